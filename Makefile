@@ -1,0 +1,63 @@
+# `make help` says what there is. `make test` is what has to pass before a change is merged.
+
+GO      ?= go
+BIN     := bin/wardroom
+LINT    := $(GO) tool -modfile=tools/go.mod golangci-lint
+# The race detector leaves SQLite itself out: it is seven times faster, and our
+# own races are still found.
+RACE    := -race -gcflags='modernc.org/...=-race=false'
+STAGE   := @test/stage.sh
+
+.DEFAULT_GOAL := help
+.PHONY: help build fmt lint vet generate needs format-check generated-check unit journey test clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+
+build: ## the binary, as bin/wardroom
+	$(GO) build -trimpath -o $(BIN) ./cmd/wardroom
+
+fmt: ## formats the Go code
+	$(LINT) fmt
+
+lint: ## golangci-lint, as .golangci.yml says
+	$(LINT) run ./...
+
+vet:
+	$(GO) vet ./...
+	$(GO) vet -tags journey ./test/...
+
+# What the code says about itself (the OpenAPI document, docs/settings.md, docs/errors.md)
+# is written by the same tests that hold it fresh.
+generate: ## writes the files that are generated from the code
+	$(GO) test ./internal/app -count=1 -run 'Generated' -update
+
+generated-check:
+	$(GO) test ./internal/app -count=1 -run 'Generated'
+
+needs:
+	@test/needs.sh
+	@$(GO) version
+	@echo "node $$(node --version), npm $$(npm --version)"
+
+format-check:
+	$(LINT) fmt --diff
+
+unit: ## all Go tests with the race detector, on SQLite and on a PostgreSQL of their own
+	test/postgres.sh $(GO) test $(RACE) -count=1 -timeout 5m ./...
+
+journey: ## the built binary against a real agent gateway (installs it once, about 860 MB)
+	$(GO) test -tags journey -count=1 -timeout 20m -v ./test/realgateway
+
+test: ## everything: format, vet, lint, generated files, unit tests, journey
+	$(STAGE) "what the tests need" $(MAKE) --no-print-directory needs
+	$(STAGE) "format" $(MAKE) --no-print-directory format-check
+	$(STAGE) "vet" $(MAKE) --no-print-directory vet
+	$(STAGE) "lint" $(MAKE) --no-print-directory lint
+	$(STAGE) "generated files are fresh" $(MAKE) --no-print-directory generated-check
+	$(STAGE) "tests, both databases, race detector" $(MAKE) --no-print-directory unit
+	$(STAGE) "journey on a real gateway" $(MAKE) --no-print-directory journey
+	@printf '\n== everything passed\n'
+
+clean: ## removes what was built (not the gateway's cache, not any data)
+	rm -rf bin coverage.* *.test

@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# Runs a command with a PostgreSQL of its own:  test/postgres.sh COMMAND [ARGUMENT...]
+# The command finds it in TEST_POSTGRES_URL (a superuser, who may create databases).
+# The cluster lives in a temporary folder, on a free loopback port, and is gone
+# when the command ends. With TEST_POSTGRES_URL already set, that one is used.
+set -euo pipefail
+
+if [ $# -eq 0 ]; then
+  echo "usage: test/postgres.sh COMMAND [ARGUMENT...]" >&2
+  exit 2
+fi
+if [ -n "${TEST_POSTGRES_URL:-}" ]; then exec "$@"; fi
+
+"$(dirname "${BASH_SOURCE[0]}")/needs.sh" postgres
+
+# bin prints the folder of PostgreSQL's programs: the one in PATH, or Debian's newest.
+bin() {
+  local dir
+  if command -v initdb >/dev/null 2>&1; then
+    dirname "$(readlink -f "$(command -v initdb)")"
+    return
+  fi
+  for dir in /usr/lib/postgresql/*/bin; do echo "$dir"; done | sort -V | tail -n 1
+}
+BIN=$(bin)
+
+# PostgreSQL refuses to run as root: there it runs as its own user.
+user=$(id -un)
+if [ "$(id -u)" -eq 0 ]; then
+  user=postgres
+  id -u "$user" >/dev/null 2>&1 || user=nobody
+fi
+
+# owner runs a command as the user whom the cluster belongs to.
+owner() {
+  if [ "$(id -un)" = "$user" ]; then
+    "$@"
+  else
+    setpriv "--reuid=$user" "--regid=$(id -gn "$user")" --init-groups -- "$@"
+  fi
+}
+
+dir=$(mktemp -d "${TMPDIR:-/tmp}/wardroom-postgres.XXXXXX")
+child=
+
+# shellcheck disable=SC2317 # the traps call it
+stop() {
+  trap - EXIT INT TERM HUP
+  if [ -n "$child" ] && kill -0 "$child" 2>/dev/null; then
+    kill -TERM -- "-$child" 2>/dev/null || true
+    wait "$child" || true
+  fi
+  if [ -f "$dir/data/postmaster.pid" ]; then
+    owner "$BIN/pg_ctl" stop -D "$dir/data" -m immediate -s || true
+  fi
+  rm -rf "$dir"
+}
+trap stop EXIT
+trap 'stop; exit 130' INT
+trap 'stop; exit 143' TERM HUP
+
+cd "$dir" # initdb looks back at where it was called, and may not be let in there
+chown "$user" "$dir"
+password=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
+printf '%s\n' "$password" | owner sh -c "umask 077; cat >'$dir/password'"
+owner "$BIN/initdb" -D "$dir/data" -U wardroom --pwfile="$dir/password" \
+  --auth=password --encoding=UTF8 --locale=C --no-sync >"$dir/initdb.log" 2>&1 ||
+  { cat "$dir/initdb.log" >&2; exit 1; }
+
+# A crash of this cluster may lose everything: it keeps nothing that anybody needs.
+owner sh -c "cat >>'$dir/data/postgresql.conf'" <<'CONF'
+listen_addresses = '127.0.0.1'
+unix_socket_directories = ''
+max_connections = 200
+shared_buffers = 64MB
+fsync = off
+synchronous_commit = off
+full_page_writes = off
+autovacuum_naptime = 1h
+log_min_messages = log
+CONF
+
+# A port is free only until somebody takes it: try a few.
+start() {
+  local port
+  for _ in 1 2 3 4 5 6 7 8 9 10; do
+    port=$((20000 + RANDOM % 12000)) # below the ports that the kernel gives to clients
+    if owner "$BIN/pg_ctl" start -D "$dir/data" -w -t 60 -s -l "$dir/server.log" -o "-p $port" 2>"$dir/pg_ctl.log"; then
+      TEST_POSTGRES_URL="postgres://wardroom:$password@127.0.0.1:$port/postgres?sslmode=disable"
+      export TEST_POSTGRES_URL
+      return
+    fi
+    grep -q "could not bind\|could not create any TCP/IP sockets" "$dir/server.log" || break
+  done
+  echo "PostgreSQL did not start:" >&2
+  cat "$dir/pg_ctl.log" "$dir/server.log" >&2
+  return 1
+}
+start
+cd "$OLDPWD"
+
+# The command gets a process group of its own, so that ending it ends all of it.
+set -m
+"$@" </dev/null &
+child=$!
+set +m
+code=0
+wait "$child" || code=$?
+child=
+exit "$code"

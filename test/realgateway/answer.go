@@ -1,0 +1,96 @@
+//go:build journey
+
+package realgateway
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// The shapes below are those of the chat completions API, as far as the
+// gateway reads them.
+
+type usage struct {
+	Prompt     int `json:"prompt_tokens"`
+	Completion int `json:"completion_tokens"`
+	Total      int `json:"total_tokens"`
+}
+
+type said struct {
+	Role    string `json:"role,omitempty"`
+	Content string `json:"content,omitempty"`
+}
+
+type choice struct {
+	Index   int     `json:"index"`
+	Message *said   `json:"message,omitempty"` // in a whole answer
+	Delta   *said   `json:"delta,omitempty"`   // in a piece of a stream
+	Finish  *string `json:"finish_reason"`
+}
+
+type answer struct {
+	ID      string   `json:"id"`
+	Object  string   `json:"object"`
+	Created int64    `json:"created"`
+	Model   string   `json:"model"`
+	Choices []choice `json:"choices"`
+	Usage   *usage   `json:"usage,omitempty"`
+}
+
+// tokens is the rule of thumb: four characters make one.
+func tokens(characters int) int { return characters/4 + 1 }
+
+func (c completion) usage(text string) *usage {
+	read := 0
+	for _, m := range c.Messages {
+		read += len(m.Content)
+	}
+	u := &usage{Prompt: tokens(read), Completion: tokens(len(text))}
+	u.Total = u.Prompt + u.Completion
+	return u
+}
+
+func (c completion) answer(object string) answer {
+	now := time.Now()
+	return answer{ID: fmt.Sprintf("chatcmpl-%d", now.UnixNano()), Object: object, Created: now.Unix(), Model: c.Model, Choices: []choice{}}
+}
+
+// whole answers in one JSON document.
+func whole(w http.ResponseWriter, in completion, text string) {
+	out := in.answer("chat.completion")
+	out.Choices = []choice{{Message: &said{Role: "assistant", Content: text}, Finish: new("stop")}}
+	out.Usage = in.usage(text)
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(out) // the asker may have hung up
+}
+
+// stream answers in pieces, as server-sent events, the usage last.
+func stream(w http.ResponseWriter, in completion, text string) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	flush := http.NewResponseController(w)
+	send := func(c []choice, u *usage) {
+		out := in.answer("chat.completion.chunk")
+		out.Choices, out.Usage = c, u
+		data, _ := json.Marshal(out) // plain strings and numbers
+		fmt.Fprintf(w, "data: %s\n\n", data)
+		_ = flush.Flush() // the asker may have hung up
+	}
+	send([]choice{{Delta: &said{Role: "assistant"}}}, nil)
+	runes := []rune(text)
+	for len(runes) > 0 {
+		n := min(24, len(runes))
+		send([]choice{{Delta: &said{Content: string(runes[:n])}}}, nil)
+		runes = runes[n:]
+	}
+	send([]choice{{Delta: &said{}, Finish: new("stop")}}, nil)
+	send([]choice{}, in.usage(text))
+	fmt.Fprint(w, "data: [DONE]\n\n")
+}
+
+func refuse(w http.ResponseWriter, status int, why string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]string{"type": "scripted", "message": why}})
+}

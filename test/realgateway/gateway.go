@@ -1,0 +1,136 @@
+//go:build journey
+
+package realgateway
+
+import (
+	"crypto/rand"
+	_ "embed"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// config is read by the gateway itself, which puts in the ${VARIABLES}.
+//
+//go:embed openclaw.json
+var config []byte
+
+// Starting took 10 s on a quiet machine and 29 s on a busy one; the rest is
+// patience with machines that are busier still. An idle gateway stops within
+// 5 s; a run that still waits for its model would keep it for minutes.
+const (
+	gatewayStart = 3 * time.Minute
+	gatewayStop  = 10 * time.Second
+)
+
+// Gateway is a real agent gateway with the agents coo, cto, cpo and cmo.
+// It keeps its address, its token and its state when it is restarted.
+type Gateway struct {
+	URL   string // http://127.0.0.1:port; its WebSocket answers on the same port
+	Token string // the shared token of its operators
+
+	owner testing.TB // the test it ends with
+	dir   string     // everything it writes
+	home  string     // where it and its Node are installed
+	model string     // base address of the model server
+	port  int
+	proc  *process
+}
+
+// Install makes sure that the gateway is in the cache, and returns the folder.
+// The first time it downloads about 860 MB.
+func Install(t testing.TB) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "./install.sh")
+	cmd.Stderr = os.Stderr // a download of half a minute should not look like a hang
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("install the gateway: %v", err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// StartGateway starts a gateway that writes below dir and asks model, and
+// waits until it is ready. It ends with the test.
+func StartGateway(t testing.TB, dir string, model *Model) *Gateway {
+	t.Helper()
+	port := freePort(t)
+	g := &Gateway{
+		URL:   fmt.Sprintf("http://127.0.0.1:%d", port),
+		Token: rand.Text(),
+		owner: t,
+		dir:   dir,
+		home:  Install(t),
+		model: model.URL,
+		port:  port,
+	}
+	for _, folder := range []string{g.path("home"), g.path("state")} {
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			t.Fatalf("make the gateway's folder: %v", err)
+		}
+	}
+	if err := os.WriteFile(g.path("state", "openclaw.json"), config, 0o600); err != nil {
+		t.Fatalf("write the gateway's settings: %v", err)
+	}
+	g.Start(t)
+	return g
+}
+
+// Start starts a gateway that was stopped or killed, and waits until it is ready.
+func (g *Gateway) Start(t testing.TB) {
+	t.Helper()
+	if g.proc != nil && g.proc.running() {
+		t.Fatal("the gateway runs already")
+	}
+	bin := filepath.Join(g.home, "bin")
+	//nolint:noctx // it is stopped by its own means, and must outlive this call
+	cmd := exec.Command(filepath.Join(bin, "node"),
+		filepath.Join(g.home, "node_modules", "openclaw", "openclaw.mjs"),
+		"gateway", "run", "--port", strconv.Itoa(g.port))
+	cmd.Dir = g.dir
+	cmd.Env = append(inherit(),
+		"PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"),
+		"HOME="+g.path("home"), // nothing of the user's own gateway is read or written
+		"OPENCLAW_STATE_DIR="+g.path("state"),
+		"OPENCLAW_CONFIG_PATH="+g.path("state", "openclaw.json"),
+		"OPENCLAW_GATEWAY_TOKEN="+g.Token,
+		"OPENCLAW_DISABLE_BONJOUR=1",
+		"OPENCLAW_NO_RESPAWN=1", // a restart of its own keeps the process we know
+		"OPENCLAW_SKIP_CHANNELS=1",
+		"OPENCLAW_EXEC_SHELL_SNAPSHOT=0",
+		"NO_COLOR=1",
+		"MODEL_URL="+g.model+"/v1",
+	)
+	g.proc = startProcess(t, g.owner, "gateway", cmd)
+	g.proc.ready(t, g.URL+"/startupz", gatewayStart)
+}
+
+// Stop ends the gateway as its operator would. It says goodbye to its clients
+// and gives up what has not begun.
+func (g *Gateway) Stop(t testing.TB) {
+	t.Helper()
+	g.proc.stop(t, gatewayStop)
+}
+
+// Kill ends the gateway at once; its clients see a connection that breaks.
+func (g *Gateway) Kill(testing.TB) { g.proc.kill() }
+
+// Restart stops the gateway and starts it again on the same state. It knows
+// its sessions and transcripts afterwards, but not the runs that were going.
+func (g *Gateway) Restart(t testing.TB) {
+	t.Helper()
+	g.Stop(t)
+	g.Start(t)
+}
+
+// Log returns what the gateway's latest process printed.
+func (g *Gateway) Log() string { return g.proc.log.String() }
+
+func (g *Gateway) path(parts ...string) string {
+	return filepath.Join(append([]string{g.dir}, parts...)...)
+}

@@ -1,0 +1,217 @@
+//go:build journey
+
+package realgateway
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Reply is what the model does when an agent asks it.
+type Reply struct {
+	Text   string        // the answer; empty for the agent's usual one
+	Delay  time.Duration // waits so long before the first byte
+	Status int           // an HTTP status instead of an answer, when it is not 0
+}
+
+// Call is one request that an agent made to the model.
+type Call struct {
+	Agent  string
+	Model  string // its id, as the gateway's settings name it
+	Prompt string // what the agent was asked, without what the gateway adds
+	At     time.Time
+}
+
+// Model is a language model that answers from a script, over the chat
+// completions API that the gateway speaks to its providers.
+type Model struct {
+	URL string // http://127.0.0.1:port, without /v1
+
+	mu      sync.Mutex
+	replies map[string]Reply
+	calls   []Call
+	closing chan struct{}
+}
+
+// StartModel starts a model in which every agent gives its usual answer. It
+// ends with the test.
+func StartModel(t testing.TB) *Model {
+	t.Helper()
+	m := &Model{replies: map[string]Reply{}, closing: make(chan struct{})}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/chat/completions", m.complete)
+	server := httptest.NewServer(mux)
+	m.URL = server.URL
+	t.Cleanup(func() {
+		close(m.closing) // delays end here; Close waits for every request
+		server.Close()
+	})
+	return m
+}
+
+// Script decides what agent gets from now on, until it is scripted again.
+// Script("cto", Reply{}) brings back the usual answer.
+func (m *Model) Script(agent string, r Reply) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.replies[agent] = r
+}
+
+// Calls returns what agent asked for so far, oldest first.
+func (m *Model) Calls(agent string) []Call {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(m.calls), func(c Call) bool { return c.Agent != agent })
+}
+
+// Forget empties the list of calls: what counts begins now.
+func (m *Model) Forget() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.calls = nil
+}
+
+// completion is the part of a chat completion request that matters here.
+type completion struct {
+	Model    string    `json:"model"`
+	Stream   bool      `json:"stream"`
+	Messages []message `json:"messages"`
+}
+
+type message struct {
+	Role    string  `json:"role"`
+	Content content `json:"content"`
+}
+
+// content is plain text, or a list of parts of which only the text is kept.
+type content string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (c *content) UnmarshalJSON(data []byte) error {
+	var text *string
+	if json.Unmarshal(data, &text) == nil {
+		if text != nil {
+			*c = content(*text)
+		}
+		return nil
+	}
+	var parts []struct {
+		Text string `json:"text"`
+	}
+	if err := json.Unmarshal(data, &parts); err != nil {
+		return fmt.Errorf("content of a message: %w", err)
+	}
+	var all []string
+	for _, p := range parts {
+		all = append(all, p.Text)
+	}
+	*c = content(strings.Join(all, "\n"))
+	return nil
+}
+
+var (
+	// Each request carries a line such as "Runtime: … | agent=cto | …".
+	runtimeLine = regexp.MustCompile(`(?i)Runtime:[^\n]*\bagent=([a-z0-9_-]+)`)
+	// What the gateway adds to the question is between these marks or in that line.
+	added = regexp.MustCompile(`(?is)<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>.*?<<<END_OPENCLAW_INTERNAL_CONTEXT>>>|\n+Runtime:[^\n]*`)
+)
+
+// asker finds out which agent a request is from, "" when it does not say.
+func (c completion) asker() string {
+	for _, m := range slices.Backward(c.Messages) {
+		if found := runtimeLine.FindStringSubmatch(string(m.Content)); found != nil {
+			return strings.ToLower(found[1])
+		}
+	}
+	return ""
+}
+
+// question is what was said since the last answer.
+func (c completion) question() string {
+	var said []string
+	for _, m := range slices.Backward(c.Messages) {
+		if m.Role == "assistant" {
+			break
+		}
+		if m.Role != "user" {
+			continue
+		}
+		if text := strings.TrimSpace(added.ReplaceAllString(string(m.Content), "")); text != "" {
+			said = append(said, text)
+		}
+	}
+	slices.Reverse(said)
+	return strings.Join(said, "\n")
+}
+
+func (m *Model) complete(w http.ResponseWriter, r *http.Request) {
+	var in completion
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 32<<20)).Decode(&in); err != nil {
+		refuse(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	call := Call{Agent: in.asker(), Model: in.Model, Prompt: in.question(), At: time.Now()}
+	m.mu.Lock()
+	m.calls = append(m.calls, call)
+	reply := m.replies[call.Agent]
+	m.mu.Unlock()
+
+	if reply.Delay > 0 {
+		select {
+		case <-time.After(reply.Delay):
+		case <-r.Context().Done(): // the run was stopped, or the gateway is gone
+			return
+		case <-m.closing:
+			return
+		}
+	}
+	if reply.Status != 0 {
+		refuse(w, reply.Status, "as the script says")
+		return
+	}
+	if reply.Text == "" {
+		reply.Text = usual(call.Agent, call.Prompt)
+	}
+	if in.Stream {
+		stream(w, in, reply.Text)
+		return
+	}
+	whole(w, in, reply.Text)
+}
+
+// usual is the answer of an agent that nobody scripted: a report in the form
+// that this agent prefers, or the review that the facilitator is asked for.
+func usual(agent, prompt string) string {
+	switch {
+	case agent == "coo" && strings.Contains(prompt, "action_items"):
+		return review
+	case agent == "cto":
+		return "## Yesterday\n- Finished the login of agents\n- Reviewed the migration\n\n" +
+			"## Today\n- Start on the retry of webhooks\n\n## Blockers\nNone"
+	case agent == "cpo":
+		return "**Yesterday:** talked to three customers about the board.\n" +
+			"**Today:** write the brief for the weekly report.\n" +
+			"**Blockers:** no decision yet about the trial period."
+	case agent == "cmo":
+		return "Blockers: none.\nToday: the launch page.\nYesterday: two drafts of the launch post."
+	default:
+		return "Understood."
+	}
+}
+
+// review is the facilitator's: one entry of each kind, in a fence and with
+// words around it, as models like to answer.
+const review = "Here is the review.\n\n```json\n" + `{
+  "summary": "Login is done, the launch page is next. The trial period waits for a decision.",
+  "resolutions": [{"task": null, "blocker": "no decision yet about the trial period", "resolution": "Product proposes, the owner decides tomorrow."}],
+  "escalations": [{"title": "Decide about the trial period", "detail": "Product cannot price the launch without it.", "task": null}],
+  "action_items": [{"title": "Write down the options for the trial period", "assignee": "cpo", "task": null}]
+}` + "\n```\n"

@@ -1,0 +1,205 @@
+//go:build journey
+
+package realgateway
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// process is a program that was started for a test, in a process group of its
+// own: whatever it starts in turn ends with it.
+type process struct {
+	name   string
+	cmd    *exec.Cmd
+	log    *output
+	exited chan struct{} // closed when the program itself has ended
+}
+
+// startProcess starts cmd for t. It is killed at the end of owner, if it still
+// runs then: a restart in a subtest serves the subtests that follow, too.
+func startProcess(t, owner testing.TB, name string, cmd *exec.Cmd) *process {
+	t.Helper()
+	p := &process{name: name, cmd: cmd, log: &output{}, exited: make(chan struct{})}
+	cmd.Stdout, cmd.Stderr = p.log, p.log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	// What the program started may hold its output open; that must not hold us.
+	cmd.WaitDelay = time.Second
+	if err := cmd.Start(); err != nil {
+		t.Fatalf("start %s: %v", name, err)
+	}
+	unguard := guard(t, cmd.Process.Pid)
+	go func() {
+		defer close(p.exited)
+		_ = cmd.Wait() // how it ended stands in ProcessState
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		unguard()
+	}()
+	owner.Cleanup(func() {
+		p.kill()
+		if owner.Failed() {
+			owner.Logf("the last lines of %s:\n%s", name, p.log.tail(40))
+		}
+	})
+	return p
+}
+
+// kill ends the process and its group at once, as a machine that loses power would.
+func (p *process) kill() {
+	if p.running() {
+		_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) // gone already is as good
+	}
+	<-p.exited
+}
+
+// stop asks the process to end, and kills it when it has not within limit.
+// It returns the exit status, or -1 when it had to be killed.
+func (p *process) stop(t testing.TB, limit time.Duration) int {
+	t.Helper()
+	if p.running() {
+		_ = p.cmd.Process.Signal(syscall.SIGTERM)
+	}
+	select {
+	case <-p.exited:
+	case <-time.After(limit):
+		t.Logf("%s did not end within %s of SIGTERM and is killed", p.name, limit)
+		p.kill()
+	}
+	return p.cmd.ProcessState.ExitCode()
+}
+
+func (p *process) running() bool {
+	select {
+	case <-p.exited:
+		return false
+	default:
+		return true
+	}
+}
+
+// ready waits until url answers 200, and fails the test when the process ends
+// first or limit passes.
+func (p *process) ready(t testing.TB, url string, limit time.Duration) {
+	t.Helper()
+	begin := time.Now()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for !answers(ctx, url) {
+		select {
+		case <-p.exited:
+			t.Fatalf("%s ended while it started: %v\n%s", p.name, p.cmd.ProcessState, p.log.tail(40))
+		case <-ctx.Done():
+			t.Fatalf("%s was not ready after %s\n%s", p.name, limit, p.log.tail(40))
+		case <-tick.C:
+		}
+	}
+	t.Logf("%s is ready after %s", p.name, time.Since(begin).Round(time.Millisecond))
+}
+
+func answers(ctx context.Context, url string) bool {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return false
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return false
+	}
+	defer res.Body.Close()
+	_, _ = io.Copy(io.Discard, res.Body)
+	return res.StatusCode == http.StatusOK
+}
+
+// guard starts a small watcher that kills the process group pid as soon as
+// this test program is gone, however it went: a test that runs into its time
+// limit, or into Ctrl-C, does not get to its cleanups. The function it returns
+// ends the watcher.
+func guard(t testing.TB, pid int) (unguard func()) {
+	t.Helper()
+	// The watcher reads from a pipe whose other end only we hold. A line means
+	// that all is well; the end of the file without one means that we are gone.
+	//nolint:noctx // it has to outlive every context
+	watcher := exec.Command("/bin/sh", "-c", fmt.Sprintf("read -r line || kill -9 -- -%d 2>/dev/null", pid))
+	watcher.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	pipe, err := watcher.StdinPipe()
+	if err != nil {
+		t.Fatalf("guard process %d: %v", pid, err)
+	}
+	if err := watcher.Start(); err != nil {
+		t.Fatalf("guard process %d: %v", pid, err)
+	}
+	return func() {
+		_, _ = io.WriteString(pipe, "done\n")
+		_ = watcher.Wait()
+	}
+}
+
+// freePort asks the system for a loopback port that nobody uses at the moment.
+// The same number is used again after a restart, so it cannot be left open.
+func freePort(t testing.TB) int {
+	t.Helper()
+	var lc net.ListenConfig
+	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatalf("find a free port: %v", err)
+	}
+	defer l.Close()
+	addr, ok := l.Addr().(*net.TCPAddr)
+	if !ok {
+		t.Fatalf("find a free port: %v is no TCP address", l.Addr())
+	}
+	return addr.Port
+}
+
+// inherit returns the variables of our own environment that a program needs
+// to run at all. Nothing else of the user's settings may reach it.
+func inherit() []string {
+	var env []string
+	for _, name := range []string{"PATH", "TMPDIR", "LANG", "SSL_CERT_FILE", "SSL_CERT_DIR"} {
+		if v, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+v)
+		}
+	}
+	return env
+}
+
+// output keeps what a program printed.
+type output struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.Write(p)
+}
+
+// String returns all of it.
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.String()
+}
+
+// tail returns the last n lines.
+func (o *output) tail(n int) string {
+	lines := strings.Split(strings.TrimRight(o.String(), "\n"), "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}

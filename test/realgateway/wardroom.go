@@ -1,0 +1,219 @@
+//go:build journey
+
+package realgateway
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// The owner that a Server has from its first start.
+const (
+	OwnerEmail    = "owner@wardroom.test"
+	OwnerPassword = "a long password of the owner"
+)
+
+// The service answers within a second; the rest is for busy machines. It
+// drains its requests before it stops.
+const (
+	serverStart = 30 * time.Second
+	serverStop  = 30 * time.Second
+)
+
+// Build builds the wardroom binary and returns its path. Call it once and
+// start every Server from the same file.
+func Build(t testing.TB) string {
+	t.Helper()
+	bin := filepath.Join(t.TempDir(), "wardroom")
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "wardroom/cmd/wardroom").CombinedOutput()
+	if err != nil {
+		t.Fatalf("build the binary: %v\n%s", err, out)
+	}
+	return bin
+}
+
+// Server is `wardroom serve` as a process of its own. It keeps its address,
+// its settings and its data when it is restarted.
+type Server struct {
+	URL string
+	Dir string            // its DATA_DIR
+	Env map[string]string // its settings; a change counts from the next Start
+
+	owner testing.TB // the test it ends with
+	bin   string
+	proc  *process
+	old   string // what earlier processes printed
+}
+
+// StartServer starts bin with a new data folder and the settings env, which
+// come on top of an address, a secret and an owner. It waits until the service
+// is healthy, and ends it with the test.
+func StartServer(t testing.TB, bin string, env map[string]string) *Server {
+	t.Helper()
+	port := freePort(t)
+	s := &Server{URL: fmt.Sprintf("http://127.0.0.1:%d", port), Dir: t.TempDir(), owner: t, bin: bin}
+	s.Env = map[string]string{
+		"HOST":                     "127.0.0.1",
+		"PORT":                     strconv.Itoa(port),
+		"DATA_DIR":                 s.Dir,
+		"JWT_SECRET":               rand.Text() + rand.Text(), // 52 characters
+		"BOOTSTRAP_OWNER_EMAIL":    OwnerEmail,
+		"BOOTSTRAP_OWNER_PASSWORD": OwnerPassword,
+	}
+	maps.Copy(s.Env, env)
+	s.Start(t)
+	return s
+}
+
+// Start starts a service that was stopped or killed, and waits until it is healthy.
+func (s *Server) Start(t testing.TB) {
+	t.Helper()
+	if s.proc != nil {
+		if s.proc.running() {
+			t.Fatal("the service runs already")
+		}
+		s.old = s.Log()
+	}
+	//nolint:noctx // it is stopped by its own means, and must outlive this call
+	cmd := exec.Command(s.bin, "serve")
+	cmd.Dir = s.Dir // no .env of the checkout is read
+	cmd.Env = inherit()
+	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
+		cmd.Env = append(cmd.Env, name+"="+s.Env[name])
+	}
+	s.proc = startProcess(t, s.owner, "wardroom", cmd)
+	s.proc.ready(t, s.URL+"/health", serverStart)
+}
+
+// Stop ends the service as its operator would, and fails the test when it
+// does not end well.
+func (s *Server) Stop(t testing.TB) {
+	t.Helper()
+	if code := s.proc.stop(t, serverStop); code != 0 {
+		t.Errorf("the service ended with status %d, want 0\n%s", code, s.proc.log.tail(20))
+	}
+}
+
+// Kill9 ends the service with SIGKILL, in the middle of whatever it does.
+func (s *Server) Kill9(testing.TB) { s.proc.kill() }
+
+// Log returns what the service printed, over all its starts.
+func (s *Server) Log() string { return s.old + s.proc.log.String() }
+
+// Client calls the service's API as one user.
+type Client struct {
+	URL   string
+	Token string // of the user; empty for what is public
+}
+
+// Response is what the API answered.
+type Response struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// Into decodes the body, after it made sure of the status.
+func (r Response) Into(t testing.TB, status int, v any) {
+	t.Helper()
+	r.Want(t, status)
+	if err := json.Unmarshal(r.Body, v); err != nil {
+		t.Fatalf("decode the answer: %v\n%s", err, r.Body)
+	}
+}
+
+// Want fails the test when the answer has another status.
+func (r Response) Want(t testing.TB, status int) {
+	t.Helper()
+	if r.Status != status {
+		t.Fatalf("status %d, want %d\n%s", r.Status, status, r.Body)
+	}
+}
+
+// Login returns a client for the account with this email address.
+func (s *Server) Login(t testing.TB, email, password string) Client {
+	t.Helper()
+	c := Client{URL: s.URL}
+	var out struct {
+		Token string `json:"token"`
+	}
+	c.Post(t, "/api/v1/auth/login", map[string]string{"email": email, "password": password}).Into(t, http.StatusOK, &out)
+	if out.Token == "" {
+		t.Fatalf("the login of %s gave no token", email)
+	}
+	c.Token = out.Token
+	return c
+}
+
+// Get asks for path.
+func (c Client) Get(t testing.TB, path string) Response {
+	t.Helper()
+	return c.Do(t, http.MethodGet, path, nil, nil)
+}
+
+// Post sends in as JSON; nil sends no body.
+func (c Client) Post(t testing.TB, path string, in any) Response {
+	t.Helper()
+	return c.Do(t, http.MethodPost, path, in, nil)
+}
+
+// Do makes any request. The test ends when the service cannot be reached.
+func (c Client) Do(t testing.TB, method, path string, in any, header http.Header) Response {
+	t.Helper()
+	var body io.Reader = http.NoBody
+	if in != nil {
+		data, err := json.Marshal(in)
+		if err != nil {
+			t.Fatalf("%s %s: encode the body: %v", method, path, err)
+		}
+		body = bytes.NewReader(data)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), method, c.URL+path, body)
+	if err != nil {
+		t.Fatalf("%s %s: %v", method, path, err)
+	}
+	maps.Copy(req.Header, header)
+	if in != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if c.Token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.Token)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatalf("%s %s: %v", method, path, err)
+	}
+	defer res.Body.Close()
+	data, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatalf("%s %s: read the answer: %v", method, path, err)
+	}
+	return Response{Status: res.StatusCode, Header: res.Header, Body: data}
+}
+
+// WaitFor looks every 100 ms whether cond holds, and ends the test when it
+// still does not after limit. What says in words what was waited for.
+func WaitFor(t testing.TB, limit time.Duration, what string, cond func() bool) {
+	t.Helper()
+	end := time.After(limit)
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for !cond() {
+		select {
+		case <-end:
+			t.Fatalf("after %s still not: %s", limit, what)
+		case <-tick.C:
+		}
+	}
+}
