@@ -1,0 +1,92 @@
+// Package actor says who is calling, and what they may do.
+package actor
+
+import (
+	"context"
+	"slices"
+)
+
+// Role is the kind of an account.
+type Role string
+
+// The roles. There is one owner; an agent is a worker of the runtime.
+const (
+	Owner Role = "owner"
+	Admin Role = "admin"
+	User  Role = "user"
+	Agent Role = "agent"
+)
+
+// Roles lists every role an account may have.
+func Roles() []Role { return []Role{Owner, Admin, User, Agent} }
+
+// Valid reports whether r is one of Roles.
+func (r Role) Valid() bool { return slices.Contains(Roles(), r) }
+
+// Permission is what a route asks of its caller. Every route names one.
+type Permission string
+
+// The permissions. Everyone who is signed in may Read.
+const (
+	Public         Permission = "public"          // no token needed
+	Read           Permission = "read"            // tasks, standups, agents, sessions, activity
+	ChangeTasks    Permission = "change_tasks"    // create, change, claim and comment tasks
+	DeleteTasks    Permission = "delete_tasks"    // delete tasks and others' comments
+	HoldStandups   Permission = "hold_standups"   // create and run a standup
+	ManageStandups Permission = "manage_standups" // delete a standup, cancel a run
+	ManageAccounts Permission = "manage_accounts" // users and their keys
+)
+
+// may is the table of who may do what.
+var may = map[Permission][]Role{
+	Read:           {Owner, Admin, User, Agent},
+	ChangeTasks:    {Owner, Admin, User, Agent},
+	DeleteTasks:    {Owner, Admin},
+	HoldStandups:   {Owner, Admin, Agent},
+	ManageStandups: {Owner, Admin},
+	ManageAccounts: {Owner, Admin},
+}
+
+// Permissions lists every permission, Public first.
+func Permissions() []Permission {
+	return []Permission{Public, Read, ChangeTasks, DeleteTasks, HoldStandups, ManageStandups, ManageAccounts}
+}
+
+// Valid reports whether p stands in the table. A route with another does not start.
+func (p Permission) Valid() bool { return p == Public || may[p] != nil }
+
+// May reports whether role r has permission p.
+func (r Role) May(p Permission) bool { return p == Public || slices.Contains(may[p], r) }
+
+// Holders lists the roles that have permission p, for messages and documents.
+func (p Permission) Holders() []Role {
+	if p == Public {
+		return Roles()
+	}
+	return slices.Clone(may[p])
+}
+
+// Actor is the caller of the current request or job. The zero Actor is nobody.
+type Actor struct {
+	ID      string // the user's id; "system" for the service itself
+	Name    string // for people to read; kept with what the actor did
+	Role    Role
+	AgentID string // the runtime agent that an agent user is; else empty
+}
+
+// System is the service itself, in background work.
+var System = Actor{ID: "system", Name: "Wardroom"}
+
+// Known reports whether anybody is signed in.
+func (a Actor) Known() bool { return a.ID != "" }
+
+type key struct{}
+
+// With returns a context that carries a.
+func With(ctx context.Context, a Actor) context.Context { return context.WithValue(ctx, key{}, a) }
+
+// From returns the caller, or the zero Actor when nobody is signed in.
+func From(ctx context.Context) Actor {
+	a, _ := ctx.Value(key{}).(Actor)
+	return a
+}

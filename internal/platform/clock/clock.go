@@ -1,0 +1,71 @@
+// Package clock is how the service keeps and shows times: UTC, in milliseconds.
+package clock
+
+import (
+	"database/sql/driver"
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// Layout is RFC 3339 with exactly three digits after the second.
+const Layout = "2006-01-02T15:04:05.000Z07:00"
+
+// Now is the time as we keep it.
+func Now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
+
+// Time is a moment in the API and in the database. The database keeps whole
+// microseconds and the API whole milliseconds, so make it with At.
+type Time struct{ time.Time }
+
+// At returns t as we keep it.
+func At(t time.Time) Time { return Time{t.UTC().Truncate(time.Millisecond)} }
+
+// Ptr is At for a field that may be null.
+func Ptr(t time.Time) *Time {
+	at := At(t)
+	return &at
+}
+
+// MarshalJSON writes the time with its three digits, so that texts of equal
+// length compare as the times do.
+func (t Time) MarshalJSON() ([]byte, error) {
+	b := make([]byte, 0, len(Layout)+2)
+	b = append(b, '"')
+	b = t.UTC().AppendFormat(b, Layout)
+	return append(b, '"'), nil
+}
+
+// UnmarshalJSON reads any RFC 3339 time, of any zone.
+func (t *Time) UnmarshalJSON(data []byte) error {
+	var at time.Time
+	if err := at.UnmarshalJSON(data); err != nil {
+		return err
+	}
+	*t = At(at)
+	return nil
+}
+
+// Schema describes the time in the OpenAPI document.
+func (Time) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, Format: "date-time", Examples: []any{"2026-11-20T08:00:00.000Z"}}
+}
+
+// Value is what the database keeps.
+func (t Time) Value() (driver.Value, error) { return t.UTC(), nil }
+
+// Scan reads a time column of either engine. SQLite gives computed times
+// (MAX, COALESCE, CASE) as microseconds since 1970.
+func (t *Time) Scan(v any) error {
+	switch v := v.(type) {
+	case time.Time:
+		*t = At(v)
+	case int64:
+		*t = At(time.UnixMicro(v))
+	default:
+		return fmt.Errorf("clock: cannot read %s as a time", reflect.TypeOf(v))
+	}
+	return nil
+}

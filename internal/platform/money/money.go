@@ -1,0 +1,37 @@
+// Package money is how the service keeps and shows what things cost: whole
+// nano-dollars inside, because a cache read at $0.30 a million tokens costs 300
+// of them, and a decimal string in dollars outside, because JSON numbers round.
+package money
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// Nano is an amount in billionths of a US dollar.
+type Nano int64
+
+// String is the amount in dollars with up to nine digits after the point, such
+// as "0.028314".
+func (n Nano) String() string {
+	sign, v := "", uint64(n)
+	if n < 0 {
+		sign, v = "-", -v
+	}
+	whole, rest := strconv.FormatUint(v/1e9, 10), strconv.FormatUint(v%1e9, 10)
+	if rest == "0" {
+		return sign + whole
+	}
+	rest = strings.Repeat("0", 9-len(rest)) + rest
+	return sign + whole + "." + strings.TrimRight(rest, "0")
+}
+
+// MarshalJSON writes the amount as a decimal string.
+func (n Nano) MarshalJSON() ([]byte, error) { return []byte(`"` + n.String() + `"`), nil }
+
+// Schema describes the amount in the OpenAPI document.
+func (Nano) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, Pattern: `^-?\d+(\.\d{1,9})?$`, Examples: []any{"0.028314"}, Description: "US dollars."}
+}
