@@ -1,0 +1,272 @@
+// Package db opens the database and hides what the rest of the program would
+// otherwise see of its engine: placeholders, the storage of times, locks, and
+// the wording of errors.
+//
+// Queries are written once, with "?" placeholders, in the SQL that SQLite and
+// PostgreSQL share; docs/architecture.md lists what that is.
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgconn"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// Queryer reads. *DB and *Tx both do; store functions that only read take a
+// Queryer, so that the caller decides whether they run inside a transaction.
+type Queryer interface {
+	Query(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRow(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// Engine is the kind of database behind a DB.
+type Engine int
+
+// The engines.
+const (
+	SQLite Engine = iota
+	Postgres
+)
+
+func (e Engine) String() string {
+	if e == Postgres {
+		return "postgres"
+	}
+	return "sqlite"
+}
+
+// DB is a database of either engine. Queries outside a transaction read;
+// whatever writes runs in Tx.
+type DB struct {
+	conn
+	write *sql.DB
+	read  *sql.DB // the same pool as write on PostgreSQL
+	stop  []func() error
+}
+
+// Tx is one transaction.
+type Tx struct {
+	conn
+	committed []func()
+}
+
+// conn adapts statements and arguments to the engine.
+type conn struct {
+	engine Engine
+	marks  *sync.Map // query text → query text with $1, $2, …
+	raw    interface {
+		ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+		QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+		QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+	}
+}
+
+// Engine reports which engine is in use. Only code that cannot be portable asks.
+func (c conn) Engine() Engine { return c.engine }
+
+// Close closes every connection and gives the file lock back.
+func (d *DB) Close() error {
+	var errs []error
+	for _, stop := range d.stop {
+		errs = append(errs, stop())
+	}
+	return errors.Join(errs...)
+}
+
+// Ping reports whether the database answers.
+func (d *DB) Ping(ctx context.Context) error { return d.read.PingContext(ctx) }
+
+// Query runs a statement that reads. The caller closes the rows; All does.
+func (c conn) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	return c.raw.QueryContext(ctx, c.rebind(query), utc(args)...)
+}
+
+// QueryRow runs a statement that reads one row.
+func (c conn) QueryRow(ctx context.Context, query string, args ...any) *sql.Row {
+	return c.raw.QueryRowContext(ctx, c.rebind(query), utc(args)...)
+}
+
+// Exec runs a statement that writes and returns the number of rows it changed.
+func (t *Tx) Exec(ctx context.Context, query string, args ...any) (int64, error) {
+	res, err := t.raw.ExecContext(ctx, t.rebind(query), utc(args)...)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
+}
+
+// Committed has fn called once the transaction is committed, and not otherwise.
+// It is for waking whoever waits for the change; nothing may depend on it.
+func (t *Tx) Committed(fn func()) { t.committed = append(t.committed, fn) }
+
+// Lock makes the transactions that take the same name run one after the other
+// until they end. A rule that looks at more than one row needs it: on SQLite
+// there is one writer anyhow, on PostgreSQL two could each miss the other's row.
+func (t *Tx) Lock(ctx context.Context, name string) error {
+	if t.engine == SQLite {
+		return nil
+	}
+	_, err := t.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || '/' || ?, 0))`, name)
+	return err
+}
+
+// Clock is the time that leases are measured by: the server's on PostgreSQL,
+// because the clocks of replicas differ, and now on SQLite. Nothing else asks
+// the database for the time.
+func (t *Tx) Clock(ctx context.Context, now time.Time) (time.Time, error) {
+	if t.engine == SQLite {
+		return now.UTC(), nil
+	}
+	var at time.Time
+	err := t.QueryRow(ctx, `SELECT clock_timestamp() AT TIME ZONE 'UTC'`).Scan(&at)
+	return at.UTC(), err
+}
+
+// Tx runs fn in a transaction and commits when it returns nil. A transaction
+// that loses a race with another is run again, so fn must not touch anything
+// but the database.
+func (d *DB) Tx(ctx context.Context, fn func(*Tx) error) error {
+	const attempts = 5
+	var err error
+	for i := range attempts {
+		if err = d.once(ctx, fn); !isRace(err) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Duration(5<<i) * time.Millisecond):
+		}
+	}
+	return err
+}
+
+func (d *DB) once(ctx context.Context, fn func(*Tx) error) error {
+	raw, err := d.write.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	defer raw.Rollback() //nolint:errcheck // does nothing after a commit
+	tx := &Tx{conn: conn{d.engine, d.marks, raw}}
+	if err := fn(tx); err != nil {
+		return err
+	}
+	if err := raw.Commit(); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	for _, wake := range tx.committed {
+		wake()
+	}
+	return nil
+}
+
+// View runs fn on one unchanging view of the database, for what is read with
+// several queries and must fit together.
+func (d *DB) View(ctx context.Context, fn func(Queryer) error) error {
+	opts := &sql.TxOptions{ReadOnly: true}
+	if d.engine == Postgres {
+		opts.Isolation = sql.LevelRepeatableRead
+	}
+	raw, err := d.read.BeginTx(ctx, opts)
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	defer raw.Rollback() //nolint:errcheck // nothing was written
+	return fn(conn{d.engine, d.marks, raw})
+}
+
+// rebind turns each "?" outside quotes into "$1", "$2", … for PostgreSQL.
+func (c conn) rebind(query string) string {
+	if c.engine != Postgres {
+		return query
+	}
+	if known, ok := c.marks.Load(query); ok {
+		return known.(string)
+	}
+	var b strings.Builder
+	n, quoted := 0, false
+	for _, r := range query {
+		switch {
+		case r == '\'':
+			quoted = !quoted
+			b.WriteRune(r)
+		case r == '?' && !quoted:
+			n++
+			fmt.Fprintf(&b, "$%d", n)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	c.marks.Store(query, b.String())
+	return b.String()
+}
+
+// utc makes every time argument UTC: PostgreSQL would drop the zone of a
+// TIMESTAMP and keep the hour, which is another moment.
+func utc(args []any) []any {
+	for i, a := range args {
+		switch t := a.(type) {
+		case time.Time:
+			args[i] = t.UTC()
+		case *time.Time:
+			if t != nil {
+				args[i] = t.UTC()
+			}
+		}
+	}
+	return args
+}
+
+// Row is what a scan function reads: *sql.Row or *sql.Rows.
+type Row interface{ Scan(dest ...any) error }
+
+// All reads every row with scan and closes rows. It takes the results of Query
+// as they come, so that a list is one expression. The list is never nil.
+func All[T any](rows *sql.Rows, err error, scan func(Row) (T, error)) ([]T, error) {
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err tells
+	list := []T{}
+	for rows.Next() {
+		v, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+	}
+	return list, rows.Err()
+}
+
+// IsNotFound reports whether a single-row query found nothing.
+func IsNotFound(err error) bool { return errors.Is(err, sql.ErrNoRows) }
+
+// IsDuplicate reports whether err broke a unique constraint.
+func IsDuplicate(err error) bool {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return pg.Code == "23505"
+	}
+	lite, ok := errors.AsType[*sqlite.Error](err)
+	return ok && (lite.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE || lite.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY)
+}
+
+// isRace reports whether a transaction failed only because of another one.
+func isRace(err error) bool {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return pg.Code == "40001" || pg.Code == "40P01" // serialization failure, deadlock
+	}
+	lite, ok := errors.AsType[*sqlite.Error](err)
+	return ok && lite.Code()&0xff == sqlite3.SQLITE_BUSY
+}
+
+// NewID returns a row's id: a UUIDv7, so that ids sort by creation time.
+func NewID() string { return uuid.Must(uuid.NewV7()).String() }

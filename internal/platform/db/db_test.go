@@ -1,0 +1,219 @@
+package db_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/db/dbtest"
+	"wardroom/internal/schema"
+)
+
+func write(t *testing.T, d *db.DB, query string, args ...any) error {
+	t.Helper()
+	return d.Tx(t.Context(), func(tx *db.Tx) error {
+		_, err := tx.Exec(t.Context(), query, args...)
+		return err
+	})
+}
+
+// A time in another zone must come back as the same moment: PostgreSQL would
+// keep its hour and forget its zone.
+func TestTimesKeepTheirMoment(t *testing.T) {
+	shanghai := time.FixedZone("CST", 8*3600)
+	at := time.Date(2026, 11, 20, 17, 30, 0, 123_456_000, shanghai)
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		if err := write(t, d, `INSERT INTO job_timers (name, next_at) VALUES ('x', ?)`, at); err != nil {
+			t.Fatal(err)
+		}
+		var got time.Time
+		if err := d.QueryRow(t.Context(), `SELECT next_at FROM job_timers WHERE next_at = ?`, &at).Scan(&got); err != nil {
+			t.Fatal(err)
+		}
+		if !got.Equal(at) || got.Location() != time.UTC {
+			t.Errorf("read %v, want %v in UTC", got, at)
+		}
+	})
+}
+
+// Every connection must refuse a row whose parent is missing, not only the first.
+func TestForeignKeysOnEveryConnection(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				if write(t, d, `INSERT INTO job_steps VALUES ('none', 'a', '{}', ?)`, time.Now()) == nil {
+					t.Error("a step without its job was accepted")
+				}
+			})
+		}
+		wg.Wait()
+	})
+}
+
+// What is not in a transaction only reads; on SQLite a slip is refused.
+func TestReadersCannotWrite(t *testing.T) {
+	d := dbtest.New(t)
+	rows, err := d.Query(t.Context(), `DELETE FROM users RETURNING id`)
+	if err == nil {
+		rows.Next()
+		err = errors.Join(rows.Err(), rows.Close())
+	}
+	if err == nil {
+		t.Error("a reading connection wrote")
+	}
+}
+
+// Two writers of one row that each read it first must not lose an update.
+func TestLockAgainstWriteSkew(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		won := 0
+		for i := range 8 {
+			wg.Go(func() {
+				err := d.Tx(t.Context(), func(tx *db.Tx) error {
+					if err := tx.Lock(t.Context(), "timers"); err != nil {
+						return err
+					}
+					var n int
+					if err := tx.QueryRow(t.Context(), `SELECT COUNT(*) FROM job_timers`).Scan(&n); err != nil || n > 0 {
+						return err
+					}
+					mu.Lock()
+					won++
+					mu.Unlock()
+					_, err := tx.Exec(t.Context(), `INSERT INTO job_timers (name, next_at) VALUES (?, ?)`, string(rune('a'+i)), time.Now())
+					return err
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if won != 1 {
+			t.Errorf("%d transactions saw an empty table, want 1", won)
+		}
+	})
+}
+
+// A hook runs after the commit and never after a rollback.
+func TestCommitted(t *testing.T) {
+	d := dbtest.New(t)
+	var heard []string
+	refused := errors.New("refused")
+	for name, result := range map[string]error{"kept": nil, "undone": refused} {
+		err := d.Tx(t.Context(), func(tx *db.Tx) error {
+			tx.Committed(func() { heard = append(heard, name) })
+			return result
+		})
+		if !errors.Is(err, result) {
+			t.Errorf("Tx() = %v, want %v", err, result)
+		}
+	}
+	if len(heard) != 1 || heard[0] != "kept" {
+		t.Errorf("heard %v, want only the commit", heard)
+	}
+}
+
+func TestIsDuplicate(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		const insert = `INSERT INTO job_timers (name, next_at) VALUES ('twice', ?)`
+		if err := write(t, d, insert, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		if err := write(t, d, insert, time.Now()); !db.IsDuplicate(err) {
+			t.Errorf("second insert: %v, want a duplicate", err)
+		}
+		if err := write(t, d, `INSERT INTO job_timers (name) VALUES ('no time')`); err == nil || db.IsDuplicate(err) {
+			t.Errorf("missing column: %v, want an error that is no duplicate", err)
+		}
+	})
+}
+
+// Two services on one file would both do its background work.
+func TestOwn(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "own.db")
+	first, err := db.Own(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Own(t.Context(), path); !errors.Is(err, db.ErrOwned) {
+		t.Errorf("second owner: %v, want ErrOwned", err)
+	}
+	visitor, err := db.Open(t.Context(), path)
+	if err != nil {
+		t.Fatalf("a command beside the owner: %v", err)
+	}
+	if err := errors.Join(visitor.Close(), first.Close()); err != nil {
+		t.Fatal(err)
+	}
+	again, err := db.Own(t.Context(), path)
+	if err != nil {
+		t.Fatalf("after the owner left: %v", err)
+	}
+	if err := again.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Replicas that start together migrate once, and each engine sees its own files.
+func TestMigrateTogether(t *testing.T) {
+	for _, engine := range []db.Engine{db.SQLite, db.Postgres} {
+		t.Run(engine.String(), func(t *testing.T) {
+			d := dbtest.Open(t, dbtest.URL(t, engine))
+			more := fstest.MapFS{
+				"9001_words.sqlite.sql":   {Data: []byte("-- +goose Up\nCREATE VIRTUAL TABLE words USING fts5(body);")},
+				"9001_words.postgres.sql": {Data: []byte("-- +goose Up\nCREATE TABLE words (body TSVECTOR);")},
+			}
+			for name, f := range all(t) {
+				more[name] = f
+			}
+			var wg sync.WaitGroup
+			var mu sync.Mutex
+			var applied []string
+			for range 4 {
+				wg.Go(func() {
+					names, err := d.Migrate(context.Background(), more)
+					if err != nil {
+						t.Error(err)
+					}
+					mu.Lock()
+					applied = append(applied, names...)
+					mu.Unlock()
+				})
+			}
+			wg.Wait()
+			if want := "9001_words." + engine.String() + ".sql"; len(applied) != 1 || applied[0] != want {
+				t.Errorf("applied %v, want %s once", applied, want)
+			}
+			if pending, err := d.Pending(t.Context(), more); err != nil || pending {
+				t.Errorf("Pending() = %v, %v", pending, err)
+			}
+		})
+	}
+}
+
+func all(t *testing.T) fstest.MapFS {
+	t.Helper()
+	files := fstest.MapFS{}
+	entries, err := fs.ReadDir(schema.FS(), ".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		data, err := fs.ReadFile(schema.FS(), e.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[e.Name()] = &fstest.MapFile{Data: data}
+	}
+	return files
+}

@@ -1,0 +1,153 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+	_ "modernc.org/sqlite" // the "sqlite" driver
+)
+
+// ErrOwned means that another process owns the SQLite file.
+var ErrOwned = errors.New("another wardroom process is using this database file")
+
+// oldest is the first SQLite without the WAL-reset bug that can corrupt a
+// database with several connections (https://sqlite.org/wal.html, "the WAL-reset bug").
+const oldest = 3_051_003
+
+// Open connects to the database at url: "postgres://…", or the path of an
+// SQLite file, which is made when it is missing.
+func Open(ctx context.Context, rawURL string) (*DB, error) {
+	if strings.HasPrefix(rawURL, "postgres://") || strings.HasPrefix(rawURL, "postgresql://") {
+		return openPostgres(ctx, rawURL)
+	}
+	return openSQLite(ctx, rawURL)
+}
+
+// Own is Open for a process that does background work or migrates. One process
+// at a time owns an SQLite file, by a kernel lock on <file>.lock that ends with
+// the process: whoever gets it knows that earlier owners are dead. A second
+// one gets ErrOwned. On PostgreSQL it is the same as Open.
+func Own(ctx context.Context, rawURL string) (*DB, error) {
+	if strings.HasPrefix(rawURL, "postgres://") || strings.HasPrefix(rawURL, "postgresql://") {
+		return openPostgres(ctx, rawURL)
+	}
+	if err := os.MkdirAll(filepath.Dir(rawURL), 0o700); err != nil {
+		return nil, fmt.Errorf("make the database's folder: %w", err)
+	}
+	unlock, err := lockFile(rawURL + ".lock")
+	if err != nil {
+		return nil, err
+	}
+	d, err := openSQLite(ctx, rawURL)
+	if err != nil {
+		return nil, errors.Join(err, unlock())
+	}
+	d.stop = append(d.stop, unlock)
+	return d, nil
+}
+
+func openSQLite(ctx context.Context, path string) (*DB, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("make the database's folder: %w", err)
+	}
+	if err := private(path); err != nil {
+		return nil, err
+	}
+	// One connection writes: SQLite has one writer, and waiting in our own
+	// queue is fairer than its busy loop. Settings stand in the address because
+	// they belong to a connection, not to the file.
+	write, err := sql.Open("sqlite", dsn(path, "_txlock=immediate"))
+	if err != nil {
+		return nil, fmt.Errorf("open database: %w", err)
+	}
+	write.SetMaxOpenConns(1)
+	if err := checkVersion(ctx, write); err != nil {
+		return nil, errors.Join(err, write.Close())
+	}
+	read, err := sql.Open("sqlite", dsn(path, "_pragma=query_only(1)"))
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open database: %w", err), write.Close())
+	}
+	const readers = 4
+	read.SetMaxOpenConns(readers)
+	read.SetMaxIdleConns(readers)
+	return &DB{
+		conn:  conn{SQLite, new(sync.Map), read},
+		write: write, read: read,
+		stop: []func() error{read.Close, write.Close},
+	}, nil
+}
+
+func dsn(path, more string) string {
+	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}
+	return u.String() + "?" + more +
+		"&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)" +
+		"&_time_integer_format=unix_micro&_inttotime=1"
+}
+
+// private makes the file, when it is new, readable by its owner alone: it
+// holds password hashes.
+func private(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return fmt.Errorf("open database: %w", err)
+	}
+	return f.Close()
+}
+
+func checkVersion(ctx context.Context, pool *sql.DB) error {
+	var text string
+	if err := pool.QueryRowContext(ctx, `SELECT sqlite_version()`).Scan(&text); err != nil {
+		return fmt.Errorf("reach database: %w", err)
+	}
+	var major, minor, patch int
+	if _, err := fmt.Sscanf(text, "%d.%d.%d", &major, &minor, &patch); err != nil {
+		return fmt.Errorf("read SQLite's version %q: %w", text, err)
+	}
+	if major*1_000_000+minor*1_000+patch < oldest {
+		return fmt.Errorf("SQLite %s has a bug that can corrupt the database; 3.51.3 or later is needed", text)
+	}
+	return nil
+}
+
+func openPostgres(ctx context.Context, rawURL string) (*DB, error) {
+	cfg, err := pgxpool.ParseConfig(rawURL)
+	if err != nil {
+		// pgx's message can carry the address with its password.
+		return nil, errors.New("DATABASE_URL is not an address that PostgreSQL's client understands")
+	}
+	cfg.MaxConns = max(cfg.MaxConns, 16)
+	cfg.AfterConnect = func(_ context.Context, c *pgx.Conn) error {
+		c.TypeMap().RegisterType(&pgtype.Type{
+			Name: "timestamp", OID: pgtype.TimestampOID,
+			Codec: &pgtype.TimestampCodec{ScanLocation: time.UTC},
+		})
+		return nil
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("open database: %w", err)
+	}
+	if err := pool.Ping(ctx); err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("reach the database on %s: %w", cfg.ConnConfig.Host, err)
+	}
+	shared := stdlib.OpenDBFromPool(pool)
+	return &DB{
+		conn:  conn{Postgres, new(sync.Map), shared},
+		write: shared, read: shared,
+		stop: []func() error{shared.Close, func() error { pool.Close(); return nil }},
+	}, nil
+}
