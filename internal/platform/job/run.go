@@ -1,0 +1,345 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/db"
+)
+
+// timerKind is the kind of the jobs that timers enqueue; their key is the timer's name.
+const timerKind = "timer"
+
+// Run does jobs until ctx ends, then stops the running ones, hands them back
+// and returns.
+func (q *Queue) Run(ctx context.Context) error {
+	ctx = actor.With(ctx, actor.System)
+	q.Kinds[timerKind] = Kind{Do: q.fire, Attempts: 1}
+	if err := q.start(ctx); err != nil {
+		return fmt.Errorf("start background work: %w", err)
+	}
+	poll, beat := time.NewTicker(q.Poll), time.NewTicker(q.Lease/3)
+	defer poll.Stop()
+	defer beat.Stop()
+	slots := make(chan struct{}, q.Workers)
+	var workers sync.WaitGroup
+	defer workers.Wait()
+	for {
+		more := q.hand(ctx, slots, &workers)
+		if more {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-q.wake:
+		case <-poll.C:
+			q.note(ctx, "timers", q.fireDue(ctx))
+		case <-beat.C:
+			q.note(ctx, "heartbeat", q.heartbeat(ctx))
+		}
+	}
+}
+
+// note logs what went wrong in the queue itself; the next round tries again.
+func (q *Queue) note(ctx context.Context, what string, err error) {
+	if err != nil && ctx.Err() == nil {
+		q.Log.ErrorContext(ctx, "background work", "what", what, "err", err)
+	}
+}
+
+// start makes the timers known. On SQLite the owner of the file knows that
+// earlier processes are dead, and need not wait for their leases to end.
+func (q *Queue) start(ctx context.Context) error {
+	return q.DB.Tx(ctx, func(tx *db.Tx) error {
+		now, err := tx.Clock(ctx, q.Now())
+		if err != nil {
+			return err
+		}
+		if q.DB.Engine() == db.SQLite {
+			if _, err := tx.Exec(ctx, `UPDATE jobs SET lease_until = ? WHERE state = 'running'`, now.Add(-time.Second)); err != nil {
+				return err
+			}
+		}
+		for _, t := range q.Timers {
+			_, err := tx.Exec(ctx, `INSERT INTO job_timers (name, next_at) VALUES (?, ?) ON CONFLICT (name) DO NOTHING`, t.Name, now)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// hand claims as many jobs as there are free workers and starts them. It
+// reports whether there may be more.
+func (q *Queue) hand(ctx context.Context, slots chan struct{}, workers *sync.WaitGroup) bool {
+	free := cap(slots) - len(slots)
+	if free == 0 || ctx.Err() != nil {
+		return false
+	}
+	held, err := q.claim(ctx, free)
+	q.note(ctx, "claim", err)
+	for _, h := range held {
+		slots <- struct{}{}
+		workers.Go(func() {
+			defer q.Wake() // a worker is free
+			defer func() { <-slots }()
+			q.work(ctx, h)
+		})
+	}
+	return len(held) == free
+}
+
+func (q *Queue) claim(ctx context.Context, limit int) ([]*Held, error) {
+	var held []*Held
+	due, err := q.due(ctx)
+	if err != nil || !due {
+		return nil, err
+	}
+	skip := ""
+	if q.DB.Engine() == db.Postgres {
+		skip = " FOR UPDATE SKIP LOCKED"
+	}
+	err = q.DB.Tx(ctx, func(tx *db.Tx) error {
+		now, err := tx.Clock(ctx, q.Now())
+		if err != nil {
+			return err
+		}
+		rows, err := tx.Query(ctx, `
+			UPDATE jobs SET
+				failures = failures + CASE WHEN state = 'running' THEN 1 ELSE 0 END,
+				state = 'running', attempt = attempt + 1, owner = ?, lease_until = ?
+			WHERE id IN (
+				SELECT id FROM jobs
+				WHERE (state = 'ready' AND run_at <= ?) OR (state = 'running' AND lease_until < ?)
+				ORDER BY run_at LIMIT ?`+skip+`)
+			RETURNING id, kind, key, payload, attempt, failures`,
+			q.owner, now.Add(q.Lease), now, now, limit)
+		held, err = db.All(rows, err, func(row db.Row) (*Held, error) {
+			h := &Held{queue: q}
+			var payload string
+			err := row.Scan(&h.ID, &h.Kind, &h.Key, &payload, &h.Attempt, &h.failures)
+			h.Payload = []byte(payload)
+			return h, err
+		})
+		return err
+	})
+	return held, err
+}
+
+// due spares an idle SQLite the write lock: it looks before it claims.
+func (q *Queue) due(ctx context.Context) (bool, error) {
+	if q.DB.Engine() == db.Postgres {
+		return true, nil
+	}
+	now := q.Now()
+	var due bool
+	err := q.DB.QueryRow(ctx, `
+		SELECT EXISTS (SELECT 1 FROM jobs WHERE state = 'ready' AND run_at <= ?)
+			OR EXISTS (SELECT 1 FROM jobs WHERE state = 'running' AND lease_until < ?)`, now, now).Scan(&due)
+	return due, err
+}
+
+// work does one job and writes down how it ended.
+func (q *Queue) work(ctx context.Context, h *Held) {
+	inner, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { cancel(errShutdown) })
+	h.cancel = cancel
+	q.mu.Lock()
+	q.running[h.ID] = h
+	q.mu.Unlock()
+	began := time.Now()
+
+	err := q.do(inner, h)
+	if cause := context.Cause(inner); err != nil && cause != nil {
+		err = cause
+	}
+	stop()
+	cancel(nil)
+	q.mu.Lock()
+	delete(q.running, h.ID)
+	q.mu.Unlock()
+
+	state, ferr := q.finish(context.WithoutCancel(ctx), h, err)
+	log := q.Log.With("kind", h.Kind, "key", h.Key, "attempt", h.Attempt, "duration", time.Since(began).Round(time.Millisecond))
+	switch {
+	case ferr != nil:
+		log.ErrorContext(ctx, "job could not be closed", "err", ferr)
+	case err != nil && !errors.Is(err, ErrLost) && !errors.Is(err, errShutdown):
+		log.ErrorContext(ctx, "job failed", "state", state, "err", err)
+	case h.Kind == timerKind:
+		log.DebugContext(ctx, "job", "state", state)
+	default:
+		log.InfoContext(ctx, "job", "state", state)
+	}
+}
+
+func (q *Queue) do(ctx context.Context, h *Held) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
+		}
+	}()
+	k, ok := q.Kinds[h.Kind]
+	if !ok {
+		return fmt.Errorf("this version does not know jobs of kind %q", h.Kind)
+	}
+	if h.failures >= k.attempts() {
+		return fmt.Errorf("the process ended %d times while it did this", h.failures)
+	}
+	return k.Do(ctx, h)
+}
+
+func (k Kind) attempts() int {
+	if k.Attempts == 0 {
+		return 5
+	}
+	return k.Attempts
+}
+
+// finish writes the outcome, only while this attempt still holds the job.
+func (q *Queue) finish(ctx context.Context, h *Held, err error) (state string, _ error) {
+	if errors.Is(err, ErrLost) {
+		return "lost", nil
+	}
+	k := q.Kinds[h.Kind]
+	state = "done"
+	switch {
+	case errors.Is(err, errShutdown):
+		state = "ready" // handed back: the next process goes on at once
+	case err != nil && h.failures+1 >= k.attempts():
+		state = "failed"
+	case err != nil:
+		state = "ready"
+	}
+	txErr := h.Write(ctx, func(tx *db.Tx) error {
+		if h.Kind == timerKind {
+			_, err := tx.Exec(ctx, `DELETE FROM jobs WHERE id = ?`, h.ID)
+			return err
+		}
+		if err := h.close(ctx, tx, state, err); err != nil {
+			return err
+		}
+		if state == "failed" && k.GaveUp != nil {
+			return k.GaveUp(ctx, tx, h.Key, err)
+		}
+		return nil
+	})
+	if errors.Is(txErr, ErrLost) {
+		return "lost", nil
+	}
+	return state, txErr
+}
+
+func (h *Held) close(ctx context.Context, tx *db.Tx, state string, cause error) error {
+	now, err := tx.Clock(ctx, h.queue.Now())
+	if err != nil {
+		return err
+	}
+	failures, runAt := h.failures, now
+	var message *string
+	if cause != nil && !errors.Is(cause, errShutdown) {
+		text := cause.Error()
+		message = &text
+		failures++
+		runAt = now.Add(backoff(failures))
+	}
+	var finished *time.Time
+	if state != "ready" {
+		finished = &now
+	}
+	_, err = tx.Exec(ctx, `
+		UPDATE jobs SET state = ?, failures = ?, run_at = ?, last_error = ?, finished_at = ?, owner = NULL, lease_until = NULL
+		WHERE id = ?`, state, failures, runAt, message, finished, h.ID)
+	return err
+}
+
+// backoff is how long to wait after the nth failure: 1 s doubled each time up
+// to about 17 minutes, of which up to half is taken off by chance.
+func backoff(n int) time.Duration {
+	d := time.Second << min(n-1, 10)
+	return d - rand.N(d/2)
+}
+
+// heartbeat extends the leases of this process in one statement and stops the
+// jobs it no longer holds.
+func (q *Queue) heartbeat(ctx context.Context) error {
+	q.mu.Lock()
+	idle := len(q.running) == 0
+	q.mu.Unlock()
+	if idle {
+		return nil
+	}
+	kept := map[string]bool{}
+	err := q.DB.Tx(ctx, func(tx *db.Tx) error {
+		now, err := tx.Clock(ctx, q.Now())
+		if err != nil {
+			return err
+		}
+		clear(kept)
+		rows, err := tx.Query(ctx, `UPDATE jobs SET lease_until = ? WHERE owner = ? AND state = 'running' RETURNING id`, now.Add(q.Lease), q.owner)
+		ids, err := db.All(rows, err, func(row db.Row) (id string, err error) { return id, row.Scan(&id) })
+		for _, id := range ids {
+			kept[id] = true
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for id, h := range q.running {
+		if !kept[id] {
+			h.cancel(ErrLost)
+		}
+	}
+	return nil
+}
+
+// fireDue enqueues the timers that are due. Of any number of replicas the one
+// that moves next_at has won the firing; missed firings become one.
+func (q *Queue) fireDue(ctx context.Context) error {
+	var errs []error
+	for _, t := range q.Timers {
+		var next time.Time
+		err := q.DB.QueryRow(ctx, `SELECT next_at FROM job_timers WHERE name = ?`, t.Name).Scan(&next)
+		if err != nil || next.After(q.Now()) {
+			errs = append(errs, err)
+			continue
+		}
+		errs = append(errs, q.DB.Tx(ctx, func(tx *db.Tx) error {
+			now, err := tx.Clock(ctx, q.Now())
+			if err != nil {
+				return err
+			}
+			after := next.Add(t.Every)
+			if !after.After(now) {
+				after = now.Add(t.Every)
+			}
+			n, err := tx.Exec(ctx, `UPDATE job_timers SET next_at = ? WHERE name = ? AND next_at = ?`, after, t.Name, next)
+			if err != nil || n == 0 {
+				return err
+			}
+			_, err = q.Enqueue(ctx, tx, timerKind, t.Name, nil)
+			return err
+		}))
+	}
+	return errors.Join(errs...)
+}
+
+func (q *Queue) fire(ctx context.Context, h *Held) error {
+	for _, t := range q.Timers {
+		if t.Name == h.Key {
+			return t.Do(ctx)
+		}
+	}
+	return nil // a timer of another version
+}
