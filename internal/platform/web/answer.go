@@ -1,0 +1,115 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"reflect"
+	"strconv"
+)
+
+// shape is where the parts of an output type are.
+type shape struct {
+	status  []int // field indexes; nil when the type has no such field
+	body    []int
+	stream  bool // Body is a func(huma.Context), which writes by itself
+	headers []header
+}
+
+type header struct {
+	name  string
+	index []int
+}
+
+// shapeOf reads an output type, and panics at what could not be answered.
+func shapeOf(r *route, t reflect.Type) *shape {
+	s := &shape{}
+	for _, f := range reflect.VisibleFields(t) {
+		name := f.Tag.Get("header")
+		switch {
+		case !f.IsExported() || f.Anonymous:
+		case f.Name == "Status":
+			s.status = f.Index
+		case f.Name == "Body":
+			s.body, s.stream = f.Index, f.Type.Kind() == reflect.Func
+		case name == "":
+			panic(fmt.Sprintf("web: %s %s: %s.%s is neither Status, Body nor tagged as a header", r.Method, r.Path, t, f.Name))
+		case f.Type.Kind() != reflect.String && !f.Type.ConvertibleTo(reflect.TypeFor[int64]()):
+			panic(fmt.Sprintf("web: %s %s: header %s is neither text nor a number", r.Method, r.Path, name))
+		default:
+			s.headers = append(s.headers, header{name, f.Index})
+		}
+	}
+	return s
+}
+
+// answer writes out, a pointer to an output of shape s. The body is encoded
+// before anything is sent, so that a value that cannot be encoded becomes a
+// problem and not half of a good answer.
+func (x *exchange) answer(s *shape, out any) {
+	v := reflect.ValueOf(out).Elem()
+	status := x.route.op.DefaultStatus
+	if s.status != nil {
+		if n := v.FieldByIndex(s.status).Int(); n != 0 {
+			status = int(n)
+		}
+	}
+	var body *bytes.Buffer
+	h := x.w.Header()
+	if s.body != nil && status != http.StatusNoContent && status != http.StatusNotModified {
+		if l, ok := out.(interface{ fill() }); ok {
+			l.fill()
+		}
+		body = x.api.getBuffer()
+		defer x.api.putBuffer(body)
+		if err := marshal(body, v.FieldByIndex(s.body).Addr().Interface()); err != nil {
+			x.fail(fmt.Errorf("encode answer: %w", err))
+			return
+		}
+		if t, ok := out.(interface{ seal([]byte) }); ok {
+			t.seal(body.Bytes())
+		}
+		h.Set("Content-Type", "application/json")
+		h.Set("Content-Length", strconv.Itoa(body.Len()))
+	}
+	for _, f := range s.headers {
+		switch v := v.FieldByIndex(f.index); {
+		case v.IsZero():
+		case v.Kind() == reflect.String:
+			h.Set(f.name, v.String())
+		default:
+			h.Set(f.name, strconv.FormatInt(v.Convert(reflect.TypeFor[int64]()).Int(), 10))
+		}
+	}
+	x.answered = true
+	x.w.WriteHeader(status)
+	if body != nil {
+		_, _ = x.w.Write(body.Bytes()) // the caller may have left
+	}
+}
+
+// marshal writes v as one line of JSON. Angle brackets stay as they are:
+// answers are never part of a page, and nosniff keeps browsers from making
+// them one, so escaping would only make Markdown longer.
+func marshal(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+func newBuffer() any { return new(bytes.Buffer) }
+
+func (a *API) getBuffer() *bytes.Buffer {
+	b, _ := a.buffers.Get().(*bytes.Buffer)
+	b.Reset()
+	return b
+}
+
+// putBuffer keeps a buffer for the next, unless one large request grew it.
+func (a *API) putBuffer(b *bytes.Buffer) {
+	if b.Cap() <= 64<<10 {
+		a.buffers.Put(b)
+	}
+}

@@ -1,0 +1,113 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"mime"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+)
+
+// readBody reads the body of a route that has one, and checks everything about
+// it that does not need the input's Go type.
+func (x *exchange) readBody() error {
+	want := x.route.op.RequestBody
+	if want == nil {
+		return nil
+	}
+	limit := x.api.opts.MaxBody
+	tooLarge := errTooLarge.With("At most %d bytes are read.", limit).Fact("limit", limit)
+	if x.r.ContentLength > limit {
+		return tooLarge
+	}
+	x.body = x.api.getBuffer()
+	// MaxBytesReader closes the connection when there is more; for that it needs
+	// the server's own writer.
+	_, err := x.body.ReadFrom(http.MaxBytesReader(x.w.ResponseWriter, x.r.Body, limit))
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return errBodyTimeout
+	case isType[*http.MaxBytesError](err):
+		return tooLarge
+	case err != nil:
+		return errJSON.With("The body ended early or was cut wrongly.")
+	}
+	if x.r.ContentLength != 0 {
+		// The deadline was for the body. Left in place it would end the context
+		// of a request that waits.
+		_ = http.NewResponseController(x.w).SetReadDeadline(time.Time{})
+	}
+	data := bytes.TrimLeft(x.body.Bytes(), " \t\r\n")
+	if len(data) == 0 {
+		x.body.Reset()
+		if want.Required {
+			return errJSON.With("The body is empty.")
+		}
+		return nil
+	}
+	if !isJSON(x.r.Header.Get("Content-Type")) {
+		return errMedia
+	}
+	s := scanner{data: x.body.Bytes(), registry: x.api.huma.OpenAPI().Components.Schemas}
+	if err := s.document(want.Content["application/json"].Schema); err != nil {
+		return err
+	}
+	x.refused = s.fields
+	return nil
+}
+
+// isJSON accepts JSON under its own name and under those of formats made of
+// it, such as application/merge-patch+json. A body that says nothing is taken
+// for JSON.
+func isJSON(contentType string) bool {
+	if contentType == "" || contentType == "application/json" {
+		return true
+	}
+	t, params, err := mime.ParseMediaType(contentType)
+	if err != nil || (t != "application/json" && !strings.HasSuffix(t, "+json")) {
+		return false
+	}
+	c, ok := params["charset"]
+	return !ok || strings.EqualFold(c, "utf-8")
+}
+
+func isType[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}
+
+// pointerMark parts a pointer from the text in the errors that unmarshal
+// returns, because huma passes on nothing but their text.
+const pointerMark = "\x00"
+
+// unmarshal reads JSON that the scanner has accepted. Its errors never repeat
+// a value.
+func unmarshal(data []byte, v any) error {
+	err := json.Unmarshal(data, v)
+	if err == nil {
+		return nil
+	}
+	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		at, text := "", "It does not fit here."
+		if e.Field != "" {
+			at = "/" + strings.ReplaceAll(e.Field, ".", "/")
+		}
+		if strings.HasPrefix(e.Value, "number") {
+			text = "The number is out of range."
+		}
+		return errors.New(at + pointerMark + text)
+	}
+	return errors.New(pointerMark + "A value in it could not be read.")
+}
+
+// CheckJSON reports whether data is JSON as we read it: RFC 8259, and beyond
+// that valid UTF-8, no NUL and no half of a surrogate pair in a string, no key
+// twice in an object, not deeper than maxDepth, nothing after it. The fault
+// says where and what, and never repeats a value.
+func CheckJSON(data []byte) error {
+	s := scanner{data: data}
+	return s.document(nil)
+}

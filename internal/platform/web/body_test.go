@@ -1,0 +1,196 @@
+package web_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"wardroom/internal/platform/fault"
+	"wardroom/internal/platform/web"
+)
+
+func TestBodyRefused(t *testing.T) {
+	const ok = `{"name":"a"}`
+	tests := []struct {
+		name, body, contentType string
+		status                  int
+		code, detail            string
+	}{
+		{"empty", " ", "", 400, "invalid_json", "The body is empty."},
+		{"cut off", `{"name":`, "", 400, "invalid_json", "At byte 8 a value is missing."},
+		{"not JSON", `name=a`, "", 400, "invalid_json", "At byte 0 there is a word that JSON does not have."},
+		{"something after it", ok + ok, "", 400, "invalid_json", "At byte 12 something follows the end of the value."},
+		{"the same name twice", `{"name":"a","n\u0061me":"b"}`, "", 400, "invalid_json", "At byte 23 an object has the same name twice."},
+		{"NUL", `{"name":"a\u0000"}`, "", 400, "invalid_json", "At byte 16 a string has a NUL."},
+		{"half of a pair", `{"name":"\ud83d"}`, "", 400, "invalid_json", "At byte 15 a string has half of a surrogate pair."},
+		{"no UTF-8", "{\"name\":\"\xff\"}", "", 400, "invalid_json", "It is not valid UTF-8."},
+		{"too deep", strings.Repeat("[", 65) + strings.Repeat("]", 65), "", 400, "invalid_json", "At byte 64 the value is nested deeper than 64 levels."},
+		{"too large", `{"name":"` + strings.Repeat("a", 1<<20) + `"}`, "", 413, "too_large", "At most 1048576 bytes are read."},
+		{"a form", "name=a", "application/x-www-form-urlencoded", 415, "unsupported_media_type", ""},
+		{"another charset", ok, "application/json; charset=latin1", 415, "unsupported_media_type", ""},
+		{"no media type at all", ok, "json", 415, "unsupported_media_type", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newToys(t).ask(t, "POST", "/api/v1/toys", tt.body, "Content-Type", tt.contentType)
+			p := problem(t, w)
+			if w.Code != tt.status || p["code"] != tt.code || (tt.detail != "" && p["detail"] != tt.detail) {
+				t.Errorf("got %d %v", w.Code, p)
+			}
+		})
+	}
+}
+
+func TestBodyAccepted(t *testing.T) {
+	for _, contentType := range []string{"", "application/json", "Application/JSON; charset=UTF-8", "application/merge-patch+json"} {
+		if w := newToys(t).ask(t, "POST", "/api/v1/toys", "\t{\"name\" : \"\\ud83d\\ude00\"}\r\n", "Content-Type", contentType); w.Code != 201 {
+			t.Errorf("%q is %d %s", contentType, w.Code, w.Body)
+		}
+	}
+	// Exactly the limit is not too large.
+	body := `{"name":"a"}`
+	body += strings.Repeat(" ", 1<<20-len(body))
+	if w := newToys(t).ask(t, "POST", "/api/v1/toys", body); w.Code != 201 {
+		t.Errorf("the largest body is %d %s", w.Code, w.Body)
+	}
+}
+
+// untouched is a body that must not be read.
+type untouched struct{ t *testing.T }
+
+func (u untouched) Read([]byte) (int, error) {
+	u.t.Error("the body was read")
+	return 0, io.EOF
+}
+
+// A body that announces itself as too large is refused before it is sent.
+func TestBodyAnnounced(t *testing.T) {
+	req := newRequest(t, "POST", "/api/v1/toys", untouched{t})
+	req.ContentLength = 1<<20 + 1
+	if w := newToys(t).do(req); w.Code != 413 {
+		t.Errorf("got %d %s", w.Code, w.Body)
+	}
+}
+
+// A body whose length nobody said is held to the limit all the same.
+func TestBodyChunked(t *testing.T) {
+	s := newToys(t, func(o *web.Options) { o.MaxBody = 20 })
+	for n, want := range map[int]int{1: 201, 30: 413} {
+		req := newRequest(t, "POST", "/api/v1/toys", io.MultiReader(strings.NewReader(`{"name":"a"}`), strings.NewReader(strings.Repeat(" ", n))))
+		req.ContentLength = -1
+		if w := s.do(req); w.Code != want {
+			t.Errorf("%d more bytes are %d, want %d", n, w.Code, want)
+		}
+	}
+}
+
+// escapedHalf finds what encoding/json turns into U+FFFD without saying so.
+var escapedHalf = regexp.MustCompile(`(?i)\\ud[89a-f]`)
+
+// What we accept is what encoding/json accepts, less what is named in
+// CheckJSON; and each refusal beyond encoding/json's has its reason in the text.
+func FuzzJSON(f *testing.F) {
+	for _, s := range []string{
+		`{"a":[1,-0.5e+7,true,false,null,"x\n\u00e9\ud83d\ude00"],"b":{}}`, `{"a":1,"a":2}`, `{"a":1,"\u0061":2}`, `"\u0000"`,
+		`"\ud800"`, `"\udc00\ud800"`, `01`, `1.`, `-`, `[1,]`, `{"a"}`, `{,}`, ` [ ] `, `nul`, "\"\xff\"", "\"\x01\"", `"\x"`, `1 2`, ``,
+		strings.Repeat(`[`, 70) + strings.Repeat(`]`, 70), `{"a":{"b":1,"b":2}}`, `[{"a":1},{"a":1}]`, `"\ud83d\u0041"`, `"\\ud800"`, "\ufeff1", `"\udc00"`, `[` + strings.Repeat(`{"a":[]},`, 70) + `{}]`,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		err := web.CheckJSON(data)
+		why := extra(data)
+		switch {
+		case err == nil && !json.Valid(data):
+			t.Errorf("%q is accepted and is no JSON", data)
+		case err == nil && why != "":
+			t.Errorf("%q is accepted in spite of %s", data, why)
+		case err != nil && json.Valid(data) && why == "":
+			t.Errorf("%q is refused for nothing: %v", data, err)
+		case err != nil:
+			if f := fault.Of(err); f == nil || f.Code != "invalid_json" || f.Kind != fault.Malformed {
+				t.Errorf("%q is refused as %v", data, err)
+			}
+		}
+	})
+}
+
+// extra finds in valid JSON what we refuse beyond encoding/json, by other means
+// than the scanner's.
+func extra(data []byte) string {
+	if !json.Valid(data) {
+		return ""
+	}
+	if !utf8.Valid(data) {
+		return "bad UTF-8"
+	}
+	type level struct {
+		names map[string]bool // nil in an array
+		value bool            // a value comes next, not a name
+	}
+	var levels []level
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	for {
+		token, err := d.Token()
+		if err != nil {
+			break
+		}
+		in := len(levels) - 1
+		s, isText := token.(string)
+		if isText && strings.ContainsRune(s, 0) {
+			return "NUL"
+		}
+		if in >= 0 && levels[in].names != nil && token != json.Delim('}') {
+			if !levels[in].value {
+				if levels[in].names[s] {
+					return "a name twice"
+				}
+				levels[in].names[s] = true
+			}
+			levels[in].value = !levels[in].value
+		}
+		switch token {
+		case json.Delim('{'):
+			levels = append(levels, level{names: map[string]bool{}})
+		case json.Delim('['):
+			levels = append(levels, level{})
+		case json.Delim('}'), json.Delim(']'):
+			levels = levels[:in]
+		}
+		if len(levels) > 64 {
+			return "depth"
+		}
+	}
+	if halves(data) {
+		return "half of a pair"
+	}
+	return ""
+}
+
+// halves reports whether a surrogate escape of data stands alone: encoding/json
+// decodes it to U+FFFD, of which there are then more than were written.
+func halves(data []byte) bool {
+	if !escapedHalf.Match(data) {
+		return false
+	}
+	written := bytes.Count(data, []byte("\ufffd"))
+	plain := bytes.ReplaceAll(data, []byte(`\\`), []byte("  "))
+	written += strings.Count(strings.ToLower(string(plain)), `\ufffd`)
+	decoded := 0
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	for {
+		token, err := d.Token()
+		if err != nil {
+			return decoded > written
+		}
+		if s, ok := token.(string); ok {
+			decoded += strings.Count(s, "\ufffd")
+		}
+	}
+}

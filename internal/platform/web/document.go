@@ -1,0 +1,125 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/fault"
+)
+
+// document says in the OpenAPI document what a route may answer beside what
+// its types say: the problems that the edge answers for it, those that it
+// names itself, and further successes.
+func (a *API) document(r *route) {
+	rs := r.op.Responses
+	rs["default"] = a.shared(0)
+	for _, status := range a.edgeStatuses(r) {
+		rs[strconv.Itoa(status)] = a.shared(status)
+	}
+	for _, status := range r.also {
+		if status >= http.StatusBadRequest {
+			rs[strconv.Itoa(status)] = a.shared(status)
+			continue
+		}
+		rs[strconv.Itoa(status)] = further(rs[strconv.Itoa(r.op.DefaultStatus)], status)
+	}
+	named := map[int][]string{}
+	for _, f := range r.fails {
+		if have := a.faults[f.Code]; have != nil && have.Title != f.Title {
+			panic(fmt.Sprintf("web: %s %s: the code %s has two titles", r.Method, r.Path, f.Code))
+		}
+		a.faults[f.Code] = f
+		status := statusOf(f)
+		named[status] = append(named[status], "`"+f.Code+"`: "+f.Title)
+	}
+	for status, texts := range named {
+		// The shared description holds too: the edge may answer the same status.
+		rs[strconv.Itoa(status)] = a.problemResponse(http.StatusText(status) + ". " + strings.Join(texts, " "))
+	}
+}
+
+// edgeStatuses are the problems that the edge itself may answer for r.
+func (a *API) edgeStatuses(r *route) []int {
+	var s []int
+	if r.Permission != actor.Public {
+		s = append(s, http.StatusUnauthorized, http.StatusForbidden)
+	}
+	if r.op.RequestBody != nil {
+		s = append(s, http.StatusBadRequest, http.StatusRequestTimeout,
+			http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
+	}
+	// Query parameters that a route does not have are refused, so each has this.
+	return append(s, http.StatusBadRequest, http.StatusUnprocessableEntity)
+}
+
+// shared is a reference to the response for a status, or for any other problem.
+func (a *API) shared(status int) *huma.Response {
+	name, text := "Problem", "Any other problem."
+	if status != 0 {
+		text = http.StatusText(status) + "."
+		name = strings.ReplaceAll(http.StatusText(status), " ", "")
+	}
+	if all := a.huma.OpenAPI().Components.Responses; all[name] == nil {
+		all[name] = a.problemResponse(text)
+	}
+	return &huma.Response{Ref: "#/components/responses/" + name}
+}
+
+func (a *API) problemResponse(text string) *huma.Response {
+	s := a.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Problem](), true, "Problem")
+	return &huma.Response{
+		Description: text,
+		Content:     map[string]*huma.MediaType{"application/problem+json": {Schema: s}},
+	}
+}
+
+// further is another success with the same body, or with none.
+func further(usual *huma.Response, status int) *huma.Response {
+	r := &huma.Response{Description: http.StatusText(status)}
+	if status != http.StatusNoContent && status != http.StatusNotModified {
+		r.Content, r.Headers = usual.Content, usual.Headers
+	}
+	return r
+}
+
+// Document is the OpenAPI 3.1 document of all routes declared so far: JSON,
+// indented, and the same bytes for the same routes.
+func (a *API) Document() []byte {
+	compact, err := json.Marshal(a.huma.OpenAPI())
+	if err != nil {
+		panic(fmt.Errorf("web: the document cannot be written: %w", err)) // a schema with a bad default
+	}
+	var buf bytes.Buffer
+	if err := json.Indent(&buf, compact, "", "  "); err != nil {
+		panic(fmt.Errorf("web: the document is no JSON: %w", err))
+	}
+	buf.WriteByte('\n')
+	return buf.Bytes()
+}
+
+func (a *API) serveDocument(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(a.openapi()) // the caller may have left
+}
+
+// Faults lists the failures that the document names, by code.
+func (a *API) Faults() []*fault.Error {
+	fs := make([]*fault.Error, 0, len(a.faults))
+	for _, f := range a.faults {
+		fs = append(fs, f)
+	}
+	slices.SortFunc(fs, func(x, y *fault.Error) int { return strings.Compare(x.Code, y.Code) })
+	return fs
+}
+
+// StatusOf is the HTTP status that f is answered with, for documents.
+func StatusOf(f *fault.Error) int { return statusOf(f) }
