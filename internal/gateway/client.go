@@ -1,0 +1,374 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/fault"
+)
+
+// Client is a client of one gateway, for all goroutines of the process. Make it
+// with New, run Run once, and use the rest at any time: without a connection
+// everything fails at once with the reason. It never sends a request twice.
+type Client struct {
+	opt     Options
+	url     *url.URL // nil when none is configured
+	http    *http.Client
+	secrets secrets
+	events  hub
+	runs    runs
+	waiting atomic.Int32  // callers in Await; they make us try again soon
+	wake    chan struct{} // says that there is one more of them
+
+	mu      sync.Mutex
+	conn    *conn // nil while there is none
+	status  Status
+	latency time.Duration
+	changed chan struct{} // closed, and replaced, when the state changes
+}
+
+// New returns a client that does nothing until Run. A bad address is a mistake
+// in the settings, and the error says what is wrong with it.
+func New(opt Options) (*Client, error) {
+	address, err := parseURL(opt.URL)
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{
+		opt:     opt.withDefaults(),
+		url:     address,
+		secrets: newSecrets(opt.Token),
+		wake:    make(chan struct{}, 1),
+		changed: make(chan struct{}),
+	}
+	c.http = &http.Client{
+		Transport: c.opt.HTTP,
+		// Following a redirect would show our token to whoever it names.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	c.events.now = c.opt.Now
+	c.status = Status{
+		State:         NotConfigured,
+		Since:         clock.At(c.opt.Now()),
+		ScopesAsked:   list(opt.Scopes),
+		ScopesGranted: []string{},
+		MissingScopes: []string{},
+	}
+	if address == nil {
+		c.status.LastError = notConfigured
+	} else {
+		c.status.State, c.status.URL = Connecting, address.String()
+	}
+	return c, nil
+}
+
+const stopping = "The service is stopping."
+
+const notConfigured = "Set AGENTRT_GATEWAY_URL and AGENTRT_GATEWAY_TOKEN to use agents."
+
+// parseURL reads the address. It accepts no credentials in it, because an
+// address is shown and logged.
+func parseURL(text string) (*url.URL, error) {
+	if text == "" {
+		return nil, nil
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		// The error would quote the address, and with it what may be a password.
+		return nil, errors.New("the gateway's address cannot be read as a URL, such as ws://127.0.0.1:18789")
+	}
+	switch u.Scheme {
+	case "http":
+		u.Scheme = "ws"
+	case "https":
+		u.Scheme = "wss"
+	case "ws", "wss":
+	default:
+		return nil, errors.New("the gateway's address must begin with ws://, wss://, http:// or https://")
+	}
+	switch {
+	case u.Hostname() == "":
+		return nil, errors.New("the gateway's address names no host")
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		return nil, errors.New("the gateway's address must not hold credentials, a query or a fragment; the token has its own setting")
+	}
+	if u.Path == "" {
+		u.Path = "/"
+	}
+	return u, nil
+}
+
+func (o Options) withDefaults() Options {
+	or := func(d *time.Duration, fallback time.Duration) {
+		if *d <= 0 {
+			*d = fallback
+		}
+	}
+	or(&o.Timeout, 15*time.Second)
+	or(&o.Silence, 75*time.Second)
+	or(&o.Settle, time.Second)
+	if o.Version == "" {
+		o.Version = "dev"
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = clock.Now
+	}
+	if o.HTTP == nil {
+		o.HTTP = &http.Transport{Proxy: http.ProxyFromEnvironment}
+	} else {
+		o.HTTP = o.HTTP.Clone()
+	}
+	// A WebSocket is HTTP/1.1, and a connection that refused to become one is of
+	// no further use.
+	o.HTTP.Protocols = new(http.Protocols)
+	o.HTTP.Protocols.SetHTTP1(true)
+	o.HTTP.DisableKeepAlives = true
+	o.Backoff = o.Backoff.withDefaults()
+	o.Scopes = list(o.Scopes)
+	return o
+}
+
+// list is a copy that is never nil: in the API an empty list is [].
+func list(s []string) []string { return append([]string{}, s...) }
+
+// Run holds the connection until ctx ends: it connects, reads, and connects
+// again whenever that fails. It returns nil, and only after everything that it
+// started has ended.
+func (c *Client) Run(ctx context.Context) error {
+	defer c.events.closeAll()
+	if c.url == nil {
+		<-ctx.Done()
+		return nil
+	}
+	failures := 0
+	var restarting time.Time // until when the gateway is expected back any moment
+	for {
+		lived, fail := c.session(ctx)
+		if ctx.Err() != nil {
+			c.fail(unreachable(stopping), 0, 0)
+			return nil
+		}
+		if lived > steadyAfter {
+			failures = 0
+		}
+		failures++
+		if fail.pace == quick {
+			restarting = time.Now().Add(restartTakes)
+		}
+		if fail.pace == steady && (c.waiting.Load() > 0 || time.Now().Before(restarting)) {
+			fail.pace = quick
+		}
+		delay := c.opt.Backoff.delay(failures, fail.pace, fail.after)
+		c.fail(fail, failures, delay)
+		c.pause(ctx, delay, fail)
+	}
+}
+
+// steadyAfter is how long a connection must have lived for its loss to count as
+// the first failure. Otherwise a gateway that hangs up on everybody at once
+// would be called four times a second for ever.
+const steadyAfter = 5 * time.Second
+
+// restartTakes is how long after the gateway said goodbye it is called often. A
+// restart was seen to take 12 s on two slow cores.
+const restartTakes = time.Minute
+
+// pause waits before the next attempt. Somebody who begins to wait for the
+// connection shortens it, unless the gateway asked for the pause or only a
+// person can help.
+func (c *Client) pause(ctx context.Context, delay time.Duration, fail *failure) {
+	due := time.NewTimer(delay)
+	defer due.Stop()
+	wake := c.wake
+	if fail.pace == slow || fail.after > 0 {
+		wake = nil
+	}
+	until := time.Now().Add(delay)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-due.C:
+			return
+		case <-wake:
+			sooner := c.opt.Backoff.delay(1, quick, 0)
+			if time.Until(until) > sooner {
+				due.Reset(sooner)
+				until = time.Now().Add(sooner)
+			}
+		}
+	}
+}
+
+// session makes one connection and serves it to its end. It returns how long it
+// lived and why it ended or did not begin.
+func (c *Client) session(ctx context.Context) (time.Duration, *failure) {
+	k, hello, fail := c.connect(ctx)
+	if fail != nil {
+		return 0, fail
+	}
+	defer k.drop(nil)
+	began := time.Now()
+	c.attach(k, hello)
+	fail = c.serve(ctx, k)
+	if ctx.Err() != nil {
+		fail = unreachable(stopping)
+	}
+	c.detach(k, fail)
+	return time.Since(began), fail
+}
+
+// attach makes k the connection that requests use.
+func (c *Client) attach(k *conn, h hello) {
+	missing := missingScopes(c.opt.Scopes, h.Auth.Scopes)
+	state, text := Connected, ""
+	if len(missing) > 0 {
+		state, text = MissingScopes, missingText(missing)
+	}
+	c.mu.Lock()
+	restarted := c.status.BootID != "" && c.status.BootID != k.bootID
+	c.conn = k
+	s := &c.status
+	s.ConnectedAt, s.RetryAt, s.Failures = clock.Ptr(c.opt.Now()), nil, 0
+	s.GatewayVersion, s.Protocol, s.BootID = h.Server.Version, int(protocol), k.bootID
+	s.ScopesGranted = list(h.Auth.Scopes)
+	s.MissingScopes = missing
+	c.enter(state, text)
+	// Under the lock, so that a subscriber that arrives now hears of this
+	// connection exactly once.
+	c.events.publish(Event{Name: EventConnected, BootID: k.bootID, Resync: true, Restarted: restarted})
+	c.mu.Unlock()
+}
+
+// detach ends all that k carried, after the state says so: whoever is woken by
+// it finds the reason.
+func (c *Client) detach(k *conn, fail *failure) {
+	c.mu.Lock()
+	c.conn = nil
+	c.status.ConnectedAt = nil
+	c.status.LastSeenAt = clock.Ptr(k.lastSeen())
+	c.enter(fail.state, fail.text)
+	c.events.publish(Event{Name: EventDisconnected, BootID: k.bootID})
+	c.mu.Unlock()
+	close(k.gone)
+}
+
+// fail notes an attempt that failed and when the next one is due.
+func (c *Client) fail(f *failure, failures int, delay time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.status.Failures = failures
+	c.status.RetryAt = nil
+	if delay > 0 {
+		c.status.RetryAt = clock.Ptr(c.opt.Now().Add(delay))
+	}
+	c.enter(f.state, f.text)
+}
+
+// enter changes the state; the caller holds the lock. Only a change is logged
+// and has a new Since: while the gateway is away there is one line, not one
+// for every attempt.
+func (c *Client) enter(state State, text string) {
+	c.status.LastError = text
+	if c.status.State == state {
+		return
+	}
+	c.status.State = state
+	c.status.Since = clock.At(c.opt.Now())
+	close(c.changed)
+	c.changed = make(chan struct{})
+	if text == stopping {
+		return
+	}
+	if state == Connected {
+		c.opt.Log.Info("gateway", "state", string(state), "version", c.status.GatewayVersion, "boot_id", c.status.BootID)
+		return
+	}
+	c.opt.Log.Warn("gateway", "state", string(state), "reason", text)
+}
+
+// Status tells how the connection is doing, now.
+func (c *Client) Status() Status {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.status
+	s.ScopesAsked = list(s.ScopesAsked)
+	s.ScopesGranted = list(s.ScopesGranted)
+	s.MissingScopes = list(s.MissingScopes)
+	if c.conn != nil {
+		s.LastSeenAt = clock.Ptr(c.conn.lastSeen())
+	}
+	if c.latency > 0 {
+		ms := float64(c.latency.Microseconds()) / 1000
+		s.LatencyMS = &ms
+	}
+	return s
+}
+
+// Await returns the gateway's boot id once there is a connection, at once if
+// there is one. While it waits we try to connect about every second. When ctx
+// ends first, the error is the fault of the present state. Without an address
+// there is nothing to wait for.
+func (c *Client) Await(ctx context.Context) (bootID string, err error) {
+	c.waiting.Add(1)
+	defer c.waiting.Add(-1)
+	select {
+	case c.wake <- struct{}{}:
+	default: // it has been told already
+	}
+	for {
+		c.mu.Lock()
+		k, state, changed := c.conn, c.status.State, c.changed
+		c.mu.Unlock()
+		if k != nil {
+			return k.bootID, nil
+		}
+		if state == NotConfigured {
+			return "", c.fault()
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return "", fmt.Errorf("wait for the gateway: %w", c.fault())
+		}
+	}
+}
+
+// fault is the failure of the present state, for those who find no connection.
+func (c *Client) fault() *fault.Error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	text := c.status.LastError
+	e := ErrUnreachable
+	switch c.status.State {
+	case NotConfigured:
+		e = ErrNotConfigured
+	case Unauthorized:
+		e = ErrUnauthorized
+	case Unpaired:
+		e = ErrUnpaired
+	case MissingScopes:
+		e = ErrMissingScope
+	case Connecting:
+		text = "The first connection is being made."
+	case Connected, Unreachable:
+	}
+	e = e.With("%s", text)
+	if at := c.status.RetryAt; at != nil {
+		if d := at.Sub(c.opt.Now()); d > 0 {
+			e = e.After(d)
+		}
+	}
+	return e
+}

@@ -1,0 +1,475 @@
+package gateway_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"wardroom/internal/gateway"
+	"wardroom/internal/platform/fault"
+)
+
+// A mistake in the settings is told at the start, without quoting what may be a
+// password.
+func TestNew(t *testing.T) {
+	for _, bad := range []string{
+		"127.0.0.1:18789", "ftp://127.0.0.1", "ws://", "ws://:18789", "http://user:" + token + "@host",
+		"ws://host/?token=" + token, "ws://host/#" + token, "ws://[" + token, "://" + token,
+	} {
+		_, err := gateway.New(gateway.Options{URL: bad})
+		if err == nil {
+			t.Errorf("%q is accepted", bad)
+			continue
+		}
+		if strings.Contains(err.Error(), token) {
+			t.Errorf("the error shows the address: %v", err)
+		}
+	}
+	for given, shown := range map[string]string{
+		"http://127.0.0.1:18789":   "ws://127.0.0.1:18789/",
+		"https://gateway.test":     "wss://gateway.test/",
+		"ws://gateway.test/openai": "ws://gateway.test/openai",
+		"":                         "",
+	} {
+		c, err := gateway.New(gateway.Options{URL: given})
+		if err != nil {
+			t.Errorf("%q: %v", given, err)
+			continue
+		}
+		if s := c.Status(); s.URL != shown {
+			t.Errorf("%q is shown as %q, want %q", given, s.URL, shown)
+		}
+	}
+}
+
+// Without a gateway the service works, and says what to set.
+func TestNotConfigured(t *testing.T) {
+	c := client(t, gateway.Options{})
+	if s := c.Status(); s.State != gateway.NotConfigured || !strings.Contains(s.LastError, "AGENTRT_GATEWAY_URL") {
+		t.Errorf("status = %+v", s)
+	}
+	if _, err := c.Await(t.Context()); !errors.Is(err, gateway.ErrNotConfigured) {
+		t.Errorf("Await: %v", err)
+	}
+	if _, err := c.Agents(t.Context()); !errors.Is(err, gateway.ErrNotConfigured) {
+		t.Errorf("Agents: %v", err)
+	}
+}
+
+// The API shows the status as it is, so no list in it may be null.
+func TestStatusJSON(t *testing.T) {
+	c, err := gateway.New(gateway.Options{URL: "ws://gateway.test", Token: token})
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := json.Marshal(c.Status())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{`"state":"connecting"`, `"scopes_asked":[]`, `"scopes_granted":[]`, `"scopes_missing":[]`, `"latency_ms":null`} {
+		if !strings.Contains(string(data), part) {
+			t.Errorf("%s lacks %s", data, part)
+		}
+	}
+}
+
+// A restart, as it was recorded: a farewell, refusals for a while, "starting",
+// and a new boot id. All along the state is one and the same.
+func TestRestart(t *testing.T) {
+	h := recorded[handshakes](t, "handshake.json")
+	starting := h.Refused["gateway starting"]
+	leave := make(chan struct{})
+	g := replay(t, func(n int, p *peer) {
+		switch {
+		case n == 1:
+			p.greet("boot-1")
+			<-leave
+			p.send(h.Restarting)
+			p.close(h.CloseRestarting.Code, h.CloseRestarting.Reason)
+		case n < 6:
+			p.send(h.Challenge)
+			p.answer(p.expect("connect"), with(t, starting.Response, "error.retryAfterMs", 1))
+			p.close(starting.Close.Code, starting.Close.Reason)
+		default:
+			p.greet("boot-2")
+			p.gone()
+		}
+	})
+	c := client(t, g.options())
+	events, stop := c.Events(10)
+	defer stop()
+	if boot := await(t, c); boot != "boot-1" {
+		t.Errorf("boot id = %q", boot)
+	}
+	close(leave)
+
+	var names []string
+	for {
+		e := next(t, events)
+		names = append(names, e.Name)
+		if e.Name == gateway.EventConnected && (!e.Resync || e.Restarted != (e.BootID == "boot-2")) {
+			t.Errorf("on %s: resync %t, restarted %t", e.BootID, e.Resync, e.Restarted)
+		}
+		if e.BootID == "boot-2" {
+			break
+		}
+	}
+	if got, want := strings.Join(names, " "), "connected shutdown disconnected connected"; got != want {
+		t.Errorf("events = %s, want %s", got, want)
+	}
+	if s := c.Status(); s.State != gateway.Connected || s.BootID != "boot-2" || s.Failures != 0 {
+		t.Errorf("status = %+v", s)
+	}
+	log := g.logged()
+	if n := strings.Count(log, "state=unreachable"); n != 1 {
+		t.Errorf("%d lines tell of one absence:\n%s", n, log)
+	}
+	if strings.Contains(log, "state=connecting") {
+		t.Errorf("it flapped:\n%s", log)
+	}
+}
+
+// Somebody stopped the gateway: that needs other words than a restart.
+func TestStoppedGateway(t *testing.T) {
+	h := recorded[handshakes](t, "handshake.json")
+	g := replay(t, func(n int, p *peer) {
+		if n > 1 {
+			p.gone() // a connection that comes to nothing
+		}
+		p.greet("boot-1")
+		p.send(h.Stopping)
+		p.close(1012, "service restart")
+	})
+	c := client(t, g.options())
+	until(t, c, "the farewell", func(s gateway.Status) bool { return strings.Contains(s.LastError, "was stopped") })
+}
+
+// While it retries, unreachable stays unreachable, and since does not move: else
+// nobody can tell how long the gateway has been away.
+func TestNoFlapping(t *testing.T) {
+	g := replay(t, func(_ int, p *peer) { p.close(1000, "") })
+	c := client(t, g.options())
+	since := untilState(t, c, gateway.Unreachable).Since
+	s := until(t, c, "the tenth failure", func(s gateway.Status) bool {
+		if s.State != gateway.Unreachable || !s.Since.Equal(since.Time) {
+			t.Fatalf("it flapped to %s since %s", s.State, s.Since)
+		}
+		return s.Failures >= 10
+	})
+	if s.ConnectedAt != nil {
+		t.Error("it claims a connection")
+	}
+}
+
+// A standup waits for the gateway for a minute at most; with pauses of half a
+// minute the gateway could be back and go unnoticed. Whoever waits is served soon.
+func TestAwaitWakes(t *testing.T) {
+	g := replay(t, func(n int, p *peer) {
+		if n == 1 {
+			return
+		}
+		p.greet("boot-1")
+		p.gone()
+	})
+	opt := g.options()
+	opt.Backoff = gateway.Backoff{Min: time.Hour, Max: time.Hour, Quick: time.Millisecond}
+	c := client(t, opt)
+	untilState(t, c, gateway.Unreachable)
+	await(t, c)
+}
+
+// Somebody who cannot wait longer hears why there is no connection.
+func TestAwaitEnds(t *testing.T) {
+	refused := recorded[handshakes](t, "handshake.json").Refused["wrong token, no device"]
+	g := replay(t, func(_ int, p *peer) {
+		p.send(recorded[handshakes](t, "handshake.json").Challenge)
+		p.answer(p.expect("connect"), refused.Response)
+	})
+	c := client(t, g.options())
+	untilState(t, c, gateway.Unauthorized)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
+	defer cancel()
+	if _, err := c.Await(ctx); !errors.Is(err, gateway.ErrUnauthorized) || !strings.Contains(err.Error(), "AGENTRT_GATEWAY_TOKEN") {
+		t.Errorf("Await: %v", err)
+	}
+}
+
+// A peer that vanished without a word would otherwise be believed for ever.
+func TestSilence(t *testing.T) {
+	g := replay(t, func(_ int, p *peer) {
+		p.greet("boot-1")
+		p.gone()
+	})
+	opt := g.options()
+	opt.Silence = 50 * time.Millisecond
+	c := client(t, opt)
+	await(t, c)
+	until(t, c, "noticing the silence", func(s gateway.Status) bool { return strings.Contains(s.LastError, "went silent") })
+	await(t, c)
+	if g.dials() < 2 {
+		t.Error("it did not connect again")
+	}
+}
+
+// A gateway with nothing to say still pings; that connection lives.
+func TestPingsAreLife(t *testing.T) {
+	pinged := make(chan struct{})
+	g := replay(t, func(_ int, p *peer) {
+		p.greet("boot-1")
+		reading := p.ws.CloseRead(context.Background())
+		beat := time.NewTicker(50 * time.Millisecond)
+		defer beat.Stop()
+		for range 36 {
+			<-beat.C
+			if err := p.ws.Ping(reading); err != nil {
+				t.Errorf("ping: %v", err)
+			}
+		}
+		close(pinged)
+		<-reading.Done()
+	})
+	opt := g.options()
+	opt.Silence = 1500 * time.Millisecond // the pings go on for 1800
+	c := client(t, opt)
+	await(t, c)
+	<-pinged
+	if s := c.Status(); s.State != gateway.Connected || g.dials() != 1 {
+		t.Errorf("after the pings: %s (%s), %d connections", s.State, s.LastError, g.dials())
+	}
+}
+
+// A frame of 2 MB is fine where the gateway announced 3, and fatal where it
+// announced 1; a limit that is not raised would cut every long answer.
+func TestHugeFrame(t *testing.T) {
+	h := recorded[handshakes](t, "handshake.json")
+	huge := map[string]any{"type": "event", "event": "tick", "seq": 1, "payload": strings.Repeat("x", 2<<20)}
+	greet := func(p *peer, limit int) {
+		p.send(h.Challenge)
+		hello := with(t, h.Hello, "payload.policy.maxPayload", limit)
+		p.answer(p.expect("connect"), hello)
+		p.send(huge)
+		p.gone()
+	}
+	t.Run("within the limit", func(t *testing.T) {
+		c := client(t, replay(t, func(_ int, p *peer) { greet(p, 3<<20) }).options())
+		events, stop := c.Events(10)
+		defer stop()
+		for next(t, events).Name != "tick" {
+		}
+	})
+	t.Run("beyond it", func(t *testing.T) {
+		g := replay(t, func(_ int, p *peer) { greet(p, 1<<20) })
+		c := client(t, g.options())
+		until(t, c, "refusing it", func(s gateway.Status) bool { return strings.Contains(s.LastError, "larger frame") })
+	})
+}
+
+// One bad frame must not take the connection with it, nor fill the log.
+func TestMalformedFrames(t *testing.T) {
+	agents := recorded[exchange](t, "agents.json")
+	g := replay(t, func(_ int, p *peer) {
+		p.greet("boot-1")
+		r := p.expect("agents.list")
+		for _, bad := range []string{"", "{", "null", "[]", `{"type":"res"}`, `{"type":"event"}`, `{"type":"req","id":"1"}`, `{"type":"res","id":7}`, "\xff\xfe"} {
+			p.write([]byte(bad))
+		}
+		p.answer(r, with(p.t, agents.Response, "somethingNew", true))
+		p.gone()
+	})
+	c := g.connected(t)
+	if _, err := c.Agents(within(t)); err != nil {
+		t.Errorf("Agents: %v", err)
+	}
+	if n := strings.Count(g.logged(), "makes no sense"); n != 1 {
+		t.Errorf("%d log lines, want 1:\n%s", n, g.logged())
+	}
+}
+
+// Answers come in any order and more than once; each belongs to its own request.
+func TestAnswersOutOfOrder(t *testing.T) {
+	history := recorded[exchange](t, "history.json")
+	agents := recorded[exchange](t, "agents.json")
+	g := replay(t, func(_ int, p *peer) {
+		p.greet("boot-1")
+		asked := map[string]req{}
+		for range 2 {
+			r := p.read()
+			asked[r.Method] = r
+		}
+		p.answer(req{ID: "never-asked"}, agents.Response)
+		for range 2 {
+			p.answer(asked["chat.history"], history.Response)
+		}
+		for range 2 {
+			p.answer(asked["agents.list"], agents.Response)
+		}
+		p.answer(p.expect("agents.list"), agents.Response)
+		p.gone()
+	})
+	c := g.connected(t)
+	var both sync.WaitGroup
+	both.Go(func() {
+		if list, err := c.Agents(within(t)); err != nil || len(list) == 0 {
+			t.Errorf("Agents: %d, %v", len(list), err)
+		}
+	})
+	both.Go(func() {
+		if rows, err := c.History(within(t), "agent:cto:main", 3); err != nil || len(rows) != 3 {
+			t.Errorf("History: %d, %v", len(rows), err)
+		}
+	})
+	both.Wait()
+	if _, err := c.Agents(within(t)); err != nil {
+		t.Errorf("Agents after the duplicates: %v", err)
+	}
+}
+
+// A request whose connection breaks fails at once with the reason; waiting for
+// its time to run out would hold a standup for nothing.
+func TestDropInFlight(t *testing.T) {
+	g := replay(t, func(_ int, p *peer) {
+		p.greet("boot-1")
+		p.expect("agents.list")
+		p.close(1012, "service restart")
+	})
+	c := g.connected(t)
+	_, err := c.Agents(within(t))
+	if !errors.Is(err, gateway.ErrUnreachable) || !strings.Contains(err.Error(), "before the answer") {
+		t.Errorf("Agents: %v, want unreachable", err)
+	}
+}
+
+// A gateway that takes a request and never answers must not hold anybody.
+func TestNoAnswer(t *testing.T) {
+	g := replay(t, func(_ int, p *peer) {
+		p.greet("boot-1")
+		p.gone()
+	})
+	opt := g.options()
+	opt.Timeout = 250 * time.Millisecond
+	c := client(t, opt)
+	await(t, c)
+	if _, err := c.Agents(within(t)); !errors.Is(err, gateway.ErrTimeout) {
+		t.Errorf("Agents: %v, want a timeout", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if _, err := c.Agents(ctx); !errors.Is(err, gateway.ErrTimeout) || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Agents with a deadline: %v", err)
+	}
+	ctx, cancel = context.WithCancel(t.Context())
+	cancel()
+	if _, err := c.Agents(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("Agents for somebody who left: %v", err)
+	}
+	if s := c.Status(); s.State != gateway.Connected {
+		t.Errorf("a caller's patience ended the connection: %s", s.LastError)
+	}
+}
+
+// Each recorded error must be told as what it is: some mean "again, soon", some
+// mean "never".
+func TestErrors(t *testing.T) {
+	errs := recorded[map[string]json.RawMessage](t, "errors.json")
+	for name, want := range map[string]struct {
+		err   error
+		says  string
+		after time.Duration
+	}{
+		"rate limit":     {gateway.ErrBusy, "rate limit exceeded", 59436 * time.Millisecond},
+		"restarting":     {gateway.ErrUnreachable, "restarting", time.Second},
+		"unknown method": {gateway.ErrRefused, "unknown method: nope.method", 0},
+		"missing scope":  {gateway.ErrMissingScope, "operator.read", 0},
+		"a leak":         {gateway.ErrRefused, "[token] is wrong", 0},
+		"no reason":      {gateway.ErrRefused, "no reason", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			response := any(errs[name])
+			switch name {
+			case "a leak":
+				response = with(t, errs["unknown method"], "error.message", token+" is wrong")
+			case "no reason":
+				response = map[string]any{"type": "res", "ok": false}
+			}
+			g := replay(t, func(_ int, p *peer) {
+				p.greet("boot-1")
+				p.answer(p.expect("agents.list"), response)
+				p.gone()
+			})
+			_, err := g.connected(t).Agents(within(t))
+			f := fault.Of(err)
+			if !errors.Is(err, want.err) || !strings.Contains(f.Detail, want.says) || f.RetryAfter != want.after {
+				t.Errorf("Agents: %v, again in %s; want %v with %q, again in %s", err, f.RetryAfter, want.err, want.says, want.after)
+			}
+			if strings.Contains(err.Error(), token) {
+				t.Error("the error shows the token")
+			}
+		})
+	}
+}
+
+// What an agent has read in a file it may repeat in an answer or an event; there
+// the token must not leave either. A short token is taken out of errors only.
+func TestTokenInFrames(t *testing.T) {
+	waits := recorded[map[string]exchange](t, "wait.json")
+	errs := recorded[map[string]json.RawMessage](t, "errors.json")
+	g := replay(t, func(_ int, p *peer) {
+		p.greet("boot-1")
+		r := p.expect("agent.wait")
+		p.send(map[string]any{"type": "event", "event": "chat", "seq": 1, "payload": map[string]any{"text": "It is " + token}})
+		p.answer(r, with(t, waits["agent.wait ok"].Response, "payload.terminalReply.text", "It is "+token))
+		p.answer(p.expect("agent.wait"), with(t, errs["unknown method"], "error.message", "no brief-word here"))
+		p.gone()
+	})
+	c := g.connected(t)
+	events, stop := c.Events(10)
+	defer stop()
+	a, err := c.Wait(within(t), "q-1", time.Minute)
+	if err != nil || a.Text != "It is [token]" {
+		t.Errorf("Wait: %q, %v", a.Text, err)
+	}
+	next(t, events) // connected
+	if e := next(t, events); string(e.Payload) != `{"text":"It is [token]"}` {
+		t.Errorf("event = %s", e.Payload)
+	}
+
+	opt := g.options()
+	opt.Token = "brief-word"
+	c = client(t, opt)
+	await(t, c)
+	if _, err := c.Wait(within(t), "q-2", 0); err != nil {
+		t.Error(err)
+	}
+	if _, err := c.Wait(within(t), "q-3", 0); err == nil || strings.Contains(err.Error(), "brief-word") {
+		t.Errorf("Wait: %v", err)
+	}
+}
+
+// A restart takes seconds of refused connections. They must not slow us down as
+// those of a gateway that is away for the night do.
+func TestRestartIsFollowedClosely(t *testing.T) {
+	leave := make(chan struct{})
+	g := replay(t, func(n int, p *peer) {
+		switch n {
+		case 1:
+			p.greet("boot-1")
+			<-leave
+			p.close(1012, "service restart")
+		case 2, 3, 4:
+			p.close(1000, "")
+		default:
+			p.greet("boot-2")
+			p.gone()
+		}
+	})
+	opt := g.options()
+	opt.Backoff = gateway.Backoff{Min: time.Hour, Max: time.Hour, Quick: time.Millisecond}
+	c := client(t, opt)
+	await(t, c)
+	close(leave)
+	until(t, c, "the new start", func(s gateway.Status) bool { return s.BootID == "boot-2" })
+}

@@ -1,0 +1,158 @@
+package gateway
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/coder/websocket"
+)
+
+// failure is why there is no connection, in words for the person who can mend it.
+type failure struct {
+	state State
+	text  string
+	pace  pace
+	after time.Duration // the gateway asked us not to come back before
+}
+
+func unreachable(format string, args ...any) *failure {
+	return &failure{state: Unreachable, text: fmt.Sprintf(format, args...)}
+}
+
+// firstFrames is the read limit until the gateway has told its own. Its
+// hello-ok was 26 kB with four agents.
+const firstFrames = 4 << 20
+
+// connect dials and shakes hands. Both share one request's time.
+func (c *Client) connect(ctx context.Context) (*conn, hello, *failure) {
+	ctx, cancel := context.WithTimeout(ctx, c.opt.Timeout)
+	defer cancel()
+	k := newConn(c.opt.Silence, c.opt.Now)
+	// No Origin and no X-Forwarded header: the gateway hangs up on both.
+	ws, resp, err := websocket.Dial(ctx, c.url.String(), &websocket.DialOptions{
+		HTTPClient: c.http,
+		OnPingReceived: func(context.Context, []byte) bool {
+			k.heard()
+			return true
+		},
+	})
+	if err != nil {
+		k.drop(err)
+		return nil, hello{}, c.dialFailure(err, resp)
+	}
+	ws.SetReadLimit(firstFrames)
+	k.ws = ws
+	h, fail := c.handshake(ctx, k)
+	if fail != nil {
+		k.drop(nil)
+		return nil, hello{}, fail
+	}
+	ws.SetReadLimit(h.readLimit())
+	return k, h, nil
+}
+
+// dialFailure says why not even a WebSocket came about.
+func (c *Client) dialFailure(err error, resp *http.Response) *failure {
+	host := c.url.Host
+	if resp != nil {
+		return c.httpFailure(resp)
+	}
+	if fail := tlsFailure(err, host); fail != nil {
+		return fail
+	}
+	if dns, ok := errors.AsType[*net.DNSError](err); ok {
+		return unreachable("The name %s cannot be resolved. Check AGENTRT_GATEWAY_URL and the DNS of this host.", c.secrets.words(dns.Name))
+	}
+	var timeout net.Error
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return unreachable("Nothing listens at %s. Start the gateway, or correct AGENTRT_GATEWAY_URL.", host)
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+		return unreachable("%s did not answer within %s. Check AGENTRT_GATEWAY_URL and the firewalls between.", host, c.opt.Timeout)
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET):
+		hint := "a gateway with TLS needs wss:// in AGENTRT_GATEWAY_URL"
+		if c.url.Scheme == "wss" {
+			hint = "a gateway without TLS needs ws:// in AGENTRT_GATEWAY_URL"
+		}
+		return unreachable("%s hung up before it answered: %s, and a proxy between must be one that the gateway trusts.", host, hint)
+	default:
+		return unreachable("Cannot connect to %s: %s.", host, c.secrets.words(rootText(err)))
+	}
+}
+
+// rootText is the innermost text of err: the layers around it only repeat that
+// a WebSocket could not be dialled.
+func rootText(err error) string {
+	for {
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			return err.Error()
+		}
+		err = inner
+	}
+}
+
+func (c *Client) httpFailure(resp *http.Response) *failure {
+	var body []byte
+	if resp.Body != nil {
+		body, _ = io.ReadAll(io.LimitReader(resp.Body, 200)) // only to quote it
+	}
+	f := unreachable("%s answers HTTP %d and does not open a WebSocket. Is AGENTRT_GATEWAY_URL the address of the gateway?", c.url.Host, resp.StatusCode)
+	switch {
+	case resp.StatusCode == http.StatusSwitchingProtocols:
+		f.text = fmt.Sprintf("%s agreed to open a WebSocket and did it wrongly. A proxy between may be the cause.", c.url.Host)
+	case resp.StatusCode >= 300 && resp.StatusCode < 400:
+		f.text = fmt.Sprintf("%s redirects to another address, which we do not follow because it would be shown the token. Set AGENTRT_GATEWAY_URL to the gateway itself.", c.url.Host)
+	case resp.StatusCode == http.StatusServiceUnavailable:
+		f.text, f.pace = fmt.Sprintf("The gateway at %s is starting or stopping (HTTP 503).", c.url.Host), quick
+	case len(body) > 0:
+		f.text += " It says: " + c.secrets.words(string(body))
+	}
+	return f
+}
+
+// tlsFailure says what is wrong with the encryption; nil when that is not it.
+func tlsFailure(err error, host string) *failure {
+	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok || errors.Is(err, http.ErrSchemeMismatch) {
+		return unreachable("%s does not speak TLS. Use ws:// or http:// in AGENTRT_GATEWAY_URL.", host)
+	}
+	untrusted, ok := errors.AsType[*tls.CertificateVerificationError](err)
+	if !ok {
+		if alert, ok := errors.AsType[tls.AlertError](err); ok {
+			return unreachable("The TLS handshake with %s failed: %s.", host, alert)
+		}
+		return nil
+	}
+	f := unreachable("The certificate of %s is not trusted. Add its authority to the trusted certificates of this host (SSL_CERT_FILE names a file of them).", host)
+	f.pace = slow
+	if name, ok := errors.AsType[x509.HostnameError](untrusted.Err); ok {
+		f.text = fmt.Sprintf("The certificate of %s is not for that name%s. Use a name that it holds.", host, forNames(name.Certificate))
+	}
+	if invalid, ok := errors.AsType[x509.CertificateInvalidError](untrusted.Err); ok && invalid.Reason == x509.Expired {
+		f.text = fmt.Sprintf("The certificate of %s is not valid now: it counts from %s to %s. Renew it, or set this host's clock.",
+			host, invalid.Cert.NotBefore.UTC().Format(time.DateOnly), invalid.Cert.NotAfter.UTC().Format(time.DateOnly))
+	}
+	return f
+}
+
+// forNames quotes the names that a certificate holds, for a person who wonders
+// what to write instead.
+func forNames(cert *x509.Certificate) string {
+	if cert == nil || len(cert.DNSNames)+len(cert.IPAddresses) == 0 {
+		return ": it holds no names at all"
+	}
+	names := slices.Clone(cert.DNSNames)
+	for _, ip := range cert.IPAddresses {
+		names = append(names, ip.String())
+	}
+	return fmt.Sprintf(" but for %q", names[:min(len(names), 5)])
+}

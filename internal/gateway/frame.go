@@ -1,0 +1,198 @@
+package gateway
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// frame is what the gateway sends: the answer to a request, or an event.
+type frame struct {
+	Type    string          `json:"type"` // "res" or "event"
+	ID      string          `json:"id"`   // of the request that a res answers
+	OK      bool            `json:"ok"`
+	Payload json.RawMessage `json:"payload"`
+	Error   *wireError      `json:"error"`
+	Event   string          `json:"event"`
+	Seq     number          `json:"seq"` // counts events of one connection from 1; absent before hello-ok
+}
+
+// request is what we send.
+type request struct {
+	Type   string `json:"type"` // always "req"
+	ID     string `json:"id"`
+	Method string `json:"method"`
+	Params any    `json:"params"`
+}
+
+// wireError is the gateway's error object. Details vary with the method; only
+// those that we act upon are read.
+type wireError struct {
+	Code       string  `json:"code"` // INVALID_REQUEST, FORBIDDEN, UNAVAILABLE, NOT_PAIRED
+	Message    string  `json:"message"`
+	RetryAfter number  `json:"retryAfterMs"`
+	Details    details `json:"details"`
+}
+
+type details struct {
+	Code             string `json:"code"` // such as AUTH_TOKEN_MISMATCH
+	Reason           string `json:"reason"`
+	MissingScope     string `json:"missingScope"`
+	RequestID        string `json:"requestId"`
+	ExpectedProtocol number `json:"expectedProtocol"`
+}
+
+// UnmarshalJSON reads the details if they are an object, and does without them
+// if they are not: a message must never be lost for its decoration.
+func (d *details) UnmarshalJSON(data []byte) error {
+	type plain details
+	var p plain
+	if json.Unmarshal(data, &p) == nil {
+		*d = details(p)
+	}
+	return nil
+}
+
+func (e *wireError) retryAfter() time.Duration {
+	ms, _ := e.RetryAfter.whole()
+	return time.Duration(min(max(ms, 0), longest.Milliseconds())) * time.Millisecond
+}
+
+var errNotAFrame = errors.New("neither an answer nor an event")
+
+func decodeFrame(data []byte) (frame, error) {
+	var f frame
+	if err := json.Unmarshal(data, &f); err != nil {
+		return frame{}, err
+	}
+	switch {
+	case f.Type == "res" && f.ID != "":
+		if !f.OK && f.Error == nil {
+			f.Error = &wireError{Message: "no reason given"}
+		}
+	case f.Type == "event" && f.Event != "":
+	default:
+		return frame{}, errNotAFrame
+	}
+	return f, nil
+}
+
+// number keeps the text of a JSON number, so that money is read without going
+// through a float, and so that a field of an unexpected type is merely absent.
+type number string
+
+// UnmarshalJSON keeps numbers and ignores everything else.
+func (n *number) UnmarshalJSON(data []byte) error {
+	*n = ""
+	if len(data) > 0 && (data[0] == '-' || data[0] >= '0' && data[0] <= '9') {
+		*n = number(data)
+	}
+	return nil
+}
+
+// whole is the number as an integer; false when it is absent, no integer, or too large.
+func (n number) whole() (int64, bool) {
+	v, err := strconv.ParseInt(string(n), 10, 64)
+	return v, err == nil
+}
+
+var errMoney = errors.New("not an amount of money")
+
+// nanos reads an amount in dollars as whole nano-dollars, rounding half up,
+// without ever passing through a float.
+func (n number) nanos() (int64, error) {
+	mantissa, exponent, _ := strings.Cut(strings.ToLower(string(n)), "e")
+	exp := 0
+	if exponent != "" {
+		var err error
+		if exp, err = strconv.Atoi(exponent); err != nil || exp < -60 || exp > 60 {
+			return 0, fmt.Errorf("%w: %.40q", errMoney, string(n))
+		}
+	}
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	digits := strings.TrimLeft(whole+fraction, "0")
+	shift := 9 + exp - len(fraction) // how many zeros are missing behind digits
+	if len(digits) > 200 || strings.Trim(digits, "0123456789") != "" || whole == "" {
+		return 0, fmt.Errorf("%w: %.40q", errMoney, string(n))
+	}
+	up := false
+	switch {
+	case digits == "":
+		return 0, nil
+	case shift >= 0:
+		digits += strings.Repeat("0", shift)
+	case -shift > len(digits):
+		return 0, nil
+	default:
+		cut := len(digits) + shift
+		up = digits[cut] >= '5'
+		digits = "0" + digits[:cut]
+	}
+	v, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || up && v == 1<<63-1 {
+		return 0, fmt.Errorf("%w: %.40q", errMoney, string(n))
+	}
+	if up {
+		v++
+	}
+	return v, nil
+}
+
+// secrets takes our token out of whatever leaves this package.
+type secrets struct{ token, escaped []byte }
+
+// maskable is how long a token must be to be taken out of whole frames. A
+// shorter one could be part of the frame's own vocabulary; it is still taken
+// out of every error.
+const maskable = 16
+
+const masked = "[token]"
+
+func newSecrets(token string) secrets {
+	quoted, err := json.Marshal(token)
+	if err != nil || token == "" {
+		return secrets{}
+	}
+	return secrets{token: []byte(token), escaped: quoted[1 : len(quoted)-1]}
+}
+
+// frame returns data without the token. An agent may have read it from a file
+// and repeat it in its answer.
+func (s secrets) frame(data []byte) []byte {
+	if len(s.token) < maskable {
+		return data
+	}
+	for _, t := range [][]byte{s.token, s.escaped} {
+		if bytes.Contains(data, t) {
+			data = bytes.ReplaceAll(data, t, []byte(masked))
+		}
+	}
+	return data
+}
+
+// words makes a text of the other side fit to be shown: one line, without the
+// token, not endless.
+func (s secrets) words(text string) string {
+	if len(s.token) > 0 {
+		text = strings.ReplaceAll(text, string(s.token), masked)
+		text = strings.ReplaceAll(text, string(s.escaped), masked)
+	}
+	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r)
+	}), " ")
+	const most = 400
+	if r := []rune(text); len(r) > most {
+		text = string(r[:most]) + "…"
+	}
+	return text
+}
+
+// plain takes out of an agent's text what no database and no screen accepts.
+func plain(text string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "")
+}

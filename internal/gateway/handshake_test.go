@@ -1,0 +1,380 @@
+package gateway_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"wardroom/internal/gateway"
+	"wardroom/internal/platform/fault"
+)
+
+// The gateway rejects an introduction with one unknown property, and hangs up on
+// headers that a browser or a proxy would add.
+func TestHandshake(t *testing.T) {
+	introduced := make(chan req, 1)
+	g := replay(t, func(_ int, p *peer) {
+		introduced <- p.greet("boot-1")
+		p.gone()
+	})
+	c := g.connected(t)
+
+	var got, want map[string]any
+	if err := json.Unmarshal((<-introduced).Params, &got); err != nil {
+		t.Fatal(err)
+	}
+	var was struct{ Params map[string]any }
+	if err := json.Unmarshal(recorded[handshakes](t, "handshake.json").Connect, &was); err != nil {
+		t.Fatal(err)
+	}
+	want = was.Params
+	want["scopes"] = []any{"operator.read", "operator.write"}
+	want["caps"] = []any{}
+	want["userAgent"] = "wardroom/1.2.3"
+	want["client"] = map[string]any{
+		"id": "gateway-client", "mode": "backend", "platform": "linux",
+		"version": "1.2.3", "displayName": "Wardroom",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the introduction (-recorded +sent):\n%s", diff)
+	}
+	g.mu.Lock()
+	header := g.header
+	g.mu.Unlock()
+	for name := range header {
+		if name == "Origin" || strings.HasPrefix(name, "X-Forwarded") || name == "Authorization" {
+			t.Errorf("the upgrade has the header %s", name)
+		}
+	}
+
+	s := c.Status()
+	if s.State != gateway.Connected || s.LastError != "" || s.GatewayVersion != "2026.9.6" || s.Protocol != 4 ||
+		s.BootID != "boot-1" || s.ConnectedAt == nil || s.RetryAt != nil || s.LatencyMS == nil || *s.LatencyMS <= 0 {
+		t.Errorf("status = %+v", s)
+	}
+	if want := strings.Replace(g.URL, "http", "ws", 1) + "/"; s.URL != want {
+		t.Errorf("url = %q, want %q", s.URL, want)
+	}
+	if !slices.Equal(s.ScopesGranted, s.ScopesAsked) || len(s.MissingScopes) != 0 {
+		t.Errorf("scopes = %v, granted %v, missing %v", s.ScopesAsked, s.ScopesGranted, s.MissingScopes)
+	}
+}
+
+// Each refusal that was recorded must end in the state that says what to do; a
+// wrong one sends the person who connects a gateway to the wrong place.
+func TestRefusals(t *testing.T) {
+	cases := map[string]struct {
+		state gateway.State
+		err   error
+		says  string
+	}{
+		"wrong token, no device":    {gateway.Unauthorized, gateway.ErrUnauthorized, "AGENTRT_GATEWAY_TOKEN"},
+		"wrong token, device":       {gateway.Unauthorized, gateway.ErrUnauthorized, "AGENTRT_GATEWAY_TOKEN"},
+		"no auth at all, no device": {gateway.Unpaired, gateway.ErrUnpaired, "gateway's host"},
+		"no auth, device":           {gateway.Unauthorized, gateway.ErrUnauthorized, "AGENTRT_GATEWAY_TOKEN"},
+		"bad protocol 1..3":         {gateway.Unreachable, gateway.ErrUnreachable, "protocol 4"},
+		"bad signature":             {gateway.Unauthorized, gateway.ErrUnauthorized, "token"},
+		"stale signedAt":            {gateway.Unauthorized, gateway.ErrUnauthorized, "token"},
+		"wrong nonce":               {gateway.Unauthorized, gateway.ErrUnauthorized, "token"},
+		"wrong device id":           {gateway.Unauthorized, gateway.ErrUnauthorized, "token"},
+		"unknown client id":         {gateway.Unreachable, gateway.ErrUnreachable, "/client/id"},
+		"bad role":                  {gateway.Unreachable, gateway.ErrUnreachable, "invalid role"},
+		"gateway starting":          {gateway.Unreachable, gateway.ErrUnreachable, "starting"},
+		"Origin header":             {gateway.Unreachable, gateway.ErrUnreachable, "origin not allowed"},
+		"unpaired device":           {gateway.Unpaired, gateway.ErrUnpaired, "openclaw devices approve 2f105041-bcf7-4e68-9f8e-4bedb19ad04d"},
+		"scope upgrade":             {gateway.Unpaired, gateway.ErrUnpaired, "openclaw devices approve abbfd6b6-"},
+		"device token, more scopes": {gateway.MissingScopes, gateway.ErrMissingScope, "AGENTRT_GATEWAY_SCOPES"},
+		"bad device token":          {gateway.Unauthorized, gateway.ErrUnauthorized, "token"},
+	}
+	all := recorded[handshakes](t, "handshake.json")
+	for name := range all.Refused {
+		if _, ok := cases[name]; !ok {
+			t.Errorf("%q is recorded and not tested", name)
+		}
+	}
+	for name, want := range cases {
+		t.Run(name, func(t *testing.T) {
+			refused, ok := all.Refused[name]
+			if !ok {
+				t.Fatal("not recorded")
+			}
+			g := replay(t, func(_ int, p *peer) {
+				p.send(all.Challenge)
+				p.answer(p.expect("connect"), refused.Response)
+				p.close(refused.Close.Code, refused.Close.Reason)
+			})
+			c := client(t, g.options())
+			s := untilState(t, c, want.state)
+			if !strings.Contains(s.LastError, want.says) {
+				t.Errorf("it says %q, want something about %q", s.LastError, want.says)
+			}
+			if _, err := c.Agents(t.Context()); !errors.Is(err, want.err) {
+				t.Errorf("Agents: %v, want %v", err, want.err)
+			}
+			noToken(t, g, c)
+		})
+	}
+}
+
+// Without a token the gateway speaks of devices, and a person who forgot the
+// setting must not be sent to pair one.
+func TestNoToken(t *testing.T) {
+	all := recorded[handshakes](t, "handshake.json")
+	g := replay(t, func(_ int, p *peer) {
+		p.send(all.Challenge)
+		r := p.expect("connect")
+		if strings.Contains(string(r.Params), `"auth"`) {
+			t.Errorf("it sent %s", r.Params)
+		}
+		p.answer(r, all.Refused["no auth at all, no device"].Response)
+	})
+	opt := g.options()
+	opt.Token = ""
+	if s := untilState(t, client(t, opt), gateway.Unauthorized); !strings.Contains(s.LastError, "none is set") {
+		t.Errorf("it says %q", s.LastError)
+	}
+}
+
+// A gateway may hang up without a word; the close code is then all there is.
+func TestCloseBeforeHello(t *testing.T) {
+	for _, test := range []struct {
+		code   int
+		reason string
+		state  gateway.State
+		says   string
+	}{
+		{1008, "unauthorized: gateway token mismatch (provide gateway auth token)", gateway.Unauthorized, "AGENTRT_GATEWAY_TOKEN"},
+		{1008, "device identity required", gateway.Unpaired, "paired devices"},
+		{1008, "pairing required: device is not approved yet (requestId: 1)", gateway.Unpaired, "paired devices"},
+		{1008, "slow consumer", gateway.Unreachable, "slow consumer"},
+		{1002, "protocol mismatch", gateway.Unreachable, "protocol 4"},
+		{1013, "gateway starting", gateway.Unreachable, "restarting"},
+		{1009, "", gateway.Unreachable, "code 1009"},
+		{1000, "", gateway.Unreachable, "code 1000"},
+		{4001, "", gateway.Unreachable, "access settings"},
+	} {
+		t.Run(fmt.Sprint(test.code, test.reason), func(t *testing.T) {
+			g := replay(t, func(_ int, p *peer) {
+				p.send(recorded[handshakes](t, "handshake.json").Challenge)
+				p.expect("connect")
+				p.close(test.code, test.reason)
+			})
+			c := client(t, g.options())
+			if s := untilState(t, c, test.state); !strings.Contains(s.LastError, test.says) {
+				t.Errorf("it says %q, want something about %q", s.LastError, test.says)
+			}
+			noToken(t, g, c)
+		})
+	}
+}
+
+// Whatever answers at the address, the status must say what it is and not hang.
+func TestNotAGateway(t *testing.T) {
+	html := func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<h1>router</h1> "+token) }
+	h := recorded[handshakes](t, "handshake.json")
+	silent := func(frames ...any) func(*testing.T) string {
+		return func(t *testing.T) string {
+			return replay(t, func(_ int, p *peer) {
+				for _, f := range frames {
+					p.send(f)
+				}
+				p.gone()
+			}).URL
+		}
+	}
+	for name, test := range map[string]struct {
+		url  func(t *testing.T) string
+		says string
+		via  *http.Transport
+	}{
+		"a web page":        {url: serve(html), says: "answers HTTP 200"},
+		"a redirect":        {url: serve(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/login?"+token, http.StatusFound) }), says: "redirects"},
+		"a busy proxy":      {url: serve(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }), says: "starting or stopping"},
+		"a certificate":     {url: serveTLS(html, "https"), says: "not trusted"},
+		"TLS without wss":   {url: serveTLS(html, "http"), says: "HTTP 400"},
+		"wss without TLS":   {url: func(t *testing.T) string { return strings.Replace(serve(html)(t), "http", "wss", 1) }, says: "does not speak TLS"},
+		"nobody":            {url: unused, says: "Nothing listens"},
+		"an unknown name":   {url: func(*testing.T) string { return "ws://gateway.invalid" }, says: "cannot be resolved", via: failing(&net.DNSError{Err: "no such host", Name: "gateway.invalid"})},
+		"a broken network":  {url: func(*testing.T) string { return "ws://gateway.invalid" }, says: "network is down " + "[token]", via: failing(errors.New("network is down " + token))},
+		"no challenge":      {url: silent(), says: "never began the handshake"},
+		"no hello":          {url: silent(h.Challenge), says: "did not answer our introduction"},
+		"a new protocol":    {url: greeting(with(t, h.Hello, "payload.protocol", 5)), says: "speaks protocol 5"},
+		"another greeting":  {url: greeting(with(t, h.Hello, "payload.type", "hello-again")), says: "do not understand"},
+		"a hanging up host": {url: hangUp, says: "hung up"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := &replayer{t: t}
+			g.Server = &httptest.Server{URL: test.url(t)}
+			opt := g.options()
+			opt.HTTP = test.via
+			if strings.Contains(test.says, "hand") || strings.Contains(test.says, "introduction") {
+				opt.Timeout = 200 * time.Millisecond
+			}
+			c := client(t, opt)
+			s := untilState(t, c, gateway.Unreachable)
+			if !strings.Contains(s.LastError, test.says) {
+				t.Errorf("it says %q, want something about %q", s.LastError, test.says)
+			}
+			noToken(t, g, c)
+		})
+	}
+}
+
+// A certificate that is trusted works, and one for another name says for which.
+func TestTLS(t *testing.T) {
+	g := newReplayer(t, func(_ int, p *peer) {
+		p.greet("boot-1")
+		p.gone()
+	})
+	g.Config.ErrorLog = log.New(io.Discard, "", 0)
+	g.StartTLS()
+	opt := g.options()
+	trusting, ok := g.Client().Transport.(*http.Transport)
+	if !ok {
+		t.Fatal("the test server's client has no transport")
+	}
+	opt.HTTP = trusting
+	await(t, client(t, opt))
+
+	opt.HTTP = opt.HTTP.Clone()
+	opt.HTTP.TLSClientConfig.ServerName = "gateway.example.org"
+	s := untilState(t, client(t, opt), gateway.Unreachable)
+	if !strings.Contains(s.LastError, "not for that name but for") || !strings.Contains(s.LastError, "example.com") {
+		t.Errorf("it says %q", s.LastError)
+	}
+}
+
+func serve(h http.HandlerFunc) func(*testing.T) string {
+	return func(t *testing.T) string {
+		srv := httptest.NewServer(h)
+		t.Cleanup(srv.Close)
+		return srv.URL
+	}
+}
+
+func serveTLS(h http.HandlerFunc, scheme string) func(*testing.T) string {
+	return func(t *testing.T) string {
+		srv := httptest.NewUnstartedServer(h)
+		srv.Config.ErrorLog = log.New(io.Discard, "", 0)
+		srv.StartTLS()
+		t.Cleanup(srv.Close)
+		return strings.Replace(srv.URL, "https", scheme, 1)
+	}
+}
+
+func greeting(hello map[string]any) func(*testing.T) string {
+	return func(t *testing.T) string {
+		return replay(t, func(_ int, p *peer) {
+			p.send(recorded[handshakes](t, "handshake.json").Challenge)
+			p.answer(p.expect("connect"), hello)
+			p.gone()
+		}).URL
+	}
+}
+
+func failing(err error) *http.Transport {
+	return &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return nil, err }}
+}
+
+// unused is an address where nobody listens.
+func unused(t *testing.T) string {
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return "ws://" + l.Addr().String()
+}
+
+// hangUp is an address that accepts and closes without an answer.
+func hangUp(t *testing.T) string {
+	return serve(func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		conn.Close()
+	})(t)
+}
+
+// Connected with less than was asked for: it must be said, and what is covered
+// must still work.
+func TestFewerScopes(t *testing.T) {
+	agents := recorded[exchange](t, "agents.json")
+	forbidden := recorded[map[string]json.RawMessage](t, "errors.json")["missing scope"]
+	g := replay(t, func(_ int, p *peer) {
+		p.greet("boot-1", "operator.write")
+		p.answer(p.expect("agents.list"), agents.Response)
+		p.answer(p.expect("chat.abort"), with(p.t, forbidden, "error.details.missingScope", "operator.admin"))
+		p.answer(p.expect("chat.abort"), with(p.t, forbidden, "error.details.missingScope", "operator.questions"))
+		p.gone()
+	})
+	opt := g.options()
+	opt.Scopes = []string{"operator.read", "operator.admin"}
+	c := client(t, opt)
+	await(t, c)
+	s := c.Status()
+	if s.State != gateway.MissingScopes || !strings.Contains(s.LastError, "operator.admin") {
+		t.Errorf("status = %s, %q", s.State, s.LastError)
+	}
+	// Write includes read, so only admin is missing.
+	if want := []string{"operator.admin"}; !slices.Equal(s.MissingScopes, want) {
+		t.Errorf("missing = %q, want %q", s.MissingScopes, want)
+	}
+	if _, err := c.Agents(within(t)); err != nil {
+		t.Errorf("what the granted scopes cover fails: %v", err)
+	}
+	_, asked := c.Stop(within(t), "agent:cto:main", "run-1")
+	_, never := c.Stop(within(t), "agent:cto:main", "run-1")
+	for err, says := range map[error]string{asked: "did not grant", never: "Add it to AGENTRT_GATEWAY_SCOPES"} {
+		f := fault.Of(err)
+		if !errors.Is(err, gateway.ErrMissingScope) || !strings.Contains(f.Detail, says) || f.Kind != fault.Forbidden {
+			t.Errorf("Stop: %v, want a missing scope that says %q", err, says)
+		}
+	}
+	if scope := fault.Of(never).Facts["missing_scope"]; scope != "operator.questions" {
+		t.Errorf("the fault names %v", scope)
+	}
+}
+
+// noToken searches everything that leaves the package for the token.
+func noToken(t *testing.T, g *replayer, c *gateway.Client) {
+	t.Helper()
+	status, err := json.Marshal(c.Status())
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := map[string]string{"the status": string(status), "the log": g.logged()}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, agents := c.Agents(ctx)
+	_, start := c.Start(ctx, gateway.Question{RunID: "r", AgentID: "cto", Message: "hi"})
+	_, wait := c.Wait(ctx, "r", 0)
+	_, find := c.Find(ctx, "agent:cto:main", "r")
+	_, await := c.Await(ctx)
+	for name, err := range map[string]error{"Agents": agents, "Start": start, "Wait": wait, "Find": find, "Await": await} {
+		if err == nil {
+			t.Errorf("%s does not fail", name)
+			continue
+		}
+		said[name] = fmt.Sprintf("%v %+v", err, fault.Of(err))
+	}
+	for where, text := range said {
+		if strings.Contains(text, token) || strings.Contains(text, token[:12]) {
+			t.Errorf("%s shows the token: %s", where, text)
+		}
+	}
+}

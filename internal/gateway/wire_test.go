@@ -1,0 +1,261 @@
+package gateway
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Money is added up over thousands of runs; a float would drift, and a wrong
+// exponent would be a thousandfold bill.
+func TestNanos(t *testing.T) {
+	for text, want := range map[string]int64{
+		"0":                                    0,
+		"0.0":                                  0,
+		"0e5":                                  0,
+		"1":                                    1_000_000_000,
+		"0.021504":                             21_504_000,
+		"0.028314":                             28_314_000,
+		"0.1":                                  100_000_000,
+		"0.29":                                 290_000_000, // 0.29 * 1e9 is 289999999.99999994 in a float
+		"3e-7":                                 300,         // a cache read at $0.30 a million
+		"3E-7":                                 300,
+		"1.5e+3":                               1_500_000_000_000,
+		"0.0000000004":                         0,
+		"0.0000000005":                         1,
+		"0.0000000015":                         2,
+		"0.00000000049999":                     0,
+		"9e-60":                                0,
+		"9223372036.854775807":                 math.MaxInt64,
+		"0.1000000000000000055511151231257827": 100_000_000,
+	} {
+		if got, err := number(text).nanos(); got != want || err != nil {
+			t.Errorf("%s dollars are %d, %v; want %d", text, got, err, want)
+		}
+	}
+	for _, bad := range []string{"", "-1", "-0.5", "9223372036.8547758075", "1e20", "1e999999999", "1e-999999999", "abc", ".5", "1.2.3", strings.Repeat("1", 300)} {
+		if got, err := number(bad).nanos(); err == nil {
+			t.Errorf("%q is %d", bad, got)
+		}
+	}
+}
+
+// Usage comes in two shapes; no price is not a price of nothing.
+func TestUsage(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"input":1,"output":2,"cacheRead":3,"cacheWrite":4,"total":15,"cost":{"total":0.5}}`: `{"Input":1,"Output":2,"CacheRead":3,"CacheWrite":4,"Other":5,"CostNanoUSD":500000000}`,
+		`{"input":1,"output":2,"totalTokens":3,"cost":{"total":0}}`:                           `{"Input":1,"Output":2,"CacheRead":0,"CacheWrite":0,"Other":0,"CostNanoUSD":0}`,
+		`{"input":1}`:                         `{"Input":1,"Output":0,"CacheRead":0,"CacheWrite":0,"Other":0,"CostNanoUSD":null}`,
+		`{"input":1,"cost":{"total":null}}`:   `{"Input":1,"Output":0,"CacheRead":0,"CacheWrite":0,"Other":0,"CostNanoUSD":null}`,
+		`{"input":1,"cost":{"total":-1}}`:     `{"Input":1,"Output":0,"CacheRead":0,"CacheWrite":0,"Other":0,"CostNanoUSD":null}`,
+		`{"input":1,"cost":"much"}`:           `{"Input":1,"Output":0,"CacheRead":0,"CacheWrite":0,"Other":0,"CostNanoUSD":null}`,
+		`{"input":-5,"output":"7","total":4}`: `{"Input":0,"Output":0,"CacheRead":0,"CacheWrite":0,"Other":4,"CostNanoUSD":null}`,
+		`{}`:                                  `null`,
+		`null`:                                `null`,
+	} {
+		var w *wireUsage
+		if err := json.Unmarshal([]byte(text), &w); err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		got, err := json.Marshal(w.read("", "", ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := strings.ReplaceAll(string(got), `"Provider":"","Model":"",`, ""); s != want {
+			t.Errorf("%s\nis   %s\nwant %s", text, s, want)
+		}
+	}
+	// A sum is unpriced as soon as one part is.
+	price := int64(7)
+	priced, unpriced := &Usage{Input: 1, CostNanoUSD: &price}, &Usage{Input: 2}
+	if sum := priced.add(unpriced); sum.Input != 3 || sum.CostNanoUSD != nil {
+		t.Errorf("sum = %+v", sum)
+	}
+	if sum := priced.add(priced); sum.Input != 2 || *sum.CostNanoUSD != 14 || price != 7 {
+		t.Errorf("sum = %+v", sum)
+	}
+}
+
+// The pauses grow, have a ceiling, and are never the same for everybody.
+func TestBackoff(t *testing.T) {
+	b := func(jitter float64) Backoff {
+		return Backoff{Jitter: func() float64 { return jitter }}.withDefaults()
+	}
+	ms := time.Millisecond
+	for _, test := range []struct {
+		failures    int
+		pace        pace
+		asked       time.Duration
+		least, most time.Duration
+	}{
+		{1, steady, 0, 125 * ms, 250 * ms},
+		{2, steady, 0, 250 * ms, 500 * ms},
+		{5, steady, 0, 2000 * ms, 4000 * ms},
+		{8, steady, 0, 15000 * ms, 30000 * ms},
+		{1 << 30, steady, 0, 15000 * ms, 30000 * ms},
+		{1, quick, 0, 125 * ms, 250 * ms},
+		{9, quick, 0, 500 * ms, 1000 * ms},
+		{1, slow, 0, 15000 * ms, 30000 * ms},
+		{1, quick, 500 * ms, 500 * ms, 625 * ms},
+		{8, steady, 500 * ms, 15000 * ms, 30000 * ms},
+		{1, slow, 5 * time.Minute, 5 * time.Minute, 375 * time.Second},
+		{1, slow, 1000 * time.Hour, longest, longest * 5 / 4},
+	} {
+		if got := b(0).delay(test.failures, test.pace, test.asked); got != test.least {
+			t.Errorf("%+v: at least %s", test, got)
+		}
+		if got := b(1).delay(test.failures, test.pace, test.asked); got != test.most {
+			t.Errorf("%+v: at most %s", test, got)
+		}
+	}
+	seen := map[time.Duration]bool{}
+	for range 20 {
+		seen[Backoff{}.withDefaults().delay(8, steady, 0)] = true
+	}
+	if len(seen) < 15 {
+		t.Errorf("20 clients come back at only %d moments", len(seen))
+	}
+}
+
+// What waits for latecomers must not grow for ever.
+func TestRing(t *testing.T) {
+	r := newRing[int](3)
+	for i, key := range []string{"a", "b", "a", "c", "d", "e"} {
+		r.put(key, i)
+	}
+	r.remove("d")
+	r.remove("d")
+	r.put("f", 6)
+	got := ""
+	for _, key := range []string{"a", "b", "c", "d", "e", "f"} {
+		if _, ok := r.get(key); ok {
+			got += key
+		}
+	}
+	if got != "cef" || len(r.order) != 3 || len(r.values) != 3 {
+		t.Errorf("kept %s, %v", got, r.order)
+	}
+}
+
+// The token is taken out of frames and of words, in each form it may have there.
+func TestSecrets(t *testing.T) {
+	const hard = `very"secret\token<&>`
+	s := newSecrets(hard)
+	quoted, err := json.Marshal(map[string]string{"text": "it is " + hard + " indeed"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := string(s.frame(quoted)); got != `{"text":"it is [token] indeed"}` {
+		t.Errorf("frame = %s", got)
+	}
+	if got := s.words("a\nb\x00 " + hard + strings.Repeat("x", 1000)); !strings.HasPrefix(got, "a b [token]xxx") || len(got) > 410 {
+		t.Errorf("words = %s", got)
+	}
+	// A short token is a word of the protocol for all we know: frames stay whole.
+	if got := string(newSecrets("ok").frame([]byte(`{"ok":true}`))); got != `{"ok":true}` {
+		t.Errorf("frame = %s", got)
+	}
+	if got := newSecrets("").words("as it is"); got != "as it is" {
+		t.Errorf("words = %s", got)
+	}
+}
+
+// FuzzFrame feeds whatever a gateway may send to everything that reads it.
+func FuzzFrame(f *testing.F) {
+	files, err := filepath.Glob("testdata/*.json*")
+	if err != nil || len(files) == 0 {
+		f.Fatalf("no recordings: %v", err)
+	}
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		if strings.HasSuffix(name, ".jsonl") {
+			for line := range strings.Lines(string(data)) {
+				f.Add([]byte(line))
+			}
+			continue
+		}
+		for _, frame := range framesIn(data) {
+			f.Add(frame)
+		}
+	}
+	s := newSecrets("test-gateway-token-0123456789abcdef")
+	f.Fuzz(func(t *testing.T, data []byte) {
+		got, err := decodeFrame(s.frame(data))
+		if err != nil {
+			return
+		}
+		if (got.Type == "res") == (got.Type == "event") {
+			t.Errorf("a frame of type %q", got.Type)
+		}
+		if got.Error != nil {
+			c := &Client{secrets: s}
+			_ = c.refusal(got.Error)
+			if d := got.Error.retryAfter(); d < 0 || d > longest {
+				t.Errorf("again in %s", d)
+			}
+		}
+		readEverything(t, got.Payload)
+	})
+}
+
+// framesIn finds the frames inside a recording, however deep.
+func framesIn(data []byte) [][]byte {
+	var object map[string]json.RawMessage
+	var list []json.RawMessage
+	var frames [][]byte
+	if json.Unmarshal(data, &object) == nil {
+		if _, ok := object["type"]; ok {
+			return [][]byte{data}
+		}
+		for _, v := range object {
+			frames = append(frames, framesIn(v)...)
+		}
+	} else if json.Unmarshal(data, &list) == nil {
+		for _, v := range list {
+			frames = append(frames, framesIn(v)...)
+		}
+	}
+	return frames
+}
+
+// readEverything reads a payload as each thing it could be.
+func readEverything(t *testing.T, payload json.RawMessage) {
+	if a, err := readWait(payload); err == nil && a.Outcome == "" {
+		t.Errorf("a wait without an outcome: %s", payload)
+	}
+	if a, ended := readOutcome(payload); ended && (a.Outcome == "" || a.Outcome == Running) {
+		t.Errorf("an end without an outcome: %s", payload)
+	} else if a.Usage != nil && a.Usage.CostNanoUSD != nil && *a.Usage.CostNanoUSD < 0 {
+		t.Errorf("it costs less than nothing: %s", payload)
+	}
+	var h history
+	if json.Unmarshal(payload, &h) == nil {
+		rows := h.rows()
+		if tr := trace(rows, h, "run"); tr.Answered && tr.Answer.Outcome != Finished {
+			t.Errorf("answered and %s", tr.Answer.Outcome)
+		}
+		for _, r := range rows {
+			if m := r.message(); strings.Contains(m.Text, "\x00") {
+				t.Error("a NUL gets through")
+			}
+		}
+	}
+	var list roster
+	if json.Unmarshal(payload, &list) == nil {
+		list.agents()
+	}
+	var greeting hello
+	if json.Unmarshal(payload, &greeting) == nil {
+		if n := greeting.readLimit(); n < 1<<20 || n > 64<<20 {
+			t.Errorf("read limit %d", n)
+		}
+	}
+}
