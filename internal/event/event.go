@@ -1,0 +1,42 @@
+// Package event keeps the one log of what happened: every change, who made it
+// and when. Histories, the activity feed and live views are readings of it.
+package event
+
+import (
+	"encoding/json"
+
+	"wardroom/internal/platform/clock"
+)
+
+// Class decides who may read an event and how long it is kept.
+type Class string
+
+// The classes.
+const (
+	Activity Class = "activity" // for everyone who is signed in
+	Audit    Class = "audit"    // accounts and what guards them
+)
+
+// Subject is the thing an event tells of.
+type Subject struct {
+	Kind string `json:"kind" doc:"What it is: task, standup or user."`
+	ID   string `json:"id"`
+	Name string `json:"name" doc:"What it was called then, such as TASK-12."`
+}
+
+// Author is who did it, by the name they had then.
+type Author struct {
+	ID   string `json:"id" doc:"A user's id, or system."`
+	Name string `json:"name"`
+}
+
+// Event is one fact that happened.
+type Event struct {
+	ID      int64           `json:"id" doc:"Numbers in the order of the commits; a later event never has a smaller one."`
+	At      clock.Time      `json:"at"`
+	Class   Class           `json:"-"`
+	Kind    string          `json:"kind" doc:"What happened, such as task.created."`
+	Actor   Author          `json:"actor"`
+	Subject Subject         `json:"subject"`
+	Data    json.RawMessage `json:"data" doc:"The facts of this kind of event, an object."`
+}

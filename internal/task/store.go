@@ -1,0 +1,148 @@
+package task
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db"
+)
+
+const columns = `id, number, title, description, status, priority, type, tags, assignee_id, reporter_id,
+	blocked_reason, blocked_since, blocked_by, session_key, branch, pr_url, origin,
+	due_at, done_at, moved_at, created_at, updated_at, version`
+
+func scan(row db.Row) (Task, error) {
+	var t Task
+	var tags string
+	var reason, by sql.NullString
+	var since *clock.Time
+	err := row.Scan(&t.ID, &t.number, &t.Title, &t.Description, &t.Status, &t.Priority, &t.Type, &tags, &t.AssigneeID, &t.ReporterID,
+		&reason, &since, &by, &t.SessionKey, &t.Branch, &t.PRURL, &t.Origin,
+		&t.DueAt, &t.DoneAt, &t.MovedAt, &t.CreatedAt, &t.UpdatedAt, &t.Version)
+	if err != nil {
+		return Task{}, err
+	}
+	t.Key = keyOf(t.number)
+	if reason.Valid && since != nil {
+		t.Blocked = &Blocked{Reason: reason.String, Since: *since, By: by.String}
+	}
+	return t, json.Unmarshal([]byte(tags), &t.Tags)
+}
+
+// values are the columns from title on, in their order.
+func (t Task) values() []any {
+	tags, err := json.Marshal(t.Tags)
+	if err != nil {
+		panic(err) // strings always encode
+	}
+	var reason, by *string
+	var since *clock.Time
+	if b := t.Blocked; b != nil {
+		reason, since, by = &b.Reason, &b.Since, &b.By
+	}
+	return []any{
+		t.Title, t.Description, t.Status, t.Priority, t.Type, string(tags), t.AssigneeID, t.ReporterID,
+		reason, since, by, t.SessionKey, t.Branch, t.PRURL, t.Origin,
+		t.DueAt, t.DoneAt, t.MovedAt, t.CreatedAt, t.UpdatedAt, t.Version,
+	}
+}
+
+// find looks a task up by its id or its key.
+func find(ctx context.Context, q db.Queryer, ref string) (Task, error) {
+	where, arg := `id = ?`, any(ref)
+	if number, ok := parseKey(ref); ok {
+		where, arg = `number = ?`, number
+	}
+	t, err := scan(q.QueryRow(ctx, `SELECT `+columns+` FROM tasks WHERE `+where, arg))
+	if db.IsNotFound(err) {
+		return Task{}, ErrNotFound.With("Name it by its id or its key, such as TASK-12.")
+	}
+	return t, err
+}
+
+// insert numbers the task and stores it. The counter's row stays locked until
+// the commit, so that a number is neither given twice nor skipped.
+func insert(ctx context.Context, tx *db.Tx, t *Task) error {
+	if err := tx.QueryRow(ctx, `UPDATE task_counter SET last = last + 1 RETURNING last`).Scan(&t.number); err != nil {
+		return err
+	}
+	t.Key = keyOf(t.number)
+	_, err := tx.Exec(ctx, `INSERT INTO tasks (`+columns+`)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		append([]any{t.ID, t.number}, t.values()...)...)
+	return err
+}
+
+// update writes t if nobody has written it since version was.
+func update(ctx context.Context, tx *db.Tx, t Task, was int64) error {
+	n, err := tx.Exec(ctx, `
+		UPDATE tasks SET title = ?, description = ?, status = ?, priority = ?, type = ?, tags = ?, assignee_id = ?, reporter_id = ?,
+			blocked_reason = ?, blocked_since = ?, blocked_by = ?, session_key = ?, branch = ?, pr_url = ?, origin = ?,
+			due_at = ?, done_at = ?, moved_at = ?, created_at = ?, updated_at = ?, version = ?
+		WHERE id = ? AND version = ?`,
+		append(t.values(), t.ID, was)...)
+	if err == nil && n == 0 {
+		return ErrStale.With("Read it again and repeat the change.")
+	}
+	return err
+}
+
+// Filter says which tasks to list. The zero Filter lists all.
+type Filter struct {
+	Statuses []Status
+	Assignee string // a user's id
+	Blocked  *bool
+	Below    int64 // numbers below it; zero is no bound
+	Limit    int
+}
+
+// list returns the tasks that match, the newest first.
+func list(ctx context.Context, q db.Queryer, f Filter) ([]Task, error) {
+	where, args := []string{}, []any{}
+	if len(f.Statuses) > 0 {
+		where = append(where, `status IN (?`+strings.Repeat(`, ?`, len(f.Statuses)-1)+`)`)
+		for _, s := range f.Statuses {
+			args = append(args, s)
+		}
+	}
+	if f.Assignee != "" {
+		where, args = append(where, `assignee_id = ?`), append(args, f.Assignee)
+	}
+	if f.Blocked != nil {
+		where = append(where, map[bool]string{true: `blocked_reason IS NOT NULL`, false: `blocked_reason IS NULL`}[*f.Blocked])
+	}
+	if f.Below > 0 {
+		where, args = append(where, `number < ?`), append(args, f.Below)
+	}
+	query := `SELECT ` + columns + ` FROM tasks`
+	if len(where) > 0 {
+		query += ` WHERE ` + strings.Join(where, ` AND `)
+	}
+	rows, err := q.Query(ctx, query+` ORDER BY number DESC LIMIT ?`, append(args, f.Limit)...)
+	return db.All(rows, err, scan)
+}
+
+// findAssignee finds the active account that ref names: by id, email or agent_id.
+func findAssignee(ctx context.Context, q db.Queryer, ref string) (id string, err error) {
+	err = q.QueryRow(ctx, `
+		SELECT id FROM users WHERE active AND (id = ? OR email_key = ? OR agent_id = ?)
+		ORDER BY id LIMIT 1`, ref, strings.ToLower(ref), ref).Scan(&id)
+	if db.IsNotFound(err) {
+		return "", ErrAssignee.With("assignee_id names no active user: give a user's id or email, or an agent_id.")
+	}
+	return id, err
+}
+
+// agentTasks returns what an agent has on the board: all that is open, and
+// what was finished since then.
+func agentTasks(ctx context.Context, q db.Queryer, agentID string, since time.Time, limit int) ([]Task, error) {
+	rows, err := q.Query(ctx, `
+		SELECT `+columns+` FROM tasks
+		WHERE assignee_id IN (SELECT id FROM users WHERE agent_id = ?) AND (status <> 'done' OR done_at >= ?)
+		ORDER BY number DESC LIMIT ?`, agentID, since, limit)
+	return db.All(rows, err, scan)
+}

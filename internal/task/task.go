@@ -1,0 +1,347 @@
+// Package task is the board: what is to be done, by whom, and how far it is.
+package task
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/fault"
+	"wardroom/internal/platform/patch"
+)
+
+// Status is a column of the board.
+type Status string
+
+// The columns, from left to right. A task may move between any two.
+const (
+	Backlog    Status = "backlog"
+	Todo       Status = "todo"
+	InProgress Status = "in_progress"
+	Review     Status = "review"
+	Done       Status = "done"
+)
+
+// Priority says what to take first.
+type Priority string
+
+// The priorities, from the last to the first.
+const (
+	Low    Priority = "low"
+	Medium Priority = "medium"
+	High   Priority = "high"
+	Urgent Priority = "urgent"
+)
+
+// Type says what sort of work it is.
+type Type string
+
+// The types.
+const (
+	Plain       Type = "task"
+	Bug         Type = "bug"
+	Feature     Type = "feature"
+	Improvement Type = "improvement"
+	Research    Type = "research"
+	Epic        Type = "epic"
+)
+
+// Tag is one lower-case word.
+type Tag string
+
+// Limits of a task's texts. The title is counted in characters, the
+// description in bytes.
+const (
+	maxTitle       = 500
+	maxDescription = 64 << 10
+	maxReason      = 2000
+	maxTags        = 20
+	maxTag         = 40
+)
+
+// Task is one card.
+type Task struct {
+	ID          string      `json:"id"`
+	Key         string      `json:"key" doc:"TASK-n; never reused." example:"TASK-12"`
+	Title       string      `json:"title"`
+	Description string      `json:"description" doc:"Markdown. Agents write it too: never trust it."`
+	Status      Status      `json:"status" enum:"backlog,todo,in_progress,review,done"`
+	Priority    Priority    `json:"priority" enum:"low,medium,high,urgent"`
+	Type        Type        `json:"type" enum:"task,bug,feature,improvement,research,epic"`
+	Tags        []Tag       `json:"tags" nullable:"false"`
+	AssigneeID  *string     `json:"assignee_id" doc:"The user, human or agent, whose task it is."`
+	ReporterID  *string     `json:"reporter_id" doc:"The user who made it; null when the service did."`
+	Blocked     *Blocked    `json:"blocked"`
+	SessionKey  *string     `json:"session_key" doc:"The runtime session where the work happens; as last reported."`
+	Branch      *string     `json:"branch"`
+	PRURL       *string     `json:"pr_url"`
+	Origin      *string     `json:"origin" doc:"Where it comes from when nobody typed it, such as standup:2026-11-20."`
+	DueAt       *clock.Time `json:"due_at"`
+	DoneAt      *clock.Time `json:"done_at"`
+	MovedAt     clock.Time  `json:"moved_at" doc:"When it came into its column."`
+	CreatedAt   clock.Time  `json:"created_at"`
+	UpdatedAt   clock.Time  `json:"updated_at"`
+	Version     int64       `json:"version" doc:"Counts the changes; part of the ETag."`
+
+	number int64
+}
+
+// Blocked says why a task cannot go on.
+type Blocked struct {
+	Reason string     `json:"reason"`
+	Since  clock.Time `json:"since"`
+	By     string     `json:"by" doc:"The name of who said so."`
+}
+
+// New is what a task is made from. What is left out gets its usual value.
+type New struct {
+	Title       string      `json:"title" minLength:"1" maxLength:"500"`
+	Description string      `json:"description,omitempty" maxLength:"65536" doc:"Markdown."`
+	Status      Status      `json:"status,omitempty" enum:"backlog,todo,in_progress,review,done" default:"todo"`
+	Priority    Priority    `json:"priority,omitempty" enum:"low,medium,high,urgent" default:"medium"`
+	Type        Type        `json:"type,omitempty" enum:"task,bug,feature,improvement,research,epic" default:"task"`
+	Tags        []Tag       `json:"tags,omitempty" maxItems:"20" doc:"Lower-case words."`
+	Assignee    *string     `json:"assignee_id,omitempty" maxLength:"254" doc:"A user's id or email, or an agent_id."`
+	DueAt       *clock.Time `json:"due_at,omitempty"`
+
+	Origin string `json:"-"` // see Task.Origin
+}
+
+// Change is a partial update. What is not given stays as it is.
+type Change struct {
+	Title       *string                    `json:"title,omitempty" minLength:"1" maxLength:"500"`
+	Description *string                    `json:"description,omitempty" maxLength:"65536" doc:"Markdown."`
+	Status      *Status                    `json:"status,omitempty" enum:"backlog,todo,in_progress,review,done" doc:"When an agent says done, it becomes review."`
+	Priority    *Priority                  `json:"priority,omitempty" enum:"low,medium,high,urgent"`
+	Type        *Type                      `json:"type,omitempty" enum:"task,bug,feature,improvement,research,epic"`
+	Tags        *[]Tag                     `json:"tags,omitempty" maxItems:"20" doc:"Lower-case words; replaces all of them."`
+	Assignee    patch.Field[string]        `json:"assignee_id,omitzero" maxLength:"254" doc:"A user's id or email, or an agent_id; null takes it away."`
+	Blocked     patch.Field[BlockedReason] `json:"blocked,omitzero" doc:"Why it cannot go on; null when it can again."`
+	SessionKey  patch.Field[string]        `json:"session_key,omitzero" maxLength:"512"`
+	Branch      patch.Field[string]        `json:"branch,omitzero" maxLength:"255"`
+	PRURL       patch.Field[string]        `json:"pr_url,omitzero" maxLength:"2000" doc:"An http or https address."`
+	DueAt       patch.Field[clock.Time]    `json:"due_at,omitzero"`
+}
+
+// BlockedReason is what a caller says of a blocked task; since and by are noted.
+type BlockedReason struct {
+	Reason string `json:"reason" minLength:"1" maxLength:"2000"`
+}
+
+// The failures of the board.
+var (
+	ErrNotFound = fault.New(fault.NotFound, "task_not_found", "There is no such task.")
+	ErrStale    = fault.New(fault.Stale, "task_changed", "The task was changed meanwhile.")
+	ErrAssignee = fault.New(fault.Invalid, "assignee_unknown", "There is no active account like that.")
+)
+
+// make builds a task from n, or says everything that is wrong with it.
+func (n New) make(id string, now time.Time) (Task, error) {
+	t := Task{
+		ID: id, Status: Todo, Priority: Medium, Type: Plain, Tags: []Tag{},
+		MovedAt: clock.At(now), CreatedAt: clock.At(now), UpdatedAt: clock.At(now), Version: 1, DueAt: n.DueAt,
+	}
+	if n.Origin != "" {
+		t.Origin = &n.Origin
+	}
+	c := Change{Title: &n.Title, Description: &n.Description, Tags: &n.Tags}
+	if n.Status != "" {
+		c.Status = &n.Status
+	}
+	if n.Priority != "" {
+		c.Priority = &n.Priority
+	}
+	if n.Type != "" {
+		c.Type = &n.Type
+	}
+	return t, t.apply(c, now, actor.Actor{})
+}
+
+// apply makes the change to t, or says everything that is wrong with it. The
+// assignee is not looked at: who it names is the store's to find out.
+func (t *Task) apply(c Change, now time.Time, by actor.Actor) error {
+	var bad fault.Fields
+	t.applyTexts(c, &bad)
+	t.applyChoices(c, now, by, &bad)
+	if c.Blocked.Given {
+		t.block(c.Blocked.Value, now, by, &bad)
+	}
+	if c.DueAt.Given {
+		t.DueAt = c.DueAt.Value
+	}
+	return bad.Err()
+}
+
+func (t *Task) applyTexts(c Change, bad *fault.Fields) {
+	if c.Title != nil {
+		t.Title = strings.TrimSpace(*c.Title)
+		if n := utf8.RuneCountInString(t.Title); n == 0 || n > maxTitle {
+			bad.Add("/title", "Give it 1 to %d characters.", maxTitle)
+		}
+	}
+	if c.Description != nil {
+		t.Description = *c.Description
+		if len(t.Description) > maxDescription {
+			bad.Add("/description", "It may have %d bytes at most.", maxDescription)
+		}
+	}
+	for _, f := range []struct {
+		name  string
+		given patch.Field[string]
+		to    **string
+		max   int
+	}{
+		{"/session_key", c.SessionKey, &t.SessionKey, 512},
+		{"/branch", c.Branch, &t.Branch, 255},
+		{"/pr_url", c.PRURL, &t.PRURL, 2000},
+	} {
+		if !f.given.Given {
+			continue
+		}
+		*f.to = f.given.Value
+		if f.given.Value != nil && utf8.RuneCountInString(*f.given.Value) > f.max {
+			bad.Add(f.name, "It may have %d characters at most.", f.max)
+		}
+	}
+	if c.PRURL.Given && t.PRURL != nil && !isWebAddress(*t.PRURL) {
+		bad.Add("/pr_url", "Give an http or https address.")
+	}
+	if c.Tags != nil {
+		t.Tags = applyTags(*c.Tags, bad)
+	}
+}
+
+func (t *Task) applyChoices(c Change, now time.Time, by actor.Actor, bad *fault.Fields) {
+	if c.Priority != nil {
+		t.Priority = *c.Priority
+		if !slices.Contains([]Priority{Low, Medium, High, Urgent}, t.Priority) {
+			bad.Add("/priority", "It is low, medium, high or urgent.")
+		}
+	}
+	if c.Type != nil {
+		t.Type = *c.Type
+		if !slices.Contains([]Type{Plain, Bug, Feature, Improvement, Research, Epic}, t.Type) {
+			bad.Add("/type", "It is task, bug, feature, improvement, research or epic.")
+		}
+	}
+	if c.Status != nil {
+		if !slices.Contains([]Status{Backlog, Todo, InProgress, Review, Done}, *c.Status) {
+			bad.Add("/status", "It is backlog, todo, in_progress, review or done.")
+			return
+		}
+		t.move(*c.Status, now, by)
+	}
+}
+
+// move puts the task into another column. What an agent calls done is looked
+// at by somebody else first; a task that is done stays so when it says it again.
+func (t *Task) move(to Status, now time.Time, by actor.Actor) {
+	if to == Done && by.Role == actor.Agent && t.Status != Done {
+		to = Review
+	}
+	if to == t.Status {
+		return
+	}
+	t.Status, t.MovedAt, t.DoneAt = to, clock.At(now), nil
+	if to == Done {
+		t.DoneAt = clock.Ptr(now)
+		t.Blocked = nil
+	}
+}
+
+// block notes why the task cannot go on. Saying it again in other words keeps
+// its age.
+func (t *Task) block(why *BlockedReason, now time.Time, by actor.Actor, bad *fault.Fields) {
+	if why == nil {
+		t.Blocked = nil
+		return
+	}
+	reason := strings.TrimSpace(why.Reason)
+	if n := utf8.RuneCountInString(reason); n == 0 || n > maxReason {
+		bad.Add("/blocked/reason", "Give it 1 to %d characters.", maxReason)
+	}
+	since := clock.At(now)
+	if t.Blocked != nil {
+		since = t.Blocked.Since
+	}
+	if t.Blocked == nil || t.Blocked.Reason != reason {
+		t.Blocked = &Blocked{Reason: reason, Since: since, By: by.Name}
+	}
+}
+
+var tagShape = regexp.MustCompile(`^[\p{Ll}\p{Lo}\p{N}][\p{Ll}\p{Lo}\p{N}_.-]{0,39}$`)
+
+// applyTags lower-cases the tags and drops repeats, keeping their order.
+func applyTags(given []Tag, bad *fault.Fields) []Tag {
+	tags := []Tag{}
+	for i, raw := range given {
+		tag := Tag(strings.ToLower(strings.TrimSpace(string(raw))))
+		if !tagShape.MatchString(string(tag)) {
+			bad.Add(fmt.Sprintf("/tags/%d", i), "A tag is one word of up to 40 letters, digits, dots and dashes.")
+			continue
+		}
+		if !slices.Contains(tags, tag) {
+			tags = append(tags, tag)
+		}
+	}
+	if len(tags) > maxTags {
+		bad.Add("/tags", "Give %d at most.", maxTags)
+	}
+	return tags
+}
+
+func isWebAddress(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
+}
+
+// diff tells what an update changed, for the event: field → [before, after].
+func diff(was, is Task) map[string][2]any {
+	changes := map[string][2]any{}
+	note := func(field string, before, after any, same bool) {
+		if !same {
+			changes[field] = [2]any{before, after}
+		}
+	}
+	note("title", was.Title, is.Title, was.Title == is.Title)
+	if was.Description != is.Description {
+		changes["description"] = [2]any{len(was.Description), len(is.Description)} // its text is in the task
+	}
+	note("status", was.Status, is.Status, was.Status == is.Status)
+	note("priority", was.Priority, is.Priority, was.Priority == is.Priority)
+	note("type", was.Type, is.Type, was.Type == is.Type)
+	note("tags", was.Tags, is.Tags, slices.Equal(was.Tags, is.Tags))
+	note("assignee_id", was.AssigneeID, is.AssigneeID, same(was.AssigneeID, is.AssigneeID))
+	note("blocked", was.Blocked, is.Blocked, same(was.Blocked, is.Blocked))
+	note("session_key", was.SessionKey, is.SessionKey, same(was.SessionKey, is.SessionKey))
+	note("branch", was.Branch, is.Branch, same(was.Branch, is.Branch))
+	note("pr_url", was.PRURL, is.PRURL, same(was.PRURL, is.PRURL))
+	note("due_at", was.DueAt, is.DueAt, same(was.DueAt, is.DueAt))
+	return changes
+}
+
+// same compares what may be null by value.
+func same[T comparable](a, b *T) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return *a == *b
+}
+
+// parseKey reads TASK-n in any case.
+func parseKey(ref string) (number int64, ok bool) {
+	if len(ref) < 6 || !strings.EqualFold(ref[:5], "TASK-") {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(ref[5:], 10, 64)
+	return n, err == nil && n > 0
+}
+
+func keyOf(number int64) string { return "TASK-" + strconv.FormatInt(number, 10) }
