@@ -1,0 +1,329 @@
+package demo
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+)
+
+var (
+	agentParams = params{
+		required: words("message idempotencyKey"),
+		optional: words(`agentId provider model to replyTo sessionId sessionKey expectedExistingSessionId thinking deliver
+			attachments channel replyChannel accountId replyAccountId threadId groupId groupChannel groupSpace timeout
+			bestEffortDeliver lane cwd cleanupBundleMcpOnRunEnd modelRun promptMode extraSystemPrompt bootstrapContextMode
+			bootstrapContextRunKind acpTurnSource internalRuntimeHandoffId internalExecutionIdentityRetry
+			internalExecutionIdentityRecoveryAttempt execApprovalFollowupExpectedSessionId internalEvents inputProvenance
+			suppressPromptPersistence sessionEffects sourceReplyDeliveryMode disableMessageTool swarmCollector
+			swarmOutputSchema forceRestartSafeTools forceCodeModeTools voiceWakeTrigger label`),
+	}
+	waitParams  = params{required: words("runId"), optional: words("timeoutMs")}
+	abortParams = params{required: words("sessionKey"), optional: words("agentId runId preserveSideRuns")}
+)
+
+// longest is the longest timer of the gateway, in milliseconds: 24.8 days, the
+// limit of the language it is written in.
+const longest = math.MaxInt32
+
+type agentRequest struct {
+	Message, IdempotencyKey string
+	AgentID, SessionKey     string
+	Provider, Model         string
+	Timeout                 *int
+}
+
+// handleAgent takes a question in. It answers "accepted" at once, and with the
+// same id a second time when the run has ended.
+func (r *Runtime) handleAgent(c call) (any, *failure) {
+	var in agentRequest
+	if f := agentParams.read("agent", "", c.params, &in); f != nil {
+		return nil, f
+	}
+	if (in.Model != "" || in.Provider != "") && !c.conn.may(scopeAdmin) {
+		return nil, missing(scopeAdmin)
+	}
+	timeout := defaultTimeout
+	if in.Timeout != nil {
+		timeout = *in.Timeout // 0: no limit
+	}
+	if f := within("agent", "timeout", timeout, 0, math.MaxInt); f != nil {
+		return nil, f
+	}
+	a, key, f := r.target(in)
+	if f != nil {
+		return nil, f
+	}
+	if old := c.conn.boot.find(in.IdempotencyKey, r.options.Now()); old != nil {
+		if !old.ended {
+			return object{
+				"runId": old.id, "status": "in_flight", "sessionKey": old.session.key, "agentId": old.agent.ID,
+			}, nil
+		}
+		c.second(old)
+		return nil, nil
+	}
+	accepted := object{"runId": in.IdempotencyKey, "agentId": a.ID, "status": "accepted", "acceptedAt": r.now()}
+	if in.AgentID != "" || in.SessionKey != "" {
+		accepted["sessionKey"] = key
+	}
+	c.reply(accepted)
+	s, made := r.sessionOf(key, a)
+	if !slices.Contains(s.participants, c.conn.clientID) {
+		s.participants = append(s.participants, c.conn.clientID)
+	}
+	r.enqueue(newRun(c, s, a, in.IdempotencyKey, in.Message, time.Duration(min(timeout, longest/1000))*r.timing.second, r.now()), made)
+	return nil, nil
+}
+
+// target finds the agent and the session that a question is for.
+func (r *Runtime) target(in agentRequest) (Agent, string, *failure) {
+	id, key := in.AgentID, in.SessionKey
+	if key != "" {
+		rest, scoped := strings.CutPrefix(key, "agent:")
+		owner, _, _ := strings.Cut(rest, ":")
+		const fleet = "Multiple agents are configured, but session agent resolution has no explicit owner."
+		switch {
+		case !scoped && id == "":
+			return Agent{}, "", invalid(fleet)
+		case !scoped:
+			key, owner = "agent:"+id+":"+key, id
+		case id != "" && id != owner:
+			return Agent{}, "", invalid(fleet+" The agent-scoped session key belongs to %q, not %q.", owner, id)
+		}
+		id = owner
+	}
+	if id == "" {
+		id = r.options.Agents[0].ID
+	}
+	a, ok := r.agent(id)
+	if !ok {
+		return Agent{}, "", invalid("invalid agent params: unknown agent id %q", id)
+	}
+	if key == "" {
+		key = "agent:" + id + ":main"
+	}
+	return a, key, nil
+}
+
+// handleWait waits for a run to end. A run that nobody knows is waited for in
+// full, as it may still come.
+func (r *Runtime) handleWait(c call) (any, *failure) {
+	in := struct {
+		RunID     string
+		TimeoutMs int
+	}{TimeoutMs: 30_000}
+	if f := waitParams.read("agent.wait", "", c.params, &in); f != nil {
+		return nil, f
+	}
+	if f := within("agent.wait", "timeoutMs", in.TimeoutMs, 0, math.MaxInt); f != nil {
+		return nil, f
+	}
+	b := c.conn.boot
+	if q := b.find(in.RunID, r.options.Now()); q != nil && q.ended {
+		return q.waited(), nil
+	}
+	w := &waiter{call: c, runID: in.RunID}
+	b.waiters[in.RunID] = append(b.waiters[in.RunID], w)
+	w.clock = time.AfterFunc(time.Duration(min(in.TimeoutMs, longest))*time.Millisecond, func() { r.giveUp(b, w) })
+	return nil, nil
+}
+
+// giveUp tells a waiter that its wait is over; the run goes on.
+func (r *Runtime) giveUp(b *boot, w *waiter) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	i := slices.Index(b.waiters[w.runID], w)
+	if i < 0 {
+		return
+	}
+	b.waiters[w.runID] = slices.Delete(b.waiters[w.runID], i, i+1)
+	w.call.reply(object{"runId": w.runID, "status": "timeout"})
+}
+
+// handleAbort stops one run of a session, or all of them.
+func (r *Runtime) handleAbort(c call) (any, *failure) {
+	var in struct{ SessionKey, RunID string }
+	if f := abortParams.read("chat.abort", "", c.params, &in); f != nil {
+		return nil, f
+	}
+	ids := []string{}
+	s := r.sessions[in.SessionKey]
+	if s != nil {
+		// The queue first, so that ending the present run starts nothing that is to be stopped too.
+		for _, q := range slices.Concat(slices.Clone(s.queue), []*run{s.active}) {
+			if q == nil || in.RunID != "" && q.id != in.RunID {
+				continue
+			}
+			r.finish(q, outcome{kind: aborted})
+			ids = append(ids, q.id)
+		}
+		slices.Reverse(ids)
+		r.next(s)
+	}
+	return object{"ok": true, "aborted": len(ids) > 0, "runIds": ids}, nil
+}
+
+// waited is what agent.wait says of a run that has ended.
+func (q *run) waited() object {
+	out := object{"runId": q.id, "status": "error", "endedAt": q.endedAt}
+	if q.begun {
+		out["startedAt"] = q.startedAt
+	}
+	switch q.outcome.kind {
+	case answered:
+		out["status"], out["stopReason"], out["livenessState"] = "ok", "stop", "working"
+		out["terminalReceipt"], out["terminalReply"] = q.receipt(true), q.terminal()
+	case failed, drained:
+		out["error"] = q.outcome.error
+	case aborted:
+		out["stopReason"] = "rpc"
+	case timedOut:
+		out["status"], out["error"] = "timeout", q.outcome.error
+		maps.Copy(out, q.lateness())
+	}
+	return out
+}
+
+// lateness is what is said of a run whose own time was up.
+func (q *run) lateness() object {
+	return object{
+		"livenessState": "paused", "timeoutPhase": "provider", "providerStarted": true,
+		"terminalReceipt": q.receipt(true), "terminalReply": q.terminal(),
+	}
+}
+
+// terminal is the answer as others than the asker are told of it.
+func (q *run) terminal() object {
+	if q.outcome.text == "" {
+		return object{"disposition": "empty"}
+	}
+	return object{"disposition": "visible", "text": q.outcome.text}
+}
+
+// receipt names the model that really answered. Only the asker's copy lacks
+// whether the answer can be seen.
+func (q *run) receipt(disposition bool) object {
+	m := q.outcome.spent.model
+	out := object{
+		"runId": q.id, "sessionId": q.session.id, "turnId": q.id,
+		"requested":           object{"provider": m.provider, "model": m.id},
+		"effective":           object{"provider": m.provider, "model": m.id, "responseModel": m.id},
+		"successfulToolNames": []string{}, "rerouted": false,
+	}
+	if disposition {
+		out["terminalDisposition"] = "visible"
+		if q.outcome.text == "" {
+			out["terminalDisposition"] = "not-visible"
+		}
+	}
+	return out
+}
+
+// observation is what is known of a provider's refusal.
+func (q *run) observation() object {
+	m := q.outcome.spent.model
+	return object{
+		"provider": m.provider, "model": m.id, "failoverReason": "format", "providerRuntimeFailureKind": "schema",
+	}
+}
+
+// second is the other response to `agent`: the end of the run. Repeating the
+// idempotency key later gets the same.
+func (c call) second(q *run) {
+	out := object{"runId": q.id}
+	switch q.outcome.kind {
+	case failed, drained:
+		out["status"], out["summary"] = "error", q.outcome.error
+		c.conn.send(object{
+			"type": "res", "id": c.id, "ok": false, "payload": out,
+			"error": &failure{Code: "UNAVAILABLE", Message: q.outcome.error},
+		})
+		return
+	case answered:
+		out["status"], out["summary"], out["result"] = "ok", "completed", q.result()
+	case timedOut:
+		out["status"], out["summary"], out["result"] = "timeout", "aborted", q.result()
+		out["timeoutPhase"], out["providerStarted"] = "provider", true
+	case aborted:
+		out["status"], out["summary"], out["stopReason"] = "timeout", "aborted", "rpc"
+	}
+	c.reply(out)
+}
+
+// result is the answer with what it cost.
+func (q *run) result() object {
+	late := q.outcome.kind == timedOut
+	payloads := []object{}
+	switch {
+	case late:
+		payloads = []object{{"text": q.outcome.error, "isError": true, "mediaUrl": nil}}
+	case q.outcome.text != "":
+		payloads = []object{{"text": q.outcome.text, "mediaUrl": nil}}
+	}
+	meta := object{
+		"durationMs": q.endedAt - q.startedAt, "agentMeta": q.meta(), "aborted": false,
+		"systemPromptReport": q.prompt(), "finalPromptText": q.message, "replayInvalid": late,
+	}
+	if late {
+		meta["livenessState"], meta["timeoutPhase"], meta["providerStarted"] = "paused", "provider", true
+		meta["modelFallbackStopReason"] = "agent_run_terminal_timeout"
+		meta["error"] = object{"kind": "incomplete_turn", "message": q.outcome.error, "fallbackSafe": false}
+		meta["executionTrace"] = object{"fallbackUsed": false}
+	} else {
+		m := q.outcome.spent.model
+		meta["livenessState"], meta["stopReason"] = "working", "stop"
+		meta["finalAssistantVisibleText"], meta["finalAssistantRawText"] = q.outcome.text, q.outcome.text
+		meta["requestShaping"] = object{"thinking": "off"}
+		meta["completion"] = object{"stopReason": "stop", "finishReason": "stop"}
+		meta["executionTrace"] = object{
+			"winnerProvider": m.provider, "winnerModel": m.id, "fallbackUsed": false, "runner": "embedded",
+			"attempts": []object{{"provider": m.provider, "model": m.id, "result": "success", "stage": "assistant"}},
+		}
+	}
+	return object{"payloads": payloads, "meta": meta, "sourceReplyDeliveryState": "missing"}
+}
+
+// meta is where the tokens and the cost of exactly this run are.
+func (q *run) meta() object {
+	u := q.outcome.spent
+	usage := object{
+		"input": u.input, "output": u.output, "cacheRead": u.cacheRead, "cacheWrite": u.cacheWrite,
+		"total": u.total(), "cost": object{"total": usd(u.cost())},
+	}
+	out := object{
+		"sessionId": q.session.id, "sessionFile": q.session.key, "provider": u.model.provider, "model": u.model.id,
+		"contextTokens": u.model.window, "contextTokensSource": "resolved", "agentHarnessId": "openclaw",
+		"credentialSource": object{"kind": "direct", "evidence": "environment", "authorization": "declared"},
+		"lastCallUsage":    usage, "promptTokens": u.prompt(), "contextBudgetStatus": q.session.budget(),
+		"codeModeEngaged": false, "assistantTurns": 1, "bridgeCalls": object{"search": 0, "describe": 0, "call": 0},
+		"terminalReceipt": q.receipt(false),
+	}
+	if q.outcome.kind == answered {
+		out["usage"], out["costUsd"] = usage, usd(u.cost())
+	}
+	return out
+}
+
+// prompt reports what stood before the conversation. Ours had no files, skills
+// or tools.
+func (q *run) prompt() object {
+	m := q.outcome.spent.model
+	return object{
+		"source": "run", "generatedAt": q.startedAt, "sessionId": q.session.id, "sessionKey": q.session.key,
+		"provider": m.provider, "model": m.id, "workspaceDir": "demo/workspace-" + q.agent.ID,
+		"bootstrapMaxChars": 20_000, "bootstrapTotalMaxChars": 60_000,
+		"bootstrapTruncation": object{
+			"warningMode": "always", "warningShown": false, "truncatedFiles": 0, "nearLimitFiles": 0, "totalNearLimit": false,
+		},
+		"sandbox": object{"mode": "off", "sandboxed": false},
+		"systemPrompt": object{
+			"chars": baseContext * 4, "hash": "demo", "projectContextChars": 0, "nonProjectContextChars": baseContext * 4,
+		},
+		"injectedWorkspaceFiles": []object{},
+		"skills":                 object{"promptChars": 0, "hash": "demo", "entries": []object{}},
+		"tools":                  object{"listChars": 0, "schemaChars": 0, "entries": []object{}},
+		"currentTurn":            object{"promptChars": len(q.message), "runtimeContextChars": 0, "modelOnlyPromptChars": 0},
+	}
+}

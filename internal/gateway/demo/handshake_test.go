@@ -1,0 +1,259 @@
+package demo
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/google/go-cmp/cmp"
+)
+
+// A client that connects as it should must see what the real gateway shows.
+func TestConnect(t *testing.T) {
+	r := open(t, Options{})
+	c := dial(t, r, nil)
+	sameShape(t, "challenge", recording(t, "responses.json", "connect.challenge"), without(c.event("connect.challenge"), "seq"))
+	got := c.call("connect", hello(nil))
+	sameShape(t, "hello", recording(t, "responses.json", "hello-ok"), got, "/payload/pluginSurfaceUrls")
+	p := must[object](t, got, "payload")
+	if v := must[string](t, p, "type"); v != "hello-ok" {
+		t.Errorf("type is %q", v)
+	}
+	if diff := cmp.Diff([]any{scopeRead, scopeWrite}, must[[]any](t, p, "auth", "scopes")); diff != "" {
+		t.Errorf("scopes (-asked +granted):\n%s", diff)
+	}
+	if r.Connections() != 1 || r.Calls("connect") != 1 {
+		t.Errorf("%d connections, %d connects", r.Connections(), r.Calls("connect"))
+	}
+	again := recording(t, "responses.json", "second connect")
+	if diff := cmp.Diff(again["error"], c.call("connect", object{})["error"]); diff != "" {
+		t.Errorf("second connect (-recorded +got):\n%s", diff)
+	}
+}
+
+// The challenge comes before anything is counted; only its own frame has no number.
+func without(o object, keys ...string) object {
+	c := with(o, nil)
+	for _, k := range keys {
+		delete(c, k)
+	}
+	return c
+}
+
+// Each refusal has its own code and its own close; a client tells them apart by these.
+func TestConnectRefusals(t *testing.T) {
+	r := open(t, Options{})
+	setClient := func(k string, v any) func(object) {
+		return func(p object) { must[object](t, p, "client")[k] = v }
+	}
+	for name, c := range map[string]struct {
+		change   func(object)
+		recorded string // exactly this
+		message  string // or this text
+	}{
+		"wrong token":      {func(p object) { p["auth"] = object{"token": "wrong"} }, "connect: wrong token, no device", ""},
+		"no auth":          {func(p object) { delete(p, "auth") }, "connect: no auth at all, no device", ""},
+		"old protocol":     {func(p object) { p["minProtocol"], p["maxProtocol"] = 1, 3 }, "connect: bad protocol 1..3", ""},
+		"unknown client":   {setClient("id", "my-go-service"), "connect: unknown client id", ""},
+		"bad role":         {func(p object) { p["role"] = "boss" }, "connect: bad role", ""},
+		"unknown mode":     {setClient("mode", "operator"), "", "invalid connect params: at /client/mode: must be equal to one of the allowed values"},
+		"extra property":   {func(p object) { p["nope"] = 1 }, "", "invalid connect params: at root: unexpected property 'nope'"},
+		"extra in client":  {setClient("nope", 1), "", "invalid connect params: at /client: unexpected property 'nope'"},
+		"no client":        {func(p object) { delete(p, "client") }, "", "invalid connect params: must have required property 'client'"},
+		"protocol no int":  {func(p object) { p["minProtocol"] = "4" }, "", "invalid connect params: at /minProtocol: must be integer"},
+		"device, no token": {func(p object) { delete(p, "auth"); p["device"] = object{"id": "x"} }, "", "unauthorized: gateway token missing (provide gateway auth token)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			conn := dial(t, r, nil)
+			got := conn.call("connect", hello(c.change))
+			code, reason := conn.closed()
+			if c.recorded == "" {
+				if m := must[string](t, got, "error", "message"); m != c.message || code != 1008 || reason != c.message {
+					t.Errorf("answered %q, closed with %d %q", m, code, reason)
+				}
+				return
+			}
+			want := recording(t, "responses.json", c.recorded)
+			if diff := cmp.Diff(must[object](t, want, "response", "error"), got["error"]); diff != "" {
+				t.Errorf("error (-recorded +got):\n%s", diff)
+			}
+			end := object{"code": float64(code), "reason": reason}
+			if diff := cmp.Diff(want["close"], any(end)); diff != "" {
+				t.Errorf("close (-recorded +got):\n%s", diff)
+			}
+		})
+	}
+	if r.Connections() != 0 {
+		t.Errorf("%d refused clients count as connected", r.Connections())
+	}
+}
+
+// Only a backend client gets scopes without a device; the others get in and may do nothing.
+func TestScopes(t *testing.T) {
+	r := open(t, Options{})
+	for _, c := range []struct {
+		id, mode string
+		scopes   []string
+		granted  bool
+	}{
+		{"gateway-client", "backend", []string{scopeRead}, true},
+		{"cli", "cli", []string{scopeRead}, true},
+		{"gateway-client", "ui", []string{scopeRead}, false},
+		{"openclaw-probe", "probe", []string{scopeRead}, false},
+		{"test", "test", []string{scopeRead}, false},
+	} {
+		conn := dial(t, r, nil)
+		conn.ok("connect", hello(func(p object) {
+			client := must[object](t, p, "client")
+			client["id"], client["mode"] = c.id, c.mode
+			p["minProtocol"], p["maxProtocol"], p["scopes"] = 3, 5, c.scopes
+		}))
+		got := conn.call("agents.list", object{})
+		if got["ok"] != c.granted {
+			t.Errorf("%s/%s: agents.list is %v", c.id, c.mode, got)
+		}
+		want := recording(t, "responses.json", "connect: no scopes")
+		if !c.granted {
+			if diff := cmp.Diff(must[object](t, want, "response", "error"), got["error"]); diff != "" {
+				t.Errorf("missing scope (-recorded +got):\n%s", diff)
+			}
+		}
+		if conn.call("health", object{})["ok"] != true {
+			t.Errorf("%s/%s: health needs a scope", c.id, c.mode)
+		}
+		if got := conn.call("agent", question("cto", "x", "hi")); c.granted {
+			if must[string](t, got, "error", "details", "missingScope") != scopeWrite {
+				t.Errorf("a reader may ask: %v", got)
+			}
+		}
+	}
+}
+
+// What is not a connect ends the connection, each in its own way.
+func TestFirstFrame(t *testing.T) {
+	r := open(t, Options{})
+	for name, c := range map[string]struct {
+		kind websocket.MessageType
+		data string
+		code websocket.StatusCode
+	}{
+		"another method": {websocket.MessageText, `{"type":"req","id":"1","method":"health"}`, 1008},
+		"not JSON":       {websocket.MessageText, `hello`, 1000},
+		"binary":         {websocket.MessageBinary, `{"type":"req","id":"1","method":"connect"}`, 1000},
+		"too large":      {websocket.MessageText, `{"type":"` + strings.Repeat("x", maxFirst) + `"}`, 1009},
+	} {
+		t.Run(name, func(t *testing.T) {
+			conn := dial(t, r, nil)
+			conn.send(c.kind, c.data)
+			if code, reason := conn.closed(); code != c.code {
+				t.Errorf("closed with %d %q, want %d", code, reason, c.code)
+			}
+		})
+	}
+	t.Run("nothing at all", func(t *testing.T) {
+		slow := open(t, Options{}, func(p *timing) { p.handshake = 20 * time.Millisecond })
+		if code, _ := dial(t, slow, nil).closed(); code != 1000 {
+			t.Errorf("closed with %d, want 1000", code)
+		}
+	})
+	t.Run("from a web page", func(t *testing.T) {
+		conn := dial(t, r, &websocket.DialOptions{HTTPHeader: http.Header{"Origin": {"https://ops.example.com"}}})
+		got := conn.call("connect", hello(nil))
+		if v := must[string](t, got, "error", "details", "code"); v != "CONTROL_UI_ORIGIN_NOT_ALLOWED" {
+			t.Errorf("refused with %s", v)
+		}
+	})
+}
+
+// While it starts the runtime says so, and that it is worth coming back.
+func TestStarting(t *testing.T) {
+	r := open(t, Options{})
+	r.Starting(true)
+	conn := dial(t, r, nil)
+	got := conn.call("connect", hello(nil))
+	want := recording(t, "responses.json", "connect: starting")
+	if diff := cmp.Diff(must[object](t, want, "response", "error"), got["error"]); diff != "" {
+		t.Errorf("error (-recorded +got):\n%s", diff)
+	}
+	if code, reason := conn.closed(); code != 1013 || reason != "gateway starting" {
+		t.Errorf("closed with %d %q", code, reason)
+	}
+	if status, body := get(t, r.URL()+"/startupz"); status != 503 || body["pendingReason"] != "startup-sidecars" {
+		t.Errorf("startupz is %d %v", status, body)
+	}
+	if status, body := get(t, r.URL()+"/readyz"); status != 503 || body["ready"] != false {
+		t.Errorf("readyz is %d %v", status, body)
+	}
+	r.Starting(false)
+	join(t, r)
+}
+
+// Probes need no token, and everything else on HTTP is not there.
+func TestProbes(t *testing.T) {
+	r := open(t, Options{})
+	for path, want := range map[string]object{
+		"/health":   {"ok": true, "status": "live"},
+		"/healthz":  {"ok": true, "status": "live"},
+		"/startupz": {"ok": true, "status": "started", "version": Version, "uptimeMs": nil},
+		"/readyz":   {"ready": true, "failing": []any{}, "uptimeMs": nil, "eventLoop": nil},
+	} {
+		status, body := get(t, r.URL()+path)
+		for k, v := range want {
+			if _, ok := body[k]; !ok || v != nil && cmp.Diff(v, body[k]) != "" {
+				t.Errorf("%s: %s is %v, want %v", path, k, body[k], v)
+			}
+		}
+		if status != 200 || len(body) != len(want) {
+			t.Errorf("%s is %d %v", path, status, body)
+		}
+	}
+	if status, _ := get(t, r.URL()+"/"); status != 404 {
+		t.Errorf("/ is %d", status)
+	}
+}
+
+// A peer that answers pings stays.
+func TestPing(t *testing.T) {
+	r := open(t, Options{}, func(p *timing) { p.ping = time.Millisecond })
+	pings := make(chan struct{})
+	c := dial(t, r, &websocket.DialOptions{OnPingReceived: func(context.Context, []byte) bool {
+		select {
+		case pings <- struct{}{}:
+		case <-t.Context().Done():
+		}
+		return true
+	}})
+	c.ask("connect", hello(nil))
+	for range 5 {
+		<-pings // the next one comes only after the answer to this one
+	}
+	go func() { // let the others pass
+		for range pings {
+		}
+	}()
+	defer close(pings)
+	c.ok("health", object{})
+	_ = c.ws.CloseNow()
+	<-c.end
+}
+
+// A peer that does not read is cut off.
+func TestNoPong(t *testing.T) {
+	r := open(t, Options{}, func(p *timing) { p.ping, p.pong = 5*time.Millisecond, 20*time.Millisecond })
+	deaf, resp, err := websocket.Dial(t.Context(), r.URL(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer deaf.CloseNow()
+	if resp.Body != nil {
+		defer resp.Body.Close()
+	}
+	connect := object{"type": "req", "id": "1", "method": "connect", "params": hello(nil)}
+	if err := deaf.Write(t.Context(), websocket.MessageText, encode(connect)); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it is gone", func() bool { return r.Calls("connect") == 1 && r.Connections() == 0 })
+}

@@ -1,0 +1,300 @@
+package demo
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"go.uber.org/goleak"
+)
+
+// The runtime starts goroutines for everything; none may outlive Close.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const token = "demo-test-token"
+
+// patience is how long a test waits for what must happen. It is never waited
+// for when all is well.
+const patience = 20 * time.Second
+
+// fast is the gateway's timing, shortened where a test would have to sit it out.
+var fast = timing{
+	handshake: patience, ping: patience, pong: patience, tick: patience, health: patience,
+	second: 10 * time.Millisecond, linger: time.Second,
+}
+
+// open starts a runtime that ends with the test.
+func open(t *testing.T, o Options, change ...func(*timing)) *Runtime {
+	t.Helper()
+	o.Token = token
+	pace := fast
+	for _, c := range change {
+		c(&pace)
+	}
+	r, err := start(t.Context(), o, pace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+// client is a raw client: it keeps every frame it gets.
+type client struct {
+	t   *testing.T
+	ws  *websocket.Conn
+	end chan struct{} // closed when the connection is over
+
+	mu     sync.Mutex
+	more   chan struct{} // closed and renewed with every frame
+	frames []object
+	err    error
+	calls  int
+}
+
+// dial opens a socket without a handshake.
+func dial(t *testing.T, r *Runtime, o *websocket.DialOptions) *client {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	ws, resp, err := websocket.Dial(ctx, r.URL(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp.Body != nil {
+		_ = resp.Body.Close()
+	}
+	ws.SetReadLimit(maxPayload)
+	c := &client{t: t, ws: ws, end: make(chan struct{}), more: make(chan struct{})}
+	go c.listen()
+	t.Cleanup(func() {
+		_ = ws.CloseNow()
+		<-c.end
+	})
+	return c
+}
+
+func (c *client) listen() {
+	defer close(c.end)
+	for {
+		_, data, err := c.ws.Read(context.Background())
+		var frame object
+		if err == nil {
+			err = json.Unmarshal(data, &frame)
+		}
+		c.mu.Lock()
+		if err != nil {
+			c.err = err
+		} else {
+			c.frames = append(c.frames, frame)
+		}
+		close(c.more)
+		c.more = make(chan struct{})
+		c.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// until waits for the n-th frame (from 0) that fits.
+func (c *client) until(what string, n int, fits func(object) bool) object {
+	c.t.Helper()
+	late := time.After(patience)
+	for {
+		c.mu.Lock()
+		left := n
+		for _, f := range c.frames {
+			if fits(f) {
+				if left == 0 {
+					c.mu.Unlock()
+					return f
+				}
+				left--
+			}
+		}
+		more, err := c.more, c.err
+		c.mu.Unlock()
+		if err != nil {
+			c.t.Fatalf("the connection ended before %s: %v", what, err)
+		}
+		select {
+		case <-more:
+		case <-late:
+			c.t.Fatalf("no %s within %s", what, patience)
+		}
+	}
+}
+
+// send writes one frame.
+func (c *client) send(kind websocket.MessageType, data string) {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
+	defer cancel()
+	if err := c.ws.Write(ctx, kind, []byte(data)); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// ask sends a request and returns its id.
+func (c *client) ask(method string, params any) string {
+	c.t.Helper()
+	c.mu.Lock()
+	c.calls++
+	id := fmt.Sprintf("r%d", c.calls)
+	c.mu.Unlock()
+	c.send(websocket.MessageText, string(encode(object{"type": "req", "id": id, "method": method, "params": params})))
+	return id
+}
+
+// answer waits for the n-th response to a request (from 0).
+func (c *client) answer(id string, n int) object {
+	c.t.Helper()
+	return c.until("response "+id, n, func(f object) bool { return f["type"] == "res" && f["id"] == id })
+}
+
+// call asks and waits for the first response.
+func (c *client) call(method string, params any) object {
+	c.t.Helper()
+	return c.answer(c.ask(method, params), 0)
+}
+
+// ok is call for a request that must succeed; it returns the payload.
+func (c *client) ok(method string, params any) object {
+	c.t.Helper()
+	f := c.call(method, params)
+	if f["ok"] != true {
+		c.t.Fatalf("%s was refused: %v", method, f["error"])
+	}
+	p, _ := f["payload"].(object)
+	return p
+}
+
+// event waits for the first event of a kind.
+func (c *client) event(name string) object {
+	c.t.Helper()
+	return c.until("event "+name, 0, func(f object) bool { return f["event"] == name })
+}
+
+// seen are the frames so far.
+func (c *client) seen() []object {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.frames)
+}
+
+// closed waits for the end of the connection and tells how it ended: with a
+// close frame, or with -1 and none.
+func (c *client) closed() (websocket.StatusCode, string) {
+	c.t.Helper()
+	select {
+	case <-c.end:
+	case <-time.After(patience):
+		c.t.Fatal("the connection does not end")
+	}
+	if e, ok := errors.AsType[websocket.CloseError](c.err); ok {
+		return e.Code, e.Reason
+	}
+	return -1, ""
+}
+
+// hello is what a good client says first.
+func hello(change func(object)) object {
+	p := object{
+		"minProtocol": 4, "maxProtocol": 4,
+		"client": object{"id": "gateway-client", "version": "1.0.0", "platform": "linux", "mode": "backend", "displayName": "test"},
+		"role":   "operator", "scopes": []string{scopeRead, scopeWrite}, "caps": []string{"tool-events"},
+		"auth": object{"token": token}, "locale": "en-US", "userAgent": "test/1.0",
+	}
+	if change != nil {
+		change(p)
+	}
+	return p
+}
+
+// join connects a client with read and write.
+func join(t *testing.T, r *Runtime) *client {
+	t.Helper()
+	c := dial(t, r, nil)
+	c.event("connect.challenge")
+	c.ok("connect", hello(nil))
+	return c
+}
+
+// question is the params of `agent`.
+func question(agentID, runID, text string) object {
+	return object{
+		"message": text, "agentId": agentID, "sessionKey": "agent:" + agentID + ":test", "idempotencyKey": runID, "deliver": false,
+	}
+}
+
+// wait is agent.wait with more time than a test may take.
+func (c *client) wait(runID string) object {
+	c.t.Helper()
+	return c.ok("agent.wait", object{"runId": runID, "timeoutMs": patience.Milliseconds()})
+}
+
+// eventually waits for a condition that no event tells of.
+func eventually(t *testing.T, what string, cond func() bool) {
+	t.Helper()
+	for late := time.Now().Add(patience); !cond(); {
+		if time.Now().After(late) {
+			t.Fatalf("never came true: %s", what)
+		}
+		<-time.After(2 * time.Millisecond)
+	}
+}
+
+// get fetches a probe.
+func get(t *testing.T, url string) (int, object) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := plain.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var body object
+	_ = json.Unmarshal(data, &body) // not every page is JSON
+	return resp.StatusCode, body
+}
+
+// dig finds a value in nested objects: the zero value when it is not there.
+func dig[T any](o any, path ...string) T {
+	for _, k := range path {
+		m, _ := o.(object)
+		o = m[k]
+	}
+	v, _ := o.(T)
+	return v
+}
+
+// must is dig for a value that has to be there.
+func must[T any](t *testing.T, o any, path ...string) T {
+	t.Helper()
+	v, ok := dig[any](o, path...).(T)
+	if !ok {
+		t.Fatalf("%v is %v, want %T", path, dig[any](o, path...), v)
+	}
+	return v
+}

@@ -1,0 +1,309 @@
+package demo
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+	"time"
+)
+
+// call is one request of a client.
+type call struct {
+	conn   *connection
+	id     string
+	params json.RawMessage
+}
+
+func (c call) reply(payload any) { c.conn.reply(c.id, payload) }
+
+// method is one thing a client may ask for.
+type method struct {
+	scope  string // what the client must hold; empty: nothing
+	hidden bool   // served and not advertised
+	// serve answers with the lock held. It returns the payload; or a failure; or
+	// nothing, when it has answered or will do so later.
+	serve func(c call) (any, *failure)
+}
+
+// table is the list of what is served. Everything else is an unknown method.
+func (r *Runtime) table() map[string]method {
+	return map[string]method{
+		"health":             {serve: r.handleHealth},
+		"status":             {scope: scopeRead, serve: func(c call) (any, *failure) { return r.status(c.conn.boot), nil }},
+		"agents.list":        {scope: scopeRead, serve: r.handleAgents},
+		"agent":              {scope: scopeWrite, serve: r.handleAgent},
+		"agent.wait":         {scope: scopeWrite, serve: r.handleWait},
+		"chat.history":       {scope: scopeRead, serve: r.handleHistory},
+		"chat.abort":         {scope: scopeWrite, serve: r.handleAbort},
+		"sessions.list":      {scope: scopeRead, serve: r.handleSessions},
+		"sessions.describe":  {scope: scopeRead, serve: r.handleDescribe},
+		"sessions.subscribe": {scope: scopeRead, serve: r.handleSubscribe},
+		"sessions.usage":     {scope: scopeRead, hidden: true, serve: r.handleUsage},
+		"models.list":        {scope: scopeRead, serve: r.handleModels},
+		"cron.list":          {scope: scopeRead, serve: r.handleCron},
+		"system-presence":    {scope: scopeRead, serve: func(call) (any, *failure) { return r.presence(), nil }},
+	}
+}
+
+// serve answers one request after the handshake.
+func (r *Runtime) serve(conn *connection, req request) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !conn.ready || req.Type != "req" || req.ID == "" {
+		return
+	}
+	r.calls[req.Method]++
+	c := call{conn: conn, id: req.ID, params: req.Params}
+	f := r.allow(c, req.Method)
+	var payload any
+	if f == nil {
+		payload, f = r.methods[req.Method].serve(c)
+	}
+	switch {
+	case f != nil:
+		conn.refuse(req.ID, f)
+	case payload != nil:
+		conn.reply(req.ID, payload)
+	}
+}
+
+// allow says whether a call may be served at all.
+func (r *Runtime) allow(c call, name string) *failure {
+	m, known := r.methods[name]
+	switch {
+	case name == methodConnect:
+		return invalid("connect is only valid as the first request")
+	case !known:
+		return invalid("unknown method: %s", name)
+	case c.conn.boot.draining:
+		return &failure{
+			Code: "UNAVAILABLE", Message: name + " unavailable during gateway restart", Retryable: true, RetryAfterMs: 1000,
+			Details: object{"method": name, "reason": "gateway-restarting", "phase": "accepting"},
+		}
+	case !c.conn.may(m.scope):
+		return missing(m.scope)
+	}
+	return nil
+}
+
+func missing(scope string) *failure {
+	return &failure{
+		Code: "FORBIDDEN", Message: "missing scope: " + scope,
+		Details: object{"code": "MISSING_SCOPE", "missingScope": scope, "requiredScopes": []string{scope}},
+	}
+}
+
+func (r *Runtime) handleHealth(c call) (any, *failure) {
+	if f := (params{optional: words("probe")}).read("health", "", c.params, &struct{}{}); f != nil {
+		return nil, f
+	}
+	return with(r.health(), object{"modelRuntime": object{"degraded": false, "pendingAgents": []string{}}}), nil
+}
+
+func (r *Runtime) handleAgents(c call) (any, *failure) {
+	if f := (params{}).read("agents.list", "", c.params, &struct{}{}); f != nil {
+		return nil, f
+	}
+	list := make([]object, len(r.options.Agents))
+	for i, a := range r.options.Agents {
+		m := modelOf(a)
+		list[i] = object{
+			"id": a.ID, "kind": "agent", "name": a.Name, "identity": object{"name": a.Name, "emoji": a.Emoji},
+			"workspace": "demo/workspace-" + a.ID, "workspaceGit": false, "agentRuntime": runtimeChoice(),
+			"thinkingLevels": thinking(), "thinkingOptions": []string{"off"}, "thinkingDefault": "off",
+			"model": object{"primary": m.provider + "/" + m.id}, "defaultPermissionMode": "full",
+		}
+	}
+	return object{
+		"defaultId": r.options.Agents[0].ID, "ownership": "explicit", "selectionRequired": false,
+		"mainKey": "main", "scope": "per-sender", "agents": list,
+	}, nil
+}
+
+func (r *Runtime) handleModels(c call) (any, *failure) {
+	if f := (params{optional: words("agentId view")}).read("models.list", "", c.params, &struct{}{}); f != nil {
+		return nil, f
+	}
+	list := []object{}
+	for i, m := range models {
+		row := object{
+			"id": m.id, "name": m.name, "provider": m.provider, "contextWindow": m.window, "reasoning": false,
+			"thinkingLevels": thinking(), "thinkingDefault": "off", "available": true,
+		}
+		if i == 0 {
+			row["tags"] = []string{"default"}
+		}
+		list = append(list, row)
+	}
+	return object{"models": list}, nil
+}
+
+var cronParams = params{optional: words(`includeDisabled limit offset query enabled scheduleKind lastRunStatus trigger
+	sortBy sortDir agentId compact includeDeliveryPreviews`)}
+
+// handleCron: the demo has no timed jobs.
+func (r *Runtime) handleCron(c call) (any, *failure) {
+	in := struct{ Limit, Offset int }{Limit: 50}
+	if f := cronParams.read("cron.list", "", c.params, &in); f != nil {
+		return nil, f
+	}
+	return object{
+		"jobs": []object{}, "snapshotRevision": "sha256:demo", "total": 0, "offset": in.Offset, "limit": in.Limit,
+		"hasMore": false, "nextOffset": nil, "deliveryPreviews": object{},
+	}, nil
+}
+
+func (r *Runtime) handleSubscribe(c call) (any, *failure) {
+	c.conn.subscribed = true
+	return object{"subscribed": true}, nil
+}
+
+var sessionsParams = params{optional: words(`limit offset activeMinutes requireLastInteraction sortBy includeGlobal
+	includeUnknown configuredAgentsOnly includeDerivedTitles includeLastMessage label boardFace creatorId ownerId
+	ownerFirst involvingMe involvingProfileId includePeople spawnedBy agentId search archived`)}
+
+type sessionsRequest struct {
+	Limit, Offset, ActiveMinutes             int
+	AgentID, Search, Label, SpawnedBy        string
+	Archived                                 any // true, false or "all"
+	IncludeLastMessage, IncludeDerivedTitles bool
+}
+
+func (r *Runtime) handleSessions(c call) (any, *failure) {
+	in := sessionsRequest{Limit: 100}
+	if f := sessionsParams.read("sessions.list", "", c.params, &in); f != nil {
+		return nil, f
+	}
+	if f := cmp.Or(within("sessions.list", "limit", in.Limit, 1, math.MaxInt), within("sessions.list", "offset", in.Offset, 0, math.MaxInt)); f != nil {
+		return nil, f
+	}
+	// Nothing here is labelled, spawned or archived, so who asks for that gets nothing.
+	none := in.Label != "" || in.SpawnedBy != "" || in.Archived == true
+	all := slices.DeleteFunc(r.latest(in.AgentID), func(s *session) bool {
+		old := none || in.ActiveMinutes > 0 && r.now()-s.updatedAt > (time.Duration(in.ActiveMinutes)*time.Minute).Milliseconds()
+		return old || !strings.Contains(strings.ToLower(s.key), strings.ToLower(in.Search))
+	})
+	page := all[min(in.Offset, len(all)):]
+	page = page[:min(in.Limit, len(page))]
+	rows := []object{}
+	for _, s := range page {
+		row := r.row(s)
+		if in.IncludeLastMessage && len(s.messages) > 0 {
+			row["lastMessagePreview"] = s.preview()
+		}
+		if in.IncludeDerivedTitles {
+			row["derivedTitle"] = s.name()
+		}
+		rows = append(rows, row)
+	}
+	var next any
+	if end := in.Offset + len(page); end < len(all) {
+		next = end
+	}
+	path := "(multiple)"
+	if in.AgentID != "" {
+		path = storePath(in.AgentID)
+	}
+	return object{
+		"ts": r.now(), "path": path, "count": len(rows), "totalCount": len(all), "limitApplied": in.Limit,
+		"nextOffset": next, "hasMore": next != nil, "owners": []object{}, "defaults": r.defaults(true), "sessions": rows,
+	}, nil
+}
+
+// defaults is what a session has that nobody changed.
+func (r *Runtime) defaults(levels bool) object {
+	m := modelOf(r.options.Agents[0])
+	d := object{
+		"modelProvider": m.provider, "model": m.id, "contextTokens": m.window,
+		"agentRuntime": runtimeChoice(), "modelSelectionTarget": "session",
+	}
+	if levels {
+		d["thinkingLevels"], d["thinkingOptions"], d["thinkingDefault"] = thinking(), []string{"off"}, "off"
+	}
+	return d
+}
+
+func (r *Runtime) handleDescribe(c call) (any, *failure) {
+	var in struct {
+		Key                string
+		IncludeLastMessage bool
+	}
+	p := params{required: words("key"), optional: words("includeDerivedTitles includeLastMessage")}
+	if f := p.read("sessions.describe", "", c.params, &in); f != nil {
+		return nil, f
+	}
+	s := r.sessions[in.Key]
+	if s == nil {
+		return object{"session": nil}, nil
+	}
+	row := r.row(s)
+	row["activitySummary"] = object{"state": "unavailable", "canEnsure": true}
+	// The gateway leaves these out here: who wants to know asks for the list.
+	delete(row, "hasActiveRun")
+	delete(row, "activeRunIds")
+	if in.IncludeLastMessage && len(s.messages) > 0 {
+		row["lastMessagePreview"] = s.preview()
+	}
+	return object{"session": row}, nil
+}
+
+var historyParams = params{
+	required: words("sessionKey"),
+	optional: words("agentId cursor limit offset pendingBefore inputRunIds messageId sessionId maxChars"),
+}
+
+// handleHistory is the transcript of a session, the newest rows last.
+func (r *Runtime) handleHistory(c call) (any, *failure) {
+	in := struct {
+		SessionKey    string
+		Limit, Offset int
+	}{Limit: 200}
+	if f := historyParams.read("chat.history", "", c.params, &in); f != nil {
+		return nil, f
+	}
+	if f := cmp.Or(within("chat.history", "limit", in.Limit, 1, 1000), within("chat.history", "offset", in.Offset, 0, math.MaxInt)); f != nil {
+		return nil, f
+	}
+	out := object{
+		"sessionKey": in.SessionKey, "messages": []object{}, "hasMore": false, "totalMessages": 0,
+		"pendingInputs": object{"items": []object{}, "total": 0}, "defaults": r.defaults(false),
+	}
+	s := r.sessions[in.SessionKey]
+	if s == nil {
+		return out, nil
+	}
+	to := max(0, len(s.messages)-in.Offset)
+	from := max(0, to-in.Limit)
+	rows := []object{}
+	for i := from; i < to; i++ {
+		rows = append(rows, s.json(s.messages[i], i+1))
+	}
+	cursor, _ := json.Marshal(object{
+		"agentId": s.agentID, "generation": s.source, "lastSeq": len(s.messages), "sessionId": s.id, "version": 1,
+	})
+	out["sessionId"], out["messages"], out["totalMessages"] = s.id, rows, len(s.messages)
+	out["deltaCursor"], out["sessionInfo"] = base64.StdEncoding.EncodeToString(cursor), r.sessionInfo(s)
+	if from > 0 {
+		out["hasMore"], out["nextOffset"] = true, len(s.messages)-from
+	}
+	if s.active != nil && s.active.begun {
+		out["inFlightRun"] = object{"runId": s.active.id, "text": ""}
+	}
+	return out, nil
+}
+
+// sessionInfo is the row that comes with a transcript.
+func (r *Runtime) sessionInfo(s *session) object {
+	row := r.row(s)
+	row["activitySummary"] = object{"state": "unavailable", "canEnsure": true}
+	for _, k := range words("thinkingLevels thinkingOptions thinkingDefault") {
+		delete(row, k)
+	}
+	if n := len(s.messages); n > 0 {
+		row["activeLeafEntryId"] = s.messages[n-1].id
+	}
+	return row
+}

@@ -1,0 +1,84 @@
+package demo
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// model is a language model that does not exist, at the price of one that does.
+type model struct {
+	provider, id, name string
+	window             int64 // tokens of context
+	input, output      int64 // nano-dollars per token, as all prices here
+	cacheRead          int64
+	cacheWrite         int64
+}
+
+// models are priced as common models of 2026: 3, 15, 0.3 and 3.75 dollars per
+// million tokens, and a third of that.
+var models = []model{
+	{"demo", "demo-1", "Demo 1", 200_000, 3_000, 15_000, 300, 3_750},
+	{"demo", "demo-2", "Demo 2", 100_000, 1_000, 5_000, 100, 1_250},
+}
+
+// modelOf is the model an agent thinks with.
+func modelOf(a Agent) model {
+	for _, m := range models {
+		if a.Model == m.provider+"/"+m.id {
+			return m
+		}
+	}
+	m := models[0]
+	if provider, id, ok := strings.Cut(a.Model, "/"); ok {
+		m.provider, m.id, m.name = provider, id, id
+	}
+	return m
+}
+
+// baseContext is about what the real gateway puts before a conversation:
+// instructions, tools, skills.
+const baseContext = 7_000
+
+// tokens estimates the length of a text as models count it.
+func tokens(text string) int64 { return (int64(len(text)) + 3) / 4 }
+
+// spent is what one answer cost.
+type spent struct {
+	model                                model
+	input, output, cacheRead, cacheWrite int64 // tokens
+}
+
+// prompt is how much the model was given, in tokens.
+func (u spent) prompt() int64 { return u.input + u.cacheRead + u.cacheWrite }
+
+func (u spent) total() int64 { return u.prompt() + u.output }
+
+// cost is the price of all of it, in nano-dollars.
+func (u spent) cost() int64 {
+	return u.input*u.model.input + u.output*u.model.output + u.cacheRead*u.model.cacheRead + u.cacheWrite*u.model.cacheWrite
+}
+
+// spend is what an answer to a question costs after a conversation of
+// `context` tokens, of which the provider still has `cached` in its cache.
+func spend(m model, context, cached int64, question, answer string) spent {
+	return spent{model: m, input: tokens(question), output: tokens(answer), cacheRead: cached, cacheWrite: context - cached}
+}
+
+// json is the usage member of a message.
+func (u spent) json() object {
+	m := u.model
+	return object{
+		"input": u.input, "output": u.output, "totalTokens": u.total(), "cacheRead": u.cacheRead, "cacheWrite": u.cacheWrite,
+		"cost": object{
+			"input": usd(u.input * m.input), "output": usd(u.output * m.output),
+			"cacheRead": usd(u.cacheRead * m.cacheRead), "cacheWrite": usd(u.cacheWrite * m.cacheWrite), "total": usd(u.cost()),
+		},
+	}
+}
+
+// usd writes nano-dollars as a JSON number of dollars, exact to the last digit.
+func usd(nano int64) json.Number {
+	s := fmt.Sprintf("%d.%09d", nano/1e9, nano%1e9)
+	return json.Number(strings.TrimSuffix(strings.TrimRight(s, "0"), "."))
+}

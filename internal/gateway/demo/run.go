@@ -1,0 +1,329 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// ending is how a run ended.
+type ending uint8
+
+const (
+	answered ending = iota
+	failed          // the model or the board refused
+	timedOut        // the run's own timeout
+	aborted         // chat.abort
+	drained         // it was still queued when the gateway stopped
+)
+
+// task is the status of the run in the task ledger, and session that of its session.
+func (e ending) task() string {
+	return [...]string{"completed", "failed", "timed_out", "cancelled", "failed"}[e]
+}
+
+func (e ending) session() string {
+	return [...]string{"done", "failed", "timeout", "killed", "killed"}[e]
+}
+
+// The gateway's words.
+const (
+	errTimeout  = "Request timed out before a response was generated. Please try again, or increase `agents.defaults.timeoutSeconds` in your config."
+	errAborted  = "This operation was aborted"
+	errDraining = "Gateway is draining; new tasks are not accepted"
+)
+
+// keep is how long, and keepRuns how many, ended runs are remembered for
+// repeated idempotency keys and late waiters.
+const (
+	keep     = 5 * time.Minute
+	keepRuns = 1000
+)
+
+// defaultTimeout is agents.defaults.timeoutSeconds of the gateway, in seconds.
+const defaultTimeout = 600
+
+// outcome is what a run came to.
+type outcome struct {
+	kind  ending
+	text  string // the answer; may be empty
+	error string // why there is none
+	spent spent
+}
+
+// run is one turn of an agent. Its fields are guarded by the runtime's lock;
+// id, message, session and agent never change.
+type run struct {
+	boot    *boot
+	session *session
+	agent   Agent
+	id      string // the idempotency key
+	message string
+	taskID  string
+	timeout time.Duration // 0: none
+	askers  []call        // who gets the second response
+
+	createdAt, startedAt, endedAt int64
+	begun, ended                  bool
+	stop                          context.CancelFunc
+	clock                         *time.Timer
+	seq                           int // of its events
+	outcome                       outcome
+}
+
+// waiter is an agent.wait that has not been answered.
+type waiter struct {
+	call  call
+	runID string
+	clock *time.Timer
+}
+
+// enqueue takes a run in; it begins at once when its session is idle. The lock is held.
+func (r *Runtime) enqueue(q *run, made bool) {
+	q.boot.remember(q, r.options.Now())
+	q.session.interactedAt, q.session.updatedAt = r.now(), r.now()
+	idle := q.session.active == nil
+	if idle {
+		q.session.active = q
+	} else {
+		q.session.queue = append(q.session.queue, q)
+	}
+	r.tellAccepted(q, made)
+	if idle {
+		r.begin(q)
+	}
+}
+
+// begin starts the turn: from here on a model would be paid. The lock is held.
+func (r *Runtime) begin(q *run) {
+	s := q.session
+	q.begun, q.startedAt = true, r.now()
+	r.asked[q.agent.ID]++
+	r.tellBegin(q, func() {
+		s.startedAt, s.aborted, s.updatedAt = q.startedAt, false, q.startedAt
+	}, func() (message, int) {
+		return s.append(message{
+			role: "user", text: q.message, key: q.id + ":user", at: q.createdAt, recorded: q.startedAt,
+		})
+	})
+	ctx, stop := context.WithCancel(q.boot.ctx)
+	q.stop = stop
+	if q.timeout > 0 {
+		q.clock = time.AfterFunc(q.timeout, func() { r.end(q, outcome{kind: timedOut, error: errTimeout}) })
+	}
+	plan := plan{
+		pace:   r.options.Pace + of(r.faults.delay, q.agent.ID),
+		silent: of(r.faults.silent, q.agent.ID),
+		fail:   of(r.faults.fail, q.agent.ID),
+		script: of(r.faults.answer, q.agent.ID),
+	}
+	question := Question{
+		AgentID: q.agent.ID, SessionKey: s.key, RunID: q.id, Message: q.message, At: time.UnixMilli(q.startedAt).UTC(),
+	}
+	r.work.Go(func() {
+		if o, ok := r.think(ctx, question, q.agent, plan); ok {
+			r.end(q, o)
+		}
+	})
+}
+
+// plan is what the switches said when the run began.
+type plan struct {
+	pace   time.Duration
+	silent bool
+	fail   string
+	script func(Question) string
+}
+
+// think waits as long as the agent thinks, and finds the answer. It says false
+// when the run was ended by others.
+func (r *Runtime) think(ctx context.Context, in Question, a Agent, p plan) (outcome, bool) {
+	if p.silent {
+		<-ctx.Done()
+		return outcome{}, false
+	}
+	if sleep(ctx, p.pace) != nil {
+		return outcome{}, false
+	}
+	switch {
+	case p.fail != "":
+		return outcome{kind: failed, error: p.fail}, true
+	case p.script != nil:
+		return outcome{text: p.script(in)}, true
+	}
+	text, err := r.speak(ctx, a, in)
+	if err != nil {
+		return outcome{kind: failed, error: fmt.Sprintf("LLM request failed: the board cannot be read: %v", err)}, ctx.Err() == nil
+	}
+	return outcome{text: text}, true
+}
+
+// end is how a run ends, whoever ends it; the first one wins.
+func (r *Runtime) end(q *run, o outcome) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if q.ended {
+		return // by someone else; or a restart overtook it, and it is lost without a word
+	}
+	r.finish(q, o)
+	r.next(q.session)
+}
+
+// next begins the run that waits longest in a session, if any.
+func (r *Runtime) next(s *session) {
+	if s.active != nil || len(s.queue) == 0 {
+		return
+	}
+	q := s.queue[0]
+	s.queue = s.queue[1:]
+	s.active = q
+	r.begin(q)
+}
+
+// finish records the outcome and tells everyone. The lock is held.
+func (r *Runtime) finish(q *run, o outcome) {
+	s := q.session
+	q.ended, q.endedAt = true, r.now()
+	if q.stop != nil {
+		q.stop()
+	}
+	if q.clock != nil {
+		q.clock.Stop()
+	}
+	o.spent = spent{model: modelOf(q.agent)}
+	if o.kind == answered {
+		before := s.context - tokens(q.message)
+		o.spent = spend(modelOf(q.agent), before, s.cached, q.message, o.text)
+		s.cached, s.budgetAt = before, q.startedAt
+		s.last = &o.spent
+	}
+	q.outcome = o
+	r.tellEnd(q, func() {
+		if s.active == q {
+			s.active = nil
+		}
+		s.queue = slices.DeleteFunc(s.queue, func(other *run) bool { return other == q })
+		if !q.begun {
+			return // it leaves no trace in the session
+		}
+		s.ranBefore, s.status, s.lastRun = true, o.kind.session(), q.id
+		s.lastError, s.aborted = o.error, o.kind == aborted
+		s.startedAt, s.endedAt, s.ranMs = q.startedAt, q.endedAt, q.endedAt-q.startedAt
+		s.updatedAt, s.activeAt = q.endedAt, q.endedAt
+	})
+}
+
+// answers sends the second response of `agent`, and answers whoever waits.
+func (r *Runtime) answers(q *run) {
+	for _, c := range q.askers {
+		c.second(q)
+	}
+	waiting := q.boot.waiters[q.id]
+	delete(q.boot.waiters, q.id)
+	for _, w := range waiting {
+		w.clock.Stop()
+		w.call.reply(q.waited())
+	}
+}
+
+// record is the row of an answer, or of the failure that stands for one, for
+// the transcript. An aborted run leaves none.
+func (q *run) record(now int64) (message, bool) {
+	m := message{
+		role: "assistant", runID: q.id, at: now, recorded: now, spent: &q.outcome.spent, took: q.endedAt - q.startedAt,
+	}
+	switch q.outcome.kind {
+	case answered:
+		m.text, m.stop = q.outcome.text, "stop"
+	case failed:
+		m.text, m.stop, m.key = "⚠️ "+q.outcome.error, "error", q.id+":terminal-error"
+	case timedOut:
+		m.stop, m.errors = "aborted", "request timed out"
+	case aborted, drained:
+		return message{}, false
+	}
+	return m, true
+}
+
+// drain ends what a shutdown interrupts. Queued runs are told; those under way
+// are lost, and their sessions say so. The lock is held.
+func (r *Runtime) drain(b *boot) {
+	for _, s := range r.sessions {
+		for _, q := range slices.Clone(s.queue) {
+			r.finish(q, outcome{kind: drained, error: errDraining})
+		}
+		q := s.active
+		if q == nil {
+			continue
+		}
+		q.ended = true
+		if q.clock != nil {
+			q.clock.Stop()
+		}
+		s.active, s.ranBefore, s.status, s.aborted = nil, true, "killed", true
+		s.lastRun, s.endedAt, s.ranMs, s.updatedAt = q.id, r.now(), r.now()-s.startedAt, r.now()
+	}
+	for _, list := range b.waiters {
+		for _, w := range list {
+			w.clock.Stop()
+		}
+	}
+	clear(b.waiters)
+}
+
+// remember keeps a run by its id, and forgets those that ended long ago.
+func (b *boot) remember(q *run, now time.Time) {
+	for id, old := range b.runs {
+		if old.ended && now.Sub(time.UnixMilli(old.endedAt)) > keep {
+			delete(b.runs, id)
+		}
+	}
+	for len(b.runs) >= keepRuns {
+		oldest := ""
+		for id, old := range b.runs {
+			if old.ended && (oldest == "" || old.endedAt < b.runs[oldest].endedAt) {
+				oldest = id
+			}
+		}
+		if oldest == "" {
+			break
+		}
+		delete(b.runs, oldest)
+	}
+	b.runs[q.id] = q
+}
+
+// find is a run that is still remembered.
+func (b *boot) find(id string, now time.Time) *run {
+	q := b.runs[id]
+	if q != nil && q.ended && now.Sub(time.UnixMilli(q.endedAt)) > keep {
+		return nil
+	}
+	return q
+}
+
+// abandon forgets what a connection waits for.
+func (b *boot) abandon(c *connection) {
+	for id, list := range b.waiters {
+		list = slices.DeleteFunc(list, func(w *waiter) bool {
+			if w.call.conn == c {
+				w.clock.Stop()
+			}
+			return w.call.conn == c
+		})
+		if b.waiters[id] = list; len(list) == 0 {
+			delete(b.waiters, id)
+		}
+	}
+}
+
+// newRun makes a run that has not been taken in yet.
+func newRun(c call, s *session, a Agent, id, text string, timeout time.Duration, now int64) *run {
+	return &run{
+		boot: c.conn.boot, session: s, agent: a, id: id, message: text, taskID: uuid.NewString(),
+		timeout: timeout, askers: []call{c}, createdAt: now,
+	}
+}

@@ -1,0 +1,262 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Waiting for too short a time, or for a run nobody knows, says the same: a
+// timeout without an end. The run goes on.
+func TestWaitTimeout(t *testing.T) {
+	r := open(t, Options{})
+	r.Silence("cto", true)
+	c := join(t, r)
+	c.ok("agent", question("cto", "run-1", "hi"))
+	for run, rec := range map[string]string{"run-1": "agent.wait timeout", "no-such-run": "agent.wait unknown run"} {
+		got := c.call("agent.wait", object{"runId": run, "timeoutMs": 5})
+		want := must[object](t, recording(t, "responses.json", rec), "payload")
+		want["runId"] = run
+		if diff := cmp.Diff(want, got["payload"]); diff != "" {
+			t.Errorf("%s (-recorded +got):\n%s", rec, diff)
+		}
+	}
+	row := must[object](t, must[[]any](t, c.ok("sessions.list", object{}), "sessions")[0])
+	if row["hasActiveRun"] != true || row["status"] != "running" {
+		t.Errorf("the row says %v %v", row["hasActiveRun"], row["status"])
+	}
+	// While a run is under way its id is not in the row: no client may rely on it.
+	sameShape(t, "row", must[[]any](t, recording(t, "responses.json", "sessions.list while running"), "payload", "sessions")[0], row, "/lastActivityAt")
+	if id := must[string](t, c.ok("chat.history", object{"sessionKey": "agent:cto:test"}), "inFlightRun", "runId"); id != "run-1" {
+		t.Errorf("in flight is %s", id)
+	}
+}
+
+// Whoever waits for a run before it exists is told when it ends.
+func TestWaitBefore(t *testing.T) {
+	c := join(t, open(t, Options{}))
+	id := c.ask("agent.wait", object{"runId": "run-1", "timeoutMs": patience.Milliseconds()})
+	c.ok("agent", question("cto", "run-1", "hi"))
+	if s := must[string](t, c.answer(id, 0), "payload", "status"); s != "ok" {
+		t.Errorf("status is %s", s)
+	}
+}
+
+// A repeated key never asks twice: in flight while it runs, then the same
+// answer for five minutes.
+func TestIdempotency(t *testing.T) {
+	var now atomic.Int64
+	now.Store(time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC).UnixMilli())
+	r := open(t, Options{Now: func() time.Time { return time.UnixMilli(now.Load()) }})
+	release := make(chan struct{})
+	r.Answer("cto", func(Question) string { <-release; return "done" })
+	c := join(t, r)
+	first := c.ask("agent", question("cto", "run-1", "Daily standup please"))
+	c.answer(first, 0)
+	sameShape(t, "duplicate", recording(t, "responses.json", "agent duplicate idempotencyKey"), c.call("agent", question("cto", "run-1", "other text")))
+	close(release)
+	want := c.answer(first, 1)
+	got := c.call("agent", question("cto", "run-1", "other text"))
+	if diff := cmp.Diff(want["payload"], got["payload"]); diff != "" {
+		t.Errorf("the repeated answer differs (-first +again):\n%s", diff)
+	}
+	now.Add(keep.Milliseconds())
+	if s := must[string](t, c.call("agent", question("cto", "run-1", "x")), "payload", "status"); s != "ok" {
+		t.Errorf("after exactly five minutes: %s", s)
+	}
+	now.Add(1)
+	if s := c.ok("agent.wait", object{"runId": "run-1", "timeoutMs": 1})["status"]; s != "timeout" {
+		t.Errorf("a forgotten run is waited for: %v", s)
+	}
+	if s := must[string](t, c.call("agent", question("cto", "run-1", "x")), "payload", "status"); s != "accepted" {
+		t.Errorf("after five minutes: %s", s)
+	}
+	eventually(t, "two runs", func() bool { return r.Asked("cto") == 2 })
+}
+
+// A failure is remembered like an answer.
+func TestIdempotentFailure(t *testing.T) {
+	r := open(t, Options{})
+	r.Fail("", "LLM request failed.")
+	c := join(t, r)
+	id := c.ask("agent", question("cto", "run-1", "hi"))
+	first := c.answer(id, 1)
+	r.Fail("", "")
+	again := c.call("agent", question("cto", "run-1", "hi"))
+	if diff := cmp.Diff(without(first, "id"), without(again, "id")); diff != "" {
+		t.Errorf("(-first +again):\n%s", diff)
+	}
+	if must[string](t, c.wait("run-1"), "status") != "error" || r.Asked("") != 1 {
+		t.Errorf("asked %d times", r.Asked(""))
+	}
+}
+
+// The gateway remembers no more than a thousand runs.
+func TestRemember(t *testing.T) {
+	b := &boot{runs: map[string]*run{}}
+	now := time.UnixMilli(1_795_161_590_000)
+	for i := range keepRuns + 10 {
+		b.remember(&run{id: fmt.Sprint(i), ended: true, endedAt: now.UnixMilli() + int64(i)}, now)
+	}
+	if len(b.runs) != keepRuns || b.find("9", now) != nil || b.find("10", now) == nil {
+		t.Errorf("%d runs are remembered; the oldest must go first", len(b.runs))
+	}
+	going := &run{id: "going"}
+	b.remember(going, now.Add(time.Hour))
+	if len(b.runs) != 1 {
+		t.Errorf("%d runs are remembered an hour later", len(b.runs))
+	}
+}
+
+// One session answers one question at a time; other sessions do not wait for it.
+func TestQueue(t *testing.T) {
+	r := open(t, Options{})
+	step := make(chan struct{})
+	r.Answer("cto", func(q Question) string { <-step; return "to " + q.Message })
+	c := join(t, r)
+	for i := range 3 {
+		c.ok("agent", question("cto", fmt.Sprintf("run-%d", i), fmt.Sprintf("question %d", i)))
+	}
+	c.ok("agent", question("cpo", "other", "hi"))
+	c.wait("other")
+	if r.Asked("cto") != 1 {
+		t.Fatalf("%d runs of one session at once", r.Asked("cto"))
+	}
+	for i := range 3 {
+		step <- struct{}{}
+		got := must[string](t, c.wait(fmt.Sprintf("run-%d", i)), "terminalReply", "text")
+		if want := fmt.Sprintf("to question %d", i); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	rows := must[[]any](t, c.ok("chat.history", object{"sessionKey": "agent:cto:test"}), "messages")
+	order := []string{}
+	for _, row := range rows {
+		order = append(order, must[string](t, row, "role"))
+	}
+	if diff := cmp.Diff([]string{"user", "assistant", "user", "assistant", "user", "assistant"}, order); diff != "" {
+		t.Errorf("transcript:\n%s", diff)
+	}
+}
+
+// Aborting a session stops what runs and what waits; nothing of it is asked.
+func TestAbortQueue(t *testing.T) {
+	r := open(t, Options{})
+	r.Silence("cto", true)
+	c := join(t, r)
+	for i := range 3 {
+		c.ok("agent", question("cto", fmt.Sprintf("run-%d", i), "hi"))
+	}
+	one := c.ok("chat.abort", object{"sessionKey": "agent:cto:test", "runId": "run-1"})
+	if diff := cmp.Diff([]any{"run-1"}, one["runIds"]); diff != "" {
+		t.Errorf("aborted:\n%s", diff)
+	}
+	if w := c.wait("run-1"); w["status"] != "error" || w["stopReason"] != "rpc" || w["startedAt"] != nil {
+		t.Errorf("the queued run ended as %v", w)
+	}
+	all := c.ok("chat.abort", object{"sessionKey": "agent:cto:test"})
+	if diff := cmp.Diff([]any{"run-0", "run-2"}, all["runIds"]); diff != "" {
+		t.Errorf("aborted:\n%s", diff)
+	}
+	sameShape(t, "nothing", recording(t, "responses.json", "chat.abort nothing"), c.call("chat.abort", object{"sessionKey": "agent:cto:test"}))
+	if c.ok("chat.abort", object{"sessionKey": "agent:nobody:x"})["aborted"] != false {
+		t.Error("aborted what is not there")
+	}
+	if r.Asked("cto") != 1 {
+		t.Errorf("%d runs were begun", r.Asked("cto"))
+	}
+}
+
+// Every token is accounted for, and the price is exact to the last digit: per
+// message, per run, per session and in all.
+func TestUsage(t *testing.T) {
+	r := open(t, Options{})
+	r.Answer("", func(Question) string { return strings.Repeat("word", 10) }) // 10 tokens
+	c := join(t, r)
+	ask := func(agent, run string) object {
+		id := c.ask("agent", question(agent, run, "What is new?")) // 3 tokens
+		return c.answer(id, 1)
+	}
+	// A context of 7000 is written to the cache: 7000×3.75 + 3×3 + 10×15 = 26409 millionths of a dollar.
+	first := must[object](t, ask("cto", "1"), "payload", "result", "meta", "agentMeta")
+	if v := must[float64](t, first, "costUsd"); v != 0.026409 {
+		t.Errorf("the first run cost %v", v)
+	}
+	// Then it is read from there: 7000×0.3 + 13×3.75 + 9 + 150 = 2307.75.
+	second := must[object](t, ask("cto", "2"), "payload", "result", "meta", "agentMeta")
+	if diff := cmp.Diff(object{
+		"input": 3.0, "output": 10.0, "cacheRead": 7000.0, "cacheWrite": 13.0, "total": 7026.0, "cost": object{"total": 0.00230775},
+	}, second["usage"]); diff != "" {
+		t.Errorf("the second run (-want +got):\n%s", diff)
+	}
+	ask("cmo", "3") // at a third of the price: 0.008803
+	r.Fail("cto", "no")
+	ask("cto", "4") // free
+	rows := must[[]any](t, c.ok("chat.history", object{"sessionKey": "agent:cto:test"}), "messages")
+	if v := must[float64](t, rows[1], "usage", "cost", "total"); v != 0.026409 {
+		t.Errorf("the message cost %v", v)
+	}
+	if k := must[string](t, rows[2], "idempotencyKey"); k != "2:user" {
+		t.Errorf("the question's key is %s", k)
+	}
+	if id := must[string](t, rows[3], "__openclaw", "runId"); id != "2" {
+		t.Errorf("the answer is of run %s", id)
+	}
+	all := c.ok("sessions.usage", object{"agentScope": "all", "mode": "utc"})
+	if diff := cmp.Diff(0.03751975, must[float64](t, all, "totals", "totalCost")); diff != "" {
+		t.Errorf("in all:\n%s", diff)
+	}
+	if n := must[float64](t, all, "aggregates", "messages", "errors"); n != 1 {
+		t.Errorf("%v errors", n)
+	}
+	if n := len(must[[]any](t, all, "aggregates", "byAgent")); n != 2 {
+		t.Errorf("%d agents", n)
+	}
+	if v := must[float64](t, c.ok("sessions.usage", object{"agentId": "cto"}), "totals", "totalCost"); v != 0.02871675 {
+		t.Errorf("the CTO cost %v", v)
+	}
+	if v := must[float64](t, c.ok("sessions.usage", object{}), "totals", "totalTokens"); v != 0 {
+		t.Errorf("the default agent spent %v tokens", v)
+	}
+	if v := must[float64](t, c.ok("sessions.usage", object{"agentScope": "all", "startDate": "2020-01-01", "endDate": "2020-01-02"}), "totals", "totalTokens"); v != 0 {
+		t.Errorf("%v tokens in 2020", v)
+	}
+}
+
+// Prices are exact: no binary fraction may get in.
+func TestUSD(t *testing.T) {
+	for nano, want := range map[int64]string{0: "0", 1: "0.000000001", 28_314_000: "0.028314", 1_000_000_000: "1", 1_165_965_000: "1.165965", 10_000_000_000: "10"} {
+		if got := usd(nano).String(); got != want {
+			t.Errorf("%d nano-dollars are %s, want %s", nano, got, want)
+		}
+	}
+}
+
+// A board that cannot be read is a run that failed, not a silent agent.
+func TestBoardError(t *testing.T) {
+	r := open(t, Options{Board: func(context.Context, string) ([]Task, error) { return nil, context.DeadlineExceeded }})
+	c := join(t, r)
+	c.ok("agent", question("cto", "run-1", "standup"))
+	if got := c.wait("run-1"); got["status"] != "error" || !strings.Contains(must[string](t, got, "error"), "board") {
+		t.Errorf("ended as %v", got)
+	}
+}
+
+// A model may say nothing at all.
+func TestEmptyAnswer(t *testing.T) {
+	r := open(t, Options{})
+	r.Answer("cto", func(Question) string { return "" })
+	c := join(t, r)
+	id := c.ask("agent", question("cto", "run-1", "standup"))
+	if n := len(must[[]any](t, c.answer(id, 1), "payload", "result", "payloads")); n != 0 {
+		t.Errorf("%d payloads", n)
+	}
+	if got := c.wait("run-1"); must[string](t, got, "terminalReply", "disposition") != "empty" || got["status"] != "ok" {
+		t.Errorf("ended as %v", got)
+	}
+}

@@ -1,0 +1,271 @@
+package demo
+
+import (
+	"cmp"
+	"encoding/base64"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+)
+
+// session is one conversation of one agent, with its transcript. It survives
+// restarts, except for what is running in it.
+type session struct {
+	key, agentID, id string
+	source           string // names the transcript in every message
+	agent            Agent
+	participants     []string // client ids
+	messages         []message
+	context          int64 // tokens of the conversation so far
+	cached           int64 // of them, those in the provider's cache
+
+	createdAt, updatedAt      int64 // milliseconds since 1970, as all times here
+	interactedAt, activeAt    int64
+	active                    *run
+	queue                     []*run
+	status                    string // running, done, failed, timeout or killed
+	startedAt, endedAt, ranMs int64  // of the last run; startedAt is the present one's while it runs
+	lastRun, lastError        string
+	ranBefore, aborted        bool
+	budgetAt                  int64
+	last                      *spent
+}
+
+// message is one row of a transcript.
+type message struct {
+	role, text   string
+	runID        string // of the answer; a question carries its run only in its key
+	id, key      string // key is the row's idempotency key
+	at, recorded int64
+	stop, errors string
+	spent        *spent // nil for a question
+	took         int64  // milliseconds from the question to this answer
+}
+
+// sessionOf finds a session by its key, or makes it. The lock is held.
+func (r *Runtime) sessionOf(key string, a Agent) (s *session, made bool) {
+	if s = r.sessions[key]; s != nil {
+		return s, false
+	}
+	id := uuid.New()
+	source := base64.RawURLEncoding.EncodeToString(append(id[:], id[:]...))
+	s = &session{
+		key: key, agentID: a.ID, agent: a, id: id.String(), source: source, context: baseContext,
+		createdAt: r.now(), updatedAt: r.now(), interactedAt: r.now(),
+	}
+	r.sessions[key] = s
+	return s, true
+}
+
+// latest lists an agent's sessions, or everyone's, the last changed first. The
+// lock is held.
+func (r *Runtime) latest(agentID string) []*session {
+	list := []*session{}
+	for _, s := range r.sessions {
+		if agentID == "" || s.agentID == agentID {
+			list = append(list, s)
+		}
+	}
+	slices.SortFunc(list, func(a, b *session) int {
+		return cmp.Or(cmp.Compare(b.updatedAt, a.updatedAt), cmp.Compare(a.key, b.key))
+	})
+	return list
+}
+
+// append adds a row to the transcript and returns it with its number.
+func (s *session) append(m message) (message, int) {
+	m.id = uuid.NewString()
+	s.messages = append(s.messages, m)
+	s.context += tokens(m.text)
+	return m, len(s.messages)
+}
+
+// busy are the ids of the runs that are going or queued.
+func (s *session) busy() []string {
+	ids := []string{}
+	if s.active != nil {
+		ids = append(ids, s.active.id)
+	}
+	for _, q := range s.queue {
+		ids = append(ids, q.id)
+	}
+	return ids
+}
+
+// name is the key without the agent, as lists show it.
+func (s *session) name() string { return strings.TrimPrefix(s.key, "agent:"+s.agentID+":") }
+
+// preview is the last message on one line.
+func (s *session) preview() string {
+	for _, m := range slices.Backward(s.messages) {
+		if m.text != "" {
+			return clip(m.text, 240)
+		}
+	}
+	return ""
+}
+
+// clip puts a text on one line of at most n characters.
+func clip(text string, n int) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if runes := []rune(text); len(runes) > n {
+		return strings.TrimSpace(string(runes[:n-1])) + "…"
+	}
+	return text
+}
+
+// json is the row of a transcript as chat.history and session.message show it.
+func (s *session) json(m message, seq int) object {
+	meta := object{
+		"id": m.id, "recordTimestampMs": m.recorded, "seq": seq,
+		"transcriptPosition": object{"source": s.source, "rawSeq": seq},
+	}
+	row := object{"role": m.role, "timestamp": m.at, "__openclaw": meta}
+	if m.key != "" {
+		row["idempotencyKey"], meta["idempotencyKey"] = m.key, m.key
+	}
+	if m.role == "user" {
+		meta["senderIsOwner"] = true
+		row["content"] = m.text
+		return row
+	}
+	meta["runId"] = m.runID
+	row["content"] = content(m.text)
+	row["api"], row["provider"], row["model"] = "openai-completions", m.spent.model.provider, m.spent.model.id
+	row["usage"], row["stopReason"] = m.spent.json(), m.stop
+	switch {
+	case m.errors != "":
+		row["errorMessage"] = m.errors
+	case m.stop == "stop":
+		row["responseId"] = "chatcmpl-" + m.id
+	}
+	return row
+}
+
+func content(text string) []object { return []object{{"type": "text", "text": text}} }
+
+// row is a session as sessions.list shows it. The lock is held.
+func (r *Runtime) row(s *session) object {
+	m := modelOf(s.agent)
+	who := r.participants(s)
+	main := s.name() == "main"
+	class := "custom"
+	if main {
+		class = "main"
+	}
+	row := object{
+		"key": s.key, "visibility": "shared", "permissionModePending": false, "createdVia": "run",
+		"participants": who, "expandedParticipants": who, "participantCount": len(who),
+		"createdAt": s.createdAt, "kind": "direct", "classification": class, "agentId": s.agentID,
+		"isMain": main, "isBackground": false, "displayName": s.name(), "updatedAt": s.updatedAt,
+		"archived": false, "pinned": false, "unread": len(s.messages) > 1, "lastInteractionAt": s.interactedAt,
+		"sessionId": s.id, "thinkingLevels": thinking(), "thinkingOptions": []string{"off"}, "thinkingDefault": "off",
+		"effectiveFastMode": false, "effectiveFastModeSource": "default", "fastAutoOnSeconds": 60,
+		"totalTokensFresh": s.last != nil, "effectiveResponseUsage": "off", "effectiveQueueMode": "steer",
+		"modelProvider": m.provider, "model": m.id, "modelOverrideSource": nil, "runtimeSelectionLocked": false,
+		"agentRuntime": runtimeKind(), "contextTokens": m.window, "snapshotAt": r.now(), "sharingRole": "admin",
+		"placement": object{
+			"state": "local", "generation": 0, "createdAtMs": s.createdAt,
+			"updatedAtMs": s.updatedAt, "stateChangedAtMs": s.createdAt,
+		},
+	}
+	s.progress(row)
+	return row
+}
+
+// progress adds what depends on the runs of the session. Members that do not
+// apply are absent, as on the real gateway: a client must not count on them.
+func (s *session) progress(row object) {
+	busy := s.busy()
+	row["hasActiveRun"] = len(busy) > 0
+	if s.active == nil || !s.active.begun {
+		row["activeRunIds"] = busy // absent while a run is under way
+	}
+	row["status"] = s.status
+	if len(busy) > 0 {
+		row["status"] = "running"
+	}
+	if s.ranBefore || s.active != nil {
+		row["abortedLastRun"] = s.aborted
+	}
+	if s.startedAt > 0 {
+		row["startedAt"] = s.startedAt
+	}
+	if s.ranBefore && (s.active == nil || !s.active.begun) {
+		row["endedAt"], row["runtimeMs"], row["lastRunId"] = s.endedAt, s.ranMs, s.lastRun
+		if s.lastError != "" {
+			row["lastRunError"] = s.lastError
+		}
+	}
+	if s.activeAt > 0 {
+		row["lastActivityAt"] = s.activeAt
+	}
+	if s.last != nil {
+		row["inputTokens"], row["outputTokens"] = s.last.input, s.last.output
+		row["totalTokens"], row["estimatedCostUsd"] = s.last.prompt(), usd(s.last.cost())
+		row["contextBudgetStatus"] = s.budget()
+	}
+}
+
+// budget is the estimate of how full the model's context is.
+func (s *session) budget() object {
+	m, estimate := modelOf(s.agent), s.context
+	return object{
+		"schemaVersion": 1, "source": "pre-prompt-estimate", "updatedAt": s.budgetAt, "provider": m.provider, "model": m.id,
+		"route": "fits", "shouldCompact": false, "estimatedPromptTokens": estimate, "contextTokenBudget": m.window,
+		"promptBudgetBeforeReserve": m.window - 20_000, "reserveTokens": 20_000, "effectiveReserveTokens": 20_000,
+		"remainingPromptBudgetTokens": m.window - 20_000 - estimate, "overflowTokens": 0, "toolResultReducibleChars": 0,
+		"messageCount": len(s.messages), "unwindowedMessageCount": len(s.messages), "sessionId": s.id,
+	}
+}
+
+// participants are the clients that spoke in a session, as the gateway shows
+// senders that it knows nothing about.
+func (r *Runtime) participants(s *session) []object {
+	list := []object{}
+	for _, id := range s.participants {
+		list = append(list, object{"identity": object{
+			"type": "observation", "pluginId": nil, "accountId": nil, "senderKind": "unknown", "id": id,
+		}})
+	}
+	return list
+}
+
+// summaries are the rows of the status method: five at most.
+func (r *Runtime) summaries(agentID string) []object {
+	rows := []object{}
+	list := r.latest(agentID)
+	for _, s := range list[:min(5, len(list))] {
+		m := modelOf(s.agent)
+		row := object{
+			"agentId": s.agentID, "key": s.key, "kind": "direct", "sessionId": s.id, "updatedAt": s.updatedAt,
+			"age": r.now() - s.updatedAt, "abortedLastRun": s.aborted, "totalTokensFresh": s.last != nil,
+			"model": m.id, "configuredModel": s.agent.Model, "selectedModel": s.agent.Model, "modelSelectionReason": nil,
+			"runtime": "OpenClaw Default", "contextTokens": m.window, "flags": []string{"id:" + s.id},
+		}
+		if u := s.last; u != nil {
+			row["inputTokens"], row["outputTokens"], row["cacheRead"], row["cacheWrite"] = u.input, u.output, u.cacheRead, u.cacheWrite
+			row["totalTokens"], row["remainingTokens"] = u.prompt(), m.window-u.prompt()
+			row["percentUsed"] = u.prompt() * 100 / m.window
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func thinking() []object { return []object{{"id": "off", "label": "off"}} }
+
+// runtimeKind says what runs the agent's turns.
+func runtimeKind() object {
+	return object{
+		"id": "openclaw", "cloudPlacementSupported": true, "cloudPlacementExecutionMode": "worker-turn",
+		"devicePlacement":          object{"requiredNodeCommands": []string{}, "consumesWorkerSlot": true},
+		"devicePlacementSupported": true, "source": "implicit",
+	}
+}
+
+// runtimeChoice is the same for an agent that has not run yet.
+func runtimeChoice() object {
+	return object{"id": "auto", "cloudPlacementSupported": false, "devicePlacementSupported": false, "source": "implicit"}
+}

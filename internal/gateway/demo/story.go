@@ -1,0 +1,318 @@
+package demo
+
+import (
+	"maps"
+	"slices"
+)
+
+// This file tells the story of a run as events, in the order in which the real
+// gateway was recorded to tell it.
+
+// tellAccepted: the question is in, the run waits for its turn.
+func (r *Runtime) tellAccepted(q *run, made bool) {
+	if made {
+		r.tellSession(q.session, object{"reason": "create"})
+		r.tellTask(q, "running", "unknown", 0)
+		r.tellSession(q.session, object{"reason": "send"})
+	} else {
+		r.tellSession(q.session, object{"reason": "send"})
+		r.tellTask(q, "running", "unknown", 0)
+	}
+	r.tellSession(q.session, object{"reason": "participants"})
+}
+
+// tellBegin: the turn begins. started and asked change the session at the
+// moments at which the events show the change.
+func (r *Runtime) tellBegin(q *run, started func(), asked func() (message, int)) {
+	r.tellTask(q, "running", "running", 0)
+	r.tellSession(q.session, object{"reason": "agent.run.started"})
+	started()
+	r.tellAgent(q, "lifecycle", object{"phase": "start", "startedAt": q.startedAt}, true)
+	r.tellTask(q, "running", "running", q.startedAt)
+	m, seq := asked()
+	r.tellMessage(q.session, m, seq)
+	r.tellSession(q.session, object{"phase": "start", "runId": q.id})
+}
+
+// tellEnd: the turn is over. settle changes the session at the moment at which
+// the events show it.
+func (r *Runtime) tellEnd(q *run, settle func()) {
+	switch {
+	case !q.begun:
+		r.tellUnbegun(q, settle)
+	case q.outcome.kind == answered:
+		r.tellAnswered(q, settle)
+	case q.outcome.kind == aborted:
+		r.tellAborted(q, settle)
+	default:
+		r.tellFailed(q, settle)
+	}
+	r.tellSession(q.session, object{"reason": "agent.input.settled"})
+}
+
+// tellAnswered: the answer arrives in two pieces, as from a model that streams.
+func (r *Runtime) tellAnswered(q *run, settle func()) {
+	text := q.outcome.text
+	m, item := q.outcome.spent.model, q.taskID+":1"
+	first := head(text)
+	r.tellAgent(q, "lifecycle", object{"phase": "model", "provider": m.provider, "model": m.id}, true)
+	if text != "" {
+		r.tellAgent(q, "assistant", object{"text": first, "delta": first, "itemId": item}, false)
+		r.tellChat(q, "delta", object{"deltaText": first, "message": r.said(first)})
+	}
+	r.tellSession(q.session, object{"phase": "model", "runId": q.id})
+	r.tellTask(q, "running", "running", q.endedAt)
+	if text != "" {
+		r.tellAgent(q, "assistant", object{"text": text, "delta": text[len(first):], "itemId": item}, false)
+	}
+	r.tellAgent(q, "usage", object{"outputTokens": q.outcome.spent.output}, false)
+	r.tellReply(q)
+	r.tellAgent(q, "lifecycle", object{
+		"phase": "finishing", "stopReason": "stop", "aborted": false, "livenessState": "working", "endedAt": q.endedAt,
+	}, true)
+	r.tellTask(q, "running", "running", q.endedAt)
+	r.tellAgent(q, "lifecycle", object{"phase": "model", "provider": nil, "model": nil}, true)
+	r.tellTask(q, "running", "finished", q.endedAt)
+	r.tellAgent(q, "lifecycle", object{
+		"phase": "end", "startedAt": q.startedAt, "endedAt": q.endedAt, "aborted": false, "stopReason": "stop",
+		"livenessState": "working", "executionSettled": true,
+		"terminalReceipt": q.receipt(true), "terminalReply": q.terminal(),
+	}, true)
+	if text != "" {
+		r.tellChat(q, "delta", object{"deltaText": text[len(first):], "message": r.said(text)})
+	}
+	r.tellChat(q, "final", object{"stopReason": "stop", "message": r.said(text)})
+	settle()
+	r.answers(q)
+	r.tellSession(q.session, object{"phase": "model", "runId": q.id})
+	r.tellSession(q.session, object{"phase": "end", "runId": q.id})
+	r.tellTask(q, "completed", "finished", 0)
+}
+
+// tellAborted: someone stopped the run.
+func (r *Runtime) tellAborted(q *run, settle func()) {
+	r.tellChat(q, "aborted", object{"stopReason": "rpc"})
+	r.tellTask(q, "running", "unknown", q.endedAt)
+	r.tellAgent(q, "lifecycle", object{
+		"phase": "end", "status": "cancelled", "aborted": true, "stopReason": "rpc",
+		"startedAt": q.startedAt, "endedAt": q.endedAt,
+	}, true)
+	r.tellTask(q, "running", "finished", q.endedAt)
+	r.tellAgent(q, "lifecycle", object{
+		"phase": "error", "startedAt": q.startedAt, "endedAt": q.endedAt, "error": errAborted,
+		"aborted": true, "stopReason": "aborted", "executionSettled": true,
+	}, true)
+	r.tellTask(q, "running", "finished", q.endedAt)
+	settle()
+	r.answers(q)
+	r.tellSession(q.session, object{"phase": "end", "runId": q.id})
+	r.tellSession(q.session, object{"phase": "error", "runId": q.id})
+	r.tellTask(q, q.outcome.kind.task(), "finished", 0)
+}
+
+// tellFailed: the model refused, or the run's time was up.
+func (r *Runtime) tellFailed(q *run, settle func()) {
+	m := q.outcome.spent.model
+	r.tellTask(q, "running", "running", q.startedAt)
+	r.tellAgent(q, "lifecycle", object{"phase": "model", "provider": m.provider, "model": m.id}, true)
+	late := q.outcome.kind == timedOut
+	data := object{"startedAt": q.startedAt, "endedAt": q.endedAt, "error": q.outcome.error}
+	if late {
+		r.tellReply(q)
+		r.tellSession(q.session, object{"phase": "model", "runId": q.id})
+		r.tellAgent(q, "lifecycle", object{"phase": "model", "provider": nil, "model": nil}, true)
+		maps.Copy(data, q.lateness())
+		data["aborted"], data["replayInvalid"] = false, true
+		r.tellAgent(q, "lifecycle", with(data, object{"phase": "finishing"}), true)
+	} else {
+		data["errorObservation"] = q.observation()
+		r.tellAgent(q, "lifecycle", object{
+			"phase": "finishing", "error": q.outcome.error, "errorObservation": q.observation(),
+			"aborted": false, "livenessState": "blocked", "endedAt": q.endedAt,
+		}, true)
+		r.tellAgent(q, "lifecycle", object{"phase": "model", "provider": nil, "model": nil}, true)
+	}
+	r.tellTask(q, "running", "finished", q.endedAt)
+	r.tellAgent(q, "lifecycle", with(data, object{"phase": "error", "executionSettled": true}), true)
+	if late {
+		r.tellChat(q, "error", object{"errorMessage": q.outcome.error, "errorKind": "timeout"})
+		r.tellTask(q, "running", "finished", q.endedAt)
+	} else {
+		r.tellChat(q, "error", object{"errorMessage": q.outcome.error, "errorDetail": q.observation()})
+		r.tellReply(q)
+		r.tellSession(q.session, object{"phase": "model", "runId": q.id})
+	}
+	settle()
+	r.answers(q)
+	r.tellSession(q.session, object{"phase": "model", "runId": q.id})
+	r.tellSession(q.session, object{"phase": "error", "runId": q.id})
+	r.tellTask(q, q.outcome.kind.task(), "finished", 0)
+}
+
+// tellUnbegun: a run that was still queued is over.
+func (r *Runtime) tellUnbegun(q *run, settle func()) {
+	if q.outcome.kind == aborted {
+		r.tellChat(q, "aborted", object{"stopReason": "rpc"})
+	}
+	settle()
+	r.answers(q)
+	r.tellTask(q, q.outcome.kind.task(), "finished", 0)
+}
+
+// tellReply writes the answer to the transcript and tells of it.
+func (r *Runtime) tellReply(q *run) {
+	if m, ok := q.record(r.now()); ok {
+		m, seq := q.session.append(m)
+		r.tellMessage(q.session, m, seq)
+	}
+}
+
+// tellAgent sends an `agent` event; full ones carry the session's id.
+func (r *Runtime) tellAgent(q *run, stream string, data object, full bool) {
+	q.seq++
+	payload := object{
+		"runId": q.id, "sessionKey": q.session.key, "agentId": q.agent.ID,
+		"stream": stream, "data": data, "seq": q.seq, "ts": r.now(),
+	}
+	if full {
+		payload["sessionId"] = q.session.id
+	}
+	r.tell(audience{read: true}, "agent", payload, nil)
+}
+
+// tellChat sends a `chat` event.
+func (r *Runtime) tellChat(q *run, state string, more object) {
+	r.tell(audience{read: true}, "chat", with(object{
+		"runId": q.id, "sessionKey": q.session.key, "agentId": q.agent.ID, "seq": q.seq, "state": state,
+	}, more), nil)
+}
+
+// tellTask sends the run as an entry of the task ledger. activity is when the
+// run last showed a sign of life; 0 leaves it out.
+func (r *Runtime) tellTask(q *run, status, state string, activity int64) {
+	execution := object{"state": state}
+	if activity > 0 {
+		execution["lastActivityAt"] = activity
+	}
+	started := q.startedAt
+	if started == 0 {
+		started = q.createdAt
+	}
+	task := object{
+		"id": q.taskID, "taskId": q.taskID, "kind": "cli", "runtime": "cli", "status": status, "execution": execution,
+		"title": clip(q.message, 120), "agentId": q.agent.ID, "sessionKey": q.session.key,
+		"childSessionKey": q.session.key, "hasTranscript": true, "ownerKey": q.session.key, "runId": q.id,
+		"sourceId": q.id, "createdAt": q.createdAt, "updatedAt": r.now(), "startedAt": started,
+		"deliveryStatus": "not_applicable",
+	}
+	if status != "running" {
+		task["endedAt"] = q.endedAt
+		switch q.outcome.kind {
+		case answered:
+			task["terminalSummary"] = "completed"
+		case timedOut:
+			task["terminalSummary"], task["error"] = "aborted", clip(q.outcome.error, 120)
+		case aborted:
+			task["terminalSummary"], task["error"] = errAborted, errAborted
+		case failed, drained:
+			task["terminalSummary"], task["error"] = q.outcome.error, q.outcome.error
+		}
+	}
+	r.tell(audience{read: true}, "task", object{"action": "upserted", "task": task}, nil)
+}
+
+// tellSession sends sessions.changed; what says why (a reason, or a phase of a run).
+func (r *Runtime) tellSession(s *session, what object) {
+	row := r.detailed(s)
+	payload := with(object{"sessionKey": s.key, "agentId": s.agentID, "ts": r.now(), "session": row}, what)
+	_, reason := what["reason"]
+	flatten(payload, row, reason)
+	r.tell(audience{read: true, subscribed: true}, "sessions.changed", payload, nil)
+}
+
+// tellMessage sends session.message.
+func (r *Runtime) tellMessage(s *session, m message, seq int) {
+	row := r.detailed(s)
+	payload := object{
+		"sessionKey": s.key, "agentId": s.agentID, "message": s.json(m, seq),
+		"messageId": m.id, "messageSeq": seq, "session": row,
+	}
+	flatten(payload, row, false)
+	if m.role == "user" {
+		payload["senderIsOwner"] = true
+	} else {
+		payload["runId"] = m.runID
+	}
+	r.tell(audience{read: true, subscribed: true}, "session.message", payload, nil)
+}
+
+// detailed is the row of a session as events carry it.
+func (r *Runtime) detailed(s *session) object {
+	row := r.row(s)
+	row["activitySummary"] = object{"state": "unavailable", "canEnsure": true}
+	if p := s.preview(); p != "" {
+		row["lastMessagePreview"] = p
+	}
+	return row
+}
+
+// The members that an event repeats beside the row: those it has, and those
+// that it says are empty. The wide ones come only with a reason.
+var (
+	repeated = words(`updatedAt sessionId participants participantCount kind visibility archived pinned unread
+		activitySummary lastActivityAt permissionModePending createdVia createdAt displayName effectiveFastMode
+		effectiveFastModeSource fastAutoOnSeconds abortedLastRun inputTokens outputTokens totalTokens
+		totalTokensFresh contextTokens contextBudgetStatus estimatedCostUsd effectiveResponseUsage status lastRunId
+		hasActiveRun activeRunIds startedAt endedAt runtimeMs sharingRole`)
+	repeatedWide = words(`modelProvider model modelOverrideSource agentRuntime runtimeSelectionLocked placement`)
+	empty        = words(`createdActor owner archivedAt archivedBy archiveReason pinnedAt markedUnreadAt agentStatus
+		observerDigest controlOwnerSessionKey swarm permissionMode label autoLabel icon color channelAvatarUrl
+		category boardPresentation thinkingLevel toolOverrides restartRecoveryStatus goal lastRunError providerReview`)
+	emptyWide = words(`activeModelProvider activeModel placementMove`)
+)
+
+// flatten repeats a session's row beside it, as the gateway does.
+func flatten(payload, row object, wide bool) {
+	names, blanks := repeated, empty
+	if wide {
+		names, blanks = slices.Concat(names, repeatedWide), slices.Concat(blanks, emptyWide)
+	}
+	for _, k := range blanks {
+		payload[k] = nil
+	}
+	for _, k := range names {
+		if v, ok := row[k]; ok {
+			payload[k] = v
+		}
+	}
+	if v, ok := row["lastRunError"]; ok {
+		payload["lastRunError"] = v
+	}
+	payload["hasAutomation"], payload["ancestorSessions"] = false, []string{}
+}
+
+// said is a piece of an answer as `chat` events carry it.
+func (r *Runtime) said(text string) object {
+	return object{"role": "assistant", "content": content(text), "timestamp": r.now()}
+}
+
+// with is a copy of a with the members of b.
+func with(a, b object) object {
+	c := make(object, len(a)+len(b))
+	maps.Copy(c, a)
+	maps.Copy(c, b)
+	return c
+}
+
+// head is the first few words of an answer.
+func head(text string) string {
+	spaces := 0
+	for i, c := range text {
+		if c == ' ' {
+			if spaces++; spaces == 3 {
+				return text[:i]
+			}
+		}
+	}
+	return text
+}

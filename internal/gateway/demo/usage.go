@@ -1,0 +1,323 @@
+package demo
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"math"
+	"slices"
+	"time"
+)
+
+// sum adds up what answers cost.
+type sum struct {
+	input, output, cacheRead, cacheWrite       int64 // tokens
+	inputCost, outputCost, readCost, writeCost int64 // nano-dollars
+	answers                                    int
+}
+
+func (s *sum) add(u spent) {
+	s.input, s.output = s.input+u.input, s.output+u.output
+	s.cacheRead, s.cacheWrite = s.cacheRead+u.cacheRead, s.cacheWrite+u.cacheWrite
+	s.inputCost, s.outputCost = s.inputCost+u.input*u.model.input, s.outputCost+u.output*u.model.output
+	s.readCost, s.writeCost = s.readCost+u.cacheRead*u.model.cacheRead, s.writeCost+u.cacheWrite*u.model.cacheWrite
+	s.answers++
+}
+
+func (s *sum) tokens() int64 { return s.input + s.output + s.cacheRead + s.cacheWrite }
+
+func (s *sum) cost() json.Number { return usd(s.inputCost + s.outputCost + s.readCost + s.writeCost) }
+
+func (s *sum) json() object {
+	return object{
+		"input": s.input, "output": s.output, "cacheRead": s.cacheRead, "cacheWrite": s.cacheWrite,
+		"totalTokens": s.tokens(), "totalCost": s.cost(), "inputCost": usd(s.inputCost), "outputCost": usd(s.outputCost),
+		"cacheReadCost": usd(s.readCost), "cacheWriteCost": usd(s.writeCost), "missingCostEntries": 0,
+	}
+}
+
+// counts are the messages of a session or a day.
+type counts struct{ user, assistant, errors int }
+
+func (c *counts) add(m message) {
+	switch {
+	case m.role == "user":
+		c.user++
+	case m.stop == "stop":
+		c.assistant++
+	default:
+		c.assistant++
+		c.errors++
+	}
+}
+
+func (c *counts) json() object {
+	return object{
+		"total": c.user + c.assistant, "user": c.user, "assistant": c.assistant,
+		"toolCalls": 0, "toolResults": 0, "errors": c.errors,
+	}
+}
+
+// latencies are how long answers took, in milliseconds.
+type latencies []int64
+
+func (l latencies) json() object {
+	if len(l) == 0 {
+		return object{"count": 0, "avgMs": 0, "p95Ms": 0, "minMs": 0, "maxMs": 0}
+	}
+	slices.Sort(l)
+	total := int64(0)
+	for _, ms := range l {
+		total += ms
+	}
+	return object{
+		"count": len(l), "avgMs": float64(total) / float64(len(l)), "p95Ms": l[(len(l)*95+99)/100-1],
+		"minMs": l[0], "maxMs": l[len(l)-1],
+	}
+}
+
+// modelKey names a model, dayModel a model on a day.
+type modelKey struct{ provider, id string }
+
+type dayModel struct {
+	day   string
+	model modelKey
+}
+
+// ledger is one reading of the transcripts: a session's, or everyone's.
+type ledger struct {
+	total     sum
+	counts    counts
+	took      latencies
+	first     int64
+	last      int64
+	models    map[modelKey]*sum
+	days      map[string]*sum
+	dayCounts map[string]*counts
+	dayTook   map[string]latencies
+	dayModels map[dayModel]*sum
+	quarters  map[int64]*ledger // by quarter of an hour since 1970; nil in a quarter
+}
+
+func newLedger(quarters bool) *ledger {
+	l := &ledger{
+		models: map[modelKey]*sum{}, days: map[string]*sum{}, dayCounts: map[string]*counts{},
+		dayTook: map[string]latencies{}, dayModels: map[dayModel]*sum{},
+	}
+	if quarters {
+		l.quarters = map[int64]*ledger{}
+	}
+	return l
+}
+
+// at is the entry of a map, made when it is missing.
+func at[K comparable, V any](m map[K]*V, k K) *V {
+	if m[k] == nil {
+		m[k] = new(V)
+	}
+	return m[k]
+}
+
+func (l *ledger) add(m message) {
+	day := dayOf(m.at)
+	l.counts.add(m)
+	at(l.dayCounts, day).add(m)
+	if l.first == 0 {
+		l.first = m.at
+	}
+	l.last = max(l.last, m.at)
+	if l.quarters != nil {
+		q := m.at / (15 * time.Minute).Milliseconds()
+		if l.quarters[q] == nil {
+			l.quarters[q] = newLedger(false)
+		}
+		l.quarters[q].add(m)
+	}
+	if m.spent == nil || m.stop != "stop" {
+		return
+	}
+	key := modelKey{m.spent.model.provider, m.spent.model.id}
+	for _, s := range []*sum{&l.total, at(l.models, key), at(l.days, day), at(l.dayModels, dayModel{day, key})} {
+		s.add(*m.spent)
+	}
+	l.took = append(l.took, m.took)
+	l.dayTook[day] = append(l.dayTook[day], m.took)
+}
+
+func dayOf(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.DateOnly) }
+
+var usageParams = params{optional: words(`key agentId agentScope startDate endDate mode range groupBy includeHistorical
+	utcOffset timeZone limit includeContextWeight`)}
+
+type usageRequest struct {
+	Key, AgentID, AgentScope, StartDate, EndDate string
+	Limit                                        int
+}
+
+// handleUsage adds up what the sessions cost. Days are UTC: the demo does not
+// know other zones. Its numbers are always fresh.
+func (r *Runtime) handleUsage(c call) (any, *failure) {
+	now := r.options.Now().UTC()
+	in := usageRequest{
+		StartDate: now.AddDate(0, 0, -29).Format(time.DateOnly), EndDate: now.Format(time.DateOnly), Limit: 50,
+	}
+	if f := usageParams.read("sessions.usage", "", c.params, &in); f != nil {
+		return nil, f
+	}
+	if f := within("sessions.usage", "limit", in.Limit, 1, math.MaxInt); f != nil {
+		return nil, f
+	}
+	if in.Key == "" && in.AgentID == "" && in.AgentScope != "all" {
+		in.AgentID = r.options.Agents[0].ID // as on the gateway: only the default agent
+	}
+	all, agents := newLedger(false), map[string]*sum{}
+	rows, longest := []object{}, int64(0)
+	for _, s := range r.latest(in.AgentID) {
+		if in.Key != "" && s.key != in.Key {
+			continue
+		}
+		own := newLedger(true)
+		for _, m := range s.messages {
+			if day := dayOf(m.at); day >= in.StartDate && day <= in.EndDate {
+				own.add(m)
+				all.add(m)
+				if m.spent != nil && m.stop == "stop" {
+					at(agents, s.agentID).add(*m.spent)
+				}
+			}
+		}
+		if own.counts.user+own.counts.assistant == 0 {
+			continue
+		}
+		longest = max(longest, own.last-own.first)
+		rows = append(rows, s.usage(own))
+	}
+	count := len(rows)
+	return object{
+		"updatedAt": r.now(), "startDate": in.StartDate, "endDate": in.EndDate,
+		"sessions": rows[:min(in.Limit, count)], "totals": all.total.json(),
+		"aggregates": all.aggregates(count, longest, agents), "creatorOptions": []object{},
+		"cacheStatus": object{
+			"status": "fresh", "cachedFiles": count, "pendingFiles": 0, "staleFiles": 0, "refreshedAt": r.now(),
+		},
+	}, nil
+}
+
+// usage is one session's row.
+func (s *session) usage(l *ledger) object {
+	m := modelOf(s.agent)
+	days := []object{}
+	for _, day := range slices.Sorted(maps.Keys(l.days)) {
+		days = append(days, with(l.days[day].json(), object{
+			"date": day, "tokens": l.days[day].tokens(), "cost": l.days[day].cost(),
+		}))
+	}
+	usage := with(l.total.json(), object{
+		"sessionId": s.id, "sessionFile": "sqlite:" + s.agentID + ":" + s.id + ":" + storePath(s.agentID),
+		"firstActivity": l.first, "lastActivity": l.last, "durationMs": l.last - l.first,
+		"messageCounts": l.counts.json(), "modelUsage": l.byModel(), "latency": l.took.json(),
+		"activityDates": slices.Sorted(maps.Keys(l.dayCounts)), "dailyBreakdown": days,
+		"dailyMessageCounts": l.dailyCounts(), "dailyLatency": l.dailyLatency(), "dailyModelUsage": l.dailyModels(),
+	})
+	messages, spending := []object{}, []object{}
+	for _, q := range slices.Sorted(maps.Keys(l.quarters)) {
+		start := time.UnixMilli(q * (15 * time.Minute).Milliseconds()).UTC()
+		when := object{"date": start.Format(time.DateOnly), "quarterIndex": start.Hour()*4 + start.Minute()/15}
+		messages = append(messages, with(l.quarters[q].counts.json(), when))
+		if t := l.quarters[q].total; t.answers > 0 {
+			spending = append(spending, with(object{
+				"input": t.input, "output": t.output, "cacheRead": t.cacheRead, "cacheWrite": t.cacheWrite,
+				"totalTokens": t.tokens(), "totalCost": t.cost(),
+			}, when))
+		}
+	}
+	usage["utcQuarterHourMessageCounts"], usage["utcQuarterHourTokenUsage"] = messages, spending
+	return object{
+		"key": s.key, "sessionId": s.id, "scope": "instance", "updatedAt": s.updatedAt, "agentId": s.agentID,
+		"creatorKey": `["unknown"]`, "modelProvider": m.provider, "model": m.id, "usage": usage, "hasContextWeight": false,
+	}
+}
+
+// aggregates are the totals from every side.
+func (l *ledger) aggregates(sessions int, longest int64, agents map[string]*sum) object {
+	providers := map[string]*sum{}
+	for key, s := range l.models {
+		at(providers, key.provider).merge(s)
+	}
+	byProvider, byAgent, costDaily, daily := []object{}, []object{}, []object{}, []object{}
+	for _, name := range slices.Sorted(maps.Keys(providers)) {
+		byProvider = append(byProvider, object{
+			"provider": name, "count": providers[name].answers, "totals": providers[name].json(),
+		})
+	}
+	for _, id := range slices.Sorted(maps.Keys(agents)) {
+		byAgent = append(byAgent, object{"agentId": id, "totals": agents[id].json()})
+	}
+	for _, day := range slices.Sorted(maps.Keys(l.dayCounts)) {
+		s, c := at(l.days, day), l.dayCounts[day]
+		costDaily = append(costDaily, with(s.json(), object{"date": day}))
+		daily = append(daily, object{
+			"date": day, "tokens": s.tokens(), "cost": s.cost(), "messages": c.user + c.assistant,
+			"toolCalls": 0, "errors": c.errors,
+		})
+	}
+	return object{
+		"sessionCount": sessions, "longestSessionDurationMs": longest, "messages": l.counts.json(),
+		"tools":   object{"totalCalls": 0, "uniqueTools": 0, "tools": []object{}},
+		"byModel": l.byModel(), "byProvider": byProvider, "byAgent": byAgent, "byChannel": []object{}, "byCreator": []object{},
+		"costDaily": costDaily, "latency": l.took.json(), "dailyLatency": l.dailyLatency(),
+		"modelDaily": l.dailyModels(), "daily": daily,
+	}
+}
+
+func (s *sum) merge(o *sum) {
+	s.input, s.output, s.cacheRead, s.cacheWrite = s.input+o.input, s.output+o.output, s.cacheRead+o.cacheRead, s.cacheWrite+o.cacheWrite
+	s.inputCost, s.outputCost = s.inputCost+o.inputCost, s.outputCost+o.outputCost
+	s.readCost, s.writeCost = s.readCost+o.readCost, s.writeCost+o.writeCost
+	s.answers += o.answers
+}
+
+func (l *ledger) byModel() []object {
+	list := []object{}
+	for _, k := range slices.SortedFunc(maps.Keys(l.models), modelKey.compare) {
+		list = append(list, object{
+			"provider": k.provider, "model": k.id, "count": l.models[k].answers, "totals": l.models[k].json(),
+		})
+	}
+	return list
+}
+
+func (k modelKey) compare(o modelKey) int {
+	return cmp.Or(cmp.Compare(k.provider, o.provider), cmp.Compare(k.id, o.id))
+}
+
+func (l *ledger) dailyCounts() []object {
+	list := []object{}
+	for _, day := range slices.Sorted(maps.Keys(l.dayCounts)) {
+		list = append(list, with(l.dayCounts[day].json(), object{"date": day}))
+	}
+	return list
+}
+
+func (l *ledger) dailyLatency() []object {
+	list := []object{}
+	for _, day := range slices.Sorted(maps.Keys(l.dayTook)) {
+		list = append(list, with(l.dayTook[day].json(), object{"date": day}))
+	}
+	return list
+}
+
+func (l *ledger) dailyModels() []object {
+	keys := slices.SortedFunc(maps.Keys(l.dayModels), func(a, b dayModel) int {
+		return cmp.Or(cmp.Compare(a.day, b.day), a.model.compare(b.model))
+	})
+	list := []object{}
+	for _, k := range keys {
+		s := l.dayModels[k]
+		list = append(list, object{
+			"date": k.day, "provider": k.model.provider, "model": k.model.id,
+			"tokens": s.tokens(), "cost": s.cost(), "count": s.answers,
+		})
+	}
+	return list
+}

@@ -1,0 +1,216 @@
+package demo
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// nine is the moment of every standup in these tests.
+var nine = time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
+
+func ago(h int) time.Time { return nine.Add(-time.Duration(h) * time.Hour) }
+
+func done(key, title string, hours int) Task {
+	at := ago(hours)
+	return Task{Key: key, Title: title, Status: "done", Priority: "medium", UpdatedAt: at, DoneAt: &at}
+}
+
+// board is a team in the middle of its work.
+func board() map[string][]Task {
+	return map[string][]Task{
+		"cto": {
+			{Key: "TASK-12", Title: "Add\nrate limits", Status: "todo", Priority: "medium", UpdatedAt: ago(90)},
+			{Key: "TASK-3", Title: "Move the queue", Status: "in_progress", Priority: "high", UpdatedAt: ago(5)},
+			done("TASK-1", "Fix the login", 20),
+			done("TASK-2", "An old thing", 100),
+			{Key: "TASK-4", Title: "Sign the contract", Status: "in_progress", Blocked: "Waiting for legal.", BlockedDays: 4, UpdatedAt: ago(96)},
+			{Key: "TASK-5", Title: "Page the docs", Status: "todo", Priority: "urgent", UpdatedAt: ago(70)},
+		},
+		"cpo": {{Key: "TASK-7", Title: "Interview users", Status: "review", Priority: "low", UpdatedAt: ago(3)}},
+		"cmo": {{Key: "TASK-9", Title: "Launch page", Status: "todo", Priority: "high", Blocked: "no access to the domain", BlockedDays: 1, UpdatedAt: ago(30)}},
+	}
+}
+
+func team(t *testing.T, tasks map[string][]Task) *client {
+	t.Helper()
+	return join(t, open(t, Options{
+		Now:   func() time.Time { return nine },
+		Board: func(_ context.Context, id string) ([]Task, error) { return tasks[id], nil },
+	}))
+}
+
+// said asks an agent and returns its answer.
+func (c *client) said(agent, text string) string {
+	c.t.Helper()
+	c.mu.Lock()
+	run := fmt.Sprintf("voice-%d", c.calls)
+	c.mu.Unlock()
+	c.ok("agent", question(agent, run, text))
+	return must[string](c.t, c.wait(run), "terminalReply", "text")
+}
+
+const standup = "Daily standup. What did you do yesterday, what do you do today, what blocks you?"
+
+// Each agent reports from its own part of the board, in its own format: the
+// formats are what the service has to be able to read.
+func TestReports(t *testing.T) {
+	c := team(t, board())
+	for agent, want := range map[string]string{
+		"cto": `## Yesterday
+- Worked on TASK-3 Move the queue.
+- Finished TASK-1 Fix the login.
+
+## Today
+- Continue with TASK-3 Move the queue.
+- Start TASK-5 Page the docs, which is urgent priority.
+- Start TASK-12 Add rate limits.
+
+## Blockers
+- TASK-4 Sign the contract: Waiting for legal (for 4 days).`,
+		"cpo": `Here is where I stand.
+
+**Yesterday**
+* Brought TASK-7 Interview users to review
+
+**Today**
+* Get TASK-7 Interview users through review
+
+**Blockers:**
+* None`,
+		"cmo": `Yesterday: No task moved.
+Today: Pick the next task from the backlog.
+Blockers: TASK-9 Launch page: no access to the domain (for 1 day).`,
+		"coo": `1. **Blockers**
+   - None.
+
+2. **Yesterday**
+   - No task moved.
+
+3. **Today**
+   - Pick the next task from the backlog.`,
+	} {
+		got := c.said(agent, standup)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", agent, diff)
+		}
+		if again := c.said(agent, standup); again != got {
+			t.Errorf("%s says something else about the same board:\n%s", agent, again)
+		}
+	}
+}
+
+// Anyone beyond the four has a format too, always the same.
+func TestStyleOfOthers(t *testing.T) {
+	r := &Runtime{}
+	for _, id := range []string{"qa", "legal", "ops-lead"} {
+		if s := r.style(Agent{ID: id}); s >= styles || s != r.style(Agent{ID: id}) {
+			t.Errorf("%s has style %d", id, s)
+		}
+	}
+}
+
+// reviewed reads the JSON out of the COO's answer, as the service does.
+func reviewed(t *testing.T, text string) review {
+	t.Helper()
+	before, rest, ok := strings.Cut(text, "```json\n")
+	raw, _, closed := strings.Cut(rest, "```")
+	if !ok || !closed || strings.TrimSpace(before) == "" {
+		t.Fatalf("not a sentence and a fence:\n%s", text)
+	}
+	var out review
+	d := json.NewDecoder(strings.NewReader(raw))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&out); err != nil {
+		t.Fatalf("%v in\n%s", err, raw)
+	}
+	return out
+}
+
+// The COO settles what is young, hands up what is old, and sums up the day.
+func TestReview(t *testing.T) {
+	c := team(t, board())
+	four, nine := "TASK-4", "TASK-9"
+	want := review{
+		Summary: "Since the last standup the team finished TASK-1. Work goes on with TASK-3. " +
+			"What blocks TASK-9 we settle among ourselves today. TASK-4 needs a decision from outside the team.",
+		Resolutions: []resolution{{
+			Task: &nine, Blocker: "no access to the domain",
+			Resolution: "CMO sends the access request again with the owner named; I will follow it up today.",
+		}},
+		Escalations: []escalation{{
+			Task: &four, Title: "TASK-4 is stuck: Waiting for legal",
+			Detail: "TASK-4 Sign the contract has been blocked for 4 days with CTO: Waiting for legal. The team cannot settle this by itself; someone has to decide.",
+		}},
+		ActionItems: []actionItem{
+			{Title: "Write down the options for TASK-4 and what each costs us", Assignee: "cto"},
+			{Title: "Clear what blocks TASK-9: no access to the domain", Assignee: "cmo"},
+		},
+	}
+	ask := `Close the standup. Answer with JSON: {"summary": "...", "action_items": []}`
+	if diff := cmp.Diff(want, reviewed(t, c.said("coo", ask))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if text := c.said("cto", ask); strings.Contains(text, "```json") {
+		t.Error("the CTO reviews")
+	}
+}
+
+// What yesterday's standup put on the board is not put there again.
+func TestReviewDoesNotRepeat(t *testing.T) {
+	tasks := board()
+	tasks["cto"] = append(tasks["cto"], Task{Key: "TASK-20", Title: "Write down the options for TASK-4 and what each costs us", Status: "todo", UpdatedAt: ago(1)})
+	got := reviewed(t, team(t, tasks).said("coo", "action_items")).ActionItems
+	if diff := cmp.Diff([]actionItem{{Title: "Clear what blocks TASK-9: no access to the domain", Assignee: "cmo"}}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A day on which nothing happened still has a summary and something to do.
+func TestReviewOfNothing(t *testing.T) {
+	got := reviewed(t, team(t, nil).said("coo", "action_items"))
+	want := review{
+		Summary:     "Nothing was finished since the last standup. Nobody has a task under way.",
+		Resolutions: []resolution{}, Escalations: []escalation{},
+		ActionItems: []actionItem{{Title: "Agree on the team's next three priorities", Assignee: "coo"}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// The ways to settle a blocker and to name many tasks.
+func TestReviewWords(t *testing.T) {
+	for reason, part := range map[string]string{
+		"needs a code review": "asks for the review", "waiting for the vendor": "asks for a date",
+		"a DECISION is open": "options to the next sync", "the build is red": "splits off",
+	} {
+		if got := settle(held{Task{Blocked: reason}, Agent{Name: "CTO"}}); !strings.Contains(got, part) || !strings.Contains(got, "CTO") && !strings.HasPrefix(got, "I ") {
+			t.Errorf("%s: %s", reason, got)
+		}
+	}
+	for want, keys := range map[string][]string{"A": {"A"}, "A and B": {"A", "B"}, "A, B and C": {"A", "B", "C"}, "A, B, C and 2 more": {"A", "B", "C", "D", "E"}} {
+		if got := enumerate(keys); got != want {
+			t.Errorf("%v: %q", keys, got)
+		}
+	}
+}
+
+// Anything else gets a short answer that knows the board.
+func TestChat(t *testing.T) {
+	c := team(t, board())
+	for agent, want := range map[string]string{
+		"cto": "Technology here: understood. I am on TASK-3 Move the queue first and will come back to this after it.",
+		"cmo": "Marketing here: understood. All of my open work is blocked (1), so I can take this on next.",
+		"coo": "Operations here: understood. My board is clear, so I can take this on next.",
+	} {
+		if diff := cmp.Diff(want, c.said(agent, "Please look at the invoice.")); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", agent, diff)
+		}
+	}
+}

@@ -1,0 +1,281 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// The shortest secrets that are taken, in characters.
+const (
+	minJWTSecret = 48
+	minPassword  = 12
+)
+
+// Check returns the settings, with warnings about what is allowed and probably
+// not meant, or an error that joins every mistake, one line each. No value of
+// a secret is in any of them.
+func (r Raw) Check() (Config, []string, error) {
+	r = fill(r)
+	var k checker
+	c := Config{
+		Common: r.common(&k),
+
+		Host:     k.host("HOST", r.Host),
+		Port:     k.number("PORT", r.Port, 0, 65535),
+		Timezone: k.zone("TIMEZONE", r.Timezone),
+
+		JWTSecret:              r.JWTSecret,
+		JWTExpiresIn:           k.duration("JWT_EXPIRES_IN", r.JWTExpiresIn, time.Second, 520*week),
+		BootstrapOwnerEmail:    k.email("BOOTSTRAP_OWNER_EMAIL", r.BootstrapOwnerEmail),
+		BootstrapOwnerPassword: r.BootstrapOwnerPassword,
+
+		GatewayURL:     k.gateway("AGENTRT_GATEWAY_URL", r.GatewayURL),
+		GatewayToken:   k.token("AGENTRT_GATEWAY_TOKEN", r.GatewayToken),
+		GatewayTimeout: time.Duration(k.number("AGENTRT_GATEWAY_TIMEOUT_MS", r.GatewayTimeoutMS, 100, 600_000)) * time.Millisecond,
+		GatewayScopes:  k.list("AGENTRT_GATEWAY_SCOPES", r.GatewayScopes, scope, "a scope such as operator.read"),
+
+		StandupFacilitator:  strings.TrimSpace(r.StandupFacilitator),
+		StandupParticipants: k.list("STANDUP_PARTICIPANTS", r.StandupParticipants, agentID, "an agent's id such as cto"),
+		StandupAgentTimeout: k.duration("STANDUP_AGENT_TIMEOUT", r.StandupAgentTimeout, time.Millisecond, day),
+		StandupDeadline:     k.duration("STANDUP_DEADLINE", r.StandupDeadline, time.Millisecond, week),
+		StandupGatewayGrace: k.duration("STANDUP_GATEWAY_GRACE", r.StandupGatewayGrace, 0, day),
+	}
+	k.secrets(c)
+	k.standup(c)
+	if c.GatewayToken != "" && r.GatewayURL == "" {
+		k.warn("AGENTRT_GATEWAY_TOKEN is set and AGENTRT_GATEWAY_URL is not: no gateway is configured")
+	}
+	if err := errors.Join(k.errs...); err != nil {
+		return Config{}, k.warnings, err
+	}
+	return c, k.warnings, nil
+}
+
+// Check is Raw.Check for a command that needs no more than these.
+func (r RawCommon) Check() (Common, []string, error) {
+	r = fill(r)
+	var k checker
+	c := r.common(&k)
+	if err := errors.Join(k.errs...); err != nil {
+		return Common{}, k.warnings, err
+	}
+	return c, k.warnings, nil
+}
+
+func (r RawCommon) common(k *checker) Common {
+	c := Common{
+		Production: r.NodeEnv == "production",
+		DataDir:    k.path("DATA_DIR", r.DataDir),
+		LogLevel:   k.level("LOG_LEVEL", r.LogLevel),
+		LogFormat:  k.choice("LOG_FORMAT", r.LogFormat, "text", "json"),
+	}
+	if e := strings.ToLower(strings.TrimSpace(r.NodeEnv)); !c.Production && (e == "production" || e == "prod") {
+		k.warn("NODE_ENV is %q: write production, or the checks for production are off", r.NodeEnv)
+	}
+	c.DatabaseURL = k.database(r, c)
+	return c
+}
+
+const (
+	day  = 24 * time.Hour
+	week = 7 * day
+)
+
+// checker collects what is wrong.
+type checker struct {
+	errs     []error
+	warnings []string
+}
+
+func (k *checker) reject(name, format string, args ...any) {
+	k.errs = append(k.errs, fmt.Errorf("%s %s", name, fmt.Sprintf(format, args...)))
+}
+
+func (k *checker) warn(format string, args ...any) {
+	k.warnings = append(k.warnings, fmt.Sprintf(format, args...))
+}
+
+// secrets holds the secrets to their lengths.
+func (k *checker) secrets(c Config) {
+	switch n := utf8.RuneCountInString(c.JWTSecret.Reveal()); {
+	case n == 0:
+		k.reject("JWT_SECRET", "is missing: set it to at least %d characters, for example the output of: openssl rand -hex 48", minJWTSecret)
+	case n < minJWTSecret:
+		k.reject("JWT_SECRET", "has %d characters: set it to at least %d, for example the output of: openssl rand -hex 48", n, minJWTSecret)
+	}
+	if n := utf8.RuneCountInString(c.BootstrapOwnerPassword.Reveal()); n > 0 && n < minPassword {
+		k.reject("BOOTSTRAP_OWNER_PASSWORD", "has %d characters: set it to at least %d", n, minPassword)
+	}
+}
+
+// standup holds the settings of the standup against each other.
+func (k *checker) standup(c Config) {
+	if !agentID.MatchString(c.StandupFacilitator) {
+		k.reject("STANDUP_FACILITATOR", "is %q: set it to an agent's id such as coo", c.StandupFacilitator)
+	}
+	if slices.Contains(c.StandupParticipants, c.StandupFacilitator) {
+		k.reject("STANDUP_PARTICIPANTS", "names %s, who holds the meeting: remove it, or change STANDUP_FACILITATOR", c.StandupFacilitator)
+	}
+	if c.StandupDeadline > 0 && c.StandupDeadline < c.StandupAgentTimeout {
+		k.warn("STANDUP_DEADLINE (%s) is shorter than STANDUP_AGENT_TIMEOUT (%s): one slow agent ends the meeting",
+			FormatDuration(c.StandupDeadline), FormatDuration(c.StandupAgentTimeout))
+	}
+}
+
+func (k *checker) number(name, s string, least, most int) int {
+	n, err := strconv.Atoi(strings.TrimSpace(s))
+	if err != nil || n < least || n > most {
+		k.reject(name, "is %q: set it to a whole number from %d to %d", s, least, most)
+		return 0
+	}
+	return n
+}
+
+func (k *checker) duration(name, s string, least, most time.Duration) time.Duration {
+	d, err := ParseDuration(s)
+	if err != nil || d < least || d > most {
+		k.reject(name, "is %q: set it to a duration such as 45s, 30m, 24h, 7d, 2w or a number of seconds, from %s to %s",
+			s, FormatDuration(least), FormatDuration(most))
+		return 0
+	}
+	return d
+}
+
+func (k *checker) choice(name, s string, allowed ...string) string {
+	v := strings.ToLower(strings.TrimSpace(s))
+	if !slices.Contains(allowed, v) {
+		k.reject(name, "is %q: set it to one of %s", s, strings.Join(allowed, ", "))
+	}
+	return v
+}
+
+func (k *checker) level(name, s string) slog.Level {
+	switch k.choice(name, s, "debug", "info", "warn", "error") {
+	case "debug":
+		return slog.LevelDebug
+	case "warn":
+		return slog.LevelWarn
+	case "error":
+		return slog.LevelError
+	}
+	return slog.LevelInfo
+}
+
+func (k *checker) zone(name, s string) *time.Location {
+	s = strings.TrimSpace(s)
+	z, err := time.LoadLocation(s)
+	if err != nil || s == "Local" { // "Local" would depend on the machine
+		k.reject(name, "is %q: set it to an IANA time zone such as UTC or Europe/Lisbon", s)
+		return time.UTC
+	}
+	return z
+}
+
+func (k *checker) path(name, s string) string {
+	if unprintable(s) {
+		k.reject(name, "is %q: a path has no control characters", s)
+		return ""
+	}
+	return filepath.Clean(s)
+}
+
+var (
+	hostName = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_.-]{0,251}[A-Za-z0-9_.])?$`)
+	agentID  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
+	scope    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$`)
+)
+
+func (k *checker) host(name, s string) string {
+	v := strings.TrimSpace(s)
+	v = strings.TrimSuffix(strings.TrimPrefix(v, "["), "]")
+	if !isHost(v) {
+		k.reject(name, "is %q: set it to an address or a host name alone, such as 127.0.0.1; the port goes into PORT", s)
+	}
+	return v
+}
+
+func (k *checker) email(name, s string) string {
+	v := strings.TrimSpace(s)
+	local, domain, ok := strings.Cut(v, "@")
+	wrong := !ok || local == "" || domain == "" || strings.ContainsAny(v, " \t,;<>") || strings.Contains(domain, "@") || unprintable(v)
+	if v != "" && wrong {
+		k.reject(name, "is %q: set it to an email address such as owner@example.com", s)
+	}
+	return v
+}
+
+func (k *checker) list(name, s string, shape *regexp.Regexp, what string) []string {
+	var out []string
+	for _, v := range strings.FieldsFunc(s, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) {
+		switch {
+		case !shape.MatchString(v):
+			k.reject(name, "names %q: that is not %s", v, what)
+		case slices.Contains(out, v):
+			k.reject(name, "names %s twice: remove one of them", v)
+		default:
+			out = append(out, v)
+		}
+	}
+	if strings.Trim(s, ", \t\r\n") == "" {
+		k.reject(name, "names nothing: set it to %s, or several separated by commas", what)
+	}
+	return out
+}
+
+// token refuses what cannot travel in an HTTP header; as a rule it is a
+// newline that came along from a file.
+func (k *checker) token(name string, s Secret) Secret {
+	for _, r := range s.Reveal() {
+		if r <= ' ' || r > '~' {
+			k.reject(name, "has a blank, a line break or another character that no token has: copy it again, without what stands around it")
+			break
+		}
+	}
+	return s
+}
+
+func (k *checker) gateway(name, s string) string {
+	v := strings.TrimSpace(s)
+	if v == "" {
+		return ""
+	}
+	u, err := url.Parse(v)
+	if err != nil || !slices.Contains([]string{"http", "https", "ws", "wss"}, strings.ToLower(u.Scheme)) || !isHost(u.Hostname()) {
+		// The text may hold a token in the wrong place, so it is not repeated.
+		k.reject(name, "is not an address that can be used: set it to one such as ws://127.0.0.1:18789 (http, https, ws or wss)")
+		return ""
+	}
+	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		k.reject(name, "has a user, a query or a fragment: set it to the bare address; the token goes into AGENTRT_GATEWAY_TOKEN")
+		return ""
+	}
+	if !validPort(u.Port()) {
+		k.reject(name, "has the port %s: set it to one from 1 to 65535", u.Port())
+		return ""
+	}
+	u.Scheme = strings.ToLower(u.Scheme)
+	if u.Port() == "" && (u.Scheme == "http" || u.Scheme == "ws") {
+		k.warn("%s names no port, so it is 80; gateways listen on 18789 unless told otherwise", name)
+	}
+	return u.String()
+}
+
+// validPort takes "" for the port that the scheme implies.
+func validPort(s string) bool {
+	n, err := strconv.Atoi(s)
+	return s == "" || err == nil && n >= 1 && n <= 65535
+}
+
+func unprintable(s string) bool {
+	return !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl)
+}

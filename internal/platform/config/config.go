@@ -1,0 +1,157 @@
+// Package config is every setting that the program has: its name, its default,
+// what it means, and what would be a mistake.
+//
+// Raw and its tags are the only list of settings. The command line reads flags
+// and environment into it, docs/settings.md is printed from it, and Check turns
+// it into a Config, or says everything that is wrong with it at once.
+package config
+
+import (
+	"fmt"
+	"log/slog"
+	"reflect"
+	"strings"
+	"time"
+)
+
+// RawCommon is what any command that touches the database needs, as it was
+// given: text. An empty text counts as not given.
+type RawCommon struct {
+	NodeEnv string `name:"node-env" env:"NODE_ENV" group:"Server" help:"Set it to production in production: weak database passwords are then refused."`
+
+	DataDir     string `name:"data-dir" env:"DATA_DIR" default:"data" group:"Storage" help:"Folder of what the service keeps on disk. It is made when it is missing."`
+	DatabaseURL Secret `name:"database-url" env:"DATABASE_URL" group:"Storage" help:"Where the data is: sqlite:PATH, or postgres://USER:PASSWORD@HOST:PORT/NAME. Without it, and without DB_HOST, an SQLite file wardroom.db in DATA_DIR. It wins over DB_HOST and the others."`
+	DBHost      string `name:"db-host" env:"DB_HOST" group:"Storage" help:"PostgreSQL host, or the folder of its socket. It says that PostgreSQL is used when DATABASE_URL is empty."`
+	DBPort      string `name:"db-port" env:"DB_PORT" default:"5432" group:"Storage" help:"PostgreSQL port."`
+	DBName      string `name:"db-name" env:"DB_NAME" default:"wardroom" group:"Storage" help:"PostgreSQL database."`
+	DBUser      string `name:"db-user" env:"DB_USER" default:"wardroom" group:"Storage" help:"PostgreSQL user."`
+	DBPassword  Secret `name:"db-password" env:"DB_PASSWORD" group:"Storage" help:"PostgreSQL password. In production at least 12 characters, and none that everybody tries first."`
+	DBSSLMode   string `name:"db-sslmode" env:"DB_SSLMODE" default:"prefer" group:"Storage" help:"How the connection to PostgreSQL is encrypted: disable, allow, prefer, require, verify-ca or verify-full."`
+
+	LogLevel  string `name:"log-level" env:"LOG_LEVEL" default:"info" group:"Log" help:"Least important lines that are written: debug, info, warn or error."`
+	LogFormat string `name:"log-format" env:"LOG_FORMAT" default:"text" group:"Log" help:"How lines look: text for people, json for machines."`
+}
+
+// Raw is every setting as it was given.
+type Raw struct {
+	RawCommon
+
+	Host     string `name:"host" env:"HOST" default:"127.0.0.1" group:"Server" help:"Address to listen on. 0.0.0.0 or :: listens on all of them."`
+	Port     string `name:"port" env:"PORT" default:"3000" group:"Server" help:"Port to listen on. 0 takes a free one."`
+	Timezone string `name:"timezone" env:"TIMEZONE" default:"UTC" group:"Server" help:"IANA time zone in which a day begins and ends, such as Europe/Lisbon."`
+
+	JWTSecret              Secret `name:"jwt-secret" env:"JWT_SECRET" must:"true" group:"Accounts" help:"Key that signs logins, at least 48 characters. Changing it logs everybody out."`
+	JWTExpiresIn           string `name:"jwt-expires-in" env:"JWT_EXPIRES_IN" default:"7d" group:"Accounts" help:"How long a login lasts: 45s, 30m, 24h, 7d, 2w, or a number of seconds; at most 520w."`
+	BootstrapOwnerEmail    string `name:"bootstrap-owner-email" env:"BOOTSTRAP_OWNER_EMAIL" group:"Accounts" help:"Email of the owner that is made at start while there is none. Needs BOOTSTRAP_OWNER_PASSWORD."`
+	BootstrapOwnerPassword Secret `name:"bootstrap-owner-password" env:"BOOTSTRAP_OWNER_PASSWORD" group:"Accounts" help:"Password of that owner, at least 12 characters. Remove it after the first login."`
+
+	GatewayURL       string `name:"agentrt-gateway-url" env:"AGENTRT_GATEWAY_URL" group:"Gateway" help:"Address of the agent runtime's gateway, such as ws://127.0.0.1:18789. Empty: not configured, and all but the agents works."`
+	GatewayToken     Secret `name:"agentrt-gateway-token" env:"AGENTRT_GATEWAY_TOKEN" group:"Gateway" help:"Token that the gateway expects of us."`
+	GatewayTimeoutMS string `name:"agentrt-gateway-timeout-ms" env:"AGENTRT_GATEWAY_TIMEOUT_MS" default:"15000" group:"Gateway" help:"Milliseconds until a request to the gateway is given up, 100 to 600000. An agent's turn has its own limit."`
+	GatewayScopes    string `name:"agentrt-gateway-scopes" env:"AGENTRT_GATEWAY_SCOPES" default:"operator.read,operator.write" group:"Gateway" help:"Scopes to ask the gateway for, separated by commas."`
+
+	StandupFacilitator  string `name:"standup-facilitator" env:"STANDUP_FACILITATOR" default:"coo" group:"Standup" help:"Agent that holds the meeting."`
+	StandupParticipants string `name:"standup-participants" env:"STANDUP_PARTICIPANTS" default:"cto,cpo,cmo" group:"Standup" help:"Agents that report, in the order in which they are asked, separated by commas."`
+	StandupAgentTimeout string `name:"standup-agent-timeout" env:"STANDUP_AGENT_TIMEOUT" default:"2m" group:"Standup" help:"How long one agent may take to answer, the facilitator included; at most 1d."`
+	StandupDeadline     string `name:"standup-deadline" env:"STANDUP_DEADLINE" default:"20m" group:"Standup" help:"How long the whole meeting may take; at most 7d."`
+	StandupGatewayGrace string `name:"standup-gateway-grace" env:"STANDUP_GATEWAY_GRACE" default:"60s" group:"Standup" help:"How long a meeting waits for a gateway that went away; 0 does not wait; at most 1d."`
+}
+
+// Common is RawCommon, checked.
+type Common struct {
+	Production bool   // NODE_ENV is "production"
+	DataDir    string // a clean path, relative to the working directory unless it was given as an absolute one
+	// DatabaseURL is what db.Open takes: "postgres://…", or the path of an
+	// SQLite file. It is a secret because it may carry a password.
+	DatabaseURL Secret
+	LogLevel    slog.Level
+	LogFormat   string // "text" or "json"
+}
+
+// Config is every setting, checked. Printing or logging it shows no secret.
+type Config struct {
+	Common
+
+	Host     string // without brackets, even for IPv6
+	Port     int    // 0 takes a free one
+	Timezone *time.Location
+
+	JWTSecret              Secret        // at least 48 characters
+	JWTExpiresIn           time.Duration // at least a second
+	BootstrapOwnerEmail    string        // may be set without the password, and the other way round
+	BootstrapOwnerPassword Secret        // empty, or at least 12 characters
+
+	GatewayURL     string // http, https, ws or wss; empty when not configured
+	GatewayToken   Secret // may be empty
+	GatewayTimeout time.Duration
+	GatewayScopes  []string // at least one, none twice
+
+	StandupFacilitator  string   // an agent_id
+	StandupParticipants []string // agent_ids, at least one, none twice, without the facilitator
+	StandupAgentTimeout time.Duration
+	StandupDeadline     time.Duration
+	StandupGatewayGrace time.Duration // may be zero
+}
+
+// String shows the settings, one "Name=value" each, without the secrets.
+func (c Config) String() string {
+	var b strings.Builder
+	for _, a := range attrs(reflect.ValueOf(c)) {
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		fmt.Fprintf(&b, "%s=%v", a.Key, a.Value)
+	}
+	return b.String()
+}
+
+// GoString is String, so that %#v does not look behind it.
+func (c Config) GoString() string { return c.String() }
+
+// LogValue shows the settings in a log line, without the secrets.
+func (c Config) LogValue() slog.Value { return slog.GroupValue(attrs(reflect.ValueOf(c))...) }
+
+func attrs(v reflect.Value) []slog.Attr {
+	var out []slog.Attr
+	for i := range v.NumField() {
+		if v.Type().Field(i).Anonymous {
+			out = append(out, attrs(v.Field(i))...)
+			continue
+		}
+		value := v.Field(i).Interface()
+		if s, ok := value.(fmt.Stringer); ok { // durations, levels, the zone, secrets
+			value = s.String()
+		}
+		out = append(out, slog.Any(v.Type().Field(i).Name, value))
+	}
+	return out
+}
+
+// Secret is a text that no log, error, JSON or printed struct may show.
+type Secret string
+
+// hidden stands where a secret would be; an empty one stays empty, because
+// that it is missing is worth seeing.
+const hidden = "[secret]"
+
+// Reveal returns the text itself, for the one place that needs it.
+func (s Secret) Reveal() string { return string(s) }
+
+// String hides the text.
+func (s Secret) String() string {
+	if s == "" {
+		return ""
+	}
+	return hidden
+}
+
+// Format hides the text from every verb, also from %q, %x and %#v.
+func (s Secret) Format(f fmt.State, verb rune) {
+	fmt.Fprintf(f, fmt.FormatString(f, verb), s.String())
+}
+
+// LogValue hides the text in a log line.
+func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
+
+// MarshalText hides the text in JSON.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }

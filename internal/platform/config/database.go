@@ -1,0 +1,154 @@
+package config
+
+import (
+	"net"
+	"net/netip"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// database decides where the data is: DATABASE_URL, else DB_HOST and its
+// companions, else a file in the data folder.
+func (k *checker) database(r RawCommon, c Common) Secret {
+	if c.Production && r.DBPassword != "" {
+		k.password("DB_PASSWORD", r.DBPassword, r)
+	}
+	given := strings.TrimSpace(r.DatabaseURL.Reveal())
+	switch {
+	case given != "":
+		if r.DBHost != "" {
+			k.warn("DATABASE_URL and DB_HOST are both set: DATABASE_URL is used")
+		}
+		return Secret(k.databaseURL(given, r, c))
+	case r.DBHost != "":
+		return Secret(k.postgres(r, c))
+	}
+	return Secret(filepath.Join(c.DataDir, "wardroom.db"))
+}
+
+// databaseURL reads DATABASE_URL. Nothing of it is ever repeated in a message:
+// what is wrong with it may be where the password is.
+func (k *checker) databaseURL(given string, r RawCommon, c Common) string {
+	const name = "DATABASE_URL"
+	scheme, rest, ok := strings.Cut(given, ":")
+	switch scheme = strings.ToLower(scheme); {
+	case unprintable(given):
+		k.reject(name, "has a control character: remove it")
+	case scheme == "postgres" || scheme == "postgresql":
+		return k.postgresURL(given, r, c)
+	case ok && (scheme == "sqlite" || scheme == "sqlite3" || scheme == "file"):
+		return k.file(name, strings.TrimPrefix(rest, "//"))
+	case strings.Contains(given, "://") || ok && isName(scheme) && len(scheme) > 1:
+		k.reject(name, "names a database that is not known: set it to sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME")
+	case strings.Contains(given, "host=") || strings.Contains(given, "dbname="):
+		k.reject(name, "is a list of keywords: set it to the form postgres://USER:PASSWORD@HOST:PORT/NAME")
+	default:
+		return k.file(name, given)
+	}
+	return ""
+}
+
+// file is an SQLite database. One in memory is refused: it would lose
+// everything, and each connection would see another one.
+func (k *checker) file(name, path string) string {
+	switch {
+	case path == "" || strings.HasSuffix(path, "/"):
+		k.reject(name, "names no file: set it to sqlite:PATH, such as sqlite:data/wardroom.db")
+	case strings.ContainsAny(path, "?#"):
+		k.reject(name, "has a ? or a #: set it to sqlite:PATH, without parameters")
+	case strings.Contains(path, ":memory:"):
+		k.reject(name, "names a database in memory, which would be lost at every stop: set it to sqlite:PATH")
+	default:
+		return filepath.Clean(path)
+	}
+	return ""
+}
+
+func (k *checker) postgresURL(given string, r RawCommon, c Common) string {
+	const name = "DATABASE_URL"
+	u, err := url.Parse(given)
+	if err != nil {
+		k.reject(name, "cannot be read: write special characters of the user and the password as %%XX (an @ is %%40, a / is %%2F)")
+		return ""
+	}
+	q, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		k.reject(name, "has parameters that cannot be read: write them as ?name=value&name=value")
+		return ""
+	}
+	if u.Host == "" && !q.Has("host") {
+		k.reject(name, "names no host: set it to postgres://USER:PASSWORD@HOST:PORT/NAME")
+		return ""
+	}
+	password, _ := u.User.Password()
+	if p := q.Get("password"); p != "" {
+		password = p
+	}
+	if c.Production && password != "" {
+		r.DBUser, r.DBName = u.User.Username(), strings.TrimPrefix(u.Path, "/")
+		k.password("DATABASE_URL's password", Secret(password), r)
+	}
+	return given
+}
+
+// postgres builds the address from DB_HOST and its companions.
+func (k *checker) postgres(r RawCommon, c Common) string {
+	before := len(k.errs)
+	port := k.number("DB_PORT", r.DBPort, 1, 65535)
+	mode := k.choice("DB_SSLMODE", r.DBSSLMode, "disable", "allow", "prefer", "require", "verify-ca", "verify-full")
+	for _, s := range [][2]string{{"DB_NAME", r.DBName}, {"DB_USER", r.DBUser}, {"DB_PASSWORD", r.DBPassword.Reveal()}} {
+		if strings.ContainsRune(s[1], 0) || !utf8.ValidString(s[1]) {
+			k.reject(s[0], "has a character that PostgreSQL does not take: remove it")
+		}
+	}
+	socket := strings.HasPrefix(r.DBHost, "/")
+	host := strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(r.DBHost), "["), "]")
+	if unprintable(host) || !socket && !isHost(host) {
+		k.reject("DB_HOST", "is %q: set it to a host name or an address alone; the port goes into DB_PORT", r.DBHost)
+	}
+	// On a socket PostgreSQL knows who we are without a password.
+	if c.Production && r.DBPassword == "" && !socket {
+		k.reject("DB_PASSWORD", "is missing: set it to at least %d characters", minPassword)
+	}
+	if len(k.errs) > before {
+		return ""
+	}
+	q := url.Values{"sslmode": {mode}}
+	u := url.URL{Scheme: "postgres", User: url.User(r.DBUser), Path: "/" + r.DBName}
+	if r.DBPassword != "" {
+		u.User = url.UserPassword(r.DBUser, r.DBPassword.Reveal())
+	}
+	if socket {
+		q.Set("host", host)
+		q.Set("port", strconv.Itoa(port))
+	} else {
+		u.Host = net.JoinHostPort(host, strconv.Itoa(port))
+	}
+	u.RawQuery = q.Encode()
+	return u.String()
+}
+
+// password refuses, in production, what whoever wants in tries first.
+func (k *checker) password(name string, s Secret, r RawCommon) {
+	p := strings.ToLower(s.Reveal())
+	tried := []string{"postgres", "postgresql", "password", "wardroom", "changeme", "change-me", "change_me", "secret", "admin", "root"}
+	switch n := utf8.RuneCountInString(p); {
+	case slices.Contains(tried, p):
+		k.reject(name, "is one that everybody tries first: set another of at least %d characters", minPassword)
+	case n < minPassword:
+		k.reject(name, "has %d characters: set one of at least %d", n, minPassword)
+	case p == strings.ToLower(r.DBUser) || p == strings.ToLower(r.DBName):
+		k.reject(name, "is the name of the user or of the database: set another of at least %d characters", minPassword)
+	}
+}
+
+func isHost(s string) bool {
+	if _, err := netip.ParseAddr(s); err == nil {
+		return true
+	}
+	return hostName.MatchString(s)
+}

@@ -1,0 +1,180 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/alecthomas/kong"
+)
+
+// dotEnvLimit is more than any .env needs; a larger file is the wrong file.
+const dotEnvLimit = 1 << 20
+
+// LoadDotEnv reads the variables of the .env file at path that lookup (as a
+// rule os.LookupEnv) does not know: the environment wins, also with an empty
+// value. A file that does not exist has no variables. All mistakes are
+// reported, each with its line; none repeats what the line says, because that
+// may be a secret.
+//
+// A line is KEY=VALUE, a comment (#…) or blank; "export " may stand before the
+// key. An unquoted value ends at the end of the line or at " #". A value in
+// single quotes is taken as it is; in double quotes \n, \r, \t, \", \\ and \$
+// stand for what they usually do. Nothing is interpolated.
+func LoadDotEnv(path string, lookup func(string) (string, bool)) (map[string]string, error) {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return map[string]string{}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read settings: %w", err)
+	}
+	values, err := parseDotEnv(path, data)
+	if err != nil {
+		return nil, err
+	}
+	for key := range values {
+		if _, ok := lookup(key); ok {
+			delete(values, key)
+		}
+	}
+	return values, nil
+}
+
+// Resolver gives what LoadDotEnv returned to the command line, as an option of
+// kong.New:
+//
+//	env, err := config.LoadDotEnv(".env", os.LookupEnv)
+//	parser, err := kong.New(&cli, kong.Resolvers(config.Resolver(env)))
+//
+// kong asks a resolver before it looks into the environment, so values must
+// not hold what the environment has; LoadDotEnv sees to that.
+func Resolver(values map[string]string) kong.Resolver {
+	return kong.ResolverFunc(func(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+		for _, env := range flag.Envs {
+			if v, ok := values[env]; ok {
+				return v, nil
+			}
+		}
+		return nil, nil
+	})
+}
+
+func parseDotEnv(path string, data []byte) (map[string]string, error) {
+	if len(data) > dotEnvLimit {
+		return nil, fmt.Errorf("%s is larger than 1 MiB: it cannot be a settings file", path)
+	}
+	if !utf8.Valid(data) || strings.ContainsRune(string(data), 0) {
+		return nil, fmt.Errorf("%s is not a text in UTF-8", path)
+	}
+	text := strings.TrimPrefix(string(data), "\ufeff")
+	values, lines := map[string]string{}, map[string]int{}
+	var errs []error
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		key, value, err := parseDotEnvLine(strings.TrimRight(line, "\r\n"))
+		switch {
+		case err != nil:
+			errs = append(errs, fmt.Errorf("%s line %d: %w", path, n, err))
+		case key == "":
+		case lines[key] != 0:
+			errs = append(errs, fmt.Errorf("%s line %d: %s was already set in line %d: remove one of them", path, n, key, lines[key]))
+		default:
+			values[key], lines[key] = value, n
+		}
+	}
+	return values, errors.Join(errs...)
+}
+
+// parseDotEnvLine reads one line; a key of "" says that there is nothing in it.
+func parseDotEnvLine(line string) (key, value string, err error) {
+	line = strings.TrimLeft(line, " \t")
+	if strings.TrimSpace(line) == "" || line[0] == '#' {
+		return "", "", nil
+	}
+	if rest, ok := strings.CutPrefix(line, "export"); ok && strings.TrimLeft(rest, " \t") != rest {
+		line = strings.TrimLeft(rest, " \t")
+	}
+	key, value, ok := strings.Cut(line, "=")
+	if !ok {
+		return "", "", errors.New("expected NAME=value")
+	}
+	if !isName(key) {
+		return "", "", errors.New("what stands before the = is not a name of letters, digits and _, without blanks")
+	}
+	value = strings.TrimLeft(value, " \t")
+	if value == "" {
+		return key, "", nil
+	}
+	switch value[0] {
+	case '\'', '"':
+		value, err = unquote(value)
+		return key, value, err
+	case '#':
+		return key, "", nil
+	}
+	for i := range len(value) {
+		if value[i] == '#' && (value[i-1] == ' ' || value[i-1] == '\t') {
+			value = value[:i]
+			break
+		}
+	}
+	return key, strings.TrimRight(value, " \t"), nil
+}
+
+// unquote reads a quoted value; after it only a comment may stand.
+func unquote(s string) (string, error) {
+	quote := s[0]
+	var b strings.Builder
+	for i := 1; i < len(s); i++ {
+		switch {
+		case s[i] == quote:
+			rest := strings.TrimLeft(s[i+1:], " \t")
+			if rest != "" && rest[0] != '#' {
+				return "", errors.New("something stands after the closing quote: write the quote inside the value as \\\" within double quotes")
+			}
+			return b.String(), nil
+		case s[i] == '\\' && quote == '"':
+			i++
+			c, ok := escaped(s, i)
+			if !ok {
+				return "", errors.New(`after a \ in double quotes, only n, r, t, ", \ and $ are known: write \\ for a \`)
+			}
+			b.WriteByte(c)
+		default:
+			b.WriteByte(s[i])
+		}
+	}
+	return "", errors.New("the quote is not closed in this line")
+}
+
+func escaped(s string, i int) (byte, bool) {
+	if i >= len(s) {
+		return 0, false
+	}
+	switch s[i] {
+	case 'n':
+		return '\n', true
+	case 'r':
+		return '\r', true
+	case 't':
+		return '\t', true
+	case '"', '\\', '$':
+		return s[i], true
+	}
+	return 0, false
+}
+
+func isName(s string) bool {
+	for i, r := range s {
+		letter := r == '_' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z'
+		if !letter && (i == 0 || r < '0' || r > '9') {
+			return false
+		}
+	}
+	return s != ""
+}

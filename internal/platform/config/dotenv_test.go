@@ -1,0 +1,126 @@
+package config_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"wardroom/internal/platform/config"
+)
+
+func nothing(string) (string, bool) { return "", false }
+
+func load(t interface {
+	Helper()
+	Fatal(...any)
+}, dir, text string,
+) (map[string]string, error) {
+	t.Helper()
+	path := filepath.Join(dir, ".env")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env, err := config.LoadDotEnv(path, nothing)
+	if err != nil {
+		err = fmt.Errorf("%s", strings.ReplaceAll(err.Error(), path, ".env"))
+	}
+	return env, err
+}
+
+// People copy .env files from other tools: what they mean must arrive.
+func TestLoadDotEnv(t *testing.T) {
+	text := strings.Join([]string{
+		"\ufeff# comment", "", "   # indented comment", "PLAIN=a b  ", "EMPTY=", "EMPTY2=   # nothing", "COMMENT=a#b # c", "URL=postgres://u:p@h/d?x=y#z",
+		"export EXPORTED=1", "exported=2", "SINGLE='a \\n \"b\" # c' # d", `DOUBLE="a\n\t\"b\" \\ \$c 'd' # e"`, "QUOTE=it's", "DOLLAR=$HOME ${HOME}", "INDENT= x",
+		"CRLF=1\r", "LAST=end",
+	}, "\n")
+	got, err := load(t, t.TempDir(), text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		"PLAIN": "a b", "EMPTY": "", "EMPTY2": "", "COMMENT": "a#b", "URL": "postgres://u:p@h/d?x=y#z",
+		"EXPORTED": "1", "exported": "2", "SINGLE": `a \n "b" # c`, "DOUBLE": "a\n\t\"b\" \\ $c 'd' # e", "QUOTE": "it's",
+		"DOLLAR": "$HOME ${HOME}", "INDENT": "x", "CRLF": "1", "LAST": "end",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A mistake in the file must be found by its line, and never shown: it may be a secret.
+func TestLoadDotEnvRefuses(t *testing.T) {
+	text := "A=1\nno equals sign hunter2\nB C=hunter2\nD='hunter2\nE=\"hunter2\" x\nF=\"\\hunter2\"\nA=hunter2\nKEY =hunter2\n=hunter2\nG=\"hunter2\\"
+	_, err := load(t, t.TempDir(), text)
+	if err == nil {
+		t.Fatal("accepted")
+	}
+	want := []string{
+		".env line 2: expected NAME=value",
+		".env line 3: what stands before the = is not a name of letters, digits and _, without blanks",
+		".env line 4: the quote is not closed in this line",
+		".env line 5: something stands after the closing quote: write the quote inside the value as \\\" within double quotes",
+		".env line 6: after a \\ in double quotes, only n, r, t, \", \\ and $ are known: write \\\\ for a \\",
+		".env line 7: A was already set in line 1: remove one of them",
+		".env line 8: what stands before the = is not a name of letters, digits and _, without blanks",
+		".env line 9: what stands before the = is not a name of letters, digits and _, without blanks",
+		".env line 10: after a \\ in double quotes, only n, r, t, \", \\ and $ are known: write \\\\ for a \\",
+	}
+	if diff := cmp.Diff(want, strings.Split(err.Error(), "\n")); diff != "" {
+		t.Error(diff)
+	}
+	for _, bad := range []string{"A=\x00", "A=\xff", strings.Repeat("#\n", 1<<20)} {
+		if _, err := load(t, t.TempDir(), bad); err == nil {
+			t.Errorf("accepted %.20q", bad)
+		}
+	}
+}
+
+// Without a .env the program starts with what the environment has.
+func TestLoadDotEnvMissing(t *testing.T) {
+	got, err := config.LoadDotEnv(filepath.Join(t.TempDir(), ".env"), nothing)
+	if err != nil || len(got) != 0 {
+		t.Errorf("got %v, %v", got, err)
+	}
+	if _, err := config.LoadDotEnv(t.TempDir(), nothing); err == nil {
+		t.Error("read a folder")
+	}
+}
+
+// Any value that is written by the rules must be read as it was meant.
+func TestLoadDotEnvRoundTrip(t *testing.T) {
+	dir := t.TempDir()
+	rapid.Check(t, func(t *rapid.T) {
+		value := rapid.String().Filter(func(s string) bool { return !strings.ContainsRune(s, 0) }).Draw(t, "value")
+		quoted := strings.NewReplacer("\\", "\\\\", "\"", "\\\"", "\n", "\\n", "\r", "\\r").Replace(value)
+		got, err := load(t, dir, "A=1\nKEY=\""+quoted+"\" # comment\nB=2")
+		if err != nil || got["KEY"] != value || len(got) != 3 {
+			t.Fatalf("%q became %q, %v", value, got["KEY"], err)
+		}
+	})
+}
+
+// The file is whatever somebody wrote: no panic, and names are always names.
+func FuzzLoadDotEnv(f *testing.F) {
+	f.Add("A=1\nexport B='x' # y\nC=\"\\n\"")
+	f.Add("export")
+	f.Add("A=\"\\")
+	f.Add("=\n'\n\"")
+	dir := f.TempDir()
+	f.Fuzz(func(t *testing.T, text string) {
+		env, err := load(t, dir, text)
+		if err != nil {
+			return
+		}
+		for key := range env {
+			if key == "" || strings.ContainsAny(key, " =#'\"\n") {
+				t.Errorf("%q has the name %q", text, key)
+			}
+		}
+	})
+}
