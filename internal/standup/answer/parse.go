@@ -1,0 +1,497 @@
+// Package answer reads what agents write in a standup: their reports in all the
+// forms that models use, what they call finished, and the facilitator's review.
+//
+// Its functions are pure. What they read was written by a model, so they never
+// fail, and take time in proportion to its length.
+package answer
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Parsed is the answer of an agent, sorted under the three parts of a report.
+// Each text is Markdown as the agent wrote it, without the label. No text
+// stands under two parts, and none is lost: what stands under no label, or
+// under one that is none of the three, is in Other.
+type Parsed struct {
+	Yesterday *string `json:"yesterday"` // nil when the agent said nothing under it
+	Today     *string `json:"today"`     // nil when the agent said nothing under it
+	Blockers  *string `json:"blockers"`  // nil when the agent names none, or says that there is none
+	Other     string  `json:"other"`
+}
+
+// ParseReport reads a report in any of the forms that agents use: headings,
+// bold or plain labels, lists, tables, in any order and case. It never fails:
+// a text without labels is all Other.
+func ParseReport(text string) Parsed {
+	text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
+	r := readSheet(strings.Split(text, "\n"))
+	if len(r.best) == 0 && len(r.tables) == 0 { // perhaps all of it is in a code block
+		if lines, ok := unwrap(r); ok {
+			if inner := readSheet(lines); len(inner.best) > 0 || len(inner.tables) > 0 {
+				r = inner
+			}
+		}
+	}
+	if lines, ok := r.splitInline(); ok {
+		r = readSheet(lines)
+	}
+	return r.sort()
+}
+
+// sheet is a text whose lines have been looked at.
+type sheet struct {
+	lines   []string
+	fenced  []bool            // the line is in a code block, or delimits one
+	labels  map[int]labelLine // by line: what is shaped like a label
+	best    map[part]shape    // the shape of the labels that count, for each part
+	leading shape             // the shape that most of them have
+	tables  map[int]*pipes    // by first line
+	upper   map[part]bool     // which parts have a label that counts and begins with a capital
+	ended   map[part]bool     // which parts have one that a separator ends, or that is alone in its line
+	strong  map[claimant]bool // which shapes have a label for a part that is no ordinary word
+}
+
+type claimant struct {
+	part  part
+	shape shape
+}
+
+func readSheet(lines []string) *sheet {
+	r := &sheet{lines: lines, labels: map[int]labelLine{}, tables: map[int]*pipes{}}
+	r.findFences()
+	r.findLabels()
+	r.choose()
+	r.findTables()
+	return r
+}
+
+// findFences marks the code blocks: what is in one is never a label.
+func (r *sheet) findFences() {
+	r.fenced = make([]bool, len(r.lines))
+	open := ""
+	for i, line := range r.lines {
+		mark, info := fence(line)
+		switch {
+		case open == "" && mark != "":
+			open, r.fenced[i] = mark, true
+		case open != "":
+			r.fenced[i] = true
+			if info == "" && strings.HasPrefix(mark, open) {
+				open = ""
+			}
+		}
+	}
+}
+
+// fence returns the mark of a line that opens or closes a code block, and the
+// language behind it.
+func fence(line string) (mark, info string) {
+	t := strings.TrimLeft(line, "> \t")
+	if rest, ok := cutMarker(t); ok {
+		t = rest
+	}
+	for _, c := range []string{"`", "~"} {
+		n := len(t) - len(strings.TrimLeft(t, c))
+		if n >= 3 && !strings.Contains(t[n:], "`") {
+			return t[:n], strings.ToLower(strings.TrimSpace(t[n:]))
+		}
+	}
+	return "", ""
+}
+
+// unwrap takes the delimiters away from code blocks that hold text with labels.
+func unwrap(r *sheet) ([]string, bool) {
+	var out []string
+	found := false
+	for i := 0; i < len(r.lines); i++ {
+		mark, info := fence(r.lines[i])
+		if !r.fenced[i] || !slices.Contains([]string{"", "text", "txt", "plaintext", "markdown", "md"}, info) {
+			out = append(out, r.lines[i])
+			continue
+		}
+		end, holds := i+1, false
+		for ; end < len(r.lines) && r.fenced[end]; end++ {
+			m, info := fence(r.lines[end])
+			if info == "" && strings.HasPrefix(m, mark) {
+				break
+			}
+			_, ok := readLabel(r.lines[end])
+			holds = holds || ok
+		}
+		if !holds {
+			out = append(out, r.lines[i:min(end+1, len(r.lines))]...)
+		} else {
+			out = append(out, r.lines[i+1:end]...)
+			found = true
+		}
+		i = end
+	}
+	return out, found
+}
+
+var underline = regexp.MustCompile(`^ {0,3}(=+|-{2,})\s*$`)
+
+// findLabels collects the lines that are shaped like labels.
+func (r *sheet) findLabels() {
+	inParagraph, labelled := false, false // the line before continues; its paragraph began with a label
+	for i, line := range r.lines {
+		if r.fenced[i] || strings.TrimSpace(line) == "" {
+			inParagraph, labelled = false, false
+			continue
+		}
+		l, ok := readLabel(line)
+		if ok && l.shape == shapePlain && inParagraph && !labelled && !l.upper && l.sep != ":" {
+			ok = false // the middle of a sentence: "… all of\ntoday - it was hard"
+		}
+		if !ok && aboutBlockers(line) && saysNone(line) {
+			l, ok = labelLine{word: word{partBlockers, false}, shape: shapeNone}, true
+		}
+		if ok && l.shape <= shapePlain && l.rest == "" && i+1 < len(r.lines) && underline.MatchString(r.lines[i+1]) {
+			l.shape = 1
+			if strings.Contains(r.lines[i+1], "-") {
+				l.shape = 2
+			}
+		}
+		if ok {
+			r.labels[i] = l
+		}
+		if !inParagraph || ok {
+			labelled = ok && l.sep == "-"
+		}
+		inParagraph = true
+	}
+}
+
+// choose finds the shape that the labels of each part have. Headings of one
+// level, or bold lines, that name all three parts are the labels of a report;
+// a line "Done: …" between them is text.
+func (r *sheet) choose() {
+	r.best, r.strong = map[part]shape{}, map[claimant]bool{}
+	seen := map[claimant]bool{}
+	unquoted := false
+	for _, l := range r.labels {
+		if l.part == partOther || l.shape == shapeNone {
+			continue
+		}
+		k := claimant{l.part, l.shape}
+		seen[k] = true
+		r.strong[k] = r.strong[k] || !l.weak
+		unquoted = unquoted || !l.shape.quote()
+	}
+	score := map[shape]int{}
+	for k := range seen {
+		score[k.shape]++
+		if r.strong[k] {
+			score[k.shape]++
+		}
+	}
+	better := func(a, b shape) bool { return score[a] > score[b] || score[a] == score[b] && a < b }
+	for s := range score {
+		if s.quote() && unquoted {
+			continue // a quotation inside a report
+		}
+		if r.leading == 0 || better(s, r.leading) {
+			r.leading = s
+		}
+	}
+	for k := range seen {
+		weak := !r.strong[k] && (!k.shape.like(r.leading) || !k.shape.heading() && score[r.leading] < 2)
+		if weak || k.shape.quote() && unquoted {
+			continue
+		}
+		if b, ok := r.best[k.part]; !ok || better(k.shape, b) {
+			r.best[k.part] = k.shape
+		}
+	}
+	r.upper, r.ended = map[part]bool{}, map[part]bool{}
+	for _, l := range r.labels {
+		if l.shape == r.best[l.part] && !l.shape.heading() {
+			r.upper[l.part] = r.upper[l.part] || l.upper
+			r.ended[l.part] = r.ended[l.part] || l.sep != ""
+		}
+	}
+}
+
+// counts says whether the label in line i is one.
+func (r *sheet) counts(i int) bool {
+	l, ok := r.labels[i]
+	switch {
+	case !ok:
+		return false
+	case l.part == partOther:
+		return r.leading != 0 && l.shape.like(r.leading) && !l.shape.bullet()
+	case l.shape == shapeNone:
+		_, named := r.best[partBlockers]
+		return !named && len(r.best) > 0
+	case l.shape != r.best[l.part], !l.upper && r.upper[l.part], l.sep == "" && r.ended[l.part]:
+		return false
+	}
+	return !l.weak || l.shape.heading() || !r.strong[claimant{l.part, l.shape}]
+}
+
+// inline finds labels in the middle of a line: "Yesterday: … Today: …".
+var inline = regexp.MustCompile(`(?:^|[\s.;,|/(])((?:\*\*|__|\*|_)?(Yesterday|Today|Blockers?|Impediments?|YESTERDAY|TODAY|BLOCKERS?)(?:\*\*|__|\*|_)?(?:\s?[:：]|\s[-–—]+)(?:\*\*|__|\*|_)?)(?:\s|$)`)
+
+// splitInline breaks lines that hold several labels, for parts that no other
+// line names.
+func (r *sheet) splitInline() ([]string, bool) {
+	var out []string
+	found := false
+	taken := map[part]bool{}
+	for p := range r.best {
+		taken[p] = true
+	}
+	for i, line := range r.lines {
+		at := r.inlineLabels(i, taken)
+		start := 0
+		for _, pos := range at {
+			head := strings.TrimRight(line[start:pos], " \t")
+			head = strings.TrimRight(strings.TrimRight(head, "|;/"), " \t")
+			if strings.TrimSpace(head) != "" {
+				out = append(out, head)
+			}
+			start, found = pos, true
+		}
+		out = append(out, line[start:])
+	}
+	return out, found
+}
+
+// inlineLabels returns where in line i labels of new parts begin. One alone is
+// only taken where the line begins with a label.
+func (r *sheet) inlineLabels(i int, taken map[part]bool) []int {
+	if r.fenced[i] || len(taken) == 3 || !strings.ContainsAny(r.lines[i], ":-–—：") {
+		return nil
+	}
+	line := r.lines[i]
+	var at []int
+	parts := map[part]bool{}
+	last := 0
+	code := 0
+	for _, m := range inline.FindAllStringSubmatchIndex(line, -1) {
+		code += strings.Count(line[last:m[2]], "`")
+		last = m[2]
+		w, _ := meaning(line[m[4]:m[5]])
+		if m[2] > 0 && code%2 == 0 && !taken[w.part] && !parts[w.part] {
+			at = append(at, m[2])
+			parts[w.part] = true
+		}
+	}
+	if !r.counts(i) && len(at) < 2 || len(r.tables) > 0 {
+		return nil
+	}
+	for p := range parts {
+		taken[p] = true
+	}
+	return at
+}
+
+// sort puts every line where it belongs.
+func (r *sheet) sort() Parsed {
+	b := binder{sheet: r, texts: map[part][]string{}, now: partOther}
+	for i := range r.lines {
+		if r.counts(i) && r.labels[i].part != partOther {
+			b.last = i
+		}
+	}
+	for i := 0; i < len(r.lines); i++ {
+		if t, ok := r.tables[i]; ok {
+			b.finish(partOther)
+			for _, c := range t.cells() {
+				b.texts[c.part] = append(b.texts[c.part], c.text)
+			}
+			i = t.end - 1
+			continue
+		}
+		i = b.line(i)
+	}
+	b.finish(partOther)
+	return b.parsed()
+}
+
+// binder collects the lines of each part.
+type binder struct {
+	*sheet
+	texts map[part][]string
+	now   part  // where lines go
+	shape shape // the shape of the label that said so
+	chunk []string
+	first bool // the first line of the chunk followed the label in its line
+	item  int  // above 0: now ends with the list item, which is indented this much less one
+	back  part // where lines go after that
+	last  int  // the line of the last label
+	blank bool // the line before was blank
+}
+
+// finish ends the text of the part and goes on with another.
+func (b *binder) finish(next part) {
+	if text := trimBlock(b.chunk, b.first); text != "" {
+		b.texts[b.now] = append(b.texts[b.now], text)
+	}
+	b.now, b.chunk, b.first, b.item, b.shape = next, nil, false, 0, 0
+}
+
+// line takes line i and returns the last line that it has dealt with.
+func (b *binder) line(i int) int {
+	line := b.lines[i]
+	if b.counts(i) {
+		return b.label(i)
+	}
+	if b.fenced[i] {
+		b.chunk, b.blank = append(b.chunk, line), false
+		return i
+	}
+	l := readLead(line)
+	switch text := strings.TrimSpace(line); {
+	case text == "":
+		b.blank = true
+	case l.heading > 0 && b.now != partOther && (!b.shape.heading() || l.heading <= int(b.shape)) && strings.HasPrefix(text, "#") && isHeading(text):
+		b.finish(partOther)
+	case b.item > 0 && l.indent < b.item:
+		shape := b.shape
+		b.finish(b.back)
+		b.shape = shape
+	case i > b.last && b.now != partOther && b.afterReport(i, l):
+		b.finish(partOther)
+	}
+	if b.shape.quote() {
+		line = strings.TrimPrefix(strings.TrimPrefix(strings.TrimLeft(line, " "), ">"), " ")
+	}
+	b.chunk = append(b.chunk, line)
+	b.blank = strings.TrimSpace(line) == ""
+	return i
+}
+
+func isHeading(s string) bool {
+	marks := len(s) - len(strings.TrimLeft(s, "#"))
+	return marks <= 6 && (marks == len(s) || s[marks] == ' ' || s[marks] == '\t')
+}
+
+var farewell = regexp.MustCompile(`(?i)^(please )?(let me know|happy to|feel free|have a |thanks|thank you|cheers|that's (all|it)|that is all|end of (report|standup)|if you (need|have)|is there anything|anything else|best( regards)?,|regards|looking forward|see you|hope this)`)
+
+// afterReport says whether what follows the last part no longer belongs to it:
+// it stands below a rule, or beside the list that the report is, or says goodbye.
+func (b *binder) afterReport(i int, l lead) bool {
+	j := i - 1
+	for j > b.last && strings.TrimSpace(b.lines[j]) == "" {
+		j--
+	}
+	if j > b.last && thematicBreak.MatchString(strings.TrimSpace(b.lines[j])) {
+		return trimBlock(b.chunk, b.first) != ""
+	}
+	if !b.blank || l.bullet || l.indent > 0 {
+		return false
+	}
+	return b.shape.bullet() && b.first || farewell.MatchString(l.text)
+}
+
+// label begins a part at line i.
+func (b *binder) label(i int) int {
+	l := b.labels[i]
+	if l.part == partOther { // its words are nobody's label, so they stay
+		if b.now != partOther {
+			b.finish(partOther)
+		}
+		b.chunk, b.blank = append(b.chunk, b.lines[i]), false
+		return i
+	}
+	back, was := b.now, b.shape
+	b.finish(l.part)
+	b.shape, b.blank = l.shape, false
+	switch {
+	case l.shape == shapeNone:
+		b.finish(back)
+		b.shape = was
+		return i
+	case l.shape.bullet() && !l.shape.like(b.leading) && l.rest != "":
+		b.item, b.back, b.shape = (int(l.shape)-int(shapeBullet))/2+1, back, was
+	}
+	if l.rest != "" {
+		b.chunk, b.first = []string{l.rest}, true
+	}
+	if l.shape.heading() && l.rest == "" && i+1 < len(b.lines) && underline.MatchString(b.lines[i+1]) && !strings.Contains(b.lines[i], "#") {
+		b.last = max(b.last, i+1) // the line under it is no rule
+		return i + 1
+	}
+	return i
+}
+
+// parsed joins the texts.
+func (b *binder) parsed() Parsed {
+	var blockers []string
+	for _, t := range b.texts[partBlockers] { // each as a whole, so that "None" beside a blocker goes too
+		text, after := cutNone(t)
+		if text != "" {
+			blockers = append(blockers, text)
+		}
+		if after != "" {
+			b.texts[partOther] = append(b.texts[partOther], after)
+		}
+	}
+	return Parsed{
+		Yesterday: joined(b.texts[partYesterday]),
+		Today:     joined(b.texts[partToday]),
+		Blockers:  joined(blockers),
+		Other:     strings.Join(b.texts[partOther], "\n\n"),
+	}
+}
+
+// joined makes one text of several, and nil of one that says nothing ("-").
+func joined(texts []string) *string {
+	var b strings.Builder
+	for i, t := range texts {
+		if i > 0 {
+			b.WriteString("\n")
+			before := texts[i-1]
+			if !isItem(t) || !isItem(before[strings.LastIndexByte(before, '\n')+1:]) { // not one list
+				b.WriteString("\n")
+			}
+		}
+		b.WriteString(t)
+	}
+	s := b.String()
+	if !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsSpace(r) && !unicode.IsPunct(r) }) {
+		return nil
+	}
+	return &s
+}
+
+func isItem(line string) bool {
+	_, ok := cutMarker(strings.TrimSpace(line))
+	return ok
+}
+
+var thematicBreak = regexp.MustCompile(`^((-\s*){3,}|(\*\s*){3,}|(_\s*){3,}|(=\s*){3,})$`)
+
+// trimBlock joins lines and takes away what only separated them from others:
+// blank lines, rules, and indentation that all of them have.
+func trimBlock(lines []string, first bool) string {
+	drop := func(s string) bool { s = strings.TrimSpace(s); return s == "" || thematicBreak.MatchString(s) }
+	for len(lines) > 0 && drop(lines[0]) {
+		lines, first = lines[1:], false
+	}
+	for len(lines) > 0 && drop(lines[len(lines)-1]) {
+		lines = lines[:len(lines)-1]
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	var out []string
+	if first {
+		out, lines = append(out, lines[0]), lines[1:]
+	}
+	common := -1
+	for _, s := range lines {
+		if indent := len(s) - len(strings.TrimLeft(s, " \t")); strings.TrimSpace(s) != "" && (common < 0 || indent < common) {
+			common = indent
+		}
+	}
+	for _, s := range lines {
+		out = append(out, strings.TrimRight(s[min(max(common, 0), len(s)-len(strings.TrimLeft(s, " \t"))):], " \t"))
+	}
+	return strings.TrimSpace(strings.Join(out, "\n"))
+}

@@ -1,0 +1,227 @@
+package answer
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"pgregory.net/rapid"
+)
+
+// reportGen writes reports whose every word is numbered, and notes under which
+// part it put which.
+type reportGen struct {
+	*rapid.T
+	n    int
+	want map[part][]string
+}
+
+func (g *reportGen) words(p part, least, most int) string {
+	var out []string
+	for range rapid.IntRange(least, most).Draw(g.T, "words") {
+		g.n++
+		w := fmt.Sprintf("w%d", g.n)
+		g.want[p] = append(g.want[p], w)
+		out = append(out, w)
+	}
+	return strings.Join(out, " ")
+}
+
+// body writes lines for a part, with what could be taken for labels among them.
+func (g *reportGen) body(p part, indent string) []string {
+	var out []string
+	for range rapid.IntRange(1, 4).Draw(g.T, "blocks") {
+		switch rapid.SampledFrom([]string{"paragraph", "list", "nested", "sentence", "fence", "quote", "bold"}).Draw(g.T, "block") {
+		case "paragraph":
+			out = append(out, "", indent+g.words(p, 1, 5)+", today "+g.words(p, 1, 3)+" yesterday: "+g.words(p, 1, 2), "")
+		case "list":
+			out = append(out, indent+"- "+g.words(p, 1, 3), indent+"- "+g.words(p, 1, 3))
+		case "nested":
+			out = append(out, indent+"- "+g.words(p, 1, 3), indent+"  - "+g.words(p, 1, 3))
+		case "sentence":
+			out = append(out, "", indent+rapid.SampledFrom([]string{"Today I", "Yesterday's", "Blocked by", "Done with", "Next we", "Blockers were"}).Draw(g.T, "start")+" "+g.words(p, 1, 4)+".", "")
+		case "fence":
+			out = append(out, "", indent+"```", indent+"Today: "+g.words(p, 1, 2), indent+"## Blockers", indent+g.words(p, 1, 2), indent+"```", "")
+		case "quote":
+			out = append(out, "", indent+"> Blockers: "+g.words(p, 1, 3), "")
+		case "bold":
+			out = append(out, indent+"- **"+g.words(p, 1, 1)+":** "+g.words(p, 1, 2))
+		}
+	}
+	return out
+}
+
+// style is one way to write a label; rest says whether text may follow in its line.
+type style struct {
+	format string
+	indent string
+	rest   bool
+}
+
+var styles = []style{
+	{"## %s", "", false},
+	{"### ✅ %s:", "", false},
+	{"# **%s**", "", false},
+	{"**%s**", "", false},
+	{"**%s:**", "", true},
+	{"**%s**:", "", true},
+	{"__%s:__", "", true},
+	{"%s:", "", true},
+	{"🎯 %s:", "", true},
+	{"*%s*", "", false},
+	{"- **%s:**", "  ", true},
+	{"- %s:", "  ", true},
+	{"%s\n===", "", false},
+	{"[%s]", "", false},
+	{"%s —", "", true},
+}
+
+var synonyms = map[part][]string{
+	partYesterday: {"Yesterday", "YESTERDAY", "What I did yesterday", "Yesterday's progress", "Since last standup", "Yesterday (Nov 19)"},
+	partToday:     {"Today", "TODAY", "Plan for today", "What I'll do today", "Today’s plan", "Today / Next"},
+	partBlockers:  {"Blockers", "BLOCKERS", "Impediments", "Roadblocks", "Blockers & Risks", "My blockers"},
+}
+
+func (g *reportGen) report() string {
+	s := rapid.SampledFrom(styles).Draw(g.T, "style")
+	var lines []string
+	if rapid.Bool().Draw(g.T, "greeting") {
+		lines = append(lines, "Hello! "+g.words(partOther, 1, 3), "")
+	}
+	for _, p := range rapid.Permutation([]part{partYesterday, partToday, partBlockers}).Draw(g.T, "order") {
+		name := rapid.SampledFrom(synonyms[p]).Draw(g.T, "name")
+		l := strings.ReplaceAll(s.format, "%s", name)
+		if s.rest && rapid.Bool().Draw(g.T, "inline") {
+			l += " " + g.words(p, 1, 3)
+		}
+		lines = append(lines, l)
+		lines = append(lines, g.body(p, s.indent)...)
+		lines = append(lines, make([]string, rapid.IntRange(0, 2).Draw(g.T, "blank"))...)
+	}
+	if rapid.Bool().Draw(g.T, "crlf") {
+		return strings.Join(lines, "\r\n")
+	}
+	return strings.Join(lines, "\n")
+}
+
+func wordsOf(s string) []string {
+	return strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+}
+
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// Whatever form a report has, no word may be lost, stand twice, or stand under
+// another part than its own, and the words keep their order.
+func TestParseReportKeepsEveryWord(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		g := &reportGen{T: t, want: map[part][]string{}}
+		report := g.report()
+		p := ParseReport(report)
+		for part, got := range map[part]string{partYesterday: text(p.Yesterday), partToday: text(p.Today), partBlockers: text(p.Blockers), partOther: p.Other} {
+			var numbered []string
+			for _, w := range wordsOf(got) {
+				if w[0] == 'w' && strings.Trim(w[1:], "0123456789") == "" && len(w) > 1 {
+					numbered = append(numbered, w)
+				}
+			}
+			if strings.Join(numbered, " ") != strings.Join(g.want[part], " ") {
+				t.Fatalf("part %d has %q, want %q, in:\n%s", part, numbered, g.want[part], report)
+			}
+		}
+	})
+}
+
+// An answer is whatever a model wrote: no panic, no word out of nothing, no
+// word twice, and what is there is fit to be shown.
+func FuzzParseReport(f *testing.F) {
+	for _, s := range []string{
+		"Yesterday: a\nToday: b\nBlockers: none", "| Yesterday | Today |\n|---|---|\n| a\\|b | c<br>d |", "```\nToday: x\n```", "> - [ ] **Today**: x", "Yesterday: a. Today: b. Blockers: c",
+		"<today>x</today>", "1️⃣ Today\n===\n:x: y", "- Today:\n\n  - x\n\n---\nbye", "Today\xff: \x00", "**Yesterday (a) b**", "No blockers.\n## Done\nx", "Blockers: None.\n\nx", "#",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		p := ParseReport(s)
+		left := map[string]int{}
+		for _, w := range wordsOf(s) {
+			left[w]++
+		}
+		before := maps.Clone(left)
+		for _, out := range []string{text(p.Yesterday), text(p.Today), text(p.Blockers), p.Other} {
+			for _, w := range wordsOf(out) {
+				if left[w]--; left[w] < 0 {
+					t.Fatalf("%q stands %d times in %q, and more often in %+v", w, before[w], s, p)
+				}
+			}
+			if out != strings.TrimSpace(out) && strings.TrimSpace(out) != "" && out != p.Other {
+				t.Fatalf("%q is not trimmed", out)
+			}
+		}
+		for _, part := range []*string{p.Yesterday, p.Today, p.Blockers} {
+			if part != nil && strings.TrimSpace(*part) == "" {
+				t.Fatalf("an empty part in %+v", p)
+			}
+		}
+		if p.Blockers != nil && saysNone(*p.Blockers) {
+			t.Fatalf("%q is no blocker", *p.Blockers)
+		}
+		for _, item := range Items(s) {
+			if strings.TrimSpace(item) == "" {
+				t.Fatal("an empty item")
+			}
+		}
+		FinishedClaims(s)
+	})
+}
+
+// hostile are answers of n bytes that would be slow to read for a parser that
+// looks at a line twice for every line.
+func hostile(n int) map[string]string {
+	fill := func(s string) string { return strings.Repeat(s, n/len(s)+1)[:n] }
+	return map[string]string{
+		"report":   fill("**Yesterday:** a\n- b\n**Today:** c\n**Blockers:** none\n\ntext text text\n"),
+		"one line": fill("Yesterday: a Today: b ** __ `"),
+		"stars":    fill("*"), "marks": fill("> "), "hashes": fill("#"), "pipes": fill("|"), "backticks": fill("`"), "brackets": fill("<["),
+		"blank":  "Blockers: x" + fill("\n") + "y",
+		"rules":  "- Blockers: x\n" + fill("---\n") + "y",
+		"fences": fill("```\nToday: x\n"), "table": fill("| Yesterday | Today |\n|---|---|\n"), "colons": fill(":"), "dashes": fill("- "),
+		"quotes": fill("> > > Today: x\n"), "emoji": fill("1️⃣"), "lists": fill("- - - - x\n"), "none": fill("No blockers.\n"),
+	}
+}
+
+// A hostile answer must not hold the service up: work grows with length, not
+// with its square. The bound is loose enough for a busy machine
+// and the race detector; a square would take minutes.
+func TestParseReportIsLinear(t *testing.T) {
+	for name, s := range hostile(30_000) {
+		t.Run(name, func(t *testing.T) {
+			start := time.Now()
+			ParseReport(s)
+			Items(s)
+			FinishedClaims(s)
+			ParseReview(s)
+			if d := time.Since(start); d > 20*time.Second {
+				t.Errorf("took %v", d)
+			}
+		})
+	}
+}
+
+func BenchmarkParseReport(b *testing.B) {
+	for name, s := range hostile(100_000) {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(s)))
+			for b.Loop() {
+				ParseReport(s)
+			}
+		})
+	}
+}

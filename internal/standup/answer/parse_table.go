@@ -1,0 +1,175 @@
+package answer
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// pipes is a Markdown table that holds a report: its columns are the parts,
+// or its rows are.
+type pipes struct {
+	rows    [][]string // without the delimiter; the first is the header
+	end     int        // the first line after it
+	columns bool
+}
+
+// tableCell is a text out of a table, and where it goes.
+type tableCell struct {
+	part part
+	text string
+}
+
+var delimiter = regexp.MustCompile(`^[>\s]*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$`)
+
+// findTables looks for tables that hold the report. One inside a report whose
+// labels are lines is text.
+func (r *sheet) findTables() {
+	if len(r.best) > 1 {
+		return
+	}
+	for i := 0; i+1 < len(r.lines); i++ {
+		if r.fenced[i] || !strings.Contains(r.lines[i], "|") || !strings.Contains(r.lines[i+1], "|") || !delimiter.MatchString(r.lines[i+1]) {
+			continue
+		}
+		t := &pipes{rows: [][]string{splitRow(r.lines[i])}, end: i + 2}
+		for ; t.end < len(r.lines) && strings.Contains(r.lines[t.end], "|") && !r.fenced[t.end]; t.end++ {
+			t.rows = append(t.rows, splitRow(r.lines[t.end]))
+		}
+		if t.columns = distinct(t.rows[0]) > 1; t.columns || t.labelledRows() > 1 {
+			r.tables[i] = t
+		}
+		i = t.end - 1
+	}
+}
+
+func splitRow(line string) []string {
+	line = strings.TrimSpace(strings.TrimLeft(line, "> \t"))
+	line = strings.TrimPrefix(line, "|")
+	if !strings.HasSuffix(line, `\|`) {
+		line = strings.TrimSuffix(line, "|")
+	}
+	const escaped = "\x00"
+	cells := strings.Split(strings.ReplaceAll(line, `\|`, escaped), "|")
+	for i, c := range cells {
+		c = breaks.ReplaceAllString(strings.ReplaceAll(c, escaped, "|"), "\n")
+		var lines []string
+		for l := range strings.SplitSeq(c, "\n") {
+			lines = append(lines, strings.TrimSpace(l))
+		}
+		cells[i] = strings.TrimSpace(strings.Join(lines, "\n"))
+	}
+	return cells
+}
+
+var breaks = regexp.MustCompile(`(?i)<br\s*/?>`)
+
+// cellPart says which part a cell names.
+func cellPart(s string) part {
+	w, extra := meaning(strings.Trim(cutOrnament(s), "*_`: "))
+	if w.part == partOther || extra != "" {
+		return partNone
+	}
+	return w.part
+}
+
+func distinct(cells []string) int {
+	seen := map[part]bool{}
+	for _, c := range cells {
+		if p := cellPart(c); p != partNone {
+			seen[p] = true
+		}
+	}
+	return len(seen)
+}
+
+func (t *pipes) labelledRows() int {
+	var first []string
+	for _, row := range t.rows {
+		first = append(first, row[0])
+	}
+	return distinct(first)
+}
+
+// cells returns the texts of the table, each with its part.
+func (t *pipes) cells() []tableCell {
+	if t.columns {
+		return t.byColumn()
+	}
+	var out []tableCell
+	for i, row := range t.rows {
+		var texts []string
+		for _, c := range row[1:] {
+			if c != "" {
+				texts = append(texts, c)
+			}
+		}
+		text := strings.Join(texts, "\n")
+		switch p := cellPart(row[0]); {
+		case p != partNone:
+			out = append(out, tableCell{p, text})
+		case i == 0 && plainHeader(row):
+		default:
+			out = append(out, tableCell{partOther, strings.TrimSpace(row[0] + "\n" + text)})
+		}
+	}
+	return notEmpty(out)
+}
+
+// plainHeader says whether a header row has only words for headers.
+func plainHeader(row []string) bool {
+	const words = "||section|update|item|details|detail|category|topic|status|what|summary|notes|area|part|field|content|description|question|answer|value|report|"
+	for _, c := range row {
+		if !strings.Contains(words, "|"+strings.ToLower(strings.Trim(c, "*_ "))+"|") {
+			return false
+		}
+	}
+	return true
+}
+
+func (t *pipes) byColumn() []tableCell {
+	var out []tableCell
+	width := 0
+	for _, row := range t.rows {
+		width = max(width, len(row))
+	}
+	for col := range width {
+		var texts []string
+		for _, row := range t.rows[1:] {
+			if col < len(row) && row[col] != "" {
+				texts = append(texts, row[col])
+			}
+		}
+		head := ""
+		if col < len(t.rows[0]) {
+			head = t.rows[0][col]
+		}
+		p := cellPart(head)
+		if p == partNone {
+			if len(texts) > 0 {
+				out = append(out, tableCell{partOther, strings.TrimLeft(head+": ", ": ") + strings.Join(texts, ", ")})
+			}
+			continue
+		}
+		if p == partBlockers {
+			texts = slices.DeleteFunc(texts, saysNone)
+		}
+		for i, s := range texts {
+			if _, list := cutMarker(s); len(texts) > 1 && !list {
+				texts[i] = "- " + s
+			}
+		}
+		out = append(out, tableCell{p, strings.Join(texts, "\n")})
+	}
+	return notEmpty(out)
+}
+
+func notEmpty(cells []tableCell) []tableCell {
+	var out []tableCell
+	for _, c := range cells {
+		if strings.TrimSpace(c.text) != "" {
+			out = append(out, c)
+		}
+	}
+	return out
+}

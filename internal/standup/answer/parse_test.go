@@ -1,0 +1,56 @@
+package answer
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var updateGolden = flag.Bool("update", false, "write the expected results of testdata/reports anew; review the difference")
+
+// Reports come in every form that a model can think of. A part that is missed
+// or mixed up with another tells the team something that nobody said.
+func TestParseReportCorpus(t *testing.T) {
+	files, err := filepath.Glob("testdata/reports/*.txt")
+	if err != nil || len(files) < 25 {
+		t.Fatalf("%d reports, %v", len(files), err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden := strings.TrimSuffix(file, ".txt") + ".json"
+			got := ParseReport(string(text))
+			if *updateGolden {
+				var b strings.Builder
+				e := json.NewEncoder(&b)
+				e.SetEscapeHTML(false)
+				e.SetIndent("", "  ")
+				if err := e.Encode(got); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(golden, []byte(b.String()), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			data, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want Parsed
+			if err := json.Unmarshal(data, &want); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,224 @@
+package answer
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+const form = `{"summary":"All on track.","resolutions":[{"task":"TASK-3","blocker":"no keys","resolution":"sent"}],
+"escalations":[{"title":"Sign the contract","detail":"Only the owner can.","task":"TASK-7"}],"action_items":[{"title":"Rotate keys","assignee":"cto","task":null}]}`
+
+var formRead = Review{
+	Summary:     "All on track.",
+	Resolutions: []Resolution{{new("TASK-3"), "no keys", "sent"}},
+	Escalations: []Escalation{{"Sign the contract", "Only the owner can.", new("TASK-7")}},
+	ActionItems: []ActionItem{{"Rotate keys", new("cto"), nil}},
+}
+
+// The facilitator is a model: what it means must be understood as long as it
+// is clear, or its decisions are lost to a second question.
+func TestParseReview(t *testing.T) {
+	only := func(summary string) Review {
+		return Review{Summary: summary, Resolutions: []Resolution{}, Escalations: []Escalation{}, ActionItems: []ActionItem{}}
+	}
+	with := func(change func(*Review)) Review {
+		r := only("s")
+		change(&r)
+		return r
+	}
+	for name, c := range map[string]struct {
+		text string
+		want Review
+	}{
+		"bare":                  {form, formRead},
+		"in a code block":       {"```json\n" + form + "\n```", formRead},
+		"among prose":           {"Here {is} what \"I\" think:\n\n" + form + "\n\nLet me know { about it }.", formRead},
+		"with a byte order":     {"\ufeff" + form, formRead},
+		"only a summary":        {`{"summary":" fine\n"}`, only("fine")},
+		"null for lists":        {`{"summary":"s","resolutions":null,"escalations":null,"action_items":null}`, only("s")},
+		"unknown fields":        {`{"mood":{"x":[1,2]},"summary":"s","n":1e999999}`, only("s")},
+		"trailing commas":       {"{\"summary\":\"s, ]\",\"escalations\":[{\"title\":\"t\",},],\n}", with(func(r *Review) { r.Summary = "s, ]"; r.Escalations = []Escalation{{Title: "t"}} })},
+		"line breaks in a text": {"{\"summary\":\"one\ntwo\t\\\"three\\\"\"}", only("one\ntwo \"three\"")},
+		"a summary in lines":    {`{"summary":["one","two"]}`, only("one\ntwo")},
+		"strings for objects": {
+			`{"summary":"s","resolutions":["keys were sent"],"escalations":["Sign it","none"],"action_items":["Rotate"]}`,
+			with(func(r *Review) {
+				r.Resolutions = []Resolution{{Resolution: "keys were sent"}}
+				r.Escalations, r.ActionItems = []Escalation{{Title: "Sign it"}}, []ActionItem{{Title: "Rotate"}}
+			}),
+		},
+		"one object for a list":   {`{"summary":"s","escalations":{"title":"t"}}`, with(func(r *Review) { r.Escalations = []Escalation{{Title: "t"}} })},
+		"none for a list":         {`{"summary":"s","escalations":"None","action_items":""}`, only("s")},
+		"other spellings":         {`{"Summary":"s","actionItems":[{"Title":"t","Assignee":"@CTO"}]}`, with(func(r *Review) { r.ActionItems = []ActionItem{{Title: "t", Assignee: new("cto")}} })},
+		"nobody":                  {`{"summary":"s","action_items":[{"title":"t","assignee":"unassigned"}]}`, with(func(r *Review) { r.ActionItems = []ActionItem{{Title: "t"}} })},
+		"a task in words":         {`{"summary":"s","escalations":[{"title":"t","task":"see task-9 (login)"}]}`, with(func(r *Review) { r.Escalations = []Escalation{{Title: "t", Task: new("TASK-9")}} })},
+		"a detail without title":  {`{"summary":"s","escalations":[{"detail":"first\nsecond"}]}`, with(func(r *Review) { r.Escalations = []Escalation{{Title: "first", Detail: "first\nsecond"}} })},
+		"empty entries":           {`{"summary":"s","resolutions":[{}],"escalations":[{},null,7],"action_items":[{"assignee":"cto"}]}`, only("s")},
+		"an object in an object":  {`{"review":{"summary":"inner"}}`, only("inner")},
+		"a draft, then the final": {`{"summary":"draft"} and now {"summary":"final"}`, only("final")},
+		"an empty example first":  {`{"summary":""} then {"summary":"s"}`, only("s")},
+		"braces before":           {strings.Repeat("{", 1000) + `{"summary":"s"}`, only("s")},
+		"control characters":      {`{"summary":"a\u0000b\u001b[31mc` + "\xff" + `"}`, only("ab[31mc\uFFFD")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, ok := ParseReview(c.text)
+			if !ok {
+				t.Fatal("not understood")
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// What is no review must be asked for again, not taken for an empty one.
+func TestParseReviewRefuses(t *testing.T) {
+	for _, text := range []string{
+		"", "All on track, nothing to escalate.", "{}", `{"summary":""}`, `{"summary":" \n "}`, `{"summary":null}`, `{"summary":7}`, `["summary"]`,
+		`{"summary":"cut off in the mid`, `{"escalations":["x"]}`, "{'summary': 'python'}", `"summary":"s"`,
+	} {
+		if r, ok := ParseReview(text); ok {
+			t.Errorf("%q is read as %+v", text, r)
+		}
+	}
+}
+
+// A model that runs wild must not fill the database.
+func TestParseReviewBounds(t *testing.T) {
+	list := make([]map[string]string, 60)
+	for i := range list {
+		long := strings.Repeat("ü", 10_001)
+		list[i] = map[string]string{"title": long, "detail": long, "blocker": long, "resolution": long}
+	}
+	data, err := json.Marshal(map[string]any{"summary": strings.Repeat("x", 20_000), "resolutions": list, "escalations": list, "action_items": list})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, ok := ParseReview(string(data))
+	if !ok || len(r.Resolutions) != 50 || len(r.Escalations) != 50 || len(r.ActionItems) != 50 {
+		t.Fatalf("%v, %d, %d, %d entries, want 50 each", ok, len(r.Resolutions), len(r.Escalations), len(r.ActionItems))
+	}
+	for most, s := range map[int]string{500: r.Escalations[49].Title, 10_000: r.Escalations[49].Detail} {
+		if n := utf8.RuneCountInString(s); n != most || !strings.HasSuffix(s, "… [cut]") {
+			t.Errorf("%d runes, want %d that end with a mark", n, most)
+		}
+	}
+	if n := utf8.RuneCountInString(r.Summary); n != 10_000 {
+		t.Errorf("the summary has %d runes", n)
+	}
+}
+
+// Any review that is written as it should be is read as it was meant.
+func TestParseReviewRoundTrip(t *testing.T) {
+	text := rapid.StringMatching(`[A-Za-z{}"\\,:\[\] é]{0,20}[a-z]`)
+	rapid.Check(t, func(t *rapid.T) {
+		r := Review{Summary: strings.TrimSpace(text.Draw(t, "summary")), Resolutions: []Resolution{}, Escalations: []Escalation{}, ActionItems: []ActionItem{}}
+		for range rapid.IntRange(0, 3).Draw(t, "n") {
+			task := rapid.SampledFrom([]*string{nil, new("TASK-1"), new("TASK-22")}).Draw(t, "task")
+			a, b := strings.TrimSpace(text.Draw(t, "a")), strings.TrimSpace(text.Draw(t, "b"))
+			r.Resolutions = append(r.Resolutions, Resolution{task, a, b})
+			r.Escalations = append(r.Escalations, Escalation{a, b, task})
+			r.ActionItems = append(r.ActionItems, ActionItem{a, rapid.SampledFrom([]*string{nil, new("cmo")}).Draw(t, "who"), task})
+		}
+		data, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, ok := ParseReview("So:\n```json\n" + string(data) + "\n```\nBye.")
+		if diff := cmp.Diff(r, got); !ok || diff != "" {
+			t.Fatalf("%v, %s", ok, diff)
+		}
+	})
+}
+
+// PostgreSQL refuses NUL and bad UTF-8: one such byte would lose a whole report.
+func TestClean(t *testing.T) {
+	for _, c := range []struct {
+		in   string
+		most int
+		want string
+	}{
+		{"plain\ttext\n", 100, "plain\ttext\n"},
+		{"a\x00b\x1b[0m\x7f\u0085c", 100, "ab[0mc"},
+		{"a\xffb\xc3", 100, "a\uFFFDb\uFFFD"},
+		{"one\r\ntwo\rthree", 100, "one\ntwo\nthree"},
+		{"exactly-20-characters", 21, "exactly-20-characters"},
+		{"more than twenty characters", 20, "more than twe… [cut]"},
+		{strings.Repeat("é", 30), 20, strings.Repeat("é", 13) + "… [cut]"},
+		{"short", 3, "sho"},
+		{"none", 0, ""},
+		{"👩‍🚀 astronaut", 100, "👩‍🚀 astronaut"},
+	} {
+		if got := Clean(c.in, c.most); got != c.want {
+			t.Errorf("Clean(%q, %d) = %q, want %q", c.in, c.most, got, c.want)
+		}
+	}
+}
+
+func fit(s string, most int) error {
+	switch {
+	case !utf8.ValidString(s):
+		return fmt.Errorf("%q is not UTF-8", s)
+	case utf8.RuneCountInString(s) > most:
+		return fmt.Errorf("%d runes, more than %d", utf8.RuneCountInString(s), most)
+	case strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }):
+		return fmt.Errorf("%q has a control character", s)
+	}
+	return nil
+}
+
+func FuzzClean(f *testing.F) {
+	f.Add("a\x00\xff\r\nb", 3)
+	f.Fuzz(func(t *testing.T, s string, most int) {
+		most = max(0, min(most, 1000))
+		got := Clean(s, most)
+		if err := fit(got, most); err != nil {
+			t.Fatal(err)
+		}
+		if again := Clean(got, most); again != got {
+			t.Fatalf("%q, cleaned again, is %q", got, again)
+		}
+	})
+}
+
+// Whatever the facilitator writes, what is read of it can be stored.
+func FuzzParseReview(f *testing.F) {
+	for _, s := range []string{form, "x {\"summary\":\"s\",}", `{"a":{"summary":["\u0000"]}}`, `{"summary":"s","escalations":["` + "\xff" + `"]}`, "{\"", `{"summary":"\ud800"}`, `{"":"","summary":"x","escalations":{}}`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		r, ok := ParseReview(s)
+		if !ok {
+			return
+		}
+		if strings.TrimSpace(r.Summary) == "" || r.Resolutions == nil || r.Escalations == nil || r.ActionItems == nil {
+			t.Fatalf("%+v", r)
+		}
+		check := func(most int, texts ...string) {
+			for _, s := range texts {
+				if err := fit(s, most); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		check(maxText, r.Summary)
+		for _, x := range r.Resolutions {
+			check(maxText, x.Blocker, x.Resolution, text(x.Task))
+		}
+		for _, x := range r.Escalations {
+			check(maxTitle, x.Title, text(x.Task))
+			check(maxText, x.Detail)
+		}
+		for _, x := range r.ActionItems {
+			check(maxTitle, x.Title, text(x.Task), text(x.Assignee))
+		}
+	})
+}

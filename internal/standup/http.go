@@ -1,0 +1,136 @@
+package standup
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/page"
+	"wardroom/internal/platform/web"
+)
+
+// longestWait is how long a request may ask to wait for the end of a meeting.
+const longestWait = 10 * time.Minute
+
+// Mount adds the routes of standups.
+func (s *Service) Mount(api *web.API) {
+	web.Get(api, "/standups", actor.Read, "List standups, the latest day first", s.handleList, web.Fails(page.ErrCursor))
+	web.Post(api, "/standups", actor.HoldStandups, "Open the standup of a day", s.handleOpen,
+		web.Status(http.StatusCreated), web.Also(http.StatusOK),
+		web.Describe("Answers 201, or 200 with the standup that the day already has."))
+	web.Get(api, "/standups/latest", actor.Read, "The standup of the latest day", s.handleLatest, web.Fails(ErrNotFound))
+	web.Get(api, "/standups/{id}", actor.Read, "One standup with all that was said", s.handleGet, web.Fails(ErrNotFound))
+	api.Raw("GET "+web.Prefix+"/standups/{id}/transcript", actor.Read, http.HandlerFunc(s.serveTranscript), web.Waits(s.Deadline+time.Minute))
+	web.Delete(api, "/standups/{id}", actor.ManageStandups, "Delete a standup", s.handleDelete, web.Fails(ErrNotFound, ErrRunning, ErrStale))
+	web.Post(api, "/standups/{id}/run", actor.HoldStandups, "Run the standup, or retry it", s.handleRun,
+		web.Status(http.StatusAccepted), web.Also(http.StatusOK), web.Waits(longestWait+time.Minute),
+		web.Fails(ErrNotFound, ErrRunning, ErrCompleted),
+		web.Describe("Answers 202 while the meeting goes on. With `Prefer: wait=60` it waits up to so many seconds, 600 at most, and answers 200 when the meeting has ended by then."))
+	web.Post(api, "/standups/{id}/cancel", actor.ManageStandups, "Cancel a standup", s.handleCancel, web.Fails(ErrNotFound, ErrIdle))
+}
+
+// Ref names a standup in a path.
+type Ref struct {
+	ID string `path:"id" maxLength:"64"`
+}
+
+func location(m Standup) string { return web.Prefix + "/standups/" + m.ID }
+
+func (s *Service) handleList(ctx context.Context, in *struct{ page.Query }) (*web.List[Brief], error) {
+	at, err := page.Decode(in.Cursor, 1)
+	if err != nil {
+		return nil, err
+	}
+	before := ""
+	if at != nil {
+		before = at[0]
+	}
+	briefs, err := s.List(ctx, before, in.Limit+1)
+	if err != nil {
+		return nil, err
+	}
+	briefs, next := page.Cut(briefs, in.Limit, func(b Brief) []string { return []string{b.Date} })
+	return web.Page(ctx, briefs, next), nil
+}
+
+func (s *Service) handleOpen(ctx context.Context, in *struct {
+	Body *New `required:"false"`
+}) (*web.Tagged[Standup], error) {
+	var n New
+	if in.Body != nil {
+		n = *in.Body
+	}
+	m, created, err := s.Open(ctx, n)
+	out := web.Tag(m, m.Version).At(location(m))
+	if !created {
+		out = out.As(http.StatusOK)
+	}
+	return out, err
+}
+
+func (s *Service) handleLatest(ctx context.Context, _ *struct{}) (*web.Tagged[Standup], error) {
+	m, err := s.Latest(ctx)
+	return web.Tag(m, m.Version), err
+}
+
+func (s *Service) handleGet(ctx context.Context, in *Ref) (*web.Tagged[Standup], error) {
+	m, err := s.Get(ctx, in.ID)
+	return web.Tag(m, m.Version), err
+}
+
+func (s *Service) handleDelete(ctx context.Context, in *struct {
+	Ref
+	web.IfMatch
+}) (*struct{}, error) {
+	version, err := in.Version()
+	if err != nil {
+		return nil, err
+	}
+	return nil, s.Delete(ctx, in.ID, version)
+}
+
+type runInput struct {
+	Ref
+	Prefer string `header:"Prefer" maxLength:"200" doc:"wait=N waits up to N seconds for the end (RFC 7240)."`
+	Body   *struct {
+		Again bool `json:"again,omitempty" doc:"Hold a completed standup once more, from the start."`
+	} `required:"false"`
+}
+
+func (s *Service) handleRun(ctx context.Context, in *runInput) (*web.Tagged[Standup], error) {
+	m, err := s.Run(ctx, in.ID, in.Body != nil && in.Body.Again)
+	if err != nil {
+		return nil, err
+	}
+	if wait := preferredWait(in.Prefer); wait > 0 {
+		if m, err = s.AwaitEnd(ctx, in.ID, wait, web.Stopping(ctx)); err != nil {
+			return nil, err
+		}
+	}
+	out := web.Tag(m, m.Version).At(location(m))
+	if m.Status != Running {
+		out = out.As(http.StatusOK)
+	}
+	return out, nil
+}
+
+// preferredWait reads wait=N out of a Prefer header. What it does not
+// understand it leaves alone, as RFC 7240 asks.
+func preferredWait(prefer string) time.Duration {
+	for part := range strings.SplitSeq(prefer, ",") {
+		name, value, _ := strings.Cut(strings.TrimSpace(part), "=")
+		n, err := strconv.Atoi(strings.Trim(strings.TrimSpace(value), `"`))
+		if strings.EqualFold(strings.TrimSpace(name), "wait") && err == nil && n > 0 {
+			return min(time.Duration(min(n, 3600))*time.Second, longestWait)
+		}
+	}
+	return 0
+}
+
+func (s *Service) handleCancel(ctx context.Context, in *Ref) (*web.Tagged[Standup], error) {
+	m, err := s.Cancel(ctx, in.ID)
+	return web.Tag(m, m.Version), err
+}

@@ -1,0 +1,248 @@
+package standup_test
+
+import (
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"wardroom/internal/gateway/demo"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/db/dbtest"
+	"wardroom/internal/standup"
+)
+
+// asked waits until an agent's run has begun.
+func (o *office) asked(t *testing.T, agent string) {
+	t.Helper()
+	wait(t, agent+" to be asked", func() bool { return o.runtime.Asked(agent) > 0 })
+}
+
+// The connection breaks while an agent thinks: it is not asked again, and that
+// is no [Timeout].
+func TestConnectionDrops(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		o := newOffice(t, d)
+		o.runtime.Delay("cto", 500*time.Millisecond)
+		work(t, o.Service)
+		m := o.open(t)
+		if _, err := o.Run(signedIn(t), m.ID, false); err != nil {
+			t.Fatal(err)
+		}
+		o.asked(t, "cto")
+		o.runtime.Drop()
+		m = o.end(t, m.ID)
+		wantEnd(t, m, standup.Completed, "")
+		wantReports(t, m, standup.Answered, standup.Answered, standup.Answered)
+		o.wantAsked(t, map[string]int{"cto": 1, "cpo": 1, "cmo": 1, "coo": 1})
+	})
+}
+
+// The runtime restarts while an agent thinks and its run dies: the question is
+// found unanswered in the history and asked once more, under the next run id.
+func TestRuntimeRestarts(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		o := newOffice(t, d)
+		o.runtime.Delay("cto", 700*time.Millisecond)
+		var runs []string
+		o.runtime.Answer("cto", func(q demo.Question) string {
+			runs = append(runs, q.RunID)
+			return "Yesterday: a\nToday: b\nBlockers: none"
+		})
+		work(t, o.Service)
+		m := o.open(t)
+		if _, err := o.Run(signedIn(t), m.ID, false); err != nil {
+			t.Fatal(err)
+		}
+		o.asked(t, "cto")
+		o.runtime.Delay("cto", 0)
+		o.runtime.Restart(1200 * time.Millisecond)
+		m = o.end(t, m.ID)
+		wantEnd(t, m, standup.Completed, "")
+		wantReports(t, m, standup.Answered, standup.Answered, standup.Answered)
+		o.wantAsked(t, map[string]int{"cto": 2, "cpo": 1, "cmo": 1, "coo": 1})
+		if len(runs) == 0 || !strings.HasSuffix(runs[len(runs)-1], "-cto-2") {
+			t.Errorf("runs %v, want the last under the next number", runs)
+		}
+	})
+}
+
+// The runtime stays away for longer than its grace: an error that keeps what
+// was said, and a retry that asks only those who have not answered.
+func TestRuntimeGone(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		o := newOffice(t, d)
+		o.Grace = 400 * time.Millisecond
+		o.runtime.Delay("cpo", 300*time.Millisecond)
+		work(t, o.Service)
+		m := o.open(t)
+		if _, err := o.Run(signedIn(t), m.ID, false); err != nil {
+			t.Fatal(err)
+		}
+		o.asked(t, "cpo")
+		o.runtime.Restart(3 * time.Second)
+		m = o.end(t, m.ID)
+		wantEnd(t, m, standup.Error, standup.GatewayUnreachable)
+		if m.Reports[0].Status != standup.Answered || m.Reports[1].Status == standup.TimedOut {
+			t.Errorf("reports %s, %s; want the first kept and no timeout", m.Reports[0].Status, m.Reports[1].Status)
+		}
+		wait(t, "the runtime", func() bool { return o.client.Status().State == "connected" })
+		m = o.hold(t, m.ID)
+		wantEnd(t, m, standup.Completed, "")
+		wantReports(t, m, standup.Answered, standup.Answered, standup.Answered)
+		o.wantAsked(t, map[string]int{"cto": 1, "cmo": 1, "coo": 1})
+	})
+}
+
+// The agent answers while nobody listens: the retry finds the answer in the
+// history and does not ask again.
+func TestAnswerFoundLater(t *testing.T) {
+	o := newOffice(t, dbtest.New(t))
+	o.runtime.Delay("cto", 400*time.Millisecond)
+	var answered atomic.Bool
+	o.runtime.Answer("cto", func(demo.Question) string {
+		answered.Store(true)
+		return "Yesterday: a\nToday: b\nBlockers: none"
+	})
+	stop := work(t, o.Service)
+	m := o.open(t)
+	if _, err := o.Run(signedIn(t), m.ID, false); err != nil {
+		t.Fatal(err)
+	}
+	o.asked(t, "cto")
+	stop() // the service is gone while cto thinks
+	wait(t, "cto to answer", answered.Load)
+	next := o.service(o.DB)
+	work(t, next)
+	m = o.end(t, m.ID)
+	wantEnd(t, m, standup.Completed, "")
+	o.wantAsked(t, map[string]int{"cto": 1, "cpo": 1, "cmo": 1, "coo": 1})
+}
+
+// The facilitator talks instead of filling in the form: it is asked once more,
+// and then its words are the summary.
+func TestReviewInProse(t *testing.T) {
+	o := newOffice(t, dbtest.New(t))
+	o.runtime.Answer("coo", func(demo.Question) string { return "All is well, I think." })
+	work(t, o.Service)
+	m := o.hold(t, o.open(t).ID)
+	wantEnd(t, m, standup.Completed, "")
+	o.wantAsked(t, map[string]int{"coo": 2})
+	if m.Summary == nil || *m.Summary != "All is well, I think." {
+		t.Errorf("summary %v, want the facilitator's words", m.Summary)
+	}
+}
+
+const review = "Here it is:\n```json\n" + `{"summary":"Fine.","resolutions":[{"task":"TASK-3","blocker":"no figures","resolution":"cto sends them"}],
+"escalations":[{"title":"Pay the invoice","detail":"It is due.","task":null}],"action_items":[{"title":"Send the figures","assignee":"cto"}]}` + "\n```"
+
+// What the review says takes effect once, also when the standup is held again.
+func TestReviewTakesEffect(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		o := newOffice(t, d)
+		o.runtime.Answer("cto", func(demo.Question) string { return "Yesterday: x\nToday: y\nBlockers: TASK-3 waits for figures" })
+		o.runtime.Answer("coo", func(demo.Question) string { return review })
+		work(t, o.Service)
+		m := o.hold(t, o.open(t).ID)
+		wantEnd(t, m, standup.Completed, "")
+		if len(m.Blockers) == 0 || m.Blockers[0].Resolution == nil || *m.Blockers[0].Resolution != "cto sends them" {
+			t.Errorf("blockers %+v, want the first resolved", m.Blockers)
+		}
+		if len(m.Escalations) != 1 || m.Escalations[0].Title != "Pay the invoice" {
+			t.Errorf("escalations %+v", m.Escalations)
+		}
+		if len(m.ActionItems) != 1 || m.ActionItems[0].Task == nil || *m.ActionItems[0].Task != "TASK-101" {
+			t.Errorf("action items %+v, want one with its task", m.ActionItems)
+		}
+		if _, err := o.Run(signedIn(t), m.ID, true); err != nil {
+			t.Fatal(err)
+		}
+		again := o.end(t, m.ID)
+		wantEnd(t, again, standup.Completed, "")
+		if again.Attempt != 2 || len(o.made) != 1 {
+			t.Errorf("attempt %d made %v, want the second to make no task again", again.Attempt, o.made)
+		}
+		o.wantAsked(t, map[string]int{"cto": 2, "coo": 2})
+		if len(again.Transcript) <= len(m.Transcript) {
+			t.Error("the transcript of the first meeting is gone")
+		}
+	})
+}
+
+// A report that calls a task done which the board does not have so is marked.
+func TestClaims(t *testing.T) {
+	o := newOffice(t, dbtest.New(t))
+	o.runtime.Answer("cto", func(demo.Question) string { return "## Yesterday\n- Finished TASK-999.\n## Today\n- rest\n## Blockers\nNone" })
+	work(t, o.Service)
+	m := o.hold(t, o.open(t).ID)
+	if c := m.Reports[0].Claims; len(c) != 1 || c[0] != (standup.Claim{Task: "TASK-999", Says: "done", Board: "unknown"}) {
+		t.Errorf("claims %+v, want TASK-999 marked", c)
+	}
+}
+
+// A cancel ends the meeting at once and stops the run that is going on.
+func TestCancel(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		o := newOffice(t, d)
+		o.runtime.Silence("cpo", true)
+		work(t, o.Service)
+		m := o.open(t)
+		if _, err := o.Run(signedIn(t), m.ID, false); err != nil {
+			t.Fatal(err)
+		}
+		o.asked(t, "cpo")
+		m, err := o.Cancel(signedIn(t), m.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantEnd(t, m, standup.Error, standup.Cancelled)
+		if o.runtime.Calls("chat.abort") != 1 {
+			t.Errorf("%d runs were stopped, want 1", o.runtime.Calls("chat.abort"))
+		}
+		if m.Reports[0].Status != standup.Answered {
+			t.Error("what was said before the cancel is gone")
+		}
+		if _, err := o.Cancel(signedIn(t), m.ID); !errors.Is(err, standup.ErrIdle) {
+			t.Errorf("second cancel: %v, want ErrIdle", err)
+		}
+		o.runtime.Silence("cpo", false)
+		m = o.hold(t, m.ID)
+		wantEnd(t, m, standup.Completed, "")
+		o.wantAsked(t, map[string]int{"cto": 1, "cpo": 2})
+	})
+}
+
+// One that nobody runs by the end of its day is closed; one for another day waits.
+func TestCloseUnrun(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		o := newOffice(t, d)
+		today := o.open(t)
+		later, _, err := o.Open(signedIn(t), standup.New{Date: clockDay(o, 3)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := o.CloseUnrun(signedIn(t)); err != nil {
+			t.Fatal(err)
+		}
+		if m, err := o.Get(t.Context(), today.ID); err != nil || m.Status != standup.Running {
+			t.Fatalf("closed on its own day: %s %v", m.Status, err)
+		}
+		o.mu.Lock()
+		o.ahead = 24 * time.Hour
+		o.mu.Unlock()
+		if err := o.CloseUnrun(signedIn(t)); err != nil {
+			t.Fatal(err)
+		}
+		m, err := o.Get(t.Context(), today.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantEnd(t, m, standup.Error, standup.NotRun)
+		if m, err := o.Get(t.Context(), later.ID); err != nil || m.Status != standup.Running {
+			t.Errorf("the one for another day is %s, %v", m.Status, err)
+		}
+	})
+}
+
+func clockDay(o *office, ahead int) string { return o.now().AddDate(0, 0, ahead).Format(time.DateOnly) }

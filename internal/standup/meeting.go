@@ -1,0 +1,475 @@
+package standup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"wardroom/internal/gateway"
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/job"
+	"wardroom/internal/platform/money"
+	"wardroom/internal/standup/answer"
+)
+
+// Who speaks in the transcript besides the agents, and to whom.
+const (
+	service = "wardroom"
+	team    = "team"
+)
+
+// errDeadline ends a meeting that took too long.
+var errDeadline = errors.New("the meeting took too long")
+
+// meeting is one attempt to hold a standup. All of its state is in the
+// database, so that another process can go on with it at any point; what it
+// writes goes through its job, so that it stops counting when it is taken over.
+type meeting struct {
+	*Service
+	job *job.Held
+	id  string
+}
+
+// hold is the job: it holds the meeting from wherever it stands to its end.
+func (s *Service) hold(ctx context.Context, h *job.Held) error {
+	m := &meeting{Service: s, job: h, id: h.Key}
+	row, err := find(ctx, s.DB, m.id)
+	if errors.Is(err, ErrNotFound) || err == nil && row.Status != Running {
+		return nil // it was deleted or ended meanwhile
+	}
+	if err != nil {
+		return err
+	}
+	inner := ctx
+	if row.DeadlineAt != nil {
+		left := row.DeadlineAt.Sub(s.Now())
+		var cancel context.CancelFunc
+		inner, cancel = context.WithTimeoutCause(ctx, left, errDeadline)
+		defer cancel()
+	}
+	err = m.run(inner)
+	if err != nil && ctx.Err() == nil && errors.Is(context.Cause(inner), errDeadline) {
+		err = &Failure{DeadlinePassed, fmt.Sprintf("It was not over after %s.", s.Deadline)}
+	}
+	failure, ok := errors.AsType[*Failure](err)
+	if !ok {
+		return err
+	}
+	return m.end(ctx, failure)
+}
+
+// run is the meeting. A *Failure says why it could not be held.
+func (m *meeting) run(ctx context.Context) error {
+	if err := m.gather(ctx); err != nil {
+		return err
+	}
+	if err := m.collect(ctx); err != nil {
+		return err
+	}
+	review, err := m.review(ctx)
+	if err != nil {
+		return err
+	}
+	return m.close(ctx, review)
+}
+
+// end closes a meeting that could not be held, and stops what an agent may
+// still be working at.
+func (m *meeting) end(ctx context.Context, f *Failure) error {
+	all, err := questions(ctx, m.DB, m.id)
+	if err != nil {
+		return err
+	}
+	if f.Code != GatewayUnreachable {
+		m.stopRuns(ctx, slices.DeleteFunc(all, func(q question) bool { return q.State != "open" }))
+	}
+	return m.job.Write(ctx, func(tx *db.Tx) error {
+		row, err := find(ctx, tx, m.id)
+		if err != nil {
+			return err
+		}
+		return m.fail(ctx, tx, &row, f)
+	})
+}
+
+// step runs fn once in the life of this attempt, with the standup as it stands.
+func (m *meeting) step(ctx context.Context, name string, fn func(tx *db.Tx, row *Standup) error) error {
+	_, err := job.Step(ctx, m.job, name, func(tx *db.Tx) (struct{}, error) {
+		row, err := find(ctx, tx, m.id)
+		if err != nil {
+			return struct{}{}, err
+		}
+		if err := row.load(ctx, tx); err != nil {
+			return struct{}{}, err
+		}
+		return struct{}{}, fn(tx, &row)
+	})
+	return err
+}
+
+// gather notes who is expected and what the board says of them, and sees that
+// the gateway is there.
+func (m *meeting) gather(ctx context.Context) error {
+	row, err := m.Get(ctx, m.id)
+	if err != nil {
+		return err
+	}
+	members, err := m.Members(ctx)
+	if err != nil {
+		return err
+	}
+	if f := m.quorum(row, members); f != nil {
+		return f
+	}
+	evidence, err := m.evidence(ctx, row)
+	if err != nil {
+		return err
+	}
+	err = m.step(ctx, "gather", func(tx *db.Tx, row *Standup) error {
+		var expected, missing []string
+		for i, r := range row.Reports {
+			if r.Status == Answered || r.Status == Asked {
+				expected = append(expected, r.AgentID)
+				continue
+			}
+			r.Status, r.Name, r.Evidence = Pending, nameOf(members, r.AgentID), evidence[r.AgentID]
+			if !has(members, r.AgentID) {
+				r.Status, r.Evidence = Missing, nil
+				missing = append(missing, r.AgentID)
+			} else {
+				expected = append(expected, r.AgentID)
+			}
+			if err := putReport(ctx, tx, m.id, i, r); err != nil {
+				return err
+			}
+		}
+		text := "Expected: " + strings.Join(expected, ", ") + "."
+		if len(missing) > 0 {
+			text += " Missing, because they have no active account: " + strings.Join(missing, ", ") + "."
+		}
+		row.Phase = Collecting
+		if err := update(ctx, tx, row, m.Now()); err != nil {
+			return err
+		}
+		return say(ctx, tx, m.id, m.Now(), "note", service, team, text)
+	})
+	if err != nil {
+		return err
+	}
+	return m.present(ctx)
+}
+
+// quorum says why there is nobody to hold the meeting with, or nil.
+func (m *meeting) quorum(row Standup, members []Member) *Failure {
+	if !has(members, row.Facilitator) {
+		return &Failure{NoActiveAgents, fmt.Sprintf("The facilitator %q has no active agent account. Make one with role agent and agent_id %s.", row.Facilitator, row.Facilitator)}
+	}
+	for _, r := range row.Reports {
+		if has(members, r.AgentID) || r.Status == Answered {
+			return nil
+		}
+	}
+	return &Failure{NoActiveAgents, "None of the participants has an active agent account. Make one for each, with role agent and its agent_id."}
+}
+
+func has(members []Member, agentID string) bool {
+	return slices.ContainsFunc(members, func(x Member) bool { return x.AgentID == agentID })
+}
+
+// present sees that the gateway is there before anybody is asked.
+func (m *meeting) present(ctx context.Context) error {
+	if m.Runtime.Status().State == gateway.NotConfigured {
+		return &Failure{GatewayNotConfigured, "No agent runtime is configured. Set AGENTRT_GATEWAY_URL and AGENTRT_GATEWAY_TOKEN."}
+	}
+	_, err := m.connected(ctx, nil)
+	return err
+}
+
+// collect asks the participants, one after the other.
+func (m *meeting) collect(ctx context.Context) error {
+	row, err := m.Get(ctx, m.id)
+	if err != nil {
+		return err
+	}
+	for i, r := range row.Reports {
+		if r.Status != Pending && r.Status != Asked {
+			continue
+		}
+		q, err := m.ask(ctx, r.AgentID, "report", func() string { return reportQuestion(row, r) })
+		if err != nil {
+			return err
+		}
+		if err := m.keep(ctx, i, q); err != nil {
+			return err
+		}
+	}
+	if row, err = m.Get(ctx, m.id); err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(row.Reports, func(r Report) bool { return r.Status == Answered }) {
+		return &Failure{AgentsTimedOut, "None of the participants answered."}
+	}
+	return nil
+}
+
+// keep turns the end of a question into the report of the i-th participant.
+func (m *meeting) keep(ctx context.Context, i int, q question) error {
+	return m.step(ctx, "keep "+q.RunID, func(tx *db.Tx, row *Standup) error {
+		r := row.Reports[i]
+		line, kind := "", "answer"
+		switch q.State {
+		case "answered":
+			r.Status = Answered
+			r.fill(*q.Text, q.CostNano)
+			claims, err := m.contradictions(ctx, tx, r)
+			if err != nil {
+				return err
+			}
+			r.Claims, line = claims, *q.Text
+		case "timed_out":
+			text := timeoutText
+			r.Status, r.Text, line, kind = TimedOut, &text, timeoutText, "timeout"
+		default:
+			r.Status, line, kind = Failed, "No report: "+*q.Text, "failure"
+		}
+		r.AnsweredAt = q.EndedAt
+		if err := putReport(ctx, tx, m.id, i, r); err != nil {
+			return err
+		}
+		if err := update(ctx, tx, row, m.Now()); err != nil {
+			return err
+		}
+		if err := say(ctx, tx, m.id, q.EndedAt.Time, kind, r.AgentID, row.Facilitator, line); err != nil {
+			return err
+		}
+		return record(ctx, tx, m.Now(), "standup.reported", *row, map[string]any{"agent_id": r.AgentID, "status": r.Status})
+	})
+}
+
+// fill parses an answer into the parts of the report.
+func (r *Report) fill(text string, cost *int64) {
+	parsed := answer.ParseReport(text)
+	r.Text = &text
+	r.Yesterday, r.Today, r.Blockers = parsed.Yesterday, parsed.Today, parsed.Blockers
+	if parsed.Other != "" {
+		r.Other = &parsed.Other
+	}
+	if cost != nil {
+		n := money.Nano(*cost)
+		r.CostUSD = &n
+	}
+}
+
+// contradictions finds the tasks that a report calls finished and the board does not.
+func (m *meeting) contradictions(ctx context.Context, q db.Queryer, r Report) ([]Claim, error) {
+	if r.Yesterday == nil {
+		return nil, nil
+	}
+	keys := answer.FinishedClaims(*r.Yesterday)
+	states, err := taskStates(ctx, q, keys)
+	if err != nil {
+		return nil, err
+	}
+	var claims []Claim
+	for _, key := range keys {
+		switch board := states[key]; board {
+		case "done", "review": // an agent's done is a review until somebody has looked
+		case "":
+			claims = append(claims, Claim{Task: key, Says: "done", Board: "unknown"})
+		default:
+			claims = append(claims, Claim{Task: key, Says: "done", Board: board})
+		}
+	}
+	return claims, nil
+}
+
+// review lets the facilitator read the reports. An answer that is not in the
+// form is asked for once more, and then taken as the summary it is.
+func (m *meeting) review(ctx context.Context) (answer.Review, error) {
+	err := m.step(ctx, "review", func(tx *db.Tx, row *Standup) error {
+		row.Phase, row.Blockers = Reviewing, m.blockers(ctx, tx, *row)
+		return update(ctx, tx, row, m.Now())
+	})
+	if err != nil {
+		return answer.Review{}, err
+	}
+	row, err := m.Get(ctx, m.id)
+	if err != nil {
+		return answer.Review{}, err
+	}
+	var said string
+	for _, purpose := range []string{"review", "repeat"} {
+		q, err := m.ask(ctx, row.Facilitator, purpose, func() string { return reviewQuestion(row, purpose == "repeat") })
+		if err != nil {
+			return answer.Review{}, err
+		}
+		if q.State != "answered" && said != "" {
+			break // the first answer is what there is
+		}
+		switch q.State {
+		case "answered":
+		case "timed_out":
+			return answer.Review{}, &Failure{FacilitatorTimedOut, fmt.Sprintf("%s did not answer within %s. The reports are kept; a retry asks for the review alone.", row.Facilitator, m.AgentTimeout)}
+		default:
+			return answer.Review{}, &Failure{FacilitatorTimedOut, fmt.Sprintf("%s could not review the reports: %s The reports are kept; a retry asks for the review alone.", row.Facilitator, *q.Text)}
+		}
+		if r, ok := answer.ParseReview(*q.Text); ok {
+			return r, nil
+		}
+		said = *q.Text
+	}
+	return answer.Review{Summary: answer.Clean(said, 10_000)}, nil
+}
+
+// blockers lists what holds the participants up. One that stood in the last
+// standup too keeps the day it was first seen.
+func (m *meeting) blockers(ctx context.Context, q db.Queryer, row Standup) []Blocker {
+	before, err := findBefore(ctx, q, row.Date)
+	if err != nil {
+		before = Standup{} // the first standup; or its age is lost, which is better than the meeting
+	}
+	list := []Blocker{}
+	for _, r := range row.Reports {
+		if r.Blockers == nil {
+			continue
+		}
+		for _, text := range answer.Items(*r.Blockers) {
+			b := Blocker{Text: text, AgentID: r.AgentID, FirstSeen: row.Date}
+			if keys := answer.TaskKeys(text); len(keys) > 0 {
+				b.Task = &keys[0]
+			}
+			for _, old := range before.Blockers {
+				if b.same(old) && old.FirstSeen < b.FirstSeen {
+					b.FirstSeen = old.FirstSeen
+				}
+			}
+			if since := r.blockedSince(b.Task, row.Timezone); since != "" && since < b.FirstSeen {
+				b.FirstSeen = since
+			}
+			b.AgeDays = ageDays(b.FirstSeen, row.Date)
+			list = append(list, b)
+		}
+	}
+	return list
+}
+
+// same reports whether two days speak of one blocker: by its task, else by its words.
+func (b Blocker) same(old Blocker) bool {
+	if b.Task != nil && old.Task != nil {
+		return *b.Task == *old.Task
+	}
+	return b.AgentID == old.AgentID && strings.EqualFold(strings.Join(strings.Fields(b.Text), " "), strings.Join(strings.Fields(old.Text), " "))
+}
+
+// blockedSince is the day since which the board has the task as blocked.
+func (r Report) blockedSince(task *string, timezone string) string {
+	zone, err := time.LoadLocation(timezone)
+	if task == nil || r.Evidence == nil || err != nil {
+		return ""
+	}
+	for _, item := range r.Evidence.Blocked {
+		if item.Key == *task && item.Since != nil {
+			return item.Since.In(zone).Format(time.DateOnly)
+		}
+	}
+	return ""
+}
+
+// close writes down what the review came to. Its tasks are made in the same
+// transaction, so that they are made once.
+func (m *meeting) close(ctx context.Context, review answer.Review) error {
+	return m.step(ctx, "close", func(tx *db.Tx, row *Standup) error {
+		now := m.Now()
+		row.resolve(review.Resolutions)
+		row.Escalations = []Escalation{}
+		for _, e := range review.Escalations {
+			row.Escalations = append(row.Escalations, Escalation(e))
+		}
+		items, err := m.actionItems(ctx, tx, *row, review.ActionItems)
+		if err != nil {
+			return err
+		}
+		row.ActionItems, row.Summary = items, &review.Summary
+		row.Status, row.Phase, row.CompletedAt, row.DeadlineAt = Completed, Closed, clock.Ptr(now), nil
+		facts := digest(*row)
+		row.Digest = &facts
+		if err := update(ctx, tx, row, now); err != nil {
+			return err
+		}
+		if err := say(ctx, tx, m.id, now, "summary", row.Facilitator, team, review.Summary); err != nil {
+			return err
+		}
+		if err := say(ctx, tx, m.id, now, "note", service, team, "The standup is completed."); err != nil {
+			return err
+		}
+		return record(ctx, tx, now, "standup.completed", *row, nil)
+	})
+}
+
+// resolve notes what the facilitator decided about the blockers. A resolution
+// that names none of them becomes one, so that it is not lost.
+func (s *Standup) resolve(resolutions []answer.Resolution) {
+	for _, r := range resolutions {
+		text := r.Resolution
+		i := slices.IndexFunc(s.Blockers, func(b Blocker) bool {
+			if r.Task != nil && b.Task != nil {
+				return *r.Task == *b.Task
+			}
+			return r.Blocker != "" && (strings.Contains(strings.ToLower(b.Text), strings.ToLower(r.Blocker)) ||
+				strings.Contains(strings.ToLower(r.Blocker), strings.ToLower(b.Text)))
+		})
+		if i >= 0 {
+			s.Blockers[i].Resolution = &text
+			continue
+		}
+		b := Blocker{Text: r.Blocker, AgentID: s.Facilitator, Task: r.Task, FirstSeen: s.Date, Resolution: &text}
+		if b.Text == "" && r.Task != nil {
+			b.Text = *r.Task
+		}
+		s.Blockers = append(s.Blockers, b)
+	}
+}
+
+// actionItems makes a task of each item. One that an earlier close of this
+// standup made already keeps its task.
+func (m *meeting) actionItems(ctx context.Context, tx *db.Tx, row Standup, wanted []answer.ActionItem) ([]ActionItem, error) {
+	items := []ActionItem{}
+	var named []string
+	for _, w := range wanted {
+		if w.Task != nil {
+			named = append(named, *w.Task)
+		}
+	}
+	known, err := taskStates(ctx, tx, named)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range wanted {
+		item := ActionItem{Title: w.Title, Assignee: w.Assignee}
+		if w.Task != nil && known[*w.Task] != "" {
+			item.Task = w.Task // it is on the board already
+		}
+		for _, old := range row.ActionItems {
+			if item.Task == nil && strings.EqualFold(old.Title, w.Title) {
+				item.Task = old.Task
+			}
+		}
+		if item.Task == nil {
+			assignee := ""
+			if w.Assignee != nil {
+				assignee = *w.Assignee
+			}
+			key, err := m.MakeTask(ctx, tx, w.Title, assignee, "standup:"+row.Date)
+			if err != nil {
+				return nil, fmt.Errorf("make a task of an action item: %w", err)
+			}
+			item.Task = &key
+		}
+		items = append(items, item)
+	}
+	return items, nil
+}

@@ -1,0 +1,433 @@
+package standup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"wardroom/internal/event"
+	"wardroom/internal/gateway"
+	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/job"
+)
+
+// Runtime is the part of the gateway that a standup needs.
+type Runtime interface {
+	Status() gateway.Status
+	Await(ctx context.Context) (bootID string, err error)
+	Start(ctx context.Context, q gateway.Question) (gateway.Started, error)
+	Wait(ctx context.Context, runID string, limit time.Duration) (gateway.Answer, error)
+	Find(ctx context.Context, sessionKey, runID string) (gateway.Trace, error)
+	Stop(ctx context.Context, sessionKey, runID string) (bool, error)
+}
+
+// BoardTask is what a standup needs to know of a task.
+type BoardTask struct {
+	Key, Title, Status, Priority string
+	BlockedReason                string // empty: not blocked
+	BlockedSince                 time.Time
+	CreatedAt, MovedAt           time.Time
+	DoneAt                       time.Time // zero: not done
+}
+
+// Member is an agent with an active account.
+type Member struct{ AgentID, Name string }
+
+// Service holds standups.
+type Service struct {
+	DB      *db.DB
+	Jobs    *job.Queue
+	Runtime Runtime
+	Log     *slog.Logger
+	Now     func() time.Time
+
+	// Members lists the agents that have an active account.
+	Members func(ctx context.Context) ([]Member, error)
+	// Board lists what an agent has on the board: all that is open, and what
+	// was finished since then.
+	Board func(ctx context.Context, agentID string, since time.Time) ([]BoardTask, error)
+	// MakeTask turns an action item into a task and returns its key. An
+	// assignee without an account is left out.
+	MakeTask func(ctx context.Context, tx *db.Tx, title, assignee, origin string) (key string, err error)
+
+	Facilitator  string         // an agent_id
+	Participants []string       // agent_ids, in the order they are asked
+	Zone         *time.Location // of the days, unless a request says otherwise
+	AgentTimeout time.Duration  // how long one agent may take to answer
+	Deadline     time.Duration  // how long a meeting may take
+	Grace        time.Duration  // how long a gateway that went away is waited for
+	Patience     time.Duration  // how long a gateway that is away at the start is waited for
+}
+
+// jobKind is the kind of the jobs that hold meetings; their key is the standup's id.
+const jobKind = "standup"
+
+// Kind is how the queue holds a meeting.
+func (s *Service) Kind() job.Kind {
+	return job.Kind{Do: s.hold, GaveUp: s.gaveUp, Attempts: 5}
+}
+
+// Open opens the standup of a day. When that day has one already it is
+// answered, and created is false: whoever asks twice does no harm.
+func (s *Service) Open(ctx context.Context, n New) (made Standup, created bool, err error) {
+	now := s.Now()
+	date, zone, err := n.day(now, s.Zone)
+	if err != nil {
+		return Standup{}, false, err
+	}
+	title := n.Title
+	if title == "" {
+		title = "Standup of " + date
+	}
+	members, err := s.Members(ctx)
+	if err != nil {
+		return Standup{}, false, fmt.Errorf("open standup: %w", err)
+	}
+	made = Standup{
+		ID: db.NewID(), Date: date, Timezone: zone.String(), Title: title,
+		Status: Running, Phase: Opened, Facilitator: s.Facilitator,
+		CreatedAt: clock.At(now), UpdatedAt: clock.At(now), Version: 1,
+	}
+	err = s.DB.Tx(ctx, func(tx *db.Tx) error {
+		if created, err = insert(ctx, tx, made); err != nil || !created {
+			return err
+		}
+		for i, agentID := range s.Participants {
+			r := Report{AgentID: agentID, Name: nameOf(members, agentID), Status: Pending}
+			if err := putReport(ctx, tx, made.ID, i, r); err != nil {
+				return err
+			}
+		}
+		text := fmt.Sprintf("%s opened the standup of %s (%s).", actor.From(ctx).Name, date, zone)
+		if err := say(ctx, tx, made.ID, now, "note", service, team, text); err != nil {
+			return err
+		}
+		return record(ctx, tx, now, "standup.opened", made, nil)
+	})
+	if err != nil {
+		return Standup{}, false, fmt.Errorf("open standup: %w", err)
+	}
+	made, err = s.read(ctx, func(q db.Queryer) (Standup, error) { return findByDate(ctx, q, date) })
+	return made, created, err
+}
+
+func nameOf(members []Member, agentID string) string {
+	for _, m := range members {
+		if m.AgentID == agentID {
+			return m.Name
+		}
+	}
+	return agentID
+}
+
+// Get returns one standup with its reports and transcript.
+func (s *Service) Get(ctx context.Context, id string) (Standup, error) {
+	return s.read(ctx, func(q db.Queryer) (Standup, error) { return find(ctx, q, id) })
+}
+
+// Latest returns the standup of the latest day.
+func (s *Service) Latest(ctx context.Context) (Standup, error) {
+	return s.read(ctx, func(q db.Queryer) (Standup, error) { return findLatest(ctx, q) })
+}
+
+// read reads a whole standup from one view of the database.
+func (s *Service) read(ctx context.Context, which func(db.Queryer) (Standup, error)) (Standup, error) {
+	var got Standup
+	err := s.DB.View(ctx, func(q db.Queryer) (err error) {
+		if got, err = which(q); err != nil {
+			return err
+		}
+		return got.load(ctx, q)
+	})
+	return got, err
+}
+
+// List returns standups, the latest day first, of the days before one, or all.
+func (s *Service) List(ctx context.Context, before string, limit int) ([]Brief, error) {
+	var briefs []Brief
+	err := s.DB.View(ctx, func(q db.Queryer) error {
+		rows, err := list(ctx, q, before, limit)
+		if err != nil {
+			return err
+		}
+		ids := make([]string, len(rows))
+		for i, r := range rows {
+			ids[i] = r.ID
+		}
+		byID, err := briefReports(ctx, q, ids)
+		for _, r := range rows {
+			briefs = append(briefs, Brief{
+				ID: r.ID, Date: r.Date, Timezone: r.Timezone, Title: r.Title, Status: r.Status, Phase: r.Phase,
+				Facilitator: r.Facilitator, Reports: append([]BriefReport{}, byID[r.ID]...), Summary: r.Summary, Failure: r.Failure,
+				Attempt: r.Attempt, CreatedAt: r.CreatedAt, StartedAt: r.StartedAt, CompletedAt: r.CompletedAt, Version: r.Version,
+			})
+		}
+		return err
+	})
+	return briefs, err
+}
+
+// Run starts the meeting, or after an error the retry, which asks only for
+// what is missing. It is refused with ErrRunning while the meeting goes on and
+// with ErrCompleted afterwards, unless again is set: then all are asked anew.
+func (s *Service) Run(ctx context.Context, id string, again bool) (Standup, error) {
+	var started Standup
+	err := s.DB.Tx(ctx, func(tx *db.Tx) (err error) {
+		if started, err = s.lock(ctx, tx, id); err != nil {
+			return err
+		}
+		switch {
+		case started.Status == Running && started.Phase != Opened:
+			return ErrRunning.With("Read it again for its progress, or wait with Prefer: wait=60.").Fact("standup", brief(started))
+		case started.Status == Completed && !again:
+			return ErrCompleted.With(`To hold it once more, send {"again": true}.`).Fact("standup", started)
+		}
+		return s.begin(ctx, tx, &started)
+	})
+	if err != nil {
+		return Standup{}, fmt.Errorf("run standup: %w", err)
+	}
+	return s.Get(ctx, id)
+}
+
+// lock reads a whole standup that no other request changes until the
+// transaction ends.
+func (s *Service) lock(ctx context.Context, tx *db.Tx, id string) (Standup, error) {
+	if err := tx.Lock(ctx, "standup/"+id); err != nil {
+		return Standup{}, err
+	}
+	got, err := find(ctx, tx, id)
+	if err != nil {
+		return got, err
+	}
+	return got, got.load(ctx, tx)
+}
+
+// begin makes a standup ready for its meeting and hands it to the queue.
+func (s *Service) begin(ctx context.Context, tx *db.Tx, m *Standup) error {
+	now, caller := s.Now(), actor.From(ctx)
+	word := "started the standup"
+	if m.Attempt > 0 {
+		word = "started the standup again"
+	}
+	anew := m.Status == Completed
+	asked, err := questions(ctx, tx, m.ID)
+	if err != nil {
+		return err
+	}
+	for i, r := range m.Reports {
+		inFlight := slices.ContainsFunc(asked, func(q question) bool { return q.AgentID == r.AgentID && q.State == "open" })
+		if !anew && (r.Status == Answered || r.Status == Asked && inFlight) {
+			continue // kept, or looked for in the runtime first
+		}
+		if err := putReport(ctx, tx, m.ID, i, Report{AgentID: r.AgentID, Name: r.Name, Status: Pending}); err != nil {
+			return err
+		}
+	}
+	for _, q := range asked {
+		if q.State == "open" && !anew { // its agent gets the whole time again
+			q.DeadlineAt = clock.At(now.Add(s.AgentTimeout))
+			if err := putQuestion(ctx, tx, m.ID, q); err != nil {
+				return err
+			}
+		}
+	}
+	if anew {
+		m.Summary, m.Digest, m.Blockers, m.Escalations = nil, nil, nil, nil
+		if err := dropQuestions(ctx, tx, m.ID, now); err != nil {
+			return err
+		}
+	}
+	m.Status, m.Phase, m.Failure, m.CompletedAt = Running, Gathering, nil, nil
+	m.Attempt++
+	m.StartedAt, m.DeadlineAt = clock.Ptr(now), clock.Ptr(now.Add(s.Deadline))
+	if m.Trigger = "user"; caller.Role == actor.Agent {
+		m.Trigger = "agent"
+	}
+	if err := update(ctx, tx, m, now); err != nil {
+		return err
+	}
+	if err := say(ctx, tx, m.ID, now, "note", service, team, caller.Name+" "+word+"."); err != nil {
+		return err
+	}
+	if _, err := s.Jobs.Enqueue(ctx, tx, jobKind, m.ID, nil); err != nil {
+		return err
+	}
+	return record(ctx, tx, now, "standup.started", *m, map[string]any{"attempt": m.Attempt})
+}
+
+// AwaitEnd waits up to limit for the meeting to end, whichever replica holds
+// it, or for stop to be closed, and returns the standup as it is then.
+func (s *Service) AwaitEnd(ctx context.Context, id string, limit time.Duration, stop <-chan struct{}) (Standup, error) {
+	const poll = 150 * time.Millisecond
+	tick := time.NewTicker(poll)
+	defer tick.Stop()
+	end := time.NewTimer(limit)
+	defer end.Stop()
+	for {
+		now, err := find(ctx, s.DB, id)
+		if err != nil {
+			return Standup{}, err
+		}
+		if now.Status != Running {
+			return s.Get(ctx, id)
+		}
+		select {
+		case <-tick.C:
+		case <-stop:
+			return s.Get(ctx, id)
+		case <-end.C:
+			return s.Get(ctx, id)
+		case <-ctx.Done():
+			return Standup{}, ctx.Err()
+		}
+	}
+}
+
+// Cancel ends a standup that is opened or going on. What was said is kept, and
+// the question that is with an agent is stopped in the runtime.
+func (s *Service) Cancel(ctx context.Context, id string) (Standup, error) {
+	var open []question
+	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
+		m, err := s.lock(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if m.Status != Running {
+			return ErrIdle.With("It is %s; there is nothing to cancel.", m.Status)
+		}
+		all, err := questions(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		open = slices.DeleteFunc(all, func(q question) bool { return q.State != "open" })
+		if err := s.Jobs.Cancel(ctx, tx, jobKind, id); err != nil {
+			return err
+		}
+		return s.fail(ctx, tx, &m, &Failure{Cancelled, actor.From(ctx).Name + " cancelled it."})
+	})
+	if err != nil {
+		return Standup{}, fmt.Errorf("cancel standup: %w", err)
+	}
+	s.stopRuns(ctx, open)
+	return s.Get(ctx, id)
+}
+
+// stopRuns tells the runtime that nobody waits for these answers any more. It
+// is a courtesy that saves money: the runtime may be away.
+func (s *Service) stopRuns(ctx context.Context, open []question) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
+	defer cancel()
+	for _, q := range open {
+		if _, err := s.Runtime.Stop(ctx, q.SessionKey, q.RunID); err != nil {
+			s.Log.WarnContext(ctx, "run could not be stopped", "run", q.RunID, "err", err)
+		}
+	}
+}
+
+// Delete removes a standup that is not going on, with all that was said.
+func (s *Service) Delete(ctx context.Context, id string, version *int64) error {
+	return s.DB.Tx(ctx, func(tx *db.Tx) error {
+		m, err := s.lock(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if version != nil && *version != m.Version {
+			return ErrStale.With("It is at version %d now.", m.Version).Fact("current_version", m.Version)
+		}
+		if m.Status == Running && m.Phase != Opened {
+			return ErrRunning.With("Cancel it first.").Fact("standup", brief(m))
+		}
+		if err := remove(ctx, tx, id); err != nil {
+			return err
+		}
+		return record(ctx, tx, s.Now(), "standup.deleted", m, nil)
+	})
+}
+
+// CloseUnrun marks the standups that nobody ran by the end of their day. One
+// that was made for another day than its own waits for as long as it takes.
+func (s *Service) CloseUnrun(ctx context.Context) error {
+	opened, err := findOpened(ctx, s.DB)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, o := range opened {
+		zone, err := time.LoadLocation(o.Timezone)
+		if err != nil {
+			zone = time.UTC
+		}
+		madeOn, today := o.CreatedAt.In(zone).Format(time.DateOnly), s.Now().In(zone).Format(time.DateOnly)
+		if o.Date != madeOn || today <= o.Date {
+			continue
+		}
+		errs = append(errs, s.DB.Tx(ctx, func(tx *db.Tx) error {
+			m, err := s.lock(ctx, tx, o.ID)
+			if err != nil || m.Status != Running || m.Phase != Opened {
+				return err
+			}
+			return s.fail(ctx, tx, &m, &Failure{NotRun, "Nobody ran it by the end of its day."})
+		}))
+	}
+	return errors.Join(errs...)
+}
+
+// fail closes a standup as one that could not be held, with the reason where
+// the specification wants it: in the transcript.
+func (s *Service) fail(ctx context.Context, tx *db.Tx, m *Standup, f *Failure) error {
+	now := s.Now()
+	if err := m.load(ctx, tx); err != nil {
+		return err
+	}
+	if err := dropQuestionsUnless(ctx, tx, m.ID, f.Code, now); err != nil {
+		return err
+	}
+	text := digest(*m)
+	m.Status, m.Failure, m.Digest, m.CompletedAt, m.DeadlineAt = Error, f, &text, clock.Ptr(now), nil
+	if err := update(ctx, tx, m, now); err != nil {
+		return err
+	}
+	if err := say(ctx, tx, m.ID, now, "error", service, team, f.Detail+" ("+f.Code+")"); err != nil {
+		return err
+	}
+	return record(ctx, tx, now, "standup.failed", *m, map[string]any{"code": f.Code, "detail": f.Detail})
+}
+
+// dropQuestionsUnless ends the open questions, except when the gateway went
+// away: then the retry looks for their answers before it asks anybody again.
+func dropQuestionsUnless(ctx context.Context, tx *db.Tx, id, code string, now time.Time) error {
+	if code == GatewayUnreachable {
+		return nil
+	}
+	return dropQuestions(ctx, tx, id, now)
+}
+
+// gaveUp is called when the meeting itself failed again and again.
+func (s *Service) gaveUp(ctx context.Context, tx *db.Tx, id string, _ error) error {
+	m, err := find(ctx, tx, id)
+	if errors.Is(err, ErrNotFound) || err == nil && m.Status != Running {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return s.fail(ctx, tx, &m, &Failure{Internal, "The service could not go on with the meeting; its log says why."})
+}
+
+func brief(m Standup) map[string]any {
+	reports := make([]BriefReport, len(m.Reports))
+	for i, r := range m.Reports {
+		reports[i] = BriefReport{r.AgentID, r.Name, r.Status}
+	}
+	return map[string]any{"id": m.ID, "status": m.Status, "phase": m.Phase, "attempt": m.Attempt, "started_at": m.StartedAt, "reports": reports}
+}
+
+func record(ctx context.Context, tx *db.Tx, at time.Time, kind string, m Standup, data map[string]any) error {
+	return event.Record(ctx, tx, at, event.Activity, kind, event.Subject{Kind: "standup", ID: m.ID, Name: m.Title}, data)
+}

@@ -1,0 +1,424 @@
+package standup_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/demo"
+	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/db/dbtest"
+	"wardroom/internal/platform/job"
+	"wardroom/internal/standup"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("database/sql.(*DB).connectionOpener"))
+}
+
+var owner = actor.Actor{ID: "u1", Name: "Owner", Role: actor.Owner}
+
+const patience = 500 * time.Millisecond
+
+// office is a service with its runtime, both real, and accounts and a board
+// that a test decides.
+type office struct {
+	*standup.Service
+	runtime *demo.Runtime
+	client  *gateway.Client
+	log     *slog.Logger
+
+	mu      sync.Mutex
+	members []standup.Member
+	board   map[string][]standup.BoardTask
+	made    []string // titles of the tasks made of action items
+	ahead   time.Duration
+}
+
+func newOffice(t *testing.T, d *db.DB) *office {
+	t.Helper()
+	o := &office{log: slog.New(slog.NewTextHandler(t.Output(), nil)), board: map[string][]standup.BoardTask{}}
+	for _, a := range demo.DefaultAgents() {
+		o.members = append(o.members, standup.Member{AgentID: a.ID, Name: a.Name})
+	}
+	var err error
+	o.runtime, err = demo.Start(t.Context(), demo.Options{Token: "secret-of-the-runtime"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := o.runtime.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	o.client = o.connect(t, o.runtime.URL())
+	o.Service = o.service(d)
+	return o
+}
+
+// connect runs a gateway client until the test ends.
+func (o *office) connect(t *testing.T, url string) *gateway.Client {
+	t.Helper()
+	c, err := gateway.New(gateway.Options{
+		URL: url, Token: "secret-of-the-runtime", Scopes: []string{"operator.read", "operator.write"}, Log: o.log,
+		Timeout: 5 * time.Second, Backoff: gateway.Backoff{Min: 10 * time.Millisecond, Max: 50 * time.Millisecond},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() { _ = c.Run(ctx) })
+	t.Cleanup(func() { cancel(); wg.Wait() })
+	return c
+}
+
+func (o *office) service(d *db.DB) *standup.Service {
+	s := &standup.Service{
+		DB: d, Jobs: job.New(d, o.log, clock.Now), Runtime: o.client, Log: o.log, Now: o.now,
+		Members: func(context.Context) ([]standup.Member, error) {
+			o.mu.Lock()
+			defer o.mu.Unlock()
+			return slices.Clone(o.members), nil
+		},
+		Board: func(_ context.Context, agentID string, _ time.Time) ([]standup.BoardTask, error) {
+			o.mu.Lock()
+			defer o.mu.Unlock()
+			return o.board[agentID], nil
+		},
+		MakeTask: func(_ context.Context, _ *db.Tx, title, _, _ string) (string, error) {
+			o.mu.Lock()
+			defer o.mu.Unlock()
+			o.made = append(o.made, title)
+			return fmt.Sprintf("TASK-%d", 100+len(o.made)), nil
+		},
+		Facilitator: "coo", Participants: []string{"cto", "cpo", "cmo"}, Zone: time.UTC,
+		AgentTimeout: 20 * time.Second, Deadline: time.Minute, Grace: 10 * time.Second, Patience: patience,
+	}
+	s.Jobs.Poll = 20 * time.Millisecond
+	s.Jobs.Kinds["standup"] = s.Kind()
+	return s
+}
+
+func (o *office) now() time.Time {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return clock.Now().Add(o.ahead)
+}
+
+// work runs the background work of a service until stop is called or the test ends.
+func work(t *testing.T, s *standup.Service) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if err := s.Jobs.Run(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	stop = func() { cancel(); wg.Wait() }
+	t.Cleanup(stop)
+	return stop
+}
+
+func signedIn(t *testing.T) context.Context { return actor.With(t.Context(), owner) }
+
+func (o *office) open(t *testing.T) standup.Standup {
+	t.Helper()
+	m, _, err := o.Open(signedIn(t), standup.New{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// hold runs the standup to its end.
+func (o *office) hold(t *testing.T, id string) standup.Standup {
+	t.Helper()
+	if _, err := o.Run(signedIn(t), id, false); err != nil {
+		t.Fatal(err)
+	}
+	return o.end(t, id)
+}
+
+// end waits for the end of the meeting.
+func (o *office) end(t *testing.T, id string) standup.Standup {
+	t.Helper()
+	m, err := o.AwaitEnd(t.Context(), id, 40*time.Second, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Status == standup.Running {
+		t.Fatalf("the meeting does not end:\n%s", minutes(m))
+	}
+	return m
+}
+
+func wait(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("waited in vain for: %s", what)
+		}
+	}
+}
+
+func minutes(m standup.Standup) string {
+	var b strings.Builder
+	for _, l := range m.Transcript {
+		first, _, _ := strings.Cut(l.Text, "\n")
+		fmt.Fprintf(&b, "%d %s %s→%s: %s\n", l.Seq, l.Kind, l.From, l.To, first)
+	}
+	return b.String()
+}
+
+func wantEnd(t *testing.T, m standup.Standup, status standup.Status, code string) {
+	t.Helper()
+	got := ""
+	if m.Failure != nil {
+		got = m.Failure.Code
+	}
+	if m.Status != status || got != code {
+		t.Fatalf("ended %s %q, want %s %q\n%s", m.Status, got, status, code, minutes(m))
+	}
+	if m.CompletedAt == nil {
+		t.Error("completed_at is null at the end")
+	}
+	last := m.Transcript[len(m.Transcript)-1]
+	if status == standup.Error && (last.Kind != "error" || !strings.Contains(last.Text, m.Failure.Detail)) {
+		t.Errorf("the transcript ends with %q, want the reason %q", last.Text, m.Failure.Detail)
+	}
+}
+
+func wantReports(t *testing.T, m standup.Standup, want ...standup.ReportStatus) {
+	t.Helper()
+	var got []standup.ReportStatus
+	for _, r := range m.Reports {
+		got = append(got, r.Status)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("reports %v, want %v\n%s", got, want, minutes(m))
+	}
+}
+
+func (o *office) wantAsked(t *testing.T, want map[string]int) {
+	t.Helper()
+	for agent, n := range want {
+		if got := o.runtime.Asked(agent); got != n {
+			t.Errorf("%s was asked %d times, want %d", agent, got, n)
+		}
+	}
+}
+
+// The meeting of the specification, from its opening to its summary.
+func TestMeeting(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		o := newOffice(t, d)
+		since := clock.Now().Add(-80 * time.Hour)
+		o.board["cpo"] = []standup.BoardTask{{Key: "TASK-3", Title: "Brief", Status: "in_progress", Priority: "high", BlockedReason: "no figures", BlockedSince: since, CreatedAt: since, MovedAt: since}}
+		o.runtime.Answer("cpo", func(demo.Question) string {
+			return "**Yesterday:** wrote\n**Today:** more\n**Blockers:** TASK-3 has no figures"
+		})
+		work(t, o.Service)
+		m := o.open(t)
+		if m.Status != standup.Running || m.Phase != standup.Opened || len(m.Reports) != 3 {
+			t.Fatalf("opened as %s %s with %d reports", m.Status, m.Phase, len(m.Reports))
+		}
+		if same, created, err := o.Open(signedIn(t), standup.New{}); err != nil || created || same.ID != m.ID {
+			t.Errorf("opened twice: %v, created %v, %v", same.ID, created, err)
+		}
+		m = o.hold(t, m.ID)
+		wantEnd(t, m, standup.Completed, "")
+		wantReports(t, m, standup.Answered, standup.Answered, standup.Answered)
+		o.wantAsked(t, map[string]int{"cto": 1, "cpo": 1, "cmo": 1, "coo": 1})
+		if m.Summary == nil || *m.Summary == "" || m.Digest == nil || !strings.Contains(*m.Digest, "Answered: 3 of 3") {
+			t.Errorf("summary %v, digest %v", m.Summary, m.Digest)
+		}
+		if m.CostUSD == nil || *m.CostUSD <= 0 || m.Reports[0].CostUSD == nil {
+			t.Errorf("cost %v, of the first report %v; the demo's runs have a price", m.CostUSD, m.Reports[0].CostUSD)
+		}
+		wantBlocker(t, m)
+		var order []string
+		for _, l := range m.Transcript {
+			if l.Kind == "question" || l.Kind == "answer" {
+				order = append(order, l.From+">"+l.To)
+			}
+		}
+		if want := "coo>cto cto>coo coo>cpo cpo>coo coo>cmo cmo>coo wardroom>coo"; strings.Join(order, " ") != want {
+			t.Errorf("spoke %v, want %s", order, want)
+		}
+		if _, err := o.Run(signedIn(t), m.ID, false); !errors.Is(err, standup.ErrCompleted) {
+			t.Errorf("run after the end: %v, want ErrCompleted", err)
+		}
+	})
+}
+
+func wantBlocker(t *testing.T, m standup.Standup) {
+	t.Helper()
+	if len(m.Blockers) != 1 || m.Blockers[0].AgentID != "cpo" || m.Blockers[0].AgeDays < 3 || *m.Blockers[0].Task != "TASK-3" {
+		t.Errorf("blockers %+v, want the one of cpo, as old as the board says", m.Blockers)
+	}
+}
+
+// Two replicas, two clicks, or the job and a click at once: one meeting.
+func TestRunAtOnce(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		o := newOffice(t, d)
+		o.runtime.Delay("", 200*time.Millisecond)
+		work(t, o.Service)
+		work(t, o.service(d)) // another replica
+		m := o.open(t)
+		var mu sync.Mutex
+		outcomes := map[string]int{}
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				_, err := o.Run(signedIn(t), m.ID, false)
+				mu.Lock()
+				defer mu.Unlock()
+				switch {
+				case err == nil:
+					outcomes["started"]++
+				case errors.Is(err, standup.ErrRunning):
+					outcomes["told"]++
+				default:
+					outcomes[err.Error()]++
+				}
+			})
+		}
+		wg.Wait()
+		if outcomes["started"] != 1 || outcomes["told"] != 7 {
+			t.Errorf("outcomes %v, want 1 started and 7 told", outcomes)
+		}
+		wantEnd(t, o.end(t, m.ID), standup.Completed, "")
+		o.wantAsked(t, map[string]int{"cto": 1, "cpo": 1, "cmo": 1, "coo": 1})
+	})
+}
+
+// One silent agent is a [Timeout] and does not stop the others; its run does
+// not go on burning money.
+func TestTimeout(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		o := newOffice(t, d)
+		o.runtime.Silence("cpo", true)
+		o.runtime.Fail("cmo", "no credit left")
+		o.AgentTimeout = 700 * time.Millisecond
+		work(t, o.Service)
+		m := o.hold(t, o.open(t).ID)
+		wantEnd(t, m, standup.Completed, "")
+		wantReports(t, m, standup.Answered, standup.TimedOut, standup.Failed)
+		if text := m.Reports[1].Text; text == nil || *text != "[Timeout]" {
+			t.Errorf("the report of the silent agent is %v, want [Timeout]", text)
+		}
+		if o.runtime.Calls("chat.abort") != 1 {
+			t.Errorf("the silent run was stopped %d times, want once", o.runtime.Calls("chat.abort"))
+		}
+		if !strings.Contains(minutes(m), "no credit left") {
+			t.Errorf("the transcript does not say why cmo failed:\n%s", minutes(m))
+		}
+	})
+}
+
+// Why a meeting could not be held, in the order of the checks.
+func TestCannotBeHeld(t *testing.T) {
+	nobody := "http://127.0.0.1:9" // discard: nothing listens
+	tests := []struct {
+		name    string
+		prepare func(t *testing.T, o *office)
+		want    string
+		heal    func(o *office) // then the retry completes
+	}{
+		{
+			"no accounts, before the gateway is looked at",
+			func(t *testing.T, o *office) { o.members = nil; o.Runtime = o.connect(t, "") },
+			standup.NoActiveAgents, nil,
+		},
+		{
+			"no participant has an account",
+			func(_ *testing.T, o *office) { o.members = o.members[:1] },
+			standup.NoActiveAgents, nil,
+		},
+		{
+			"the facilitator has no account",
+			func(_ *testing.T, o *office) { o.members = o.members[1:] },
+			standup.NoActiveAgents, nil,
+		},
+		{
+			"no gateway configured",
+			func(t *testing.T, o *office) { o.Runtime = o.connect(t, "") },
+			standup.GatewayNotConfigured, func(o *office) { o.Runtime = o.client },
+		},
+		{
+			"gateway away at the start",
+			func(t *testing.T, o *office) { o.Runtime = o.connect(t, nobody); o.Grace = time.Hour },
+			standup.GatewayUnreachable, func(o *office) { o.Runtime = o.client },
+		},
+		{
+			"nobody answers",
+			func(_ *testing.T, o *office) { o.runtime.Silence("", true); o.AgentTimeout = 300 * time.Millisecond },
+			standup.AgentsTimedOut, func(o *office) { o.runtime.Silence("", false); o.AgentTimeout = 10 * time.Second },
+		},
+		{
+			"the facilitator is silent",
+			func(_ *testing.T, o *office) { o.runtime.Silence("coo", true); o.AgentTimeout = 500 * time.Millisecond },
+			standup.FacilitatorTimedOut, func(o *office) { o.runtime.Silence("coo", false); o.AgentTimeout = 10 * time.Second },
+		},
+		{
+			"it takes too long",
+			func(_ *testing.T, o *office) { o.runtime.Silence("cpo", true); o.Deadline = 800 * time.Millisecond },
+			standup.DeadlinePassed, func(o *office) { o.runtime.Silence("cpo", false); o.Deadline = time.Minute },
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			o := newOffice(t, dbtest.New(t))
+			tt.prepare(t, o)
+			stop := work(t, o.Service)
+			m := o.hold(t, o.open(t).ID)
+			wantEnd(t, m, standup.Error, tt.want)
+			if tt.heal == nil {
+				return
+			}
+			stop()
+			answered := map[string]int{}
+			for _, r := range m.Reports {
+				if r.Status == standup.Answered {
+					answered[r.AgentID] = 1
+				}
+			}
+			tt.heal(o)
+			o.Jobs = job.New(o.DB, o.log, clock.Now)
+			o.Jobs.Kinds["standup"] = o.Kind()
+			work(t, o.Service)
+			m = o.hold(t, m.ID)
+			wantEnd(t, m, standup.Completed, "")
+			wantReports(t, m, standup.Answered, standup.Answered, standup.Answered)
+			o.wantAsked(t, answered)
+			if m.Attempt != 2 {
+				t.Errorf("attempt %d, want 2", m.Attempt)
+			}
+		})
+	}
+}
+
+// A participant without an account is missing, and the others go on.
+func TestMissing(t *testing.T) {
+	o := newOffice(t, dbtest.New(t))
+	o.members = slices.DeleteFunc(o.members, func(m standup.Member) bool { return m.AgentID == "cpo" })
+	work(t, o.Service)
+	m := o.hold(t, o.open(t).ID)
+	wantEnd(t, m, standup.Completed, "")
+	wantReports(t, m, standup.Answered, standup.Missing, standup.Answered)
+	o.wantAsked(t, map[string]int{"cpo": 0})
+}

@@ -1,0 +1,311 @@
+package standup
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/money"
+)
+
+const columns = `id, date, timezone, title, status, phase, facilitator, attempt, trigger_kind, blockers, action_items, escalations,
+	summary, digest, error_code, error_detail, deadline_at, created_at, started_at, completed_at, updated_at, version`
+
+func scan(row db.Row) (Standup, error) {
+	s := Standup{Reports: []Report{}, Transcript: []Line{}}
+	var blockers, items, escalations string
+	var code, detail sql.NullString
+	err := row.Scan(&s.ID, &s.Date, &s.Timezone, &s.Title, &s.Status, &s.Phase, &s.Facilitator, &s.Attempt, &s.Trigger,
+		&blockers, &items, &escalations, &s.Summary, &s.Digest, &code, &detail,
+		&s.DeadlineAt, &s.CreatedAt, &s.StartedAt, &s.CompletedAt, &s.UpdatedAt, &s.Version)
+	if err != nil {
+		return Standup{}, err
+	}
+	if code.Valid {
+		s.Failure = &Failure{Code: code.String, Detail: detail.String}
+	}
+	if err := json.Unmarshal([]byte(blockers), &s.Blockers); err != nil {
+		return Standup{}, err
+	}
+	if err := json.Unmarshal([]byte(items), &s.ActionItems); err != nil {
+		return Standup{}, err
+	}
+	return s, json.Unmarshal([]byte(escalations), &s.Escalations)
+}
+
+// values are the columns from date on, in their order.
+func (s Standup) values() []any {
+	var code, detail *string
+	if s.Failure != nil {
+		code, detail = &s.Failure.Code, &s.Failure.Detail
+	}
+	return []any{
+		s.Date, s.Timezone, s.Title, s.Status, s.Phase, s.Facilitator, s.Attempt, s.Trigger,
+		encode(s.Blockers), encode(s.ActionItems), encode(s.Escalations), s.Summary, s.Digest, code, detail,
+		s.DeadlineAt, s.CreatedAt, s.StartedAt, s.CompletedAt, s.UpdatedAt, s.Version,
+	}
+}
+
+// encode writes a list of ours as JSON; nil is the empty list.
+func encode[T any](list []T) string {
+	if list == nil {
+		list = []T{}
+	}
+	b, err := json.Marshal(list)
+	if err != nil {
+		panic(err) // plain structs always encode
+	}
+	return string(b)
+}
+
+// insert stores a new standup, and reports false when its day has one already.
+func insert(ctx context.Context, tx *db.Tx, s Standup) (bool, error) {
+	n, err := tx.Exec(ctx, `
+		INSERT INTO standups (`+columns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (date) DO NOTHING`, append([]any{s.ID}, s.values()...)...)
+	return n == 1, err
+}
+
+// update stores s as its next version.
+func update(ctx context.Context, tx *db.Tx, s *Standup, now time.Time) error {
+	s.Version++
+	s.UpdatedAt = clock.At(now)
+	n, err := tx.Exec(ctx, `
+		UPDATE standups SET date = ?, timezone = ?, title = ?, status = ?, phase = ?, facilitator = ?, attempt = ?, trigger_kind = ?,
+			blockers = ?, action_items = ?, escalations = ?, summary = ?, digest = ?, error_code = ?, error_detail = ?,
+			deadline_at = ?, created_at = ?, started_at = ?, completed_at = ?, updated_at = ?, version = ?
+		WHERE id = ?`, append(s.values(), s.ID)...)
+	if err == nil && n == 0 {
+		return ErrNotFound
+	}
+	return err
+}
+
+func remove(ctx context.Context, tx *db.Tx, id string) error {
+	_, err := tx.Exec(ctx, `DELETE FROM standups WHERE id = ?`, id)
+	return err
+}
+
+// find looks up the row of a standup, without its reports and transcript.
+func find(ctx context.Context, q db.Queryer, id string) (Standup, error) {
+	return one(q.QueryRow(ctx, `SELECT `+columns+` FROM standups WHERE id = ?`, id))
+}
+
+func findByDate(ctx context.Context, q db.Queryer, date string) (Standup, error) {
+	return one(q.QueryRow(ctx, `SELECT `+columns+` FROM standups WHERE date = ?`, date))
+}
+
+// findLatest is the standup of the latest day.
+func findLatest(ctx context.Context, q db.Queryer) (Standup, error) {
+	return one(q.QueryRow(ctx, `SELECT `+columns+` FROM standups ORDER BY date DESC LIMIT 1`))
+}
+
+// findBefore is the last completed standup of an earlier day.
+func findBefore(ctx context.Context, q db.Queryer, date string) (Standup, error) {
+	return one(q.QueryRow(ctx, `SELECT `+columns+` FROM standups WHERE date < ? AND status = 'completed' ORDER BY date DESC LIMIT 1`, date))
+}
+
+func one(row *sql.Row) (Standup, error) {
+	s, err := scan(row)
+	if db.IsNotFound(err) {
+		return Standup{}, ErrNotFound
+	}
+	return s, err
+}
+
+// findOpened returns the standups that nobody has run yet.
+func findOpened(ctx context.Context, q db.Queryer) ([]Standup, error) {
+	rows, err := q.Query(ctx, `SELECT `+columns+` FROM standups WHERE status = 'running' AND phase = 'opened'`)
+	return db.All(rows, err, scan)
+}
+
+// list returns standups, the latest day first, from before a day on.
+func list(ctx context.Context, q db.Queryer, before string, limit int) ([]Standup, error) {
+	where, args := ``, []any{}
+	if before != "" {
+		where, args = ` WHERE date < ?`, append(args, before)
+	}
+	rows, err := q.Query(ctx, `SELECT `+columns+` FROM standups`+where+` ORDER BY date DESC LIMIT ?`, append(args, limit)...)
+	return db.All(rows, err, scan)
+}
+
+// briefReports returns how asking went, by standup.
+func briefReports(ctx context.Context, q db.Queryer, ids []string) (map[string][]BriefReport, error) {
+	byID := map[string][]BriefReport{}
+	if len(ids) == 0 {
+		return byID, nil
+	}
+	args := make([]any, len(ids))
+	for i, id := range ids {
+		args[i] = id
+	}
+	rows, err := q.Query(ctx, `
+		SELECT standup_id, agent_id, name, status FROM standup_reports
+		WHERE standup_id IN (?`+strings.Repeat(`, ?`, len(ids)-1)+`) ORDER BY standup_id, place`, args...)
+	_, err = db.All(rows, err, func(row db.Row) (id string, err error) {
+		var r BriefReport
+		err = row.Scan(&id, &r.AgentID, &r.Name, &r.Status)
+		byID[id] = append(byID[id], r)
+		return id, err
+	})
+	return byID, err
+}
+
+// load fills in the reports, the transcript and the cost.
+func (s *Standup) load(ctx context.Context, q db.Queryer) error {
+	var err error
+	if s.Reports, err = reports(ctx, q, s.ID); err != nil {
+		return fmt.Errorf("reports: %w", err)
+	}
+	rows, err := q.Query(ctx, `SELECT seq, at, kind, from_id, to_id, text FROM standup_transcript WHERE standup_id = ? ORDER BY seq`, s.ID)
+	s.Transcript, err = db.All(rows, err, func(row db.Row) (l Line, err error) {
+		return l, row.Scan(&l.Seq, &l.At, &l.Kind, &l.From, &l.To, &l.Text)
+	})
+	if err != nil {
+		return fmt.Errorf("transcript: %w", err)
+	}
+	var answered, priced int
+	var sum sql.NullInt64
+	err = q.QueryRow(ctx, `
+		SELECT COUNT(*), COUNT(cost_nano), CAST(SUM(cost_nano) AS BIGINT) FROM standup_questions
+		WHERE standup_id = ? AND state = 'answered'`, s.ID).Scan(&answered, &priced, &sum)
+	if sum.Valid && answered == priced {
+		cost := money.Nano(sum.Int64)
+		s.CostUSD = &cost
+	}
+	return err
+}
+
+const reportColumns = `agent_id, name, status, yesterday, today, blockers, text, other, evidence, claims, asked_at, answered_at, cost_nano`
+
+func reports(ctx context.Context, q db.Queryer, standupID string) ([]Report, error) {
+	rows, err := q.Query(ctx, `SELECT `+reportColumns+` FROM standup_reports WHERE standup_id = ? ORDER BY place`, standupID)
+	return db.All(rows, err, func(row db.Row) (Report, error) {
+		var r Report
+		var evidence, claims string
+		err := row.Scan(&r.AgentID, &r.Name, &r.Status, &r.Yesterday, &r.Today, &r.Blockers, &r.Text, &r.Other,
+			&evidence, &claims, &r.AskedAt, &r.AnsweredAt, &r.CostUSD)
+		if err != nil {
+			return r, err
+		}
+		if err := json.Unmarshal([]byte(evidence), &r.Evidence); err != nil {
+			return r, err
+		}
+		return r, json.Unmarshal([]byte(claims), &r.Claims)
+	})
+}
+
+// putReport stores a report, as the place-th of its standup.
+func putReport(ctx context.Context, tx *db.Tx, standupID string, place int, r Report) error {
+	evidence, err := json.Marshal(r.Evidence)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `
+		INSERT INTO standup_reports (standup_id, place, `+reportColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (standup_id, agent_id) DO UPDATE SET place = excluded.place, name = excluded.name, status = excluded.status,
+			yesterday = excluded.yesterday, today = excluded.today, blockers = excluded.blockers, text = excluded.text, other = excluded.other,
+			evidence = excluded.evidence, claims = excluded.claims, asked_at = excluded.asked_at, answered_at = excluded.answered_at,
+			cost_nano = excluded.cost_nano`,
+		standupID, place, r.AgentID, r.Name, r.Status, r.Yesterday, r.Today, r.Blockers, r.Text, r.Other,
+		string(evidence), encode(r.Claims), r.AskedAt, r.AnsweredAt, nanos(r.CostUSD))
+	return err
+}
+
+func nanos(n *money.Nano) *int64 {
+	if n == nil {
+		return nil
+	}
+	v := int64(*n)
+	return &v
+}
+
+// say appends a line to the transcript. The callers hold the standup's lock or
+// its job, so that no two lines get one number.
+func say(ctx context.Context, tx *db.Tx, standupID string, at time.Time, kind, from, to, text string) error {
+	var last int
+	err := tx.QueryRow(ctx, `SELECT COALESCE(MAX(seq), 0) FROM standup_transcript WHERE standup_id = ?`, standupID).Scan(&last)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `INSERT INTO standup_transcript (standup_id, seq, at, kind, from_id, to_id, text) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+		standupID, last+1, clock.At(at), kind, from, to, text)
+	return err
+}
+
+// question is one question put to an agent, known to the gateway by its run id.
+type question struct {
+	RunID      string
+	AgentID    string
+	Number     int
+	Purpose    string // report, review, or repeat: a review asked for once more
+	SessionKey string
+	BootID     string // the gateway process it was last put to
+	Message    string
+	State      string // open, or how it ended
+	Accepted   bool   // the gateway said that it has it
+	Text       *string
+	CostNano   *int64
+	DeadlineAt clock.Time
+	AskedAt    clock.Time
+	EndedAt    *clock.Time
+}
+
+const questionColumns = `run_id, agent_id, number, purpose, session_key, boot_id, message, state, accepted, text, cost_nano, deadline_at, asked_at, ended_at`
+
+func questions(ctx context.Context, q db.Queryer, standupID string) ([]question, error) {
+	rows, err := q.Query(ctx, `SELECT `+questionColumns+` FROM standup_questions WHERE standup_id = ? ORDER BY asked_at, run_id`, standupID)
+	return db.All(rows, err, func(row db.Row) (q question, err error) {
+		return q, row.Scan(&q.RunID, &q.AgentID, &q.Number, &q.Purpose, &q.SessionKey, &q.BootID, &q.Message, &q.State, &q.Accepted,
+			&q.Text, &q.CostNano, &q.DeadlineAt, &q.AskedAt, &q.EndedAt)
+	})
+}
+
+func putQuestion(ctx context.Context, tx *db.Tx, standupID string, q question) error {
+	_, err := tx.Exec(ctx, `
+		INSERT INTO standup_questions (standup_id, `+questionColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (run_id) DO UPDATE SET boot_id = excluded.boot_id, state = excluded.state, accepted = excluded.accepted,
+			text = excluded.text, cost_nano = excluded.cost_nano, deadline_at = excluded.deadline_at, ended_at = excluded.ended_at`,
+		standupID, q.RunID, q.AgentID, q.Number, q.Purpose, q.SessionKey, q.BootID, q.Message, q.State, q.Accepted,
+		q.Text, q.CostNano, q.DeadlineAt, q.AskedAt, q.EndedAt)
+	return err
+}
+
+// dropQuestions ends what is still open, because nobody waits for it any more.
+func dropQuestions(ctx context.Context, tx *db.Tx, standupID string, now time.Time) error {
+	_, err := tx.Exec(ctx, `UPDATE standup_questions SET state = 'dropped', ended_at = ? WHERE standup_id = ? AND state = 'open'`, clock.At(now), standupID)
+	return err
+}
+
+// taskStates reads what the board says of tasks, by key; unknown ones are absent.
+func taskStates(ctx context.Context, q db.Queryer, keys []string) (map[string]string, error) {
+	states := map[string]string{}
+	if len(keys) == 0 {
+		return states, nil
+	}
+	args := make([]any, 0, len(keys))
+	for _, k := range keys {
+		n, err := strconv.ParseInt(strings.TrimPrefix(k, "TASK-"), 10, 64)
+		if err != nil {
+			continue // a number beyond all tasks
+		}
+		args = append(args, n)
+	}
+	if len(args) == 0 {
+		return states, nil
+	}
+	rows, err := q.Query(ctx, `SELECT number, status FROM tasks WHERE number IN (?`+strings.Repeat(`, ?`, len(args)-1)+`)`, args...)
+	_, err = db.All(rows, err, func(row db.Row) (n int64, err error) {
+		var status string
+		err = row.Scan(&n, &status)
+		states["TASK-"+strconv.FormatInt(n, 10)] = status
+		return n, err
+	})
+	return states, err
+}
