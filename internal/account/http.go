@@ -1,0 +1,105 @@
+package account
+
+import (
+	"context"
+	"net/http"
+
+	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/page"
+	"wardroom/internal/platform/web"
+)
+
+// Mount adds the routes of accounts to api.
+func (s *Service) Mount(api *web.API) {
+	web.Post(api, "/auth/login", actor.Public, "Log in", s.handleLogin,
+		web.Fails(ErrLogin),
+		web.Describe("Answers a token for the Authorization header. Any email and any password are taken; what is not right is answered with 401."))
+	web.Get(api, "/auth/me", actor.Read, "Get your own account", s.handleMe, web.Fails(ErrToken, ErrDeactivated))
+	web.Get(api, "/users", actor.ManageAccounts, "List the users", s.handleList, web.Fails(page.ErrCursor))
+	web.Post(api, "/users", actor.ManageAccounts, "Create a user", s.handleCreate,
+		web.Status(http.StatusCreated), web.Fails(ErrEmailTaken, ErrAgentTaken, ErrOneOwner))
+	web.Get(api, "/users/{id}", actor.ManageAccounts, "Get a user", s.handleGet, web.Fails(ErrNotFound))
+	web.Patch(api, "/users/{id}", actor.ManageAccounts, "Change a user", s.handleChange,
+		web.Fails(ErrNotFound, ErrEmailTaken, ErrAgentTaken, ErrOneOwner, ErrOwnerOnly, ErrStale),
+		web.Describe("Accounts are deactivated and never deleted: what they did keeps its author."))
+}
+
+type loginInput struct {
+	Body struct {
+		// As long as the largest body, so that every string is answered with 401.
+		Email    string `json:"email" maxLength:"1048576"`
+		Password string `json:"password" format:"password"`
+	}
+}
+
+type loginOutput struct{ Body SignIn }
+
+// UserInput names one user.
+type UserInput struct {
+	ID string `path:"id" maxLength:"254" doc:"The user's id or email."`
+}
+
+type listInput struct {
+	page.Query
+	page.Total
+	Role    string `query:"role" enum:"owner,admin,user,agent" doc:"Only those of this role."`
+	Active  string `query:"active" enum:"true,false" doc:"Only those that are active, or that are not."`
+	AgentID string `query:"agent_id" maxLength:"64" doc:"Only those of this agent."`
+}
+
+type createInput struct{ Body NewUser }
+
+type changeInput struct {
+	UserInput
+	web.IfMatch
+	Body Change
+}
+
+func (s *Service) handleLogin(ctx context.Context, in *loginInput) (*loginOutput, error) {
+	done, err := s.Login(ctx, in.Body.Email, in.Body.Password)
+	return &loginOutput{done}, err
+}
+
+func (s *Service) handleMe(ctx context.Context, _ *struct{}) (*web.Tagged[User], error) {
+	u, err := s.Get(ctx, actor.From(ctx).ID)
+	return web.Tag(u, u.Version), err
+}
+
+func (s *Service) handleList(ctx context.Context, in *listInput) (*web.List[User], error) {
+	f := Filter{Role: actor.Role(in.Role), AgentID: in.AgentID}
+	if in.Active != "" {
+		f.Active = new(in.Active == "true")
+	}
+	users, next, err := s.List(ctx, f, in.Query)
+	if err != nil {
+		return nil, err
+	}
+	out := web.Page(ctx, users, next)
+	if in.Total.Total {
+		n, err := s.Count(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		out.Of(n)
+	}
+	return out, nil
+}
+
+func (s *Service) handleCreate(ctx context.Context, in *createInput) (*web.Tagged[User], error) {
+	u, err := s.Create(ctx, in.Body)
+	return web.Tag(u, u.Version).At(web.Prefix + "/users/" + u.ID), err
+}
+
+func (s *Service) handleGet(ctx context.Context, in *UserInput) (*web.Tagged[User], error) {
+	u, err := s.Get(ctx, in.ID)
+	return web.Tag(u, u.Version), err
+}
+
+func (s *Service) handleChange(ctx context.Context, in *changeInput) (*web.Tagged[User], error) {
+	version, err := in.Version()
+	if err != nil {
+		return nil, err
+	}
+	u, err := s.Change(ctx, in.ID, in.Body, version)
+	return web.Tag(u, u.Version), err
+}

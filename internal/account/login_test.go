@@ -1,0 +1,125 @@
+package account
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/crypto/bcrypt"
+
+	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/db/dbtest"
+	"wardroom/internal/platform/patch"
+)
+
+func TestLogin(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		s := newService(d)
+		ada := makeUser(t, s, "ada", actor.User)
+		gone := makeUser(t, s, "gone", actor.User)
+		if _, err := s.Change(system(t), gone.ID, Change{Active: new(false)}, nil); err != nil {
+			t.Fatal(err)
+		}
+		for _, email := range []string{"ada@example.com", "ADA@Example.COM", " ada@example.com\n"} {
+			in, err := s.Login(t.Context(), email, goodPassword)
+			if err != nil {
+				t.Fatalf("%q: %v", email, err)
+			}
+			if in.User.ID != ada.ID || !in.ExpiresAt.Equal(monday.Add(time.Hour)) {
+				t.Errorf("%q: signed in as %v until %v", email, in.User.ID, in.ExpiresAt)
+			}
+			caller, err := s.Authenticate(t.Context(), in.Token)
+			if err != nil || caller.ID != ada.ID {
+				t.Errorf("the token is of %q (%v)", caller.ID, err)
+			}
+		}
+		got, err := s.Get(t.Context(), ada.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.LastLoginAt == nil || !got.LastLoginAt.Equal(monday) || got.Version != 1 {
+			t.Errorf("last login %v, version %d; want %v and 1", got.LastLoginAt, got.Version, monday)
+		}
+		for _, tt := range []struct{ name, email, password string }{
+			{"unknown", "bob@example.com", goodPassword},
+			{"wrong password", "ada@example.com", goodPassword + "!"},
+			{"no password", "ada@example.com", ""},
+			{"long password", "ada@example.com", strings.Repeat(goodPassword, 50_000)},
+			{"deactivated", "gone@example.com", goodPassword},
+			{"nothing", "", ""},
+			{"long email", strings.Repeat("a", 1<<20), goodPassword},
+			{"NUL", "ada@example.com\x00", "x\x00"},
+			{"no text", "\xff@example.com", "\xff"},
+			{"an id", ada.ID, goodPassword},
+		} {
+			in, err := s.Login(t.Context(), tt.email, tt.password)
+			if !errors.Is(err, ErrLogin) || err.Error() != ErrLogin.Error() || in.Token != "" {
+				t.Errorf("%s: %+v, %v; want %v and no more", tt.name, in, err, ErrLogin)
+			}
+		}
+	})
+}
+
+// A login takes a quarter of a second. Who is deactivated in it, or gets a
+// password that is not the one which was compared, does not get in.
+func TestLoginOfAnAccountThatChanges(t *testing.T) {
+	for name, change := range map[string]Change{
+		"deactivated":  {Active: new(false)},
+		"new password": {Password: new("another good password")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dbtest.Each(t, func(t *testing.T, d *db.DB) {
+				s := newService(d)
+				makeUser(t, s, "ada", actor.User)
+				s.passwords.compare = func(hash, password []byte) error {
+					other := newService(d) // its own slots
+					if _, err := other.Change(system(t), "ada@example.com", change, nil); err != nil {
+						t.Error(err)
+					}
+					return bcrypt.CompareHashAndPassword(hash, password)
+				}
+				if _, err := s.Login(t.Context(), "ada@example.com", goodPassword); !errors.Is(err, ErrLogin) {
+					t.Errorf("Login() = %v, want %v", err, ErrLogin)
+				}
+			})
+		})
+	}
+}
+
+// A demotion and a deactivation work at once, also on tokens from before.
+func TestAuthenticateAsksTheAccount(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		s := newService(d)
+		ada := makeUser(t, s, "ada", actor.Admin)
+		in, err := s.Login(t.Context(), ada.Email, goodPassword)
+		if err != nil {
+			t.Fatal(err)
+		}
+		step := func(c Change, want actor.Actor, wantErr error) {
+			t.Helper()
+			if _, err := s.Change(system(t), ada.ID, c, nil); err != nil {
+				t.Fatal(err)
+			}
+			got, err := s.Authenticate(t.Context(), in.Token)
+			if got != want || !errors.Is(err, wantErr) {
+				t.Errorf("Authenticate() = %+v, %v; want %+v, %v", got, err, want, wantErr)
+			}
+		}
+		step(Change{}, actor.Actor{ID: ada.ID, Name: "ada", Role: actor.Admin}, nil)
+		step(Change{Role: new(actor.User), Name: new("Ada")}, actor.Actor{ID: ada.ID, Name: "Ada", Role: actor.User}, nil)
+		step(Change{Role: new(actor.Agent), AgentID: patch.Set("coo")},
+			actor.Actor{ID: ada.ID, Name: "Ada", Role: actor.Agent, AgentID: "coo"}, nil)
+		step(Change{Active: new(false)}, actor.Actor{}, ErrDeactivated)
+		step(Change{Active: new(true), Password: new("a good new password")},
+			actor.Actor{ID: ada.ID, Name: "Ada", Role: actor.Agent, AgentID: "coo"}, nil)
+		unknown, _, err := s.issue(User{ID: db.NewID()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Authenticate(t.Context(), unknown); !errors.Is(err, ErrToken) {
+			t.Errorf("the token of nobody: %v", err)
+		}
+	})
+}

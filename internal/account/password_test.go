@@ -1,0 +1,218 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/crypto/bcrypt"
+)
+
+func newTestKeeper(t *testing.T) *keeper {
+	t.Helper()
+	k, err := newKeeper(bcrypt.MinCost)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+func mustMatch(t *testing.T, k *keeper, stored, password string, want bool) {
+	t.Helper()
+	got, err := k.matches(t.Context(), stored, password)
+	if err != nil || got != want {
+		t.Errorf("matches = %v (%v), want %v", got, err, want)
+	}
+}
+
+// bcrypt looks at 72 bytes. Whoever knows those of a longer password must not
+// get in with them, nor with any other end.
+func TestLongPasswords(t *testing.T) {
+	k := newTestKeeper(t)
+	for _, tt := range []struct {
+		name, password string
+		long           bool
+	}{
+		{"12 bytes", strings.Repeat("p", 12), false},
+		{"72 bytes", strings.Repeat("p", 72), false},
+		{"73 bytes", strings.Repeat("p", 73), true},
+		{"24 characters of 72 bytes", strings.Repeat("€", 24), false},
+		{"25 characters of 75 bytes", strings.Repeat("€", 25), true},
+		{"a mebibyte", strings.Repeat("p", 1<<20), true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			stored, err := k.hash(t.Context(), tt.password)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.HasPrefix(stored, longPrefix); got != tt.long {
+				t.Errorf("stored as %.12s…, long = %v", stored, got)
+			}
+			mustMatch(t, k, stored, tt.password, true)
+			mustMatch(t, k, stored, tt.password[:len(tt.password)-1]+"x", false)
+			mustMatch(t, k, stored, tt.password[:len(tt.password)-1], false)
+			mustMatch(t, k, stored, tt.password+"x", false)
+			if tt.long {
+				mustMatch(t, k, stored, tt.password[:72], false)
+				digest, _ := material(tt.password)
+				mustMatch(t, k, stored, string(digest), false)
+			}
+		})
+	}
+}
+
+// A stored long password is only good as long as this stays what it is. The
+// digest is from: printf 'a…ab' | openssl dgst -sha256 -hmac wardroom/password/v1 -binary | base64.
+func TestLongPasswordFormat(t *testing.T) {
+	got, long := material(strings.Repeat("a", 72) + "b")
+	if want := "cGWO3AAtqDerMOrfYM5GJ+V3oqzSH90rCiK0LfHfv/4="; string(got) != want || !long {
+		t.Errorf("material = %s, %v; want %s", got, long, want)
+	}
+}
+
+// Accounts that come from another system keep their passwords. The hash is
+// from the test vectors of crypt_blowfish; 2y is what PHP calls it, 2b OpenBSD.
+func TestImportedHashes(t *testing.T) {
+	k := newTestKeeper(t)
+	for _, version := range []string{"2a", "2b", "2y"} {
+		stored := "$" + version + "$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW"
+		mustMatch(t, k, stored, "U*U", true)
+		mustMatch(t, k, stored, "U*V", false)
+		mustMatch(t, k, longPrefix+stored, "U*U", false)
+	}
+}
+
+// bcrypt ends a password with a NUL and starts it over: to it "x" and "x NUL x"
+// are the same.
+func TestNULIsNoRepetition(t *testing.T) {
+	k := newTestKeeper(t)
+	stored, err := k.hash(t.Context(), goodPassword)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bcrypt.CompareHashAndPassword([]byte(stored), []byte(goodPassword+"\x00"+goodPassword)) != nil {
+		t.Error("bcrypt no longer repeats, so this test shows nothing")
+	}
+	mustMatch(t, k, stored, goodPassword+"\x00"+goodPassword, false)
+}
+
+// The time of a login must not tell whether there is such an account, so every
+// comparison does the same work: 2^cost rounds, of which exactly one looks at
+// the result.
+func TestEveryComparisonCostsTheSame(t *testing.T) {
+	const cost = 7
+	k, err := newKeeper(cost)
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := strings.Repeat("p", 100)
+	hash := func(password string, cost int) string {
+		m, isLong := material(password)
+		h, err := bcrypt.GenerateFromPassword(m, cost)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if isLong {
+			return longPrefix + string(h)
+		}
+		return string(h)
+	}
+	compared, rounds := 0, 0
+	k.compare = func(hash, password []byte) error {
+		c, err := bcrypt.Cost(hash)
+		if err != nil {
+			t.Errorf("compared with what is no hash: %v", err)
+		}
+		compared++
+		rounds += 1 << c
+		return bcrypt.CompareHashAndPassword(hash, password)
+	}
+	k.generate = func(password []byte, cost int) ([]byte, error) {
+		rounds += 1 << cost
+		return bcrypt.GenerateFromPassword(password, cost)
+	}
+	for _, tt := range []struct {
+		name, stored, password string
+		want                   bool
+	}{
+		{"right", hash(goodPassword, cost), goodPassword, true},
+		{"right and long", hash(long, cost), long, true},
+		{"wrong", hash(goodPassword, cost), "wrong", false},
+		{"empty", hash(goodPassword, cost), "", false},
+		{"nobody", "", goodPassword, false},
+		{"nobody, long", "", long, false},
+		{"long for a short one", hash(long[:72], cost), long, false},
+		{"short for a long one", hash(long, cost), goodPassword, false},
+		{"cheap hash, right", hash(goodPassword, 4), goodPassword, true},
+		{"cheap hash, wrong", hash(goodPassword, 4), "wrong", false},
+		{"broken hash", "!", goodPassword, false},
+		{"broken long hash", longPrefix, long, false},
+		{"NUL", hash(goodPassword, cost), goodPassword + "\x00", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			compared, rounds = 0, 0
+			mustMatch(t, k, tt.stored, tt.password, tt.want)
+			if compared != 1 || rounds != 1<<cost {
+				t.Errorf("%d comparisons and %d rounds, want 1 and %d", compared, rounds, 1<<cost)
+			}
+		})
+	}
+}
+
+// A hundred logins at once must leave the other requests their turn, and a
+// caller who leaves must not be worked for.
+func TestHashingIsBounded(t *testing.T) {
+	k := newTestKeeper(t)
+	var running, most atomic.Int32
+	entered, leave := make(chan struct{}, 100), make(chan struct{})
+	k.compare = func([]byte, []byte) error {
+		now := running.Add(1)
+		for m := most.Load(); now > m && !most.CompareAndSwap(m, now); m = most.Load() {
+			continue
+		}
+		entered <- struct{}{}
+		<-leave
+		running.Add(-1)
+		return nil
+	}
+	results := make(chan error, 100)
+	ask := func(ctx context.Context) {
+		go func() {
+			_, err := k.matches(ctx, k.dummy, "x")
+			results <- err
+		}()
+	}
+	slots := cap(k.slots)
+	if slots != runtime.GOMAXPROCS(0) {
+		t.Fatalf("%d may hash at once, and there are %d cores", slots, runtime.GOMAXPROCS(0))
+	}
+	for range slots {
+		ask(t.Context())
+		<-entered
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	ask(ctx) // all slots are taken, so it leaves with its context
+	if err := <-results; !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("the one without a slot got %v", err)
+	}
+	for range 20 {
+		ask(t.Context())
+	}
+	close(leave)
+	for range slots + 20 {
+		if err := <-results; err != nil {
+			t.Error(err)
+		}
+	}
+	if int(most.Load()) > slots {
+		t.Errorf("%d ran at once, want at most %d", most.Load(), slots)
+	}
+	if _, err := k.matches(ctx, k.dummy, "x"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("one who had left was served: %v", err)
+	}
+}

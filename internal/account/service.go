@@ -1,0 +1,331 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"wardroom/internal/event"
+	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/fault"
+	"wardroom/internal/platform/page"
+)
+
+// Service is what can be done with accounts. It must not be copied once used.
+type Service struct {
+	DB        *db.DB
+	Now       func() time.Time
+	Secret    []byte        // signs the tokens, and nothing else
+	TokenLife time.Duration // counts in whole seconds
+	Cost      int           // of bcrypt; 0 is DefaultCost
+	Log       *slog.Logger  // nil is silent
+
+	once      sync.Once
+	passwords *keeper
+	broken    error // why there is no keeper
+}
+
+// SignIn is a successful login.
+type SignIn struct {
+	Token     string     `json:"token" doc:"Send it with every request: Authorization: Bearer <token>."`
+	User      User       `json:"user"`
+	ExpiresAt clock.Time `json:"expires_at" doc:"When the token expires."`
+}
+
+// Filter says which users to list. The zero Filter is all.
+type Filter struct {
+	Role    actor.Role
+	AgentID string
+	Active  *bool
+}
+
+// Login checks a password and issues a token. It answers ErrLogin, after the
+// same time, whether the email is unknown, the password wrong or the account
+// deactivated; only our own log tells which.
+func (s *Service) Login(ctx context.Context, email, password string) (SignIn, error) {
+	k, err := s.keeper()
+	if err != nil {
+		return SignIn{}, err
+	}
+	var u row
+	found := ErrNotFound
+	if key, ok := emailKey(email); ok {
+		u, err = where(ctx, s.DB, `email_key = ?`, key)
+		found = fault.Of(err)
+		if err != nil && found == nil {
+			return SignIn{}, fmt.Errorf("look up a login: %w", err)
+		}
+	}
+	matches, err := k.matches(ctx, u.hash, password)
+	switch {
+	case err != nil:
+		return SignIn{}, err
+	case found != nil:
+		return SignIn{}, s.refuse(ctx, "unknown email", "")
+	case !matches:
+		return SignIn{}, s.refuse(ctx, "wrong password", u.ID)
+	case !u.Active:
+		return SignIn{}, s.refuse(ctx, "deactivated", u.ID)
+	}
+	token, expires, err := s.issue(u.User)
+	if err != nil {
+		return SignIn{}, fmt.Errorf("sign a token: %w", err)
+	}
+	at, current := clock.At(s.Now()), false
+	if err := s.DB.Tx(ctx, func(tx *db.Tx) error {
+		current, err = touch(ctx, tx, u, at)
+		return err
+	}); err != nil {
+		return SignIn{}, fmt.Errorf("note a login: %w", err)
+	}
+	if !current {
+		return SignIn{}, s.refuse(ctx, "changed meanwhile", u.ID)
+	}
+	u.LastLoginAt = &at
+	return SignIn{Token: token, User: u.User, ExpiresAt: expires}, nil
+}
+
+// refuse tells the operator why a login failed, and the caller that it did.
+// The email is not logged: people type their password into the wrong field.
+func (s *Service) refuse(ctx context.Context, reason, userID string) error {
+	if s.Log != nil {
+		s.Log.InfoContext(ctx, "login refused", slog.String("reason", reason), slog.String("user", userID))
+	}
+	return ErrLogin
+}
+
+// keeper makes the hash for unknown emails on first use, whoever logs in, so
+// that its time tells nothing.
+func (s *Service) keeper() (*keeper, error) {
+	s.once.Do(func() { s.passwords, s.broken = newKeeper(s.Cost) })
+	return s.passwords, s.broken
+}
+
+// Authenticate finds out who a token belongs to. The token says who they are;
+// what they may do is read from the account, so that a demotion or a
+// deactivation works at once.
+func (s *Service) Authenticate(ctx context.Context, token string) (actor.Actor, error) {
+	id, err := s.subject(token)
+	if err != nil {
+		return actor.Actor{}, err
+	}
+	a, active, err := findActor(ctx, s.DB, id)
+	switch {
+	case db.IsNotFound(err):
+		return actor.Actor{}, ErrToken.With("Log in again.")
+	case err != nil:
+		return actor.Actor{}, fmt.Errorf("look up a token's user: %w", err)
+	case !active:
+		return actor.Actor{}, ErrDeactivated.With("Ask an admin or the owner to activate it again.")
+	}
+	return a, nil
+}
+
+// List returns a page of the users that match, the oldest account first, and
+// the cursor of the next page, which is empty on the last.
+func (s *Service) List(ctx context.Context, f Filter, q page.Query) ([]User, string, error) {
+	after, err := readPosition(q.Cursor)
+	if err != nil {
+		return nil, "", err
+	}
+	if q.Limit < 1 {
+		q.Limit = defaultLimit
+	}
+	users, err := list(ctx, s.DB, f, after, q.Limit+1)
+	if err != nil {
+		return nil, "", fmt.Errorf("list users: %w", err)
+	}
+	users, next := page.Cut(users, q.Limit, User.position)
+	return users, next, nil
+}
+
+// defaultLimit is how many users a page has for callers inside the program
+// who do not say; the API has the same default in page.Query.
+const defaultLimit = 100
+
+// Count tells how many users match.
+func (s *Service) Count(ctx context.Context, f Filter) (int64, error) { return count(ctx, s.DB, f) }
+
+// Get returns a user by id or email.
+func (s *Service) Get(ctx context.Context, ref string) (User, error) {
+	u, err := find(ctx, s.DB, ref)
+	return u.User, err
+}
+
+// Resolve returns a user by id, by email, or by the agent_id of an active
+// agent user, for features that let their callers name one.
+func (s *Service) Resolve(ctx context.Context, q db.Queryer, ref string) (User, error) {
+	u, err := find(ctx, q, ref)
+	if errors.Is(err, ErrNotFound) && agentID.MatchString(ref) {
+		u, err = findAgent(ctx, q, ref)
+	}
+	return u.User, err
+}
+
+// AgentUsers returns the active agent users, by agent_id.
+func (s *Service) AgentUsers(ctx context.Context, q db.Queryer) ([]AgentUser, error) {
+	return agentUsers(ctx, q)
+}
+
+// Create adds an account. Nobody is created as the owner: see Bootstrap.
+func (s *Service) Create(ctx context.Context, n NewUser) (User, error) {
+	u, err := User{}.apply(n.change())
+	if err != nil {
+		return User{}, err
+	}
+	return s.add(ctx, u, n.Password, nil)
+}
+
+// add stores a new user, unless allowed, which runs first in the transaction,
+// says no.
+func (s *Service) add(ctx context.Context, u User, password string, allowed func(*db.Tx) error) (User, error) {
+	hash, err := s.hash(ctx, password)
+	if err != nil {
+		return User{}, err
+	}
+	now := clock.At(s.Now())
+	u.ID, u.Version, u.CreatedAt, u.UpdatedAt = db.NewID(), 1, now, now
+	err = s.unique(ctx, &u, func(tx *db.Tx) error {
+		if allowed != nil {
+			if err := allowed(tx); err != nil {
+				return err
+			}
+		}
+		if err := insert(ctx, tx, row{u, hash}); err != nil {
+			return err
+		}
+		return record(ctx, tx, u, "user.created", map[string]any{"email": u.Email, "role": u.Role, "agent_id": u.AgentID})
+	})
+	if err != nil {
+		return User{}, fmt.Errorf("create a user: %w", err)
+	}
+	return u, nil
+}
+
+func (s *Service) hash(ctx context.Context, password string) (string, error) {
+	k, err := s.keeper()
+	if err != nil {
+		return "", err
+	}
+	return k.hash(ctx, password)
+}
+
+func record(ctx context.Context, tx *db.Tx, u User, kind string, data any) error {
+	return event.Record(ctx, tx, u.UpdatedAt.Time, event.Audit, kind, event.Subject{Kind: "user", ID: u.ID, Name: u.Name}, data)
+}
+
+// unique runs a transaction that writes u, and turns a broken uniqueness into
+// the failure that names who was there first. The indexes are what decides:
+// asking before would leave a moment for another.
+func (s *Service) unique(ctx context.Context, u *User, fn func(*db.Tx) error) error {
+	var err error
+	for range 3 { // the one who was there first may be gone when we look
+		if err = s.DB.Tx(ctx, fn); !db.IsDuplicate(err) {
+			return err
+		}
+		if taken := s.taken(ctx, *u); taken != nil {
+			return taken
+		}
+	}
+	return err
+}
+
+func (s *Service) taken(ctx context.Context, u User) error {
+	holder, err := find(ctx, s.DB, u.Email)
+	switch {
+	case err == nil && holder.ID != u.ID:
+		if !holder.Active {
+			return ErrEmailTaken.With("It belongs to %s, whose account is deactivated.", holder.Name).Fact("holder", holder.ID)
+		}
+		return ErrEmailTaken.With("It belongs to %s.", holder.Name).Fact("holder", holder.ID)
+	case err != nil && !errors.Is(err, ErrNotFound):
+		return err
+	case u.AgentID == nil:
+		return nil
+	}
+	holder, err = findAgent(ctx, s.DB, *u.AgentID)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return nil
+	case err != nil:
+		return err
+	}
+	return ErrAgentTaken.With("%s is %s (%s). Deactivate that account first.", *u.AgentID, holder.Name, holder.Email).Fact("holder", holder.ID)
+}
+
+// serial makes changes of accounts run one after the other: who is the owner
+// is a rule over several rows.
+const serial = "users"
+
+// Change makes a partial change to the user that ref names by id or email.
+// With a version it is refused, as ErrStale, when that is no longer the
+// current one.
+func (s *Service) Change(ctx context.Context, ref string, c Change, version *int64) (User, error) {
+	var hash string
+	if c.Password != nil && checkPassword(*c.Password) == "" {
+		// Before the transaction: nobody should wait for it to be computed.
+		var err error
+		if hash, err = s.hash(ctx, *c.Password); err != nil {
+			return User{}, err
+		}
+	}
+	var u User
+	err := s.unique(ctx, &u, func(tx *db.Tx) error {
+		if err := tx.Lock(ctx, serial); err != nil {
+			return err
+		}
+		was, err := find(ctx, tx, ref)
+		if err != nil {
+			return err
+		}
+		if by := actor.From(ctx).ID; was.Role == actor.Owner && by != was.ID && by != actor.System.ID {
+			return ErrOwnerOnly
+		}
+		if version != nil && *version != was.Version {
+			return ErrStale.With("Read it again and repeat the change.").Fact("current_version", was.Version)
+		}
+		if u, err = was.apply(c); err != nil {
+			return err
+		}
+		return s.save(ctx, tx, was, &u, hash)
+	})
+	if err != nil {
+		return User{}, fmt.Errorf("change user: %w", err)
+	}
+	return u, nil
+}
+
+// save writes what was became, if that is anything new, with its event. An
+// empty hash keeps the password.
+func (s *Service) save(ctx context.Context, tx *db.Tx, was row, u *User, hash string) error {
+	changed := differences(was.User, *u)
+	if hash != "" {
+		changed["password"] = "changed"
+	} else {
+		hash = was.hash
+	}
+	if len(changed) == 0 {
+		return nil
+	}
+	u.Version, u.UpdatedAt = was.Version+1, clock.At(s.Now())
+	if err := update(ctx, tx, row{*u, hash}); err != nil {
+		return err
+	}
+	return record(ctx, tx, *u, "user.changed", changed)
+}
+
+// SetPassword gives a user, also the owner, another password. It is for the
+// command on the service's machine and asks for no permission.
+func (s *Service) SetPassword(ctx context.Context, ref, password string) error {
+	_, err := s.Change(machine(ctx), ref, Change{Password: &password}, nil)
+	return err
+}
+
+// machine is ctx with the service itself as the actor: whoever can run its
+// commands or set its environment needs no account.
+func machine(ctx context.Context) context.Context { return actor.With(ctx, actor.System) }

@@ -1,0 +1,181 @@
+package account
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/page"
+)
+
+// row is a user with what only this package may see of them.
+type row struct {
+	User
+	hash string
+}
+
+const columns = `id, email, name, role, agent_id, active, avatar_url, last_login_at, created_at, updated_at, version, password_hash`
+
+func scan(r db.Row) (row, error) {
+	var u row
+	err := r.Scan(&u.ID, &u.Email, &u.Name, &u.Role, &u.AgentID, &u.Active, &u.AvatarURL,
+		&u.LastLoginAt, &u.CreatedAt, &u.UpdatedAt, &u.Version, &u.hash)
+	return u, err
+}
+
+func scanUser(r db.Row) (User, error) {
+	u, err := scan(r)
+	return u.User, err
+}
+
+// where reads the one user that condition is true of, or ErrNotFound.
+func where(ctx context.Context, q db.Queryer, condition string, arg any) (row, error) {
+	u, err := scan(q.QueryRow(ctx, `SELECT `+columns+` FROM users WHERE `+condition, arg))
+	if db.IsNotFound(err) {
+		return row{}, ErrNotFound
+	}
+	return u, err
+}
+
+// find reads a user by id or email.
+func find(ctx context.Context, q db.Queryer, ref string) (row, error) {
+	if strings.Contains(ref, "@") {
+		key, ok := emailKey(ref)
+		if !ok {
+			return row{}, ErrNotFound
+		}
+		return where(ctx, q, `email_key = ?`, key)
+	}
+	if !utf8.ValidString(ref) || strings.ContainsRune(ref, 0) {
+		return row{}, ErrNotFound // PostgreSQL would fail on it
+	}
+	return where(ctx, q, `id = ?`, ref)
+}
+
+// findAgent reads the active user of an agent.
+func findAgent(ctx context.Context, q db.Queryer, id string) (row, error) {
+	return where(ctx, q, `active AND agent_id = ?`, id)
+}
+
+func findOwner(ctx context.Context, q db.Queryer) (row, error) {
+	return where(ctx, q, `role = ?`, actor.Owner)
+}
+
+// findActor reads what a request needs to know of its caller.
+func findActor(ctx context.Context, q db.Queryer, id string) (a actor.Actor, active bool, err error) {
+	var agent *string
+	err = q.QueryRow(ctx, `SELECT id, name, role, agent_id, active FROM users WHERE id = ?`, id).
+		Scan(&a.ID, &a.Name, &a.Role, &agent, &active)
+	if agent != nil {
+		a.AgentID = *agent
+	}
+	return a, active, err
+}
+
+// position is where a list goes on: after the row with these.
+type position struct {
+	created time.Time
+	id      string
+}
+
+// position is where a page goes on that ends with u.
+func (u User) position() []string {
+	return []string{strconv.FormatInt(u.CreatedAt.UnixMicro(), 10), u.ID}
+}
+
+// readPosition undoes position for what a caller sent as a cursor. It is nil
+// at the start of the list.
+func readPosition(cursor string) (*position, error) {
+	parts, err := page.Decode(cursor, 2)
+	if err != nil || parts == nil {
+		return nil, err
+	}
+	micros, err := strconv.ParseInt(parts[0], 10, 64)
+	if err != nil || micros < 0 || micros > lastMicro {
+		return nil, page.ErrCursor.With("Start again without a cursor, or follow the Link header.")
+	}
+	return &position{time.UnixMicro(micros), parts[1]}, nil
+}
+
+// lastMicro is the end of the year 9999, in microseconds since 1970. A later
+// time is none of ours, and PostgreSQL would fail on it.
+const lastMicro = 253_402_300_799_999_999
+
+func list(ctx context.Context, q db.Queryer, f Filter, after *position, limit int) ([]User, error) {
+	cond, args := f.where()
+	if after != nil {
+		cond, args = append(cond, `(created_at, id) > (?, ?)`), append(args, after.created, after.id)
+	}
+	rows, err := q.Query(ctx, `SELECT `+columns+` FROM users`+and(cond)+` ORDER BY created_at, id LIMIT ?`, append(args, limit)...)
+	return db.All(rows, err, scanUser)
+}
+
+func count(ctx context.Context, q db.Queryer, f Filter) (int64, error) {
+	cond, args := f.where()
+	var n int64
+	err := q.QueryRow(ctx, `SELECT COUNT(*) FROM users`+and(cond), args...).Scan(&n)
+	return n, err
+}
+
+// where is the filter as conditions and their arguments.
+func (f Filter) where() (cond []string, args []any) {
+	if f.Role != "" {
+		cond, args = append(cond, `role = ?`), append(args, f.Role)
+	}
+	if f.AgentID != "" {
+		cond, args = append(cond, `agent_id = ?`), append(args, f.AgentID)
+	}
+	if f.Active != nil {
+		cond, args = append(cond, `active = ?`), append(args, *f.Active)
+	}
+	return cond, args
+}
+
+func and(cond []string) string {
+	if len(cond) == 0 {
+		return ""
+	}
+	return ` WHERE ` + strings.Join(cond, ` AND `)
+}
+
+func agentUsers(ctx context.Context, q db.Queryer) ([]AgentUser, error) {
+	rows, err := q.Query(ctx, `SELECT id, agent_id, name FROM users WHERE active AND agent_id IS NOT NULL ORDER BY agent_id`)
+	return db.All(rows, err, func(r db.Row) (AgentUser, error) {
+		var a AgentUser
+		err := r.Scan(&a.UserID, &a.AgentID, &a.Name)
+		return a, err
+	})
+}
+
+func insert(ctx context.Context, tx *db.Tx, u row) error {
+	_, err := tx.Exec(ctx, `
+		INSERT INTO users (id, email, email_key, name, role, agent_id, active, avatar_url, created_at, updated_at, version, password_hash)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		u.ID, u.Email, strings.ToLower(u.Email), u.Name, u.Role, u.AgentID, u.Active, u.AvatarURL,
+		u.CreatedAt.Time, u.UpdatedAt.Time, u.Version, u.hash)
+	return err
+}
+
+// update writes everything that a change can change. The lock of the caller
+// makes sure that nobody else does.
+func update(ctx context.Context, tx *db.Tx, u row) error {
+	_, err := tx.Exec(ctx, `
+		UPDATE users SET email = ?, email_key = ?, name = ?, role = ?, agent_id = ?, active = ?, avatar_url = ?,
+			updated_at = ?, version = ?, password_hash = ?
+		WHERE id = ?`,
+		u.Email, strings.ToLower(u.Email), u.Name, u.Role, u.AgentID, u.Active, u.AvatarURL,
+		u.UpdatedAt.Time, u.Version, u.hash, u.ID)
+	return err
+}
+
+// touch notes a login, unless the account was deactivated or got another
+// password while the password was compared.
+func touch(ctx context.Context, tx *db.Tx, u row, at clock.Time) (bool, error) {
+	n, err := tx.Exec(ctx, `UPDATE users SET last_login_at = ? WHERE id = ? AND active AND password_hash = ?`, at.Time, u.ID, u.hash)
+	return n == 1, err
+}
