@@ -18,7 +18,7 @@ CREATE TABLE tasks (
 	session_key    TEXT,
 	branch         TEXT,
 	pr_url         TEXT,
-	origin         TEXT, -- where it comes from when not from a person's hand, such as standup:<id>
+	origin         TEXT, -- where it comes from when not from a person's hand, such as standup:2026-11-20
 	due_at         TIMESTAMP,
 	done_at        TIMESTAMP,
 	moved_at       TIMESTAMP NOT NULL, -- when it came into its column

@@ -2,6 +2,7 @@ package task
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -31,11 +32,12 @@ func (s *Service) Create(ctx context.Context, n New) (Task, error) {
 // standup whose action items become tasks.
 func (s *Service) CreateIn(ctx context.Context, tx *db.Tx, n New) (Task, error) {
 	now := s.Now()
-	t, err := n.make(db.NewID(), now)
+	by := actor.From(ctx)
+	t, err := n.make(db.NewID(), now, by)
 	if err != nil {
 		return Task{}, err
 	}
-	if by := actor.From(ctx); by.Role != "" {
+	if by.Role != "" {
 		t.ReporterID = &by.ID
 	}
 	if n.Assignee != nil {
@@ -57,11 +59,11 @@ func (s *Service) Get(ctx context.Context, ref string) (Task, error) {
 }
 
 // List returns the tasks that match, the newest first. The assignee may be
-// named as everywhere; one that does not exist has no tasks.
+// named as everywhere, and may have left: somebody has to take over the tasks.
 func (s *Service) List(ctx context.Context, f Filter) ([]Task, error) {
 	if f.Assignee != "" {
 		var err error
-		if f.Assignee, err = findAssignee(ctx, s.DB, f.Assignee); err != nil {
+		if f.Assignee, _, err = findAccount(ctx, s.DB, f.Assignee); err != nil {
 			return nil, err
 		}
 	}
@@ -72,33 +74,42 @@ func (s *Service) List(ctx context.Context, f Filter) ([]Task, error) {
 // when the task has moved on. A change that changes nothing leaves no trace.
 func (s *Service) Update(ctx context.Context, ref string, c Change, version *int64) (Task, error) {
 	var t Task
-	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
-		was, err := find(ctx, tx, ref)
-		if err != nil {
-			return err
+	err := s.DB.Tx(ctx, func(tx *db.Tx) (err error) {
+		for {
+			// Who lost a race reads what the winner wrote: a caller who named a
+			// version is told the current one, and any other change still fits.
+			if t, err = s.updateIn(ctx, tx, ref, c, version); !errors.Is(err, errRaced) {
+				return err
+			}
 		}
-		if version != nil && *version != was.Version {
-			return ErrStale.With("It is at version %d now. Read it again and repeat the change.", was.Version).
-				Fact("current_version", was.Version)
-		}
-		t, err = s.changed(ctx, tx, was, c)
-		if err != nil {
-			return err
-		}
-		changes := diff(was, t)
-		if len(changes) == 0 {
-			t = was
-			return nil
-		}
-		if err := update(ctx, tx, t, was.Version); err != nil {
-			return err
-		}
-		return record(ctx, tx, t.UpdatedAt.Time, "task.changed", t, map[string]any{"changes": changes})
 	})
 	if err != nil {
 		return Task{}, fmt.Errorf("update task: %w", err)
 	}
 	return t, nil
+}
+
+func (s *Service) updateIn(ctx context.Context, tx *db.Tx, ref string, c Change, version *int64) (Task, error) {
+	was, err := find(ctx, tx, ref)
+	if err != nil {
+		return Task{}, err
+	}
+	if version != nil && *version != was.Version {
+		return Task{}, ErrStale.With("It is at version %d now. Read it again and repeat the change.", was.Version).
+			Fact("current_version", was.Version)
+	}
+	t, err := s.changed(ctx, tx, was, c)
+	if err != nil {
+		return Task{}, err
+	}
+	changes := diff(was, t)
+	if len(changes) == 0 {
+		return was, nil
+	}
+	if err := update(ctx, tx, t, was.Version); err != nil {
+		return Task{}, err
+	}
+	return t, record(ctx, tx, t.UpdatedAt.Time, "task.changed", t, map[string]any{"changes": changes})
 }
 
 // changed is was after c.

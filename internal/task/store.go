@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"strings"
 	"time"
 
@@ -53,7 +54,7 @@ func (t Task) values() []any {
 
 // find looks a task up by its id or its key.
 func find(ctx context.Context, q db.Queryer, ref string) (Task, error) {
-	where, arg := `id = ?`, any(ref)
+	where, arg := `id = ?`, any(strings.ToLower(ref))
 	if number, ok := parseKey(ref); ok {
 		where, arg = `number = ?`, number
 	}
@@ -77,7 +78,11 @@ func insert(ctx context.Context, tx *db.Tx, t *Task) error {
 	return err
 }
 
-// update writes t if nobody has written it since version was.
+// errRaced says that another change was committed between reading a task and
+// writing it, which only happens on PostgreSQL.
+var errRaced = errors.New("the task was changed since it was read")
+
+// update writes t if nobody has written it since version was, else returns errRaced.
 func update(ctx context.Context, tx *db.Tx, t Task, was int64) error {
 	n, err := tx.Exec(ctx, `
 		UPDATE tasks SET title = ?, description = ?, status = ?, priority = ?, type = ?, tags = ?, assignee_id = ?, reporter_id = ?,
@@ -86,7 +91,7 @@ func update(ctx context.Context, tx *db.Tx, t Task, was int64) error {
 		WHERE id = ? AND version = ?`,
 		append(t.values(), t.ID, was)...)
 	if err == nil && n == 0 {
-		return ErrStale.With("Read it again and repeat the change.")
+		return errRaced
 	}
 	return err
 }
@@ -126,13 +131,24 @@ func list(ctx context.Context, q db.Queryer, f Filter) ([]Task, error) {
 	return db.All(rows, err, scan)
 }
 
-// findAssignee finds the active account that ref names: by id, email or agent_id.
-func findAssignee(ctx context.Context, q db.Queryer, ref string) (id string, err error) {
+// findAccount finds the account that ref names, by id, email or agent_id. Of an
+// agent's accounts it takes the active one.
+func findAccount(ctx context.Context, q db.Queryer, ref string) (id string, active bool, err error) {
+	lower := strings.ToLower(ref)
 	err = q.QueryRow(ctx, `
-		SELECT id FROM users WHERE active AND (id = ? OR email_key = ? OR agent_id = ?)
-		ORDER BY id LIMIT 1`, ref, strings.ToLower(ref), ref).Scan(&id)
+		SELECT id, active FROM users WHERE id = ? OR email_key = ? OR agent_id = ?
+		ORDER BY active DESC, id LIMIT 1`, lower, lower, ref).Scan(&id, &active)
 	if db.IsNotFound(err) {
-		return "", ErrAssignee.With("assignee_id names no active user: give a user's id or email, or an agent_id.")
+		return "", false, ErrAssignee.With("Give a user's id or email, or an agent_id.")
+	}
+	return id, active, err
+}
+
+// findAssignee finds the active account that ref names; nobody else gets tasks.
+func findAssignee(ctx context.Context, q db.Queryer, ref string) (string, error) {
+	id, active, err := findAccount(ctx, q, ref)
+	if err == nil && !active {
+		return "", ErrAssignee.With("That account is deactivated. Give another user's id or email, or an agent_id.")
 	}
 	return id, err
 }

@@ -143,7 +143,7 @@ var (
 )
 
 // make builds a task from n, or says everything that is wrong with it.
-func (n New) make(id string, now time.Time) (Task, error) {
+func (n New) make(id string, now time.Time, by actor.Actor) (Task, error) {
 	t := Task{
 		ID: id, Status: Todo, Priority: Medium, Type: Plain, Tags: []Tag{},
 		MovedAt: clock.At(now), CreatedAt: clock.At(now), UpdatedAt: clock.At(now), Version: 1, DueAt: n.DueAt,
@@ -161,7 +161,7 @@ func (n New) make(id string, now time.Time) (Task, error) {
 	if n.Type != "" {
 		c.Type = &n.Type
 	}
-	return t, t.apply(c, now, actor.Actor{})
+	return t, t.apply(c, now, by)
 }
 
 // apply makes the change to t, or says everything that is wrong with it. The
@@ -175,6 +175,9 @@ func (t *Task) apply(c Change, now time.Time, by actor.Actor) error {
 	}
 	if c.DueAt.Given {
 		t.DueAt = c.DueAt.Value
+	}
+	if t.DueAt != nil && (t.DueAt.UTC().Year() < 1 || t.DueAt.UTC().Year() > 9999) {
+		bad.Add("/due_at", "Give a time in UTC's years 1 to 9999.") // RFC 3339 has no others
 	}
 	return bad.Err()
 }
@@ -267,6 +270,9 @@ func (t *Task) block(why *BlockedReason, now time.Time, by actor.Actor, bad *fau
 	if n := utf8.RuneCountInString(reason); n == 0 || n > maxReason {
 		bad.Add("/blocked/reason", "Give it 1 to %d characters.", maxReason)
 	}
+	if t.Status == Done {
+		bad.Add("/blocked", "A task that is done cannot be blocked. Move it first.")
+	}
 	since := clock.At(now)
 	if t.Blocked != nil {
 		since = t.Blocked.Since
@@ -276,7 +282,9 @@ func (t *Task) block(why *BlockedReason, now time.Time, by actor.Actor, bad *fau
 	}
 }
 
-var tagShape = regexp.MustCompile(`^[\p{Ll}\p{Lo}\p{N}][\p{Ll}\p{Lo}\p{N}_.-]{0,39}$`)
+// tagShape takes the words of every script: some write vowels as marks (\p{M})
+// and long ones as modifiers (\p{Lm}).
+var tagShape = regexp.MustCompile(`^[\p{Ll}\p{Lm}\p{Lo}\p{N}][\p{Ll}\p{Lm}\p{Lo}\p{M}\p{N}_.-]{0,39}$`)
 
 // applyTags lower-cases the tags and drops repeats, keeping their order.
 func applyTags(given []Tag, bad *fault.Fields) []Tag {
@@ -335,13 +343,13 @@ func same[T comparable](a, b *T) bool {
 	return *a == *b
 }
 
-// parseKey reads TASK-n in any case.
+// parseKey reads TASK-n in any case. It takes one spelling of the number.
 func parseKey(ref string) (number int64, ok bool) {
-	if len(ref) < 6 || !strings.EqualFold(ref[:5], "TASK-") {
+	if len(ref) < 6 || ref[5] < '1' || ref[5] > '9' || !strings.EqualFold(ref[:5], "TASK-") {
 		return 0, false
 	}
 	n, err := strconv.ParseInt(ref[5:], 10, 64)
-	return n, err == nil && n > 0
+	return n, err == nil
 }
 
 func keyOf(number int64) string { return "TASK-" + strconv.FormatInt(number, 10) }

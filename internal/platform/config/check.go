@@ -191,7 +191,7 @@ func (k *checker) path(name, s string) string {
 
 var (
 	hostName = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_.-]{0,251}[A-Za-z0-9_.])?$`)
-	agentID  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
+	agentID  = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 	scope    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$`)
 )
 

@@ -1,0 +1,495 @@
+package app_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// The rules of the tree, as docs/architecture.md tells them. Change both
+// together. Packages are named by their folder below the module or internal/.
+
+// plumbing is what every feature may import. Settings are not in it, because
+// features get theirs as fields, and dbtest is for tests.
+var plumbing = []string{
+	"platform/actor", "platform/clock", "platform/db", "platform/fault", "platform/job",
+	"platform/money", "platform/page", "platform/patch", "platform/web",
+}
+
+// mayImport says who may import whom. A package that is not on it fails.
+var mayImport = map[string][]string{
+	"cmd/wardroom": slices.Concat([]string{"app", "account", "platform/config", "schema"}, plumbing),
+	"app": slices.Concat([]string{
+		"account", "agent", "event", "gateway", "gateway/demo", "platform/config", "schema", "standup", "task",
+	}, plumbing),
+
+	"account":        slices.Concat([]string{"event"}, plumbing),
+	"agent":          slices.Concat([]string{"event", "gateway"}, plumbing),
+	"event":          plumbing,
+	"standup":        slices.Concat([]string{"event", "gateway", "standup/answer"}, plumbing),
+	"standup/answer": {},
+	"task":           slices.Concat([]string{"event"}, plumbing),
+
+	"gateway":      {"platform/clock", "platform/fault"},
+	"gateway/demo": {"gateway"},
+	"schema":       {},
+
+	"platform/actor":     {},
+	"platform/clock":     {},
+	"platform/config":    {},
+	"platform/db":        {},
+	"platform/db/dbtest": {"platform/db", "schema"},
+	"platform/fault":     {},
+	"platform/job":       {"platform/actor", "platform/db"},
+	"platform/money":     {},
+	"platform/page":      {"platform/fault"},
+	"platform/patch":     {},
+	"platform/web":       {"platform/actor", "platform/fault", "platform/page"},
+
+	"test/realgateway": {}, // drives the built binary from outside
+}
+
+// features are the packages whose HTTP stays in http.go.
+var features = []string{"account", "agent", "event", "standup", "standup/answer", "task"}
+
+// owners says which package writes each table. Reading another's is free.
+var owners = map[string]string{
+	"users":              "account",
+	"events":             "event",
+	"event_counter":      "event",
+	"jobs":               "platform/job",
+	"job_steps":          "platform/job",
+	"job_timers":         "platform/job",
+	"standups":           "standup",
+	"standup_questions":  "standup",
+	"standup_reports":    "standup",
+	"standup_transcript": "standup",
+	"tasks":              "task",
+	"task_counter":       "task",
+}
+
+// A rule names everything in a tree that breaks it.
+type rule func(tree fs.FS) (broken []string, err error)
+
+// treeRules are the rules, by what they are about.
+func treeRules(t testing.TB) map[string]rule {
+	return map[string]rule{
+		"imports": imports,
+		"http":    httpInItsFile,
+		"tables":  tableOwners,
+		"maps":    mapsAreFresh,
+		"libc":    libcOf(sqliteMod(t)),
+		"tests":   noInitNoSkip,
+	}
+}
+
+// What nobody holds to is not so for long.
+func TestTree(t *testing.T) {
+	for name, r := range treeRules(t) {
+		t.Run(name, func(t *testing.T) {
+			broken, err := r(os.DirFS("../.."))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, b := range broken {
+				t.Error(b)
+			}
+		})
+	}
+}
+
+const module = "wardroom"
+
+// goFile is one file of Go in a tree.
+type goFile struct {
+	*ast.File
+	path string
+	pkg  string // as mayImport names it
+	test bool
+	at   func(token.Pos) token.Position
+}
+
+// goFiles reads every Go file of the module, whatever its build tags.
+func goFiles(tree fs.FS) ([]goFile, error) {
+	var files []goFile
+	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && name != "." && isForeign(tree, name):
+			return fs.SkipDir
+		case d.IsDir() || path.Ext(name) != ".go":
+			return nil
+		}
+		text, err := fs.ReadFile(tree, name)
+		if err != nil {
+			return err
+		}
+		set := token.NewFileSet()
+		f, err := parser.ParseFile(set, name, text, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		files = append(files, goFile{
+			File: f, path: name, pkg: strings.TrimPrefix(path.Dir(name), "internal/"),
+			test: strings.HasSuffix(name, "_test.go"), at: set.Position,
+		})
+		return nil
+	})
+	return files, err
+}
+
+// isForeign reports whether a folder is none of the module's packages.
+func isForeign(tree fs.FS, dir string) bool {
+	base := path.Base(dir)
+	_, err := fs.Stat(tree, path.Join(dir, "go.mod"))
+	return err == nil || strings.HasPrefix(base, ".") || base == "testdata" || base == "node_modules"
+}
+
+// paths are what the file imports.
+func (f goFile) paths() []string {
+	var list []string
+	for _, i := range f.Imports {
+		name, _ := strconv.Unquote(i.Path.Value) // the parser has read it
+		list = append(list, name)
+	}
+	return list
+}
+
+// ours turns an import path into a package as mayImport names it.
+func ours(name string) (pkg string, ok bool) {
+	pkg, ok = strings.CutPrefix(name, module+"/")
+	return strings.TrimPrefix(pkg, "internal/"), ok
+}
+
+// imports: who imports whom is on the map. Tests may also use the plumbing,
+// dbtest and the demo runtime, but no other feature.
+func imports(tree fs.FS) (broken []string, err error) {
+	files, err := goFiles(tree)
+	for _, f := range files {
+		allowed, known := mayImport[f.pkg]
+		if !known {
+			broken = append(broken, fmt.Sprintf("%s: package %s is not on the map of who may import whom", f.path, f.pkg))
+			continue
+		}
+		if f.test {
+			allowed = slices.Concat(allowed, plumbing, []string{f.pkg, "platform/config", "platform/db/dbtest", "schema", "gateway/demo"})
+		}
+		for _, name := range f.paths() {
+			if to, ok := ours(name); ok && !slices.Contains(allowed, to) {
+				broken = append(broken, fmt.Sprintf("%s imports %s, which the map does not allow to %s", f.path, to, f.pkg))
+			}
+		}
+	}
+	return broken, err
+}
+
+// httpInItsFile: of a feature only http.go knows HTTP, and huma is known there,
+// in the platform and nowhere else.
+func httpInItsFile(tree fs.FS) (broken []string, err error) {
+	files, err := goFiles(tree)
+	for _, f := range files {
+		feature := slices.Contains(features, f.pkg)
+		edge := feature && path.Base(f.path) == "http.go"
+		for _, name := range f.paths() {
+			isHTTP := name == "net/http" || strings.HasPrefix(name, "net/http/") || name == module+"/internal/platform/web"
+			isHuma := strings.HasPrefix(name, "github.com/danielgtaylor/huma")
+			switch {
+			case f.test || edge:
+			case feature && isHTTP:
+				broken = append(broken, fmt.Sprintf("%s imports %s: the HTTP of a feature is in its http.go", f.path, name))
+			case isHuma && !strings.HasPrefix(f.pkg, "platform/"):
+				broken = append(broken, fmt.Sprintf("%s imports %s: huma is for the platform and for http.go", f.path, name))
+			}
+		}
+	}
+	return broken, err
+}
+
+// What writes rows, and what makes tables. "ON CONFLICT DO UPDATE SET" names
+// no table.
+var (
+	writes  = regexp.MustCompile(`(?i)\b(?:(?:(?:insert(?:\s+or\s+\w+)?|replace|merge)\s+into|delete\s+from)\s+([^\s(;]+)|update\s+([^\s(;]+)(?:\s+(?:as\s+)?\w+)?\s+set\b)`)
+	creates = regexp.MustCompile(`(?i)\bcreate\s+table\s+(?:if\s+not\s+exists\s+)?"?(\w+)`)
+	remark  = regexp.MustCompile(`--.*`)
+)
+
+// tableOwners: only its owner writes a table, and each table has an owner.
+func tableOwners(tree fs.FS) (broken []string, err error) {
+	tables, err := migratedTables(tree)
+	if err != nil {
+		return nil, err
+	}
+	for _, table := range tables {
+		if owners[table] == "" {
+			broken = append(broken, fmt.Sprintf("internal/schema: table %s is not on the map of owners", table))
+		}
+	}
+	files, err := goFiles(tree)
+	for _, f := range files {
+		if f.test {
+			continue
+		}
+		eachText(f.File, func(pos token.Pos, text string) {
+			for _, m := range writes.FindAllStringSubmatch(text, -1) {
+				table := strings.ToLower(strings.Trim(m[1]+m[2], "\"`"))
+				switch owner := owners[table]; owner {
+				case f.pkg:
+				case "":
+					broken = append(broken, fmt.Sprintf("%s writes %q, which is not on the map of owners", f.at(pos), table))
+				default:
+					broken = append(broken, fmt.Sprintf("%s writes %s, which belongs to %s", f.at(pos), table, owner))
+				}
+			}
+		})
+	}
+	return broken, err
+}
+
+func migratedTables(tree fs.FS) (tables []string, err error) {
+	names, err := fs.Glob(tree, "internal/schema/*.sql")
+	for _, name := range names {
+		text, err := fs.ReadFile(tree, name)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range creates.FindAllSubmatch(remark.ReplaceAll(text, nil), -1) {
+			tables = append(tables, strings.ToLower(string(m[1])))
+		}
+	}
+	return tables, err
+}
+
+// unknown stands in a text for what is only known when the program runs. As
+// the name of a table it is nobody's.
+const unknown = "…"
+
+// eachText yields every string of a file; those that are put together with "+"
+// are one.
+func eachText(f ast.Node, yield func(token.Pos, string)) {
+	var visit func(ast.Node) bool
+	var join func(ast.Expr) string
+	join = func(e ast.Expr) string {
+		switch e := e.(type) {
+		case *ast.ParenExpr:
+			return join(e.X)
+		case *ast.BinaryExpr:
+			if e.Op == token.ADD {
+				return join(e.X) + join(e.Y)
+			}
+		case *ast.BasicLit:
+			if text, err := strconv.Unquote(e.Value); err == nil {
+				return text
+			}
+		}
+		ast.Inspect(e, visit)
+		return unknown
+	}
+	visit = func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.BinaryExpr:
+			if n.Op == token.ADD {
+				yield(n.Pos(), join(n))
+				return false
+			}
+		case *ast.BasicLit:
+			if n.Kind == token.STRING {
+				yield(n.Pos(), join(n))
+			}
+		}
+		return true
+	}
+	ast.Inspect(f, visit)
+}
+
+// mapsAreFresh: what stands on the maps is there. Else a name that comes back
+// would come back with rights that nobody remembers.
+func mapsAreFresh(tree fs.FS) (broken []string, err error) {
+	files, err := goFiles(tree)
+	if err != nil {
+		return nil, err
+	}
+	tables, err := migratedTables(tree)
+	there := map[string]bool{}
+	for _, f := range files {
+		there[f.pkg] = true
+	}
+	for _, pkg := range slices.Sorted(maps.Keys(mayImport)) {
+		if !there[pkg] {
+			broken = append(broken, "package "+pkg+" is on the map and not in the tree")
+		}
+	}
+	for _, table := range slices.Sorted(maps.Keys(owners)) {
+		if !slices.Contains(tables, table) {
+			broken = append(broken, "table "+table+" is on the map and not in the migrations")
+		}
+	}
+	return broken, err
+}
+
+var libc = regexp.MustCompile(`(?m)^\s*(?:require\s+)?modernc\.org/libc\s+(v\S+)`)
+
+// libcOf makes the rule that our go.mod names exactly the modernc.org/libc that
+// SQLite's go.mod asks for: the two are generated together, and its authors
+// promise nothing for any other pair, although it builds.
+func libcOf(sqlite string) rule {
+	return func(tree fs.FS) ([]string, error) {
+		ours, err := fs.ReadFile(tree, "go.mod")
+		if err != nil {
+			return nil, err
+		}
+		want, got := libc.FindStringSubmatch(sqlite), libc.FindSubmatch(ours)
+		switch {
+		case want == nil:
+			return []string{"the go.mod of modernc.org/sqlite asks for no modernc.org/libc: look at what it does now"}, nil
+		case got == nil:
+			return []string{"go.mod does not name modernc.org/libc, so that any module may move it"}, nil
+		case string(got[1]) != want[1]:
+			return []string{fmt.Sprintf("go.mod has modernc.org/libc %s, and modernc.org/sqlite asks for %s", got[1], want[1])}, nil
+		case regexp.MustCompile(`modernc\.org/\S+(\s+v\S+)?\s+=>`).Match(ours):
+			return []string{"go.mod replaces a module of modernc.org"}, nil
+		}
+		return nil, nil
+	}
+}
+
+// sqliteMod is the go.mod of the SQLite that we build with. It was fetched to
+// build this test; nothing is asked of the network.
+func sqliteMod(t testing.TB) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.GoMod}}", "modernc.org/sqlite")
+	cmd.Env = append(os.Environ(), "GOPROXY=off", "GOFLAGS=-mod=readonly")
+	name, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v", cmd, err)
+	}
+	text, err := os.ReadFile(strings.TrimSpace(string(name)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// noInitNoSkip: nothing runs because a package is imported, and no test is left
+// out because something is missing.
+func noInitNoSkip(tree fs.FS) (broken []string, err error) {
+	files, err := goFiles(tree)
+	for _, f := range files {
+		testing := f.test || slices.Contains(f.paths(), "testing")
+		ast.Inspect(f.File, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				if n.Name.Name == "init" && n.Recv == nil {
+					broken = append(broken, fmt.Sprintf("%s has an init function", f.at(n.Pos())))
+				}
+			case *ast.SelectorExpr:
+				if testing && slices.Contains([]string{"Skip", "Skipf", "SkipNow"}, n.Sel.Name) {
+					broken = append(broken, fmt.Sprintf("%s skips a test", f.at(n.Pos())))
+				}
+			}
+			return true
+		})
+	}
+	return broken, err
+}
+
+// sound is a small tree that breaks no rule.
+func sound() fstest.MapFS {
+	text := func(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s)} }
+	return fstest.MapFS{
+		"go.mod":                         text("module wardroom\n\nrequire (\n\tmodernc.org/libc v1.77.1\n\tmodernc.org/sqlite v1.60.1\n)\n"),
+		"cmd/wardroom/main.go":           text(`package main; import _ "wardroom/internal/app"`),
+		"internal/app/app.go":            text(`package app; import (_ "net/http"; _ "wardroom/internal/task"; _ "wardroom/internal/platform/web")`),
+		"internal/event/store.go":        text("package event; const q = `UPDATE event_counter SET last = last + 1 RETURNING last`"),
+		"internal/platform/web/web.go":   text(`package web; import (_ "net/http"; _ "github.com/danielgtaylor/huma/v2")`),
+		"internal/schema/0004_tasks.sql": text("CREATE TABLE tasks (id TEXT);\n-- never CREATE TABLE notes\nCREATE TABLE IF NOT EXISTS task_counter (one INTEGER);"),
+		"internal/task/http.go":          text(`package task; import (_ "net/http"; _ "github.com/danielgtaylor/huma/v2"; _ "wardroom/internal/platform/web")`),
+		"internal/task/http_test.go":     text(`package task_test; import (_ "net/http/httptest"; _ "wardroom/internal/task"; _ "wardroom/internal/platform/db/dbtest")`),
+		"internal/task/task.go":          text(`package task; import (_ "fmt"; _ "wardroom/internal/event"); type T struct{}; func (T) init() {}; func (T) Skip() { T{}.Skip() }`),
+		"internal/task/store.go": text("package task; const q = `INSERT INTO tasks (` + c + `) VALUES (?) ON CONFLICT (id) DO UPDATE SET id = excluded.id`;" +
+			"const r = \"UPDATE tasks AS t SET \" + c; const s = `SELECT * FROM users FOR UPDATE SKIP LOCKED`; const e = `update the settings`"),
+		"internal/task/store_test.go": text("package task; const q = `DELETE FROM users`"),
+		// Not ours, whatever is in them.
+		"tools/go.mod":                  text("module tools\n"),
+		"tools/tools.go":                text(`package tools; func init() {}`),
+		"internal/task/testdata/x.go":   text(`no Go at all`),
+		"test/.cache/node_modules/x.go": text(`no Go at all`),
+	}
+}
+
+// A rule that cannot fail holds nothing.
+func TestTreeRulesFailWhenBroken(t *testing.T) {
+	const sqlite = "module modernc.org/sqlite\n\nrequire (\n\tmodernc.org/libc v1.77.1\n)\n"
+	rules := map[string]rule{"imports": imports, "http": httpInItsFile, "tables": tableOwners, "libc": libcOf(sqlite), "tests": noInitNoSkip}
+	for name, r := range rules {
+		if broken, err := r(sound()); len(broken) > 0 || err != nil {
+			t.Errorf("%s: the sound tree: %q, %v", name, broken, err)
+		}
+	}
+	for _, tt := range []struct{ rule, path, text, want string }{
+		{"imports", "internal/notes/notes.go", `package notes`, "package notes is not on the map"},
+		{"imports", "web/web.go", `package web`, "package web is not on the map"},
+		{"imports", "internal/task/claim.go", `package task; import _ "wardroom/internal/account"`, "imports account"},
+		{"imports", "internal/task/claim.go", `package task; import _ "wardroom/internal/gateway"`, "imports gateway"},
+		{"imports", "internal/task/claim.go", `package task; import _ "wardroom/internal/app"`, "imports app"},
+		{"imports", "internal/task/claim.go", `package task; import _ "wardroom/internal/platform/config"`, "imports platform/config"},
+		{"imports", "internal/task/claim.go", `package task; import _ "wardroom/internal/platform/db/dbtest"`, "imports platform/db/dbtest"},
+		{"imports", "internal/task/claim.go", `package task; import _ "wardroom/internal/notes"`, "imports notes"},
+		{"imports", "internal/task/claim.go", "//go:build journey\n\npackage task; import _ \"wardroom/internal/account\"", "imports account"},
+		{"imports", "internal/task/claim_test.go", `package task; import _ "wardroom/internal/account"`, "imports account"},
+		{"imports", "internal/event/tail.go", `package event; import _ "wardroom/internal/task"`, "imports task"},
+		{"imports", "internal/gateway/cache.go", `package gateway; import _ "wardroom/internal/platform/db"`, "imports platform/db"},
+		{"imports", "internal/gateway/proxy.go", `package gateway; import _ "wardroom/internal/platform/web"`, "imports platform/web"},
+		{"imports", "internal/platform/web/login.go", `package web; import _ "wardroom/internal/account"`, "imports account"},
+		{"imports", "internal/platform/page/sql.go", `package page; import _ "wardroom/internal/platform/db"`, "imports platform/db"},
+		{"imports", "cmd/wardroom/task.go", `package main; import _ "wardroom/internal/task"`, "imports task"},
+		{"http", "internal/task/service.go", `package task; import _ "net/http"`, "imports net/http"},
+		{"http", "internal/task/service.go", `package task; import _ "net/http/httputil"`, "imports net/http/httputil"},
+		{"http", "internal/task/service.go", `package task; import _ "wardroom/internal/platform/web"`, "imports wardroom/internal/platform/web"},
+		{"http", "internal/task/service.go", `package task; import _ "github.com/danielgtaylor/huma/v2"`, "imports github.com/danielgtaylor/huma/v2"},
+		{"http", "internal/standup/answer/fetch.go", `package answer; import _ "net/http"`, "imports net/http"},
+		{"http", "internal/gateway/http.go", `package gateway; import _ "github.com/danielgtaylor/huma/v2"`, "huma is for the platform"},
+		{"http", "internal/app/http.go", `package app; import _ "github.com/danielgtaylor/huma/v2"`, "huma is for the platform"},
+		{"tables", "internal/task/q.go", "package task; const q = `DELETE FROM users WHERE TRUE`", "writes users, which belongs to account"},
+		{"tables", "internal/task/q.go", "package task; const q = `insert into  Events (id) VALUES (1)`", "writes events, which belongs to event"},
+		{"tables", "internal/task/q.go", "package task; const q = `WITH x AS (SELECT 1)\n\tUPDATE jobs\n\tSET state = 'done'`", "writes jobs, which belongs to platform/job"},
+		{"tables", "internal/task/q.go", "package task; const q = `UPDATE \"users\" AS u SET active = FALSE`", "writes users"},
+		{"tables", "internal/task/q.go", "package task; const q = `UPDATE users ` + `SET active = FALSE`", "writes users"},
+		{"tables", "internal/task/q.go", "package task; func f(t string) string { return g(`DELETE FROM ` + t) }", `writes "…"`},
+		{"tables", "internal/task/q.go", "package task; const q = 1 + len(`REPLACE INTO notes`)", `writes "notes", which is not on the map`},
+		{"tables", "cmd/wardroom/q.go", "package main; const q = `INSERT OR IGNORE INTO tasks VALUES (1)`", "writes tasks, which belongs to task"},
+		{"tables", "internal/schema/0009_notes.sql", "create table notes (id TEXT)", "table notes is not on the map"},
+		{"libc", "go.mod", "require (\n\tmodernc.org/libc v1.78.0\n\tmodernc.org/sqlite v1.60.1\n)", "go.mod has modernc.org/libc v1.78.0"},
+		{"libc", "go.mod", "require modernc.org/sqlite v1.60.1", "does not name modernc.org/libc"},
+		{"libc", "go.mod", "require modernc.org/libc v1.77.1\nreplace modernc.org/libc => ../libc", "replaces"},
+		{"tests", "internal/task/q.go", `package task; func init() {}`, "has an init function"},
+		{"tests", "internal/task/q_test.go", `package task; func TestX(t *testing.T) { t.Skip("no database") }`, "skips a test"},
+		{"tests", "internal/task/q_test.go", `package task; func TestX(t *testing.T) { t.Run("x", func(t *testing.T) { t.SkipNow() }) }`, "skips a test"},
+		{"tests", "internal/platform/db/dbtest/q.go", `package dbtest; import "testing"; func X(t testing.TB) { t.Skipf("no %s", "database") }`, "skips a test"},
+	} {
+		tree := sound()
+		tree[tt.path] = &fstest.MapFile{Data: []byte(tt.text)}
+		broken, err := rules[tt.rule](tree)
+		if err != nil || len(broken) != 1 || !strings.Contains(broken[0], tt.want) {
+			t.Errorf("%s: %s with %s: %q, %v; want one that says %q", tt.rule, tt.path, tt.text, broken, err, tt.want)
+		}
+	}
+	if broken, err := mapsAreFresh(fstest.MapFS{}); len(broken) != len(mayImport)+len(owners) || err != nil {
+		t.Errorf("an empty tree has %d names of the maps missing, %v; want all %d", len(broken), err, len(mayImport)+len(owners))
+	}
+	if broken, err := libcOf("module modernc.org/sqlite")(sound()); len(broken) != 1 || err != nil {
+		t.Errorf("an SQLite without libc: %q, %v", broken, err)
+	}
+}

@@ -1,0 +1,453 @@
+package task
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"wardroom/internal/event"
+	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/db/dbtest"
+	"wardroom/internal/platform/fault"
+	"wardroom/internal/platform/patch"
+)
+
+func newService(d *db.DB) *Service {
+	return &Service{DB: d, Now: func() time.Time { return monday }}
+}
+
+// at is the same board at another time.
+func (s *Service) at(now time.Time) *Service {
+	return &Service{DB: s.DB, Now: func() time.Time { return now }}
+}
+
+// makeUser adds an account. Its email is name@example.com, and an agent's id is its name.
+func makeUser(t testing.TB, d *db.DB, name string, role actor.Role, active bool) actor.Actor {
+	t.Helper()
+	a := actor.Actor{ID: db.NewID(), Name: strings.ToUpper(name), Role: role}
+	var agentID *string
+	if role == actor.Agent {
+		a.AgentID, agentID = name, &name
+	}
+	email := fmt.Sprintf("%s@example.com", name)
+	if !active {
+		email = a.ID + email
+	}
+	err := d.Tx(t.Context(), func(tx *db.Tx) error {
+		_, err := tx.Exec(t.Context(), `
+			INSERT INTO users (id, email, email_key, name, role, agent_id, active, password_hash, created_at, updated_at, version)
+			VALUES (?, ?, ?, ?, ?, ?, ?, '', ?, ?, 1)`, a.ID, email, email, a.Name, role, agentID, active, monday, monday)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func makeTask(t testing.TB, s *Service, title string) Task {
+	t.Helper()
+	made, err := s.Create(t.Context(), New{Title: title})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+// told returns what the log says of the board, the oldest first, as
+// "id actor kind key".
+func told(t testing.TB, d *db.DB) []string {
+	t.Helper()
+	var lines []string
+	for _, e := range slices.Backward(events(t, d)) {
+		lines = append(lines, fmt.Sprint(e.ID, " ", e.Actor.Name, " ", e.Kind, " ", e.Subject.Name))
+	}
+	return lines
+}
+
+// events are those of the board, the newest first.
+func events(t testing.TB, d *db.DB) []event.Event {
+	t.Helper()
+	list, err := event.Read(t.Context(), d, event.Filter{Class: event.Activity, SubjectKind: "task", Limit: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// race runs fn n times at once and counts the outcomes by their fault's code.
+func race(n int, fn func(i int) error) map[string]int {
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	counts := map[string]int{}
+	start := make(chan struct{})
+	for i := range n {
+		wg.Go(func() {
+			<-start
+			key, err := "won", fn(i)
+			if f := fault.Of(err); f != nil {
+				key = f.Code
+			} else if err != nil {
+				key = err.Error()
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			counts[key]++
+		})
+	}
+	close(start)
+	wg.Wait()
+	return counts
+}
+
+func keys(tasks []Task) string {
+	list := make([]string, len(tasks))
+	for i, t := range tasks {
+		list[i] = strings.TrimPrefix(t.Key, "TASK-")
+	}
+	return strings.Join(list, " ")
+}
+
+var unexported = cmp.AllowUnexported(Task{})
+
+// Whatever is stored must come back the same from either engine.
+func TestCreate(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		s := newService(d)
+		by, cto := makeUser(t, d, "ada", actor.User, true), makeUser(t, d, "cto", actor.Agent, true)
+		due := clock.At(time.Date(2026, 12, 24, 17, 30, 0, 123e6, time.FixedZone("", 8*3600)))
+		made, err := s.Create(actor.With(t.Context(), by), New{
+			Title: "Ship it — 出荷", Description: "# Why\n\n'quoted' ? <b>", Priority: High, Type: Bug,
+			Tags: []Tag{"web", "api"}, Assignee: new("cto"), DueAt: &due, Origin: "standup:2026-11-16",
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := Task{
+			ID: made.ID, Key: "TASK-1", number: 1, Title: "Ship it — 出荷", Description: "# Why\n\n'quoted' ? <b>",
+			Status: Todo, Priority: High, Type: Bug, Tags: []Tag{"web", "api"}, AssigneeID: &cto.ID, ReporterID: &by.ID,
+			Origin: new("standup:2026-11-16"), DueAt: &due,
+			MovedAt: clock.At(monday), CreatedAt: clock.At(monday), UpdatedAt: clock.At(monday), Version: 1,
+		}
+		if d := cmp.Diff(want, made, unexported); d != "" {
+			t.Errorf("made (-want +got):\n%s", d)
+		}
+		for _, ref := range []string{made.ID, strings.ToUpper(made.ID), "TASK-1", "task-1", "Task-1"} {
+			got, err := s.Get(t.Context(), ref)
+			if d := cmp.Diff(want, got, unexported); d != "" || err != nil {
+				t.Errorf("Get(%q): %v (-want +got):\n%s", ref, err, d)
+			}
+		}
+		for _, ref := range []string{"TASK-2", "TASK-01", db.NewID(), "", "%", "1"} {
+			if _, err := s.Get(t.Context(), ref); !errors.Is(err, ErrNotFound) {
+				t.Errorf("Get(%q) = %v, want ErrNotFound", ref, err)
+			}
+		}
+	})
+}
+
+// An assignee who is nobody, or has left, would be a task that nobody does.
+func TestAssignee(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		s := newService(d)
+		gone, cto := makeUser(t, d, "cto", actor.Agent, false), makeUser(t, d, "cto", actor.Agent, true)
+		left, ada := makeUser(t, d, "left", actor.User, false), makeUser(t, d, "ada", actor.User, true)
+		made := makeTask(t, s, "Whose is it?")
+		for ref, want := range map[string]string{
+			"cto": cto.ID, cto.ID: cto.ID, strings.ToUpper(cto.ID): cto.ID, "Ada@Example.com": ada.ID, "CTO@example.com": cto.ID,
+			gone.ID: "", left.ID: "", "left": "", "CTO": "", "nobody": "", "": "", "%": "", "ada": "",
+		} {
+			got, err := s.Create(t.Context(), New{Title: "For " + ref, Assignee: &ref})
+			changed, failed := s.Update(t.Context(), made.ID, Change{Assignee: patch.Set(ref)}, nil)
+			if want == "" {
+				if !errors.Is(err, ErrAssignee) || !errors.Is(failed, ErrAssignee) {
+					t.Errorf("%q: %v and %v, want ErrAssignee", ref, err, failed)
+				}
+				continue
+			}
+			if err != nil || failed != nil || *got.AssigneeID != want || *changed.AssigneeID != want {
+				t.Errorf("%q: %v and %v, want %s", ref, err, failed, want)
+			}
+		}
+		got, err := s.Update(t.Context(), made.ID, Change{Assignee: patch.Clear[string]()}, nil)
+		if err != nil || got.AssigneeID != nil {
+			t.Errorf("taken away: %v, %v", got.AssigneeID, err)
+		}
+	})
+}
+
+func TestList(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		s := newService(d)
+		cto, left := makeUser(t, d, "cto", actor.Agent, true), makeUser(t, d, "left", actor.User, true)
+		for i, status := range []Status{Backlog, Todo, InProgress, Review, Done, Todo} {
+			made, err := s.Create(t.Context(), New{Title: "A task", Status: status, Assignee: []*string{nil, &cto.ID, &left.ID}[i%3]})
+			if err == nil && i%2 == 1 {
+				_, err = s.Update(t.Context(), made.ID, Change{Blocked: patch.Set(BlockedReason{"No key"})}, nil)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		err := d.Tx(t.Context(), func(tx *db.Tx) error {
+			_, err := tx.Exec(t.Context(), `UPDATE users SET active = FALSE WHERE id = ?`, left.ID)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tests := []struct {
+			name   string
+			filter Filter
+			want   string
+		}{
+			{"everything, the newest first", Filter{}, "6 5 4 3 2 1"},
+			{"one column", Filter{Statuses: []Status{Todo}}, "6 2"},
+			{"several columns", Filter{Statuses: []Status{Todo, Done, Backlog}}, "6 5 2 1"},
+			{"by agent_id", Filter{Assignee: "cto"}, "5 2"},
+			{"by email", Filter{Assignee: "CTO@example.com"}, "5 2"},
+			{"of somebody who left", Filter{Assignee: left.ID}, "6 3"},
+			{"blocked", Filter{Blocked: new(true)}, "6 4 2"},
+			{"not blocked", Filter{Blocked: new(false)}, "5 3 1"},
+			{"below a number", Filter{Below: 3}, "2 1"},
+			{"all filters at once", Filter{Statuses: []Status{Todo, Review}, Assignee: "cto", Blocked: new(true), Below: 6}, "2"},
+			{"nothing", Filter{Statuses: []Status{Done}, Blocked: new(true)}, ""},
+		}
+		for _, tt := range tests {
+			t.Run(tt.name, func(t *testing.T) {
+				tt.filter.Limit = 100
+				got, err := s.List(t.Context(), tt.filter)
+				if err != nil || keys(got) != tt.want || got == nil {
+					t.Errorf("got %q, %v; want %q", keys(got), err, tt.want)
+				}
+			})
+		}
+		if got, err := s.List(t.Context(), Filter{Limit: 2}); err != nil || keys(got) != "6 5" {
+			t.Errorf("two of them: %q, %v", keys(got), err)
+		}
+		if _, err := s.List(t.Context(), Filter{Assignee: "nobody", Limit: 2}); !errors.Is(err, ErrAssignee) {
+			t.Errorf("of nobody: %v, want ErrAssignee", err)
+		}
+	})
+}
+
+// Tasks that are made while somebody turns pages must neither repeat a row nor
+// hide one that was there before.
+func TestListPages(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		s := newService(d)
+		const old, size = 25, 4
+		for range old {
+			makeTask(t, s, "Old")
+		}
+		var writers sync.WaitGroup
+		for range 4 {
+			writers.Go(func() {
+				for range 5 {
+					if _, err := s.Create(t.Context(), New{Title: "New"}); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		var seen []int64
+		for below := int64(0); len(seen) < 100; {
+			page, err := s.List(t.Context(), Filter{Below: below, Limit: size})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(page) == 0 {
+				break
+			}
+			for _, task := range page {
+				seen = append(seen, task.number)
+			}
+			below = seen[len(seen)-1]
+		}
+		writers.Wait()
+		for i, n := range seen {
+			if want := seen[0] - int64(i); n != want {
+				t.Fatalf("after %v came %d, want %d", seen[:i], n, want)
+			}
+		}
+		if len(seen) < old || seen[len(seen)-1] != 1 {
+			t.Errorf("saw %d tasks down to %d, want at least %d down to 1", len(seen), seen[len(seen)-1], old)
+		}
+	})
+}
+
+// People say "TASK-12" for years: a number given twice would be two tasks, and
+// one that is missing looks like something was deleted.
+func TestKeys(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		s := newService(d)
+		undone := errors.New("undone")
+		got := race(16, func(i int) error {
+			if i%4 == 0 {
+				err := d.Tx(t.Context(), func(tx *db.Tx) error {
+					_, err := s.CreateIn(t.Context(), tx, New{Title: "Never was"})
+					return errors.Join(err, undone)
+				})
+				if !errors.Is(err, undone) {
+					t.Errorf("the rollback: %v", err)
+				}
+			}
+			_, err := s.Create(t.Context(), New{Title: fmt.Sprint("Task ", i)})
+			return err
+		})
+		if got["won"] != 16 {
+			t.Errorf("outcomes are %v, want 16 made", got)
+		}
+		tasks, err := s.List(t.Context(), Filter{Limit: 100})
+		if want := "16 15 14 13 12 11 10 9 8 7 6 5 4 3 2 1"; err != nil || keys(tasks) != want {
+			t.Errorf("keys are %s, %v; want %s", keys(tasks), err, want)
+		}
+	})
+}
+
+// The log must tell of every change, by whom, and of nothing that was refused.
+func TestEvents(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		s := newService(d)
+		ada, cto := makeUser(t, d, "ada", actor.User, true), makeUser(t, d, "cto", actor.Agent, true)
+		made, err := s.Create(actor.With(t.Context(), ada), New{Title: "Ship it", Assignee: new("cto")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = s.at(tuesday).Update(actor.With(t.Context(), cto), made.Key, Change{Status: new(Done), Description: new("done")}, nil); err != nil {
+			t.Fatal(err)
+		}
+		for name, err := range map[string]error{
+			"no title":      second(s.Create(t.Context(), New{})),
+			"no assignee":   second(s.Create(t.Context(), New{Title: "x", Assignee: new("nobody")})),
+			"bad status":    second(s.Update(t.Context(), made.ID, Change{Status: new(Status("?"))}, nil)),
+			"stale":         second(s.Update(t.Context(), made.ID, Change{Title: new("x")}, new(int64(1)))),
+			"to nobody":     second(s.Update(t.Context(), made.ID, Change{Title: new("x"), Assignee: patch.Set("nobody")}, nil)),
+			"no such task":  second(s.Update(t.Context(), "TASK-9", Change{Title: new("x")}, nil)),
+			"by a stranger": second(s.Create(actor.With(t.Context(), actor.Actor{ID: "no-account", Role: actor.User}), New{Title: "x"})),
+		} {
+			if err == nil {
+				t.Errorf("%s: accepted", name)
+			}
+		}
+		if d := cmp.Diff([]string{"1 ADA task.created TASK-1", "2 CTO task.changed TASK-1"}, told(t, d)); d != "" {
+			t.Errorf("the log (-want +got):\n%s", d)
+		}
+		newest, first := events(t, d)[0], events(t, d)[1]
+		if newest.Subject.ID != made.ID || newest.Actor.ID != cto.ID || !newest.At.Equal(tuesday) {
+			t.Errorf("the change is told as %+v", newest)
+		}
+		wantData(t, first, `{"title":"Ship it","status":"todo","assignee_id":"`+cto.ID+`"}`)
+		wantData(t, newest, `{"changes":{"description":[0,4],"status":["todo","review"]}}`)
+	})
+}
+
+func second[T any](_ T, err error) error { return err }
+
+func wantData(t *testing.T, e event.Event, want string) {
+	t.Helper()
+	var got, wanted any
+	if err := errors.Join(json.Unmarshal(e.Data, &got), json.Unmarshal([]byte(want), &wanted)); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(wanted, got); d != "" {
+		t.Errorf("data of %s (-want +got):\n%s", e.Kind, d)
+	}
+}
+
+// A standup that is undone must take its tasks, their events and their numbers
+// with it.
+func TestCreateIn(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		s := newService(d)
+		ctx := actor.With(t.Context(), actor.System)
+		undone := errors.New("undone")
+		both := func(result error) error {
+			return d.Tx(ctx, func(tx *db.Tx) error {
+				for _, title := range []string{"One", "Two"} {
+					made, err := s.CreateIn(ctx, tx, New{Title: title, Origin: "standup:2026-11-16"})
+					if err != nil {
+						return err
+					}
+					if made.ReporterID != nil {
+						t.Errorf("the service reported as %q", *made.ReporterID)
+					}
+				}
+				return result
+			})
+		}
+		if err := both(undone); !errors.Is(err, undone) {
+			t.Fatal(err)
+		}
+		tasks, err := s.List(ctx, Filter{Limit: 10})
+		if err != nil || len(tasks) > 0 || len(told(t, d)) > 0 {
+			t.Errorf("after the rollback there are %q and %q, %v", keys(tasks), told(t, d), err)
+		}
+		if err := both(nil); err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff([]string{"1 Wardroom task.created TASK-1", "2 Wardroom task.created TASK-2"}, told(t, d)); d != "" {
+			t.Errorf("the log (-want +got):\n%s", d)
+		}
+		// Who asked for an assignee that is nobody can still make the task
+		// without, in the same transaction.
+		err = d.Tx(ctx, func(tx *db.Tx) error {
+			if _, err := s.CreateIn(ctx, tx, New{Title: "Three", Assignee: new("nobody")}); !errors.Is(err, ErrAssignee) {
+				t.Errorf("for nobody: %v", err)
+			}
+			_, err := s.CreateIn(ctx, tx, New{Title: "Three"})
+			return err
+		})
+		if got := told(t, d); err != nil || len(got) != 3 || got[2] != "3 Wardroom task.created TASK-3" {
+			t.Errorf("without the assignee: %v, %q", err, got)
+		}
+	})
+}
+
+// An agent's report is held against this: a task too many or too few would
+// call it a liar.
+func TestOf(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		s := newService(d)
+		before := makeUser(t, d, "cto", actor.Agent, false)
+		cto, cmo := makeUser(t, d, "cto", actor.Agent, true), makeUser(t, d, "cmo", actor.Agent, true)
+		ctx := actor.With(t.Context(), actor.System)
+		add := func(who *string, status Status, at time.Time) {
+			t.Helper()
+			if _, err := s.at(at).Create(ctx, New{Title: "A task", Status: status, Assignee: who}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		add(&cto.ID, Todo, monday.Add(-24*time.Hour))
+		add(&cto.ID, Done, monday.Add(-time.Millisecond))
+		add(&cto.ID, Done, monday)
+		add(&cto.ID, Review, monday)
+		add(&cmo.ID, Todo, monday)
+		add(nil, Todo, monday)
+		add(&cto.ID, Backlog, tuesday)
+		inherited := makeTask(t, s, "From an account that was given up")
+		err := d.Tx(ctx, func(tx *db.Tx) error {
+			_, err := tx.Exec(ctx, `UPDATE tasks SET assignee_id = ? WHERE id = ?`, before.ID, inherited.ID)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for agentID, want := range map[string]string{"cto": "8 7 4 3 1", "cmo": "5", "cpo": "", "": ""} {
+			got, err := s.Of(context.WithoutCancel(ctx), agentID, monday.In(time.FixedZone("", 8*3600)))
+			if err != nil || keys(got) != want {
+				t.Errorf("Of(%q) = %q, %v; want %q", agentID, keys(got), err, want)
+			}
+		}
+	})
+}
