@@ -1,0 +1,130 @@
+// Wardroom is the operations service for a team of AI agents.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+	_ "time/tzdata" // time zones also where the machine has none
+
+	"github.com/alecthomas/kong"
+
+	"wardroom/internal/app"
+	"wardroom/internal/platform/config"
+)
+
+// Exit statuses: what is wrong with the settings or the command line is told
+// from what goes wrong while running, so that a supervisor need not try again.
+const (
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// cli is the command line.
+type cli struct {
+	Serve   serveCmd   `cmd:"" help:"Run the service."`
+	Demo    demoCmd    `cmd:"" help:"Run the service with a built-in team of agents; it needs nothing else."`
+	Migrate migrateCmd `cmd:"" help:"Bring the database up to date and stop."`
+	User    userCmd    `cmd:"" help:"Look after accounts, also while the service runs."`
+	Version versionCmd `cmd:"" help:"Say which version this is."`
+}
+
+// errUsage marks a mistake in the settings or the command line.
+var errUsage = errors.New("usage")
+
+// terminal is where a command talks to the person who called it.
+type terminal struct {
+	in       io.Reader
+	out, err io.Writer
+	cost     int // of bcrypt; 0 is the default. Tests take the least
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], terminal{in: os.Stdin, out: os.Stdout, err: os.Stderr}))
+}
+
+// run does what the arguments say and returns the exit status.
+func run(ctx context.Context, args []string, t terminal) int {
+	err := dispatch(ctx, args, t)
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, errUsage):
+		fmt.Fprintf(t.err, "wardroom: %v\n", err)
+		return exitUsage
+	default:
+		fmt.Fprintf(t.err, "wardroom: %v\n", err)
+		return exitFailed
+	}
+}
+
+// done ends the parser where kong would end the process, after --help.
+type done struct{ code int }
+
+func dispatch(ctx context.Context, args []string, t terminal) (err error) {
+	env, err := config.LoadDotEnv(".env", os.LookupEnv)
+	if err != nil {
+		return usage(err)
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			d, ok := v.(done)
+			if !ok {
+				panic(v)
+			}
+			if err = nil; d.code != 0 {
+				err = usage(errors.New("see wardroom --help"))
+			}
+		}
+	}()
+	var c cli
+	parser, err := kong.New(&c,
+		kong.Name("wardroom"),
+		kong.Description("The operations service for a team of AI agents.\n\nEvery flag can also be set by the variable beside it, in the environment or in a file .env."),
+		kong.Resolvers(config.Resolver(env)),
+		kong.Writers(t.out, t.err),
+		kong.Exit(func(code int) { panic(done{code}) }),
+		kong.BindTo(ctx, (*context.Context)(nil)),
+		kong.Bind(t),
+	)
+	if err != nil {
+		return err
+	}
+	command, err := parser.Parse(args)
+	if err != nil {
+		return usage(fmt.Errorf("%w (see wardroom --help)", err))
+	}
+	return command.Run()
+}
+
+// usage marks err as a mistake of the caller.
+func usage(err error) error { return usageError{err} }
+
+type usageError struct{ error }
+
+func (e usageError) Is(target error) bool { return target == errUsage }
+func (e usageError) Unwrap() error        { return e.error }
+
+// newLog writes lines for people or for machines.
+func newLog(w io.Writer, c config.Common) *slog.Logger {
+	o := &slog.HandlerOptions{Level: c.LogLevel}
+	if c.LogFormat == "json" {
+		return slog.New(slog.NewJSONHandler(w, o))
+	}
+	return slog.New(slog.NewTextHandler(w, o))
+}
+
+type versionCmd struct{}
+
+// Run prints the version.
+func (versionCmd) Run(t terminal) error {
+	_, err := fmt.Fprintln(t.out, "wardroom", app.Version)
+	return err
+}

@@ -1,0 +1,368 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"golang.org/x/crypto/bcrypt"
+
+	"wardroom/internal/app"
+	"wardroom/internal/platform/config"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	secret   = "jwt-secret-0123456789-0123456789-0123456789-0123456789"
+	password = "correct horse battery 9c41"
+)
+
+// machine is an empty working directory and an environment without any of our
+// settings, whatever the machine that tests has.
+func machine(t *testing.T) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	for _, s := range config.Settings() {
+		t.Setenv(s.Env, "") // puts back what was there
+		if err := os.Unsetenv(s.Env); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// output is what a command writes, readable while it runs.
+type output struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.Write(b)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.String()
+}
+
+// outcome is how a command ended.
+type outcome struct {
+	t        *testing.T
+	what     string
+	code     int
+	out, err string
+}
+
+// command runs one to its end.
+func command(t *testing.T, in string, args ...string) outcome {
+	t.Helper()
+	var out, errs output
+	code := run(t.Context(), args, terminal{strings.NewReader(in), &out, &errs, bcrypt.MinCost})
+	o := outcome{t, "wardroom " + strings.Join(args, " "), code, out.String(), errs.String()}
+	for _, s := range []string{secret, password} {
+		if strings.Contains(o.out+o.err, s) {
+			t.Errorf("%s shows a secret:\n%s%s", o.what, o.out, o.err)
+		}
+	}
+	return o
+}
+
+// ends checks the exit status, and that each text was said to the person at
+// the terminal, on one stream or the other.
+func (o outcome) ends(code int, said ...string) outcome {
+	o.t.Helper()
+	if o.code != code {
+		o.t.Errorf("%s: exit status %d, want %d\n%s%s", o.what, o.code, code, o.out, o.err)
+	}
+	for _, s := range said {
+		if !strings.Contains(o.out+o.err, s) {
+			o.t.Errorf("%s does not say %q:\n%s%s", o.what, s, o.out, o.err)
+		}
+	}
+	return o
+}
+
+// process is a command that serves.
+type process struct {
+	t        *testing.T
+	out, err output
+	stop     context.CancelFunc
+	done     chan int
+	address  string
+	once     sync.Once
+}
+
+// serve starts a command and waits until it says where it listens.
+func serve(t *testing.T, args ...string) *process {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	p := &process{t: t, stop: cancel, done: make(chan int, 1)}
+	go func() { p.done <- run(ctx, args, terminal{strings.NewReader(""), &p.out, &p.err, bcrypt.MinCost}) }()
+	t.Cleanup(p.end)
+	listening := regexp.MustCompile(`(?:address=|Look at +)(http://[0-9.:]+)`)
+	for end := time.Now().Add(30 * time.Second); p.address == ""; time.Sleep(5 * time.Millisecond) {
+		if m := listening.FindStringSubmatch(p.out.String() + p.err.String()); m != nil {
+			p.address = m[1]
+		}
+		if time.Now().After(end) || len(p.done) > 0 {
+			t.Fatalf("%v does not serve:\n%s%s", args, p.out.String(), p.err.String())
+		}
+	}
+	return p
+}
+
+// end is Ctrl-C.
+func (p *process) end() {
+	p.once.Do(func() {
+		p.stop()
+		select {
+		case code := <-p.done:
+			if code != 0 {
+				p.t.Errorf("it stopped with exit status %d:\n%s", code, p.err.String())
+			}
+		case <-time.After(30 * time.Second):
+			p.t.Fatal("it does not stop")
+		}
+	})
+}
+
+// login signs somebody in over HTTP.
+func (p *process) login(email, password string) (status int, role string) {
+	p.t.Helper()
+	body, err := json.Marshal(map[string]string{"email": email, "password": password})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	r, err := http.NewRequestWithContext(context.Background(), http.MethodPost, p.address+"/api/v1/auth/login", bytes.NewReader(body))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 30 * time.Second}
+	res, err := client.Do(r)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	var in struct{ User struct{ Role string } }
+	if err := json.NewDecoder(res.Body).Decode(&in); err != nil && !errors.Is(err, io.EOF) {
+		p.t.Fatal(err)
+	}
+	return res.StatusCode, in.User.Role
+}
+
+func write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Whoever asks how it works, or which it is, gets an answer and a good status.
+func TestHelpAndVersion(t *testing.T) {
+	machine(t)
+	command(t, "", "version").ends(0, "wardroom "+app.Version+"\n")
+	command(t, "", "--help").ends(0, "serve", "demo", "migrate", "user", "version", "The operations service")
+	command(t, "", "serve", "--help").ends(0, "--jwt-secret", "$JWT_SECRET", "STANDUP_DEADLINE")
+	command(t, "", "user", "add", "--help").ends(0, "--role", "--agent-id")
+	if files, err := os.ReadDir("."); err != nil || len(files) > 0 {
+		t.Errorf("they left %v, %v", files, err)
+	}
+}
+
+// A mistake of the caller is status 2, which a supervisor does not try again,
+// and all of them are said at once.
+func TestMistakes(t *testing.T) {
+	machine(t)
+	command(t, "").ends(2, "serve", "wardroom --help")
+	command(t, "", "nonsense").ends(2, "nonsense", "wardroom --help")
+	command(t, "", "serve", "--jwt-secre", "x").ends(2, "jwt-secre")
+	command(t, "", "user", "add").ends(2, "<email>")
+	command(t, "", "user", "add", "a@example.com", "--role", "king").ends(2, "admin", "user", "agent")
+	command(t, "", "demo", "--port", "99999").ends(2, "PORT", "65535")
+	command(t, "", "migrate", "--database-url", "mysql://x").ends(2, "DATABASE_URL", "postgres://")
+	command(t, "", "serve", "--port", "x", "--timezone", "Mars", "--jwt-expires-in", "soon", "--agentrt-gateway-url", "gopher://x").
+		ends(2, "PORT", "TIMEZONE", "Mars", "JWT_EXPIRES_IN", "AGENTRT_GATEWAY_URL", "JWT_SECRET is missing", "openssl rand -hex 48")
+	t.Setenv("JWT_SECRET", "short-secret-77e1")
+	if o := command(t, "", "serve").ends(2, "JWT_SECRET has 17 characters"); strings.Contains(o.err, "77e1") {
+		t.Errorf("it shows the secret:\n%s", o.err)
+	}
+	if _, err := os.Stat("data"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a mistake left a data folder: %v", err)
+	}
+}
+
+func TestMigrate(t *testing.T) {
+	machine(t)
+	command(t, "", "migrate").ends(0, "applied 0001_accounts.sql")
+	if o := command(t, "", "migrate").ends(0, "up to date"); strings.Contains(o.out, "applied") {
+		t.Errorf("the second time it says:\n%s", o.out)
+	}
+}
+
+// The file .env stands beside the service; what the environment says wins.
+func TestDotEnv(t *testing.T) {
+	machine(t)
+	write(t, ".env", "JWT_SECRET="+secret+"\nPORT=0\nDATA_DIR=from-the-file\nTIMEZONE=Mars\n")
+	command(t, "", "serve").ends(2, "TIMEZONE")
+	t.Setenv("TIMEZONE", "Europe/Lisbon")
+	serve(t, "serve").end()
+	if _, err := os.Stat(filepath.Join("from-the-file", "wardroom.db")); err != nil {
+		t.Error(err)
+	}
+	write(t, ".env", "JWT_SECRET="+secret+"\nthis is "+password+"\n")
+	command(t, "", "serve").ends(2, ".env", "line 2")
+}
+
+// What is in the way of a start is said with the way around it.
+func TestServeFails(t *testing.T) {
+	machine(t)
+	t.Setenv("JWT_SECRET", secret)
+	t.Setenv("PORT", "0")
+	p := serve(t, "serve")
+	command(t, "", "serve").ends(1, "another wardroom process", "stop it first", "DATA_DIR")
+	command(t, "", "migrate").ends(1, "another wardroom process", "stop it first", "DATA_DIR")
+	_, port, err := net.SplitHostPort(strings.TrimPrefix(p.address, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	command(t, "", "serve", "--data-dir", "other", "--port", port).ends(1, "address already in use", "set another HOST or PORT")
+	p.end()
+	command(t, "", "migrate").ends(0, "up to date") // the lock is gone with the process
+	const other = "database-password-52be"
+	for _, args := range [][]string{{"serve"}, {"migrate"}, {"user", "list"}} {
+		o := command(t, "", append(args, "--database-url", "postgres://wardroom:"+other+"@127.0.0.1:9/wardroom")...).
+			ends(1, "reach the database on 127.0.0.1")
+		if strings.Contains(o.out+o.err, other) {
+			t.Errorf("it shows the database's password:\n%s%s", o.out, o.err)
+		}
+	}
+}
+
+// Accounts are looked after beside a running service, which sees it at once.
+func TestUser(t *testing.T) {
+	machine(t)
+	t.Setenv("JWT_SECRET", secret)
+	t.Setenv("PORT", "0")
+	t.Setenv("BOOTSTRAP_OWNER_EMAIL", "owner@example.com")
+	t.Setenv("BOOTSTRAP_OWNER_PASSWORD", password)
+	p := serve(t, "serve")
+	const other = "another pass phrase 61f0"
+
+	command(t, password+"\n", "user", "add", "coo@example.com", "--role", "agent", "--agent-id", "coo", "--name", "COO").
+		ends(0, "Made coo@example.com with role agent.")
+	command(t, password+"\n", "user", "add", "Ada@example.com", "--role", "admin").ends(0, "Made Ada@example.com with role admin.")
+	if status, role := p.login("ada@example.com", password); status != http.StatusOK || role != "admin" {
+		t.Errorf("the new admin's login: %d, %s", status, role)
+	}
+
+	command(t, other, "user", "password", "ada@example.com").ends(0, "is set")
+	if status, _ := p.login("ada@example.com", password); status != http.StatusUnauthorized {
+		t.Errorf("the old password: %d", status)
+	}
+	if status, _ := p.login("ada@example.com", other); status != http.StatusOK {
+		t.Errorf("the new password: %d", status)
+	}
+
+	command(t, "", "user", "owner", "ada@example.com").ends(0, "Ada@example.com is the owner now.")
+	list := command(t, "", "user", "list").ends(0)
+	for _, want := range []string{
+		`Ada@example\.com +Ada +owner +- +true`, `owner@example\.com +owner +admin +- +true`, `coo@example\.com +COO +agent +coo +true`,
+	} {
+		if !regexp.MustCompile(want).MatchString(list.out) {
+			t.Errorf("the list has no %q:\n%s", want, list.out)
+		}
+	}
+	if strings.Contains(list.out, "$2") {
+		t.Errorf("the list shows a hash:\n%s", list.out)
+	}
+	if log := p.err.String(); strings.Contains(log, password) || strings.Contains(log, other) || strings.Contains(log, secret) {
+		t.Errorf("the service's log shows a secret:\n%s", log)
+	}
+}
+
+// What cannot be done to an account is said in words, and shows no password.
+func TestUserRefusals(t *testing.T) {
+	machine(t)
+	command(t, "", "migrate").ends(0)
+	add := func(in string, args ...string) outcome {
+		t.Helper()
+		return command(t, in, append([]string{"user", "add"}, args...)...)
+	}
+	add(password+"\n", "coo@example.com", "--role", "agent", "--agent-id", "coo").ends(0)
+	add(password+"\n", "COO@example.com").ends(1, "Another account has this email.", "It belongs to coo.")
+	add(password+"\n", "coo2@example.com", "--role", "agent", "--agent-id", "coo").ends(1, "The agent has another active account.", "coo@example.com")
+	add(password+"\n", "cto@example.com", "--role", "agent").ends(1, "agent_id: The role agent needs it.")
+	add(password+"\n", "nonsense").ends(1, "email: Write it like name@example.com.")
+	add("", "a@example.com").ends(2, "no password")
+	if o := add("short7b3\n", "a@example.com").ends(1, "password: It needs at least 12 characters."); strings.Contains(o.out+o.err, "short7b3") {
+		t.Errorf("it shows the password:\n%s", o.err)
+	}
+	command(t, password, "user", "password", "nobody@example.com").ends(1, "There is no such user.")
+	command(t, "", "user", "owner", "coo@example.com").ends(1, "An agent cannot be the owner.")
+	if o := command(t, "", "user", "list").ends(0); strings.Count(o.out, "\n") != 2 {
+		t.Errorf("the list should have one account:\n%s", o.out)
+	}
+}
+
+// In the wrong folder, `user` must not make a database of its own, in which
+// the account is made and never found again.
+func TestUserWithoutDatabase(t *testing.T) {
+	machine(t)
+	for _, args := range [][]string{{"add", "a@example.com"}, {"password", "a@example.com"}, {"list"}, {"owner", "a@example.com"}} {
+		command(t, password+"\n", append([]string{"user"}, args...)...).
+			ends(1, "there is no database at "+filepath.Join("data", "wardroom.db"), "wardroom migrate", "DATA_DIR")
+	}
+	if files, err := os.ReadDir("."); err != nil || len(files) > 0 {
+		t.Errorf("they left %v, %v", files, err)
+	}
+	write(t, "empty.db", "")
+	command(t, password+"\n", "user", "--database-url", "sqlite:empty.db", "list").ends(1, "not up to date", "wardroom migrate")
+}
+
+// `wardroom demo` says all that is needed to go on, and is itself again after
+// the next start.
+func TestDemo(t *testing.T) {
+	machine(t)
+	t.Setenv("PORT", "") // an empty value counts as not given
+	said := regexp.MustCompile(`Password +(\S+)`)
+	var first string
+	for range 2 {
+		p := serve(t, "demo", "--dir", "demo", "--port", "0", "--pace", "0s")
+		out := p.out.String()
+		m := said.FindStringSubmatch(out)
+		if m == nil || !strings.Contains(out, app.DemoOwner) || !strings.Contains(out, p.address+"/api/docs") {
+			t.Fatalf("it says\n%s", out)
+		}
+		if status, role := p.login(app.DemoOwner, m[1]); status != http.StatusOK || role != "owner" {
+			t.Errorf("the owner's login: %d, %s", status, role)
+		}
+		if first == "" {
+			first = m[1]
+		}
+		if m[1] != first {
+			t.Errorf("the password was %s and is %s", first, m[1])
+		}
+		if log := p.err.String(); strings.Contains(log, m[1]) || strings.Contains(log, "level=ERROR") || strings.Contains(log, "level=WARN") {
+			t.Errorf("the log has the password, or complains:\n%s", log)
+		}
+		p.end()
+	}
+}

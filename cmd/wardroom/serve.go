@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"wardroom/internal/app"
+	"wardroom/internal/platform/config"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/schema"
+)
+
+type serveCmd struct {
+	config.Raw `embed:""`
+}
+
+// Run serves until it is told to stop.
+func (c serveCmd) Run(ctx context.Context, t terminal) error {
+	cfg, warnings, err := c.Check()
+	if err != nil {
+		return usage(fmt.Errorf("these settings need a change:\n%w", err))
+	}
+	log := newLog(t.err, cfg.Common)
+	for _, w := range warnings {
+		log.WarnContext(ctx, "settings", "warning", w)
+	}
+	a, err := app.New(ctx, cfg, log, app.Options{Cost: t.cost})
+	if err != nil {
+		return err
+	}
+	ln, err := a.Listen(ctx)
+	if err != nil {
+		return errors.Join(err, a.Close())
+	}
+	log.InfoContext(ctx, "serving", "address", "http://"+ln.Addr().String(), "version", app.Version, "database", a.DB.Engine().String())
+	err = a.Run(ctx, ln)
+	log.InfoContext(context.WithoutCancel(ctx), "stopped")
+	return err
+}
+
+type demoCmd struct {
+	Dir  string        `default:"wardroom-demo" help:"Folder of the demo's data; delete it to begin anew."`
+	Host string        `default:"127.0.0.1" env:"HOST" help:"Address to listen on."`
+	Port string        `default:"3000" env:"PORT" help:"Port to listen on; 0 takes a free one."`
+	Pace time.Duration `default:"1500ms" help:"How long an agent thinks before it answers."`
+}
+
+// Run runs the service with the built-in team.
+func (c demoCmd) Run(ctx context.Context, t terminal) error {
+	log := newLog(t.err, config.Common{LogFormat: "text"})
+	d, err := app.NewDemo(ctx, app.DemoOptions{Dir: c.Dir, Host: c.Host, Port: c.Port, Pace: c.Pace}, log)
+	if errors.Is(err, app.ErrSettings) {
+		return usage(err)
+	}
+	if err != nil {
+		return err
+	}
+	ln, err := d.App.Listen(ctx)
+	if err != nil {
+		return errors.Join(err, d.Close())
+	}
+	folder, err := filepath.Abs(c.Dir)
+	if err != nil {
+		folder = c.Dir
+	}
+	at := "http://" + ln.Addr().String()
+	fmt.Fprintf(t.out, welcome, at, at, app.DemoOwner, d.Password, folder, at, app.DemoOwner, d.Password, at, at, at)
+	err = d.App.Run(ctx, ln)
+	return errors.Join(err, d.Runtime.Close())
+}
+
+const welcome = `
+Wardroom's demo is running, with four agents: coo, cto, cpo and cmo.
+
+  Look at        %s
+  API            %s/api/docs
+  Sign in as     %s
+  Password       %s
+                 (the agents are coo@wardroom.demo and so on, with the same password)
+  Data           %s
+
+Hold a standup from a second terminal:
+
+  TOKEN=$(curl -s %s/api/v1/auth/login --json '{"email":"%s","password":"%s"}' | sed 's/.*"token":"\([^"]*\)".*/\1/')
+  ID=$(curl -s -X POST %s/api/v1/standups -H "Authorization: Bearer $TOKEN" | sed 's/{"id":"\([^"]*\)".*/\1/')
+  curl -s -X POST %s/api/v1/standups/$ID/run -H "Authorization: Bearer $TOKEN" >/dev/null
+  curl -s %s/api/v1/standups/$ID/transcript -H "Authorization: Bearer $TOKEN"
+
+Press Ctrl-C to stop it. Start it again and everything is still there.
+
+`
+
+type migrateCmd struct {
+	config.RawCommon `embed:""`
+}
+
+// Run brings the database up to date.
+func (c migrateCmd) Run(ctx context.Context, t terminal) (err error) {
+	cfg, _, err := c.Check()
+	if err != nil {
+		return usage(fmt.Errorf("these settings need a change:\n%w", err))
+	}
+	d, err := db.Own(ctx, cfg.DatabaseURL.Reveal())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	names, err := d.Migrate(ctx, schema.FS())
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		fmt.Fprintln(t.out, "applied", name)
+	}
+	if len(names) == 0 {
+		fmt.Fprintln(t.out, "The database is up to date.")
+	}
+	return nil
+}

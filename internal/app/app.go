@@ -1,0 +1,179 @@
+// Package app puts the program together: it is the only package that knows
+// every other.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"wardroom/internal/account"
+	"wardroom/internal/agent"
+	"wardroom/internal/event"
+	"wardroom/internal/gateway"
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/config"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/job"
+	"wardroom/internal/platform/web"
+	"wardroom/internal/schema"
+	"wardroom/internal/standup"
+	"wardroom/internal/task"
+)
+
+// Version is the version of the service.
+const Version = "0.1.0"
+
+// grace is what requests get to finish at shutdown.
+const grace = 15 * time.Second
+
+// Options are what the settings do not say. The zero Options are right for serve.
+type Options struct {
+	Demo bool             // told in the public configuration
+	Cost int              // of bcrypt; 0 is the default. Tests take the least
+	Now  func() time.Time // nil is the real clock
+}
+
+// App is the program, built but not running.
+type App struct {
+	Accounts *account.Service
+	Tasks    *task.Service
+	Standups *standup.Service
+	Agents   *agent.Service
+	Events   *event.Service
+	Gateway  *gateway.Client
+	Queue    *job.Queue
+	DB       *db.DB
+	API      *web.API
+
+	cfg  config.Config
+	opts Options
+	log  *slog.Logger
+}
+
+// New opens the database, brings it up to date and wires the features. Close
+// the App when it is not run.
+func New(ctx context.Context, cfg config.Config, log *slog.Logger, opts Options) (*App, error) {
+	if opts.Now == nil {
+		opts.Now = clock.Now
+	}
+	client, err := gateway.New(gateway.Options{
+		URL: cfg.GatewayURL, Token: cfg.GatewayToken.Reveal(), Scopes: cfg.GatewayScopes,
+		Timeout: cfg.GatewayTimeout, Version: Version, Log: log,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("AGENTRT_GATEWAY_URL: %w", err)
+	}
+	d, err := db.Own(ctx, cfg.DatabaseURL.Reveal())
+	if err != nil {
+		return nil, err
+	}
+	a := &App{cfg: cfg, opts: opts, log: log, DB: d, Gateway: client}
+	if err := a.prepare(ctx); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return a, nil
+}
+
+// prepare migrates, wires and makes the first owner.
+func (a *App) prepare(ctx context.Context) error {
+	done, err := a.DB.Migrate(ctx, schema.FS())
+	if err != nil {
+		return err
+	}
+	if len(done) > 0 {
+		a.log.InfoContext(ctx, "database migrated", "files", done)
+	}
+	a.wire()
+	a.mount()
+	created, warnings, err := a.Accounts.Bootstrap(ctx, a.cfg.BootstrapOwnerEmail, a.cfg.BootstrapOwnerPassword.Reveal())
+	for _, w := range warnings {
+		a.log.WarnContext(ctx, w) //nolint:sloglint // the account service words its warnings
+	}
+	if err != nil {
+		return err
+	}
+	if created {
+		a.log.InfoContext(ctx, "owner created", "email", a.cfg.BootstrapOwnerEmail)
+		return nil
+	}
+	owned, err := a.Accounts.HasOwner(ctx)
+	if err == nil && !owned {
+		a.log.WarnContext(ctx, "nobody owns this service yet", "fix",
+			"set BOOTSTRAP_OWNER_EMAIL and BOOTSTRAP_OWNER_PASSWORD and start again, or run `wardroom user add EMAIL --role admin` and `wardroom user owner EMAIL`")
+	}
+	return err
+}
+
+// wire fills the services, each with what it needs of the others.
+func (a *App) wire() {
+	cfg, now := a.cfg, a.opts.Now
+	a.Queue = job.New(a.DB, a.log, now)
+	a.Accounts = &account.Service{
+		DB: a.DB, Now: now, Secret: []byte(cfg.JWTSecret.Reveal()), TokenLife: cfg.JWTExpiresIn, Cost: a.opts.Cost, Log: a.log,
+	}
+	a.Tasks = &task.Service{DB: a.DB, Now: now}
+	a.Events = &event.Service{DB: a.DB}
+	a.Agents = &agent.Service{Runtime: a.Gateway, Members: a.agentMembers}
+	a.Standups = &standup.Service{
+		DB: a.DB, Jobs: a.Queue, Runtime: a.Gateway, Log: a.log, Now: now,
+		Members: a.standupMembers, Board: a.standupBoard, MakeTask: a.makeTask,
+		Facilitator: cfg.StandupFacilitator, Participants: cfg.StandupParticipants, Zone: cfg.Timezone,
+		AgentTimeout: cfg.StandupAgentTimeout, Deadline: cfg.StandupDeadline,
+		Grace: cfg.StandupGatewayGrace, Patience: cfg.GatewayTimeout,
+	}
+	a.Queue.Kinds["standup"] = a.Standups.Kind()
+	a.Queue.Timers = []job.Timer{
+		{Name: "close standups that nobody ran", Every: time.Minute, Do: a.Standups.CloseUnrun},
+	}
+}
+
+// mount declares every route.
+func (a *App) mount() {
+	a.API = web.New(web.Options{
+		Title: "Wardroom", Version: Version, Log: a.log, Authenticate: a.Accounts.Authenticate, Now: a.opts.Now,
+		Description: "The operations service for a team of AI agents: a task board, the runtime's agents, and a standup every day.",
+	})
+	a.mountPublic()
+	a.Accounts.Mount(a.API)
+	a.Tasks.Mount(a.API)
+	a.Standups.Mount(a.API)
+	a.Agents.Mount(a.API)
+	a.Events.Mount(a.API)
+}
+
+// Close gives the database back. Run does it by itself.
+func (a *App) Close() error { return a.DB.Close() }
+
+// Handler serves every route.
+func (a *App) Handler() http.Handler { return a.API.Handler() }
+
+// Listen takes the address of the settings.
+func (a *App) Listen(ctx context.Context) (net.Listener, error) {
+	address := net.JoinHostPort(a.cfg.Host, fmt.Sprint(a.cfg.Port))
+	ln, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w (set another HOST or PORT)", address, err)
+	}
+	return ln, nil
+}
+
+// Run serves requests and does background work until ctx ends; then it lets
+// requests finish, hands jobs back and closes the database.
+func (a *App) Run(ctx context.Context, ln net.Listener) error {
+	g, inner := errgroup.WithContext(ctx)
+	g.Go(func() error { return a.Gateway.Run(inner) })
+	g.Go(func() error { return a.Queue.Run(inner) })
+	g.Go(func() error { return web.Serve(inner, ln, a.Handler(), a.log, grace) })
+	err := g.Wait()
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		err = nil
+	}
+	return errors.Join(err, a.Close())
+}

@@ -1,0 +1,286 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/crypto/bcrypt"
+
+	"wardroom/internal/account"
+	"wardroom/internal/gateway/demo"
+	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/config"
+	"wardroom/internal/platform/patch"
+	"wardroom/internal/task"
+)
+
+// DemoOwner is the account that a demo makes.
+const DemoOwner = "owner@wardroom.demo"
+
+// DemoOptions say how a demo runs.
+type DemoOptions struct {
+	Dir  string        // where it keeps its data; made when it is missing
+	Host string        // as in the settings, like Port
+	Port string        // "0" takes a free one
+	Pace time.Duration // how long an agent thinks before it answers
+}
+
+// Demo is a service with the built-in team, ready to run.
+type Demo struct {
+	App      *App
+	Runtime  *demo.Runtime
+	Password string // of the owner and of the agents' accounts
+}
+
+// demoState is what a demo makes up at its first start and keeps in its folder.
+type demoState struct {
+	JWTSecret    string `json:"jwt_secret"`
+	GatewayToken string `json:"gateway_token"`
+	Password     string `json:"password"`
+	// Filled says that the team and its board are whole. From then on they
+	// belong to the person at the screen, and nothing is put back.
+	Filled bool `json:"filled"`
+}
+
+// ErrSettings marks what NewDemo says of a Host or Port that cannot be used.
+var ErrSettings = errors.New("settings")
+
+// NewDemo prepares a demo that needs nothing else: its folder and secrets, the
+// demo runtime, an owner, the agents' accounts and a filled board. A folder
+// that has been used before is used as it is.
+func NewDemo(ctx context.Context, o DemoOptions, log *slog.Logger) (*Demo, error) {
+	state, err := loadDemoState(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := demoConfig(o, state)
+	if err != nil {
+		return nil, err
+	}
+	if err := state.keep(o.Dir); err != nil {
+		return nil, err
+	}
+	var board atomic.Pointer[App] // the agents talk about the board as soon as there is one
+	// The agents outlive ctx: the service hands its work back before they go.
+	runtime, err := demo.Start(context.WithoutCancel(ctx), demo.Options{
+		Token: state.GatewayToken, Pace: o.Pace, Log: log,
+		Board: func(ctx context.Context, agentID string) ([]demo.Task, error) {
+			if a := board.Load(); a != nil {
+				return a.demoBoard(ctx, agentID)
+			}
+			return nil, nil
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("start the demo's agents: %w", err)
+	}
+	cfg.GatewayURL = runtime.URL()
+	// The password stands beside the hashes, so that costly ones would protect
+	// nothing and only keep the person at the screen waiting.
+	a, err := New(ctx, cfg, log, Options{Demo: true, Cost: bcrypt.MinCost})
+	if err != nil {
+		return nil, errors.Join(err, runtime.Close())
+	}
+	board.Store(a)
+	d := &Demo{App: a, Runtime: runtime, Password: state.Password}
+	if state.Filled {
+		return d, nil
+	}
+	if err := d.fill(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("fill the demo: %w", err), d.Close())
+	}
+	state.Filled = true
+	if err := state.keep(o.Dir); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
+}
+
+// Close stops the agents and closes the database, for a demo that is not run.
+func (d *Demo) Close() error { return errors.Join(d.Runtime.Close(), d.App.Close()) }
+
+// demoConfig is the settings of a demo, without the address of its agents.
+func demoConfig(o DemoOptions, s demoState) (config.Config, error) {
+	raw := config.Raw{
+		Host: o.Host, Port: o.Port, JWTSecret: config.Secret(s.JWTSecret), GatewayToken: config.Secret(s.GatewayToken),
+		StandupAgentTimeout: "30s",
+	}
+	raw.DataDir = o.Dir
+	if !s.Filled { // later the owner is there, and no warning is due
+		raw.BootstrapOwnerEmail, raw.BootstrapOwnerPassword = DemoOwner, config.Secret(s.Password)
+	}
+	cfg, _, err := raw.Check()
+	if err != nil {
+		return cfg, fmt.Errorf("%w: %w", ErrSettings, err)
+	}
+	return cfg, nil
+}
+
+// demoFile is where a demo keeps its state. That is not in the database: its
+// password is to be shown again at every start.
+func demoFile(dir string) string { return filepath.Join(dir, "demo.json") }
+
+// loadDemoState reads a demo's state, or makes a new one up.
+func loadDemoState(dir string) (demoState, error) {
+	var s demoState
+	data, err := os.ReadFile(demoFile(dir))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return demoState{JWTSecret: random(48), GatewayToken: random(24), Password: random(8)}, nil
+	case err != nil:
+		return s, fmt.Errorf("read the demo's secrets: %w", err)
+	}
+	if err := json.Unmarshal(data, &s); err != nil {
+		return s, fmt.Errorf("%s is damaged: delete the folder %s to begin anew: %w", demoFile(dir), dir, err)
+	}
+	return s, nil
+}
+
+// keep writes the state in one go, so that a demo that dies meanwhile leaves
+// the old one or the new one, and never half of one.
+func (s demoState) keep(dir string) error {
+	data, err := json.MarshalIndent(s, "", "  ") //nolint:gosec // G117: to keep the secrets is what the file is for
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("make the demo's folder: %w", err)
+	}
+	next := demoFile(dir) + ".new"
+	if err := os.WriteFile(next, append(data, '\n'), 0o600); err != nil {
+		return fmt.Errorf("keep the demo's secrets: %w", err)
+	}
+	if err := os.Rename(next, demoFile(dir)); err != nil {
+		return fmt.Errorf("keep the demo's secrets: %w", err)
+	}
+	return nil
+}
+
+// random is n random bytes in hex.
+func random(n int) string {
+	b := make([]byte, n)
+	_, _ = rand.Read(b) // never fails
+	return hex.EncodeToString(b)
+}
+
+// demoBoard is the board as the demo's agents see it.
+func (a *App) demoBoard(ctx context.Context, agentID string) ([]demo.Task, error) {
+	now := a.opts.Now()
+	const lately = 48 * time.Hour
+	tasks, err := a.Tasks.Of(ctx, agentID, now.Add(-lately))
+	seen := make([]demo.Task, len(tasks))
+	for i, t := range tasks {
+		seen[i] = demo.Task{Key: t.Key, Title: t.Title, Status: string(t.Status), Priority: string(t.Priority), UpdatedAt: t.MovedAt.Time}
+		if t.Blocked != nil {
+			seen[i].Blocked, seen[i].BlockedDays = t.Blocked.Reason, int(now.Sub(t.Blocked.Since.Time).Hours()/24)
+		}
+		if t.DoneAt != nil {
+			seen[i].DoneAt = &t.DoneAt.Time
+		}
+	}
+	return seen, err
+}
+
+// demoTask is a task of the demo's board and how it came to be where it is.
+type demoTask struct {
+	agent, title string
+	kind         task.Type
+	priority     task.Priority
+	daysAgo      int // when it was made
+	status       task.Status
+	movedHours   int    // how long ago it came into its column
+	blocked      string // why it cannot go on
+	blockedDays  int
+}
+
+// demoTasks is a plausible week of a small team that brings out a product.
+func demoTasks() []demoTask {
+	return []demoTask{
+		{agent: "cto", title: "Move sign-in to short-lived tokens", kind: task.Feature, priority: task.High, daysAgo: 6, status: task.Done, movedHours: 9},
+		{agent: "cto", title: "Search answers take 3 s on large workspaces", kind: task.Bug, priority: task.Urgent, daysAgo: 2, status: task.InProgress, movedHours: 20},
+		{agent: "cto", title: "Restore a backup into an empty machine", kind: task.Plain, priority: task.Medium, daysAgo: 5, status: task.Todo, movedHours: 120},
+		{agent: "cto", title: "Renew the signing certificate", kind: task.Plain, priority: task.High, daysAgo: 5, status: task.InProgress, movedHours: 100, blocked: "The card on file at the certificate authority has expired", blockedDays: 4},
+		{agent: "cto", title: "Drop support for the old export format", kind: task.Improvement, priority: task.Low, daysAgo: 9, status: task.Backlog, movedHours: 216},
+		{agent: "cpo", title: "Interview five customers about onboarding", kind: task.Research, priority: task.High, daysAgo: 7, status: task.Review, movedHours: 15},
+		{agent: "cpo", title: "Write the brief for shared workspaces", kind: task.Feature, priority: task.High, daysAgo: 3, status: task.InProgress, movedHours: 26},
+		{agent: "cpo", title: "Decide what the free plan includes", kind: task.Research, priority: task.Medium, daysAgo: 4, status: task.Todo, movedHours: 90, blocked: "Waiting for the cost per workspace from the CTO", blockedDays: 1},
+		{agent: "cpo", title: "Sort the feature requests of October", kind: task.Plain, priority: task.Low, daysAgo: 8, status: task.Done, movedHours: 30},
+		{agent: "cmo", title: "Announce short-lived tokens in the change log", kind: task.Plain, priority: task.Medium, daysAgo: 2, status: task.Todo, movedHours: 40},
+		{agent: "cmo", title: "Page for the launch of shared workspaces", kind: task.Feature, priority: task.High, daysAgo: 4, status: task.InProgress, movedHours: 18},
+		{agent: "cmo", title: "Newsletter of November", kind: task.Plain, priority: task.Medium, daysAgo: 6, status: task.Done, movedHours: 12},
+		{agent: "cmo", title: "Prices on the home page differ from the invoice", kind: task.Bug, priority: task.Urgent, daysAgo: 1, status: task.Todo, movedHours: 8},
+		{agent: "coo", title: "Agree on service hours with the support partner", kind: task.Plain, priority: task.Medium, daysAgo: 3, status: task.InProgress, movedHours: 22},
+		{agent: "coo", title: "Monthly cost report", kind: task.Plain, priority: task.Low, daysAgo: 2, status: task.Todo, movedHours: 45},
+	}
+}
+
+// fill makes the agents' accounts and the board, through the same services as
+// everybody else. Nobody has been let in yet, so what is there already is from
+// a first start that died half-way: fill goes on after it.
+func (d *Demo) fill(ctx context.Context) error {
+	ctx = actor.With(ctx, actor.System)
+	for _, a := range demo.DefaultAgents() {
+		_, err := d.App.Accounts.Create(ctx, account.NewUser{
+			Email: a.ID + "@wardroom.demo", Name: a.Name, Password: d.Password, Role: actor.Agent, AgentID: patch.Set(a.ID),
+		})
+		if err != nil && !errors.Is(err, account.ErrEmailTaken) {
+			return err
+		}
+	}
+	tasks := demoTasks()
+	made, err := d.App.Tasks.List(ctx, task.Filter{Limit: len(tasks)})
+	if err != nil {
+		return err
+	}
+	for i, t := range tasks {
+		key := ""
+		switch {
+		case i < len(made)-1:
+			continue
+		case i == len(made)-1:
+			key = made[0].Key // the newest; it may not have come to its place
+		}
+		if err := d.place(ctx, t, key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// place makes one task as if it had been made and moved over the past days, or
+// goes on with the one that has the key.
+func (d *Demo) place(ctx context.Context, t demoTask, key string) error {
+	now := clock.Now()
+	at := func(age time.Duration) *task.Service {
+		return &task.Service{DB: d.App.DB, Now: func() time.Time { return now.Add(-age) }}
+	}
+	const day = 24 * time.Hour
+	if key == "" {
+		made, err := at(time.Duration(t.daysAgo)*day).Create(ctx, task.New{
+			Title: t.title, Type: t.kind, Priority: t.priority, Assignee: &t.agent, Status: task.Backlog,
+		})
+		if err != nil {
+			return err
+		}
+		key = made.Key
+	}
+	if t.blocked != "" {
+		why := task.Change{Blocked: patch.Set(task.BlockedReason{Reason: t.blocked})}
+		if _, err := at(time.Duration(t.blockedDays)*day+time.Hour).Update(ctx, key, why, nil); err != nil {
+			return err
+		}
+	}
+	_, err := at(time.Duration(t.movedHours)*time.Hour).Update(ctx, key, task.Change{Status: &t.status}, nil)
+	return err
+}

@@ -1,0 +1,258 @@
+package app_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"wardroom/internal/app"
+	"wardroom/internal/gateway/demo"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/standup"
+	"wardroom/internal/task"
+)
+
+func startDemo(t *testing.T, dir string) *app.Demo {
+	t.Helper()
+	d, err := app.NewDemo(context.Background(), app.DemoOptions{Dir: dir, Port: "0"}, slog.New(slog.NewTextHandler(t.Output(), nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Close() }) // once more does no harm
+	return d
+}
+
+// card is what matters of a task on the demo's board.
+type card struct {
+	Key, Title, Status, Assignee, Blocked string
+	AgeDays, MovedHours, BlockedDays      int
+}
+
+// boardOf is the demo's board as a person would see it, the oldest first.
+func boardOf(t *testing.T, d *app.Demo) []card {
+	t.Helper()
+	tasks, err := d.App.Tasks.List(t.Context(), task.Filter{Limit: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	whose := map[string]string{}
+	users, err := d.App.Accounts.AgentUsers(t.Context(), d.App.DB)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, u := range users {
+		whose[u.UserID] = u.AgentID
+	}
+	cards := make([]card, len(tasks))
+	for i, k := range tasks {
+		c := card{Key: k.Key, Title: k.Title, Status: string(k.Status)}
+		c.AgeDays, c.MovedHours = int(time.Since(k.CreatedAt.Time).Hours()/24), int(time.Since(k.MovedAt.Time).Hours())
+		if k.AssigneeID != nil {
+			c.Assignee = whose[*k.AssigneeID]
+		}
+		if k.Blocked != nil {
+			c.Blocked, c.BlockedDays = k.Blocked.Reason, int(time.Since(k.Blocked.Since.Time).Hours()/24)
+		}
+		cards[len(tasks)-1-i] = c
+	}
+	return cards
+}
+
+// The first five minutes: a board that looks lived in, and the same one, with
+// the same password, after the next start.
+func TestDemo(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "made", "by-itself")
+	d := startDemo(t, dir)
+	first, pass := boardOf(t, d), d.Password
+	var blocked, old, done int
+	for _, c := range first {
+		if c.Assignee == "" || c.AgeDays < 1 {
+			t.Errorf("%+v is nobody's, or of today", c)
+		}
+		if c.Blocked != "" {
+			blocked++
+			if c.BlockedDays >= 3 {
+				old++
+			}
+		}
+		if c.Status == "done" {
+			done++
+		}
+	}
+	if len(first) < 12 || blocked < 2 || old == 0 || done < 2 {
+		t.Errorf("the board has %d tasks, %d blocked, %d of them for long, %d done", len(first), blocked, old, done)
+	}
+	if info, err := os.Stat(filepath.Join(dir, "demo.json")); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the secrets are kept as %v, %v", info, err)
+	}
+	title, column := "A title that a visitor gave", task.Review
+	if _, err := d.App.Tasks.Update(t.Context(), "TASK-15", task.Change{Title: &title, Status: &column}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	d = startDemo(t, dir)
+	if d.Password != pass {
+		t.Error("the second start has another password")
+	}
+	if _, err := d.App.Accounts.Login(t.Context(), app.DemoOwner, pass); err != nil {
+		t.Errorf("the owner cannot log in: %v", err)
+	}
+	for _, a := range demo.DefaultAgents() {
+		if _, err := d.App.Accounts.Login(t.Context(), a.ID+"@wardroom.demo", pass); err != nil {
+			t.Errorf("%s cannot log in: %v", a.ID, err)
+		}
+	}
+	first[14].Title, first[14].Status, first[14].MovedHours = title, string(column), 0
+	if diff := cmp.Diff(first, boardOf(t, d)); diff != "" {
+		t.Errorf("the second start changed the board:\n%s", diff)
+	}
+}
+
+// A standup in the demo talks of what is on its board.
+func TestDemoStandup(t *testing.T) {
+	t.Parallel()
+	d := startDemo(t, t.TempDir())
+	ln, err := d.App.Listen(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &house{t: t}
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &service{
+		App: d.App, house: h, base: "http://" + ln.Addr().String(), cancel: cancel, ended: make(chan error, 1),
+		client: &http.Client{Transport: &http.Transport{}, Timeout: 60 * time.Second},
+	}
+	go func() { s.ended <- d.App.Run(ctx, ln) }()
+	defer s.stop()
+	signIn := s.nobody().post("/api/v1/auth/login", map[string]string{"email": app.DemoOwner, "password": d.Password}).want(http.StatusOK)
+	owner := caller{s, decode[struct{ Token string }](signIn).Token}
+	if c := decode[app.PublicConfig](owner.get("/api/v1/config")); !c.Demo || c.SetupRequired {
+		t.Errorf("the configuration is %+v", c)
+	}
+	m := owner.hold(owner.open().ID)
+	if m.Status != standup.Completed || len(m.Escalations) == 0 || len(m.Blockers) < 2 {
+		t.Fatalf("the standup is %s, %+v, with %d escalations and %d blockers", m.Status, m.Failure, len(m.Escalations), len(m.Blockers))
+	}
+	for _, b := range m.Blockers {
+		if b.Task == nil || b.AgeDays < 1 {
+			t.Errorf("%+v has no task or no age", b)
+		}
+	}
+	for _, r := range m.Reports {
+		if len(r.Claims) > 0 {
+			t.Errorf("%s claims what the board denies: %+v", r.AgentID, r.Claims)
+		}
+	}
+}
+
+// A demo that was killed while it filled its board for the first time is whole
+// after the next start, wherever it stood: half a team would be the first and
+// last impression.
+func TestDemoGoesOnFilling(t *testing.T) {
+	t.Parallel()
+	whole := boardOf(t, startDemo(t, t.TempDir()))
+	for name, undo := range map[string]string{
+		"before the accounts":        `DELETE FROM tasks; UPDATE task_counter SET last = 0; DELETE FROM users WHERE role = 'agent'`,
+		"between the accounts":       `DELETE FROM tasks; UPDATE task_counter SET last = 0; DELETE FROM users WHERE agent_id IN ('cpo', 'cmo')`,
+		"before the tasks":           `DELETE FROM tasks; UPDATE task_counter SET last = 0`,
+		"between the tasks":          `DELETE FROM tasks WHERE number > 7; UPDATE task_counter SET last = 7`,
+		"before a task was blocked":  `DELETE FROM tasks WHERE number > 4; UPDATE task_counter SET last = 4; UPDATE tasks SET status = 'backlog', moved_at = created_at, blocked_reason = NULL, blocked_since = NULL, blocked_by = NULL WHERE number = 4`,
+		"before the last task moved": `UPDATE tasks SET status = 'backlog', moved_at = created_at WHERE number = 15`,
+		"at the very end":            `SELECT 1`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			d := startDemo(t, dir)
+			pass := d.Password
+			if err := d.Close(); err != nil {
+				t.Fatal(err)
+			}
+			unfill(t, dir, undo)
+			d = startDemo(t, dir)
+			if diff := cmp.Diff(whole, boardOf(t, d)); diff != "" {
+				t.Errorf("the board is not what it should have been:\n%s", diff)
+			}
+			for _, who := range []string{app.DemoOwner, "cpo@wardroom.demo", "coo@wardroom.demo"} {
+				if _, err := d.App.Accounts.Login(t.Context(), who, pass); err != nil {
+					t.Errorf("%s: %v", who, err)
+				}
+			}
+		})
+	}
+}
+
+// unfill takes a demo back to a moment of its first start.
+func unfill(t *testing.T, dir, statements string) {
+	t.Helper()
+	d, err := db.Own(t.Context(), filepath.Join(dir, "wardroom.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	err = d.Tx(t.Context(), func(tx *db.Tx) error {
+		_, err := tx.Exec(t.Context(), statements)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "demo.json")
+	var state map[string]any
+	data, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(data, &state)
+	}
+	if err == nil {
+		delete(state, "filled")
+		data, err = json.Marshal(state)
+	}
+	if err == nil {
+		err = os.WriteFile(path, data, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What cannot be used is said before anything is made.
+func TestDemoRefusals(t *testing.T) {
+	t.Parallel()
+	log := slog.New(slog.DiscardHandler)
+	dir := filepath.Join(t.TempDir(), "demo")
+	if _, err := app.NewDemo(t.Context(), app.DemoOptions{Dir: dir, Port: "99999"}, log); !errors.Is(err, app.ErrSettings) {
+		t.Errorf("a bad port: %v", err)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("it left a folder: %v", err)
+	}
+	d := startDemo(t, dir)
+	if _, err := app.NewDemo(t.Context(), app.DemoOptions{Dir: dir, Port: "0"}, log); !errors.Is(err, db.ErrOwned) {
+		t.Errorf("a second demo in the same folder: %v", err)
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "demo.json"), []byte(`{"jwt_se`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := app.NewDemo(t.Context(), app.DemoOptions{Dir: dir, Port: "0"}, log)
+	if want := fmt.Sprintf("delete the folder %s to begin anew", dir); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("damaged secrets: %v, want %q in it", err, want)
+	}
+}

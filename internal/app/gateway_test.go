@@ -1,0 +1,157 @@
+package app_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"wardroom/internal/agent"
+	"wardroom/internal/gateway"
+	"wardroom/internal/platform/config"
+	"wardroom/internal/platform/db"
+)
+
+// team reads the roster by agent_id.
+func (c caller) team() map[string]agent.Agent {
+	c.house.t.Helper()
+	team := map[string]agent.Agent{}
+	for _, a := range decode[[]agent.Agent](c.get("/api/v1/agents").want(http.StatusOK)) {
+		team[a.AgentID] = a
+	}
+	return team
+}
+
+func (c caller) status() gateway.Status {
+	c.house.t.Helper()
+	return decode[gateway.Status](c.get("/api/v1/agentrt/status").want(http.StatusOK))
+}
+
+// What we say of the agents must be so: a dashboard that shows them as gone
+// when it is the gateway that is away is the one nobody trusts.
+func TestAgentsTellTheTruth(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, db.SQLite, nil)
+	s := h.start().connected()
+	owner := s.login(ownerEmail)
+	owner.hire("cto", "intern") // the runtime knows no intern
+
+	st := owner.status()
+	if st.State != gateway.Connected || st.LastError != "" || st.GatewayVersion == "" || st.BootID == "" || st.ConnectedAt == nil || len(st.MissingScopes) > 0 {
+		t.Errorf("connected, the status is %+v", st)
+	}
+	team := owner.team()
+	if len(team) != 5 {
+		t.Errorf("the team is %v, want the runtime's four and the intern", team)
+	}
+	for id, want := range map[string]struct{ runtime, account bool }{
+		"cto": {true, true}, "coo": {true, false}, "intern": {false, true},
+	} {
+		a := team[id]
+		if a.Runtime == nil || *a.Runtime != want.runtime || (a.Account != nil) != want.account {
+			t.Errorf("%s is in the runtime %v with the account %v, want %v", id, a.Runtime, a.Account, want)
+		}
+	}
+
+	h.runtime.Restart(time.Hour)
+	waitFor(t, "the loss to be seen", func() bool { return owner.status().State == gateway.Unreachable })
+	st = owner.status()
+	if st.LastError == "" || st.ConnectedAt != nil || st.LastSeenAt == nil || st.Since.IsZero() {
+		t.Errorf("away, the status is %+v", st)
+	}
+	team = owner.team()
+	if len(team) != 2 || team["cto"].Runtime != nil || team["intern"].Runtime != nil {
+		t.Errorf("away, the team is %v, want the two accounts, of which nobody can say more", team)
+	}
+	// What does not need the runtime does not notice.
+	s.nobody().get("/health").want(http.StatusOK)
+}
+
+// With a wrong token we say that it is refused, not that nobody is there.
+func TestAgentsWithAWrongToken(t *testing.T) {
+	t.Parallel()
+	const wrong = "wrong-gateway-token-e1d0"
+	h := newHouse(t, db.SQLite, func(r *config.Raw) { r.GatewayToken = wrong })
+	h.secret(wrong, "the gateway's token")
+	owner := h.start().login(ownerEmail)
+	owner.hire("cto")
+	waitFor(t, "the refusal", func() bool { return owner.status().State == gateway.Unauthorized })
+	if st := owner.status(); !strings.Contains(st.LastError, "AGENTRT_GATEWAY_TOKEN") {
+		t.Errorf("the reason is %q, want it to name the setting", st.LastError)
+	}
+	if a := owner.team()["cto"]; a.Runtime != nil || a.Account == nil {
+		t.Errorf("the CTO is %+v, want the account and no word on the runtime", a)
+	}
+}
+
+// What is asked with broken tokens, bodies and addresses is answered and
+// logged, and no secret with it. Every test of a house looks for its secrets;
+// this one tempts them out.
+func TestSecretsStayInside(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, engine db.Engine) {
+		h := newHouse(t, engine, nil)
+		s := h.start().connected()
+		owner := s.login(ownerEmail)
+		owner.hire("cto")
+		nobody := s.nobody()
+		const tried = "a password that was tried 7d2e"
+		h.secret(tried, "a password that was tried")
+		for _, body := range []any{
+			map[string]any{"email": ownerEmail, "password": tried},
+			map[string]any{"email": tried, "password": tried},
+			map[string]any{"email": ownerEmail, "password": tried, "passwort": tried},
+			map[string]any{"email": ownerEmail, "password": []string{tried}},
+			map[string]any{"email": 1, tried[:12]: tried},
+			[]string{tried},
+			tried,
+		} {
+			if a := nobody.post("/api/v1/auth/login", body); a.status < 400 || a.status >= 500 {
+				t.Errorf("%s: %d", a.what, a.status)
+			}
+		}
+		for _, body := range []map[string]any{
+			{"password": tried, "role": "king"},
+			{"password": tried[:5]},
+			{"password": map[string]string{"is": tried}},
+			{"password": tried, "email": "cto@example.com", "version": tried},
+		} {
+			if a := owner.patch("/api/v1/users/"+ownerEmail, body); a.status != http.StatusUnprocessableEntity && a.status != http.StatusConflict {
+				t.Errorf("%s: %d %s", a.what, a.status, a.body)
+			}
+		}
+		forged := owner.token[:len(owner.token)-4] + "AAAA"
+		h.secret(forged, "a forged token")
+		caller{s, forged}.get("/api/v1/tasks").wantProblem(http.StatusUnauthorized, "token_invalid")
+		if strings.Contains(h.logged(), owner.token) {
+			t.Error("the log has a token")
+		}
+		for _, hash := range hashes(t, s) {
+			h.secret(hash, "a password's hash")
+		}
+		owner.get("/api/v1/users").want(http.StatusOK)
+		owner.get("/api/v1/activity").want(http.StatusOK)
+	})
+}
+
+// logged is the lines of the log.
+func (h *house) logged() string {
+	var b strings.Builder
+	for line := range strings.Lines(h.seen.String()) {
+		if strings.HasPrefix(line, "time=") {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
+// hashes are those of the passwords, which are as secret as they are.
+func hashes(t *testing.T, s *service) []string {
+	t.Helper()
+	rows, err := s.DB.Query(t.Context(), `SELECT password_hash FROM users`)
+	all, err := db.All(rows, err, func(r db.Row) (hash string, err error) { return hash, r.Scan(&hash) })
+	if err != nil || len(all) != 2 {
+		t.Fatalf("%d hashes, %v", len(all), err)
+	}
+	return all
+}

@@ -1,0 +1,322 @@
+package app_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"wardroom/internal/account"
+	"wardroom/internal/event"
+	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/demo"
+	"wardroom/internal/platform/config"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/standup"
+	"wardroom/internal/task"
+)
+
+// meeting is a standup as it travels: amounts of money are texts.
+type meeting struct {
+	standup.Standup
+	CostUSD *string `json:"cost_usd"`
+	Reports []struct {
+		standup.Report
+		CostUSD *string `json:"cost_usd"`
+	} `json:"reports"`
+}
+
+// hire makes the accounts of agents, as an owner does in the settings.
+func (c caller) hire(agents ...string) {
+	c.house.t.Helper()
+	for _, id := range agents {
+		made := c.post("/api/v1/users", map[string]any{
+			"email": id + "@example.com", "name": strings.ToUpper(id), "password": password, "role": "agent", "agent_id": id,
+		}).want(http.StatusCreated)
+		if u := decode[account.User](made); u.AgentID == nil || *u.AgentID != id || u.Role != "agent" {
+			c.house.t.Errorf("made %+v", u)
+		}
+	}
+}
+
+// open opens the standup of today.
+func (c caller) open() meeting {
+	c.house.t.Helper()
+	return decode[meeting](c.post("/api/v1/standups", nil))
+}
+
+// hold runs a standup and waits for its end.
+func (c caller) hold(id string) meeting {
+	c.house.t.Helper()
+	a := c.send(http.MethodPost, "/api/v1/standups/"+id+"/run", nil, "Prefer", "wait=50").want(http.StatusOK)
+	return decode[meeting](a)
+}
+
+// wantFailed checks how a standup that could not be held shows itself: the
+// reason stands in the error and, in words, in the transcript.
+func wantFailed(t *testing.T, m meeting, code string) {
+	t.Helper()
+	if m.Status != standup.Error || m.Failure == nil || m.Failure.Code != code {
+		t.Fatalf("the standup is %s, %+v, want an error %s", m.Status, m.Failure, code)
+	}
+	last := m.Transcript[len(m.Transcript)-1]
+	if last.Kind != "error" || !strings.Contains(last.Text, code) || !strings.Contains(last.Text, m.Failure.Detail) {
+		t.Errorf("the transcript ends with %+v, want the reason", last)
+	}
+	if m.Digest == nil || m.CompletedAt == nil {
+		t.Error("the standup has no digest or no end")
+	}
+}
+
+// The whole of what the service is for, as the people and the agents see it: a
+// break anywhere between the login and the activity is one they would meet.
+func TestStandupJourney(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, engine db.Engine) {
+		s := newHouse(t, engine, nil).start()
+		s.nobody().get("/api/v1/tasks").wantProblem(http.StatusUnauthorized, "sign_in_required")
+		owner := s.login(ownerEmail)
+		owner.hire("coo", "cto", "cpo", "cmo")
+
+		cto := s.login("cto@example.com")
+		made := map[string]string{}
+		for title, body := range map[string]map[string]any{
+			"Rotate the keys":  {"status": "todo"},
+			"Fix the importer": {"status": "in_progress"},
+		} {
+			body["title"], body["assignee_id"] = title, "cto"
+			made[title] = decode[task.Task](cto.post("/api/v1/tasks", body).want(http.StatusCreated)).Key
+		}
+		blocked := decode[task.Task](cto.patch("/api/v1/tasks/"+made["Rotate the keys"], map[string]any{
+			"blocked": map[string]string{"reason": "Nobody has the vault's credential"},
+		}).want(http.StatusOK))
+		if blocked.Blocked == nil || blocked.Blocked.By != "CTO" {
+			t.Errorf("blocked is %+v, want it by CTO", blocked.Blocked)
+		}
+		// What an agent calls done is looked at first; what the owner calls done is.
+		fixed := decode[task.Task](cto.patch("/api/v1/tasks/"+made["Fix the importer"], map[string]any{"status": "done"}).want(http.StatusOK))
+		if fixed.Status != task.Review {
+			t.Errorf("an agent's done is %s, want review", fixed.Status)
+		}
+		owner.patch("/api/v1/tasks/"+fixed.Key, map[string]any{"status": "done"}).want(http.StatusOK)
+
+		coo := s.login("coo@example.com")
+		opened := coo.post("/api/v1/standups", nil).want(http.StatusCreated)
+		m := decode[meeting](opened)
+		if at := opened.header.Get("Location"); at != "/api/v1/standups/"+m.ID {
+			t.Errorf("Location is %q", at)
+		}
+		if again := decode[meeting](coo.post("/api/v1/standups", nil).want(http.StatusOK)); again.ID != m.ID {
+			t.Errorf("the day has two standups: %s and %s", m.ID, again.ID)
+		}
+		s.connected()
+		m = coo.hold(m.ID)
+		wantHeld(t, m, made)
+		wantItems(t, owner, m)
+		coo.post("/api/v1/standups/"+m.ID+"/run", nil).wantProblem(http.StatusConflict, "already_completed")
+		for agent, n := range map[string]int{"coo": 1, "cto": 1, "cpo": 1, "cmo": 1} {
+			if got := s.house.runtime.Asked(agent); got != n {
+				t.Errorf("%s was asked %d times", agent, got)
+			}
+		}
+		wantTold(t, owner, m, blocked)
+	})
+}
+
+// wantHeld looks at the record of a meeting in which everybody answered.
+func wantHeld(t *testing.T, m meeting, made map[string]string) {
+	t.Helper()
+	if m.Status != standup.Completed || m.Phase != standup.Closed || m.Failure != nil || m.Trigger != "agent" || m.Attempt != 1 {
+		t.Fatalf("the standup is %s in %s, %+v, by %q, attempt %d", m.Status, m.Phase, m.Failure, m.Trigger, m.Attempt)
+	}
+	if m.Summary == nil || *m.Summary == "" || m.Digest == nil || m.CompletedAt == nil || m.CostUSD == nil {
+		t.Errorf("summary %v, digest %v, end %v, cost %v", m.Summary, m.Digest, m.CompletedAt, m.CostUSD)
+	}
+	var order []string
+	for _, r := range m.Reports {
+		order = append(order, r.AgentID)
+		if r.Status != standup.Answered || r.Yesterday == nil || r.Today == nil || r.Text == nil || r.Evidence == nil {
+			t.Errorf("%s's report is %+v", r.AgentID, r)
+		}
+	}
+	if !slices.Equal(order, []string{"cto", "cpo", "cmo"}) {
+		t.Fatalf("reports of %v", order)
+	}
+	e := m.Reports[0].Evidence
+	if len(e.Finished) != 1 || e.Finished[0].Key != made["Fix the importer"] {
+		t.Errorf("finished, says the evidence: %+v", e.Finished)
+	}
+	if len(e.Blocked) != 1 || e.Blocked[0].Key != made["Rotate the keys"] || !strings.Contains(e.Blocked[0].Reason, "vault") {
+		t.Errorf("blocked, says the evidence: %+v", e.Blocked)
+	}
+	if len(m.Reports[1].Evidence.Finished)+len(m.Reports[1].Evidence.Blocked) != 0 {
+		t.Errorf("the CPO has the CTO's evidence: %+v", m.Reports[1].Evidence)
+	}
+	if len(m.Blockers) != 1 || m.Blockers[0].AgentID != "cto" || m.Blockers[0].Resolution == nil {
+		t.Errorf("blockers are %+v, want the CTO's, resolved", m.Blockers)
+	}
+}
+
+// wantItems looks at the tasks that the meeting made.
+func wantItems(t *testing.T, owner caller, m meeting) {
+	t.Helper()
+	if len(m.ActionItems) == 0 {
+		t.Fatal("no action items")
+	}
+	for _, item := range m.ActionItems {
+		if item.Task == nil {
+			t.Fatalf("%q has no task", item.Title)
+		}
+		made := decode[task.Task](owner.get("/api/v1/tasks/" + *item.Task).want(http.StatusOK))
+		if made.Title != item.Title || made.Origin == nil || *made.Origin != "standup:"+m.Date {
+			t.Errorf("the task of %q is %q from %v", item.Title, made.Title, made.Origin)
+		}
+		if item.Assignee != nil && made.AssigneeID == nil {
+			t.Errorf("%q is nobody's, want %s", made.Title, *item.Assignee)
+		}
+	}
+}
+
+// wantTold reads the activity: what happened, in its order, and by whom.
+func wantTold(t *testing.T, owner caller, m meeting, blocked task.Task) {
+	t.Helper()
+	told := func(query string) []string {
+		events := decode[[]event.Event](owner.get("/api/v1/activity?limit=200" + query).want(http.StatusOK))
+		slices.Reverse(events)
+		var out []string
+		for i, e := range events {
+			if i > 0 && (e.ID <= events[i-1].ID || e.At.Before(events[i-1].At.Time)) {
+				t.Errorf("event %d at %s follows %d at %s", e.ID, e.At, events[i-1].ID, events[i-1].At)
+			}
+			out = append(out, e.Kind+" by "+e.Actor.Name)
+		}
+		return out
+	}
+	want := []string{
+		"standup.opened by COO", "standup.started by COO",
+		"standup.asked by Wardroom", "standup.reported by Wardroom", "standup.asked by Wardroom", "standup.reported by Wardroom",
+		"standup.asked by Wardroom", "standup.reported by Wardroom", "standup.asked by Wardroom", "standup.completed by Wardroom",
+	}
+	if got := told("&subject_kind=standup&subject_id=" + m.ID); !slices.Equal(got, want) {
+		t.Errorf("the log tells of the standup:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if got := told("&subject_kind=task&subject_id=" + blocked.ID); !slices.Equal(got, []string{"task.created by CTO", "task.changed by CTO"}) {
+		t.Errorf("the log tells of the task: %v", got)
+	}
+	for _, line := range told("") {
+		if strings.HasPrefix(line, "user.") {
+			t.Errorf("the activity, which everyone reads, tells %q", line)
+		}
+	}
+}
+
+// A meeting that cannot be held says why; one that goes on or is over is not
+// held twice; and once the reason is gone, the same one is.
+func TestStandupRefusals(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, engine db.Engine) {
+		h := newHouse(t, engine, nil)
+		s := h.start().connected()
+		owner := s.login(ownerEmail)
+		m := owner.open()
+		wantFailed(t, owner.hold(m.ID), standup.NoActiveAgents)
+		if n := h.runtime.Asked(""); n != 0 {
+			t.Errorf("%d questions were asked in a meeting of nobody", n)
+		}
+
+		owner.hire("coo", "cto")
+		release := make(chan struct{})
+		h.runtime.Answer("cto", func(demo.Question) string { <-release; return "Yesterday: a\nToday: b\nBlockers: none" })
+		run := "/api/v1/standups/" + m.ID + "/run"
+		started := owner.post(run, nil).want(http.StatusAccepted)
+		if at := started.header.Get("Location"); at != "/api/v1/standups/"+m.ID {
+			t.Errorf("Location is %q", at)
+		}
+		waitFor(t, "the CTO to be asked", func() bool { return h.runtime.Asked("cto") == 1 })
+		going := owner.post(run, nil).wantProblem(http.StatusConflict, "already_running")
+		progress := decode[struct{ Standup standup.Brief }](going).Standup
+		if progress.ID != m.ID || progress.Phase != standup.Collecting || len(progress.Reports) != 3 || progress.Reports[0].Status != standup.Asked {
+			t.Errorf("the progress is %+v", progress)
+		}
+		close(release)
+		waitFor(t, "the end", func() bool {
+			m = decode[meeting](owner.get("/api/v1/standups/latest"))
+			return m.Status != standup.Running
+		})
+		if m.Status != standup.Completed || m.Attempt != 2 || m.Reports[1].Status != standup.Missing {
+			t.Errorf("the retry is %s, attempt %d, %+v", m.Status, m.Attempt, m.Reports)
+		}
+		over := owner.post(run, nil).wantProblem(http.StatusConflict, "already_completed")
+		if record := decode[struct{ Standup meeting }](over).Standup; record.ID != m.ID || len(record.Transcript) != len(m.Transcript) {
+			t.Errorf("the problem has the record of %s with %d lines, want %s with %d", record.ID, len(record.Transcript), m.ID, len(m.Transcript))
+		}
+		owner.send(http.MethodPost, run, map[string]bool{"again": true}, "Prefer", "wait=50").want(http.StatusOK)
+		if n := h.runtime.Asked("cto"); n != 2 {
+			t.Errorf("the CTO was asked %d times in two meetings", n)
+		}
+	})
+}
+
+// A meeting without a runtime is an error that names it, and the service works.
+func TestStandupWithoutGateway(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		change func(*config.Raw)
+		state  gateway.State
+		code   string
+	}{
+		{"not configured", func(r *config.Raw) { r.GatewayURL, r.GatewayToken = "", "" }, gateway.NotConfigured, standup.GatewayNotConfigured},
+		// Port 9 of this machine: nobody listens there.
+		{"unreachable", func(r *config.Raw) { r.GatewayURL, r.GatewayTimeoutMS = "ws://127.0.0.1:9", "300" }, gateway.Unreachable, standup.GatewayUnreachable},
+		{"wrong token", func(r *config.Raw) { r.GatewayToken, r.GatewayTimeoutMS = "another-token-06bc", "300" }, gateway.Unauthorized, standup.GatewayUnreachable},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t, db.SQLite, c.change)
+			h.secret("another-token-06bc", "the gateway's token")
+			s := h.start()
+			owner := s.login(ownerEmail)
+			owner.hire("coo", "cto", "cpo", "cmo")
+			began := time.Now()
+			wantFailed(t, owner.hold(owner.open().ID), c.code)
+			if took := time.Since(began); took > 5*time.Second {
+				t.Errorf("it took %s to see that there is no gateway", took)
+			}
+			if st := decode[gateway.Status](owner.get("/api/v1/agentrt/status").want(http.StatusOK)); st.State != c.state || st.LastError == "" {
+				t.Errorf("the status is %s (%q), want %s and a reason", st.State, st.LastError, c.state)
+			}
+			owner.post("/api/v1/tasks", map[string]string{"title": "Works without a runtime"}).want(http.StatusCreated)
+		})
+	}
+}
+
+// The runtime comes back, and the retry is one request.
+func TestStandupRetry(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, engine db.Engine) {
+		h := newHouse(t, engine, func(r *config.Raw) { r.StandupAgentTimeout, r.StandupGatewayGrace = "700ms", "10s" })
+		h.runtime.Silence("coo", true)
+		h.runtime.Silence("cpo", true)
+		s := h.start().connected()
+		owner := s.login(ownerEmail)
+		owner.hire("coo", "cto", "cpo", "cmo")
+		m := owner.hold(owner.open().ID)
+		wantFailed(t, m, standup.FacilitatorTimedOut)
+		if r := m.Reports[1]; r.Status != standup.TimedOut || r.Text == nil || *r.Text != "[Timeout]" {
+			t.Errorf("the silent CPO's report is %s, %v", r.Status, r.Text)
+		}
+		h.runtime.Silence("coo", false)
+		h.runtime.Silence("cpo", false)
+		m = owner.hold(m.ID)
+		if m.Status != standup.Completed || m.Attempt != 2 || m.Reports[1].Status != standup.Answered {
+			t.Fatalf("the retry is %s, attempt %d, CPO %s, %+v", m.Status, m.Attempt, m.Reports[1].Status, m.Failure)
+		}
+		for agent, n := range map[string]int{"cto": 1, "cpo": 2, "cmo": 1, "coo": 2} {
+			if got := h.runtime.Asked(agent); got != n {
+				t.Errorf("%s was asked %d times, want %d", agent, got, n)
+			}
+		}
+	})
+}

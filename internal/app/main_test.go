@@ -1,0 +1,376 @@
+package app_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"golang.org/x/crypto/bcrypt"
+
+	"wardroom/internal/app"
+	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/demo"
+	"wardroom/internal/platform/config"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/db/dbtest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// What must never be shown. Each is unlike anything else, so that finding it
+// in an answer or a log line is no accident.
+const (
+	jwtSecret    = "jwt-secret-0123456789-0123456789-0123456789-0123456789"
+	gatewayToken = "gateway-token-7f3a91c2"
+	password     = "correct horse battery 9c41"
+	dbPassword   = "database-password-52be"
+	ownerEmail   = "owner@example.com"
+)
+
+// both runs fn on each engine.
+func both(t *testing.T, fn func(t *testing.T, engine db.Engine)) {
+	for _, engine := range []db.Engine{db.SQLite, db.Postgres} {
+		t.Run(engine.String(), func(t *testing.T) {
+			t.Parallel()
+			fn(t, engine)
+		})
+	}
+}
+
+// house is what the service lives in: a database, an agent runtime, settings,
+// and a log. It outlives the service.
+type house struct {
+	t       *testing.T
+	raw     config.Raw
+	runtime *demo.Runtime
+	board   atomic.Pointer[app.App] // whose board the agents talk about
+	seen    record                  // all that left the service: answers and log lines
+
+	mu      sync.Mutex
+	secrets map[string]string // text → what it is
+}
+
+// newHouse makes a house with a running agent runtime. change, when given,
+// changes the settings.
+func newHouse(t *testing.T, engine db.Engine, change func(*config.Raw)) *house {
+	t.Helper()
+	h := &house{t: t, secrets: map[string]string{
+		jwtSecret: "JWT_SECRET", gatewayToken: "the gateway's token", password: "a password", dbPassword: "the database's password",
+	}}
+	t.Cleanup(h.keptSecrets)
+	runtime, err := demo.Start(context.Background(), demo.Options{Token: gatewayToken, Board: h.tasksOf})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = runtime.Close() })
+	h.runtime = runtime
+	h.raw = config.Raw{
+		Port: "0", JWTSecret: jwtSecret, BootstrapOwnerEmail: ownerEmail, BootstrapOwnerPassword: password,
+		GatewayURL: runtime.URL(), GatewayToken: gatewayToken, GatewayTimeoutMS: "3000",
+		StandupAgentTimeout: "20s", StandupDeadline: "60s", StandupGatewayGrace: "20s",
+	}
+	h.raw.DatabaseURL = h.database(engine)
+	if change != nil {
+		change(&h.raw)
+	}
+	return h
+}
+
+// database is an empty one, whose address has a password to give away.
+func (h *house) database(engine db.Engine) config.Secret {
+	address := dbtest.URL(h.t, engine)
+	if engine == db.SQLite {
+		return config.Secret("sqlite:" + address)
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if given, ok := u.User.Password(); ok {
+		h.secrets[given] = "the database's password"
+	} else {
+		u.User = url.UserPassword(u.User.Username(), dbPassword)
+	}
+	return config.Secret(u.String())
+}
+
+// tasksOf is the board as the agents see it.
+func (h *house) tasksOf(ctx context.Context, agentID string) ([]demo.Task, error) {
+	a := h.board.Load()
+	if a == nil {
+		return nil, nil
+	}
+	tasks, err := a.Tasks.Of(ctx, agentID, time.Now().Add(-48*time.Hour))
+	out := make([]demo.Task, len(tasks))
+	for i, t := range tasks {
+		out[i] = demo.Task{Key: t.Key, Title: t.Title, Status: string(t.Status), Priority: string(t.Priority), UpdatedAt: t.MovedAt.Time}
+		if t.Blocked != nil {
+			out[i].Blocked = t.Blocked.Reason
+		}
+	}
+	return out, err
+}
+
+// secret adds one that came up on the way.
+func (h *house) secret(text, what string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.secrets[text] = what
+}
+
+// keptSecrets looks for every secret in all that left the service.
+func (h *house) keptSecrets() {
+	all := h.seen.String()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for text, what := range h.secrets {
+		if i := strings.Index(all, text); i >= 0 {
+			h.t.Errorf("%s was shown: …%s", what, all[max(0, i-300):min(len(all), i+100)])
+		}
+	}
+	if h.t.Failed() {
+		for line := range strings.Lines(all) {
+			if strings.HasPrefix(line, "time=") {
+				fmt.Fprint(h.t.Output(), line)
+			}
+		}
+	}
+}
+
+// record keeps what is written to it, from any goroutine.
+type record struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (r *record) Write(b []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.buf.Write(b)
+}
+
+func (r *record) String() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.buf.String()
+}
+
+// service is one running process of the service, as its callers see it.
+type service struct {
+	*app.App
+	house  *house
+	base   string
+	client *http.Client
+	cancel context.CancelFunc
+	ended  chan error
+	once   sync.Once
+}
+
+// build makes an App that is not run; its background work is quick.
+func (h *house) build() *app.App {
+	h.t.Helper()
+	cfg, _, err := h.raw.Check()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	log := slog.New(slog.NewTextHandler(&h.seen, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	log.Info("settings", "config", cfg)
+	a, err := app.New(context.Background(), cfg, log, app.Options{Cost: bcrypt.MinCost})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.t.Cleanup(func() { _ = a.Close() }) // closed already where it was run
+	a.Queue.Poll, a.Queue.Lease = 50*time.Millisecond, 3*time.Second
+	return a
+}
+
+// start runs the service on a free port until the test ends or it is stopped.
+func (h *house) start() *service {
+	h.t.Helper()
+	a := h.build()
+	ln, err := a.Listen(context.Background())
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.board.CompareAndSwap(nil, a)
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &service{
+		App: a, house: h, base: "http://" + ln.Addr().String(), cancel: cancel, ended: make(chan error, 1),
+		client: &http.Client{Transport: &http.Transport{}, Timeout: 60 * time.Second},
+	}
+	go func() { s.ended <- a.Run(ctx, ln) }()
+	h.t.Cleanup(func() { s.stop() })
+	return s
+}
+
+// stop is what a supervisor does: a signal, and the end is waited for.
+func (s *service) stop() {
+	s.once.Do(func() {
+		s.forget()
+		s.cancel()
+		if err := s.wait(); err != nil {
+			s.house.t.Errorf("stopped with %v", err)
+		}
+	})
+}
+
+// crash is the end of a process that writes nothing any more: its database is
+// gone under it, so that no work is handed back. The kernel would do the rest.
+func (s *service) crash() {
+	s.once.Do(func() {
+		s.forget()
+		_ = s.DB.Close()
+		s.cancel()
+		_ = s.wait() // it has every reason to complain
+	})
+}
+
+// forget lets the agents not ask this process for the board any more.
+func (s *service) forget() { s.house.board.CompareAndSwap(s.App, nil) }
+
+func (s *service) wait() error {
+	select {
+	case err := <-s.ended:
+		s.client.CloseIdleConnections()
+		return err
+	case <-time.After(30 * time.Second):
+		return fmt.Errorf("still running after 30 s")
+	}
+}
+
+// connected waits until the gateway is.
+func (s *service) connected() *service {
+	s.house.t.Helper()
+	waitFor(s.house.t, "the gateway", func() bool { return s.Gateway.Status().State == gateway.Connected })
+	return s
+}
+
+// waitFor waits for a condition, for as long as a slow machine may need.
+func waitFor(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !ok(); {
+		if time.Now().After(end) {
+			t.Fatalf("waited for %s for 20 s", what)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// answer is what came back for a request.
+type answer struct {
+	t      *testing.T
+	what   string // the request, for messages
+	status int
+	header http.Header
+	body   []byte
+}
+
+// caller sends requests as somebody; with no token, as nobody.
+type caller struct {
+	*service
+	token string
+}
+
+func (s *service) nobody() caller { return caller{s, ""} }
+
+// at is the same caller at another replica.
+func (c caller) at(s *service) caller { return caller{s, c.token} }
+
+// login signs somebody in.
+func (s *service) login(email string) caller {
+	s.house.t.Helper()
+	a := s.nobody().post("/api/v1/auth/login", map[string]string{"email": email, "password": password}).want(http.StatusOK)
+	c := caller{s, decode[struct{ Token string }](a).Token}
+	return c
+}
+
+func (c caller) get(path string) answer             { return c.send(http.MethodGet, path, nil) }
+func (c caller) post(path string, body any) answer  { return c.send(http.MethodPost, path, body) }
+func (c caller) patch(path string, body any) answer { return c.send(http.MethodPatch, path, body) }
+
+// send sends body as JSON, unless it is nil; headers are name, value, ….
+func (c caller) send(method, path string, body any, headers ...string) answer {
+	t := c.house.t
+	t.Helper()
+	a, err := c.try(method, path, body, headers...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// try is send for requests that may fail, and for other goroutines.
+func (c caller) try(method, path string, body any, headers ...string) (answer, error) {
+	var content io.Reader
+	if body != nil {
+		data, err := json.Marshal(body)
+		if err != nil {
+			return answer{}, err
+		}
+		content = bytes.NewReader(data)
+	}
+	r, err := http.NewRequestWithContext(context.Background(), method, c.base+path, content)
+	if err != nil {
+		return answer{}, err
+	}
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if c.token != "" {
+		r.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	res, err := c.client.Do(r)
+	if err != nil {
+		return answer{}, err
+	}
+	defer res.Body.Close()
+	data, err := io.ReadAll(res.Body)
+	if err != nil {
+		return answer{}, err
+	}
+	fmt.Fprintf(&c.house.seen, "%s %s → %d %v %s\n", method, path, res.StatusCode, res.Header, data)
+	return answer{c.house.t, method + " " + path, res.StatusCode, res.Header, data}, nil
+}
+
+// want ends the test unless the status is as expected.
+func (a answer) want(status int) answer {
+	a.t.Helper()
+	if a.status != status {
+		a.t.Fatalf("%s: %d, want %d\n%s", a.what, a.status, status, a.body)
+	}
+	return a
+}
+
+// wantProblem ends the test unless it is a problem of that status and code.
+func (a answer) wantProblem(status int, code string) answer {
+	a.t.Helper()
+	a.want(status)
+	if got := decode[struct{ Code string }](a).Code; got != code {
+		a.t.Fatalf("%s: %d %s, want %s\n%s", a.what, a.status, got, code, a.body)
+	}
+	return a
+}
+
+// decode reads the body.
+func decode[T any](a answer) T {
+	a.t.Helper()
+	var v T
+	if err := json.Unmarshal(a.body, &v); err != nil {
+		a.t.Fatalf("%s: %v\n%s", a.what, err, a.body)
+	}
+	return v
+}

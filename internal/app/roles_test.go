@@ -1,0 +1,128 @@
+package app_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/web"
+)
+
+// public is what answers without a token, and nothing else does.
+func public() []string {
+	return []string{
+		"GET /", "GET /api/docs", "GET /api/v1/config", "GET /api/v1/openapi.json", "GET /health", "POST /api/v1/auth/login",
+	}
+}
+
+// Every route as every role, as nobody, and with a token that is not good: a
+// route added tomorrow is asked too, and one that forgot its permission, or
+// has a public one by mistake, is found here.
+func TestRoutesAskForTheirPermission(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, db.SQLite, nil)
+	s := h.start()
+	callers := map[actor.Role]caller{actor.Owner: s.login(ownerEmail)}
+	for _, role := range []actor.Role{actor.Admin, actor.User, actor.Agent} {
+		body := map[string]any{"email": string(role) + "@example.com", "password": password, "role": role}
+		if role == actor.Agent {
+			body["agent_id"] = "cto"
+		}
+		callers[actor.Owner].post("/api/v1/users", body).want(http.StatusCreated)
+		callers[role] = s.login(string(role) + "@example.com")
+	}
+	var open []string
+	for _, r := range s.API.Routes() {
+		name := r.Method + " " + r.Path
+		if r.Permission == actor.Public {
+			open = append(open, r.Method+" "+nowhere(r.Path))
+		}
+		t.Run(name, func(t *testing.T) {
+			wantNobody(t, s.nobody(), r)
+			for _, role := range actor.Roles() {
+				a := callers[role].send(r.Method, nowhere(r.Path), nil)
+				problem := struct{ Code string }{}
+				if strings.HasPrefix(a.header.Get("Content-Type"), "application/problem+json") {
+					problem = decode[struct{ Code string }](a)
+				}
+				refused := a.status == http.StatusForbidden && problem.Code == "forbidden"
+				if may := role.May(r.Permission); refused == may || a.status == http.StatusUnauthorized || a.status >= 500 {
+					t.Errorf("as %s: %d %s; %s needs %s", role, a.status, problem.Code, name, r.Permission)
+				}
+			}
+		})
+	}
+	slices.Sort(open)
+	if !slices.Equal(open, public()) {
+		t.Errorf("public routes are\n%s\nwant\n%s", strings.Join(open, "\n"), strings.Join(public(), "\n"))
+	}
+}
+
+// wantNobody asks without a token and with bad ones.
+func wantNobody(t *testing.T, nobody caller, r web.Route) {
+	t.Helper()
+	for _, c := range []struct{ name, token, code string }{
+		{"no token", "", "sign_in_required"},
+		{"rubbish", "rubbish", "token_invalid"},
+		{"a token of another secret", "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJpc3MiOiJ3YXJkcm9vbSIsInN1YiI6IjAxOTlhMGI0LTVjMDAtNzAwMC04MDAwLTAwMDAwMDAwMDAwMSIsImV4cCI6NDEwMjQ0NDgwMH0.AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "token_invalid"},
+		{"an unsigned token", "eyJhbGciOiJub25lIn0.eyJpc3MiOiJ3YXJkcm9vbSIsInN1YiI6IjAxOTlhMGI0LTVjMDAtNzAwMC04MDAwLTAwMDAwMDAwMDAwMSIsImV4cCI6NDEwMjQ0NDgwMH0.", "token_invalid"},
+	} {
+		methods := []string{r.Method}
+		if r.Method == http.MethodGet {
+			methods = append(methods, http.MethodHead)
+		}
+		for _, method := range methods {
+			a := caller{nobody.service, c.token}.send(method, nowhere(r.Path), nil)
+			if r.Permission == actor.Public {
+				if a.status == http.StatusUnauthorized || a.status == http.StatusForbidden {
+					t.Errorf("%s with %s: %d, and it is public", method, c.name, a.status)
+				}
+				continue
+			}
+			if a.status != http.StatusUnauthorized || !strings.HasPrefix(a.header.Get("WWW-Authenticate"), "Bearer") {
+				t.Errorf("%s with %s: %d, WWW-Authenticate %q", method, c.name, a.status, a.header.Get("WWW-Authenticate"))
+			}
+			if method != http.MethodHead {
+				a.wantProblem(http.StatusUnauthorized, c.code)
+			}
+		}
+	}
+}
+
+// nowhere is the path with parameters that name nothing.
+func nowhere(path string) string {
+	if path == "/{$}" {
+		return "/"
+	}
+	parts := strings.Split(path, "/")
+	for i, p := range parts {
+		if strings.HasPrefix(p, "{") {
+			parts[i] = "01990000-0000-7000-8000-000000000000"
+		}
+	}
+	return strings.Join(parts, "/")
+}
+
+// The table of permissions is a promise of the documentation; a change of it
+// is to be meant.
+func TestPermissions(t *testing.T) {
+	var b strings.Builder
+	for _, p := range actor.Permissions() {
+		fmt.Fprintln(&b, p, p.Holders())
+	}
+	const want = `public [owner admin user agent]
+read [owner admin user agent]
+change_tasks [owner admin user agent]
+delete_tasks [owner admin]
+hold_standups [owner admin agent]
+manage_standups [owner admin]
+manage_accounts [owner admin]
+`
+	if b.String() != want {
+		t.Errorf("the table is\n%swant\n%s", b.String(), want)
+	}
+}
