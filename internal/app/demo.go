@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -11,6 +12,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -238,49 +240,65 @@ func (d *Demo) fill(ctx context.Context) error {
 			return err
 		}
 	}
-	tasks := demoTasks()
-	made, err := d.App.Tasks.List(ctx, task.Filter{Limit: len(tasks)})
+	steps, err := d.steps(ctx)
 	if err != nil {
 		return err
 	}
-	for i, t := range tasks {
-		key := ""
-		switch {
-		case i < len(made)-1:
-			continue
-		case i == len(made)-1:
-			key = made[0].Key // the newest; it may not have come to its place
-		}
-		if err := d.place(ctx, t, key); err != nil {
+	for _, s := range steps {
+		if err := s.do(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// place makes one task as if it had been made and moved over the past days, or
-// goes on with the one that has the key.
-func (d *Demo) place(ctx context.Context, t demoTask, key string) error {
+// demoStep is something that happened on the board some time ago.
+type demoStep struct {
+	age time.Duration
+	do  func(context.Context) error
+}
+
+// steps is what made the board what it is, in the order in which it happened,
+// so that the log reads like a week. A step that was taken already changes
+// nothing.
+func (d *Demo) steps(ctx context.Context) ([]demoStep, error) {
 	now := clock.Now()
-	at := func(age time.Duration) *task.Service {
-		return &task.Service{DB: d.App.DB, Now: func() time.Time { return now.Add(-age) }}
+	tasks := demoTasks()
+	made, err := d.App.Tasks.List(ctx, task.Filter{Limit: len(tasks)})
+	if err != nil {
+		return nil, err
+	}
+	keys := map[string]string{} // by title
+	for _, t := range made {
+		keys[t.Title] = t.Key
+	}
+	var steps []demoStep
+	add := func(age time.Duration, do func(context.Context, *task.Service) error) {
+		s := &task.Service{DB: d.App.DB, Now: func() time.Time { return now.Add(-age) }}
+		steps = append(steps, demoStep{age, func(ctx context.Context) error { return do(ctx, s) }})
+	}
+	change := func(age time.Duration, title string, c task.Change) {
+		add(age, func(ctx context.Context, s *task.Service) error {
+			_, err := s.Update(ctx, keys[title], c, nil)
+			return err
+		})
 	}
 	const day = 24 * time.Hour
-	if key == "" {
-		made, err := at(time.Duration(t.daysAgo)*day).Create(ctx, task.New{
-			Title: t.title, Type: t.kind, Priority: t.priority, Assignee: &t.agent, Status: task.Backlog,
+	for _, t := range tasks {
+		add(time.Duration(t.daysAgo)*day, func(ctx context.Context, s *task.Service) error {
+			if keys[t.title] != "" {
+				return nil
+			}
+			made, err := s.Create(ctx, task.New{Title: t.title, Type: t.kind, Priority: t.priority, Assignee: &t.agent, Status: task.Backlog})
+			keys[t.title] = made.Key
+			return err
 		})
-		if err != nil {
-			return err
+		if t.blocked != "" {
+			why := task.BlockedReason{Reason: t.blocked}
+			change(time.Duration(t.blockedDays)*day+time.Hour, t.title, task.Change{Blocked: patch.Set(why)})
 		}
-		key = made.Key
+		change(time.Duration(t.movedHours)*time.Hour, t.title, task.Change{Status: &t.status})
 	}
-	if t.blocked != "" {
-		why := task.Change{Blocked: patch.Set(task.BlockedReason{Reason: t.blocked})}
-		if _, err := at(time.Duration(t.blockedDays)*day+time.Hour).Update(ctx, key, why, nil); err != nil {
-			return err
-		}
-	}
-	_, err := at(time.Duration(t.movedHours)*time.Hour).Update(ctx, key, task.Change{Status: &t.status}, nil)
-	return err
+	slices.SortStableFunc(steps, func(a, b demoStep) int { return cmp.Compare(b.age, a.age) })
+	return steps, nil
 }

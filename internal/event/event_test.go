@@ -55,13 +55,24 @@ func ids(events []Event) string {
 	return strings.Join(list, " ")
 }
 
+// Nothing happens by nobody: a caller that was lost on the way must show at once.
+func TestRecordByNobody(t *testing.T) {
+	d := dbtest.New(t)
+	err := d.Tx(t.Context(), func(tx *db.Tx) error {
+		return Record(t.Context(), tx, monday, Activity, "task.changed", task1, nil)
+	})
+	if err == nil {
+		t.Error("an event without an actor was taken")
+	}
+}
+
 // What was recorded must come back the same from either engine.
 func TestRecord(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		record(t, d, monday.In(time.FixedZone("", 8*3600)), Activity, "task.changed", task1, map[string]any{"why": "'quoted' ? — 出荷"})
 		record(t, d, monday, Activity, "task.changed", task1, nil)
 		err := d.Tx(t.Context(), func(tx *db.Tx) error {
-			return Record(t.Context(), tx, monday, Activity, "task.changed", task1, make(chan int))
+			return Record(actor.With(t.Context(), ada), tx, monday, Activity, "task.changed", task1, make(chan int))
 		})
 		if err == nil {
 			t.Error("what JSON cannot say was recorded")
@@ -81,7 +92,7 @@ func TestRecord(t *testing.T) {
 // transaction holds an id, the next must not commit a later one.
 func TestRecordWaits(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second) // or the wait below has no end
+		ctx, cancel := context.WithTimeout(actor.With(t.Context(), actor.System), 30*time.Second) // or the wait below has no end
 		defer cancel()
 		second := make(chan error, 1)
 		err := d.Tx(ctx, func(tx *db.Tx) error {
@@ -136,7 +147,7 @@ func isWaitedFor(ctx context.Context, tx *db.Tx) (bool, error) {
 func TestFollow(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		const writers, each = 16, 8
-		ctx := t.Context()
+		ctx := actor.With(t.Context(), actor.System)
 		undone := errors.New("undone")
 		var wg sync.WaitGroup
 		for w := range writers {

@@ -28,7 +28,7 @@ func (s *Service) handleActivity(ctx context.Context, in *activityInput) (*web.L
 	var before int64
 	if at != nil {
 		if before, err = strconv.ParseInt(at[0], 10, 64); err != nil || before < 1 {
-			return nil, page.ErrCursor
+			return nil, page.Refused()
 		}
 	}
 	events, err := s.Activity(ctx, in.SubjectKind, in.SubjectID, before, in.Limit+1)

@@ -16,8 +16,13 @@ import (
 // that makes the change, after its other statements: the ids come from a
 // counter whose row stays locked until the commit, so that they follow the
 // order of the commits and a reader that has seen one has seen all before it.
-// Data is what json.Marshal makes of it; nil is an empty object.
+// Data is what json.Marshal makes of it; nil is an empty object. A context
+// without a caller is refused: nothing happens by nobody.
 func Record(ctx context.Context, tx *db.Tx, at time.Time, class Class, kind string, about Subject, data any) error {
+	by := actor.From(ctx)
+	if !by.Known() {
+		return fmt.Errorf("event %s: nobody is said to have done it", kind)
+	}
 	body := []byte("{}")
 	if data != nil {
 		var err error
@@ -29,7 +34,6 @@ func Record(ctx context.Context, tx *db.Tx, at time.Time, class Class, kind stri
 	if err := tx.QueryRow(ctx, `UPDATE event_counter SET last = last + 1 RETURNING last`).Scan(&id); err != nil {
 		return fmt.Errorf("event %s: number: %w", kind, err)
 	}
-	by := actor.From(ctx)
 	_, err := tx.Exec(ctx, `
 		INSERT INTO events (id, at, class, kind, actor_id, actor_name, subject_kind, subject_id, subject_name, data)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,

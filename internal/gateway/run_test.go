@@ -29,8 +29,8 @@ func TestAgents(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []gateway.Agent{
-		{ID: "coo", Name: "COO", IdentityName: "Olivia", Emoji: "🧭", Model: "stub/stub-1", Default: true},
-		{ID: "cmo", Name: "CMO", IdentityName: "Mia", Emoji: "📣", Model: "stub/stub-2"},
+		{ID: "coo", Name: "COO", IdentityName: "Operations", Emoji: "🧭", Model: "stub/stub-1", Default: true},
+		{ID: "cmo", Name: "CMO", IdentityName: "Marketing", Emoji: "📣", Model: "stub/stub-2"},
 	}
 	if diff := cmp.Diff(want, got[:min(2, len(got))]); diff != "" || len(got) != 4 {
 		t.Errorf("%d agents (-want +got):\n%s", len(got), diff)

@@ -1,29 +1,29 @@
 package standup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"wardroom/internal/gateway"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/job"
 	"wardroom/internal/standup/answer"
 )
 
-// longestAnswer is how much of one answer is kept, in bytes.
+// longestAnswer is how much of one answer is kept, in characters.
 const longestAnswer = 200_000
 
 // ask puts a question to an agent and comes back with how it ended. Whoever
 // goes on after a crash finds the question where it was left, and the agent is
-// not asked twice: the gateway knows it by its run id.
-func (m *meeting) ask(ctx context.Context, agentID, purpose string, message func() string) (question, error) {
+// not asked twice: the gateway knows it by its run id. What ended before since
+// does not count.
+func (m *meeting) ask(ctx context.Context, agentID, purpose string, since *clock.Time, message func() string) (question, error) {
 	all, err := questions(ctx, m.DB, m.id)
-	if err != nil {
-		return question{}, err
-	}
-	attempt, err := m.thisAttempt(ctx)
 	if err != nil {
 		return question{}, err
 	}
@@ -37,10 +37,13 @@ func (m *meeting) ask(ctx context.Context, agentID, purpose string, message func
 			continue
 		}
 		if q.State == "open" {
+			if !q.Accepted { // it may never have been sent, however long ago that was
+				q.DeadlineAt = clock.At(m.Now().Add(m.AgentTimeout))
+			}
 			return m.converse(ctx, q, false)
 		}
-		if q.EndedAt != nil && !q.EndedAt.Before(attempt) && q.State != "lost" && q.State != "dropped" {
-			return q, nil // this attempt has its answer already, from before a crash
+		if q.EndedAt != nil && !q.EndedAt.Before(since.Time) && q.State != "lost" && q.State != "dropped" {
+			return q, nil // its answer is here already, from before a crash
 		}
 	}
 	q, err := m.put(ctx, question{
@@ -108,7 +111,7 @@ func (m *meeting) converse(ctx context.Context, q question, fresh bool) (questio
 		if !fresh {
 			next, done, err := m.recover(ctx, q, boot)
 			if away(err) {
-				if err := m.pause(ctx); err != nil {
+				if err := m.pause(ctx, err); err != nil {
 					return q, err
 				}
 				continue
@@ -121,18 +124,19 @@ func (m *meeting) converse(ctx context.Context, q question, fresh bool) (questio
 		fresh = false
 		a, err := m.converseOnce(ctx, &q)
 		switch {
-		case ctx.Err() != nil:
-			return q, context.Cause(ctx)
+		case errors.Is(err, job.ErrLost) || ctx.Err() != nil:
+			m.forsake(ctx, q)
+			return q, cmp.Or(context.Cause(ctx), err)
 		case errors.Is(err, gateway.ErrBusy) && m.Now().After(q.DeadlineAt.Time):
 			return m.finish(ctx, q, gateway.Answer{Outcome: gateway.TimedOut})
 		case away(err):
-			if err := m.pause(ctx); err != nil {
+			if err := m.pause(ctx, err); err != nil {
 				return q, err
 			}
 		case err != nil:
 			return m.finish(ctx, q, gateway.Answer{Outcome: gateway.Failed, Error: err.Error()})
 		case a.NotBegun:
-			if err := m.pause(ctx); err != nil {
+			if err := m.pause(ctx, gateway.ErrUnreachable.With("%s", a.Error)); err != nil {
 				return q, err
 			}
 		default:
@@ -152,6 +156,9 @@ func (m *meeting) converseOnce(ctx context.Context, q *question) (gateway.Answer
 	if err != nil {
 		return gateway.Answer{}, err
 	}
+	if s.Answer == nil || !s.Answer.NotBegun {
+		m.mute = time.Time{}
+	}
 	q.Accepted, q.BootID = true, s.BootID
 	if err := m.save(ctx, *q); err != nil {
 		return gateway.Answer{}, err
@@ -165,8 +172,10 @@ func (m *meeting) converseOnce(ctx context.Context, q *question) (gateway.Answer
 	}
 	// Its time is over. It may have answered in this very moment: then the
 	// answer counts.
-	if _, err := m.Runtime.Stop(ctx, q.SessionKey, q.RunID); err != nil {
+	if _, err := m.Runtime.Stop(ctx, q.SessionKey, q.RunID); away(err) {
 		return gateway.Answer{}, err
+	} else if err != nil {
+		m.Log.WarnContext(ctx, "run could not be stopped", "run", q.RunID, "err", err)
 	}
 	const moment = 2 * time.Second
 	a, err = m.Runtime.Wait(ctx, q.RunID, moment)
@@ -180,10 +189,12 @@ func (m *meeting) converseOnce(ctx context.Context, q *question) (gateway.Answer
 // that it has ended; else it, or the one that follows it, is to be sent.
 func (m *meeting) recover(ctx context.Context, q question, boot string) (next question, done bool, _ error) {
 	t, err := m.Runtime.Find(ctx, q.SessionKey, q.RunID)
-	if err != nil {
-		return q, false, err
-	}
 	switch {
+	case errors.Is(err, gateway.ErrRefused) || errors.Is(err, gateway.ErrMissingScope):
+		next, err = m.finish(ctx, q, gateway.Answer{Outcome: gateway.Failed, Error: err.Error()})
+		return next, true, err // the others can still be asked
+	case err != nil:
+		return q, false, err
 	case t.Answered:
 		next, err = m.finish(ctx, q, t.Answer)
 		return next, true, err
@@ -199,17 +210,36 @@ func (m *meeting) recover(ctx context.Context, q question, boot string) (next qu
 	return q, false, nil // its run ended just now on this gateway, which will tell how
 }
 
+// forsake stops a run that began while its standup was cancelled: who cancelled
+// it could not stop what had not begun. A run that another process goes on
+// with is left alone.
+func (m *meeting) forsake(ctx context.Context, q question) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
+	defer cancel()
+	all, err := questions(ctx, m.DB, m.id)
+	i := slices.IndexFunc(all, func(x question) bool { return x.RunID == q.RunID && x.State == "dropped" && !x.Accepted })
+	if err != nil || i < 0 {
+		return // the next holder looks after it, or who dropped it has stopped it
+	}
+	// Who cancelled it may be stopping it right now.
+	a, err := m.Runtime.Wait(ctx, q.RunID, time.Second)
+	if err == nil && a.Outcome == gateway.Running {
+		m.stopRuns(ctx, all[i:i+1])
+	}
+}
+
 // remembered is how long the gateway surely knows a run that has ended; it
 // keeps them for five minutes (observed in OpenClaw 2026.9.6). Sent again
 // later, the question would be asked again.
 const remembered = 4 * time.Minute
 
 // askAnew follows up a question that arrived and whose run died unanswered with
-// the gateway's process. Only then does the number of a run grow by itself.
+// the gateway's process. Only then does the number of a run grow by itself. The
+// agent begins anew, with the whole of its time.
 func (m *meeting) askAnew(ctx context.Context, q question) (question, error) {
 	lost := q
 	lost.State, lost.EndedAt = "lost", clock.Ptr(m.Now())
-	err := m.step(ctx, "lost "+q.RunID, func(tx *db.Tx, row *Standup) error {
+	err := m.step(ctx, "lost "+q.RunID, func(tx *db.Tx, _ *Standup) error {
 		if err := putQuestion(ctx, tx, m.id, lost); err != nil {
 			return err
 		}
@@ -219,7 +249,28 @@ func (m *meeting) askAnew(ctx context.Context, q question) (question, error) {
 	if err != nil {
 		return q, err
 	}
-	return m.put(ctx, question{AgentID: q.AgentID, Purpose: q.Purpose, Number: q.Number + 1, Message: q.Message, DeadlineAt: q.DeadlineAt})
+	return m.put(ctx, question{AgentID: q.AgentID, Purpose: q.Purpose, Number: q.Number + 1, Message: q.Message, DeadlineAt: clock.At(m.Now().Add(m.AgentTimeout))})
+}
+
+// dropReviews ends the reviews that an earlier attempt left open and that know
+// less than there is now.
+func (m *meeting) dropReviews(ctx context.Context, tx *db.Tx, row Standup) ([]question, error) {
+	all, err := questions(ctx, tx, m.id)
+	if err != nil {
+		return nil, err
+	}
+	outdated := slices.DeleteFunc(all, func(q question) bool {
+		return q.State != "open" || q.Purpose == "report" || !slices.ContainsFunc(row.Reports, func(r Report) bool {
+			return r.Status == Answered && r.AnsweredAt.After(q.AskedAt.Time)
+		})
+	})
+	for _, q := range outdated {
+		q.State, q.EndedAt = "dropped", clock.Ptr(m.Now())
+		if err := putQuestion(ctx, tx, m.id, q); err != nil {
+			return nil, err
+		}
+	}
+	return outdated, nil
 }
 
 // finish writes down how a question ended.
@@ -229,7 +280,9 @@ func (m *meeting) finish(ctx context.Context, q question, a gateway.Answer) (que
 	switch {
 	case a.Outcome == gateway.Finished && text != "":
 		q.State = "answered"
-	case a.Outcome == gateway.TimedOut:
+	case a.Outcome == gateway.TimedOut || a.Outcome == gateway.Stopped && !q.EndedAt.Before(q.DeadlineAt.Time):
+		// A run that was stopped after its time was stopped by us, before the
+		// connection broke or the process died.
 		q.State, text = "timed_out", timeoutText
 	case a.Outcome == gateway.Finished:
 		q.State, text = "failed", "The answer was empty."
@@ -257,9 +310,8 @@ func (m *meeting) save(ctx context.Context, q question) error {
 // that goes away after it took a question is waited for, and meanwhile the
 // agent's clock stands still; one that was never there is not.
 func (m *meeting) connected(ctx context.Context, q *question) (boot string, err error) {
-	if st := m.Runtime.Status(); st.State == gateway.Connected || st.State == gateway.MissingScopes {
-		return m.Runtime.Await(ctx)
-	}
+	st := m.Runtime.Status()
+	there := st.State == gateway.Connected || st.State == gateway.MissingScopes
 	patience, err := m.patience(ctx)
 	if err != nil {
 		return "", err
@@ -273,7 +325,7 @@ func (m *meeting) connected(ctx context.Context, q *question) (boot string, err 
 		return "", context.Cause(ctx)
 	case err != nil:
 		return "", &Failure{GatewayUnreachable, fmt.Sprintf("The agent runtime was not reachable for %s: %s", patience, m.Runtime.Status().LastError)}
-	case q == nil:
+	case q == nil || there:
 		return boot, nil
 	}
 	q.DeadlineAt = clock.At(q.DeadlineAt.Add(m.Now().Sub(left)))
@@ -296,7 +348,21 @@ func (m *meeting) patience(ctx context.Context) (time.Duration, error) {
 }
 
 // pause lets a moment pass before a request that was turned away is made again.
-func (m *meeting) pause(ctx context.Context) error {
+// When that has gone on for too long the gateway is away, whatever the state of
+// the connection. One that is busy is bounded by the agent's time.
+func (m *meeting) pause(ctx context.Context, why error) error {
+	if !errors.Is(why, gateway.ErrBusy) {
+		if m.mute.IsZero() {
+			m.mute = m.Now()
+		}
+		patience, err := m.patience(ctx)
+		if err != nil {
+			return err
+		}
+		if m.Now().Sub(m.mute) > patience {
+			return &Failure{GatewayUnreachable, fmt.Sprintf("The agent runtime took no question for %s: %s", patience, why)}
+		}
+	}
 	t := time.NewTimer(500 * time.Millisecond)
 	defer t.Stop()
 	select {

@@ -23,7 +23,9 @@ func (s *Service) Mount(api *web.API) {
 		web.Describe("Answers 201, or 200 with the standup that the day already has."))
 	web.Get(api, "/standups/latest", actor.Read, "The standup of the latest day", s.handleLatest, web.Fails(ErrNotFound))
 	web.Get(api, "/standups/{id}", actor.Read, "One standup with all that was said", s.handleGet, web.Fails(ErrNotFound))
-	api.Raw("GET "+web.Prefix+"/standups/{id}/transcript", actor.Read, http.HandlerFunc(s.serveTranscript), web.Waits(s.Deadline+time.Minute))
+	web.Text(api, "/standups/{id}/transcript", actor.Read, "Follow the meeting as plain text", s.handleTranscript,
+		web.Waits(s.Deadline+time.Minute), web.Fails(ErrNotFound),
+		web.Describe("Reads like minutes. While the meeting goes on, it stays and adds each line as it is said: `curl -N`."))
 	web.Delete(api, "/standups/{id}", actor.ManageStandups, "Delete a standup", s.handleDelete, web.Fails(ErrNotFound, ErrRunning, ErrStale))
 	web.Post(api, "/standups/{id}/run", actor.HoldStandups, "Run the standup, or retry it", s.handleRun,
 		web.Status(http.StatusAccepted), web.Also(http.StatusOK), web.Waits(longestWait+time.Minute),
@@ -56,9 +58,11 @@ func (s *Service) handleList(ctx context.Context, in *struct{ page.Query }) (*we
 	return web.Page(ctx, briefs, next), nil
 }
 
-func (s *Service) handleOpen(ctx context.Context, in *struct {
+type openInput struct {
 	Body *New `required:"false"`
-}) (*web.Tagged[Standup], error) {
+}
+
+func (s *Service) handleOpen(ctx context.Context, in *openInput) (*web.Tagged[Standup], error) {
 	var n New
 	if in.Body != nil {
 		n = *in.Body
@@ -81,10 +85,12 @@ func (s *Service) handleGet(ctx context.Context, in *Ref) (*web.Tagged[Standup],
 	return web.Tag(m, m.Version), err
 }
 
-func (s *Service) handleDelete(ctx context.Context, in *struct {
+type deleteInput struct {
 	Ref
 	web.IfMatch
-}) (*struct{}, error) {
+}
+
+func (s *Service) handleDelete(ctx context.Context, in *deleteInput) (*struct{}, error) {
 	version, err := in.Version()
 	if err != nil {
 		return nil, err
@@ -133,4 +139,52 @@ func preferredWait(prefer string) time.Duration {
 func (s *Service) handleCancel(ctx context.Context, in *Ref) (*web.Tagged[Standup], error) {
 	m, err := s.Cancel(ctx, in.ID)
 	return web.Tag(m, m.Version), err
+}
+
+// handleTranscript writes the transcript as plain text, for a terminal. While
+// the meeting goes on it stays and adds each line as it is said.
+func (s *Service) handleTranscript(ctx context.Context, in *Ref) (web.Writing, error) {
+	m, err := s.Get(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return func(say func(string) error) {
+		text := printable(m.Title) + "\n\n"
+		for said := 0; ; {
+			for _, l := range m.Transcript[min(said, len(m.Transcript)):] {
+				text += l.minutes(m.Timezone)
+			}
+			said = len(m.Transcript)
+			if say(text) != nil {
+				return // the reader left
+			}
+			if m.Status != Running || m.Phase == Opened || !s.await(ctx, m) {
+				return
+			}
+			if m, err = s.Get(ctx, in.ID); err != nil {
+				return // it was deleted under the reader
+			}
+			text = ""
+		}
+	}, nil
+}
+
+// await waits until the standup has moved on from m, and reports false when
+// nobody waits any more.
+func (s *Service) await(ctx context.Context, m Standup) bool {
+	tick := time.NewTicker(150 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-web.Stopping(ctx):
+			return false
+		case <-tick.C:
+		}
+		now, err := find(ctx, s.DB, m.ID)
+		if err != nil || now.Version != m.Version {
+			return err == nil
+		}
+	}
 }

@@ -1,8 +1,10 @@
 package standup_test
 
 import (
+	"context"
 	"errors"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -10,6 +12,7 @@ import (
 	"wardroom/internal/gateway/demo"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
+	"wardroom/internal/platform/job"
 	"wardroom/internal/standup"
 )
 
@@ -173,7 +176,9 @@ func TestReviewTakesEffect(t *testing.T) {
 // A report that calls a task done which the board does not have so is marked.
 func TestClaims(t *testing.T) {
 	o := newOffice(t, dbtest.New(t))
-	o.runtime.Answer("cto", func(demo.Question) string { return "## Yesterday\n- Finished TASK-999.\n## Today\n- rest\n## Blockers\nNone" })
+	o.runtime.Answer("cto", func(demo.Question) string {
+		return "## Yesterday\n- Finished TASK-999.\n## Today\n- rest\n## Blockers\nNone"
+	})
 	work(t, o.Service)
 	m := o.hold(t, o.open(t).ID)
 	if c := m.Reports[0].Claims; len(c) != 1 || c[0] != (standup.Claim{Task: "TASK-999", Says: "done", Board: "unknown"}) {
@@ -211,6 +216,145 @@ func TestCancel(t *testing.T) {
 		wantEnd(t, m, standup.Completed, "")
 		o.wantAsked(t, map[string]int{"cto": 1, "cpo": 2})
 	})
+}
+
+// A retry in the moment after the error, before the queue has noted that the
+// last attempt is over: the meeting is held, and does not wait for ever.
+func TestRetryAtOnce(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		o := newOffice(t, d)
+		o.runtime.Silence("", true)
+		o.AgentTimeout = 700 * time.Millisecond
+		kind, release := o.Kind(), make(chan struct{})
+		var held atomic.Int32
+		o.Jobs.Kinds["standup"] = job.Kind{Attempts: kind.Attempts, GaveUp: kind.GaveUp, Do: func(ctx context.Context, h *job.Held) error {
+			err := kind.Do(ctx, h)
+			if held.Add(1) == 1 {
+				<-release
+			}
+			return err
+		}}
+		work(t, o.Service)
+		m := o.hold(t, o.open(t).ID)
+		wantEnd(t, m, standup.Error, standup.AgentsTimedOut)
+		o.runtime.Silence("", false)
+		_, err := o.Run(signedIn(t), m.ID, false)
+		close(release)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantEnd(t, o.end(t, m.ID), standup.Completed, "")
+	})
+}
+
+// A cancel that comes while the meeting is being closed is told that it is too
+// late; what was closed stays as it is.
+func TestCancelWhileClosing(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		o := newOffice(t, d)
+		o.runtime.Answer("coo", func(demo.Question) string { return review })
+		m := o.open(t)
+		told, makeTask := make(chan error, 1), o.MakeTask
+		var once sync.Once
+		o.MakeTask = func(ctx context.Context, tx *db.Tx, title, assignee, origin string) (string, error) {
+			once.Do(func() {
+				go func() { _, err := o.Cancel(signedIn(t), m.ID); told <- err }()
+				if d.Engine() == db.SQLite {
+					return // the one writer is us; the cancel waits for it
+				}
+				wait(t, "the cancel to wait", func() bool {
+					var n int
+					err := d.QueryRow(ctx, `SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%cancelled%'`).Scan(&n)
+					return err == nil && n > 0
+				})
+			})
+			return makeTask(ctx, tx, title, assignee, origin)
+		}
+		work(t, o.Service)
+		m = o.hold(t, m.ID)
+		if err := <-told; !errors.Is(err, standup.ErrIdle) {
+			t.Errorf("cancel: %v, want ErrIdle", err)
+		}
+		m, err := o.Get(t.Context(), m.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantEnd(t, m, standup.Completed, "")
+		if len(m.ActionItems) != 1 {
+			t.Errorf("action items %+v, want the one of the review", m.ActionItems)
+		}
+	})
+}
+
+// The meeting ends between an answer and the report that is made of it: the
+// retry takes the answer and does not ask again.
+func TestAnswerNotKeptYet(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		o := newOffice(t, d)
+		o.runtime.Silence("cpo", true)
+		work(t, o.Service)
+		m := o.open(t)
+		if _, err := o.Run(signedIn(t), m.ID, false); err != nil {
+			t.Fatal(err)
+		}
+		o.asked(t, "cpo")
+		if _, err := o.Cancel(signedIn(t), m.ID); err != nil {
+			t.Fatal(err)
+		}
+		o.runtime.Silence("cpo", false)
+		exec(t, d, `UPDATE standup_reports SET status = 'asked', text = NULL, answered_at = NULL WHERE agent_id = 'cto'`)
+		m = o.hold(t, m.ID)
+		wantEnd(t, m, standup.Completed, "")
+		wantReports(t, m, standup.Answered, standup.Answered, standup.Answered)
+		o.wantAsked(t, map[string]int{"cto": 1})
+	})
+}
+
+func exec(t *testing.T, d *db.DB, query string, args ...any) {
+	t.Helper()
+	err := d.Tx(t.Context(), func(tx *db.Tx) error {
+		_, err := tx.Exec(t.Context(), query, args...)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The runtime goes away during the review, and the retry brings in one more
+// report: the review that counts has seen it.
+func TestReviewOfRetry(t *testing.T) {
+	o := newOffice(t, dbtest.New(t))
+	o.Grace = 300 * time.Millisecond
+	o.runtime.Fail("cpo", "no credit")
+	o.runtime.Answer("cpo", func(demo.Question) string { return "Yesterday: a\nToday: walnuts\nBlockers: none" })
+	var mu sync.Mutex
+	var last string
+	o.runtime.Delay("coo", 600*time.Millisecond)
+	o.runtime.Answer("coo", func(q demo.Question) string {
+		mu.Lock()
+		defer mu.Unlock()
+		last = q.Message
+		return review
+	})
+	work(t, o.Service)
+	m := o.open(t)
+	if _, err := o.Run(signedIn(t), m.ID, false); err != nil {
+		t.Fatal(err)
+	}
+	o.asked(t, "coo")
+	o.runtime.Restart(2 * time.Second)
+	wantEnd(t, o.end(t, m.ID), standup.Error, standup.GatewayUnreachable)
+	o.runtime.Fail("cpo", "")
+	wait(t, "the runtime", func() bool { return o.client.Status().State == "connected" })
+	m = o.hold(t, m.ID)
+	wantEnd(t, m, standup.Completed, "")
+	wantReports(t, m, standup.Answered, standup.Answered, standup.Answered)
+	mu.Lock()
+	defer mu.Unlock()
+	if !strings.Contains(last, "walnuts") {
+		t.Error("the review has not seen the report that came in with the retry")
+	}
 }
 
 // One that nobody runs by the end of its day is closed; one for another day waits.

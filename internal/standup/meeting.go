@@ -32,6 +32,8 @@ type meeting struct {
 	*Service
 	job *job.Held
 	id  string
+
+	mute time.Time // since when the gateway has taken no question; zero while it does
 }
 
 // hold is the job: it holds the meeting from wherever it stands to its end.
@@ -199,7 +201,11 @@ func (m *meeting) collect(ctx context.Context) error {
 		if r.Status != Pending && r.Status != Asked {
 			continue
 		}
-		q, err := m.ask(ctx, r.AgentID, "report", func() string { return reportQuestion(row, r) })
+		since := row.StartedAt
+		if r.Status == Asked {
+			since = r.AskedAt // its answer may be here already, even from before a retry
+		}
+		q, err := m.ask(ctx, r.AgentID, "report", since, func() string { return reportQuestion(row, r) })
 		if err != nil {
 			return err
 		}
@@ -220,7 +226,8 @@ func (m *meeting) collect(ctx context.Context) error {
 func (m *meeting) keep(ctx context.Context, i int, q question) error {
 	return m.step(ctx, "keep "+q.RunID, func(tx *db.Tx, row *Standup) error {
 		r := row.Reports[i]
-		line, kind := "", "answer"
+		var line string
+		kind := "answer"
 		switch q.State {
 		case "answered":
 			r.Status = Answered
@@ -290,20 +297,25 @@ func (m *meeting) contradictions(ctx context.Context, q db.Queryer, r Report) ([
 // review lets the facilitator read the reports. An answer that is not in the
 // form is asked for once more, and then taken as the summary it is.
 func (m *meeting) review(ctx context.Context) (answer.Review, error) {
-	err := m.step(ctx, "review", func(tx *db.Tx, row *Standup) error {
+	var outdated []question
+	err := m.step(ctx, "review", func(tx *db.Tx, row *Standup) (err error) {
+		if outdated, err = m.dropReviews(ctx, tx, *row); err != nil {
+			return err
+		}
 		row.Phase, row.Blockers = Reviewing, m.blockers(ctx, tx, *row)
 		return update(ctx, tx, row, m.Now())
 	})
 	if err != nil {
 		return answer.Review{}, err
 	}
+	m.stopRuns(ctx, outdated)
 	row, err := m.Get(ctx, m.id)
 	if err != nil {
 		return answer.Review{}, err
 	}
 	var said string
 	for _, purpose := range []string{"review", "repeat"} {
-		q, err := m.ask(ctx, row.Facilitator, purpose, func() string { return reviewQuestion(row, purpose == "repeat") })
+		q, err := m.ask(ctx, row.Facilitator, purpose, row.StartedAt, func() string { return reviewQuestion(row, purpose == "repeat") })
 		if err != nil {
 			return answer.Review{}, err
 		}

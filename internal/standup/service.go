@@ -198,7 +198,7 @@ func (s *Service) Run(ctx context.Context, id string, again bool) (Standup, erro
 // lock reads a whole standup that no other request changes until the
 // transaction ends.
 func (s *Service) lock(ctx context.Context, tx *db.Tx, id string) (Standup, error) {
-	if err := tx.Lock(ctx, "standup/"+id); err != nil {
+	if err := tx.Lock(ctx, lockName(id)); err != nil {
 		return Standup{}, err
 	}
 	got, err := find(ctx, tx, id)
@@ -207,6 +207,8 @@ func (s *Service) lock(ctx context.Context, tx *db.Tx, id string) (Standup, erro
 	}
 	return got, got.load(ctx, tx)
 }
+
+func lockName(id string) string { return "standup/" + id }
 
 // begin makes a standup ready for its meeting and hands it to the queue.
 func (s *Service) begin(ctx context.Context, tx *db.Tx, m *Standup) error {
@@ -221,9 +223,8 @@ func (s *Service) begin(ctx context.Context, tx *db.Tx, m *Standup) error {
 		return err
 	}
 	for i, r := range m.Reports {
-		inFlight := slices.ContainsFunc(asked, func(q question) bool { return q.AgentID == r.AgentID && q.State == "open" })
-		if !anew && (r.Status == Answered || r.Status == Asked && inFlight) {
-			continue // kept, or looked for in the runtime first
+		if !anew && r.kept(asked) {
+			continue
 		}
 		if err := putReport(ctx, tx, m.ID, i, Report{AgentID: r.AgentID, Name: r.Name, Status: Pending}); err != nil {
 			return err
@@ -255,10 +256,24 @@ func (s *Service) begin(ctx context.Context, tx *db.Tx, m *Standup) error {
 	if err := say(ctx, tx, m.ID, now, "note", service, team, caller.Name+" "+word+"."); err != nil {
 		return err
 	}
+	// The job of the last attempt has written its end, and may not be noted as
+	// done yet: beside it there would be no room for the next.
+	if err := s.Jobs.Cancel(ctx, tx, jobKind, m.ID); err != nil {
+		return err
+	}
 	if _, err := s.Jobs.Enqueue(ctx, tx, jobKind, m.ID, nil); err != nil {
 		return err
 	}
 	return record(ctx, tx, now, "standup.started", *m, map[string]any{"attempt": m.Attempt})
+}
+
+// kept reports whether a retry leaves a report alone: it is here, or its answer
+// is, or its question is looked for in the runtime first.
+func (r Report) kept(asked []question) bool {
+	return r.Status == Answered || r.Status == Asked && slices.ContainsFunc(asked, func(q question) bool {
+		return q.AgentID == r.AgentID && q.Purpose == "report" &&
+			(q.State == "open" || q.State == "answered" && r.AskedAt != nil && q.AskedAt.Equal(r.AskedAt.Time))
+	})
 }
 
 // AwaitEnd waits up to limit for the meeting to end, whichever replica holds
@@ -294,6 +309,14 @@ func (s *Service) AwaitEnd(ctx context.Context, id string, limit time.Duration, 
 func (s *Service) Cancel(ctx context.Context, id string) (Standup, error) {
 	var open []question
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
+		// The meeting writes under its job and not under our lock. Taking the job
+		// away first waits for what it is writing, which may be its end.
+		if err := tx.Lock(ctx, lockName(id)); err != nil {
+			return err
+		}
+		if err := s.Jobs.Cancel(ctx, tx, jobKind, id); err != nil {
+			return err
+		}
 		m, err := s.lock(ctx, tx, id)
 		if err != nil {
 			return err
@@ -306,9 +329,6 @@ func (s *Service) Cancel(ctx context.Context, id string) (Standup, error) {
 			return err
 		}
 		open = slices.DeleteFunc(all, func(q question) bool { return q.State != "open" })
-		if err := s.Jobs.Cancel(ctx, tx, jobKind, id); err != nil {
-			return err
-		}
 		return s.fail(ctx, tx, &m, &Failure{Cancelled, actor.From(ctx).Name + " cancelled it."})
 	})
 	if err != nil {

@@ -157,8 +157,6 @@ type Item struct {
 	Reason   string      `json:"reason,omitempty" doc:"Why it is blocked."`
 	Since    *clock.Time `json:"since,omitempty" doc:"Since when it is blocked."`
 	AgeDays  int         `json:"age_days,omitempty"`
-
-	movedAt, createdAt, doneAt time.Time
 }
 
 // Claim is a statement of a report that the board contradicts.

@@ -174,7 +174,7 @@ func (s *Standup) load(ctx context.Context, q db.Queryer) error {
 	var sum sql.NullInt64
 	err = q.QueryRow(ctx, `
 		SELECT COUNT(*), COUNT(cost_nano), CAST(SUM(cost_nano) AS BIGINT) FROM standup_questions
-		WHERE standup_id = ? AND state = 'answered'`, s.ID).Scan(&answered, &priced, &sum)
+		WHERE standup_id = ? AND (state = 'answered' OR cost_nano IS NOT NULL)`, s.ID).Scan(&answered, &priced, &sum)
 	if sum.Valid && answered == priced {
 		cost := money.Nano(sum.Int64)
 		s.CostUSD = &cost

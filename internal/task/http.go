@@ -53,7 +53,7 @@ func (s *Service) handleList(ctx context.Context, in *listInput) (*web.List[Task
 	}
 	if at != nil {
 		if f.Below, err = strconv.ParseInt(at[0], 10, 64); err != nil || f.Below < 1 {
-			return nil, page.ErrCursor
+			return nil, page.Refused()
 		}
 	}
 	tasks, err := s.List(ctx, f)

@@ -43,8 +43,8 @@ func makeUser(t testing.TB, d *db.DB, name string, role actor.Role, active bool)
 	if !active {
 		email = a.ID + email
 	}
-	err := d.Tx(t.Context(), func(tx *db.Tx) error {
-		_, err := tx.Exec(t.Context(), `
+	err := d.Tx(asService(t), func(tx *db.Tx) error {
+		_, err := tx.Exec(asService(t), `
 			INSERT INTO users (id, email, email_key, name, role, agent_id, active, password_hash, created_at, updated_at, version)
 			VALUES (?, ?, ?, ?, ?, ?, ?, '', ?, ?, 1)`, a.ID, email, email, a.Name, role, agentID, active, monday, monday)
 		return err
@@ -57,7 +57,7 @@ func makeUser(t testing.TB, d *db.DB, name string, role actor.Role, active bool)
 
 func makeTask(t testing.TB, s *Service, title string) Task {
 	t.Helper()
-	made, err := s.Create(t.Context(), New{Title: title})
+	made, err := s.Create(asService(t), New{Title: title})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func told(t testing.TB, d *db.DB) []string {
 // events are those of the board, the newest first.
 func events(t testing.TB, d *db.DB) []event.Event {
 	t.Helper()
-	list, err := event.Read(t.Context(), d, event.Filter{Class: event.Activity, SubjectKind: "task", Limit: 1000})
+	list, err := event.Read(asService(t), d, event.Filter{Class: event.Activity, SubjectKind: "task", Limit: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,13 +143,13 @@ func TestCreate(t *testing.T) {
 			t.Errorf("made (-want +got):\n%s", d)
 		}
 		for _, ref := range []string{made.ID, strings.ToUpper(made.ID), "TASK-1", "task-1", "Task-1"} {
-			got, err := s.Get(t.Context(), ref)
+			got, err := s.Get(asService(t), ref)
 			if d := cmp.Diff(want, got, unexported); d != "" || err != nil {
 				t.Errorf("Get(%q): %v (-want +got):\n%s", ref, err, d)
 			}
 		}
 		for _, ref := range []string{"TASK-2", "TASK-01", db.NewID(), "", "%", "1"} {
-			if _, err := s.Get(t.Context(), ref); !errors.Is(err, ErrNotFound) {
+			if _, err := s.Get(asService(t), ref); !errors.Is(err, ErrNotFound) {
 				t.Errorf("Get(%q) = %v, want ErrNotFound", ref, err)
 			}
 		}
@@ -167,8 +167,8 @@ func TestAssignee(t *testing.T) {
 			"cto": cto.ID, cto.ID: cto.ID, strings.ToUpper(cto.ID): cto.ID, "Ada@Example.com": ada.ID, "CTO@example.com": cto.ID,
 			gone.ID: "", left.ID: "", "left": "", "CTO": "", "nobody": "", "": "", "%": "", "ada": "",
 		} {
-			got, err := s.Create(t.Context(), New{Title: "For " + ref, Assignee: &ref})
-			changed, failed := s.Update(t.Context(), made.ID, Change{Assignee: patch.Set(ref)}, nil)
+			got, err := s.Create(asService(t), New{Title: "For " + ref, Assignee: &ref})
+			changed, failed := s.Update(asService(t), made.ID, Change{Assignee: patch.Set(ref)}, nil)
 			if want == "" {
 				if !errors.Is(err, ErrAssignee) || !errors.Is(failed, ErrAssignee) {
 					t.Errorf("%q: %v and %v, want ErrAssignee", ref, err, failed)
@@ -179,7 +179,7 @@ func TestAssignee(t *testing.T) {
 				t.Errorf("%q: %v and %v, want %s", ref, err, failed, want)
 			}
 		}
-		got, err := s.Update(t.Context(), made.ID, Change{Assignee: patch.Clear[string]()}, nil)
+		got, err := s.Update(asService(t), made.ID, Change{Assignee: patch.Clear[string]()}, nil)
 		if err != nil || got.AssigneeID != nil {
 			t.Errorf("taken away: %v, %v", got.AssigneeID, err)
 		}
@@ -191,16 +191,16 @@ func TestList(t *testing.T) {
 		s := newService(d)
 		cto, left := makeUser(t, d, "cto", actor.Agent, true), makeUser(t, d, "left", actor.User, true)
 		for i, status := range []Status{Backlog, Todo, InProgress, Review, Done, Todo} {
-			made, err := s.Create(t.Context(), New{Title: "A task", Status: status, Assignee: []*string{nil, &cto.ID, &left.ID}[i%3]})
+			made, err := s.Create(asService(t), New{Title: "A task", Status: status, Assignee: []*string{nil, &cto.ID, &left.ID}[i%3]})
 			if err == nil && i%2 == 1 {
-				_, err = s.Update(t.Context(), made.ID, Change{Blocked: patch.Set(BlockedReason{"No key"})}, nil)
+				_, err = s.Update(asService(t), made.ID, Change{Blocked: patch.Set(BlockedReason{"No key"})}, nil)
 			}
 			if err != nil {
 				t.Fatal(err)
 			}
 		}
-		err := d.Tx(t.Context(), func(tx *db.Tx) error {
-			_, err := tx.Exec(t.Context(), `UPDATE users SET active = FALSE WHERE id = ?`, left.ID)
+		err := d.Tx(asService(t), func(tx *db.Tx) error {
+			_, err := tx.Exec(asService(t), `UPDATE users SET active = FALSE WHERE id = ?`, left.ID)
 			return err
 		})
 		if err != nil {
@@ -226,16 +226,16 @@ func TestList(t *testing.T) {
 		for _, tt := range tests {
 			t.Run(tt.name, func(t *testing.T) {
 				tt.filter.Limit = 100
-				got, err := s.List(t.Context(), tt.filter)
+				got, err := s.List(asService(t), tt.filter)
 				if err != nil || keys(got) != tt.want || got == nil {
 					t.Errorf("got %q, %v; want %q", keys(got), err, tt.want)
 				}
 			})
 		}
-		if got, err := s.List(t.Context(), Filter{Limit: 2}); err != nil || keys(got) != "6 5" {
+		if got, err := s.List(asService(t), Filter{Limit: 2}); err != nil || keys(got) != "6 5" {
 			t.Errorf("two of them: %q, %v", keys(got), err)
 		}
-		if _, err := s.List(t.Context(), Filter{Assignee: "nobody", Limit: 2}); !errors.Is(err, ErrAssignee) {
+		if _, err := s.List(asService(t), Filter{Assignee: "nobody", Limit: 2}); !errors.Is(err, ErrAssignee) {
 			t.Errorf("of nobody: %v, want ErrAssignee", err)
 		}
 	})
@@ -254,7 +254,7 @@ func TestListPages(t *testing.T) {
 		for range 4 {
 			writers.Go(func() {
 				for range 5 {
-					if _, err := s.Create(t.Context(), New{Title: "New"}); err != nil {
+					if _, err := s.Create(asService(t), New{Title: "New"}); err != nil {
 						t.Error(err)
 					}
 				}
@@ -262,7 +262,7 @@ func TestListPages(t *testing.T) {
 		}
 		var seen []int64
 		for below := int64(0); len(seen) < 100; {
-			page, err := s.List(t.Context(), Filter{Below: below, Limit: size})
+			page, err := s.List(asService(t), Filter{Below: below, Limit: size})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -294,21 +294,21 @@ func TestKeys(t *testing.T) {
 		undone := errors.New("undone")
 		got := race(16, func(i int) error {
 			if i%4 == 0 {
-				err := d.Tx(t.Context(), func(tx *db.Tx) error {
-					_, err := s.CreateIn(t.Context(), tx, New{Title: "Never was"})
+				err := d.Tx(asService(t), func(tx *db.Tx) error {
+					_, err := s.CreateIn(asService(t), tx, New{Title: "Never was"})
 					return errors.Join(err, undone)
 				})
 				if !errors.Is(err, undone) {
 					t.Errorf("the rollback: %v", err)
 				}
 			}
-			_, err := s.Create(t.Context(), New{Title: fmt.Sprint("Task ", i)})
+			_, err := s.Create(asService(t), New{Title: fmt.Sprint("Task ", i)})
 			return err
 		})
 		if got["won"] != 16 {
 			t.Errorf("outcomes are %v, want 16 made", got)
 		}
-		tasks, err := s.List(t.Context(), Filter{Limit: 100})
+		tasks, err := s.List(asService(t), Filter{Limit: 100})
 		if want := "16 15 14 13 12 11 10 9 8 7 6 5 4 3 2 1"; err != nil || keys(tasks) != want {
 			t.Errorf("keys are %s, %v; want %s", keys(tasks), err, want)
 		}
@@ -328,12 +328,12 @@ func TestEvents(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, err := range map[string]error{
-			"no title":      second(s.Create(t.Context(), New{})),
-			"no assignee":   second(s.Create(t.Context(), New{Title: "x", Assignee: new("nobody")})),
-			"bad status":    second(s.Update(t.Context(), made.ID, Change{Status: new(Status("?"))}, nil)),
-			"stale":         second(s.Update(t.Context(), made.ID, Change{Title: new("x")}, new(int64(1)))),
-			"to nobody":     second(s.Update(t.Context(), made.ID, Change{Title: new("x"), Assignee: patch.Set("nobody")}, nil)),
-			"no such task":  second(s.Update(t.Context(), "TASK-9", Change{Title: new("x")}, nil)),
+			"no title":      second(s.Create(asService(t), New{})),
+			"no assignee":   second(s.Create(asService(t), New{Title: "x", Assignee: new("nobody")})),
+			"bad status":    second(s.Update(asService(t), made.ID, Change{Status: new(Status("?"))}, nil)),
+			"stale":         second(s.Update(asService(t), made.ID, Change{Title: new("x")}, new(int64(1)))),
+			"to nobody":     second(s.Update(asService(t), made.ID, Change{Title: new("x"), Assignee: patch.Set("nobody")}, nil)),
+			"no such task":  second(s.Update(asService(t), "TASK-9", Change{Title: new("x")}, nil)),
 			"by a stranger": second(s.Create(actor.With(t.Context(), actor.Actor{ID: "no-account", Role: actor.User}), New{Title: "x"})),
 		} {
 			if err == nil {
@@ -450,4 +450,10 @@ func TestOf(t *testing.T) {
 			}
 		}
 	})
+}
+
+// asService is a context in which the service itself is the caller.
+func asService(t testing.TB) context.Context {
+	t.Helper()
+	return actor.With(t.Context(), actor.System)
 }

@@ -44,7 +44,7 @@ func TestUpdate(t *testing.T) {
 		if d := cmp.Diff(want, got, unexported); d != "" {
 			t.Errorf("changed (-want +got):\n%s", d)
 		}
-		stored, err := s.Get(t.Context(), made.ID)
+		stored, err := s.Get(asService(t), made.ID)
 		if d := cmp.Diff(got, stored, unexported); d != "" || err != nil {
 			t.Errorf("stored: %v (-want +got):\n%s", err, d)
 		}
@@ -69,21 +69,21 @@ func TestUpdateStale(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		made := makeTask(t, s, "Ship it")
-		if _, err := s.Update(t.Context(), made.ID, Change{Title: new("First")}, &made.Version); err != nil {
+		if _, err := s.Update(asService(t), made.ID, Change{Title: new("First")}, &made.Version); err != nil {
 			t.Fatal(err)
 		}
-		_, err := s.Update(t.Context(), made.ID, Change{Title: new("Second")}, &made.Version)
+		_, err := s.Update(asService(t), made.ID, Change{Title: new("Second")}, &made.Version)
 		if f := fault.Of(err); !errors.Is(err, ErrStale) || f.Facts["current_version"] != int64(2) {
 			t.Errorf("the second: %v, want ErrStale with version 2", err)
 		}
-		if _, err := s.Update(t.Context(), made.ID, Change{Title: new("Third")}, new(int64(3))); !errors.Is(err, ErrStale) {
+		if _, err := s.Update(asService(t), made.ID, Change{Title: new("Third")}, new(int64(3))); !errors.Is(err, ErrStale) {
 			t.Errorf("of a version that is not there yet: %v", err)
 		}
 		// Even a change that would change nothing: they looked at something else.
-		if _, err := s.Update(t.Context(), made.ID, Change{Title: new("First")}, &made.Version); !errors.Is(err, ErrStale) {
+		if _, err := s.Update(asService(t), made.ID, Change{Title: new("First")}, &made.Version); !errors.Is(err, ErrStale) {
 			t.Errorf("of the same title: %v", err)
 		}
-		got, err := s.Get(t.Context(), made.ID)
+		got, err := s.Get(asService(t), made.ID)
 		if err != nil || got.Title != "First" || got.Version != 2 {
 			t.Errorf("stored %q at version %d, %v; want First at 2", got.Title, got.Version, err)
 		}
@@ -97,7 +97,7 @@ func TestUpdateRace(t *testing.T) {
 		s := newService(d)
 		made := makeTask(t, s, "Shared")
 		got := race(8, func(i int) error {
-			_, err := s.Update(t.Context(), made.ID, Change{Title: new(fmt.Sprint("Mine ", i))}, &made.Version)
+			_, err := s.Update(asService(t), made.ID, Change{Title: new(fmt.Sprint("Mine ", i))}, &made.Version)
 			if f := fault.Of(err); f != nil && f.Facts["current_version"] != int64(2) {
 				t.Errorf("told %v, want current_version 2", f.Facts)
 			}
@@ -116,7 +116,7 @@ func TestUpdateRace(t *testing.T) {
 // told of what was committed, and not write over it.
 func TestUpdateOvertaken(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second) // or the wait below has no end
+		ctx, cancel := context.WithTimeout(asService(t), 30*time.Second) // or the wait below has no end
 		defer cancel()
 		s := newService(d)
 		made := makeTask(t, s, "Shared")
@@ -187,13 +187,13 @@ func TestUpdateRaceWithoutVersion(t *testing.T) {
 			{SessionKey: patch.Set("mine")},
 		}
 		got := race(len(changes), func(i int) error {
-			_, err := s.Update(t.Context(), made.ID, changes[i], nil)
+			_, err := s.Update(asService(t), made.ID, changes[i], nil)
 			return err
 		})
 		if got["won"] != len(changes) {
 			t.Errorf("outcomes are %v, want %d won", got, len(changes))
 		}
-		is, err := s.Get(t.Context(), made.ID)
+		is, err := s.Get(asService(t), made.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -207,7 +207,7 @@ func TestUpdateRaceWithoutVersion(t *testing.T) {
 func TestUpdateNothing(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
-		made, err := s.Create(t.Context(), New{Title: "Ship it", Tags: []Tag{"web"}, DueAt: clock.Ptr(tuesday)})
+		made, err := s.Create(asService(t), New{Title: "Ship it", Tags: []Tag{"web"}, DueAt: clock.Ptr(tuesday)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -215,7 +215,7 @@ func TestUpdateNothing(t *testing.T) {
 			{},
 			{Title: new(" Ship it "), Status: new(Todo), Tags: &[]Tag{"WEB"}, DueAt: patch.Set(clock.At(tuesday)), Branch: patch.Clear[string]()},
 		} {
-			got, err := s.at(tuesday).Update(t.Context(), made.ID, c, &made.Version)
+			got, err := s.at(tuesday).Update(asService(t), made.ID, c, &made.Version)
 			if d := cmp.Diff(made, got, unexported); d != "" || err != nil {
 				t.Errorf("%v (-want +got):\n%s", err, d)
 			}

@@ -155,7 +155,7 @@ func (d *DB) once(ctx context.Context, fn func(*Tx) error) error {
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
-	defer raw.Rollback() //nolint:errcheck // does nothing after a commit
+	defer raw.Rollback() // does nothing after a commit
 	tx := &Tx{conn: conn{d.engine, d.marks, raw}}
 	if err := fn(tx); err != nil {
 		return err
@@ -180,7 +180,7 @@ func (d *DB) View(ctx context.Context, fn func(Queryer) error) error {
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
-	defer raw.Rollback() //nolint:errcheck // nothing was written
+	defer raw.Rollback()
 	return fn(conn{d.engine, d.marks, raw})
 }
 
@@ -190,7 +190,9 @@ func (c conn) rebind(query string) string {
 		return query
 	}
 	if known, ok := c.marks.Load(query); ok {
-		return known.(string)
+		if text, ok := known.(string); ok {
+			return text
+		}
 	}
 	var b strings.Builder
 	n, quoted := 0, false
@@ -235,7 +237,7 @@ func All[T any](rows *sql.Rows, err error, scan func(Row) (T, error)) ([]T, erro
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close() //nolint:errcheck // rows.Err tells
+	defer rows.Close()
 	list := []T{}
 	for rows.Next() {
 		v, err := scan(rows)

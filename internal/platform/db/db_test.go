@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -173,9 +174,7 @@ func TestMigrateTogether(t *testing.T) {
 				"9001_words.sqlite.sql":   {Data: []byte("-- +goose Up\nCREATE VIRTUAL TABLE words USING fts5(body);")},
 				"9001_words.postgres.sql": {Data: []byte("-- +goose Up\nCREATE TABLE words (body TSVECTOR);")},
 			}
-			for name, f := range all(t) {
-				more[name] = f
-			}
+			maps.Copy(more, all(t))
 			var wg sync.WaitGroup
 			var mu sync.Mutex
 			var applied []string

@@ -113,19 +113,22 @@ func (q *Queue) Enqueue(ctx context.Context, tx *db.Tx, kind, key string, payloa
 }
 
 // Cancel ends the job of a kind and key, if one is alive. Whoever runs it is
-// stopped: at once in this process, within a third of the lease in another.
+// stopped: at once in this process, within a third of the lease in another. It
+// waits for what the job is writing; what is read after it stays as it is.
 func (q *Queue) Cancel(ctx context.Context, tx *db.Tx, kind, key string) error {
 	now, err := tx.Clock(ctx, q.Now())
 	if err != nil {
 		return fmt.Errorf("cancel %s: %w", kind, err)
 	}
-	_, err = tx.Exec(ctx, `
+	rows, err := tx.Query(ctx, `
 		UPDATE jobs SET state = 'cancelled', finished_at = ?, owner = NULL, lease_until = NULL
-		WHERE kind = ? AND key = ? AND state IN ('ready', 'running')`, now, kind, key)
+		WHERE kind = ? AND key = ? AND state IN ('ready', 'running') RETURNING id`, now, kind, key)
+	ids, err := db.All(rows, err, func(row db.Row) (id string, err error) { return id, row.Scan(&id) })
 	if err != nil {
 		return fmt.Errorf("cancel %s: %w", kind, err)
 	}
-	tx.Committed(func() { q.interrupt(kind, key) })
+	// By id: the next job of that key may be running by then.
+	tx.Committed(func() { q.interrupt(ids) })
 	return nil
 }
 
@@ -144,11 +147,11 @@ func (q *Queue) Wake() {
 	}
 }
 
-func (q *Queue) interrupt(kind, key string) {
+func (q *Queue) interrupt(ids []string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for _, h := range q.running {
-		if h.Kind == kind && h.Key == key {
+	for _, id := range ids {
+		if h := q.running[id]; h != nil {
 			h.cancel(ErrLost)
 		}
 	}

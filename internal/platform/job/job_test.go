@@ -89,7 +89,11 @@ func TestEachJobOnce(t *testing.T) {
 		for i := range jobs {
 			enqueue(t, first, "work", string(rune('A'+i)))
 		}
-		for _, q := range []*job.Queue{first, newQueue(t, d)} {
+		replicas := []*job.Queue{first}
+		if d.Engine() == db.Postgres { // one process at a time owns an SQLite file
+			replicas = append(replicas, newQueue(t, d))
+		}
+		for _, q := range replicas {
 			q.Kinds = map[string]job.Kind{"work": kinds["work"]}
 			run(t, q)
 		}
@@ -284,6 +288,173 @@ func TestTimerFiresOnce(t *testing.T) {
 		}
 		if fired.Load() != 1 || time.Until(next) < 50*time.Minute {
 			t.Errorf("fired %d times, next in %s; want once and in an hour", fired.Load(), time.Until(next))
+		}
+	})
+}
+
+// A process that slept longer than its lease takes its own job again: the old
+// worker is told, and the new one stays under watch.
+func TestReclaimOwn(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		q := newQueue(t, d)
+		var begun atomic.Int32
+		release, told := make(chan struct{}), make(chan error, 1)
+		second := make(chan error, 1)
+		q.Kinds["work"] = job.Kind{Do: func(ctx context.Context, h *job.Held) error {
+			if begun.Add(1) == 1 {
+				<-ctx.Done()
+				told <- context.Cause(ctx)
+				return ctx.Err()
+			}
+			select {
+			case <-release:
+				second <- h.Write(ctx, func(*db.Tx) error { return nil })
+			case <-ctx.Done():
+				second <- context.Cause(ctx)
+			}
+			return nil
+		}}
+		enqueue(t, q, "work", "meeting")
+		run(t, q)
+		wait(t, "the first attempt", func() bool { return begun.Load() == 1 })
+		err := d.Tx(t.Context(), func(tx *db.Tx) error {
+			_, err := tx.Exec(t.Context(), `UPDATE jobs SET lease_until = ?`, time.Now().Add(-time.Hour))
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wait(t, "the second attempt", func() bool { return begun.Load() >= 2 })
+		select {
+		case err := <-told:
+			if !errors.Is(err, job.ErrLost) {
+				t.Errorf("the first was told %v, want ErrLost", err)
+			}
+		case <-time.After(5 * time.Second):
+			t.Fatal("the first attempt goes on")
+		}
+		lease := func() (until clock.Time) {
+			if err := d.QueryRow(t.Context(), `SELECT lease_until FROM jobs`).Scan(&until); err != nil {
+				t.Fatal(err)
+			}
+			return until
+		}
+		first := lease()
+		wait(t, "the lease of the second to be renewed", func() bool { return lease().After(first.Add(q.Lease)) })
+		close(release)
+		if err := <-second; err != nil {
+			t.Errorf("the second attempt: %v", err)
+		}
+		if n := begun.Load(); n != 2 {
+			t.Errorf("%d attempts, want 2", n)
+		}
+	})
+}
+
+// An error text from outside must not keep a job from being closed.
+func TestHostileErrorText(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		q := newQueue(t, d)
+		q.Lease = time.Hour
+		q.Kinds["work"] = job.Kind{Attempts: 1, Do: func(context.Context, *job.Held) error { return errors.New("a\x00b\xff") }}
+		enqueue(t, q, "work", "x")
+		run(t, q)
+		wait(t, "failed", func() bool { return state(t, d, "x") == "failed" })
+	})
+}
+
+// A job taken back and handed out anew in one transaction: the new one is not
+// stopped in place of the old.
+func TestReplace(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		q := newQueue(t, d)
+		var begun, lost atomic.Int32
+		release := make(chan struct{})
+		q.Kinds["work"] = job.Kind{Do: func(ctx context.Context, _ *job.Held) error {
+			begun.Add(1)
+			select {
+			case <-release:
+			case <-ctx.Done():
+				lost.Add(1)
+			}
+			return ctx.Err()
+		}}
+		enqueue(t, q, "work", "x")
+		run(t, q)
+		wait(t, "first", func() bool { return begun.Load() == 1 })
+		err := d.Tx(t.Context(), func(tx *db.Tx) error {
+			if _, err := q.Enqueue(t.Context(), tx, "work", "other", nil); err != nil {
+				return err
+			}
+			tx.Committed(func() { wait(t, "all to begin", func() bool { return begun.Load() == 3 }) })
+			if err := q.Cancel(t.Context(), tx, "work", "x"); err != nil {
+				return err
+			}
+			_, err := q.Enqueue(t.Context(), tx, "work", "x", nil)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		close(release)
+		wait(t, "done", func() bool { return state(t, d, "x") == "done" })
+		if lost.Load() > 1 {
+			t.Errorf("%d were stopped, want the first alone", lost.Load())
+		}
+	})
+}
+
+// A queue takes no more than it has workers for, whatever plan PostgreSQL makes
+// of the claim: what it does not do would wait while others are idle.
+func TestTakesWhatItCanDo(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		q := newQueue(t, d)
+		q.Workers = 1
+		var begun atomic.Int32
+		release := make(chan struct{})
+		q.Kinds["work"] = job.Kind{Do: func(context.Context, *job.Held) error {
+			begun.Add(1)
+			<-release
+			return nil
+		}}
+		enqueue(t, q, "work", "first")
+		// With one row counted, the plan of an "id IN (… LIMIT …)" is a loop that
+		// asks anew for every row.
+		err := d.Tx(t.Context(), func(tx *db.Tx) error {
+			_, err := tx.Exec(t.Context(), `ANALYZE jobs`)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 20 {
+			enqueue(t, q, "work", string(rune('a'+i)))
+		}
+		run(t, q)
+		wait(t, "one to begin", func() bool { return begun.Load() > 0 })
+		var running int
+		if err := d.QueryRow(t.Context(), `SELECT COUNT(*) FROM jobs WHERE state = 'running'`).Scan(&running); err != nil {
+			t.Fatal(err)
+		}
+		if running != 1 {
+			t.Errorf("%d jobs were taken with one worker", running)
+		}
+		close(release)
+		wait(t, "all", func() bool { return begun.Load() == 21 })
+	})
+}
+
+// Replicas are upgraded one by one: the older leaves alone what it does not know.
+func TestUnknownKind(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		q := newQueue(t, d)
+		q.Kinds["known"] = job.Kind{Do: func(context.Context, *job.Held) error { return nil }}
+		enqueue(t, q, "of a later version", "later")
+		enqueue(t, q, "known", "now")
+		run(t, q)
+		wait(t, "the known job", func() bool { return state(t, d, "now") == "done" })
+		if got := state(t, d, "later"); got != "ready" {
+			t.Errorf("the unknown job is %s, want it left for who knows it", got)
 		}
 	})
 }

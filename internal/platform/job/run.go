@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -22,6 +25,9 @@ func (q *Queue) Run(ctx context.Context) error {
 	ctx = actor.With(ctx, actor.System)
 	q.Kinds[timerKind] = Kind{Do: q.fire, Attempts: 1}
 	if err := q.start(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil // it was stopped before it began
+		}
 		return fmt.Errorf("start background work: %w", err)
 	}
 	poll, beat := time.NewTicker(q.Poll), time.NewTicker(q.Lease/3)
@@ -103,6 +109,11 @@ func (q *Queue) claim(ctx context.Context, limit int) ([]*Held, error) {
 	if err != nil || !due {
 		return nil, err
 	}
+	// What another version enqueued is left to it: replicas are upgraded one by one.
+	var kinds []any
+	for _, k := range slices.Sorted(maps.Keys(q.Kinds)) {
+		kinds = append(kinds, k)
+	}
 	skip := ""
 	if q.DB.Engine() == db.Postgres {
 		skip = " FOR UPDATE SKIP LOCKED"
@@ -112,16 +123,20 @@ func (q *Queue) claim(ctx context.Context, limit int) ([]*Held, error) {
 		if err != nil {
 			return err
 		}
+		// A plain "id IN (SELECT … LIMIT …)" may be asked anew for every row, each
+		// time past those it has locked, and then takes more than limit.
 		rows, err := tx.Query(ctx, `
+			WITH due AS (
+				SELECT id FROM jobs
+				WHERE ((state = 'ready' AND run_at <= ?) OR (state = 'running' AND lease_until < ?))
+					AND kind IN (?`+strings.Repeat(`, ?`, len(kinds)-1)+`)
+				ORDER BY run_at LIMIT ?`+skip+`)
 			UPDATE jobs SET
 				failures = failures + CASE WHEN state = 'running' THEN 1 ELSE 0 END,
 				state = 'running', attempt = attempt + 1, owner = ?, lease_until = ?
-			WHERE id IN (
-				SELECT id FROM jobs
-				WHERE (state = 'ready' AND run_at <= ?) OR (state = 'running' AND lease_until < ?)
-				ORDER BY run_at LIMIT ?`+skip+`)
+			WHERE id IN (SELECT id FROM due)
 			RETURNING id, kind, key, payload, attempt, failures`,
-			q.owner, now.Add(q.Lease), now, now, limit)
+			slices.Concat([]any{now, now}, kinds, []any{limit, q.owner, now.Add(q.Lease)})...)
 		held, err = db.All(rows, err, func(row db.Row) (*Held, error) {
 			h := &Held{queue: q}
 			var payload string
@@ -131,7 +146,10 @@ func (q *Queue) claim(ctx context.Context, limit int) ([]*Held, error) {
 		})
 		return err
 	})
-	return held, err
+	if err != nil {
+		return nil, err // should it have been committed, the lease ends by itself
+	}
+	return held, nil
 }
 
 // due spares an idle SQLite the write lock: it looks before it claims.
@@ -153,6 +171,9 @@ func (q *Queue) work(ctx context.Context, h *Held) {
 	stop := context.AfterFunc(ctx, func() { cancel(errShutdown) })
 	h.cancel = cancel
 	q.mu.Lock()
+	if earlier := q.running[h.ID]; earlier != nil {
+		earlier.cancel(ErrLost) // this process slept through its own lease
+	}
 	q.running[h.ID] = h
 	q.mu.Unlock()
 	began := time.Now()
@@ -164,7 +185,9 @@ func (q *Queue) work(ctx context.Context, h *Held) {
 	stop()
 	cancel(nil)
 	q.mu.Lock()
-	delete(q.running, h.ID)
+	if q.running[h.ID] == h {
+		delete(q.running, h.ID)
+	}
 	q.mu.Unlock()
 
 	state, ferr := q.finish(context.WithoutCancel(ctx), h, err)
@@ -246,7 +269,8 @@ func (h *Held) close(ctx context.Context, tx *db.Tx, state string, cause error) 
 	failures, runAt := h.failures, now
 	var message *string
 	if cause != nil && !errors.Is(cause, errShutdown) {
-		text := cause.Error()
+		// PostgreSQL takes neither bad UTF-8 nor NUL, and the text may come from outside.
+		text := strings.ReplaceAll(strings.ToValidUTF8(cause.Error(), "\uFFFD"), "\x00", "\uFFFD")
 		message = &text
 		failures++
 		runAt = now.Add(backoff(failures))
@@ -265,39 +289,46 @@ func (h *Held) close(ctx context.Context, tx *db.Tx, state string, cause error) 
 // to about 17 minutes, of which up to half is taken off by chance.
 func backoff(n int) time.Duration {
 	d := time.Second << min(n-1, 10)
-	return d - rand.N(d/2)
+	return d - rand.N(d/2) //nolint:gosec // G404: chance, not a secret
 }
 
-// heartbeat extends the leases of this process in one statement and stops the
-// jobs it no longer holds.
+// heartbeat extends the leases of what this process does, in one statement,
+// and stops the jobs it no longer holds. A job that it holds and does not do is
+// left to its lease.
 func (q *Queue) heartbeat(ctx context.Context) error {
 	q.mu.Lock()
-	idle := len(q.running) == 0
+	running := slices.Collect(maps.Values(q.running))
 	q.mu.Unlock()
-	if idle {
+	if len(running) == 0 {
 		return nil
 	}
-	kept := map[string]bool{}
+	kept := map[string]int{} // id → attempt
 	err := q.DB.Tx(ctx, func(tx *db.Tx) error {
 		now, err := tx.Clock(ctx, q.Now())
 		if err != nil {
 			return err
 		}
 		clear(kept)
-		rows, err := tx.Query(ctx, `UPDATE jobs SET lease_until = ? WHERE owner = ? AND state = 'running' RETURNING id`, now.Add(q.Lease), q.owner)
-		ids, err := db.All(rows, err, func(row db.Row) (id string, err error) { return id, row.Scan(&id) })
-		for _, id := range ids {
-			kept[id] = true
+		args := []any{now.Add(q.Lease), q.owner}
+		for _, h := range running {
+			args = append(args, h.ID)
 		}
+		rows, err := tx.Query(ctx, `
+			UPDATE jobs SET lease_until = ? WHERE owner = ? AND state = 'running' AND id IN (?`+strings.Repeat(`, ?`, len(running)-1)+`)
+			RETURNING id, attempt`, args...)
+		_, err = db.All(rows, err, func(row db.Row) (id string, err error) {
+			var attempt int
+			err = row.Scan(&id, &attempt)
+			kept[id] = attempt
+			return id, err
+		})
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for id, h := range q.running {
-		if !kept[id] {
+	for _, h := range running {
+		if kept[h.ID] != h.Attempt {
 			h.cancel(ErrLost)
 		}
 	}

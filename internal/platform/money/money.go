@@ -4,6 +4,7 @@
 package money
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -30,6 +31,29 @@ func (n Nano) String() string {
 
 // MarshalJSON writes the amount as a decimal string.
 func (n Nano) MarshalJSON() ([]byte, error) { return []byte(`"` + n.String() + `"`), nil }
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (n *Nano) UnmarshalJSON(data []byte) error {
+	text, err := strconv.Unquote(string(data))
+	if err != nil {
+		return fmt.Errorf("money: %s is no text", data)
+	}
+	whole, rest, _ := strings.Cut(strings.TrimPrefix(text, "-"), ".")
+	digits := strings.Trim(whole+rest, "0123456789") == ""
+	if whole == "" || !digits || len(rest) > 9 {
+		return fmt.Errorf("money: %q is no amount", text)
+	}
+	sign := ""
+	if strings.HasPrefix(text, "-") {
+		sign = "-"
+	}
+	v, err := strconv.ParseInt(sign+whole+rest+strings.Repeat("0", 9-len(rest)), 10, 64)
+	if err != nil {
+		return fmt.Errorf("money: %q is no amount", text)
+	}
+	*n = Nano(v)
+	return nil
+}
 
 // Schema describes the amount in the OpenAPI document.
 func (Nano) Schema(huma.Registry) *huma.Schema {

@@ -1,6 +1,9 @@
 package money
 
-import "testing"
+import (
+	"encoding/json"
+	"testing"
+)
 
 // A cost on the screen that is not the cost in the ledger is the worst thing we could show.
 func TestString(t *testing.T) {
@@ -12,6 +15,19 @@ func TestString(t *testing.T) {
 	for n, want := range tests {
 		if got := n.String(); got != want {
 			t.Errorf("Nano(%d) is %q, want %q", int64(n), got, want)
+		}
+		var back Nano
+		if err := json.Unmarshal([]byte(`"`+want+`"`), &back); err != nil || back != n {
+			t.Errorf("%q is read as %d, %v; want %d", want, int64(back), err, int64(n))
+		}
+	}
+}
+
+func TestUnmarshalRefuses(t *testing.T) {
+	for _, text := range []string{`1`, `""`, `"."`, `"-"`, `"1.0000000001"`, `"+1"`, `"1e9"`, `"--1"`, `"9223372036.854775808"`, `null`} {
+		var n Nano
+		if err := n.UnmarshalJSON([]byte(text)); err == nil {
+			t.Errorf("%s is read as %s", text, n)
 		}
 	}
 }

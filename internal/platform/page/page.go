@@ -52,26 +52,28 @@ func Decode(cursor string, n int) ([]string, error) {
 	}
 	text, ok := strings.CutPrefix(cursor, version)
 	if !ok {
-		return nil, refused()
+		return nil, Refused()
 	}
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	if err != nil {
-		return nil, refused()
+		return nil, Refused()
 	}
 	var parts []string
 	if err := json.Unmarshal(raw, &parts); err != nil || len(parts) != n || Encode(parts...) != cursor {
-		return nil, refused()
+		return nil, Refused()
 	}
 	for _, p := range parts {
 		// PostgreSQL has no NUL in its texts and would fail instead of finding nothing.
 		if !utf8.ValidString(p) || strings.ContainsRune(p, 0) {
-			return nil, refused()
+			return nil, Refused()
 		}
 	}
 	return parts, nil
 }
 
-func refused() error {
+// Refused is ErrCursor with what to do about it, for a cursor that decodes and
+// still cannot be a position in the list.
+func Refused() error {
 	e := ErrCursor.With("Start again without a cursor, or follow the Link header.")
 	e.Fields = []fault.Field{{Pointer: "query.cursor", Detail: "This list did not give it out."}}
 	return e

@@ -1,0 +1,202 @@
+package standup_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"wardroom/internal/gateway"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/db/dbtest"
+	"wardroom/internal/standup"
+)
+
+// flaky is a runtime whose calls a test can spoil; what is nil is the real one's.
+type flaky struct {
+	standup.Runtime
+	status func(gateway.Status) gateway.Status
+	start  func(ctx context.Context, q gateway.Question) (gateway.Started, error)
+	stop   func(ctx context.Context, key, run string) (bool, error)
+	find   func(ctx context.Context, key, run string) (gateway.Trace, error)
+}
+
+func (f *flaky) Status() gateway.Status {
+	if f.status != nil {
+		return f.status(f.Runtime.Status())
+	}
+	return f.Runtime.Status()
+}
+
+func (f *flaky) Start(ctx context.Context, q gateway.Question) (gateway.Started, error) {
+	if f.start != nil {
+		return f.start(ctx, q)
+	}
+	return f.Runtime.Start(ctx, q)
+}
+
+func (f *flaky) Stop(ctx context.Context, key, run string) (bool, error) {
+	if f.stop != nil {
+		return f.stop(ctx, key, run)
+	}
+	return f.Runtime.Stop(ctx, key, run)
+}
+
+func (f *flaky) Find(ctx context.Context, key, run string) (gateway.Trace, error) {
+	if f.find != nil {
+		return f.find(ctx, key, run)
+	}
+	return f.Runtime.Find(ctx, key, run)
+}
+
+// sleep moves the clock of the services, as when a process was away.
+func (o *office) sleep(d time.Duration) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.ahead += d
+}
+
+// The connection breaks between the look at its state and the wait for it: the
+// wait has its bound all the same.
+func TestGoneInBetween(t *testing.T) {
+	o := newOffice(t, dbtest.New(t))
+	o.Deadline = 8 * time.Second
+	o.Runtime = &flaky{Runtime: o.connect(t, "http://127.0.0.1:9"), status: func(s gateway.Status) gateway.Status {
+		s.State = gateway.Connected
+		return s
+	}}
+	work(t, o.Service)
+	wantEnd(t, o.hold(t, o.open(t).ID), standup.Error, standup.GatewayUnreachable)
+}
+
+// A runtime that is connected and takes no question is away all the same, long
+// before the meeting's deadline.
+func TestRuntimeMute(t *testing.T) {
+	o := newOffice(t, dbtest.New(t))
+	o.Deadline = 8 * time.Second
+	o.Runtime = &flaky{Runtime: o.client, start: func(context.Context, gateway.Question) (gateway.Started, error) {
+		return gateway.Started{}, gateway.ErrTimeout.With("agent had no answer.")
+	}}
+	work(t, o.Service)
+	wantEnd(t, o.hold(t, o.open(t).ID), standup.Error, standup.GatewayUnreachable)
+}
+
+// Whatever becomes of stopping a silent run, no answer in time is a [Timeout].
+func TestTimeoutStop(t *testing.T) {
+	for name, spoiled := range map[string]error{
+		"the connection breaks after the stop": gateway.ErrUnreachable,
+		"the stop is refused":                  gateway.ErrRefused.With("not yours"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := newOffice(t, dbtest.New(t))
+			o.runtime.Silence("cpo", true)
+			o.AgentTimeout = 600 * time.Millisecond
+			var stops atomic.Int32
+			o.Runtime = &flaky{Runtime: o.client, stop: func(ctx context.Context, key, run string) (bool, error) {
+				stopped, err := o.client.Stop(ctx, key, run)
+				if stops.Add(1) == 1 {
+					return false, spoiled
+				}
+				return stopped, err
+			}}
+			work(t, o.Service)
+			m := o.hold(t, o.open(t).ID)
+			wantEnd(t, m, standup.Completed, "")
+			wantReports(t, m, standup.Answered, standup.TimedOut, standup.Answered)
+		})
+	}
+}
+
+// The runtime refuses to look for a question after a broken connection: that
+// participant has no report, and the others go on.
+func TestFindRefused(t *testing.T) {
+	o := newOffice(t, dbtest.New(t))
+	o.runtime.Delay("cto", 400*time.Millisecond)
+	o.Runtime = &flaky{Runtime: o.client, find: func(context.Context, string, string) (gateway.Trace, error) {
+		return gateway.Trace{}, gateway.ErrRefused.With("no history for you")
+	}}
+	work(t, o.Service)
+	m := o.open(t)
+	if _, err := o.Run(signedIn(t), m.ID, false); err != nil {
+		t.Fatal(err)
+	}
+	o.asked(t, "cto")
+	o.runtime.Drop()
+	m = o.end(t, m.ID)
+	wantEnd(t, m, standup.Completed, "")
+	wantReports(t, m, standup.Failed, standup.Answered, standup.Answered)
+}
+
+// The service stops with a question that was written down and never sent, and
+// is back only after the agent's time: the agent has its time.
+func TestUnsentQuestion(t *testing.T) {
+	o := newOffice(t, dbtest.New(t))
+	o.runtime.Delay("cto", 300*time.Millisecond)
+	sending := make(chan struct{})
+	o.Runtime = &flaky{Runtime: o.client, start: func(ctx context.Context, _ gateway.Question) (gateway.Started, error) {
+		close(sending)
+		<-ctx.Done()
+		return gateway.Started{}, ctx.Err()
+	}}
+	stop := work(t, o.Service)
+	m := o.open(t)
+	if _, err := o.Run(signedIn(t), m.ID, false); err != nil {
+		t.Fatal(err)
+	}
+	<-sending
+	stop()
+	o.sleep(o.AgentTimeout + 5*time.Second)
+	work(t, o.service(o.DB))
+	m = o.end(t, m.ID)
+	wantEnd(t, m, standup.Completed, "")
+	wantReports(t, m, standup.Answered, standup.Answered, standup.Answered)
+}
+
+// The service and the runtime are both away for longer than the agent's time,
+// and its run died: it is asked again, and has time to answer.
+func TestAskedAnewWithTime(t *testing.T) {
+	o := newOffice(t, dbtest.New(t))
+	o.runtime.Delay("cto", time.Second)
+	stop := work(t, o.Service)
+	m := o.open(t)
+	if _, err := o.Run(signedIn(t), m.ID, false); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, "the question to be accepted", func() bool {
+		var n int
+		err := o.DB.QueryRow(t.Context(), `SELECT COUNT(*) FROM standup_questions WHERE accepted`).Scan(&n)
+		return err == nil && n == 1
+	})
+	stop()
+	o.runtime.Delay("cto", 300*time.Millisecond)
+	o.runtime.Restart(0)
+	o.sleep(o.AgentTimeout + 5*time.Second)
+	work(t, o.service(o.DB))
+	m = o.end(t, m.ID)
+	wantEnd(t, m, standup.Completed, "")
+	wantReports(t, m, standup.Answered, standup.Answered, standup.Answered)
+	o.wantAsked(t, map[string]int{"cto": 2})
+}
+
+// A cancel that comes while the question is on its way cannot stop its run,
+// which has not begun; it must not go on burning money.
+func TestCancelWhileAsking(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		o := newOffice(t, d)
+		o.runtime.Silence("cto", true)
+		m := o.open(t)
+		o.Runtime = &flaky{Runtime: o.client, start: func(ctx context.Context, q gateway.Question) (gateway.Started, error) {
+			if _, err := o.Cancel(signedIn(t), m.ID); err != nil {
+				t.Error(err)
+			}
+			return o.client.Start(context.WithoutCancel(ctx), q)
+		}}
+		work(t, o.Service)
+		wantEnd(t, o.hold(t, m.ID), standup.Error, standup.Cancelled)
+		o.asked(t, "cto")
+		wait(t, "its run to be stopped", func() bool {
+			found, err := o.client.Find(t.Context(), "agent:cto:standup:"+m.Date, "standup-"+m.ID+"-cto-1")
+			return err == nil && found.Asked && !found.Active
+		})
+	})
+}
