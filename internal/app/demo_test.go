@@ -18,6 +18,7 @@ import (
 
 	"wardroom/internal/app"
 	"wardroom/internal/gateway/demo"
+	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/standup"
 	"wardroom/internal/task"
@@ -98,7 +99,7 @@ func TestDemo(t *testing.T) {
 		t.Errorf("the secrets are kept as %v, %v", info, err)
 	}
 	title, column := "A title that a visitor gave", task.Review
-	if _, err := d.App.Tasks.Update(t.Context(), "TASK-15", task.Change{Title: &title, Status: &column}, nil); err != nil {
+	if _, err := d.App.Tasks.Update(actor.With(t.Context(), actor.System), "TASK-15", task.Change{Title: &title, Status: &column}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := d.Close(); err != nil {

@@ -218,7 +218,7 @@ func TestRefusals(t *testing.T) {
 		{"a large limit", "GET", "/tasks?limit=501", ``, 422, "invalid_input", []string{"query.limit"}},
 		{"a filter by nobody", "GET", "/tasks?assignee=cfo", ``, 422, ErrAssignee.Code, nil},
 		{"a cursor of nobody's", "GET", "/tasks?cursor=x", ``, 422, "invalid_cursor", []string{"query.cursor"}},
-		{"a cursor of another list", "GET", "/tasks?cursor=1WyJ4Il0", ``, 422, "invalid_cursor", nil},
+		{"a cursor of another list", "GET", "/tasks?cursor=1WyJ4Il0", ``, 422, "invalid_cursor", []string{"query.cursor"}},
 		{"another method", "DELETE", "/tasks/TASK-1", ``, 405, "method_not_allowed", nil},
 	} {
 		s.ask(t, "user", tt.method, tt.path, tt.body).want(t, tt.name, tt.status, tt.code, tt.pointers...)
@@ -319,7 +319,7 @@ func TestPagesOverHTTP(t *testing.T) {
 			if i%3 == 0 {
 				n.Status, n.Assignee = Backlog, new("cto")
 			}
-			if _, err := s.Create(t.Context(), n); err != nil {
+			if _, err := s.Create(asService(t), n); err != nil {
 				t.Fatal(err)
 			}
 		}
