@@ -70,7 +70,7 @@ func TestRecordByNobody(t *testing.T) {
 func TestRecord(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		record(t, d, monday.In(time.FixedZone("", 8*3600)), Activity, "task.changed", task1, map[string]any{"why": "'quoted' ? — 出荷"})
-		record(t, d, monday, Activity, "task.changed", task1, nil)
+		record(t, d, monday, Activity, "task.changed", task1, map[string]any(nil))
 		err := d.Tx(t.Context(), func(tx *db.Tx) error {
 			return Record(actor.With(t.Context(), ada), tx, monday, Activity, "task.changed", task1, make(chan int))
 		})

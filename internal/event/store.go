@@ -23,18 +23,18 @@ func Record(ctx context.Context, tx *db.Tx, at time.Time, class Class, kind stri
 	if !by.Known() {
 		return fmt.Errorf("event %s: nobody is said to have done it", kind)
 	}
-	body := []byte("{}")
-	if data != nil {
-		var err error
-		if body, err = json.Marshal(data); err != nil {
-			return fmt.Errorf("event %s: %w", kind, err)
-		}
+	body, err := json.Marshal(data)
+	if err != nil {
+		return fmt.Errorf("event %s: %w", kind, err)
+	}
+	if string(body) == "null" {
+		body = []byte("{}")
 	}
 	var id int64
 	if err := tx.QueryRow(ctx, `UPDATE event_counter SET last = last + 1 RETURNING last`).Scan(&id); err != nil {
 		return fmt.Errorf("event %s: number: %w", kind, err)
 	}
-	_, err := tx.Exec(ctx, `
+	_, err = tx.Exec(ctx, `
 		INSERT INTO events (id, at, class, kind, actor_id, actor_name, subject_kind, subject_id, subject_name, data)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		id, at, class, kind, by.ID, by.Name, about.Kind, about.ID, about.Name, string(body))
