@@ -49,9 +49,9 @@ func (f Field[T]) MarshalJSON() ([]byte, error) { return json.Marshal(f.Value) }
 func (Field[T]) Schema(r huma.Registry) *huma.Schema {
 	s := r.Schema(reflect.TypeFor[T](), true, "")
 	if s.Ref != "" {
-		// Types with a reference cannot be nullable themselves. The enum is for
-		// the validator, which knows no type "null" and would let everything pass.
-		return &huma.Schema{AnyOf: []*huma.Schema{s, {Type: "null", Enum: []any{nil}}}}
+		// A reference cannot be nullable, and of a choice between T and null the
+		// validator only says that neither fits. T itself can say which field is wrong.
+		s = r.SchemaFromRef(s.Ref)
 	}
 	c := *s
 	c.Nullable = true

@@ -177,7 +177,7 @@ func TestPatch(t *testing.T) {
 		`{"kind":"boat"}`:        "/kind",
 		`{"size":10}`:            "/size",
 		`{"broken":"yesterday"}`: "/broken",
-		`{"holder":{"name":7}}`:  "/holder",
+		`{"holder":{"name":7}}`:  "/holder/name",
 		`{"holder":{"nam":"x"}}`: "/holder/nam",
 		`{"tags":["abcde"]}`:     "/tags/0",
 		`{"tags":["a","b","c"]}`: "/tags",
