@@ -63,6 +63,7 @@ type Change struct {
 
 // The failures of this feature.
 var (
+	ErrBusy        = fault.New(fault.Throttled, "passwords_busy", "Too many passwords are being checked at the moment.")
 	ErrLogin       = fault.New(fault.Unauthenticated, "login_failed", "The email or the password is wrong.")
 	ErrToken       = fault.New(fault.Unauthenticated, "token_invalid", "The token is not valid, or no longer.")
 	ErrDeactivated = fault.New(fault.Forbidden, "account_deactivated", "This account is deactivated.")

@@ -12,15 +12,15 @@ import (
 // Mount adds the routes of accounts to api.
 func (s *Service) Mount(api *web.API) {
 	web.Post(api, "/auth/login", actor.Public, "Log in", s.handleLogin,
-		web.Fails(ErrLogin),
+		web.Fails(ErrLogin, ErrBusy),
 		web.Describe("Answers a token for the Authorization header. Any email and any password are taken; what is not right is answered with 401."))
 	web.Get(api, "/auth/me", actor.Read, "Get your own account", s.handleMe, web.Fails(ErrToken, ErrDeactivated))
 	web.Get(api, "/users", actor.ManageAccounts, "List the users", s.handleList, web.Fails(page.ErrCursor))
 	web.Post(api, "/users", actor.ManageAccounts, "Create a user", s.handleCreate,
-		web.Status(http.StatusCreated), web.Fails(ErrEmailTaken, ErrAgentTaken, ErrOneOwner))
+		web.Status(http.StatusCreated), web.Fails(ErrEmailTaken, ErrAgentTaken, ErrOneOwner, ErrBusy))
 	web.Get(api, "/users/{id}", actor.ManageAccounts, "Get a user", s.handleGet, web.Fails(ErrNotFound))
 	web.Patch(api, "/users/{id}", actor.ManageAccounts, "Change a user", s.handleChange,
-		web.Fails(ErrNotFound, ErrEmailTaken, ErrAgentTaken, ErrOneOwner, ErrOwnerOnly, ErrStale),
+		web.Fails(ErrNotFound, ErrEmailTaken, ErrAgentTaken, ErrOneOwner, ErrOwnerOnly, ErrStale, ErrBusy),
 		web.Describe("Accounts are deactivated and never deleted: what they did keeps its author."))
 }
 

@@ -2,7 +2,9 @@ package account
 
 import (
 	"errors"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
+	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/patch"
 )
 
@@ -122,4 +125,42 @@ func TestAuthenticateAsksTheAccount(t *testing.T) {
 			t.Errorf("the token of nobody: %v", err)
 		}
 	})
+}
+
+// A flood of logins must not keep a thousand requests and their bodies waiting:
+// whoever finds the queue full is told at once.
+func TestLoginQueue(t *testing.T) {
+	s := newService(dbtest.New(t))
+	k, err := s.keeper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	release := make(chan struct{})
+	k.compare = func([]byte, []byte) error {
+		<-release
+		return bcrypt.ErrMismatchedHashAndPassword
+	}
+	var flood sync.WaitGroup
+	for range cap(k.slots) + longestQueue {
+		flood.Go(func() {
+			if _, err := s.Login(t.Context(), "nobody@example.com", goodPassword); !errors.Is(err, ErrLogin) {
+				t.Errorf("Login() = %v, want %v", err, ErrLogin)
+			}
+		})
+	}
+	for end := time.Now().Add(10 * time.Second); k.waiting.Load() < longestQueue; {
+		if time.Now().After(end) {
+			t.Fatal("the queue does not fill")
+		}
+		runtime.Gosched()
+	}
+	_, err = s.Login(t.Context(), "nobody@example.com", goodPassword)
+	if f := fault.Of(err); !errors.Is(err, ErrBusy) || f.RetryAfter <= 0 {
+		t.Errorf("Login() = %v, want %v with a time to try again", err, ErrBusy)
+	}
+	close(release)
+	flood.Wait()
+	if n := k.waiting.Load(); n != 0 {
+		t.Errorf("%d still wait", n)
+	}
 }

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"golang.org/x/crypto/bcrypt"
 )
@@ -32,6 +34,8 @@ type keeper struct {
 	cost  int
 	slots chan struct{} // one per core: logins must not starve everything else
 	dummy string        // the hash of a password that nobody knows
+
+	waiting atomic.Int32 // for a slot
 
 	compare  func(hash, password []byte) error               // bcrypt's; a test counts the work
 	generate func(password []byte, cost int) ([]byte, error) // bcrypt's
@@ -111,10 +115,19 @@ func (k *keeper) matches(ctx context.Context, stored, password string) (bool, er
 	return matched && usable, nil
 }
 
-// slot waits for a core.
+// longestQueue is how many may wait for a core. Each of them holds a request's
+// body, and the last of them waits a few seconds; whoever comes then is better
+// off trying again than holding on.
+const longestQueue = 32
+
+// slot waits for a core, or says ErrBusy when too many do.
 func (k *keeper) slot(ctx context.Context) (release func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err // a free slot must not win against a caller who has left
+	}
+	defer k.waiting.Add(-1)
+	if k.waiting.Add(1) > longestQueue {
+		return nil, ErrBusy.With("Try again in a few seconds.").After(3 * time.Second)
 	}
 	select {
 	case k.slots <- struct{}{}:

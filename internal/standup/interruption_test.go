@@ -3,6 +3,7 @@ package standup_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -183,6 +184,42 @@ func TestClaims(t *testing.T) {
 	m := o.hold(t, o.open(t).ID)
 	if c := m.Reports[0].Claims; len(c) != 1 || c[0] != (standup.Claim{Task: "TASK-999", Says: "done", Board: "unknown"}) {
 		t.Errorf("claims %+v, want TASK-999 marked", c)
+	}
+}
+
+// An agent that runs wild neither buries the other reports nor grows the record
+// without end: what it wrote is kept as it is, and the first of it is taken up.
+func TestRunawayReport(t *testing.T) {
+	o := newOffice(t, dbtest.New(t))
+	o.runtime.Answer("cto", func(demo.Question) string {
+		var yesterday, blockers strings.Builder
+		for i := range 5000 {
+			fmt.Fprintf(&yesterday, "- Finished TASK-%d.\n", 1000+i)
+			fmt.Fprintf(&blockers, "- reason %d\n", i)
+		}
+		return "## Yesterday\n" + yesterday.String() + "## Today\n- rest\n## Blockers\n" + blockers.String()
+	})
+	o.runtime.Answer("cmo", func(demo.Question) string { return "Yesterday: a\nToday: b\nBlockers: the printer" })
+	asked := make(chan string, 1)
+	o.runtime.Answer("coo", func(q demo.Question) string {
+		asked <- q.Message
+		return review
+	})
+	work(t, o.Service)
+	m := o.hold(t, o.open(t).ID)
+	wantEnd(t, m, standup.Completed, "")
+	taken := map[string]int{}
+	for _, b := range m.Blockers {
+		taken[b.AgentID]++
+	}
+	if taken["cto"] != 50 || taken["cmo"] != 1 || len(m.Reports[0].Claims) != 50 {
+		t.Errorf("blockers %v and %d claims are taken up, want 50 of cto and 1 of cmo, and 50", taken, len(m.Reports[0].Claims))
+	}
+	if text := *m.Reports[0].Text; !strings.Contains(text, "reason 4999") || !strings.Contains(*m.Reports[0].Blockers, "reason 4999") {
+		t.Error("the report itself is cut")
+	}
+	if message := <-asked; !strings.Contains(message, "> Yesterday: a") || !strings.Contains(message, "the printer") {
+		t.Errorf("the facilitator does not get the report of cmo:\n%.3000s", message)
 	}
 }
 

@@ -276,7 +276,7 @@ func (m *meeting) contradictions(ctx context.Context, q db.Queryer, r Report) ([
 	if r.Yesterday == nil {
 		return nil, nil
 	}
-	keys := answer.FinishedClaims(*r.Yesterday)
+	keys := first(answer.FinishedClaims(*r.Yesterday), maxFindings)
 	states, err := taskStates(ctx, q, keys)
 	if err != nil {
 		return nil, err
@@ -349,7 +349,7 @@ func (m *meeting) blockers(ctx context.Context, q db.Queryer, row Standup) []Blo
 		if r.Blockers == nil {
 			continue
 		}
-		for _, text := range answer.Items(*r.Blockers) {
+		for _, text := range first(answer.Items(*r.Blockers), maxFindings) {
 			b := Blocker{Text: text, AgentID: r.AgentID, FirstSeen: row.Date}
 			if keys := answer.TaskKeys(text); len(keys) > 0 {
 				b.Task = &keys[0]

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"wardroom/internal/platform/actor"
@@ -188,6 +189,9 @@ func (t *Task) applyTexts(c Change, bad *fault.Fields) {
 		if n := utf8.RuneCountInString(t.Title); n == 0 || n > maxTitle {
 			bad.Add("/title", "Give it 1 to %d characters.", maxTitle)
 		}
+		if strings.ContainsFunc(t.Title, breaksLine) {
+			bad.Add("/title", "It is one line, without control characters and changes of direction.")
+		}
 	}
 	if c.Description != nil {
 		t.Description = *c.Description
@@ -219,6 +223,13 @@ func (t *Task) applyTexts(c Change, bad *fault.Fields) {
 	if c.Tags != nil {
 		t.Tags = applyTags(*c.Tags, bad)
 	}
+}
+
+// breaksLine reports whether a character would break the line that a title
+// stands in, or make it look like another. Titles go into lists, logs and the
+// questions to other agents.
+func breaksLine(r rune) bool {
+	return unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp)
 }
 
 func (t *Task) applyChoices(c Change, now time.Time, by actor.Actor, bad *fault.Fields) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -148,6 +149,13 @@ func TestOwn(t *testing.T) {
 	}
 	if _, err := db.Own(t.Context(), path); !errors.Is(err, db.ErrOwned) {
 		t.Errorf("second owner: %v, want ErrOwned", err)
+	}
+	alias := filepath.Join(t.TempDir(), "alias.db")
+	if err := os.Symlink(path, alias); err != nil {
+		t.Fatal(err)
+	}
+	if d, err := db.Own(t.Context(), alias); !errors.Is(err, db.ErrOwned) {
+		t.Errorf("an owner under another name: %v, %v, want ErrOwned", d, err)
 	}
 	visitor, err := db.Open(t.Context(), path)
 	if err != nil {

@@ -46,7 +46,11 @@ func Own(ctx context.Context, rawURL string) (*DB, error) {
 	if err := os.MkdirAll(filepath.Dir(rawURL), 0o700); err != nil {
 		return nil, fmt.Errorf("make the database's folder: %w", err)
 	}
-	unlock, err := lockFile(rawURL + ".lock")
+	file := rawURL
+	if target, err := filepath.EvalSymlinks(file); err == nil {
+		file = target // under another name it is the same file, and has the same lock
+	}
+	unlock, err := lockFile(file + ".lock")
 	if err != nil {
 		return nil, err
 	}

@@ -292,6 +292,30 @@ func TestTimerFiresOnce(t *testing.T) {
 	})
 }
 
+// A clock that was years ahead and is right again does not silence a timer.
+func TestTimerAfterClockChange(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		if err := d.Tx(t.Context(), func(tx *db.Tx) error {
+			_, err := tx.Exec(t.Context(), `INSERT INTO job_timers (name, next_at) VALUES ('sweep', ?)`, time.Now().AddDate(5, 0, 0))
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		var fired atomic.Int32
+		q := newQueue(t, d)
+		q.Timers = []job.Timer{{Name: "sweep", Every: time.Hour, Do: func(context.Context) error { fired.Add(1); return nil }}}
+		run(t, q)
+		wait(t, "the firing", func() bool { return fired.Load() > 0 })
+		var next time.Time
+		if err := d.QueryRow(t.Context(), `SELECT next_at FROM job_timers WHERE name = 'sweep'`).Scan(&next); err != nil {
+			t.Fatal(err)
+		}
+		if left := time.Until(next); left < 50*time.Minute || left > time.Hour {
+			t.Errorf("next in %s, want in an hour", left)
+		}
+	})
+}
+
 // A process that slept longer than its lease takes its own job again: the old
 // worker is told, and the new one stays under watch.
 func TestReclaimOwn(t *testing.T) {

@@ -342,7 +342,7 @@ func (q *Queue) fireDue(ctx context.Context) error {
 	for _, t := range q.Timers {
 		var next time.Time
 		err := q.DB.QueryRow(ctx, `SELECT next_at FROM job_timers WHERE name = ?`, t.Name).Scan(&next)
-		if err != nil || next.After(q.Now()) {
+		if err != nil || !t.due(next, q.Now()) {
 			errs = append(errs, err)
 			continue
 		}
@@ -351,8 +351,11 @@ func (q *Queue) fireDue(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
+			if !t.due(next, now) {
+				return nil
+			}
 			after := next.Add(t.Every)
-			if !after.After(now) {
+			if !after.After(now) || next.After(now) {
 				after = now.Add(t.Every)
 			}
 			n, err := tx.Exec(ctx, `UPDATE job_timers SET next_at = ? WHERE name = ? AND next_at = ?`, after, t.Name, next)
@@ -364,6 +367,13 @@ func (q *Queue) fireDue(ctx context.Context) error {
 		}))
 	}
 	return errors.Join(errs...)
+}
+
+// due reports whether a timer that is to fire at next does so now. One that is
+// further off than its interval was set before the clock was put back, and
+// would be silent until the clock is there again.
+func (t Timer) due(next, now time.Time) bool {
+	return !next.After(now) || next.After(now.Add(t.Every))
 }
 
 func (q *Queue) fire(ctx context.Context, h *Held) error {

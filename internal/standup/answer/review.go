@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"regexp"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -150,17 +151,17 @@ func toReview(fields map[string]any) (Review, bool) {
 		}
 	}
 	for _, e := range entryList(fields, "escalations") {
-		x := Escalation{Title: textField(e, maxTitle, "title", "text"), Detail: textField(e, maxText, "detail", "details", "description"), Task: taskField(e)}
+		x := Escalation{Title: titleField(e, "title", "text"), Detail: textField(e, maxText, "detail", "details", "description"), Task: taskField(e)}
 		if x.Title == "" {
 			first, _, _ := strings.Cut(x.Detail, "\n")
-			x.Title = Clean(first, maxTitle)
+			x.Title = Clean(line(first), maxTitle)
 		}
 		if x.Title != "" {
 			r.Escalations = append(r.Escalations, x)
 		}
 	}
 	for _, e := range entryList(fields, "action_items") {
-		if x := (ActionItem{Title: textField(e, maxTitle, "title", "text", "action", "item"), Assignee: assigneeField(e), Task: taskField(e)}); x.Title != "" {
+		if x := (ActionItem{Title: titleField(e, "title", "text", "action", "item"), Assignee: assigneeField(e), Task: taskField(e)}); x.Title != "" {
 			r.ActionItems = append(r.ActionItems, x)
 		}
 	}
@@ -226,6 +227,23 @@ func textField(fields map[string]any, most int, names ...string) string {
 		}
 	}
 	return ""
+}
+
+// titleField is textField on one line.
+func titleField(fields map[string]any, names ...string) string {
+	return line(textField(fields, maxTitle, names...))
+}
+
+// line makes one line of a text, without what could break it up again or make
+// it look like another: control characters and changes of direction.
+func line(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp) {
+			return ' '
+		}
+		return r
+	}, s)
+	return strings.Join(strings.Fields(s), " ")
 }
 
 func taskField(fields map[string]any) *string {

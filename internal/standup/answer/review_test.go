@@ -47,6 +47,13 @@ func TestParseReview(t *testing.T) {
 		"trailing commas":       {"{\"summary\":\"s, ]\",\"escalations\":[{\"title\":\"t\",},],\n}", with(func(r *Review) { r.Summary = "s, ]"; r.Escalations = []Escalation{{Title: "t"}} })},
 		"line breaks in a text": {"{\"summary\":\"one\ntwo\t\\\"three\\\"\"}", only("one\ntwo \"three\"")},
 		"a summary in lines":    {`{"summary":["one","two"]}`, only("one\ntwo")},
+		"a title that breaks lines": {
+			`{"summary":"s","escalations":[{"title":"a\u001b[2J\nb \u202ec","detail":"x\ny"}],"action_items":[{"title":"\u202e"},{"title":"d\u2028e"}]}`,
+			with(func(r *Review) {
+				r.Escalations = []Escalation{{Title: "a[2J b c", Detail: "x\ny"}}
+				r.ActionItems = []ActionItem{{Title: "d e"}}
+			}),
+		},
 		"strings for objects": {
 			`{"summary":"s","resolutions":["keys were sent"],"escalations":["Sign it","none"],"action_items":["Rotate"]}`,
 			with(func(r *Review) {
@@ -125,8 +132,9 @@ func TestParseReviewRoundTrip(t *testing.T) {
 			task := rapid.SampledFrom([]*string{nil, new("TASK-1"), new("TASK-22")}).Draw(t, "task")
 			a, b := strings.TrimSpace(text.Draw(t, "a")), strings.TrimSpace(text.Draw(t, "b"))
 			r.Resolutions = append(r.Resolutions, Resolution{task, a, b})
-			r.Escalations = append(r.Escalations, Escalation{a, b, task})
-			r.ActionItems = append(r.ActionItems, ActionItem{a, rapid.SampledFrom([]*string{nil, new("cmo")}).Draw(t, "who"), task})
+			title := strings.Join(strings.Fields(a), " ") // one line, however it was spaced
+			r.Escalations = append(r.Escalations, Escalation{title, b, task})
+			r.ActionItems = append(r.ActionItems, ActionItem{title, rapid.SampledFrom([]*string{nil, new("cmo")}).Draw(t, "who"), task})
 		}
 		data, err := json.Marshal(r)
 		if err != nil {
