@@ -32,6 +32,7 @@ type PublicConfig struct {
 func (a *App) mountPublic() {
 	web.Get(a.API, "/health", actor.Public, "Whether the service lives", a.handleHealth, web.Root(), web.Quiet())
 	web.Get(a.API, "/config", actor.Public, "What anyone may know of the settings", a.handleConfig, web.Quiet())
+	a.mountProbes()
 	a.API.Raw("GET /{$}", actor.Public, http.HandlerFunc(a.serveWelcome))
 }
 

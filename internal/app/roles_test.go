@@ -15,7 +15,8 @@ import (
 // public is what answers without a token, and nothing else does.
 func public() []string {
 	return []string{
-		"GET /", "GET /api/docs", "GET /api/v1/config", "GET /api/v1/openapi.json", "GET /health", "POST /api/v1/auth/login",
+		"GET /", "GET /api/docs", "GET /api/v1/config", "GET /api/v1/openapi.json", "GET /health", "GET /livez", "GET /readyz",
+		"POST /api/v1/auth/login",
 	}
 }
 

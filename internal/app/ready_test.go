@@ -1,0 +1,116 @@
+package app_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"wardroom/internal/platform/config"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/web"
+)
+
+// A balancer that sends requests to a process without a database, or a
+// supervisor that restarts one because the gateway is away, makes it worse.
+func TestProbes(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, engine db.Engine) {
+		h := newHouse(t, engine, func(r *config.Raw) { r.GatewayURL = "ws://127.0.0.1:1" })
+		s := h.start()
+		for _, path := range []string{"/livez", "/readyz"} {
+			if a := s.nobody().get(path).want(http.StatusOK); string(a.body) != `{"status":"ok"}`+"\n" {
+				t.Errorf("%s says %s", path, a.body)
+			}
+			s.nobody().send(http.MethodHead, path, nil).want(http.StatusOK)
+		}
+		if err := s.DB.Close(); err != nil {
+			t.Fatal(err)
+		}
+		waitFor(t, "the loss to be seen", func() bool { return s.nobody().get("/readyz").status != http.StatusOK })
+		lost := s.nobody().get("/readyz")
+		lost.wantProblem(http.StatusServiceUnavailable, "not_ready")
+		if got := decode[struct {
+			Why []string `json:"not_ready"`
+		}](lost).Why; len(got) != 1 || got[0] != "database" || strings.Contains(string(lost.body), "closed") {
+			t.Errorf("it says %s", lost.body)
+		}
+		s.nobody().get("/livez").want(http.StatusOK)
+		s.crash()
+
+		for line := range strings.Lines(h.seen.String()) {
+			quiet := strings.Contains(line, "status=200") && strings.Contains(line, "route=/readyz")
+			if quiet && !strings.Contains(line, "level=DEBUG") {
+				t.Errorf("every probe leaves %s", line)
+			}
+			if strings.Contains(line, "status=503") && !strings.Contains(line, "closed") {
+				t.Errorf("the log does not say why: %s", line)
+			}
+		}
+	})
+}
+
+// While it stops it says so to whoever still gets through; it lives all the same.
+func TestReadyWhileStopping(t *testing.T) {
+	t.Parallel()
+	a := newHouse(t, db.SQLite, nil).build()
+	ln, err := a.Listen(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	arrived := make(chan struct{}, 2)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		arrived <- struct{}{}
+		<-web.Stopping(r.Context())
+		a.Handler().ServeHTTP(w, r)
+	})
+	go func() { ended <- web.Serve(ctx, ln, h, slog.New(slog.DiscardHandler), time.Minute) }()
+	type said struct {
+		status int
+		body   string
+	}
+	answers := map[string]chan said{"/readyz": make(chan said, 1), "/livez": make(chan said, 1)}
+	for path, c := range answers {
+		go func() {
+			status, body := fetch(ln.Addr(), path)
+			c <- said{status, body}
+		}()
+		<-arrived
+	}
+	stop()
+	if got := <-answers["/readyz"]; got.status != http.StatusServiceUnavailable || !strings.Contains(got.body, `"not_ready":["stopping"]`) {
+		t.Errorf("/readyz says %d %s", got.status, got.body)
+	}
+	if got := <-answers["/livez"]; got.status != http.StatusOK {
+		t.Errorf("/livez says %d %s", got.status, got.body)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// fetch asks on a connection of its own; a status of 0 says that it failed.
+func fetch(at net.Addr, path string) (status int, body string) {
+	req, err := http.NewRequestWithContext(context.Background(), http.MethodGet, "http://"+at.String()+path, http.NoBody)
+	if err != nil {
+		return 0, err.Error()
+	}
+	tr := &http.Transport{DisableKeepAlives: true}
+	defer tr.CloseIdleConnections()
+	res, err := (&http.Client{Transport: tr}).Do(req)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer res.Body.Close()
+	all, err := io.ReadAll(res.Body)
+	if err != nil {
+		return 0, err.Error()
+	}
+	return res.StatusCode, string(all)
+}
