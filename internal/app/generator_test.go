@@ -48,6 +48,9 @@ func (g generator) headerValue(name string) string {
 	if name == "Prefer" {
 		return g.pick(name, "respond-async", "wait=0", "wait=", "wait=-1", "wait=x", strings.Repeat("p", 250))
 	}
+	if name == "If-None-Match" && !g.broken {
+		return g.pick(name, "*", `"1-000000000000"`, `W/"1-x", "2-y"`) // one in three has it
+	}
 	if g.broken {
 		return g.pick(name, `"1-abc"`, `"999-abc"`, "5", `W/"1-x"`, `"1-a", "2-b"`, strings.Repeat("e", 250))
 	}

@@ -16,6 +16,7 @@ type shape struct {
 	body    []int
 	stream  bool // Body is a func(huma.Context), which writes by itself
 	headers []header
+	tagged  bool // it is Tagged
 }
 
 type header struct {
@@ -25,7 +26,7 @@ type header struct {
 
 // shapeOf reads an output type, and panics at what could not be answered.
 func shapeOf(r *route, t reflect.Type) *shape {
-	s := &shape{}
+	s := &shape{tagged: isTagged(t)}
 	for _, f := range reflect.VisibleFields(t) {
 		name := f.Tag.Get("header")
 		switch {
@@ -84,6 +85,12 @@ func (x *exchange) answer(s *shape, out any) {
 		}
 	}
 	x.answered = true
+	if s.tagged && status == http.StatusOK && x.unchanged() {
+		// What describes the body goes with it; what describes the resource stays.
+		h.Del("Content-Type")
+		h.Del("Content-Length")
+		status, body = http.StatusNotModified, nil
+	}
 	x.w.WriteHeader(status)
 	if body != nil {
 		_, _ = x.w.Write(body.Bytes()) // the caller may have left

@@ -32,6 +32,7 @@ func (a *API) document(r *route) {
 		}
 		rs[strconv.Itoa(status)] = further(rs[strconv.Itoa(r.op.DefaultStatus)], status)
 	}
+	a.documentUnchanged(r)
 	named := map[int][]string{}
 	for _, f := range r.fails {
 		if have := a.faults[f.Code]; have != nil && have.Title != f.Title {
@@ -44,6 +45,23 @@ func (a *API) document(r *route) {
 	for status, texts := range named {
 		// The shared description holds too: the edge may answer the same status.
 		rs[strconv.Itoa(status)] = a.problemResponse(http.StatusText(status) + ". " + strings.Join(texts, " "))
+	}
+}
+
+// documentUnchanged says that a resource with an ETag can be asked for on the
+// condition that it has changed.
+func (a *API) documentUnchanged(r *route) {
+	usual := r.op.Responses[strconv.Itoa(http.StatusOK)]
+	if r.Method != http.MethodGet || usual == nil || usual.Headers["ETag"] == nil {
+		return
+	}
+	r.op.Parameters = append(r.op.Parameters, &huma.Param{
+		Name: "If-None-Match", In: "header", Schema: &huma.Schema{Type: huma.TypeString},
+		Description: "ETags that you have, separated by commas; 304 without a body when the resource still has one of them.",
+	})
+	r.op.Responses[strconv.Itoa(http.StatusNotModified)] = &huma.Response{
+		Description: http.StatusText(http.StatusNotModified),
+		Headers:     map[string]*huma.Param{"ETag": usual.Headers["ETag"]},
 	}
 }
 
