@@ -16,7 +16,6 @@ type shape struct {
 	body    []int
 	stream  bool // Body is a func(huma.Context), which writes by itself
 	headers []header
-	tagged  bool // it is Tagged
 }
 
 type header struct {
@@ -26,7 +25,7 @@ type header struct {
 
 // shapeOf reads an output type, and panics at what could not be answered.
 func shapeOf(r *route, t reflect.Type) *shape {
-	s := &shape{tagged: isTagged(t)}
+	s := &shape{}
 	for _, f := range reflect.VisibleFields(t) {
 		name := f.Tag.Get("header")
 		switch {
@@ -85,7 +84,7 @@ func (x *exchange) answer(s *shape, out any) {
 		}
 	}
 	x.answered = true
-	if s.tagged && status == http.StatusOK && x.unchanged() {
+	if status == http.StatusOK && x.unchanged() {
 		// What describes the body goes with it; what describes the resource stays.
 		h.Del("Content-Type")
 		h.Del("Content-Length")

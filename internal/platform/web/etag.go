@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
-	"reflect"
 	"strconv"
 	"strings"
 
@@ -51,11 +50,6 @@ func (t *Tagged[T]) seal(body []byte) {
 func etag(version int64, body []byte) string {
 	sum := sha256.Sum256(body)
 	return `"` + strconv.FormatInt(version, 10) + "-" + hex.EncodeToString(sum[:6]) + `"`
-}
-
-// isTagged recognises Tagged of anything.
-func isTagged(t reflect.Type) bool {
-	return reflect.PointerTo(t).Implements(reflect.TypeFor[interface{ seal([]byte) }]())
 }
 
 // unchanged says whether the caller has what is about to be sent: a GET or
