@@ -34,6 +34,8 @@ func (r Raw) Check() (Config, []string, error) {
 		Port:     k.number("PORT", r.Port, 0, 65535),
 		Timezone: k.zone("TIMEZONE", r.Timezone),
 
+		CORSOrigin: k.origin("CORS_ORIGIN", r.CORSOrigin, r.NodeEnv == "production"),
+
 		JWTSecret:              r.JWTSecret,
 		JWTExpiresIn:           k.duration("JWT_EXPIRES_IN", r.JWTExpiresIn, time.Second, 520*week),
 		BootstrapOwnerEmail:    k.email("BOOTSTRAP_OWNER_EMAIL", r.BootstrapOwnerEmail),

@@ -40,6 +40,8 @@ type Raw struct {
 	Port     string `name:"port" env:"PORT" default:"3000" group:"Server" help:"Port to listen on. 0 takes a free one."`
 	Timezone string `name:"timezone" env:"TIMEZONE" default:"UTC" group:"Server" help:"IANA time zone in which a day begins and ends, such as Europe/Lisbon."`
 
+	CORSOrigin string `name:"cors-origin" env:"CORS_ORIGIN" group:"Server" help:"Origin of a dashboard that is served elsewhere and may call from a browser: one, such as https://ops.example.com. * lets any page call, and is refused in production. Empty: none may."`
+
 	JWTSecret              Secret `name:"jwt-secret" env:"JWT_SECRET" must:"true" group:"Accounts" help:"Key that signs logins, at least 48 characters. Changing it logs everybody out."`
 	JWTExpiresIn           string `name:"jwt-expires-in" env:"JWT_EXPIRES_IN" default:"7d" group:"Accounts" help:"How long a login lasts: 45s, 30m, 24h, 7d, 2w, or a number of seconds; at most 520w."`
 	BootstrapOwnerEmail    string `name:"bootstrap-owner-email" env:"BOOTSTRAP_OWNER_EMAIL" group:"Accounts" help:"Email of the owner that is made at start while there is none. Needs BOOTSTRAP_OWNER_PASSWORD."`
@@ -76,6 +78,8 @@ type Config struct {
 	Port     int    // 0 takes a free one
 	Timezone *time.Location
 
+	CORSOrigin string // as browsers write it, "*" (never in production), or empty
+
 	JWTSecret              Secret        // at least 48 characters
 	JWTExpiresIn           time.Duration // at least a second
 	BootstrapOwnerEmail    string        // may be set without the password, and the other way round
@@ -91,6 +95,7 @@ type Config struct {
 	StandupAgentTimeout time.Duration
 	StandupDeadline     time.Duration
 	StandupGatewayGrace time.Duration // may be zero
+
 }
 
 // String shows the settings, one "Name=value" each, without the secrets.

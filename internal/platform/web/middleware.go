@@ -55,8 +55,8 @@ func RequestID(ctx context.Context) string {
 	return ""
 }
 
-// serve answers one request and logs one line about it.
-func (a *API) serve(w http.ResponseWriter, r *http.Request) {
+// serve answers one request by routes and logs one line about it.
+func (a *API) serve(w http.ResponseWriter, r *http.Request, routes http.Handler) {
 	start := a.opts.Now()
 	x := &exchange{api: a, id: requestID(r.Header.Get("X-Request-Id"))}
 	x.w = &responder{ResponseWriter: w, x: x}
@@ -76,7 +76,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) {
 		// in a test has no deadlines.
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(a.opts.BodyTimeout))
 	}
-	a.mux.ServeHTTP(x.w, x.r)
+	routes.ServeHTTP(x.w, x.r)
 	if x.route == nil && x.w.missed != 0 {
 		x.miss()
 	}
@@ -126,6 +126,9 @@ func (x *exchange) log(start time.Time) {
 		status = http.StatusOK
 	}
 	level, path := slog.LevelInfo, "unmatched"
+	if x.route == nil && status == http.StatusNoContent {
+		level, path = slog.LevelDebug, "preflight" // see cors.go; the request itself follows
+	}
 	if x.route != nil {
 		path = x.route.Path
 		if x.route.quiet && status < http.StatusBadRequest {

@@ -43,7 +43,10 @@ type Options struct {
 	Log         *slog.Logger
 	// Authenticate finds out who a Bearer token belongs to. It returns a fault
 	// of kind Unauthenticated for a token that is not good (any more).
-	Authenticate   func(ctx context.Context, token string) (actor.Actor, error)
+	Authenticate func(ctx context.Context, token string) (actor.Actor, error)
+	// CORSOrigin is the origin whose pages may call from a browser, as browsers
+	// write it, or "*" for any page; empty for none.
+	CORSOrigin     string
 	MaxBody        int64            // bytes; 1 MiB
 	BodyTimeout    time.Duration    // how long a caller may take to send a body; 15 s
 	RequestTimeout time.Duration    // how long a handler may take, unless Waits; 30 s
@@ -310,7 +313,7 @@ func (a adapter) Handle(op *huma.Operation, next func(huma.Context)) {
 	})
 }
 
-func (a adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.serve(w, r) }
+func (a adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.serve(w, r, a.mux) }
 
 // Raw declares a route whose answers are not JSON, such as "GET /{$}". It is
 // in Routes but not in the document; everything else (permission, limits, log,
@@ -338,7 +341,10 @@ func (a *API) Raw(pattern string, p actor.Permission, h http.Handler, opts ...Op
 }
 
 // Handler serves every route that was declared.
-func (a *API) Handler() http.Handler { return http.HandlerFunc(a.serve) }
+func (a *API) Handler() http.Handler {
+	routes := a.shareAcross(a.mux)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { a.serve(w, r, routes) })
+}
 
 // Routes lists what is served to whom, by path and method.
 func (a *API) Routes() []Route {

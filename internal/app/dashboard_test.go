@@ -1,0 +1,43 @@
+package app_test
+
+import (
+	"net/http"
+	"testing"
+
+	"wardroom/internal/platform/config"
+	"wardroom/internal/platform/db"
+)
+
+// A dashboard on another origin logs in, reads a task, and asks every moment
+// whether it has changed: what that needs of the settings and of the wire.
+func TestDashboardElsewhere(t *testing.T) {
+	t.Parallel()
+	const origin = "https://ops.example.com"
+	s := newHouse(t, db.SQLite, func(r *config.Raw) { r.CORSOrigin = "https://Ops.Example.com:443" }).start()
+	allowed := func(a answer) answer {
+		t.Helper()
+		if got := a.header.Get("Access-Control-Allow-Origin"); got != origin {
+			t.Errorf("%s: pages of %q may read it", a.what, got)
+		}
+		return a
+	}
+	ask := s.nobody().send(http.MethodOptions, "/api/v1/auth/login", nil, "Origin", origin,
+		"Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "content-type")
+	allowed(ask).want(http.StatusNoContent)
+	allowed(s.nobody().send(http.MethodPost, "/api/v1/auth/login", map[string]string{"email": ownerEmail, "password": "wrong"}, "Origin", origin)).want(http.StatusUnauthorized)
+	owner := s.login(ownerEmail)
+	allowed(owner.send(http.MethodPost, "/api/v1/tasks", map[string]string{"title": "Watched"}, "Origin", origin)).want(http.StatusCreated)
+
+	const path = "/api/v1/tasks/TASK-1"
+	tag := allowed(owner.send(http.MethodGet, path, nil, "Origin", origin)).want(http.StatusOK).header.Get("ETag")
+	for _, method := range []string{http.MethodGet, http.MethodHead} {
+		same := allowed(owner.send(method, path, nil, "Origin", origin, "If-None-Match", tag)).want(http.StatusNotModified)
+		if len(same.body) > 0 || same.header.Get("ETag") != tag {
+			t.Errorf("%s: a 304 with the ETag %q and %s", method, same.header.Get("ETag"), same.body)
+		}
+	}
+	owner.patch(path, map[string]string{"title": "Changed"}).want(http.StatusOK)
+	if got := owner.send(http.MethodGet, path, nil, "If-None-Match", tag).want(http.StatusOK).header.Get("ETag"); got == tag {
+		t.Errorf("another title has the ETag %s as well", got)
+	}
+}

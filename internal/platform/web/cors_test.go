@@ -1,0 +1,128 @@
+package web_test
+
+import (
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"wardroom/internal/platform/web"
+)
+
+const dashboard = "https://ops.example.com"
+
+func sharing(origin string) func(*web.Options) {
+	return func(o *web.Options) { o.CORSOrigin = origin }
+}
+
+// sharedHeaders are those of an answer that are about other origins.
+func sharedHeaders(w *httptest.ResponseRecorder) []string {
+	return slices.Sorted(func(yield func(string) bool) {
+		for name := range maps.Keys(w.Header()) {
+			if strings.HasPrefix(name, "Access-Control-") && !yield(name) {
+				return
+			}
+		}
+	})
+}
+
+// preflight asks as a browser does before the request itself.
+func (s *toys) preflight(t *testing.T, origin, method string, headers ...string) *httptest.ResponseRecorder {
+	t.Helper()
+	slices.Sort(headers) // browsers do, and write them small
+	return s.ask(t, http.MethodOptions, "/api/v1/toys/7", "", "Authorization", "", "Origin", origin,
+		"Access-Control-Request-Method", method, "Access-Control-Request-Headers", strings.ToLower(strings.Join(headers, ",")))
+}
+
+// The dashboard of the settings must be able to do all that the API offers.
+func TestCORS(t *testing.T) {
+	for setting, answered := range map[string]string{dashboard: dashboard, "*": "*"} {
+		s := newToys(t, sharing(setting))
+		for _, c := range []struct{ method, path, token string }{
+			{"GET", "/api/v1/toys/7", "Bearer owner"},
+			{"HEAD", "/api/v1/toys/7", "Bearer owner"},
+			{"GET", "/api/v1/toys/none", "Bearer owner"},
+			{"GET", "/api/v1/toys/7", ""},
+			{"GET", "/api/v1/nothing", ""},
+			{"PUT", "/api/v1/toys/7", ""},
+			{"GET", "/api/v1/toys/panics", "Bearer owner"},
+			{"DELETE", "/api/v1/toys/7", "Bearer user"},
+			{"GET", "/secret.csv", "Bearer owner"},
+			{"GET", "/health", ""},
+		} {
+			w := s.ask(t, c.method, c.path, "", "Authorization", c.token, "Origin", dashboard)
+			h := w.Header()
+			// What no route takes may be hidden: a preflight would have refused it.
+			if c.method != "PUT" && (h.Get("Access-Control-Allow-Origin") != answered ||
+				!strings.EqualFold(h.Get("Access-Control-Expose-Headers"), "ETag, Link, Location, Retry-After, X-Request-Id, X-Total-Count")) {
+				t.Errorf("%s: %s %s: %d %v", setting, c.method, c.path, w.Code, h)
+			}
+			if h.Get("Access-Control-Allow-Credentials") != "" || !strings.Contains(strings.Join(h.Values("Vary"), ","), "Origin") {
+				t.Errorf("%s: %s %s: %v", setting, c.method, c.path, h)
+			}
+		}
+		for _, method := range []string{"GET", "HEAD", "POST", "PATCH", "DELETE"} {
+			w := s.preflight(t, dashboard, method, "Authorization", "Content-Type", "If-Match", "If-None-Match", "Prefer", "Idempotency-Key", "Last-Event-ID")
+			h := w.Header()
+			if w.Code != http.StatusNoContent || h.Get("Access-Control-Allow-Origin") != answered || h.Get("Access-Control-Allow-Methods") != method ||
+				!strings.Contains(h.Get("Access-Control-Allow-Headers"), "last-event-id") || h.Get("Access-Control-Max-Age") != "600" ||
+				h.Get("Access-Control-Allow-Credentials") != "" || h.Get("X-Request-Id") == "" || w.Body.Len() > 0 {
+				t.Errorf("%s: preflight of %s: %d %v %s", setting, method, w.Code, h, w.Body)
+			}
+		}
+		if w := s.preflight(t, dashboard, "POST"); w.Header().Get("Access-Control-Allow-Origin") != answered {
+			t.Errorf("%s: preflight without headers: %v", setting, w.Header())
+		}
+	}
+}
+
+// A page from elsewhere must learn nothing, neither by asking nor by asking
+// whether it may; nor may the dashboard send what we do not know.
+func TestCORSRefuses(t *testing.T) {
+	s := newToys(t, sharing(dashboard))
+	for _, origin := range []string{"", "null", "*", "http://ops.example.com", dashboard + ":8443", dashboard + ".evil.com", "https://evil.com", "https://x.ops.example.com", dashboard + "/"} {
+		w := s.ask(t, "GET", "/api/v1/toys/7", "", "Origin", origin)
+		if got := sharedHeaders(w); len(got) > 0 || w.Code != http.StatusOK {
+			t.Errorf("%q: %d with %v", origin, w.Code, got)
+		}
+		if got := sharedHeaders(s.preflight(t, origin, "GET", "Authorization")); len(got) > 0 {
+			t.Errorf("preflight of %q: %v", origin, got)
+		}
+	}
+	for name, w := range map[string]*httptest.ResponseRecorder{
+		"an unknown method": s.preflight(t, dashboard, "PUT"),
+		"an unknown header": s.preflight(t, dashboard, "GET", "Authorization", "X-Forwarded-For"),
+	} {
+		if got := sharedHeaders(w); len(got) > 0 {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	// An OPTIONS that is no preflight is a method like another.
+	if w := s.ask(t, "OPTIONS", "/api/v1/toys/7", "", "Origin", dashboard); w.Code != http.StatusMethodNotAllowed {
+		t.Errorf("OPTIONS: %d", w.Code)
+	}
+}
+
+// Without the setting nothing is said of origins at all.
+func TestCORSOff(t *testing.T) {
+	s := newToys(t)
+	if w := s.ask(t, "GET", "/api/v1/toys/7", "", "Origin", dashboard); len(sharedHeaders(w)) > 0 || w.Header().Get("Vary") != "" {
+		t.Errorf("got %v", w.Header())
+	}
+	w := s.preflight(t, dashboard, "GET", "Authorization")
+	if w.Code != http.StatusMethodNotAllowed || len(sharedHeaders(w)) > 0 {
+		t.Errorf("preflight: %d %v", w.Code, w.Header())
+	}
+	problem(t, w)
+}
+
+// A page sends a preflight for nearly every address: those lines tell nobody anything.
+func TestCORSLog(t *testing.T) {
+	s := newToys(t, sharing(dashboard))
+	s.preflight(t, dashboard, "PATCH", "Authorization")
+	if l := s.lines(t); len(l) != 1 || l[0]["level"] != "DEBUG" || l[0]["route"] != "preflight" || l[0]["status"] != 204.0 {
+		t.Errorf("logged %v", l)
+	}
+}
