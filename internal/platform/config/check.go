@@ -51,6 +51,10 @@ func (r Raw) Check() (Config, []string, error) {
 		StandupAgentTimeout: k.duration("STANDUP_AGENT_TIMEOUT", r.StandupAgentTimeout, time.Millisecond, day),
 		StandupDeadline:     k.duration("STANDUP_DEADLINE", r.StandupDeadline, time.Millisecond, week),
 		StandupGatewayGrace: k.duration("STANDUP_GATEWAY_GRACE", r.StandupGatewayGrace, 0, day),
+
+		ArchiveAfterDays:         k.number("ARCHIVE_AFTER_DAYS", r.ArchiveAfterDays, 0, maxDays),
+		ActivityLogRetentionDays: k.number("ACTIVITY_LOG_RETENTION_DAYS", r.ActivityLogRetentionDays, 0, maxDays),
+		SubagentRetentionDays:    k.number("SUBAGENT_RETENTION_DAYS", r.SubagentRetentionDays, 0, maxDays),
 	}
 	k.secrets(c)
 	k.standup(c)
@@ -89,8 +93,9 @@ func (r RawCommon) common(k *checker) Common {
 }
 
 const (
-	day  = 24 * time.Hour
-	week = 7 * day
+	day     = 24 * time.Hour
+	week    = 7 * day
+	maxDays = 36_500 // a century: what is longer is a slip, and 0 is for ever
 )
 
 // checker collects what is wrong.

@@ -57,6 +57,10 @@ type Raw struct {
 	StandupAgentTimeout string `name:"standup-agent-timeout" env:"STANDUP_AGENT_TIMEOUT" default:"2m" group:"Standup" help:"How long one agent may take to answer, the facilitator included; at most 1d."`
 	StandupDeadline     string `name:"standup-deadline" env:"STANDUP_DEADLINE" default:"20m" group:"Standup" help:"How long the whole meeting may take; at most 7d."`
 	StandupGatewayGrace string `name:"standup-gateway-grace" env:"STANDUP_GATEWAY_GRACE" default:"60s" group:"Standup" help:"How long a meeting waits for a gateway that went away; 0 does not wait; at most 1d."`
+
+	ArchiveAfterDays         string `name:"archive-after-days" env:"ARCHIVE_AFTER_DAYS" default:"7" group:"Retention" help:"Days after which done tasks are to be archived, 0 to 36500; 0 keeps them for ever. Checked at start; nothing is archived yet."`
+	ActivityLogRetentionDays string `name:"activity-log-retention-days" env:"ACTIVITY_LOG_RETENTION_DAYS" default:"7" group:"Retention" help:"Days after which activity is to be purged, 0 to 36500; 0 keeps it for ever. Checked at start; nothing is purged yet."`
+	SubagentRetentionDays    string `name:"subagent-retention-days" env:"SUBAGENT_RETENTION_DAYS" default:"30" group:"Retention" help:"Days after which archived sub-agent sessions are to be purged, 0 to 36500; 0 keeps them for ever. Checked at start; nothing is purged yet."`
 }
 
 // Common is RawCommon, checked.
@@ -96,6 +100,10 @@ type Config struct {
 	StandupDeadline     time.Duration
 	StandupGatewayGrace time.Duration // may be zero
 
+	// Days until data goes; 0 keeps it for ever. Nothing reads them yet.
+	ArchiveAfterDays         int // done tasks
+	ActivityLogRetentionDays int // activity events
+	SubagentRetentionDays    int // archived sub-agent sessions
 }
 
 // String shows the settings, one "Name=value" each, without the secrets.
