@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"runtime/debug"
 	"strings"
@@ -53,6 +54,21 @@ func RequestID(ctx context.Context) string {
 		return x.id
 	}
 	return ""
+}
+
+// ClientAddress is where the request that ctx belongs to comes from: the peer
+// of the connection, which is a proxy's address when there is one in front. It
+// is the zero Addr when there is no request.
+func ClientAddress(ctx context.Context) netip.Addr {
+	x := from(ctx)
+	if x == nil {
+		return netip.Addr{}
+	}
+	peer, err := netip.ParseAddrPort(x.r.RemoteAddr)
+	if err != nil {
+		return netip.Addr{} // not a network that has addresses, such as a test's pipe
+	}
+	return peer.Addr().Unmap()
 }
 
 // serve answers one request by routes and logs one line about it.
