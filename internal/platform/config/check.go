@@ -40,6 +40,7 @@ func (r Raw) Check() (Config, []string, error) {
 		JWTExpiresIn:           k.duration("JWT_EXPIRES_IN", r.JWTExpiresIn, time.Second, 520*week),
 		BootstrapOwnerEmail:    k.email("BOOTSTRAP_OWNER_EMAIL", r.BootstrapOwnerEmail),
 		BootstrapOwnerPassword: r.BootstrapOwnerPassword,
+		RegistrationEnabled:    k.truth("REGISTRATION_ENABLED", r.RegistrationEnabled),
 
 		GatewayURL:     k.gateway("AGENTRT_GATEWAY_URL", r.GatewayURL),
 		GatewayToken:   k.token("AGENTRT_GATEWAY_TOKEN", r.GatewayToken),
@@ -164,6 +165,10 @@ func (k *checker) choice(name, s string, allowed ...string) string {
 		k.reject(name, "is %q: set it to one of %s", s, strings.Join(allowed, ", "))
 	}
 	return v
+}
+
+func (k *checker) truth(name, s string) bool {
+	return k.choice(name, s, "true", "false") == "true"
 }
 
 func (k *checker) level(name, s string) slog.Level {

@@ -46,6 +46,7 @@ type Raw struct {
 	JWTExpiresIn           string `name:"jwt-expires-in" env:"JWT_EXPIRES_IN" default:"7d" group:"Accounts" help:"How long a login lasts: 45s, 30m, 24h, 7d, 2w, or a number of seconds; at most 520w."`
 	BootstrapOwnerEmail    string `name:"bootstrap-owner-email" env:"BOOTSTRAP_OWNER_EMAIL" group:"Accounts" help:"Email of the owner that is made at start while there is none. Needs BOOTSTRAP_OWNER_PASSWORD."`
 	BootstrapOwnerPassword Secret `name:"bootstrap-owner-password" env:"BOOTSTRAP_OWNER_PASSWORD" group:"Accounts" help:"Password of that owner, at least 12 characters. Remove it after the first login."`
+	RegistrationEnabled    string `name:"registration-enabled" env:"REGISTRATION_ENABLED" default:"false" group:"Accounts" help:"Whether people may make accounts of the role user for themselves: true or false."`
 
 	GatewayURL       string `name:"agentrt-gateway-url" env:"AGENTRT_GATEWAY_URL" group:"Gateway" help:"Address of the agent runtime's gateway, such as ws://127.0.0.1:18789. Empty: not configured, and all but the agents works."`
 	GatewayToken     Secret `name:"agentrt-gateway-token" env:"AGENTRT_GATEWAY_TOKEN" group:"Gateway" help:"Token that the gateway expects of us."`
@@ -88,6 +89,7 @@ type Config struct {
 	JWTExpiresIn           time.Duration // at least a second
 	BootstrapOwnerEmail    string        // may be set without the password, and the other way round
 	BootstrapOwnerPassword Secret        // empty, or at least 12 characters
+	RegistrationEnabled    bool
 
 	GatewayURL     string // http, https, ws or wss; empty when not configured
 	GatewayToken   Secret // may be empty

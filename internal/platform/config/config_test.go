@@ -112,6 +112,7 @@ func TestCheckRefuses(t *testing.T) {
 			func(r *config.Raw) { r.NodeEnv, r.CORSOrigin = "production", " * " },
 			"CORS_ORIGIN is *: in production set it to the dashboard's own origin, such as https://ops.example.com",
 		},
+		"registration that is perhaps":  {func(r *config.Raw) { r.RegistrationEnabled = "yes" }, `REGISTRATION_ENABLED is "yes": set it to one of true, false`},
 		"another database":              {func(r *config.Raw) { r.DatabaseURL = "mysql://u@h/d" }, "DATABASE_URL"},
 		"another database, short":       {func(r *config.Raw) { r.DatabaseURL = "mysql:u@h/d" }, "DATABASE_URL"},
 		"a database in memory":          {func(r *config.Raw) { r.DatabaseURL = "sqlite::memory:" }, "DATABASE_URL"},
