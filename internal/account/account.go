@@ -65,6 +65,7 @@ type Change struct {
 var (
 	ErrBusy        = fault.New(fault.Throttled, "passwords_busy", "Too many passwords are being checked at the moment.")
 	ErrLogin       = fault.New(fault.Unauthenticated, "login_failed", "The email or the password is wrong.")
+	ErrThrottled   = fault.New(fault.Throttled, "too_many_logins", "There were too many failed logins.")
 	ErrToken       = fault.New(fault.Unauthenticated, "token_invalid", "The token is not valid, or no longer.")
 	ErrDeactivated = fault.New(fault.Forbidden, "account_deactivated", "This account is deactivated.")
 	ErrNotFound    = fault.New(fault.NotFound, "user_not_found", "There is no such user.")

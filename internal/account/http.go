@@ -12,8 +12,10 @@ import (
 // Mount adds the routes of accounts to api.
 func (s *Service) Mount(api *web.API) {
 	web.Post(api, "/auth/login", actor.Public, "Log in", s.handleLogin,
-		web.Fails(ErrLogin, ErrBusy),
-		web.Describe("Answers a token for the Authorization header. Any email and any password are taken; what is not right is answered with 401."))
+		web.Fails(ErrLogin, ErrThrottled, ErrBusy),
+		web.Describe("Answers a token for the Authorization header. Any email and any password are taken; what is not right is answered with 401. "+
+			"After 5 failures for an email, or 20 from an address, every further one is followed by a pause of 30 seconds that doubles up to 15 minutes; "+
+			"in it every login is answered with 429, and Retry-After says for how long. An hour without a failure forgets them."))
 	web.Get(api, "/auth/me", actor.Read, "Get your own account", s.handleMe, web.Fails(ErrToken, ErrDeactivated))
 	web.Get(api, "/users", actor.ManageAccounts, "List the users", s.handleList, web.Fails(page.ErrCursor))
 	web.Post(api, "/users", actor.ManageAccounts, "Create a user", s.handleCreate,
@@ -56,7 +58,7 @@ type changeInput struct {
 }
 
 func (s *Service) handleLogin(ctx context.Context, in *loginInput) (*loginOutput, error) {
-	done, err := s.Login(ctx, in.Body.Email, in.Body.Password)
+	done, err := s.Login(ctx, in.Body.Email, in.Body.Password, web.ClientAddress(ctx))
 	return &loginOutput{done}, err
 }
 

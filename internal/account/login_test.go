@@ -2,6 +2,7 @@ package account
 
 import (
 	"errors"
+	"net/netip"
 	"runtime"
 	"strings"
 	"sync"
@@ -26,7 +27,7 @@ func TestLogin(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, email := range []string{"ada@example.com", "ADA@Example.COM", " ada@example.com\n"} {
-			in, err := s.Login(t.Context(), email, goodPassword)
+			in, err := s.Login(t.Context(), email, goodPassword, netip.Addr{})
 			if err != nil {
 				t.Fatalf("%q: %v", email, err)
 			}
@@ -57,7 +58,7 @@ func TestLogin(t *testing.T) {
 			{"no text", "\xff@example.com", "\xff"},
 			{"an id", ada.ID, goodPassword},
 		} {
-			in, err := s.Login(t.Context(), tt.email, tt.password)
+			in, err := s.Login(t.Context(), tt.email, tt.password, netip.Addr{})
 			if !errors.Is(err, ErrLogin) || err.Error() != ErrLogin.Error() || in.Token != "" {
 				t.Errorf("%s: %+v, %v; want %v and no more", tt.name, in, err, ErrLogin)
 			}
@@ -83,7 +84,7 @@ func TestLoginOfAnAccountThatChanges(t *testing.T) {
 					}
 					return bcrypt.CompareHashAndPassword(hash, password)
 				}
-				if _, err := s.Login(t.Context(), "ada@example.com", goodPassword); !errors.Is(err, ErrLogin) {
+				if _, err := s.Login(t.Context(), "ada@example.com", goodPassword, netip.Addr{}); !errors.Is(err, ErrLogin) {
 					t.Errorf("Login() = %v, want %v", err, ErrLogin)
 				}
 			})
@@ -96,7 +97,7 @@ func TestAuthenticateAsksTheAccount(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		ada := makeUser(t, s, "ada", actor.Admin)
-		in, err := s.Login(t.Context(), ada.Email, goodPassword)
+		in, err := s.Login(t.Context(), ada.Email, goodPassword, netip.Addr{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +144,7 @@ func TestLoginQueue(t *testing.T) {
 	var flood sync.WaitGroup
 	for range cap(k.slots) + longestQueue {
 		flood.Go(func() {
-			if _, err := s.Login(t.Context(), "nobody@example.com", goodPassword); !errors.Is(err, ErrLogin) {
+			if _, err := s.Login(t.Context(), "nobody@example.com", goodPassword, netip.Addr{}); !errors.Is(err, ErrLogin) {
 				t.Errorf("Login() = %v, want %v", err, ErrLogin)
 			}
 		})
@@ -154,7 +155,7 @@ func TestLoginQueue(t *testing.T) {
 		}
 		runtime.Gosched()
 	}
-	_, err = s.Login(t.Context(), "nobody@example.com", goodPassword)
+	_, err = s.Login(t.Context(), "nobody@example.com", goodPassword, netip.Addr{})
 	if f := fault.Of(err); !errors.Is(err, ErrBusy) || f.RetryAfter <= 0 {
 		t.Errorf("Login() = %v, want %v with a time to try again", err, ErrBusy)
 	}

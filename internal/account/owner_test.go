@@ -3,6 +3,7 @@ package account
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -63,7 +64,7 @@ func TestBootstrap(t *testing.T) {
 				}
 			})
 		}
-		in, err := s.Login(t.Context(), email, password)
+		in, err := s.Login(t.Context(), email, password, netip.Addr{})
 		if err != nil || in.User.Role != actor.Owner || in.User.Name != "owner" {
 			t.Errorf("the owner logs in as %+v (%v)", in.User, err)
 		}
@@ -129,7 +130,7 @@ func TestHandOver(t *testing.T) {
 		if again, err := s.HandOver(t.Context(), heir.ID); err != nil || again.Version != 2 {
 			t.Errorf("to the owner itself: %+v, %v", again, err)
 		}
-		if _, err := s.Login(t.Context(), owner.Email, goodPassword); err != nil {
+		if _, err := s.Login(t.Context(), owner.Email, goodPassword, netip.Addr{}); err != nil {
 			t.Errorf("the former owner cannot log in: %v", err)
 		}
 	})
@@ -177,11 +178,11 @@ func TestSetPassword(t *testing.T) {
 		if err := s.SetPassword(t.Context(), owner.Email, long); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Login(t.Context(), owner.Email, long); err != nil {
+		if _, err := s.Login(t.Context(), owner.Email, long, netip.Addr{}); err != nil {
 			t.Errorf("the new password: %v", err)
 		}
 		for _, old := range []string{goodPassword, long[:72], long + "x"} {
-			if _, err := s.Login(t.Context(), owner.Email, old); !errors.Is(err, ErrLogin) {
+			if _, err := s.Login(t.Context(), owner.Email, old, netip.Addr{}); !errors.Is(err, ErrLogin) {
 				t.Errorf("another password: %v", err)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -28,6 +29,7 @@ type Service struct {
 	once      sync.Once
 	passwords *keeper
 	broken    error // why there is no keeper
+	lanes     lanes // of the accounts whose password is being compared
 }
 
 // SignIn is a successful login.
@@ -46,12 +48,20 @@ type Filter struct {
 
 // Login checks a password and issues a token. It answers ErrLogin, after the
 // same time, whether the email is unknown, the password wrong or the account
-// deactivated; only our own log tells which.
-func (s *Service) Login(ctx context.Context, email, password string) (SignIn, error) {
+// deactivated; only our own log tells which. Too many of these, for an email
+// or from an address, and it answers ErrThrottled without a look at the
+// password. The zero address is nobody's and not counted.
+func (s *Service) Login(ctx context.Context, email, password string, from netip.Addr) (SignIn, error) {
 	k, err := s.keeper()
 	if err != nil {
 		return SignIn{}, err
 	}
+	try := attempt{account: accountSubject(email), address: addressSubject(from)}
+	leave, err := s.admit(ctx, &try)
+	if err != nil {
+		return SignIn{}, s.unadmitted(ctx, err, "login", from)
+	}
+	defer leave()
 	var u row
 	found := ErrNotFound
 	if key, ok := emailKey(email); ok {
@@ -66,25 +76,39 @@ func (s *Service) Login(ctx context.Context, email, password string) (SignIn, er
 	case err != nil:
 		return SignIn{}, err
 	case found != nil:
-		return SignIn{}, s.refuse(ctx, "unknown email", "")
+		return SignIn{}, s.refuse(ctx, "unknown email", "", from)
 	case !matches:
-		return SignIn{}, s.refuse(ctx, "wrong password", u.ID)
+		return SignIn{}, s.refuse(ctx, "wrong password", u.ID, from)
 	case !u.Active:
-		return SignIn{}, s.refuse(ctx, "deactivated", u.ID)
+		return SignIn{}, s.refuse(ctx, "deactivated", u.ID, from)
 	}
+	in, err := s.signIn(ctx, u, &try)
+	if errors.Is(err, ErrLogin) {
+		return SignIn{}, s.refuse(ctx, "changed meanwhile", u.ID, from)
+	}
+	return in, err
+}
+
+// signIn issues a token to whoever made a good attempt. It answers ErrLogin
+// when the account was deactivated or got another password since it was read.
+func (s *Service) signIn(ctx context.Context, u row, try *attempt) (SignIn, error) {
 	token, expires, err := s.issue(u.User)
 	if err != nil {
 		return SignIn{}, fmt.Errorf("sign a token: %w", err)
 	}
-	at, current := clock.At(s.Now()), false
-	if err := s.DB.Tx(ctx, func(tx *db.Tx) error {
-		current, err = touch(ctx, tx, u, at)
+	at := clock.At(s.Now())
+	err = s.DB.Tx(ctx, func(tx *db.Tx) error {
+		if err := try.settle(ctx, tx); err != nil {
+			return err
+		}
+		current, err := touch(ctx, tx, u, at)
+		if err == nil && !current {
+			err = ErrLogin
+		}
 		return err
-	}); err != nil {
+	})
+	if err != nil {
 		return SignIn{}, fmt.Errorf("note a login: %w", err)
-	}
-	if !current {
-		return SignIn{}, s.refuse(ctx, "changed meanwhile", u.ID)
 	}
 	u.LastLoginAt = &at
 	return SignIn{Token: token, User: u.User, ExpiresAt: expires}, nil
@@ -92,9 +116,9 @@ func (s *Service) Login(ctx context.Context, email, password string) (SignIn, er
 
 // refuse tells the operator why a login failed, and the caller that it did.
 // The email is not logged: people type their password into the wrong field.
-func (s *Service) refuse(ctx context.Context, reason, userID string) error {
+func (s *Service) refuse(ctx context.Context, reason, userID string, from netip.Addr) error {
 	if s.Log != nil {
-		s.Log.InfoContext(ctx, "login refused", slog.String("reason", reason), slog.String("user", userID))
+		s.Log.InfoContext(ctx, "login refused", slog.String("reason", reason), slog.String("user", userID), slog.Any("address", from))
 	}
 	return ErrLogin
 }
@@ -313,6 +337,12 @@ func (s *Service) save(ctx context.Context, tx *db.Tx, was row, u *User, hash st
 		return nil
 	}
 	u.Version, u.UpdatedAt = was.Version+1, clock.At(s.Now())
+	if hash != was.hash {
+		// A new password is the way back in for whom others keep out with theirs.
+		if err := forgive(ctx, tx, accountSubject(u.Email)); err != nil {
+			return err
+		}
+	}
 	if err := update(ctx, tx, row{*u, hash}); err != nil {
 		return err
 	}

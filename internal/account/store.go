@@ -179,3 +179,41 @@ func touch(ctx context.Context, tx *db.Tx, u row, at clock.Time) (bool, error) {
 	n, err := tx.Exec(ctx, `UPDATE users SET last_login_at = ? WHERE id = ? AND active AND password_hash = ?`, at.Time, u.ID, u.hash)
 	return n == 1, err
 }
+
+// findTally reads the failed logins of a subject; none is the zero tally.
+func findTally(ctx context.Context, q db.Queryer, subject string) (tally, error) {
+	var t tally
+	var until *clock.Time
+	err := q.QueryRow(ctx, `SELECT failures, last_at, blocked_until FROM login_failures WHERE subject = ?`, subject).
+		Scan(&t.failures, &t.lastAt, &until)
+	if db.IsNotFound(err) {
+		return tally{}, nil
+	}
+	if until != nil {
+		t.blockedUntil = until.Time
+	}
+	return t, err
+}
+
+func putTally(ctx context.Context, tx *db.Tx, subject string, t tally) error {
+	var until *time.Time
+	if !t.blockedUntil.IsZero() {
+		until = &t.blockedUntil
+	}
+	_, err := tx.Exec(ctx, `
+		INSERT INTO login_failures (subject, failures, last_at, blocked_until) VALUES (?, ?, ?, ?)
+		ON CONFLICT (subject) DO UPDATE SET
+			failures = excluded.failures, last_at = excluded.last_at, blocked_until = excluded.blocked_until`,
+		subject, t.failures, t.lastAt, until)
+	return err
+}
+
+func dropTally(ctx context.Context, tx *db.Tx, subject string) error {
+	_, err := tx.Exec(ctx, `DELETE FROM login_failures WHERE subject = ?`, subject)
+	return err
+}
+
+func purgeTallies(ctx context.Context, tx *db.Tx, before time.Time) error {
+	_, err := tx.Exec(ctx, `DELETE FROM login_failures WHERE last_at <= ?`, before)
+	return err
+}

@@ -131,6 +131,7 @@ func (a *App) wire() {
 	a.Queue.Kinds["standup"] = a.Standups.Kind()
 	a.Queue.Timers = []job.Timer{
 		{Name: "close standups that nobody ran", Every: time.Minute, Do: a.Standups.CloseUnrun},
+		{Name: "purge failed logins", Every: 10 * time.Minute, Do: a.Accounts.PurgeLoginFailures},
 	}
 }
 

@@ -67,6 +67,7 @@ var features = []string{"account", "agent", "event", "standup", "standup/answer"
 // owners says which package writes each table. Reading another's is free.
 var owners = map[string]string{
 	"users":              "account",
+	"login_failures":     "account",
 	"events":             "event",
 	"event_counter":      "event",
 	"jobs":               "platform/job",

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -110,11 +111,11 @@ func TestDemo(t *testing.T) {
 	if d.Password != pass {
 		t.Error("the second start has another password")
 	}
-	if _, err := d.App.Accounts.Login(t.Context(), app.DemoOwner, pass); err != nil {
+	if _, err := d.App.Accounts.Login(t.Context(), app.DemoOwner, pass, netip.Addr{}); err != nil {
 		t.Errorf("the owner cannot log in: %v", err)
 	}
 	for _, a := range demo.DefaultAgents() {
-		if _, err := d.App.Accounts.Login(t.Context(), a.ID+"@wardroom.demo", pass); err != nil {
+		if _, err := d.App.Accounts.Login(t.Context(), a.ID+"@wardroom.demo", pass, netip.Addr{}); err != nil {
 			t.Errorf("%s cannot log in: %v", a.ID, err)
 		}
 	}
@@ -190,7 +191,7 @@ func TestDemoGoesOnFilling(t *testing.T) {
 				t.Errorf("the board is not what it should have been:\n%s", diff)
 			}
 			for _, who := range []string{app.DemoOwner, "cpo@wardroom.demo", "coo@wardroom.demo"} {
-				if _, err := d.App.Accounts.Login(t.Context(), who, pass); err != nil {
+				if _, err := d.App.Accounts.Login(t.Context(), who, pass, netip.Addr{}); err != nil {
 					t.Errorf("%s: %v", who, err)
 				}
 			}
