@@ -25,6 +25,7 @@ const (
 	firstPause    = 30 * time.Second
 	longestPause  = 15 * time.Minute
 	forgetAfter   = time.Hour // without a failure
+	addressWidth  = 4         // attempts at once; far below freeOfAddress, as they count until they are good
 )
 
 // tally is what is known of one account's or one address's failures.
@@ -125,16 +126,22 @@ func digest(kind, text string) string {
 // or refuses it as ErrThrottled. Call leave when the attempt is over, and
 // settle when it was a good one.
 //
-// In one process the attempts on an account come one after the other: else a
-// program that logs in ten times at once would be taken for one that guesses.
-// Between replicas only the count decides.
+// In one process the attempts on an account come one after the other, and few
+// of an address at once: else a program that logs in ten times at once, or an
+// office in the morning, would be taken for somebody who guesses. Between
+// replicas only the count decides.
 func (s *Service) admit(ctx context.Context, a *attempt) (leave func(), err error) {
-	leave, err = s.lanes.enter(ctx, a.account)
+	account, err := s.lanes.enter(ctx, a.account, 1)
 	if err != nil {
 		return nil, err
 	}
-	err = s.charge(ctx, a)
+	address, err := s.lanes.enter(ctx, a.address, addressWidth)
 	if err != nil {
+		account()
+		return nil, err
+	}
+	leave = func() { address(); account() }
+	if err := s.charge(ctx, a); err != nil {
 		leave()
 		return nil, err
 	}
@@ -247,19 +254,20 @@ func (s *Service) PurgeLoginFailures(ctx context.Context) error {
 	return nil
 }
 
-// lanes let one at a time through for each key. The zero lanes are ready.
+// lanes let a few at a time through for each key. The zero lanes are ready.
 type lanes struct {
 	mu   sync.Mutex
 	open map[string]*lane
 }
 
 type lane struct {
-	free  chan struct{} // holds one when nobody is in it
+	in    chan struct{} // as many as are in it
 	users int           // those in it and those who wait
 }
 
-// enter waits for the lane of key; an empty key has none.
-func (l *lanes) enter(ctx context.Context, key string) (leave func(), err error) {
+// enter waits for a place in the lane of key, which has that many; an empty
+// key has no lane.
+func (l *lanes) enter(ctx context.Context, key string, width int) (leave func(), err error) {
 	if key == "" {
 		return func() {}, nil
 	}
@@ -269,15 +277,14 @@ func (l *lanes) enter(ctx context.Context, key string) (leave func(), err error)
 	}
 	one := l.open[key]
 	if one == nil {
-		one = &lane{free: make(chan struct{}, 1)}
-		one.free <- struct{}{}
+		one = &lane{in: make(chan struct{}, width)}
 		l.open[key] = one
 	}
 	one.users++
 	l.mu.Unlock()
 	select {
-	case <-one.free:
-		return func() { one.free <- struct{}{}; l.drop(key, one) }, nil
+	case one.in <- struct{}{}:
+		return func() { <-one.in; l.drop(key, one) }, nil
 	case <-ctx.Done():
 		l.drop(key, one)
 		return nil, ctx.Err()

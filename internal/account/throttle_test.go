@@ -213,6 +213,14 @@ func TestThrottleRaces(t *testing.T) {
 			_, err := replicas[0].Login(t.Context(), bob.Email, goodPassword, netip.Addr{})
 			return err
 		}), map[string]int{"won": 15})
+		for i := range 25 {
+			makeUser(t, replicas[0], fmt.Sprintf("early%d", i), actor.User)
+		}
+		office := netip.MustParseAddr("192.0.2.7") // where everybody logs in at nine
+		wantCounts(t, race(25, func(i int) error {
+			_, err := replicas[0].Login(t.Context(), fmt.Sprintf("early%d@example.com", i), goodPassword, office)
+			return err
+		}), map[string]int{"won": 25})
 		if n := len(replicas[0].lanes.open); n != 0 {
 			t.Errorf("%d lanes are left", n)
 		}
@@ -222,18 +230,18 @@ func TestThrottleRaces(t *testing.T) {
 // Who leaves while others are before them waits no longer, and counts nothing.
 func TestLanes(t *testing.T) {
 	var l lanes
-	leave, err := l.enter(t.Context(), "a")
+	leave, err := l.enter(t.Context(), "a", 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if other, err := l.enter(t.Context(), "b"); err != nil {
+	if other, err := l.enter(t.Context(), "b", 1); err != nil {
 		t.Error(err)
 	} else {
 		other()
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := l.enter(ctx, "a"); err == nil {
+	if _, err := l.enter(ctx, "a", 1); err == nil {
 		t.Error("two in one lane")
 	}
 	leave()
