@@ -63,17 +63,19 @@ type Change struct {
 
 // The failures of this feature.
 var (
-	ErrBusy        = fault.New(fault.Throttled, "passwords_busy", "Too many passwords are being checked at the moment.")
-	ErrLogin       = fault.New(fault.Unauthenticated, "login_failed", "The email or the password is wrong.")
-	ErrThrottled   = fault.New(fault.Throttled, "too_many_logins", "There were too many failed logins.")
-	ErrToken       = fault.New(fault.Unauthenticated, "token_invalid", "The token is not valid, or no longer.")
-	ErrDeactivated = fault.New(fault.Forbidden, "account_deactivated", "This account is deactivated.")
-	ErrNotFound    = fault.New(fault.NotFound, "user_not_found", "There is no such user.")
-	ErrEmailTaken  = fault.New(fault.Conflict, "email_taken", "Another account has this email.")
-	ErrAgentTaken  = fault.New(fault.Conflict, "agent_taken", "The agent has another active account.")
-	ErrOwnerOnly   = fault.New(fault.Forbidden, "owner_only", "Only the owner may change the owner's account.")
-	ErrOneOwner    = fault.New(fault.Conflict, "one_owner", "There is always exactly one owner, who is active.")
-	ErrStale       = fault.New(fault.Stale, "user_stale", "The account has changed since you read it.")
+	ErrBusy         = fault.New(fault.Throttled, "passwords_busy", "Too many passwords are being checked at the moment.")
+	ErrLogin        = fault.New(fault.Unauthenticated, "login_failed", "The email or the password is wrong.")
+	ErrThrottled    = fault.New(fault.Throttled, "too_many_logins", "There were too many failed logins.")
+	ErrPassword     = fault.New(fault.Forbidden, "wrong_password", "The current password is wrong.")
+	ErrToken        = fault.New(fault.Unauthenticated, "token_invalid", "The token is not valid, or no longer.")
+	ErrDeactivated  = fault.New(fault.Forbidden, "account_deactivated", "This account is deactivated.")
+	ErrRegistration = fault.New(fault.Forbidden, "registration_disabled", "People cannot register themselves here.")
+	ErrNotFound     = fault.New(fault.NotFound, "user_not_found", "There is no such user.")
+	ErrEmailTaken   = fault.New(fault.Conflict, "email_taken", "Another account has this email.")
+	ErrAgentTaken   = fault.New(fault.Conflict, "agent_taken", "The agent has another active account.")
+	ErrOwnerOnly    = fault.New(fault.Forbidden, "owner_only", "Only the owner may change the owner's account.")
+	ErrOneOwner     = fault.New(fault.Conflict, "one_owner", "There is always exactly one owner, who is active.")
+	ErrStale        = fault.New(fault.Stale, "user_stale", "The account has changed since you read it.")
 )
 
 // The limits of what an account is made of.

@@ -17,6 +17,15 @@ func (s *Service) Mount(api *web.API) {
 			"After 5 failures for an email, or 20 from an address, every further one is followed by a pause of 30 seconds that doubles up to 15 minutes; "+
 			"in it every login is answered with 429, and Retry-After says for how long. An hour without a failure forgets them."))
 	web.Get(api, "/auth/me", actor.Read, "Get your own account", s.handleMe, web.Fails(ErrToken, ErrDeactivated))
+	web.Post(api, "/auth/register", actor.Public, "Make an account for yourself", s.handleRegister,
+		web.Status(http.StatusCreated), web.Fails(ErrRegistration, ErrEmailTaken, ErrThrottled),
+		web.Describe("Makes an account of the role user and logs in, where the service is set to allow it; registration_enabled in /config tells. "+
+			"An email that is taken counts as a failed login from your address."))
+	web.Patch(api, "/auth/me", actor.Read, "Change your own account", s.handleChangeOwn, web.Fails(ErrStale, ErrToken, ErrDeactivated),
+		web.Describe("Name and picture. The email and the role are changed by an admin, the password under /auth/password."))
+	web.Post(api, "/auth/password", actor.Read, "Change your own password", s.handlePassword,
+		web.Fails(ErrPassword, ErrThrottled, ErrToken, ErrDeactivated),
+		web.Describe("Needs the current password; a wrong one counts as a failed login. Answers the account. Tokens stay valid until they expire."))
 	web.Get(api, "/users", actor.ManageAccounts, "List the users", s.handleList, web.Fails(page.ErrCursor))
 	web.Post(api, "/users", actor.ManageAccounts, "Create a user", s.handleCreate,
 		web.Status(http.StatusCreated), web.Fails(ErrEmailTaken, ErrAgentTaken, ErrOneOwner, ErrBusy))
@@ -35,6 +44,20 @@ type loginInput struct {
 }
 
 type loginOutput struct{ Body SignIn }
+
+type registerInput struct{ Body Registration }
+
+type changeOwnInput struct {
+	web.IfMatch
+	Body OwnChange
+}
+
+type passwordInput struct {
+	Body struct {
+		CurrentPassword string `json:"current_password" format:"password"`
+		NewPassword     string `json:"new_password" format:"password" doc:"At least 12 characters; there is no maximum."`
+	}
+}
 
 // UserInput names one user.
 type UserInput struct {
@@ -64,6 +87,25 @@ func (s *Service) handleLogin(ctx context.Context, in *loginInput) (*loginOutput
 
 func (s *Service) handleMe(ctx context.Context, _ *struct{}) (*web.Tagged[User], error) {
 	u, err := s.Get(ctx, actor.From(ctx).ID)
+	return web.Tag(u, u.Version), err
+}
+
+func (s *Service) handleRegister(ctx context.Context, in *registerInput) (*loginOutput, error) {
+	done, err := s.Register(ctx, in.Body, web.ClientAddress(ctx))
+	return &loginOutput{done}, err
+}
+
+func (s *Service) handleChangeOwn(ctx context.Context, in *changeOwnInput) (*web.Tagged[User], error) {
+	version, err := in.Version()
+	if err != nil {
+		return nil, err
+	}
+	u, err := s.ChangeOwn(ctx, in.Body, version)
+	return web.Tag(u, u.Version), err
+}
+
+func (s *Service) handlePassword(ctx context.Context, in *passwordInput) (*web.Tagged[User], error) {
+	u, err := s.ChangeOwnPassword(ctx, in.Body.CurrentPassword, in.Body.NewPassword, web.ClientAddress(ctx))
 	return web.Tag(u, u.Version), err
 }
 

@@ -278,6 +278,8 @@ func TestRolesOverHTTP(t *testing.T) {
 		want         map[actor.Role]int
 	}{
 		{"GET", "/auth/me", nil, map[actor.Role]int{"": who, actor.Owner: in, actor.Admin: in, actor.User: in, actor.Agent: in}},
+		{"PATCH", "/auth/me", `{"name":"Me"}`, map[actor.Role]int{"": who, actor.Owner: in, actor.Admin: in, actor.User: in, actor.Agent: in}},
+		{"POST", "/auth/password", map[string]string{"current_password": goodPassword, "new_password": goodPassword}, map[actor.Role]int{"": who, actor.Owner: in, actor.Admin: in, actor.User: in, actor.Agent: in}},
 		{"GET", "/users", nil, map[actor.Role]int{"": who, actor.Owner: in, actor.Admin: in, actor.User: no, actor.Agent: no}},
 		{"POST", "/users", "new", map[actor.Role]int{"": who, actor.Owner: 201, actor.Admin: 201, actor.User: no, actor.Agent: no}},
 		{"GET", "/users/" + target.ID, nil, map[actor.Role]int{"": who, actor.Owner: in, actor.Admin: in, actor.User: no, actor.Agent: no}},
@@ -303,6 +305,7 @@ func TestRolesOverHTTP(t *testing.T) {
 func TestSecretsStaySecret(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
+		s.RegistrationOpen = true
 		long := strings.Repeat("a long secret phrase; ", 8)
 		secrets := []string{goodPassword, "a wrong passphrase", "shortpass", "another passphrase", strings.TrimSpace(long), string(secret), "$2a$", "hmac256:"}
 		var errs strings.Builder
@@ -332,6 +335,14 @@ func TestSecretsStaySecret(t *testing.T) {
 			`{"email":"a@example.com","password":{"a wrong passphrase":1}}`, `{"email":"a@example.com","Password":"a wrong passphrase"}`,
 		} {
 			s.ask(t, "", "POST", "/auth/login", body)
+			s.ask(t, "", "POST", "/auth/register", body)
+		}
+		for _, body := range []string{
+			`{"current_password":"a wrong passphrase","new_password":"another passphrase"}`, `{"current_password":"a wrong passphrase","new_password":"shortpass"}`,
+			`{"current_password":["a wrong passphrase"],"new_password":"another passphrase"}`, `{"current_password":"` + goodPassword + `","new_password":"another passphrase"}`,
+			`{"current_password":"another passphrase","new_password":"` + goodPassword + `"}`, `{"new_password":"another passphrase"`,
+		} {
+			s.ask(t, token, "POST", "/auth/password", body)
 		}
 		s.ask(t, token, "POST", "/users", map[string]string{"email": "a@example.com", "password": goodPassword, "role": "admin"})
 		_, err = s.Create(system(t), NewUser{Email: "a@example.com", Password: goodPassword, Role: actor.User})

@@ -42,7 +42,7 @@ func (s *Service) Bootstrap(ctx context.Context, email, password string) (create
 	if err != nil {
 		return false, nil, err
 	}
-	u.Role = actor.Owner // apply lets nobody become that
+	u.ID, u.Role = db.NewID(), actor.Owner // apply lets nobody become that
 	_, err = s.add(machine(ctx), u, password, vacant(ctx))
 	switch {
 	case errors.Is(err, ErrOneOwner):

@@ -25,6 +25,8 @@ type Service struct {
 	TokenLife time.Duration // counts in whole seconds
 	Cost      int           // of bcrypt; 0 is DefaultCost
 	Log       *slog.Logger  // nil is silent
+	// RegistrationOpen lets people make accounts of the role user for themselves.
+	RegistrationOpen bool
 
 	once      sync.Once
 	passwords *keeper
@@ -202,18 +204,20 @@ func (s *Service) Create(ctx context.Context, n NewUser) (User, error) {
 	if err != nil {
 		return User{}, err
 	}
-	return s.add(ctx, u, n.Password, nil)
+	u.ID = db.NewID()
+	made, err := s.add(ctx, u, n.Password, nil)
+	return made.User, err
 }
 
 // add stores a new user, unless allowed, which runs first in the transaction,
 // says no.
-func (s *Service) add(ctx context.Context, u User, password string, allowed func(*db.Tx) error) (User, error) {
+func (s *Service) add(ctx context.Context, u User, password string, allowed func(*db.Tx) error) (row, error) {
 	hash, err := s.hash(ctx, password)
 	if err != nil {
-		return User{}, err
+		return row{}, err
 	}
 	now := clock.At(s.Now())
-	u.ID, u.Version, u.CreatedAt, u.UpdatedAt = db.NewID(), 1, now, now
+	u.Version, u.CreatedAt, u.UpdatedAt = 1, now, now
 	err = s.unique(ctx, &u, func(tx *db.Tx) error {
 		if allowed != nil {
 			if err := allowed(tx); err != nil {
@@ -226,9 +230,9 @@ func (s *Service) add(ctx context.Context, u User, password string, allowed func
 		return record(ctx, tx, u, "user.created", map[string]any{"email": u.Email, "role": u.Role, "agent_id": u.AgentID})
 	})
 	if err != nil {
-		return User{}, fmt.Errorf("create a user: %w", err)
+		return row{}, fmt.Errorf("create a user: %w", err)
 	}
-	return u, nil
+	return row{u, hash}, nil
 }
 
 func (s *Service) hash(ctx context.Context, password string) (string, error) {

@@ -6,8 +6,32 @@ import (
 	"testing"
 	"time"
 
+	"wardroom/internal/app"
+	"wardroom/internal/platform/config"
 	"wardroom/internal/platform/db"
 )
+
+// Who may register is what the operator said, and everybody is told the same.
+func TestRegistration(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, engine db.Engine) {
+		for setting, open := range map[string]bool{"": false, "false": false, "true": true} {
+			s := newHouse(t, engine, func(r *config.Raw) { r.RegistrationEnabled = setting }).start()
+			if c := decode[app.PublicConfig](s.nobody().get("/api/v1/config").want(http.StatusOK)); c.RegistrationEnabled != open {
+				t.Errorf("REGISTRATION_ENABLED=%q: the configuration says %v", setting, c.RegistrationEnabled)
+			}
+			made := s.nobody().post("/api/v1/auth/register", map[string]string{"email": "ada@example.com", "password": password})
+			if !open {
+				made.wantProblem(http.StatusForbidden, "registration_disabled")
+				continue
+			}
+			ada := caller{s, decode[struct{ Token string }](made.want(http.StatusCreated)).Token}
+			ada.get("/api/v1/tasks").want(http.StatusOK)
+			ada.get("/api/v1/users").wantProblem(http.StatusForbidden, "forbidden")
+			s.login("ada@example.com").get("/api/v1/auth/me").want(http.StatusOK)
+		}
+	})
+}
 
 // A replica with a count of its own would give whoever guesses one more go.
 func TestThrottleReachesEveryReplica(t *testing.T) {

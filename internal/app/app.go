@@ -117,6 +117,7 @@ func (a *App) wire() {
 	a.Queue = job.New(a.DB, a.log, now)
 	a.Accounts = &account.Service{
 		DB: a.DB, Now: now, Secret: []byte(cfg.JWTSecret.Reveal()), TokenLife: cfg.JWTExpiresIn, Cost: a.opts.Cost, Log: a.log,
+		RegistrationOpen: cfg.RegistrationEnabled,
 	}
 	a.Tasks = &task.Service{DB: a.DB, Now: now}
 	a.Events = &event.Service{DB: a.DB}

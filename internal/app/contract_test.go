@@ -76,7 +76,7 @@ type route struct {
 // that they can have. Then nothing happens in the background any more.
 func newContract(t *testing.T, engine db.Engine) *contract {
 	t.Helper()
-	h := newHouse(t, engine, func(r *config.Raw) { r.StandupAgentTimeout = "1s" })
+	h := newHouse(t, engine, func(r *config.Raw) { r.StandupAgentTimeout, r.RegistrationEnabled = "1s", "true" })
 	s := h.start().connected()
 	owner := s.login(ownerEmail)
 	owner.hire("coo", "cto", "cpo")

@@ -177,6 +177,10 @@ func (g generator) text(s *schema, name string) string {
 			return g.pick(name, password, "wrong", "")
 		}
 		return password
+	case "current_password":
+		return g.pick(name, password, password, "wrong")
+	case "new_password":
+		return password // who changes it for all requests that follow would lock them out
 	case "agent_id":
 		return "nobody"
 	case "assignee_id":

@@ -43,7 +43,7 @@ func (a *App) handleHealth(context.Context, *struct{}) (*struct{ Body Health }, 
 func (a *App) handleConfig(ctx context.Context, _ *struct{}) (*struct{ Body PublicConfig }, error) {
 	owned, err := a.Accounts.HasOwner(ctx)
 	return &struct{ Body PublicConfig }{PublicConfig{
-		Version: Version, Timezone: a.cfg.Timezone.String(), SetupRequired: !owned, Demo: a.opts.Demo,
+		Version: Version, Timezone: a.cfg.Timezone.String(), RegistrationEnabled: a.cfg.RegistrationEnabled, SetupRequired: !owned, Demo: a.opts.Demo,
 	}}, err
 }
 

@@ -1,0 +1,130 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+
+	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/fault"
+	"wardroom/internal/platform/patch"
+)
+
+// What people do with their own account.
+
+// Registration is what people say of themselves when they register.
+type Registration struct {
+	Email    string `json:"email" maxLength:"254" example:"ada@example.com"`
+	Name     string `json:"name,omitempty" minLength:"1" maxLength:"100" doc:"Left out, it is what stands before the @."`
+	Password string `json:"password" format:"password" doc:"At least 12 characters; there is no maximum."`
+}
+
+// OwnChange is a partial update of one's own account. What it does not name
+// stays as it is.
+type OwnChange struct {
+	Name      *string             `json:"name,omitempty" maxLength:"100"`
+	AvatarURL patch.Field[string] `json:"avatar_url,omitzero" maxLength:"2000"`
+}
+
+// Register makes an account of the role user for whoever asks, and signs them
+// in, if that is open. Who asks for an email that is taken is answered so:
+// without mail to confirm an address there is no way to hide it. It counts as
+// a failed login from that address, so that nobody tries many.
+func (s *Service) Register(ctx context.Context, r Registration, from netip.Addr) (SignIn, error) {
+	if !s.RegistrationOpen {
+		return SignIn{}, ErrRegistration.With("Ask an admin or the owner for an account.")
+	}
+	u, err := User{}.apply(NewUser{Email: r.Email, Name: r.Name, Password: r.Password, Role: actor.User}.change())
+	if err != nil {
+		return SignIn{}, err
+	}
+	try := attempt{address: addressSubject(from)}
+	leave, err := s.admit(ctx, &try)
+	if err != nil {
+		return SignIn{}, s.unadmitted(ctx, err, "registration", from)
+	}
+	defer leave()
+	u.ID = db.NewID()
+	self := actor.With(ctx, actor.Actor{ID: u.ID, Name: u.Name, Role: u.Role})
+	made, err := s.add(self, u, r.Password, nil)
+	switch {
+	case errors.Is(err, ErrEmailTaken):
+		return SignIn{}, ErrEmailTaken.With("Log in with it, or take another.") // and not whose it is
+	case err != nil:
+		return SignIn{}, err
+	}
+	return s.signIn(ctx, made, &try)
+}
+
+// ChangeOwn changes what everybody may change of their own account. With a
+// version it is refused, as ErrStale, when that is no longer the current one.
+func (s *Service) ChangeOwn(ctx context.Context, c OwnChange, version *int64) (User, error) {
+	return s.Change(ctx, actor.From(ctx).ID, Change{Name: c.Name, AvatarURL: c.AvatarURL}, version)
+}
+
+// ChangeOwnPassword gives the caller another password, if they know the one
+// until now: whoever finds an open screen must not be able to take the account
+// over. Wrong ones count as failed logins. Tokens stay valid.
+func (s *Service) ChangeOwnPassword(ctx context.Context, current, password string, from netip.Addr) (User, error) {
+	if problem := checkPassword(password); problem != "" {
+		var bad fault.Fields
+		bad.Add("/new_password", "%s", problem)
+		return User{}, bad.Err()
+	}
+	was, err := find(ctx, s.DB, actor.From(ctx).ID)
+	if err != nil {
+		return User{}, fmt.Errorf("look up the caller: %w", err)
+	}
+	k, err := s.keeper()
+	if err != nil {
+		return User{}, err
+	}
+	try := attempt{account: accountSubject(was.Email), address: addressSubject(from)}
+	leave, err := s.admit(ctx, &try)
+	if err != nil {
+		return User{}, s.unadmitted(ctx, err, "change of password", from)
+	}
+	defer leave()
+	switch matches, err := k.matches(ctx, was.hash, current); {
+	case err != nil:
+		return User{}, err
+	case !matches:
+		return User{}, ErrPassword
+	}
+	hash, err := k.hash(ctx, password)
+	if err != nil {
+		return User{}, err
+	}
+	return s.replacePassword(ctx, was, hash, &try)
+}
+
+// replacePassword stores the new hash, unless the password is no longer the
+// one that was compared.
+func (s *Service) replacePassword(ctx context.Context, was row, hash string, try *attempt) (User, error) {
+	var u User
+	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
+		if err := tx.Lock(ctx, serial); err != nil {
+			return err
+		}
+		if err := try.settle(ctx, tx); err != nil {
+			return err
+		}
+		is, err := find(ctx, tx, was.ID)
+		switch {
+		case err != nil:
+			return err
+		case !is.Active:
+			return ErrDeactivated.With("Ask an admin or the owner to activate it again.")
+		case is.hash != was.hash:
+			return ErrPassword.With("It was changed just now.")
+		}
+		u = is.User
+		return s.save(ctx, tx, is, &u, hash)
+	})
+	if err != nil {
+		return User{}, fmt.Errorf("change a password: %w", err)
+	}
+	return u, nil
+}
