@@ -2,6 +2,7 @@ package account
 
 import (
 	"errors"
+	"fmt"
 	"net/netip"
 	"runtime"
 	"strings"
@@ -131,37 +132,59 @@ func TestAuthenticateAsksTheAccount(t *testing.T) {
 // A flood of logins must not keep a thousand requests and their bodies waiting:
 // whoever finds the queue full is told at once.
 func TestLoginQueue(t *testing.T) {
-	s := newService(dbtest.New(t))
-	k, err := s.keeper()
-	if err != nil {
-		t.Fatal(err)
-	}
-	release := make(chan struct{})
-	k.compare = func([]byte, []byte) error {
-		<-release
-		return bcrypt.ErrMismatchedHashAndPassword
-	}
-	var flood sync.WaitGroup
-	for range cap(k.slots) + longestQueue {
-		flood.Go(func() {
-			if _, err := s.Login(t.Context(), "nobody@example.com", goodPassword, netip.Addr{}); !errors.Is(err, ErrLogin) {
-				t.Errorf("Login() = %v, want %v", err, ErrLogin)
+	for _, tt := range []struct {
+		name  string
+		email func(i int) string
+		width func(k *keeper) int // how many are let through at once
+	}{
+		{"on many accounts", func(i int) string { return fmt.Sprintf("nobody%d@example.com", i) }, func(k *keeper) int { return cap(k.slots) }},
+		{"on one account", func(int) string { return "nobody@example.com" }, func(*keeper) int { return 1 }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newService(dbtest.New(t))
+			k, err := s.keeper()
+			if err != nil {
+				t.Fatal(err)
+			}
+			release := make(chan struct{})
+			k.compare = func([]byte, []byte) error {
+				<-release
+				return bcrypt.ErrMismatchedHashAndPassword
+			}
+			var flood sync.WaitGroup
+			for i := range tt.width(k) + longestQueue {
+				flood.Go(func() {
+					_, err := s.Login(t.Context(), tt.email(i), goodPassword, netip.Addr{})
+					if !errors.Is(err, ErrLogin) && !errors.Is(err, ErrThrottled) {
+						t.Errorf("Login() = %v, want it refused after its turn", err)
+					}
+				})
+			}
+			for end := time.Now().Add(20 * time.Second); queued(s, k) < longestQueue; runtime.Gosched() {
+				if time.Now().After(end) {
+					t.Fatal("the queue does not fill")
+				}
+			}
+			_, err = s.Login(t.Context(), tt.email(1000), goodPassword, netip.Addr{})
+			if f := fault.Of(err); !errors.Is(err, ErrBusy) || f.RetryAfter <= 0 {
+				t.Errorf("Login() = %v, want %v with a time to try again", err, ErrBusy)
+			}
+			close(release)
+			flood.Wait()
+			if n := queued(s, k); n != 0 {
+				t.Errorf("%d still wait", n)
 			}
 		})
 	}
-	for end := time.Now().Add(10 * time.Second); k.waiting.Load() < longestQueue; {
-		if time.Now().After(end) {
-			t.Fatal("the queue does not fill")
-		}
-		runtime.Gosched()
+}
+
+// queued is how many logins wait: for a core, or for others on their account.
+func queued(s *Service, k *keeper) int {
+	n := int(k.waiting.Load())
+	s.lanes.mu.Lock()
+	defer s.lanes.mu.Unlock()
+	for _, l := range s.lanes.open {
+		n += max(l.users-cap(l.in), 0)
 	}
-	_, err = s.Login(t.Context(), "nobody@example.com", goodPassword, netip.Addr{})
-	if f := fault.Of(err); !errors.Is(err, ErrBusy) || f.RetryAfter <= 0 {
-		t.Errorf("Login() = %v, want %v with a time to try again", err, ErrBusy)
-	}
-	close(release)
-	flood.Wait()
-	if n := k.waiting.Load(); n != 0 {
-		t.Errorf("%d still wait", n)
-	}
+	return n
 }

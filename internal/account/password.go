@@ -120,6 +120,8 @@ func (k *keeper) matches(ctx context.Context, stored, password string) (bool, er
 // off trying again than holding on.
 const longestQueue = 32
 
+func busy() error { return ErrBusy.With("Try again in a few seconds.").After(3 * time.Second) }
+
 // slot waits for a core, or says ErrBusy when too many do.
 func (k *keeper) slot(ctx context.Context) (release func(), err error) {
 	if err := ctx.Err(); err != nil {
@@ -127,7 +129,7 @@ func (k *keeper) slot(ctx context.Context) (release func(), err error) {
 	}
 	defer k.waiting.Add(-1)
 	if k.waiting.Add(1) > longestQueue {
-		return nil, ErrBusy.With("Try again in a few seconds.").After(3 * time.Second)
+		return nil, busy()
 	}
 	select {
 	case k.slots <- struct{}{}:

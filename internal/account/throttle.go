@@ -204,8 +204,9 @@ func (s *Service) tallies(ctx context.Context, q db.Queryer, a *attempt, now tim
 }
 
 // settle is the first thing in the transaction of a good attempt, before it
-// touches the user, so that all take their locks in one order. The account's failures are forgotten, and the address is as if there had been no
-// attempt: if it were forgotten, an account of one's own would make guesses free.
+// touches the user, so that all take their locks in one order. The account's
+// failures are forgotten, and the address is as if there had been no attempt:
+// if it were forgotten, an account of one's own would make guesses free.
 func (a *attempt) settle(ctx context.Context, tx *db.Tx) error {
 	if a.account != "" {
 		if err := forgive(ctx, tx, a.account); err != nil {
@@ -265,8 +266,8 @@ type lane struct {
 	users int           // those in it and those who wait
 }
 
-// enter waits for a place in the lane of key, which has that many; an empty
-// key has no lane.
+// enter waits for a place in the lane of key, which has that many, or says
+// ErrBusy when too many wait; an empty key has no lane.
 func (l *lanes) enter(ctx context.Context, key string, width int) (leave func(), err error) {
 	if key == "" {
 		return func() {}, nil
@@ -279,6 +280,10 @@ func (l *lanes) enter(ctx context.Context, key string, width int) (leave func(),
 	if one == nil {
 		one = &lane{in: make(chan struct{}, width)}
 		l.open[key] = one
+	}
+	if one.users >= width+longestQueue {
+		l.mu.Unlock()
+		return nil, busy()
 	}
 	one.users++
 	l.mu.Unlock()
