@@ -55,7 +55,7 @@ func (r *Runtime) handleAgent(c call) (any, *failure) {
 	if f != nil {
 		return nil, f
 	}
-	if old := c.conn.boot.find(in.IdempotencyKey, r.options.Now()); old != nil {
+	if old := c.conn.boot.find(in.IdempotencyKey, r.clock()); old != nil {
 		if !old.ended {
 			return object{
 				"runId": old.id, "status": "in_flight", "sessionKey": old.session.key, "agentId": old.agent.ID,
@@ -121,7 +121,7 @@ func (r *Runtime) handleWait(c call) (any, *failure) {
 		return nil, f
 	}
 	b := c.conn.boot
-	if q := b.find(in.RunID, r.options.Now()); q != nil && q.ended {
+	if q := b.find(in.RunID, r.clock()); q != nil && q.ended {
 		return q.waited(), nil
 	}
 	w := &waiter{call: c, runID: in.RunID}
@@ -236,7 +236,7 @@ func (c call) second(q *run) {
 	switch q.outcome.kind {
 	case failed, drained:
 		out["status"], out["summary"] = "error", q.outcome.error
-		c.conn.send(object{
+		c.send(object{
 			"type": "res", "id": c.id, "ok": false, "payload": out,
 			"error": &failure{Code: "UNAVAILABLE", Message: q.outcome.error},
 		})

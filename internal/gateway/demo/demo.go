@@ -54,6 +54,7 @@ type Task struct {
 type Options struct {
 	Addr   string  // where to listen; default 127.0.0.1 and any free port
 	Token  string  // what a client must present
+	TLS    bool    // serve with a certificate of our own making, which names nobody; see Fingerprint
 	Agents []Agent // default: DefaultAgents; the first is the default agent
 	// Board is what the agents talk about; nil is an empty board. It is called
 	// while a run is going, never with a lock held.

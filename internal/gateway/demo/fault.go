@@ -4,6 +4,9 @@ import (
 	"time"
 )
 
+// This file is the switches for agents and for the whole runtime; those for the
+// wire are in switches.go, access.go and door.go.
+
 // Question is what reached an agent, for a scripted answer.
 type Question struct {
 	AgentID    string
@@ -14,12 +17,23 @@ type Question struct {
 }
 
 // faults are the switches that tests turn. The empty agent id stands for every
-// agent; what is set for one agent wins over it.
+// agent; what is set for one agent wins over it. Likewise the empty name of a
+// method or event.
 type faults struct {
 	delay  map[string]time.Duration
 	silent map[string]bool
 	fail   map[string]string
 	answer map[string]func(Question) string
+
+	wire        wireFaults
+	ice         chan struct{} // closed at the thaw; nil when nothing is frozen
+	door        Door
+	bell        chan struct{} // closed when a mute door opens; nil without one
+	withheld    []string      // scopes
+	protocol    int           // spoken instead of ours
+	skew        time.Duration // of the clock
+	lockedUntil time.Time
+	refreshing  int // calls of sessions.usage that have no numbers yet
 }
 
 func newFaults() faults {
@@ -28,6 +42,7 @@ func newFaults() faults {
 		silent: map[string]bool{},
 		fail:   map[string]string{},
 		answer: map[string]func(Question) string{},
+		wire:   newWireFaults(),
 	}
 }
 
@@ -88,6 +103,15 @@ func (r *Runtime) Starting(on bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.starting = on
+}
+
+// Refreshing makes the next so many calls of sessions.usage answer as the real
+// gateway does before it has read its files: zero totals, and null for every
+// session's usage. Zero heals.
+func (r *Runtime) Refreshing(calls int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.faults.refreshing = max(0, calls)
 }
 
 // Drop cuts every connection without a close frame, as when the cable is

@@ -382,9 +382,9 @@ func TestTurmoil(t *testing.T) {
 func TestBacklog(t *testing.T) {
 	ours, theirs := net.Pipe()
 	defer theirs.Close()
-	c := &connection{socket: ours, queue: outbox{wake: make(chan struct{}, 1)}}
+	c := &connection{socket: ours, stop: func() {}, queue: outbox{wake: make(chan struct{}, 1)}}
 	for range maxBuffered / (10 << 20) {
-		c.send(strings.Repeat("x", 10<<20-2)) // with its quotes, exactly 10 MiB
+		c.post(text(make([]byte, 10<<20)))
 	}
 	if err := theirs.SetReadDeadline(time.Now().Add(10 * time.Millisecond)); err != nil {
 		t.Fatal(err)
@@ -395,7 +395,7 @@ func TestBacklog(t *testing.T) {
 	if err := theirs.SetReadDeadline(time.Now().Add(patience)); err != nil {
 		t.Fatal(err)
 	}
-	c.send("one more")
+	c.post(text([]byte("one more")))
 	if _, err := theirs.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 		t.Errorf("past the limit: %v, want the end", err)
 	}

@@ -28,6 +28,8 @@ type failure struct {
 	Details      object `json:"details,omitempty"`
 	Retryable    bool   `json:"retryable,omitempty"`
 	RetryAfterMs int    `json:"retryAfterMs,omitempty"`
+
+	Reason string `json:"-"` // of the close, where it is not the message
 }
 
 func invalid(format string, args ...any) *failure {

@@ -1,7 +1,7 @@
 package demo
 
 import (
-	"crypto/subtle"
+	"cmp"
 	"encoding/json"
 	"slices"
 
@@ -15,6 +15,9 @@ const (
 	scopeWrite = "operator.write"
 	scopeAdmin = "operator.admin"
 )
+
+// operator is the only role there is here.
+const operator = "operator"
 
 // methodConnect is the only method that a connection may begin with.
 const methodConnect = "connect"
@@ -48,8 +51,11 @@ type connectRequest struct {
 }
 
 type clientInfo struct {
-	ID   string `json:"id"`
-	Mode string `json:"mode"`
+	ID           string `json:"id"`
+	Mode         string `json:"mode"`
+	DisplayName  string `json:"displayName"`
+	Platform     string `json:"platform"`
+	DeviceFamily string `json:"deviceFamily"`
 }
 
 // connect is the first request of a connection: it ends in hello-ok, or in a
@@ -77,20 +83,27 @@ func (r *Runtime) connect(c *connection, req request) {
 		c.turnAway(req.ID, f, code)
 		return
 	}
-	c.ready, c.clientID = true, client.ID
+	how, f := r.authenticate(c, in, client)
+	if f != nil {
+		c.turnAway(req.ID, f, code)
+		return
+	}
+	c.ready, c.clientID, c.shared = true, client.ID, how.method == byToken
 	c.scopes = []string{}
 	// Without a device only these two are trusted with scopes, because the
 	// socket is a loopback one. All others get in and may do nothing.
-	if client.ID == "gateway-client" && client.Mode == "backend" || client.ID == "cli" && client.Mode == "cli" {
-		c.scopes = append(c.scopes, in.Scopes...)
+	if client.trusted() || how.device != nil {
+		c.scopes = slices.DeleteFunc(append(c.scopes, in.Scopes...), func(s string) bool {
+			return slices.Contains(r.faults.withheld, s)
+		})
 	}
-	c.reply(req.ID, r.hello(c))
+	call{conn: c, id: req.ID, method: methodConnect}.reply(r.hello(c, how.device.auth(how.method, c.scopes)))
 	r.options.Log.Debug("demo runtime: client connected", "conn_id", c.id, "client", client.ID)
 }
 
 // turnAway refuses a connect. The close says the same in short.
 func (c *connection) turnAway(id string, f *failure, code websocket.StatusCode) {
-	reason := f.Message
+	reason := cmp.Or(f.Reason, f.Message)
 	switch code {
 	case websocket.StatusTryAgainLater:
 		reason = "gateway starting"
@@ -100,12 +113,12 @@ func (c *connection) turnAway(id string, f *failure, code websocket.StatusCode) 
 	if len(reason) > 123 { // the most that a close frame carries
 		reason = reason[:123]
 	}
-	c.refuse(id, f)
+	call{conn: c, id: id, method: methodConnect}.refuse(f)
 	c.close(code, reason)
 }
 
 // check looks at a connect request in the gateway's order: form, protocol,
-// role, origin, credentials.
+// role, origin.
 func (r *Runtime) check(c *connection, raw json.RawMessage) (in connectRequest, client clientInfo, f *failure, code websocket.StatusCode) {
 	code = websocket.StatusPolicyViolation
 	if f = connectParams.read("connect", "", raw, &in); f != nil {
@@ -117,15 +130,15 @@ func (r *Runtime) check(c *connection, raw json.RawMessage) (in connectRequest, 
 	if f = listed(client); f != nil {
 		return in, client, f, code
 	}
-	if in.MinProtocol > protocol || in.MaxProtocol < protocol {
+	if in.MinProtocol > r.speaks() || in.MaxProtocol < r.speaks() {
 		f = invalid("protocol mismatch")
 		f.Details = object{
 			"code": "PROTOCOL_MISMATCH", "clientMinProtocol": in.MinProtocol, "clientMaxProtocol": in.MaxProtocol,
-			"expectedProtocol": protocol, "minimumProbeProtocol": 3,
+			"expectedProtocol": r.speaks(), "minimumProbeProtocol": 3,
 		}
 		return in, client, f, websocket.StatusProtocolError
 	}
-	if in.Role != "" && in.Role != "operator" {
+	if in.Role != "" && in.Role != operator {
 		return in, client, invalid("invalid role"), code
 	}
 	if c.origin != "" {
@@ -133,7 +146,7 @@ func (r *Runtime) check(c *connection, raw json.RawMessage) (in connectRequest, 
 		f.Details = object{"code": "CONTROL_UI_ORIGIN_NOT_ALLOWED"}
 		return in, client, f, code
 	}
-	return in, client, r.authenticate(in), code
+	return in, client, nil, code
 }
 
 // listed refuses clients that are not on the gateway's lists.
@@ -148,42 +161,68 @@ func listed(client clientInfo) *failure {
 	return nil
 }
 
-// authenticate compares the shared token. It knows no paired devices, so a
-// device token never fits.
-func (r *Runtime) authenticate(in connectRequest) *failure {
-	var auth struct {
-		Token, Password, DeviceToken, BootstrapToken string
+// The ways to get in, as hello-ok names them.
+const (
+	byToken  = "token"
+	byDevice = "device-token"
+)
+
+// entry is how a client got in.
+type entry struct {
+	method string
+	device *pairedDevice // nil for a client that is not paired
+}
+
+// authenticate looks at the device, at the token, and at what was approved.
+// The lock is held.
+func (r *Runtime) authenticate(c *connection, in connectRequest, client clientInfo) (entry, *failure) {
+	auth, f := readCredentials(in.Auth)
+	if f != nil {
+		return entry{}, f
 	}
-	if len(in.Auth) > 0 {
-		if f := authParams.read("connect", "/auth", in.Auth, &auth); f != nil {
-			return f
-		}
+	if f := r.lockedOut(); f != nil {
+		return entry{}, f
 	}
-	device := len(in.Device) > 0
-	switch {
-	case subtle.ConstantTimeCompare([]byte(auth.Token), []byte(r.options.Token)) == 1:
-		return nil
-	case auth.Token == "" && auth.DeviceToken == "" && !device:
-		return &failure{
-			Code: "NOT_PAIRED", Message: "device identity required",
-			Details: object{"code": "DEVICE_IDENTITY_REQUIRED"},
-		}
-	case auth.Token == "" && auth.DeviceToken == "":
-		f := invalid("unauthorized: gateway token missing (provide gateway auth token)")
-		f.Details = object{
-			"code": "AUTH_TOKEN_MISSING", "authReason": "token_missing",
-			"canRetryWithDeviceToken": false, "recommendedNextStep": "update_auth_configuration",
-		}
-		return f
+	d, f := r.readDevice(c, in, client, auth)
+	if f != nil {
+		return entry{}, f
 	}
-	next := "update_auth_credentials"
+	var known *pairedDevice
+	how := entry{method: byToken}
+	switch token := cmp.Or(auth.DeviceToken, auth.Token); {
+	case sameSecret(auth.Token, r.token):
+		known, f = r.admitDevice(d, in, client)
+	case auth.DeviceToken != "" || r.isDeviceToken(d, auth.Token):
+		how.method = byDevice
+		known, f = r.byDeviceToken(d, token, in)
+	default:
+		f = wrongToken(auth.Token, d != nil)
+	}
+	if how.device = known; f == nil && d != nil {
+		c.deviceID = d.ID
+	}
+	return how, f
+}
+
+// isDeviceToken says whether the token is that of the device: the gateway takes
+// it in either place.
+func (r *Runtime) isDeviceToken(d *device, token string) bool {
+	return d != nil && r.pairings.paired[d.ID] != nil && sameSecret(r.pairings.paired[d.ID].token, token)
+}
+
+// wrongToken is the refusal of a token that is wrong or missing.
+func wrongToken(token string, device bool) *failure {
+	if token == "" && !device {
+		return identityRequired()
+	}
+	if token == "" {
+		return unauthorized("gateway token missing (provide gateway auth token)",
+			"AUTH_TOKEN_MISSING", "token_missing", "update_auth_configuration")
+	}
+	f := unauthorized("gateway token mismatch (provide gateway auth token)",
+		"AUTH_TOKEN_MISMATCH", "token_mismatch", "update_auth_credentials")
 	if device {
-		next = "retry_with_device_token"
-	}
-	f := invalid("unauthorized: gateway token mismatch (provide gateway auth token)")
-	f.Details = object{
-		"code": "AUTH_TOKEN_MISMATCH", "authReason": "token_mismatch",
-		"canRetryWithDeviceToken": device, "recommendedNextStep": next,
+		f.Details["canRetryWithDeviceToken"], f.Details["recommendedNextStep"] = true, "retry_with_device_token"
 	}
 	return f
 }

@@ -54,17 +54,17 @@ func TestConnectRefusals(t *testing.T) {
 		recorded string // exactly this
 		message  string // or this text
 	}{
-		"wrong token":      {func(p object) { p["auth"] = object{"token": "wrong"} }, "connect: wrong token, no device", ""},
-		"no auth":          {func(p object) { delete(p, "auth") }, "connect: no auth at all, no device", ""},
-		"old protocol":     {func(p object) { p["minProtocol"], p["maxProtocol"] = 1, 3 }, "connect: bad protocol 1..3", ""},
-		"unknown client":   {setClient("id", "my-go-service"), "connect: unknown client id", ""},
-		"bad role":         {func(p object) { p["role"] = "boss" }, "connect: bad role", ""},
-		"unknown mode":     {setClient("mode", "operator"), "", "invalid connect params: at /client/mode: must be equal to one of the allowed values"},
-		"extra property":   {func(p object) { p["nope"] = 1 }, "", "invalid connect params: at root: unexpected property 'nope'"},
-		"extra in client":  {setClient("nope", 1), "", "invalid connect params: at /client: unexpected property 'nope'"},
-		"no client":        {func(p object) { delete(p, "client") }, "", "invalid connect params: must have required property 'client'"},
-		"protocol no int":  {func(p object) { p["minProtocol"] = "4" }, "", "invalid connect params: at /minProtocol: must be integer"},
-		"device, no token": {func(p object) { delete(p, "auth"); p["device"] = object{"id": "x"} }, "", "unauthorized: gateway token missing (provide gateway auth token)"},
+		"wrong token":     {func(p object) { p["auth"] = object{"token": "wrong"} }, "connect: wrong token, no device", ""},
+		"no auth":         {func(p object) { delete(p, "auth") }, "connect: no auth at all, no device", ""},
+		"old protocol":    {func(p object) { p["minProtocol"], p["maxProtocol"] = 1, 3 }, "connect: bad protocol 1..3", ""},
+		"unknown client":  {setClient("id", "my-go-service"), "connect: unknown client id", ""},
+		"bad role":        {func(p object) { p["role"] = "boss" }, "connect: bad role", ""},
+		"unknown mode":    {setClient("mode", "operator"), "", "invalid connect params: at /client/mode: must be equal to one of the allowed values"},
+		"extra property":  {func(p object) { p["nope"] = 1 }, "", "invalid connect params: at root: unexpected property 'nope'"},
+		"extra in client": {setClient("nope", 1), "", "invalid connect params: at /client: unexpected property 'nope'"},
+		"no client":       {func(p object) { delete(p, "client") }, "", "invalid connect params: must have required property 'client'"},
+		"protocol no int": {func(p object) { p["minProtocol"] = "4" }, "", "invalid connect params: at /minProtocol: must be integer"},
+		"half a device":   {func(p object) { p["device"] = object{"id": "x"} }, "", "invalid connect params: at /device: must have required property 'publicKey'"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			conn := dial(t, r, nil)

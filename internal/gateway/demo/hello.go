@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// hello is the answer to a connect. The lock is held.
-func (r *Runtime) hello(c *connection) object {
+// hello is the answer to a connect; auth says how the client got in. The lock is held.
+func (r *Runtime) hello(c *connection, auth object) object {
 	b := c.boot
 	// sessions.usage exists and is not advertised; the gateway hides it too.
 	served := slices.DeleteFunc(slices.Sorted(maps.Keys(r.methods)), func(m string) bool { return r.methods[m].hidden })
 	return object{
-		"type": "hello-ok", "protocol": protocol,
+		"type": "hello-ok", "protocol": r.speaks(),
 		"server": object{
 			"version": Version, "buildId": buildID, "bootId": b.id,
 			"controlUiBuildSource": "bundled", "connId": c.id,
@@ -25,7 +25,7 @@ func (r *Runtime) hello(c *connection) object {
 		},
 		"snapshot":             r.snapshot(b),
 		"controlUiWidgetKinds": []object{}, "controlUiLinkReaders": []object{}, "pluginSurfaceUrls": object{},
-		"auth": object{"method": "token", "role": "operator", "scopes": c.scopes, "recoveryScope": "demo"},
+		"auth": auth,
 		"policy": object{
 			"maxPayload": maxPayload, "maxBufferedBytes": maxBuffered, "tickIntervalMs": r.timing.tick.Milliseconds(),
 			"attachments":                         object{"maxBytes": 19464192, "maxImageBytes": 6291456},

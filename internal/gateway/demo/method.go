@@ -14,10 +14,9 @@ import (
 type call struct {
 	conn   *connection
 	id     string
+	method string
 	params json.RawMessage
 }
-
-func (c call) reply(payload any) { c.conn.reply(c.id, payload) }
 
 // method is one thing a client may ask for.
 type method struct {
@@ -56,7 +55,7 @@ func (r *Runtime) serve(conn *connection, req request) {
 		return
 	}
 	r.calls[req.Method]++
-	c := call{conn: conn, id: req.ID, params: req.Params}
+	c := call{conn: conn, id: req.ID, method: req.Method, params: req.Params}
 	f := r.allow(c, req.Method)
 	var payload any
 	if f == nil {
@@ -64,9 +63,9 @@ func (r *Runtime) serve(conn *connection, req request) {
 	}
 	switch {
 	case f != nil:
-		conn.refuse(req.ID, f)
+		c.refuse(f)
 	case payload != nil:
-		conn.reply(req.ID, payload)
+		c.reply(payload)
 	}
 }
 
@@ -180,10 +179,10 @@ func (r *Runtime) handleSessions(c call) (any, *failure) {
 	if f := cmp.Or(within("sessions.list", "limit", in.Limit, 1, math.MaxInt), within("sessions.list", "offset", in.Offset, 0, math.MaxInt)); f != nil {
 		return nil, f
 	}
-	// Nothing here is labelled, spawned or archived, so who asks for that gets nothing.
-	none := in.Label != "" || in.SpawnedBy != "" || in.Archived == true
 	all := slices.DeleteFunc(r.latest(in.AgentID), func(s *session) bool {
-		old := none || in.ActiveMinutes > 0 && r.now()-s.updatedAt > (time.Duration(in.ActiveMinutes)*time.Minute).Milliseconds()
+		// Nothing here is archived, so who asks for that gets nothing.
+		other := in.Archived == true || in.Label != "" && in.Label != s.label || in.SpawnedBy != "" && in.SpawnedBy != s.parent
+		old := other || in.ActiveMinutes > 0 && r.now()-s.updatedAt > (time.Duration(in.ActiveMinutes)*time.Minute).Milliseconds()
 		return old || !strings.Contains(strings.ToLower(s.key), strings.ToLower(in.Search))
 	})
 	page := all[min(in.Offset, len(all)):]

@@ -11,6 +11,9 @@ import (
 // handler serves one port: probes, and a socket on any path.
 func (r *Runtime) handler(b *boot) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if r.stopsAt(b, w, req) {
+			return
+		}
 		if strings.EqualFold(req.Header.Get("Upgrade"), "websocket") {
 			r.serveSocket(b, w, req)
 			return

@@ -83,7 +83,7 @@ type waiter struct {
 
 // enqueue takes a run in; it begins at once when its session is idle. The lock is held.
 func (r *Runtime) enqueue(q *run, made bool) {
-	q.boot.remember(q, r.options.Now())
+	q.boot.remember(q, r.clock())
 	q.session.interactedAt, q.session.updatedAt = r.now(), r.now()
 	idle := q.session.active == nil
 	if idle {

@@ -2,6 +2,7 @@ package demo
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"maps"
@@ -35,8 +36,12 @@ type Runtime struct {
 	conns    map[*connection]struct{}
 	sessions map[string]*session // by key; survives restarts, as on disk
 	faults   faults
-	asked    map[string]int // by agent
-	calls    map[string]int // by method
+	token    string // the shared one
+	pairings pairings
+
+	certificate *tls.Certificate // nil without TLS
+	asked       map[string]int   // by agent
+	calls       map[string]int   // by method
 }
 
 // boot is one life of the process: what a restart loses.
@@ -71,7 +76,14 @@ func start(ctx context.Context, options Options, t timing) (*Runtime, error) {
 	r := &Runtime{
 		options: options, timing: t, addr: ln.Addr().String(),
 		conns: map[*connection]struct{}{}, sessions: map[string]*session{},
-		faults: newFaults(), asked: map[string]int{}, calls: map[string]int{},
+		faults: newFaults(), token: options.Token, pairings: pairings{paired: map[string]*pairedDevice{}},
+		asked: map[string]int{}, calls: map[string]int{},
+	}
+	if options.TLS {
+		if r.certificate, err = newCertificate(); err != nil {
+			_ = ln.Close()
+			return nil, err
+		}
 	}
 	r.methods = r.table()
 	r.ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
@@ -82,8 +94,13 @@ func start(ctx context.Context, options Options, t timing) (*Runtime, error) {
 	return r, nil
 }
 
-// URL is where the runtime listens, such as http://127.0.0.1:41234.
-func (r *Runtime) URL() string { return "http://" + r.addr }
+// URL is where the runtime listens, such as http://127.0.0.1:41234; https with TLS.
+func (r *Runtime) URL() string {
+	if r.options.TLS {
+		return "https://" + r.addr
+	}
+	return "http://" + r.addr
+}
 
 // Close tells every client that the gateway stops, closes them with 1012, and
 // waits until nothing of the runtime runs any more. It may be called twice.
@@ -100,8 +117,12 @@ func (r *Runtime) Close() error {
 	return nil
 }
 
-// now is the time of stamps, in milliseconds since 1970 as on the wire.
-func (r *Runtime) now() int64 { return r.options.Now().UnixMilli() }
+// clock is the gateway's clock, which a switch may put wrong. The lock is held.
+func (r *Runtime) clock() time.Time { return r.options.Now().Add(r.faults.skew) }
+
+// now is the time of stamps, in milliseconds since 1970 as on the wire. The
+// lock is held.
+func (r *Runtime) now() int64 { return r.clock().UnixMilli() }
 
 // open begins a new life on ln. The lock is held.
 func (r *Runtime) open(ln net.Listener) {
@@ -116,6 +137,7 @@ func (r *Runtime) open(ln net.Listener) {
 		ConnContext:       withSocket,
 	}
 	r.boot = b
+	ln = r.secure(ln, b)
 	r.work.Go(func() {
 		if err := b.server.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
 			r.options.Log.Error("the demo runtime stopped serving", "err", err)
@@ -140,6 +162,9 @@ func (r *Runtime) shut(why object) bool {
 	for _, c := range conns {
 		c.event("shutdown", why, nil)
 		c.close(1012, "service restart")
+		if r.faults.ice != nil {
+			c.cut() // it would never get to the close
+		}
 	}
 	r.mu.Unlock()
 	_ = b.server.Close() // only ever the listener's error, and it is gone either way
@@ -196,14 +221,14 @@ func (r *Runtime) beat(b *boot) {
 
 // audience says who gets an event. The zero value is everyone.
 type audience struct {
-	read       bool // needs operator.read
-	subscribed bool // needs sessions.subscribe as well
+	scope      string // needed to hear of it
+	subscribed bool   // needs sessions.subscribe as well
 }
 
 // tell sends an event to everyone it is meant for. The lock is held.
 func (r *Runtime) tell(to audience, name string, payload, stateVersion any) {
 	for c := range r.conns {
-		if !c.ready || to.read && !c.may(scopeRead) || to.subscribed && !c.subscribed {
+		if !c.greeted || !c.may(to.scope) || to.subscribed && !c.subscribed {
 			continue
 		}
 		c.event(name, payload, stateVersion)

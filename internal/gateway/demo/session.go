@@ -15,6 +15,8 @@ type session struct {
 	key, agentID, id string
 	source           string // names the transcript in every message
 	agent            Agent
+	label            string   // what people call it; empty when they do not
+	parent           string   // key of the session that spawned it; empty when people began it
 	participants     []string // client ids
 	messages         []message
 	context          int64 // tokens of the conversation so far
@@ -170,6 +172,7 @@ func (r *Runtime) row(s *session) object {
 			"updatedAtMs": s.updatedAt, "stateChangedAtMs": s.createdAt,
 		},
 	}
+	s.lineage(row)
 	s.progress(row)
 	return row
 }

@@ -177,12 +177,12 @@ func (r *Runtime) tellAgent(q *run, stream string, data object, full bool) {
 	if full {
 		payload["sessionId"] = q.session.id
 	}
-	r.tell(audience{read: true}, "agent", payload, nil)
+	r.tell(audience{scope: scopeRead}, "agent", payload, nil)
 }
 
 // tellChat sends a `chat` event.
 func (r *Runtime) tellChat(q *run, state string, more object) {
-	r.tell(audience{read: true}, "chat", with(object{
+	r.tell(audience{scope: scopeRead}, "chat", with(object{
 		"runId": q.id, "sessionKey": q.session.key, "agentId": q.agent.ID, "seq": q.seq, "state": state,
 	}, more), nil)
 }
@@ -205,6 +205,13 @@ func (r *Runtime) tellTask(q *run, status, state string, activity int64) {
 		"sourceId": q.id, "createdAt": q.createdAt, "updatedAt": r.now(), "startedAt": started,
 		"deliveryStatus": "not_applicable",
 	}
+	if parent := q.session.parent; parent != "" {
+		task["kind"], task["runtime"], task["deliveryStatus"] = "subagent", "subagent", "pending"
+		task["sessionKey"], task["ownerKey"] = parent, parent
+		if q.session.label != "" {
+			task["title"] = q.session.label
+		}
+	}
 	if status != "running" {
 		task["endedAt"] = q.endedAt
 		switch q.outcome.kind {
@@ -218,7 +225,7 @@ func (r *Runtime) tellTask(q *run, status, state string, activity int64) {
 			task["terminalSummary"], task["error"] = q.outcome.error, q.outcome.error
 		}
 	}
-	r.tell(audience{read: true}, "task", object{"action": "upserted", "task": task}, nil)
+	r.tell(audience{scope: scopeRead}, "task", object{"action": "upserted", "task": task}, nil)
 }
 
 // tellSession sends sessions.changed; what says why (a reason, or a phase of a run).
@@ -227,7 +234,7 @@ func (r *Runtime) tellSession(s *session, what object) {
 	payload := with(object{"sessionKey": s.key, "agentId": s.agentID, "ts": r.now(), "session": row}, what)
 	_, reason := what["reason"]
 	flatten(payload, row, reason)
-	r.tell(audience{read: true, subscribed: true}, "sessions.changed", payload, nil)
+	r.tell(audience{scope: scopeRead, subscribed: true}, "sessions.changed", payload, nil)
 }
 
 // tellMessage sends session.message.
@@ -243,7 +250,7 @@ func (r *Runtime) tellMessage(s *session, m message, seq int) {
 	} else {
 		payload["runId"] = m.runID
 	}
-	r.tell(audience{read: true, subscribed: true}, "session.message", payload, nil)
+	r.tell(audience{scope: scopeRead, subscribed: true}, "session.message", payload, nil)
 }
 
 // detailed is the row of a session as events carry it.
@@ -269,6 +276,7 @@ var (
 		observerDigest controlOwnerSessionKey swarm permissionMode label autoLabel icon color channelAvatarUrl
 		category boardPresentation thinkingLevel toolOverrides restartRecoveryStatus goal lastRunError providerReview`)
 	emptyWide = words(`activeModelProvider activeModel placementMove`)
+	filled    = words(`lastRunError label parentSessionKey spawnedBy controlOwnerSessionKey spawnDepth`)
 )
 
 // flatten repeats a session's row beside it, as the gateway does.
@@ -285,8 +293,10 @@ func flatten(payload, row object, wide bool) {
 			payload[k] = v
 		}
 	}
-	if v, ok := row["lastRunError"]; ok {
-		payload["lastRunError"] = v
+	for _, k := range filled {
+		if v, ok := row[k]; ok {
+			payload[k] = v
+		}
 	}
 	payload["hasAutomation"], payload["ancestorSessions"] = false, []string{}
 }

@@ -155,9 +155,9 @@ type usageRequest struct {
 }
 
 // handleUsage adds up what the sessions cost. Days are UTC: the demo does not
-// know other zones. Its numbers are always fresh.
+// know other zones. Its numbers are fresh unless a switch says otherwise.
 func (r *Runtime) handleUsage(c call) (any, *failure) {
-	now := r.options.Now().UTC()
+	now := r.clock().UTC()
 	in := usageRequest{
 		StartDate: now.AddDate(0, 0, -29).Format(time.DateOnly), EndDate: now.Format(time.DateOnly), Limit: 50,
 	}
@@ -170,6 +170,8 @@ func (r *Runtime) handleUsage(c call) (any, *failure) {
 	if in.Key == "" && in.AgentID == "" && in.AgentScope != "all" {
 		in.AgentID = r.options.Agents[0].ID // as on the gateway: only the default agent
 	}
+	fresh := r.faults.refreshing == 0
+	r.faults.refreshing = max(0, r.faults.refreshing-1)
 	all, agents := newLedger(false), map[string]*sum{}
 	rows, longest := []object{}, int64(0)
 	for _, s := range r.latest(in.AgentID) {
@@ -178,7 +180,7 @@ func (r *Runtime) handleUsage(c call) (any, *failure) {
 		}
 		own := newLedger(true)
 		for _, m := range s.messages {
-			if day := dayOf(m.at); day >= in.StartDate && day <= in.EndDate {
+			if day := dayOf(m.at); fresh && day >= in.StartDate && day <= in.EndDate {
 				own.add(m)
 				all.add(m)
 				if m.spent != nil && m.stop == "stop" {
@@ -186,21 +188,30 @@ func (r *Runtime) handleUsage(c call) (any, *failure) {
 				}
 			}
 		}
-		if own.counts.user+own.counts.assistant == 0 {
-			continue
+		switch {
+		case !fresh:
+			rows = append(rows, with(s.usage(own), object{"usage": nil}))
+		case own.counts.user+own.counts.assistant > 0:
+			longest = max(longest, own.last-own.first)
+			rows = append(rows, s.usage(own))
 		}
-		longest = max(longest, own.last-own.first)
-		rows = append(rows, s.usage(own))
 	}
 	count := len(rows)
 	return object{
 		"updatedAt": r.now(), "startDate": in.StartDate, "endDate": in.EndDate,
 		"sessions": rows[:min(in.Limit, count)], "totals": all.total.json(),
 		"aggregates": all.aggregates(count, longest, agents), "creatorOptions": []object{},
-		"cacheStatus": object{
-			"status": "fresh", "cachedFiles": count, "pendingFiles": 0, "staleFiles": 0, "refreshedAt": r.now(),
-		},
+		"cacheStatus": r.cacheStatus(fresh, count),
 	}, nil
+}
+
+// cacheStatus says how good the numbers are: the gateway answers before it has
+// read its files, and then with nothing.
+func (r *Runtime) cacheStatus(fresh bool, files int) object {
+	if !fresh {
+		return object{"status": "refreshing", "cachedFiles": 0, "pendingFiles": files, "staleFiles": files}
+	}
+	return object{"status": "fresh", "cachedFiles": files, "pendingFiles": 0, "staleFiles": 0, "refreshedAt": r.now()}
 }
 
 // usage is one session's row.
