@@ -92,6 +92,8 @@ func (r *Runtime) admitted(ctx context.Context, b *boot) bool {
 	r.work.Add(1)
 	r.mu.Unlock()
 	defer r.work.Done()
+	r.waiting.Add(1)
+	defer r.waiting.Add(-1)
 	select {
 	case <-wait:
 		return r.admitted(ctx, b)

@@ -217,7 +217,7 @@ func TestDraining(t *testing.T) {
 	}
 }
 
-func last(frames []object) object { return frames[len(frames)-1] }
+func last[T any](list []T) T { return list[len(list)-1] }
 
 // answered is the last response to a request among the frames so far: no new
 // ones come any more.

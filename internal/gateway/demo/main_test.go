@@ -2,6 +2,7 @@ package demo
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -56,10 +57,13 @@ type client struct {
 	t   *testing.T
 	ws  *websocket.Conn
 	end chan struct{} // closed when the connection is over
+	// garbled says that the test expects what is no frame. Of the test alone.
+	garbled bool
 
 	mu     sync.Mutex
 	more   chan struct{} // closed and renewed with every frame
 	frames []object
+	raw    []packet // all of them, also those that are none
 	err    error
 	calls  int
 }
@@ -73,15 +77,18 @@ func dial(t *testing.T, r *Runtime, o *websocket.DialOptions) *client {
 	if err != nil {
 		t.Fatal(err)
 	}
+	ws.SetReadLimit(maxPayload)
 	if resp.Body != nil {
 		_ = resp.Body.Close()
 	}
-	ws.SetReadLimit(maxPayload)
 	c := &client{t: t, ws: ws, end: make(chan struct{}), more: make(chan struct{})}
 	go c.listen()
 	t.Cleanup(func() {
 		_ = ws.CloseNow()
 		<-c.end
+		if !c.garbled && len(c.raw) != len(c.frames) {
+			t.Errorf("%d frames came, and %d things that are none", len(c.frames), len(c.raw)-len(c.frames))
+		}
 	})
 	return c
 }
@@ -89,16 +96,16 @@ func dial(t *testing.T, r *Runtime, o *websocket.DialOptions) *client {
 func (c *client) listen() {
 	defer close(c.end)
 	for {
-		_, data, err := c.ws.Read(context.Background())
+		kind, data, err := c.ws.Read(context.Background())
 		var frame object
-		if err == nil {
-			err = json.Unmarshal(data, &frame)
-		}
 		c.mu.Lock()
 		if err != nil {
 			c.err = err
 		} else {
-			c.frames = append(c.frames, frame)
+			c.raw = append(c.raw, packet{kind: kind, data: data})
+			if json.Unmarshal(data, &frame) == nil && kind == websocket.MessageText {
+				c.frames = append(c.frames, frame)
+			}
 		}
 		close(c.more)
 		c.more = make(chan struct{})
@@ -188,6 +195,13 @@ func (c *client) event(name string) object {
 	return c.until("event "+name, 0, func(f object) bool { return f["event"] == name })
 }
 
+// wire is everything that came so far, as it came.
+func (c *client) wire() []packet {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.raw)
+}
+
 // seen are the frames so far.
 func (c *client) seen() []object {
 	c.mu.Lock()
@@ -208,6 +222,15 @@ func (c *client) closed() (websocket.StatusCode, string) {
 		return e.Code, e.Reason
 	}
 	return -1, ""
+}
+
+// pong pings the runtime.
+func (c *client) pong(within time.Duration) (took time.Duration, err error) {
+	start := time.Now()
+	ctx, cancel := context.WithTimeout(c.t.Context(), within)
+	defer cancel()
+	err = c.ws.Ping(ctx)
+	return time.Since(start), err
 }
 
 // hello is what a good client says first.
@@ -264,7 +287,7 @@ func get(t *testing.T, url string) (int, object) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plain := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	plain := trusting()
 	resp, err := plain.Do(req)
 	if err != nil {
 		t.Fatal(err)
@@ -277,6 +300,14 @@ func get(t *testing.T, url string) (int, object) {
 	var body object
 	_ = json.Unmarshal(data, &body) // not every page is JSON
 	return resp.StatusCode, body
+}
+
+// trusting is an HTTP client that takes any certificate.
+func trusting() *http.Client {
+	return &http.Client{
+		Transport:     &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}, //nolint:gosec // the certificates have no names
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 }
 
 // dig finds a value in nested objects: the zero value when it is not there.

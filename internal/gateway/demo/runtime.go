@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -23,11 +24,12 @@ type Runtime struct {
 	addr    string            // fixed at the start, so that a restart comes back to it
 	methods map[string]method // what a client may call
 
-	ctx    context.Context // ends with the runtime
-	cancel context.CancelFunc
-	unhook func() bool    // stops listening to the context given to Start
-	work   sync.WaitGroup // every goroutine that was started
-	once   sync.Once
+	ctx     context.Context // ends with the runtime
+	cancel  context.CancelFunc
+	unhook  func() bool    // stops listening to the context given to Start
+	work    sync.WaitGroup // every goroutine that was started
+	once    sync.Once
+	waiting atomic.Int32 // who stand at the mute door
 
 	mu       sync.Mutex // guards all below, and the fields of runs, sessions and boots
 	boot     *boot      // nil while the port is closed
