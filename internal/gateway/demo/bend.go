@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"bytes"
 	"maps"
 	"math"
 	"net"
@@ -203,25 +204,22 @@ func (c *connection) distort(l letter) {
 
 // bloat pads the frame's payload, or the frame when it has none, to size bytes.
 func bloat(frame object, size int) []byte {
-	pad := func(text string) []byte {
-		if payload, ok := frame["payload"].(object); ok {
-			return encode(with(frame, object{"payload": with(payload, object{"padding": text})}))
-		}
-		return encode(with(frame, object{"padding": text}))
+	const member = `"padding":"`
+	padded := with(frame, object{"padding": ""})
+	if payload, ok := frame["payload"].(object); ok {
+		padded = with(frame, object{"payload": with(payload, object{"padding": ""})})
 	}
-	padding := make([]byte, max(0, size-len(pad(""))))
-	for i := range padding {
-		padding[i] = 'x'
-	}
-	return pad(string(padding))
+	data := encode(padded)
+	at := bytes.Index(data, []byte(member)) + len(member)
+	return slices.Concat(data[:at], bytes.Repeat([]byte("x"), max(0, size-len(data))), data[at:])
 }
 
 // tear sends the first half of a frame as it is on the wire, and resets the
 // connection. It is called by the writer, without the lock.
 func (c *connection) tear(data []byte) {
 	n := len(data)
-	header := []byte{0x81, 127, 0, 0, 0, 0, byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)} //nolint:gosec // frames are smaller than 4 GiB
-	_, _ = c.socket.Write(append(header, data[:n/2]...))                                         // it is cut anyway
+	header := []byte{0x81, 127, 0, 0, 0, 0, byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)}
+	_, _ = c.socket.Write(append(header, data[:n/2]...)) // it is cut anyway
 	reset(c.socket)
 	c.cut()
 }

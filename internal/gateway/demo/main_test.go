@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -103,7 +104,7 @@ func (c *client) listen() {
 			c.err = err
 		} else {
 			c.raw = append(c.raw, packet{kind: kind, data: data})
-			if json.Unmarshal(data, &frame) == nil && kind == websocket.MessageText {
+			if json.Unmarshal(slim(data), &frame) == nil && kind == websocket.MessageText {
 				c.frames = append(c.frames, frame)
 			}
 		}
@@ -114,6 +115,16 @@ func (c *client) listen() {
 			return
 		}
 	}
+}
+
+// slim is a huge frame without its padding, which takes long to decode.
+func slim(data []byte) []byte {
+	const member = `"padding":"`
+	if i := bytes.Index(data, []byte(member)); len(data) > 1<<20 && i >= 0 {
+		i += len(member) + 1
+		return slices.Concat(data[:i], data[i+bytes.IndexByte(data[i:], '"'):])
+	}
+	return data
 }
 
 // until waits for the n-th frame (from 0) that fits.
@@ -305,7 +316,7 @@ func get(t *testing.T, url string) (int, object) {
 // trusting is an HTTP client that takes any certificate.
 func trusting() *http.Client {
 	return &http.Client{
-		Transport:     &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}, //nolint:gosec // the certificates have no names
+		Transport:     &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }

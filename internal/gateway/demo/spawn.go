@@ -3,6 +3,7 @@ package demo
 import (
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/google/uuid"
 )
@@ -59,12 +60,10 @@ func (s *session) lineage(row object) {
 	if going {
 		state = "active"
 	}
-	for k, v := range (object{
+	maps.Copy(row, object{
 		"spawnedBy": s.parent, "parentSessionKey": s.parent, "controlOwnerSessionKey": s.parent, "spawnDepth": 1,
 		"subagentRole": "orchestrator", "subagentControlScope": "children", "createdVia": "spawn",
 		"classification": "subagent", "isBackground": true,
 		"subagentRunState": state, "hasActiveSubagentRun": going,
-	}) {
-		row[k] = v
-	}
+	})
 }
