@@ -160,20 +160,31 @@ func (c *connection) swap(l letter) {
 	}
 }
 
-// release lets everything leave that is held back, in its order.
-func (c *connection) release() {
-	k := c.kept
-	c.kept.forget()
-	if k.event != nil {
-		c.distort(*k.event)
+// releaseLate lets the answers leave that are late, in their order.
+func (c *connection) releaseLate() {
+	list := c.kept.late
+	c.kept.late = nil
+	for _, l := range list {
+		c.arrange(l.letter)
 	}
-	for _, key := range slices.Sorted(maps.Keys(k.answers)) {
-		for _, l := range k.answers[key] {
+}
+
+// releaseAnswers lets the answers leave that wait to be reversed, in their order.
+func (c *connection) releaseAnswers() {
+	waiting := c.kept.answers
+	c.kept.answers = nil
+	for _, key := range slices.Sorted(maps.Keys(waiting)) {
+		for _, l := range waiting[key] {
 			c.distort(l)
 		}
 	}
-	for _, l := range k.late {
-		c.distort(l.letter)
+}
+
+// releaseEvent lets the event leave that waits for another one.
+func (c *connection) releaseEvent() {
+	if e := c.kept.event; e != nil {
+		c.kept.event = nil
+		c.distort(*e)
 	}
 }
 

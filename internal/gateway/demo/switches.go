@@ -20,7 +20,7 @@ func (r *Runtime) Heal() {
 	r.faults.enter(OpenDoor)
 	r.faults = newFaults()
 	r.starting = false
-	r.release()
+	r.release((*connection).releaseEvent, (*connection).releaseLate, (*connection).releaseAnswers)
 }
 
 // Lag lets the answers to a method leave d after they were made; zero heals.
@@ -28,13 +28,13 @@ func (r *Runtime) Heal() {
 // `agent` both answers are late. The answer to `connect` may be late as well,
 // and then the events wait for it.
 func (r *Runtime) Lag(method string, d time.Duration) {
-	r.turn(func(w *wireFaults) { set(w.lag, method, d, d <= 0) })
+	r.turn(func(w *wireFaults) { set(w.lag, method, d, d <= 0) }, (*connection).releaseLate)
 }
 
 // Hang makes a method never answered, although what was asked for happens.
 // Turning it off brings no answer back.
 func (r *Runtime) Hang(method string, on bool) {
-	r.turn(func(w *wireFaults) { set(w.lag, method, forever, !on) })
+	r.turn(func(w *wireFaults) { set(w.lag, method, forever, !on) }, (*connection).releaseLate)
 }
 
 // Reverse holds the answers to a method back until n of them wait on a
@@ -42,7 +42,7 @@ func (r *Runtime) Hang(method string, on bool) {
 // of all methods but connect wait together. With 2 for `agent`, the result of a
 // run leaves before the word that it was accepted. Less than 2 heals.
 func (r *Runtime) Reverse(method string, n int) {
-	r.turn(func(w *wireFaults) { set(w.reverse, method, n, n < 2) })
+	r.turn(func(w *wireFaults) { set(w.reverse, method, n, n < 2) }, (*connection).releaseAnswers)
 }
 
 // Lose makes events of a kind never leave, although they are counted: clients
@@ -53,7 +53,7 @@ func (r *Runtime) Lose(event string, on bool) {
 
 // Swap makes events leave in pairs, the later one first.
 func (r *Runtime) Swap(on bool) {
-	r.turn(func(w *wireFaults) { w.swapped = on })
+	r.turn(func(w *wireFaults) { w.swapped = on }, (*connection).releaseEvent)
 }
 
 // Hush makes the runtime send no events at all and not count them: no ticks, no
@@ -82,16 +82,18 @@ func (r *Runtime) Tear(name string, on bool) {
 }
 
 // turn changes a switch, and lets leave what the old setting held back.
-func (r *Runtime) turn(change func(*wireFaults)) {
+func (r *Runtime) turn(change func(*wireFaults), release ...func(*connection)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	change(&r.faults.wire)
-	r.release()
+	r.release(release...)
 }
 
-func (r *Runtime) release() {
+func (r *Runtime) release(release ...func(*connection)) {
 	for c := range r.conns {
-		c.release()
+		for _, let := range release {
+			let(c)
+		}
 	}
 }
 
