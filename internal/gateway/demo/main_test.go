@@ -235,13 +235,11 @@ func (c *client) closed() (websocket.StatusCode, string) {
 	return -1, ""
 }
 
-// pong pings the runtime.
-func (c *client) pong(within time.Duration) (took time.Duration, err error) {
-	start := time.Now()
+// pong pings the runtime and waits for its pong.
+func (c *client) pong(within time.Duration) error {
 	ctx, cancel := context.WithTimeout(c.t.Context(), within)
 	defer cancel()
-	err = c.ws.Ping(ctx)
-	return time.Since(start), err
+	return c.ws.Ping(ctx)
 }
 
 // hello is what a good client says first.

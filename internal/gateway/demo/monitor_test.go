@@ -46,6 +46,11 @@ func TestSpawn(t *testing.T) {
 		"/createdActor", "/owner", "/spawnedWorkspaceDir", "/workspaceDir", "/thinkingLevel", "/fastMode", "/modelOverrideSource",
 		"/participants", "/expandedParticipants", "/participantCount", "/permissionModePending", "/snapshotAt", "/placement",
 		"/activeRunIds", "/hasActiveRun", "/abortedLastRun", "/sharingRole")
+	for _, name := range words("agent chat") {
+		c.until(name+" event of the sub-agent", 0, func(f object) bool {
+			return f["event"] == name && dig[string](f, "payload", "runId") == runID && dig[string](f, "payload", "spawnedBy") == "agent:cto:test"
+		})
+	}
 	task := c.until("its task", 0, func(f object) bool {
 		return f["event"] == "task" && dig[string](f, "payload", "task", "runId") == runID && dig[string](f, "payload", "task", "status") == "completed"
 	})

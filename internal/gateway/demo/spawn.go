@@ -67,3 +67,10 @@ func (s *session) lineage(row object) {
 		"subagentRunState": state, "hasActiveSubagentRun": going,
 	})
 }
+
+// spawned adds to an event of a sub-agent's run who spawned it.
+func (s *session) spawned(payload object) {
+	if s.parent != "" {
+		payload["spawnedBy"] = s.parent
+	}
+}

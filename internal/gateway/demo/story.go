@@ -177,14 +177,17 @@ func (r *Runtime) tellAgent(q *run, stream string, data object, full bool) {
 	if full {
 		payload["sessionId"] = q.session.id
 	}
+	q.session.spawned(payload)
 	r.tell(audience{scope: scopeRead}, "agent", payload, nil)
 }
 
 // tellChat sends a `chat` event.
 func (r *Runtime) tellChat(q *run, state string, more object) {
-	r.tell(audience{scope: scopeRead}, "chat", with(object{
+	payload := with(object{
 		"runId": q.id, "sessionKey": q.session.key, "agentId": q.agent.ID, "seq": q.seq, "state": state,
-	}, more), nil)
+	}, more)
+	q.session.spawned(payload)
+	r.tell(audience{scope: scopeRead}, "chat", payload, nil)
 }
 
 // tellTask sends the run as an entry of the task ledger. activity is when the
