@@ -259,7 +259,10 @@ func TestClientHush(t *testing.T) {
 	r := open(t, Options{}, func(p *timing) { p.ping = 20 * time.Millisecond })
 	c := connected(t, r, func(o *gateway.Options) { o.Silence = 300 * time.Millisecond })
 	r.Hush(true)
-	<-time.After(500 * time.Millisecond)
+	start := time.Now()
+	eventually(t, "pings alone keep it alive for longer than its patience", func() bool {
+		return c.Status().LastSeenAt.Sub(start) > 600*time.Millisecond
+	})
 	works(t, c, "run-1")
 	if n := r.Calls("connect"); n != 1 {
 		t.Errorf("connected %d times", n)

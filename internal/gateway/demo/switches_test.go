@@ -270,10 +270,11 @@ func TestFreezeNew(t *testing.T) {
 				status, _ := get(t, r.URL()+"/healthz")
 				answer <- status
 			}()
+			eventually(t, "somebody stands at the door", func() bool { return r.waiting.Load() == 1 })
 			select {
 			case status := <-answer:
 				t.Errorf("%s: answered %d", name, status)
-			case <-time.After(50 * time.Millisecond):
+			default:
 			}
 			door(r, false)
 			if status := <-answer; status != 200 {
