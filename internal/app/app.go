@@ -63,12 +63,9 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, opts Options)
 	if opts.Now == nil {
 		opts.Now = clock.Now
 	}
-	client, err := gateway.New(gateway.Options{
-		URL: cfg.GatewayURL, Token: cfg.GatewayToken.Reveal(), Scopes: cfg.GatewayScopes,
-		Timeout: cfg.GatewayTimeout, Version: Version, Log: log,
-	})
+	client, err := gateway.New(gatewayOptions(cfg, log))
 	if err != nil {
-		return nil, fmt.Errorf("AGENTRT_GATEWAY_URL: %w", err)
+		return nil, fmt.Errorf("AGENTRT_GATEWAY_URL and the settings beside it: %w", err)
 	}
 	d, err := db.Own(ctx, cfg.DatabaseURL.Reveal())
 	if err != nil {
@@ -79,6 +76,22 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, opts Options)
 		return nil, errors.Join(err, d.Close())
 	}
 	return a, nil
+}
+
+// gatewayOptions are the settings of the connection to the agents.
+func gatewayOptions(cfg config.Config, log *slog.Logger) gateway.Options {
+	opt := gateway.Options{
+		URL: cfg.GatewayURL, Token: cfg.GatewayToken.Reveal(), Scopes: cfg.GatewayScopes, Timeout: cfg.GatewayTimeout,
+		DeviceKey: cfg.DeviceKey.Reveal(), DeviceToken: cfg.DeviceToken.Reveal(), InsecureTLS: cfg.GatewayInsecureTLS,
+		Version: Version, Log: log,
+	}
+	if cfg.GatewayCA != nil {
+		opt.Roots = cfg.GatewayCA.Pool
+	}
+	for _, pin := range cfg.GatewayPins {
+		opt.Pins = append(opt.Pins, pin)
+	}
+	return opt
 }
 
 // prepare migrates, wires and makes the first owner.

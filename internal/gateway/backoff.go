@@ -8,10 +8,11 @@ import (
 // Backoff says how long to wait before the next attempt to connect. The zero
 // value has the defaults.
 type Backoff struct {
-	Min    time.Duration  // after the first failure; 250 ms
-	Max    time.Duration  // after many; 30 s
-	Quick  time.Duration  // after many, while the gateway restarts or somebody is waiting; 1 s
-	Jitter func() float64 // in [0, 1); random unless set
+	Min     time.Duration  // after the first failure; 250 ms
+	Max     time.Duration  // after many; 30 s
+	Quick   time.Duration  // after many, while the gateway restarts or somebody is waiting; 1 s
+	Pairing time.Duration  // while a person is to approve us on the gateway's side; 4 s
+	Jitter  func() float64 // in [0, 1); random unless set
 }
 
 // longest is the longest pause that a gateway may ask for: it locks an address
@@ -22,9 +23,11 @@ const longest = 10 * time.Minute
 type pace uint8
 
 const (
-	steady pace = iota // doubling, up to Max
-	quick              // it is about to be back: doubling, up to Quick
-	slow               // only a person can mend it: always Max
+	steady  pace = iota // doubling, up to Max
+	quick               // it is about to be back: doubling, up to Quick
+	slow                // only a person can mend it: always Max
+	pairing             // a person is mending it on the gateway's side: always Pairing
+	soon                // there is something else to try: like quick, but nothing restarts
 )
 
 func (b Backoff) withDefaults() Backoff {
@@ -37,7 +40,11 @@ func (b Backoff) withDefaults() Backoff {
 	if b.Quick <= 0 {
 		b.Quick = time.Second
 	}
+	if b.Pairing <= 0 {
+		b.Pairing = 4 * time.Second
+	}
 	b.Max = max(b.Max, b.Min)
+	b.Pairing = min(b.Pairing, b.Max)
 	b.Quick = min(b.Quick, b.Max)
 	if b.Jitter == nil {
 		b.Jitter = rand.Float64
@@ -52,8 +59,10 @@ func (b Backoff) withDefaults() Backoff {
 func (b Backoff) delay(failures int, p pace, asked time.Duration) time.Duration {
 	step, ceiling := b.Min, b.Max
 	switch p {
-	case quick:
+	case quick, soon:
 		ceiling = b.Quick
+	case pairing:
+		step, ceiling = b.Pairing, b.Pairing
 	case slow:
 		step = b.Max
 	}

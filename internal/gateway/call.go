@@ -58,12 +58,14 @@ func (c *Client) roundTripOn(ctx context.Context, k *conn, method string, params
 	select {
 	case f := <-answer:
 		c.roundTrip(time.Since(sent))
+		c.answered(k)
 		return f, nil
 	case <-k.gone:
 		return c.late(answer)
 	case <-ctx.Done():
 		return frame{}, interrupted(ctx, method)
 	case <-limit.C:
+		c.unanswered(k, method, sent)
 		return frame{}, ErrTimeout.With("%s had no answer within %s.", method, c.opt.Timeout)
 	}
 }

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -22,7 +23,9 @@ type Client struct {
 	opt     Options
 	url     *url.URL // nil when none is configured
 	http    *http.Client
-	secrets secrets
+	secrets *secrets
+	device  *device // nil when we are none
+	wallet  wallet  // of the goroutine of Run alone
 	events  hub
 	runs    runs
 	waiting atomic.Int32  // callers in Await; they make us try again soon
@@ -42,10 +45,20 @@ func New(opt Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	switch {
+	case len(opt.DeviceKey) != 0 && len(opt.DeviceKey) != ed25519.PrivateKeySize:
+		return nil, errors.New("the device's private key has another length than an Ed25519 key")
+	case opt.DeviceToken != "" && len(opt.DeviceKey) == 0:
+		return nil, errors.New("a device token is of no use without the device's private key")
+	case address != nil && address.Scheme == "ws" && (len(opt.Pins) > 0 || opt.Roots != nil):
+		return nil, errPlainPins
+	}
 	c := &Client{
 		opt:     opt.withDefaults(),
 		url:     address,
-		secrets: newSecrets(opt.Token),
+		secrets: newSecrets(opt.DeviceKey, opt.Token, opt.DeviceToken),
+		device:  newDevice(opt.DeviceKey),
+		wallet:  wallet{shared: opt.Token, given: opt.DeviceToken},
 		wake:    make(chan struct{}, 1),
 		changed: make(chan struct{}),
 	}
@@ -61,6 +74,10 @@ func New(opt Options) (*Client, error) {
 		ScopesAsked:   list(opt.Scopes),
 		ScopesGranted: []string{},
 		MissingScopes: []string{},
+		Auth:          noCredential,
+	}
+	if c.device != nil {
+		c.status.DeviceID = c.device.id
 	}
 	if address == nil {
 		c.status.LastError = notConfigured
@@ -134,6 +151,7 @@ func (o Options) withDefaults() Options {
 	o.HTTP.Protocols = new(http.Protocols)
 	o.HTTP.Protocols.SetHTTP1(true)
 	o.HTTP.DisableKeepAlives = true
+	o.HTTP.TLSClientConfig = o.tlsConfig()
 	o.Backoff = o.Backoff.withDefaults()
 	o.Scopes = list(o.Scopes)
 	return o
@@ -218,6 +236,7 @@ func (c *Client) session(ctx context.Context) (time.Duration, *failure) {
 	if fail != nil {
 		return 0, fail
 	}
+	defer k.probing.Wait()
 	defer k.drop(nil)
 	began := time.Now()
 	c.attach(k, hello)
@@ -231,24 +250,28 @@ func (c *Client) session(ctx context.Context) (time.Duration, *failure) {
 
 // attach makes k the connection that requests use.
 func (c *Client) attach(k *conn, h hello) {
-	missing := missingScopes(c.opt.Scopes, h.Auth.Scopes)
-	state, text := Connected, ""
-	if len(missing) > 0 {
-		state, text = MissingScopes, missingText(missing)
-	}
+	granted := scopesOf(h.Auth.Scopes)
 	c.mu.Lock()
 	restarted := c.status.BootID != "" && c.status.BootID != k.bootID
 	c.conn = k
 	s := &c.status
 	s.ConnectedAt, s.RetryAt, s.Failures = clock.Ptr(c.opt.Now()), nil, 0
-	s.GatewayVersion, s.Protocol, s.BootID = h.Server.Version, int(protocol), k.bootID
-	s.ScopesGranted = list(h.Auth.Scopes)
-	s.MissingScopes = missing
-	c.enter(state, text)
+	s.GatewayVersion, s.Protocol, s.BootID = c.secrets.bounded(h.Server.Version, 100), int(protocol), k.bootID
+	s.ScopesGranted = granted
+	s.MissingScopes = missingScopes(c.opt.Scopes, granted)
+	c.enter(c.attached())
 	// Under the lock, so that a subscriber that arrives now hears of this
 	// connection exactly once.
 	c.events.publish(Event{Name: EventConnected, BootID: k.bootID, Resync: true, Restarted: restarted})
 	c.mu.Unlock()
+}
+
+// attached is how a connection does that answers; the caller holds the lock.
+func (c *Client) attached() *failure {
+	if missing := c.status.MissingScopes; len(missing) > 0 {
+		return &failure{state: MissingScopes, text: missingText(missing)}
+	}
+	return &failure{state: Connected}
 }
 
 // detach ends all that k carried, after the state says so: whoever is woken by
@@ -258,7 +281,7 @@ func (c *Client) detach(k *conn, fail *failure) {
 	c.conn = nil
 	c.status.ConnectedAt = nil
 	c.status.LastSeenAt = clock.Ptr(k.lastSeen())
-	c.enter(fail.state, fail.text)
+	c.enter(fail)
 	c.events.publish(Event{Name: EventDisconnected, BootID: k.bootID})
 	c.mu.Unlock()
 	close(k.gone)
@@ -273,14 +296,15 @@ func (c *Client) fail(f *failure, failures int, delay time.Duration) {
 	if delay > 0 {
 		c.status.RetryAt = clock.Ptr(c.opt.Now().Add(delay))
 	}
-	c.enter(f.state, f.text)
+	c.enter(f)
 }
 
 // enter changes the state; the caller holds the lock. Only a change is logged
 // and has a new Since: while the gateway is away there is one line, not one
 // for every attempt.
-func (c *Client) enter(state State, text string) {
-	c.status.LastError = text
+func (c *Client) enter(f *failure) {
+	state, text := f.state, f.text
+	c.status.LastError, c.status.Pairing, c.status.Certificate = text, f.pairing, f.certificate
 	if c.status.State == state {
 		return
 	}
@@ -306,6 +330,15 @@ func (c *Client) Status() Status {
 	s.ScopesAsked = list(s.ScopesAsked)
 	s.ScopesGranted = list(s.ScopesGranted)
 	s.MissingScopes = list(s.MissingScopes)
+	if s.Pairing != nil {
+		p := *s.Pairing
+		p.Scopes, p.ApprovedScopes = list(p.Scopes), list(p.ApprovedScopes)
+		s.Pairing = &p
+	}
+	if s.Certificate != nil {
+		shown := *s.Certificate
+		s.Certificate = &shown
+	}
 	if c.conn != nil {
 		s.LastSeenAt = clock.Ptr(c.conn.lastSeen())
 	}
@@ -360,6 +393,10 @@ func (c *Client) fault() *fault.Error {
 		e = ErrUnpaired
 	case MissingScopes:
 		e = ErrMissingScope
+	case Untrusted:
+		e = ErrUntrusted
+	case Slow:
+		e = ErrTimeout
 	case Connecting:
 		text = "The first connection is being made."
 	case Connected, Unreachable:

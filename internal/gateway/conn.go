@@ -16,6 +16,8 @@ import (
 type conn struct {
 	ws     *websocket.Conn
 	bootID string
+	cred   credential // what it was made with
+	born   time.Time
 	gone   chan struct{} // closed when the connection has ended
 
 	life   context.Context // ends when the connection must end; its cause says why
@@ -24,6 +26,9 @@ type conn struct {
 	quiet  time.Duration
 	seenAt atomic.Int64 // when we last heard anything, in Unix milliseconds
 	now    func() time.Time
+
+	answeredAt atomic.Int64   // how long after born the last answer in time came, in nanoseconds
+	probing    sync.WaitGroup // the goroutine that asks a slow gateway how it is
 
 	mu      sync.Mutex
 	next    int64
@@ -46,6 +51,7 @@ var (
 
 func newConn(quiet time.Duration, now func() time.Time) *conn {
 	k := &conn{
+		born:    time.Now(),
 		gone:    make(chan struct{}),
 		quiet:   quiet,
 		now:     now,

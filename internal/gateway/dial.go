@@ -2,14 +2,14 @@ package gateway
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"slices"
+	"net/http/httptrace"
+	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -22,6 +22,9 @@ type failure struct {
 	text  string
 	pace  pace
 	after time.Duration // the gateway asked us not to come back before
+
+	pairing     *Pairing     // what a person has to approve; else nil
+	certificate *Certificate // what was presented and not accepted; else nil
 }
 
 func unreachable(format string, args ...any) *failure {
@@ -37,6 +40,16 @@ func (c *Client) connect(ctx context.Context) (*conn, hello, *failure) {
 	ctx, cancel := context.WithTimeout(ctx, c.opt.Timeout)
 	defer cancel()
 	k := newConn(c.opt.Silence, c.opt.Now)
+	k.cred = c.wallet.next()
+	c.mu.Lock()
+	c.status.Auth = k.cred.kind
+	c.mu.Unlock()
+	var reached atomic.Bool // somebody has taken the connection
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{ConnectDone: func(_, _ string, err error) {
+		if err == nil {
+			reached.Store(true)
+		}
+	}})
 	// No Origin and no X-Forwarded header: the gateway hangs up on both.
 	ws, resp, err := websocket.Dial(ctx, c.url.String(), &websocket.DialOptions{
 		HTTPClient: c.http,
@@ -47,7 +60,7 @@ func (c *Client) connect(ctx context.Context) (*conn, hello, *failure) {
 	})
 	if err != nil {
 		k.drop(err)
-		return nil, hello{}, c.dialFailure(err, resp)
+		return nil, hello{}, c.dialFailure(err, resp, reached.Load())
 	}
 	ws.SetReadLimit(firstFrames)
 	k.ws = ws
@@ -61,22 +74,25 @@ func (c *Client) connect(ctx context.Context) (*conn, hello, *failure) {
 }
 
 // dialFailure says why not even a WebSocket came about.
-func (c *Client) dialFailure(err error, resp *http.Response) *failure {
+func (c *Client) dialFailure(err error, resp *http.Response, reached bool) *failure {
 	host := c.url.Host
 	if resp != nil {
 		return c.httpFailure(resp)
 	}
-	if fail := tlsFailure(err, host); fail != nil {
+	if fail := c.tlsFailure(err); fail != nil {
 		return fail
 	}
 	if dns, ok := errors.AsType[*net.DNSError](err); ok {
 		return unreachable("The name %s cannot be resolved. Check AGENTRT_GATEWAY_URL and the DNS of this host.", c.secrets.words(dns.Name))
 	}
 	var timeout net.Error
+	late := errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
 	switch {
+	case late && reached:
+		return &failure{state: Slow, text: fmt.Sprintf("%s accepted the connection and did not answer within %s. The gateway is overloaded or stands still, or this is none.", host, c.opt.Timeout)}
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return unreachable("Nothing listens at %s. Start the gateway, or correct AGENTRT_GATEWAY_URL.", host)
-	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+	case late:
 		return unreachable("%s did not answer within %s. Check AGENTRT_GATEWAY_URL and the firewalls between.", host, c.opt.Timeout)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET):
 		hint := "a gateway with TLS needs wss:// in AGENTRT_GATEWAY_URL"
@@ -108,6 +124,8 @@ func (c *Client) httpFailure(resp *http.Response) *failure {
 	}
 	f := unreachable("%s answers HTTP %d and does not open a WebSocket. Is AGENTRT_GATEWAY_URL the address of the gateway?", c.url.Host, resp.StatusCode)
 	switch {
+	case resp.StatusCode == http.StatusBadRequest && c.url.Scheme == "ws" && strings.Contains(strings.ToLower(string(body)), "http request to an https"):
+		f.text = fmt.Sprintf("%s wants TLS. Write wss:// or https:// in AGENTRT_GATEWAY_URL.", c.url.Host)
 	case resp.StatusCode == http.StatusSwitchingProtocols:
 		f.text = fmt.Sprintf("%s agreed to open a WebSocket and did it wrongly. A proxy between may be the cause.", c.url.Host)
 	case resp.StatusCode >= 300 && resp.StatusCode < 400:
@@ -118,41 +136,4 @@ func (c *Client) httpFailure(resp *http.Response) *failure {
 		f.text += " It says: " + c.secrets.words(string(body))
 	}
 	return f
-}
-
-// tlsFailure says what is wrong with the encryption; nil when that is not it.
-func tlsFailure(err error, host string) *failure {
-	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok || errors.Is(err, http.ErrSchemeMismatch) {
-		return unreachable("%s does not speak TLS. Use ws:// or http:// in AGENTRT_GATEWAY_URL.", host)
-	}
-	untrusted, ok := errors.AsType[*tls.CertificateVerificationError](err)
-	if !ok {
-		if alert, ok := errors.AsType[tls.AlertError](err); ok {
-			return unreachable("The TLS handshake with %s failed: %s.", host, alert)
-		}
-		return nil
-	}
-	f := unreachable("The certificate of %s is not trusted. Add its authority to the trusted certificates of this host (SSL_CERT_FILE names a file of them).", host)
-	f.pace = slow
-	if name, ok := errors.AsType[x509.HostnameError](untrusted.Err); ok {
-		f.text = fmt.Sprintf("The certificate of %s is not for that name%s. Use a name that it holds.", host, forNames(name.Certificate))
-	}
-	if invalid, ok := errors.AsType[x509.CertificateInvalidError](untrusted.Err); ok && invalid.Reason == x509.Expired {
-		f.text = fmt.Sprintf("The certificate of %s is not valid now: it counts from %s to %s. Renew it, or set this host's clock.",
-			host, invalid.Cert.NotBefore.UTC().Format(time.DateOnly), invalid.Cert.NotAfter.UTC().Format(time.DateOnly))
-	}
-	return f
-}
-
-// forNames quotes the names that a certificate holds, for a person who wonders
-// what to write instead.
-func forNames(cert *x509.Certificate) string {
-	if cert == nil || len(cert.DNSNames)+len(cert.IPAddresses) == 0 {
-		return ": it holds no names at all"
-	}
-	names := slices.Clone(cert.DNSNames)
-	for _, ip := range cert.IPAddresses {
-		names = append(names, ip.String())
-	}
-	return fmt.Sprintf(" but for %q", names[:min(len(names), 5)])
 }

@@ -1,14 +1,12 @@
 package gateway
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 )
 
 // frame is what the gateway sends: the answer to a request, or an event.
@@ -45,6 +43,11 @@ type details struct {
 	MissingScope     string `json:"missingScope"`
 	RequestID        string `json:"requestId"`
 	ExpectedProtocol number `json:"expectedProtocol"`
+	RetryAfter       number `json:"retryAfterMs"`
+
+	// Of a device that waits for approval.
+	RequestedScopes []string `json:"requestedScopes"`
+	ApprovedScopes  []string `json:"approvedScopes"`
 }
 
 // UnmarshalJSON reads the details if they are an object, and does without them
@@ -59,7 +62,10 @@ func (d *details) UnmarshalJSON(data []byte) error {
 }
 
 func (e *wireError) retryAfter() time.Duration {
-	ms, _ := e.RetryAfter.whole()
+	ms, ok := e.RetryAfter.whole()
+	if !ok {
+		ms, _ = e.Details.RetryAfter.whole()
+	}
 	return time.Duration(min(max(ms, 0), longest.Milliseconds())) * time.Millisecond
 }
 
@@ -141,55 +147,6 @@ func (n number) nanos() (int64, error) {
 		v++
 	}
 	return v, nil
-}
-
-// secrets takes our token out of whatever leaves this package.
-type secrets struct{ token, escaped []byte }
-
-// maskable is how long a token must be to be taken out of whole frames. A
-// shorter one could be part of the frame's own vocabulary; it is still taken
-// out of every error.
-const maskable = 16
-
-const masked = "[token]"
-
-func newSecrets(token string) secrets {
-	quoted, err := json.Marshal(token)
-	if err != nil || token == "" {
-		return secrets{}
-	}
-	return secrets{token: []byte(token), escaped: quoted[1 : len(quoted)-1]}
-}
-
-// frame returns data without the token. An agent may have read it from a file
-// and repeat it in its answer.
-func (s secrets) frame(data []byte) []byte {
-	if len(s.token) < maskable {
-		return data
-	}
-	for _, t := range [][]byte{s.token, s.escaped} {
-		if bytes.Contains(data, t) {
-			data = bytes.ReplaceAll(data, t, []byte(masked))
-		}
-	}
-	return data
-}
-
-// words makes a text of the other side fit to be shown: one line, without the
-// token, not endless.
-func (s secrets) words(text string) string {
-	if len(s.token) > 0 {
-		text = strings.ReplaceAll(text, string(s.token), masked)
-		text = strings.ReplaceAll(text, string(s.escaped), masked)
-	}
-	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool {
-		return unicode.IsSpace(r) || unicode.IsControl(r)
-	}), " ")
-	const most = 400
-	if r := []rune(text); len(r) > most {
-		text = string(r[:most]) + "…"
-	}
-	return text
 }
 
 // plain takes out of an agent's text what no database and no screen accepts.

@@ -7,6 +7,8 @@
 package gateway
 
 import (
+	"crypto/ed25519"
+	"crypto/x509"
 	"log/slog"
 	"net/http"
 	"time"
@@ -24,12 +26,16 @@ var (
 	// answer came, or that the gateway is about to restart. A request that met it
 	// may have been carried out; only those with a run id may be sent again.
 	ErrUnreachable = fault.New(fault.Unavailable, "gateway_unreachable", "The agent runtime cannot be reached.")
-	// ErrTimeout means that the gateway took the request and did not answer in time.
+	// ErrTimeout means that the gateway took the request, or the connection, and
+	// did not answer in time.
 	ErrTimeout = fault.New(fault.Timeout, "gateway_timeout", "The agent runtime did not answer in time.")
 	// ErrUnauthorized means that the gateway refuses our token.
 	ErrUnauthorized = fault.New(fault.Unavailable, "gateway_unauthorized", "The agent runtime refuses our credentials.")
 	// ErrUnpaired means that the gateway wants a paired device, or has not approved ours.
 	ErrUnpaired = fault.New(fault.Unavailable, "gateway_unpaired", "The agent runtime has not paired with this service.")
+	// ErrUntrusted means that the gateway's certificate was not accepted, so that
+	// it was told nothing.
+	ErrUntrusted = fault.New(fault.Unavailable, "gateway_untrusted", "The agent runtime's certificate is not trusted.")
 	// ErrMissingScope means that we are connected and may not do this.
 	ErrMissingScope = fault.New(fault.Forbidden, "missing_scope", "The agent runtime has not granted what this needs.")
 	// ErrBusy means that the gateway could not take this request at the moment.
@@ -39,15 +45,23 @@ var (
 	ErrRefused = fault.New(fault.Conflict, "gateway_refused", "The agent runtime refused this.")
 )
 
-// Options are the settings of a Client. URL, Token and Scopes come from the
-// person who runs the service; every other zero value stands for its default.
+// Options are the settings of a Client. The first block comes from the person
+// who runs the service; every other zero value stands for its default.
 type Options struct {
 	URL     string        // http, https, ws or wss; empty means that no gateway is configured
 	Token   string        // the gateway's shared token; never shown, logged or returned
 	Scopes  []string      // exactly what we ask for, such as operator.read
-	Timeout time.Duration // how long one request may take; 15 s
-	Version string        // of this service, told to the gateway
-	Log     *slog.Logger  // gets one line per change of state
+	Timeout time.Duration // how long one request may take, and how long connecting may; 15 s
+
+	DeviceKey   ed25519.PrivateKey // signs for us as a paired device; nil when we are none
+	DeviceToken string             // of that device, used before Token; never shown, logged or returned
+
+	Roots       *x509.CertPool // who may vouch for the gateway's certificate; nil is whom the system trusts
+	Pins        [][32]byte     // SHA-256 of the certificates (DER) that are trusted whatever they say; then Roots do not count
+	InsecureTLS bool           // any certificate will do
+
+	Version string       // of this service, told to the gateway
+	Log     *slog.Logger // gets one line per change of state
 
 	HTTP    *http.Transport // how to dial, with its TLS settings; nil is a plain one of our own
 	Backoff Backoff         // how soon to try again after a failure
@@ -67,6 +81,8 @@ const (
 	Connected     State = "connected"      // and everything asked for was granted
 	Unauthorized  State = "unauthorized"   // the token is refused
 	Unpaired      State = "unpaired"       // a device must be approved on the gateway's side
+	Untrusted     State = "untrusted"      // its certificate is not accepted
+	Slow          State = "slow"           // it takes connections or requests and does not answer in time
 	MissingScopes State = "missing_scopes" // connected, with less than was asked for
 	Unreachable   State = "unreachable"    // anything else that keeps us apart
 )
@@ -75,7 +91,7 @@ const (
 // tells of the gateway itself (version, protocol, boot id, scopes, latency) is
 // from the last connection that succeeded.
 type Status struct {
-	State          State       `json:"state" enum:"not_configured,connecting,connected,unauthorized,unpaired,missing_scopes,unreachable" doc:"How the connection to the agent runtime is doing. While it retries, the last failure stays."`
+	State          State       `json:"state" enum:"not_configured,connecting,connected,unauthorized,unpaired,untrusted,missing_scopes,slow,unreachable" doc:"How the connection to the agent runtime is doing. While it retries, the last failure stays."`
 	Since          clock.Time  `json:"since" doc:"When it came into this state."`
 	LastError      string      `json:"error" doc:"What is wrong and what to do about it; empty when nothing is."`
 	URL            string      `json:"url" doc:"The gateway's address, without credentials; empty when none is configured."`
@@ -90,6 +106,28 @@ type Status struct {
 	ScopesAsked    []string    `json:"scopes_asked" nullable:"false" doc:"The scopes that we ask for."`
 	ScopesGranted  []string    `json:"scopes_granted" nullable:"false" doc:"The scopes that the gateway granted."`
 	MissingScopes  []string    `json:"scopes_missing" nullable:"false" doc:"The scopes that were asked for and are not covered by those granted."`
+
+	Auth        string       `json:"auth" enum:"none,token,device_token" doc:"With which credential the last attempt to connect was made."`
+	DeviceID    string       `json:"device_id" doc:"The id of this service as a device, as the gateway lists it; empty when it has no key pair."`
+	Pairing     *Pairing     `json:"pairing" doc:"What waits for approval on the gateway's host; null unless the state is unpaired and the gateway named a request."`
+	Certificate *Certificate `json:"certificate" doc:"The certificate that was presented and not accepted; null unless the state is untrusted."`
+}
+
+// Pairing is a request that a person has to approve on the gateway's host.
+type Pairing struct {
+	RequestID      string   `json:"request_id" doc:"The gateway's id of the request: letters, digits and hyphens."`
+	Command        string   `json:"command" doc:"What to run on the gateway's host to approve it."`
+	Scopes         []string `json:"scopes" nullable:"false" doc:"The scopes that the approval would grant."`
+	ApprovedScopes []string `json:"scopes_approved" nullable:"false" doc:"The scopes that are approved already; empty for a new device."`
+}
+
+// Certificate is what a gateway presented. All of it is what the other side
+// says, but for the fingerprint.
+type Certificate struct {
+	Fingerprint string     `json:"fingerprint" doc:"SHA-256 of the certificate, as openssl prints it. Compare it on the gateway's host before you set AGENTRT_GATEWAY_TLS_PIN to it."`
+	Subject     string     `json:"subject" doc:"Whom it names."`
+	ValidFrom   clock.Time `json:"valid_from" doc:"Since when it is valid."`
+	ValidUntil  clock.Time `json:"valid_until" doc:"Until when it is valid."`
 }
 
 // Agent is one row of the runtime's roster.

@@ -140,6 +140,7 @@ func (c *Client) waitOn(ctx context.Context, k *conn, r *run, runID string, limi
 	var f frame
 	select {
 	case f = <-answer:
+		c.answered(k)
 	case <-r.done:
 		return r.answer, nil
 	case <-k.gone:
@@ -152,6 +153,8 @@ func (c *Client) waitOn(ctx context.Context, k *conn, r *run, runID string, limi
 	case <-ctx.Done():
 		return Answer{}, interrupted(ctx, "agent.wait")
 	case <-late.C:
+		// What was due was only the answer at the end of the wait.
+		c.unanswered(k, "agent.wait", time.Now().Add(-c.opt.Timeout))
 		return Answer{}, ErrTimeout.With("agent.wait had no answer %s after the wait was over.", c.opt.Timeout)
 	}
 	if f.Error != nil {

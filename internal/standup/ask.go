@@ -311,7 +311,7 @@ func (m *meeting) save(ctx context.Context, q question) error {
 // agent's clock stands still; one that was never there is not.
 func (m *meeting) connected(ctx context.Context, q *question) (boot string, err error) {
 	st := m.Runtime.Status()
-	there := st.State == gateway.Connected || st.State == gateway.MissingScopes
+	there := st.State == gateway.Connected || st.ConnectedAt != nil
 	patience, err := m.patience(ctx)
 	if err != nil {
 		return "", err
@@ -378,5 +378,6 @@ func (m *meeting) pause(ctx context.Context, why error) error {
 // found out before it is sent again.
 func away(err error) bool {
 	return errors.Is(err, gateway.ErrUnreachable) || errors.Is(err, gateway.ErrTimeout) ||
-		errors.Is(err, gateway.ErrUnauthorized) || errors.Is(err, gateway.ErrUnpaired) || errors.Is(err, gateway.ErrBusy)
+		errors.Is(err, gateway.ErrUnauthorized) || errors.Is(err, gateway.ErrUnpaired) ||
+		errors.Is(err, gateway.ErrUntrusted) || errors.Is(err, gateway.ErrBusy)
 }

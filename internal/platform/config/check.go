@@ -58,10 +58,10 @@ func (r Raw) Check() (Config, []string, error) {
 		SubagentRetentionDays:    k.number("SUBAGENT_RETENTION_DAYS", r.SubagentRetentionDays, 0, maxDays),
 	}
 	k.secrets(c)
+	k.device(r, &c)
+	k.gatewayTLS(r, &c)
+	k.unused(r)
 	k.standup(c)
-	if c.GatewayToken != "" && r.GatewayURL == "" {
-		k.warn("AGENTRT_GATEWAY_TOKEN is set and AGENTRT_GATEWAY_URL is not: no gateway is configured")
-	}
 	if err := errors.Join(k.errs...); err != nil {
 		return Config{}, k.warnings, err
 	}
@@ -106,7 +106,7 @@ type checker struct {
 }
 
 func (k *checker) reject(name, format string, args ...any) {
-	k.errs = append(k.errs, fmt.Errorf("%s %s", name, fmt.Sprintf(format, args...)))
+	k.errs = append(k.errs, fmt.Errorf(name+" "+format, args...))
 }
 
 func (k *checker) warn(format string, args ...any) {

@@ -53,6 +53,15 @@ type Raw struct {
 	GatewayTimeoutMS string `name:"agentrt-gateway-timeout-ms" env:"AGENTRT_GATEWAY_TIMEOUT_MS" default:"15000" group:"Gateway" help:"Milliseconds until a request to the gateway is given up, 100 to 600000. An agent's turn has its own limit."`
 	GatewayScopes    string `name:"agentrt-gateway-scopes" env:"AGENTRT_GATEWAY_SCOPES" default:"operator.read,operator.write" group:"Gateway" help:"Scopes to ask the gateway for, separated by commas."`
 
+	DevicePrivateKey Secret `name:"agentrt-device-private-key" env:"AGENTRT_DEVICE_PRIVATE_KEY" group:"Gateway" help:"Ed25519 private key of this service as a paired device, in base64url: the seed of 32 bytes, the seed and the public key in 64, or PKCS #8 as openssl writes it. Padding and the plain base64 alphabet are taken, too. Needed where the gateway is on another host."`
+	DevicePublicKey  string `name:"agentrt-device-public-key" env:"AGENTRT_DEVICE_PUBLIC_KEY" group:"Gateway" help:"Public key of that pair, in base64url. It follows from the private key and may be left out; one that does not fit is refused."`
+	DeviceID         string `name:"agentrt-device-id" env:"AGENTRT_DEVICE_ID" group:"Gateway" help:"Id of the device: the SHA-256 of the public key, in hex. It follows from the private key and may be left out; one that does not fit is refused."`
+	DeviceToken      Secret `name:"agentrt-device-token" env:"AGENTRT_DEVICE_TOKEN" group:"Gateway" help:"Token that the gateway gave the paired device. It is used before AGENTRT_GATEWAY_TOKEN, which then may be left out."`
+
+	GatewayCAFile      string `name:"agentrt-gateway-ca-file" env:"AGENTRT_GATEWAY_CA_FILE" group:"Gateway" help:"PEM file of the authorities that may vouch for the gateway's certificate, instead of those that the system trusts. It is read at start."`
+	GatewayTLSPin      string `name:"agentrt-gateway-tls-pin" env:"AGENTRT_GATEWAY_TLS_PIN" group:"Gateway" help:"SHA-256 fingerprint of the gateway's certificate, in hex with or without colons; several separated by commas. Exactly these certificates are trusted, whatever names and dates they hold."`
+	GatewayInsecureTLS string `name:"agentrt-gateway-insecure-tls" env:"AGENTRT_GATEWAY_INSECURE_TLS" default:"false" group:"Gateway" help:"true trusts any certificate, so that anybody between can read the token: for development, refused in production."`
+
 	StandupFacilitator  string `name:"standup-facilitator" env:"STANDUP_FACILITATOR" default:"coo" group:"Standup" help:"Agent that holds the meeting."`
 	StandupParticipants string `name:"standup-participants" env:"STANDUP_PARTICIPANTS" default:"cto,cpo,cmo" group:"Standup" help:"Agents that report, in the order in which they are asked, separated by commas."`
 	StandupAgentTimeout string `name:"standup-agent-timeout" env:"STANDUP_AGENT_TIMEOUT" default:"2m" group:"Standup" help:"How long one agent may take to answer, the facilitator included; at most 1d."`
@@ -95,6 +104,15 @@ type Config struct {
 	GatewayToken   Secret // may be empty
 	GatewayTimeout time.Duration
 	GatewayScopes  []string // at least one, none twice
+
+	DeviceKey   *DeviceKey // nil when this service is not a paired device
+	DeviceToken Secret     // empty without a DeviceKey
+
+	// How the gateway's certificate is checked; at most one of the three is set,
+	// and none stands for the authorities that the system trusts.
+	GatewayCA          *Authorities
+	GatewayPins        []Fingerprint
+	GatewayInsecureTLS bool // never in production
 
 	StandupFacilitator  string   // an agent_id
 	StandupParticipants []string // agent_ids, at least one, none twice, without the facilitator

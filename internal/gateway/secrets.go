@@ -1,0 +1,135 @@
+package gateway
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"unicode"
+)
+
+// secrets takes our tokens and our private key out of whatever leaves this
+// package. A nil one knows none.
+type secrets struct {
+	fixed []needle
+	now   atomic.Pointer[[]needle] // the fixed ones and those that were added
+}
+
+// needle is one form of one secret.
+type needle struct {
+	text  []byte
+	frame bool // long enough to be taken out of whole frames
+}
+
+// maskable is how long a token must be to be taken out of whole frames. A
+// shorter one could be part of the frame's own vocabulary; it is still taken
+// out of every error.
+const maskable = 16
+
+// masked stands where a secret was.
+const masked = "[token]"
+
+// addedForms is how many forms of tokens that the gateway gave us are
+// remembered. It may give another one each time we connect, and only the
+// latest are of use to anybody.
+const addedForms = 24
+
+func newSecrets(key ed25519.PrivateKey, tokens ...string) *secrets {
+	s := &secrets{}
+	for _, form := range keyForms(key) {
+		s.fixed = append(s.fixed, needle{[]byte(form), true})
+	}
+	for _, token := range tokens {
+		s.fixed = append(s.fixed, needles(token)...)
+	}
+	s.now.Store(&s.fixed)
+	return s
+}
+
+// needles are the forms of a token: as it is, in JSON, and in an address.
+func needles(token string) []needle {
+	quoted, err := json.Marshal(token)
+	if err != nil || token == "" {
+		return nil
+	}
+	var out []needle
+	for _, form := range []string{token, string(quoted[1 : len(quoted)-1]), url.QueryEscape(token), url.PathEscape(token)} {
+		if !slices.ContainsFunc(out, func(n needle) bool { return string(n.text) == form }) {
+			out = append(out, needle{[]byte(form), len(token) >= maskable})
+		}
+	}
+	return out
+}
+
+// keyForms are the ways in which a private key is usually written, the longest first.
+func keyForms(key ed25519.PrivateKey) []string {
+	if len(key) != ed25519.PrivateKeySize {
+		return nil
+	}
+	var forms []string
+	if der, err := x509.MarshalPKCS8PrivateKey(key); err == nil {
+		forms = append(forms, base64.RawStdEncoding.EncodeToString(der), base64.RawURLEncoding.EncodeToString(der))
+	}
+	for _, part := range [][]byte{key, key.Seed()} {
+		forms = append(forms, base64.RawStdEncoding.EncodeToString(part), base64.RawURLEncoding.EncodeToString(part))
+	}
+	plain := hex.EncodeToString(key.Seed())
+	return append(forms, plain, strings.ToUpper(plain))
+}
+
+// add makes a token that the gateway gave us a secret. Only one goroutine adds.
+func (s *secrets) add(token string) {
+	all := *s.now.Load()
+	added := slices.Clone(all[len(s.fixed):])
+	for _, n := range needles(token) {
+		if !slices.ContainsFunc(all, func(known needle) bool { return bytes.Equal(known.text, n.text) }) {
+			added = append(added, n)
+		}
+	}
+	added = added[max(0, len(added)-addedForms):]
+	next := slices.Concat(s.fixed, added)
+	s.now.Store(&next)
+}
+
+func (s *secrets) all() []needle {
+	if s == nil {
+		return nil
+	}
+	return *s.now.Load()
+}
+
+// frame returns data without the secrets. An agent may have read one from a
+// file and repeat it in its answer.
+func (s *secrets) frame(data []byte) []byte {
+	for _, n := range s.all() {
+		if n.frame && bytes.Contains(data, n.text) {
+			data = bytes.ReplaceAll(data, n.text, []byte(masked))
+		}
+	}
+	return data
+}
+
+// words makes a text of the other side fit to be shown: one line, without the
+// secrets, without characters that turn the direction of writing or cannot be
+// seen, and not endless.
+func (s *secrets) words(text string) string { return s.bounded(text, 400) }
+
+func (s *secrets) bounded(text string, most int) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	for _, n := range s.all() {
+		text = strings.ReplaceAll(text, string(n.text), masked)
+	}
+	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r)
+	}), " ")
+	if r := []rune(text); len(r) > most {
+		text = string(r[:most]) + "…"
+	}
+	return text
+}
