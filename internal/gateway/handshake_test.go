@@ -85,16 +85,16 @@ func TestRefusals(t *testing.T) {
 		"no auth at all, no device": {gateway.Unpaired, gateway.ErrUnpaired, "gateway's host"},
 		"no auth, device":           {gateway.Unauthorized, gateway.ErrUnauthorized, "AGENTRT_GATEWAY_TOKEN"},
 		"bad protocol 1..3":         {gateway.Unreachable, gateway.ErrUnreachable, "protocol 4"},
-		"bad signature":             {gateway.Unauthorized, gateway.ErrUnauthorized, "token"},
-		"stale signedAt":            {gateway.Unauthorized, gateway.ErrUnauthorized, "token"},
-		"wrong nonce":               {gateway.Unauthorized, gateway.ErrUnauthorized, "token"},
-		"wrong device id":           {gateway.Unauthorized, gateway.ErrUnauthorized, "token"},
+		"bad signature":             {gateway.Unauthorized, gateway.ErrUnauthorized, "could not verify our device's signature"},
+		"stale signedAt":            {gateway.Unauthorized, gateway.ErrUnauthorized, "clock"},
+		"wrong nonce":               {gateway.Unauthorized, gateway.ErrUnauthorized, "challenge of another connection"},
+		"wrong device id":           {gateway.Unauthorized, gateway.ErrUnauthorized, "AGENTRT_DEVICE_ID"},
 		"unknown client id":         {gateway.Unreachable, gateway.ErrUnreachable, "/client/id"},
 		"bad role":                  {gateway.Unreachable, gateway.ErrUnreachable, "invalid role"},
 		"gateway starting":          {gateway.Unreachable, gateway.ErrUnreachable, "starting"},
-		"Origin header":             {gateway.Unreachable, gateway.ErrUnreachable, "origin not allowed"},
-		"unpaired device":           {gateway.Unpaired, gateway.ErrUnpaired, "openclaw devices approve 2f105041-bcf7-4e68-9f8e-4bedb19ad04d"},
-		"scope upgrade":             {gateway.Unpaired, gateway.ErrUnpaired, "openclaw devices approve abbfd6b6-"},
+		"Origin header":             {gateway.Unreachable, gateway.ErrUnreachable, "proxy between adds it"},
+		"unpaired device":           {gateway.Unpaired, gateway.ErrUnpaired, "AGENTRT_DEVICE_PRIVATE_KEY"},
+		"scope upgrade":             {gateway.Unpaired, gateway.ErrUnpaired, "AGENTRT_DEVICE_PRIVATE_KEY"},
 		"device token, more scopes": {gateway.MissingScopes, gateway.ErrMissingScope, "AGENTRT_GATEWAY_SCOPES"},
 		"bad device token":          {gateway.Unauthorized, gateway.ErrUnauthorized, "token"},
 	}
@@ -158,7 +158,10 @@ func TestCloseBeforeHello(t *testing.T) {
 		{1008, "unauthorized: gateway token mismatch (provide gateway auth token)", gateway.Unauthorized, "AGENTRT_GATEWAY_TOKEN"},
 		{1008, "device identity required", gateway.Unpaired, "paired devices"},
 		{1008, "pairing required: device is not approved yet (requestId: 1)", gateway.Unpaired, "paired devices"},
+		{1008, "device signature expired", gateway.Unauthorized, "clock"},
+		{1008, "origin not allowed (open the Control UI)", gateway.Unreachable, "Origin header"},
 		{1008, "slow consumer", gateway.Unreachable, "slow consumer"},
+		{1012, "service restart", gateway.Unreachable, "restarting"},
 		{1002, "protocol mismatch", gateway.Unreachable, "protocol 4"},
 		{1013, "gateway starting", gateway.Unreachable, "restarting"},
 		{1009, "", gateway.Unreachable, "code 1009"},
@@ -198,18 +201,21 @@ func TestNotAGateway(t *testing.T) {
 		url  func(t *testing.T) string
 		says string
 		via  *http.Transport
+		want gateway.State // unreachable unless it says so
 	}{
 		"a web page":        {url: serve(html), says: "answers HTTP 200"},
 		"a redirect":        {url: serve(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/login?"+token, http.StatusFound) }), says: "redirects"},
 		"a busy proxy":      {url: serve(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }), says: "starting or stopping"},
-		"a certificate":     {url: serveTLS(html, "https"), says: "not trusted"},
-		"TLS without wss":   {url: serveTLS(html, "http"), says: "HTTP 400"},
+		"a certificate":     {url: serveTLS(html, "https"), says: "not trusted", want: gateway.Untrusted},
+		"TLS without wss":   {url: serveTLS(html, "http"), says: "wants TLS. Write wss://"},
 		"wss without TLS":   {url: func(t *testing.T) string { return strings.Replace(serve(html)(t), "http", "wss", 1) }, says: "does not speak TLS"},
 		"nobody":            {url: unused, says: "Nothing listens"},
 		"an unknown name":   {url: func(*testing.T) string { return "ws://gateway.invalid" }, says: "cannot be resolved", via: failing(&net.DNSError{Err: "no such host", Name: "gateway.invalid"})},
 		"a broken network":  {url: func(*testing.T) string { return "ws://gateway.invalid" }, says: "network is down " + "[token]", via: failing(errors.New("network is down " + token))},
-		"no challenge":      {url: silent(), says: "never began the handshake"},
-		"no hello":          {url: silent(h.Challenge), says: "did not answer our introduction"},
+		"no challenge":      {url: silent(), says: "never began the handshake", want: gateway.Slow},
+		"no hello":          {url: silent(h.Challenge), says: "did not answer our introduction", want: gateway.Slow},
+		"a mute listener":   {url: mute, says: "accepted the connection and did not answer within", want: gateway.Slow},
+		"TLS to a mute one": {url: func(t *testing.T) string { return strings.Replace(mute(t), "ws", "wss", 1) }, says: "accepted the connection and did not answer within", want: gateway.Slow},
 		"a new protocol":    {url: greeting(with(t, h.Hello, "payload.protocol", 5)), says: "speaks protocol 5"},
 		"another greeting":  {url: greeting(with(t, h.Hello, "payload.type", "hello-again")), says: "do not understand"},
 		"a hanging up host": {url: hangUp, says: "hung up"},
@@ -219,11 +225,14 @@ func TestNotAGateway(t *testing.T) {
 			g.Server = &httptest.Server{URL: test.url(t)}
 			opt := g.options()
 			opt.HTTP = test.via
-			if strings.Contains(test.says, "hand") || strings.Contains(test.says, "introduction") {
+			if test.want == gateway.Slow {
 				opt.Timeout = 200 * time.Millisecond
 			}
 			c := client(t, opt)
-			s := untilState(t, c, gateway.Unreachable)
+			if test.want == "" {
+				test.want = gateway.Unreachable
+			}
+			s := untilState(t, c, test.want)
 			if !strings.Contains(s.LastError, test.says) {
 				t.Errorf("it says %q, want something about %q", s.LastError, test.says)
 			}
@@ -250,7 +259,7 @@ func TestTLS(t *testing.T) {
 
 	opt.HTTP = opt.HTTP.Clone()
 	opt.HTTP.TLSClientConfig.ServerName = "gateway.example.org"
-	s := untilState(t, client(t, opt), gateway.Unreachable)
+	s := untilState(t, client(t, opt), gateway.Untrusted)
 	if !strings.Contains(s.LastError, "not for that name but for") || !strings.Contains(s.LastError, "example.com") {
 		t.Errorf("it says %q", s.LastError)
 	}
@@ -295,6 +304,16 @@ func unused(t *testing.T) string {
 		t.Fatal(err)
 	}
 	defer l.Close()
+	return "ws://" + l.Addr().String()
+}
+
+// mute is an address that accepts and never says anything.
+func mute(t *testing.T) string {
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
 	return "ws://" + l.Addr().String()
 }
 

@@ -18,7 +18,8 @@ import (
 // package. A nil one knows none.
 type secrets struct {
 	fixed []needle
-	now   atomic.Pointer[[]needle] // the fixed ones and those that were added
+	added []needle                 // those that the gateway gave us; of the one who adds
+	now   atomic.Pointer[[]needle] // all of them, the longest first: one may begin like another
 }
 
 // needle is one form of one secret.
@@ -48,7 +49,7 @@ func newSecrets(key ed25519.PrivateKey, tokens ...string) *secrets {
 	for _, token := range tokens {
 		s.fixed = append(s.fixed, needles(token)...)
 	}
-	s.now.Store(&s.fixed)
+	s.publish()
 	return s
 }
 
@@ -86,15 +87,19 @@ func keyForms(key ed25519.PrivateKey) []string {
 // add makes a token that the gateway gave us a secret. Only one goroutine adds.
 func (s *secrets) add(token string) {
 	all := *s.now.Load()
-	added := slices.Clone(all[len(s.fixed):])
 	for _, n := range needles(token) {
 		if !slices.ContainsFunc(all, func(known needle) bool { return bytes.Equal(known.text, n.text) }) {
-			added = append(added, n)
+			s.added = append(s.added, n)
 		}
 	}
-	added = added[max(0, len(added)-addedForms):]
-	next := slices.Concat(s.fixed, added)
-	s.now.Store(&next)
+	s.added = slices.Clone(s.added[max(0, len(s.added)-addedForms):])
+	s.publish()
+}
+
+func (s *secrets) publish() {
+	all := slices.Concat(s.fixed, s.added)
+	slices.SortStableFunc(all, func(a, b needle) int { return len(b.text) - len(a.text) })
+	s.now.Store(&all)
 }
 
 func (s *secrets) all() []needle {

@@ -145,7 +145,7 @@ func TestRing(t *testing.T) {
 // The token is taken out of frames and of words, in each form it may have there.
 func TestSecrets(t *testing.T) {
 	const hard = `very"secret\token<&>`
-	s := newSecrets(hard)
+	s := newSecrets(nil, hard)
 	quoted, err := json.Marshal(map[string]string{"text": "it is " + hard + " indeed"})
 	if err != nil {
 		t.Fatal(err)
@@ -157,10 +157,10 @@ func TestSecrets(t *testing.T) {
 		t.Errorf("words = %s", got)
 	}
 	// A short token is a word of the protocol for all we know: frames stay whole.
-	if got := string(newSecrets("ok").frame([]byte(`{"ok":true}`))); got != `{"ok":true}` {
+	if got := string(newSecrets(nil, "ok").frame([]byte(`{"ok":true}`))); got != `{"ok":true}` {
 		t.Errorf("frame = %s", got)
 	}
-	if got := newSecrets("").words("as it is"); got != "as it is" {
+	if got := newSecrets(nil, "").words("as it is"); got != "as it is" {
 		t.Errorf("words = %s", got)
 	}
 }
@@ -186,7 +186,7 @@ func FuzzFrame(f *testing.F) {
 			f.Add(frame)
 		}
 	}
-	s := newSecrets("test-gateway-token-0123456789abcdef")
+	s := newSecrets(nil, "test-gateway-token-0123456789abcdef")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		got, err := decodeFrame(s.frame(data))
 		if err != nil {
@@ -197,7 +197,7 @@ func FuzzFrame(f *testing.F) {
 		}
 		if got.Error != nil {
 			c := &Client{secrets: s}
-			_ = c.refusal(got.Error)
+			_ = c.refusal(got.Error, credential{})
 			if d := got.Error.retryAfter(); d < 0 || d > longest {
 				t.Errorf("again in %s", d)
 			}

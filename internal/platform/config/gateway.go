@@ -305,7 +305,8 @@ func (k *checker) gatewayTLS(r Raw, c *Config) {
 // pins reads a list of fingerprints.
 func (k *checker) pins(name, s string) []Fingerprint {
 	var out []Fingerprint
-	for _, v := range strings.FieldsFunc(s, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) {
+	named := strings.FieldsFunc(s, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
+	for _, v := range named {
 		f, err := parseFingerprint(v)
 		switch {
 		case err != nil:
@@ -316,7 +317,7 @@ func (k *checker) pins(name, s string) []Fingerprint {
 			out = append(out, f)
 		}
 	}
-	if s != "" && strings.Trim(s, ", \t\r\n") == "" {
+	if s != "" && len(named) == 0 {
 		k.reject(name, "names nothing: set it to the fingerprint of the gateway's certificate, or remove it")
 	}
 	return out
