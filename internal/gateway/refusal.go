@@ -62,7 +62,7 @@ func (c *Client) refusalKind(e *wireError, cr credential) *failure {
 	}
 }
 
-const whereToken = "Set AGENTRT_GATEWAY_TOKEN to the token of the gateway (gateway.auth.token in its configuration)."
+const howAuthorized = "Set AGENTRT_GATEWAY_TOKEN to the token of the gateway (gateway.auth.token in its configuration)."
 
 func (c *Client) unauthorized(cr credential) *failure {
 	f := &failure{state: Unauthorized, pace: slow}
@@ -71,11 +71,11 @@ func (c *Client) unauthorized(cr credential) *failure {
 		f.text = "The gateway refused the device token: it was replaced, or the device was removed. Set AGENTRT_DEVICE_TOKEN to its present one, " +
 			"or remove it and set AGENTRT_GATEWAY_TOKEN, with which the device gets a new one."
 	case cr.kind == sharedToken && c.wallet.refused:
-		f.text = "The gateway refused both the device token and our shared token. " + whereToken
+		f.text = "The gateway refused both the device token and our shared token. " + howAuthorized
 	case cr.kind == sharedToken:
-		f.text = "The gateway refused our token. " + whereToken
+		f.text = "The gateway refused our token. " + howAuthorized
 	default:
-		f.text = "The gateway wants a token and none is set. " + whereToken
+		f.text = "The gateway wants a token and none is set. " + howAuthorized
 	}
 	return f
 }
@@ -214,10 +214,10 @@ func (c *Client) closeFailure(e websocket.CloseError, k *conn) *failure {
 		return unreachable("The gateway ended the connection because its access settings changed or this device was removed.")
 	}
 	reason := c.secrets.words(e.Reason)
-	switch {
-	case reason == "slow consumer":
+	switch reason {
+	case "slow consumer":
 		return unreachable("The gateway ended the connection because we took its messages too slowly (code %d, slow consumer). This host may be overloaded.", e.Code)
-	case reason == "":
+	case "":
 		return unreachable("The gateway ended the connection (code %d).", e.Code)
 	}
 	return unreachable("The gateway ended the connection (code %d): %s.", e.Code, reason)

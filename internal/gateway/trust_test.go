@@ -262,7 +262,7 @@ func TestOldTLS(t *testing.T) {
 	own := certificate(t, nil, nil)
 	g := newReplayer(t, func(_ int, p *peer) { p.gone() })
 	g.Config.ErrorLog = log.New(io.Discard, "", 0)
-	g.TLS = &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11, Certificates: []tls.Certificate{own}} //nolint:gosec // that is the point
+	g.TLS = &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11, Certificates: []tls.Certificate{own}}
 	g.StartTLS()
 	opt := g.options()
 	opt.Pins = [][32]byte{pin(own)}

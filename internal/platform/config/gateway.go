@@ -194,7 +194,7 @@ func readAuthorities(name string) (*Authorities, error) {
 	if !info.Mode().IsRegular() { // reading a pipe could wait for ever
 		return nil, errPEMFile
 	}
-	file, err := os.Open(name) //nolint:gosec // the person who runs the service names the file
+	file, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
@@ -330,8 +330,10 @@ func (k *checker) unused(r Raw) {
 	}
 	var names []string
 	for _, s := range []struct{ name, value string }{
-		{"AGENTRT_GATEWAY_TOKEN", r.GatewayToken.Reveal()}, {"AGENTRT_DEVICE_PRIVATE_KEY", r.DevicePrivateKey.Reveal()},
-		{"AGENTRT_GATEWAY_CA_FILE", r.GatewayCAFile}, {"AGENTRT_GATEWAY_TLS_PIN", r.GatewayTLSPin},
+		{"AGENTRT_GATEWAY_TOKEN", r.GatewayToken.Reveal()},
+		{"AGENTRT_DEVICE_PRIVATE_KEY", r.DevicePrivateKey.Reveal()},
+		{"AGENTRT_GATEWAY_CA_FILE", r.GatewayCAFile},
+		{"AGENTRT_GATEWAY_TLS_PIN", r.GatewayTLSPin},
 	} {
 		if s.value != "" {
 			names = append(names, s.name)

@@ -1,0 +1,51 @@
+package app
+
+import (
+	"encoding/pem"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"wardroom/internal/gateway"
+	"wardroom/internal/platform/config"
+)
+
+// A setting that is checked and then forgotten is worse than none: a pin that
+// does not reach the connection would trust anybody.
+func TestGatewaySettingsReachTheClient(t *testing.T) {
+	srv := httptest.NewTLSServer(http.NotFoundHandler())
+	defer srv.Close()
+	ca := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	options := func(change func(*config.Raw)) gateway.Options {
+		t.Helper()
+		raw := config.Raw{JWTSecret: config.Secret(strings.Repeat("j", 48)), GatewayURL: "wss://gateway.test", GatewayToken: "token-1", GatewayTimeoutMS: "1234"}
+		change(&raw)
+		cfg, _, err := raw.Check()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return gatewayOptions(cfg, slog.New(slog.DiscardHandler))
+	}
+	o := options(func(r *config.Raw) {
+		r.DevicePrivateKey, r.DeviceToken = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8", "token-2"
+		r.GatewayTLSPin = strings.Repeat("ab", 32) + "," + strings.Repeat("cd", 32)
+	})
+	if o.URL != "wss://gateway.test" || o.Token != "token-1" || o.DeviceToken != "token-2" || o.Timeout != 1234*time.Millisecond ||
+		len(o.DeviceKey) != 64 || len(o.Pins) != 2 || o.Pins[1][0] != 0xcd || o.Roots != nil || o.InsecureTLS || len(o.Scopes) != 2 {
+		t.Errorf("the client is given %+v", o)
+	}
+	if o := options(func(r *config.Raw) { r.GatewayCAFile = ca }); o.Roots == nil || o.DeviceKey != nil || o.Pins != nil {
+		t.Errorf("with an authority the client is given %+v", o)
+	}
+	if o := options(func(r *config.Raw) { r.GatewayInsecureTLS = "true" }); !o.InsecureTLS {
+		t.Error("the switch does not arrive")
+	}
+}
