@@ -247,11 +247,11 @@ func TestRefusedDeviceTokenFallsBack(t *testing.T) {
 // brings a new one.
 func TestIssuedTokenIsReplaced(t *testing.T) {
 	used := make(chan introduced, 10)
-	g := paired(t, func(_ int, p introduced) { used <- p }, stepApproved, stepRotated, stepUpgraded, stepByDevice)
+	g := paired(t, func(_ int, p introduced) { used <- p }, stepApproved, stepRotated, stepUpgraded, stepByDevice, stepByDevice)
 	c := client(t, g.asDevice())
-	until(t, c, "the fourth connection", func(s gateway.Status) bool { return s.State == gateway.Connected && g.dials() == 4 })
+	until(t, c, "the fifth connection", func(s gateway.Status) bool { return s.State == gateway.Connected && g.dials() == 5 })
 	all := recorded[map[string]pairingStep](t, "pairing.json")
-	want := []string{token, all[stepApproved].issued(t), token, all[stepUpgraded].issued(t)}
+	want := []string{token, all[stepApproved].issued(t), token, all[stepUpgraded].issued(t), all[stepByDevice].issued(t)}
 	for i, w := range want {
 		if p := <-used; p.Auth.Token+p.Auth.DeviceToken != w {
 			t.Errorf("connection %d: it showed %+v, want %s", i+1, p.Auth, w)

@@ -122,6 +122,7 @@ func FuzzRefusal(f *testing.F) {
 	f.Add("NOT_PAIRED", "PAIRING_REQUIRED", "scope-upgrade", "abbfd6b6-16e1-40cb-bf5d-2133545256eb", "operator.admin", "pairing required")
 	f.Add("NOT_PAIRED", "", "", "1; rm -rf ~", "x y", "\x1b[2J")
 	f.Add("NOT_PAIRED", "", "", "--all", "", "")
+	f.Add("NOT_PAIRED", "", "scope-upgrade", "1", "x; reboot", "")
 	f.Add("INVALID_REQUEST", "AUTH_SCOPE_MISMATCH", "", "", "", "")
 	f.Add("INVALID_REQUEST", "DEVICE_AUTH_\u202e", "", "", "", "")
 	f.Fuzz(func(t *testing.T, code, detail, reason, request, scope, message string) {

@@ -67,7 +67,9 @@ func TestSlowHealsByItself(t *testing.T) {
 	}
 	untilState(t, c, gateway.Slow)
 	// It comes back into the state that it was in.
-	untilState(t, c, gateway.MissingScopes)
+	if untilState(t, c, gateway.MissingScopes); g.dials() != 1 {
+		t.Error("it took another connection")
+	}
 	if n := strings.Count(g.logged(), "state=slow"); n != 1 {
 		t.Errorf("%d lines tell of one slowness:\n%s", n, g.logged())
 	}

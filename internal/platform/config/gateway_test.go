@@ -224,6 +224,7 @@ func TestGatewayTLSMistakes(t *testing.T) {
 		"a short pin":       {func(r *config.Raw) { r.GatewayTLSPin = pinHex[:62] }, "AGENTRT_GATEWAY_TLS_PIN names"},
 		"a SHA-1":           {func(r *config.Raw) { r.GatewayTLSPin = pinColon[:59] }, "AGENTRT_GATEWAY_TLS_PIN names"},
 		"colons at random":  {func(r *config.Raw) { r.GatewayTLSPin = "a:b" + pinHex[2:] }, "AGENTRT_GATEWAY_TLS_PIN names"},
+		"a colon too early": {func(r *config.Raw) { r.GatewayTLSPin = "A:B" + pinColon[3:] }, "AGENTRT_GATEWAY_TLS_PIN names"},
 		"no pin at all":     {func(r *config.Raw) { r.GatewayTLSPin = " ,\f" }, "AGENTRT_GATEWAY_TLS_PIN names nothing"},
 		"a pin twice":       {func(r *config.Raw) { r.GatewayTLSPin = pinHex + "," + pinColon }, "twice"},
 		"a pin and a CA":    {func(r *config.Raw) { r.GatewayTLSPin, r.GatewayCAFile = pinHex, ca }, "AGENTRT_GATEWAY_TLS_PIN and AGENTRT_GATEWAY_CA_FILE are both set"},
