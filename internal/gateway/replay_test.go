@@ -34,10 +34,11 @@ type replayer struct {
 	*httptest.Server
 	t *testing.T
 
-	mu     sync.Mutex
-	dialed int
-	header http.Header // of the last upgrade
-	log    bytes.Buffer
+	mu      sync.Mutex
+	dialed  int
+	closing bool
+	header  http.Header // of the last upgrade
+	log     bytes.Buffer
 }
 
 // peer is one connection, seen from the gateway.
@@ -68,9 +69,13 @@ func newReplayer(t *testing.T, script func(n int, p *peer)) *replayer {
 	g := &replayer{t: t}
 	var serving sync.WaitGroup
 	g.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		g.mu.Lock()
+		if g.closing {
+			g.mu.Unlock()
+			return // a client that left in the middle of its dial
+		}
 		serving.Add(1)
 		defer serving.Done()
-		g.mu.Lock()
 		g.dialed++
 		n := g.dialed
 		g.header = r.Header.Clone()
@@ -85,6 +90,9 @@ func newReplayer(t *testing.T, script func(n int, p *peer)) *replayer {
 		script(n, &peer{t, ws})
 	}))
 	t.Cleanup(func() {
+		g.mu.Lock()
+		g.closing = true
+		g.mu.Unlock()
 		serving.Wait()
 		g.Close()
 	})
