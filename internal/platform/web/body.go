@@ -55,7 +55,7 @@ func (x *exchange) readBody() error {
 	if err := s.document(want.Content["application/json"].Schema); err != nil {
 		return err
 	}
-	x.refused = s.fields
+	x.refused = append(x.refused, s.fields...)
 	return nil
 }
 

@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -33,7 +35,7 @@ type exchange struct {
 	caller   actor.Actor
 	query    url.Values    // nil when there is none
 	body     *bytes.Buffer // the request's, when the route reads one
-	refused  fault.Fields  // what the strict reading of the body refused
+	refused  fault.Fields  // what the strict reading of query and body refused
 	answered bool          // whether we wrote the answer, and huma must not
 	status   int           // for the log, when it is not what was sent
 	err      error         // for the log
@@ -206,6 +208,7 @@ func (x *exchange) enter(req *http.Request, r *route) (done func(), err error) {
 	if r.op == nil {
 		return done, nil
 	}
+	x.checkQuery()
 	return done, x.readBody()
 }
 
@@ -228,6 +231,46 @@ func readURL(u *url.URL) (url.Values, error) {
 		}
 	}
 	return q, nil
+}
+
+// checkQuery refuses parameters that the route does not have, and those that
+// are given twice and have one value: whoever misspells a filter must not be
+// answered the whole list, nor another than they think. A list of values may be
+// parted by commas, given one by one, or both.
+func (x *exchange) checkQuery() {
+	if len(x.query) == 0 {
+		return
+	}
+	known := map[string]*huma.Param{}
+	for _, p := range x.route.op.Parameters {
+		if p.In == "query" {
+			known[p.Name] = p
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(x.query)) {
+		p, values := known[name], x.query[name]
+		switch {
+		case len(x.refused) >= maxFields:
+			return
+		case p == nil && len(known) == 0:
+			x.refused.Add("query."+brief(name), "There is no such parameter; this address takes none.")
+		case p == nil:
+			x.refused.Add("query."+brief(name), "There is no such parameter. This address knows %s.", strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+		case len(values) > 1 && p.Schema.Type == huma.TypeArray:
+			x.query[name] = []string{strings.Join(values, ",")} // which huma takes apart
+		case len(values) > 1:
+			x.refused.Add("query."+name, "Give it once.")
+		}
+	}
+}
+
+// brief keeps a name that a caller made up from filling the answer.
+func brief(name string) string {
+	const most = 40
+	if runes := []rune(name); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return name
 }
 
 func isText(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }

@@ -131,6 +131,11 @@ func TestInvalid(t *testing.T) {
 		{"names a parameter", "GET", "/api/v1/toys?limit=501", "", []string{"query.limit"}},
 		{"names a parameter that is no number", "GET", "/api/v1/toys?limit=many", "", []string{"query.limit"}},
 		{"names a parameter that does not exist", "GET", "/api/v1/toys?stauts=todo", "", []string{"query.stauts"}},
+		{"names it in another case", "GET", "/api/v1/toys?Kind=ball", "", []string{"query.Kind"}},
+		{"names it beside others that are wrong", "GET", "/api/v1/toys?limit=0&more=1&other=2", "", []string{"query.limit", "query.more", "query.other"}},
+		{"names a long one briefly", "GET", "/api/v1/toys?" + strings.Repeat("ä", 300) + "=1", "", []string{"query." + strings.Repeat("ä", 40) + "…"}},
+		{"names one that is given twice", "GET", "/api/v1/toys?kind=ball&kind=kite", "", []string{"query.kind"}},
+		{"names one on a route that has none", "GET", "/api/v1/toys/7?kind=ball", "", []string{"query.kind"}},
 		{"reads parameters after an empty one", "GET", "/api/v1/toys?total&limit=0", "", []string{"query.limit"}},
 		{"names a part of the path", "GET", "/api/v1/toys/" + strings.Repeat("x", 41), "", []string{"path.id"}},
 		{"names a header", "PATCH", "/api/v1/toys/7", `{}`, []string{"header.If-Match"}},
@@ -142,6 +147,19 @@ func TestInvalid(t *testing.T) {
 				t.Errorf("%s\n%s", diff, w.Body)
 			}
 		})
+	}
+}
+
+// Who misspells a filter is told what there is.
+func TestUnknownParameter(t *testing.T) {
+	for url, want := range map[string]string{
+		"/api/v1/toys?stauts=todo": "There is no such parameter. This address knows cursor, kind, limit, total.",
+		"/api/v1/toys/7?stauts=1":  "There is no such parameter; this address takes none.",
+	} {
+		w := newToys(t).ask(t, "GET", url, "")
+		if p := problem(t, w); w.Code != 422 || p["code"] != "invalid_input" || !strings.Contains(w.Body.String(), `"detail":"`+want+`"`) {
+			t.Errorf("%s: %d %v, want %s", url, w.Code, p, want)
+		}
 	}
 }
 

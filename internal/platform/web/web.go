@@ -117,9 +117,7 @@ func (a *API) config() huma.Config {
 		},
 		Formats:       map[string]huma.Format{"application/json": format, "application/problem+json": written},
 		DefaultFormat: "application/json",
-		// A misspelled filter must not answer the whole list.
-		RejectUnknownQueryParameters: true,
-		Transformers:                 []huma.Transformer{refuse},
+		Transformers:  []huma.Transformer{refuse},
 	}
 }
 
