@@ -137,18 +137,18 @@ func (userListCmd) Run(ctx context.Context, parent *cli, t terminal) (err error)
 	table := tabwriter.NewWriter(t.out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(table, "EMAIL\tNAME\tROLE\tAGENT\tACTIVE")
 	for cursor := ""; ; {
-		users, next, err := s.List(ctx, account.Filter{}, page.Query{Limit: 200, Cursor: cursor})
+		part, err := s.List(ctx, account.Filter{}, page.Want{Query: page.Query{Limit: 200, Cursor: cursor}})
 		if err != nil {
 			return explain(err)
 		}
-		for _, u := range users {
+		for _, u := range part.Rows {
 			agent := "-"
 			if u.AgentID != nil {
 				agent = *u.AgentID
 			}
 			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%t\n", u.Email, u.Name, u.Role, agent, u.Active)
 		}
-		if cursor = next; cursor == "" {
+		if cursor = part.Next; cursor == "" {
 			return table.Flush()
 		}
 	}

@@ -70,6 +70,8 @@ type listInput struct {
 	Role    string `query:"role" enum:"owner,admin,user,agent" doc:"Only those of this role."`
 	Active  string `query:"active" enum:"true,false" doc:"Only those that are active, or that are not."`
 	AgentID string `query:"agent_id" maxLength:"64" doc:"Only those of this agent."`
+	Text    string `query:"q" maxLength:"200" doc:"Only those with this text in their name or email, in whatever case."`
+	Sort    string `query:"sort" enum:"created,-created,name,-name,email,-email" default:"created" doc:"The order; a minus turns it round."`
 }
 
 type createInput struct{ Body NewUser }
@@ -110,23 +112,12 @@ func (s *Service) handlePassword(ctx context.Context, in *passwordInput) (*web.T
 }
 
 func (s *Service) handleList(ctx context.Context, in *listInput) (*web.List[User], error) {
-	f := Filter{Role: actor.Role(in.Role), AgentID: in.AgentID}
+	f := Filter{Role: actor.Role(in.Role), AgentID: in.AgentID, Text: in.Text}
 	if in.Active != "" {
 		f.Active = new(in.Active == "true")
 	}
-	users, next, err := s.List(ctx, f, in.Query)
-	if err != nil {
-		return nil, err
-	}
-	out := web.Page(ctx, users, next)
-	if in.Total.Total {
-		n, err := s.Count(ctx, f)
-		if err != nil {
-			return nil, err
-		}
-		out.Of(n)
-	}
-	return out, nil
+	part, err := s.List(ctx, f, page.Want{Query: in.Query, Sort: in.Sort, Total: in.Total.Total})
+	return web.Part(ctx, part), err
 }
 
 func (s *Service) handleCreate(ctx context.Context, in *createInput) (*web.Tagged[User], error) {

@@ -250,12 +250,12 @@ func TestUsersOverHTTP(t *testing.T) {
 		if second := s.ask(t, token, "GET", next, nil); len(second.list) != 1 || second.header.Get("Link") != "" {
 			t.Errorf("second page: %d %v %v", second.status, second.list, second.header.Get("Link"))
 		}
-		for query, want := range map[string]int{"role=agent": 1, "agent_id=cto": 1, "active=true": 3, "active=false": 0, "role=agent&active=true": 1} {
+		for query, want := range map[string]int{"role=agent": 1, "agent_id=cto": 1, "active=true": 3, "active=false": 0, "role=agent&active=true": 1, "q=CTO": 1, "q=@example.com&role=agent": 1, "q=%25": 0} {
 			if got := s.ask(t, token, "GET", "/users?"+query, nil); got.list == nil || len(got.list) != want {
 				t.Errorf("%s: %d users, want %d: %v", query, len(got.list), want, got.body)
 			}
 		}
-		for _, query := range []string{"role=king", "active=maybe", "limit=0", "cursor=x", "who=me"} {
+		for _, query := range []string{"role=king", "active=maybe", "limit=0", "cursor=x", "who=me", "sort=role", "sort=name&" + strings.TrimPrefix(next, "/users?")} {
 			if got := s.ask(t, token, "GET", "/users?"+query, nil); got.status != http.StatusUnprocessableEntity {
 				t.Errorf("%s: %d, want 422", query, got.status)
 			}

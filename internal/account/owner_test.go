@@ -86,8 +86,8 @@ func TestBootstrapRace(t *testing.T) {
 			}
 			return err
 		}), map[string]int{"won": 1, strings.Join(obsolete("x", "y"), ""): 7})
-		if n, err := s.Count(t.Context(), Filter{}); err != nil || n != 1 {
-			t.Errorf("there are %d users (%v), want 1", n, err)
+		if n := counted(t, s, Filter{}); n != 1 {
+			t.Errorf("there are %d users, want 1", n)
 		}
 	})
 }
@@ -162,8 +162,8 @@ func TestHandOverRace(t *testing.T) {
 			return err
 		}), map[string]int{"won": 6})
 		for role, want := range map[actor.Role]int64{actor.Owner: 1, actor.Admin: 6, actor.User: 0} {
-			if n, err := s.Count(t.Context(), Filter{Role: role}); err != nil || n != want {
-				t.Errorf("%d are %s (%v), want %d", n, role, err, want)
+			if n := counted(t, s, Filter{Role: role}); n != want {
+				t.Errorf("%d are %s, want %d", n, role, want)
 			}
 		}
 	})

@@ -14,6 +14,7 @@ import (
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/fault"
+	"wardroom/internal/platform/list"
 	"wardroom/internal/platform/page"
 )
 
@@ -46,6 +47,7 @@ type Filter struct {
 	Role    actor.Role
 	AgentID string
 	Active  *bool
+	Text    string // in the name or the email, in whatever case
 }
 
 // Login checks a password and issues a token. It answers ErrLogin, after the
@@ -152,30 +154,15 @@ func (s *Service) Authenticate(ctx context.Context, token string) (actor.Actor, 
 	return a, nil
 }
 
-// List returns a page of the users that match, the oldest account first, and
-// the cursor of the next page, which is empty on the last.
-func (s *Service) List(ctx context.Context, f Filter, q page.Query) ([]User, string, error) {
-	after, err := readPosition(q.Cursor)
-	if err != nil {
-		return nil, "", err
-	}
-	if q.Limit < 1 {
-		q.Limit = defaultLimit
-	}
-	users, err := list(ctx, s.DB, f, after, q.Limit+1)
-	if err != nil {
-		return nil, "", fmt.Errorf("list users: %w", err)
-	}
-	users, next := page.Cut(users, q.Limit, User.position)
-	return users, next, nil
+// List returns one page of the users that match, by their creation, name or email.
+func (s *Service) List(ctx context.Context, f Filter, want page.Want) (page.Part[User], error) {
+	var part page.Part[User]
+	err := list.View(ctx, s.DB, want, func(q db.Queryer) (err error) {
+		part, err = users.Read(ctx, q, f.where(), want)
+		return err
+	})
+	return part, err
 }
-
-// defaultLimit is how many users a page has for callers inside the program
-// who do not say; the API has the same default in page.Query.
-const defaultLimit = 100
-
-// Count tells how many users match.
-func (s *Service) Count(ctx context.Context, f Filter) (int64, error) { return count(ctx, s.DB, f) }
 
 // Get returns a user by id or email.
 func (s *Service) Get(ctx context.Context, ref string) (User, error) {

@@ -69,12 +69,12 @@ func makeUser(t testing.TB, s *Service, name string, role actor.Role) User {
 // told returns the audit of a user, the newest first, as "kind data".
 func told(t testing.TB, s *Service, id string) []string {
 	t.Helper()
-	events, err := event.Read(t.Context(), s.DB, event.Filter{Class: event.Audit, SubjectKind: "user", SubjectID: id, Limit: 100})
+	part, err := event.Read(t.Context(), s.DB, event.Filter{Class: event.Audit, SubjectKind: "user", SubjectID: id}, page.Want{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var lines []string
-	for _, e := range events {
+	for _, e := range part.Rows {
 		var data any
 		if err := json.Unmarshal(e.Data, &data); err != nil {
 			t.Fatal(err)
@@ -160,10 +160,20 @@ func TestCreate(t *testing.T) {
 				t.Errorf("%s: %v held by %v, want %v by %v", tt.name, err, f.Facts["holder"], tt.want, tt.holder)
 			}
 		}
-		if n, err := s.Count(t.Context(), Filter{}); err != nil || n != 2 {
-			t.Errorf("there are %d users (%v), want 2", n, err)
+		if n := counted(t, s, Filter{}); n != 2 {
+			t.Errorf("there are %d users, want 2", n)
 		}
 	})
+}
+
+// counted is how many users match.
+func counted(t testing.TB, s *Service, f Filter) int64 {
+	t.Helper()
+	part, err := s.List(t.Context(), f, page.Want{Total: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return *part.Total
 }
 
 func asJSON(t testing.TB, v any) string {
@@ -383,29 +393,69 @@ func TestList(t *testing.T) {
 			{"nobody", Filter{Role: actor.Owner}, 1, nil},
 		} {
 			var got []string
-			q := page.Query{Limit: tt.limit}
+			q := page.Want{Query: page.Query{Limit: tt.limit}, Total: true}
 			for pages := 0; ; pages++ {
-				users, next, err := s.List(t.Context(), tt.f, q)
+				part, err := s.List(t.Context(), tt.f, q)
 				if err != nil || pages > 7 {
 					t.Fatalf("%s: %d pages, %v", tt.name, pages, err)
 				}
-				for _, u := range users {
+				for _, u := range part.Rows {
 					got = append(got, u.ID)
 				}
-				if q.Cursor = next; next == "" {
+				if *part.Total != int64(len(tt.want)) {
+					t.Errorf("%s: counted %d, want %d", tt.name, *part.Total, len(tt.want))
+				}
+				if q.Cursor = part.Next; part.Next == "" {
 					break
 				}
 			}
 			if !slices.Equal(got, tt.want) {
 				t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
 			}
-			if n, err := s.Count(t.Context(), tt.f); err != nil || int(n) != len(tt.want) {
-				t.Errorf("%s: counted %d (%v), want %d", tt.name, n, err, len(tt.want))
+		}
+		for _, cursor := range []string{"x", page.Encode("1"), page.Encode("x", "1", "y")} {
+			if _, err := s.List(t.Context(), Filter{}, page.Want{Query: page.Query{Limit: 1, Cursor: cursor}}); !errors.Is(err, page.ErrCursor) {
+				t.Errorf("cursor %q: %v, want %v", cursor, err, page.ErrCursor)
 			}
 		}
-		for _, cursor := range []string{"x", page.Encode("1"), page.Encode("x", "y"), page.Encode("-1", "y"), page.Encode("9223372036854775807", "y")} {
-			if _, _, err := s.List(t.Context(), Filter{}, page.Query{Limit: 1, Cursor: cursor}); !errors.Is(err, page.ErrCursor) {
-				t.Errorf("cursor %q: %v, want %v", cursor, err, page.ErrCursor)
+	})
+}
+
+// A list of people is sorted as people read it: a capital is no other letter.
+func TestListSorts(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		s := newService(d)
+		for _, name := range []string{"bob", "Ada", "cyd", "adam"} {
+			makeUser(t, s, name, actor.User)
+		}
+		if _, err := s.Change(system(t), "adam@example.com", Change{Name: new("BEA")}, nil); err != nil {
+			t.Fatal(err)
+		}
+		for sort, want := range map[string]string{
+			"": "bob Ada cyd BEA", "-created": "BEA cyd Ada bob",
+			"name": "Ada BEA bob cyd", "-name": "cyd bob BEA Ada", "email": "Ada BEA bob cyd", "-email": "cyd bob BEA Ada",
+		} {
+			var names []string
+			q := page.Want{Query: page.Query{Limit: 1}, Sort: sort}
+			for range 5 {
+				part, err := s.List(t.Context(), Filter{}, q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, u := range part.Rows {
+					names = append(names, u.Name)
+				}
+				if q.Cursor = part.Next; q.Cursor == "" {
+					break
+				}
+			}
+			if got := strings.Join(names, " "); got != want {
+				t.Errorf("by %q: %s, want %s", sort, got, want)
+			}
+		}
+		for text, want := range map[string]int64{"be": 1, "ADA": 2, "example.com": 4, "_": 0} {
+			if n := counted(t, s, Filter{Text: text}); n != want {
+				t.Errorf("%d have %q, want %d", n, text, want)
 			}
 		}
 	})

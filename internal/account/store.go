@@ -2,7 +2,6 @@ package account
 
 import (
 	"context"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -10,7 +9,7 @@ import (
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
-	"wardroom/internal/platform/page"
+	"wardroom/internal/platform/list"
 )
 
 // row is a user with what only this package may see of them.
@@ -77,70 +76,26 @@ func findActor(ctx context.Context, q db.Queryer, id string) (a actor.Actor, act
 	return a, active, err
 }
 
-// position is where a list goes on: after the row with these.
-type position struct {
-	created time.Time
-	id      string
+// users is how accounts are listed.
+var users = list.List[User]{
+	Table: `users`, Columns: columns, Scan: scanUser, Usual: "created",
+	Sorts: map[string]list.Sort[User]{
+		"created": {Columns: []string{`created_at`, `id`}, Position: func(u User) []any { return []any{u.CreatedAt.Time, u.ID} }},
+		"name":    {Columns: []string{`name_key`, `id`}, Position: func(u User) []any { return []any{strings.ToLower(u.Name), u.ID} }},
+		"email":   {Columns: []string{`email_key`}, Position: func(u User) []any { return []any{strings.ToLower(u.Email)} }},
+	},
 }
 
-// position is where a page goes on that ends with u.
-func (u User) position() []string {
-	return []string{strconv.FormatInt(u.CreatedAt.UnixMicro(), 10), u.ID}
-}
-
-// readPosition undoes position for what a caller sent as a cursor. It is nil
-// at the start of the list.
-func readPosition(cursor string) (*position, error) {
-	parts, err := page.Decode(cursor, 2)
-	if err != nil || parts == nil {
-		return nil, err
-	}
-	micros, err := strconv.ParseInt(parts[0], 10, 64)
-	if err != nil || micros < 0 || micros > lastMicro {
-		return nil, page.ErrCursor.With("Start again without a cursor, or follow the Link header.")
-	}
-	return &position{time.UnixMicro(micros), parts[1]}, nil
-}
-
-// lastMicro is the end of the year 9999, in microseconds since 1970. A later
-// time is none of ours, and PostgreSQL would fail on it.
-const lastMicro = 253_402_300_799_999_999
-
-func list(ctx context.Context, q db.Queryer, f Filter, after *position, limit int) ([]User, error) {
-	cond, args := f.where()
-	if after != nil {
-		cond, args = append(cond, `(created_at, id) > (?, ?)`), append(args, after.created, after.id)
-	}
-	rows, err := q.Query(ctx, `SELECT `+columns+` FROM users`+and(cond)+` ORDER BY created_at, id LIMIT ?`, append(args, limit)...)
-	return db.All(rows, err, scanUser)
-}
-
-func count(ctx context.Context, q db.Queryer, f Filter) (int64, error) {
-	cond, args := f.where()
-	var n int64
-	err := q.QueryRow(ctx, `SELECT COUNT(*) FROM users`+and(cond), args...).Scan(&n)
-	return n, err
-}
-
-// where is the filter as conditions and their arguments.
-func (f Filter) where() (cond []string, args []any) {
-	if f.Role != "" {
-		cond, args = append(cond, `role = ?`), append(args, f.Role)
-	}
-	if f.AgentID != "" {
-		cond, args = append(cond, `agent_id = ?`), append(args, f.AgentID)
-	}
+// where is the filter in SQL.
+func (f Filter) where() list.Where {
+	var w list.Where
+	list.Is(&w, `role`, f.Role)
+	list.Is(&w, `agent_id`, f.AgentID)
+	list.Has(&w, `(name_key || ' ' || email_key)`, f.Text)
 	if f.Active != nil {
-		cond, args = append(cond, `active = ?`), append(args, *f.Active)
+		w.And(map[bool]string{true: `active`, false: `NOT active`}[*f.Active])
 	}
-	return cond, args
-}
-
-func and(cond []string) string {
-	if len(cond) == 0 {
-		return ""
-	}
-	return ` WHERE ` + strings.Join(cond, ` AND `)
+	return w
 }
 
 func agentUsers(ctx context.Context, q db.Queryer) ([]AgentUser, error) {
@@ -154,9 +109,9 @@ func agentUsers(ctx context.Context, q db.Queryer) ([]AgentUser, error) {
 
 func insert(ctx context.Context, tx *db.Tx, u row) error {
 	_, err := tx.Exec(ctx, `
-		INSERT INTO users (id, email, email_key, name, role, agent_id, active, avatar_url, created_at, updated_at, version, password_hash)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		u.ID, u.Email, strings.ToLower(u.Email), u.Name, u.Role, u.AgentID, u.Active, u.AvatarURL,
+		INSERT INTO users (id, email, email_key, name, name_key, role, agent_id, active, avatar_url, created_at, updated_at, version, password_hash)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		u.ID, u.Email, strings.ToLower(u.Email), u.Name, strings.ToLower(u.Name), u.Role, u.AgentID, u.Active, u.AvatarURL,
 		u.CreatedAt.Time, u.UpdatedAt.Time, u.Version, u.hash)
 	return err
 }
@@ -165,10 +120,10 @@ func insert(ctx context.Context, tx *db.Tx, u row) error {
 // makes sure that nobody else does.
 func update(ctx context.Context, tx *db.Tx, u row) error {
 	_, err := tx.Exec(ctx, `
-		UPDATE users SET email = ?, email_key = ?, name = ?, role = ?, agent_id = ?, active = ?, avatar_url = ?,
+		UPDATE users SET email = ?, email_key = ?, name = ?, name_key = ?, role = ?, agent_id = ?, active = ?, avatar_url = ?,
 			updated_at = ?, version = ?, password_hash = ?
 		WHERE id = ?`,
-		u.Email, strings.ToLower(u.Email), u.Name, u.Role, u.AgentID, u.Active, u.AvatarURL,
+		u.Email, strings.ToLower(u.Email), u.Name, strings.ToLower(u.Name), u.Role, u.AgentID, u.Active, u.AvatarURL,
 		u.UpdatedAt.Time, u.Version, u.hash, u.ID)
 	return err
 }

@@ -25,7 +25,7 @@ import (
 // features get theirs as fields, and dbtest is for tests.
 var plumbing = []string{
 	"platform/actor", "platform/clock", "platform/db", "platform/fault", "platform/job",
-	"platform/money", "platform/page", "platform/patch", "platform/web",
+	"platform/list", "platform/money", "platform/page", "platform/patch", "platform/web",
 }
 
 // mayImport says who may import whom. A package that is not on it fails.
@@ -53,6 +53,7 @@ var mayImport = map[string][]string{
 	"platform/db/dbtest": {"platform/db", "schema"},
 	"platform/fault":     {},
 	"platform/job":       {"platform/actor", "platform/db"},
+	"platform/list":      {"platform/db", "platform/page"},
 	"platform/money":     {},
 	"platform/page":      {"platform/fault"},
 	"platform/patch":     {},

@@ -23,6 +23,7 @@ import (
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/config"
+	"wardroom/internal/platform/page"
 	"wardroom/internal/platform/patch"
 	"wardroom/internal/task"
 )
@@ -264,12 +265,12 @@ type demoStep struct {
 func (d *Demo) steps(ctx context.Context) ([]demoStep, error) {
 	now := clock.Now()
 	tasks := demoTasks()
-	made, err := d.App.Tasks.List(ctx, task.Filter{Limit: len(tasks)})
+	made, err := d.App.Tasks.List(ctx, task.Filter{}, page.Want{Query: page.Query{Limit: len(tasks)}})
 	if err != nil {
 		return nil, err
 	}
 	keys := map[string]string{} // by title
-	for _, t := range made {
+	for _, t := range made.Rows {
 		keys[t.Title] = t.Key
 	}
 	var steps []demoStep

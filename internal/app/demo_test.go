@@ -21,6 +21,7 @@ import (
 	"wardroom/internal/gateway/demo"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/page"
 	"wardroom/internal/standup"
 	"wardroom/internal/task"
 )
@@ -44,10 +45,11 @@ type card struct {
 // boardOf is the demo's board as a person would see it, the oldest first.
 func boardOf(t *testing.T, d *app.Demo) []card {
 	t.Helper()
-	tasks, err := d.App.Tasks.List(t.Context(), task.Filter{Limit: 100})
+	part, err := d.App.Tasks.List(t.Context(), task.Filter{}, page.Want{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	tasks := part.Rows
 	whose := map[string]string{}
 	users, err := d.App.Accounts.AgentUsers(t.Context(), d.App.DB)
 	if err != nil {

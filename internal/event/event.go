@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 
 	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/fault"
 )
 
 // Class decides who may read an event and how long it is kept.
@@ -16,6 +17,9 @@ const (
 	Activity Class = "activity" // for everyone who is signed in
 	Audit    Class = "audit"    // accounts and what guards them
 )
+
+// ErrActor refuses to list what nobody can have done.
+var ErrActor = fault.New(fault.Invalid, "actor_unknown", "There is no account like that.")
 
 // Subject is the thing an event tells of.
 type Subject struct {

@@ -20,6 +20,7 @@ import (
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
+	"wardroom/internal/platform/page"
 	"wardroom/internal/platform/web"
 )
 
@@ -77,7 +78,8 @@ func TestRecord(t *testing.T) {
 		if err == nil {
 			t.Error("what JSON cannot say was recorded")
 		}
-		got, err := Read(t.Context(), d, Filter{Class: Activity, Limit: 10})
+		part, err := Read(t.Context(), d, Filter{Class: Activity}, page.Want{})
+		got := part.Rows
 		want := []Event{
 			{ID: 2, At: clock.At(monday), Class: Activity, Kind: "task.changed", Actor: Author{"ada", "Ada"}, Subject: task1, Data: json.RawMessage(`{}`)},
 			{ID: 1, At: clock.At(monday), Class: Activity, Kind: "task.changed", Actor: Author{"ada", "Ada"}, Subject: task1, Data: json.RawMessage(`{"why":"'quoted' ? — 出荷"}`)},
@@ -123,7 +125,8 @@ func TestRecordWaits(t *testing.T) {
 		if err := errors.Join(err, <-second); err != nil {
 			t.Fatal(err)
 		}
-		events, err := Read(ctx, d, Filter{Class: Activity, Limit: 10})
+		part, err := Read(ctx, d, Filter{Class: Activity}, page.Want{})
+		events := part.Rows
 		if err != nil || ids(events) != "2 1" || events[0].Kind != "second" {
 			t.Errorf("read %+v, %v; want the second above the first", events, err)
 		}
@@ -228,28 +231,32 @@ func TestRead(t *testing.T) {
 			{"of a kind of thing", Filter{Class: Activity, SubjectKind: "task"}, "5 2 1"},
 			{"of one thing", Filter{Class: Activity, SubjectKind: "task", SubjectID: "1"}, "2 1"},
 			{"of an id", Filter{Class: Activity, SubjectID: "1"}, "4 2 1"},
-			{"of somebody", Filter{Class: Activity, ActorID: "ada"}, "4 2 1"},
-			{"of the service", Filter{Class: Activity, ActorID: "system"}, "5"},
+			{"of somebody", Filter{Class: Activity, ActorIDs: []string{"ada"}}, "4 2 1"},
+			{"of the service", Filter{Class: Activity, ActorIDs: []string{"system"}}, "5"},
 			{"of some kinds", Filter{Class: Activity, Kinds: []string{"task.created", "standup.opened"}}, "5 4 1"},
 			{"of one kind", Filter{Class: Activity, Kinds: []string{"task.changed"}}, "2"},
 			{"since a time, in any zone", Filter{Class: Activity, Since: monday.Add(time.Hour).In(time.FixedZone("", 8*3600))}, "5 4 2"},
-			{"below an id", Filter{Class: Activity, Before: 4}, "2 1"},
+			{"until a time", Filter{Class: Activity, Until: monday.Add(time.Hour)}, "1"},
+			{"between two times", Filter{Class: Activity, Since: monday.Add(time.Hour), Until: monday.Add(4 * time.Hour)}, "4 2"},
+			{"of kinds that begin so", Filter{Class: Activity, Kinds: []string{"task.*"}}, "5 2 1"},
+			{"of such and others", Filter{Class: Activity, Kinds: []string{"task.ch*", "stand%.*", "standup.opened", "task_changed"}}, "4"},
+			{"of several people", Filter{Class: Activity, ActorIDs: []string{"system", "ada"}}, "5 4 2 1"},
 			{"everything at once", Filter{
-				Class: Activity, SubjectKind: "task", SubjectID: "1", ActorID: "ada", Kinds: []string{"task.changed", "task.created"},
-				Since: monday, Before: 2,
+				Class: Activity, SubjectKind: "task", SubjectID: "1", ActorIDs: []string{"ada", "bob"}, Kinds: []string{"task.changed", "task.created"},
+				Since: monday, Until: monday.Add(time.Minute),
 			}, "1"},
 		}
 		for _, tt := range tests {
 			t.Run(tt.name, func(t *testing.T) {
-				tt.filter.Limit = 100
-				got, err := Read(t.Context(), d, tt.filter)
+				part, err := Read(t.Context(), d, tt.filter, page.Want{})
+				got := part.Rows
 				if err != nil || ids(got) != tt.want || got == nil {
 					t.Errorf("got %q, %v; want %q", ids(got), err, tt.want)
 				}
 			})
 		}
-		if got, err := Read(t.Context(), d, Filter{Class: Activity, Limit: 2}); err != nil || ids(got) != "5 4" {
-			t.Errorf("two of them: %q, %v", ids(got), err)
+		if got, err := Read(t.Context(), d, Filter{Class: Activity}, page.Want{Query: page.Query{Limit: 2}}); err != nil || ids(got.Rows) != "5 4" {
+			t.Errorf("two of them: %q, %v", ids(got.Rows), err)
 		}
 	})
 }
@@ -325,6 +332,7 @@ func TestActivityPages(t *testing.T) {
 			{"/activity?limit=2&subject_kind=standup", "10 7 | 4 1"},
 			{"/activity?subject_kind=task&subject_id=1&limit=3", "11 9 8 | 6 5 3 | 2"},
 			{"/activity?subject_kind=task&subject_id=2", ""},
+			{"/activity?limit=2&kind=standup,x&subject_kind=standup", "10 7 | 4 1"},
 		} {
 			if got := follow(t, d, site, tt.path); got != tt.want {
 				t.Errorf("%s: pages are %q, want %q", tt.path, got, tt.want)
@@ -370,6 +378,48 @@ func forget(t *testing.T, d *db.DB, kind string) {
 	}
 }
 
+// People ask who did what and when; each filter must hold, and the total be of all that match.
+func TestActivityFilters(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		err := d.Tx(t.Context(), func(tx *db.Tx) error {
+			_, err := tx.Exec(t.Context(), `INSERT INTO users (id, email, email_key, name, role, agent_id, active, password_hash, created_at, updated_at, version)
+				VALUES ('ada', 'Ada@example.com', 'ada@example.com', 'Ada', 'agent', 'cto', FALSE, '', ?, ?, 1)`, monday, monday)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		record(t, d, monday, Activity, "task.created", task1, nil)
+		record(t, d, monday.Add(time.Hour), Audit, "user.created", Subject{Kind: "user", ID: "u", Name: "U"}, nil)
+		ctx := actor.With(t.Context(), actor.System)
+		err = d.Tx(ctx, func(tx *db.Tx) error {
+			return Record(ctx, tx, monday.Add(2*time.Hour), Activity, "standup.opened", Subject{Kind: "standup", ID: "s", Name: "x"}, nil)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		record(t, d, monday.Add(3*time.Hour), Activity, "task.changed", task1, nil)
+		site := newSite(t, d)
+		for query, want := range map[string]string{
+			"": "4 3 1", "actor=ada": "4 1", "actor=ADA@example.com": "4 1", "actor=cto": "4 1", "actor=system": "3", "actor=me": "",
+			"kind=task.created": "1", "kind=task.created,standup.opened": "3 1", "kind=task.*&kind=standup.opened": "4 3 1", "kind=task.*": "4 1", "kind=user.*": "",
+			"since=2026-11-16T10:00:00Z": "4 3", "until=2026-11-16T10:00:00Z": "1", "since=2026-11-16T11:00:00%2B01:00&until=2026-11-16T11:00:00Z": "3",
+			"kind=task.*&actor=cto&since=2026-11-16T09:00:00Z": "4", "subject_kind=task&subject_id=1": "4 1",
+		} {
+			status, header, body := ask(t, site, "user", "/activity?limit=500&total=true&"+query)
+			rows, _ := body.([]any)
+			var got []string
+			for _, row := range rows {
+				event, _ := row.(map[string]any)
+				got = append(got, fmt.Sprint(event["id"]))
+			}
+			if total := header.Get("X-Total-Count"); status != 200 || strings.Join(got, " ") != want || total != fmt.Sprint(len(got)) {
+				t.Errorf("%s: %d %v of %s, want %s", query, status, got, total, want)
+			}
+		}
+	})
+}
+
 func TestActivityRefuses(t *testing.T) {
 	site := newSite(t, dbtest.New(t))
 	for path, code := range map[string]string{
@@ -377,8 +427,9 @@ func TestActivityRefuses(t *testing.T) {
 		"/activity?limit=0":                               "invalid_input",
 		"/activity?subject=1":                             "invalid_input",
 		"/activity?cursor=x":                              "invalid_cursor",
-		"/activity?cursor=1WyJ4Il0":                       "invalid_cursor", // of a list that is sorted by text
-		"/activity?cursor=1WyItMSJd":                      "invalid_cursor", // -1
+		"/activity?cursor=1WyJ4Il0":                       "invalid_cursor", // of another list
+		"/activity?actor=nobody":                          "actor_unknown",
+		"/activity?since=yesterday":                       "invalid_input",
 		"/activity?subject_id=" + "x%00":                  "invalid_url",
 		"/activity?subject_id=" + strings.Repeat("x", 65): "invalid_input",
 	} {

@@ -2,7 +2,7 @@ package event
 
 import (
 	"context"
-	"strconv"
+	"time"
 
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/page"
@@ -11,30 +11,22 @@ import (
 
 // Mount adds the routes of the log.
 func (s *Service) Mount(api *web.API) {
-	web.Get(api, "/activity", actor.Read, "What happened, the newest first", s.handleActivity, web.Fails(page.ErrCursor))
+	web.Get(api, "/activity", actor.Read, "What happened, the newest first", s.handleActivity, web.Fails(ErrActor, page.ErrCursor))
 }
 
 type activityInput struct {
-	SubjectKind string `query:"subject_kind" enum:"task,standup" doc:"Only of things of this kind."`
-	SubjectID   string `query:"subject_id" maxLength:"64" doc:"Only of the thing with this id."`
+	SubjectKind string    `query:"subject_kind" enum:"task,standup" doc:"Only of things of this kind."`
+	SubjectID   string    `query:"subject_id" maxLength:"64" doc:"Only of the thing with this id."`
+	Actor       string    `query:"actor" maxLength:"254" doc:"Only what this one did: a user's id or email, an agent_id, me, or system for the service."`
+	Kinds       []string  `query:"kind" maxItems:"20" doc:"Only of these kinds, such as task.created; task.* is all that begin so."`
+	Since       time.Time `query:"since" doc:"Only at this time or later."`
+	Until       time.Time `query:"until" doc:"Only before this time."`
 	page.Query
+	page.Total
 }
 
 func (s *Service) handleActivity(ctx context.Context, in *activityInput) (*web.List[Event], error) {
-	at, err := page.Decode(in.Cursor, 1)
-	if err != nil {
-		return nil, err
-	}
-	var before int64
-	if at != nil {
-		if before, err = strconv.ParseInt(at[0], 10, 64); err != nil || before < 1 {
-			return nil, page.Refused()
-		}
-	}
-	events, err := s.Activity(ctx, in.SubjectKind, in.SubjectID, before, in.Limit+1)
-	if err != nil {
-		return nil, err
-	}
-	events, next := page.Cut(events, in.Limit, func(e Event) []string { return []string{strconv.FormatInt(e.ID, 10)} })
-	return web.Page(ctx, events, next), nil
+	f := Filter{SubjectKind: in.SubjectKind, SubjectID: in.SubjectID, Kinds: in.Kinds, Since: in.Since, Until: in.Until}
+	part, err := s.Activity(ctx, f, in.Actor, page.Want{Query: in.Query, Total: in.Total.Total})
+	return web.Part(ctx, part), err
 }

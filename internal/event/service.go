@@ -3,14 +3,44 @@ package event
 import (
 	"context"
 
+	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/list"
+	"wardroom/internal/platform/page"
 )
 
 // Service reads the log for people.
 type Service struct{ DB *db.DB }
 
-// Activity returns what happened, the newest first: of one thing when its kind
-// and id are given, and below an id when that is not zero.
-func (s *Service) Activity(ctx context.Context, subjectKind, subjectID string, before int64, limit int) ([]Event, error) {
-	return Read(ctx, s.DB, Filter{Class: Activity, SubjectKind: subjectKind, SubjectID: subjectID, Before: before, Limit: limit})
+// Activity returns one page of what happened, the newest first, as far as f
+// goes; its class and its actors are set here. by names who did it: a user's id
+// or email, an agent_id, "me" or "system"; empty is anyone.
+func (s *Service) Activity(ctx context.Context, f Filter, by string, want page.Want) (page.Part[Event], error) {
+	var part page.Part[Event]
+	err := list.View(ctx, s.DB, want, func(q db.Queryer) (err error) {
+		f.Class = Activity
+		if f.ActorIDs, err = actorIDs(ctx, q, by); err != nil {
+			return err
+		}
+		part, err = Read(ctx, q, f, want)
+		return err
+	})
+	return part, err
+}
+
+// actorIDs turns a name into ids, none for the empty name.
+func actorIDs(ctx context.Context, q db.Queryer, by string) ([]string, error) {
+	switch by {
+	case "":
+		return nil, nil
+	case "me":
+		return []string{actor.From(ctx).ID}, nil
+	case actor.System.ID:
+		return []string{by}, nil
+	}
+	ids, err := findActors(ctx, q, by)
+	if err == nil && len(ids) == 0 {
+		err = ErrActor.With("Give a user's id or email, an agent_id, me or system.")
+	}
+	return ids, err
 }

@@ -4,12 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/list"
+	"wardroom/internal/platform/page"
 )
 
 // Record appends an event by the caller in ctx. Call it in the transaction
@@ -49,44 +53,69 @@ type Filter struct {
 	Class       Class
 	SubjectKind string
 	SubjectID   string
-	ActorID     string
-	Kinds       []string
+	ActorIDs    []string  // any of these
+	Kinds       []string  // any of these; one that ends in ".*" is all that begin with what is before the star
 	Since       time.Time // not before; zero is no bound
-	Before      int64     // ids below it; zero is no bound
-	Limit       int
+	Until       time.Time // before it; zero is no bound
 }
 
-// Read returns the events that match, the newest first.
-func Read(ctx context.Context, q db.Queryer, f Filter) ([]Event, error) {
-	where, args := []string{"class = ?"}, []any{f.Class}
-	add := func(condition string, arg any) {
-		where, args = append(where, condition), append(args, arg)
-	}
-	if f.SubjectKind != "" {
-		add("subject_kind = ?", f.SubjectKind)
-	}
-	if f.SubjectID != "" {
-		add("subject_id = ?", f.SubjectID)
-	}
-	if f.ActorID != "" {
-		add("actor_id = ?", f.ActorID)
-	}
-	if len(f.Kinds) > 0 {
-		where = append(where, "kind IN (?"+strings.Repeat(", ?", len(f.Kinds)-1)+")")
-		for _, k := range f.Kinds {
-			args = append(args, k)
-		}
-	}
+// where is the filter in SQL.
+func (f Filter) where() list.Where {
+	var w list.Where
+	w.And(`class = ?`, f.Class)
+	list.Is(&w, `subject_kind`, f.SubjectKind)
+	list.Is(&w, `subject_id`, f.SubjectID)
+	list.In(&w, `actor_id`, f.ActorIDs)
+	ofKinds(&w, f.Kinds)
 	if !f.Since.IsZero() {
-		add("at >= ?", f.Since)
+		w.And(`at >= ?`, f.Since)
 	}
-	if f.Before > 0 {
-		add("id < ?", f.Before)
+	if !f.Until.IsZero() {
+		w.And(`at < ?`, f.Until)
 	}
-	rows, err := q.Query(ctx, `
-		SELECT id, at, class, kind, actor_id, actor_name, subject_kind, subject_id, subject_name, data
-		FROM events WHERE `+strings.Join(where, " AND ")+` ORDER BY id DESC LIMIT ?`, append(args, f.Limit)...)
-	return db.All(rows, err, scan)
+	return w
+}
+
+// ofKinds adds that an event is of one of the kinds. What only says how a kind
+// begins has no index: the log is read from its end until enough match.
+func ofKinds(w *list.Where, kinds []string) {
+	if !slices.ContainsFunc(kinds, func(k string) bool { return strings.HasSuffix(k, ".*") }) {
+		list.In(w, `kind`, kinds)
+		return
+	}
+	var or []string
+	var args []any
+	for _, k := range kinds {
+		if !strings.HasSuffix(k, ".*") {
+			or, args = append(or, `kind = ?`), append(args, k)
+			continue
+		}
+		begin := strings.TrimSuffix(k, "*")
+		or, args = append(or, `SUBSTR(kind, 1, ?) = ?`), append(args, utf8.RuneCountInString(begin), begin)
+	}
+	w.And(`(`+strings.Join(or, ` OR `)+`)`, args...)
+}
+
+// events is how the log is listed.
+var events = list.List[Event]{
+	Table: `events`, Columns: `id, at, class, kind, actor_id, actor_name, subject_kind, subject_id, subject_name, data`, Scan: scan,
+	Usual: "-id",
+	Sorts: map[string]list.Sort[Event]{
+		"id": {Columns: []string{`id`}, Position: func(e Event) []any { return []any{e.ID} }},
+	},
+}
+
+// Read returns one page of the events that match, the newest first.
+func Read(ctx context.Context, q db.Queryer, f Filter, want page.Want) (page.Part[Event], error) {
+	return events.Read(ctx, q, f.where(), want)
+}
+
+// findActors finds the ids of the accounts that ref names, by id, email or
+// agent_id: an agent may have had several.
+func findActors(ctx context.Context, q db.Queryer, ref string) ([]string, error) {
+	lower := strings.ToLower(ref)
+	rows, err := q.Query(ctx, `SELECT id FROM users WHERE id = ? OR email_key = ? OR agent_id = ? ORDER BY id`, lower, lower, ref)
+	return db.All(rows, err, func(row db.Row) (id string, err error) { return id, row.Scan(&id) })
 }
 
 func scan(row db.Row) (Event, error) {

@@ -17,7 +17,7 @@ const longestWait = 10 * time.Minute
 
 // Mount adds the routes of standups.
 func (s *Service) Mount(api *web.API) {
-	web.Get(api, "/standups", actor.Read, "List standups, the latest day first", s.handleList, web.Fails(page.ErrCursor))
+	web.Get(api, "/standups", actor.Read, "List standups, the latest day first unless sort says otherwise", s.handleList, web.Fails(page.ErrCursor))
 	web.Post(api, "/standups", actor.HoldStandups, "Open the standup of a day", s.handleOpen,
 		web.Status(http.StatusCreated), web.Also(http.StatusOK),
 		web.Describe("Answers 201, or 200 with the standup that the day already has."))
@@ -41,21 +41,19 @@ type Ref struct {
 
 func location(m Standup) string { return web.Prefix + "/standups/" + m.ID }
 
-func (s *Service) handleList(ctx context.Context, in *struct{ page.Query }) (*web.List[Brief], error) {
-	at, err := page.Decode(in.Cursor, 1)
-	if err != nil {
-		return nil, err
-	}
-	before := ""
-	if at != nil {
-		before = at[0]
-	}
-	briefs, err := s.List(ctx, before, in.Limit+1)
-	if err != nil {
-		return nil, err
-	}
-	briefs, next := page.Cut(briefs, in.Limit, func(b Brief) []string { return []string{b.Date} })
-	return web.Page(ctx, briefs, next), nil
+type listInput struct {
+	Status []Status `query:"status" enum:"running,completed,error" doc:"Only in one of these states."`
+	From   string   `query:"from" maxLength:"10" doc:"Only of this day, such as 2026-11-20, or later."`
+	To     string   `query:"to" maxLength:"10" doc:"Only of this day or earlier."`
+	Sort   string   `query:"sort" enum:"date,-date" default:"-date" doc:"The order; a minus turns it round."`
+	page.Query
+	page.Total
+}
+
+func (s *Service) handleList(ctx context.Context, in *listInput) (*web.List[Brief], error) {
+	f := Filter{Statuses: in.Status, From: in.From, To: in.To}
+	part, err := s.List(ctx, f, page.Want{Query: in.Query, Sort: in.Sort, Total: in.Total.Total})
+	return web.Part(ctx, part), err
 }
 
 type openInput struct {

@@ -14,6 +14,7 @@ import (
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/job"
+	"wardroom/internal/platform/page"
 )
 
 // Runtime is the part of the gateway that a standup needs.
@@ -147,29 +148,33 @@ func (s *Service) read(ctx context.Context, which func(db.Queryer) (Standup, err
 	return got, err
 }
 
-// List returns standups, the latest day first, of the days before one, or all.
-func (s *Service) List(ctx context.Context, before string, limit int) ([]Brief, error) {
-	var briefs []Brief
+// List returns one page of the standups that match, by their day.
+func (s *Service) List(ctx context.Context, f Filter, want page.Want) (page.Part[Brief], error) {
+	if err := f.check(); err != nil {
+		return page.Part[Brief]{}, err
+	}
+	var part page.Part[Brief]
 	err := s.DB.View(ctx, func(q db.Queryer) error {
-		rows, err := list(ctx, q, before, limit)
+		whole, err := standups.Read(ctx, q, f.where(), want)
 		if err != nil {
 			return err
 		}
-		ids := make([]string, len(rows))
-		for i, r := range rows {
+		ids := make([]string, len(whole.Rows))
+		for i, r := range whole.Rows {
 			ids[i] = r.ID
 		}
 		byID, err := briefReports(ctx, q, ids)
-		for _, r := range rows {
-			briefs = append(briefs, Brief{
+		part = page.Part[Brief]{Rows: make([]Brief, len(ids)), Next: whole.Next, Total: whole.Total}
+		for i, r := range whole.Rows {
+			part.Rows[i] = Brief{
 				ID: r.ID, Date: r.Date, Timezone: r.Timezone, Title: r.Title, Status: r.Status, Phase: r.Phase,
 				Facilitator: r.Facilitator, Reports: append([]BriefReport{}, byID[r.ID]...), Summary: r.Summary, Failure: r.Failure,
 				Attempt: r.Attempt, CreatedAt: r.CreatedAt, StartedAt: r.StartedAt, CompletedAt: r.CompletedAt, Version: r.Version,
-			})
+			}
 		}
 		return err
 	})
-	return briefs, err
+	return part, err
 }
 
 // Run starts the meeting, or after an error the retry, which asks only for

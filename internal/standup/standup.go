@@ -244,6 +244,25 @@ func (n New) day(now time.Time, zone *time.Location) (date string, loc *time.Loc
 	return date, zone, bad.Err()
 }
 
+// check says what is wrong with the days of f.
+func (f Filter) check() error {
+	var bad fault.Fields
+	if f.From != "" && !isDay(f.From) {
+		bad.Add("query.from", "Give a day, such as 2026-11-20.")
+	}
+	if f.To != "" && !isDay(f.To) {
+		bad.Add("query.to", "Give a day, such as 2026-11-20.")
+	}
+	return bad.Err()
+}
+
+// isDay reports whether text is a day of the calendar, in the years 1 to 9999
+// and in the one spelling that sorts as the days do.
+func isDay(text string) bool {
+	day, err := time.Parse(time.DateOnly, text)
+	return err == nil && day.Year() >= 1 && day.Format(time.DateOnly) == text
+}
+
 // ageDays is how many calendar days before date first was; both are days.
 func ageDays(first, date string) int {
 	a, errA := time.Parse(time.DateOnly, first)

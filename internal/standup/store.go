@@ -11,6 +11,7 @@ import (
 
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/list"
 	"wardroom/internal/platform/money"
 )
 
@@ -125,14 +126,31 @@ func findOpened(ctx context.Context, q db.Queryer) ([]Standup, error) {
 	return db.All(rows, err, scan)
 }
 
-// list returns standups, the latest day first, from before a day on.
-func list(ctx context.Context, q db.Queryer, before string, limit int) ([]Standup, error) {
-	where, args := ``, []any{}
-	if before != "" {
-		where, args = ` WHERE date < ?`, append(args, before)
+// Filter says which standups to list. The zero Filter lists all.
+type Filter struct {
+	Statuses []Status
+	From, To string // days, both included; empty is no bound
+}
+
+// where is the filter in SQL.
+func (f Filter) where() list.Where {
+	var w list.Where
+	list.In(&w, `status`, f.Statuses)
+	if f.From != "" {
+		w.And(`date >= ?`, f.From)
 	}
-	rows, err := q.Query(ctx, `SELECT `+columns+` FROM standups`+where+` ORDER BY date DESC LIMIT ?`, append(args, limit)...)
-	return db.All(rows, err, scan)
+	if f.To != "" {
+		w.And(`date <= ?`, f.To)
+	}
+	return w
+}
+
+// standups is how meetings are listed. A day has one.
+var standups = list.List[Standup]{
+	Table: `standups`, Columns: columns, Scan: scan, Usual: "-date",
+	Sorts: map[string]list.Sort[Standup]{
+		"date": {Columns: []string{`date`}, Position: func(s Standup) []any { return []any{s.Date} }},
+	},
 }
 
 // briefReports returns how asking went, by standup.

@@ -3,7 +3,7 @@ package task
 import (
 	"context"
 	"net/http"
-	"strconv"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -14,7 +14,9 @@ import (
 
 // Mount adds the board's routes.
 func (s *Service) Mount(api *web.API) {
-	web.Get(api, "/tasks", actor.Read, "List tasks, the newest first", s.handleList, web.Fails(ErrAssignee, page.ErrCursor))
+	web.Get(api, "/tasks", actor.Read, "List tasks", s.handleList, web.Fails(ErrAssignee, ErrReporter, page.ErrCursor),
+		web.Describe("The newest first, unless sort says otherwise; what matches all filters. A task that changes its place in the order while you turn "+
+			"pages, as every change does when you sort by updated, may come twice or not at all; the others neither repeat nor go missing."))
 	web.Post(api, "/tasks", actor.ChangeTasks, "Create a task", s.handleCreate,
 		web.Status(http.StatusCreated), web.Fails(ErrAssignee))
 	web.Get(api, "/tasks/{id}", actor.Read, "One task, by id or key", s.handleGet, web.Fails(ErrNotFound))
@@ -35,33 +37,29 @@ func (Tag) Schema(huma.Registry) *huma.Schema {
 }
 
 type listInput struct {
-	Status   []Status `query:"status" enum:"backlog,todo,in_progress,review,done" doc:"One or more columns, parted by commas."`
-	Assignee string   `query:"assignee" maxLength:"254" doc:"A user's id or email, or an agent_id."`
-	Blocked  string   `query:"blocked" enum:"true,false" doc:"Only what is blocked, or only what is not."`
+	Status       []Status   `query:"status" enum:"backlog,todo,in_progress,review,done" doc:"Only in one of these columns."`
+	Priority     []Priority `query:"priority" enum:"low,medium,high,urgent" doc:"Only of one of these priorities."`
+	Type         []Type     `query:"type" enum:"task,bug,feature,improvement,research,epic" doc:"Only of one of these types."`
+	Assignee     Person     `query:"assignee" maxLength:"254" doc:"Only of this person: a user's id or email, an agent_id, me, or none."`
+	Reporter     Person     `query:"reporter" maxLength:"254" doc:"Only made by this person, named like the assignee; none is what the service made itself."`
+	Blocked      string     `query:"blocked" enum:"true,false" doc:"Only what is blocked, or only what is not."`
+	UpdatedSince time.Time  `query:"updated_since" doc:"Only what was changed at this time or later."`
+	Text         string     `query:"q" maxLength:"200" doc:"Only with this text in the key or the title, in whatever case."`
+	Sort         string     `query:"sort" enum:"key,-key,created,-created,updated,-updated,priority,-priority" default:"-key" doc:"The order; a minus turns it round, so that the newest, the last changed, the most urgent come first. Among equals the key decides."`
 	page.Query
+	page.Total
 }
 
 func (s *Service) handleList(ctx context.Context, in *listInput) (*web.List[Task], error) {
-	f := Filter{Statuses: in.Status, Assignee: in.Assignee, Limit: in.Limit + 1}
+	f := Filter{
+		Statuses: in.Status, Priorities: in.Priority, Types: in.Type,
+		Assignee: in.Assignee, Reporter: in.Reporter, UpdatedSince: in.UpdatedSince, Text: in.Text,
+	}
 	if in.Blocked != "" {
-		blocked := in.Blocked == "true"
-		f.Blocked = &blocked
+		f.Blocked = new(in.Blocked == "true")
 	}
-	at, err := page.Decode(in.Cursor, 1)
-	if err != nil {
-		return nil, err
-	}
-	if at != nil {
-		if f.Below, err = strconv.ParseInt(at[0], 10, 64); err != nil || f.Below < 1 {
-			return nil, page.Refused()
-		}
-	}
-	tasks, err := s.List(ctx, f)
-	if err != nil {
-		return nil, err
-	}
-	tasks, next := page.Cut(tasks, in.Limit, func(t Task) []string { return []string{strconv.FormatInt(t.number, 10)} })
-	return web.Page(ctx, tasks, next), nil
+	part, err := s.List(ctx, f, page.Want{Query: in.Query, Sort: in.Sort, Total: in.Total.Total})
+	return web.Part(ctx, part), err
 }
 
 type createInput struct{ Body New }

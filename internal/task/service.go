@@ -10,6 +10,9 @@ import (
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/fault"
+	"wardroom/internal/platform/list"
+	"wardroom/internal/platform/page"
 )
 
 // Service is the board's use cases.
@@ -58,16 +61,37 @@ func (s *Service) Get(ctx context.Context, ref string) (Task, error) {
 	return find(ctx, s.DB, ref)
 }
 
-// List returns the tasks that match, the newest first. The assignee may be
-// named as everywhere, and may have left: somebody has to take over the tasks.
-func (s *Service) List(ctx context.Context, f Filter) ([]Task, error) {
-	if f.Assignee != "" {
-		var err error
-		if f.Assignee, _, err = findAccount(ctx, s.DB, f.Assignee); err != nil {
-			return nil, err
+// List returns one page of the tasks that match, by their key, update,
+// creation or priority. People may be named as everywhere, and may have left:
+// somebody has to take over their tasks.
+func (s *Service) List(ctx context.Context, f Filter, want page.Want) (page.Part[Task], error) {
+	var part page.Part[Task]
+	err := list.View(ctx, s.DB, want, func(q db.Queryer) (err error) {
+		if f.Assignee, err = lookUp(ctx, q, f.Assignee, ErrAssignee); err != nil {
+			return err
 		}
+		if f.Reporter, err = lookUp(ctx, q, f.Reporter, ErrReporter); err != nil {
+			return err
+		}
+		part, err = tasks.Read(ctx, q, f.where(), want)
+		return err
+	})
+	return part, err
+}
+
+// lookUp turns the name of a person into their id, or says that there is none.
+func lookUp(ctx context.Context, q db.Queryer, p Person, unknown *fault.Error) (Person, error) {
+	switch p {
+	case "", Nobody:
+		return p, nil
+	case Me:
+		p = Person(actor.From(ctx).ID)
 	}
-	return list(ctx, s.DB, f)
+	id, _, err := findAccount(ctx, q, string(p))
+	if errors.Is(err, ErrAssignee) {
+		err = unknown.With("Give a user's id or email, an agent_id, %s or %s.", Me, Nobody)
+	}
+	return Person(id), err
 }
 
 // Update makes a partial change. With a version it is refused with ErrStale

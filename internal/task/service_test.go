@@ -19,6 +19,7 @@ import (
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
 	"wardroom/internal/platform/fault"
+	"wardroom/internal/platform/page"
 	"wardroom/internal/platform/patch"
 )
 
@@ -78,7 +79,8 @@ func told(t testing.TB, d *db.DB) []string {
 // events are those of the board, the newest first.
 func events(t testing.TB, d *db.DB) []event.Event {
 	t.Helper()
-	list, err := event.Read(asService(t), d, event.Filter{Class: event.Activity, SubjectKind: "task", Limit: 1000})
+	part, err := event.Read(asService(t), d, event.Filter{Class: event.Activity, SubjectKind: "task"}, want(1000, "", ""))
+	list := part.Rows
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,6 +110,11 @@ func race(n int, fn func(i int) error) map[string]int {
 	close(start)
 	wg.Wait()
 	return counts
+}
+
+// want asks for a page.
+func want(limit int, sort, cursor string) page.Want {
+	return page.Want{Query: page.Query{Limit: limit, Cursor: cursor}, Sort: sort}
 }
 
 func keys(tasks []Task) string {
@@ -216,26 +223,24 @@ func TestList(t *testing.T) {
 			{"several columns", Filter{Statuses: []Status{Todo, Done, Backlog}}, "6 5 2 1"},
 			{"by agent_id", Filter{Assignee: "cto"}, "5 2"},
 			{"by email", Filter{Assignee: "CTO@example.com"}, "5 2"},
-			{"of somebody who left", Filter{Assignee: left.ID}, "6 3"},
+			{"of somebody who left", Filter{Assignee: Person(left.ID)}, "6 3"},
 			{"blocked", Filter{Blocked: new(true)}, "6 4 2"},
 			{"not blocked", Filter{Blocked: new(false)}, "5 3 1"},
-			{"below a number", Filter{Below: 3}, "2 1"},
-			{"all filters at once", Filter{Statuses: []Status{Todo, Review}, Assignee: "cto", Blocked: new(true), Below: 6}, "2"},
+			{"all filters at once", Filter{Statuses: []Status{Todo, Review}, Assignee: "cto", Blocked: new(true), Text: "t"}, "2"},
 			{"nothing", Filter{Statuses: []Status{Done}, Blocked: new(true)}, ""},
 		}
 		for _, tt := range tests {
 			t.Run(tt.name, func(t *testing.T) {
-				tt.filter.Limit = 100
-				got, err := s.List(asService(t), tt.filter)
-				if err != nil || keys(got) != tt.want || got == nil {
-					t.Errorf("got %q, %v; want %q", keys(got), err, tt.want)
+				got, err := s.List(asService(t), tt.filter, page.Want{})
+				if err != nil || keys(got.Rows) != tt.want || got.Rows == nil {
+					t.Errorf("got %q, %v; want %q", keys(got.Rows), err, tt.want)
 				}
 			})
 		}
-		if got, err := s.List(asService(t), Filter{Limit: 2}); err != nil || keys(got) != "6 5" {
-			t.Errorf("two of them: %q, %v", keys(got), err)
+		if got, err := s.List(asService(t), Filter{}, want(2, "", "")); err != nil || keys(got.Rows) != "6 5" {
+			t.Errorf("two of them: %q, %v", keys(got.Rows), err)
 		}
-		if _, err := s.List(asService(t), Filter{Assignee: "nobody", Limit: 2}); !errors.Is(err, ErrAssignee) {
+		if _, err := s.List(asService(t), Filter{Assignee: "nobody"}, page.Want{}); !errors.Is(err, ErrAssignee) {
 			t.Errorf("of nobody: %v, want ErrAssignee", err)
 		}
 	})
@@ -261,18 +266,17 @@ func TestListPages(t *testing.T) {
 			})
 		}
 		var seen []int64
-		for below := int64(0); len(seen) < 100; {
-			page, err := s.List(asService(t), Filter{Below: below, Limit: size})
+		for next := ""; len(seen) < 100; {
+			got, err := s.List(asService(t), Filter{}, want(size, "", next))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(page) == 0 {
-				break
-			}
-			for _, task := range page {
+			for _, task := range got.Rows {
 				seen = append(seen, task.number)
 			}
-			below = seen[len(seen)-1]
+			if next = got.Next; next == "" {
+				break
+			}
 		}
 		writers.Wait()
 		for i, n := range seen {
@@ -308,7 +312,8 @@ func TestKeys(t *testing.T) {
 		if got["won"] != 16 {
 			t.Errorf("outcomes are %v, want 16 made", got)
 		}
-		tasks, err := s.List(asService(t), Filter{Limit: 100})
+		part, err := s.List(asService(t), Filter{}, page.Want{})
+		tasks := part.Rows
 		if want := "16 15 14 13 12 11 10 9 8 7 6 5 4 3 2 1"; err != nil || keys(tasks) != want {
 			t.Errorf("keys are %s, %v; want %s", keys(tasks), err, want)
 		}
@@ -389,7 +394,8 @@ func TestCreateIn(t *testing.T) {
 		if err := both(undone); !errors.Is(err, undone) {
 			t.Fatal(err)
 		}
-		tasks, err := s.List(ctx, Filter{Limit: 10})
+		part, err := s.List(ctx, Filter{}, page.Want{})
+		tasks := part.Rows
 		if err != nil || len(tasks) > 0 || len(told(t, d)) > 0 {
 			t.Errorf("after the rollback there are %q and %q, %v", keys(tasks), told(t, d), err)
 		}

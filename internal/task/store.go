@@ -5,16 +5,21 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/list"
 )
 
 const columns = `id, number, title, description, status, priority, type, tags, assignee_id, reporter_id,
 	blocked_reason, blocked_since, blocked_by, session_key, branch, pr_url, origin,
 	due_at, done_at, moved_at, created_at, updated_at, version`
+
+// derived are the columns that are made of others, for lists: see Task.keys.
+const derived = `search, priority_rank`
 
 func scan(row db.Row) (Task, error) {
 	var t Task
@@ -52,6 +57,11 @@ func (t Task) values() []any {
 	}
 }
 
+// keys are the values of derived.
+func (t Task) keys() []any {
+	return []any{strings.ToLower(t.Key + " " + t.Title), t.Priority.rank()}
+}
+
 // find looks a task up by its id or its key.
 func find(ctx context.Context, q db.Queryer, ref string) (Task, error) {
 	where, arg := `id = ?`, any(strings.ToLower(ref))
@@ -72,9 +82,9 @@ func insert(ctx context.Context, tx *db.Tx, t *Task) error {
 		return err
 	}
 	t.Key = keyOf(t.number)
-	_, err := tx.Exec(ctx, `INSERT INTO tasks (`+columns+`)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		append([]any{t.ID, t.number}, t.values()...)...)
+	_, err := tx.Exec(ctx, `INSERT INTO tasks (`+columns+`, `+derived+`)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		slices.Concat([]any{t.ID, t.number}, t.values(), t.keys())...)
 	return err
 }
 
@@ -87,9 +97,10 @@ func update(ctx context.Context, tx *db.Tx, t Task, was int64) error {
 	n, err := tx.Exec(ctx, `
 		UPDATE tasks SET title = ?, description = ?, status = ?, priority = ?, type = ?, tags = ?, assignee_id = ?, reporter_id = ?,
 			blocked_reason = ?, blocked_since = ?, blocked_by = ?, session_key = ?, branch = ?, pr_url = ?, origin = ?,
-			due_at = ?, done_at = ?, moved_at = ?, created_at = ?, updated_at = ?, version = ?
+			due_at = ?, done_at = ?, moved_at = ?, created_at = ?, updated_at = ?, version = ?,
+			search = ?, priority_rank = ?
 		WHERE id = ? AND version = ?`,
-		append(t.values(), t.ID, was)...)
+		slices.Concat(t.values(), t.keys(), []any{t.ID, was})...)
 	if err == nil && n == 0 {
 		return errRaced
 	}
@@ -98,37 +109,61 @@ func update(ctx context.Context, tx *db.Tx, t Task, was int64) error {
 
 // Filter says which tasks to list. The zero Filter lists all.
 type Filter struct {
-	Statuses []Status
-	Assignee string // a user's id
-	Blocked  *bool
-	Below    int64 // numbers below it; zero is no bound
-	Limit    int
+	Statuses     []Status
+	Priorities   []Priority
+	Types        []Type
+	Assignee     Person
+	Reporter     Person
+	Blocked      *bool
+	UpdatedSince time.Time // not before; zero is no bound
+	Text         string    // in the key or the title, in whatever case
 }
 
-// list returns the tasks that match, the newest first.
-func list(ctx context.Context, q db.Queryer, f Filter) ([]Task, error) {
-	where, args := []string{}, []any{}
-	if len(f.Statuses) > 0 {
-		where = append(where, `status IN (?`+strings.Repeat(`, ?`, len(f.Statuses)-1)+`)`)
-		for _, s := range f.Statuses {
-			args = append(args, s)
-		}
-	}
-	if f.Assignee != "" {
-		where, args = append(where, `assignee_id = ?`), append(args, f.Assignee)
-	}
+// Person names an account in a filter: by its id, email or agent_id, as Me or
+// as Nobody. Empty is anyone.
+type Person string
+
+// The names of people that are not looked up. No account can be named by them.
+const (
+	Me     Person = "me"   // the caller
+	Nobody Person = "none" // tasks that have no such person
+)
+
+// where is the filter in SQL. The people in it were looked up.
+func (f Filter) where() list.Where {
+	var w list.Where
+	list.In(&w, `status`, f.Statuses)
+	list.In(&w, `priority_rank`, ranks(f.Priorities))
+	list.In(&w, `type`, f.Types)
+	f.Assignee.in(&w, `assignee_id`)
+	f.Reporter.in(&w, `reporter_id`)
+	list.Has(&w, `search`, f.Text)
 	if f.Blocked != nil {
-		where = append(where, map[bool]string{true: `blocked_reason IS NOT NULL`, false: `blocked_reason IS NULL`}[*f.Blocked])
+		w.And(map[bool]string{true: `blocked_reason IS NOT NULL`, false: `blocked_reason IS NULL`}[*f.Blocked])
 	}
-	if f.Below > 0 {
-		where, args = append(where, `number < ?`), append(args, f.Below)
+	if !f.UpdatedSince.IsZero() {
+		w.And(`updated_at >= ?`, f.UpdatedSince)
 	}
-	query := `SELECT ` + columns + ` FROM tasks`
-	if len(where) > 0 {
-		query += ` WHERE ` + strings.Join(where, ` AND `)
+	return w
+}
+
+func (p Person) in(w *list.Where, column string) {
+	if p == Nobody {
+		w.And(column + ` IS NULL`)
+		return
 	}
-	rows, err := q.Query(ctx, query+` ORDER BY number DESC LIMIT ?`, append(args, f.Limit)...)
-	return db.All(rows, err, scan)
+	list.Is(w, column, p)
+}
+
+// tasks is how the board is listed. A row's number tells it apart.
+var tasks = list.List[Task]{
+	Table: `tasks`, Columns: columns, Scan: scan, Usual: "-key",
+	Sorts: map[string]list.Sort[Task]{
+		"key":      {Columns: []string{`number`}, Position: func(t Task) []any { return []any{t.number} }},
+		"created":  {Columns: []string{`created_at`, `number`}, Position: func(t Task) []any { return []any{t.CreatedAt.Time, t.number} }},
+		"updated":  {Columns: []string{`updated_at`, `number`}, Position: func(t Task) []any { return []any{t.UpdatedAt.Time, t.number} }},
+		"priority": {Columns: []string{`priority_rank`, `number`}, Position: func(t Task) []any { return []any{t.Priority.rank(), t.number} }},
+	},
 }
 
 // findAccount finds the account that ref names, by id, email or agent_id. Of an

@@ -41,6 +41,19 @@ const (
 	Urgent Priority = "urgent"
 )
 
+// rank is a priority as the board is sorted by it: the first has the most.
+func (p Priority) rank() int64 {
+	return int64(slices.Index([]Priority{Low, Medium, High, Urgent}, p))
+}
+
+func ranks(ps []Priority) []int64 {
+	var rs []int64
+	for _, p := range ps {
+		rs = append(rs, p.rank())
+	}
+	return rs
+}
+
 // Type says what sort of work it is.
 type Type string
 
@@ -141,6 +154,7 @@ var (
 	ErrNotFound = fault.New(fault.NotFound, "task_not_found", "There is no such task.")
 	ErrStale    = fault.New(fault.Stale, "task_changed", "The task was changed meanwhile.")
 	ErrAssignee = fault.New(fault.Invalid, "assignee_unknown", "There is no active account like that.")
+	ErrReporter = fault.New(fault.Invalid, "reporter_unknown", "There is no account like that.")
 )
 
 // make builds a task from n, or says everything that is wrong with it.

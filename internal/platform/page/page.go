@@ -25,6 +25,21 @@ type Total struct {
 	Total bool `query:"total" doc:"Whether to count everything that matches, in the header X-Total-Count."`
 }
 
+// Want is what a service is asked for: a page, in which order, and whether to
+// count. The zero Want is the beginning, in the list's usual order.
+type Want struct {
+	Query
+	Sort  string // a sort of the list; with a minus before it, downwards
+	Total bool
+}
+
+// Part is one page of a list.
+type Part[T any] struct {
+	Rows  []T
+	Next  string // the cursor of the next page; empty on the last
+	Total *int64 // how many match in all, when that was wanted
+}
+
 // ErrCursor refuses a cursor that we did not give out, or that belongs to another list.
 var ErrCursor = fault.New(fault.Invalid, "invalid_cursor", "The cursor is not one that this list gave out.")
 

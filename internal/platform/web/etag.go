@@ -122,6 +122,15 @@ func (l *List[T]) Of(total int64) *List[T] {
 	return l
 }
 
+// Part answers one page of a list as a service returns it.
+func Part[T any](ctx context.Context, p page.Part[T]) *List[T] {
+	l := Page(ctx, p.Rows, p.Next)
+	if p.Total != nil {
+		l.Of(*p.Total)
+	}
+	return l
+}
+
 // fill keeps an empty list from being null.
 func (l *List[T]) fill() {
 	if l.Body == nil {

@@ -1,0 +1,296 @@
+package list_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/db/dbtest"
+	"wardroom/internal/platform/list"
+	"wardroom/internal/platform/page"
+)
+
+// book is a row with everything that an order can be about.
+type book struct {
+	ID    string
+	Title string
+	Pages int64
+	Read  time.Time
+}
+
+var books = list.List[book]{
+	Table: `books`, Columns: `id, title, pages, read_at`, Usual: "title",
+	Scan: func(r db.Row) (b book, err error) { return b, r.Scan(&b.ID, &b.Title, &b.Pages, &b.Read) },
+	Sorts: map[string]list.Sort[book]{
+		"title": {Columns: []string{`title`, `id`}, Position: func(b book) []any { return []any{b.Title, b.ID} }},
+		"pages": {Columns: []string{`pages`, `id`}, Position: func(b book) []any { return []any{b.Pages, b.ID} }},
+		"read":  {Columns: []string{`read_at`, `id`}, Position: func(b book) []any { return []any{b.Read, b.ID} }},
+	},
+}
+
+var day = time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
+
+func put(t testing.TB, d *db.DB, all ...book) {
+	t.Helper()
+	err := d.Tx(context.Background(), func(tx *db.Tx) error {
+		for _, b := range all {
+			_, err := tx.Exec(context.Background(), `INSERT INTO books (id, title, pages, read_at) VALUES (?, ?, ?, ?)
+				ON CONFLICT (id) DO UPDATE SET title = excluded.title, pages = excluded.pages, read_at = excluded.read_at`, b.ID, b.Title, b.Pages, b.Read)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func exec(t testing.TB, d *db.DB, query string) {
+	t.Helper()
+	err := d.Tx(context.Background(), func(tx *db.Tx) error {
+		_, err := tx.Exec(context.Background(), query)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func shelf(t testing.TB, d *db.DB) {
+	t.Helper()
+	exec(t, d, `CREATE TABLE books (id TEXT PRIMARY KEY, title TEXT NOT NULL, pages BIGINT NOT NULL, read_at TIMESTAMP NOT NULL)`)
+}
+
+// walk turns the pages to the end. between is called after each page.
+func walk(t testing.TB, d *db.DB, w list.Where, sort string, size int, between func()) []book {
+	t.Helper()
+	var seen []book
+	want := page.Want{Query: page.Query{Limit: size}, Sort: sort}
+	for range 1000 {
+		part, err := books.Read(context.Background(), d, w, want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(part.Rows) > size || part.Total != nil {
+			t.Fatalf("%d rows and the total %v, want %d at most and none", len(part.Rows), part.Total, size)
+		}
+		seen = append(seen, part.Rows...)
+		if want.Cursor = part.Next; part.Next == "" {
+			return seen
+		}
+		between()
+	}
+	t.Fatal("there is no last page")
+	return nil
+}
+
+// Whatever the order and however many rows are equal in it, turning the pages
+// must show what one look at everything shows, while rows come and go.
+func TestWalk(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		shelf(t, d)
+		rapid.Check(t, func(rt *rapid.T) {
+			exec(t, d, `DELETE FROM books`)
+			var all []book
+			for i := range rapid.IntRange(0, 12).Draw(rt, "books") {
+				all = append(all, book{
+					fmt.Sprintf("b%02d", i), rapid.SampledFrom([]string{"a", "b", "", "ä%_\\", "日本"}).Draw(rt, "title"),
+					rapid.Int64Range(-1, 1).Draw(rt, "pages"), day.Add(time.Duration(rapid.IntRange(0, 2).Draw(rt, "read")) * time.Millisecond),
+				})
+			}
+			put(t, d, all...)
+			name := rapid.SampledFrom([]string{"title", "-title", "pages", "-pages", "read", "-read"}).Draw(rt, "sort")
+			var w list.Where
+			if rapid.Bool().Draw(rt, "filtered") {
+				w.And(`pages >= ?`, 0)
+			}
+			once := walk(t, d, w, name, 100, func() {})
+			n := 0
+			paged := walk(t, d, w, name, rapid.IntRange(1, 4).Draw(rt, "size"), func() {
+				put(t, d, book{fmt.Sprintf("x%02d", n), "new", 0, day})
+				n++
+			})
+			paged = slices.DeleteFunc(paged, func(b book) bool { return b.ID[0] == 'x' })
+			if !slices.EqualFunc(once, paged, func(a, b book) bool { return a.ID == b.ID }) {
+				rt.Fatalf("%s: page by page %v, at once %v", name, paged, once)
+			}
+			if !slices.IsSortedFunc(once, func(a, b book) int { return compare(name, a, b) }) {
+				rt.Fatalf("%s: %v is not sorted", name, once)
+			}
+		})
+	})
+}
+
+// compare is an order in Go, but for the texts, which each database compares in
+// its own way.
+func compare(sort string, a, b book) int {
+	name, down := strings.CutPrefix(sort, "-")
+	c := 0
+	switch name {
+	case "pages":
+		c = int(a.Pages - b.Pages)
+	case "read":
+		c = a.Read.Compare(b.Read)
+	default:
+		if a.Title != b.Title {
+			return 0
+		}
+	}
+	if c == 0 {
+		c = strings.Compare(a.ID, b.ID)
+	}
+	if down {
+		return -c
+	}
+	return c
+}
+
+// A row that changes its place may come twice or not at all, and nothing else may.
+func TestWalkWhileRowsMove(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		shelf(t, d)
+		for i := range 9 {
+			put(t, d, book{fmt.Sprint("b", i), "t", int64(i), day})
+		}
+		moves := 0
+		seen := walk(t, d, list.Where{}, "pages", 2, func() {
+			if moves++; moves == 1 {
+				put(t, d, book{"b0", "t", 100, day}, book{"b8", "t", -1, day}) // ahead of the reader, and behind
+			}
+		})
+		var ids []string
+		for _, b := range seen {
+			ids = append(ids, b.ID)
+		}
+		if got, want := strings.Join(ids, " "), "b0 b1 b2 b3 b4 b5 b6 b7 b0"; got != want {
+			t.Errorf("saw %s, want %s", got, want)
+		}
+	})
+}
+
+// A cursor of another list would begin somewhere in the middle, and nobody
+// would notice what is missing.
+func TestCursorsBelongToTheirList(t *testing.T) {
+	d := dbtest.New(t)
+	shelf(t, d)
+	put(t, d, book{"a", "a", 1, day}, book{"b", "b", 1, day})
+	var some, others list.Where
+	some.And(`pages = ?`, 1)
+	others.And(`pages = ?`, 2)
+	read := func(w list.Where, sort, cursor string, limit int) (page.Part[book], error) {
+		return books.Read(t.Context(), d, w, page.Want{Query: page.Query{Limit: limit, Cursor: cursor}, Sort: sort})
+	}
+	first, err := read(some, "-title", "", 1)
+	if err != nil || first.Next == "" {
+		t.Fatalf("%+v, %v", first, err)
+	}
+	if _, err := read(some, "-title", first.Next, 50); err != nil {
+		t.Errorf("another length of the page: %v", err)
+	}
+	for name, err := range map[string]error{
+		"another sort":      second(read(some, "pages", first.Next, 1)),
+		"another direction": second(read(some, "title", first.Next, 1)),
+		"another filter":    second(read(others, "-title", first.Next, 1)),
+		"no filter":         second(read(list.Where{}, "-title", first.Next, 1)),
+		"nobody's":          second(read(some, "-title", page.Encode("x", "b", "b"), 1)),
+	} {
+		if !errors.Is(err, page.ErrCursor) {
+			t.Errorf("%s: %v, want ErrCursor", name, err)
+		}
+	}
+	if _, err := read(some, "author", "", 1); err == nil {
+		t.Error("a sort that there is not was taken")
+	}
+}
+
+func second(_ page.Part[book], err error) error { return err }
+
+// What a caller makes of a cursor of ours reaches the database as a value, or not at all.
+func TestCursorsAreNotBelieved(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		shelf(t, d)
+		put(t, d, book{"a", "a", 1, day}, book{"b", "b", 2, day})
+		for _, sort := range []string{"title", "pages", "read"} {
+			first, err := books.Read(t.Context(), d, list.Where{}, page.Want{Query: page.Query{Limit: 1}, Sort: sort})
+			if err != nil {
+				t.Fatal(err)
+			}
+			parts, err := page.Decode(first.Next, 3)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, forged := range []string{"", "x", "1e3", "9223372036854775807", "9223372036854775808", "-9223372036854775808", "' OR 1=1 --"} {
+				want := page.Want{Query: page.Query{Cursor: page.Encode(parts[0], forged, "a")}, Sort: sort}
+				_, err := books.Read(t.Context(), d, list.Where{}, want)
+				if err != nil && !errors.Is(err, page.ErrCursor) || err == nil && sort == "read" {
+					t.Errorf("%s after %q: %v", sort, forged, err)
+				}
+			}
+		}
+	})
+}
+
+// A total is of all that matches, not of the page, and nobody pays for it who
+// has not asked.
+func TestTotal(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		shelf(t, d)
+		for i := range 5 {
+			put(t, d, book{fmt.Sprint(i), "t", int64(i), day})
+		}
+		var w list.Where
+		w.And(`pages > ?`, 0)
+		want := page.Want{Query: page.Query{Limit: 1}, Total: true}
+		for range 3 { // on later pages too
+			err := list.View(t.Context(), d, want, func(q db.Queryer) error {
+				part, err := books.Read(t.Context(), q, w, want)
+				if err != nil {
+					return err
+				}
+				put(t, d, book{"late", "t", 9, day}) // the view does not see it come
+				again, err := books.Read(t.Context(), q, w, want)
+				if err == nil && (*part.Total != 4 || *again.Total != 4) {
+					t.Errorf("the total is %d, then %d, want 4", *part.Total, *again.Total)
+				}
+				want.Cursor = part.Next
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			exec(t, d, `DELETE FROM books WHERE id = 'late'`)
+		}
+	})
+}
+
+// Text is searched for as it stands: % is a percent sign, and a backslash is no end.
+func TestHas(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		shelf(t, d)
+		for i, title := range []string{"100% done", "100 done", `a\b`, "a_b", "axb", "straße", "ärger"} {
+			put(t, d, book{fmt.Sprint(i), title, 1, day})
+		}
+		for text, want := range map[string]string{"": "0123456", "100%": "0", "%": "0", "_": "3", `\`: "2", "DONE": "01", "ÄR": "6", "''": ""} {
+			var w list.Where
+			list.Has(&w, `title`, text)
+			got := ""
+			rows := walk(t, d, w, "title", 100, func() {})
+			slices.SortFunc(rows, func(a, b book) int { return strings.Compare(a.ID, b.ID) })
+			for _, b := range rows {
+				got += b.ID
+			}
+			if got != want {
+				t.Errorf("%q finds %s, want %s", text, got, want)
+			}
+		}
+	})
+}

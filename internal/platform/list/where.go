@@ -1,0 +1,67 @@
+package list
+
+import (
+	"slices"
+	"strings"
+)
+
+// Where collects the conditions of a list: as many as were asked for, and not
+// one for each that could have been, because a database plans for the text that
+// it is given. The zero Where is true of every row.
+type Where struct {
+	conditions []string
+	args       []any
+}
+
+// And adds a condition, with its arguments in the order of its question marks.
+func (w *Where) And(condition string, args ...any) {
+	// A copy: a Where may be the beginning of two others.
+	w.conditions = append(slices.Clip(w.conditions), condition)
+	w.args = append(slices.Clip(w.args), args...)
+}
+
+// Is adds that column has the value, unless that is the zero value, which is
+// what a filter holds that was not asked for.
+func Is[T comparable](w *Where, column string, value T) {
+	var zero T
+	if value != zero {
+		w.And(column+` = ?`, value)
+	}
+}
+
+// In adds that column has one of the values, unless there are none.
+func In[T any](w *Where, column string, values []T) {
+	switch len(values) {
+	case 0:
+	case 1:
+		w.And(column+` = ?`, values[0])
+	default:
+		args := make([]any, len(values))
+		for i, v := range values {
+			args[i] = v
+		}
+		w.And(column+` IN (?`+strings.Repeat(`, ?`, len(values)-1)+`)`, args...)
+	}
+}
+
+// Has adds that column contains the text, in whatever case, unless it is empty.
+// The column holds its text in lower case. No index helps with this: rows are
+// read in the order of the list until enough match.
+func Has(w *Where, column, text string) {
+	if text != "" {
+		w.And(column+` LIKE ? ESCAPE '\'`, `%`+literal(strings.ToLower(text))+`%`)
+	}
+}
+
+// literal escapes what LIKE reads as more than a letter. The escape is \.
+func literal(text string) string {
+	return strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text)
+}
+
+// clause is WHERE and the conditions, or nothing.
+func (w Where) clause() string {
+	if len(w.conditions) == 0 {
+		return ``
+	}
+	return ` WHERE ` + strings.Join(w.conditions, ` AND `)
+}

@@ -1,0 +1,270 @@
+package task
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/db/dbtest"
+	"wardroom/internal/platform/page"
+	"wardroom/internal/platform/patch"
+	"wardroom/internal/platform/web"
+)
+
+// What the board shows is what its filters say, in the order that was asked for.
+func TestFiltersOverHTTP(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		s := newSite(t, d)
+		at := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
+		s.Now = func() time.Time { return at }
+		as := func(role string) context.Context { return actor.With(t.Context(), s.users[role]) }
+		for i, n := range []New{
+			{Title: "Order paper", Priority: Low},
+			{Title: "Fix the login", Priority: Urgent, Type: Bug, Assignee: new("cto")},
+			{Title: "ÜBERSICHT 100%", Priority: High, Status: Backlog, Type: Research},
+			{Title: "Ship it", Priority: Urgent, Status: Review, Assignee: new("user@example.com")},
+			{Title: "Order ink", Status: Done},
+		} {
+			ctx := as([]string{"user", "agent"}[i%2])
+			if i == 4 {
+				ctx = actor.With(t.Context(), actor.System)
+			}
+			if _, err := s.Create(ctx, n); err != nil {
+				t.Fatal(err)
+			}
+			at = at.Add(time.Hour)
+		}
+		if _, err := s.Update(as("user"), "TASK-1", Change{Blocked: patch.Set(BlockedReason{"No money"})}, nil); err != nil {
+			t.Fatal(err)
+		}
+		at = at.Add(time.Hour)
+		if _, err := s.Update(as("user"), "TASK-2", Change{Title: new("Mend the login"), Priority: new(High)}, nil); err != nil {
+			t.Fatal(err)
+		}
+		for query, want := range map[string]string{
+			"": "5 4 3 2 1", "sort=key": "1 2 3 4 5", "sort=-key": "5 4 3 2 1",
+			"sort=created": "1 2 3 4 5", "sort=-created": "5 4 3 2 1",
+			"sort=-updated": "2 1 5 4 3", "sort=updated": "3 4 5 1 2",
+			"sort=-priority": "4 3 2 5 1", "sort=priority": "1 5 2 3 4",
+			"priority=high": "3 2", "priority=high,urgent&sort=-priority": "4 3 2", "priority=high&priority=low": "3 2 1",
+			"type=bug,research": "3 2", "type=epic": "", "status=done&status=review,backlog": "5 4 3",
+			"assignee=none": "5 3 1", "assignee=me": "4", "assignee=cto": "2", "assignee=" + s.users["user"].ID: "4",
+			"reporter=me": "3 1", "reporter=none": "5", "reporter=cto": "4 2", "reporter=me&status=todo": "1",
+			"updated_since=2026-11-20T13:00:00Z": "2 1", "updated_since=2026-11-20T15:00:00%2B01:00": "2",
+			"q=login": "2", "q=fix": "", "q=ORDER": "5 1", "q=task-3": "3", "q=%C3%BCber": "3", "q=%25": "3", "q=_": "", "q=TASK-1%20order": "1",
+			"q=order&sort=key&status=todo": "1", "blocked=true": "1", "blocked=false&sort=updated": "3 4 5 2",
+		} {
+			for _, size := range []int{1, 2, 100} {
+				got, total := s.turn(t, fmt.Sprintf("/tasks?total=true&limit=%d&%s", size, query))
+				if got != want || total != fmt.Sprint(len(strings.Fields(want))) {
+					t.Errorf("%s by %d: %q of %s, want %q", query, size, got, total, want)
+				}
+			}
+		}
+		if a := s.ask(t, "user", "GET", "/tasks?limit=2", ""); a.header.Get("X-Total-Count") != "" {
+			t.Error("it was counted without being asked")
+		}
+	})
+}
+
+// turn turns all the pages of a list.
+func (s *site) turn(t testing.TB, path string) (keys, total string) {
+	t.Helper()
+	var pages []string
+	for range 20 {
+		a := s.ask(t, "user", "GET", path, "")
+		a.want(t, path, 200, "")
+		if k := a.keysOf(); k != "" {
+			pages = append(pages, k)
+		}
+		total = a.header.Get("X-Total-Count")
+		link := a.header.Get("Link")
+		if link == "" {
+			return strings.Join(pages, " "), total
+		}
+		path, _, _ = strings.Cut(strings.TrimPrefix(link, "<"+web.Prefix), ">")
+	}
+	t.Fatalf("%s has no end", path)
+	return "", ""
+}
+
+// A filter that is not understood must not answer another list than was meant.
+func TestListRefuses(t *testing.T) {
+	s := newSite(t, dbtest.New(t))
+	makeTask(t, s.Service, "One")
+	makeTask(t, s.Service, "Two")
+	first := s.ask(t, "user", "GET", "/tasks?limit=1&sort=-updated&status=todo", "")
+	u, err := url.Parse(strings.Trim(strings.Split(first.header.Get("Link"), ";")[0], "<>"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cursor := u.Query().Get("cursor")
+	s.ask(t, "user", "GET", "/tasks?limit=7&total=true&sort=-updated&status=todo&cursor="+cursor, "").want(t, "the same list", 200, "")
+	for query, want := range map[string][2]string{
+		"cursor=" + cursor:                              {"invalid_cursor", "query.cursor"},
+		"sort=updated&status=todo&cursor=" + cursor:     {"invalid_cursor", "query.cursor"},
+		"sort=-created&status=todo&cursor=" + cursor:    {"invalid_cursor", "query.cursor"},
+		"sort=-updated&status=backlog&cursor=" + cursor: {"invalid_cursor", "query.cursor"},
+		"sort=-updated&status=todo&q=o&cursor=" + cursor: {"invalid_cursor", "query.cursor"},
+		"sort=title":                                     {"invalid_input", "query.sort"},
+		"sort=-":                                         {"invalid_input", "query.sort"},
+		"sort=key&sort=-key":                             {"invalid_input", "query.sort"},
+		"priority=highest":                               {"invalid_input", "query.priority[0]"},
+		"assigne=cto":                                    {"invalid_input", "query.assigne"},
+		"updated_since=yesterday":                        {"invalid_input", "query.updated_since"},
+		"q=" + strings.Repeat("x", 201):                  {"invalid_input", "query.q"},
+	} {
+		s.ask(t, "user", "GET", "/tasks?"+query, "").want(t, query, 422, want[0], want[1])
+	}
+	s.ask(t, "user", "GET", "/tasks?assignee=nobody", "").want(t, "assignee", 422, "assignee_unknown")
+	s.ask(t, "user", "GET", "/tasks?reporter=nobody", "").want(t, "reporter", 422, "reporter_unknown")
+}
+
+// With 10,000 tasks a list must not read or sort all of them for one page:
+// every filter and every sort has an index, on both engines.
+func TestPlans(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		fill(t, d, 10_000)
+		since := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
+		tests := map[string]struct {
+			f     Filter
+			sorts []string
+		}{
+			"everything":     {Filter{}, []string{"", "key", "-updated", "updated", "-created", "created", "-priority", "priority"}},
+			"a column":       {Filter{Statuses: []Status{Review}}, []string{"", "-updated"}},
+			"an assignee":    {Filter{Assignee: "u3"}, []string{""}},
+			"a reporter":     {Filter{Reporter: "u3"}, []string{""}},
+			"nobody's":       {Filter{Assignee: Nobody}, []string{""}},
+			"a priority":     {Filter{Priorities: []Priority{Urgent}}, []string{""}},
+			"a type":         {Filter{Types: []Type{Bug}}, []string{""}},
+			"blocked":        {Filter{Blocked: new(true)}, []string{""}},
+			"since a while":  {Filter{UpdatedSince: since}, []string{"-updated", "updated"}},
+			"a text":        {Filter{Text: "ber 9"}, []string{"", "-updated"}},
+		}
+		for name, tt := range tests {
+			for _, sort := range tt.sorts {
+				for _, cursor := range []bool{false, true} {
+					w := want(100, sort, "")
+					if cursor {
+						part, err := tasks.Read(t.Context(), d, tt.f.where(), w)
+						if err != nil || len(part.Rows) != 100 || part.Next == "" {
+							t.Fatalf("%s by %q: %d rows, %v", name, sort, len(part.Rows), err)
+						}
+						w.Cursor = part.Next
+					}
+					if bad := plan(t, d, tt.f, w); bad != "" {
+						t.Errorf("%s by %q, from a cursor: %t:\n%s", name, sort, cursor, bad)
+					}
+				}
+			}
+		}
+	})
+}
+
+// plan is how the database would find a page, when that reads or sorts the
+// whole table, else nothing.
+func plan(t testing.TB, d *db.DB, f Filter, w page.Want) string {
+	t.Helper()
+	query, args, err := tasks.Query(f.where(), w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	explain, bad := `EXPLAIN QUERY PLAN `, []string{"TEMP B-TREE", "SCAN tasks\n"}
+	if d.Engine() == db.Postgres {
+		explain, bad = `EXPLAIN `, []string{"Seq Scan", "Sort"}
+	}
+	rows, err := d.Query(t.Context(), explain+query, args...)
+	lines, err := db.All(rows, err, func(r db.Row) (line string, err error) {
+		if d.Engine() == db.Postgres {
+			return line, r.Scan(&line)
+		}
+		var id, parent, unused int
+		return line, r.Scan(&id, &parent, &unused, &line)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(lines, "\n") + "\n"
+	for _, b := range bad {
+		if strings.Contains(text, b) {
+			return query + "\n" + text
+		}
+	}
+	return ""
+}
+
+// fill makes n tasks of twenty people, as they lie in a board that has been
+// used for a while.
+func fill(t testing.TB, d *db.DB, n int) {
+	t.Helper()
+	at := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
+	err := d.Tx(t.Context(), func(tx *db.Tx) error {
+		for i := range 20 {
+			_, err := tx.Exec(t.Context(), `INSERT INTO users (id, email, email_key, name, role, active, password_hash, created_at, updated_at, version)
+				VALUES (?, ?, ?, ?, 'user', TRUE, '', ?, ?, 1)`, fmt.Sprint("u", i), fmt.Sprint("u", i), fmt.Sprint("u", i), "U", at, at)
+			if err != nil {
+				return err
+			}
+		}
+		for i := range n {
+			who := fmt.Sprint("u", i%20)
+			task, err := New{
+				Title: fmt.Sprint("Number ", i), Status: []Status{Done, Todo, Done, Review, Backlog, Done}[i%6],
+				Priority: []Priority{Low, Medium, High, Urgent}[i%4], Type: []Type{Plain, Bug, Feature}[i%3],
+			}.make(db.NewID(), at.Add(time.Duration(i)*3*time.Minute), actor.System)
+			if err != nil {
+				return err
+			}
+			if task.ReporterID = &who; i%7 > 0 {
+				task.AssigneeID = &who
+			}
+			if i%25 == 0 {
+				task.Blocked = &Blocked{Reason: "x", Since: task.CreatedAt, By: "x"}
+			}
+			if err := insert(t.Context(), tx, &task); err != nil {
+				return err
+			}
+		}
+		if d.Engine() == db.SQLite {
+			return nil // nobody tells it there either how many rows are alike
+		}
+		_, err := tx.Exec(t.Context(), `ANALYZE tasks`)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What a page costs at 10,000 tasks, for the filters that no index fits at once too.
+func BenchmarkList(b *testing.B) {
+	for _, engine := range []db.Engine{db.SQLite, db.Postgres} {
+		d := dbtest.Open(b, dbtest.URL(b, engine))
+		fill(b, d, 10_000)
+		s := newService(d)
+		for name, c := range map[string]struct {
+			f Filter
+			w page.Want
+		}{
+			"all":                 {Filter{}, want(100, "", "")},
+			"all with total":      {Filter{}, page.Want{Total: true}},
+			"open by priority":    {Filter{Statuses: []Status{Backlog, Todo, InProgress, Review}}, want(100, "-priority", "")},
+			"one's open":          {Filter{Statuses: []Status{Backlog, Todo, InProgress, Review}, Assignee: "u3"}, want(100, "-updated", "")},
+			"text that is rare":   {Filter{Text: "number 77"}, want(100, "", "")},
+			"text that is absent": {Filter{Text: "nowhere"}, want(100, "-updated", "")},
+		} {
+			b.Run(engine.String()+"/"+name, func(b *testing.B) {
+				for b.Loop() {
+					if _, err := s.List(b.Context(), c.f, c.w); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
