@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -22,6 +23,11 @@ type generator struct {
 // often is true three times in four.
 func (g generator) often(label string) bool {
 	return rapid.IntRange(0, 3).Draw(g.T, label+" given") > 0
+}
+
+// seldom is true once in three: of a dozen filters few are given at once.
+func (g generator) seldom(label string) bool {
+	return rapid.IntRange(0, 2).Draw(g.T, label+" given") == 0
 }
 
 // spoil is true once in n, in requests that are to be broken.
@@ -43,45 +49,72 @@ func (g generator) name() string {
 		"latest", "x", "a/b", "%", "ä", "\x00", "\xff", "' OR 1=1", strings.Repeat("y", 300))
 }
 
-// headerValue is what a header may say; Prefer never asks for a wait.
-func (g generator) headerValue(name string) string {
-	if name == "Prefer" {
-		return g.pick(name, "respond-async", "wait=0", "wait=", "wait=-1", "wait=x", strings.Repeat("p", 250))
+// headers draws those that the operation has, and in broken requests also some
+// that it has not, which must change nothing.
+func (g generator) headers(h http.Header, path string) {
+	for _, p := range g.op.Parameters {
+		if p.In == "header" && g.often(p.Name) {
+			h.Set(p.Name, g.headerValue(p.Name, path))
+		}
 	}
-	if name == "If-None-Match" && !g.broken {
-		return g.pick(name, "*", `"1-000000000000"`, `W/"1-x", "2-y"`) // one in three has it
+	for _, name := range []string{"If-Match", "If-None-Match", "If-Modified-Since", "Prefer", "Range", "Accept", "X-Request-Id", "X-HTTP-Method-Override"} {
+		if h.Get(name) == "" && g.spoil(name+" too", 12) {
+			h.Set(name, g.headerValue(name, path))
+		}
 	}
-	if g.broken {
-		return g.pick(name, `"1-abc"`, `"999-abc"`, "5", `W/"1-x"`, `"1-a", "2-b"`, strings.Repeat("e", 250))
-	}
-	return "*"
 }
 
-// parameter is a query parameter as text.
-func (g generator) parameter(name string, s *schema) string {
+// headerValue is what a header may say; Prefer never asks for a wait.
+func (g generator) headerValue(name, path string) string {
+	if name == "Prefer" {
+		return g.pick(name, "respond-async", "wait=0", "wait=", "wait=-1", "wait=x", "wait=99999999999999999999, return=minimal", strings.Repeat("p", 250))
+	}
+	known := "*"
+	if tag := g.c.tags[path]; tag != "" {
+		known = tag
+	}
+	if name == "If-None-Match" && !g.broken {
+		return g.pick(name, "*", known, `"1-000000000000"`, `W/"1-x", "2-y"`) // some have it
+	}
+	if g.broken {
+		return g.pick(name, known, "W/"+known, known+","+known, `"1-abc"`, `"999-abc"`, `"18446744073709551616-x"`, "5", `W/"1-x"`, `"1-a", "2-b"`, `"`, "\xff", strings.Repeat("e", 250))
+	}
+	return g.pick(name, "*", known)
+}
+
+// parameter is a query parameter as text. A list may come in several pieces.
+func (g generator) parameter(name string, s *schema) []string {
 	if g.spoil(name, 3) {
-		return g.pick(name, "", "0", "-1", "99999999999999999999", "1e3", "x", "ä", strings.Repeat("z", 300), "a\x00b", "null", "true,false")
+		return []string{g.pick(
+			name, "", "0", "-1", "99999999999999999999", "1e3", "x", "ä", strings.Repeat("z", 300), strings.Repeat("l", 100_000), "a\x00b", "null", "true,false",
+			",", "\xff", "' OR 1=1 --", "%", `\`, "0001-01-01T00:00:00Z", "9999-12-31T23:59:59-23:59", "0000-01-01T00:00:00+23:59", "2026-02-30", "0000-00-00",
+		)}
 	}
 	switch name {
 	case "cursor":
-		if known := g.c.cursors[g.op.path]; len(known) > 0 {
-			return g.pick(name, known...)
-		}
-		return ""
-	case "assignee":
-		return g.pick(name, "cto", ownerEmail)
+		return []string{""} // a further page is asked for by its link; see draw
+	case "assignee", "reporter":
+		return []string{g.pick(name, "cto", ownerEmail, "me", "none")}
+	case "actor":
+		return []string{g.pick(name, "cto", ownerEmail, "me", "system")}
+	case "kind":
+		return rapid.SliceOfN(rapid.SampledFrom([]string{"task.created", "task.*", "standup.opened", "no.such", "ä"}), 1, 3).Draw(g.T, name)
 	case "limit":
-		return g.pick(name, "1", "2", "500")
+		return []string{g.pick(name, "1", "2", "500")}
 	}
 	v := g.value(s, name)
-	if list, ok := v.([]any); ok {
-		var texts []string
-		for _, one := range list {
-			texts = append(texts, fmt.Sprint(one))
-		}
-		return strings.Join(texts, ",")
+	list, ok := v.([]any)
+	if !ok {
+		return []string{fmt.Sprint(v)}
 	}
-	return fmt.Sprint(v)
+	var texts []string
+	for _, one := range list {
+		texts = append(texts, fmt.Sprint(one))
+	}
+	if len(texts) > 0 && g.often("one by one") {
+		return []string{strings.Join(texts, ",")}
+	}
+	return texts
 }
 
 // body is a request's body; a broken one may be no JSON at all.
@@ -189,7 +222,7 @@ func (g generator) text(s *schema, name string) string {
 		return g.pick(name, "UTC", "Europe/Lisbon", "Pacific/Kiritimati")
 	case "pr_url", "avatar_url":
 		return g.pick(name, "https://example.com/a?b=c#d", "http://localhost/ä")
-	case "date":
+	case "date", "from", "to":
 		return fmt.Sprintf("%04d-%02d-%02d", rapid.SampledFrom([]int{1, 1969, 2026, 9999}).Draw(g.T, "year"),
 			rapid.IntRange(1, 12).Draw(g.T, "month"), rapid.IntRange(1, 28).Draw(g.T, "day"))
 	}
