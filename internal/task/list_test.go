@@ -106,18 +106,18 @@ func TestListRefuses(t *testing.T) {
 	cursor := u.Query().Get("cursor")
 	s.ask(t, "user", "GET", "/tasks?limit=7&total=true&sort=-updated&status=todo&cursor="+cursor, "").want(t, "the same list", 200, "")
 	for query, want := range map[string][2]string{
-		"cursor=" + cursor:                              {"invalid_cursor", "query.cursor"},
-		"sort=updated&status=todo&cursor=" + cursor:     {"invalid_cursor", "query.cursor"},
-		"sort=-created&status=todo&cursor=" + cursor:    {"invalid_cursor", "query.cursor"},
-		"sort=-updated&status=backlog&cursor=" + cursor: {"invalid_cursor", "query.cursor"},
+		"cursor=" + cursor:                               {"invalid_cursor", "query.cursor"},
+		"sort=updated&status=todo&cursor=" + cursor:      {"invalid_cursor", "query.cursor"},
+		"sort=-created&status=todo&cursor=" + cursor:     {"invalid_cursor", "query.cursor"},
+		"sort=-updated&status=backlog&cursor=" + cursor:  {"invalid_cursor", "query.cursor"},
 		"sort=-updated&status=todo&q=o&cursor=" + cursor: {"invalid_cursor", "query.cursor"},
-		"sort=title":                                     {"invalid_input", "query.sort"},
-		"sort=-":                                         {"invalid_input", "query.sort"},
-		"sort=key&sort=-key":                             {"invalid_input", "query.sort"},
-		"priority=highest":                               {"invalid_input", "query.priority[0]"},
-		"assigne=cto":                                    {"invalid_input", "query.assigne"},
-		"updated_since=yesterday":                        {"invalid_input", "query.updated_since"},
-		"q=" + strings.Repeat("x", 201):                  {"invalid_input", "query.q"},
+		"sort=title":                    {"invalid_input", "query.sort"},
+		"sort=-":                        {"invalid_input", "query.sort"},
+		"sort=key&sort=-key":            {"invalid_input", "query.sort"},
+		"priority=highest":              {"invalid_input", "query.priority[0]"},
+		"assigne=cto":                   {"invalid_input", "query.assigne"},
+		"updated_since=yesterday":       {"invalid_input", "query.updated_since"},
+		"q=" + strings.Repeat("x", 201): {"invalid_input", "query.q"},
 	} {
 		s.ask(t, "user", "GET", "/tasks?"+query, "").want(t, query, 422, want[0], want[1])
 	}
@@ -135,15 +135,15 @@ func TestPlans(t *testing.T) {
 			f     Filter
 			sorts []string
 		}{
-			"everything":     {Filter{}, []string{"", "key", "-updated", "updated", "-created", "created", "-priority", "priority"}},
-			"a column":       {Filter{Statuses: []Status{Review}}, []string{"", "-updated"}},
-			"an assignee":    {Filter{Assignee: "u3"}, []string{""}},
-			"a reporter":     {Filter{Reporter: "u3"}, []string{""}},
-			"nobody's":       {Filter{Assignee: Nobody}, []string{""}},
-			"a priority":     {Filter{Priorities: []Priority{Urgent}}, []string{""}},
-			"a type":         {Filter{Types: []Type{Bug}}, []string{""}},
-			"blocked":        {Filter{Blocked: new(true)}, []string{""}},
-			"since a while":  {Filter{UpdatedSince: since}, []string{"-updated", "updated"}},
+			"everything":    {Filter{}, []string{"", "key", "-updated", "updated", "-created", "created", "-priority", "priority"}},
+			"a column":      {Filter{Statuses: []Status{Review}}, []string{"", "-updated"}},
+			"an assignee":   {Filter{Assignee: "u3"}, []string{""}},
+			"a reporter":    {Filter{Reporter: "u3"}, []string{""}},
+			"nobody's":      {Filter{Assignee: Nobody}, []string{""}},
+			"a priority":    {Filter{Priorities: []Priority{Urgent}}, []string{""}},
+			"a type":        {Filter{Types: []Type{Bug}}, []string{""}},
+			"blocked":       {Filter{Blocked: new(true)}, []string{""}},
+			"since a while": {Filter{UpdatedSince: since}, []string{"-updated", "updated"}},
 			"a text":        {Filter{Text: "ber 9"}, []string{"", "-updated"}},
 		}
 		for name, tt := range tests {
