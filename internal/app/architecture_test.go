@@ -24,7 +24,7 @@ import (
 // plumbing is what every feature may import. Settings are not in it, because
 // features get theirs as fields, and dbtest is for tests.
 var plumbing = []string{
-	"platform/actor", "platform/clock", "platform/db", "platform/fault", "platform/job",
+	"platform/actor", "platform/clock", "platform/cron", "platform/db", "platform/fault", "platform/job",
 	"platform/list", "platform/money", "platform/page", "platform/patch", "platform/web",
 }
 
@@ -48,11 +48,12 @@ var mayImport = map[string][]string{
 
 	"platform/actor":     {},
 	"platform/clock":     {},
+	"platform/cron":      {"platform/clock"},
 	"platform/config":    {},
 	"platform/db":        {},
 	"platform/db/dbtest": {"platform/db", "schema"},
 	"platform/fault":     {},
-	"platform/job":       {"platform/actor", "platform/db"},
+	"platform/job":       {"platform/actor", "platform/cron", "platform/db"},
 	"platform/list":      {"platform/db", "platform/page"},
 	"platform/money":     {},
 	"platform/page":      {"platform/fault"},

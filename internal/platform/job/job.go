@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"wardroom/internal/platform/cron"
 	"wardroom/internal/platform/db"
 )
 
@@ -37,10 +38,12 @@ type Kind struct {
 	Attempts int
 }
 
-// Timer is work that is due again and again.
+// Timer is work that is due again and again: after each Every, or At the times
+// of a place. What was missed while nobody ran is made up for once, at the start.
 type Timer struct {
 	Name  string
-	Every time.Duration
+	Every time.Duration // from the first start on; zero when At is set
+	At    cron.Schedule
 	Do    func(ctx context.Context) error
 }
 

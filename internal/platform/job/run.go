@@ -74,7 +74,10 @@ func (q *Queue) start(ctx context.Context) error {
 			}
 		}
 		for _, t := range q.Timers {
-			_, err := tx.Exec(ctx, `INSERT INTO job_timers (name, next_at) VALUES (?, ?) ON CONFLICT (name) DO NOTHING`, t.Name, now)
+			if (t.Every > 0) != t.At.IsZero() {
+				return fmt.Errorf("timer %s is to fire neither or both ways", t.Name)
+			}
+			_, err := tx.Exec(ctx, `INSERT INTO job_timers (name, next_at) VALUES (?, ?) ON CONFLICT (name) DO NOTHING`, t.Name, t.first(now))
 			if err != nil {
 				return err
 			}
@@ -342,7 +345,7 @@ func (q *Queue) fireDue(ctx context.Context) error {
 	for _, t := range q.Timers {
 		var next time.Time
 		err := q.DB.QueryRow(ctx, `SELECT next_at FROM job_timers WHERE name = ?`, t.Name).Scan(&next)
-		if err != nil || !t.due(next, q.Now()) {
+		if _, moved := t.after(next, q.Now()); err != nil || !moved {
 			errs = append(errs, err)
 			continue
 		}
@@ -351,15 +354,12 @@ func (q *Queue) fireDue(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			if !t.due(next, now) {
+			after, moved := t.after(next, now)
+			if !moved {
 				return nil
 			}
-			after := next.Add(t.Every)
-			if !after.After(now) || next.After(now) {
-				after = now.Add(t.Every)
-			}
 			n, err := tx.Exec(ctx, `UPDATE job_timers SET next_at = ? WHERE name = ? AND next_at = ?`, after, t.Name, next)
-			if err != nil || n == 0 {
+			if err != nil || n == 0 || !t.due(next, now) {
 				return err
 			}
 			_, err = q.Enqueue(ctx, tx, timerKind, t.Name, nil)
@@ -369,11 +369,39 @@ func (q *Queue) fireDue(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
+// first is when a timer fires that never has.
+func (t Timer) first(now time.Time) time.Time {
+	if t.At.IsZero() {
+		return now
+	}
+	return t.At.Next(now)
+}
+
 // due reports whether a timer that is to fire at next does so now. One that is
 // further off than its interval was set before the clock was put back, and
-// would be silent until the clock is there again.
+// would be silent until the clock is there again. One with times of its own has
+// nothing to make up for then.
 func (t Timer) due(next, now time.Time) bool {
-	return !next.After(now) || next.After(now.Add(t.Every))
+	return !next.After(now) || (t.At.IsZero() && next.After(now.Add(t.Every)))
+}
+
+// after is when a timer that is to fire at next is to fire then, as it is now,
+// and whether that is another time. The times of one that are its own hold
+// against what was noted, should the clock have been put back or the timer have
+// got other times.
+func (t Timer) after(next, now time.Time) (after time.Time, moved bool) {
+	if !t.At.IsZero() {
+		after = t.At.Next(now)
+		return after, !after.Equal(next)
+	}
+	if !t.due(next, now) {
+		return next, false
+	}
+	after = next.Add(t.Every)
+	if !after.After(now) || next.After(now) {
+		after = now.Add(t.Every)
+	}
+	return after, true
 }
 
 func (q *Queue) fire(ctx context.Context, h *Held) error {
