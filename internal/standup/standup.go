@@ -228,18 +228,19 @@ type New struct {
 func (n New) day(now time.Time, zone *time.Location) (date string, loc *time.Location, err error) {
 	var bad fault.Fields
 	if n.Timezone != "" {
-		if zone, err = time.LoadLocation(n.Timezone); err != nil || n.Timezone == "Local" {
+		if zone, err = clock.Zone(n.Timezone); err != nil {
 			bad.Add("/timezone", "Give an IANA name, such as Europe/Berlin.")
 			zone = time.UTC
 		}
 	}
 	date = now.In(zone).Format(time.DateOnly)
 	if n.Date != "" {
-		day, err := time.Parse(time.DateOnly, n.Date)
-		if err != nil {
+		switch date = n.Date; {
+		case !isDay(date):
 			bad.Add("/date", "Give a day, such as 2026-11-20.")
+		case !hasDay(zone, date):
+			bad.Add("/date", "The clocks of this timezone have skipped that day.")
 		}
-		date = day.Format(time.DateOnly)
 	}
 	return date, zone, bad.Err()
 }
@@ -261,6 +262,13 @@ func (f Filter) check() error {
 func isDay(text string) bool {
 	day, err := time.Parse(time.DateOnly, text)
 	return err == nil && day.Year() >= 1 && day.Format(time.DateOnly) == text
+}
+
+// hasDay reports whether a day has a noon in a zone. Some have moved over the
+// date line and have a day less.
+func hasDay(zone *time.Location, day string) bool {
+	noon, err := time.ParseInLocation(time.DateOnly+" 15", day+" 12", zone)
+	return err == nil && noon.Format(time.DateOnly) == day
 }
 
 // ageDays is how many calendar days before date first was; both are days.
