@@ -34,14 +34,41 @@ func TestDay(t *testing.T) {
 		}
 	}
 	for _, tt := range []struct{ date, zone, at string }{
-		{"2025-02-29", "", "/date"}, {"1900-02-29", "", "/date"}, {"2026-02-30", "", "/date"}, {"2026-13-01", "", "/date"}, {"2026-00-10", "", "/date"},
-		{"0000-01-01", "", "/date"}, {"-001-01-01", "", "/date"}, {"10000-01-01", "", "/date"}, {"2026-1-1", "", "/date"}, {"2026-11-20 ", "", "/date"},
-		{"20261120", "", "/date"}, {"+026-11-20", "", "/date"}, {"today", "", "/date"}, {"２０２６-11-20", "", "/date"},
-		{"2011-12-30", "Pacific/Apia", "/date"}, {"1994-12-31", "Pacific/Kiritimati", "/date"},
-		{"", "Local", "/timezone"}, {"", "local", "/timezone"}, {"", "Factory", "/timezone"}, {"", "europe/berlin", "/timezone"}, {"", "Europe/berlin", "/timezone"},
-		{"", "../../etc/passwd", "/timezone"}, {"", "Europe/../UTC", "/timezone"}, {"", "/usr/share/zoneinfo/UTC", "/timezone"}, {"", "Europe//Berlin", "/timezone"},
-		{"", "Europe/Berlin/", "/timezone"}, {"", "right/UTC", "/timezone"}, {"", "posix/UTC", "/timezone"}, {"", "localtime", "/timezone"}, {"", `Europe\Berlin`, "/timezone"},
-		{"", "UTC\x00", "/timezone"}, {"", " UTC", "/timezone"}, {"", "Europe", "/timezone"}, {"", "Zzz/Nowhere", "/timezone"}, {"", "+02:00", "/timezone"},
+		{"2025-02-29", "", "/date"},
+		{"1900-02-29", "", "/date"},
+		{"2026-02-30", "", "/date"},
+		{"2026-13-01", "", "/date"},
+		{"2026-00-10", "", "/date"},
+		{"0000-01-01", "", "/date"},
+		{"-001-01-01", "", "/date"},
+		{"10000-01-01", "", "/date"},
+		{"2026-1-1", "", "/date"},
+		{"2026-11-20 ", "", "/date"},
+		{"20261120", "", "/date"},
+		{"+026-11-20", "", "/date"},
+		{"today", "", "/date"},
+		{"２０２６-11-20", "", "/date"},
+		{"2011-12-30", "Pacific/Apia", "/date"},
+		{"1994-12-31", "Pacific/Kiritimati", "/date"},
+		{"", "Local", "/timezone"},
+		{"", "local", "/timezone"},
+		{"", "Factory", "/timezone"},
+		{"", "europe/berlin", "/timezone"},
+		{"", "Europe/berlin", "/timezone"},
+		{"", "../../etc/passwd", "/timezone"},
+		{"", "Europe/../UTC", "/timezone"},
+		{"", "/usr/share/zoneinfo/UTC", "/timezone"},
+		{"", "Europe//Berlin", "/timezone"},
+		{"", "Europe/Berlin/", "/timezone"},
+		{"", "right/UTC", "/timezone"},
+		{"", "posix/UTC", "/timezone"},
+		{"", "localtime", "/timezone"},
+		{"", `Europe\Berlin`, "/timezone"},
+		{"", "UTC\x00", "/timezone"},
+		{"", " UTC", "/timezone"},
+		{"", "Europe", "/timezone"},
+		{"", "Zzz/Nowhere", "/timezone"},
+		{"", "+02:00", "/timezone"},
 	} {
 		date, zone, err := New{Date: tt.date, Timezone: tt.zone}.day(now, berlin)
 		f := fault.Of(err)
@@ -55,8 +82,14 @@ func TestDay(t *testing.T) {
 // the one spelling that there is.
 func FuzzDay(f *testing.F) {
 	for _, s := range [][2]string{
-		{"", ""}, {"2026-11-20", "Europe/Berlin"}, {"2024-02-29", "UTC"}, {"0000-01-01", "Local"}, {"2011-12-30", "Pacific/Apia"},
-		{"9999-12-31", "../../etc/passwd"}, {"2026-02-30", "right/UTC"}, {"+0000-1-1", "Etc/GMT-14"},
+		{"", ""},
+		{"2026-11-20", "Europe/Berlin"},
+		{"2024-02-29", "UTC"},
+		{"0000-01-01", "Local"},
+		{"2011-12-30", "Pacific/Apia"},
+		{"9999-12-31", "../../etc/passwd"},
+		{"2026-02-30", "right/UTC"},
+		{"+0000-1-1", "Etc/GMT-14"},
 	} {
 		f.Add(s[0], s[1], int64(1_795_000_000))
 	}

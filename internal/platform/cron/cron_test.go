@@ -67,7 +67,7 @@ func TestNext(t *testing.T) {
 			s := parse(t, tt.expression, tt.zone)
 			var got []string
 			now := at(t, tt.after)
-			for range strings.Fields(tt.want) {
+			for range strings.FieldsSeq(tt.want) {
 				now = s.Next(now)
 				got = append(got, now.Format("01-02T15:04"))
 			}
@@ -172,13 +172,13 @@ func TestMoments(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		field := func(name string, low, high int) string {
 			a, b := rapid.IntRange(low, high).Draw(rt, name), rapid.IntRange(low, high).Draw(rt, name+" to")
-			return rapid.SampledFrom([]string{"*", fmt.Sprint(a), fmt.Sprint(min(a, b), "-", max(a, b)), fmt.Sprint(a, ",", b), "*/" + fmt.Sprint(a+1)}).Draw(rt, name+" as")
+			return rapid.SampledFrom([]string{"*", fmt.Sprint(a), fmt.Sprint(min(a, b), "-", max(a, b)), fmt.Sprint(a, ",", b), "*/" + fmt.Sprint(max(1, a/2))}).Draw(rt, name+" as")
 		}
 		expression := strings.Join([]string{field("minute", 0, 59), field("hour", 0, 23), field("day", 1, 28), field("month", 1, 12), field("weekday", 0, 6)}, " ")
 		place := rapid.SampledFrom(places).Draw(rt, "zone")
 		s, err := cron.Parse(expression, place)
 		if err != nil {
-			rt.Skip(expression, err) // a step beyond the range
+			rt.Fatal(expression, err)
 		}
 		begin := time.Unix(rapid.Int64Range(0, 4e9).Draw(rt, "from"), 0)
 		now := begin

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -13,7 +12,6 @@ import (
 	"go.uber.org/goleak"
 
 	"wardroom/internal/platform/clock"
-	"wardroom/internal/platform/cron"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
 	"wardroom/internal/platform/job"
@@ -265,137 +263,6 @@ func TestGiveUp(t *testing.T) {
 			t.Errorf("told %v", told.Load())
 		}
 	})
-}
-
-// Two replicas share a timer: a firing is one, and what was missed is one.
-func TestTimerFiresOnce(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		var fired atomic.Int32
-		for range 2 {
-			q := newQueue(t, d)
-			q.Timers = []job.Timer{{Name: "sweep", Every: time.Hour, Do: func(context.Context) error { fired.Add(1); return nil }}}
-			run(t, q)
-		}
-		wait(t, "the first firing", func() bool { return fired.Load() > 0 })
-		var next time.Time
-		wait(t, "the timer's job to be gone", func() bool {
-			var jobs int
-			if err := d.QueryRow(t.Context(), `SELECT COUNT(*) FROM jobs`).Scan(&jobs); err != nil {
-				t.Fatal(err)
-			}
-			return jobs == 0
-		})
-		if err := d.QueryRow(t.Context(), `SELECT next_at FROM job_timers WHERE name = 'sweep'`).Scan(&next); err != nil {
-			t.Fatal(err)
-		}
-		if fired.Load() != 1 || time.Until(next) < 50*time.Minute {
-			t.Errorf("fired %d times, next in %s; want once and in an hour", fired.Load(), time.Until(next))
-		}
-	})
-}
-
-// A clock that was years ahead and is right again does not silence a timer.
-func TestTimerAfterClockChange(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		if err := d.Tx(t.Context(), func(tx *db.Tx) error {
-			_, err := tx.Exec(t.Context(), `INSERT INTO job_timers (name, next_at) VALUES ('sweep', ?)`, time.Now().AddDate(5, 0, 0))
-			return err
-		}); err != nil {
-			t.Fatal(err)
-		}
-		var fired atomic.Int32
-		q := newQueue(t, d)
-		q.Timers = []job.Timer{{Name: "sweep", Every: time.Hour, Do: func(context.Context) error { fired.Add(1); return nil }}}
-		run(t, q)
-		wait(t, "the firing", func() bool { return fired.Load() > 0 })
-		var next time.Time
-		if err := d.QueryRow(t.Context(), `SELECT next_at FROM job_timers WHERE name = 'sweep'`).Scan(&next); err != nil {
-			t.Fatal(err)
-		}
-		if left := time.Until(next); left < 50*time.Minute || left > time.Hour {
-			t.Errorf("next in %s, want in an hour", left)
-		}
-	})
-}
-
-// What is due at a time of day is not due when the service starts, and then
-// once for all replicas; what was missed meanwhile is made up for, and a time
-// that was noted under another plan is not.
-func TestTimerAtATime(t *testing.T) {
-	far, err := cron.Parse("0 0 29 2 *", "Europe/Berlin") // never while this runs
-	if err != nil {
-		t.Fatal(err)
-	}
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		note := func(name string, next time.Time) {
-			err := d.Tx(t.Context(), func(tx *db.Tx) error {
-				_, err := tx.Exec(t.Context(), `INSERT INTO job_timers (name, next_at) VALUES (?, ?)`, name, next)
-				return err
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-		due := far.Next(time.Now())
-		note("missed", due.AddDate(-4, 0, 0))
-		note("moved", time.Now().Add(time.Hour))
-		note("put back", due.AddDate(40, 0, 0))
-		var mu sync.Mutex
-		fired := map[string]int{}
-		times := func(name string) int {
-			mu.Lock()
-			defer mu.Unlock()
-			return fired[name]
-		}
-		for range 2 {
-			q := newQueue(t, d)
-			for _, name := range []string{"missed", "moved", "put back", "new"} {
-				q.Timers = append(q.Timers, job.Timer{Name: name, At: far, Do: func(context.Context) error {
-					mu.Lock()
-					defer mu.Unlock()
-					fired[name]++
-					return nil
-				}})
-			}
-			q.Timers = append(q.Timers, job.Timer{Name: "beat", Every: time.Nanosecond, Do: func(context.Context) error {
-				mu.Lock()
-				defer mu.Unlock()
-				fired["beat"]++
-				return nil
-			}})
-			run(t, q)
-		}
-		wait(t, "the missed firing", func() bool { return times("missed") > 0 })
-		wait(t, "further rounds", func() bool { return times("beat") > 3 })
-		rows, err := d.Query(t.Context(), `SELECT name, next_at FROM job_timers WHERE name <> 'beat'`)
-		next := map[string]time.Time{}
-		_, err = db.All(rows, err, func(row db.Row) (name string, err error) {
-			var at time.Time
-			err = row.Scan(&name, &at)
-			next[name] = at
-			return name, err
-		})
-		if err != nil || len(next) != 4 {
-			t.Fatalf("%v, %v", next, err)
-		}
-		for name, at := range next {
-			if !at.Equal(due) {
-				t.Errorf("%s is next at %s, want %s", name, at, due)
-			}
-		}
-		if times("missed") != 1 || times("moved")+times("put back")+times("new") != 0 {
-			t.Errorf("fired %v, want what was missed, once", fired)
-		}
-	})
-}
-
-// Work that is due at all times or never is a mistake, and told at the start.
-func TestTimerNeedsATime(t *testing.T) {
-	q := newQueue(t, dbtest.New(t))
-	q.Timers = []job.Timer{{Name: "never", Do: func(context.Context) error { return nil }}}
-	if err := q.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "never") {
-		t.Errorf("got %v", err)
-	}
 }
 
 // A process that slept longer than its lease takes its own job again: the old
