@@ -1,0 +1,335 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"wardroom/internal/platform/clock"
+)
+
+// Turn is one row of a conversation as people read it: what was said, and the
+// tools that were called along the way with what became of them. Its texts are
+// cleaned and bounded; they stay hostile all the same.
+type Turn struct {
+	ID     string
+	Seq    int64  // counts the rows of a transcript from 1; 0 when the gateway does not say
+	Role   string // user for what was said to the agent, assistant, tool for a result whose call is not here, or another of the gateway's
+	RunID  string // of the run that wrote it
+	At     clock.Time
+	Text   string
+	Cut    bool // the text was longer
+	Failed bool // the run went wrong here; Error says how
+	Error  string
+	Tools  []ToolCall
+	Usage  *Usage // of this one model call; nil when the gateway has not told
+}
+
+// ToolCall is a call of a tool by an agent.
+type ToolCall struct {
+	Name      string
+	Status    ToolStatus
+	Arguments string // the beginning of its JSON, on one line
+	Result    string // its beginning, on one line
+}
+
+// ToolStatus says what became of a call.
+type ToolStatus string
+
+// What became of a call. A call has no result while it runs, and none is kept
+// of one whose run died.
+const (
+	ToolDone    ToolStatus = "done"
+	ToolFailed  ToolStatus = "failed"
+	ToolPending ToolStatus = "pending"
+)
+
+// TurnPage is a part of a conversation.
+type TurnPage struct {
+	SessionID string // of the transcript; another one after a reset
+	Turns     []Turn // the newest last
+	Total     int64  // rows of the whole transcript, when it was read
+	Older     int64  // the offset at which the next older page begins; 0 when there is none
+}
+
+const (
+	turnsMost   = 500
+	turnChars   = 20_000        // of a text that we pass on
+	askedChars  = 2 * turnChars // of a text that we ask for, so that we know when it was longer
+	turnsTried  = 4             // readings of one page, while the transcript grows
+	toolsOfTurn = 50
+)
+
+// Turns reads a part of a conversation: at most limit rows (1 to 500), without
+// the newest offset ones. A session that does not exist has none. There may be
+// fewer turns than rows, because results are folded into their calls.
+func (c *Client) Turns(ctx context.Context, sessionKey string, limit int, offset int64) (TurnPage, error) {
+	limit = min(max(limit, 1), turnsMost)
+	p := historyParams{SessionKey: sessionKey, Limit: limit, Offset: max(offset, 0), MaxChars: askedChars}
+	var h turnHistory
+	if err := c.call(ctx, "chat.history", p, &h); err != nil {
+		if noSession(err) {
+			return TurnPage{}, nil
+		}
+		return TurnPage{}, fmt.Errorf("read messages: %w", err)
+	}
+	page := TurnPage{SessionID: c.secrets.words(string(h.SessionID)), Total: h.TotalMessages.count()}
+	next := h.NextOffset.count()
+	if !h.HasMore.is() || next <= p.Offset {
+		next = 0
+	}
+	rows := make([]turnRow, 0, len(h.Messages))
+	for _, raw := range h.Messages {
+		var r turnRow
+		if json.Unmarshal(raw, &r) == nil {
+			rows = append(rows, r)
+		}
+	}
+	// Results whose calls are on the older page belong there.
+	if keep := leading(rows); next > 0 && page.Total > 0 && keep > 0 && keep < len(rows) {
+		if seq := rows[keep].Meta.Seq.count(); seq > 0 && page.Total-seq+1 > p.Offset {
+			rows, next = rows[keep:], page.Total-seq+1
+		}
+	}
+	page.Older, page.Turns = next, c.fold(rows)
+	return page, nil
+}
+
+// TurnsBefore is Turns for the rows older than seq of a transcript that had
+// total rows when its part at offset was due: what was said since then has
+// moved everything, and must neither repeat nor hide a row.
+func (c *Client) TurnsBefore(ctx context.Context, sessionKey string, limit int, offset, total, seq int64) (TurnPage, error) {
+	var page TurnPage
+	for range turnsTried {
+		var err error
+		if page, err = c.Turns(ctx, sessionKey, limit, offset); err != nil {
+			return TurnPage{}, err
+		}
+		if total == 0 || page.Total == total || page.Total == 0 {
+			break
+		}
+		offset, total = max(offset+page.Total-total, 0), page.Total
+	}
+	older := page.Turns[:0]
+	for _, t := range page.Turns {
+		if t.Seq == 0 || seq == 0 || t.Seq < seq {
+			older = append(older, t)
+		}
+	}
+	page.Turns = older
+	return page, nil
+}
+
+type turnHistory struct {
+	SessionID     word              `json:"sessionId"`
+	Messages      []json.RawMessage `json:"messages"` // the oldest first
+	HasMore       flag              `json:"hasMore"`
+	NextOffset    number            `json:"nextOffset"`
+	TotalMessages number            `json:"totalMessages"`
+}
+
+// turnRow is one message on the wire; what has an unexpected type is absent.
+type turnRow struct {
+	Role         word            `json:"role"`
+	Content      json.RawMessage `json:"content"` // a text, or parts of several types
+	Timestamp    number          `json:"timestamp"`
+	Provider     word            `json:"provider"`
+	Model        word            `json:"model"`
+	Usage        json.RawMessage `json:"usage"`
+	StopReason   word            `json:"stopReason"`
+	ErrorMessage word            `json:"errorMessage"`
+	ToolCallID   word            `json:"toolCallId"`
+	ToolName     word            `json:"toolName"`
+	IsError      flag            `json:"isError"`
+	Provenance   json.RawMessage `json:"provenance"` // of what came from another session or the gateway itself
+	Meta         struct {
+		ID    word   `json:"id"`
+		RunID word   `json:"runId"`
+		Seq   number `json:"seq"`
+	} `json:"__openclaw"`
+}
+
+// part is a piece of a message.
+type part struct {
+	Type       word            `json:"type"`
+	Text       word            `json:"text"`
+	ID         word            `json:"id"`
+	Name       word            `json:"name"`
+	Arguments  json.RawMessage `json:"arguments"`
+	ToolCallID word            `json:"toolCallId"`
+	ToolName   word            `json:"toolName"`
+	IsError    flag            `json:"isError"`
+	Content    json.RawMessage `json:"content"`
+}
+
+// parts reads a content, of which a bare text is the one part.
+func parts(raw json.RawMessage) []part {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return []part{{Type: "text", Text: word(text)}}
+	}
+	var pieces []json.RawMessage
+	if json.Unmarshal(raw, &pieces) != nil {
+		return nil
+	}
+	list := make([]part, 0, len(pieces))
+	for _, piece := range pieces {
+		var p part
+		if json.Unmarshal(piece, &p) == nil {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+func visible(list []part) string {
+	var texts []string
+	for _, p := range list {
+		if p.Type == "text" && p.Text != "" {
+			texts = append(texts, string(p.Text))
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+// leading counts the results at the beginning whose calls are not among rows.
+func leading(rows []turnRow) int {
+	for i, r := range rows {
+		if r.Role != "toolResult" {
+			return i
+		}
+	}
+	return len(rows)
+}
+
+// fold turns rows into turns; the result of a tool goes to its call.
+func (c *Client) fold(rows []turnRow) []Turn {
+	turns := make([]Turn, 0, len(rows))
+	calls := map[string]*ToolCall{} // that wait for their result, by id
+	for _, r := range rows {
+		if r.Role == "toolResult" {
+			done := part{Name: r.ToolName, ToolCallID: r.ToolCallID, IsError: r.IsError, Content: r.Content}
+			if call := calls[string(r.ToolCallID)]; call != nil {
+				c.settleCall(call, done)
+				continue
+			}
+			t := c.turn(r, nil)
+			call := ToolCall{Name: c.short(string(r.ToolName))}
+			c.settleCall(&call, done)
+			t.Role, t.Tools = "tool", []ToolCall{call}
+			turns = append(turns, t)
+			continue
+		}
+		list := parts(r.Content)
+		t := c.turn(r, list)
+		t.Tools = []ToolCall{}
+		var ids []string // of t.Tools
+		for _, p := range list {
+			switch {
+			case p.Type == "toolCall" && len(t.Tools) < toolsOfTurn:
+				t.Tools = append(t.Tools, ToolCall{Name: c.short(string(p.Name)), Status: ToolPending, Arguments: c.compact(p.Arguments)})
+				ids = append(ids, string(p.ID))
+			case p.Type == "toolResult":
+				for i, id := range ids {
+					if id == string(p.ToolCallID) {
+						c.settleCall(&t.Tools[i], p)
+					}
+				}
+			}
+		}
+		for i, id := range ids {
+			if id != "" && t.Tools[i].Status == ToolPending {
+				calls[id] = &t.Tools[i]
+			}
+		}
+		turns = append(turns, t)
+	}
+	return turns
+}
+
+// settleCall notes the result of a call.
+func (c *Client) settleCall(call *ToolCall, p part) {
+	call.Status = ToolDone
+	if p.IsError.is() {
+		call.Status = ToolFailed
+	}
+	call.Result = c.short(visible(parts(p.Content)))
+}
+
+func (c *Client) turn(r turnRow, list []part) Turn {
+	t := Turn{
+		ID: c.short(string(r.Meta.ID)), Seq: r.Meta.Seq.count(), Role: c.short(string(r.Role)), RunID: c.short(string(r.Meta.RunID)),
+		At: r.Timestamp.time(), Failed: r.StopReason == "error" || r.StopReason == "aborted", Usage: r.usage(),
+	}
+	if len(r.Provenance) > 0 && string(r.Provenance) != "null" {
+		t.Role = "user" // see said
+	}
+	t.Text, t.Cut = c.secrets.text(visible(list), turnChars)
+	if t.Failed {
+		t.Error = c.short(string(r.ErrorMessage))
+		if t.Error == "" {
+			t.Error, t.Text = c.short(t.Text), "" // such a text is the gateway's, not the agent's
+		}
+		if u := t.Usage; u != nil && u.Input+u.Output+u.CacheRead+u.CacheWrite+u.Other == 0 {
+			t.Usage = nil // nobody counted
+		}
+	}
+	return t
+}
+
+// usage is what the model call of a row used. An amount of nothing for
+// something is a model without a price.
+func (r turnRow) usage() *Usage {
+	var w *wireUsage
+	if len(r.Usage) == 0 || json.Unmarshal(r.Usage, &w) != nil {
+		return nil
+	}
+	u := w.read(string(r.Provider), string(r.Model), "")
+	if u != nil && u.CostNanoUSD != nil && *u.CostNanoUSD == 0 && u.Input+u.Output+u.CacheRead+u.CacheWrite+u.Other > 0 {
+		u.CostNanoUSD = nil
+	}
+	return u
+}
+
+// short is a text on one line, not endless.
+func (c *Client) short(text string) string {
+	text, _ = c.secrets.text(text, turnChars)
+	return c.secrets.words(text)
+}
+
+// compact is a JSON value on one line, not endless.
+func (c *Client) compact(raw json.RawMessage) string {
+	var b bytes.Buffer
+	if len(raw) == 0 || string(raw) == "null" || json.Compact(&b, raw) != nil {
+		return ""
+	}
+	return c.short(b.String())
+}
+
+// text makes a text of several lines fit to be shown: without the token,
+// without what steers a terminal or turns the direction of writing, and at most
+// that many characters. cut says that it was longer.
+func (s secrets) text(text string, most int) (clean string, cut bool) {
+	if len(s.token) > 0 {
+		text = strings.ReplaceAll(text, string(s.token), masked)
+		text = strings.ReplaceAll(text, string(s.escaped), masked)
+	}
+	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\r\n", "\n")
+	text = strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)) {
+			return -1
+		}
+		return r
+	}, text)
+	n := 0
+	for i := range text {
+		if n == most {
+			return text[:i], true
+		}
+		n++
+	}
+	return text, false
+}

@@ -1,0 +1,233 @@
+package gateway_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"wardroom/internal/gateway"
+)
+
+// turns plays one answer of chat.history and returns what becomes of it.
+func turns(t *testing.T, rows []any) []gateway.Turn {
+	t.Helper()
+	g := replay(t, func(_ int, p *peer) {
+		p.greet("boot-1")
+		p.answer(p.expect("chat.history"), page(t, rows))
+		p.gone()
+	})
+	got, err := g.connected(t).Turns(within(t), "agent:cto:main", 100, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got.Turns
+}
+
+// The conversation as people read it: who said what, which tools were called
+// with what result, at what cost.
+func TestTurns(t *testing.T) {
+	rows := recorded[map[string][]any](t, "rows.json")
+	t.Run("a tool and its result are one, as recorded", func(t *testing.T) {
+		got := turns(t, rows["idem-tool-1"])
+		want := []gateway.Turn{
+			{ID: "767c8120-0587-4611-a21f-0d7f1835f485", Seq: 31, Role: "user", At: at(1795161828433), Text: `[[tool:ls {"path":"."}]] please`, Tools: []gateway.ToolCall{}},
+			{
+				ID: "83d6a7c7-4df1-4433-84d1-42b464832ba8", Seq: 32, Role: "assistant", RunID: "idem-tool-1", At: at(1795161835150),
+				Tools: []gateway.ToolCall{{Name: "ls", Status: gateway.ToolDone, Arguments: `{"path":"."}`, Result: "(empty directory)"}},
+				Usage: spent(9824, 3, 29_517_000),
+			},
+			{
+				ID: "25c7c52d-8e58-446c-9fc2-11cafe4165a1", Seq: 34, Role: "assistant", RunID: "idem-tool-1", At: at(1795161835325),
+				Text: "stub answer to: ", Tools: []gateway.ToolCall{}, Usage: spent(9829, 4, 29_547_000),
+			},
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+	t.Run("a run that failed, as recorded", func(t *testing.T) {
+		got := turns(t, rows["idem-err-1"])[1]
+		if !got.Failed || !strings.Contains(got.Error, "request format rejected") || got.Text != "" || got.Usage != nil {
+			t.Errorf("%+v", got)
+		}
+		if got := turns(t, rows["idem-slow-2"])[1]; got.Error != "request timed out" {
+			t.Errorf("%+v", got)
+		}
+	})
+	t.Run("what another agent said is said to this one", func(t *testing.T) {
+		if got := turns(t, rows["from another agent"]); len(got) == 0 || got[0].Role != "user" {
+			t.Errorf("%+v", got)
+		}
+	})
+	t.Run("a tool that a tool called, as recorded", func(t *testing.T) {
+		got := turns(t, []any{sessionsRecorded(t).NestedTool})
+		if len(got) != 1 || len(got[0].Tools) != 1 {
+			t.Fatalf("%+v", got)
+		}
+		call := got[0].Tools[0]
+		if call.Name != "sessions_spawn" || call.Status != gateway.ToolDone || !strings.Contains(call.Result, `"status": "accepted"`) || len(call.Result) > 410 {
+			t.Errorf("%+v", call)
+		}
+	})
+	t.Run("calls without a result, failed ones, and results without a call", func(t *testing.T) {
+		tool := rows["idem-tool-1"]
+		got := turns(t, []any{tool[1]})
+		if len(got) != 1 || got[0].Tools[0].Status != gateway.ToolPending {
+			t.Errorf("without a result: %+v", got)
+		}
+		got = turns(t, []any{tool[1], with(t, tool[2], "isError", true)})
+		if len(got) != 1 || got[0].Tools[0].Status != gateway.ToolFailed {
+			t.Errorf("failed: %+v", got)
+		}
+		got = turns(t, []any{tool[2]})
+		if len(got) != 1 || got[0].Role != "tool" || got[0].Tools[0] != (gateway.ToolCall{Name: "ls", Status: gateway.ToolDone, Result: "(empty directory)"}) {
+			t.Errorf("without its call: %+v", got)
+		}
+	})
+	t.Run("an amount of nothing for something is no price", func(t *testing.T) {
+		row := with(t, rows["idem-tool-1"][3], "usage.cost.total", json.Number("0"))
+		if got := turns(t, []any{row}); got[0].Usage == nil || got[0].Usage.CostNanoUSD != nil || got[0].Usage.Input != 9829 {
+			t.Errorf("%+v", got[0].Usage)
+		}
+	})
+}
+
+// What an agent writes must not steer a terminal, hide what it says, fill the
+// memory, or cost us the conversation.
+func TestTurnsStrange(t *testing.T) {
+	long := strings.Repeat("ä", 20_001)
+	got := turns(t, []any{
+		7, nil, "text",
+		map[string]any{"role": 7, "content": 7, "timestamp": "now", "usage": "much", "__openclaw": []int{}},
+		map[string]any{"role": "assistant", "content": "a\r\nb\tc\x1b[31m\u0007\u202ed\u0000" + token},
+		map[string]any{"role": "assistant", "content": long},
+		map[string]any{"role": "assistant", "content": []any{7, map[string]any{"type": "text", "text": "seen"}, map[string]any{"type": "thinking", "thinking": "hidden"}, map[string]any{"type": 7}}},
+		map[string]any{"role": "assistant", "content": []any{map[string]any{"type": "toolCall", "name": "x\x1b", "arguments": map[string]any{"a": strings.Repeat("y", 9000)}}}},
+	})
+	texts := make([]string, len(got))
+	for i, g := range got {
+		texts[i] = g.Text
+	}
+	if want := []string{"", "a\nb\tc[31md[token]", long[:40_000], "seen", ""}; !slices.Equal(texts, want) {
+		t.Errorf("%.200q", texts)
+	}
+	if got[1].Cut || !got[2].Cut {
+		t.Error("what was longer does not say so, or what was not does")
+	}
+	if call := got[4].Tools[0]; call.Name != "x" || len([]rune(call.Arguments)) != 401 {
+		t.Errorf("%+v", call)
+	}
+}
+
+// A session that does not exist has no messages; a refusal is a failure.
+func TestTurnsNoSession(t *testing.T) {
+	g := replay(t, func(_ int, p *peer) {
+		p.greet("boot-1")
+		p.answer(p.expect("chat.history"), refused(t, "Session not found: agent:cto:x"))
+		p.answer(p.expect("chat.history"), refused(t, "invalid chat.history params"))
+		p.gone()
+	})
+	c := g.connected(t)
+	if got, err := c.Turns(within(t), "agent:cto:x", 10, 0); err != nil || len(got.Turns) > 0 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if _, err := c.Turns(within(t), "agent:cto:x", 10, 0); !errors.Is(err, gateway.ErrRefused) {
+		t.Error(err)
+	}
+}
+
+// transcript is a gateway's, from which pages are cut as the real one does:
+// the offset counts from the newest row.
+type transcript struct{ rows []any }
+
+func (s *transcript) say(t *testing.T, role string, more ...any) {
+	t.Helper()
+	row := map[string]any{"role": role, "content": fmt.Sprint("row ", len(s.rows)+1), "__openclaw": map[string]any{"seq": len(s.rows) + 1, "id": fmt.Sprint(len(s.rows) + 1)}}
+	for i := 0; i < len(more); i += 2 {
+		name, ok := more[i].(string)
+		if !ok {
+			t.Fatal("a name is no text")
+		}
+		row[name] = more[i+1]
+	}
+	s.rows = append(s.rows, row)
+}
+
+func (s *transcript) page(t *testing.T, r req) map[string]any {
+	t.Helper()
+	var p struct{ Limit, Offset int }
+	if err := json.Unmarshal(r.Params, &p); err != nil {
+		t.Error(err)
+	}
+	to := max(len(s.rows)-p.Offset, 0)
+	from := max(to-p.Limit, 0)
+	h := page(t, s.rows[from:to])
+	h = with(t, h, "payload.totalMessages", len(s.rows))
+	if from > 0 {
+		h = with(t, h, "payload.hasMore", true)
+		h = with(t, h, "payload.nextOffset", len(s.rows)-from)
+	}
+	return h
+}
+
+// Whoever scrolls back while the agent goes on talking reads every row once,
+// and each result with its call, wherever the pages are cut.
+func TestTurnsBefore(t *testing.T) {
+	for limit := 1; limit <= 7; limit++ {
+		t.Run(fmt.Sprint("pages of ", limit), func(t *testing.T) {
+			s := &transcript{}
+			for i := range 6 {
+				call := fmt.Sprint("call-", i)
+				s.say(t, "user")
+				s.say(t, "assistant", "content", []any{map[string]any{"type": "toolCall", "id": call, "name": "ls"}})
+				s.say(t, "toolResult", "toolCallId", call, "toolName", "ls")
+				s.say(t, "assistant")
+			}
+			before := len(s.rows)
+			g := replay(t, func(_ int, p *peer) {
+				p.greet("boot-1")
+				for n := 0; ; n++ {
+					r := p.expect("chat.history")
+					p.answer(r, s.page(t, r))
+					if n%3 == 0 {
+						s.say(t, "assistant") // the agent goes on
+					}
+				}
+			})
+			c := g.connected(t)
+			p, err := c.Turns(within(t), "agent:cto:main", limit, 0)
+			var seen []int64
+			for {
+				if err != nil {
+					t.Fatal(err)
+				}
+				var seqs []int64
+				for _, turn := range p.Turns {
+					seqs = append(seqs, turn.Seq)
+					if limit > 1 && (turn.Role == "tool" || len(turn.Tools) > 0 && turn.Tools[0].Status != gateway.ToolDone) {
+						t.Errorf("the result of a call was torn off: %+v", turn)
+					}
+				}
+				seen = slices.Concat(seqs, seen)
+				if p.Older == 0 {
+					break
+				}
+				p, err = c.TurnsBefore(within(t), "agent:cto:main", limit, p.Older, p.Total, seen[0])
+			}
+			var want []int64
+			for seq := range int64(before) {
+				if (seq+1)%4 != 3 || limit == 1 { // results are in their calls
+					want = append(want, seq+1)
+				}
+			}
+			if !slices.Equal(seen, want) {
+				t.Errorf("read %v, want %v", seen, want)
+			}
+		})
+	}
+}

@@ -1,0 +1,351 @@
+package gateway_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"wardroom/internal/gateway"
+	"wardroom/internal/platform/clock"
+)
+
+// recordings are those of a gateway's sessions, without their breakdowns.
+type recordings struct {
+	List, Running, Subagent, Usage, Describe, Subscribe exchange
+
+	NestedTool json.RawMessage `json:"nested tool"`
+	Events     []struct {
+		Event   string
+		Payload json.RawMessage
+	}
+}
+
+func sessionsRecorded(t *testing.T) recordings {
+	t.Helper()
+	return recorded[recordings](t, "sessions.json")
+}
+
+// refused is a recorded refusal with another message.
+func refused(t *testing.T, message string) map[string]any {
+	t.Helper()
+	return with(t, recorded[map[string]json.RawMessage](t, "errors.json")["unknown method"], "error.message", message)
+}
+
+func at(ms int64) clock.Time { return clock.At(time.UnixMilli(ms)) }
+
+// listed plays pages of a list and returns what comes of them, and what was asked.
+func listed(t *testing.T, most int, pages ...any) (gateway.Sessions, []string) {
+	t.Helper()
+	asked := make(chan string, len(pages))
+	g := replay(t, func(_ int, p *peer) {
+		p.greet("boot-1")
+		for _, page := range pages {
+			r := p.expect("sessions.list")
+			asked <- string(r.Params)
+			p.answer(r, page)
+		}
+		p.gone()
+	})
+	list, err := g.connected(t).ListSessions(within(t), most)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var params []string
+	for len(asked) > 0 {
+		params = append(params, <-asked)
+	}
+	return list, params
+}
+
+// What the monitor shows of a session is what the gateway says, in each of the
+// forms in which it was seen.
+func TestListSessions(t *testing.T) {
+	r := sessionsRecorded(t)
+	t.Run("as recorded", func(t *testing.T) {
+		got, asked := listed(t, 5000, r.List.Response)
+		if len(got.Rows) != 4 || got.Left != 0 {
+			t.Fatalf("%d rows, %d left", len(got.Rows), got.Left)
+		}
+		want := gateway.Session{
+			Key: "agent:coo:main", ID: "18fda8af-405d-457e-8b05-25faafd11cdb", AgentID: "coo", Kind: "main", Label: "main", Status: "done",
+			Model: "stub/stub-1", Context: 10206, ContextLimit: 200_000,
+			StartedAt: at(1795161521148), EndedAt: at(1795161521689), ActiveAt: at(1795161521607), UpdatedAt: at(1795161521691),
+			LastMessage: got.Rows[1].LastMessage,
+		}
+		if diff := cmp.Diff(want, got.Rows[1]); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if !strings.HasPrefix(want.LastMessage, "[Inter-session message] sourceSession=agent:cmo:main") {
+			t.Errorf("the last message is %q", want.LastMessage)
+		}
+		if diff := cmp.Diff([]string{`{"limit":200,"includeLastMessage":true}`}, asked); diff != "" {
+			t.Errorf("asked (-want +got):\n%s", diff)
+		}
+	})
+	t.Run("while a run is going", func(t *testing.T) {
+		got, _ := listed(t, 5000, r.Running.Response)
+		run, rest := got.Rows[0], got.Rows[1]
+		if !run.Active || run.Status != "running" || run.StartedAt != at(1795161592514) || !run.EndedAt.IsZero() || run.Context != 0 {
+			t.Errorf("running = %+v", run)
+		}
+		if rest.Active || rest.Status != "done" || rest.Context != 8110 {
+			t.Errorf("at rest = %+v", rest)
+		}
+	})
+	t.Run("made by another session", func(t *testing.T) {
+		got, _ := listed(t, 5000, r.Subagent.Response)
+		for _, s := range got.Rows {
+			if sub := strings.Contains(s.Key, ":subagent:"); sub != (s.Kind == "subagent") || sub != (s.ParentKey == "agent:cto:spawn") {
+				t.Errorf("%s is of kind %q with the parent %q", s.Key, s.Kind, s.ParentKey)
+			}
+		}
+	})
+}
+
+// answerOf is a page with these rows.
+func answerOf(t *testing.T, total int, next any, rows ...any) map[string]any {
+	t.Helper()
+	list := with(t, sessionsRecorded(t).List.Response, "payload.sessions", rows)
+	list = with(t, list, "payload.totalCount", total)
+	list = with(t, list, "payload.nextOffset", next)
+	return with(t, list, "payload.hasMore", next != nil)
+}
+
+func rowOf(n int) map[string]any {
+	return map[string]any{"key": fmt.Sprintf("agent:cto:%d", n), "updatedAt": 1795161500000 - n}
+}
+
+// A list that forgets sessions, shows some twice, or never ends, would show a
+// team that is not there.
+func TestListSessionsPages(t *testing.T) {
+	keys := func(list gateway.Sessions) (keys []string) {
+		for _, s := range list.Rows {
+			keys = append(keys, strings.TrimPrefix(s.Key, "agent:cto:"))
+		}
+		return keys
+	}
+	t.Run("every page, each session once, as it was last", func(t *testing.T) {
+		again := with(t, rowOf(2), "status", "running")
+		got, asked := listed(t, 5000, answerOf(t, 3, 2, rowOf(1), rowOf(2)), answerOf(t, 4, nil, again, rowOf(3)))
+		if diff := cmp.Diff([]string{"1", "2", "3"}, keys(got)); diff != "" || got.Left != 0 {
+			t.Errorf("%d left, (-want +got):\n%s", got.Left, diff)
+		}
+		if got.Rows[1].Status != "running" {
+			t.Errorf("the second is %+v, want it as on the second page", got.Rows[1])
+		}
+		if len(asked) != 2 || !strings.Contains(asked[1], `"offset":2`) {
+			t.Errorf("asked %q", asked)
+		}
+	})
+	t.Run("no more than asked for, and how many are left", func(t *testing.T) {
+		got, asked := listed(t, 2, answerOf(t, 9, 2, rowOf(1), rowOf(2)))
+		if len(got.Rows) != 2 || got.Left != 7 || !strings.Contains(asked[0], `"limit":2`) {
+			t.Errorf("%d rows, %d left, asked %q", len(got.Rows), got.Left, asked)
+		}
+	})
+	t.Run("a gateway that goes round in circles", func(t *testing.T) {
+		got, _ := listed(t, 5000, answerOf(t, 9, 2, rowOf(1), rowOf(2)), answerOf(t, 9, 2, rowOf(3)))
+		if len(got.Rows) != 3 {
+			t.Errorf("%d rows, want 3", len(got.Rows))
+		}
+	})
+}
+
+// What an agent made of its name, or another version of the gateway of its
+// rows, must neither reach a terminal nor cost us the list.
+func TestListSessionsStrange(t *testing.T) {
+	got, _ := listed(t, 5000, answerOf(t, 9, nil,
+		"no row", 7, nil, map[string]any{}, map[string]any{"key": "agent:cto:\x1b[2J"}, map[string]any{"key": strings.Repeat("k", 600)},
+		map[string]any{"key": "agent:cto:bare"},
+		map[string]any{
+			"key": "agent:cto:odd", "status": 7, "label": []int{1}, "hasActiveRun": "yes", "activeRunIds": "run", "totalTokens": "many",
+			"contextTokens": -5, "startedAt": "today", "updatedAt": 9e300, "endedAt": int64(9e17), "modelProvider": "p", "new member": map[string]any{},
+		},
+		map[string]any{
+			"key": "agent:cto:hostile", "label": "a\x1b]0;b\x07\u202ec\nd", "lastMessagePreview": strings.Repeat("x", 5000),
+			"status": "running", "activeRunIds": []string{"r\x00un"}, "hasActiveRun": true,
+		},
+	))
+	want := []gateway.Session{
+		{Key: "agent:cto:bare", AgentID: "cto"},
+		{Key: "agent:cto:odd", AgentID: "cto"},
+		{Key: "agent:cto:hostile", AgentID: "cto", Label: "a]0;bc d", Status: "running", Active: true, RunID: "run", LastMessage: strings.Repeat("x", 400) + "…"},
+	}
+	if diff := cmp.Diff(want, got.Rows); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// One session is there, or is not; anything else is a failure and not "not there".
+func TestSession(t *testing.T) {
+	r := sessionsRecorded(t)
+	g := replay(t, func(_ int, p *peer) {
+		p.greet("boot-1")
+		for _, answer := range []any{
+			r.Describe.Response, with(t, r.Describe.Response, "payload.session", nil),
+			refused(t, "Session not found: agent:cto:x"), refused(t, "invalid sessions.describe params"),
+		} {
+			p.answer(p.expect("sessions.describe"), answer)
+		}
+		p.gone()
+	})
+	c := g.connected(t)
+	s, ok, err := c.Session(within(t), "agent:cto:main")
+	if err != nil || !ok || s.Key != "agent:cto:main" || s.Context != 9318 || s.Active {
+		t.Errorf("recorded: %+v, %v, %v", s, ok, err)
+	}
+	for _, what := range []string{"null", "refused as unknown"} {
+		if s, ok, err := c.Session(within(t), "agent:cto:x"); ok || err != nil {
+			t.Errorf("%s: %+v, %v, %v", what, s, ok, err)
+		}
+	}
+	if _, _, err := c.Session(within(t), "agent:cto:x"); !errors.Is(err, gateway.ErrRefused) {
+		t.Errorf("refused: %v", err)
+	}
+}
+
+// An amount that a float has touched, a zero for what nobody has counted, or
+// one for what has no price: each is a wrong bill.
+func TestUsage(t *testing.T) {
+	r := sessionsRecorded(t)
+	read := func(t *testing.T, response any) gateway.SessionUsage {
+		t.Helper()
+		g := replay(t, func(_ int, p *peer) {
+			p.greet("boot-1")
+			req := p.expect("sessions.usage")
+			if got := string(req.Params); got != `{"agentScope":"all","range":"all","mode":"utc","limit":1000}` {
+				t.Errorf("asked %s", got)
+			}
+			p.answer(req, response)
+			p.gone()
+		})
+		u, err := g.connected(t).Usage(within(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u
+	}
+	t.Run("as recorded", func(t *testing.T) {
+		u := read(t, r.Usage.Response)
+		want := gateway.Totals{Input: 159302, Output: 712, CostNanoUSD: 488_586_000, Pricing: gateway.Priced} // sent as 0.48858600000000013
+		if got := u.Totals["agent:cto:main"]; !u.Fresh || len(u.Totals) != 8 || got != want {
+			t.Errorf("fresh %v, %d rows, %+v, want %+v", u.Fresh, len(u.Totals), got, want)
+		}
+	})
+	t.Run("still counting", func(t *testing.T) {
+		if u := read(t, with(t, r.Usage.Response, "payload.cacheStatus.status", "refreshing")); u.Fresh {
+			t.Error("it passes for fresh")
+		}
+		if u := read(t, with(t, r.Usage.Response, "payload.cacheStatus", nil)); u.Fresh {
+			t.Error("without a status it passes for fresh")
+		}
+	})
+	t.Run("rows of all kinds", func(t *testing.T) {
+		usage := func(key string, members string) json.RawMessage {
+			return json.RawMessage(`{"key":"` + key + `","usage":{` + members + `}}`)
+		}
+		u := read(t, with(t, r.Usage.Response, "payload.sessions", []any{
+			7,
+			map[string]any{"key": "null", "usage": nil},
+			usage("empty", ""), usage("negative", `"input":-1,"output":1`), usage("text", `"input":"1","output":1`),
+			usage("some", `"input":1,"output":2,"cacheRead":3,"cacheWrite":4,"totalCost":1e-9,"missingCostEntries":2`),
+			usage("none", `"input":1,"output":2,"totalCost":0,"missingCostEntries":2`),
+			usage("unsaid", `"input":1,"output":2,"totalCost":0`),
+			usage("free", `"input":1,"output":2,"totalCost":0,"missingCostEntries":0`),
+			usage("absurd", `"input":1,"output":2,"totalCost":1e40,"missingCostEntries":0`),
+		}))
+		want := map[string]gateway.Totals{
+			"some": {Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, CostNanoUSD: 1, Pricing: gateway.PartlyPriced},
+			"none": {Input: 1, Output: 2}, "unsaid": {Input: 1, Output: 2}, "absurd": {Input: 1, Output: 2},
+			"free": {Input: 1, Output: 2, Pricing: gateway.Priced},
+		}
+		if diff := cmp.Diff(want, u.Totals); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// Without the subscription the gateway would not tell of a session that changes
+// without a run.
+func TestSubscribeSessions(t *testing.T) {
+	g := replay(t, func(_ int, p *peer) {
+		p.greet("boot-1")
+		p.answer(p.expect("sessions.subscribe"), sessionsRecorded(t).Subscribe.Response)
+		p.gone()
+	})
+	c := g.connected(t)
+	if err := c.SubscribeSessions(within(t)); err != nil {
+		t.Error(err)
+	}
+}
+
+// Two readings of one connection belong together; those of two do not.
+func TestConnection(t *testing.T) {
+	again := make(chan struct{})
+	g := replay(t, func(n int, p *peer) {
+		p.greet(fmt.Sprint("boot-", n))
+		if n == 1 {
+			<-again
+			return
+		}
+		p.gone()
+	})
+	c := g.connected(t)
+	one, err := c.Connection()
+	if same, err2 := c.Connection(); err != nil || err2 != nil || one != same {
+		t.Errorf("%v, %v, %v", one, err, err2)
+	}
+	close(again)
+	until(t, c, "the second connection", func(s gateway.Status) bool { return s.BootID == "boot-2" && s.State == gateway.Connected })
+	if two, err := c.Connection(); err != nil || two == one {
+		t.Errorf("the second connection is %v, %v", two, err)
+	}
+	none, err := gateway.New(gateway.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if id, err := none.Connection(); id != nil || !errors.Is(err, gateway.ErrNotConfigured) {
+		t.Errorf("without a gateway: %v, %v", id, err)
+	}
+}
+
+// An event that is overlooked leaves an old state on the screen; one too many
+// for each word of an answer would keep the gateway busy.
+func TestEventsThatTouchSessions(t *testing.T) {
+	want := []struct {
+		touches, run, began bool
+	}{
+		{true, true, true}, {true, true, false}, {true, true, false}, // agent: start, end, error
+		{false, false, false}, {false, false, false}, // words of an answer
+		{true, false, false}, {true, false, false}, {true, false, false}, // chat final, task, sessions.changed
+		{false, false, false}, {false, false, false}, // tick, session.tool
+	}
+	events := sessionsRecorded(t).Events
+	if len(events) != len(want) {
+		t.Fatalf("%d events", len(events))
+	}
+	for i, e := range events {
+		ev := gateway.Event{Name: e.Event, Payload: e.Payload}
+		run, ok := ev.Run()
+		if ev.TouchesSessions() != want[i].touches || ok != want[i].run || run.Began != want[i].began {
+			t.Errorf("%s %.80s: touches %v, run %v %+v", e.Event, e.Payload, ev.TouchesSessions(), ok, run)
+		}
+	}
+	run, _ := gateway.Event{Name: "agent", Payload: events[0].Payload}.Run()
+	if diff := cmp.Diff(gateway.RunChange{SessionKey: "agent:cto:main", RunID: "idem-standup-1", Began: true, At: at(1795161590099)}, run); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if !(gateway.Event{Name: gateway.EventGap, Resync: true}).TouchesSessions() || !(gateway.Event{Name: gateway.EventDisconnected}).TouchesSessions() {
+		t.Error("a gap or a loss of the connection touches nothing")
+	}
+	for _, payload := range []string{``, `null`, `7`, `{"stream":"lifecycle","runId":7,"sessionKey":"k","data":{"phase":"start"}}`} {
+		if run, ok := (gateway.Event{Name: "agent", Payload: json.RawMessage(payload)}).Run(); ok {
+			t.Errorf("%q is a run: %+v", payload, run)
+		}
+	}
+}
