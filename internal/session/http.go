@@ -1,0 +1,143 @@
+package session
+
+import (
+	"context"
+	"math"
+	"strconv"
+
+	"wardroom/internal/gateway"
+	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/page"
+	"wardroom/internal/platform/web"
+)
+
+// errOtherTranscript refuses a cursor of a conversation that was begun anew.
+var errOtherTranscript = page.ErrCursor.With("The conversation has been begun anew since. Start again without a cursor.")
+
+// Mount adds the routes of the runtime's sessions.
+func (s *Service) Mount(api *web.API) {
+	away := web.Fails(
+		gateway.ErrNotConfigured, gateway.ErrUnreachable, gateway.ErrTimeout, gateway.ErrUnauthorized,
+		gateway.ErrUnpaired, gateway.ErrMissingScope, gateway.ErrBusy, gateway.ErrRefused,
+	)
+	web.Get(api, "/agentrt/sessions", actor.Read, "The runtime's sessions, active ones first", s.handleList, away, web.Fails(page.ErrCursor),
+		web.Describe("Running or ended, the last changed first within each. While the runtime is away there is no list, only the reason: nothing old is shown as if it were live."), web.Quiet())
+	web.Get(api, "/agentrt/sessions/{key}", actor.Read, "One session", s.handleGet, away, web.Fails(ErrNotFound), web.Quiet())
+	web.Get(api, "/agentrt/sessions/{key}/messages", actor.Read, "What was said in a session, the newest last", s.handleMessages, away,
+		web.Fails(ErrNotFound, page.ErrCursor), web.Quiet(),
+		web.Describe("The first page is the newest; the Link header leads to the older ones. The result of a tool is with its call."))
+}
+
+type listInput struct {
+	AgentID string `query:"agent_id" maxLength:"64" doc:"Only of this agent."`
+	Kind    string `query:"kind" maxLength:"64" doc:"Only of this kind."`
+	Status  string `query:"status" maxLength:"64" doc:"Only with this status."`
+	Active  string `query:"active" enum:"true,false" doc:"Only those with a run that is going, or only those without."`
+	page.Query
+}
+
+type listOutput struct {
+	web.List[Session]
+	LeftOut int64 `header:"X-Left-Out" doc:"How many sessions the runtime has that are in no page, because there are too many; absent when there are none."`
+}
+
+func (s *Service) handleList(ctx context.Context, in *listInput) (*listOutput, error) {
+	f := Filter{AgentID: in.AgentID, Kind: in.Kind, Status: in.Status}
+	if in.Active != "" {
+		active := in.Active == "true"
+		f.Active = &active
+	}
+	parts, err := page.Decode(in.Cursor, 3)
+	if err != nil {
+		return nil, err
+	}
+	after, err := readPosition(parts)
+	if err != nil {
+		return nil, err
+	}
+	sessions, left, err := s.List(ctx, f, after, in.Limit+1)
+	if err != nil {
+		return nil, err
+	}
+	sessions, next := page.Cut(sessions, in.Limit, positionOf)
+	return &listOutput{List: *web.Page(ctx, sessions, next), LeftOut: int64(left)}, nil
+}
+
+// positionOf is where a session stands in lists, for a cursor.
+func positionOf(s Session) []string {
+	updated := int64(0)
+	if s.UpdatedAt != nil {
+		updated = s.UpdatedAt.UnixMilli()
+	}
+	return []string{strconv.FormatBool(s.Active), strconv.FormatInt(updated, 10), s.Key}
+}
+
+// readPosition reads what positionOf wrote; nil is the beginning.
+func readPosition(parts []string) (*position, error) {
+	if parts == nil {
+		return nil, nil
+	}
+	active, err := strconv.ParseBool(parts[0])
+	if err != nil {
+		return nil, page.Refused()
+	}
+	numbers, err := naturals(parts[1:2])
+	if err != nil {
+		return nil, err
+	}
+	return &position{active: active, updated: numbers[0], key: parts[2]}, nil
+}
+
+// naturals reads the numbers of a cursor.
+func naturals(parts []string) ([]int64, error) {
+	numbers := make([]int64, len(parts))
+	for i, p := range parts {
+		n, err := strconv.ParseInt(p, 10, 64)
+		if err != nil || n < 0 || n > math.MaxInt32*1000_000 {
+			return nil, page.Refused()
+		}
+		numbers[i] = n
+	}
+	return numbers, nil
+}
+
+// Ref names a session in a path.
+type Ref struct {
+	Key string `path:"key" maxLength:"512" doc:"The session's key. A slash in it is written %2F; colons may stay." example:"agent:cto:main"`
+}
+
+type getOutput struct{ Body Session }
+
+func (s *Service) handleGet(ctx context.Context, in *Ref) (*getOutput, error) {
+	session, err := s.Get(ctx, in.Key)
+	return &getOutput{session}, err
+}
+
+type messagesInput struct {
+	Ref
+	page.Query
+}
+
+func (s *Service) handleMessages(ctx context.Context, in *messagesInput) (*web.List[Message], error) {
+	parts, err := page.Decode(in.Cursor, 4)
+	if err != nil {
+		return nil, err
+	}
+	var before *older
+	if parts != nil {
+		n, err := naturals(parts[1:])
+		if err != nil {
+			return nil, err
+		}
+		before = &older{transcript: parts[0], total: n[0], offset: n[1], seq: n[2]}
+	}
+	m, err := s.Messages(ctx, in.Key, in.Limit, before)
+	if err != nil {
+		return nil, err
+	}
+	next := ""
+	if o := m.older; o != nil {
+		next = page.Encode(o.transcript, strconv.FormatInt(o.total, 10), strconv.FormatInt(o.offset, 10), strconv.FormatInt(o.seq, 10))
+	}
+	return web.Page(ctx, m.List, next), nil
+}

@@ -1,0 +1,361 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"wardroom/internal/gateway"
+	"wardroom/internal/platform/clock"
+)
+
+// A reader who is shown the state of before would act on what is no more so.
+func TestReadersSeeWhatIsKnownToHaveChanged(t *testing.T) {
+	t.Run("the first waits for the first reading", func(t *testing.T) {
+		mirrored(t, func(t *testing.T, s *Service, _ *runtime) {
+			got := list(t, s)
+			if len(got) != 1 || got[0].Key != "agent:cto:main" || got[0].Active || got[0].CostUSD == nil || *got[0].CostUSD != 28_314_000 || !*got[0].CostComplete {
+				t.Errorf("got %+v", got)
+			}
+		})
+	})
+	t.Run("one who comes after an event waits for the reading that is due", func(t *testing.T) {
+		mirrored(t, func(t *testing.T, s *Service, r *runtime) {
+			r.slow = 300 * time.Millisecond
+			list(t, s)
+			r.change("task", func() { r.rows[0].Active = true })
+			synctest.Wait()
+			r.change("task", func() { r.rows[0].Label = "after the reading began" })
+			synctest.Wait()
+			if got := list(t, s)[0]; !got.Active || got.Label == nil {
+				t.Errorf("got %+v", got)
+			}
+		})
+	})
+	t.Run("one who comes while nothing has changed does not wait", func(t *testing.T) {
+		mirrored(t, func(t *testing.T, s *Service, _ *runtime) {
+			list(t, s)
+			now := time.Now()
+			list(t, s)
+			if d := time.Since(now); d > 0 {
+				t.Errorf("it waited %s", d)
+			}
+		})
+	})
+	t.Run("events without end keep nobody waiting for ever", func(t *testing.T) {
+		mirrored(t, func(t *testing.T, s *Service, r *runtime) {
+			list(t, s)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			go func() {
+				for ctx.Err() == nil {
+					r.change("task", func() {})
+					sleep(ctx, 10*time.Millisecond)
+				}
+			}()
+			time.Sleep(time.Second)
+			now := time.Now()
+			list(t, s)
+			if d := time.Since(now); d > 2*pause {
+				t.Errorf("it waited %s", d)
+			}
+		})
+	})
+	t.Run("one who leaves, or whose time is up, is let go", func(t *testing.T) {
+		mirrored(t, func(t *testing.T, s *Service, r *runtime) {
+			list(t, s)
+			r.change("task", func() { r.slow = time.Minute })
+			synctest.Wait()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			if _, _, err := s.List(ctx, Filter{}, nil, 1); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("its own time: %v", err)
+			}
+			now := time.Now()
+			if _, _, err := s.List(t.Context(), Filter{}, nil, 1); !errors.Is(err, gateway.ErrTimeout) || time.Since(now) != 15*time.Second {
+				t.Errorf("the gateway's time: %v after %s", err, time.Since(now))
+			}
+		})
+	})
+}
+
+// What the gateway is asked must not grow with those who look, nor with how
+// much happens.
+func TestCallsDoNotGrow(t *testing.T) {
+	t.Run("five hundred readers are one reading", func(t *testing.T) {
+		mirrored(t, func(t *testing.T, s *Service, r *runtime) {
+			list(t, s)
+			for _, readers := range []int{1, 500} {
+				before := r.count("list")
+				r.change("sessions.changed", func() { r.rows[0].Label = fmt.Sprint(readers) })
+				synctest.Wait()
+				var reading sync.WaitGroup
+				for range readers {
+					reading.Go(func() {
+						if got := list(t, s)[0].Label; got == nil || *got != fmt.Sprint(readers) {
+							t.Errorf("got %v", got)
+						}
+					})
+				}
+				reading.Wait()
+				if n := r.count("list") - before; n != 1 {
+					t.Errorf("%d readers made %d readings", readers, n)
+				}
+				time.Sleep(2 * pause)
+			}
+			if lists, usage := r.count("list"), r.count("usage"); usage != lists {
+				t.Errorf("%d lists and %d totals", lists, usage)
+			}
+		})
+	})
+	t.Run("at most four readings a second, whatever happens", func(t *testing.T) {
+		mirrored(t, func(t *testing.T, s *Service, r *runtime) {
+			list(t, s)
+			before := r.count("list")
+			for range 1000 {
+				r.change("task", func() {})
+				time.Sleep(10 * time.Millisecond)
+			}
+			if n := r.count("list") - before; n < 30 || n > 41 {
+				t.Errorf("%d readings in ten seconds", n)
+			}
+		})
+	})
+	t.Run("a list that takes long is read at most half of the time", func(t *testing.T) {
+		mirrored(t, func(t *testing.T, s *Service, r *runtime) {
+			list(t, s)
+			r.change("", func() { r.slow = 2 * time.Second })
+			before := r.count("list")
+			for range 200 {
+				r.change("task", func() {})
+				time.Sleep(100 * time.Millisecond)
+			}
+			if n := r.count("list") - before; n < 4 || n > 6 {
+				t.Errorf("%d readings of 2 s in 20 s", n)
+			}
+		})
+	})
+	t.Run("nothing happens: once a minute", func(t *testing.T) {
+		mirrored(t, func(t *testing.T, s *Service, r *runtime) {
+			list(t, s)
+			before := r.count("list")
+			r.change("", func() { r.rows[0].Label = "nobody told" })
+			time.Sleep(10 * time.Minute)
+			if n := r.count("list") - before; n != 10 && n != 9 {
+				t.Errorf("%d readings in ten minutes", n)
+			}
+			if got := list(t, s)[0].Label; got == nil || *got != "nobody told" {
+				t.Errorf("got %v", got)
+			}
+		})
+	})
+	t.Run("what changes nothing costs nothing", func(t *testing.T) {
+		mirrored(t, func(t *testing.T, s *Service, r *runtime) {
+			list(t, s)
+			before := r.count("list")
+			r.change("tick", func() {})
+			r.change("session.tool", func() {})
+			time.Sleep(time.Second)
+			if n := r.count("list"); n != before {
+				t.Errorf("%d readings for nothing", n-before)
+			}
+		})
+	})
+}
+
+// While the gateway is away there is nothing to show but the reason, and
+// nothing of before; then it heals by itself.
+func TestDisconnected(t *testing.T) {
+	t.Run("the reason at once, also for those who wait", func(t *testing.T) {
+		mirrored(t, func(t *testing.T, s *Service, r *runtime) {
+			list(t, s)
+			r.change("task", func() { r.slow = time.Minute })
+			synctest.Wait()
+			waiting := make(chan error, 1)
+			go func() {
+				_, _, err := s.List(t.Context(), Filter{}, nil, 1)
+				waiting <- err
+			}()
+			synctest.Wait()
+			now := time.Now()
+			r.change(gateway.EventDisconnected, func() { r.conn = 0 })
+			if err := <-waiting; !errors.Is(err, gateway.ErrUnreachable) || time.Since(now) > 0 {
+				t.Errorf("waiting: %v after %s", err, time.Since(now))
+			}
+			if _, err := s.Get(t.Context(), "agent:cto:main"); !errors.Is(err, gateway.ErrUnreachable) {
+				t.Errorf("afterwards: %v", err)
+			}
+			if _, _, err := s.Activities(t.Context()); !errors.Is(err, gateway.ErrUnreachable) {
+				t.Errorf("activities: %v", err)
+			}
+		})
+	})
+	t.Run("before anybody has told us", func(t *testing.T) {
+		mirrored(t, func(t *testing.T, s *Service, r *runtime) {
+			list(t, s)
+			r.change("", func() { r.conn = 0 })
+			if _, _, err := s.List(t.Context(), Filter{}, nil, 1); !errors.Is(err, gateway.ErrUnreachable) {
+				t.Errorf("got %v", err)
+			}
+			r.change("", func() { r.conn, r.rows = 2, []gateway.Session{sessionAt("other", 9)} })
+			go func() {
+				time.Sleep(time.Second)
+				r.change(gateway.EventConnected, func() {})
+			}()
+			if got := list(t, s); len(got) != 1 || got[0].Key != "agent:cto:other" {
+				t.Errorf("of the connection before: %+v", got)
+			}
+			if n := r.count("subscribe"); n != 2 {
+				t.Errorf("%d subscriptions for two connections", n)
+			}
+		})
+	})
+	t.Run("what was read over two connections is shown to nobody", func(t *testing.T) {
+		mirrored(t, func(t *testing.T, s *Service, r *runtime) {
+			list(t, s)
+			time.Sleep(time.Second)
+			r.change("task", func() { r.slow, r.rows = time.Second, []gateway.Session{sessionAt("old", 1)} })
+			time.Sleep(500 * time.Millisecond)
+			r.change(gateway.EventDisconnected, func() {})
+			r.change(gateway.EventConnected, func() { r.conn, r.rows = 2, []gateway.Session{sessionAt("new", 1)} })
+			if got := list(t, s); got[0].Key != "agent:cto:new" {
+				t.Errorf("got %s", got[0].Key)
+			}
+		})
+	})
+}
+
+// A gateway that fails, and then does not, is asked again by itself, and not
+// all the time.
+func TestListFails(t *testing.T) {
+	mirrored(t, func(t *testing.T, s *Service, r *runtime) {
+		list(t, s)
+		r.change("task", func() { r.listErr = gateway.ErrTimeout })
+		synctest.Wait()
+		if _, _, err := s.List(t.Context(), Filter{}, nil, 1); !errors.Is(err, gateway.ErrTimeout) {
+			t.Errorf("while it fails: %v", err)
+		}
+		before := r.count("list")
+		time.Sleep(2 * time.Minute)
+		if n := r.count("list") - before; n < 5 || n > 12 {
+			t.Errorf("asked again %d times in two minutes", n)
+		}
+		r.change("", func() { r.listErr = nil })
+		time.Sleep(retryLast + time.Second)
+		if got := list(t, s); len(got) != 1 {
+			t.Errorf("healed: %v", got)
+		}
+	})
+}
+
+// A gateway that refuses to tell of changes is looked at all the same.
+func TestSubscriptionRefused(t *testing.T) {
+	mirrored(t, func(t *testing.T, s *Service, r *runtime) {
+		r.noEvents = gateway.ErrRefused
+		list(t, s)
+		r.change("task", func() { r.rows[0].Active = true })
+		synctest.Wait()
+		if !list(t, s)[0].Active || r.count("subscribe") != 1 {
+			t.Errorf("asked to subscribe %d times", r.count("subscribe"))
+		}
+	})
+}
+
+// The runs that events tell of name themselves where the list does not.
+func TestRunsOfEvents(t *testing.T) {
+	lifecycle := func(phase, run string) gateway.Event {
+		payload, err := json.Marshal(map[string]any{"runId": run, "sessionKey": "agent:cto:main", "stream": "lifecycle", "data": map[string]any{
+			"phase": phase, "startedAt": began.Add(5 * time.Second).UnixMilli(),
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return gateway.Event{Name: "agent", Payload: payload}
+	}
+	mirrored(t, func(t *testing.T, s *Service, r *runtime) {
+		list(t, s)
+		r.change("", func() { r.rows[0].Active = true })
+		r.events <- lifecycle("start", "run-1")
+		synctest.Wait()
+		got := list(t, s)[0]
+		if got.ActiveRunID == nil || *got.ActiveRunID != "run-1" || got.StartedAt == nil || !got.StartedAt.Equal(began.Add(5*time.Second)) {
+			t.Errorf("running: %+v", got)
+		}
+		_, agents, err := s.Activities(t.Context())
+		if diff := cmp.Diff(map[string]Activity{"cto": {Active: 1, Key: "agent:cto:main", Since: clock.At(began.Add(5 * time.Second))}}, agents); diff != "" || err != nil {
+			t.Errorf("%v (-want +got):\n%s", err, diff)
+		}
+		r.events <- lifecycle("end", "run-0") // of another run
+		synctest.Wait()
+		if got := list(t, s)[0]; got.ActiveRunID == nil {
+			t.Error("another run's end ended this one")
+		}
+		r.change("", func() { r.rows[0].Active = false })
+		r.events <- lifecycle("end", "run-1")
+		synctest.Wait()
+		if got := list(t, s)[0]; got.ActiveRunID != nil || got.Active {
+			t.Errorf("ended: %+v", got)
+		}
+	})
+}
+
+// Who follows the changes must be told of every one, and once.
+func TestChanged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &runtime{conn: 1, rows: []gateway.Session{sessionAt("a", 1), sessionAt("b", 2)}, events: make(chan gateway.Event, 10)}
+		var told []string
+		s := &Service{Runtime: r, Log: slog.New(slog.DiscardHandler), Now: clock.Now, Patience: time.Second, Changed: func(changed []Session, gone []string) {
+			var line []string
+			for _, c := range changed {
+				line = append(line, c.Key)
+			}
+			for _, key := range gone {
+				line = append(line, "-"+key)
+			}
+			slices.Sort(line)
+			told = append(told, strings.ReplaceAll(strings.Join(line, " "), "agent:cto:", ""))
+		}}
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { _ = s.Run(ctx) })
+		time.Sleep(time.Minute * 5)
+		r.change("task", func() { r.rows[0].Active = true })
+		time.Sleep(time.Second)
+		r.change("task", func() { r.rows = r.rows[:1] })
+		time.Sleep(time.Second)
+		r.change(gateway.EventDisconnected, func() { r.conn = 0 })
+		time.Sleep(time.Second)
+		r.change(gateway.EventConnected, func() { r.conn = 2 })
+		time.Sleep(time.Second)
+		cancel()
+		running.Wait()
+		if diff := cmp.Diff([]string{"a b", "a", "-b"}, told); diff != "" {
+			t.Errorf("told (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// Events that we are too slow for end the subscription; the next one begins anew.
+func TestDroppedSubscription(t *testing.T) {
+	mirrored(t, func(t *testing.T, s *Service, r *runtime) {
+		list(t, s)
+		old := r.events
+		r.change("", func() { r.events, r.rows[0].Active = make(chan gateway.Event), true })
+		close(old)
+		synctest.Wait()
+		time.Sleep(retryFirst + pause)
+		if !list(t, s)[0].Active {
+			t.Error("what was missed is not read anew")
+		}
+	})
+}

@@ -1,0 +1,165 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"wardroom/internal/gateway"
+	"wardroom/internal/platform/clock"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// runtime is a gateway whose every answer the test decides.
+type runtime struct {
+	mu       sync.Mutex
+	conn     int // 0 while it is away
+	rows     []gateway.Session
+	usage    gateway.SessionUsage
+	usageErr error
+	listErr  error
+	noEvents error         // the answer to the subscription
+	slow     time.Duration // how long a list takes
+	slowUse  time.Duration // how long the totals take
+	calls    map[string]int
+	events   chan gateway.Event
+	page     gateway.TurnPage
+	begun    chan struct{}
+	once     sync.Once
+}
+
+// begin lets the mirror look: until then the test prepares the runtime.
+func (r *runtime) begin() { r.once.Do(func() { close(r.begun) }) }
+
+func (r *runtime) called(name string) {
+	if r.calls == nil {
+		r.calls = map[string]int{}
+	}
+	r.calls[name]++
+}
+
+func (r *runtime) count(name string) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.calls[name]
+}
+
+// change changes the runtime, and tells of it unless name is empty.
+func (r *runtime) change(name string, do func()) {
+	r.mu.Lock()
+	do()
+	r.mu.Unlock()
+	if name != "" {
+		r.events <- gateway.Event{Name: name, Resync: name == gateway.EventConnected}
+	}
+}
+
+func (r *runtime) Connection() (any, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.conn == 0 {
+		return nil, gateway.ErrUnreachable.With("Nothing listens.")
+	}
+	return r.conn, nil
+}
+
+func (r *runtime) Events(int) (<-chan gateway.Event, func()) { return r.events, func() {} }
+
+func (r *runtime) SubscribeSessions(context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.called("subscribe")
+	return r.noEvents
+}
+
+func (r *runtime) ListSessions(ctx context.Context, _ int) (gateway.Sessions, error) {
+	r.mu.Lock()
+	r.called("list")
+	rows, err, slow := slices.Clone(r.rows), r.listErr, r.slow
+	r.mu.Unlock()
+	sleep(ctx, slow)
+	return gateway.Sessions{Rows: rows}, errors.Join(err, ctx.Err())
+}
+
+func (r *runtime) Session(_ context.Context, key string) (gateway.Session, bool, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.called("describe")
+	return gateway.Session{Key: key}, strings.HasSuffix(key, "archived"), nil
+}
+
+func (r *runtime) Usage(ctx context.Context) (gateway.SessionUsage, error) {
+	r.mu.Lock()
+	r.called("usage")
+	u, err, slow := r.usage, r.usageErr, r.slowUse
+	r.mu.Unlock()
+	sleep(ctx, slow)
+	return u, errors.Join(err, ctx.Err())
+}
+
+func (r *runtime) Turns(context.Context, string, int, int64) (gateway.TurnPage, error) {
+	return r.page, nil
+}
+
+func (r *runtime) TurnsBefore(context.Context, string, int, int64, int64, int64) (gateway.TurnPage, error) {
+	return r.page, nil
+}
+
+var began = clock.At(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)) // where synctest's clock begins
+
+// sessionAt is a session at rest that changed that many seconds after the beginning.
+func sessionAt(key string, seconds int) gateway.Session {
+	at := clock.At(began.Add(time.Duration(seconds) * time.Second))
+	return gateway.Session{Key: "agent:cto:" + key, ID: "t", AgentID: "cto", Status: "done", UpdatedAt: at, StartedAt: began, EndedAt: at}
+}
+
+func priced(nanos int64, keys ...string) gateway.SessionUsage {
+	u := gateway.SessionUsage{Fresh: true, Totals: map[string]gateway.Totals{}}
+	for _, k := range keys {
+		u.Totals["agent:cto:"+k] = gateway.Totals{Input: 7, CostNanoUSD: nanos, Pricing: gateway.Priced}
+	}
+	return u
+}
+
+// mirrored runs the mirror of a runtime with one session in a bubble of time.
+func mirrored(t *testing.T, fn func(t *testing.T, s *Service, r *runtime)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		r := &runtime{conn: 1, rows: []gateway.Session{sessionAt("main", 1)}, usage: priced(28_314_000, "main"), events: make(chan gateway.Event, 5000), begun: make(chan struct{})}
+		s := &Service{Runtime: r, Log: slog.New(slog.DiscardHandler), Now: clock.Now, Patience: 15 * time.Second}
+		ctx, cancel := context.WithCancel(context.Background())
+		var running sync.WaitGroup
+		running.Go(func() {
+			<-r.begun
+			if err := s.Run(ctx); err != nil {
+				t.Errorf("Run: %v", err)
+			}
+		})
+		defer running.Wait()
+		defer cancel()
+		defer r.begin()
+		fn(t, s, r)
+	})
+}
+
+// list is what a reader sees.
+func list(t *testing.T, s *Service) []Session {
+	t.Helper()
+	if r, ok := s.Runtime.(*runtime); ok {
+		r.begin()
+	}
+	rows, _, err := s.List(t.Context(), Filter{}, nil, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}

@@ -1,0 +1,143 @@
+package session
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"time"
+
+	"wardroom/internal/gateway"
+	"wardroom/internal/platform/clock"
+)
+
+// Runtime is the part of the gateway that the sessions need.
+type Runtime interface {
+	Connection() (id any, err error)
+	Events(buffer int) (events <-chan gateway.Event, stop func())
+	SubscribeSessions(ctx context.Context) error
+	ListSessions(ctx context.Context, most int) (gateway.Sessions, error)
+	Session(ctx context.Context, key string) (gateway.Session, bool, error)
+	Usage(ctx context.Context) (gateway.SessionUsage, error)
+	Turns(ctx context.Context, sessionKey string, limit int, offset int64) (gateway.TurnPage, error)
+	TurnsBefore(ctx context.Context, sessionKey string, limit int, offset, total, seq int64) (gateway.TurnPage, error)
+}
+
+// Service shows the sessions. Nothing is read until Run; its exported fields
+// are not changed after.
+type Service struct {
+	Runtime  Runtime
+	Log      *slog.Logger
+	Now      func() time.Time
+	Patience time.Duration // how long a reader waits for the list; the gateway's own limit for one request
+	// Changed, when not nil, is told which sessions are new or other than before,
+	// and the keys of those that are gone. It is called by one goroutine, in the
+	// order of the readings, and keeps the next one waiting: it must be quick. A
+	// gateway that goes away is no change.
+	Changed func(changed []Session, gone []string)
+
+	mirror mirror
+}
+
+// List is the sessions that the filter takes, from behind a position on, at
+// most limit of them. left says how many the runtime has that are not looked at.
+func (s *Service) List(ctx context.Context, f Filter, after *position, limit int) (page []Session, left int, err error) {
+	shown, err := s.current(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	from := 0
+	if after != nil {
+		from, _ = slices.BinarySearchFunc(shown.rows, *after, func(r row, p position) int {
+			if r.position().before(p) <= 0 {
+				return -1
+			}
+			return 1
+		})
+	}
+	for i := from; i < len(shown.rows) && len(page) < limit; i++ {
+		if r := &shown.rows[i]; f.takes(r) {
+			page = append(page, r.show(shown.asOf))
+		}
+	}
+	return page, shown.left, nil
+}
+
+// Get is one session.
+func (s *Service) Get(ctx context.Context, key string) (Session, error) {
+	shown, err := s.current(ctx)
+	if err != nil {
+		return Session{}, err
+	}
+	if i, ok := shown.place[key]; ok {
+		return shown.rows[i].show(shown.asOf), nil
+	}
+	// Only the gateway knows those that the list leaves out: archived ones, and
+	// the oldest of very many.
+	asOf := clock.At(s.Now())
+	g, ok, err := s.Runtime.Session(ctx, key)
+	if err != nil {
+		return Session{}, err
+	}
+	if !ok {
+		return Session{}, ErrNotFound.With("The runtime has no session %q. GET /agentrt/sessions lists those it has.", key)
+	}
+	return (&row{Session: g}).show(asOf), nil
+}
+
+// Messages is a part of a conversation.
+type Messages struct {
+	List  []Message // the newest last
+	older *older    // nil when there is nothing older
+}
+
+// older is where the messages before a page are, in terms of the moment when it
+// was read.
+type older struct {
+	transcript         string
+	total, offset, seq int64
+}
+
+// Messages reads the newest part of a conversation, or what is older than the
+// page that before came with. At most limit rows of the transcript go into it.
+func (s *Service) Messages(ctx context.Context, key string, limit int, before *older) (Messages, error) {
+	if _, err := s.Get(ctx, key); err != nil {
+		return Messages{}, err
+	}
+	var page gateway.TurnPage
+	var err error
+	if before == nil {
+		page, err = s.Runtime.Turns(ctx, key, limit, 0)
+	} else {
+		page, err = s.Runtime.TurnsBefore(ctx, key, limit, before.offset, before.total, before.seq)
+	}
+	if err != nil {
+		return Messages{}, err
+	}
+	if before != nil && before.transcript != page.SessionID {
+		return Messages{}, errOtherTranscript
+	}
+	m := Messages{List: make([]Message, len(page.Turns))}
+	for i, t := range page.Turns {
+		m.List[i] = message(t)
+	}
+	if page.Older > 0 {
+		m.older = &older{transcript: page.SessionID, total: page.Total, offset: page.Older}
+		if before != nil {
+			m.older.seq = before.seq
+		}
+		if len(page.Turns) > 0 {
+			m.older.seq = page.Turns[0].Seq
+		}
+	}
+	return m, nil
+}
+
+// Activities is what the sessions tell of each agent that has any, and of when
+// that is. It fails while the sessions cannot be read.
+func (s *Service) Activities(ctx context.Context) (asOf clock.Time, byAgent map[string]Activity, err error) {
+	shown, err := s.current(ctx)
+	if err != nil {
+		return clock.Time{}, nil, err
+	}
+	return shown.asOf, shown.agents, nil
+}

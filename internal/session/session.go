@@ -1,0 +1,243 @@
+// Package session shows what the agents are doing: the sessions of the agent
+// runtime with their tokens and costs, and what was said in them.
+//
+// The service keeps one mirror of the runtime's list (mirror.go), so that the
+// gateway is asked the same whether one person looks or five hundred. What it
+// shows is true: a reader that comes while something has changed waits until the
+// list has been read anew, and while the gateway is away there is nothing to see.
+package session
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"wardroom/internal/gateway"
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/fault"
+	"wardroom/internal/platform/money"
+)
+
+// ErrNotFound means that the runtime has no session of that key.
+var ErrNotFound = fault.New(fault.NotFound, "session_not_found", "There is no such session.")
+
+// Session is a conversation of one agent in the runtime. What the runtime does
+// not say is null, and never zero.
+type Session struct {
+	Key          string      `json:"key" example:"agent:cto:main" doc:"Names the session in the runtime."`
+	AgentID      string      `json:"agent_id" example:"cto" doc:"Empty for a session of no agent."`
+	Kind         *string     `json:"kind" doc:"In the runtime's words: main, custom, subagent, cron, dashboard and others."`
+	Label        *string     `json:"label"`
+	Status       *string     `json:"status" doc:"Of its present or last run, in the runtime's words: running, done, failed, killed, timeout and others."`
+	Active       bool        `json:"active" doc:"Whether a run is going or waits for its turn."`
+	ActiveRunID  *string     `json:"active_run_id" doc:"Of the run that is going; null when there is none, or the runtime does not name it."`
+	Model        *string     `json:"model" doc:"Provider and model."`
+	Context      *int64      `json:"context_tokens" doc:"Tokens of the last prompt."`
+	ContextLimit *int64      `json:"context_limit" doc:"Tokens that the model can take."`
+	Tokens       *Tokens     `json:"tokens" doc:"All that the session has used; null while the runtime is still counting."`
+	CostUSD      *money.Nano `json:"cost_usd" doc:"What that cost; null while the runtime is still counting, and when the models have no price."`
+	CostComplete *bool       `json:"cost_complete" doc:"Whether everything in it has a price. False: cost_usd is too small, or null. Null while the runtime is still counting."`
+	StartedAt    *clock.Time `json:"started_at" doc:"When its present or last run began."`
+	UpdatedAt    *clock.Time `json:"updated_at"`
+	LastMessage  *string     `json:"last_message" doc:"The beginning of what was said last, on one line."`
+	ParentKey    *string     `json:"parent_key" doc:"Of the session that made this one."`
+	AsOf         clock.Time  `json:"as_of" doc:"The row is what the runtime said then, and nothing is known to have changed since."`
+}
+
+// Tokens are what a session or a message has used.
+type Tokens struct {
+	Input      int64 `json:"input"`
+	Output     int64 `json:"output"`
+	CacheRead  int64 `json:"cache_read"`
+	CacheWrite int64 `json:"cache_write"`
+}
+
+// row is a session as the mirror keeps it. Two rows can be compared.
+type row struct {
+	gateway.Session
+	totals  gateway.Totals
+	counted bool       // totals are known
+	began   clock.Time // of the run that is going; zero when nobody says
+}
+
+// before is the order of lists: what is active first, then what changed last.
+func (p position) before(q position) int {
+	if p.active != q.active {
+		if p.active {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Or(cmp.Compare(q.updated, p.updated), strings.Compare(p.key, q.key))
+}
+
+// position is where a session stands in lists.
+type position struct {
+	active  bool
+	updated int64 // milliseconds since 1970; 0 when unknown
+	key     string
+}
+
+func (r *row) position() position {
+	p := position{active: r.Active, key: r.Key}
+	if !r.UpdatedAt.IsZero() {
+		p.updated = r.UpdatedAt.UnixMilli()
+	}
+	return p
+}
+
+// show is a row as the API answers it.
+func (r *row) show(asOf clock.Time) Session {
+	s := Session{
+		Key: r.Key, AgentID: r.AgentID, Kind: text(r.Kind), Label: text(r.Label), Status: text(r.Status), Active: r.Active,
+		Model: text(r.Model), Context: count(r.Context), ContextLimit: count(r.ContextLimit),
+		StartedAt: moment(r.started()), UpdatedAt: moment(r.UpdatedAt),
+		LastMessage: text(r.LastMessage), ParentKey: text(r.ParentKey), AsOf: asOf,
+	}
+	if r.Active {
+		s.ActiveRunID = text(r.RunID)
+	}
+	if r.counted {
+		t := r.totals
+		s.Tokens = &Tokens{Input: t.Input, Output: t.Output, CacheRead: t.CacheRead, CacheWrite: t.CacheWrite}
+		complete := t.Pricing == gateway.Priced
+		s.CostComplete = &complete
+		if t.Pricing != gateway.Unpriced {
+			cost := money.Nano(t.CostNanoUSD)
+			s.CostUSD = &cost
+		}
+	}
+	return s
+}
+
+// started is when the present or last run began. Before a run has really begun,
+// its row still has the times of the run before.
+func (r *row) started() clock.Time {
+	switch {
+	case !r.Active:
+		return r.StartedAt
+	case !r.began.IsZero():
+		return r.began
+	case r.EndedAt.IsZero() || r.StartedAt.After(r.EndedAt.Time):
+		return r.StartedAt
+	default:
+		return clock.Time{}
+	}
+}
+
+// ended is when anything last ended or was said here.
+func (r *row) ended() clock.Time {
+	if !r.EndedAt.IsZero() {
+		return r.EndedAt
+	}
+	return r.ActiveAt
+}
+
+func text(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+func count(n int64) *int64 {
+	if n <= 0 {
+		return nil
+	}
+	return &n
+}
+
+func moment(t clock.Time) *clock.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+// Filter says which sessions to list. The zero Filter lists all.
+type Filter struct {
+	AgentID, Kind, Status string
+	Active                *bool
+}
+
+func (f Filter) takes(r *row) bool {
+	return (f.AgentID == "" || r.AgentID == f.AgentID) && (f.Kind == "" || r.Kind == f.Kind) &&
+		(f.Status == "" || r.Status == f.Status) && (f.Active == nil || r.Active == *f.Active)
+}
+
+// Message is one part of a conversation: what was said, with the tools that
+// were called along the way. Texts come from agents and are not to be trusted.
+type Message struct {
+	ID        *string     `json:"id"`
+	Role      string      `json:"role" doc:"user for what was said to the agent, assistant for what it said, tool for a result whose call is gone, or another of the runtime's."`
+	At        *clock.Time `json:"at"`
+	Text      string      `json:"text" doc:"Markdown; empty where only tools were called."`
+	Truncated bool        `json:"truncated" doc:"Whether the text was longer than what is shown."`
+	Error     *string     `json:"error" doc:"Why the run went wrong here."`
+	Tools     []Tool      `json:"tools" nullable:"false"`
+	RunID     *string     `json:"run_id"`
+	Model     *string     `json:"model"`
+	Tokens    *Tokens     `json:"tokens" doc:"Of this one model call; null when nobody counted."`
+	CostUSD   *money.Nano `json:"cost_usd" doc:"Null when unknown or without a price."`
+}
+
+// Tool is a call of a tool, folded to its outline.
+type Tool struct {
+	Name      string  `json:"name"`
+	Status    string  `json:"status" enum:"done,failed,pending" doc:"Pending while there is no result."`
+	Arguments *string `json:"arguments" doc:"Their beginning, as JSON on one line."`
+	Result    *string `json:"result" doc:"Its beginning, on one line."`
+}
+
+func message(t gateway.Turn) Message {
+	m := Message{
+		ID: text(t.ID), Role: t.Role, At: moment(t.At), Text: t.Text, Truncated: t.Cut,
+		Error: text(t.Error), Tools: make([]Tool, len(t.Tools)), RunID: text(t.RunID),
+	}
+	for i, c := range t.Tools {
+		m.Tools[i] = Tool{Name: c.Name, Status: string(c.Status), Arguments: text(c.Arguments), Result: text(c.Result)}
+	}
+	if u := t.Usage; u != nil {
+		m.Model = text(strings.Trim(u.Provider+"/"+u.Model, "/"))
+		m.Tokens = &Tokens{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite}
+		if u.CostNanoUSD != nil {
+			cost := money.Nano(*u.CostNanoUSD)
+			m.CostUSD = &cost
+		}
+	}
+	return m
+}
+
+// Activity is what the sessions tell of one agent.
+type Activity struct {
+	Active int        // sessions with a run that is going
+	Key    string     // of the one whose run began first
+	Since  clock.Time // when that run began; without one, when the last ended or anything was said; zero when nobody says
+}
+
+// activities sums the rows up by agent.
+func activities(rows []row) map[string]Activity {
+	all := map[string]Activity{}
+	for i := range rows {
+		r := &rows[i]
+		a := all[r.AgentID]
+		switch began := r.started(); {
+		case r.Active && a.Active == 0:
+			a = Activity{Active: 1, Key: r.Key, Since: began}
+		case r.Active:
+			a.Active++
+			if !began.IsZero() && (a.Since.IsZero() || began.Before(a.Since.Time)) {
+				a.Key, a.Since = r.Key, began
+			}
+		case a.Active == 0 && r.ended().After(a.Since.Time):
+			a.Since = r.ended()
+		}
+		all[r.AgentID] = a
+	}
+	return all
+}
+
+// order sorts rows for lists.
+func order(rows []row) {
+	slices.SortFunc(rows, func(a, b row) int { return a.position().before(b.position()) })
+}

@@ -1,0 +1,165 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"wardroom/internal/gateway"
+	"wardroom/internal/platform/clock"
+)
+
+// Pages that repeat or hide a session, or an order that jumps about, make the
+// monitor useless exactly when there is much to see.
+func TestListOrderAndPages(t *testing.T) {
+	mirrored(t, func(t *testing.T, s *Service, r *runtime) {
+		r.rows = nil
+		for i := range 40 {
+			g := sessionAt(fmt.Sprintf("s%02d", i), i%7)
+			g.Active, g.Status, g.Kind = i%5 == 0, []string{"done", "failed"}[i%2], []string{"main", "custom", ""}[i%3]
+			if i == 3 {
+				g.UpdatedAt = clock.Time{}
+			}
+			g.AgentID = []string{"cto", "cpo"}[i%2]
+			r.rows = append(r.rows, g)
+		}
+		all := list(t, s)
+		if len(all) != 40 || all[39].Key != "agent:cto:s03" {
+			t.Fatalf("%d rows, the last is %s", len(all), all[39].Key)
+		}
+		for i := range all[1:] {
+			a, b := all[i], all[i+1]
+			inOrder := a.Active && !b.Active || a.Active == b.Active && (b.UpdatedAt == nil || a.UpdatedAt.After(b.UpdatedAt.Time) || a.UpdatedAt.Equal(b.UpdatedAt.Time) && a.Key < b.Key)
+			if !inOrder {
+				t.Errorf("%s stands before %s", a.Key, b.Key)
+			}
+		}
+		yes := true
+		for name, f := range map[string]Filter{
+			"all": {}, "active": {Active: &yes}, "one agent": {AgentID: "cpo"}, "one kind": {Kind: "main"}, "one status": {Status: "failed", AgentID: "cpo"}, "none": {Kind: "x"},
+		} {
+			want, _, err := s.List(t.Context(), f, nil, 100)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, w := range want {
+				if f.Active != nil && !w.Active || f.AgentID != "" && w.AgentID != f.AgentID || f.Kind != "" && *w.Kind != f.Kind || f.Status != "" && *w.Status != f.Status {
+					t.Errorf("%s has %+v", name, w)
+				}
+			}
+			var got []Session
+			var after *position
+			for {
+				page, _, err := s.List(t.Context(), f, after, 3)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(page) == 0 {
+					break
+				}
+				got = append(got, page...)
+				if after, err = readPosition(positionOf(page[len(page)-1])); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s: in pages (-want +got):\n%s", name, diff)
+			}
+		}
+	})
+}
+
+// A cursor comes from outside.
+func TestPositionRefused(t *testing.T) {
+	for _, parts := range [][]string{{"maybe", "1", "k"}, {"true", "-1", "k"}, {"true", "x", "k"}, {"true", "9223372036854775807", "k"}} {
+		if p, err := readPosition(parts); err == nil {
+			t.Errorf("%q is %+v", parts, p)
+		}
+	}
+}
+
+// Archived sessions are not in the list; whoever has their key may still look.
+func TestGet(t *testing.T) {
+	mirrored(t, func(t *testing.T, s *Service, r *runtime) {
+		r.begin()
+		if got, err := s.Get(t.Context(), "agent:cto:main"); err != nil || got.Key != "agent:cto:main" || r.count("describe") != 0 {
+			t.Errorf("listed: %+v, %v", got, err)
+		}
+		if got, err := s.Get(t.Context(), "agent:cto:archived"); err != nil || got.Key != "agent:cto:archived" {
+			t.Errorf("archived: %+v, %v", got, err)
+		}
+		if _, err := s.Get(t.Context(), "agent:cto:none"); !errors.Is(err, ErrNotFound) {
+			t.Errorf("none: %v", err)
+		}
+		if _, err := s.Messages(t.Context(), "agent:cto:none", 10, nil); !errors.Is(err, ErrNotFound) {
+			t.Errorf("messages of none: %v", err)
+		}
+	})
+}
+
+// A conversation that was begun anew has no older part of the one before.
+func TestMessagesOfAnotherTranscript(t *testing.T) {
+	mirrored(t, func(t *testing.T, s *Service, r *runtime) {
+		r.page = gateway.TurnPage{SessionID: "two", Turns: []gateway.Turn{{Seq: 5, Role: "user", Text: "Hello"}}, Total: 9, Older: 5}
+		r.begin()
+		m, err := s.Messages(t.Context(), "agent:cto:main", 10, nil)
+		if err != nil || len(m.List) != 1 || m.older == nil || *m.older != (older{transcript: "two", total: 9, offset: 5, seq: 5}) {
+			t.Fatalf("%+v, %v", m, err)
+		}
+		if _, err := s.Messages(t.Context(), "agent:cto:main", 10, &older{transcript: "one"}); !errors.Is(err, errOtherTranscript) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// Presence is read from this: an agent whose run is going must never pass for
+// idle because another of its sessions has ended.
+func TestActivities(t *testing.T) {
+	at := func(s int) clock.Time { return clock.At(began.Add(time.Duration(s) * time.Second)) }
+	running := func(key string, since clock.Time) row {
+		return row{Session: gateway.Session{Key: key, AgentID: "cto", Active: true, StartedAt: since}}
+	}
+	ended := func(key string, s int) row {
+		return row{Session: gateway.Session{Key: key, AgentID: "cto", StartedAt: at(0), EndedAt: at(s)}}
+	}
+	for name, tt := range map[string]struct {
+		rows []row
+		want Activity
+	}{
+		"the run that began first":            {[]row{running("b", at(7)), running("a", at(5)), ended("c", 9)}, Activity{2, "a", at(5)}},
+		"one of which nobody says since when": {[]row{running("b", clock.Time{}), running("a", at(5))}, Activity{2, "a", at(5)}},
+		"the end that was last":               {[]row{ended("a", 3), ended("b", 9), ended("c", 5)}, Activity{Since: at(9)}},
+		"what was said last, without an end":  {[]row{{Session: gateway.Session{AgentID: "cto", ActiveAt: at(4)}}}, Activity{Since: at(4)}},
+		"never":                               {[]row{{Session: gateway.Session{AgentID: "cto"}}}, Activity{}},
+		// The row has the times of the run before until the run has really begun.
+		"a run that waits for its turn": {[]row{{Session: gateway.Session{Key: "a", AgentID: "cto", Active: true, StartedAt: at(1), EndedAt: at(2)}}}, Activity{Active: 1, Key: "a"}},
+	} {
+		for range 2 {
+			if got := activities(tt.rows)["cto"]; got != tt.want {
+				t.Errorf("%s: %+v, want %+v", name, got, tt.want)
+			}
+			slices.Reverse(tt.rows)
+		}
+	}
+}
+
+// What was folded away must still be there in outline.
+func TestMessage(t *testing.T) {
+	cost := int64(5)
+	m := message(gateway.Turn{
+		ID: "m", Role: "assistant", Text: "Done", Cut: true, Tools: []gateway.ToolCall{{Name: "ls", Status: gateway.ToolPending}},
+		Usage: &gateway.Usage{Provider: "p", Model: "m", Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, CostNanoUSD: &cost},
+	})
+	if !m.Truncated || m.At != nil || m.RunID != nil || *m.Model != "p/m" || *m.Tokens != (Tokens{1, 2, 3, 4}) || *m.CostUSD != 5 ||
+		!slices.Equal(m.Tools, []Tool{{Name: "ls", Status: "pending"}}) {
+		t.Errorf("%+v", m)
+	}
+	if m := message(gateway.Turn{}); m.Tools == nil || m.Tokens != nil || m.CostUSD != nil || strings.TrimSpace(m.Text) != "" {
+		t.Errorf("%+v", m)
+	}
+}
