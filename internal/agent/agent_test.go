@@ -1,12 +1,20 @@
 package agent
 
 import (
+	"context"
+	"errors"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/platform/clock"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // An agent without an account would silently take no part in the standup, and
 // one that the runtime has lost would be asked for ever: both must show.
@@ -33,5 +41,114 @@ func TestJoin(t *testing.T) {
 	}
 	if len(away) != 2 {
 		t.Errorf("%d agents while the runtime is away, want the 2 accounts", len(away))
+	}
+}
+
+// "Offline" for an agent that works, or "idle" for one that nobody can see, is
+// what people stop believing a dashboard for.
+func TestPresence(t *testing.T) {
+	yes, no := true, false
+	now := clock.At(time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC))
+	since := clock.At(now.Add(-90*time.Second - 600*time.Millisecond))
+	age := int64(90)
+	away := gateway.Status{Since: since}
+	seen := func(a Activity) evidence { return evidence{asOf: now, activities: map[string]Activity{"cto": a}} }
+	for name, tt := range map[string]struct {
+		e         evidence
+		inRuntime *bool
+		want      *Presence
+	}{
+		"a run is going":          {seen(Activity{1, "agent:cto:main", since}), &yes, &Presence{Active, "A run is going in agent:cto:main.", &since, &age, now}},
+		"several are":             {seen(Activity{3, "agent:cto:main", since}), &yes, &Presence{Active, "Runs are going in 3 sessions, the first in agent:cto:main.", &since, &age, now}},
+		"nobody says since when":  {seen(Activity{1, "agent:cto:main", clock.Time{}}), &yes, &Presence{Active, "A run is going in agent:cto:main.", nil, nil, now}},
+		"nothing is going":        {seen(Activity{Since: since}), &yes, &Presence{Idle, "The runtime is connected, and no run is going.", &since, &age, now}},
+		"nothing ever was":        {evidence{asOf: now}, &yes, &Presence{Idle, "The runtime is connected, and the agent has not run yet.", nil, nil, now}},
+		"unknown to the runtime":  {seen(Activity{1, "agent:cto:main", since}), &no, &Presence{Offline, "The runtime does not know this agent.", nil, nil, now}},
+		"unknown, and no session": {evidence{err: gateway.ErrMissingScope}, &no, &Presence{Offline, "The runtime does not know this agent.", nil, nil, now}},
+		"the gateway is away": {
+			evidence{err: gateway.ErrUnreachable.With("Nothing listens."), status: away},
+			nil,
+			&Presence{Offline, "The agent runtime cannot be reached. Nothing listens.", &since, &age, now},
+		},
+		"the gateway does not answer": {
+			evidence{err: gateway.ErrTimeout, status: gateway.Status{Since: since, ConnectedAt: &since}},
+			&yes,
+			&Presence{Offline, "The agent runtime did not answer in time.", nil, nil, now},
+		},
+		"the gateway does not let us see": {evidence{err: gateway.ErrMissingScope, status: away}, &yes, nil},
+		"something of ours is broken":     {evidence{err: errors.New("broken")}, nil, nil},
+	} {
+		if d := cmp.Diff(tt.want, tt.e.presence("cto", tt.inRuntime, now.Time)); d != "" {
+			t.Errorf("%s (-want +got):\n%s", name, d)
+		}
+	}
+	later := clock.At(now.Add(time.Second))
+	if p := seen(Activity{Since: later}).presence("cto", &yes, now.Time); *p.Age != 0 {
+		t.Errorf("with a clock that is behind the age is %d", *p.Age)
+	}
+}
+
+// team is a runtime that answers what the test says.
+type team struct {
+	roster []gateway.Agent
+	err    error
+}
+
+func (r team) Status() gateway.Status { return gateway.Status{} }
+
+func (r team) Agents(context.Context) ([]gateway.Agent, error) { return r.roster, r.err }
+
+// The roster and the presences are of one moment, and one that fails must not
+// make the other up.
+func TestService(t *testing.T) {
+	now := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
+	service := func(r team, seen error) *Service {
+		return &Service{
+			Runtime: r, Now: func() time.Time { return now },
+			Members: func(context.Context) ([]Member, error) {
+				return []Member{{"u1", "cto", "CTO"}, {"u2", "intern", "Intern"}}, nil
+			},
+			Activities: func(context.Context) (clock.Time, map[string]Activity, error) {
+				return clock.At(now), map[string]Activity{"cto": {Active: 1, Session: "s"}}, seen
+			},
+		}
+	}
+	states := func(s *Service) string {
+		agents, err := s.List(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all []string
+		for _, a := range agents {
+			state := "null"
+			if a.Presence != nil {
+				state = string(a.Presence.State)
+			}
+			all = append(all, a.AgentID+" "+state)
+		}
+		return strings.Join(all, ", ")
+	}
+	there := team{roster: []gateway.Agent{{ID: "cto"}, {ID: "coo"}}}
+	for name, tt := range map[string]struct {
+		runtime team
+		seen    error
+		want    string
+	}{
+		"there":                      {there, nil, "cto active, coo idle, intern offline"},
+		"there, without any agent":   {team{}, nil, "cto offline, intern offline"},
+		"away":                       {team{err: gateway.ErrUnreachable}, gateway.ErrUnreachable, "cto offline, intern offline"},
+		"gone between the questions": {team{err: gateway.ErrUnreachable}, nil, "cto offline, intern offline"},
+		"without sessions":           {there, gateway.ErrTimeout, "cto offline, coo offline, intern offline"},
+		"not allowed to see":         {there, gateway.ErrMissingScope, "cto null, coo null, intern offline"},
+	} {
+		if got := states(service(tt.runtime, tt.seen)); got != tt.want {
+			t.Errorf("%s: %s, want %s", name, got, tt.want)
+		}
+	}
+	if a, err := service(there, nil).Get(t.Context(), "coo"); err != nil || a.AgentID != "coo" || a.Presence.State != Idle {
+		t.Errorf("one: %+v, %v", a, err)
+	}
+	if _, err := service(there, nil).Get(t.Context(), "nobody"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("nobody: %v", err)
 	}
 }

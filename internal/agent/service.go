@@ -2,8 +2,11 @@ package agent
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/platform/clock"
 )
 
 // Runtime is the part of the gateway that the roster needs.
@@ -17,6 +20,10 @@ type Service struct {
 	Runtime Runtime
 	// Members lists the agents that have an active account.
 	Members func(ctx context.Context) ([]Member, error)
+	// Activities is what the runtime's sessions tell of each agent that has any,
+	// and of when that is. It fails while nobody can say.
+	Activities func(ctx context.Context) (asOf clock.Time, byAgent map[string]Activity, err error)
+	Now        func() time.Time
 }
 
 // Status is how the connection to the runtime is doing.
@@ -29,12 +36,52 @@ func (s *Service) List(ctx context.Context) ([]Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	roster, err := s.Runtime.Agents(ctx)
+	roster, e := s.look(ctx)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	agents, now := join(roster, members), s.Now()
+	for i := range agents {
+		agents[i].Presence = e.presence(agents[i].AgentID, agents[i].Runtime, now)
+	}
+	return agents, nil
+}
+
+// look asks for the roster and for what is going on, both at once, because each
+// may take as long as one request to the gateway. Without a roster it is nil.
+func (s *Service) look(ctx context.Context) ([]gateway.Agent, evidence) {
+	type answer struct {
+		roster []gateway.Agent
+		err    error
+	}
+	asked := make(chan answer, 1)
+	go func() {
+		roster, err := s.Runtime.Agents(ctx)
+		asked <- answer{roster, err}
+	}()
+	var e evidence
+	e.asOf, e.activities, e.err = s.Activities(ctx)
+	a := <-asked
+	if a.err != nil {
+		e.err = errors.Join(a.err, e.err)
+		a.roster = nil
+	} else if a.roster == nil {
+		a.roster = []gateway.Agent{}
+	}
+	e.status = s.Runtime.Status()
+	return a.roster, e
+}
+
+// Get returns one member of the team.
+func (s *Service) Get(ctx context.Context, agentID string) (Agent, error) {
+	agents, err := s.List(ctx)
 	if err != nil {
-		return join(nil, members), nil //nolint:nilerr // the status route says why the runtime is away
+		return Agent{}, err
 	}
-	if roster == nil {
-		roster = []gateway.Agent{}
+	for _, a := range agents {
+		if a.AgentID == agentID {
+			return a, nil
+		}
 	}
-	return join(roster, members), nil
+	return Agent{}, ErrNotFound.With("GET /agents lists those there are; while the runtime is away, only those with an account here.")
 }
