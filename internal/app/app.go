@@ -23,6 +23,7 @@ import (
 	"wardroom/internal/platform/job"
 	"wardroom/internal/platform/web"
 	"wardroom/internal/schema"
+	"wardroom/internal/session"
 	"wardroom/internal/standup"
 	"wardroom/internal/task"
 )
@@ -46,6 +47,7 @@ type App struct {
 	Tasks    *task.Service
 	Standups *standup.Service
 	Agents   *agent.Service
+	Sessions *session.Service
 	Events   *event.Service
 	Gateway  *gateway.Client
 	Queue    *job.Queue
@@ -134,7 +136,8 @@ func (a *App) wire() {
 	}
 	a.Tasks = &task.Service{DB: a.DB, Now: now}
 	a.Events = &event.Service{DB: a.DB}
-	a.Agents = &agent.Service{Runtime: a.Gateway, Members: a.agentMembers}
+	a.Sessions = &session.Service{Runtime: a.Gateway, Log: a.log, Now: now, Patience: cfg.GatewayTimeout}
+	a.Agents = &agent.Service{Runtime: a.Gateway, Members: a.agentMembers, Activities: a.agentActivities, Now: now}
 	a.Standups = &standup.Service{
 		DB: a.DB, Jobs: a.Queue, Runtime: a.Gateway, Log: a.log, Now: now,
 		Members: a.standupMembers, Board: a.standupBoard, MakeTask: a.makeTask,
@@ -161,6 +164,7 @@ func (a *App) mount() {
 	a.Tasks.Mount(a.API)
 	a.Standups.Mount(a.API)
 	a.Agents.Mount(a.API)
+	a.Sessions.Mount(a.API)
 	a.Events.Mount(a.API)
 }
 
@@ -185,6 +189,7 @@ func (a *App) Listen(ctx context.Context) (net.Listener, error) {
 func (a *App) Run(ctx context.Context, ln net.Listener) error {
 	g, inner := errgroup.WithContext(ctx)
 	g.Go(func() error { return a.Gateway.Run(inner) })
+	g.Go(func() error { return a.Sessions.Run(inner) })
 	g.Go(func() error { return a.Queue.Run(inner) })
 	g.Go(func() error { return web.Serve(inner, ln, a.Handler(), a.log, grace) })
 	err := g.Wait()

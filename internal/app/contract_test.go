@@ -12,12 +12,16 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	"wardroom/internal/app"
+	"wardroom/internal/gateway"
 	"wardroom/internal/platform/config"
 	"wardroom/internal/platform/db"
+	"wardroom/internal/session"
 )
 
 // TestContract draws requests, good and broken, from the OpenAPI document and
@@ -78,7 +82,8 @@ type route struct {
 }
 
 // newContract holds a real standup first, so that there are records with all
-// that they can have. Then nothing happens in the background any more.
+// that they can have. Then nothing happens in the background any more, but that
+// the runtime is watched.
 func newContract(t *testing.T, engine db.Engine) *contract {
 	t.Helper()
 	h := newHouse(t, engine, func(r *config.Raw) { r.StandupAgentTimeout, r.RegistrationEnabled = "1s", "true" })
@@ -89,12 +94,17 @@ func newContract(t *testing.T, engine db.Engine) *contract {
 	owner.post("/api/v1/tasks", map[string]any{"title": "Blocked", "assignee_id": "cto"}).want(http.StatusCreated)
 	owner.patch("/api/v1/tasks/TASK-1", map[string]any{"blocked": map[string]string{"reason": "No access"}}).want(http.StatusOK)
 	owner.hold(owner.open().ID)
+	names := map[string][]string{"agents": {"coo", "nobody"}} // of others the requests learn
+	for _, known := range decode[[]session.Session](owner.get("/api/v1/agentrt/sessions").want(http.StatusOK)) {
+		names["agentrt"] = append(names["agentrt"], known.Key)
+	}
 	s.stop()
 
 	a := h.build()
+	watch(t, a)
 	c := &contract{
 		document: readDocument(t, a.API.Document()), t: t, handler: a.Handler(), db: a.DB, token: owner.token,
-		names: map[string][]string{}, next: map[string]string{}, tags: map[string]string{}, good: map[string]int{}, refused: map[string]int{},
+		names: names, next: map[string]string{}, tags: map[string]string{}, good: map[string]int{}, refused: map[string]int{},
 	}
 	for _, path := range slices.Sorted(maps.Keys(c.Paths)) {
 		for _, method := range slices.Sorted(maps.Keys(c.Paths[path])) {
@@ -104,6 +114,21 @@ func newContract(t *testing.T, engine db.Engine) *contract {
 	c.everything = c.readEverything()
 	c.before = c.state()
 	return c
+}
+
+// watch keeps the connection to the gateway, and what is known of it, until the
+// test ends.
+func watch(t *testing.T, a *app.App) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	var watching sync.WaitGroup
+	watching.Go(func() { _ = a.Gateway.Run(ctx) })  // never fails
+	watching.Go(func() { _ = a.Sessions.Run(ctx) }) // neither does this
+	t.Cleanup(func() {
+		cancel()
+		watching.Wait()
+	})
+	waitFor(t, "the gateway", func() bool { return a.Gateway.Status().State == gateway.Connected })
 }
 
 // request is one that was drawn.

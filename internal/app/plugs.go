@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"wardroom/internal/agent"
+	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/standup"
 	"wardroom/internal/task"
@@ -20,6 +21,16 @@ func (a *App) agentMembers(ctx context.Context) ([]agent.Member, error) {
 		members[i] = agent.Member(u)
 	}
 	return members, err
+}
+
+// agentActivities is what the sessions tell of the agents.
+func (a *App) agentActivities(ctx context.Context) (asOf clock.Time, byAgent map[string]agent.Activity, err error) {
+	asOf, seen, err := a.Sessions.Activities(ctx)
+	byAgent = make(map[string]agent.Activity, len(seen))
+	for id, s := range seen {
+		byAgent[id] = agent.Activity{Active: s.Active, Session: s.Key, Since: s.Since}
+	}
+	return asOf, byAgent, err
 }
 
 func (a *App) standupMembers(ctx context.Context) ([]standup.Member, error) {

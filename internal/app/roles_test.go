@@ -26,7 +26,7 @@ func public() []string {
 func TestRoutesAskForTheirPermission(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, db.SQLite, nil)
-	s := h.start()
+	s := h.start().connected()
 	callers := map[actor.Role]caller{actor.Owner: s.login(ownerEmail)}
 	for _, role := range []actor.Role{actor.Admin, actor.User, actor.Agent} {
 		body := map[string]any{"email": string(role) + "@example.com", "password": password, "role": role}

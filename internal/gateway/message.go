@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"unicode"
 
 	"wardroom/internal/platform/clock"
 )
@@ -307,29 +306,4 @@ func (c *Client) compact(raw json.RawMessage) string {
 		return ""
 	}
 	return c.short(b.String())
-}
-
-// text makes a text of several lines fit to be shown: without the token,
-// without what steers a terminal or turns the direction of writing, and at most
-// that many characters. cut says that it was longer.
-func (s secrets) text(text string, most int) (clean string, cut bool) {
-	if len(s.token) > 0 {
-		text = strings.ReplaceAll(text, string(s.token), masked)
-		text = strings.ReplaceAll(text, string(s.escaped), masked)
-	}
-	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\r\n", "\n")
-	text = strings.Map(func(r rune) rune {
-		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)) {
-			return -1
-		}
-		return r
-	}, text)
-	n := 0
-	for i := range text {
-		if n == most {
-			return text[:i], true
-		}
-		n++
-	}
-	return text, false
 }

@@ -126,15 +126,42 @@ func (s *secrets) frame(data []byte) []byte {
 func (s *secrets) words(text string) string { return s.bounded(text, 400) }
 
 func (s *secrets) bounded(text string, most int) string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	for _, n := range s.all() {
-		text = strings.ReplaceAll(text, string(n.text), masked)
-	}
+	text = s.masked(strings.ToValidUTF8(text, "\uFFFD"))
 	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool {
 		return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r)
 	}), " ")
 	if r := []rune(text); len(r) > most {
 		text = string(r[:most]) + "…"
+	}
+	return text
+}
+
+// text makes a text of several lines fit to be shown: without the secrets,
+// without what steers a terminal or turns the direction of writing, and at most
+// that many characters. cut says that it was longer.
+func (s *secrets) text(text string, most int) (clean string, cut bool) {
+	text = s.masked(strings.ToValidUTF8(text, "\uFFFD"))
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	text = strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)) {
+			return -1
+		}
+		return r
+	}, text)
+	n := 0
+	for i := range text {
+		if n == most {
+			return text[:i], true
+		}
+		n++
+	}
+	return text, false
+}
+
+// masked is a text without the secrets.
+func (s *secrets) masked(text string) string {
+	for _, n := range s.all() {
+		text = strings.ReplaceAll(text, string(n.text), masked)
 	}
 	return text
 }

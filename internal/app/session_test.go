@@ -1,0 +1,281 @@
+package app_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"wardroom/internal/agent"
+	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/demo"
+	"wardroom/internal/platform/config"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/session"
+)
+
+const cto = "agent:cto:main"
+
+// ask gives the CTO something to do.
+func (s *service) ask(runID, sessionKey, message string) {
+	s.house.t.Helper()
+	_, err := s.Gateway.Start(context.Background(), gateway.Question{RunID: runID, AgentID: "cto", SessionKey: sessionKey, Message: message})
+	if err != nil {
+		s.house.t.Fatal(err)
+	}
+}
+
+// answered waits for the end of a run.
+func (s *service) answered(runID string) {
+	s.house.t.Helper()
+	if a, err := s.Gateway.Wait(context.Background(), runID, 20*time.Second); err != nil || a.Outcome != gateway.Finished {
+		s.house.t.Fatalf("%s: %+v, %v", runID, a, err)
+	}
+}
+
+func (c caller) session(key string) session.Session {
+	c.house.t.Helper()
+	return decode[session.Session](c.get("/api/v1/agentrt/sessions/" + key).want(http.StatusOK))
+}
+
+func (c caller) presence(agentID string) agent.Presence {
+	c.house.t.Helper()
+	a := decode[agent.Agent](c.get("/api/v1/agents/" + agentID).want(http.StatusOK))
+	if a.Presence == nil {
+		c.house.t.Fatalf("%s has no presence", agentID)
+	}
+	return *a.Presence
+}
+
+// links follows the Link header to its end and returns every row.
+func links[T any](c caller, path string) (pages [][]T) {
+	c.house.t.Helper()
+	for path != "" {
+		a := c.get(path).want(http.StatusOK)
+		pages = append(pages, decode[[]T](a))
+		path, _, _ = strings.Cut(strings.TrimPrefix(a.header.Get("Link"), "<"), ">")
+	}
+	return pages
+}
+
+// The monitor must show a run when it begins, and when it has ended what it
+// cost; both at once, and as the same truth on every screen.
+func TestSessionsFollowTheRuns(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, db.SQLite, nil)
+	s := h.start().connected()
+	owner := s.login(ownerEmail)
+	owner.get("/api/v1/agentrt/sessions").want(http.StatusOK)
+	if p := owner.presence("cto"); p.State != agent.Idle || p.Since != nil || p.Age != nil || p.AsOf.IsZero() {
+		t.Errorf("before anything: %+v", p)
+	}
+
+	done := make(chan struct{})
+	var once sync.Once
+	finish := func() { once.Do(func() { close(done) }) }
+	t.Cleanup(finish)
+	h.runtime.Answer("cto", func(demo.Question) string { <-done; return "Done." })
+	s.ask("run-1", cto, "What is next?")
+	waitFor(t, "the run to show", func() bool { p := owner.presence("cto"); return p.State == agent.Active && p.Since != nil })
+	waitFor(t, "the run's name", func() bool { return owner.session(cto).ActiveRunID != nil })
+	got := owner.session(cto)
+	if !got.Active || *got.ActiveRunID != "run-1" || got.AgentID != "cto" || *got.Kind != "main" || *got.Status != "running" || *got.Model != "demo/demo-1" || got.StartedAt == nil {
+		t.Errorf("while it runs: %+v", got)
+	}
+	p := owner.presence("cto")
+	if !strings.Contains(p.Reason, cto) || p.Age == nil || !p.Since.Equal(got.StartedAt.Time) {
+		t.Errorf("while it runs: %+v, since %v, want %v", p, p.Since, got.StartedAt)
+	}
+	if p := owner.presence("cpo"); p.State != agent.Idle {
+		t.Errorf("the others: %+v", p)
+	}
+	active := decode[[]session.Session](owner.get("/api/v1/agentrt/sessions?active=true&agent_id=cto").want(http.StatusOK))
+	if len(active) != 1 || active[0].Key != cto {
+		t.Errorf("active are %+v", active)
+	}
+
+	finish()
+	s.answered("run-1")
+	waitFor(t, "the end to show", func() bool { g := owner.session(cto); return !g.Active && g.CostUSD != nil })
+	got = owner.session(cto)
+	if *got.Status != "done" || got.ActiveRunID != nil || got.Tokens == nil || got.Tokens.Input == 0 || got.Tokens.Output == 0 || *got.CostUSD <= 0 || !*got.CostComplete ||
+		got.Context == nil || *got.ContextLimit == 0 || got.LastMessage == nil || *got.LastMessage != "Done." || got.UpdatedAt == nil {
+		t.Errorf("at the end: %+v", got)
+	}
+	waitFor(t, "the end in the presence", func() bool { return owner.presence("cto").State == agent.Idle })
+	if p := owner.presence("cto"); p.Since == nil || p.Age == nil || p.Since.Before(got.StartedAt.Time) {
+		t.Errorf("at the end: %+v", p)
+	}
+	owner.get("/api/v1/agents/nobody").wantProblem(http.StatusNotFound, "agent_not_found")
+}
+
+// A hundred screens ask the gateway no more than one.
+func TestSessionsAskTheGatewayOnce(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, db.SQLite, nil)
+	s := h.start().connected()
+	owner := s.login(ownerEmail)
+	s.ask("run-1", cto, "What is next?")
+	s.answered("run-1")
+	waitFor(t, "the end to show", func() bool { g := owner.session(cto); return !g.Active && g.CostUSD != nil })
+	before := h.runtime.Calls("sessions.list")
+	var readers sync.WaitGroup
+	for range 20 {
+		readers.Go(func() {
+			for range 25 {
+				if a, err := owner.try(http.MethodGet, "/api/v1/agentrt/sessions", nil); err != nil || a.status != http.StatusOK {
+					t.Errorf("%d, %v", a.status, err)
+				}
+			}
+		})
+	}
+	readers.Wait()
+	// A straggling event of the run, or the minute, may have been in between.
+	if n := h.runtime.Calls("sessions.list") - before; n > 2 {
+		t.Errorf("500 readers made %d readings", n)
+	}
+}
+
+// With the gateway away there is the reason and nothing else, at once; when it
+// is back so is the truth, without anybody's help.
+func TestSessionsWhileTheGatewayIsAway(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, db.SQLite, nil)
+	s := h.start().connected()
+	owner := s.login(ownerEmail)
+	owner.hire("cto")
+	s.ask("run-1", cto, "What is next?")
+	s.answered("run-1")
+	owner.session(cto)
+
+	if err := h.runtime.Close(); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "the loss", func() bool { return owner.status().State == gateway.Unreachable })
+	for _, path := range []string{"", "/" + cto, "/" + cto + "/messages"} {
+		a := owner.get("/api/v1/agentrt/sessions"+path).wantProblem(http.StatusServiceUnavailable, "gateway_unreachable")
+		if a.header.Get("Retry-After") == "" || strings.Contains(string(a.body), "last_message") {
+			t.Errorf("%s: Retry-After %q, %s", path, a.header.Get("Retry-After"), a.body)
+		}
+	}
+	st := owner.status()
+	if p := owner.presence("cto"); p.State != agent.Offline || !strings.Contains(p.Reason, st.LastError) || p.Since == nil || !p.Since.Equal(st.Since.Time) || p.Age == nil {
+		t.Errorf("away: %+v, want since %v because %s", p, st.Since, st.LastError)
+	}
+
+	back, err := demo.Start(context.Background(), demo.Options{Token: gatewayToken, Addr: strings.TrimPrefix(h.raw.GatewayURL, "http://")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = back.Close() })
+	waitFor(t, "the gateway to be back", func() bool { return owner.get("/api/v1/agentrt/sessions").status == http.StatusOK })
+	if p := owner.presence("cto"); p.State != agent.Idle {
+		t.Errorf("back: %+v", p)
+	}
+	owner.get("/api/v1/agentrt/sessions/"+cto).wantProblem(http.StatusNotFound, "session_not_found") // the new one knows nothing
+	s.ask("run-2", cto, "And now?")
+	s.answered("run-2")
+	waitFor(t, "what happens now", func() bool { return owner.get("/api/v1/agentrt/sessions/"+cto).status == http.StatusOK })
+}
+
+// Without an address the monitor says so, instead of trying.
+func TestSessionsWithoutAGateway(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, db.SQLite, func(r *config.Raw) { r.GatewayURL, r.GatewayToken = "", "" })
+	owner := h.start().login(ownerEmail)
+	owner.hire("cto")
+	owner.get("/api/v1/agentrt/sessions").wantProblem(http.StatusServiceUnavailable, "gateway_not_configured")
+	if p := owner.presence("cto"); p.State != agent.Offline || !strings.Contains(p.Reason, "AGENTRT_GATEWAY_URL") {
+		t.Errorf("got %+v", p)
+	}
+}
+
+// A long conversation is read to its beginning, each message once, although it
+// goes on while somebody scrolls back.
+func TestMessagesInPages(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, db.SQLite, nil)
+	s := h.start().connected()
+	owner := s.login(ownerEmail)
+	h.runtime.Answer("cto", func(q demo.Question) string { return "Answer to " + q.Message })
+	for i := range 9 {
+		id := fmt.Sprint("run-", i)
+		s.ask(id, cto, id)
+		s.answered(id)
+	}
+	path := "/api/v1/agentrt/sessions/" + cto + "/messages?limit=4"
+	first := owner.get(path).want(http.StatusOK)
+	s.ask("run-9", cto, "run-9")
+	s.answered("run-9")
+	next, _, _ := strings.Cut(strings.TrimPrefix(first.header.Get("Link"), "<"), ">")
+	pages := append([][]session.Message{decode[[]session.Message](first)}, links[session.Message](owner, next)...)
+	slices.Reverse(pages)
+	var texts []string
+	for _, m := range slices.Concat(pages...) {
+		texts = append(texts, m.Text)
+		if m.Role == "assistant" && (m.Tokens == nil || m.CostUSD == nil || m.RunID == nil || m.At == nil) {
+			t.Errorf("an answer is %+v", m)
+		}
+	}
+	var want []string
+	for i := range 9 {
+		want = append(want, fmt.Sprint("run-", i), fmt.Sprint("Answer to run-", i))
+	}
+	if !slices.Equal(texts, want) {
+		t.Errorf("read %q, want %q", texts, want)
+	}
+	if newest := decode[[]session.Message](owner.get(path)); newest[len(newest)-1].Text != "Answer to run-9" {
+		t.Errorf("the newest is %+v", newest[len(newest)-1])
+	}
+	owner.get(path+"&cursor=1WyJhIl0").wantProblem(http.StatusUnprocessableEntity, "invalid_cursor")
+	owner.get("/api/v1/agentrt/sessions/agent:cto:none/messages").wantProblem(http.StatusNotFound, "session_not_found")
+}
+
+// Keys have colons and whatever else their maker liked, and texts whatever an
+// agent wrote.
+func TestSessionsStrange(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, db.SQLite, nil)
+	s := h.start().connected()
+	owner := s.login(ownerEmail)
+	h.runtime.Answer("cto", func(demo.Question) string {
+		return "<script>alert(1)</script> \x1b[2J\x00\u202e " + gatewayToken + strings.Repeat(" long", 9000)
+	})
+	for i, key := range []string{"agent:cto:openai-user:a/b?c=d&e", "agent:cto:50% ä #1", "agent:cto:a//b/../c", "agent:cto:+plus"} {
+		id := fmt.Sprint("strange-", i)
+		s.ask(id, key, "Hello")
+		s.answered(id)
+		escaped := url.PathEscape(key)
+		for _, way := range []string{escaped, strings.ReplaceAll(escaped, ":", "%3A")} {
+			if got := owner.session(way); got.Key != key {
+				t.Errorf("%s is %q", way, got.Key)
+			}
+			got := decode[[]session.Message](owner.get("/api/v1/agentrt/sessions/" + way + "/messages?limit=1").want(http.StatusOK))
+			if len(got) != 1 || !strings.HasPrefix(got[0].Text, "<script>alert(1)</script> [2J [token] long") || !got[0].Truncated || len(got[0].Text) > 20_000 {
+				t.Errorf("%s: %.200v", way, got)
+			}
+		}
+	}
+	waitFor(t, "the list", func() bool { return len(decode[[]session.Session](owner.get("/api/v1/agentrt/sessions"))) == 4 })
+	var keys []string
+	for _, p := range links[session.Session](owner, "/api/v1/agentrt/sessions?limit=1&status=done") {
+		for _, g := range p {
+			keys = append(keys, g.Key)
+			if strings.ContainsAny(*g.LastMessage, "\x1b\x00") {
+				t.Errorf("%s: %q", g.Key, *g.LastMessage)
+			}
+		}
+	}
+	slices.Sort(keys)
+	if len(slices.Compact(keys)) != 4 {
+		t.Errorf("in pages: %q", keys)
+	}
+	owner.get("/api/v1/agentrt/sessions?active=perhaps").want(http.StatusUnprocessableEntity)
+	owner.get("/api/v1/agentrt/sessions/" + strings.Repeat("k", 600)).want(http.StatusUnprocessableEntity)
+	owner.get("/api/v1/agentrt/sessions/a%00b").wantProblem(http.StatusBadRequest, "invalid_url")
+}
