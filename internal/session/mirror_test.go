@@ -255,6 +255,13 @@ func TestListFails(t *testing.T) {
 		if got := list(t, s); len(got) != 1 {
 			t.Errorf("healed: %v", got)
 		}
+		r.change("task", func() { r.listErr = gateway.ErrTimeout })
+		synctest.Wait()
+		before = r.count("list")
+		time.Sleep(4 * time.Second)
+		if n := r.count("list") - before; n < 2 {
+			t.Errorf("a new failure is asked about %d times in four seconds", n)
+		}
 	})
 }
 
@@ -300,6 +307,12 @@ func TestRunsOfEvents(t *testing.T) {
 		if got := list(t, s)[0]; got.ActiveRunID == nil {
 			t.Error("another run's end ended this one")
 		}
+		r.events <- gateway.Event{Name: gateway.EventGap, Resync: true} // its end may be among what was lost
+		synctest.Wait()
+		if got := list(t, s)[0]; got.ActiveRunID != nil {
+			t.Errorf("after a gap it is still %s", *got.ActiveRunID)
+		}
+		r.events <- lifecycle("start", "run-1")
 		r.change("", func() { r.rows[0].Active = false })
 		r.events <- lifecycle("end", "run-1")
 		synctest.Wait()
