@@ -64,7 +64,6 @@ func (s *Service) look(ctx context.Context) ([]gateway.Agent, evidence) {
 	a := <-asked
 	if a.err != nil {
 		e.err = errors.Join(a.err, e.err)
-		a.roster = nil
 	} else if a.roster == nil {
 		a.roster = []gateway.Agent{}
 	}

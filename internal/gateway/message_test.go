@@ -179,55 +179,63 @@ func (s *transcript) page(t *testing.T, r req) map[string]any {
 // and each result with its call, wherever the pages are cut.
 func TestTurnsBefore(t *testing.T) {
 	for limit := 1; limit <= 7; limit++ {
-		t.Run(fmt.Sprint("pages of ", limit), func(t *testing.T) {
-			s := &transcript{}
-			for i := range 6 {
-				call := fmt.Sprint("call-", i)
-				s.say(t, "user")
-				s.say(t, "assistant", "content", []any{map[string]any{"type": "toolCall", "id": call, "name": "ls"}})
-				s.say(t, "toolResult", "toolCallId", call, "toolName", "ls")
-				s.say(t, "assistant")
+		t.Run(fmt.Sprint("pages of ", limit), func(t *testing.T) { scrollBack(t, limit, 3) })
+	}
+	t.Run("while the agent talks faster than anybody can read", func(t *testing.T) { scrollBack(t, 3, 1) })
+}
+
+// scrollBack reads a transcript that grows with each so-manieth reading.
+func scrollBack(t *testing.T, limit, grows int) {
+	t.Helper()
+	s := &transcript{}
+	for i := range 6 {
+		call := fmt.Sprint("call-", i)
+		s.say(t, "user")
+		s.say(t, "assistant", "content", []any{map[string]any{"type": "toolCall", "id": call, "name": "ls"}})
+		s.say(t, "toolResult", "toolCallId", call, "toolName", "ls")
+		s.say(t, "assistant")
+	}
+	before := len(s.rows)
+	g := replay(t, func(_ int, p *peer) {
+		p.greet("boot-1")
+		for n := 0; ; n++ {
+			r := p.expect("chat.history")
+			p.answer(r, s.page(t, r))
+			if n%grows == 0 {
+				s.say(t, "assistant") // the agent goes on
 			}
-			before := len(s.rows)
-			g := replay(t, func(_ int, p *peer) {
-				p.greet("boot-1")
-				for n := 0; ; n++ {
-					r := p.expect("chat.history")
-					p.answer(r, s.page(t, r))
-					if n%3 == 0 {
-						s.say(t, "assistant") // the agent goes on
-					}
-				}
-			})
-			c := g.connected(t)
-			p, err := c.Turns(within(t), "agent:cto:main", limit, 0)
-			var seen []int64
-			for {
-				if err != nil {
-					t.Fatal(err)
-				}
-				var seqs []int64
-				for _, turn := range p.Turns {
-					seqs = append(seqs, turn.Seq)
-					if limit > 1 && (turn.Role == "tool" || len(turn.Tools) > 0 && turn.Tools[0].Status != gateway.ToolDone) {
-						t.Errorf("the result of a call was torn off: %+v", turn)
-					}
-				}
-				seen = slices.Concat(seqs, seen)
-				if p.Older == 0 {
-					break
-				}
-				p, err = c.TurnsBefore(within(t), "agent:cto:main", limit, p.Older, p.Total, seen[0])
+		}
+	})
+	c := g.connected(t)
+	p, err := c.Turns(within(t), "agent:cto:main", limit, 0)
+	var seen []int64
+	for {
+		if err != nil {
+			t.Fatal(err)
+		}
+		var seqs []int64
+		for _, turn := range p.Turns {
+			seqs = append(seqs, turn.Seq)
+			if limit > 1 && (turn.Role == "tool" || len(turn.Tools) > 0 && turn.Tools[0].Status != gateway.ToolDone) {
+				t.Errorf("the result of a call was torn off: %+v", turn)
 			}
-			var want []int64
-			for seq := range int64(before) {
-				if (seq+1)%4 != 3 || limit == 1 { // results are in their calls
-					want = append(want, seq+1)
-				}
-			}
-			if !slices.Equal(seen, want) {
-				t.Errorf("read %v, want %v", seen, want)
-			}
-		})
+		}
+		if len(seqs) == 0 && grows > 1 {
+			t.Errorf("an empty page before %v", seen)
+		}
+		seen = slices.Concat(seqs, seen)
+		if p.Older == 0 {
+			break
+		}
+		p, err = c.TurnsBefore(within(t), "agent:cto:main", limit, p.Older, p.Total, seen[0])
+	}
+	var want []int64
+	for seq := range int64(before) {
+		if (seq+1)%4 != 3 || limit == 1 { // results are in their calls
+			want = append(want, seq+1)
+		}
+	}
+	if !slices.Equal(seen, want) {
+		t.Errorf("read %v, want %v", seen, want)
 	}
 }

@@ -163,7 +163,7 @@ func TestListSessionsStrange(t *testing.T) {
 		"no row", 7, nil, map[string]any{}, map[string]any{"key": "agent:cto:\x1b[2J"}, map[string]any{"key": strings.Repeat("k", 600)},
 		map[string]any{"key": "agent:cto:bare"},
 		map[string]any{
-			"key": "agent:cto:odd", "status": 7, "label": []int{1}, "hasActiveRun": "yes", "activeRunIds": "run", "totalTokens": "many",
+			"key": "agent:cto:odd", "status": 7, "label": []int{1}, "hasActiveRun": "yes", "activeRunIds": "run", "totalTokens": 5, "totalTokensFresh": false,
 			"contextTokens": -5, "startedAt": "today", "updatedAt": 9e300, "endedAt": int64(9e17), "modelProvider": "p", "new member": map[string]any{},
 		},
 		map[string]any{

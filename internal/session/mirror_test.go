@@ -165,6 +165,7 @@ func TestCallsDoNotGrow(t *testing.T) {
 			before := r.count("list")
 			r.change("tick", func() {})
 			r.change("session.tool", func() {})
+			s.mirror.wake <- struct{}{} // for an event that the last reading began after
 			time.Sleep(time.Second)
 			if n := r.count("list"); n != before {
 				t.Errorf("%d readings for nothing", n-before)
@@ -222,6 +223,13 @@ func TestDisconnected(t *testing.T) {
 	})
 	t.Run("what was read over two connections is shown to nobody", func(t *testing.T) {
 		mirrored(t, func(t *testing.T, s *Service, r *runtime) {
+			s.Changed = func(changed []Session, _ []string) {
+				for _, c := range changed {
+					if c.Key == "agent:cto:old" {
+						t.Error("what was read over two connections was told")
+					}
+				}
+			}
 			list(t, s)
 			time.Sleep(time.Second)
 			r.change("task", func() { r.slow, r.rows = time.Second, []gateway.Session{sessionAt("old", 1)} })
