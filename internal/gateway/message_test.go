@@ -209,7 +209,10 @@ func scrollBack(t *testing.T, limit, grows int) {
 	c := g.connected(t)
 	p, err := c.Turns(within(t), "agent:cto:main", limit, 0)
 	var seen []int64
-	for {
+	for pages := 0; ; pages++ {
+		if pages > 100 {
+			t.Fatalf("it does not end; read %v", seen)
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
