@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 )
@@ -49,7 +50,9 @@ func (e Engine) String() string {
 type DB struct {
 	conn
 	write *sql.DB
-	read  *sql.DB // the same pool as write on PostgreSQL
+	read  *sql.DB       // the same pool as write on PostgreSQL
+	pool  *pgxpool.Pool // on PostgreSQL
+	path  string        // of the file, on SQLite
 	stop  []func() error
 }
 
@@ -57,13 +60,16 @@ type DB struct {
 type Tx struct {
 	conn
 	committed []func()
+	woken     map[string]bool // topics, see Wake
 }
 
 // conn adapts statements and arguments to the engine.
 type conn struct {
 	engine Engine
 	marks  *sync.Map // query text → query text with $1, $2, …
-	raw    interface {
+
+	watchers *watchers
+	raw      interface {
 		ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 		QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 		QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
@@ -156,7 +162,7 @@ func (d *DB) once(ctx context.Context, fn func(*Tx) error) error {
 		return fmt.Errorf("begin: %w", err)
 	}
 	defer raw.Rollback() // does nothing after a commit
-	tx := &Tx{conn: conn{d.engine, d.marks, raw}}
+	tx := &Tx{conn: d.over(raw)}
 	if err := fn(tx); err != nil {
 		return err
 	}
@@ -181,7 +187,14 @@ func (d *DB) View(ctx context.Context, fn func(Queryer) error) error {
 		return fmt.Errorf("begin: %w", err)
 	}
 	defer raw.Rollback()
-	return fn(conn{d.engine, d.marks, raw})
+	return fn(d.over(raw))
+}
+
+// over is d's conn for one of its transactions.
+func (d *DB) over(raw *sql.Tx) conn {
+	c := d.conn
+	c.raw = raw
+	return c
 }
 
 // rebind turns each "?" outside quotes into "$1", "$2", … for PostgreSQL.

@@ -88,8 +88,8 @@ func openSQLite(ctx context.Context, path string) (*DB, error) {
 	read.SetMaxOpenConns(readers)
 	read.SetMaxIdleConns(readers)
 	return &DB{
-		conn:  conn{SQLite, new(sync.Map), read},
-		write: write, read: read,
+		conn:  conn{engine: SQLite, marks: new(sync.Map), watchers: new(watchers), raw: read},
+		write: write, read: read, path: path,
 		stop: []func() error{read.Close, write.Close},
 	}, nil
 }
@@ -150,8 +150,8 @@ func openPostgres(ctx context.Context, rawURL string) (*DB, error) {
 	}
 	shared := stdlib.OpenDBFromPool(pool)
 	return &DB{
-		conn:  conn{Postgres, new(sync.Map), shared},
-		write: shared, read: shared,
+		conn:  conn{engine: Postgres, marks: new(sync.Map), watchers: new(watchers), raw: shared},
+		write: shared, read: shared, pool: pool,
 		stop: []func() error{shared.Close, func() error { pool.Close(); return nil }},
 	}, nil
 }
