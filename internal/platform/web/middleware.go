@@ -30,6 +30,7 @@ type exchange struct {
 	api      *API
 	w        *responder
 	r        *http.Request
+	whole    context.Context // of the request, without the limit of its handler
 	id       string
 	route    *route // nil until one matched
 	caller   actor.Actor
@@ -182,7 +183,7 @@ func (x *exchange) log(start time.Time) {
 // enter does for r everything that comes before its handler. The caller defers
 // done whatever the error.
 func (x *exchange) enter(req *http.Request, r *route) (done func(), err error) {
-	x.route = r
+	x.route, x.whole = r, req.Context()
 	limit := x.api.opts.RequestTimeout
 	if r.waits > 0 {
 		limit = r.waits

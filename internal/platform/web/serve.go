@@ -28,8 +28,10 @@ type stoppingKey struct{}
 // Stopping is closed when the server begins to shut down. A handler that waits
 // for something answers then with what it has.
 func Stopping(ctx context.Context) <-chan struct{} {
-	c, _ := ctx.Value(stoppingKey{}).(<-chan struct{})
-	return c
+	if stop, ok := ctx.Value(stoppingKey{}).(context.Context); ok {
+		return stop.Done()
+	}
+	return nil
 }
 
 // Serve answers requests from ln until ctx ends. Then it takes no new ones and
@@ -37,7 +39,7 @@ func Stopping(ctx context.Context) <-chan struct{} {
 // cut off, and Serve says so in its error. It closes ln.
 func Serve(ctx context.Context, ln net.Listener, h http.Handler, log *slog.Logger, grace time.Duration) error {
 	// Requests outlive ctx by up to grace, so their contexts do not come from it.
-	base, cut := context.WithCancel(context.WithValue(context.WithoutCancel(ctx), stoppingKey{}, ctx.Done()))
+	base, cut := context.WithCancel(context.WithValue(context.WithoutCancel(ctx), stoppingKey{}, ctx))
 	defer cut()
 	srv := &http.Server{
 		Handler: h,

@@ -50,6 +50,7 @@ type Options struct {
 	MaxBody        int64            // bytes; 1 MiB
 	BodyTimeout    time.Duration    // how long a caller may take to send a body; 15 s
 	RequestTimeout time.Duration    // how long a handler may take, unless Waits; 30 s
+	SendTimeout    time.Duration    // how long the caller of a Stream may take for what is sent at once; 10 s
 	Now            func() time.Time // time.Now
 }
 
@@ -81,6 +82,9 @@ func New(o Options) *API {
 	}
 	if o.RequestTimeout == 0 {
 		o.RequestTimeout = requestTime
+	}
+	if o.SendTimeout == 0 {
+		o.SendTimeout = 10 * time.Second
 	}
 	if o.Now == nil {
 		o.Now = time.Now

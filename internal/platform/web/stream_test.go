@@ -1,0 +1,211 @@
+package web_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/fault"
+	"wardroom/internal/platform/web"
+)
+
+var errFull = fault.New(fault.Throttled, "too_many_streams", "Too many live streams are open.")
+
+// streams is toys with a stream that says what say holds, and then stays.
+type streams struct {
+	*toys
+	say   chan string
+	ended chan error // why send failed, or the end of ctx
+}
+
+func newStreams(t *testing.T, change ...func(*web.Options)) *streams {
+	t.Helper()
+	s := &streams{toys: newToys(t, change...), say: make(chan string), ended: make(chan error, 8)}
+	type input struct {
+		Full bool `query:"full" doc:"Answers that there is no place."`
+	}
+	web.Stream(s.API, "/news", actor.DeleteTasks, "News", func(_ context.Context, in *input) (web.Streaming, error) {
+		if in.Full {
+			return nil, errFull.After(3 * time.Second)
+		}
+		return s.stream, nil
+	}, web.Fails(errFull))
+	return s
+}
+
+func (s *streams) stream(ctx context.Context, send func([]byte) error) {
+	err := send([]byte(": hello\n\n"))
+	for err == nil {
+		select {
+		case <-ctx.Done():
+			err = ctx.Err()
+		case text := <-s.say:
+			if text == "again" {
+				who, failed := web.Again(ctx)
+				text = fmt.Sprintf("data: %s %v\n\n", who.ID, failed)
+			}
+			err = send([]byte(text))
+		}
+	}
+	s.ended <- err
+}
+
+// listen opens the stream.
+func (s *streams) listen(t *testing.T, addr, method, query string, headers ...string) *http.Response {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, "http://"+addr+"/api/v1/news"+query, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer admin")
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	res, err := (&http.Transport{DisableKeepAlives: true, DisableCompression: true}).RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = res.Body.Close() })
+	return res
+}
+
+func (s *streams) wantEnd(t *testing.T) error {
+	t.Helper()
+	select {
+	case err := <-s.ended:
+		return err
+	case <-time.After(20 * time.Second):
+		t.Fatal("the stream did not end")
+		return nil
+	}
+}
+
+func readText(t *testing.T, r io.Reader, want string) {
+	t.Helper()
+	got := make([]byte, len(want))
+	if _, err := io.ReadFull(r, got); err != nil || string(got) != want {
+		t.Errorf("read %q, %v; want %q", got, err, want)
+	}
+}
+
+// A dashboard lives on this line: each piece must come at once, through proxies
+// and to pages of another origin, for longer than any other answer may take.
+func TestStream(t *testing.T) {
+	t.Run("sends each piece at once, past the limit of other routes", func(t *testing.T) {
+		s := newStreams(t, func(o *web.Options) {
+			o.RequestTimeout, o.CORSOrigin = 50*time.Millisecond, "https://ops.example.com"
+		})
+		addr, stop := s.served(t, time.Minute)
+		res := s.listen(t, addr, http.MethodGet, "", "Origin", "https://ops.example.com", "Last-Event-ID", "5")
+		for name, want := range map[string]string{
+			"Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no", "Content-Encoding": "",
+			"Access-Control-Allow-Origin": "https://ops.example.com", "X-Content-Type-Options": "nosniff",
+		} {
+			if got := res.Header.Get(name); got != want || res.StatusCode != 200 {
+				t.Errorf("%d, %s: %q, want %q", res.StatusCode, name, got, want)
+			}
+		}
+		readText(t, res.Body, ": hello\n\n")
+		for end := time.Now().Add(100 * time.Millisecond); time.Now().Before(end); { // twice the limit
+			s.say <- "data: x\n\n"
+			readText(t, res.Body, "data: x\n\n")
+		}
+		s.say <- "again"
+		readText(t, res.Body, "data: id-of-admin <nil>\n\n")
+		_ = res.Body.Close()
+		if err := s.wantEnd(t); !errors.Is(err, context.Canceled) {
+			t.Errorf("after the caller left: %v", err)
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		if n := strings.Count(s.log.String(), `"route":"/api/v1/news"`); n != 1 || !strings.Contains(s.log.String(), `"status":200`) {
+			t.Errorf("%d lines: %s", n, s.log)
+		}
+	})
+	t.Run("answers problems before it begins", func(t *testing.T) {
+		s := newStreams(t)
+		addr, _ := s.served(t, time.Minute)
+		res := s.listen(t, addr, http.MethodGet, "?full=true")
+		body, err := io.ReadAll(res.Body)
+		if err != nil || res.StatusCode != http.StatusTooManyRequests || res.Header.Get("Retry-After") != "3" || !strings.Contains(string(body), "too_many_streams") {
+			t.Errorf("%d %v %s %v", res.StatusCode, res.Header, body, err)
+		}
+		if res := s.listen(t, addr, http.MethodGet, "", "Authorization", "Bearer user"); res.StatusCode != http.StatusForbidden {
+			t.Errorf("who may not read it got %d", res.StatusCode)
+		}
+	})
+	t.Run("ends at once for HEAD", func(t *testing.T) {
+		s := newStreams(t)
+		addr, _ := s.served(t, time.Minute)
+		if res := s.listen(t, addr, http.MethodHead, ""); res.StatusCode != 200 || res.Header.Get("Content-Type") != "text/event-stream" {
+			t.Errorf("%d %v", res.StatusCode, res.Header)
+		}
+		if err := s.wantEnd(t); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	})
+	t.Run("ends when the server stops", func(t *testing.T) {
+		s := newStreams(t)
+		addr, stop := s.served(t, time.Minute)
+		res := s.listen(t, addr, http.MethodGet, "")
+		readText(t, res.Body, ": hello\n\n")
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		if rest, err := io.ReadAll(res.Body); err != nil || len(rest) > 0 {
+			t.Errorf("then came %q, %v: an end that looks like an accident", rest, err)
+		}
+	})
+	t.Run("is in the document as what it is", func(t *testing.T) {
+		if doc := newStreams(t).Document(); !bytes.Contains(doc, []byte(`"text/event-stream"`)) {
+			t.Error("it is not")
+		}
+	})
+}
+
+// A caller that reads nothing must not hold its goroutine and its memory for
+// ever, nor the stop of the service.
+func TestStreamStuck(t *testing.T) {
+	stuck := func(t *testing.T, s *streams, addr string) {
+		t.Helper()
+		c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+		if _, err := io.WriteString(c, "GET /api/v1/news HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer admin\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		s.say <- strings.Repeat("x", 64<<20) // more than any network holds
+	}
+	t.Run("is noticed", func(t *testing.T) {
+		s := newStreams(t, func(o *web.Options) { o.SendTimeout = 50 * time.Millisecond })
+		addr, _ := s.served(t, time.Minute)
+		stuck(t, s, addr)
+		var timeout net.Error
+		if err := s.wantEnd(t); !errors.As(err, &timeout) || !timeout.Timeout() {
+			t.Errorf("the write ended with %v", err)
+		}
+	})
+	t.Run("does not hold up the stop", func(t *testing.T) {
+		s := newStreams(t, func(o *web.Options) { o.SendTimeout = time.Minute })
+		addr, stop := s.served(t, time.Minute)
+		stuck(t, s, addr)
+		began := time.Now()
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(began); took > 20*time.Second {
+			t.Errorf("the stop took %s", took)
+		}
+	})
+}
