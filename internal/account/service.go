@@ -138,7 +138,7 @@ func (s *Service) keeper() (*keeper, error) {
 // what they may do is read from the account, so that a demotion or a
 // deactivation works at once.
 func (s *Service) Authenticate(ctx context.Context, token string) (actor.Actor, error) {
-	id, err := s.subject(token)
+	id, expires, err := s.subject(token)
 	if err != nil {
 		return actor.Actor{}, err
 	}
@@ -151,6 +151,7 @@ func (s *Service) Authenticate(ctx context.Context, token string) (actor.Actor, 
 	case !active:
 		return actor.Actor{}, ErrDeactivated.With("Ask an admin or the owner to activate it again.")
 	}
+	a.Expires = expires
 	return a, nil
 }
 

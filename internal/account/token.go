@@ -45,15 +45,15 @@ func (s *Service) issue(u User) (token string, expires clock.Time, err error) {
 	return token, clock.At(end), err
 }
 
-// subject returns the id of the user that a token was issued to, or ErrToken.
-// Why a token was refused is not told: it would help nobody but a forger,
-// except that it expired, which everyone can read in it.
-func (s *Service) subject(token string) (string, error) {
+// subject returns the id of the user that a token was issued to and when it
+// expires, or ErrToken. Why a token was refused is not told: it would help
+// nobody but a forger, except that it expired, which everyone can read in it.
+func (s *Service) subject(token string) (id string, expires time.Time, err error) {
 	if len(s.Secret) == 0 {
-		return "", errNoSecret
+		return "", time.Time{}, errNoSecret
 	}
 	var c jwt.RegisteredClaims
-	_, err := jwt.ParseWithClaims(token, &c,
+	_, err = jwt.ParseWithClaims(token, &c,
 		func(*jwt.Token) (any, error) { return s.Secret, nil },
 		jwt.WithValidMethods([]string{jwt.SigningMethodHS256.Alg()}),
 		jwt.WithIssuer(issuer),
@@ -62,9 +62,9 @@ func (s *Service) subject(token string) (string, error) {
 		jwt.WithTimeFunc(s.Now))
 	switch {
 	case errors.Is(err, jwt.ErrTokenExpired):
-		return "", ErrToken.With("It has expired. Log in again.")
+		return "", time.Time{}, ErrToken.With("It has expired. Log in again.")
 	case err != nil || uuid.Validate(c.Subject) != nil:
-		return "", ErrToken.With("Log in again.")
+		return "", time.Time{}, ErrToken.With("Log in again.")
 	}
-	return c.Subject, nil
+	return c.Subject, c.ExpiresAt.UTC(), nil
 }

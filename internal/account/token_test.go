@@ -123,7 +123,7 @@ func TestTokenRefused(t *testing.T) {
 	s := signer(monday)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			id, err := s.subject(tt.token)
+			id, _, err := s.subject(tt.token)
 			switch {
 			case tt.good && (err != nil || id != good()["sub"]):
 				t.Errorf("subject = %q, %v", id, err)
@@ -135,7 +135,7 @@ func TestTokenRefused(t *testing.T) {
 		})
 	}
 	last := signer(monday.Add(time.Second - time.Millisecond))
-	if _, err := last.subject(ours(set("exp", monday.Unix()+1))); err != nil {
+	if _, _, err := last.subject(ours(set("exp", monday.Unix()+1))); err != nil {
 		t.Errorf("a millisecond before the end: %v", err)
 	}
 }
@@ -150,7 +150,7 @@ func TestNoSecret(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Secret = nil
-	if _, err := s.subject(forged); !errors.Is(err, errNoSecret) {
+	if _, _, err := s.subject(forged); !errors.Is(err, errNoSecret) {
 		t.Errorf("subject: %v", err)
 	}
 	if _, _, err := s.issue(User{}); !errors.Is(err, errNoSecret) {
@@ -170,7 +170,7 @@ func FuzzToken(f *testing.F) {
 	f.Add(strings.Replace(good, ".", "..", 1))
 	f.Add("")
 	f.Fuzz(func(t *testing.T, token string) {
-		id, err := s.subject(token)
+		id, _, err := s.subject(token)
 		if err != nil {
 			if !errors.Is(err, ErrToken) || id != "" {
 				t.Fatalf("subject = %q, %v", id, err)

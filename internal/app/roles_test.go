@@ -122,6 +122,7 @@ delete_tasks [owner admin]
 hold_standups [owner admin agent]
 manage_standups [owner admin]
 manage_accounts [owner admin]
+read_audit [owner admin]
 `
 	if b.String() != want {
 		t.Errorf("the table is\n%swant\n%s", b.String(), want)

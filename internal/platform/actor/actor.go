@@ -4,6 +4,7 @@ package actor
 import (
 	"context"
 	"slices"
+	"time"
 )
 
 // Role is the kind of an account.
@@ -35,6 +36,7 @@ const (
 	HoldStandups   Permission = "hold_standups"   // create and run a standup
 	ManageStandups Permission = "manage_standups" // delete a standup, cancel a run
 	ManageAccounts Permission = "manage_accounts" // users and their keys
+	ReadAudit      Permission = "read_audit"      // what happened to accounts and what guards them
 )
 
 // may is the table of who may do what.
@@ -45,11 +47,12 @@ var may = map[Permission][]Role{
 	HoldStandups:   {Owner, Admin, Agent},
 	ManageStandups: {Owner, Admin},
 	ManageAccounts: {Owner, Admin},
+	ReadAudit:      {Owner, Admin},
 }
 
 // Permissions lists every permission, Public first.
 func Permissions() []Permission {
-	return []Permission{Public, Read, ChangeTasks, DeleteTasks, HoldStandups, ManageStandups, ManageAccounts}
+	return []Permission{Public, Read, ChangeTasks, DeleteTasks, HoldStandups, ManageStandups, ManageAccounts, ReadAudit}
 }
 
 // Valid reports whether p stands in the table. A route with another does not start.
@@ -72,6 +75,9 @@ type Actor struct {
 	Name    string // for people to read; kept with what the actor did
 	Role    Role
 	AgentID string // the runtime agent that an agent user is; else empty
+	// Expires is when the token that they sent ends; zero is never. What lasts
+	// longer than a request must end by then.
+	Expires time.Time
 }
 
 // System is the service itself, in background work.
