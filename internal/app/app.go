@@ -135,7 +135,7 @@ func (a *App) wire() {
 		RegistrationOpen: cfg.RegistrationEnabled,
 	}
 	a.Tasks = &task.Service{DB: a.DB, Now: now}
-	a.Events = &event.Service{DB: a.DB}
+	a.Events = &event.Service{DB: a.DB, Now: now, Log: a.log, Current: a.currentStates}
 	a.Sessions = &session.Service{Runtime: a.Gateway, Log: a.log, Now: now, Patience: cfg.GatewayTimeout}
 	a.Agents = &agent.Service{Runtime: a.Gateway, Members: a.agentMembers, Activities: a.agentActivities, Now: now}
 	a.Standups = &standup.Service{
@@ -191,6 +191,8 @@ func (a *App) Run(ctx context.Context, ln net.Listener) error {
 	g.Go(func() error { return a.Gateway.Run(inner) })
 	g.Go(func() error { return a.Sessions.Run(inner) })
 	g.Go(func() error { return a.Queue.Run(inner) })
+	g.Go(func() error { return a.Events.Run(inner) })
+	g.Go(func() error { a.tellGateway(inner); return nil })
 	g.Go(func() error { return web.Serve(inner, ln, a.Handler(), a.log, grace) })
 	err := g.Wait()
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {

@@ -69,6 +69,9 @@ func (g generator) headerValue(name, path string) string {
 	if name == "Prefer" {
 		return g.pick(name, "respond-async", "wait=0", "wait=", "wait=-1", "wait=x", "wait=99999999999999999999, return=minimal", strings.Repeat("p", 250))
 	}
+	if name == "Last-Event-ID" && !g.broken {
+		return g.pick(name, "0", "3", "007", "999999999999999999")
+	}
 	known := "*"
 	if tag := g.c.tags[path]; tag != "" {
 		known = tag
@@ -101,6 +104,8 @@ func (g generator) parameter(name string, s *schema) []string {
 		return rapid.SliceOfN(rapid.SampledFrom([]string{"task.created", "task.*", "standup.opened", "no.such", "ä"}), 1, 3).Draw(g.T, name)
 	case "limit":
 		return []string{g.pick(name, "1", "2", "500")}
+	case "last_event_id":
+		return []string{g.pick(name, "0", "1", "9223372036854775807")}
 	}
 	v := g.value(s, name)
 	list, ok := v.([]any)

@@ -338,7 +338,11 @@ func (c caller) try(method, path string, body any, headers ...string) (answer, e
 		return answer{}, err
 	}
 	defer res.Body.Close()
-	data, err := io.ReadAll(res.Body)
+	whole := io.Reader(res.Body)
+	if res.Header.Get("Content-Type") == "text/event-stream" {
+		whole = io.LimitReader(whole, 16) // it has no end, and its beginning is enough
+	}
+	data, err := io.ReadAll(whole)
 	if err != nil {
 		return answer{}, err
 	}

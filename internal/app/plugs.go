@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"wardroom/internal/agent"
+	"wardroom/internal/event"
+	"wardroom/internal/gateway"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/standup"
@@ -13,6 +15,22 @@ import (
 )
 
 // Features do not know each other. Here their questions meet their answers.
+
+// currentStates is what a new live stream is told first.
+func (a *App) currentStates() []event.State { return []event.State{gatewayState(a.Gateway.Status())} }
+
+func gatewayState(s gateway.Status) event.State {
+	return event.State{Kind: "agentrt.status", Topic: event.TopicGateway, Data: s}
+}
+
+// tellGateway lets live streams know how the connection is doing, until ctx ends.
+func (a *App) tellGateway(ctx context.Context) {
+	a.Gateway.Watch(ctx, func(s gateway.Status) {
+		if err := a.Events.Tell(gatewayState(s)); err != nil {
+			a.log.ErrorContext(ctx, "the gateway's state cannot be told", "err", err)
+		}
+	})
+}
 
 func (a *App) agentMembers(ctx context.Context) ([]agent.Member, error) {
 	users, err := a.Accounts.AgentUsers(ctx, a.DB)

@@ -2,9 +2,11 @@ package event
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/page"
 	"wardroom/internal/platform/web"
 )
@@ -12,6 +14,52 @@ import (
 // Mount adds the routes of the log.
 func (s *Service) Mount(api *web.API) {
 	web.Get(api, "/activity", actor.Read, "What happened, the newest first", s.handleActivity, web.Fails(ErrActor, page.ErrCursor))
+	web.Stream(api, "/events", actor.Read, "What happens, live", s.handleEvents, web.Fails(ErrStreams), web.Describe(eventsText))
+}
+
+const eventsText = `Server-sent events, until the token ends. Each event of the log comes as a frame whose id is its number, whose event is its kind, such as task.changed, and whose data is the same JSON as in /activity. Events about accounts come only to those with the permission read_audit.
+
+Ids follow the order of the commits. Send the last one that you have as Last-Event-ID, and you get everything after it, without a gap and without repeats.
+
+Other frames: hello comes first and says where the stream stands; reset comes instead when what you missed cannot be told any more: read anew what you show, and go on from its id; position comes every 15 seconds with the id up to which you have everything that you asked for; end says with a code why the stream ends, such as token_invalid, role_changed or behind. Frames without an id, such as agentrt.status, tell a state of this moment.`
+
+// begin is Ask.After for a stream that begins now.
+const begin = -1
+
+type eventsInput struct {
+	Header string   `header:"Last-Event-ID" maxLength:"19" example:"42" doc:"The last id that you have; what comes after it is sent. Without it the stream begins now."`
+	Query  string   `query:"last_event_id" maxLength:"19" example:"42" doc:"The same, for callers that cannot set headers; the header wins."`
+	Topics []string `query:"topics" enum:"task,standup,user,gateway" maxItems:"20" doc:"Only of these, separated by commas: subjects of events, and gateway for the connection to the agent runtime. Without it everything."`
+}
+
+// after reads the id to go on after.
+func (in *eventsInput) after() (int64, error) {
+	where, text := "header.Last-Event-ID", in.Header
+	if text == "" {
+		where, text = "query.last_event_id", in.Query
+	}
+	if text == "" {
+		return begin, nil
+	}
+	id, err := strconv.ParseUint(text, 10, 63)
+	if err != nil {
+		var refused fault.Fields
+		refused.Add(where, "It is a number: the id of the last event that you have. Leave it out to begin now.")
+		return 0, refused.Err()
+	}
+	return int64(id), nil
+}
+
+func (s *Service) handleEvents(ctx context.Context, in *eventsInput) (web.Streaming, error) {
+	after, err := in.after()
+	if err != nil {
+		return nil, err
+	}
+	stream, err := s.Open(ctx, Ask{Caller: web.Again, Topics: in.Topics, After: after})
+	if err != nil {
+		return nil, err
+	}
+	return stream.Run, nil
 }
 
 type activityInput struct {

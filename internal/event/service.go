@@ -2,6 +2,9 @@ package event
 
 import (
 	"context"
+	"log/slog"
+	"sync"
+	"time"
 
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/db"
@@ -9,8 +12,20 @@ import (
 	"wardroom/internal/platform/page"
 )
 
-// Service reads the log for people.
-type Service struct{ DB *db.DB }
+// Service reads the log for people, as lists and as live streams. It must not
+// be copied once used. Run makes the streams live.
+type Service struct {
+	DB  *db.DB
+	Now func() time.Time // by which tokens expire; nil is time.Now
+	Log *slog.Logger     // nil is silent
+	// Current returns the states that a new stream is told first; later changes
+	// of them go through Tell. It must not wait. Nil is none.
+	Current func() []State
+	Limits  Limits
+
+	once sync.Once
+	live *hub
+}
 
 // Activity returns one page of what happened, the newest first, as far as f
 // goes; its class and its actors are set here. by names who did it: a user's id

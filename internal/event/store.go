@@ -3,6 +3,7 @@ package event
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,6 +35,9 @@ func Record(ctx context.Context, tx *db.Tx, at time.Time, class Class, kind stri
 	if string(body) == "null" {
 		body = []byte("{}")
 	}
+	if err := tx.Wake(ctx, topicOfLog); err != nil { // before the counter is locked
+		return fmt.Errorf("event %s: %w", kind, err)
+	}
 	var id int64
 	if err := tx.QueryRow(ctx, `UPDATE event_counter SET last = last + 1 RETURNING last`).Scan(&id); err != nil {
 		return fmt.Errorf("event %s: number: %w", kind, err)
@@ -47,6 +51,55 @@ func Record(ctx context.Context, tx *db.Tx, at time.Time, class Class, kind stri
 	}
 	return nil
 }
+
+// topicOfLog is what is watched in the database for new events.
+const topicOfLog = "events"
+
+// Forgot notes that events up to and with the id upTo are not all there any
+// more. Whoever removes events calls it in the same transaction: readers that
+// resume from below are told that they missed something.
+func Forgot(ctx context.Context, tx *db.Tx, upTo int64) error {
+	if _, err := tx.Exec(ctx, `UPDATE event_counter SET purged = ? WHERE purged < ?`, upTo, upTo); err != nil {
+		return fmt.Errorf("note that events are gone: %w", err)
+	}
+	return nil
+}
+
+// stand is how far the log reaches.
+type stand struct {
+	last   int64 // the newest id; 0 before the first
+	purged int64 // see Forgot
+}
+
+// standing reads how far the log reaches.
+func standing(ctx context.Context, q db.Queryer) (s stand, err error) {
+	err = q.QueryRow(ctx, `SELECT last, purged FROM event_counter`).Scan(&s.last, &s.purged)
+	return s, err
+}
+
+// following returns the events after the id, of every class, in their order,
+// and at most limit of them. It fails with errForgotten when some of them may
+// have been removed. Both is read of one view, so that nothing is removed
+// between the two.
+func following(ctx context.Context, d *db.DB, id int64, limit int) (list []Event, err error) {
+	err = d.View(ctx, func(q db.Queryer) error {
+		at, err := standing(ctx, q)
+		if err != nil {
+			return err
+		}
+		if id < at.purged {
+			return errForgotten
+		}
+		rows, err := q.Query(ctx, `
+			SELECT id, at, class, kind, actor_id, actor_name, subject_kind, subject_id, subject_name, data
+			FROM events WHERE id > ? ORDER BY id LIMIT ?`, id, limit)
+		list, err = db.All(rows, err, scan)
+		return err
+	})
+	return list, err
+}
+
+var errForgotten = errors.New("events that are asked for have been removed")
 
 // Filter says which events to read. The zero Filter reads all of a class.
 type Filter struct {

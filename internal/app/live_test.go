@@ -1,0 +1,151 @@
+package app_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/crypto/bcrypt"
+
+	"wardroom/internal/account"
+	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/config"
+	"wardroom/internal/platform/db"
+)
+
+// stream is an open live stream.
+type stream struct {
+	t      *testing.T
+	frames chan map[string]string // by the names of their lines
+	leave  func()
+}
+
+// follow opens the live stream at path.
+func (c caller) follow(path string) *stream {
+	t := c.house.t
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+path, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+c.token)
+	res, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %d", path, res.StatusCode)
+	}
+	s, done := &stream{t: t, frames: make(chan map[string]string, 1000)}, make(chan struct{})
+	go func() {
+		defer close(done)
+		defer close(s.frames)
+		frame := map[string]string{}
+		for lines := bufio.NewScanner(res.Body); lines.Scan(); {
+			fmt.Fprintln(&c.house.seen, lines.Text())
+			if lines.Text() == "" {
+				s.frames <- frame
+				frame = map[string]string{}
+				continue
+			}
+			name, value, _ := strings.Cut(lines.Text(), ": ")
+			frame[name] = value
+		}
+	}()
+	s.leave = sync.OnceFunc(func() { cancel(); _ = res.Body.Close(); <-done })
+	t.Cleanup(s.leave)
+	return s
+}
+
+// until reads frames up to one of that kind with that text in it.
+func (s *stream) until(kind, text string) map[string]string {
+	s.t.Helper()
+	late := time.After(20 * time.Second)
+	for {
+		select {
+		case f, ok := <-s.frames:
+			if !ok {
+				s.t.Fatalf("the stream ended before %s came", kind)
+			}
+			if f["event"] == kind && strings.Contains(f["data"], text) {
+				return f
+			}
+		case <-late:
+			s.t.Fatalf("waited for %s for 20 s", kind)
+		}
+	}
+}
+
+// A person at a dashboard sees what others do, on this machine or beside it,
+// and how the agents' runtime is doing; and nothing more once they may not.
+func TestLive(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, engine db.Engine) {
+		h := newHouse(t, engine, nil)
+		s := h.start().connected()
+		owner := s.login(ownerEmail)
+		live := owner.follow("/api/v1/events")
+		live.until("hello", `{"id":`)
+		if f := live.until("agentrt.status", `"state":"connected"`); f["id"] != "" {
+			t.Errorf("a state has the id %s", f["id"])
+		}
+		owner.post("/api/v1/tasks", map[string]string{"title": "Seen at once"}).want(http.StatusCreated)
+		f := live.until("task.created", "TASK-1")
+		if f["id"] == "" || strings.Contains(f["data"], "\n") {
+			t.Errorf("it came as %v", f)
+		}
+		live.leave()
+		owner.post("/api/v1/tasks", map[string]string{"title": "Missed"}).want(http.StatusCreated)
+		live = owner.follow("/api/v1/events?last_event_id=" + f["id"])
+		live.until("task.created", "TASK-2")
+
+		// What `wardroom user add` does beside the running service.
+		cfg, _, err := h.raw.Check()
+		if err != nil {
+			t.Fatal(err)
+		}
+		beside, err := db.Open(t.Context(), cfg.DatabaseURL.Reveal())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer beside.Close()
+		accounts := &account.Service{DB: beside, Now: clock.Now, Cost: bcrypt.MinCost}
+		made, err := accounts.Create(actor.With(t.Context(), actor.System), account.NewUser{Email: "u@example.com", Name: "U", Password: password, Role: actor.Admin})
+		if err != nil {
+			t.Fatal(err)
+		}
+		live.until("user.created", "u@example.com")
+
+		theirs := s.login("u@example.com").follow("/api/v1/events")
+		theirs.until("hello", "")
+		owner.patch("/api/v1/users/"+made.ID, map[string]any{"active": false}).want(http.StatusOK)
+		theirs.until("end", "account_deactivated")
+		if f, ok := <-theirs.frames; ok {
+			t.Errorf("after the end came %v", f)
+		}
+
+		if err := h.runtime.Close(); err != nil {
+			t.Fatal(err)
+		}
+		live.until("agentrt.status", `"state":"unreachable"`)
+		began := time.Now()
+		s.stop()
+		if took := time.Since(began); took > 10*time.Second {
+			t.Errorf("with an open stream the stop took %s", took)
+		}
+	})
+}
+
+// A token ends while somebody watches: so does the stream, then.
+func TestLiveEndsWithTheToken(t *testing.T) {
+	t.Parallel()
+	s := newHouse(t, db.SQLite, func(r *config.Raw) { r.JWTExpiresIn = "2s" }).start()
+	s.login(ownerEmail).follow("/api/v1/events").until("end", "token_invalid")
+}

@@ -1,0 +1,133 @@
+package event
+
+import (
+	"sync"
+)
+
+// hub hands what the tail read to every stream of this process and waits for
+// none of them.
+type hub struct {
+	poke chan struct{} // wakes the tail
+
+	mu      sync.Mutex
+	at      int64 // the last id that was handed out
+	streams map[*feed]struct{}
+	taken   map[string]int // places, by user
+	places  int
+	closed  bool
+}
+
+// feed is what one stream is handed.
+type feed struct {
+	batches chan []frame
+	// gone is closed when the stream fell behind or the service ends; what is
+	// still in batches is then not to be sent any more.
+	gone chan struct{}
+}
+
+func newHub() *hub {
+	return &hub{poke: make(chan struct{}, 1), streams: map[*feed]struct{}{}, taken: map[string]int{}}
+}
+
+// wake lets the tail look; it never waits.
+func (h *hub) wake() {
+	select {
+	case h.poke <- struct{}{}:
+	default:
+	}
+}
+
+// take gets a place for a stream of the user, if there is one.
+func (h *hub) take(user string, most, mostEach int) (ok bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.places >= most || h.taken[user] >= mostEach {
+		return false
+	}
+	h.places++
+	h.taken[user]++
+	return true
+}
+
+// leave gives a place back.
+func (h *hub) leave(user string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.places--
+	if h.taken[user]--; h.taken[user] == 0 {
+		delete(h.taken, user)
+	}
+}
+
+// join adds a stream that has everything up to the id pos. It is handed what
+// comes after the id from, which may be smaller or greater: what it has already
+// it must leave out, and what lies between it must read by itself.
+func (h *hub) join(pos int64, buffer int) (f *feed, from int64) {
+	f = &feed{batches: make(chan []frame, buffer), gone: make(chan struct{})}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		close(f.gone)
+		return f, pos
+	}
+	if len(h.streams) == 0 {
+		h.at = max(h.at, pos) // the tail reads for nobody what is older
+	}
+	h.streams[f] = struct{}{}
+	h.wake() // it did not look while there was nobody
+	return f, h.at
+}
+
+// part takes a stream out.
+func (h *hub) part(f *feed) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.drop(f)
+}
+
+// drop takes a stream out once; the caller holds the lock.
+func (h *hub) drop(f *feed) {
+	if _, ok := h.streams[f]; ok {
+		delete(h.streams, f)
+		close(f.gone)
+	}
+}
+
+// dropAll ends every stream; those that come back begin anew.
+func (h *hub) dropAll() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for f := range h.streams {
+		h.drop(f)
+	}
+}
+
+// close ends every stream, also those that come later.
+func (h *hub) close() {
+	h.mu.Lock()
+	h.closed = true
+	h.mu.Unlock()
+	h.dropAll()
+}
+
+// position is from where the tail goes on; wanted says whether anybody listens.
+func (h *hub) position() (at int64, wanted bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.at, len(h.streams) > 0
+}
+
+// hand gives a batch to everyone; its last id is upTo, or 0 for states. Who has
+// no room left is dropped.
+func (h *hub) hand(batch []frame, upTo int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.at = max(h.at, upTo)
+	for f := range h.streams {
+		select {
+		case f.batches <- batch:
+		default:
+			h.drop(f)
+		}
+	}
+}

@@ -1,0 +1,126 @@
+package event
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+const (
+	// portion is how many events are read and handed out at once.
+	portion = 256
+	// breath is how long the tail stays away from the log after it found
+	// something: many commits in a row become few portions. It is the most that
+	// it adds to the way of an event.
+	breath = 5 * time.Millisecond
+	// lookAnyway is when the tail looks although nobody woke it: what wakes can be lost,
+	// the rows cannot.
+	lookAnyway = 2 * time.Second
+)
+
+// Run reads the log for all streams of this process until ctx ends, which ends
+// them. It returns nil. Without it a stream stands still.
+func (s *Service) Run(ctx context.Context) error {
+	h := s.hub()
+	defer h.close()
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	watching.Go(func() {
+		s.DB.Watch(ctx, topicOfLog, h.wake, func(err error) {
+			s.log().WarnContext(ctx, "events are noticed late: the database cannot be watched", "err", err)
+		})
+	})
+	again := time.NewTicker(lookAnyway)
+	defer again.Stop()
+	for healthy := true; ; {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-h.poke:
+		case <-again.C:
+		}
+		err := s.pull(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil && healthy { // one trouble is told once
+			s.log().ErrorContext(ctx, "events cannot be read for the live streams", "err", err)
+		}
+		healthy = err == nil
+	}
+}
+
+// pull hands out everything that is new.
+func (s *Service) pull(ctx context.Context) error {
+	h := s.hub()
+	for {
+		at, wanted := h.position()
+		if !wanted {
+			return nil
+		}
+		events, err := following(ctx, s.DB, at, portion)
+		switch {
+		case errors.Is(err, errForgotten):
+			h.dropAll() // they come back and are told
+			return nil
+		case err != nil:
+			return fmt.Errorf("read the log: %w", err)
+		case len(events) == 0:
+			return nil
+		}
+		batch, err := frames(events)
+		if err != nil {
+			return err
+		}
+		h.hand(batch, batch[len(batch)-1].id)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(breath):
+		}
+	}
+}
+
+func frames(events []Event) ([]frame, error) {
+	list := make([]frame, len(events))
+	for i, e := range events {
+		var err error
+		if list[i], err = frameOf(e); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// Tell sends a state to all open streams of this process that want its topic.
+// It is not kept: whoever comes later hears of it from Current.
+func (s *Service) Tell(state State) error {
+	f, err := state.frame()
+	if err != nil {
+		return err
+	}
+	s.hub().hand([]frame{f}, 0)
+	return nil
+}
+
+func (s *Service) hub() *hub {
+	s.once.Do(func() { s.live = newHub() })
+	return s.live
+}
+
+func (s *Service) now() time.Time {
+	if s.Now == nil {
+		return time.Now()
+	}
+	return s.Now()
+}
+
+func (s *Service) log() *slog.Logger {
+	if s.Log == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return s.Log
+}
