@@ -36,7 +36,7 @@ func (c caller) follow(path string) *stream {
 		t.Fatal(err)
 	}
 	r.Header.Set("Authorization", "Bearer "+c.token)
-	res, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(r)
+	res, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(r) //nolint:bodyclose // leave closes it
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -58,8 +58,15 @@ func (s *streams) stream(ctx context.Context, send func([]byte) error) {
 	s.ended <- err
 }
 
+// heard is an answer that may still go on; the test closes it at its end.
+type heard struct {
+	status int
+	header http.Header
+	body   io.ReadCloser
+}
+
 // listen opens the stream.
-func (s *streams) listen(t *testing.T, addr, method, query string, headers ...string) *http.Response {
+func (s *streams) listen(t *testing.T, addr, method, query string, headers ...string) heard {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, "http://"+addr+"/api/v1/news"+query, http.NoBody)
 	if err != nil {
@@ -74,7 +81,7 @@ func (s *streams) listen(t *testing.T, addr, method, query string, headers ...st
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = res.Body.Close() })
-	return res
+	return heard{res.StatusCode, res.Header, res.Body}
 }
 
 func (s *streams) wantEnd(t *testing.T) error {
@@ -109,18 +116,18 @@ func TestStream(t *testing.T) {
 			"Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no", "Content-Encoding": "",
 			"Access-Control-Allow-Origin": "https://ops.example.com", "X-Content-Type-Options": "nosniff",
 		} {
-			if got := res.Header.Get(name); got != want || res.StatusCode != 200 {
-				t.Errorf("%d, %s: %q, want %q", res.StatusCode, name, got, want)
+			if got := res.header.Get(name); got != want || res.status != http.StatusOK {
+				t.Errorf("%d, %s: %q, want %q", res.status, name, got, want)
 			}
 		}
-		readText(t, res.Body, ": hello\n\n")
+		readText(t, res.body, ": hello\n\n")
 		for end := time.Now().Add(100 * time.Millisecond); time.Now().Before(end); { // twice the limit
 			s.say <- "data: x\n\n"
-			readText(t, res.Body, "data: x\n\n")
+			readText(t, res.body, "data: x\n\n")
 		}
 		s.say <- "again"
-		readText(t, res.Body, "data: id-of-admin <nil>\n\n")
-		_ = res.Body.Close()
+		readText(t, res.body, "data: id-of-admin <nil>\n\n")
+		_ = res.body.Close()
 		if err := s.wantEnd(t); !errors.Is(err, context.Canceled) {
 			t.Errorf("after the caller left: %v", err)
 		}
@@ -135,19 +142,19 @@ func TestStream(t *testing.T) {
 		s := newStreams(t)
 		addr, _ := s.served(t, time.Minute)
 		res := s.listen(t, addr, http.MethodGet, "?full=true")
-		body, err := io.ReadAll(res.Body)
-		if err != nil || res.StatusCode != http.StatusTooManyRequests || res.Header.Get("Retry-After") != "3" || !strings.Contains(string(body), "too_many_streams") {
-			t.Errorf("%d %v %s %v", res.StatusCode, res.Header, body, err)
+		body, err := io.ReadAll(res.body)
+		if err != nil || res.status != http.StatusTooManyRequests || res.header.Get("Retry-After") != "3" || !strings.Contains(string(body), "too_many_streams") {
+			t.Errorf("%d %v %s %v", res.status, res.header, body, err)
 		}
-		if res := s.listen(t, addr, http.MethodGet, "", "Authorization", "Bearer user"); res.StatusCode != http.StatusForbidden {
-			t.Errorf("who may not read it got %d", res.StatusCode)
+		if res := s.listen(t, addr, http.MethodGet, "", "Authorization", "Bearer user"); res.status != http.StatusForbidden {
+			t.Errorf("who may not read it got %d", res.status)
 		}
 	})
 	t.Run("ends at once for HEAD", func(t *testing.T) {
 		s := newStreams(t)
 		addr, _ := s.served(t, time.Minute)
-		if res := s.listen(t, addr, http.MethodHead, ""); res.StatusCode != 200 || res.Header.Get("Content-Type") != "text/event-stream" {
-			t.Errorf("%d %v", res.StatusCode, res.Header)
+		if res := s.listen(t, addr, http.MethodHead, ""); res.status != http.StatusOK || res.header.Get("Content-Type") != "text/event-stream" {
+			t.Errorf("%d %v", res.status, res.header)
 		}
 		if err := s.wantEnd(t); !errors.Is(err, context.Canceled) {
 			t.Error(err)
@@ -157,11 +164,11 @@ func TestStream(t *testing.T) {
 		s := newStreams(t)
 		addr, stop := s.served(t, time.Minute)
 		res := s.listen(t, addr, http.MethodGet, "")
-		readText(t, res.Body, ": hello\n\n")
+		readText(t, res.body, ": hello\n\n")
 		if err := stop(); err != nil {
 			t.Error(err)
 		}
-		if rest, err := io.ReadAll(res.Body); err != nil || len(rest) > 0 {
+		if rest, err := io.ReadAll(res.body); err != nil || len(rest) > 0 {
 			t.Errorf("then came %q, %v: an end that looks like an accident", rest, err)
 		}
 	})
