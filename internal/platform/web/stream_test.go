@@ -58,6 +58,16 @@ func (s *streams) stream(ctx context.Context, send func([]byte) error) {
 	s.ended <- err
 }
 
+// tell has the stream say text.
+func (s *streams) tell(t *testing.T, text string) {
+	t.Helper()
+	select {
+	case s.say <- text:
+	case err := <-s.ended:
+		t.Fatalf("the stream ended: %v", err)
+	}
+}
+
 // heard is an answer that may still go on; the test closes it at its end.
 type heard struct {
 	status int
@@ -122,10 +132,10 @@ func TestStream(t *testing.T) {
 		}
 		readText(t, res.body, ": hello\n\n")
 		for end := time.Now().Add(100 * time.Millisecond); time.Now().Before(end); { // twice the limit
-			s.say <- "data: x\n\n"
+			s.tell(t, "data: x\n\n")
 			readText(t, res.body, "data: x\n\n")
 		}
-		s.say <- "again"
+		s.tell(t, "again")
 		readText(t, res.body, "data: id-of-admin <nil>\n\n")
 		_ = res.body.Close()
 		if err := s.wantEnd(t); !errors.Is(err, context.Canceled) {
@@ -192,7 +202,7 @@ func TestStreamStuck(t *testing.T) {
 		if _, err := io.WriteString(c, "GET /api/v1/news HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer admin\r\n\r\n"); err != nil {
 			t.Fatal(err)
 		}
-		s.say <- strings.Repeat("x", 64<<20) // more than any network holds
+		s.tell(t, strings.Repeat("x", 64<<20)) // more than any network holds
 	}
 	t.Run("is noticed", func(t *testing.T) {
 		s := newStreams(t, func(o *web.Options) { o.SendTimeout = 50 * time.Millisecond })
