@@ -101,8 +101,16 @@ func TestStreamResume(t *testing.T) {
 		ctx, cancel := context.WithCancel(actor.With(context.Background(), ada))
 		var background sync.WaitGroup
 		background.Go(func() { _ = s.Run(ctx) })
+		// The writer stays near the reader: of one far behind, too much was missed
+		// to be told.
+		ahead := make(chan struct{}, 500)
 		background.Go(func() {
 			for ctx.Err() == nil {
+				select {
+				case ahead <- struct{}{}:
+				case <-ctx.Done():
+					return
+				}
 				_ = d.Tx(ctx, func(tx *db.Tx) error { return Record(ctx, tx, monday, Activity, "task.changed", task1, nil) })
 			}
 		})
@@ -127,6 +135,7 @@ func TestStreamResume(t *testing.T) {
 					case g.kind == "hello" && id == last:
 					case g.kind == "task.changed" && id == last+1:
 						last = id
+						<-ahead
 					default:
 						t.Errorf("drop %d: after %d came %s", drop, last, g)
 					}
