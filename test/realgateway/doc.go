@@ -6,6 +6,8 @@
 //
 //	Model     a model server that answers what the test wants it to
 //	Gateway   the agent gateway, with four agents that use that model
+//	Proxy     a reverse proxy before it, from which its callers come from elsewhere
+//	Device    an identity that the gateway's operator can approve
 //	Server    the built wardroom binary
 //	Client    a caller of its HTTP API
 //

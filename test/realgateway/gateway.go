@@ -3,9 +3,14 @@
 package realgateway
 
 import (
+	"bytes"
+	"context"
 	"crypto/rand"
 	_ "embed"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -31,13 +36,14 @@ const (
 // Gateway is a real agent gateway with the agents coo, cto, cpo and cmo.
 // It keeps its address, its token and its state when it is restarted.
 type Gateway struct {
-	URL   string // http://127.0.0.1:port; its WebSocket answers on the same port
+	URL   string // http(s)://127.0.0.1:port; its WebSocket answers on the same port
 	Token string // the shared token of its operators
 
 	owner testing.TB // the test it ends with
-	dir   string     // everything it writes
-	home  string     // where it and its Node are installed
-	model string     // base address of the model server
+	http  *http.Client
+	dir   string // everything it writes
+	home  string // where it and its Node are installed
+	model string // base address of the model server
 	port  int
 	proc  *process
 }
@@ -55,30 +61,68 @@ func Install(t testing.TB) string {
 	return strings.TrimSpace(string(out))
 }
 
+// Access says how a gateway may be reached. The zero value is what a gateway on
+// the same machine has: no TLS, and callers from this machine need no device.
+type Access struct {
+	TLS         bool // with a certificate that the gateway makes for itself
+	BehindProxy bool // a Proxy on this machine may say who its callers are
+}
+
 // StartGateway starts a gateway that writes below dir and asks model, and
 // waits until it is ready. It ends with the test.
-func StartGateway(t testing.TB, dir string, model *Model) *Gateway {
+func StartGateway(t testing.TB, dir string, model *Model, access Access) *Gateway {
 	t.Helper()
 	port := freePort(t)
 	g := &Gateway{
 		URL:   fmt.Sprintf("http://127.0.0.1:%d", port),
 		Token: rand.Text(),
 		owner: t,
+		http:  http.DefaultClient,
 		dir:   dir,
 		home:  Install(t),
 		model: model.URL,
 		port:  port,
+	}
+	if access.TLS {
+		g.URL = fmt.Sprintf("https://127.0.0.1:%d", port)
+		g.http = g.ownClient()
 	}
 	for _, folder := range []string{g.path("home"), g.path("state")} {
 		if err := os.MkdirAll(folder, 0o700); err != nil {
 			t.Fatalf("make the gateway's folder: %v", err)
 		}
 	}
-	if err := os.WriteFile(g.path("state", "openclaw.json"), config, 0o600); err != nil {
+	if err := os.WriteFile(g.path("state", "openclaw.json"), access.settings(t), 0o600); err != nil {
 		t.Fatalf("write the gateway's settings: %v", err)
 	}
 	g.Start(t)
 	return g
+}
+
+// settings adds to the gateway's configuration what access says.
+func (a Access) settings(t testing.TB) []byte {
+	t.Helper()
+	var all map[string]json.RawMessage
+	var gateway map[string]any
+	if err := errors.Join(json.Unmarshal(config, &all), json.Unmarshal(all["gateway"], &gateway)); err != nil {
+		t.Fatalf("read openclaw.json: %v", err)
+	}
+	if a.TLS {
+		gateway["tls"] = map[string]bool{"enabled": true, "autoGenerate": true}
+	}
+	if a.BehindProxy {
+		gateway["trustedProxies"] = []string{"127.0.0.1"}
+	}
+	changed, err := json.Marshal(gateway)
+	if err != nil {
+		t.Fatalf("write the gateway's settings: %v", err)
+	}
+	all["gateway"] = changed
+	data, err := json.Marshal(all)
+	if err != nil {
+		t.Fatalf("write the gateway's settings: %v", err)
+	}
+	return data
 }
 
 // Start starts a gateway that was stopped or killed, and waits until it is ready.
@@ -87,17 +131,25 @@ func (g *Gateway) Start(t testing.TB) {
 	if g.proc != nil && g.proc.running() {
 		t.Fatal("the gateway runs already")
 	}
-	bin := filepath.Join(g.home, "bin")
 	//nolint:noctx // it is stopped by its own means, and must outlive this call
-	cmd := exec.Command(filepath.Join(bin, "node"),
+	cmd := exec.Command(filepath.Join(g.home, "bin", "node"),
 		filepath.Join(g.home, "node_modules", "openclaw", "openclaw.mjs"),
 		"gateway", "run", "--port", strconv.Itoa(g.port))
-	cmd.Dir = g.dir
-	cmd.Env = append(inherit(),
-		"PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"),
-		"HOME="+g.path("home"), // nothing of the user's own gateway is read or written
+	cmd.Dir, cmd.Env = g.dir, g.env()
+	g.proc = startProcess(t, g.owner, "gateway", cmd)
+	g.proc.ready(t, g.http, g.URL+"/startupz", gatewayStart)
+}
+
+// env is the environment of the gateway, and of whoever operates it: nothing of
+// the user's own gateway is read or written.
+func (g *Gateway) env() []string {
+	programs := []string{filepath.Join(g.home, "bin"), filepath.Join(g.home, "node_modules", ".bin"), os.Getenv("PATH")}
+	return append(inherit(),
+		"PATH="+strings.Join(programs, string(os.PathListSeparator)),
+		"HOME="+g.path("home"),
 		"OPENCLAW_STATE_DIR="+g.path("state"),
 		"OPENCLAW_CONFIG_PATH="+g.path("state", "openclaw.json"),
+		"OPENCLAW_GATEWAY_PORT="+strconv.Itoa(g.port),
 		"OPENCLAW_GATEWAY_TOKEN="+g.Token,
 		"OPENCLAW_DISABLE_BONJOUR=1",
 		"OPENCLAW_NO_RESPAWN=1", // a restart of its own keeps the process we know
@@ -106,8 +158,24 @@ func (g *Gateway) Start(t testing.TB) {
 		"NO_COLOR=1",
 		"MODEL_URL="+g.model+"/v1",
 	)
-	g.proc = startProcess(t, g.owner, "gateway", cmd)
-	g.proc.ready(t, g.URL+"/startupz", gatewayStart)
+}
+
+// Operate runs a command line on the gateway's host as its operator would, such
+// as "openclaw devices list --json", and returns what it printed.
+func (g *Gateway) Operate(t testing.TB, line string) []byte {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	begin := time.Now()
+	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", line)
+	var stderr bytes.Buffer
+	cmd.Dir, cmd.Env, cmd.Stderr = g.dir, g.env(), &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s%s", line, err, out, &stderr)
+	}
+	t.Logf("%s: %s", line, time.Since(begin).Round(100*time.Millisecond))
+	return out
 }
 
 // Stop ends the gateway as its operator would. It says goodbye to its clients

@@ -32,7 +32,7 @@ const (
 func startJourney(t *testing.T) *journey {
 	t.Helper()
 	j := &journey{model: StartModel(t)}
-	j.gateway = StartGateway(t, t.TempDir(), j.model)
+	j.gateway = StartGateway(t, t.TempDir(), j.model, Access{})
 	j.server = StartServer(t, Build(t), map[string]string{
 		"AGENTRT_GATEWAY_URL":   j.gateway.URL,
 		"AGENTRT_GATEWAY_TOKEN": j.gateway.Token,

@@ -88,16 +88,16 @@ func (p *process) running() bool {
 	}
 }
 
-// ready waits until url answers 200, and fails the test when the process ends
+// ready waits until url answers client with 200, and fails the test when the process ends
 // first or limit passes.
-func (p *process) ready(t testing.TB, url string, limit time.Duration) {
+func (p *process) ready(t testing.TB, client *http.Client, url string, limit time.Duration) {
 	t.Helper()
 	begin := time.Now()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
-	for !answers(ctx, url) {
+	for !answers(ctx, client, url) {
 		select {
 		case <-p.exited:
 			t.Fatalf("%s ended while it started: %v\n%s", p.name, p.cmd.ProcessState, p.log.tail(40))
@@ -109,14 +109,14 @@ func (p *process) ready(t testing.TB, url string, limit time.Duration) {
 	t.Logf("%s is ready after %s", p.name, time.Since(begin).Round(time.Millisecond))
 }
 
-func answers(ctx context.Context, url string) bool {
+func answers(ctx context.Context, client *http.Client, url string) bool {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
 		return false
 	}
-	res, err := http.DefaultClient.Do(req)
+	res, err := client.Do(req)
 	if err != nil {
 		return false
 	}

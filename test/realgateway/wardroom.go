@@ -93,7 +93,7 @@ func (s *Server) Start(t testing.TB) {
 		cmd.Env = append(cmd.Env, name+"="+s.Env[name])
 	}
 	s.proc = startProcess(t, s.owner, "wardroom", cmd)
-	s.proc.ready(t, s.URL+"/health", serverStart)
+	s.proc.ready(t, http.DefaultClient, s.URL+"/health", serverStart)
 }
 
 // Stop ends the service as its operator would, and fails the test when it

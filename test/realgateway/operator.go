@@ -1,0 +1,128 @@
+//go:build journey
+
+package realgateway
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/coder/websocket/wsjson"
+)
+
+// operator is as little of a gateway client as this test needs. The service's
+// own client is what the journey tests; it must not vouch for itself here.
+type operator struct {
+	conn *websocket.Conn
+	last int
+}
+
+type frame struct {
+	Type    string          `json:"type"`
+	ID      string          `json:"id,omitempty"`
+	Method  string          `json:"method,omitempty"`
+	Params  any             `json:"params,omitempty"`
+	Event   string          `json:"event,omitempty"`
+	OK      bool            `json:"ok,omitempty"`
+	Payload json.RawMessage `json:"payload,omitempty"`
+	Error   json.RawMessage `json:"error,omitempty"`
+}
+
+// dial connects to the gateway at url and presents itself as the service does,
+// with the shared token or, when device is not nil, as that device, too. It
+// returns the gateway's answer, whatever it is.
+func dial(t *testing.T, client *http.Client, url, token string, device *Device) (*operator, frame) {
+	t.Helper()
+	conn, res, err := websocket.Dial(t.Context(), url, &websocket.DialOptions{HTTPClient: client})
+	if err != nil {
+		t.Fatalf("connect to the gateway: %v", err)
+	}
+	if res.Body != nil {
+		defer res.Body.Close()
+	}
+	t.Cleanup(func() { conn.CloseNow() })
+	conn.SetReadLimit(32 << 20)
+	op := &operator{conn: conn}
+	var challenge frame
+	var nonce struct {
+		Nonce string `json:"nonce"`
+		TS    int64  `json:"ts"`
+	}
+	if err := wsjson.Read(t.Context(), conn, &challenge); err != nil || challenge.Event != "connect.challenge" {
+		t.Fatalf("the gateway began with %+v, %v; want a challenge", challenge, err)
+	}
+	if err := json.Unmarshal(challenge.Payload, &nonce); err != nil {
+		t.Fatalf("decode the challenge: %v", err)
+	}
+	scopes := []string{"operator.read", "operator.write"}
+	params := map[string]any{
+		"minProtocol": 4, "maxProtocol": 4,
+		"client": map[string]any{"id": "gateway-client", "version": "0", "platform": "linux", "mode": "backend"},
+		"role":   "operator", "scopes": scopes,
+		"auth": map[string]any{"token": token},
+	}
+	if device != nil {
+		params["device"] = device.sign(scopes, token, nonce.Nonce, nonce.TS)
+	}
+	return op, op.exchange(t, "connect", params)
+}
+
+// ask puts a question to an agent and waits for its answer.
+func (o *operator) ask(t *testing.T, agent, question string) string {
+	t.Helper()
+	run := fmt.Sprintf("smoke-%s-%d", agent, time.Now().UnixNano())
+	o.call(t, "agent", map[string]any{
+		"message": question, "agentId": agent, "sessionKey": "agent:" + agent + ":smoke",
+		"idempotencyKey": run, "deliver": false, "timeout": 60,
+	})
+	var out struct {
+		Status string `json:"status"`
+		Error  string `json:"error"`
+		Reply  struct {
+			Text string `json:"text"`
+		} `json:"terminalReply"`
+	}
+	answer := o.call(t, "agent.wait", map[string]any{"runId": run, "timeoutMs": 60_000})
+	if err := json.Unmarshal(answer, &out); err != nil {
+		t.Fatalf("decode the answer: %v\n%s", err, answer)
+	}
+	if out.Status != "ok" {
+		t.Fatalf("the run ended with %s: %s", out.Status, answer)
+	}
+	return out.Reply.Text
+}
+
+// call makes one request and returns what the first answer to it carries.
+func (o *operator) call(t *testing.T, method string, params any) json.RawMessage {
+	t.Helper()
+	f := o.exchange(t, method, params)
+	if !f.OK {
+		t.Fatalf("%s was refused: %s", method, f.Error)
+	}
+	return f.Payload
+}
+
+// exchange makes one request and returns the first answer to it.
+func (o *operator) exchange(t *testing.T, method string, params any) frame {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
+	defer cancel()
+	o.last++
+	id := fmt.Sprintf("smoke-%d", o.last)
+	if err := wsjson.Write(ctx, o.conn, frame{Type: "req", ID: id, Method: method, Params: params}); err != nil {
+		t.Fatalf("%s: %v", method, err)
+	}
+	for {
+		var f frame
+		if err := wsjson.Read(ctx, o.conn, &f); err != nil {
+			t.Fatalf("%s: %v", method, err)
+		}
+		if f.Type == "res" && f.ID == id {
+			return f // anything else is an event, or the second answer to an earlier request
+		}
+	}
+}
