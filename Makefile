@@ -47,7 +47,7 @@ unit: ## all Go tests with the race detector, on SQLite and on a PostgreSQL of t
 	test/postgres.sh $(GO) test $(RACE) -count=1 -timeout 5m ./...
 
 journey: ## the built binary against a real agent gateway (installs it once, about 860 MB)
-	$(GO) test -tags journey -count=1 -timeout 20m -v ./test/realgateway
+	test/postgres.sh $(GO) test -tags journey -count=1 -timeout 20m -v ./test/realgateway
 
 test: ## everything: format, vet, lint, generated files, unit tests, journey
 	$(STAGE) "what the tests need" $(MAKE) --no-print-directory needs

@@ -3,6 +3,7 @@
 package realgateway
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ type journey struct {
 	model   *Model
 	gateway *Gateway
 	server  *Server
+	month   string // of its standups, such as "2026-11": agents have a session for each day
 	owner   Client
 	coo     Client
 }
@@ -29,16 +31,18 @@ const (
 	grace      = "4s"
 )
 
-func startJourney(t *testing.T) *journey {
+// startJourney starts bin with the settings env beside a gateway that runs.
+func startJourney(t *testing.T, bin string, model *Model, gateway *Gateway, month string, env map[string]string) *journey {
 	t.Helper()
-	j := &journey{model: StartModel(t)}
-	j.gateway = StartGateway(t, t.TempDir(), j.model, Access{})
-	j.server = StartServer(t, Build(t), map[string]string{
-		"AGENTRT_GATEWAY_URL":   j.gateway.URL,
-		"AGENTRT_GATEWAY_TOKEN": j.gateway.Token,
+	j := &journey{model: model, gateway: gateway, month: month}
+	all := map[string]string{
+		"AGENTRT_GATEWAY_URL":   gateway.URL,
+		"AGENTRT_GATEWAY_TOKEN": gateway.Token,
 		"STANDUP_AGENT_TIMEOUT": agentLimit,
 		"STANDUP_GATEWAY_GRACE": grace,
-	})
+	}
+	maps.Copy(all, env)
+	j.server = StartServer(t, bin, all)
 	j.owner = j.server.Login(t, OwnerEmail, OwnerPassword)
 	for _, agent := range []string{"coo", "cto", "cpo", "cmo"} {
 		j.owner.Post(t, "/api/v1/users", map[string]string{
@@ -86,12 +90,13 @@ func (s standup) statuses() []string {
 	return list
 }
 
-// open opens the standup of a day, as the agent that leads it.
-func (j *journey) open(t *testing.T, date string) string {
+// open opens the standup of a day of the month, such as "02", as the agent that
+// leads it.
+func (j *journey) open(t *testing.T, day string) string {
 	t.Helper()
 	j.model.Forget()
 	var s standup
-	j.coo.Post(t, "/api/v1/standups", map[string]string{"date": date}).Into(t, http.StatusCreated, &s)
+	j.coo.Post(t, "/api/v1/standups", map[string]string{"date": j.month + "-" + day}).Into(t, http.StatusCreated, &s)
 	return s.ID
 }
 
@@ -147,26 +152,60 @@ func (j *journey) connected(t *testing.T) {
 // The whole way on the real gateway: this is what the service is for, and what
 // the demo runtime only imitates.
 func TestJourney(t *testing.T) {
-	j := startJourney(t)
+	bin, model := Build(t), StartModel(t)
+	gateway := StartGateway(t, t.TempDir(), model, Access{})
+	for _, engine := range []struct {
+		name, month string
+		settings    func(testing.TB) map[string]string
+	}{
+		{"SQLite", "2026-11", func(testing.TB) map[string]string { return nil }},
+		{"PostgreSQL", "2026-10", func(t testing.TB) map[string]string {
+			return map[string]string{"DATABASE_URL": PostgresDatabase(t)}
+		}},
+	} {
+		t.Run(engine.name, func(t *testing.T) {
+			j := startJourney(t, bin, model, gateway, engine.month, engine.settings(t))
+			j.play(t)
+			j.hides(t, gateway.Token, agentPassword, OwnerPassword)
+		})
+	}
+}
+
+// play goes through the journey, scene by scene.
+func (j *journey) play(t *testing.T) {
 	for _, scene := range []struct {
 		name string
 		play func(*journey, *testing.T)
 	}{
 		{"connects with exactly the scopes asked for", (*journey).connects},
-		{"lists the agents", (*journey).lists},
+		{"lists the agents", (*journey).listsAll},
 		{"holds a standup of four agents", (*journey).holds},
 		{"goes on without an agent that is too slow", (*journey).timesOut},
 		{"says why when the gateway is gone, and asks only for what is missing afterwards", (*journey).gatewayGoes},
 		{"goes on after kill -9", (*journey).isKilled},
 	} {
-		begin := time.Now()
-		if !t.Run(scene.name, func(t *testing.T) { scene.play(j, t) }) {
-			t.Fatalf("the journey ends here; the gateway's last words:\n%s", j.gateway.Log())
-		}
-		t.Logf("%s: %s", scene.name, time.Since(begin).Round(100*time.Millisecond))
+		j.scene(t, scene.name, func(t *testing.T) { scene.play(j, t) })
 	}
-	if log := j.server.Log(); strings.Contains(log, j.gateway.Token) || strings.Contains(log, agentPassword) {
-		t.Error("a secret is in the log")
+}
+
+// scene is a part of the journey that the rest needs: without it, it ends.
+func (j *journey) scene(t *testing.T, name string, play func(*testing.T)) {
+	t.Helper()
+	begin := time.Now()
+	if !t.Run(name, play) {
+		t.Fatalf("the journey ends here; the gateway's last words:\n%s", j.gateway.Log())
+	}
+	t.Logf("%s: %s", name, time.Since(begin).Round(100*time.Millisecond))
+}
+
+// hides wants none of the secrets in what the service printed.
+func (j *journey) hides(t *testing.T, secrets ...string) {
+	t.Helper()
+	log := j.server.Log()
+	for i, secret := range secrets {
+		if secret == "" || strings.Contains(log, secret) {
+			t.Errorf("secret %d is empty, or in the log", i)
+		}
 	}
 }
 
@@ -189,7 +228,12 @@ func (j *journey) connects(t *testing.T) {
 	}
 }
 
-func (j *journey) lists(t *testing.T) {
+func (j *journey) listsAll(t *testing.T) { j.lists(t, true) }
+
+// lists wants every agent, and the truth about whether the runtime knows it:
+// null while there is no connection.
+func (j *journey) lists(t *testing.T, connected bool) {
+	t.Helper()
 	var agents []struct {
 		AgentID string    `json:"agent_id"`
 		Known   *bool     `json:"in_runtime"`
@@ -199,7 +243,7 @@ func (j *journey) lists(t *testing.T) {
 	var ids []string
 	for _, a := range agents {
 		ids = append(ids, a.AgentID)
-		if a.Known == nil || !*a.Known || a.Account == nil {
+		if known := a.Known != nil && *a.Known; known != connected || !connected && a.Known != nil || a.Account == nil {
 			t.Errorf("%s: in the runtime %v, account %v", a.AgentID, a.Known, a.Account)
 		}
 	}
@@ -209,7 +253,7 @@ func (j *journey) lists(t *testing.T) {
 }
 
 func (j *journey) holds(t *testing.T) {
-	id := j.open(t, "2026-11-02")
+	id := j.open(t, "02")
 	wait := http.Header{"Prefer": {"wait=120"}}
 	var s standup
 	j.coo.Do(t, http.MethodPost, "/api/v1/standups/"+id+"/run", nil, wait).Into(t, http.StatusOK, &s)
@@ -234,7 +278,7 @@ func (j *journey) holds(t *testing.T) {
 func (j *journey) timesOut(t *testing.T) {
 	j.model.Script("cpo", Reply{Delay: 5 * time.Minute})
 	defer j.model.Script("cpo", Reply{})
-	id := j.open(t, "2026-11-03")
+	id := j.open(t, "03")
 	j.run(t, id)
 	s := j.end(t, id, "completed", "answered", "timed_out", "answered")
 	if text := s.Reports[1].Text; text == nil || *text != "[Timeout]" {
@@ -244,7 +288,7 @@ func (j *journey) timesOut(t *testing.T) {
 
 func (j *journey) gatewayGoes(t *testing.T) {
 	j.model.Script("cpo", Reply{Delay: 5 * time.Minute})
-	id := j.open(t, "2026-11-04")
+	id := j.open(t, "04")
 	j.run(t, id)
 	j.asked(t, "cpo")
 	j.gateway.Kill(t)
@@ -265,7 +309,7 @@ func (j *journey) isKilled(t *testing.T) {
 	const thinking = 8 * time.Second
 	j.model.Script("cpo", Reply{Delay: thinking})
 	defer j.model.Script("cpo", Reply{})
-	id := j.open(t, "2026-11-05")
+	id := j.open(t, "05")
 	j.run(t, id)
 	j.asked(t, "cpo")
 	j.server.Kill9(t)

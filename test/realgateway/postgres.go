@@ -1,0 +1,51 @@
+//go:build journey
+
+package realgateway
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// postgresEnv names the variable with the address of a PostgreSQL server whose
+// user may make databases. `make journey` starts one and sets it.
+const postgresEnv = "TEST_POSTGRES_URL"
+
+// PostgresDatabase makes an empty database and returns its address. It is
+// dropped with the test, whoever is still connected.
+func PostgresDatabase(t testing.TB) string {
+	t.Helper()
+	server := os.Getenv(postgresEnv)
+	address, err := url.Parse(server)
+	if server == "" || err != nil {
+		t.Fatalf("%s holds no address: run `make journey`, which starts PostgreSQL", postgresEnv)
+	}
+	name := "journey_" + strings.ToLower(rand.Text())
+	administer(t, server, "CREATE DATABASE "+name)
+	t.Cleanup(func() { administer(t, server, "DROP DATABASE "+name+" WITH (FORCE)") })
+	address.Path = "/" + name
+	return address.String()
+}
+
+// administer runs one statement on the server, also when the test is over.
+func administer(t testing.TB, server, statement string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, server)
+	if err != nil {
+		t.Fatalf("connect to PostgreSQL: %v", err)
+	}
+	_, err = conn.Exec(ctx, statement)
+	if err := errors.Join(err, conn.Close(ctx)); err != nil {
+		t.Errorf("%s: %v", statement, err)
+	}
+}
