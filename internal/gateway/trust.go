@@ -57,9 +57,24 @@ type pinError struct{ leaf *x509.Certificate }
 func (*pinError) Error() string { return "the certificate is not the pinned one" }
 
 // fingerprint is the SHA-256 of a certificate as openssl prints it.
-func fingerprint(cert *x509.Certificate) string {
-	sum := sha256.Sum256(cert.Raw)
+func fingerprint(cert *x509.Certificate) string { return colons(sha256.Sum256(cert.Raw)) }
+
+func colons(sum [32]byte) string {
 	return strings.ReplaceAll(fmt.Sprintf("% X", sum[:]), " ", ":")
+}
+
+// pinned names the pins, so that a person sees beside the presented fingerprint
+// what was expected. A rotation has two of them.
+func (c *Client) pinned() string {
+	const shown = 3
+	var names []string
+	for _, pin := range c.opt.Pins[:min(len(c.opt.Pins), shown)] {
+		names = append(names, colons(pin))
+	}
+	if more := len(c.opt.Pins) - shown; more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(names, ", ")
 }
 
 // tlsFailure says what is wrong with the encryption; nil when that is not it.
@@ -69,7 +84,7 @@ func (c *Client) tlsFailure(err error) *failure {
 		return unreachable("%s does not speak TLS. Use ws:// or http:// in AGENTRT_GATEWAY_URL, or switch TLS on in the gateway (gateway.tls.enabled).", host)
 	}
 	if pin, ok := errors.AsType[*pinError](err); ok && pin.leaf != nil {
-		return c.untrusted(pin.leaf, "its fingerprint is not one of AGENTRT_GATEWAY_TLS_PIN",
+		return c.untrusted(pin.leaf, "its fingerprint is not one of AGENTRT_GATEWAY_TLS_PIN, which names "+c.pinned(),
 			"If the gateway has a new certificate, that setting is out of date; if not, somebody may be listening in between.")
 	}
 	if untrusted, ok := errors.AsType[*tls.CertificateVerificationError](err); ok && len(untrusted.UnverifiedCertificates) > 0 {
