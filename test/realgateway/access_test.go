@@ -1,0 +1,207 @@
+//go:build journey
+
+package realgateway
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// access is what /api/v1/agentrt/status says of the way to the gateway.
+type access struct {
+	State   string `json:"state"`
+	Error   string `json:"error"`
+	Auth    string `json:"auth"` // with which credential
+	Pairing struct {
+		Command string `json:"command"`
+	} `json:"pairing"`
+	Certificate struct {
+		Fingerprint string `json:"fingerprint"`
+	} `json:"certificate"`
+}
+
+func (j *journey) access(t *testing.T) access {
+	t.Helper()
+	var a access
+	j.owner.Get(t, "/api/v1/agentrt/status").Into(t, http.StatusOK, &a)
+	return a
+}
+
+// becomes waits for a state of the connection, and returns what is said of it.
+func (j *journey) becomes(t *testing.T, state string, limit time.Duration) access {
+	t.Helper()
+	var a access
+	begin := time.Now()
+	WaitFor(t, limit, "the state "+state, func() bool {
+		a = j.access(t)
+		return a.State == state
+	})
+	t.Logf("%s after %s: %s", state, time.Since(begin).Round(100*time.Millisecond), a.Error)
+	return a
+}
+
+// restart starts the service anew with other settings; an empty one is removed.
+func (j *journey) restart(t *testing.T, settings map[string]string) {
+	t.Helper()
+	j.server.Stop(t)
+	maps.Copy(j.server.Env, settings)
+	maps.DeleteFunc(j.server.Env, func(_, value string) bool { return value == "" })
+	j.server.Start(t)
+}
+
+// Outside a laboratory the gateway has a certificate that nobody vouches for, or
+// is on another machine and wants a device. Whoever sets that up must be led by
+// what the service says, and must not be let through without it.
+func TestAccess(t *testing.T) {
+	bin, model := Build(t), StartModel(t)
+	gateway := StartGateway(t, t.TempDir(), model, Access{TLS: true, BehindProxy: true})
+
+	t.Run("to the gateway's own certificate, by its fingerprint", func(t *testing.T) {
+		// A standup waits so long for a gateway that was never there.
+		j := startJourney(t, bin, model, gateway, "2026-09", map[string]string{"AGENTRT_GATEWAY_TIMEOUT_MS": "2000"})
+		j.trusts(t)
+		j.hides(t, gateway.Token, agentPassword, OwnerPassword)
+	})
+	t.Run("from elsewhere, as a device that the gateway's operator approves", func(t *testing.T) {
+		proxy, device := StartProxy(t, gateway), NewDevice(t)
+		settings := device.Settings()
+		settings["AGENTRT_GATEWAY_URL"] = proxy.URL
+		settings["AGENTRT_GATEWAY_CA_FILE"] = proxy.CAFile
+		settings["DATABASE_URL"] = PostgresDatabase(t)
+		j := startJourney(t, bin, model, gateway, "2026-08", settings)
+		token := j.pairs(t, proxy, device)
+		j.hides(t, gateway.Token, device.PrivateKey, token, agentPassword, OwnerPassword)
+	})
+}
+
+var fingerprint = regexp.MustCompile(`\b[0-9A-F]{2}(:[0-9A-F]{2}){31}\b`)
+
+// trusts goes from a certificate that is not trusted to one that is pinned, led
+// by nothing but the errors.
+func (j *journey) trusts(t *testing.T) {
+	own := Fingerprint(j.gateway.Certificate(t))
+	other := Fingerprint([]byte("another certificate"))
+	var named, id string
+
+	j.scene(t, "without a pin it is untrusted, and the rest of the service answers", func(t *testing.T) {
+		said := j.becomes(t, "untrusted", 10*time.Second)
+		named = fingerprint.FindString(said.Error)
+		if named != own || said.Certificate.Fingerprint != own || !strings.Contains(said.Error, "AGENTRT_GATEWAY_TLS_PIN="+own) {
+			t.Fatalf("the error %q names %q; want the fingerprint %q and the setting for it", said.Error, named, own)
+		}
+		j.lists(t, false)
+	})
+	j.scene(t, "a standup says so", func(t *testing.T) {
+		id = j.open(t, "02")
+		j.run(t, id)
+		s := j.end(t, id, "error", "pending", "pending", "pending")
+		if s.Error == nil || s.Error.Code != "gateway_unreachable" || !strings.Contains(s.Error.Detail, own) {
+			t.Errorf("error %+v, want gateway_unreachable with the fingerprint", s.Error)
+		}
+		j.wantCalls(t, map[string]int{"cto": 0})
+	})
+	j.scene(t, "with the pin of another certificate it is untrusted, and both are named", func(t *testing.T) {
+		j.restart(t, map[string]string{"AGENTRT_GATEWAY_TLS_PIN": other})
+		said := j.becomes(t, "untrusted", 10*time.Second)
+		if !strings.Contains(said.Error, own) || !strings.Contains(said.Error, other) {
+			t.Errorf("the error %q does not name both %s and %s", said.Error, own, other)
+		}
+	})
+	j.scene(t, "with the pin that the error named it connects, and holds the standup", func(t *testing.T) {
+		j.restart(t, map[string]string{"AGENTRT_GATEWAY_TLS_PIN": named, "AGENTRT_GATEWAY_TIMEOUT_MS": ""})
+		j.becomes(t, "connected", 10*time.Second)
+		j.lists(t, true)
+		j.run(t, id)
+		j.end(t, id, "completed", "answered", "answered", "answered")
+		j.wantCalls(t, map[string]int{"cto": 1, "cpo": 1, "cmo": 1, "coo": 1})
+	})
+}
+
+// noticed is how long the service may take to see what the gateway's operator
+// did, without a restart.
+const noticed = 15 * time.Second
+
+var approval = regexp.MustCompile(`openclaw devices approve [A-Za-z0-9-]+`)
+
+// pairs has the service approved by the gateway's operator, who does exactly
+// what the service asks for, and has it removed again. It returns the token that
+// the gateway gave the device.
+func (j *journey) pairs(t *testing.T, proxy *Proxy, device *Device) (token string) {
+	approve := func(t *testing.T) {
+		t.Helper()
+		said := j.becomes(t, "unpaired", noticed)
+		command := approval.FindString(said.Error)
+		if command == "" || said.Pairing.Command != command {
+			t.Fatalf("the error %q names the command %q, and the status %q", said.Error, command, said.Pairing.Command)
+		}
+		j.gateway.Operate(t, command+" --json")
+		j.becomes(t, "connected", noticed)
+	}
+	remove := func(t *testing.T) {
+		t.Helper()
+		j.gateway.Operate(t, "openclaw devices remove "+device.ID+" --json")
+	}
+
+	j.scene(t, "it asks for approval, and is connected once it has it", func(t *testing.T) {
+		j.becomes(t, "unpaired", noticed)
+		j.waits(t, device)
+		approve(t)
+		j.connects(t)
+	})
+	j.scene(t, "it holds a standup", func(t *testing.T) {
+		id := j.open(t, "02")
+		j.run(t, id)
+		j.end(t, id, "completed", "answered", "answered", "answered")
+	})
+	j.scene(t, "when the device is removed it asks again", func(t *testing.T) {
+		remove(t)
+		approve(t)
+	})
+	j.scene(t, "after a restart the approval still counts", func(t *testing.T) {
+		j.restart(t, nil)
+		if said := j.becomes(t, "connected", noticed); said.Auth != "token" {
+			t.Errorf("it connected with %q, want the shared token", said.Auth)
+		}
+	})
+	j.scene(t, "with the device's token it needs no shared one", func(t *testing.T) {
+		token = device.Token(t, proxy, j.gateway)
+		j.restart(t, map[string]string{"AGENTRT_DEVICE_TOKEN": token, "AGENTRT_GATEWAY_TOKEN": ""})
+		if said := j.becomes(t, "connected", noticed); said.Auth != "device_token" {
+			t.Errorf("it connected with %q, want the device's token", said.Auth)
+		}
+		j.connects(t)
+	})
+	j.scene(t, "when the device is removed the token is refused, and it says what to do", func(t *testing.T) {
+		remove(t)
+		said := j.becomes(t, "unauthorized", noticed)
+		if !strings.Contains(said.Error, "AGENTRT_DEVICE_TOKEN") || !strings.Contains(said.Error, "AGENTRT_GATEWAY_TOKEN") {
+			t.Errorf("the error %q names neither what is wrong nor how to pair again", said.Error)
+		}
+	})
+	return token
+}
+
+// waits wants the service's request among those that the gateway's operator
+// sees, with the device and the scopes that are its own.
+func (j *journey) waits(t *testing.T, device *Device) {
+	t.Helper()
+	var list struct {
+		Pending []struct {
+			DeviceID string   `json:"deviceId"`
+			Scopes   []string `json:"scopes"`
+			RemoteIP string   `json:"remoteIp"`
+		} `json:"pending"`
+	}
+	out := j.gateway.Operate(t, "openclaw devices list --json")
+	if err := json.Unmarshal(out, &list); err != nil {
+		t.Fatalf("decode the list of devices: %v\n%s", err, out)
+	}
+	if len(list.Pending) != 1 || list.Pending[0].DeviceID != device.ID || list.Pending[0].RemoteIP != Elsewhere {
+		t.Errorf("the operator sees %s, want one request of %s from %s", out, device.ID, Elsewhere)
+	}
+}
