@@ -8,7 +8,6 @@ import (
 	"crypto/rand"
 	_ "embed"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -102,10 +101,13 @@ func StartGateway(t testing.TB, dir string, model *Model, access Access) *Gatewa
 // settings adds to the gateway's configuration what access says.
 func (a Access) settings(t testing.TB) []byte {
 	t.Helper()
-	var all map[string]json.RawMessage
-	var gateway map[string]any
-	if err := errors.Join(json.Unmarshal(config, &all), json.Unmarshal(all["gateway"], &gateway)); err != nil {
+	var all map[string]any
+	if err := json.Unmarshal(config, &all); err != nil {
 		t.Fatalf("read openclaw.json: %v", err)
+	}
+	gateway, ok := all["gateway"].(map[string]any)
+	if !ok {
+		t.Fatal("openclaw.json has no settings of the gateway")
 	}
 	if a.TLS {
 		gateway["tls"] = map[string]bool{"enabled": true, "autoGenerate": true}
@@ -113,11 +115,6 @@ func (a Access) settings(t testing.TB) []byte {
 	if a.BehindProxy {
 		gateway["trustedProxies"] = []string{"127.0.0.1"}
 	}
-	changed, err := json.Marshal(gateway)
-	if err != nil {
-		t.Fatalf("write the gateway's settings: %v", err)
-	}
-	all["gateway"] = changed
 	data, err := json.Marshal(all)
 	if err != nil {
 		t.Fatalf("write the gateway's settings: %v", err)

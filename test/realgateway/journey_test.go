@@ -57,6 +57,7 @@ func startJourney(t *testing.T, bin string, model *Model, gateway *Gateway, mont
 // standup is what the journey looks at in a standup's record.
 type standup struct {
 	ID      string `json:"id"`
+	Date    string `json:"date"`
 	Status  string `json:"status"`
 	Reports []struct {
 		AgentID   string  `json:"agent_id"`
@@ -304,9 +305,20 @@ func (j *journey) gatewayGoes(t *testing.T) {
 	j.model.Script("cpo", Reply{})
 	j.gateway.Start(t)
 	j.connected(t)
+	j.resumed(t, "agent:cpo:standup:"+s.Date)
 	j.run(t, id)
 	j.end(t, id, "completed", "answered", "answered", "answered")
 	j.wantCalls(t, map[string]int{"cto": 1, "cmo": 1, "coo": 1})
+}
+
+// resumed waits until the gateway has finished, by itself, the turn in which it
+// was killed. A question for the same session that arrives while it begins with
+// that may fail with SESSION_WORK_START_CHANGED, and then its report is missing.
+func (j *journey) resumed(t *testing.T, session string) {
+	t.Helper()
+	WaitFor(t, 2*time.Minute, "the gateway to take up "+session, func() bool {
+		return strings.Contains(j.gateway.Log(), "main-session restart recovery terminal: session="+session)
+	})
 }
 
 func (j *journey) isKilled(t *testing.T) {
