@@ -69,11 +69,11 @@ func TestAccess(t *testing.T) {
 	})
 	t.Run("from elsewhere, as a device that the gateway's operator approves", func(t *testing.T) {
 		proxy, device := StartProxy(t, gateway), NewDevice(t)
-		settings := device.Settings()
-		settings["AGENTRT_GATEWAY_URL"] = proxy.URL
-		settings["AGENTRT_GATEWAY_CA_FILE"] = proxy.CAFile
-		settings["DATABASE_URL"] = PostgresDatabase(t)
-		j := startJourney(t, bin, model, gateway, "2026-08", settings)
+		j := startJourney(t, bin, model, gateway, "2026-08", map[string]string{
+			"AGENTRT_GATEWAY_URL":     proxy.URL,
+			"AGENTRT_GATEWAY_CA_FILE": proxy.CAFile,
+			"DATABASE_URL":            PostgresDatabase(t),
+		})
 		token := j.pairs(t, proxy, device)
 		j.hides(t, gateway.Token, device.PrivateKey, token, agentPassword, OwnerPassword)
 	})
@@ -147,7 +147,14 @@ func (j *journey) pairs(t *testing.T, proxy *Proxy, device *Device) (token strin
 		j.gateway.Operate(t, "openclaw devices remove "+device.ID+" --json")
 	}
 
-	j.scene(t, "it asks for approval, and is connected once it has it", func(t *testing.T) {
+	j.scene(t, "without a device it is let in and granted nothing, and says so", func(t *testing.T) {
+		said := j.becomes(t, "missing_scopes", noticed)
+		if !strings.Contains(said.Error, "paired devices") {
+			t.Errorf("the error %q does not lead to a device", said.Error)
+		}
+	})
+	j.scene(t, "as a device it asks for approval, and is connected once it has it", func(t *testing.T) {
+		j.restart(t, device.Settings())
 		j.becomes(t, "unpaired", noticed)
 		j.waits(t, device)
 		approve(t)
