@@ -146,11 +146,17 @@ func (p *process) end() {
 // login signs somebody in over HTTP.
 func (p *process) login(email, password string) (status int, role string) {
 	p.t.Helper()
-	body, err := json.Marshal(map[string]string{"email": email, "password": password})
+	return p.signIn("login", map[string]string{"email": email, "password": password})
+}
+
+// signIn sends what makes somebody signed in.
+func (p *process) signIn(how string, fields map[string]string) (status int, role string) {
+	p.t.Helper()
+	body, err := json.Marshal(fields)
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	r, err := http.NewRequestWithContext(context.Background(), http.MethodPost, p.address+"/api/v1/auth/login", bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(context.Background(), http.MethodPost, p.address+"/api/v1/auth/"+how, bytes.NewReader(body))
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -253,6 +259,56 @@ func TestServeFails(t *testing.T) {
 		if strings.Contains(o.out+o.err, other) {
 			t.Errorf("it shows the database's password:\n%s%s", o.out, o.err)
 		}
+	}
+}
+
+// Whoever starts the service and nobody else is shown how to own it: on the
+// terminal, and not in a line of the log, which others read.
+func TestSetupToken(t *testing.T) {
+	machine(t)
+	t.Setenv("JWT_SECRET", secret)
+	t.Setenv("PORT", "0")
+	t.Setenv("LOG_LEVEL", "debug")
+	shown := func(p *process) string {
+		t.Helper()
+		line := regexp.MustCompile(`curl (\S+)/api/v1/auth/setup --json '\{"token":"([A-Z2-7]{26})"`)
+		for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+			if m := line.FindStringSubmatch(p.err.String()); m != nil && m[1] == p.address {
+				return m[2]
+			}
+		}
+		t.Fatalf("it shows no line to paste:\n%s", p.err.String())
+		return ""
+	}
+	p := serve(t, "serve")
+	first := shown(p)
+	p.end()
+	p = serve(t, "serve")
+	token := shown(p)
+	if token == first {
+		t.Error("after the next start it is the same token")
+	}
+	if status, role := p.signIn("setup", map[string]string{"token": token, "email": "ada@example.com", "password": password}); status != http.StatusCreated || role != "owner" {
+		t.Errorf("set up: %d, %s", status, role)
+	}
+	if status, role := p.login("ada@example.com", password); status != http.StatusOK || role != "owner" {
+		t.Errorf("the login: %d, %s", status, role)
+	}
+	p.end()
+	for line := range strings.Lines(p.err.String()) {
+		if strings.Contains(line, "level=") && strings.Contains(line, token) {
+			t.Errorf("the log shows the token: %s", line)
+		}
+	}
+	p = serve(t, "serve")
+	p.end()
+	t.Setenv("DATA_DIR", "other")
+	t.Setenv("BOOTSTRAP_OWNER_EMAIL", "owner@example.com")
+	t.Setenv("BOOTSTRAP_OWNER_PASSWORD", password)
+	q := serve(t, "serve")
+	q.end()
+	if said := p.err.String() + q.err.String(); strings.Contains(said, "auth/setup --json") {
+		t.Errorf("with an owner it still offers one:\n%s", said)
 	}
 }
 

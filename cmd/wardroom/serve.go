@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"wardroom/internal/account"
 	"wardroom/internal/app"
 	"wardroom/internal/platform/config"
 	"wardroom/internal/platform/db"
@@ -27,7 +28,7 @@ func (c serveCmd) Run(ctx context.Context, t terminal) error {
 	for _, w := range warnings {
 		log.WarnContext(ctx, "settings", "warning", w)
 	}
-	a, err := app.New(ctx, cfg, log, app.Options{Cost: t.cost})
+	a, err := app.New(ctx, cfg, log, app.Options{Cost: t.cost, OnSetup: t.showSetup})
 	if err != nil {
 		return err
 	}
@@ -40,6 +41,23 @@ func (c serveCmd) Run(ctx context.Context, t terminal) error {
 	log.InfoContext(context.WithoutCancel(ctx), "stopped")
 	return err
 }
+
+// showSetup tells the person who started the service how to become its owner.
+// It goes to the terminal and never through the log, which others read.
+func (t terminal) showSetup(o app.SetupOffer) {
+	fmt.Fprintf(t.err, setup, account.SetupLife/time.Minute, o.Until.Local().Format("15:04"), o.Token, o.Address, o.Token)
+}
+
+const setup = `
+Nobody owns this service yet. With this one-time token you become its owner; it works for %d minutes, until %s:
+
+  %s
+
+Put in your email and a password of at least 12 characters:
+
+  curl %s/api/v1/auth/setup --json '{"token":"%s","email":"you@example.com","password":"…"}'
+
+`
 
 type demoCmd struct {
 	Dir  string        `default:"wardroom-demo" help:"Folder of the demo's data; delete it to begin anew."`

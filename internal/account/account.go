@@ -70,6 +70,8 @@ var (
 	ErrToken        = fault.New(fault.Unauthenticated, "token_invalid", "The token is not valid, or no longer.")
 	ErrDeactivated  = fault.New(fault.Forbidden, "account_deactivated", "This account is deactivated.")
 	ErrRegistration = fault.New(fault.Forbidden, "registration_disabled", "People cannot register themselves here.")
+	ErrSetupDone    = fault.New(fault.Conflict, "setup_done", "The service has an owner already.")
+	ErrSetupToken   = fault.New(fault.Forbidden, "setup_token_invalid", "The set-up token is not valid, or no longer.")
 	ErrNotFound     = fault.New(fault.NotFound, "user_not_found", "There is no such user.")
 	ErrEmailTaken   = fault.New(fault.Conflict, "email_taken", "Another account has this email.")
 	ErrAgentTaken   = fault.New(fault.Conflict, "agent_taken", "The agent has another active account.")

@@ -21,6 +21,11 @@ func (s *Service) Mount(api *web.API) {
 		web.Status(http.StatusCreated), web.Fails(ErrRegistration, ErrEmailTaken, ErrThrottled),
 		web.Describe("Makes an account of the role user and logs in, where the service is set to allow it; registration_enabled in /config tells. "+
 			"An email that is taken counts as a failed login from your address."))
+	web.Post(api, "/auth/setup", actor.Public, "Become the owner", s.handleSetup,
+		web.Status(http.StatusCreated), web.Fails(ErrSetupDone, ErrSetupToken, ErrEmailTaken, ErrThrottled, ErrBusy),
+		web.Describe("Makes the owner's account and logs in, while there is no owner; setup_required in /config tells. "+
+			"It needs the token that the service prints to its terminal, which works once and for 30 minutes. "+
+			"A wrong one counts as a failed login from your address."))
 	web.Patch(api, "/auth/me", actor.Read, "Change your own account", s.handleChangeOwn, web.Fails(ErrStale, ErrToken, ErrDeactivated),
 		web.Describe("Name and picture. The email and the role are changed by an admin, the password under /auth/password."))
 	web.Post(api, "/auth/password", actor.Read, "Change your own password", s.handlePassword,
@@ -46,6 +51,8 @@ type loginInput struct {
 type loginOutput struct{ Body SignIn }
 
 type registerInput struct{ Body Registration }
+
+type setupInput struct{ Body Setup }
 
 type changeOwnInput struct {
 	web.IfMatch
@@ -94,6 +101,11 @@ func (s *Service) handleMe(ctx context.Context, _ *struct{}) (*web.Tagged[User],
 
 func (s *Service) handleRegister(ctx context.Context, in *registerInput) (*loginOutput, error) {
 	done, err := s.Register(ctx, in.Body, web.ClientAddress(ctx))
+	return &loginOutput{done}, err
+}
+
+func (s *Service) handleSetup(ctx context.Context, in *setupInput) (*loginOutput, error) {
+	done, err := s.Setup(ctx, in.Body, web.ClientAddress(ctx))
 	return &loginOutput{done}, err
 }
 

@@ -172,3 +172,29 @@ func purgeTallies(ctx context.Context, tx *db.Tx, before time.Time) error {
 	_, err := tx.Exec(ctx, `DELETE FROM login_failures WHERE last_at <= ?`, before)
 	return err
 }
+
+// findSetupTokens reads the digests of the set-up tokens that work now; there
+// are few.
+func findSetupTokens(ctx context.Context, q db.Queryer, now time.Time) ([]string, error) {
+	rows, err := q.Query(ctx, `SELECT digest FROM setup_tokens WHERE expires_at > ?`, now)
+	return db.All(rows, err, func(r db.Row) (string, error) {
+		var digest string
+		err := r.Scan(&digest)
+		return digest, err
+	})
+}
+
+func putSetupToken(ctx context.Context, tx *db.Tx, digest string, until time.Time) error {
+	_, err := tx.Exec(ctx, `INSERT INTO setup_tokens (digest, expires_at) VALUES (?, ?)`, digest, until)
+	return err
+}
+
+func purgeSetupTokens(ctx context.Context, tx *db.Tx, now time.Time) error {
+	_, err := tx.Exec(ctx, `DELETE FROM setup_tokens WHERE expires_at <= ?`, now)
+	return err
+}
+
+func dropSetupTokens(ctx context.Context, tx *db.Tx) error {
+	_, err := tx.Exec(ctx, `DELETE FROM setup_tokens`)
+	return err
+}

@@ -3,6 +3,7 @@ package app_test
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -58,13 +59,17 @@ func TestThrottleReachesEveryReplica(t *testing.T) {
 }
 
 // What is forgotten anyhow does not stay: the timer is really there.
-func TestLoginFailuresArePurged(t *testing.T) {
+func TestAccountsArePurged(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
 		h := newHouse(t, engine, nil)
 		a := h.build()
 		err := a.DB.Tx(t.Context(), func(tx *db.Tx) error {
-			_, err := tx.Exec(t.Context(), `INSERT INTO login_failures (subject, failures, last_at) VALUES ('old', 3, ?)`, time.Now().Add(-2*time.Hour))
+			past := time.Now().Add(-2 * time.Hour)
+			if _, err := tx.Exec(t.Context(), `INSERT INTO setup_tokens (digest, expires_at) VALUES ('old', ?)`, past); err != nil {
+				return err
+			}
+			_, err := tx.Exec(t.Context(), `INSERT INTO login_failures (subject, failures, last_at) VALUES ('old', 3, ?)`, past)
 			return err
 		})
 		if err != nil {
@@ -74,12 +79,52 @@ func TestLoginFailuresArePurged(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := h.start()
-		waitFor(t, "the old failures to go", func() bool {
+		waitFor(t, "the old failures and tokens to go", func() bool {
 			var n int
-			if err := s.DB.QueryRow(t.Context(), `SELECT COUNT(*) FROM login_failures`).Scan(&n); err != nil {
+			if err := s.DB.QueryRow(t.Context(), `SELECT (SELECT COUNT(*) FROM login_failures) + (SELECT COUNT(*) FROM setup_tokens)`).Scan(&n); err != nil {
 				t.Fatal(err)
 			}
 			return n == 0
 		})
+	})
+}
+
+// Without an owner nobody can do anything: the way in must be there, work at
+// every replica, and say when it is closed.
+func TestSetup(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, engine db.Engine) {
+		h := newHouse(t, engine, func(r *config.Raw) { r.BootstrapOwnerEmail, r.BootstrapOwnerPassword = "", "" })
+		offers := make(chan app.SetupOffer, 2)
+		h.onSetup = func(o app.SetupOffer) {
+			h.secret(o.Token, "a set-up token")
+			offers <- o
+		}
+		first := h.start()
+		offer := <-offers
+		last := first
+		if engine == db.Postgres {
+			last = h.start()
+			<-offers
+		}
+		if offer.Address != first.base {
+			t.Errorf("the address is %s, want %s", offer.Address, first.base)
+		}
+		required := func() bool {
+			return decode[app.PublicConfig](last.nobody().get("/api/v1/config").want(http.StatusOK)).SetupRequired
+		}
+		setup := func(s *service, token string) answer {
+			return s.nobody().post("/api/v1/auth/setup", map[string]string{"token": token, "email": ownerEmail, "password": password})
+		}
+		setup(last, "AAAAAAAAAAAAAAAAAAAAAAAAAA").wantProblem(http.StatusForbidden, "setup_token_invalid")
+		if welcome := string(last.nobody().get("/").body); !required() || !strings.Contains(welcome, "Nobody owns") {
+			t.Errorf("no set-up is required, and there is no owner; or the page does not say so:\n%s", welcome)
+		}
+		owner := caller{first, decode[struct{ Token string }](setup(last, offer.Token).want(http.StatusCreated)).Token}
+		owner.get("/api/v1/users").want(http.StatusOK)
+		setup(first, offer.Token).wantProblem(http.StatusConflict, "setup_done")
+		if welcome := string(last.nobody().get("/").body); required() || strings.Contains(welcome, "Nobody owns") {
+			t.Error("set-up is required, and there is an owner")
+		}
 	})
 }

@@ -39,6 +39,9 @@ type Options struct {
 	Demo bool             // told in the public configuration
 	Cost int              // of bcrypt; 0 is the default. Tests take the least
 	Now  func() time.Time // nil is the real clock
+	// OnSetup shows a set-up token to whoever started the service, while there is
+	// no owner; nil makes none.
+	OnSetup func(SetupOffer)
 }
 
 // App is the program, built but not running.
@@ -121,7 +124,8 @@ func (a *App) prepare(ctx context.Context) error {
 	owned, err := a.Accounts.HasOwner(ctx)
 	if err == nil && !owned {
 		a.log.WarnContext(ctx, "nobody owns this service yet", "fix",
-			"set BOOTSTRAP_OWNER_EMAIL and BOOTSTRAP_OWNER_PASSWORD and start again, or run `wardroom user add EMAIL --role admin` and `wardroom user owner EMAIL`")
+			"use the set-up token on the terminal, or set BOOTSTRAP_OWNER_EMAIL and BOOTSTRAP_OWNER_PASSWORD and start again, "+
+				"or run `wardroom user add EMAIL --role admin` and `wardroom user owner EMAIL`")
 	}
 	return err
 }
@@ -149,6 +153,7 @@ func (a *App) wire() {
 	a.Queue.Timers = []job.Timer{
 		{Name: "close standups that nobody ran", Every: time.Minute, Do: a.Standups.CloseUnrun},
 		{Name: "purge failed logins", Every: 10 * time.Minute, Do: a.Accounts.PurgeLoginFailures},
+		{Name: "purge set-up tokens", Every: 10 * time.Minute, Do: a.Accounts.PurgeSetupTokens},
 	}
 }
 
@@ -193,6 +198,14 @@ func (a *App) Run(ctx context.Context, ln net.Listener) error {
 	g.Go(func() error { return a.Queue.Run(inner) })
 	g.Go(func() error { return a.Events.Run(inner) })
 	g.Go(func() error { a.tellGateway(inner); return nil })
+	if a.opts.OnSetup != nil {
+		g.Go(func() error {
+			offerSetup(inner, a.Accounts.OfferSetup, a.opts.Now, a.log, func(token string, until time.Time) {
+				a.opts.OnSetup(SetupOffer{Address: addressOn(ln), Token: token, Until: until})
+			})
+			return nil
+		})
+	}
 	g.Go(func() error { return web.Serve(inner, ln, a.Handler(), a.log, grace) })
 	err := g.Wait()
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {

@@ -71,6 +71,7 @@ var features = []string{"account", "agent", "event", "session", "standup", "stan
 var owners = map[string]string{
 	"users":              "account",
 	"login_failures":     "account",
+	"setup_tokens":       "account",
 	"events":             "event",
 	"event_counter":      "event",
 	"jobs":               "platform/job",

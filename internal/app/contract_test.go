@@ -48,7 +48,8 @@ func TestContract(t *testing.T) {
 			// Only requests that get through, and others that do not, test anything.
 			sent := 0
 			for _, op := range c.operations {
-				if c.good[op.ID] == 0 || c.refused[op.ID] == 0 {
+				once := op.path == "/api/v1/auth/setup" // there is an owner, so that it is refused for ever
+				if c.good[op.ID] == 0 && !once || c.refused[op.ID] == 0 {
 					t.Errorf("%s was answered well %d times and refused %d times", op.ID, c.good[op.ID], c.refused[op.ID])
 				}
 				sent += c.good[op.ID] + c.refused[op.ID]

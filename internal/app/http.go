@@ -51,11 +51,12 @@ func (a *App) handleConfig(ctx context.Context, _ *struct{}) (*struct{ Body Publ
 var welcomeText string
 
 // serveWelcome is the page at / until there is a dashboard.
-func (a *App) serveWelcome(w http.ResponseWriter, _ *http.Request) {
+func (a *App) serveWelcome(w http.ResponseWriter, r *http.Request) {
+	owned, unknown := a.Accounts.HasOwner(r.Context()) // without a database the page is still of use
 	page, err := template.New("welcome").Parse(welcomeText)
 	var body bytes.Buffer
 	if err == nil {
-		err = page.Execute(&body, map[string]any{"Version": Version, "Demo": a.opts.Demo})
+		err = page.Execute(&body, map[string]any{"Version": Version, "Demo": a.opts.Demo, "Setup": unknown == nil && !owned})
 	}
 	if err != nil {
 		http.Error(w, "The page could not be made.", http.StatusInternalServerError)

@@ -55,6 +55,7 @@ type house struct {
 	raw     config.Raw
 	runtime *demo.Runtime
 	board   atomic.Pointer[app.App] // whose board the agents talk about
+	onSetup func(app.SetupOffer)    // nil offers none
 	seen    record                  // all that left the service: answers and log lines
 
 	mu      sync.Mutex
@@ -186,7 +187,7 @@ func (h *house) build() *app.App {
 	}
 	log := slog.New(slog.NewTextHandler(&h.seen, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	log.Info("settings", "config", cfg)
-	a, err := app.New(context.Background(), cfg, log, app.Options{Cost: bcrypt.MinCost})
+	a, err := app.New(context.Background(), cfg, log, app.Options{Cost: bcrypt.MinCost, OnSetup: h.onSetup})
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 func public() []string {
 	return []string{
 		"GET /", "GET /api/docs", "GET /api/v1/config", "GET /api/v1/openapi.json", "GET /health", "GET /livez", "GET /readyz",
-		"POST /api/v1/auth/login", "POST /api/v1/auth/register",
+		"POST /api/v1/auth/login", "POST /api/v1/auth/register", "POST /api/v1/auth/setup",
 	}
 }
 
