@@ -3,6 +3,7 @@ package app_test
 import (
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -56,6 +57,30 @@ func TestThrottleReachesEveryReplica(t *testing.T) {
 		guess(i, fmt.Sprintf("nobody%d@example.com", i), "wrong").wantProblem(http.StatusUnauthorized, "login_failed")
 	}
 	guess(1, "nobody@example.com", "wrong").wantProblem(http.StatusTooManyRequests, "too_many_logins")
+}
+
+// Behind a proxy one who guesses must not lock everybody out, nor get around
+// the limit by saying to be somebody else.
+func TestThrottleBehindAProxy(t *testing.T) {
+	t.Parallel()
+	for setting, told := range map[string]bool{"": false, "127.0.0.1, ::1": true, "192.0.2.0/24": false} {
+		h := newHouse(t, db.SQLite, func(r *config.Raw) { r.TrustedProxies = setting })
+		s := h.start()
+		guess := func(i int, chain string) answer {
+			body := map[string]string{"email": fmt.Sprintf("nobody%d@example.com", i), "password": "wrong"}
+			return s.nobody().send(http.MethodPost, "/api/v1/auth/login", body, "X-Forwarded-For", chain)
+		}
+		for i := range 20 {
+			guess(i, fmt.Sprintf("198.51.100.%d, 203.0.113.7", i)).wantProblem(http.StatusUnauthorized, "login_failed")
+		}
+		guess(20, "198.51.100.99, 203.0.113.7").wantProblem(http.StatusTooManyRequests, "too_many_logins")
+		if other := guess(21, "203.0.113.8"); (other.status == http.StatusUnauthorized) != told {
+			t.Errorf("TRUSTED_PROXIES=%q: another caller gets %d", setting, other.status)
+		}
+		if log := h.seen.String(); regexp.MustCompile(`msg=request .*address=203\.0\.113\.8`).MatchString(log) != told || strings.Contains(log, "address=198.51.100") {
+			t.Errorf("TRUSTED_PROXIES=%q: the log has other addresses", setting)
+		}
+	}
 }
 
 // What is forgotten anyhow does not stay: the timer is really there.

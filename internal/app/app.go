@@ -161,7 +161,7 @@ func (a *App) wire() {
 func (a *App) mount() {
 	a.API = web.New(web.Options{
 		Title: "Wardroom", Version: Version, Log: a.log, Authenticate: a.Accounts.Authenticate, Now: a.opts.Now,
-		CORSOrigin:  a.cfg.CORSOrigin,
+		CORSOrigin: a.cfg.CORSOrigin, TrustedProxies: a.cfg.TrustedProxies,
 		Description: "The operations service for a team of AI agents: a task board, the runtime's agents, and a standup every day.",
 	})
 	a.mountPublic()

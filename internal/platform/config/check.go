@@ -34,7 +34,8 @@ func (r Raw) Check() (Config, []string, error) {
 		Port:     k.number("PORT", r.Port, 0, 65535),
 		Timezone: k.zone("TIMEZONE", r.Timezone),
 
-		CORSOrigin: k.origin("CORS_ORIGIN", r.CORSOrigin, r.NodeEnv == "production"),
+		CORSOrigin:     k.origin("CORS_ORIGIN", r.CORSOrigin, r.NodeEnv == "production"),
+		TrustedProxies: k.proxies("TRUSTED_PROXIES", r.TrustedProxies),
 
 		JWTSecret:              r.JWTSecret,
 		JWTExpiresIn:           k.duration("JWT_EXPIRES_IN", r.JWTExpiresIn, time.Second, 520*week),

@@ -9,6 +9,7 @@ package config
 import (
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"reflect"
 	"strings"
 	"time"
@@ -41,6 +42,8 @@ type Raw struct {
 	Timezone string `name:"timezone" env:"TIMEZONE" default:"UTC" group:"Server" help:"IANA time zone in which a day begins and ends, such as Europe/Lisbon."`
 
 	CORSOrigin string `name:"cors-origin" env:"CORS_ORIGIN" group:"Server" help:"Origin of a dashboard that is served elsewhere and may call from a browser: one, such as https://ops.example.com. * lets any page call, and is refused in production. Empty: none may."`
+
+	TrustedProxies string `name:"trusted-proxies" env:"TRUSTED_PROXIES" group:"Server" help:"Proxies in front of the service, as addresses and networks separated by commas, such as 127.0.0.1,10.0.0.0/8: what they say in X-Forwarded-For of where a request comes from counts. Empty: nobody is believed, and a proxy's address is that of all its callers."`
 
 	JWTSecret              Secret `name:"jwt-secret" env:"JWT_SECRET" must:"true" group:"Accounts" help:"Key that signs logins, at least 48 characters. Changing it logs everybody out."`
 	JWTExpiresIn           string `name:"jwt-expires-in" env:"JWT_EXPIRES_IN" default:"7d" group:"Accounts" help:"How long a login lasts: 45s, 30m, 24h, 7d, 2w, or a number of seconds; at most 520w."`
@@ -92,7 +95,8 @@ type Config struct {
 	Port     int    // 0 takes a free one
 	Timezone *time.Location
 
-	CORSOrigin string // as browsers write it, "*" (never in production), or empty
+	CORSOrigin     string         // as browsers write it, "*" (never in production), or empty
+	TrustedProxies []netip.Prefix // without host bits; IPv4 is never written as IPv6
 
 	JWTSecret              Secret        // at least 48 characters
 	JWTExpiresIn           time.Duration // at least a second

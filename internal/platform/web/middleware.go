@@ -32,7 +32,8 @@ type exchange struct {
 	r        *http.Request
 	whole    context.Context // of the request, without the limit of its handler
 	id       string
-	route    *route // nil until one matched
+	address  netip.Addr // of the caller; see ClientAddress
+	route    *route     // nil until one matched
 	caller   actor.Actor
 	query    url.Values    // nil when there is none
 	body     *bytes.Buffer // the request's, when the route reads one
@@ -59,25 +60,11 @@ func RequestID(ctx context.Context) string {
 	return ""
 }
 
-// ClientAddress is where the request that ctx belongs to comes from: the peer
-// of the connection, which is a proxy's address when there is one in front. It
-// is the zero Addr when there is no request.
-func ClientAddress(ctx context.Context) netip.Addr {
-	x := from(ctx)
-	if x == nil {
-		return netip.Addr{}
-	}
-	peer, err := netip.ParseAddrPort(x.r.RemoteAddr)
-	if err != nil {
-		return netip.Addr{} // not a network that has addresses, such as a test's pipe
-	}
-	return peer.Addr().Unmap()
-}
-
 // serve answers one request by routes and logs one line about it.
 func (a *API) serve(w http.ResponseWriter, r *http.Request, routes http.Handler) {
 	start := a.opts.Now()
 	x := &exchange{api: a, id: requestID(r.Header.Get("X-Request-Id"))}
+	x.address = clientAddress(r.RemoteAddr, r.Header.Values("X-Forwarded-For"), a.opts.TrustedProxies)
 	x.w = &responder{ResponseWriter: w, x: x}
 	x.r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
 	defer x.end(start)
@@ -164,10 +151,13 @@ func (x *exchange) log(start time.Time) {
 	if !x.api.opts.Log.Enabled(ctx, level) {
 		return
 	}
-	attrs := make([]slog.Attr, 0, 8)
+	attrs := make([]slog.Attr, 0, 9)
 	attrs = append(attrs, slog.String("method", x.r.Method), slog.String("route", path),
 		slog.Int("status", status), slog.Duration("duration", x.api.opts.Now().Sub(start)),
 		slog.String("request_id", x.id))
+	if x.address.IsValid() {
+		attrs = append(attrs, slog.String("address", x.address.String()))
+	}
 	if x.caller.Known() {
 		attrs = append(attrs, slog.String("actor", x.caller.ID))
 	}

@@ -18,6 +18,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"reflect"
 	"slices"
 	"strings"
@@ -46,7 +47,10 @@ type Options struct {
 	Authenticate func(ctx context.Context, token string) (actor.Actor, error)
 	// CORSOrigin is the origin whose pages may call from a browser, as browsers
 	// write it, or "*" for any page; empty for none.
-	CORSOrigin     string
+	CORSOrigin string
+	// TrustedProxies are those whose X-Forwarded-For is believed; see ClientAddress.
+	// IPv4 is not to be written as IPv6.
+	TrustedProxies []netip.Prefix
 	MaxBody        int64            // bytes; 1 MiB
 	BodyTimeout    time.Duration    // how long a caller may take to send a body; 15 s
 	RequestTimeout time.Duration    // how long a handler may take, unless Waits; 30 s

@@ -1,0 +1,40 @@
+package config_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// A slip here gives strangers a say in who they are, or takes it from the proxy.
+func TestTrustedProxies(t *testing.T) {
+	for given, want := range map[string]string{
+		"": "[]", " ": "[]", ",": "[]", "127.0.0.1": "[127.0.0.1/32]", "127.0.0.1, ::1": "[127.0.0.1/32 ::1/128]",
+		"10.0.0.0/8 fd00::/8\n192.168.0.0/16,": "[10.0.0.0/8 fd00::/8 192.168.0.0/16]", "::ffff:10.0.0.1": "[10.0.0.1/32]",
+	} {
+		r := good()
+		r.TrustedProxies = given
+		if c, warnings, err := r.Check(); err != nil || len(warnings) != 0 || fmt.Sprint(c.TrustedProxies) != want {
+			t.Errorf("%q is %v, warnings %v, error %v; want %s", given, c.TrustedProxies, warnings, err, want)
+		}
+	}
+	for given, say := range map[string]string{
+		"proxy.example.com": "such as 127.0.0.1", "10.0.0.0/33": "such as 127.0.0.1", "10.0.0.1/8": "write 10.0.0.0/8", "fe80::1%eth0": "such as 127.0.0.1",
+		"127.0.0.1:80": "such as 127.0.0.1", "[::1]": "such as 127.0.0.1", "10.0.0.0/08": "such as 127.0.0.1", "::ffff:10.0.0.0/104": "such as 127.0.0.1",
+		"127.0.0.1,127.0.0.1/32": "twice", "*": "such as 127.0.0.1", "10.0.0.0-10.0.0.9": "such as 127.0.0.1", "127.0.0.1;::1": "such as 127.0.0.1", "10.": "such as 127.0.0.1",
+	} {
+		r := good()
+		r.TrustedProxies = given
+		c, _, err := r.Check()
+		if err == nil || !strings.HasPrefix(err.Error(), "TRUSTED_PROXIES names ") || !strings.Contains(err.Error(), say) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q: %v, %v; want an error that says %q", given, c.TrustedProxies, err, say)
+		}
+	}
+	for _, all := range []string{"0.0.0.0/0", "::/0"} {
+		r := good()
+		r.TrustedProxies = all
+		if _, warnings, err := r.Check(); err != nil || len(warnings) != 1 || !strings.Contains(warnings[0], "anybody") {
+			t.Errorf("%s: %v, %v; want one warning", all, warnings, err)
+		}
+	}
+}
