@@ -28,6 +28,9 @@ type Service struct {
 	Log       *slog.Logger  // nil is silent
 	// RegistrationOpen lets people make accounts of the role user for themselves.
 	RegistrationOpen bool
+	// Observe, when given, is told how each login ended; see LoginOutcomes. It
+	// must not block.
+	Observe func(outcome string)
 
 	once      sync.Once
 	passwords *keeper
@@ -56,6 +59,31 @@ type Filter struct {
 // or from an address, and it answers ErrThrottled without a look at the
 // password. The zero address is nobody's and not counted.
 func (s *Service) Login(ctx context.Context, email, password string, from netip.Addr) (SignIn, error) {
+	in, err := s.login(ctx, email, password, from)
+	if s.Observe != nil {
+		s.Observe(loginOutcome(err))
+	}
+	return in, err
+}
+
+// LoginOutcomes are the ways in which a login can end.
+func LoginOutcomes() []string { return []string{"succeeded", "failed", "throttled", "busy", "error"} }
+
+func loginOutcome(err error) string {
+	switch {
+	case err == nil:
+		return "succeeded"
+	case errors.Is(err, ErrLogin):
+		return "failed"
+	case errors.Is(err, ErrThrottled):
+		return "throttled"
+	case errors.Is(err, ErrBusy):
+		return "busy"
+	}
+	return "error"
+}
+
+func (s *Service) login(ctx context.Context, email, password string, from netip.Addr) (SignIn, error) {
 	k, err := s.keeper()
 	if err != nil {
 		return SignIn{}, err

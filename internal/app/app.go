@@ -57,9 +57,11 @@ type App struct {
 	DB       *db.DB
 	API      *web.API
 
-	cfg  config.Config
-	opts Options
-	log  *slog.Logger
+	cfg     config.Config
+	opts    Options
+	log     *slog.Logger
+	metrics *metrics     // nil when METRICS_ADDR is not set
+	scraped net.Listener // where they are read; nil when they are not
 }
 
 // New opens the database, brings it up to date and wires the features. Close
@@ -134,9 +136,14 @@ func (a *App) prepare(ctx context.Context) error {
 func (a *App) wire() {
 	cfg, now := a.cfg, a.opts.Now
 	a.Queue = job.New(a.DB, a.log, now)
+	var logins func(string)
+	if cfg.MetricsAddr != "" {
+		a.metrics = newMetrics(a.measured())
+		a.Queue.Observe, logins = a.metrics.job, a.metrics.login
+	}
 	a.Accounts = &account.Service{
 		DB: a.DB, Now: now, Secret: []byte(cfg.JWTSecret.Reveal()), TokenLife: cfg.JWTExpiresIn, Cost: a.opts.Cost, Log: a.log,
-		RegistrationOpen: cfg.RegistrationEnabled,
+		RegistrationOpen: cfg.RegistrationEnabled, Observe: logins,
 	}
 	a.Tasks = &task.Service{DB: a.DB, Now: now}
 	a.Events = &event.Service{DB: a.DB, Now: now, Log: a.log, Current: a.currentStates}
@@ -159,9 +166,13 @@ func (a *App) wire() {
 
 // mount declares every route.
 func (a *App) mount() {
+	var observe func(web.Observed)
+	if a.metrics != nil {
+		observe = a.metrics.request
+	}
 	a.API = web.New(web.Options{
 		Title: "Wardroom", Version: Version, Log: a.log, Authenticate: a.Accounts.Authenticate, Now: a.opts.Now,
-		CORSOrigin: a.cfg.CORSOrigin, TrustedProxies: a.cfg.TrustedProxies,
+		CORSOrigin: a.cfg.CORSOrigin, TrustedProxies: a.cfg.TrustedProxies, Observe: observe,
 		Description: "The operations service for a team of AI agents: a task board, the runtime's agents, and a standup every day.",
 	})
 	a.mountPublic()
@@ -173,20 +184,42 @@ func (a *App) mount() {
 	a.Events.Mount(a.API)
 }
 
-// Close gives the database back. Run does it by itself.
-func (a *App) Close() error { return a.DB.Close() }
+// Close gives the database and the address of the metrics back. Run does it by
+// itself.
+func (a *App) Close() error {
+	err := a.DB.Close()
+	if a.scraped != nil {
+		_ = a.scraped.Close() // closed already when it was served
+	}
+	return err
+}
 
 // Handler serves every route.
 func (a *App) Handler() http.Handler { return a.API.Handler() }
 
-// Listen takes the address of the settings.
+// Listen takes the addresses of the settings: that of the API, which it
+// returns, and that of the metrics, where there is one.
 func (a *App) Listen(ctx context.Context) (net.Listener, error) {
 	address := net.JoinHostPort(a.cfg.Host, fmt.Sprint(a.cfg.Port))
 	ln, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w (set another HOST or PORT)", address, err)
 	}
+	if a.cfg.MetricsAddr != "" {
+		if a.scraped, err = new(net.ListenConfig).Listen(ctx, "tcp", a.cfg.MetricsAddr); err != nil {
+			return nil, errors.Join(fmt.Errorf("listen on %s for metrics: %w (set another METRICS_ADDR)", a.cfg.MetricsAddr, err), ln.Close())
+		}
+		a.log.InfoContext(ctx, "metrics", "address", a.MetricsAddress())
+	}
 	return ln, nil
+}
+
+// MetricsAddress is where the metrics are read since Listen, or empty.
+func (a *App) MetricsAddress() string {
+	if a.scraped == nil {
+		return ""
+	}
+	return "http://" + a.scraped.Addr().String() + metricsPath
 }
 
 // Run serves requests and does background work until ctx ends; then it lets
@@ -205,6 +238,9 @@ func (a *App) Run(ctx context.Context, ln net.Listener) error {
 			})
 			return nil
 		})
+	}
+	if a.scraped != nil {
+		g.Go(func() error { return web.Serve(inner, a.scraped, a.metrics.handler(a.log), a.log, grace) })
 	}
 	g.Go(func() error { return web.Serve(inner, ln, a.Handler(), a.log, grace) })
 	err := g.Wait()

@@ -95,6 +95,7 @@ func treeRules(t testing.TB) map[string]rule {
 		"http":    httpInItsFile,
 		"tables":  tableOwners,
 		"maps":    mapsAreFresh,
+		"metrics": metricsInTheirFile,
 		"libc":    libcOf(sqliteMod(t)),
 		"tests":   noInitNoSkip,
 	}
@@ -437,7 +438,7 @@ func sound() fstest.MapFS {
 // A rule that cannot fail holds nothing.
 func TestTreeRulesFailWhenBroken(t *testing.T) {
 	const sqlite = "module modernc.org/sqlite\n\nrequire (\n\tmodernc.org/libc v1.77.1\n)\n"
-	rules := map[string]rule{"imports": imports, "http": httpInItsFile, "tables": tableOwners, "libc": libcOf(sqlite), "tests": noInitNoSkip}
+	rules := map[string]rule{"imports": imports, "http": httpInItsFile, "metrics": metricsInTheirFile, "tables": tableOwners, "libc": libcOf(sqlite), "tests": noInitNoSkip}
 	for name, r := range rules {
 		if broken, err := r(sound()); len(broken) > 0 || err != nil {
 			t.Errorf("%s: the sound tree: %q, %v", name, broken, err)
@@ -467,6 +468,7 @@ func TestTreeRulesFailWhenBroken(t *testing.T) {
 		{"http", "internal/standup/answer/fetch.go", `package answer; import _ "net/http"`, "imports net/http"},
 		{"http", "internal/gateway/http.go", `package gateway; import _ "github.com/danielgtaylor/huma/v2"`, "huma is for the platform"},
 		{"http", "internal/app/http.go", `package app; import _ "github.com/danielgtaylor/huma/v2"`, "huma is for the platform"},
+		{"metrics", "internal/platform/web/count.go", `package web; import _ "github.com/prometheus/client_golang/prometheus"`, "which is for internal/app alone"},
 		{"tables", "internal/task/q.go", "package task; const q = `DELETE FROM users WHERE TRUE`", "writes users, which belongs to account"},
 		{"tables", "internal/task/q.go", "package task; const q = `insert into  Events (id) VALUES (1)`", "writes events, which belongs to event"},
 		{"tables", "internal/task/q.go", "package task; const q = `WITH x AS (SELECT 1)\n\tUPDATE jobs\n\tSET state = 'done'`", "writes jobs, which belongs to platform/job"},

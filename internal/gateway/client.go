@@ -35,6 +35,7 @@ type Client struct {
 	conn    *conn // nil while there is none
 	status  Status
 	latency time.Duration
+	made    uint64        // connections
 	changed chan struct{} // closed, and replaced, when the state changes
 }
 
@@ -254,6 +255,7 @@ func (c *Client) attach(k *conn, h hello) {
 	c.mu.Lock()
 	restarted := c.status.BootID != "" && c.status.BootID != k.bootID
 	c.conn = k
+	c.made++
 	s := &c.status
 	s.ConnectedAt, s.RetryAt, s.Failures = clock.Ptr(c.opt.Now()), nil, 0
 	s.GatewayVersion, s.Protocol, s.BootID = c.secrets.bounded(h.Server.Version, 100), int(protocol), k.bootID
@@ -347,6 +349,18 @@ func (c *Client) Status() Status {
 		s.LatencyMS = &ms
 	}
 	return s
+}
+
+// Connections is how many connections have been made since the start.
+func (c *Client) Connections() uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.made
+}
+
+// States lists every state that the connection can be in.
+func States() []State {
+	return []State{NotConfigured, Connecting, Connected, Unauthorized, Unpaired, MissingScopes, Unreachable}
 }
 
 // Await returns the gateway's boot id once there is a connection, at once if

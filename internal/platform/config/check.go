@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/url"
 	"path/filepath"
 	"regexp"
@@ -36,6 +37,7 @@ func (r Raw) Check() (Config, []string, error) {
 
 		CORSOrigin:     k.origin("CORS_ORIGIN", r.CORSOrigin, r.NodeEnv == "production"),
 		TrustedProxies: k.proxies("TRUSTED_PROXIES", r.TrustedProxies),
+		MetricsAddr:    k.address("METRICS_ADDR", r.MetricsAddr),
 
 		JWTSecret:              r.JWTSecret,
 		JWTExpiresIn:           k.duration("JWT_EXPIRES_IN", r.JWTExpiresIn, time.Second, 520*week),
@@ -213,6 +215,20 @@ func (k *checker) host(name, s string) string {
 	v = strings.TrimSuffix(strings.TrimPrefix(v, "["), "]")
 	if !isHost(v) {
 		k.reject(name, "is %q: set it to an address or a host name alone, such as 127.0.0.1; the port goes into PORT", s)
+	}
+	return v
+}
+
+// address reads HOST:PORT. A port alone is refused: it would be open to all.
+func (k *checker) address(name, s string) string {
+	v := strings.TrimSpace(s)
+	if v == "" {
+		return ""
+	}
+	host, port, err := net.SplitHostPort(v)
+	if n, bad := strconv.Atoi(port); err != nil || bad != nil || n < 0 || n > 65535 || !isHost(host) {
+		k.reject(name, "is %q: set it to HOST:PORT, such as 127.0.0.1:9464; only 0.0.0.0 or [::] as the host listens on all addresses", s)
+		return ""
 	}
 	return v
 }

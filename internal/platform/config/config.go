@@ -45,6 +45,8 @@ type Raw struct {
 
 	TrustedProxies string `name:"trusted-proxies" env:"TRUSTED_PROXIES" group:"Server" help:"Proxies in front of the service, as addresses and networks separated by commas, such as 127.0.0.1,10.0.0.0/8: what they say in X-Forwarded-For of where a request comes from counts. Empty: nobody is believed, and a proxy's address is that of all its callers."`
 
+	MetricsAddr string `name:"metrics-addr" env:"METRICS_ADDR" group:"Server" help:"Where Prometheus reads metrics, as HOST:PORT, such as 127.0.0.1:9464; nothing else is served there, and no token is asked for. Empty: nowhere."`
+
 	JWTSecret              Secret `name:"jwt-secret" env:"JWT_SECRET" must:"true" group:"Accounts" help:"Key that signs logins, at least 48 characters. Changing it logs everybody out."`
 	JWTExpiresIn           string `name:"jwt-expires-in" env:"JWT_EXPIRES_IN" default:"7d" group:"Accounts" help:"How long a login lasts: 45s, 30m, 24h, 7d, 2w, or a number of seconds; at most 520w."`
 	BootstrapOwnerEmail    string `name:"bootstrap-owner-email" env:"BOOTSTRAP_OWNER_EMAIL" group:"Accounts" help:"Email of the owner that is made at start while there is none. Needs BOOTSTRAP_OWNER_PASSWORD."`
@@ -97,6 +99,7 @@ type Config struct {
 
 	CORSOrigin     string         // as browsers write it, "*" (never in production), or empty
 	TrustedProxies []netip.Prefix // without host bits; IPv4 is never written as IPv6
+	MetricsAddr    string         // host:port, or empty
 
 	JWTSecret              Secret        // at least 48 characters
 	JWTExpiresIn           time.Duration // at least a second

@@ -38,3 +38,23 @@ func TestTrustedProxies(t *testing.T) {
 		}
 	}
 }
+
+// Metrics ask for no token: where they are must be meant.
+func TestMetricsAddr(t *testing.T) {
+	for given, want := range map[string]string{
+		"": "", " ": "", "127.0.0.1:9464": "127.0.0.1:9464", " localhost:0 ": "localhost:0", "[::1]:9464": "[::1]:9464", "0.0.0.0:9464": "0.0.0.0:9464",
+	} {
+		r := good()
+		r.MetricsAddr = given
+		if c, warnings, err := r.Check(); err != nil || len(warnings) != 0 || c.MetricsAddr != want {
+			t.Errorf("%q is %q, warnings %v, error %v; want %q", given, c.MetricsAddr, warnings, err, want)
+		}
+	}
+	for _, given := range []string{":9464", "9464", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1", "127.0.0.1:http", "::1:9464", "http://127.0.0.1:9464", "127.0.0.1:9464/metrics", "a b:1", "*:1"} {
+		r := good()
+		r.MetricsAddr = given
+		if c, _, err := r.Check(); err == nil || !strings.HasPrefix(err.Error(), "METRICS_ADDR is ") || !strings.Contains(err.Error(), "127.0.0.1:9464") {
+			t.Errorf("%q: %q, %v", given, c.MetricsAddr, err)
+		}
+	}
+}

@@ -53,7 +53,26 @@ type DB struct {
 	read  *sql.DB       // the same pool as write on PostgreSQL
 	pool  *pgxpool.Pool // on PostgreSQL
 	path  string        // of the file, on SQLite
+	pools func() []Pool
 	stop  []func() error
+}
+
+// Pool tells how busy the connections of one kind are.
+type Pool struct {
+	Name   string // "read" and "write" on SQLite, "all" on PostgreSQL
+	Max    int64  // connections that there can be
+	Open   int64  // connections that there are
+	InUse  int64
+	Waits  int64         // how often somebody had to wait for one, since the start
+	Waited time.Duration // how long, together
+}
+
+// Pools tells how busy the connections are.
+func (d *DB) Pools() []Pool { return d.pools() }
+
+func poolOf(name string, pool *sql.DB) Pool {
+	s := pool.Stats()
+	return Pool{name, int64(s.MaxOpenConnections), int64(s.OpenConnections), int64(s.InUse), s.WaitCount, s.WaitDuration}
 }
 
 // Tx is one transaction.

@@ -90,7 +90,8 @@ func openSQLite(ctx context.Context, path string) (*DB, error) {
 	return &DB{
 		conn:  conn{engine: SQLite, marks: new(sync.Map), watchers: new(watchers), raw: read},
 		write: write, read: read, path: path,
-		stop: []func() error{read.Close, write.Close},
+		pools: func() []Pool { return []Pool{poolOf("read", read), poolOf("write", write)} },
+		stop:  []func() error{read.Close, write.Close},
 	}, nil
 }
 
@@ -152,6 +153,13 @@ func openPostgres(ctx context.Context, rawURL string) (*DB, error) {
 	return &DB{
 		conn:  conn{engine: Postgres, marks: new(sync.Map), watchers: new(watchers), raw: shared},
 		write: shared, read: shared, pool: pool,
+		pools: func() []Pool {
+			s := pool.Stat()
+			return []Pool{{
+				Name: "all", Max: int64(s.MaxConns()), Open: int64(s.TotalConns()), InUse: int64(s.AcquiredConns()),
+				Waits: s.EmptyAcquireCount(), Waited: s.EmptyAcquireWaitTime(),
+			}}
+		},
 		stop: []func() error{shared.Close, func() error { pool.Close(); return nil }},
 	}, nil
 }

@@ -55,6 +55,11 @@ type Queue struct {
 	Kinds  map[string]Kind
 	Timers []Timer
 
+	// Observe, when given, is told how each attempt ended: its kind, the state it
+	// leaves the job in ("done", "ready", "failed" or "lost"), and how long it
+	// took. It must not block.
+	Observe func(kind, state string, took time.Duration)
+
 	// Lease is how long a process that does not report keeps its jobs; it
 	// reports at a third of it.
 	Lease time.Duration
@@ -140,6 +145,23 @@ func Alive(ctx context.Context, r db.Queryer, kind, key string) (bool, error) {
 	var n int
 	err := r.QueryRow(ctx, `SELECT COUNT(*) FROM jobs WHERE kind = ? AND key = ? AND state IN ('ready', 'running')`, kind, key).Scan(&n)
 	return n > 0, err
+}
+
+// Count is how many jobs of a kind are in a state.
+type Count struct {
+	Kind, State string
+	Jobs        int64
+}
+
+// Counts tells how many jobs of each kind wait ("ready"), run and have failed
+// for good, in all processes together. What there is none of is not in it.
+func Counts(ctx context.Context, r db.Queryer) ([]Count, error) {
+	rows, err := r.Query(ctx, `SELECT kind, state, COUNT(*) FROM jobs WHERE state IN ('ready', 'running', 'failed') GROUP BY kind, state`)
+	return db.All(rows, err, func(row db.Row) (Count, error) {
+		var c Count
+		err := row.Scan(&c.Kind, &c.State, &c.Jobs)
+		return c, err
+	})
 }
 
 // Wake makes the queue look for work now.

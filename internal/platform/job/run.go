@@ -194,7 +194,11 @@ func (q *Queue) work(ctx context.Context, h *Held) {
 	q.mu.Unlock()
 
 	state, ferr := q.finish(context.WithoutCancel(ctx), h, err)
-	log := q.Log.With("kind", h.Kind, "key", h.Key, "attempt", h.Attempt, "duration", time.Since(began).Round(time.Millisecond))
+	took := time.Since(began)
+	if q.Observe != nil && ferr == nil {
+		q.Observe(h.Kind, state, took)
+	}
+	log := q.Log.With("kind", h.Kind, "key", h.Key, "attempt", h.Attempt, "duration", took.Round(time.Millisecond))
 	switch {
 	case ferr != nil:
 		log.ErrorContext(ctx, "job could not be closed", "err", ferr)

@@ -67,6 +67,8 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, routes http.Handler)
 	x.address = clientAddress(r.RemoteAddr, r.Header.Values("X-Forwarded-For"), a.opts.TrustedProxies)
 	x.w = &responder{ResponseWriter: w, x: x}
 	x.r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
+	a.running.Add(1)
+	defer a.running.Add(-1)
 	defer x.end(start)
 	h := w.Header()
 	h.Set("X-Request-Id", x.id)
@@ -123,7 +125,17 @@ func (x *exchange) end(start time.Time) {
 	}
 }
 
-// log writes the one line that each request leaves.
+// knownMethod keeps callers from making up methods to be counted under.
+func knownMethod(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
+		http.MethodConnect, http.MethodOptions, http.MethodTrace:
+		return method
+	}
+	return "other"
+}
+
+// log tells the metrics, and writes the one line that each request leaves.
 func (x *exchange) log(start time.Time) {
 	status := x.w.status
 	if x.status != 0 {
@@ -141,6 +153,10 @@ func (x *exchange) log(start time.Time) {
 			level = slog.LevelDebug
 		}
 	}
+	took := x.api.opts.Now().Sub(start)
+	if observe := x.api.opts.Observe; observe != nil {
+		observe(Observed{Method: knownMethod(x.r.Method), Route: path, Status: status, Took: took})
+	}
 	switch {
 	case x.stack != nil || status == http.StatusInternalServerError:
 		level = slog.LevelError
@@ -153,7 +169,7 @@ func (x *exchange) log(start time.Time) {
 	}
 	attrs := make([]slog.Attr, 0, 9)
 	attrs = append(attrs, slog.String("method", x.r.Method), slog.String("route", path),
-		slog.Int("status", status), slog.Duration("duration", x.api.opts.Now().Sub(start)),
+		slog.Int("status", status), slog.Duration("duration", took),
 		slog.String("request_id", x.id))
 	if x.address.IsValid() {
 		attrs = append(attrs, slog.String("address", x.address.String()))

@@ -23,6 +23,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -51,11 +52,23 @@ type Options struct {
 	// TrustedProxies are those whose X-Forwarded-For is believed; see ClientAddress.
 	// IPv4 is not to be written as IPv6.
 	TrustedProxies []netip.Prefix
+	// Observe is told of each request once it is answered, for metrics. It must
+	// not block.
+	Observe        func(Observed)
 	MaxBody        int64            // bytes; 1 MiB
 	BodyTimeout    time.Duration    // how long a caller may take to send a body; 15 s
 	RequestTimeout time.Duration    // how long a handler may take, unless Waits; 30 s
 	SendTimeout    time.Duration    // how long the caller of a Stream may take for what is sent at once; 10 s
 	Now            func() time.Time // time.Now
+}
+
+// Observed is a request that was answered. None of it is the caller's own text,
+// so that there are few different ones.
+type Observed struct {
+	Method string // or "other", when it is none that HTTP knows
+	Route  string // the pattern, "unmatched" or "preflight"; never the path
+	Status int    // 499 when the caller left before the answer
+	Took   time.Duration
 }
 
 // API is a set of routes. Declare all of them before Handler is called.
@@ -70,6 +83,7 @@ type API struct {
 	buffers sync.Pool
 	page    func() (docsPage, error)
 	openapi func() []byte
+	running atomic.Int64 // requests that are being answered
 }
 
 // New returns an API without routes of features; it has its document at
@@ -351,6 +365,9 @@ func (a *API) Handler() http.Handler {
 	routes := a.shareAcross(a.mux)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { a.serve(w, r, routes) })
 }
+
+// InFlight is how many requests are being answered now.
+func (a *API) InFlight() int64 { return a.running.Load() }
 
 // Routes lists what is served to whom, by path and method.
 func (a *API) Routes() []Route {
