@@ -12,6 +12,7 @@ import (
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
+	"wardroom/internal/platform/page"
 )
 
 // offer makes a set-up token.
@@ -128,8 +129,8 @@ func TestSetupRace(t *testing.T) {
 			}, netip.Addr{})
 			return err
 		}), map[string]int{"won": 1, "setup_done": 7})
-		if n, err := replicas[0].Count(t.Context(), Filter{}); n != 1 || err != nil {
-			t.Errorf("there are %d accounts, %v", n, err)
+		if all, err := replicas[0].List(t.Context(), Filter{}, page.Want{Query: page.Query{Limit: 10}}); len(all.Rows) != 1 || err != nil {
+			t.Errorf("there are %d accounts, %v", len(all.Rows), err)
 		}
 	})
 }

@@ -206,7 +206,7 @@ func TestClientSlow(t *testing.T) {
 	}
 	r.Hang("connect", true)
 	late := impatient(t, r, func(o *gateway.Options) { o.Timeout = 100 * time.Millisecond })
-	if s := in(t, late, gateway.Unreachable); !strings.Contains(s.LastError, "did not answer our introduction") {
+	if s := in(t, late, gateway.Slow); !strings.Contains(s.LastError, "did not answer our introduction") {
 		t.Errorf("says %q", s.LastError)
 	}
 	r.Heal()
@@ -279,7 +279,7 @@ func TestClientAccess(t *testing.T) {
 		"other protocol": {func(r *Runtime) { r.Speak(5) }, gateway.Unreachable, "speaks protocol 5"},
 		"older protocol": {func(r *Runtime) { r.Speak(3) }, gateway.Unreachable, "speaks protocol 3"},
 		"fewer scopes":   {func(r *Runtime) { r.Withhold(scopeWrite) }, gateway.MissingScopes, "operator.write"},
-		"locked out":     {func(r *Runtime) { r.LockOut(time.Minute) }, gateway.Unauthorized, "locked us out"},
+		"locked out":     {func(r *Runtime) { r.LockOut(time.Minute) }, gateway.Unauthorized, "has locked this address out"},
 		"starting":       {func(r *Runtime) { r.Starting(true) }, gateway.Unreachable, "starting"},
 		"web page":       {func(r *Runtime) { r.Front(PageDoor) }, gateway.Unreachable, "HTTP 200"},
 		"bad gateway":    {func(r *Runtime) { r.Front(BrokenDoor) }, gateway.Unreachable, "HTTP 502"},
@@ -287,7 +287,7 @@ func TestClientAccess(t *testing.T) {
 		"moved":          {func(r *Runtime) { r.Front(MovedDoor) }, gateway.Unreachable, "redirects"},
 		"proxy":          {func(r *Runtime) { r.Front(ProxyDoor) }, gateway.Unreachable, "Proxy client attribution"},
 		"reset":          {func(r *Runtime) { r.Front(ResetDoor) }, gateway.Unreachable, "hung up"},
-		"mute":           {func(r *Runtime) { r.Front(MuteDoor) }, gateway.Unreachable, "did not answer within"},
+		"mute":           {func(r *Runtime) { r.Front(MuteDoor) }, gateway.Slow, "did not answer within"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := open(t, Options{})
