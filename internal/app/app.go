@@ -60,6 +60,7 @@ type App struct {
 	cfg     config.Config
 	opts    Options
 	log     *slog.Logger
+	outage  *outage
 	metrics *metrics     // nil when METRICS_ADDR is not set
 	scraped net.Listener // where they are read; nil when they are not
 }
@@ -136,6 +137,8 @@ func (a *App) prepare(ctx context.Context) error {
 func (a *App) wire() {
 	cfg, now := a.cfg, a.opts.Now
 	a.Queue = job.New(a.DB, a.log, now)
+	a.outage = newOutage(a.askDatabase, a.log, a.opts.Now)
+	a.Queue.Away = func(err error) bool { return a.outage.notice("background work", err) }
 	var logins func(string)
 	if cfg.MetricsAddr != "" {
 		a.metrics = newMetrics(a.measured())
@@ -173,6 +176,7 @@ func (a *App) mount() {
 	a.API = web.New(web.Options{
 		Title: "Wardroom", Version: Version, Log: a.log, Authenticate: a.Accounts.Authenticate, Now: a.opts.Now,
 		CORSOrigin: a.cfg.CORSOrigin, TrustedProxies: a.cfg.TrustedProxies, Observe: observe,
+		Away:        func(err error) bool { return a.outage.notice("requests", err) },
 		Description: "The operations service for a team of AI agents: a task board, the runtime's agents, and a standup every day.",
 	})
 	a.mountPublic()
@@ -231,6 +235,7 @@ func (a *App) Run(ctx context.Context, ln net.Listener) error {
 	g.Go(func() error { return a.Queue.Run(inner) })
 	g.Go(func() error { return a.Events.Run(inner) })
 	g.Go(func() error { a.tellGateway(inner); return nil })
+	g.Go(func() error { a.outage.watch(inner, a.Queue.Wake); return nil })
 	if a.opts.OnSetup != nil {
 		g.Go(func() error {
 			offerSetup(inner, a.Accounts.OfferSetup, a.opts.Now, a.log, func(token string, until time.Time) {

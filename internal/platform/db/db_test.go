@@ -64,8 +64,9 @@ func TestReadersCannotWrite(t *testing.T) {
 	d := dbtest.New(t)
 	rows, err := d.Query(t.Context(), `DELETE FROM users RETURNING id`)
 	if err == nil {
+		defer rows.Close()
 		rows.Next()
-		err = errors.Join(rows.Err(), rows.Close())
+		err = rows.Err()
 	}
 	if err == nil {
 		t.Error("a reading connection wrote")

@@ -134,6 +134,10 @@ func openPostgres(ctx context.Context, rawURL string) (*DB, error) {
 		return nil, errors.New("DATABASE_URL is not an address that PostgreSQL's client understands")
 	}
 	cfg.MaxConns = max(cfg.MaxConns, 16)
+	if cfg.ConnConfig.ConnectTimeout == 0 || cfg.ConnConfig.ConnectTimeout > dialTime {
+		cfg.ConnConfig.ConnectTimeout = dialTime
+	}
+	cfg.PingTimeout = pingTime // of connections that were idle for a second
 	cfg.AfterConnect = func(_ context.Context, c *pgx.Conn) error {
 		c.TypeMap().RegisterType(&pgtype.Type{
 			Name: "timestamp", OID: pgtype.TimestampOID,
@@ -149,7 +153,8 @@ func openPostgres(ctx context.Context, rawURL string) (*DB, error) {
 		pool.Close()
 		return nil, fmt.Errorf("reach the database on %s: %w", cfg.ConnConfig.Host, err)
 	}
-	shared := stdlib.OpenDBFromPool(pool)
+	shared := sql.OpenDB(bounded{stdlib.GetPoolConnector(pool)})
+	shared.SetMaxIdleConns(0) // the pool keeps them
 	return &DB{
 		conn:  conn{engine: Postgres, marks: new(sync.Map), watchers: new(watchers), raw: shared},
 		write: shared, read: shared, pool: pool,

@@ -55,6 +55,11 @@ type Queue struct {
 	Kinds  map[string]Kind
 	Timers []Timer
 
+	// Away, when given, tells whether an error says that the database cannot be
+	// used at the moment, and logs it. What fails of it is tried again, and is
+	// not held against a job.
+	Away func(error) bool
+
 	// Observe, when given, is told how each attempt ended: its kind, the state it
 	// leaves the job in ("done", "ready", "failed" or "lost"), and how long it
 	// took. It must not block.

@@ -55,10 +55,12 @@ func (q *Queue) Run(ctx context.Context) error {
 
 // note logs what went wrong in the queue itself; the next round tries again.
 func (q *Queue) note(ctx context.Context, what string, err error) {
-	if err != nil && ctx.Err() == nil {
+	if err != nil && ctx.Err() == nil && !q.away(err) {
 		q.Log.ErrorContext(ctx, "background work", "what", what, "err", err)
 	}
 }
+
+func (q *Queue) away(err error) bool { return err != nil && q.Away != nil && q.Away(err) }
 
 // start makes the timers known. On SQLite the owner of the file knows that
 // earlier processes are dead, and need not wait for their leases to end.
@@ -200,6 +202,10 @@ func (q *Queue) work(ctx context.Context, h *Held) {
 	}
 	log := q.Log.With("kind", h.Kind, "key", h.Key, "attempt", h.Attempt, "duration", took.Round(time.Millisecond))
 	switch {
+	case q.away(ferr): // its lease ends, and then it is claimed again
+		log.DebugContext(ctx, "job could not be closed", "err", ferr)
+	case q.away(err):
+		log.InfoContext(ctx, "job is tried again", "state", state, "err", err)
 	case ferr != nil:
 		log.ErrorContext(ctx, "job could not be closed", "err", ferr)
 	case err != nil && !errors.Is(err, ErrLost) && !errors.Is(err, errShutdown):
@@ -244,6 +250,8 @@ func (q *Queue) finish(ctx context.Context, h *Held, err error) (state string, _
 	switch {
 	case errors.Is(err, errShutdown):
 		state = "ready" // handed back: the next process goes on at once
+	case q.away(err):
+		state = "ready" // no fault of the job
 	case err != nil && h.failures+1 >= k.attempts():
 		state = "failed"
 	case err != nil:
@@ -275,7 +283,9 @@ func (h *Held) close(ctx context.Context, tx *db.Tx, state string, cause error) 
 	}
 	failures, runAt := h.failures, now
 	var message *string
-	if cause != nil && !errors.Is(cause, errShutdown) {
+	if h.queue.away(cause) {
+		runAt = now.Add(backoff(1))
+	} else if cause != nil && !errors.Is(cause, errShutdown) {
 		// PostgreSQL takes neither bad UTF-8 nor NUL, and the text may come from outside.
 		text := strings.ReplaceAll(strings.ToValidUTF8(cause.Error(), "\uFFFD"), "\x00", "\uFFFD")
 		message = &text

@@ -42,6 +42,7 @@ type exchange struct {
 	status   int           // for the log, when it is not what was sent
 	err      error         // for the log
 	stack    []byte        // of a panic
+	damped   bool          // whether somebody else logs what was wrong, once for all requests
 }
 
 type exchangeKey struct{}
@@ -160,6 +161,8 @@ func (x *exchange) log(start time.Time) {
 	switch {
 	case x.stack != nil || status == http.StatusInternalServerError:
 		level = slog.LevelError
+	case x.damped:
+		level = slog.LevelDebug
 	case status > http.StatusInternalServerError:
 		level = slog.LevelWarn // something we depend on is away or slow
 	}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/validation"
@@ -51,6 +52,7 @@ var (
 	errTooLarge    = fault.New(fault.TooLarge, "too_large", "The body is larger than we read.")
 	errMedia       = fault.New(fault.Unsupported, "unsupported_media_type", "The body is not in a format that we read.").With("Send JSON as Content-Type: application/json, in UTF-8.")
 	errTimeout     = fault.New(fault.Timeout, "request_timeout", "This took longer than we let a request take.").With("Try again later.")
+	errDatabase    = fault.New(fault.Unavailable, "database_unavailable", "The database cannot be used at the moment.").With("Try again in a few seconds.").After(5 * time.Second)
 	errInternal    = fault.New(fault.Internal, "internal", "Something went wrong on our side.").With("The log has the reason under this request_id.")
 )
 
@@ -58,7 +60,7 @@ var (
 func edgeFaults() []*fault.Error {
 	return []*fault.Error{
 		errSignIn, errForbidden, errNotFound, errMethod, errURL, errJSON, errBodyTimeout,
-		errTooLarge, errMedia, fault.ErrInvalid, errTimeout, errInternal,
+		errTooLarge, errMedia, fault.ErrInvalid, errTimeout, errDatabase, errInternal,
 	}
 }
 
@@ -125,6 +127,8 @@ func (x *exchange) fail(err error) {
 			return
 		case errors.Is(ctx, context.DeadlineExceeded) && errors.Is(err, context.DeadlineExceeded):
 			f = errTimeout
+		case x.api.opts.Away != nil && x.api.opts.Away(err):
+			f, x.damped = errDatabase, true
 		default:
 			f = errInternal
 		}

@@ -52,6 +52,10 @@ type Options struct {
 	// TrustedProxies are those whose X-Forwarded-For is believed; see ClientAddress.
 	// IPv4 is not to be written as IPv6.
 	TrustedProxies []netip.Prefix
+	// Away tells whether an error, which is no fault, says that the database
+	// cannot be used at the moment. Such are answered with 503, and logged by
+	// whoever is asked: here only at debug.
+	Away func(error) bool
 	// Observe is told of each request once it is answered, for metrics. It must
 	// not block.
 	Observe        func(Observed)

@@ -1,0 +1,240 @@
+package app_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"wardroom/internal/platform/config"
+	"wardroom/internal/platform/db"
+)
+
+// wire is a TCP proxy between the service and its database.
+type wire struct {
+	t      *testing.T
+	ln     net.Listener
+	target string
+	all    sync.WaitGroup
+
+	mu    sync.Mutex
+	cut   bool          // connections are closed
+	hang  chan struct{} // not nil: nothing gets through until it is closed
+	conns map[net.Conn]bool
+}
+
+func newWire(t *testing.T, target string) *wire {
+	t.Helper()
+	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &wire{t: t, ln: ln, target: target, conns: map[net.Conn]bool{}}
+	w.all.Go(w.accept)
+	t.Cleanup(func() {
+		_ = ln.Close()
+		w.set(true, false)
+		w.all.Wait()
+	})
+	return w
+}
+
+// set cuts, hangs or restores the wire.
+func (w *wire) set(cut, hang bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.cut = cut
+	if w.hang != nil {
+		close(w.hang)
+		w.hang = nil
+	}
+	if hang {
+		w.hang = make(chan struct{})
+	}
+	if cut {
+		for c := range w.conns {
+			_ = c.Close()
+		}
+	}
+}
+
+func (w *wire) accept() {
+	for {
+		c, err := w.ln.Accept()
+		if err != nil {
+			return
+		}
+		w.all.Go(func() { w.carry(c) })
+	}
+}
+
+func (w *wire) carry(c net.Conn) {
+	defer c.Close()
+	far, err := new(net.Dialer).DialContext(context.Background(), "tcp", w.target)
+	if err != nil {
+		w.t.Error(err)
+		return
+	}
+	defer far.Close()
+	w.mu.Lock()
+	if w.cut {
+		w.mu.Unlock()
+		return
+	}
+	w.conns[c], w.conns[far] = true, true
+	w.mu.Unlock()
+	var both sync.WaitGroup
+	for _, way := range [][2]net.Conn{{c, far}, {far, c}} {
+		both.Go(func() {
+			_, _ = io.Copy(way[0], held{way[1], w})
+			_ = c.Close()
+			_ = far.Close()
+		})
+	}
+	both.Wait()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.conns, c)
+	delete(w.conns, far)
+}
+
+// held keeps back what arrives while the wire hangs.
+type held struct {
+	net.Conn
+	w *wire
+}
+
+func (h held) Read(b []byte) (int, error) {
+	n, err := h.Conn.Read(b)
+	h.w.mu.Lock()
+	hang := h.w.hang
+	h.w.mu.Unlock()
+	if hang != nil {
+		<-hang
+	}
+	return n, err
+}
+
+// A database that goes away and comes back must cost no more than the time that
+// it was away: every caller is told at once and truly, and nobody starts us anew.
+func TestDatabaseAway(t *testing.T) {
+	t.Parallel()
+	for name, hang := range map[string]bool{"cut": false, "hanging": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t, db.Postgres, func(r *config.Raw) { r.MetricsAddr = "127.0.0.1:0" })
+			u, err := url.Parse(h.raw.DatabaseURL.Reveal())
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := newWire(t, u.Host)
+			u.Host = w.ln.Addr().String()
+			h.raw.DatabaseURL = config.Secret(u.String())
+			s := h.start()
+			owner := s.login(ownerEmail)
+			kept := map[string]bool{}
+			create := func(title string) answer {
+				a := owner.post("/api/v1/tasks", map[string]string{"title": title})
+				if a.status == http.StatusCreated {
+					kept[title] = true
+				}
+				return a
+			}
+			create("before").want(http.StatusCreated)
+
+			for round := range 2 {
+				w.set(!hang, hang)
+				waitFor(t, "the loss to be noticed", func() bool {
+					return s.nobody().get("/readyz").status == http.StatusServiceUnavailable
+				})
+				for _, ask := range []func() answer{
+					func() answer { return create(fmt.Sprintf("during %d", round)) },
+					func() answer { return owner.get("/api/v1/tasks") },
+					func() answer { return s.nobody().get("/api/v1/config") },
+					func() answer {
+						return s.nobody().post("/api/v1/auth/login", map[string]string{"email": ownerEmail, "password": password})
+					},
+				} {
+					began := time.Now()
+					a := ask().wantProblem(http.StatusServiceUnavailable, "database_unavailable")
+					if took := time.Since(began); took > 8*time.Second || a.header.Get("Retry-After") == "" {
+						t.Errorf("%s took %v, Retry-After %q", a.what, took, a.header.Get("Retry-After"))
+					}
+				}
+				if s.nobody().get("/livez").status != http.StatusOK || s.scrape()[`wardroom_database_up`] != 0 {
+					t.Error("the process does not say that it lives without a database")
+				}
+				w.set(false, false)
+				waitFor(t, "all to be well", func() bool {
+					return s.nobody().get("/readyz").status == http.StatusOK && create(fmt.Sprintf("after %d", round)).status == http.StatusCreated
+				})
+				waitFor(t, "the end to be told", func() bool { return strings.Count(h.seen.String(), `msg="the database is back"`) == round+1 })
+			}
+			ran := s.scrape()[`wardroom_job_runs_total{kind="timer",outcome="done"}`]
+			err = s.DB.Tx(t.Context(), func(tx *db.Tx) error {
+				_, err := tx.Exec(t.Context(), `UPDATE job_timers SET next_at = ?`, time.Now().Add(-time.Minute))
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			waitFor(t, "background work", func() bool { return s.scrape()[`wardroom_job_runs_total{kind="timer",outcome="done"}`] > ran })
+			list := string(s.login(ownerEmail).get("/api/v1/tasks").want(http.StatusOK).body)
+			for title := range kept {
+				if !strings.Contains(list, `"`+title+`"`) {
+					t.Errorf("%q was acknowledged and is lost", title)
+				}
+			}
+			log := h.seen.String()
+			if n := strings.Count(log, `msg="the database is away"`); n != 2 {
+				t.Errorf("the log says %d times that it is away", n)
+			}
+			for line := range strings.Lines(log) {
+				if strings.Contains(line, "the process ended") {
+					continue // a job whose end could not be written, taken for one of a process that died
+				}
+				if strings.Contains(line, "level=ERROR") && !strings.Contains(line, "the database is away") || strings.Contains(line, "stack=") {
+					t.Errorf("the log also says: %s", line)
+				}
+			}
+		})
+	}
+}
+
+// A full disk is told of as that, and writing goes on as soon as there is room.
+func TestDiskFull(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, db.SQLite, nil)
+	s := h.start()
+	owner := s.login(ownerEmail)
+	pages := func(n int) {
+		t.Helper()
+		err := s.DB.Tx(t.Context(), func(tx *db.Tx) error {
+			_, err := tx.Exec(t.Context(), fmt.Sprintf(`PRAGMA max_page_count = %d`, n))
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	long := map[string]string{"title": "Long", "description": strings.Repeat("x", 20_000)}
+	owner.post("/api/v1/tasks", long).want(http.StatusCreated)
+	pages(1) // as few as there are
+	waitFor(t, "the disk to be full", func() bool { return owner.post("/api/v1/tasks", long).status != http.StatusCreated })
+	if a := owner.post("/api/v1/tasks", long).wantProblem(http.StatusServiceUnavailable, "database_unavailable"); a.header.Get("Retry-After") == "" {
+		t.Error("nobody says when to try again")
+	}
+	owner.get("/api/v1/tasks").want(http.StatusOK) // what is there can be read
+	if log := h.seen.String(); strings.Count(log, `reason="the disk is full"`) != 1 {
+		t.Error("the log does not say once that the disk is full")
+	}
+	pages(1_000_000)
+	owner.post("/api/v1/tasks", long).want(http.StatusCreated)
+	waitFor(t, "the end to be told", func() bool { return strings.Contains(h.seen.String(), `msg="the database is back"`) })
+}
