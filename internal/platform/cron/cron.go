@@ -176,10 +176,19 @@ type span struct {
 	offset     time.Duration // of the clocks before UTC
 }
 
-// spanAt is the span that t is in.
+// spanAt is the span that t is in, or a part of it that has t.
 func spanAt(t time.Time, zone *time.Location) span {
 	t = t.In(zone)
 	start, end := t.ZoneBounds()
+	// From 2038 on Go reckons with the zone's rule, and takes the 365th day for
+	// the last of leap years too: on 31 December 2040 the span has ended already.
+	// https://go.dev/src/time/zoneinfo.go, tzset
+	if !end.IsZero() && !end.After(t) {
+		end = time.Date(t.UTC().Year()+1, 1, 1, 0, 0, 0, 0, time.UTC)
+	}
+	if start.After(t) {
+		start = t
+	}
 	_, seconds := t.Zone()
 	return span{start.UTC(), end.UTC(), time.Duration(seconds) * time.Second}
 }
