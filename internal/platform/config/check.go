@@ -14,6 +14,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"wardroom/internal/platform/clock"
 )
 
 // The shortest secrets that are taken, in characters.
@@ -188,8 +190,8 @@ func (k *checker) level(name, s string) slog.Level {
 
 func (k *checker) zone(name, s string) *time.Location {
 	s = strings.TrimSpace(s)
-	z, err := time.LoadLocation(s)
-	if err != nil || s == "Local" { // "Local" would depend on the machine
+	z, err := clock.Zone(s)
+	if err != nil {
 		k.reject(name, "is %q: set it to an IANA time zone such as UTC or Europe/Lisbon", s)
 		return time.UTC
 	}

@@ -88,6 +88,7 @@ func TestCheckRefuses(t *testing.T) {
 		"a login for ever":             {func(r *config.Raw) { r.JWTExpiresIn = "521w" }, "JWT_EXPIRES_IN"},
 		"a port that is a word":        {func(r *config.Raw) { r.Port = "http" }, "PORT"},
 		"a host with a port":           {func(r *config.Raw) { r.Host = "localhost:80" }, "HOST"},
+		"a zone by another spelling":   {func(r *config.Raw) { r.Timezone = "europe/lisbon" }, "TIMEZONE"},
 		"the zone of the machine":      {func(r *config.Raw) { r.Timezone = "Local" }, "TIMEZONE"},
 		"an email without a domain":    {func(r *config.Raw) { r.BootstrapOwnerEmail = "owner@" }, "BOOTSTRAP_OWNER_EMAIL"},
 		"a gateway without a scheme":   {func(r *config.Raw) { r.GatewayURL = "127.0.0.1:18789" }, "AGENTRT_GATEWAY_URL"},
