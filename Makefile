@@ -6,10 +6,15 @@ LINT    := $(GO) tool -modfile=tools/go.mod golangci-lint
 # The race detector leaves SQLite itself out: it is seven times faster, and our
 # own races are still found.
 RACE    := -race -gcflags='modernc.org/...=-race=false'
+RAN     := $(GO) run ./test/ran
 STAGE   := @test/stage.sh
 
+# A failed test must not pass because what shows it did not fail.
+SHELL       := bash
+.SHELLFLAGS := -o pipefail -c
+
 .DEFAULT_GOAL := help
-.PHONY: help build fmt lint vet generate needs format-check generated-check unit journey test clean
+.PHONY: help build fmt lint vet generate needs format-check generated-check unit journey claims test clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -44,10 +49,15 @@ format-check:
 	$(LINT) fmt --diff
 
 unit: ## all Go tests with the race detector, on SQLite and on a PostgreSQL of their own
-	test/postgres.sh $(GO) test $(RACE) -count=1 -timeout 5m ./...
+	@mkdir -p bin
+	test/postgres.sh $(GO) test -json $(RACE) -count=1 -timeout 10m ./... | $(RAN) record bin/unit.ran
 
 journey: ## the built binary against a real agent gateway (installs it once, about 860 MB)
-	test/postgres.sh $(GO) test -tags journey -count=1 -timeout 20m -v ./test/realgateway
+	@mkdir -p bin
+	test/postgres.sh $(GO) test -json -tags journey -count=1 -timeout 20m -v ./test/realgateway | $(RAN) record -v bin/journey.ran
+
+claims: ## every test that docs/specification.md and docs/security.md name has run and passed (after unit and journey)
+	$(RAN) check docs/specification.md docs/security.md bin/unit.ran bin/journey.ran
 
 test: ## everything: format, vet, lint, generated files, unit tests, journey
 	$(STAGE) "what the tests need" $(MAKE) --no-print-directory needs
@@ -57,6 +67,7 @@ test: ## everything: format, vet, lint, generated files, unit tests, journey
 	$(STAGE) "generated files are fresh" $(MAKE) --no-print-directory generated-check
 	$(STAGE) "tests, both databases, race detector" $(MAKE) --no-print-directory unit
 	$(STAGE) "journey on a real gateway" $(MAKE) --no-print-directory journey
+	$(STAGE) "what the documents claim, shown by tests that ran" $(MAKE) --no-print-directory claims
 	@printf '\n== everything passed\n'
 
 clean: ## removes what was built (not the gateway's cache, not any data)

@@ -1,0 +1,102 @@
+// Command ran keeps documents honest that say which test shows what: a test that
+// they name must exist, and must have run and passed, not merely compile.
+//
+//	go test -json ./... | go run ./test/ran record FILE   shows the tests as they run, notes which passed
+//	go run ./test/ran check DOCUMENT.md... FILE...        fails when a test that a document names did not
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+)
+
+func main() {
+	if err := run(os.Args[1:], os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+var errUsage = errors.New(`usage:
+  go test -json ./... | ran record [-v] FILE
+  ran check DOCUMENT.md... FILE...`)
+
+func run(args []string, in io.Reader, out io.Writer) error {
+	switch {
+	case len(args) == 2 && args[0] == "record":
+		return recordTo(args[1], in, out, false)
+	case len(args) == 3 && args[0] == "record" && args[1] == "-v":
+		return recordTo(args[2], in, out, true)
+	case len(args) >= 3 && args[0] == "check":
+		return check(args[1:], out)
+	}
+	return errUsage
+}
+
+// recordTo follows a run of tests and writes the names of those that passed.
+// A file of an earlier run is gone first: its passes are not those of this run.
+func recordTo(path string, in io.Reader, out io.Writer, verbose bool) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	passed, err := follow(in, out, verbose)
+	if err != nil {
+		return err
+	}
+	slices.Sort(passed)
+	return os.WriteFile(path, []byte(strings.Join(passed, "\n")+"\n"), 0o600)
+}
+
+// check holds the documents against what passed.
+func check(files []string, out io.Writer) error {
+	passed := map[string]bool{}
+	var documents []string
+	for _, file := range files {
+		if strings.HasSuffix(file, ".md") {
+			documents = append(documents, file)
+			continue
+		}
+		if err := readLines(file, func(line string) { passed[line] = true }); err != nil {
+			return err
+		}
+	}
+	var missing []string
+	for _, file := range documents {
+		text, err := os.ReadFile(file) //nolint:gosec // the caller names the file
+		if err != nil {
+			return err
+		}
+		tests := named(string(text))
+		for _, t := range tests {
+			if !passed[t] {
+				missing = append(missing, fmt.Sprintf("%s names %s, which did not run and pass", file, t))
+			}
+		}
+		if len(tests) == 0 {
+			missing = append(missing, file+" names no test")
+		}
+		fmt.Fprintf(out, "%s names %d tests\n", file, len(tests))
+	}
+	if len(missing) > 0 {
+		return errors.New(strings.Join(missing, "\n"))
+	}
+	return nil
+}
+
+func readLines(path string, each func(string)) error {
+	file, err := os.Open(path) //nolint:gosec // the caller names the file
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	scan := bufio.NewScanner(file)
+	for scan.Scan() {
+		each(scan.Text())
+	}
+	return scan.Err()
+}

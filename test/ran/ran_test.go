@@ -1,0 +1,176 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// root is the repository.
+const root = "../.."
+
+// A row whose place or test has been renamed shows nothing any more.
+func TestTable(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "docs", "specification.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	facts, err := parse(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range facts {
+		for _, where := range f.Where {
+			if _, err := os.Stat(filepath.Join(root, where)); err != nil {
+				t.Errorf("%s: %v", f.ID, err)
+			}
+		}
+	}
+	for _, document := range []string{"specification.md", "security.md"} {
+		text, err := os.ReadFile(filepath.Join(root, "docs", document))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range named(string(text)) {
+			if !exists(t, name) {
+				t.Errorf("%s names %s, which does not exist", document, name)
+			}
+		}
+	}
+}
+
+// exists looks for the function of a test.
+func exists(t *testing.T, name string) bool {
+	t.Helper()
+	folder, test, _ := strings.Cut(name, ".Test")
+	function, _, _ := strings.Cut("Test"+test, "/")
+	files, err := filepath.Glob(filepath.Join(root, "internal", folder, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	elsewhere, err := filepath.Glob(filepath.Join(root, folder, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(append(files, elsewhere...), func(path string) bool {
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.ContainsFunc(functions(file), func(f string) bool { return f == function })
+	})
+}
+
+func TestParse(t *testing.T) {
+	const head = "| | fact | where | tests |\n|---|---|---|---|\n"
+	facts, err := parse(head + "| 4.1 | It lives | `a.go`, `b/` | `app.TestA`, `app.TestB/c_d` |\n| 4.2 | Later | | **Not yet**: with the dashboard |\n")
+	want := []fact{
+		{ID: "4.1", Where: []string{"a.go", "b/"}, Tests: []string{"app.TestA", "app.TestB/c_d"}},
+		{ID: "4.2", Later: true},
+	}
+	if d := cmp.Diff(want, facts); err != nil || d != "" {
+		t.Errorf("%v (-want +got):\n%s", err, d)
+	}
+	for what, text := range map[string]string{
+		"an empty table":     head,
+		"a row without test": head + "| 4.1 | It lives | `a.go` | |\n",
+		"a row twice":        head + strings.Repeat("| 4.1 | It lives | `a.go` | `app.TestA` |\n", 2),
+		"a cell too few":     head + "| 4.1 | It lives | `a.go` |\n",
+		"both":               head + "| 4.1 | It lives | `a.go` | **Not yet**, but `app.TestA` |\n",
+	} {
+		if _, err := parse(text); err == nil {
+			t.Errorf("%s was accepted", what)
+		}
+	}
+}
+
+// A failure that this hides would let a broken commit land.
+func TestFollow(t *testing.T) {
+	const (
+		pass  = `{"Action":"pass","Package":"wardroom/internal/app","Test":"TestA/b"}` + "\n"
+		said  = `{"Action":"output","Package":"wardroom/internal/app","Test":"TestB","Output":"why\n"}` + "\n"
+		fail  = `{"Action":"fail","Package":"wardroom/internal/app","Test":"TestB"}` + "\n"
+		whole = `{"Action":"fail","Package":"wardroom/internal/app"}` + "\n"
+		skip  = `{"Action":"skip","Package":"wardroom/internal/app","Test":"TestC"}` + "\n"
+	)
+	var out strings.Builder
+	passed, err := follow(strings.NewReader(pass+said+skip), &out, false)
+	if err != nil || !slices.Equal(passed, []string{"app.TestA/b"}) || out.String() != "" {
+		t.Errorf("passed %q, %v, said %q", passed, err, out.String())
+	}
+	for what, text := range map[string]string{
+		"a failed test": pass + said + fail, "a crash": pass + said + whole,
+		"a failed build": pass + `{"Action":"build-fail","ImportPath":"x"}` + "\n",
+		"nothing":        "", "only a skipped test": skip, "no JSON": "FAIL\n",
+	} {
+		out.Reset()
+		if _, err := follow(strings.NewReader(text), &out, false); err == nil {
+			t.Errorf("%s counts as passed", what)
+		}
+		if strings.Contains(text, said) && !strings.Contains(out.String(), "why") {
+			t.Errorf("%s: the reason was not shown", what)
+		}
+	}
+}
+
+// The table is held against what ran, not against what is written.
+func TestCheck(t *testing.T) {
+	dir := t.TempDir()
+	table, ran := filepath.Join(dir, "table.md"), filepath.Join(dir, "ran")
+	write := func(path, text string) {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(table, "| 4.1 | It lives | `a.go` | `app.TestA` |\n| 4.2 | It stops | `a.go` | `app.TestB/c` |\n")
+	record := func(names ...string) error {
+		var in strings.Builder
+		for _, name := range names {
+			in.WriteString(`{"Action":"pass","Package":"wardroom/internal/app","Test":"` + name + `"}` + "\n")
+		}
+		return run([]string{"record", ran}, strings.NewReader(in.String()), &strings.Builder{})
+	}
+	args := []string{"check", table, ran}
+	if err := record("TestA", "TestB", "TestB/c"); err != nil {
+		t.Fatal(err)
+	}
+	if err := run(args, nil, &strings.Builder{}); err != nil {
+		t.Error(err)
+	}
+	if err := record("TestA", "TestB"); err != nil {
+		t.Fatal(err)
+	}
+	if err := run(args, nil, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), "names app.TestB/c, which") {
+		t.Errorf("a test that did not run: %v", err)
+	}
+	write(table, "Nothing that anybody could show.\n")
+	if err := run(args, nil, &strings.Builder{}); err == nil {
+		t.Error("a document that names no test says nothing about that")
+	}
+	if err := record(); err == nil {
+		t.Error("a run without tests counts")
+	}
+	if err := run(args, nil, &strings.Builder{}); err == nil {
+		t.Error("the record of an earlier run still counts")
+	}
+	if err := run([]string{"record"}, nil, &strings.Builder{}); err == nil {
+		t.Error("half a command was accepted")
+	}
+}
+
+func functions(file *ast.File) []string {
+	var names []string
+	for _, d := range file.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok {
+			names = append(names, f.Name.Name)
+		}
+	}
+	return names
+}

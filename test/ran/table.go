@@ -1,0 +1,74 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// fact is one row of docs/specification.md.
+type fact struct {
+	ID    string   // section and number, such as "4.1"
+	Where []string // files and folders, from the root of the repository
+	Tests []string // such as "account.TestLogin/refuses_a_wrong_password"
+	Later bool     // the row says that it does not hold yet
+}
+
+var (
+	factID = regexp.MustCompile(`^\d+\.\d+$`)
+	quoted = regexp.MustCompile("`([^`]+)`")
+	test   = regexp.MustCompile(`^[a-z/]+\.Test\w+(/\S+)?$`)
+	// later is how a row says that a part of the specification is still to come.
+	later = "**Not yet**"
+)
+
+// parse reads the rows: `| id | fact | where | tests |`. Each id is there once,
+// and each row has a place and a test, unless it says that it does not hold yet.
+func parse(text string) ([]fact, error) {
+	var facts []fact
+	seen := map[string]bool{}
+	for row := range strings.Lines(text) {
+		row = strings.TrimSpace(row)
+		cells := strings.Split(strings.TrimSuffix(strings.TrimPrefix(row, "|"), "|"), "|")
+		id := strings.TrimSpace(cells[0])
+		if !factID.MatchString(id) {
+			continue
+		}
+		if len(cells) != 4 {
+			return nil, fmt.Errorf("%s has %d cells, want 4", id, len(cells))
+		}
+		f := fact{ID: id, Where: words(cells[2]), Tests: words(cells[3]), Later: strings.Contains(cells[3], later)}
+		switch {
+		case seen[id]:
+			return nil, fmt.Errorf("%s is there twice", id)
+		case f.Later && len(f.Tests) > 0:
+			return nil, fmt.Errorf("%s names tests and says that it does not hold yet", id)
+		case !f.Later && (len(f.Where) == 0 || len(f.Tests) == 0):
+			return nil, fmt.Errorf("%s names no place or no test", id)
+		}
+		seen[id] = true
+		facts = append(facts, f)
+	}
+	if len(facts) == 0 {
+		return nil, errors.New("there is no row in it")
+	}
+	return facts, nil
+}
+
+// named are the tests that a text names anywhere, each once.
+func named(text string) []string {
+	tests := slices.DeleteFunc(words(text), func(w string) bool { return !test.MatchString(w) })
+	slices.Sort(tests)
+	return slices.Compact(tests)
+}
+
+// words are the texts in backquotes.
+func words(cell string) []string {
+	var out []string
+	for _, m := range quoted.FindAllStringSubmatch(cell, -1) {
+		out = append(out, m[1])
+	}
+	return out
+}
