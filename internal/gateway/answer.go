@@ -51,12 +51,13 @@ type wireUsage struct {
 }
 
 // read gives the usage, or nil when nothing was counted. cost stands in where the
-// object has no price of its own.
+// object has no price of its own. The names are as the gateway sent them: see
+// secrets.usage.
 func (w *wireUsage) read(provider, model string, cost number) *Usage {
 	if w == nil {
 		return nil
 	}
-	u := Usage{Provider: plain(provider), Model: plain(model)}
+	u := Usage{Provider: provider, Model: model}
 	known := false
 	for _, class := range []struct {
 		to   *int64
@@ -130,8 +131,24 @@ func readWait(payload json.RawMessage) (Answer, error) {
 	default:
 		a.Outcome = Failed
 		a.NotBegun = p.StartedAt == "" && drains(p.Error)
+		a.Overtaken = overtakes(p.Error)
 	}
 	return a, nil
+}
+
+// overtakes recognises how the gateway says that a session changed between its
+// taking a question and the run's beginning. The code is in its source; the
+// words are seen with it and, on some paths, without.
+func overtakes(message string) bool {
+	return strings.Contains(message, "SESSION_WORK_START_CHANGED") || strings.Contains(message, "changed while starting work")
+}
+
+// readOvertaken is readOutcome for an error without a payload that can be read.
+func readOvertaken(f frame) (Answer, bool) {
+	if f.Error == nil || !overtakes(f.Error.Message) && !overtakes(f.Error.Details.Code) {
+		return Answer{}, false
+	}
+	return Answer{Outcome: Failed, Error: f.Error.Message, Overtaken: true}, true
 }
 
 // outcomePayload is the second answer to a question, which is also what the
@@ -177,7 +194,7 @@ func readOutcome(payload json.RawMessage) (Answer, bool) {
 	case p.Status == "timeout":
 		a = Answer{Outcome: TimedOut, Error: errText}
 	default:
-		a = Answer{Outcome: Failed, Error: p.Summary, NotBegun: drains(p.Summary)}
+		a = Answer{Outcome: Failed, Error: p.Summary, NotBegun: drains(p.Summary), Overtaken: overtakes(p.Summary)}
 	}
 	meta := p.Result.Meta
 	cost := meta.AgentMeta.CostUSD

@@ -148,7 +148,7 @@ func (c *Client) Agents(ctx context.Context) ([]Agent, error) {
 	if err := c.call(ctx, "agents.list", struct{}{}, &out); err != nil {
 		return nil, fmt.Errorf("list agents: %w", err)
 	}
-	return out.agents(), nil
+	return out.agents(c.secrets), nil
 }
 
 type roster struct {
@@ -164,18 +164,18 @@ type roster struct {
 	} `json:"agents"`
 }
 
-func (r roster) agents() []Agent {
+func (r roster) agents(s *secrets) []Agent {
 	agents := make([]Agent, 0, len(r.Agents))
 	for _, a := range r.Agents {
 		if a.ID == "" {
 			continue
 		}
 		agents = append(agents, Agent{
-			ID:           plain(a.ID),
-			Name:         plain(a.Name),
-			IdentityName: plain(a.Identity.Name),
-			Emoji:        plain(a.Identity.Emoji),
-			Model:        plain(modelName(a.Model)),
+			ID:           s.words(a.ID),
+			Name:         s.words(a.Name),
+			IdentityName: s.words(a.Identity.Name),
+			Emoji:        s.words(a.Identity.Emoji),
+			Model:        s.words(modelName(a.Model)),
 			Default:      a.ID == r.DefaultID,
 		})
 	}

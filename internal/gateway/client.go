@@ -360,7 +360,7 @@ func (c *Client) Connections() uint64 {
 
 // States lists every state that the connection can be in.
 func States() []State {
-	return []State{NotConfigured, Connecting, Connected, Unauthorized, Unpaired, MissingScopes, Unreachable}
+	return []State{NotConfigured, Connecting, Connected, Unauthorized, Unpaired, Untrusted, MissingScopes, Slow, Unreachable}
 }
 
 // Await returns the gateway's boot id once there is a connection, at once if

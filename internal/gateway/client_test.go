@@ -88,7 +88,7 @@ func TestRestart(t *testing.T) {
 		case n == 1:
 			p.greet("boot-1")
 			<-leave
-			p.send(h.Restarting)
+			p.send(with(t, h.Restarting, "seq", 1))
 			p.close(h.CloseRestarting.Code, h.CloseRestarting.Reason)
 		case n < 6:
 			p.send(h.Challenge)

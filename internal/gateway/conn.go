@@ -35,7 +35,7 @@ type conn struct {
 	pending map[string]chan frame // requests that wait for their answer, by id
 	asked   ring[string]          // the run that an `agent` request began, by its id
 
-	lastSeq  int64  // of the reader alone
+	lastSeq  int64  // of the last event that was passed on, 0 before the first; of the reader alone
 	shutdown string // the reason of the gateway's farewell; of the reader alone
 	warned   bool   // a malformed frame has been logged; of the reader alone
 }

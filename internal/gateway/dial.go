@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -132,8 +133,24 @@ func (c *Client) httpFailure(resp *http.Response) *failure {
 		f.text = fmt.Sprintf("%s redirects to another address, which we do not follow because it would be shown the token. Set AGENTRT_GATEWAY_URL to the gateway itself.", c.url.Host)
 	case resp.StatusCode == http.StatusServiceUnavailable:
 		f.text, f.pace = fmt.Sprintf("The gateway at %s is starting or stopping (HTTP 503).", c.url.Host), quick
+		f.after = c.retryAfter(resp.Header.Get("Retry-After"))
 	case len(body) > 0:
 		f.text += " It says: " + c.secrets.words(string(body))
 	}
 	return f
+}
+
+// retryAfter reads the header of that name: seconds, or a date. Such an answer
+// may be that of a proxy which knows little of the gateway, so we stay away for
+// at most as long as between two attempts anyway.
+func (c *Client) retryAfter(header string) time.Duration {
+	most := c.opt.Backoff.Max
+	if seconds, err := strconv.ParseUint(header, 10, 32); err == nil {
+		return min(time.Duration(seconds)*time.Second, most)
+	}
+	at, err := http.ParseTime(header)
+	if err != nil {
+		return 0
+	}
+	return min(max(at.Sub(c.opt.Now()), 0), most)
 }

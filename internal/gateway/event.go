@@ -11,14 +11,17 @@ import (
 const (
 	EventConnected    = "connected"    // a connection has been made; the first event of a subscriber that arrives while there is one
 	EventDisconnected = "disconnected" // it has ended; Status says why
-	EventGap          = "gap"          // the gateway left events out, so some are lost
+	EventGap          = "gap"          // events are missing: lost, or late, and then they do not come any more
 )
 
 // Event is something that happened in the gateway, or to our connection with it.
+// A subscriber gets the gateway's events in the order of their Seq, each at most
+// once: where one is missing it gets EventGap instead, and one that comes again
+// or too late is dropped.
 type Event struct {
 	Name    string
 	Payload json.RawMessage // as the gateway sent it; shared by all subscribers, so not to be changed; nil for our own
-	Seq     int64           // counts the gateway's events of one connection; 0 for our own
+	Seq     int64           // counts the gateway's events of one connection from 1; 0 for our own, and where the gateway does not count
 	At      time.Time       // when it reached us
 	BootID  string          // of the gateway that it came from
 

@@ -148,8 +148,3 @@ func (n number) nanos() (int64, error) {
 	}
 	return v, nil
 }
-
-// plain takes out of an agent's text what no database and no screen accepts.
-func plain(text string) string {
-	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "")
-}

@@ -117,7 +117,7 @@ func (c *Client) handshake(ctx context.Context, k *conn) (hello, *failure) {
 		return hello{}, protocolFailure(h.Protocol)
 	}
 	c.keep(raw)
-	k.bootID = h.Server.BootID
+	k.bootID = c.secrets.bounded(h.Server.BootID, 100)
 	return h, nil
 }
 

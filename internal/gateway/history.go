@@ -30,6 +30,11 @@ type Trace struct {
 	Asked    bool // the question is in the history
 	Answered bool // and so is the agent's answer
 	Active   bool // the run is going, or waits for its turn
+	Other    bool // another run is going in the session: where ours was interrupted, the one that resumes its turn
+	// Resumed is that other run, when the history names it: after a restart the
+	// gateway resumes interrupted turns by itself, as a run of its own, and what
+	// it says then is the answer to our question.
+	Resumed string
 
 	// Answer has the text and the usage of what is there. Its Outcome is Finished
 	// when Answered, else what the history says of the end, else Running when
@@ -107,7 +112,7 @@ func (c *Client) Find(ctx context.Context, sessionKey, runID string) (Trace, err
 		offset = next
 	}
 	t := trace(rows, newest, runID)
-	t.Answer = c.cleaned(runID, t.Answer)
+	t.Answer, t.Resumed = c.cleaned(runID, t.Answer), c.secrets.words(t.Resumed)
 	return t, nil
 }
 
@@ -120,7 +125,7 @@ func (c *Client) History(ctx context.Context, sessionKey string, limit int) ([]M
 	}
 	messages := []Message{}
 	for _, r := range h.rows() {
-		messages = append(messages, r.message())
+		messages = append(messages, c.message(r))
 	}
 	return messages, nil
 }
@@ -210,7 +215,48 @@ func trace(rows []row, newest history, runID string) Trace {
 	default:
 		t.Answered, t.Answer.Outcome = true, Finished
 	}
+	t.Other = newest.other(runID)
+	if t.Asked && !t.Answered {
+		t.resume(rows, runID)
+	}
 	return t
+}
+
+// resume looks for the turn that the gateway resumed after its restart: what
+// stands behind our question, up to the next one that was asked.
+func (t *Trace) resume(rows []row, runID string) {
+	i := slices.IndexFunc(rows, func(r row) bool { return r.key() == runID+":user" })
+	rows = rows[i+1:]
+	if end := slices.IndexFunc(rows, func(r row) bool { return r.said() && !r.resumes() }); end >= 0 {
+		rows = rows[:end]
+	}
+	for _, r := range rows {
+		switch run := r.Meta.RunID; {
+		case r.resumes():
+			t.Resumed = strings.TrimSuffix(r.key(), ":user")
+		case r.Role == "assistant" && run != "" && run != runID && !strings.HasPrefix(r.key(), resumption):
+			t.Resumed = run
+		}
+	}
+	if t.Resumed == "" {
+		return
+	}
+	if found := trace(rows, history{}, t.Resumed); found.Answered {
+		t.Answered, t.Answer = true, found.Answer
+	}
+}
+
+// resumption begins the keys of the notices that the gateway writes about
+// resuming a turn, which are nobody's answer.
+const resumption = "main-session-restart-recovery:"
+
+// resumes says whether the row is the gateway's word to the agent that its turn
+// was interrupted and goes on (OpenClaw 2026.9.6).
+func (r row) resumes() bool {
+	var p struct {
+		SourceTool word `json:"sourceTool"`
+	}
+	return json.Unmarshal(r.Provenance, &p) == nil && p.SourceTool == "main_session_restart_recovery"
 }
 
 // active says whether the session names the run as one that goes on. What the
@@ -218,6 +264,12 @@ func trace(rows []row, newest history, runID string) Trace {
 func (h history) active(runID string) bool {
 	return slices.Contains(h.SessionInfo.ActiveRunIDs, runID) ||
 		mentions(h.InFlightRun, runID) || mentions(h.PendingInputs, runID)
+}
+
+// other says whether a run is going in the session that is not this one.
+func (h history) other(runID string) bool {
+	return h.SessionInfo.HasActiveRun && !h.active(runID) ||
+		slices.ContainsFunc(h.SessionInfo.ActiveRunIDs, func(id string) bool { return id != runID })
 }
 
 // undecided says that a run goes on and the gateway does not say which: then it
@@ -292,15 +344,16 @@ func (r row) text() string {
 	return strings.Join(texts, "\n")
 }
 
-func (r row) message() Message {
+func (c *Client) message(r row) Message {
+	s := c.secrets
 	m := Message{
-		ID:     r.Meta.ID,
-		RunID:  r.Meta.RunID,
-		Role:   r.Role,
-		Text:   plain(r.text()),
-		Tool:   r.ToolName,
-		Reason: r.StopReason,
-		Usage:  r.usage(),
+		ID:     s.words(r.Meta.ID),
+		RunID:  s.words(r.Meta.RunID),
+		Role:   s.words(r.Role),
+		Text:   s.said(r.text()),
+		Tool:   s.words(r.ToolName),
+		Reason: s.words(r.StopReason),
+		Usage:  s.usage(r.usage()),
 	}
 	if r.said() {
 		m.Role = "user"

@@ -261,7 +261,7 @@ func (c *Client) settleCall(call *ToolCall, p part) {
 func (c *Client) turn(r turnRow, list []part) Turn {
 	t := Turn{
 		ID: c.short(string(r.Meta.ID)), Seq: r.Meta.Seq.count(), Role: c.short(string(r.Role)), RunID: c.short(string(r.Meta.RunID)),
-		At: r.Timestamp.time(), Failed: r.StopReason == "error" || r.StopReason == "aborted", Usage: r.usage(),
+		At: r.Timestamp.time(), Failed: r.StopReason == "error" || r.StopReason == "aborted", Usage: c.secrets.usage(r.usage()),
 	}
 	if len(r.Provenance) > 0 && string(r.Provenance) != "null" {
 		t.Role = "user" // see said

@@ -61,6 +61,9 @@ func (c *Client) receiveRun(k *conn, run string, f frame) {
 	if a, ended := readOutcome(f.Payload); ended {
 		k.settled(f.ID)
 		c.runs.finish(run, c.cleaned(run, a))
+	} else if a, ended := readOvertaken(f); ended {
+		k.settled(f.ID)
+		c.runs.finish(run, c.cleaned(run, a))
 	} else if f.Error != nil {
 		k.settled(f.ID)
 	}
@@ -76,10 +79,20 @@ func (c *Client) receiveEvent(k *conn, f frame) {
 		}
 	}
 	seq, _ := f.Seq.whole()
-	if k.lastSeq > 0 && seq > k.lastSeq+1 {
-		c.events.publish(Event{Name: EventGap, BootID: k.bootID, Resync: true})
+	if seq > 0 {
+		// Repeated, or overtaken by a later one. What it tells is known, or was in
+		// the gap that has been signalled, after which everything is read anew:
+		// passed on now, it would put older state over newer.
+		if seq <= k.lastSeq {
+			return
+		}
+		// The first event of a connection is number 1, so that also the loss of the
+		// very first ones shows.
+		if seq-1 > k.lastSeq {
+			c.events.publish(Event{Name: EventGap, BootID: k.bootID, Resync: true})
+		}
+		k.lastSeq = seq
 	}
-	k.lastSeq = max(k.lastSeq, seq)
 	c.events.publish(Event{Name: f.Event, Payload: f.Payload, Seq: seq, BootID: k.bootID})
 }
 

@@ -32,11 +32,11 @@ func (c *Client) refusalKind(e *wireError, cr credential) *failure {
 	code := e.Details.Code
 	switch {
 	case code == "AUTH_RATE_LIMITED":
-		f := &failure{state: Unauthorized, pace: slow, text: "The gateway has locked this address out after too many wrong tokens."}
+		f := &failure{state: Unauthorized, pace: slow, text: "The gateway has locked this address out after too many wrong tokens. It counts them per address, whoever sent them, so that ours may be right."}
 		if after := e.retryAfter(); after > 0 {
 			f.text += fmt.Sprintf(" It asks us not to come back for %s.", after.Round(time.Second))
 		}
-		f.text += " Check AGENTRT_GATEWAY_TOKEN and AGENTRT_DEVICE_TOKEN."
+		f.text += " Check AGENTRT_GATEWAY_TOKEN and AGENTRT_DEVICE_TOKEN, and what else connects from this address."
 		return f
 	case code == "AUTH_SCOPE_MISMATCH":
 		return &failure{state: MissingScopes, pace: slow, text: fmt.Sprintf("The device's approval covers fewer scopes than AGENTRT_GATEWAY_SCOPES asks for (%s). "+

@@ -48,6 +48,12 @@ type Answer struct {
 	// NotBegun says that the gateway was going down and turned the question away,
 	// so that the agent never saw it: ask again when the gateway is back.
 	NotBegun bool
+	// Overtaken says that the gateway took the question and gave it up before the
+	// agent saw it, because its session changed in that moment: after its restart
+	// it resumes interrupted turns by itself. The gateway answers this run id with
+	// that failure from now on. Find tells whether the resumed turn brings, or
+	// has brought, the answer; else ask again under another run id.
+	Overtaken bool
 }
 
 // Start asks a question. It comes back as soon as the gateway has it; Wait
@@ -71,6 +77,11 @@ func (c *Client) Start(ctx context.Context, q Question) (Started, error) {
 	}
 	s := Started{RunID: q.RunID, BootID: k.bootID}
 	if a, ended := readOutcome(f.Payload); ended {
+		a = c.cleaned(q.RunID, a)
+		s.Answer = &a
+		return s, nil
+	}
+	if a, ended := readOvertaken(f); ended {
 		a = c.cleaned(q.RunID, a)
 		s.Answer = &a
 		return s, nil
@@ -207,8 +218,9 @@ func (c *Client) Stop(ctx context.Context, sessionKey, runID string) (stopped bo
 // cleaned makes an answer fit to leave this package.
 func (c *Client) cleaned(runID string, a Answer) Answer {
 	a.RunID = runID
-	a.Text = plain(a.Text)
+	a.Text = c.secrets.said(a.Text)
 	a.Error = c.secrets.words(a.Error)
+	a.Usage = c.secrets.usage(a.Usage)
 	return a
 }
 

@@ -36,6 +36,9 @@ const maskable = 16
 // masked stands where a secret was.
 const masked = "[token]"
 
+// lineBreaks turns whatever ends a line into the one character for it.
+var lineBreaks = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n")
+
 // addedForms is how many forms of tokens that the gateway gave us are
 // remembered. It may give another one each time we connect, and only the
 // latest are of use to anybody.
@@ -120,34 +123,42 @@ func (s *secrets) frame(data []byte) []byte {
 	return data
 }
 
-// words makes a text of the other side fit to be shown: one line, without the
-// secrets, without characters that turn the direction of writing or cannot be
-// seen, and not endless.
+// Every text of the other side that leaves this package as a text goes through
+// one of the two that follow: names, ids and errors are one line (words), what
+// an agent said may have several (said, text). The rule is the same for both. Control
+// characters steer terminals, no database takes NUL, and what is invisible or
+// turns the direction of writing makes a text look like another one: they go.
+// Zero-width joiners stay, because emoji and several scripts are made with them.
+// The secrets are looked for before and after, so that one cannot be put
+// together again out of pieces by taking away what stood between them.
+
+// words makes a text of the other side fit to be shown: one line, and not endless.
 func (s *secrets) words(text string) string { return s.bounded(text, 400) }
 
 func (s *secrets) bounded(text string, most int) string {
 	text = s.masked(strings.ToValidUTF8(text, "\uFFFD"))
-	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool {
-		return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r)
-	}), " ")
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || unicode.IsControl(r) {
+			return ' '
+		}
+		return seen(r)
+	}, text)
+	text = s.masked(strings.Join(strings.Fields(text), " "))
 	if r := []rune(text); len(r) > most {
 		text = string(r[:most]) + "…"
 	}
 	return text
 }
 
-// text makes a text of several lines fit to be shown: without the secrets,
-// without what steers a terminal or turns the direction of writing, and at most
-// that many characters. cut says that it was longer.
-func (s *secrets) text(text string, most int) (clean string, cut bool) {
+// said is what an agent said, in several lines and however long it is.
+func (s *secrets) said(text string) string {
 	text = s.masked(strings.ToValidUTF8(text, "\uFFFD"))
-	text = strings.ReplaceAll(text, "\r\n", "\n")
-	text = strings.Map(func(r rune) rune {
-		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)) {
-			return -1
-		}
-		return r
-	}, text)
+	return s.masked(strings.Map(seen, lineBreaks.Replace(text)))
+}
+
+// text is said for at most that many characters. cut says that it was longer.
+func (s *secrets) text(text string, most int) (clean string, cut bool) {
+	text = s.said(text)
 	n := 0
 	for i := range text {
 		if n == most {
@@ -156,6 +167,34 @@ func (s *secrets) text(text string, most int) (clean string, cut bool) {
 		n++
 	}
 	return text, false
+}
+
+// usage is u with names that are fit to be shown.
+func (s *secrets) usage(u *Usage) *Usage {
+	if u == nil {
+		return nil
+	}
+	clean := *u
+	clean.Provider, clean.Model = s.words(u.Provider), s.words(u.Model)
+	return &clean
+}
+
+// seen keeps a character that a text is made of, and drops any other.
+func seen(r rune) rune {
+	if r != '\n' && r != '\t' && hidden(r) {
+		return -1
+	}
+	return r
+}
+
+// hidden says whether a character cannot be seen as itself: the control
+// characters, line and paragraph separators (U+2028, U+2029), and those of
+// Unicode's category Cf, in which the marks of direction are, except for the
+// zero-width joiner and non-joiner.
+func hidden(r rune) bool {
+	const joiner, nonJoiner = '\u200D', '\u200C'
+	return unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp) ||
+		unicode.Is(unicode.Cf, r) && r != joiner && r != nonJoiner
 }
 
 // masked is a text without the secrets.

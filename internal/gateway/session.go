@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"wardroom/internal/platform/clock"
@@ -232,7 +231,7 @@ func (c *Client) readSession(raw json.RawMessage) (Session, bool) {
 
 // validKey says whether a key can be shown and asked for as it is.
 func validKey(key string) bool {
-	return key != "" && utf8.RuneCountInString(key) <= keyMost && strings.IndexFunc(key, unicode.IsControl) < 0
+	return key != "" && utf8.RuneCountInString(key) <= keyMost && strings.IndexFunc(key, hidden) < 0
 }
 
 // agentOf is the agent in a key like "agent:cto:main".
@@ -338,7 +337,7 @@ func (e Event) Run() (RunChange, bool) {
 			EndedAt   number `json:"endedAt"`
 		} `json:"data"`
 	}
-	if json.Unmarshal(e.Payload, &p) != nil || p.Stream != "lifecycle" || p.RunID == "" || !validKey(string(p.SessionKey)) {
+	if json.Unmarshal(e.Payload, &p) != nil || p.Stream != "lifecycle" || !validKey(string(p.RunID)) || !validKey(string(p.SessionKey)) {
 		return RunChange{}, false
 	}
 	r := RunChange{SessionKey: string(p.SessionKey), RunID: string(p.RunID)}

@@ -138,7 +138,7 @@ func (c *Client) whyUntrusted(err error) string {
 // what to write instead.
 func (c *Client) wrongName(cert *x509.Certificate) string {
 	if cert == nil || len(cert.DNSNames)+len(cert.IPAddresses) == 0 {
-		return "it holds no names at all, so it cannot be checked in the usual way"
+		return "it holds no names at all, so that only AGENTRT_GATEWAY_TLS_PIN can trust it"
 	}
 	var names []string
 	for _, name := range cert.DNSNames[:min(len(cert.DNSNames), 5)] {

@@ -5,6 +5,8 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -165,6 +167,32 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
+// What an agent or another host calls itself must not steer a terminal, hide
+// something, or turn the line that it is shown in.
+func TestTexts(t *testing.T) {
+	const hidden = "\x1b\a\x7f\x00\u009b\u202e\u2066\u200f\u061c\u200b\ufeff\u00ad\u2060\U000e0041"
+	const joined = "👩\u200d💻 می\u200cخواهم ❤\ufe0f 🇩🇪"
+	s := newSecrets(nil, "a-secret-of-the-house")
+	for _, c := range []struct{ in, line, lines string }{
+		{"Anna" + hidden + " B", "Anna B", "Anna B"},
+		{"a\u2028b\u2029c\u0085d\re\r\nf\ng\th", "a b c d e f g h", "a\nb\nc\nd\ne\nf\ng\th"},
+		{joined, joined, joined},
+		{"a-sec\u200bret-of-the-\u2060house!", "[token]!", "[token]!"},
+		{"bad \xff byte", "bad \uFFFD byte", "bad \uFFFD byte"},
+	} {
+		line, lines := s.words(c.in), s.said(c.in)
+		if line != c.line {
+			t.Errorf("words(%q) = %q, want %q", c.in, line, c.line)
+		}
+		if lines != c.lines {
+			t.Errorf("said(%q) = %q, want %q", c.in, lines, c.lines)
+		}
+	}
+	if text, cut := s.text("abc\x1bdef", 5); text != "abcde" || !cut {
+		t.Errorf("text = %q, %t", text, cut)
+	}
+}
+
 // FuzzFrame feeds whatever a gateway may send to everything that reads it.
 func FuzzFrame(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.json*")
@@ -243,19 +271,38 @@ func readEverything(t *testing.T, payload json.RawMessage) {
 			t.Errorf("answered and %s", tr.Answer.Outcome)
 		}
 		for _, r := range rows {
-			if m := r.message(); strings.Contains(m.Text, "\x00") {
-				t.Error("a NUL gets through")
+			if m := new(Client).message(r); strings.ContainsFunc(m.Text, func(r rune) bool { return seen(r) < 0 }) {
+				t.Errorf("what cannot be seen gets through: %q", m.Text)
 			}
 		}
 	}
 	var list roster
 	if json.Unmarshal(payload, &list) == nil {
-		list.agents()
+		for _, a := range list.agents(nil) {
+			if strings.ContainsFunc(a.ID+a.Name+a.IdentityName+a.Emoji+a.Model, hidden) {
+				t.Errorf("what cannot be seen gets through: %+v", a)
+			}
+		}
 	}
 	var greeting hello
 	if json.Unmarshal(payload, &greeting) == nil {
 		if n := greeting.readLimit(); n < 1<<20 || n > 64<<20 {
 			t.Errorf("read limit %d", n)
 		}
+	}
+}
+
+// A state that the list leaves out is one that no metric and no dashboard shows.
+func TestStatesComplete(t *testing.T) {
+	field, _ := reflect.TypeFor[Status]().FieldByName("State")
+	var names []string
+	for _, s := range States() {
+		names = append(names, string(s))
+	}
+	want := strings.Split(field.Tag.Get("enum"), ",")
+	slices.Sort(names)
+	slices.Sort(want)
+	if !slices.Equal(names, want) {
+		t.Errorf("States() = %v, want those of the API, %v", names, want)
 	}
 }

@@ -33,7 +33,8 @@ type faults struct {
 	protocol    int           // spoken instead of ours
 	skew        time.Duration // of the clock
 	lockedUntil time.Time
-	refreshing  int // calls of sessions.usage that have no numbers yet
+	resume      time.Duration // after a restart, until interrupted turns go on; 0: they do not
+	refreshing  int           // calls of sessions.usage that have no numbers yet
 }
 
 func newFaults() faults {

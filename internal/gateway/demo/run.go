@@ -64,6 +64,7 @@ type run struct {
 	message string
 	taskID  string
 	timeout time.Duration // 0: none
+	resumes bool          // what a restart interrupted, and the runtime goes on with by itself
 	askers  []call        // who gets the second response
 
 	createdAt, startedAt, endedAt int64
@@ -85,7 +86,7 @@ type waiter struct {
 func (r *Runtime) enqueue(q *run, made bool) {
 	q.boot.remember(q, r.clock())
 	q.session.interactedAt, q.session.updatedAt = r.now(), r.now()
-	idle := q.session.active == nil
+	idle := q.session.active == nil && q.session.interrupted == nil
 	if idle {
 		q.session.active = q
 	} else {
@@ -105,9 +106,7 @@ func (r *Runtime) begin(q *run) {
 	r.tellBegin(q, func() {
 		s.startedAt, s.aborted, s.updatedAt = q.startedAt, false, q.startedAt
 	}, func() (message, int) {
-		return s.append(message{
-			role: "user", text: q.message, key: q.id + ":user", at: q.createdAt, recorded: q.startedAt,
-		})
+		return s.append(q.question())
 	})
 	ctx, stop := context.WithCancel(q.boot.ctx)
 	q.stop = stop
@@ -174,7 +173,7 @@ func (r *Runtime) end(q *run, o outcome) {
 
 // next begins the run that waits longest in a session, if any.
 func (r *Runtime) next(s *session) {
-	if s.active != nil || len(s.queue) == 0 {
+	if s.active != nil || s.interrupted != nil || len(s.queue) == 0 {
 		return
 	}
 	q := s.queue[0]
@@ -260,6 +259,7 @@ func (r *Runtime) drain(b *boot) {
 			continue
 		}
 		q.ended = true
+		r.interrupt(q)
 		if q.clock != nil {
 			q.clock.Stop()
 		}

@@ -139,6 +139,7 @@ func (r *Runtime) open(ln net.Listener) {
 		ConnContext:       withSocket,
 	}
 	r.boot = b
+	r.resumeAll(b)
 	ln = r.secure(ln, b)
 	r.work.Go(func() {
 		if err := b.server.Serve(ln); !errors.Is(err, http.ErrServerClosed) {

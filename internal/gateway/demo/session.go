@@ -26,6 +26,7 @@ type session struct {
 	interactedAt, activeAt    int64
 	active                    *run
 	queue                     []*run
+	interrupted               *run   // by a restart, and to be resumed
 	status                    string // running, done, failed, timeout or killed
 	startedAt, endedAt, ranMs int64  // of the last run; startedAt is the present one's while it runs
 	lastRun, lastError        string
@@ -41,6 +42,7 @@ type message struct {
 	id, key      string // key is the row's idempotency key
 	at, recorded int64
 	stop, errors string
+	source       string // the tool of the gateway that wrote it; empty when a client did
 	spent        *spent // nil for a question
 	took         int64  // milliseconds from the question to this answer
 }
@@ -130,6 +132,9 @@ func (s *session) json(m message, seq int) object {
 	if m.role == "user" {
 		meta["senderIsOwner"] = true
 		row["content"] = m.text
+		if m.source != "" {
+			row["provenance"] = object{"kind": "internal_system", "sourceSessionKey": s.key, "sourceTool": m.source}
+		}
 		return row
 	}
 	meta["runId"] = m.runID

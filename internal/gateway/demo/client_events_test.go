@@ -1,0 +1,204 @@
+package demo
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"wardroom/internal/gateway"
+)
+
+// What the service's own client makes of events, of texts, and of what keeps it
+// waiting; its helpers are in client_test.go.
+
+// Also the first events of a connection count: who comes without having seen
+// them must hear that they are missing.
+func TestClientFirstEventsLost(t *testing.T) {
+	r := open(t, Options{})
+	r.Lose("", true)
+	c := connected(t, r)
+	events, stop := c.Events(100)
+	defer stop()
+	ticks(r, 2)
+	r.Lose("", false)
+	ticks(r, 1)
+	for e := range events {
+		if e.Name == gateway.EventGap && e.Resync {
+			return
+		}
+		if e.Seq > 0 {
+			t.Fatalf("%s %d comes first, and nobody hears of those before it", e.Name, e.Seq)
+		}
+	}
+}
+
+// Events that come again or out of order must not put an older state over a newer one.
+func TestClientEventsInOrder(t *testing.T) {
+	for name, turn := range map[string]func(*Runtime){
+		"repeated": func(r *Runtime) { r.Repeat("", 2) },
+		"swapped":  func(r *Runtime) { r.Swap(true) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := open(t, Options{})
+			c := connected(t, r)
+			events, stop := c.Events(200)
+			defer stop()
+			turn(r)
+			ticks(r, 10)
+			r.Heal()
+			ticks(r, 1)
+			last, gap := int64(0), false
+			for last < 11 {
+				e := <-events
+				gap = gap || e.Name == gateway.EventGap
+				if e.Seq == 0 {
+					continue
+				}
+				if e.Seq <= last || e.Seq > last+1 && !gap {
+					t.Fatalf("%d after %d, told of a gap: %t", e.Seq, last, gap)
+				}
+				last, gap = e.Seq, false
+			}
+		})
+	}
+}
+
+// What agents are called and say reaches screens and terminals: nothing in it
+// may steer them, and emoji stay whole.
+func TestClientTextsAreClean(t *testing.T) {
+	const engineer = "👩\u200d💻"
+	r := open(t, Options{Agents: []Agent{{ID: "cto", Name: "Ada " + engineer, Emoji: engineer, Model: "stub/stub-1"}}})
+	r.Answer("cto", func(Question) string { return "one " + engineer + "\n\x1b[2Jtwo\u202e\u2028three\a\x7f\tend" })
+	c := connected(t, r)
+	if agents, err := c.Agents(t.Context()); err != nil || agents[0].Name != "Ada "+engineer || agents[0].Emoji != engineer {
+		t.Errorf("emoji in names: %+v, %v", agents, err)
+	}
+	if _, err := c.Start(t.Context(), gateway.Question{RunID: "run-1", AgentID: "cto", SessionKey: "agent:cto:test", Message: "hi"}); err != nil {
+		t.Fatal(err)
+	}
+	const want = "one " + engineer + "\n[2Jtwo\nthree\tend"
+	if a, err := c.Wait(t.Context(), "run-1", patience); err != nil || a.Text != want {
+		t.Errorf("answer %+q, %v, want %+q", a.Text, err, want)
+	}
+	if found, err := c.Find(t.Context(), "agent:cto:test", "run-1"); err != nil || found.Answer.Text != want {
+		t.Errorf("found %+q, %v, want %+q", found.Answer.Text, err, want)
+	}
+	rows, err := c.History(t.Context(), "agent:cto:test", 10)
+	if err != nil || len(rows) != 2 || rows[1].Text != want {
+		t.Errorf("history %+v, %v, want %+q", rows, err, want)
+	}
+	r.Garble(ControlCharacters)
+	agents, err := c.Agents(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{agents[0].Name, agents[0].IdentityName, agents[0].Emoji} {
+		if strings.ContainsAny(text, "\x00\a\b\x1b\x7f\u0085\u200b\u202e\u2028\ufeff\n") {
+			t.Errorf("steers a terminal: %+q", text)
+		}
+	}
+}
+
+// A door that says when to come back is not run down meanwhile, nor believed
+// beyond reason.
+func TestClientRetryAfter(t *testing.T) {
+	r := open(t, Options{})
+	r.Front(BusyDoor) // Retry-After: 7
+	for name, c := range map[string]struct{ most, from, to time.Duration }{
+		"honoured": {30 * time.Second, 5 * time.Second, 9 * time.Second},
+		"bounded":  {time.Second, 500 * time.Millisecond, 1500 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client := impatient(t, r, func(o *gateway.Options) { o.Backoff.Max = c.most })
+			var s gateway.Status
+			eventually(t, "the next attempt is due", func() bool {
+				s = client.Status()
+				return s.RetryAt != nil
+			})
+			if in := time.Until(s.RetryAt.Time); in < c.from || in > c.to {
+				t.Errorf("comes back in %s, want %s to %s", in, c.from, c.to)
+			}
+		})
+	}
+}
+
+// The certificate that a gateway makes for itself has no names: who is told to
+// use another name would look for one in vain.
+func TestClientCertificateWithoutNames(t *testing.T) {
+	r := open(t, Options{TLS: true})
+	s := in(t, impatient(t, r), gateway.Untrusted)
+	for _, want := range []string{"holds no names", "AGENTRT_GATEWAY_TLS_PIN=" + s.Certificate.Fingerprint} {
+		if !strings.Contains(s.LastError, want) {
+			t.Errorf("says %q, want %q in it", s.LastError, want)
+		}
+	}
+	if strings.Contains(s.LastError, "name that it holds") || strings.Contains(s.LastError, "not for that name") {
+		t.Errorf("says %q of a certificate without names", s.LastError)
+	}
+}
+
+// Who is locked out for the wrong tokens of a neighbour must not take a right
+// token for a wrong one.
+func TestClientLockedOut(t *testing.T) {
+	r := open(t, Options{})
+	r.LockOut(time.Minute)
+	s := in(t, impatient(t, r), gateway.Unauthorized)
+	for _, want := range []string{"per address", "may be right"} {
+		if !strings.Contains(s.LastError, want) {
+			t.Errorf("says %q, want %q in it", s.LastError, want)
+		}
+	}
+}
+
+// After a restart the gateway goes on with an interrupted turn by itself. A
+// question that comes in between was not put to the agent, and the resumed
+// turn's answer is the answer to the first one.
+func TestClientResumedTurn(t *testing.T) {
+	r := open(t, Options{})
+	r.Silence("cto", true)
+	c := connected(t, r)
+	q := gateway.Question{RunID: "run-1", AgentID: "cto", SessionKey: "agent:cto:test", Message: "first"}
+	if _, err := c.Start(t.Context(), q); err != nil {
+		t.Fatal(err)
+	}
+	r.Silence("cto", false)
+	gate := make(chan struct{})
+	r.Answer("cto", func(q Question) string {
+		<-gate
+		return "answer to " + q.Message
+	})
+	r.Resume(200 * time.Millisecond)
+	r.Restart(0)
+	if _, err := c.Await(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	q.RunID, q.Message = "run-2", "second"
+	if s, err := c.Start(t.Context(), q); err != nil || s.Answer != nil {
+		t.Fatalf("asked in between: %+v, %v", s, err)
+	}
+	a, err := c.Wait(t.Context(), "run-2", patience)
+	if err != nil || a.Outcome != gateway.Failed || !a.Overtaken || a.NotBegun {
+		t.Errorf("overtaken: %+v, %v", a, err)
+	}
+	if s, err := c.Start(t.Context(), q); err != nil || s.Answer == nil || !s.Answer.Overtaken {
+		t.Errorf("the same run id again: %+v, %v", s, err)
+	}
+	found, err := c.Find(t.Context(), q.SessionKey, "run-1")
+	if err != nil || found.Answered || !found.Other || found.Resumed == "" {
+		t.Errorf("while the turn goes on: %+v, %v", found, err)
+	}
+	close(gate)
+	eventually(t, "the resumed turn answers", func() bool {
+		found, err = c.Find(t.Context(), q.SessionKey, "run-1")
+		return err == nil && found.Answered
+	})
+	if found.Answer.Text != "answer to first" || found.Answer.RunID != "run-1" || found.Other {
+		t.Errorf("found %+v", found)
+	}
+	if other, err := c.Find(t.Context(), q.SessionKey, "run-2"); err != nil || other.Asked || other.Answered {
+		t.Errorf("the question that was overtaken: %+v, %v", other, err)
+	}
+	if n := r.Asked("cto"); n != 2 {
+		t.Errorf("the agent had %d turns, want the interrupted one and the resumed one", n)
+	}
+}
