@@ -103,6 +103,7 @@ func (m *meeting) put(ctx context.Context, q question) (question, error) {
 // after every interruption what became of it. fresh says that it was written
 // down just now and cannot have been sent.
 func (m *meeting) converse(ctx context.Context, q question, fresh bool) (question, error) {
+	overtaken := 0
 	for {
 		boot, err := m.connected(ctx, &q)
 		if err != nil {
@@ -135,6 +136,17 @@ func (m *meeting) converse(ctx context.Context, q question, fresh bool) (questio
 			}
 		case err != nil:
 			return m.finish(ctx, q, gateway.Answer{Outcome: gateway.Failed, Error: err.Error()})
+		case a.Overtaken:
+			overtaken++
+			next, done, err := m.overtaken(ctx, q, a, overtaken < overtakenMost)
+			if away(err) {
+				err = m.pause(ctx, err)
+			}
+			if err != nil || done {
+				return next, err
+			}
+			fresh = next.RunID != q.RunID // else the gateway went away, and we look again when it is back
+			q = next
 		case a.NotBegun:
 			if err := m.pause(ctx, gateway.ErrUnreachable.With("%s", a.Error)); err != nil {
 				return q, err
@@ -166,7 +178,7 @@ func (m *meeting) converseOnce(ctx context.Context, q *question) (gateway.Answer
 	if s.Answer != nil {
 		return *s.Answer, nil
 	}
-	a, err := m.Runtime.Wait(ctx, q.RunID, max(q.DeadlineAt.Sub(m.Now()), 0))
+	a, err := m.wait(ctx, *q, max(q.DeadlineAt.Sub(m.Now()), 0))
 	if err != nil || a.Outcome != gateway.Running {
 		return a, err
 	}
@@ -185,10 +197,27 @@ func (m *meeting) converseOnce(ctx context.Context, q *question) (gateway.Answer
 	return a, err
 }
 
+// wait waits for the end of a run that was taken. A gateway that has restarted
+// since does not know the run and would say for all of the agent's time that it
+// goes on; the connection may be back before we have noticed that it was gone.
+func (m *meeting) wait(ctx context.Context, q question, limit time.Duration) (gateway.Answer, error) {
+	restarted := gateway.ErrUnreachable.With("The gateway restarted after it took the question.")
+	if m.Runtime.Status().BootID != q.BootID {
+		return gateway.Answer{}, restarted
+	}
+	a, err := m.Runtime.Wait(ctx, q.RunID, limit)
+	if err == nil && a.Outcome == gateway.Running && m.Runtime.Status().BootID != q.BootID {
+		return gateway.Answer{}, restarted
+	}
+	return a, err
+}
+
 // recover finds out what became of a question after an interruption. done says
 // that it has ended; else it, or the one that follows it, is to be sent.
 func (m *meeting) recover(ctx context.Context, q question, boot string) (next question, done bool, _ error) {
-	t, err := m.Runtime.Find(ctx, q.SessionKey, q.RunID)
+	t, late, err := m.look(ctx, q, func(t gateway.Trace, asked bool) bool {
+		return asked && t.Other && (boot != q.BootID || !t.Active)
+	})
 	switch {
 	case errors.Is(err, gateway.ErrRefused) || errors.Is(err, gateway.ErrMissingScope):
 		next, err = m.finish(ctx, q, gateway.Answer{Outcome: gateway.Failed, Error: err.Error()})
@@ -197,6 +226,9 @@ func (m *meeting) recover(ctx context.Context, q question, boot string) (next qu
 		return q, false, err
 	case t.Answered:
 		next, err = m.finish(ctx, q, t.Answer)
+		return next, true, err
+	case late:
+		next, err = m.outOfTime(ctx, q, t)
 		return next, true, err
 	case !t.Asked || t.Active:
 		return q, false, nil // it never arrived, or is being answered: the same run id is safe
@@ -237,19 +269,8 @@ const remembered = 4 * time.Minute
 // the gateway's process. Only then does the number of a run grow by itself. The
 // agent begins anew, with the whole of its time.
 func (m *meeting) askAnew(ctx context.Context, q question) (question, error) {
-	lost := q
-	lost.State, lost.EndedAt = "lost", clock.Ptr(m.Now())
-	err := m.step(ctx, "lost "+q.RunID, func(tx *db.Tx, _ *Standup) error {
-		if err := putQuestion(ctx, tx, m.id, lost); err != nil {
-			return err
-		}
-		return say(ctx, tx, m.id, m.Now(), "note", service, team,
-			"The runtime restarted while "+q.AgentID+" was answering, and the answer is lost. "+q.AgentID+" is asked again.")
-	})
-	if err != nil {
-		return q, err
-	}
-	return m.put(ctx, question{AgentID: q.AgentID, Purpose: q.Purpose, Number: q.Number + 1, Message: q.Message, DeadlineAt: clock.At(m.Now().Add(m.AgentTimeout))})
+	return m.putAnew(ctx, q, clock.At(m.Now().Add(m.AgentTimeout)),
+		"The runtime restarted while "+q.AgentID+" was answering, and the answer is lost. "+q.AgentID+" is asked again.")
 }
 
 // dropReviews ends the reviews that an earlier attempt left open and that know
@@ -363,14 +384,7 @@ func (m *meeting) pause(ctx context.Context, why error) error {
 			return &Failure{GatewayUnreachable, fmt.Sprintf("The agent runtime took no question for %s: %s", patience, why)}
 		}
 	}
-	t := time.NewTimer(500 * time.Millisecond)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return m.moment(ctx)
 }
 
 // away reports whether a request failed because the gateway was not there, so
