@@ -1,6 +1,11 @@
 package app_test
 
 import (
+	"crypto/ed25519"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -8,6 +13,7 @@ import (
 
 	"wardroom/internal/agent"
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/demo"
 	"wardroom/internal/platform/config"
 	"wardroom/internal/platform/db"
 )
@@ -91,8 +97,10 @@ func TestSecretsStayInside(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
 		h := newHouse(t, engine, nil)
-		s := h.start().connected()
+		h.asDevice()
+		s := h.start()
 		owner := s.login(ownerEmail)
+		h.pairing(s, owner)
 		owner.hire("cto")
 		nobody := s.nobody()
 		const tried = "a password that was tried 7d2e"
@@ -132,6 +140,96 @@ func TestSecretsStayInside(t *testing.T) {
 		owner.get("/api/v1/users").want(http.StatusOK)
 		owner.get("/api/v1/activity").want(http.StatusOK)
 	})
+}
+
+// asDevice gives the service a key pair and a token that the runtime does not
+// know, and lets the runtime take in paired devices only. All that the key and
+// the token may be written as are secrets.
+func (h *house) asDevice() {
+	h.t.Helper()
+	public, key, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	const token = "device-token-of-another-day-4b8e"
+	h.raw.DevicePrivateKey = config.Secret(base64.RawURLEncoding.EncodeToString(key.Seed()))
+	h.raw.DevicePublicKey = base64.RawURLEncoding.EncodeToString(public)
+	h.raw.DeviceToken = token
+	h.secret(token, "the configured device token")
+	h.secret(hex.EncodeToString(key.Seed()), "the device's seed in hex")
+	h.secret(strings.ToUpper(hex.EncodeToString(key.Seed())), "the device's seed in hex")
+	h.secret(fmt.Sprintf("%d", key.Seed()), "the device's seed in numbers")
+	for what, data := range map[string][]byte{"seed": key.Seed(), "private key": key, "PKCS #8": der} {
+		for _, form := range []*base64.Encoding{base64.RawURLEncoding, base64.RawStdEncoding} {
+			h.secret(form.EncodeToString(data), "the device's "+what)
+		}
+	}
+	h.runtime.RequirePairing(true)
+}
+
+// pairing takes the device through all that can become of it: its token is
+// refused, it waits for approval, gets a token, comes back with that, and is
+// refused again; each time somebody asks how it is, and somebody watches.
+func (h *house) pairing(s *service, owner caller) {
+	t := h.t
+	t.Helper()
+	live := owner.follow("/api/v1/events")
+	look := func(state gateway.State) (st gateway.Status) {
+		t.Helper()
+		waitFor(t, string(state), func() bool { st = owner.status(); return st.State == state })
+		owner.get("/api/v1/agents").want(http.StatusOK)
+		return st
+	}
+	st := look(gateway.Unpaired)
+	live.until("agentrt.status", "unpaired")
+	if st.Pairing == nil || st.DeviceID == "" || !strings.Contains(h.logged(), "refused the device token") {
+		t.Fatalf("before the approval the status is %+v", st)
+	}
+	owner.get("/api/v1/agentrt/sessions").wantProblem(http.StatusServiceUnavailable, "gateway_unpaired")
+	if !h.runtime.Approve(st.Pairing.RequestID) {
+		t.Fatal("the runtime knows of no such request")
+	}
+	look(gateway.Connected)
+	issued := func() {
+		t.Helper()
+		token := h.runtime.DeviceToken(st.DeviceID)
+		if token == "" {
+			t.Fatal("the device has no token")
+		}
+		h.secret(token, "a device token that the runtime issued")
+	}
+	issued()
+	made := s.Gateway.Connections()
+	h.runtime.Drop()
+	waitFor(t, "the next connection", func() bool { return s.Gateway.Connections() > made })
+	if st = look(gateway.Connected); st.Auth != "device_token" {
+		t.Errorf("after pairing it comes back with %s", st.Auth)
+	}
+	// An agent that found the token repeats it, whole and in pieces.
+	token := h.runtime.DeviceToken(st.DeviceID)
+	h.runtime.Answer("cto", func(demo.Question) string { return "I found " + token + " and " + token[:9] + "\a" + token[9:] })
+	s.ask("tell", cto, "What did you find?")
+	s.answered("tell")
+	owner.get("/api/v1/agentrt/sessions/" + cto + "/messages").want(http.StatusOK)
+	owner.session(cto)
+	h.runtime.Answer("cto", nil)
+	made = s.Gateway.Connections()
+	h.runtime.RotateToken(st.DeviceID)
+	issued()
+	h.runtime.Drop()
+	waitFor(t, "the connection with another token", func() bool { return s.Gateway.Connections() > made })
+	look(gateway.Connected)
+	h.runtime.Remove(st.DeviceID)
+	live.until("agentrt.status", "unpaired")
+	st = look(gateway.Unpaired)
+	h.runtime.Approve(st.Pairing.RequestID)
+	look(gateway.Connected)
+	issued()
+	live.until("agentrt.status", "connected")
 }
 
 // logged is the lines of the log.
