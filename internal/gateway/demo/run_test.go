@@ -228,6 +228,37 @@ func TestUsage(t *testing.T) {
 	}
 }
 
+// A service that asks for all there is must not get the last thirty days.
+func TestUsageRange(t *testing.T) {
+	now := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
+	r := open(t, Options{Now: func() time.Time { return now }})
+	c := join(t, r)
+	if u := c.ok("sessions.usage", object{"agentScope": "all", "range": "all"}); u["cacheStatus"] != nil {
+		t.Errorf("without sessions it says the status %v; the gateway says none", u["cacheStatus"])
+	}
+	c.answer(c.ask("agent", question("cto", "1", "What is new?")), 1)
+	r.Skew(100 * 24 * time.Hour)
+	for name, want := range map[string]struct {
+		params object
+		first  string
+		some   bool
+	}{
+		"nothing":      {object{}, "2027-01-30", false},
+		"7d":           {object{"range": "7d"}, "2027-02-22", false},
+		"30d":          {object{"range": "30d"}, "2027-01-30", false},
+		"90d":          {object{"range": "90d"}, "2026-12-01", false},
+		"1y":           {object{"range": "1y"}, "2026-03-01", true},
+		"all":          {object{"range": "all"}, "1970-01-01", true},
+		"dates before": {object{"range": "all", "startDate": "2026-11-21", "endDate": "2026-11-22"}, "2026-11-21", false},
+	} {
+		want.params["agentScope"] = "all"
+		u := c.ok("sessions.usage", want.params)
+		if some := must[float64](t, u, "totals", "totalTokens") > 0; some != want.some || u["startDate"] != want.first {
+			t.Errorf("%s: from %v, anything %v; want from %s, %v", name, u["startDate"], some, want.first, want.some)
+		}
+	}
+}
+
 // Prices are exact: no binary fraction may get in.
 func TestUSD(t *testing.T) {
 	for nano, want := range map[int64]string{0: "0", 1: "0.000000001", 28_314_000: "0.028314", 1_000_000_000: "1", 1_165_965_000: "1.165965", 10_000_000_000: "10"} {

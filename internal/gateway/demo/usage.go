@@ -150,23 +150,56 @@ var usageParams = params{optional: words(`key agentId agentScope startDate endDa
 	utcOffset timeZone limit includeContextWeight`)}
 
 type usageRequest struct {
-	Key, AgentID, AgentScope, StartDate, EndDate string
-	Limit                                        int
+	Key, AgentID, AgentScope, StartDate, EndDate, Range, Mode string
+	Limit                                                     int
+}
+
+// check refuses what the gateway refuses, in its words.
+func (in usageRequest) check() *failure {
+	const name = "invalid sessions.usage params: "
+	switch {
+	case in.AgentScope != "" && in.AgentScope != "all":
+		return invalid(name + "at /agentScope: must be equal to constant")
+	case !slices.Contains(words("utc gateway specific"), cmp.Or(in.Mode, "utc")):
+		return invalid(name + "at /mode: must be equal to constant; at /mode: must match a schema in anyOf")
+	case !slices.Contains(words("7d 30d 90d 1y all"), cmp.Or(in.Range, "all")):
+		return invalid(name + "at /range: must be equal to constant; at /range: must match a schema in anyOf")
+	case (in.StartDate == "") != (in.EndDate == ""):
+		return invalid("startDate and endDate must be provided together")
+	case in.AgentScope != "" && in.Key+in.AgentID != "":
+		return invalid("agentScope=all cannot be combined with key or agentId")
+	}
+	return within("sessions.usage", "limit", in.Limit, 1, math.MaxInt)
+}
+
+// days are the first and the last that are counted. Dates go before a range, and
+// without either it is thirty days.
+func (in usageRequest) days(now time.Time) (first, last string) {
+	if in.StartDate != "" {
+		return in.StartDate, in.EndDate
+	}
+	now = now.UTC()
+	if in.Range == "all" {
+		return dayOf(0), now.Format(time.DateOnly)
+	}
+	count, ok := map[string]int{"7d": 7, "90d": 90, "1y": 365}[in.Range]
+	if !ok {
+		count = 30
+	}
+	return now.AddDate(0, 0, 1-count).Format(time.DateOnly), now.Format(time.DateOnly)
 }
 
 // handleUsage adds up what the sessions cost. Days are UTC: the demo does not
 // know other zones. Its numbers are fresh unless a switch says otherwise.
 func (r *Runtime) handleUsage(c call) (any, *failure) {
-	now := r.clock().UTC()
-	in := usageRequest{
-		StartDate: now.AddDate(0, 0, -29).Format(time.DateOnly), EndDate: now.Format(time.DateOnly), Limit: 50,
-	}
+	in := usageRequest{Limit: 50}
 	if f := usageParams.read("sessions.usage", "", c.params, &in); f != nil {
 		return nil, f
 	}
-	if f := within("sessions.usage", "limit", in.Limit, 1, math.MaxInt); f != nil {
+	if f := in.check(); f != nil {
 		return nil, f
 	}
+	first, last := in.days(r.clock())
 	if in.Key == "" && in.AgentID == "" && in.AgentScope != "all" {
 		in.AgentID = r.options.Agents[0].ID // as on the gateway: only the default agent
 	}
@@ -180,7 +213,7 @@ func (r *Runtime) handleUsage(c call) (any, *failure) {
 		}
 		own := newLedger(true)
 		for _, m := range s.messages {
-			if day := dayOf(m.at); fresh && day >= in.StartDate && day <= in.EndDate {
+			if day := dayOf(m.at); fresh && day >= first && day <= last {
 				own.add(m)
 				all.add(m)
 				if m.spent != nil && m.stop == "stop" {
@@ -197,12 +230,15 @@ func (r *Runtime) handleUsage(c call) (any, *failure) {
 		}
 	}
 	count := len(rows)
-	return object{
-		"updatedAt": r.now(), "startDate": in.StartDate, "endDate": in.EndDate,
+	answer := object{
+		"updatedAt": r.now(), "startDate": first, "endDate": last,
 		"sessions": rows[:min(in.Limit, count)], "totals": all.total.json(),
 		"aggregates": all.aggregates(count, longest, agents), "creatorOptions": []object{},
-		"cacheStatus": r.cacheStatus(fresh, count),
-	}, nil
+	}
+	if count > 0 { // the gateway says nothing of nothing
+		answer["cacheStatus"] = r.cacheStatus(fresh, count)
+	}
+	return answer, nil
 }
 
 // cacheStatus says how good the numbers are: the gateway answers before it has
