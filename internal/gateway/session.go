@@ -60,9 +60,14 @@ type Totals struct {
 
 // SessionUsage is what the sessions have used, by their keys.
 type SessionUsage struct {
-	// Fresh says that the numbers are of now. The gateway computes them beside its
-	// work and otherwise answers what it last had, at first nothing but zeros.
-	Fresh  bool
+	// Fresh says that everything of At is counted. The gateway computes the numbers
+	// beside its work and otherwise answers what it last had, at first nothing but
+	// zeros.
+	Fresh bool
+	// At is when the gateway counted, by its clock: what has changed since is not in
+	// the numbers. It repeats an answer for half a minute, and once more after that
+	// however old it is by then. Zero when it does not say.
+	At     clock.Time
 	Totals map[string]Totals
 }
 
@@ -262,6 +267,7 @@ func (c *Client) Usage(ctx context.Context) (SessionUsage, error) {
 	}{"all", "all", "utc", usageMost}
 	var out struct {
 		Sessions []json.RawMessage `json:"sessions"`
+		At       number            `json:"updatedAt"`
 		Cache    struct {
 			Status word `json:"status"`
 		} `json:"cacheStatus"`
@@ -269,7 +275,9 @@ func (c *Client) Usage(ctx context.Context) (SessionUsage, error) {
 	if err := c.call(ctx, "sessions.usage", params, &out); err != nil {
 		return SessionUsage{}, fmt.Errorf("read usage of sessions: %w", err)
 	}
-	u := SessionUsage{Fresh: out.Cache.Status == "fresh", Totals: map[string]Totals{}}
+	// A gateway without sessions has nothing to count, and says no status.
+	fresh := out.Cache.Status == "fresh" || out.Cache.Status == "" && out.Sessions != nil && len(out.Sessions) == 0
+	u := SessionUsage{Fresh: fresh, At: out.At.time(), Totals: map[string]Totals{}}
 	for _, raw := range out.Sessions {
 		var row struct {
 			Key   word      `json:"key"`

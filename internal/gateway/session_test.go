@@ -236,6 +236,9 @@ func TestUsage(t *testing.T) {
 		if got := u.Totals["agent:cto:main"]; !u.Fresh || len(u.Totals) != 8 || got != want {
 			t.Errorf("fresh %v, %d rows, %+v, want %+v", u.Fresh, len(u.Totals), got, want)
 		}
+		if at := u.At.UnixMilli(); at != 1795161806516 {
+			t.Errorf("counted at %d", at)
+		}
 	})
 	t.Run("still counting", func(t *testing.T) {
 		if u := read(t, with(t, r.Usage.Response, "payload.cacheStatus.status", "refreshing")); u.Fresh {
@@ -243,6 +246,16 @@ func TestUsage(t *testing.T) {
 		}
 		if u := read(t, with(t, r.Usage.Response, "payload.cacheStatus", nil)); u.Fresh {
 			t.Error("without a status it passes for fresh")
+		}
+		// As the gateway answers before its first session.
+		empty := with(t, with(t, r.Usage.Response, "payload.cacheStatus", nil), "payload.sessions", []any{})
+		if u := read(t, empty); !u.Fresh || len(u.Totals) != 0 {
+			t.Errorf("nothing to count: %+v", u)
+		}
+	})
+	t.Run("without a time", func(t *testing.T) {
+		if u := read(t, with(t, r.Usage.Response, "payload.updatedAt", "now")); !u.Fresh || !u.At.IsZero() {
+			t.Errorf("fresh %v, counted at %v", u.Fresh, u.At)
 		}
 	})
 	t.Run("rows of all kinds", func(t *testing.T) {

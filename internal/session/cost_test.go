@@ -90,6 +90,36 @@ func TestCostsAreKnownOrNull(t *testing.T) {
 			known(t, list(t, s)[0], 28_314_000)
 		})
 	})
+	// The real gateway does this for half a minute after each counting.
+	t.Run("those that the runtime repeats do not pass for what has happened since", func(t *testing.T) {
+		mirrored(t, func(t *testing.T, s *Service, r *runtime) {
+			later := clock.At(began.Add(time.Hour))
+			r.rows = append(r.rows, sessionAt("other", 0))
+			r.usage = priced(5, "main", "other")
+			r.usage.At = clock.At(began.Add(time.Second))
+			known(t, list(t, s)[0], 5)
+			r.change("task", func() {
+				r.rows[0].UpdatedAt = later
+				r.rows = append(r.rows, sessionAt("new", 3601))
+			})
+			for range 40 {
+				synctest.Wait()
+				got := list(t, s)
+				unknown(t, got[0])
+				unknown(t, got[1])
+				known(t, got[2], 5) // has not changed
+				time.Sleep(time.Second)
+			}
+			r.change("", func() {
+				r.usage = priced(7, "main", "other", "new")
+				r.usage.At = clock.At(later.Add(time.Second))
+			})
+			time.Sleep(staleLast + pause)
+			for _, got := range list(t, s) {
+				known(t, got, 7)
+			}
+		})
+	})
 	t.Run("without a price, and with one for a part", func(t *testing.T) {
 		mirrored(t, func(t *testing.T, s *Service, r *runtime) {
 			r.rows = append(r.rows, sessionAt("half", 0), sessionAt("unlisted", -1))

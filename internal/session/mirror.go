@@ -25,6 +25,10 @@ const (
 	// retryFirst and retryLast bound how soon is tried again what failed, or came
 	// without numbers because the runtime was still counting.
 	retryFirst, retryLast = time.Second, 30 * time.Second
+	// The gateway repeats totals for half a minute and then counts anew, which takes
+	// it three questions. Until those of the last change are there, it is asked every
+	// staleLast; after staleTries as seldom as after any failure.
+	staleLast, staleTries = 4 * time.Second, 20
 	// most is how many sessions are kept, the last changed ones.
 	most = 5000
 	// eventsBehind is how many events may wait to be looked at. Past it we are
@@ -222,6 +226,7 @@ type reader struct {
 	usage      *usageReading      // that is under way; nil when there is none
 	totals     map[string]counted // by session key
 	tries      map[string]int     // failures in a row, by what failed
+	uncounted  clock.Time         // of the last change that the totals do not have yet
 	cut        bool               // we have said that there are too many sessions
 }
 
@@ -372,17 +377,41 @@ func (r *reader) take(u usageAnswer) time.Duration {
 		return r.retry("usage")
 	}
 	delete(r.tries, "usage")
+	var uncounted clock.Time
 	for key, v := range read.versions {
-		if t, ok := u.usage.Totals[key]; ok {
+		t, ok := u.usage.Totals[key]
+		switch {
+		case !u.usage.At.IsZero() && v.updated.After(u.usage.At.Time):
+			if r.totals[key].of != v && v.updated.After(uncounted.Time) {
+				uncounted = v.updated
+			}
+		case ok:
 			r.totals[key] = counted{t, v, read.reading}
-		} else {
+		default:
 			delete(r.totals, key)
 		}
 	}
-	if read.reading < r.readings {
+	switch {
+	case read.reading < r.readings:
 		return pause // for what has changed meanwhile
+	case !uncounted.IsZero():
+		return r.stale(uncounted)
+	default:
+		return reconcile
 	}
-	return reconcile
+}
+
+// stale is how long to wait for totals that have the last change in them.
+func (r *reader) stale(uncounted clock.Time) time.Duration {
+	if uncounted != r.uncounted {
+		r.uncounted = uncounted
+		delete(r.tries, "stale")
+	}
+	wait := r.retry("stale")
+	if r.tries["stale"] <= staleTries {
+		wait = min(wait, staleLast)
+	}
+	return wait
 }
 
 // belated takes totals that came after their list, shows them, and says when to

@@ -159,6 +159,19 @@ func TestCallsDoNotGrow(t *testing.T) {
 			}
 		})
 	})
+	t.Run("totals that never become those of now: ever less", func(t *testing.T) {
+		mirrored(t, func(t *testing.T, s *Service, r *runtime) {
+			r.usage.At = clock.At(began.Add(-time.Hour)) // its clock was set back
+			list(t, s)
+			for _, want := range []struct{ least, most int }{{17, 25}, {3, 5}, {3, 5}} {
+				before := r.count("usage")
+				time.Sleep(2 * time.Minute)
+				if n := r.count("usage") - before; n < want.least || n > want.most {
+					t.Errorf("asked %d times in two minutes, want %d to %d", n, want.least, want.most)
+				}
+			}
+		})
+	})
 	t.Run("what changes nothing costs nothing", func(t *testing.T) {
 		mirrored(t, func(t *testing.T, s *Service, r *runtime) {
 			list(t, s)
