@@ -58,6 +58,7 @@ func (j *journey) restart(t *testing.T, settings map[string]string) {
 // is on another machine and wants a device. Whoever sets that up must be led by
 // what the service says, and must not be let through without it.
 func TestAccess(t *testing.T) {
+	t.Parallel()
 	bin, model := Build(t), StartModel(t)
 	gateway := StartGateway(t, t.TempDir(), model, Access{TLS: true, BehindProxy: true})
 

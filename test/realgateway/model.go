@@ -28,6 +28,7 @@ type Call struct {
 	Model  string // its id, as the gateway's settings name it
 	Prompt string // what the agent was asked, without what the gateway adds
 	At     time.Time
+	Used   *usage // what its answer used; nil while there is none
 }
 
 // Model is a language model that answers from a script, over the chat
@@ -37,7 +38,8 @@ type Model struct {
 
 	mu      sync.Mutex
 	replies map[string]Reply
-	calls   []Call
+	calls   []*Call
+	begin   int // of what counts in calls
 	closing chan struct{}
 }
 
@@ -69,14 +71,32 @@ func (m *Model) Script(agent string, r Reply) {
 func (m *Model) Calls(agent string) []Call {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(m.calls), func(c Call) bool { return c.Agent != agent })
+	return of(agent, m.calls[m.begin:])
 }
 
-// Forget empties the list of calls: what counts begins now.
+// Ever returns every call in which agent was asked question, also those that
+// are forgotten.
+func (m *Model) Ever(agent, question string) []Call {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.DeleteFunc(of(agent, m.calls), func(c Call) bool { return !strings.Contains(c.Prompt, question) })
+}
+
+func of(agent string, all []*Call) []Call {
+	var calls []Call
+	for _, c := range all {
+		if c.Agent == agent {
+			calls = append(calls, *c)
+		}
+	}
+	return calls
+}
+
+// Forget begins a new list of calls: what counts begins now.
 func (m *Model) Forget() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.calls = nil
+	m.begin = len(m.calls)
 }
 
 // completion is the part of a chat completion request that matters here.
@@ -158,7 +178,7 @@ func (m *Model) complete(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	call := Call{Agent: in.asker(), Model: in.Model, Prompt: in.question(), At: time.Now()}
+	call := &Call{Agent: in.asker(), Model: in.Model, Prompt: in.question(), At: time.Now()}
 	m.mu.Lock()
 	m.calls = append(m.calls, call)
 	reply := m.replies[call.Agent]
@@ -180,6 +200,9 @@ func (m *Model) complete(w http.ResponseWriter, r *http.Request) {
 	if reply.Text == "" {
 		reply.Text = usual(call.Agent, call.Prompt)
 	}
+	m.mu.Lock()
+	call.Used = in.usage(reply.Text)
+	m.mu.Unlock()
 	if in.Stream {
 		stream(w, in, reply.Text)
 		return

@@ -8,6 +8,9 @@ import (
 	"time"
 )
 
+// smokeQuestion is what the harness asks an agent in its session "smoke".
+const smokeQuestion = "Your report, please."
+
 // smoke asks each agent once, without the service. If this fails, the harness is
 // broken (or the gateway is another one), and what the journey says about the
 // service means nothing. It also takes the agents' first turns, which are slow.
@@ -26,7 +29,7 @@ func smoke(t *testing.T, model *Model, gateway *Gateway) {
 	} {
 		t.Run("asks the "+agent+" once", func(t *testing.T) {
 			begin := time.Now()
-			if got := op.ask(t, agent, "Your report, please."); !strings.HasPrefix(got, want) {
+			if got := op.ask(t, agent, smokeQuestion); !strings.HasPrefix(got, want) {
 				t.Errorf("%s answered %q, want it to begin with %q", agent, got, want)
 			}
 			t.Logf("%s answered after %s", agent, time.Since(begin).Round(time.Millisecond))
@@ -34,7 +37,7 @@ func smoke(t *testing.T, model *Model, gateway *Gateway) {
 			if len(calls) != 1 {
 				t.Fatalf("%s asked the model %d times, want once: %+v", agent, len(calls), calls)
 			}
-			if !strings.Contains(calls[0].Prompt, "Your report, please.") {
+			if !strings.Contains(calls[0].Prompt, smokeQuestion) {
 				t.Errorf("the model was asked %q, want the question in it", calls[0].Prompt)
 			}
 		})

@@ -1,0 +1,337 @@
+//go:build journey
+
+package realgateway
+
+import (
+	"fmt"
+	"math/big"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// session is what the journey looks at in a session of the runtime.
+type session struct {
+	Key          string  `json:"key"`
+	AgentID      string  `json:"agent_id"`
+	Active       bool    `json:"active"`
+	Model        *string `json:"model"`
+	UpdatedAt    *string `json:"updated_at"`
+	CostUSD      *string `json:"cost_usd"`
+	CostComplete *bool   `json:"cost_complete"`
+	Tokens       *spent  `json:"tokens"`
+}
+
+// spent are the tokens of a session or a message.
+type spent struct {
+	Input  int `json:"input"`
+	Output int `json:"output"`
+}
+
+// utterance is what the journey looks at in a message of a session.
+type utterance struct {
+	Role    string  `json:"role"`
+	Text    string  `json:"text"`
+	CostUSD *string `json:"cost_usd"`
+	Tokens  *spent  `json:"tokens"`
+}
+
+// presence is what the list of agents says of one.
+type presence struct {
+	AgentID  string `json:"agent_id"`
+	Presence *struct {
+		State  string  `json:"state"`
+		Reason string  `json:"reason"`
+		Since  *string `json:"since"`
+	} `json:"presence"`
+}
+
+// key is the session of an agent's standup on a day of the month.
+func (j *journey) key(agent, day string) string {
+	return "agent:" + agent + ":standup:" + j.month + "-" + day
+}
+
+func sessionPath(key string) string { return "/api/v1/agentrt/sessions/" + url.PathEscape(key) }
+
+func (j *journey) sessions(t *testing.T, query string) []session {
+	t.Helper()
+	var list []session
+	j.owner.Get(t, "/api/v1/agentrt/sessions?limit=200&"+query).Into(t, http.StatusOK, &list)
+	return list
+}
+
+func (j *journey) session(t *testing.T, key string) session {
+	t.Helper()
+	var s session
+	j.owner.Get(t, sessionPath(key)).Into(t, http.StatusOK, &s)
+	return s
+}
+
+// wantPresence waits for the state of every agent; those of whom nothing is
+// said are idle. It wants a reason with each.
+func (j *journey) wantPresence(t *testing.T, otherwise string, want map[string]string) {
+	t.Helper()
+	var agents []presence
+	WaitFor(t, 20*time.Second, fmt.Sprintf("everybody %s but %v", otherwise, want), func() bool {
+		agents = nil
+		j.owner.Get(t, "/api/v1/agents").Into(t, http.StatusOK, &agents)
+		return !slices.ContainsFunc(agents, func(a presence) bool {
+			state, ok := want[a.AgentID]
+			if !ok {
+				state = otherwise
+			}
+			return a.Presence == nil || a.Presence.State != state
+		})
+	})
+	for _, a := range agents {
+		if a.Presence.Reason == "" {
+			t.Errorf("%s is %s, and nobody says why", a.AgentID, a.Presence.State)
+		}
+	}
+}
+
+// price is what the gateway's settings ask for a million tokens, in dollars.
+func price(agent string) (input, output int64) {
+	if agent == "cmo" {
+		return 1, 5
+	}
+	return 3, 15
+}
+
+// bill is what the model's answers to an agent used and cost, exactly.
+func bill(agent string, calls []Call) (spent, *big.Rat) {
+	var all spent
+	for _, c := range calls {
+		if c.Used != nil {
+			all.Input, all.Output = all.Input+c.Used.Prompt, all.Output+c.Used.Completion
+		}
+	}
+	input, output := price(agent)
+	return all, big.NewRat(int64(all.Input)*input+int64(all.Output)*output, 1_000_000)
+}
+
+// wantBill wants exactly these tokens and this cost.
+func wantBill(t *testing.T, what, agent string, calls []Call, tokens *spent, cost *string) {
+	t.Helper()
+	used, due := bill(agent, calls)
+	if used.Input == 0 || tokens == nil || *tokens != used || cost == nil {
+		t.Errorf("%s: tokens %+v, cost %v; want %+v", what, tokens, cost, used)
+		return
+	}
+	if got, ok := new(big.Rat).SetString(*cost); !ok || got.Cmp(due) != 0 {
+		t.Errorf("%s: cost %s, want %s", what, *cost, due.FloatString(9))
+	}
+}
+
+// wantLive wants what a standup's stream told, in the order in which it happened.
+func wantLive(t *testing.T, id string, frames []Frame) {
+	t.Helper()
+	var told []string
+	last := 0
+	for _, f := range frames {
+		if f.ID == "" {
+			continue // a state of the moment
+		}
+		n, err := strconv.Atoi(f.ID)
+		if err != nil || n < last || n == last && f.Event != "position" {
+			t.Errorf("id %q of %s comes after %d", f.ID, f.Event, last)
+		}
+		last = n
+		var e struct {
+			ID      int
+			Subject struct{ ID string }
+			Data    struct {
+				Agent string `json:"agent_id"`
+			}
+		}
+		f.Into(t, &e)
+		if !strings.Contains(f.Event, ".") {
+			continue // hello, position
+		}
+		if e.ID != n || strings.HasPrefix(f.Event, "standup.") && e.Subject.ID != id {
+			t.Errorf("frame %s of %s: %s", f.ID, f.Event, f.Data)
+		}
+		told = append(told, strings.TrimSpace(f.Event+" "+e.Data.Agent))
+	}
+	want := []string{
+		"standup.opened", "standup.started",
+		"standup.asked cto", "standup.reported cto", "standup.asked cpo", "standup.reported cpo",
+		"standup.asked cmo", "standup.reported cmo", "standup.asked coo", "task.created", "standup.completed",
+	}
+	if !slices.Equal(told, want) {
+		t.Errorf("told\n%s\nwant\n%s", strings.Join(told, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// showsSessions wants the sessions of the first standup, and what was said in them.
+func (j *journey) showsSessions(t *testing.T) {
+	j.wantPresence(t, "idle", nil)
+	var of []string
+	for _, s := range j.sessions(t, "active=false") {
+		if s.Key != j.key(s.AgentID, "02") {
+			continue // an earlier one
+		}
+		of = append(of, s.AgentID)
+		if s.Tokens != nil || s.CostUSD != nil { // not known yet, or right
+			wantBill(t, s.Key, s.AgentID, j.first[s.AgentID], s.Tokens, s.CostUSD)
+		}
+	}
+	if slices.Sort(of); !slices.Equal(of, agentIDs()) {
+		t.Errorf("there are sessions of %v, want of %v", of, agentIDs())
+	}
+	for _, agent := range agentIDs() {
+		key := j.key(agent, "02")
+		if s := j.session(t, key); s.Key != key || s.AgentID != agent || s.Active || s.Model == nil || !strings.HasPrefix(*s.Model, "scripted/") {
+			t.Errorf("%s: %+v", key, s)
+		}
+		j.wantMessages(t, agent, key)
+	}
+	var problem struct{ Code string }
+	for _, path := range []string{sessionPath("agent:cto:nobody"), sessionPath("agent:cto:nobody") + "/messages"} {
+		j.owner.Get(t, path).Into(t, http.StatusNotFound, &problem)
+		if problem.Code != "session_not_found" {
+			t.Errorf("%s: code %s", path, problem.Code)
+		}
+	}
+}
+
+var nextPage = regexp.MustCompile(`<([^>]+)>; rel="next"`)
+
+// wantMessages wants a question and its answer, the newest last, also when they
+// are read one by one.
+func (j *journey) wantMessages(t *testing.T, agent, key string) {
+	t.Helper()
+	var all, newest, older []utterance
+	j.owner.Get(t, sessionPath(key)+"/messages").Into(t, http.StatusOK, &all)
+	if len(all) != 2 || all[0].Role != "user" || all[1].Role != "assistant" {
+		t.Fatalf("%s: %+v, want a question and its answer", key, all)
+	}
+	call := j.first[agent]
+	if len(call) != 1 || !strings.Contains(call[0].Prompt, all[0].Text) || all[1].Text != usual(agent, call[0].Prompt) {
+		t.Errorf("%s: asked %q, answered %q", key, all[0].Text, all[1].Text)
+	}
+	wantBill(t, "the answer in "+key, agent, call, all[1].Tokens, all[1].CostUSD)
+
+	res := j.owner.Get(t, sessionPath(key)+"/messages?limit=1")
+	res.Into(t, http.StatusOK, &newest)
+	next := nextPage.FindStringSubmatch(res.Header.Get("Link"))
+	if next == nil || len(newest) != 1 || newest[0].Text != all[1].Text {
+		t.Fatalf("%s: the first page of one is %+v, and then %q", key, newest, res.Header.Get("Link"))
+	}
+	res = j.owner.Get(t, next[1])
+	res.Into(t, http.StatusOK, &older)
+	if len(older) != 1 || older[0].Text != all[0].Text || nextPage.MatchString(res.Header.Get("Link")) {
+		t.Errorf("%s: the page before is %+v, and then %q", key, older, res.Header.Get("Link"))
+	}
+}
+
+// costs wants the tokens and the cost of each session of the first standup. The
+// gateway repeats its numbers for half a minute and then counts anew; until then
+// they are unknown, and never wrong.
+func (j *journey) costs(t *testing.T) {
+	for _, agent := range agentIDs() {
+		key := j.key(agent, "02")
+		var s session
+		WaitFor(t, 90*time.Second, "the cost of "+key, func() bool {
+			s = j.session(t, key)
+			return s.CostUSD != nil
+		})
+		wantBill(t, key, agent, j.first[agent], s.Tokens, s.CostUSD)
+		if s.CostComplete == nil || !*s.CostComplete {
+			t.Errorf("%s: complete %v", key, s.CostComplete)
+		}
+	}
+	t.Run("and what it costs after one more run it says right or not at all", j.costsMore)
+}
+
+// costsMore has an agent asked once more in a session whose cost is known. The
+// gateway answers with the numbers of before then, and calls them fresh.
+func (j *journey) costsMore(t *testing.T) {
+	const agent, key = "cto", "agent:cto:smoke"
+	op, hello := dial(t, j.gateway.http, j.gateway.URL, j.gateway.Token, nil)
+	if !hello.OK {
+		t.Fatalf("the gateway refused us: %s", hello.Error)
+	}
+	var before, after session
+	WaitFor(t, 90*time.Second, "the cost of "+key, func() bool {
+		before = j.session(t, key)
+		return before.CostUSD != nil
+	})
+	wantBill(t, "before", agent, j.model.Ever(agent, smokeQuestion), before.Tokens, before.CostUSD)
+	op.ask(t, agent, smokeQuestion)
+	WaitFor(t, 10*time.Second, "the run to be seen", func() bool {
+		after = j.session(t, key)
+		return !after.Active && *after.UpdatedAt != *before.UpdatedAt
+	})
+	if after.Tokens != nil || after.CostUSD != nil {
+		wantBill(t, "afterwards", agent, j.model.Ever(agent, smokeQuestion), after.Tokens, after.CostUSD)
+	}
+}
+
+// atWork wants one agent at work, and nobody else.
+func (j *journey) atWork(t *testing.T, agent, day string) {
+	t.Helper()
+	j.wantPresence(t, "idle", map[string]string{agent: "active"})
+	key := j.key(agent, day)
+	if s := j.session(t, key); !s.Active {
+		t.Errorf("%s is not active", key)
+	}
+	if list := j.sessions(t, "active=true"); len(list) != 1 || list[0].Key != key {
+		t.Errorf("active are %+v, want %s alone", list, key)
+	}
+	var agents []presence
+	j.owner.Get(t, "/api/v1/agents").Into(t, http.StatusOK, &agents)
+	for _, a := range agents {
+		if p := a.Presence; a.AgentID == agent && (p == nil || !strings.Contains(p.Reason, key) || p.Since == nil) {
+			t.Errorf("%s: %+v, want the session and since when", agent, p)
+		}
+	}
+}
+
+// isAway wants the reason and nothing else while the gateway is gone.
+func (j *journey) isAway(t *testing.T) {
+	t.Helper()
+	for _, path := range []string{"/api/v1/agentrt/sessions", sessionPath(j.key("cto", "02")), sessionPath(j.key("cto", "02")) + "/messages"} {
+		var problem struct{ Code string }
+		j.owner.Get(t, path).Into(t, http.StatusServiceUnavailable, &problem)
+		if problem.Code != "gateway_unreachable" {
+			t.Errorf("%s: code %s", path, problem.Code)
+		}
+	}
+	j.wantPresence(t, "offline", nil)
+	j.lists(t, false)
+}
+
+// isBack wants what was there before the gateway was gone.
+func (j *journey) isBack(t *testing.T) {
+	t.Helper()
+	j.lists(t, true)
+	j.wantPresence(t, "idle", nil)
+	for _, agent := range agentIDs() {
+		j.wantMessages(t, agent, j.key(agent, "02"))
+	}
+}
+
+// states are those of the gateway that a stream told, one after another.
+func states(t *testing.T, s *Stream) []string {
+	t.Helper()
+	var list []string
+	for _, f := range s.Frames() {
+		if f.Event != "agentrt.status" {
+			continue
+		}
+		var status struct{ State string }
+		if f.Into(t, &status); f.ID != "" {
+			t.Errorf("a state has the id %s, as if it were kept", f.ID)
+		}
+		if len(list) == 0 || list[len(list)-1] != status.State {
+			list = append(list, status.State)
+		}
+	}
+	return list
+}
