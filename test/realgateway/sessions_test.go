@@ -317,7 +317,9 @@ func (j *journey) isBack(t *testing.T) {
 	}
 }
 
-// states are those of the gateway that a stream told, one after another.
+// states are those of the gateway that a stream told, one after another. On a
+// busy machine the gateway is slow at times, and that is told, too: here it does
+// not count.
 func states(t *testing.T, s *Stream) []string {
 	t.Helper()
 	var list []string
@@ -329,7 +331,7 @@ func states(t *testing.T, s *Stream) []string {
 		if f.Into(t, &status); f.ID != "" {
 			t.Errorf("a state has the id %s, as if it were kept", f.ID)
 		}
-		if len(list) == 0 || list[len(list)-1] != status.State {
+		if status.State != "slow" && (len(list) == 0 || list[len(list)-1] != status.State) {
 			list = append(list, status.State)
 		}
 	}
