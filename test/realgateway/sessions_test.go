@@ -296,6 +296,7 @@ func (j *journey) atWork(t *testing.T, agent, day string) {
 // isAway wants the reason and nothing else while the gateway is gone.
 func (j *journey) isAway(t *testing.T) {
 	t.Helper()
+	j.wantPresence(t, "offline", nil) // as soon as the service has noticed
 	for _, path := range []string{"/api/v1/agentrt/sessions", sessionPath(j.key("cto", "02")), sessionPath(j.key("cto", "02")) + "/messages"} {
 		var problem struct{ Code string }
 		j.owner.Get(t, path).Into(t, http.StatusServiceUnavailable, &problem)
@@ -303,7 +304,6 @@ func (j *journey) isAway(t *testing.T) {
 			t.Errorf("%s: code %s", path, problem.Code)
 		}
 	}
-	j.wantPresence(t, "offline", nil)
 	j.lists(t, false)
 }
 
