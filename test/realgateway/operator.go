@@ -77,7 +77,7 @@ func (o *operator) ask(t *testing.T, agent, question string) string {
 	run := fmt.Sprintf("smoke-%s-%d", agent, time.Now().UnixNano())
 	o.call(t, "agent", map[string]any{
 		"message": question, "agentId": agent, "sessionKey": "agent:" + agent + ":smoke",
-		"idempotencyKey": run, "deliver": false, "timeout": 60,
+		"idempotencyKey": run, "deliver": false, "timeout": 120,
 	})
 	var out struct {
 		Status string `json:"status"`
@@ -86,7 +86,7 @@ func (o *operator) ask(t *testing.T, agent, question string) string {
 			Text string `json:"text"`
 		} `json:"terminalReply"`
 	}
-	answer := o.call(t, "agent.wait", map[string]any{"runId": run, "timeoutMs": 60_000})
+	answer := o.call(t, "agent.wait", map[string]any{"runId": run, "timeoutMs": 120_000})
 	if err := json.Unmarshal(answer, &out); err != nil {
 		t.Fatalf("decode the answer: %v\n%s", err, answer)
 	}
@@ -109,7 +109,7 @@ func (o *operator) call(t *testing.T, method string, params any) json.RawMessage
 // exchange makes one request and returns the first answer to it.
 func (o *operator) exchange(t *testing.T, method string, params any) frame {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 150*time.Second)
 	defer cancel()
 	o.last++
 	id := fmt.Sprintf("smoke-%d", o.last)
