@@ -93,10 +93,12 @@ func (h *hub) drop(f *feed) {
 	}
 }
 
-// dropAll ends every stream; those that come back begin anew.
+// dropAll ends every stream; those that come back begin anew, and so does the
+// tail, with the first of them.
 func (h *hub) dropAll() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.at = 0
 	for f := range h.streams {
 		h.drop(f)
 	}

@@ -127,6 +127,36 @@ func TestStreamJoins(t *testing.T) {
 		first.want("1 hello")
 		first.wantEnd("behind")
 	})
+	// Else the tail waits for numbers that were given already, and every live view
+	// stands still without a word until the log has grown past them.
+	t.Run("begins anew when the database was set back", func(t *testing.T) {
+		s, task := setup(t)
+		for range 5 {
+			task()
+		}
+		first := run(t, s, begin, nil)
+		first.want("6 hello")
+		joined(t, s, 1)
+		err := s.DB.Tx(t.Context(), func(tx *db.Tx) error {
+			if _, err := tx.Exec(t.Context(), `DELETE FROM events WHERE id > 2`); err != nil {
+				return err
+			}
+			_, err := tx.Exec(t.Context(), `UPDATE event_counter SET last = 2`)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		task()
+		pull(t, s)
+		first.wantEnd("behind")
+		back := run(t, s, 6, nil)
+		back.want("3 reset")
+		joined(t, s, 1)
+		task()
+		pull(t, s)
+		back.want("4 task.changed")
+	})
 }
 
 func forgot(t *testing.T, d *db.DB, upTo int64) {

@@ -79,15 +79,16 @@ func standing(ctx context.Context, q db.Queryer) (s stand, err error) {
 
 // following returns the events after the id, of every class, in their order,
 // and at most limit of them. It fails with errForgotten when some of them may
-// have been removed. Both is read of one view, so that nothing is removed
-// between the two.
+// have been removed, and when the id is from the future: then the database was
+// set back under us, and numbers that we know are given anew. Both is read of
+// one view, so that nothing is removed between the two.
 func following(ctx context.Context, d *db.DB, id int64, limit int) (list []Event, err error) {
 	err = d.View(ctx, func(q db.Queryer) error {
 		at, err := standing(ctx, q)
 		if err != nil {
 			return err
 		}
-		if id < at.purged {
+		if id < at.purged || id > at.last {
 			return errForgotten
 		}
 		rows, err := q.Query(ctx, `
