@@ -149,7 +149,10 @@ func (a *App) wire() {
 		RegistrationOpen: cfg.RegistrationEnabled, Observe: logins,
 	}
 	a.Tasks = &task.Service{DB: a.DB, Now: now}
-	a.Events = &event.Service{DB: a.DB, Now: now, Log: a.log, Current: a.currentStates}
+	a.Events = &event.Service{
+		DB: a.DB, Now: now, Log: a.log, Current: a.currentStates,
+		Away: func(err error) bool { return a.outage.notice("live streams", err) },
+	}
 	a.Sessions = &session.Service{Runtime: a.Gateway, Log: a.log, Now: now, Patience: cfg.GatewayTimeout}
 	a.Agents = &agent.Service{Runtime: a.Gateway, Members: a.agentMembers, Activities: a.agentActivities, Now: now}
 	a.Standups = &standup.Service{

@@ -95,6 +95,6 @@ func (o *outage) over(ctx context.Context) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.log.InfoContext(ctx, "the database is back", "after", o.now().Sub(o.since).Round(time.Millisecond),
-		"requests", o.met["requests"], "background_work", o.met["background work"])
+		"requests", o.met["requests"], "background_work", o.met["background work"], "live_streams", o.met["live streams"])
 	o.since, o.met = time.Time{}, map[string]int{}
 }

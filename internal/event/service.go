@@ -21,7 +21,10 @@ type Service struct {
 	// Current returns the states that a new stream is told first; later changes
 	// of them go through Tell. It must not wait. Nil is none.
 	Current func() []State
-	Limits  Limits
+	// Away, when given, reports whether an error says that the database is away,
+	// and has that told to the log once for everybody. It must not wait.
+	Away   func(error) bool
+	Limits Limits
 
 	once sync.Once
 	live *hub

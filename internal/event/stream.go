@@ -22,6 +22,7 @@ type Limits struct {
 	Each    int           // of one user; 20
 	Buffer  int           // portions that a stream may fall behind before it is dropped; 64
 	Resume  int64         // events that are sent again to one that comes back; 10,000
+	Read    time.Duration // how long the database may take for one portion, which it finds by its key; 10 s
 	Beat    time.Duration // how often a stream says where it stands and the caller is looked at anew; 15 s
 }
 
@@ -36,6 +37,9 @@ func (l Limits) withDefaults() Limits {
 	or(&l.Buffer, 64)
 	if l.Resume == 0 {
 		l.Resume = 10_000
+	}
+	if l.Read == 0 {
+		l.Read = 10 * time.Second
 	}
 	if l.Beat == 0 {
 		l.Beat = 15 * time.Second
@@ -103,6 +107,8 @@ func (e end) Error() string { return e.code }
 var (
 	endBehind = end{"behind", "You read too slowly, or we start anew. Come back with Last-Event-ID."}
 	endRole   = end{"role_changed", "Your role has changed. Come back with Last-Event-ID."}
+	// The code is that of the problem that a new request would meet.
+	endAway = end{"database_unavailable", "The database cannot be used at the moment. Come back with Last-Event-ID in a few seconds."}
 )
 
 // Run sends frames until ctx ends, the reader is gone, too slow, or may not
@@ -114,15 +120,28 @@ func (t *Stream) Run(ctx context.Context, send func(frames []byte) error) {
 	if ctx.Err() != nil || errors.Is(err, errUnsent) {
 		return // the reader has left, or the service is ending
 	}
-	reason := end{"internal", "Something went wrong on our side. Come back with Last-Event-ID."}
-	if f := fault.Of(err); f != nil {
-		reason = end{f.Code, f.Title}
-	} else if !errors.As(err, &reason) {
-		t.s.log().ErrorContext(ctx, "a live stream broke off", "err", err)
-	}
+	reason := t.reason(ctx, err)
 	if text, err := encode(0, "end", map[string]string{"code": reason.code, "detail": reason.text}); err == nil {
 		_ = send(text) // they may be gone
 	}
+}
+
+// reason is what the reader is told of the error that ended its stream. The log
+// is told of what is ours to mend; a database that is away, which meets every
+// stream at once, has its own line there.
+func (t *Stream) reason(ctx context.Context, err error) end {
+	reason := end{"internal", "Something went wrong on our side. Come back with Last-Event-ID."}
+	if f := fault.Of(err); f != nil {
+		return end{f.Code, f.Title}
+	}
+	if errors.As(err, &reason) {
+		return reason
+	}
+	if t.s.away(err) {
+		return endAway
+	}
+	t.s.log().ErrorContext(ctx, "a live stream broke off", "err", err)
+	return reason
 }
 
 // errUnsent marks that the reader did not take what was sent.
@@ -162,7 +181,7 @@ func (t *Stream) run(ctx context.Context) error {
 // catchUp reads and sends what the log has up to an id.
 func (t *Stream) catchUp(ctx context.Context, upTo int64) error {
 	for t.pos < upTo {
-		events, err := following(ctx, t.s.DB, t.pos, portion)
+		events, err := t.s.portion(ctx, t.pos)
 		if errors.Is(err, errForgotten) {
 			return endBehind // and the reader is told when it comes back
 		}

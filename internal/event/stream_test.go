@@ -1,12 +1,17 @@
 package event
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -326,4 +331,75 @@ func TestStreamWithoutWaking(t *testing.T) {
 		}
 		s.want("1 task.changed")
 	})
+}
+
+// A database that restarts meets every stream at the same moment. Five hundred
+// errors in the log would hide the one line that says what happened, and
+// "internal" would tell the readers that there is something to report.
+func TestStreamWithoutDatabase(t *testing.T) {
+	for name, err := range map[string]error{"away": errors.New("connection refused"), "hanging": context.DeadlineExceeded} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			var told atomic.Int64
+			r := start(t, &Service{
+				DB: dbtest.New(t), Limits: Limits{Beat: 20 * time.Millisecond}, Log: slog.New(slog.NewTextHandler(&log, nil)),
+				Away: func(err error) bool { told.Add(1); return strings.Contains(err.Error(), "connection refused") },
+			})
+			s := r.open(t, "user", "/events", "")
+			s.want("0 hello")
+			r.mu.Lock()
+			r.refused["user"] = fmt.Errorf("look up a token's user: %w", err)
+			r.mu.Unlock()
+			var last got
+			for g, ok := s.next(); ok; g, ok = s.next() {
+				last = g
+			}
+			if last.kind != "end" || !strings.Contains(last.data, `"code":"database_unavailable"`) {
+				t.Errorf("it ended with %s %s", last, last.data)
+			}
+			if err := r.stop(); err != nil {
+				t.Error(err)
+			}
+			if told.Load() != 1 || log.Len() > 0 {
+				t.Errorf("the outage was told %d times, and the log says %q", told.Load(), log.String())
+			}
+		})
+	}
+}
+
+// A connection that died without a word answers nobody. The tail must not wait
+// for it, or every stream of the process stands still for a quarter of an hour.
+func TestTailDoesNotWaitForEver(t *testing.T) {
+	d := dbtest.Open(t, dbtest.URL(t, db.Postgres))
+	told := make(chan error, 100)
+	r := start(t, &Service{DB: d, Limits: Limits{Read: 50 * time.Millisecond}, Away: func(err error) bool {
+		select {
+		case told <- err:
+		default:
+		}
+		return false
+	}})
+	s := r.open(t, "user", "/events", "")
+	s.want("0 hello")
+	waitFor(t, "the stream to join", func() bool { return r.streams() == 1 })
+	err := d.Tx(t.Context(), func(tx *db.Tx) error {
+		if _, err := tx.Exec(t.Context(), `LOCK TABLE event_counter IN ACCESS EXCLUSIVE MODE`); err != nil {
+			return err
+		}
+		r.hub().wake()
+		select {
+		case err := <-told:
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("it gave up with %v", err)
+			}
+		case <-time.After(patience):
+			t.Error("it still waits")
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	record(t, d, monday, Activity, "task.changed", task1, nil)
+	s.want("1 task.changed")
 }

@@ -46,7 +46,7 @@ func (s *Service) Run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		if err != nil && healthy { // one trouble is told once
+		if err != nil && healthy && !s.away(err) { // one trouble is told once
 			s.log().ErrorContext(ctx, "events cannot be read for the live streams", "err", err)
 		}
 		healthy = err == nil
@@ -61,7 +61,7 @@ func (s *Service) pull(ctx context.Context) error {
 		if !wanted {
 			return nil
 		}
-		events, err := following(ctx, s.DB, at, portion)
+		events, err := s.portion(ctx, at)
 		switch {
 		case errors.Is(err, errForgotten):
 			h.dropAll() // they come back and are told
@@ -84,6 +84,15 @@ func (s *Service) pull(ctx context.Context) error {
 	}
 }
 
+// portion reads what follows the id. It waits for Limits.Read at most: a
+// connection that died without a word would otherwise hold the tail, and with
+// it every stream, until the kernel gives it up, which takes a quarter of an hour.
+func (s *Service) portion(ctx context.Context, id int64) ([]Event, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.Limits.withDefaults().Read)
+	defer cancel()
+	return following(ctx, s.DB, id, portion)
+}
+
 func frames(events []Event) ([]frame, error) {
 	list := make([]frame, len(events))
 	for i, e := range events {
@@ -104,6 +113,13 @@ func (s *Service) Tell(state State) error {
 	}
 	s.hub().hand([]frame{f}, 0)
 	return nil
+}
+
+// away reports whether err says that the database is away, or hangs: then it
+// was asked in vain for as long as we wait for it.
+func (s *Service) away(err error) bool {
+	known := s.Away != nil && s.Away(err)
+	return known || errors.Is(err, context.DeadlineExceeded)
 }
 
 func (s *Service) hub() *hub {
