@@ -85,7 +85,7 @@ type Tx struct {
 // conn adapts statements and arguments to the engine.
 type conn struct {
 	engine Engine
-	marks  *sync.Map // query text → query text with $1, $2, …
+	marks  *texts // of PostgreSQL
 
 	watchers *watchers
 	raw      interface {
@@ -221,10 +221,8 @@ func (c conn) rebind(query string) string {
 	if c.engine != Postgres {
 		return query
 	}
-	if known, ok := c.marks.Load(query); ok {
-		if text, ok := known.(string); ok {
-			return text
-		}
+	if known, ok := c.marks.find(query); ok {
+		return known
 	}
 	var b strings.Builder
 	n, quoted := 0, false
@@ -240,8 +238,37 @@ func (c conn) rebind(query string) string {
 			b.WriteRune(r)
 		}
 	}
-	c.marks.Store(query, b.String())
+	c.marks.keep(query, b.String())
 	return b.String()
+}
+
+// mostTexts is how many queries are remembered in PostgreSQL's words. The program
+// has some hundreds; the filters of a list make more of them, and callers choose
+// the filters, so that without an end they could fill the memory.
+const mostTexts = 1000
+
+// texts are queries by how we write them.
+type texts struct {
+	mu    sync.RWMutex
+	known map[string]string
+}
+
+func (t *texts) find(query string) (text string, ok bool) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	text, ok = t.known[query]
+	return text, ok
+}
+
+// keep remembers a text, and forgets all others when they are too many: those in
+// use are back at once.
+func (t *texts) keep(query, text string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.known == nil || len(t.known) >= mostTexts {
+		t.known = map[string]string{}
+	}
+	t.known[query] = text
 }
 
 // utc makes every time argument UTC: PostgreSQL would drop the zone of a

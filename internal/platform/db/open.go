@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -88,7 +87,7 @@ func openSQLite(ctx context.Context, path string) (*DB, error) {
 	read.SetMaxOpenConns(readers)
 	read.SetMaxIdleConns(readers)
 	return &DB{
-		conn:  conn{engine: SQLite, marks: new(sync.Map), watchers: new(watchers), raw: read},
+		conn:  conn{engine: SQLite, marks: new(texts), watchers: new(watchers), raw: read},
 		write: write, read: read, path: path,
 		pools: func() []Pool { return []Pool{poolOf("read", read), poolOf("write", write)} },
 		stop:  []func() error{read.Close, write.Close},
@@ -156,7 +155,7 @@ func openPostgres(ctx context.Context, rawURL string) (*DB, error) {
 	shared := sql.OpenDB(bounded{stdlib.GetPoolConnector(pool)})
 	shared.SetMaxIdleConns(0) // the pool keeps them
 	return &DB{
-		conn:  conn{engine: Postgres, marks: new(sync.Map), watchers: new(watchers), raw: shared},
+		conn:  conn{engine: Postgres, marks: new(texts), watchers: new(watchers), raw: shared},
 		write: shared, read: shared, pool: pool,
 		pools: func() []Pool {
 			s := pool.Stat()
