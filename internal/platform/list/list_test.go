@@ -294,3 +294,24 @@ func TestHas(t *testing.T) {
 		}
 	})
 }
+
+// A caller who repeats a value ten thousand times asks for the same rows; as ten
+// thousand other queries it would cost the database its memory.
+func TestInCountsOnce(t *testing.T) {
+	query := func(values ...string) string {
+		var w list.Where
+		list.In(&w, `title`, values)
+		text, args, err := books.Query(w, page.Want{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprint(text, args)
+	}
+	for _, tt := range [][2][]string{
+		{{"a", "b", "a", "b", "b"}, {"a", "b"}}, {{"a", "a"}, {"a"}}, {{}, nil},
+	} {
+		if got, want := query(tt[0]...), query(tt[1]...); got != want {
+			t.Errorf("%v is %s, want %s", tt[0], got, want)
+		}
+	}
+}

@@ -29,18 +29,22 @@ func Is[T comparable](w *Where, column string, value T) {
 	}
 }
 
-// In adds that column has one of the values, unless there are none.
-func In[T any](w *Where, column string, values []T) {
-	switch len(values) {
+// In adds that column has one of the values, unless there are none. A value
+// counts once, however often it is given: each other number of them is another
+// query, which the database plans anew and keeps.
+func In[T comparable](w *Where, column string, values []T) {
+	var args []any
+	for _, v := range values {
+		if !slices.Contains(args, any(v)) {
+			args = append(args, v)
+		}
+	}
+	switch len(args) {
 	case 0:
 	case 1:
-		w.And(column+` = ?`, values[0])
+		w.And(column+` = ?`, args...)
 	default:
-		args := make([]any, len(values))
-		for i, v := range values {
-			args[i] = v
-		}
-		w.And(column+` IN (?`+strings.Repeat(`, ?`, len(values)-1)+`)`, args...)
+		w.And(column+` IN (?`+strings.Repeat(`, ?`, len(args)-1)+`)`, args...)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/web"
 )
 
@@ -160,6 +161,29 @@ func TestUnknownParameter(t *testing.T) {
 		if p := problem(t, w); w.Code != 422 || p["code"] != "invalid_input" || !strings.Contains(w.Body.String(), `"detail":"`+want+`"`) {
 			t.Errorf("%s: %d %v, want %s", url, w.Code, p, want)
 		}
+	}
+}
+
+// A list of values in the address becomes a part of the query and of the address
+// of the next page: without an end, one request costs the database megabytes,
+// and the Link header grows longer than clients read.
+func TestListsInTheAddressAreBounded(t *testing.T) {
+	s := newToys(t)
+	type input struct {
+		Tags []string `query:"tags" doc:"Only with these."`
+	}
+	web.Get(s.API, "/tagged", actor.Public, "Tagged toys", func(context.Context, *input) (*struct{}, error) { return nil, nil })
+	for n, want := range map[int]int{1: 204, 20: 204, 21: 422, 5000: 422} {
+		w := s.ask(t, "GET", "/api/v1/tagged?tags=x"+strings.Repeat(",x", n-1), "")
+		if w.Code != want {
+			t.Errorf("%d values: %d %s", n, w.Code, w.Body)
+		}
+		if want == 422 && !strings.Contains(w.Body.String(), `{"pointer":"query.tags","detail":"Expected array length <= 20."}`) {
+			t.Errorf("%d values: %s", n, w.Body)
+		}
+	}
+	if document := s.ask(t, "GET", "/api/v1/openapi.json", "").Body.String(); !strings.Contains(document, `"maxItems": 20`) {
+		t.Error("the document does not say so")
 	}
 }
 

@@ -85,8 +85,25 @@ func (a *API) finish(r *route, in, out reflect.Type) {
 			}
 		}
 	}
+	boundLists(r.op)
 	if r.op.RequestBody != nil {
 		checkInput(reg, r, r.op.RequestBody.Content["application/json"].Schema, "body", map[*huma.Schema]bool{})
+	}
+}
+
+// mostValues is how many values a parameter takes that is a list and does not
+// say otherwise. Each is a part of the query, of its plan, and of the address of
+// the next page; a header line holds some thousands, which nobody means.
+const mostValues = 20
+
+// boundLists gives every list among the parameters an end.
+func boundLists(op *huma.Operation) {
+	for _, p := range op.Parameters {
+		if p.Schema.Type == huma.TypeArray && p.Schema.MaxItems == nil {
+			most := mostValues
+			p.Schema.MaxItems = &most
+			p.Schema.PrecomputeMessages()
+		}
 	}
 }
 
