@@ -62,6 +62,9 @@ func (r Raw) Check() (Config, []string, error) {
 		ActivityLogRetentionDays: k.number("ACTIVITY_LOG_RETENTION_DAYS", r.ActivityLogRetentionDays, 0, maxDays),
 		SubagentRetentionDays:    k.number("SUBAGENT_RETENTION_DAYS", r.SubagentRetentionDays, 0, maxDays),
 	}
+	if c.JWTExpiresIn > 0 && c.JWTExpiresIn < time.Minute {
+		k.warn("JWT_EXPIRES_IN is %q, so that a login lasts %s: a number alone is seconds, and 7d is seven days", r.JWTExpiresIn, FormatDuration(c.JWTExpiresIn))
+	}
 	k.secrets(c)
 	k.device(r, &c)
 	k.gatewayTLS(r, &c)
@@ -266,6 +269,10 @@ func (k *checker) list(name, s string, shape *regexp.Regexp, what string) []stri
 // token refuses what cannot travel in an HTTP header; as a rule it is a
 // newline that came along from a file.
 func (k *checker) token(name string, s Secret) Secret {
+	if v := strings.TrimSpace(s.Reveal()); strings.HasPrefix(v, "${") && strings.HasSuffix(v, "}") {
+		k.reject(name, "names another variable, and nothing is put in its place here: set it to the token itself")
+		return s
+	}
 	for _, r := range s.Reveal() {
 		if r <= ' ' || r > '~' {
 			k.reject(name, "has a blank, a line break or another character that no token has: copy it again, without what stands around it")

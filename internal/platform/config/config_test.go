@@ -94,6 +94,7 @@ func TestCheckRefuses(t *testing.T) {
 		"a gateway without a scheme":   {func(r *config.Raw) { r.GatewayURL = "127.0.0.1:18789" }, "AGENTRT_GATEWAY_URL"},
 		"a gateway with a token in it": {func(r *config.Raw) { r.GatewayURL = "ws://:hunter2@gw:1" }, "AGENTRT_GATEWAY_TOKEN"},
 		"a gateway with a wild port":   {func(r *config.Raw) { r.GatewayURL = "ws://gw:99999" }, "AGENTRT_GATEWAY_URL"},
+		"a token that is a variable":   {func(r *config.Raw) { r.GatewayToken = "${OPENCLAW_GATEWAY_TOKEN}" }, "AGENTRT_GATEWAY_TOKEN names another variable"},
 		"a token with a line break":    {func(r *config.Raw) { r.GatewayToken = "abc\n" }, "AGENTRT_GATEWAY_TOKEN"},
 		"an impatient gateway timeout": {func(r *config.Raw) { r.GatewayTimeoutMS = "99" }, "AGENTRT_GATEWAY_TIMEOUT_MS"},
 		"an endless gateway timeout":   {func(r *config.Raw) { r.GatewayTimeoutMS = "600001" }, "AGENTRT_GATEWAY_TIMEOUT_MS"},
@@ -235,6 +236,7 @@ func TestCheckWarns(t *testing.T) {
 		"AGENTRT_GATEWAY_URL names no":   func(r *config.Raw) { r.GatewayURL = "ws://gw" },
 		"DATABASE_URL is used":           func(r *config.Raw) { r.DatabaseURL, r.DBHost = "postgres://h/d", "db" },
 		"NODE_ENV is \"Production\"":     func(r *config.Raw) { r.NodeEnv = "Production" },
+		"a login lasts 7s":               func(r *config.Raw) { r.JWTExpiresIn = "7" },
 		"STANDUP_DEADLINE (1m) is short": func(r *config.Raw) { r.StandupDeadline = "60" },
 	} {
 		t.Run(says, func(t *testing.T) {

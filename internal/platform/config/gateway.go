@@ -13,6 +13,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -96,6 +97,9 @@ const keyText = 200
 var (
 	errNotBase64  = errors.New("is not base64url")
 	errKeyLength  = errors.New("has another length")
+	errKeyPEM     = errors.New("is a whole PEM file, of which only the line between BEGIN and END belongs here")
+	errKeyFile    = errors.New("is the name of a file, and what belongs here is the key itself")
+	errKeyHex     = errors.New("is in hex")
 	errKeyHalves  = errors.New("holds a public half that does not belong to its private half")
 	errPinShape   = errors.New("is no SHA-256 fingerprint")
 	errNoPEM      = errors.New("holds no certificate in PEM")
@@ -107,7 +111,14 @@ var (
 // keyBytes decodes base64 in either alphabet, with or without padding.
 func keyBytes(s string) ([]byte, error) {
 	s = strings.TrimSpace(s)
-	if len(s) > keyText {
+	switch _, notHex := hex.DecodeString(s); {
+	case strings.HasPrefix(s, "-----BEGIN"):
+		return nil, errKeyPEM
+	case strings.HasSuffix(s, ".pem") || strings.HasSuffix(s, ".key"): // no base64 has a point
+		return nil, errKeyFile
+	case len(s) == hex.EncodedLen(ed25519.SeedSize) && notHex == nil:
+		return nil, errKeyHex
+	case len(s) > keyText:
 		return nil, errKeyLength
 	}
 	s = strings.NewReplacer("+", "-", "/", "_").Replace(strings.TrimRight(s, "="))
@@ -302,9 +313,13 @@ func (k *checker) gatewayTLS(r Raw, c *Config) {
 	}
 }
 
+// asPrinted is what openssl writes before a fingerprint. It is copied along with it.
+var asPrinted = regexp.MustCompile(`(?i)\bsha-?256 fingerprint=`)
+
 // pins reads a list of fingerprints.
 func (k *checker) pins(name, s string) []Fingerprint {
 	var out []Fingerprint
+	s = asPrinted.ReplaceAllString(s, " ")
 	named := strings.FieldsFunc(s, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
 	for _, v := range named {
 		f, err := parseFingerprint(v)

@@ -105,10 +105,11 @@ func TestDeviceMistakes(t *testing.T) {
 		"no key, an id":        {id: keyID, says: "AGENTRT_DEVICE_ID is set and AGENTRT_DEVICE_PRIVATE_KEY is not"},
 		"no key, a public key": {public: keyPublic, says: "AGENTRT_DEVICE_PUBLIC_KEY is set and AGENTRT_DEVICE_PRIVATE_KEY is not"},
 		"a word":               {private: "not a key!", says: "AGENTRT_DEVICE_PRIVATE_KEY is not base64url"},
-		"hex":                  {private: strings.Repeat("ab", 32), says: "AGENTRT_DEVICE_PRIVATE_KEY has another length"},
+		"hex":                  {private: strings.Repeat("ab", 32), says: "AGENTRT_DEVICE_PRIVATE_KEY is in hex"},
+		"the file's name":      {private: "device.pem", says: "AGENTRT_DEVICE_PRIVATE_KEY is the name of a file"},
 		"a short key":          {private: keySeed[:40], says: "AGENTRT_DEVICE_PRIVATE_KEY has another length"},
 		"a line break inside":  {private: keySeed[:20] + "\n" + keySeed[20:], says: "AGENTRT_DEVICE_PRIVATE_KEY is not base64url"},
-		"a whole PEM file":     {private: string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8(t, k)})), says: "AGENTRT_DEVICE_PRIVATE_KEY is not base64url"},
+		"a whole PEM file":     {private: string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8(t, k)})), says: "AGENTRT_DEVICE_PRIVATE_KEY is a whole PEM file"},
 		"an RSA key":           {private: base64.StdEncoding.EncodeToString(make([]byte, 1200)), says: "AGENTRT_DEVICE_PRIVATE_KEY has another length"},
 		"halves of two keys":   {private: base64.RawURLEncoding.EncodeToString(halves), says: "AGENTRT_DEVICE_PRIVATE_KEY holds a public half"},
 		"another public key":   {private: keySeed, public: keySeed, says: "AGENTRT_DEVICE_PUBLIC_KEY does not belong"},
@@ -197,7 +198,7 @@ const (
 
 // A fingerprint is copied from openssl, from our own status or from elsewhere.
 func TestPins(t *testing.T) {
-	for _, given := range []string{pinHex, strings.ToUpper(pinHex), pinColon, strings.ToLower(pinColon), "sha256:" + pinHex, "SHA256:" + pinColon, " " + pinColon + " "} {
+	for _, given := range []string{pinHex, strings.ToUpper(pinHex), pinColon, strings.ToLower(pinColon), "sha256:" + pinHex, "SHA256:" + pinColon, " " + pinColon + " ", "sha256 Fingerprint=" + pinColon, "SHA256 Fingerprint=" + pinColon} {
 		other := strings.Repeat("00", 32)
 		for list, want := range map[string]int{given: 1, given + "," + other: 2, other + ", " + given: 2} {
 			r := good()
