@@ -55,7 +55,7 @@ var mayImport = map[string][]string{
 	"platform/db/dbtest": {"platform/db", "schema"},
 	"platform/fault":     {},
 	"platform/job":       {"platform/actor", "platform/cron", "platform/db"},
-	"platform/list":      {"platform/db", "platform/page"},
+	"platform/list":      {"platform/actor", "platform/db", "platform/page"},
 	"platform/money":     {},
 	"platform/page":      {"platform/fault"},
 	"platform/patch":     {},

@@ -55,6 +55,7 @@ type DB struct {
 	path  string        // of the file, on SQLite
 	pools func() []Pool
 	stop  []func() error
+	turns turns
 }
 
 // Pool tells how busy the connections of one kind are.

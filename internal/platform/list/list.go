@@ -19,6 +19,7 @@ import (
 	"strings"
 	"time"
 
+	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/page"
 )
@@ -110,8 +111,15 @@ func (l List[T]) Read(ctx context.Context, q db.Queryer, w Where, want page.Want
 }
 
 // View runs fn on what a page is read from: one unchanging view when there is
-// also a total, and the database as it is, which is cheaper, when not.
+// also a total, and the database as it is, which is cheaper, when not. What a
+// caller filters by may have no index and find nothing, so that a long table is
+// read to its end: of one caller only a few are read at once; see db.Turn.
 func View(ctx context.Context, d *db.DB, want page.Want, fn func(db.Queryer) error) error {
+	leave, err := d.Turn(ctx, actor.From(ctx).ID)
+	if err != nil {
+		return fmt.Errorf("wait for the caller's other lists: %w", err)
+	}
+	defer leave()
 	if want.Total {
 		return d.View(ctx, fn)
 	}

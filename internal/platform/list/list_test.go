@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
 
+	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
 	"wardroom/internal/platform/list"
@@ -314,4 +317,62 @@ func TestInCountsOnce(t *testing.T) {
 			t.Errorf("%v is %s, want %s", tt[0], got, want)
 		}
 	}
+}
+
+// One caller who searches for what is not there, a hundred times at once, must
+// not take every connection: the others would wait, or be told that the
+// database is away.
+func TestViewIsFair(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		shelf(t, d)
+		as := func(id string) context.Context { return actor.With(t.Context(), actor.Actor{ID: id, Role: actor.Agent}) }
+		const many = 40
+		var running, most atomic.Int64
+		began, release := make(chan struct{}, many), make(chan struct{})
+		look := func(ctx context.Context, total bool, wait <-chan struct{}) error {
+			return list.View(ctx, d, page.Want{Total: total}, func(q db.Queryer) error {
+				most.Store(max(most.Load(), running.Add(1)))
+				defer running.Add(-1)
+				rows, err := q.Query(ctx, `SELECT id FROM books`) // holds its connection
+				if err != nil {
+					return err
+				}
+				defer rows.Close()
+				began <- struct{}{}
+				<-wait
+				return rows.Err()
+			})
+		}
+		var hog sync.WaitGroup
+		for i := range many {
+			hog.Go(func() {
+				if err := look(as("hog"), i%2 == 0, release); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		<-began
+		late, cancel := context.WithTimeout(as("other"), 10*time.Second)
+		defer cancel()
+		at := closed()
+		if err := look(late, true, at); err != nil {
+			t.Errorf("another caller: %v", err)
+		}
+		gone, leave := context.WithCancel(as("hog"))
+		leave()
+		if err := look(gone, false, at); !errors.Is(err, context.Canceled) {
+			t.Errorf("who has left waits, or gets %v", err)
+		}
+		close(release)
+		hog.Wait()
+		if n := most.Load(); n > 3 {
+			t.Errorf("%d ran at once", n)
+		}
+	})
+}
+
+func closed() <-chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
 }
