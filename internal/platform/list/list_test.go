@@ -325,7 +325,9 @@ func TestInCountsOnce(t *testing.T) {
 func TestViewIsFair(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		shelf(t, d)
-		as := func(id string) context.Context { return actor.With(t.Context(), actor.Actor{ID: id, Role: actor.Agent}) }
+		as := func(id string) context.Context {
+			return actor.With(t.Context(), actor.Actor{ID: id, Role: actor.Agent})
+		}
 		const many = 40
 		var running, most atomic.Int64
 		began, release := make(chan struct{}, many), make(chan struct{})
