@@ -42,6 +42,8 @@ type Options struct {
 	// OnSetup shows a set-up token to whoever started the service, while there is
 	// no owner; nil makes none.
 	OnSetup func(SetupOffer)
+	// Backoff says how soon to try the gateway again; the zero value has the defaults.
+	Backoff gateway.Backoff
 }
 
 // App is the program, built but not running.
@@ -71,7 +73,7 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, opts Options)
 	if opts.Now == nil {
 		opts.Now = clock.Now
 	}
-	client, err := gateway.New(gatewayOptions(cfg, log))
+	client, err := gateway.New(gatewayOptions(cfg, log, opts.Backoff))
 	if err != nil {
 		return nil, fmt.Errorf("AGENTRT_GATEWAY_URL and the settings beside it: %w", err)
 	}
@@ -87,11 +89,11 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, opts Options)
 }
 
 // gatewayOptions are the settings of the connection to the agents.
-func gatewayOptions(cfg config.Config, log *slog.Logger) gateway.Options {
+func gatewayOptions(cfg config.Config, log *slog.Logger, again gateway.Backoff) gateway.Options {
 	opt := gateway.Options{
 		URL: cfg.GatewayURL, Token: cfg.GatewayToken.Reveal(), Scopes: cfg.GatewayScopes, Timeout: cfg.GatewayTimeout,
 		DeviceKey: cfg.DeviceKey.Reveal(), DeviceToken: cfg.DeviceToken.Reveal(), InsecureTLS: cfg.GatewayInsecureTLS,
-		Version: Version, Log: log,
+		Version: Version, Log: log, Backoff: again,
 	}
 	if cfg.GatewayCA != nil {
 		opt.Roots = cfg.GatewayCA.Pool
@@ -153,7 +155,7 @@ func (a *App) wire() {
 		DB: a.DB, Now: now, Log: a.log, Current: a.currentStates,
 		Away: func(err error) bool { return a.outage.notice("live streams", err) },
 	}
-	a.Sessions = &session.Service{Runtime: a.Gateway, Log: a.log, Now: now, Patience: cfg.GatewayTimeout}
+	a.Sessions = &session.Service{Runtime: a.Gateway, Log: a.log, Now: now, Patience: cfg.GatewayTimeout, Changed: a.tellSessions}
 	a.Agents = &agent.Service{Runtime: a.Gateway, Members: a.agentMembers, Activities: a.agentActivities, Now: now}
 	a.Standups = &standup.Service{
 		DB: a.DB, Jobs: a.Queue, Runtime: a.Gateway, Log: a.log, Now: now,

@@ -56,6 +56,7 @@ type house struct {
 	runtime *demo.Runtime
 	board   atomic.Pointer[app.App] // whose board the agents talk about
 	onSetup func(app.SetupOffer)    // nil offers none
+	backoff gateway.Backoff
 	seen    record                  // all that left the service: answers and log lines
 
 	mu      sync.Mutex
@@ -86,6 +87,19 @@ func newHouse(t *testing.T, engine db.Engine, change func(*config.Raw)) *house {
 		change(&h.raw)
 	}
 	return h
+}
+
+// reopen starts another agent runtime, where the first one was before it was
+// closed.
+func (h *house) reopen() {
+	h.t.Helper()
+	_, address, _ := strings.Cut(h.runtime.URL(), "://")
+	back, err := demo.Start(context.Background(), demo.Options{Token: gatewayToken, Board: h.tasksOf, Addr: address})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.t.Cleanup(func() { _ = back.Close() })
+	h.runtime = back
 }
 
 // database is an empty one, whose address has a password to give away.
@@ -187,7 +201,7 @@ func (h *house) build() *app.App {
 	}
 	log := slog.New(slog.NewTextHandler(&h.seen, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	log.Info("settings", "config", cfg)
-	a, err := app.New(context.Background(), cfg, log, app.Options{Cost: bcrypt.MinCost, OnSetup: h.onSetup})
+	a, err := app.New(context.Background(), cfg, log, app.Options{Cost: bcrypt.MinCost, OnSetup: h.onSetup, Backoff: h.backoff})
 	if err != nil {
 		h.t.Fatal(err)
 	}

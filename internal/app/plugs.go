@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"wardroom/internal/agent"
@@ -10,6 +11,7 @@ import (
 	"wardroom/internal/gateway"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
+	"wardroom/internal/session"
 	"wardroom/internal/standup"
 	"wardroom/internal/task"
 )
@@ -20,16 +22,48 @@ import (
 func (a *App) currentStates() []event.State { return []event.State{gatewayState(a.Gateway.Status())} }
 
 func gatewayState(s gateway.Status) event.State {
-	return event.State{Kind: "agentrt.status", Topic: event.TopicGateway, Data: s}
+	// Whoever shows sessions must learn that they can be seen no more.
+	return event.State{Kind: "agentrt.status", Topics: []string{event.TopicGateway, event.TopicSession}, Data: s}
 }
 
-// tellGateway lets live streams know how the connection is doing, until ctx ends.
+// tellGateway lets live streams know how the connection is doing, until ctx
+// ends, and the sessions when it stands still: then no event tells of changes.
 func (a *App) tellGateway(ctx context.Context) {
 	a.Gateway.Watch(ctx, func(s gateway.Status) {
+		if s.State == gateway.Slow {
+			a.Sessions.Doubt()
+		}
 		if err := a.Events.Tell(gatewayState(s)); err != nil {
 			a.log.ErrorContext(ctx, "the gateway's state cannot be told", "err", err)
 		}
 	})
+}
+
+// toldAtOnce is how many sessions are told in one portion. All that the runtime
+// has may be new at once, and a stream takes 64 portions and a few hundred
+// kilobytes in one.
+const toldAtOnce = 250
+
+// tellSessions lets live streams know which of the runtime's sessions changed.
+func (a *App) tellSessions(changed []session.Session, gone []string) {
+	topics := []string{event.TopicSession}
+	states := make([]event.State, 0, len(changed)+len(gone))
+	for i := range changed {
+		states = append(states, event.State{Kind: "session.changed", Topics: topics, Data: &changed[i]})
+	}
+	for _, key := range gone {
+		states = append(states, event.State{Kind: "session.gone", Topics: topics, Data: goneSession{key}})
+	}
+	for portion := range slices.Chunk(states, toldAtOnce) {
+		if err := a.Events.Tell(portion...); err != nil {
+			a.log.Error("changed sessions cannot be told", "err", err)
+		}
+	}
+}
+
+// goneSession is what is told of a session that the runtime has no more.
+type goneSession struct {
+	Key string `json:"key"`
 }
 
 func (a *App) agentMembers(ctx context.Context) ([]agent.Member, error) {

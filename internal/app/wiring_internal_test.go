@@ -32,7 +32,7 @@ func TestGatewaySettingsReachTheClient(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return gatewayOptions(cfg, slog.New(slog.DiscardHandler))
+		return gatewayOptions(cfg, slog.New(slog.DiscardHandler), gateway.Backoff{})
 	}
 	o := options(func(r *config.Raw) {
 		r.DevicePrivateKey, r.DeviceToken = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8", "token-2"

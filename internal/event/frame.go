@@ -14,34 +14,35 @@ const (
 	TopicStandup = "standup"
 	TopicUser    = "user" // only for those who may read the audit
 	TopicGateway = "gateway"
+	TopicSession = "session" // the runtime's sessions, and the connection that they are read over
 )
 
 // State is something that is so at the moment and not kept, such as the state of
 // a connection. On a stream it has no id, so that a resume does not repeat it.
 type State struct {
-	Kind  string // such as agentrt.status
-	Topic string
-	Data  any // what json.Marshal makes an object of
+	Kind   string // such as agentrt.status
+	Topics []string
+	Data   any // what json.Marshal makes an object of
 }
 
 // frame is one event or state as it goes over the wire, encoded once for all
 // streams. None of it is changed after it was made.
 type frame struct {
-	id    int64 // 0 for a state
-	class Class // empty for a state
-	topic string
-	about string // the id of the subject
-	text  []byte
+	id     int64    // 0 for a state
+	class  Class    // empty for a state
+	topics []string // one for an event
+	about  string   // the id of the subject
+	text   []byte
 }
 
 func frameOf(e Event) (frame, error) {
 	text, err := encode(e.ID, e.Kind, e)
-	return frame{id: e.ID, class: e.Class, topic: e.Subject.Kind, about: e.Subject.ID, text: text}, err
+	return frame{id: e.ID, class: e.Class, topics: []string{e.Subject.Kind}, about: e.Subject.ID, text: text}, err
 }
 
 func (s State) frame() (frame, error) {
 	text, err := encode(0, s.Kind, s.Data)
-	return frame{topic: s.Topic, text: text}, err
+	return frame{topics: s.Topics, text: text}, err
 }
 
 // note is the frame that tells a reader where its stream stands: what it has

@@ -21,7 +21,7 @@ const eventsText = `Server-sent events, until the token ends. Each event of the 
 
 Ids follow the order of the commits. Send the last one that you have as Last-Event-ID, and you get everything after it, without a gap and without repeats.
 
-Other frames: hello comes first and says where the stream stands; reset comes instead when what you missed cannot be told any more: read anew what you show, and go on from its id; position comes every 15 seconds with the id up to which you have everything that you asked for; end says with a code why the stream ends, such as token_invalid, role_changed or behind. Frames without an id, such as agentrt.status, tell a state of this moment.`
+Other frames: hello comes first and says where the stream stands; reset comes instead when what you missed cannot be told any more: read anew what you show, and go on from its id; position comes every 15 seconds with the id up to which you have everything that you asked for; end says with a code why the stream ends, such as token_invalid, role_changed or behind. Frames without an id tell a state of this moment: agentrt.status how the connection to the agent runtime is doing, session.changed a session of the runtime that is new or other than before, as in /agentrt/sessions, and session.gone the key of one that is there no more. Read the list of the sessions at each agentrt.status, the first included, and then apply the frames that come.`
 
 // begin is Ask.After for a stream that begins now.
 const begin = -1
@@ -29,7 +29,7 @@ const begin = -1
 type eventsInput struct {
 	Header string   `header:"Last-Event-ID" maxLength:"19" example:"42" doc:"The last id that you have; what comes after it is sent. Without it the stream begins now."`
 	Query  string   `query:"last_event_id" maxLength:"19" example:"42" doc:"The same, for callers that cannot set headers; the header wins."`
-	Topics []string `query:"topics" enum:"task,standup,user,gateway" maxItems:"20" doc:"Only of these, separated by commas: subjects of events, and gateway for the connection to the agent runtime. Without it everything."`
+	Topics []string `query:"topics" enum:"task,standup,user,gateway,session" maxItems:"20" doc:"Only of these, separated by commas: subjects of events, gateway for the connection to the agent runtime, and session for what its agents do. Without it everything."`
 }
 
 // after reads the id to go on after.

@@ -273,7 +273,7 @@ func (t *Stream) pass(ctx context.Context, batch []frame) error {
 		if f.id > 0 && f.id <= t.pos {
 			continue
 		}
-		if f.class == Audit && f.topic == TopicUser && f.about == t.who.ID {
+		if f.class == Audit && f.topics[0] == TopicUser && f.about == t.who.ID {
 			// It may take the right to see what follows, and itself.
 			if err := t.flush(); err != nil {
 				return err
@@ -294,7 +294,7 @@ func (t *Stream) wants(f frame) bool {
 	if f.class == Audit && !t.who.Role.May(actor.ReadAudit) {
 		return false
 	}
-	return len(t.ask.Topics) == 0 || slices.Contains(t.ask.Topics, f.topic)
+	return len(t.ask.Topics) == 0 || slices.ContainsFunc(f.topics, func(topic string) bool { return slices.Contains(t.ask.Topics, topic) })
 }
 
 // flush sends what is pending.

@@ -47,7 +47,7 @@ func TestStreamHidesAudit(t *testing.T) {
 		}
 		two[role].want("2 standup.opened", "4 task.changed")
 	}
-	if err := r.Tell(State{Kind: "over", Topic: TopicUser, Data: struct{}{}}); err != nil {
+	if err := r.Tell(State{Kind: "over", Topics: []string{TopicUser}, Data: struct{}{}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range users {
@@ -246,7 +246,7 @@ func TestStreamPosition(t *testing.T) {
 func TestStreamStates(t *testing.T) {
 	d := dbtest.New(t)
 	state := func(text string) State {
-		return State{Kind: "agentrt.status", Topic: TopicGateway, Data: map[string]string{"state": text}}
+		return State{Kind: "agentrt.status", Topics: []string{TopicGateway}, Data: map[string]string{"state": text}}
 	}
 	r := start(t, &Service{DB: d, Current: func() []State { return []State{state("connecting")} }})
 	record(t, d, monday, Activity, "task.changed", task1, nil)

@@ -104,14 +104,22 @@ func frames(events []Event) ([]frame, error) {
 	return list, nil
 }
 
-// Tell sends a state to all open streams of this process that want its topic.
-// It is not kept: whoever comes later hears of it from Current.
-func (s *Service) Tell(state State) error {
-	f, err := state.frame()
-	if err != nil {
-		return err
+// Tell sends states to all open streams of this process that want their topics.
+// They are not kept: whoever comes later hears of them from Current, or reads
+// them. It never waits. All of one call are one portion of what a stream may
+// fall behind, so many states that change at once belong into one call.
+func (s *Service) Tell(states ...State) error {
+	if _, wanted := s.hub().position(); !wanted {
+		return nil // nor is it worth the encoding
 	}
-	s.hub().hand([]frame{f}, 0)
+	list := make([]frame, len(states))
+	for i, state := range states {
+		var err error
+		if list[i], err = state.frame(); err != nil {
+			return err
+		}
+	}
+	s.hub().hand(list, 0)
 	return nil
 }
 

@@ -132,6 +132,11 @@ func (s *Service) Messages(ctx context.Context, key string, limit int, before *o
 	return m, nil
 }
 
+// Doubt says that the gateway may have changed what was read without telling, as
+// one does that has stopped answering: readers get nothing until it has been
+// read anew.
+func (s *Service) Doubt() { s.mirror.mark() }
+
 // Activities is what the sessions tell of each agent that has any, and of when
 // that is. It fails while the sessions cannot be read.
 func (s *Service) Activities(ctx context.Context) (asOf clock.Time, byAgent map[string]Activity, err error) {
