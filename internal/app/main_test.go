@@ -51,13 +51,14 @@ func both(t *testing.T, fn func(t *testing.T, engine db.Engine)) {
 // house is what the service lives in: a database, an agent runtime, settings,
 // and a log. It outlives the service.
 type house struct {
-	t       *testing.T
-	raw     config.Raw
-	runtime *demo.Runtime
-	board   atomic.Pointer[app.App] // whose board the agents talk about
-	onSetup func(app.SetupOffer)    // nil offers none
-	backoff gateway.Backoff
-	seen    record                  // all that left the service: answers and log lines
+	t        *testing.T
+	raw      config.Raw
+	runtime  *demo.Runtime
+	board    atomic.Pointer[app.App] // whose board the agents talk about
+	onSetup  func(app.SetupOffer)    // nil offers none
+	backoff  gateway.Backoff
+	labelled string // what the goroutines of its services are known by; empty is nothing
+	seen     record // all that left the service: answers and log lines
 
 	mu      sync.Mutex
 	secrets map[string]string // text → what it is
@@ -213,7 +214,8 @@ func (h *house) build() *app.App {
 // start runs the service on a free port until the test ends or it is stopped.
 func (h *house) start() *service {
 	h.t.Helper()
-	a := h.build()
+	var a *app.App
+	labelled(h.labelled, func() { a = h.build() })
 	ln, err := a.Listen(context.Background())
 	if err != nil {
 		h.t.Fatal(err)
@@ -224,7 +226,7 @@ func (h *house) start() *service {
 		App: a, house: h, base: "http://" + ln.Addr().String(), cancel: cancel, ended: make(chan error, 1),
 		client: &http.Client{Transport: &http.Transport{}, Timeout: 60 * time.Second},
 	}
-	go func() { s.ended <- a.Run(ctx, ln) }()
+	labelled(h.labelled, func() { go func() { s.ended <- a.Run(ctx, ln) }() })
 	h.t.Cleanup(func() { s.stop() })
 	return s
 }

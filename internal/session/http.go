@@ -18,7 +18,7 @@ var errOtherTranscript = page.ErrCursor.With("The conversation has been begun an
 func (s *Service) Mount(api *web.API) {
 	away := web.Fails(
 		gateway.ErrNotConfigured, gateway.ErrUnreachable, gateway.ErrTimeout, gateway.ErrUnauthorized,
-		gateway.ErrUnpaired, gateway.ErrMissingScope, gateway.ErrBusy, gateway.ErrRefused,
+		gateway.ErrUnpaired, gateway.ErrUntrusted, gateway.ErrMissingScope, gateway.ErrBusy, gateway.ErrRefused,
 	)
 	web.Get(api, "/agentrt/sessions", actor.Read, "The runtime's sessions, active ones first", s.handleList, away, web.Fails(page.ErrCursor),
 		web.Describe("Running or ended, the last changed first within each. While the runtime is away there is no list, only the reason: nothing old is shown as if it were live."), web.Quiet())

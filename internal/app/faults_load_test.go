@@ -1,0 +1,226 @@
+package app_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"runtime/pprof"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"wardroom/internal/task"
+)
+
+// load is requests that need no gateway, from several people at once.
+type load struct {
+	owner caller
+	t     *testing.T
+	stop  chan struct{}
+	work  sync.WaitGroup
+	once  sync.Once
+	live  *stream
+	idle  *httptest.Server // does nothing
+
+	mu    sync.Mutex
+	count int
+	worst time.Duration
+	other time.Duration   // the longest that a request took which has nothing to do with the service
+	what  string          // took the longest
+	last  string          // the key of the last task that was made
+	told  map[string]bool // the keys of those that the live stream told of
+}
+
+// people is how many send requests at the same time.
+const people = 2
+
+// begins starts a load, until its end.
+func (f *broken) begins() {
+	made := decode[task.Task](f.owner.post("/api/v1/tasks", map[string]any{"title": "The first one"}).want(http.StatusCreated))
+	l := &load{
+		owner: f.owner, t: f.t, stop: make(chan struct{}), last: made.Key, told: map[string]bool{},
+		live: f.owner.follow("/api/v1/events?topics=task"),
+		idle: httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})),
+	}
+	for range people {
+		l.work.Go(l.person)
+	}
+	l.work.Go(l.watch)
+	f.t.Cleanup(l.halt)
+	f.load = l
+}
+
+// watch reads the live stream, which must stay open.
+func (l *load) watch() {
+	for f := range l.live.frames {
+		switch f["event"] {
+		case "task.created":
+			_, name, _ := strings.Cut(f["data"], `"name":"TASK-`)
+			number, _, _ := strings.Cut(name, `"`)
+			l.mu.Lock()
+			l.told["TASK-"+number] = true
+			l.mu.Unlock()
+		case "end":
+			l.t.Errorf("meanwhile the live stream ended: %v", f)
+		}
+	}
+}
+
+// halt stops everybody.
+func (l *load) halt() {
+	l.once.Do(func() {
+		close(l.stop)
+		l.live.leave()
+		l.work.Wait()
+		l.idle.Close()
+	})
+}
+
+// person sends every kind of request again and again, with a breath between, as
+// a page does that is open somewhere.
+func (l *load) person() {
+	breath := time.NewTicker(40 * time.Millisecond)
+	defer breath.Stop()
+	for n := 0; ; n++ {
+		for _, r := range []struct {
+			method, path string
+			body         any
+			want         int
+		}{
+			{http.MethodGet, "/health", nil, http.StatusOK},
+			{http.MethodGet, "/api/v1/tasks?limit=10", nil, http.StatusOK},
+			{http.MethodPost, "/api/v1/tasks", map[string]any{"title": fmt.Sprint("Load ", n)}, http.StatusCreated},
+			{http.MethodGet, "/api/v1/users?limit=5", nil, http.StatusOK},
+			{http.MethodPatch, "/api/v1/tasks/", map[string]any{"status": "todo"}, http.StatusOK},
+			{http.MethodGet, "/api/v1/standups?limit=5", nil, http.StatusOK},
+			{http.MethodGet, "/api/v1/config", nil, http.StatusOK},
+			{http.MethodGet, "/api/v1/activity?limit=5", nil, http.StatusOK},
+			{http.MethodGet, "/livez", nil, http.StatusOK},
+		} {
+			select {
+			case <-l.stop:
+				return
+			case <-breath.C:
+			}
+			l.send(r.method, r.path, r.body, r.want)
+		}
+		l.compare()
+	}
+}
+
+// send sends one request and notes how long it took.
+func (l *load) send(method, path string, body any, want int) {
+	l.mu.Lock()
+	if method == http.MethodPatch {
+		path += l.last
+	}
+	l.mu.Unlock()
+	began := time.Now()
+	a, err := l.owner.try(method, path, body)
+	took := time.Since(began)
+	if err != nil || a.status != want {
+		l.t.Errorf("meanwhile %s %s: %d, %v, want %d\n%s", method, path, a.status, err, want, a.body)
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.count++
+	if took > l.worst {
+		l.worst, l.what = took, method+" "+path
+	}
+	if method == http.MethodPost {
+		l.last = decode[task.Task](a).Key
+	}
+}
+
+// compare asks a server that does nothing, to learn how busy the machine is.
+func (l *load) compare() {
+	began := time.Now()
+	if _, err := (caller{service: &service{house: l.owner.house, base: l.idle.URL, client: l.owner.client}}).try(http.MethodGet, "/", nil); err != nil {
+		l.t.Errorf("the server that does nothing: %v", err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.other = max(l.other, time.Since(began))
+}
+
+// end stops the load and says how it went.
+func (l *load) end() {
+	l.t.Helper()
+	made := decode[task.Task](l.owner.post("/api/v1/tasks", map[string]any{"title": "The last one"}).want(http.StatusCreated))
+	waitFor(l.t, "the last task on the stream", func() bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return l.told[made.Key]
+	})
+	l.halt()
+	l.t.Logf("%d requests meanwhile; the longest took %s: %s; one to nobody took %s",
+		l.count, l.worst.Round(time.Millisecond), l.what, l.other.Round(time.Millisecond))
+	if l.worst-l.other >= patience {
+		l.t.Errorf("%s took %s, as long as a request to the gateway, and one to nobody %s", l.what, l.worst, l.other)
+	}
+}
+
+// labelled runs fn, and every goroutine that it starts carries the name.
+func labelled(name string, fn func()) {
+	if name == "" {
+		fn()
+		return
+	}
+	pprof.Do(context.Background(), pprof.Labels("house", name), func(context.Context) { fn() })
+}
+
+// goroutines counts those that carry the name.
+func goroutines(name string) int {
+	n, _ := profile(name)
+	return n
+}
+
+// profile counts the goroutines that carry the name and shows where they are.
+func profile(name string) (count int, where string) {
+	var all bytes.Buffer
+	if err := pprof.Lookup("goroutine").WriteTo(&all, 1); err != nil {
+		return 0, err.Error()
+	}
+	first := regexp.MustCompile(`^(\d+) @ `)
+	for group := range strings.SplitSeq(all.String(), "\n\n") {
+		m := first.FindStringSubmatch(strings.TrimPrefix(group, "\n"))
+		if m == nil {
+			if _, rest, ok := strings.Cut(group, "\n"); ok { // the first one follows the headline
+				m, group = first.FindStringSubmatch(rest), rest
+			}
+		}
+		if m == nil || !strings.Contains(group, fmt.Sprintf(`"house":%q`, name)) {
+			continue
+		}
+		n, _ := strconv.Atoi(m[1]) // the pattern has digits
+		count += n
+		where += group + "\n\n"
+	}
+	return count, where
+}
+
+// wantGoroutines waits until no more of the service's are there than before.
+func (f *broken) wantGoroutines(before int) {
+	f.t.Helper()
+	var now int
+	var where string
+	if before == 0 {
+		f.t.Error("no goroutine carries the name of the house")
+	}
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		if now, where = profile(f.labelled); now <= before {
+			f.t.Logf("%d goroutines before and %d after", before, now)
+			return
+		}
+		if time.Now().After(end) {
+			f.t.Errorf("%d goroutines, and %d before:\n%s", now, before, where)
+			return
+		}
+	}
+}

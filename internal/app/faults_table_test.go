@@ -1,0 +1,413 @@
+package app_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"runtime"
+	"runtime/metrics"
+	"strings"
+	"time"
+
+	"wardroom/internal/agent"
+	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/demo"
+)
+
+// badFrames are those that change nothing for us. The one that is missing makes
+// of good answers such as nobody can read.
+func badFrames() []demo.Garbage {
+	return []demo.Garbage{
+		demo.NotJSON, demo.WrongShape, demo.BinaryFrame, demo.InvalidUTF8, demo.StrayAnswer, demo.UnknownEvent,
+		demo.ExtraMembers, demo.MissingMembers, demo.ControlCharacters,
+	}
+}
+
+// garbage is every kind of bad frame, from the handshake on.
+func garbage() []trial {
+	trials := []trial{{
+		name: "wrong types in what exists", turns: "Garble",
+		turn:   func(f *broken) { f.runtime.Garble(demo.WrongTypes) },
+		during: func(f *broken) { f.wantUnreadable() },
+	}}
+	for _, k := range badFrames() {
+		trials = append(trials, trial{name: string(k), turns: "Garble Drop", turn: func(f *broken) {
+			f.runtime.Garble(k)
+			f.again()
+		}})
+	}
+	return append(trials, trial{
+		name: "all kinds but one", turns: "Garble Drop",
+		turn: func(f *broken) { f.runtime.Garble(badFrames()...); f.again() },
+	})
+}
+
+// again cuts the connection and waits for the next one.
+func (f *broken) again() {
+	f.t.Helper()
+	made := f.s.Gateway.Connections()
+	f.runtime.Drop()
+	f.await("the next connection", func() bool { return f.s.Gateway.Connections() > made })
+}
+
+// wantUnreadable checks that what cannot be understood is not shown as nothing.
+func (f *broken) wantUnreadable() {
+	f.t.Helper()
+	_ = f.ask("run-unreadable") // what is said of it cannot be understood, either
+	f.await("the failure", func() bool { return f.owner.get("/api/v1/agentrt/sessions").status != http.StatusOK })
+	a := f.owner.get("/api/v1/agentrt/sessions")
+	a.wantProblem(http.StatusConflict, "gateway_refused")
+	for id, a := range f.owner.team() {
+		if a.Runtime != nil || a.Presence != nil {
+			f.t.Errorf("%s is %+v, and nobody understood the roster", id, a)
+		}
+	}
+}
+
+// disorder is frames that are good and come wrong, or too often, or not at all.
+func disorder() []trial {
+	return []trial{
+		{name: "everything three times", turns: "Repeat", turn: func(f *broken) { f.runtime.Repeat("", 2) }},
+		{name: "the result before the word that it was taken", turns: "Reverse", turn: func(f *broken) { f.runtime.Reverse("agent", 2) }},
+		{name: "events in swapped pairs", turns: "Swap", turn: func(f *broken) { f.runtime.Swap(true) }},
+		{name: "no event of runs", turns: "Lose", turn: func(f *broken) { f.runtime.Lose("agent", true); f.runtime.Lose("chat", true) }},
+		{name: "no event arrives", turns: "Lose", turn: func(f *broken) { f.runtime.Lose("", true) }},
+		{name: "no event is sent", turns: "Hush", turn: func(f *broken) { f.runtime.Hush(true) }},
+		{name: "a frame of somebody else's making", turns: "Inject", turn: func(f *broken) {
+			f.runtime.Inject([]byte(`{"type":"event","event":"sessions.changed","payload":[[[`), false)
+			f.runtime.Inject([]byte(`{"type":"event","event":"agent","payload":{"stream":"lifecycle","runId":"x","sessionKey":"agent:cto:none","data":{"phase":"start"}}}`), false)
+		}},
+		{name: "the clock is behind", turns: "Skew Drop", turn: func(f *broken) { f.runtime.Skew(-26 * time.Hour); f.again() }},
+		{name: "the clock is ahead", turns: "Skew Drop", turn: func(f *broken) { f.runtime.Skew(26 * time.Hour); f.again() }},
+		{name: "no numbers yet", turns: "Refreshing", turn: func(f *broken) { f.runtime.Refreshing(1000) }, during: func(f *broken) {
+			f.answers()
+			f.await("the numbers to be in doubt", func() bool { return f.owner.session(cto).Tokens == nil })
+			if got := f.owner.session(cto); got.CostUSD != nil || got.CostComplete != nil {
+				f.t.Errorf("while the runtime counts, the session is %+v", got)
+			}
+			f.wantThere()
+		}},
+	}
+}
+
+// agents are faults of an agent alone.
+func agents() []trial {
+	// ends waits for the end of a run that does not end well.
+	ends := func(f *broken, id string, want gateway.Outcome, status string) {
+		a, err := f.s.Gateway.Wait(f.t.Context(), id, 20*time.Second)
+		if err != nil || a.Outcome != want {
+			f.t.Errorf("%s: %+v, %v, want it %s", id, a, err, want)
+		}
+		f.await("the session to be "+status, func() bool {
+			got := f.owner.session(cto)
+			return !got.Active && got.Status != nil && *got.Status == status
+		})
+		f.wantThere()
+	}
+	active := func(f *broken, id string) {
+		f.await("the run to show", func() bool {
+			got := f.owner.session(cto)
+			return got.Active && got.ActiveRunID != nil && *got.ActiveRunID == id
+		})
+		f.await("the presence", func() bool { return f.owner.presence("cto").State == agent.Active })
+	}
+	return []trial{
+		{name: "an agent thinks long", turns: "Delay", turn: func(f *broken) { f.runtime.Delay("cto", 700*time.Millisecond) }, during: func(f *broken) {
+			id := f.begin()
+			active(f, id)
+			f.s.answered(id)
+			f.wantThere()
+		}},
+		{name: "an agent never ends", turns: "Silence", turn: func(f *broken) { f.runtime.Silence("cto", true) }, during: func(f *broken) {
+			id := f.begin()
+			active(f, id)
+			ends(f, id, gateway.TimedOut, "timeout")
+		}},
+		{name: "an agent's provider refuses", turns: "Fail", turn: func(f *broken) { f.runtime.Fail("cto", "the provider is overloaded") }, during: func(f *broken) {
+			ends(f, f.begin(), gateway.Failed, "failed")
+		}},
+	}
+}
+
+// unreachable is a trial in which there is no connection, for a reason.
+func unreachable(name, turns, says string, turn func(*broken)) trial {
+	return trial{
+		name: name, turns: turns, turn: turn, says: says,
+		state: gateway.Unreachable, status: http.StatusServiceUnavailable, code: "gateway_unreachable",
+	}
+}
+
+// lives are ends and beginnings of the runtime and of connections.
+func lives() []trial {
+	starting := unreachable("starting for long", "Starting Drop", "starting", func(f *broken) { f.runtime.Starting(true); f.runtime.Drop() })
+	restart := unreachable("a restart that takes long", "Restart", "", func(f *broken) { f.runtime.Restart(2 * time.Second) })
+	closed := unreachable("the end", "Close", "", func(f *broken) { _ = f.runtime.Close() })
+	closed.heal = func(f *broken) { f.reopen() }
+	return []trial{
+		{name: "the cable", turns: "Drop", turn: func(f *broken) { f.again() }},
+		{name: "a restart at once", turns: "Restart", turn: func(f *broken) {
+			made := f.s.Gateway.Connections()
+			f.runtime.Restart(0)
+			f.await("the next connection", func() bool { return f.s.Gateway.Connections() > made })
+		}},
+		{name: "a restart in the middle of a run", turns: "Restart Silence", turn: func(f *broken) {
+			f.runtime.Silence("cto", true)
+			f.begin()
+			made := f.s.Gateway.Connections()
+			f.runtime.Restart(0)
+			f.runtime.Silence("cto", false)
+			f.await("the next connection", func() bool { return f.s.Gateway.Connections() > made })
+		}},
+		restart, starting, closed,
+	}
+}
+
+// closedDoors are what else may answer at the runtime's address, and a part of
+// what we say then.
+func closedDoors() map[demo.Door]string {
+	return map[demo.Door]string{
+		demo.PageDoor: "HTTP 200", demo.BrokenDoor: "HTTP 502", demo.BusyDoor: "HTTP 503", demo.MovedDoor: "redirects",
+		demo.ProxyDoor: "HTTP 403", demo.ResetDoor: "hung up", demo.MuteDoor: "did not answer within",
+	}
+}
+
+// doors are trials with each of them.
+func doors() []trial {
+	var trials []trial
+	for door, says := range closedDoors() {
+		if door == demo.MuteDoor {
+			continue
+		}
+		trials = append(trials, unreachable("door "+fmt.Sprint(door), "Front Drop", says, func(f *broken) {
+			f.runtime.Front(door)
+			f.runtime.Drop()
+		}))
+	}
+	return append(trials, trial{
+		name: "the mute door", turns: "Front Drop", turn: func(f *broken) { f.runtime.Front(demo.MuteDoor); f.runtime.Drop() },
+		state: gateway.Slow, status: http.StatusGatewayTimeout, code: "gateway_timeout", says: closedDoors()[demo.MuteDoor],
+	})
+}
+
+// access is what the runtime may refuse us.
+func access() []trial {
+	const otherToken = "another-gateway-token-09ab"
+	unauthorized := trial{state: gateway.Unauthorized, status: http.StatusServiceUnavailable, code: "gateway_unauthorized"}
+	locked, changed := unauthorized, unauthorized
+	locked.name, locked.turns, locked.says = "locked out", "LockOut Drop", "locked"
+	locked.turn = func(f *broken) { f.runtime.LockOut(2 * time.Second); f.runtime.Drop() }
+	changed.name, changed.turns, changed.says = "another token", "ChangeToken", "AGENTRT_GATEWAY_TOKEN"
+	changed.turn = func(f *broken) { f.secret(otherToken, "another token"); f.runtime.ChangeToken(otherToken) }
+	changed.heal = func(f *broken) { f.runtime.ChangeToken(gatewayToken) }
+	dropped := func(f *broken) { f.runtime.Drop() } // connections keep the scopes that they have
+	return []trial{
+		locked, changed,
+		{
+			name: "no scope at all", turns: "Withhold Drop", turn: func(f *broken) { f.runtime.Withhold("operator.read", "operator.write"); f.runtime.Drop() },
+			state: gateway.MissingScopes, status: http.StatusForbidden, code: "missing_scope", says: "operator.read", heal: dropped,
+		},
+		{name: "not the scope to ask", turns: "Withhold Drop", turn: func(f *broken) { f.runtime.Withhold("operator.write"); f.again() }, heal: dropped, during: func(f *broken) {
+			if st := f.owner.status(); st.State != gateway.MissingScopes || !strings.Contains(st.LastError, "operator.write") {
+				f.t.Errorf("the status is %+v", st)
+			}
+			if err := f.ask("run-refused"); err == nil {
+				f.t.Error("without the scope a question was taken")
+			}
+			f.owner.session(cto)
+			if p := f.owner.presence("cto"); p.State != agent.Idle {
+				f.t.Errorf("the presence is %+v", p)
+			}
+		}},
+		unreachable("an older protocol", "Speak Drop", "protocol 3", func(f *broken) { f.runtime.Speak(3); f.runtime.Drop() }),
+		unreachable("a newer protocol", "Speak Drop", "protocol 5", func(f *broken) { f.runtime.Speak(5); f.runtime.Drop() }),
+	}
+}
+
+// asDevice gives the service a key pair.
+func asDevice(h *house) {
+	h.raw.DevicePrivateKey = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8"
+	h.secret(h.raw.DevicePrivateKey.Reveal(), "the device's key")
+}
+
+// devices are what may happen to the pairing.
+func devices() []trial {
+	approve := func(f *broken) {
+		for _, p := range f.runtime.Pending() {
+			f.runtime.Approve(p.ID)
+		}
+	}
+	unpaired := trial{
+		state: gateway.Unpaired, status: http.StatusServiceUnavailable, code: "gateway_unpaired", says: "openclaw devices approve ", heal: approve,
+		during: func(f *broken) {
+			if p := f.owner.status().Pairing; p == nil || p.RequestID != f.runtime.Pending()[0].ID {
+				f.t.Errorf("unpaired, the pairing is %+v", p)
+			}
+		},
+	}
+	required, removed := unpaired, unpaired
+	required.name, required.turns = "a pairing is required", "RequirePairing Drop"
+	required.turn = func(f *broken) { f.runtime.RequirePairing(true); f.runtime.Drop() }
+	removed.name, removed.turns = "the device is removed", "Remove"
+	removed.turn = func(f *broken) { f.runtime.Remove(f.owner.status().DeviceID) }
+	return []trial{
+		required,
+		{name: "another device token", turns: "RotateToken Drop", turn: func(f *broken) {
+			f.runtime.RotateToken(f.owner.status().DeviceID)
+			f.again()
+		}},
+		removed,
+		{name: "the clock is ahead", turns: "Skew Drop", turn: func(f *broken) { f.runtime.Skew(time.Hour); f.again() }},
+	}
+}
+
+// withTLS gives the house a runtime whose certificate is pinned.
+func withTLS(h *house) {
+	h.t.Helper()
+	r, err := demo.Start(context.Background(), demo.Options{Token: gatewayToken, Board: h.tasksOf, TLS: true})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.t.Cleanup(func() { _ = r.Close() })
+	h.runtime = r
+	h.raw.GatewayURL, h.raw.GatewayTLSPin = r.URL(), r.Fingerprint()
+}
+
+// certificates: a changed one is not believed, and only a person can change that.
+func certificates() []trial {
+	return []trial{{
+		name: "another certificate", turns: "ChangeCertificate Drop", turn: func(f *broken) {
+			if err := f.runtime.ChangeCertificate(); err != nil {
+				f.t.Fatal(err)
+			}
+			f.runtime.Drop()
+		},
+		state: gateway.Untrusted, status: http.StatusServiceUnavailable, code: "gateway_untrusted", says: "AGENTRT_GATEWAY_TLS_PIN",
+		during: func(f *broken) {
+			shown := f.owner.status().Certificate
+			if shown == nil || !strings.EqualFold(strings.ReplaceAll(shown.Fingerprint, ":", ""), f.runtime.Fingerprint()) {
+				f.t.Errorf("the certificate is shown as %+v", shown)
+			}
+		},
+		heal: func(f *broken) {
+			f.load.end()
+			f.s.stop()
+			f.raw.GatewayTLSPin = f.runtime.Fingerprint()
+			f.s = f.start().connected()
+			f.owner = f.s.login(ownerEmail)
+			f.begins()
+		},
+	}}
+}
+
+// slow is a trial in which the runtime is there and does not answer.
+func slow(name, turns string, turn func(*broken)) trial {
+	return trial{
+		name: name, turns: turns, turn: func(f *broken) {
+			turn(f)
+			f.owner.get("/api/v1/agents").want(http.StatusOK) // somebody notices
+		},
+		state: gateway.Slow, status: http.StatusGatewayTimeout, code: "gateway_timeout", says: "did not answer",
+	}
+}
+
+// silence is answers that come late or never.
+func silence() []trial {
+	return []trial{
+		{name: "late lists", turns: "Lag", turn: func(f *broken) { f.runtime.Lag("sessions.list", 400*time.Millisecond) }},
+		{name: "a late handshake", turns: "Lag Drop", turn: func(f *broken) { f.runtime.Lag("connect", 400*time.Millisecond); f.again() }},
+		{name: "no costs", turns: "Hang", turn: func(f *broken) { f.runtime.Hang("sessions.usage", true) }, during: func(f *broken) {
+			f.answers()
+			f.wantThere()
+		}},
+	}
+}
+
+// muteness is requests that are never answered; events still come.
+func muteness() []trial {
+	return []trial{slow("no answer", "Hang", func(f *broken) { f.runtime.Hang("", true) })}
+}
+
+// halfOpen is a connection that is there and from which nothing comes.
+func halfOpen() []trial {
+	return []trial{slow("half open", "Freeze", func(f *broken) { f.runtime.Freeze(true) })}
+}
+
+// torn is connections that break in the middle of a frame.
+func torn() []trial {
+	return []trial{
+		{name: "a torn answer", turns: "Tear", turn: func(f *broken) { f.runtime.Tear("agents.list", true) }, during: func(f *broken) {
+			made := f.s.Gateway.Connections()
+			for id, a := range f.owner.team() {
+				if a.Runtime != nil {
+					f.t.Errorf("%s is in the runtime: %t, and half of the roster came", id, *a.Runtime)
+				}
+			}
+			f.await("the next connection", func() bool { return f.s.Gateway.Connections() > made })
+			f.answersAgain()
+		}},
+		unreachable("torn handshakes", "Tear Drop", "", func(f *broken) { f.runtime.Tear("", true); f.runtime.Drop() }),
+	}
+}
+
+// Sizes of frames: the gateway's own limit, and what memory may grow by.
+const (
+	largest = 25 << 20
+	large   = 8 << 20 // which the race detector can read in time
+	room    = 512 << 20
+	rest    = 64 << 20
+)
+
+// huge is frames as large as they may be, and larger.
+func huge() []trial {
+	return []trial{
+		{name: "huge answers", turns: "Bloat", turn: func(f *broken) { f.runtime.Bloat("agents.list", large) }, during: func(f *broken) {
+			f.wantRoom(f.wantThere)
+		}},
+		{name: "large events", turns: "Bloat", turn: func(f *broken) { f.runtime.Bloat("agent", 1<<20); f.runtime.Bloat("chat", 1<<20) }, during: func(f *broken) {
+			f.wantRoom(f.answers)
+		}},
+		{name: "an answer that is too large", turns: "Bloat", turn: func(f *broken) { f.runtime.Bloat("agents.list", largest+1) }, during: func(f *broken) {
+			made := f.s.Gateway.Connections()
+			f.wantRoom(func() { f.owner.team() })
+			f.await("the next connection", func() bool { return f.s.Gateway.Connections() > made })
+			f.answersAgain()
+		}},
+		unreachable("a greeting that is too large", "Bloat Drop", "", func(f *broken) { f.runtime.Bloat("connect", 20<<20); f.runtime.Drop() }),
+	}
+}
+
+// wantRoom checks that the heap does not swell while fn runs.
+func (f *broken) wantRoom(fn func()) {
+	f.t.Helper()
+	runtime.GC()
+	before, most := heap(), uint64(0)
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		look := time.NewTicker(5 * time.Millisecond)
+		defer look.Stop()
+		for {
+			most = max(most, heap())
+			select {
+			case <-stop:
+				return
+			case <-look.C:
+			}
+		}
+	}()
+	fn()
+	close(stop)
+	<-done
+	f.t.Logf("the heap had %d MiB, and at most %d MiB", before>>20, most>>20)
+	if most > before+room {
+		f.t.Errorf("the heap grew from %d MiB to %d MiB", before>>20, most>>20)
+	}
+	f.await("the room to be given back", func() bool { runtime.GC(); return heap() < before+rest })
+}
+
+// heap is what objects take, those included that nobody needs any more.
+func heap() uint64 {
+	s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(s)
+	return s[0].Value.Uint64()
+}

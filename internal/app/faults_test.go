@@ -1,0 +1,334 @@
+package app_test
+
+import (
+	"cmp"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"net/http"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"wardroom/internal/agent"
+	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/demo"
+	"wardroom/internal/platform/config"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/session"
+)
+
+// trial is one way to break the runtime, and what we must say of it meanwhile.
+type trial struct {
+	name  string
+	turns string // the switches of demo.Runtime that it turns, separated by spaces
+	turn  func(*broken)
+	// state and the members below it are what we say while the gateway is away.
+	// With no state it is there: then a question is asked and answered, and the
+	// sessions are shown.
+	state  gateway.State
+	status int           // of the answer about sessions
+	code   string        // of its problem
+	says   string        // a part of the reason
+	during func(*broken) // looks further, or instead where the gateway is there
+	heal   func(*broken) // what a person does, beside the switch off
+}
+
+// broken is a house in which a trial is going on.
+type broken struct {
+	*house
+	s     *service
+	owner caller
+	load  *load
+	runs  int
+}
+
+// breakages are houses, each with the trials that happen in it one after the
+// other. They are apart where they need other settings, or take long.
+func breakages() []breakage {
+	return []breakage{
+		{name: "bad frames", trials: slices.Concat(garbage(), disorder())},
+		{name: "agents", engine: db.Postgres, trials: agents()},
+		{name: "lives", engine: db.Postgres, trials: lives()},
+		{name: "doors", trials: doors(), timeout: patience},
+		{name: "access", trials: access()},
+		{name: "a device", prepare: asDevice, trials: devices()},
+		{name: "a pinned certificate", prepare: withTLS, trials: certificates()},
+		{name: "silence", trials: silence()},
+		{name: "no answers", trials: muteness(), timeout: patience},
+		{name: "half open", trials: halfOpen(), timeout: patience},
+		{name: "torn and huge frames", trials: slices.Concat(torn(), huge())},
+	}
+}
+
+type breakage struct {
+	name    string
+	engine  db.Engine // SQLite unless set
+	prepare func(*house)
+	trials  []trial
+	timeout time.Duration // of the gateway; more than a busy machine needs unless set
+}
+
+// Whatever the runtime does, the rest of the service must not notice: none of
+// its requests fails or waits. What we say of the agents is true meanwhile, and
+// afterwards everything is as before, without anybody's help and with nothing
+// left behind.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	var all sync.WaitGroup
+	for _, b := range breakages() {
+		// They wait more than they work: go test would let only as many run at once
+		// as there are processors.
+		all.Go(func() { t.Run(b.name, func(t *testing.T) { b.run(t) }) })
+	}
+	all.Wait()
+}
+
+// run lives through the trials of one house.
+func (b breakage) run(t *testing.T) {
+	t.Helper()
+	h := newHouse(t, b.engine, func(r *config.Raw) {
+		r.GatewayTimeoutMS = fmt.Sprint(cmp.Or(b.timeout, 15*time.Second).Milliseconds())
+	})
+	h.backoff = gateway.Backoff{Max: 300 * time.Millisecond, Quick: 300 * time.Millisecond, Pairing: 300 * time.Millisecond}
+	if b.prepare != nil {
+		b.prepare(h)
+	}
+	h.labelled = b.name
+	f := &broken{house: h, s: h.start().connected()}
+	f.owner = f.s.login(ownerEmail)
+	f.owner.hire("coo", "cto", "cpo", "cmo")
+	f.answers()
+	f.recovered()
+	before := goroutines(b.name)
+	f.begins()
+	for _, tt := range b.trials {
+		f.try(t, tt)
+	}
+	if m := f.owner.hold(f.owner.open().ID); m.Status != "completed" || len(m.Reports) != 3 {
+		t.Errorf("afterwards the standup is %s, %+v", m.Status, m.Failure)
+	}
+	f.load.end()
+	f.s.client.CloseIdleConnections()
+	f.wantGoroutines(before)
+}
+
+// patience is what a request to the gateway may take where that matters. No
+// request that does not need the gateway may take as long.
+const patience = 3 * time.Second
+
+// try turns a trial's switches, looks, and heals.
+func (f *broken) try(t *testing.T, tt trial) {
+	began := time.Now()
+	failed := t.Failed()
+	defer func() {
+		if t.Failed() && !failed {
+			t.Logf("it failed at: %s", tt.name)
+		}
+	}()
+	tt.turn(f)
+	switch {
+	case tt.state != "":
+		f.wantAway(tt)
+	case tt.during == nil:
+		f.answers()
+		f.wantThere()
+	}
+	if tt.during != nil {
+		tt.during(f)
+	}
+	f.runtime.Heal()
+	if tt.heal != nil {
+		tt.heal(f)
+	}
+	f.recovered()
+	t.Logf("%s: %s", tt.name, time.Since(began).Round(time.Millisecond))
+}
+
+// wantAway checks that everything that tells of the runtime tells of this failure.
+func (f *broken) wantAway(tt trial) {
+	f.t.Helper()
+	var st gateway.Status
+	f.await(fmt.Sprintf("the state %s, because %q", tt.state, tt.says), func() bool {
+		st = f.s.Gateway.Status()
+		return st.State == tt.state && strings.Contains(st.LastError, tt.says)
+	})
+	if st = f.owner.status(); st.LastError == "" || st.State != tt.state || st.Since.IsZero() {
+		f.t.Errorf("%s: the status is %+v, want a reason", tt.name, st)
+	}
+	var readers sync.WaitGroup // at once, as each may take as long as we wait for the gateway
+	for _, path := range []string{"", "/" + cto, "/" + cto + "/messages"} {
+		readers.Go(func() {
+			a, err := f.owner.try(http.MethodGet, "/api/v1/agentrt/sessions"+path, nil)
+			if err != nil || a.status != tt.status || !strings.Contains(string(a.body), strconv.Quote(tt.code)) {
+				f.t.Errorf("%s: GET /agentrt/sessions%s: %d, %v, want %d %s\n%s", tt.name, path, a.status, err, tt.status, tt.code, a.body)
+			}
+		})
+	}
+	readers.Wait()
+	for id, a := range f.owner.team() {
+		switch p := a.Presence; {
+		case a.Runtime != nil:
+			f.t.Errorf("%s: %s is in the runtime: %t, which nobody can say", tt.name, id, *a.Runtime)
+		case tt.status == http.StatusForbidden:
+			if p != nil {
+				f.t.Errorf("%s: %s is %+v, which we may not see", tt.name, id, p)
+			}
+		case p == nil || p.State != agent.Offline || p.Reason == "":
+			f.t.Errorf("%s: %s is %+v, want offline with a reason", tt.name, id, p)
+		}
+	}
+}
+
+// wantThere checks that the connection is shown as whole, and with it what the
+// agents do.
+func (f *broken) wantThere() {
+	f.t.Helper()
+	if st := f.owner.status(); st.State != gateway.Connected || st.LastError != "" {
+		f.t.Errorf("the status is %+v, want it connected", st)
+	}
+	if got := f.owner.session(cto); got.AgentID != "cto" || got.AsOf.IsZero() || got.Tokens != nil && got.Tokens.Output == 0 {
+		f.t.Errorf("the session is %+v", got)
+	}
+	team := f.owner.team()
+	for _, id := range []string{"coo", "cto", "cpo", "cmo"} {
+		if a := team[id]; a.Runtime == nil || !*a.Runtime || a.Presence == nil || a.Presence.State == agent.Offline {
+			f.t.Errorf("%s is %+v", id, a)
+		}
+	}
+}
+
+// answers asks the CTO something and waits for the answer.
+func (f *broken) answers() {
+	f.t.Helper()
+	id := f.begin()
+	f.s.answered(id)
+}
+
+// answersAgain is answers while the runtime comes back.
+func (f *broken) answersAgain() {
+	f.t.Helper()
+	f.runs++
+	id := fmt.Sprint("run-", f.runs)
+	f.await("a question to be taken", func() bool { return f.ask(id) == nil })
+	f.s.answered(id)
+}
+
+// await waits for a condition that costs more to look at, in a house among many.
+func (f *broken) await(what string, ok func() bool) {
+	f.t.Helper()
+	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(25 * time.Millisecond) {
+		if time.Now().After(end) {
+			f.t.Fatalf("waited for %s for a minute", what)
+		}
+	}
+}
+
+// begin gives the CTO something to do that ends by itself, and returns its run.
+func (f *broken) begin() string {
+	f.t.Helper()
+	f.runs++
+	id := fmt.Sprint("run-", f.runs)
+	if err := f.ask(id); err != nil {
+		f.t.Fatal(err)
+	}
+	return id
+}
+
+// ask sends a question.
+func (f *broken) ask(id string) error {
+	_, err := f.s.Gateway.Start(f.t.Context(), gateway.Question{
+		RunID: id, AgentID: "cto", SessionKey: cto, Message: "What is next?", Limit: 2 * time.Second,
+	})
+	return err
+}
+
+// recovered waits until everything is as if nothing had been.
+func (f *broken) recovered() {
+	f.t.Helper()
+	f.await("the connection", func() bool { return f.s.Gateway.Status().State == gateway.Connected })
+	f.answersAgain()
+	f.await("the sessions", func() bool {
+		a := f.owner.get("/api/v1/agentrt/sessions/" + cto)
+		if a.status != http.StatusOK {
+			return false
+		}
+		got := decode[session.Session](a)
+		return !got.Active && got.CostUSD != nil && got.Tokens.Output > 0
+	})
+	f.wantThere()
+	if st := f.owner.status(); st.Failures != 0 || st.RetryAt != nil || len(st.MissingScopes) > 0 || st.Pairing != nil || st.Certificate != nil {
+		f.t.Errorf("recovered, the status is %+v", st)
+	}
+}
+
+// A switch that no trial turns would be a fault that nobody knows our answer to.
+func TestFaultsTurnEverySwitch(t *testing.T) {
+	t.Parallel()
+	others := strings.Fields("Answer Approve Asked Calls CertificatePEM Connections Fingerprint Heal Label Pending Spawn URL")
+	var turned []string
+	for _, b := range breakages() {
+		for _, tt := range b.trials {
+			turned = append(turned, strings.Fields(tt.turns)...)
+		}
+	}
+	for kind, want := range map[string]int{"Garbage": len(badFrames()) + 1, "Door": len(closedDoors()) + 1} {
+		if names := constants(t, kind); len(names) != want {
+			t.Errorf("there is a trial for %d of %s: %q", want, kind, names)
+		}
+	}
+	var methods []string
+	for m := range reflect.TypeFor[*demo.Runtime]().Methods() {
+		methods = append(methods, m.Name)
+		if is, not := slices.Contains(turned, m.Name), slices.Contains(others, m.Name); is == not {
+			t.Errorf("%s is turned by a trial: %t, and is no switch: %t; want one of them", m.Name, is, not)
+		}
+	}
+	for _, name := range slices.Concat(turned, others) {
+		if !slices.Contains(methods, name) {
+			t.Errorf("demo.Runtime has no %s", name)
+		}
+	}
+}
+
+// constants are the names of those of a type in the package demo.
+func constants(t *testing.T, kind string) (names []string) {
+	t.Helper()
+	files, err := filepath.Glob("../gateway/demo/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		tree, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range tree.Decls {
+			block, ok := d.(*ast.GenDecl)
+			if !ok || block.Tok != token.CONST {
+				continue
+			}
+			of := "" // a line without a type has that of the line above
+			for _, s := range block.Specs {
+				line := s.(*ast.ValueSpec)
+				if name, ok := line.Type.(*ast.Ident); ok {
+					of = name.Name
+				} else if len(line.Values) > 0 {
+					of = ""
+				}
+				for _, name := range line.Names {
+					if of == kind {
+						names = append(names, name.Name)
+					}
+				}
+			}
+		}
+	}
+	return names
+}
