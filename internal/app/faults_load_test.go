@@ -26,6 +26,7 @@ type load struct {
 	once  sync.Once
 	live  *stream
 	idle  *httptest.Server // does nothing
+	limit time.Duration    // no request may take as long as one to the gateway
 
 	mu    sync.Mutex
 	count int
@@ -44,8 +45,9 @@ func (f *broken) begins() {
 	made := decode[task.Task](f.owner.post("/api/v1/tasks", map[string]any{"title": "The first one"}).want(http.StatusCreated))
 	l := &load{
 		owner: f.owner, t: f.t, stop: make(chan struct{}), last: made.Key, told: map[string]bool{},
-		live: f.owner.follow("/api/v1/events?topics=task"),
-		idle: httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})),
+		live:  f.owner.follow("/api/v1/events?topics=task"),
+		limit: f.limit,
+		idle:  httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})),
 	}
 	for range people {
 		l.work.Go(l.person)
@@ -161,7 +163,7 @@ func (l *load) end() {
 	l.halt()
 	l.t.Logf("%d requests meanwhile; the longest took %s: %s; one to nobody took %s",
 		l.count, l.worst.Round(time.Millisecond), l.what, l.other.Round(time.Millisecond))
-	if l.worst-l.other >= patience {
+	if l.worst-l.other >= l.limit {
 		l.t.Errorf("%s took %s, as long as a request to the gateway, and one to nobody %s", l.what, l.worst, l.other)
 	}
 }
@@ -175,10 +177,20 @@ func labelled(name string, fn func()) {
 	pprof.Do(context.Background(), pprof.Labels("house", name), func(context.Context) { fn() })
 }
 
-// goroutines counts those that carry the name.
-func goroutines(name string) int {
-	n, _ := profile(name)
-	return n
+// quiet is how many goroutines the service has when nothing happens.
+func (f *broken) quiet() int {
+	f.t.Helper()
+	f.s.client.CloseIdleConnections()
+	least, same := 0, 0
+	f.await("the number of goroutines to stay", func() bool {
+		if n, _ := profile(f.labelled); n != least {
+			least, same = n, 0
+		} else {
+			same++
+		}
+		return same == 10
+	})
+	return least
 }
 
 // profile counts the goroutines that carry the name and shows where they are.

@@ -53,7 +53,7 @@ func (f *broken) again() {
 // wantUnreadable checks that what cannot be understood is not shown as nothing.
 func (f *broken) wantUnreadable() {
 	f.t.Helper()
-	_ = f.ask("run-unreadable") // what is said of it cannot be understood, either
+	_ = f.ask("run-unreadable", time.Second) // what is said of it cannot be understood, either
 	f.await("the failure", func() bool { return f.owner.get("/api/v1/agentrt/sessions").status != http.StatusOK })
 	a := f.owner.get("/api/v1/agentrt/sessions")
 	a.wantProblem(http.StatusConflict, "gateway_refused")
@@ -112,14 +112,17 @@ func agents() []trial {
 		f.await("the presence", func() bool { return f.owner.presence("cto").State == agent.Active })
 	}
 	return []trial{
-		{name: "an agent thinks long", turns: "Delay", turn: func(f *broken) { f.runtime.Delay("cto", 700*time.Millisecond) }, during: func(f *broken) {
+		{name: "an agent thinks long", turns: "Delay", turn: func(f *broken) { f.runtime.Delay("cto", 4*time.Second) }, during: func(f *broken) {
 			id := f.begin()
 			active(f, id)
 			f.s.answered(id)
 			f.wantThere()
 		}},
 		{name: "an agent never ends", turns: "Silence", turn: func(f *broken) { f.runtime.Silence("cto", true) }, during: func(f *broken) {
-			id := f.begin()
+			const id = "run-silent"
+			if err := f.ask(id, 5*time.Second); err != nil {
+				f.t.Fatal(err)
+			}
 			active(f, id)
 			ends(f, id, gateway.TimedOut, "timeout")
 		}},
@@ -210,7 +213,7 @@ func access() []trial {
 			if st := f.owner.status(); st.State != gateway.MissingScopes || !strings.Contains(st.LastError, "operator.write") {
 				f.t.Errorf("the status is %+v", st)
 			}
-			if err := f.ask("run-refused"); err == nil {
+			if err := f.ask("run-refused", time.Second); err == nil {
 				f.t.Error("without the scope a question was taken")
 			}
 			f.owner.session(cto)

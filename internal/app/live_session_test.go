@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/demo"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/session"
@@ -90,9 +92,13 @@ func TestLiveSessions(t *testing.T) {
 		return rows["agent:cto:before"].CostUSD != nil
 	})
 
-	h.runtime.Delay("cto", 300*time.Millisecond)
+	done := make(chan struct{})
+	finish := sync.OnceFunc(func() { close(done) })
+	t.Cleanup(finish)
+	h.runtime.Answer("cto", func(demo.Question) string { <-done; return "Done." })
 	s.ask("run-1", cto, "What is next?")
 	seen.until("the run", func(rows map[string]session.Session) bool { return rows[cto].Active })
+	finish()
 	seen.until("its end and cost", func(rows map[string]session.Session) bool { return !rows[cto].Active && rows[cto].CostUSD != nil })
 	if seen.lists != 1 {
 		t.Errorf("the list was read %d times while the gateway was there, want once", seen.lists)
