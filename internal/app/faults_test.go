@@ -37,7 +37,7 @@ type trial struct {
 	code   string        // of its problem
 	says   string        // a part of the reason
 	during func(*broken) // looks further, or instead where the gateway is there
-	heal   func(*broken) // what a person does, beside the switch off
+	heal   func(*broken) // what a person does, after every switch is off
 }
 
 // broken is a house in which a trial is going on.
@@ -320,7 +320,10 @@ func constants(t *testing.T, kind string) (names []string) {
 			}
 			of := "" // a line without a type has that of the line above
 			for _, s := range block.Specs {
-				line := s.(*ast.ValueSpec)
+				line, ok := s.(*ast.ValueSpec)
+				if !ok {
+					continue
+				}
 				if name, ok := line.Type.(*ast.Ident); ok {
 					of = name.Name
 				} else if len(line.Values) > 0 {
