@@ -1,0 +1,71 @@
+package app_test
+
+import "slices"
+
+// The rules of the tree, as docs/architecture.md tells them. Change both
+// together. Packages are named by their folder below the module or internal/.
+
+// plumbing is what every feature may import. Settings are not in it, because
+// features get theirs as fields, and dbtest is for tests.
+var plumbing = []string{
+	"platform/actor", "platform/clock", "platform/cron", "platform/db", "platform/fault", "platform/job",
+	"platform/list", "platform/money", "platform/page", "platform/patch", "platform/web",
+}
+
+// mayImport says who may import whom. A package that is not on it fails.
+var mayImport = map[string][]string{
+	"cmd/wardroom": slices.Concat([]string{"app", "account", "platform/config", "schema"}, plumbing),
+	"app": slices.Concat([]string{
+		"account", "agent", "event", "gateway", "gateway/demo", "platform/config", "schema", "session", "standup", "task",
+	}, plumbing),
+
+	"account":        slices.Concat([]string{"event"}, plumbing),
+	"agent":          slices.Concat([]string{"event", "gateway"}, plumbing),
+	"event":          plumbing,
+	"session":        slices.Concat([]string{"event", "gateway"}, plumbing),
+	"standup":        slices.Concat([]string{"event", "gateway", "standup/answer"}, plumbing),
+	"standup/answer": {},
+	"task":           slices.Concat([]string{"event"}, plumbing),
+
+	"gateway":      {"platform/clock", "platform/fault"},
+	"gateway/demo": {"gateway"},
+	"schema":       {},
+
+	"platform/actor":     {},
+	"platform/clock":     {},
+	"platform/cron":      {"platform/clock"},
+	"platform/config":    {"platform/clock"},
+	"platform/db":        {},
+	"platform/db/dbtest": {"platform/db", "schema"},
+	"platform/fault":     {},
+	"platform/job":       {"platform/actor", "platform/cron", "platform/db"},
+	"platform/list":      {"platform/actor", "platform/db", "platform/page"},
+	"platform/money":     {},
+	"platform/page":      {"platform/fault"},
+	"platform/patch":     {},
+	"platform/web":       {"platform/actor", "platform/fault", "platform/page"},
+
+	"test/realgateway": {}, // drives the built binary from outside
+	"test/ran":         {}, // reads what `go test` says
+}
+
+// features are the packages whose HTTP stays in http.go.
+var features = []string{"account", "agent", "event", "session", "standup", "standup/answer", "task"}
+
+// owners says which package writes each table. Reading another's is free.
+var owners = map[string]string{
+	"users":              "account",
+	"login_failures":     "account",
+	"setup_tokens":       "account",
+	"events":             "event",
+	"event_counter":      "event",
+	"jobs":               "platform/job",
+	"job_steps":          "platform/job",
+	"job_timers":         "platform/job",
+	"standups":           "standup",
+	"standup_questions":  "standup",
+	"standup_reports":    "standup",
+	"standup_transcript": "standup",
+	"tasks":              "task",
+	"task_counter":       "task",
+}
