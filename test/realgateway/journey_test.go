@@ -306,9 +306,12 @@ func (j *journey) holds(t *testing.T) {
 func (j *journey) timesOut(t *testing.T) {
 	j.model.Script("cpo", Reply{Delay: 5 * time.Minute})
 	defer j.model.Script("cpo", Reply{})
-	j.restart(t, map[string]string{"STANDUP_AGENT_TIMEOUT": slowLimit})
-	defer j.restart(t, map[string]string{"STANDUP_AGENT_TIMEOUT": ""})
-	j.connected(t)
+	limit := func(limit string) {
+		j.restart(t, map[string]string{"STANDUP_AGENT_TIMEOUT": limit})
+		j.connected(t)
+	}
+	limit(slowLimit)
+	defer limit("")
 	id := j.open(t, "03")
 	j.run(t, id)
 	s := j.end(t, id, "completed", "answered", "timed_out", "answered")
