@@ -161,6 +161,15 @@ func lives() []trial {
 			f.runtime.Silence("cto", false)
 			f.await("the next connection", func() bool { return f.s.Gateway.Connections() > made })
 		}},
+		{name: "a restart after which the turn is resumed", turns: "Resume Restart Silence", turn: func(f *broken) {
+			f.runtime.Resume(50 * time.Millisecond)
+			f.runtime.Silence("cto", true)
+			f.begin()
+			made := f.s.Gateway.Connections()
+			f.runtime.Restart(0)
+			f.runtime.Silence("cto", false)
+			f.await("the next connection", func() bool { return f.s.Gateway.Connections() > made })
+		}},
 		restart, starting, closed,
 	}
 }
