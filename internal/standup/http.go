@@ -3,8 +3,6 @@ package standup
 import (
 	"context"
 	"net/http"
-	"strconv"
-	"strings"
 	"time"
 
 	"wardroom/internal/platform/actor"
@@ -98,8 +96,8 @@ func (s *Service) handleDelete(ctx context.Context, in *deleteInput) (*struct{},
 
 type runInput struct {
 	Ref
-	Prefer string `header:"Prefer" maxLength:"200" doc:"wait=N waits up to N seconds for the end (RFC 7240)."`
-	Body   *struct {
+	web.Prefer
+	Body *struct {
 		Again bool `json:"again,omitempty" doc:"Hold a completed standup once more, from the start."`
 	} `required:"false"`
 }
@@ -109,7 +107,7 @@ func (s *Service) handleRun(ctx context.Context, in *runInput) (*web.Tagged[Stan
 	if err != nil {
 		return nil, err
 	}
-	if wait := preferredWait(in.Prefer); wait > 0 {
+	if wait := in.Wait(longestWait); wait > 0 {
 		if m, err = s.AwaitEnd(ctx, in.ID, wait, web.Stopping(ctx)); err != nil {
 			return nil, err
 		}
@@ -119,19 +117,6 @@ func (s *Service) handleRun(ctx context.Context, in *runInput) (*web.Tagged[Stan
 		out = out.As(http.StatusOK)
 	}
 	return out, nil
-}
-
-// preferredWait reads wait=N out of a Prefer header. What it does not
-// understand it leaves alone, as RFC 7240 asks.
-func preferredWait(prefer string) time.Duration {
-	for part := range strings.SplitSeq(prefer, ",") {
-		name, value, _ := strings.Cut(strings.TrimSpace(part), "=")
-		n, err := strconv.Atoi(strings.Trim(strings.TrimSpace(value), `"`))
-		if strings.EqualFold(strings.TrimSpace(name), "wait") && err == nil && n > 0 {
-			return min(time.Duration(min(n, 3600))*time.Second, longestWait)
-		}
-	}
-	return 0
 }
 
 func (s *Service) handleCancel(ctx context.Context, in *Ref) (*web.Tagged[Standup], error) {
