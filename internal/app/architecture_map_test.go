@@ -62,6 +62,7 @@ var owners = map[string]string{
 	"jobs":               "platform/job",
 	"job_steps":          "platform/job",
 	"job_timers":         "platform/job",
+	"retention_runs":     "retention",
 	"standups":           "standup",
 	"standup_questions":  "standup",
 	"standup_reports":    "standup",
