@@ -22,6 +22,7 @@ import (
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/job"
 	"wardroom/internal/platform/web"
+	"wardroom/internal/retention"
 	"wardroom/internal/schema"
 	"wardroom/internal/session"
 	"wardroom/internal/standup"
@@ -48,16 +49,17 @@ type Options struct {
 
 // App is the program, built but not running.
 type App struct {
-	Accounts *account.Service
-	Tasks    *task.Service
-	Standups *standup.Service
-	Agents   *agent.Service
-	Sessions *session.Service
-	Events   *event.Service
-	Gateway  *gateway.Client
-	Queue    *job.Queue
-	DB       *db.DB
-	API      *web.API
+	Accounts  *account.Service
+	Tasks     *task.Service
+	Standups  *standup.Service
+	Agents    *agent.Service
+	Sessions  *session.Service
+	Events    *event.Service
+	Retention *retention.Service
+	Gateway   *gateway.Client
+	Queue     *job.Queue
+	DB        *db.DB
+	API       *web.API
 
 	cfg     config.Config
 	opts    Options
@@ -113,7 +115,9 @@ func (a *App) prepare(ctx context.Context) error {
 	if len(done) > 0 {
 		a.log.InfoContext(ctx, "database migrated", "files", done)
 	}
-	a.wire()
+	if err := a.wire(); err != nil {
+		return err
+	}
 	a.mount()
 	created, warnings, err := a.Accounts.Bootstrap(ctx, a.cfg.BootstrapOwnerEmail, a.cfg.BootstrapOwnerPassword.Reveal())
 	for _, w := range warnings {
@@ -136,7 +140,7 @@ func (a *App) prepare(ctx context.Context) error {
 }
 
 // wire fills the services, each with what it needs of the others.
-func (a *App) wire() {
+func (a *App) wire() error {
 	cfg, now := a.cfg, a.opts.Now
 	a.Queue = job.New(a.DB, a.log, now)
 	a.outage = newOutage(a.askDatabase, a.log, a.opts.Now)
@@ -164,12 +168,20 @@ func (a *App) wire() {
 		AgentTimeout: cfg.StandupAgentTimeout, Deadline: cfg.StandupDeadline,
 		Grace: cfg.StandupGatewayGrace, Patience: cfg.GatewayTimeout,
 	}
+	a.Retention = &retention.Service{DB: a.DB, Jobs: a.Queue, Log: a.log, Now: now, Zone: cfg.Timezone, Policies: a.policies()}
+	nightly, err := a.Retention.Timer()
+	if err != nil {
+		return fmt.Errorf("TIMEZONE: %w", err)
+	}
 	a.Queue.Kinds["standup"] = a.Standups.Kind()
+	a.Queue.Kinds["retention"] = a.Retention.Kind()
 	a.Queue.Timers = []job.Timer{
 		{Name: "close standups that nobody ran", Every: time.Minute, Do: a.Standups.CloseUnrun},
 		{Name: "purge failed logins", Every: 10 * time.Minute, Do: a.Accounts.PurgeLoginFailures},
 		{Name: "purge set-up tokens", Every: 10 * time.Minute, Do: a.Accounts.PurgeSetupTokens},
+		nightly,
 	}
+	return nil
 }
 
 // mount declares every route.
@@ -191,6 +203,7 @@ func (a *App) mount() {
 	a.Agents.Mount(a.API)
 	a.Sessions.Mount(a.API)
 	a.Events.Mount(a.API)
+	a.Retention.Mount(a.API)
 }
 
 // Close gives the database and the address of the metrics back. Run does it by

@@ -16,12 +16,13 @@ var plumbing = []string{
 var mayImport = map[string][]string{
 	"cmd/wardroom": slices.Concat([]string{"app", "account", "platform/config", "schema"}, plumbing),
 	"app": slices.Concat([]string{
-		"account", "agent", "event", "gateway", "gateway/demo", "platform/config", "schema", "session", "standup", "task",
+		"account", "agent", "event", "gateway", "gateway/demo", "platform/config", "retention", "schema", "session", "standup", "task",
 	}, plumbing),
 
 	"account":        slices.Concat([]string{"event"}, plumbing),
 	"agent":          slices.Concat([]string{"event", "gateway"}, plumbing),
 	"event":          plumbing,
+	"retention":      slices.Concat([]string{"event"}, plumbing),
 	"session":        slices.Concat([]string{"event", "gateway"}, plumbing),
 	"standup":        slices.Concat([]string{"event", "gateway", "standup/answer"}, plumbing),
 	"standup/answer": {},
@@ -50,7 +51,7 @@ var mayImport = map[string][]string{
 }
 
 // features are the packages whose HTTP stays in http.go.
-var features = []string{"account", "agent", "event", "session", "standup", "standup/answer", "task"}
+var features = []string{"account", "agent", "event", "retention", "session", "standup", "standup/answer", "task"}
 
 // owners says which package writes each table. Reading another's is free.
 var owners = map[string]string{

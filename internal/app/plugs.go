@@ -11,6 +11,7 @@ import (
 	"wardroom/internal/gateway"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
+	"wardroom/internal/retention"
 	"wardroom/internal/session"
 	"wardroom/internal/standup"
 	"wardroom/internal/task"
@@ -125,4 +126,28 @@ func (a *App) makeTask(ctx context.Context, tx *db.Tx, title, assignee, origin s
 		t, err = a.Tasks.CreateIn(ctx, tx, n)
 	}
 	return t.Key, err
+}
+
+// policies are what goes when it is old.
+func (a *App) policies() []retention.Policy {
+	return []retention.Policy{
+		{
+			Name: "tasks", Setting: "ARCHIVE_AFTER_DAYS", Days: a.cfg.ArchiveAfterDays,
+			Does:   "Tasks that were done so many days ago are archived. Nothing of them is lost.",
+			NotYet: "Tasks cannot be archived yet.",
+		},
+		{
+			Name: "activity", Setting: "ACTIVITY_LOG_RETENTION_DAYS", Days: a.cfg.ActivityLogRetentionDays,
+			Does: "Activity that is older is deleted. The histories of tasks and the audit stay.",
+			Count: func(ctx context.Context, before time.Time) (int64, time.Time, error) {
+				return event.CountPassing(ctx, a.DB, before)
+			},
+			Go: event.Purge,
+		},
+		{
+			Name: "subagent_sessions", Setting: "SUBAGENT_RETENTION_DAYS", Days: a.cfg.SubagentRetentionDays,
+			Does:   "Archived sessions of sub-agents that ended so many days ago are deleted.",
+			NotYet: "Sessions are not archived yet: there is nothing to delete.",
+		},
+	}
 }

@@ -123,6 +123,7 @@ hold_standups [owner admin agent]
 manage_standups [owner admin]
 manage_accounts [owner admin]
 read_audit [owner admin]
+manage_retention [owner admin]
 `
 	if b.String() != want {
 		t.Errorf("the table is\n%swant\n%s", b.String(), want)

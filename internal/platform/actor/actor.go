@@ -29,30 +29,32 @@ type Permission string
 
 // The permissions. Everyone who is signed in may Read.
 const (
-	Public         Permission = "public"          // no token needed
-	Read           Permission = "read"            // tasks, standups, agents, sessions, activity
-	ChangeTasks    Permission = "change_tasks"    // create, change, claim and comment tasks
-	DeleteTasks    Permission = "delete_tasks"    // delete tasks and others' comments
-	HoldStandups   Permission = "hold_standups"   // create and run a standup
-	ManageStandups Permission = "manage_standups" // delete a standup, cancel a run
-	ManageAccounts Permission = "manage_accounts" // users and their keys
-	ReadAudit      Permission = "read_audit"      // what happened to accounts and what guards them
+	Public          Permission = "public"           // no token needed
+	Read            Permission = "read"             // tasks, standups, agents, sessions, activity
+	ChangeTasks     Permission = "change_tasks"     // create, change, claim and comment tasks
+	DeleteTasks     Permission = "delete_tasks"     // delete tasks and others' comments
+	HoldStandups    Permission = "hold_standups"    // create and run a standup
+	ManageStandups  Permission = "manage_standups"  // delete a standup, cancel a run
+	ManageAccounts  Permission = "manage_accounts"  // users and their keys
+	ReadAudit       Permission = "read_audit"       // what happened to accounts and what guards them
+	ManageRetention Permission = "manage_retention" // see what goes when it is old, and let it go now
 )
 
 // may is the table of who may do what.
 var may = map[Permission][]Role{
-	Read:           {Owner, Admin, User, Agent},
-	ChangeTasks:    {Owner, Admin, User, Agent},
-	DeleteTasks:    {Owner, Admin},
-	HoldStandups:   {Owner, Admin, Agent},
-	ManageStandups: {Owner, Admin},
-	ManageAccounts: {Owner, Admin},
-	ReadAudit:      {Owner, Admin},
+	Read:            {Owner, Admin, User, Agent},
+	ChangeTasks:     {Owner, Admin, User, Agent},
+	DeleteTasks:     {Owner, Admin},
+	HoldStandups:    {Owner, Admin, Agent},
+	ManageStandups:  {Owner, Admin},
+	ManageAccounts:  {Owner, Admin},
+	ReadAudit:       {Owner, Admin},
+	ManageRetention: {Owner, Admin},
 }
 
 // Permissions lists every permission, Public first.
 func Permissions() []Permission {
-	return []Permission{Public, Read, ChangeTasks, DeleteTasks, HoldStandups, ManageStandups, ManageAccounts, ReadAudit}
+	return []Permission{Public, Read, ChangeTasks, DeleteTasks, HoldStandups, ManageStandups, ManageAccounts, ReadAudit, ManageRetention}
 }
 
 // Valid reports whether p stands in the table. A route with another does not start.

@@ -1,0 +1,134 @@
+package retention
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"wardroom/internal/event"
+	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/job"
+)
+
+// subjectKind is what events about retention are about; their subject's id is
+// the policy's name.
+const subjectKind = "retention"
+
+// What people read of a failure; the cause is in the log.
+const (
+	brokeOff = "It broke off with an error, which is in the log. The next run takes what is left."
+	gaveUp   = "It was given up after several attempts. The next run takes what is left."
+)
+
+// work is one run. What an earlier attempt at it has done is not done again:
+// the run goes on with the policy at which that was interrupted, for the same
+// days. A policy that fails is told of and does not keep the others from running.
+func (s *Service) work(ctx context.Context, h *job.Held) error {
+	for _, p := range s.Policies {
+		if p.state() != On {
+			continue
+		}
+		err := s.apply(ctx, h, p)
+		if err == nil {
+			continue
+		}
+		if _, away := db.Away(err); away || ctx.Err() != nil || errors.Is(err, job.ErrLost) {
+			return err // the queue knows when to go on
+		}
+		s.Log.ErrorContext(ctx, "retention failed", "policy", p.Name, "run", h.ID, "err", err)
+		text := brokeOff
+		if err := h.Write(ctx, func(tx *db.Tx) error { return s.finish(ctx, tx, p.Name, &text) }); err != nil {
+			return fmt.Errorf("tell that %s failed: %w", p.Name, err)
+		}
+	}
+	return nil
+}
+
+// apply lets go by one policy until nothing is left.
+func (s *Service) apply(ctx context.Context, h *job.Held, p Policy) error {
+	now := s.Now()
+	before, err := daysAgo(now, s.Zone, p.Days)
+	if err != nil {
+		return err
+	}
+	var at Outcome
+	err = h.Write(ctx, func(tx *db.Tx) (err error) {
+		at, err = begin(ctx, tx, Outcome{Policy: p.Name, RunID: h.ID, Before: clock.At(before), StartedAt: clock.At(now)})
+		return err
+	})
+	if err != nil || at.FinishedAt != nil {
+		return err
+	}
+	for size := firstBatch; ; {
+		n, took, err := s.batch(ctx, h, p, at.Before.Time, size)
+		if err != nil {
+			return err
+		}
+		if s.observe != nil {
+			s.observe(n, took)
+		}
+		if n < int64(size) {
+			break
+		}
+		size = nextSize(size, took)
+		if err := rest(ctx, took); err != nil {
+			return err
+		}
+	}
+	return h.Write(ctx, func(tx *db.Tx) error { return s.finish(ctx, tx, p.Name, nil) })
+}
+
+// batch lets at most size go in one transaction, and says for how long that
+// kept others waiting: from when it began to write to the end of the commit.
+func (s *Service) batch(ctx context.Context, h *job.Held, p Policy, before time.Time, size int) (n int64, took time.Duration, err error) {
+	var began time.Time
+	err = h.Write(ctx, func(tx *db.Tx) (err error) {
+		began = time.Now()
+		if n, err = p.Go(ctx, tx, before, size); err != nil || n == 0 {
+			return err
+		}
+		return add(ctx, tx, p.Name, n)
+	})
+	return n, time.Since(began), err
+}
+
+// finish notes that a policy is through, and records what it did, if anything.
+func (s *Service) finish(ctx context.Context, tx *db.Tx, policy string, failure *string) error {
+	now := s.Now()
+	o, err := end(ctx, tx, policy, now, failure)
+	if err != nil || failure == nil && o.Count == 0 {
+		return err
+	}
+	about := event.Subject{Kind: subjectKind, ID: policy, Name: policy}
+	data := map[string]any{
+		"policy": policy, "before": o.Before, "count": o.Count, "took_ms": now.Sub(o.StartedAt.Time).Milliseconds(), "run_id": o.RunID,
+	}
+	kind := "retention.ran"
+	if failure != nil {
+		kind = "retention.failed"
+		data["error"] = *failure
+	}
+	return event.Record(ctx, tx, now, event.Audit, kind, about, data)
+}
+
+// gaveUp ends the policies at which a run was when it was given up.
+func (s *Service) gaveUp(ctx context.Context, tx *db.Tx, _ string, _ error) error {
+	ctx = actor.With(ctx, actor.System)
+	open, err := outcomes(ctx, tx, "")
+	if err != nil {
+		return err
+	}
+	text := gaveUp
+	for _, o := range open {
+		if o.FinishedAt != nil {
+			continue
+		}
+		if err := s.finish(ctx, tx, o.Policy, &text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
