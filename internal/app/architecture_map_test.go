@@ -68,6 +68,9 @@ var owners = map[string]string{
 	"standup_questions":  "standup",
 	"standup_reports":    "standup",
 	"standup_transcript": "standup",
+	"projects":           "task",
 	"tasks":              "task",
+	"task_dependencies":  "task",
+	"task_tags":          "task",
 	"task_counter":       "task",
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
 	"wardroom/internal/platform/page"
@@ -135,8 +136,14 @@ func TestPlans(t *testing.T) {
 			f     Filter
 			sorts []string
 		}{
-			"everything":    {Filter{}, []string{"", "key", "-updated", "updated", "-created", "created", "-priority", "priority"}},
-			"a column":      {Filter{Statuses: []Status{Review}}, []string{"", "-updated"}},
+			"everything":    {Filter{}, []string{"", "key", "-updated", "updated", "-created", "created", "-priority", "priority", "due", "-due", "position", "-position"}},
+			"the archive":   {Filter{Archived: true}, []string{"", "-updated", "-created", "due", "position"}},
+			"a column":      {Filter{Statuses: []Status{Review}}, []string{"", "-updated", "position"}},
+			"a project":     {Filter{Project: "p1"}, []string{""}},
+			"parts":         {Filter{Parent: "t0"}, []string{""}},
+			"no parts":      {Filter{Parent: string(Nobody)}, []string{""}},
+			"due then":      {Filter{DueAfter: since, DueBefore: since.AddDate(0, 0, 30)}, []string{"due", "-due"}},
+			"due some time": {Filter{DueAfter: since.AddDate(-1, 0, 0)}, []string{"due"}},
 			"an assignee":   {Filter{Assignee: "u3"}, []string{""}},
 			"a reporter":    {Filter{Reporter: "u3"}, []string{""}},
 			"nobody's":      {Filter{Assignee: Nobody}, []string{""}},
@@ -145,6 +152,7 @@ func TestPlans(t *testing.T) {
 			"blocked":       {Filter{Blocked: new(true)}, []string{""}},
 			"since a while": {Filter{UpdatedSince: since}, []string{"-updated", "updated"}},
 			"a text":        {Filter{Text: "ber 9"}, []string{"", "-updated"}},
+			"a tag":         {Filter{Tags: []Tag{"often"}}, []string{""}},
 		}
 		for name, tt := range tests {
 			for _, sort := range tt.sorts {
@@ -166,6 +174,30 @@ func TestPlans(t *testing.T) {
 	})
 }
 
+// The other questions that the board asks all the time, for one task or for a
+// few, must not read all of them either.
+func TestOtherPlans(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		fill(t, d, 10_000)
+		for name, q := range map[string]struct {
+			query string
+			args  []any
+		}{
+			"the next to claim":  {nextQuery, []any{"u3"}},
+			"claims":             {`SELECT id FROM tasks WHERE claim_until IS NOT NULL AND claim_until <= ? ORDER BY claim_until LIMIT ?`, []any{monday, 50}},
+			"a rare tag":         {`SELECT id FROM tasks WHERE archived_at IS NULL AND number IN (SELECT number FROM task_tags WHERE tag IN (?))`, []any{"rare7"}},
+			"the card before":    {`SELECT position FROM tasks WHERE archived_at IS NULL AND position < ? ORDER BY position DESC, number DESC LIMIT 1`, []any{firstPosition(5000)}},
+			"who depends on one": {`SELECT id FROM tasks WHERE id IN (SELECT task_id FROM task_dependencies WHERE depends_on_id = ?)`, []any{"t0"}},
+			"a deleted task":     {`SELECT subject_id FROM events WHERE kind = 'task.deleted' AND subject_name = ? ORDER BY id DESC LIMIT 1`, []any{"TASK-1"}},
+			"what to archive":    {`SELECT id FROM tasks WHERE archive_from IS NOT NULL AND archived_at IS NULL AND archive_from < ? ORDER BY archive_from LIMIT ?`, []any{monday, 50}},
+		} {
+			if bad := explained(t, d, q.query, q.args...); bad != "" {
+				t.Errorf("%s:\n%s", name, bad)
+			}
+		}
+	})
+}
+
 // plan is how the database would find a page, when that reads or sorts the
 // whole table, else nothing.
 func plan(t testing.TB, d *db.DB, f Filter, w page.Want) string {
@@ -174,6 +206,13 @@ func plan(t testing.TB, d *db.DB, f Filter, w page.Want) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return explained(t, d, query, args...)
+}
+
+// explained is how the database would answer a query, when that reads or sorts
+// the whole table, else nothing.
+func explained(t testing.TB, d *db.DB, query string, args ...any) string {
+	t.Helper()
 	explain, bad := `EXPLAIN QUERY PLAN `, []string{"TEMP B-TREE", "SCAN tasks\n"}
 	if d.Engine() == db.Postgres {
 		explain, bad = `EXPLAIN `, []string{"Seq Scan", "Sort"}
@@ -211,6 +250,13 @@ func fill(t testing.TB, d *db.DB, n int) {
 				return err
 			}
 		}
+		for i := range 2 {
+			_, err := tx.Exec(t.Context(), `INSERT INTO projects (id, key, name, description, created_at, updated_at, version)
+				VALUES (?, ?, '', '', ?, ?, 1)`, fmt.Sprint("p", i), fmt.Sprint("P", i), at, at)
+			if err != nil {
+				return err
+			}
+		}
 		for i := range n {
 			who := fmt.Sprint("u", i%20)
 			task, err := New{
@@ -226,6 +272,24 @@ func fill(t testing.TB, d *db.DB, n int) {
 			if i%25 == 0 {
 				task.Blocked = &Blocked{Reason: "x", Since: task.CreatedAt, By: "x"}
 			}
+			if i == 0 {
+				task.ID = "t0"
+			}
+			if i%5 == 0 {
+				task.ProjectID = new(fmt.Sprint("p", i%2))
+			}
+			if i%10 == 3 {
+				task.ParentID = new("t0")
+			}
+			if i%3 == 0 {
+				task.DueAt = clock.Ptr(task.CreatedAt.AddDate(0, 0, i%40))
+			}
+			if i%9 == 0 {
+				task.ArchivedAt = clock.Ptr(at)
+			}
+			if task.Tags = []Tag{Tag(fmt.Sprint("rare", i%1000))}; i%4 == 0 {
+				task.Tags = append(task.Tags, "often")
+			}
 			if err := insert(t.Context(), tx, &task); err != nil {
 				return err
 			}
@@ -233,8 +297,12 @@ func fill(t testing.TB, d *db.DB, n int) {
 		if d.Engine() == db.SQLite {
 			return nil // nobody tells it there either how many rows are alike
 		}
-		_, err := tx.Exec(t.Context(), `ANALYZE tasks`)
-		return err
+		for _, table := range []string{"tasks", "task_tags"} {
+			if _, err := tx.Exec(t.Context(), `ANALYZE `+table); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -142,7 +142,7 @@ func TestCreate(t *testing.T) {
 		}
 		want := Task{
 			ID: made.ID, Key: "TASK-1", number: 1, Title: "Ship it — 出荷", Description: "# Why\n\n'quoted' ? <b>",
-			Status: Todo, Priority: High, Type: Bug, Tags: []Tag{"web", "api"}, AssigneeID: &cto.ID, ReporterID: &by.ID,
+			Status: Todo, Priority: High, Type: Bug, Tags: []Tag{"web", "api"}, DependsOn: []string{}, Position: "000000000001", AssigneeID: &cto.ID, ReporterID: &by.ID,
 			Origin: new("standup:2026-11-16"), DueAt: &due,
 			MovedAt: clock.At(monday), CreatedAt: clock.At(monday), UpdatedAt: clock.At(monday), Version: 1,
 		}

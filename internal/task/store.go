@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -14,52 +15,83 @@ import (
 	"wardroom/internal/platform/list"
 )
 
-const columns = `id, number, title, description, status, priority, type, tags, assignee_id, reporter_id,
-	blocked_reason, blocked_since, blocked_by, session_key, branch, pr_url, origin,
-	due_at, done_at, moved_at, created_at, updated_at, version`
+// fields are the columns that a task's values are written to, in the order of
+// Task.values. The last of them are made of others, for lists: see Task.ranks.
+var fields = []string{
+	"title", "description", "status", "priority", "type", "tags", "assignee_id", "reporter_id", "project_id", "parent_id", "depends_on", "waiting_on",
+	"blocked_reason", "blocked_since", "blocked_by", "claim_by", "claim_name", "claim_until", "claim_seq", "claim_lost_by", "last_report",
+	"session_key", "branch", "pr_url", "origin", "due_at", "done_at", "archived_at", "archive_from", "moved_at", "created_at", "updated_at",
+	"position", "version",
+	"search", "priority_rank", "due_rank", "urgency",
+}
 
-// derived are the columns that are made of others, for lists: see Task.keys.
-const derived = `search, priority_rank`
+const columns = `id, number, title, description, status, priority, type, tags, assignee_id, reporter_id, project_id, parent_id, depends_on, waiting_on,
+	blocked_reason, blocked_since, blocked_by, claim_by, claim_name, claim_until, claim_seq, claim_lost_by, last_report,
+	session_key, branch, pr_url, origin, due_at, done_at, archived_at, archive_from, moved_at, created_at, updated_at,
+	position, version, comment_count`
 
 func scan(row db.Row) (Task, error) {
 	var t Task
-	var tags string
-	var reason, by sql.NullString
-	var since *clock.Time
+	var tags, dependsOn string
+	var reason, by, claimBy, claimName sql.NullString
+	var since, until *clock.Time
 	err := row.Scan(&t.ID, &t.number, &t.Title, &t.Description, &t.Status, &t.Priority, &t.Type, &tags, &t.AssigneeID, &t.ReporterID,
-		&reason, &since, &by, &t.SessionKey, &t.Branch, &t.PRURL, &t.Origin,
-		&t.DueAt, &t.DoneAt, &t.MovedAt, &t.CreatedAt, &t.UpdatedAt, &t.Version)
+		&t.ProjectID, &t.ParentID, &dependsOn, &t.WaitingOn,
+		&reason, &since, &by, &claimBy, &claimName, &until, &t.claimSeq, &t.lostBy, &t.lastReport,
+		&t.SessionKey, &t.Branch, &t.PRURL, &t.Origin, &t.DueAt, &t.DoneAt, &t.ArchivedAt, &t.archiveFrom, &t.MovedAt, &t.CreatedAt, &t.UpdatedAt,
+		&t.Position, &t.Version, &t.Comments)
 	if err != nil {
 		return Task{}, err
 	}
-	t.Key = keyOf(t.number)
+	t.Key, t.DependsOn = keyOf(t.number), unpackKeys(dependsOn)
 	if reason.Valid && since != nil {
 		t.Blocked = &Blocked{Reason: reason.String, Since: *since, By: by.String}
+	}
+	if claimBy.Valid && until != nil {
+		t.Claim = &Claim{By: claimBy.String, Name: claimName.String, ExpiresAt: *until}
 	}
 	return t, json.Unmarshal([]byte(tags), &t.Tags)
 }
 
-// values are the columns from title on, in their order.
+// values are what is written to fields.
 func (t Task) values() []any {
 	tags, err := json.Marshal(t.Tags)
 	if err != nil {
 		panic(err) // strings always encode
 	}
-	var reason, by *string
-	var since *clock.Time
+	var reason, by, claimBy, claimName *string
+	var since, until *clock.Time
 	if b := t.Blocked; b != nil {
 		reason, since, by = &b.Reason, &b.Since, &b.By
 	}
+	if c := t.Claim; c != nil {
+		claimBy, claimName, until = &c.By, &c.Name, &c.ExpiresAt
+	}
+	due, urgency := t.ranks()
 	return []any{
 		t.Title, t.Description, t.Status, t.Priority, t.Type, string(tags), t.AssigneeID, t.ReporterID,
-		reason, since, by, t.SessionKey, t.Branch, t.PRURL, t.Origin,
-		t.DueAt, t.DoneAt, t.MovedAt, t.CreatedAt, t.UpdatedAt, t.Version,
+		t.ProjectID, t.ParentID, packKeys(t.DependsOn), t.WaitingOn,
+		reason, since, by, claimBy, claimName, until, t.claimSeq, t.lostBy, t.lastReport,
+		t.SessionKey, t.Branch, t.PRURL, t.Origin, t.DueAt, t.DoneAt, t.ArchivedAt, t.archiveFrom, t.MovedAt, t.CreatedAt, t.UpdatedAt,
+		t.Position, t.Version,
+		strings.ToLower(t.Key + " " + t.Title), t.Priority.rank(), due, urgency,
 	}
 }
 
-// keys are the values of derived.
-func (t Task) keys() []any {
-	return []any{strings.ToLower(t.Key + " " + t.Title), t.Priority.rank()}
+// noDue is the rank of tasks that are due at no time: the year 10000, in
+// microseconds since 1970. The migrations have the same.
+const noDue = 253_402_300_800_000_000
+
+// ranks are numbers that tasks are sorted by: when they are due, and how soon
+// they are to be claimed, by priority and then by that. The migrations compute
+// the same.
+func (t Task) ranks() (due, urgency int64) {
+	due = noDue
+	if t.DueAt != nil {
+		due = t.DueAt.UnixMicro()
+	}
+	const perPriority, positive = 1_000_000_000_000_000_000, 100_000_000_000_000_000
+	return due, (Urgent.rank()-t.Priority.rank())*perPriority + positive + due
 }
 
 // find looks a task up by its id or its key.
@@ -75,16 +107,34 @@ func find(ctx context.Context, q db.Queryer, ref string) (Task, error) {
 	return t, err
 }
 
-// insert numbers the task and stores it. The counter's row stays locked until
-// the commit, so that a number is neither given twice nor skipped.
+// findOpen is find for whoever wants to change the task.
+func findOpen(ctx context.Context, tx *db.Tx, ref string) (Task, error) {
+	t, err := find(ctx, tx, ref)
+	if err == nil && t.ArchivedAt != nil {
+		err = ErrArchived.With("Restore %s first.", t.Key).Fact("archived_at", t.ArchivedAt)
+	}
+	return t, err
+}
+
+// insert numbers the task and stores it, as the last one of the board. The
+// counter's row stays locked until the commit, so that a number is neither
+// given twice nor skipped.
 func insert(ctx context.Context, tx *db.Tx, t *Task) error {
 	if err := tx.QueryRow(ctx, `UPDATE task_counter SET last = last + 1 RETURNING last`).Scan(&t.number); err != nil {
 		return err
 	}
-	t.Key = keyOf(t.number)
-	_, err := tx.Exec(ctx, `INSERT INTO tasks (`+columns+`, `+derived+`)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		slices.Concat([]any{t.ID, t.number}, t.values(), t.keys())...)
+	t.Key, t.Position = keyOf(t.number), firstPosition(t.number)
+	_, err := tx.Exec(ctx, `INSERT INTO tasks (id, number, `+strings.Join(fields, `, `)+`)
+		VALUES (?, ?`+strings.Repeat(`, ?`, len(fields))+`)`, slices.Concat([]any{t.ID, t.number}, t.values())...)
+	if err != nil {
+		return err
+	}
+	if len(t.Tags) > 0 {
+		err = tag(ctx, tx, *t)
+	}
+	if len(t.DependsOn) > 0 && err == nil {
+		err = tie(ctx, tx, *t)
+	}
 	return err
 }
 
@@ -92,22 +142,49 @@ func insert(ctx context.Context, tx *db.Tx, t *Task) error {
 // writing it, which only happens on PostgreSQL.
 var errRaced = errors.New("the task was changed since it was read")
 
-// update writes t if nobody has written it since version was, else returns errRaced.
-func update(ctx context.Context, tx *db.Tx, t Task, was int64) error {
-	n, err := tx.Exec(ctx, `
-		UPDATE tasks SET title = ?, description = ?, status = ?, priority = ?, type = ?, tags = ?, assignee_id = ?, reporter_id = ?,
-			blocked_reason = ?, blocked_since = ?, blocked_by = ?, session_key = ?, branch = ?, pr_url = ?, origin = ?,
-			due_at = ?, done_at = ?, moved_at = ?, created_at = ?, updated_at = ?, version = ?,
-			search = ?, priority_rank = ?
-		WHERE id = ? AND version = ?`,
-		slices.Concat(t.values(), t.keys(), []any{t.ID, was})...)
+// update writes what t has and was had not, if nobody has written the task
+// since, else it returns errRaced. Columns that did not change are left alone:
+// most of them have an index to keep.
+//
+// What counts without a version (dependencies that are done, claims that are
+// renewed) is compared too, because the rules have looked at it.
+func update(ctx context.Context, tx *db.Tx, was, t Task) error {
+	var set []string
+	var args []any
+	before, after := was.values(), t.values()
+	for i, name := range fields {
+		if !reflect.DeepEqual(before[i], after[i]) {
+			set, args = append(set, name+` = ?`), append(args, after[i])
+		}
+	}
+	condition := ` WHERE id = ? AND version = ? AND waiting_on = ?`
+	args = append(args, t.ID, was.Version, was.WaitingOn)
+	if was.Claim != nil {
+		condition += ` AND claim_seq = ? AND claim_until = ?`
+		args = append(args, was.claimSeq, was.Claim.ExpiresAt)
+	}
+	n, err := tx.Exec(ctx, `UPDATE tasks SET `+strings.Join(set, `, `)+condition, args...)
 	if err == nil && n == 0 {
 		return errRaced
 	}
 	return err
 }
 
-// Filter says which tasks to list. The zero Filter lists all.
+// tag writes the tags of t anew, for the filter.
+func tag(ctx context.Context, tx *db.Tx, t Task) error {
+	if _, err := tx.Exec(ctx, `DELETE FROM task_tags WHERE number = ?`, t.number); err != nil {
+		return err
+	}
+	for _, tag := range t.Tags {
+		if _, err := tx.Exec(ctx, `INSERT INTO task_tags (tag, number) VALUES (?, ?)`, tag, t.number); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Filter says which tasks to list. The zero Filter lists all that are not in the
+// archive.
 type Filter struct {
 	Statuses     []Status
 	Priorities   []Priority
@@ -115,6 +192,12 @@ type Filter struct {
 	Assignee     Person
 	Reporter     Person
 	Blocked      *bool
+	Tags         []Tag     // any of these
+	Project      string    // a project's id or key, or none
+	Parent       string    // a task's id or key, or none
+	Archived     bool      // only what is in the archive, instead of what is not
+	DueAfter     time.Time // not before; zero is no bound. With a bound, only what is due at some time
+	DueBefore    time.Time // before it; zero is no bound
 	UpdatedSince time.Time // not before; zero is no bound
 	Text         string    // in the key or the title, in whatever case
 }
@@ -132,6 +215,7 @@ const (
 // where is the filter in SQL. The people in it were looked up.
 func (f Filter) where() list.Where {
 	var w list.Where
+	w.And(map[bool]string{true: `archived_at IS NOT NULL`, false: `archived_at IS NULL`}[f.Archived])
 	list.In(&w, `status`, f.Statuses)
 	list.In(&w, `priority_rank`, ranks(f.Priorities))
 	list.In(&w, `type`, f.Types)
@@ -140,6 +224,23 @@ func (f Filter) where() list.Where {
 	list.Has(&w, `search`, f.Text)
 	if f.Blocked != nil {
 		w.And(map[bool]string{true: `blocked_reason IS NOT NULL`, false: `blocked_reason IS NULL`}[*f.Blocked])
+	}
+	Person(f.Project).in(&w, `project_id`)
+	Person(f.Parent).in(&w, `parent_id`)
+	if len(f.Tags) > 0 {
+		args := make([]any, len(f.Tags))
+		for i, t := range f.Tags {
+			args[i] = strings.ToLower(string(t))
+		}
+		w.And(`number IN (SELECT number FROM task_tags WHERE tag IN (?`+strings.Repeat(`, ?`, len(args)-1)+`))`, args...)
+	}
+	if !f.DueAfter.IsZero() {
+		w.And(`due_rank >= ?`, f.DueAfter.UnixMicro())
+	}
+	if !f.DueBefore.IsZero() {
+		w.And(`due_rank < ?`, f.DueBefore.UnixMicro())
+	} else if !f.DueAfter.IsZero() {
+		w.And(`due_rank < ?`, int64(noDue))
 	}
 	if !f.UpdatedSince.IsZero() {
 		w.And(`updated_at >= ?`, f.UpdatedSince)
@@ -162,6 +263,8 @@ var tasks = list.List[Task]{
 		"key":      {Columns: []string{`number`}, Position: func(t Task) []any { return []any{t.number} }},
 		"created":  {Columns: []string{`created_at`, `number`}, Position: func(t Task) []any { return []any{t.CreatedAt.Time, t.number} }},
 		"updated":  {Columns: []string{`updated_at`, `number`}, Position: func(t Task) []any { return []any{t.UpdatedAt.Time, t.number} }},
+		"due":      {Columns: []string{`due_rank`, `number`}, Position: func(t Task) []any { due, _ := t.ranks(); return []any{due, t.number} }},
+		"position": {Columns: []string{`position`, `number`}, Position: func(t Task) []any { return []any{t.Position, t.number} }},
 		"priority": {Columns: []string{`priority_rank`, `number`}, Position: func(t Task) []any { return []any{t.Priority.rank(), t.number} }},
 	},
 }
@@ -189,11 +292,15 @@ func findAssignee(ctx context.Context, q db.Queryer, ref string) (string, error)
 }
 
 // agentTasks returns what an agent has on the board: all that is open, and
-// what was finished since then.
+// what was finished since then, or is held by it.
 func agentTasks(ctx context.Context, q db.Queryer, agentID string, since time.Time, limit int) ([]Task, error) {
 	rows, err := q.Query(ctx, `
-		SELECT `+columns+` FROM tasks
-		WHERE assignee_id IN (SELECT id FROM users WHERE agent_id = ?) AND (status <> 'done' OR done_at >= ?)
+		WITH own AS (SELECT id FROM users WHERE agent_id = ?)
+		SELECT `+columns+` FROM tasks WHERE assignee_id IN (SELECT id FROM own) AND archived_at IS NULL AND status <> 'done'
+		UNION ALL
+		SELECT `+columns+` FROM tasks WHERE assignee_id IN (SELECT id FROM own) AND done_at >= ?
+		UNION ALL
+		SELECT `+columns+` FROM tasks WHERE claim_by IN (SELECT id FROM own) AND (assignee_id IS NULL OR assignee_id NOT IN (SELECT id FROM own))
 		ORDER BY number DESC LIMIT ?`, agentID, since, limit)
 	return db.All(rows, err, scan)
 }

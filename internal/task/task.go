@@ -70,6 +70,9 @@ const (
 // Tag is one lower-case word.
 type Tag string
 
+// Name names a task in a body: by its id or its key.
+type Name string
+
 // Limits of a task's texts. The title is counted in characters, the
 // description in bytes.
 const (
@@ -92,19 +95,31 @@ type Task struct {
 	Tags        []Tag       `json:"tags" nullable:"false"`
 	AssigneeID  *string     `json:"assignee_id" doc:"The user, human or agent, whose task it is."`
 	ReporterID  *string     `json:"reporter_id" doc:"The user who made it; null when the service did."`
+	ProjectID   *string     `json:"project_id"`
+	ParentID    *string     `json:"parent_id" doc:"The task that it is a part of."`
+	DependsOn   []string    `json:"depends_on" nullable:"false" doc:"The keys of the tasks that have to be done before." example:"TASK-7"`
+	WaitingOn   int64       `json:"waiting_on" doc:"How many of those in depends_on are not done yet."`
 	Blocked     *Blocked    `json:"blocked"`
+	Claim       *Claim      `json:"claim" doc:"Who holds it and until when; null when nobody does."`
 	SessionKey  *string     `json:"session_key" doc:"The runtime session where the work happens; as last reported."`
 	Branch      *string     `json:"branch"`
 	PRURL       *string     `json:"pr_url"`
 	Origin      *string     `json:"origin" doc:"Where it comes from when nobody typed it, such as standup:2026-11-20."`
 	DueAt       *clock.Time `json:"due_at"`
 	DoneAt      *clock.Time `json:"done_at"`
+	ArchivedAt  *clock.Time `json:"archived_at"`
 	MovedAt     clock.Time  `json:"moved_at" doc:"When it came into its column."`
 	CreatedAt   clock.Time  `json:"created_at"`
 	UpdatedAt   clock.Time  `json:"updated_at"`
+	Position    string      `json:"position" doc:"Its place on the board: tasks stand in the order of these texts."`
+	Comments    int64       `json:"comment_count"`
 	Version     int64       `json:"version" doc:"Counts the changes; part of the ETag."`
 
-	number int64
+	number      int64
+	claimSeq    int64       // counts its claims; the token of the last one
+	lostBy      *string     // who lost it against their will, until it moves on
+	lastReport  *string     // see Report.digest
+	archiveFrom *clock.Time // from when the days until it is archived count
 }
 
 // Blocked says why a task cannot go on.
@@ -124,6 +139,9 @@ type New struct {
 	Tags        []Tag       `json:"tags,omitempty" maxItems:"20" doc:"Lower-case words."`
 	Assignee    *string     `json:"assignee_id,omitempty" maxLength:"254" doc:"A user's id or email, or an agent_id."`
 	DueAt       *clock.Time `json:"due_at,omitempty"`
+	Project     *string     `json:"project_id,omitempty" maxLength:"64" doc:"A project's id or key."`
+	Parent      *string     `json:"parent_id,omitempty" maxLength:"64" doc:"A task's id or key."`
+	DependsOn   []Name      `json:"depends_on,omitempty" maxItems:"50" doc:"Ids or keys of tasks."`
 
 	Origin string `json:"-"` // see Task.Origin
 }
@@ -142,6 +160,11 @@ type Change struct {
 	Branch      patch.Field[string]        `json:"branch,omitzero" maxLength:"255"`
 	PRURL       patch.Field[string]        `json:"pr_url,omitzero" maxLength:"2000" doc:"An http or https address."`
 	DueAt       patch.Field[clock.Time]    `json:"due_at,omitzero"`
+	Project     patch.Field[string]        `json:"project_id,omitzero" maxLength:"64" doc:"A project's id or key; null takes it away."`
+	Parent      patch.Field[string]        `json:"parent_id,omitzero" maxLength:"64" doc:"The id or key of the task that it is a part of; null takes it away."`
+	DependsOn   *[]Name                    `json:"depends_on,omitempty" maxItems:"50" doc:"Ids or keys of the tasks that have to be done before; replaces all of them."`
+	Position    *Place                     `json:"position,omitempty"`
+	ClaimToken  *int64                     `json:"claim_token,omitempty" minimum:"1" doc:"The token of your claim: the change is refused when you do not hold the task by it any more."`
 }
 
 // BlockedReason is what a caller says of a blocked task; since and by are noted.
@@ -155,12 +178,13 @@ var (
 	ErrStale    = fault.New(fault.Stale, "task_changed", "The task was changed meanwhile.")
 	ErrAssignee = fault.New(fault.Invalid, "assignee_unknown", "There is no active account like that.")
 	ErrReporter = fault.New(fault.Invalid, "reporter_unknown", "There is no account like that.")
+	ErrArchived = fault.New(fault.Conflict, "task_archived", "The task is in the archive.")
 )
 
 // make builds a task from n, or says everything that is wrong with it.
 func (n New) make(id string, now time.Time, by actor.Actor) (Task, error) {
 	t := Task{
-		ID: id, Status: Todo, Priority: Medium, Type: Plain, Tags: []Tag{},
+		ID: id, Status: Todo, Priority: Medium, Type: Plain, Tags: []Tag{}, DependsOn: []string{},
 		MovedAt: clock.At(now), CreatedAt: clock.At(now), UpdatedAt: clock.At(now), Version: 1, DueAt: n.DueAt,
 	}
 	if n.Origin != "" {
@@ -190,6 +214,9 @@ func (t *Task) apply(c Change, now time.Time, by actor.Actor) error {
 	}
 	if c.DueAt.Given {
 		t.DueAt = c.DueAt.Value
+	}
+	if c.Position != nil {
+		c.Position.check(&bad)
 	}
 	if t.DueAt != nil && (t.DueAt.UTC().Year() < 1 || t.DueAt.UTC().Year() > 9999) {
 		bad.Add("/due_at", "Give a time in UTC's years 1 to 9999.") // RFC 3339 has no others
@@ -277,9 +304,10 @@ func (t *Task) move(to Status, now time.Time, by actor.Actor) {
 	if to == t.Status {
 		return
 	}
-	t.Status, t.MovedAt, t.DoneAt = to, clock.At(now), nil
+	t.endClaim(to, by)
+	t.Status, t.MovedAt, t.DoneAt, t.archiveFrom = to, clock.At(now), nil, nil
 	if to == Done {
-		t.DoneAt = clock.Ptr(now)
+		t.DoneAt, t.archiveFrom = clock.Ptr(now), clock.Ptr(now)
 		t.Blocked = nil
 	}
 }
@@ -357,6 +385,12 @@ func diff(was, is Task) map[string][2]any {
 	note("branch", was.Branch, is.Branch, same(was.Branch, is.Branch))
 	note("pr_url", was.PRURL, is.PRURL, same(was.PRURL, is.PRURL))
 	note("due_at", was.DueAt, is.DueAt, same(was.DueAt, is.DueAt))
+	note("project_id", was.ProjectID, is.ProjectID, same(was.ProjectID, is.ProjectID))
+	note("parent_id", was.ParentID, is.ParentID, same(was.ParentID, is.ParentID))
+	note("depends_on", was.DependsOn, is.DependsOn, slices.Equal(was.DependsOn, is.DependsOn))
+	note("position", was.Position, is.Position, was.Position == is.Position)
+	note("claim", was.Claim, is.Claim, same(was.Claim, is.Claim))
+	note("archived_at", was.ArchivedAt, is.ArchivedAt, same(was.ArchivedAt, is.ArchivedAt))
 	return changes
 }
 

@@ -57,7 +57,7 @@ func refused(t testing.TB, err error) []string {
 func TestMake(t *testing.T) {
 	got := card(t)
 	want := Task{
-		ID: "id", Title: "Ship it", Status: Todo, Priority: Medium, Type: Plain, Tags: []Tag{},
+		ID: "id", Title: "Ship it", Status: Todo, Priority: Medium, Type: Plain, Tags: []Tag{}, DependsOn: []string{},
 		MovedAt: clock.At(monday), CreatedAt: clock.At(monday), UpdatedAt: clock.At(monday), Version: 1,
 	}
 	if d := cmp.Diff(want, got, cmp.AllowUnexported(Task{})); d != "" {
@@ -70,8 +70,8 @@ func TestMake(t *testing.T) {
 		Tags: []Tag{"Web", "web", "api"}, DueAt: &due, Origin: "standup:2026-11-16",
 	}.make("id", monday, ada)
 	want = Task{
-		ID: "id", Title: "Ship it", Description: "# Why", Status: Done, Priority: Urgent, Type: Epic, Tags: []Tag{"web", "api"},
-		Origin: new("standup:2026-11-16"), DueAt: &due, DoneAt: clock.Ptr(monday),
+		ID: "id", Title: "Ship it", Description: "# Why", Status: Done, Priority: Urgent, Type: Epic, Tags: []Tag{"web", "api"}, DependsOn: []string{},
+		Origin: new("standup:2026-11-16"), DueAt: &due, DoneAt: clock.Ptr(monday), archiveFrom: clock.Ptr(monday),
 		MovedAt: clock.At(monday), CreatedAt: clock.At(monday), UpdatedAt: clock.At(monday), Version: 1,
 	}
 	if d := cmp.Diff(want, all, cmp.AllowUnexported(Task{})); d != "" || err != nil {

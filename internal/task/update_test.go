@@ -36,7 +36,7 @@ func TestUpdate(t *testing.T) {
 		}
 		want := Task{
 			ID: made.ID, Key: "TASK-1", number: 1, Title: "Ship it now", Description: "soon",
-			Status: InProgress, Priority: Urgent, Type: Bug, Tags: []Tag{"web"}, AssigneeID: &by.ID,
+			Status: InProgress, Priority: Urgent, Type: Bug, Tags: []Tag{"web"}, DependsOn: []string{}, Position: "000000000001", AssigneeID: &by.ID,
 			Blocked:    &Blocked{Reason: "No key", Since: clock.At(tuesday), By: "CTO"},
 			SessionKey: new("agent:cto:main"), Branch: new("main"), PRURL: new("https://x.example/1"),
 			DueAt: clock.Ptr(tuesday), MovedAt: clock.At(tuesday), CreatedAt: clock.At(monday), UpdatedAt: clock.At(tuesday), Version: 2,
