@@ -1,0 +1,125 @@
+package task
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/db/dbtest"
+)
+
+// What a report does to the task must not depend on who sends it how often.
+func TestReportChange(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		report Report
+		at     Status
+		want   string // the column that it asks for; "" is none
+		bad    []string
+	}{
+		{"begun", Report{Kind: Ack}, Todo, "in_progress", nil},
+		{"begun from the backlog", Report{Kind: Ack}, Backlog, "in_progress", nil},
+		{"begun late", Report{Kind: Ack}, Review, "", nil},
+		{"a note", Report{Kind: Progress, Text: "half"}, InProgress, "", nil},
+		{"no note", Report{Kind: Progress, Text: " \n"}, InProgress, "", []string{"/text"}},
+		{"no reason", Report{Kind: Blocker}, InProgress, "", []string{"/text"}},
+		{"a long reason", Report{Kind: Blocker, Text: strings.Repeat("ж", 2001)}, InProgress, "", []string{"/text"}},
+		{"a long note", Report{Kind: Progress, Text: strings.Repeat("ж", 10_001)}, InProgress, "", []string{"/text"}},
+		{"done", Report{Kind: Finished}, InProgress, "done", nil},
+		{"another kind", Report{Kind: "nap"}, InProgress, "", []string{"/kind"}},
+	} {
+		c, err := tt.report.change(tt.at)
+		if got := refused(t, err); !slices.Equal(got, tt.bad) {
+			t.Errorf("%s: refused %v, want %v", tt.name, got, tt.bad)
+			continue
+		}
+		got := ""
+		if c.Status != nil {
+			got = string(*c.Status)
+		}
+		if len(tt.bad) == 0 && got != tt.want {
+			t.Errorf("%s: goes to %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// One call, one event: an agent whose answer was lost sends its report again,
+// and that must be as if it had sent it once.
+func TestReport(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		s := live(d)
+		agent, human := makeUser(t, d, "cto", actor.Agent, true), makeUser(t, d, "ada", actor.User, true)
+		cto, ada := actor.With(t.Context(), agent), actor.With(t.Context(), human)
+		makeTask(t, s, "Ship it")
+		claimed, err := s.Claim(cto, "TASK-1", Ask{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		token := &claimed.Claim.Token
+		n := len(events(t, d))
+		for _, tt := range []struct {
+			name   string
+			report Report
+			status Status
+			check  func(Task) bool
+		}{
+			{"ack", Report{Kind: Ack, SessionKey: new("agent:cto:main"), Branch: new("ship"), PRURL: new("https://x.example/1")}, InProgress,
+				func(t Task) bool {
+					return *t.SessionKey == "agent:cto:main" && *t.Branch == "ship" && *t.PRURL == "https://x.example/1"
+				}},
+			{"progress", Report{Kind: Progress, Text: "Half of it"}, InProgress, func(t Task) bool { return *t.Branch == "ship" && t.Claim != nil }},
+			{"blocker", Report{Kind: Blocker, Text: " No key "}, InProgress, func(t Task) bool { return t.Blocked.Reason == "No key" && t.Blocked.By == "CTO" }},
+			{"progress again", Report{Kind: Progress, Text: "Half of it"}, InProgress, func(t Task) bool { return t.Blocked != nil }},
+			{"done", Report{Kind: Finished, Text: "All of it", ClaimToken: token}, Review, func(t Task) bool { return t.Blocked == nil && t.Claim == nil && *t.AssigneeID == agent.ID }},
+		} {
+			first, err := s.Report(cto, "TASK-1", tt.report)
+			if err != nil || first.Status != tt.status || !tt.check(first) {
+				t.Fatalf("%s: %+v, %v", tt.name, first, err)
+			}
+			again, err := s.Report(cto, "TASK-1", tt.report)
+			if err != nil || again.Version != first.Version {
+				t.Errorf("%s again: version %d after %d, %v", tt.name, again.Version, first.Version, err)
+			}
+			if n++; len(events(t, d)) != n {
+				t.Errorf("%s made %d events", tt.name, len(events(t, d))-n+1)
+			}
+		}
+		wantData(t, events(t, d)[1], `{"report":"progress","text":"Half of it","changes":{}}`)
+		got, err := s.Report(ada, "TASK-1", Report{Kind: Finished})
+		if err != nil || got.Status != Done {
+			t.Errorf("a human says done: %s, %v", got.Status, err)
+		}
+		if _, err := s.Archive(ada, "TASK-1", nil); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Report(cto, "TASK-1", Report{Kind: Progress, Text: "more"}); !errors.Is(err, ErrArchived) {
+			t.Errorf("in the archive: %v", err)
+		}
+		if _, err := s.Report(cto, "TASK-9", Report{Kind: Ack}); !errors.Is(err, ErrNotFound) {
+			t.Errorf("of no task: %v", err)
+		}
+	})
+}
+
+// An agent that reports on a task that another one holds works on the wrong one.
+func TestReportOfAnother(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		s := live(d)
+		cto, cmo := actor.With(t.Context(), makeUser(t, d, "cto", actor.Agent, true)), actor.With(t.Context(), makeUser(t, d, "cmo", actor.Agent, true))
+		makeTask(t, s, "Ship it")
+		if _, err := s.Claim(cto, "TASK-1", Ask{}); err != nil {
+			t.Fatal(err)
+		}
+		for _, kind := range []Kind{Ack, Progress, Blocker, Finished} {
+			if _, err := s.Report(cmo, "TASK-1", Report{Kind: kind, Text: "x"}); !errors.Is(err, ErrClaimed) {
+				t.Errorf("%s: %v", kind, err)
+			}
+		}
+		if n := len(events(t, d)); n != 2 {
+			t.Errorf("%d events", n)
+		}
+	})
+}
