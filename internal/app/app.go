@@ -177,6 +177,7 @@ func (a *App) wire() error {
 	a.Queue.Kinds["retention"] = a.Retention.Kind()
 	a.Queue.Timers = []job.Timer{
 		{Name: "close standups that nobody ran", Every: time.Minute, Do: a.Standups.CloseUnrun},
+		{Name: "end leases of tasks", Every: 5 * time.Second, Do: a.Tasks.EndLeases},
 		{Name: "purge failed logins", Every: 10 * time.Minute, Do: a.Accounts.PurgeLoginFailures},
 		{Name: "purge set-up tokens", Every: 10 * time.Minute, Do: a.Accounts.PurgeSetupTokens},
 		nightly,

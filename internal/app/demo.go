@@ -300,6 +300,35 @@ func (d *Demo) steps(ctx context.Context) ([]demoStep, error) {
 		}
 		change(time.Duration(t.movedHours)*time.Hour, t.title, task.Change{Status: &t.status})
 	}
+	// What ties tasks together, and one that is held for a day.
+	add(26*time.Hour, func(ctx context.Context, s *task.Service) error {
+		on := []task.Name{task.Name(keys["Renew the signing certificate"])}
+		_, err := s.Update(ctx, keys["Announce short-lived tokens in the change log"], task.Change{DependsOn: &on}, nil)
+		return err
+	})
+	add(25*time.Hour, func(ctx context.Context, s *task.Service) error {
+		whole := patch.Set(keys["Write the brief for shared workspaces"])
+		_, err := s.Update(ctx, keys["Page for the launch of shared workspaces"], task.Change{Parent: whole}, nil)
+		return err
+	})
+	add(0, func(ctx context.Context, s *task.Service) error {
+		return d.claim(ctx, s, "cto", keys["Search answers take 3 s on large workspaces"])
+	})
 	slices.SortStableFunc(steps, func(a, b demoStep) int { return cmp.Compare(b.age, a.age) })
 	return steps, nil
+}
+
+// claim makes an agent the holder of a task for a day.
+func (d *Demo) claim(ctx context.Context, s *task.Service, agentID, key string) error {
+	users, err := d.App.Accounts.AgentUsers(ctx, d.App.DB)
+	if err != nil {
+		return err
+	}
+	for _, u := range users {
+		if u.AgentID == agentID {
+			by := actor.Actor{ID: u.UserID, Name: u.Name, Role: actor.Agent, AgentID: agentID}
+			_, err = s.Claim(actor.With(ctx, by), key, task.Ask{Lease: 24 * time.Hour})
+		}
+	}
+	return err
 }

@@ -98,6 +98,10 @@ func (g generator) parameter(name string, s *schema) []string {
 		return []string{""} // a further page is asked for by its link; see draw
 	case "assignee", "reporter":
 		return []string{g.pick(name, "cto", ownerEmail, "me", "none")}
+	case "parent":
+		return []string{g.pick(name, "TASK-1", "none")}
+	case "project":
+		return []string{"none"}
 	case "actor":
 		return []string{g.pick(name, "cto", ownerEmail, "me", "system")}
 	case "kind":
@@ -192,6 +196,9 @@ func (g generator) object(s *schema) map[string]any {
 	if g.spoil("member", 10) {
 		o[g.pick("member", "unknown", "Title", "", "a\nb", "id", "version")] = 1
 	}
+	if !g.broken {
+		g.fit(s, o)
+	}
 	// A role and its agent_id belong together, which the schema cannot say.
 	if _, ok := s.Properties["role"]; ok && !g.broken {
 		delete(o, "agent_id")
@@ -200,6 +207,18 @@ func (g generator) object(s *schema) map[string]any {
 		}
 	}
 	return o
+}
+
+// fit mends what the schema cannot say of an object: nobody has made a project
+// or knows the token of a claim, and a place on the board is said in one way.
+func (g generator) fit(s *schema, o map[string]any) {
+	delete(o, "project_id")
+	delete(o, "claim_token")
+	if s.Properties["before"] != nil && s.Properties["after"] != nil {
+		clear(o)
+		name := g.pick("place", "before", "after", "at", "at")
+		o[name] = g.value(s.Properties[name], name)
+	}
 }
 
 // text is a string that the field of that name accepts.
@@ -221,6 +240,8 @@ func (g generator) text(s *schema, name string) string {
 		return password // who changes it for all requests that follow would lock them out
 	case "agent_id":
 		return "nobody"
+	case "parent_id", "before", "after":
+		return g.name()
 	case "assignee_id":
 		return g.pick(name, "cto", ownerEmail)
 	case "timezone":
@@ -230,6 +251,9 @@ func (g generator) text(s *schema, name string) string {
 	case "date", "from", "to":
 		return fmt.Sprintf("%04d-%02d-%02d", rapid.SampledFrom([]int{1, 1969, 2026, 9999}).Draw(g.T, "year"),
 			rapid.IntRange(1, 12).Draw(g.T, "month"), rapid.IntRange(1, 28).Draw(g.T, "day"))
+	}
+	if strings.HasPrefix(name, "depends_on/") || strings.HasPrefix(name, "tasks/") {
+		return g.name()
 	}
 	if strings.HasPrefix(name, "tags/") {
 		return g.pick(name, "security", "Ops", "2026", "a.b-c", "ärger")

@@ -66,10 +66,14 @@ func TestReport(t *testing.T) {
 			status Status
 			check  func(Task) bool
 		}{
-			{"ack", Report{Kind: Ack, SessionKey: new("agent:cto:main"), Branch: new("ship"), PRURL: new("https://x.example/1")}, InProgress,
+			{
+				"ack",
+				Report{Kind: Ack, SessionKey: new("agent:cto:main"), Branch: new("ship"), PRURL: new("https://x.example/1")},
+				InProgress,
 				func(t Task) bool {
 					return *t.SessionKey == "agent:cto:main" && *t.Branch == "ship" && *t.PRURL == "https://x.example/1"
-				}},
+				},
+			},
 			{"progress", Report{Kind: Progress, Text: "Half of it"}, InProgress, func(t Task) bool { return *t.Branch == "ship" && t.Claim != nil }},
 			{"blocker", Report{Kind: Blocker, Text: " No key "}, InProgress, func(t Task) bool { return t.Blocked.Reason == "No key" && t.Blocked.By == "CTO" }},
 			{"progress again", Report{Kind: Progress, Text: "Half of it"}, InProgress, func(t Task) bool { return t.Blocked != nil }},
