@@ -29,6 +29,11 @@ type Outcome struct {
 // cannot be changed is told, and the others are changed. The outcomes are in
 // the order of refs.
 func (s *Service) Bulk(ctx context.Context, refs []string, c Change) ([]Outcome, error) {
+	if len(refs) > maxBulk {
+		var bad fault.Fields
+		bad.Add("/tasks", "Give %d at most.", maxBulk)
+		return nil, bad.Err()
+	}
 	outcomes := make([]Outcome, 0, len(refs))
 	for batch := range slices.Chunk(refs, bulkBatch) {
 		var done []Outcome

@@ -2,6 +2,7 @@ package task
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"time"
 
@@ -310,13 +311,13 @@ func (s *Service) EndLeases(ctx context.Context) error {
 				t := was
 				t.move(Todo, s.Now(), actor.From(ctx))
 				_, told, err := s.save(ctx, tx, was, t, "task.lease_ended", map[string]any{"held_by": was.Claim})
-				switch err {
-				case nil:
-					notes = append(notes, told...)
-				case errRaced: // whoever changed it meanwhile has freed it, or renewed the claim
-				default:
+				if errors.Is(err, errRaced) {
+					continue // whoever changed it meanwhile has freed it, or renewed the claim
+				}
+				if err != nil {
 					return err
 				}
+				notes = append(notes, told...)
 			}
 			return record(ctx, tx, notes)
 		})
