@@ -28,6 +28,8 @@ func TestHolding(t *testing.T) {
 	}
 	again := claimed(cto) // lost by the CTO to the CMO
 	again.claim(cmo, later, later.Add(time.Hour))
+	twice := claimed(cto) // by two workers of one account
+	twice.claim(cto, later, later.Add(time.Hour))
 	given := claimed(cto)
 	given.move(Todo, monday, cto)
 	taken := claimed(cto)
@@ -50,6 +52,8 @@ func TestHolding(t *testing.T) {
 		"of the holder at the end":      {claimed(cto), cto, later, token(1), ErrClaimLost.Code, ErrClaimLost.Code},
 		"of one who lost it to another": {again, cto, later, token(1), ErrClaimLost.Code, ErrClaimLost.Code},
 		"of the other":                  {again, cmo, later, token(2), "", ""},
+		"by one's earlier token":        {twice, cto, later, token(1), "", ErrClaimLost.Code},
+		"by one's later token":          {twice, cto, later, token(2), "", ""},
 		"given back":                    {given, cto, monday, nil, "", ""},
 		"given back, by the token":      {given, cto, monday, token(1), "", ErrClaimLost.Code},
 		"taken away":                    {taken, cto, monday, nil, ErrClaimLost.Code, ErrClaimLost.Code},
@@ -111,6 +115,9 @@ func TestClaim(t *testing.T) {
 		}
 		if is, err := s.Get(cmo, "TASK-1"); err != nil || is.Claim == nil || is.Claim.Token != 0 {
 			t.Errorf("others see %+v, %v", is.Claim, err)
+		}
+		if own, err := s.Of(cto, "cto", began); err != nil || keys(own) != "1" {
+			t.Errorf("it has %s, %v", keys(own), err)
 		}
 		f := fault.Of(second(s.Claim(cmo, "TASK-1", Ask{})))
 		if held, _ := f.Facts["claim"].(*Claim); f.Code != ErrClaimed.Code || held == nil || held.By != a.ID || held.Token != 0 {
