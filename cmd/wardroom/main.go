@@ -31,6 +31,7 @@ type cli struct {
 	Demo    demoCmd    `cmd:"" help:"Run the service with a built-in team of agents; it needs nothing else."`
 	Migrate migrateCmd `cmd:"" help:"Bring the database up to date and stop."`
 	User    userCmd    `cmd:"" help:"Look after accounts, also while the service runs."`
+	Key     keyCmd     `cmd:"" help:"Look after the API keys of agent users, also while the service runs."`
 	Version versionCmd `cmd:"" help:"Say which version this is."`
 }
 

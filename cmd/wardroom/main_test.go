@@ -185,7 +185,7 @@ func write(t *testing.T, name, text string) {
 func TestHelpAndVersion(t *testing.T) {
 	machine(t)
 	command(t, "", "version").ends(0, "wardroom "+app.Version+"\n")
-	command(t, "", "--help").ends(0, "serve", "demo", "migrate", "user", "version", "The operations service")
+	command(t, "", "--help").ends(0, "serve", "demo", "migrate", "user", "key", "version", "The operations service")
 	command(t, "", "serve", "--help").ends(0, "--jwt-secret", "$JWT_SECRET", "STANDUP_DEADLINE")
 	command(t, "", "user", "add", "--help").ends(0, "--role", "--agent-id")
 	if files, err := os.ReadDir("."); err != nil || len(files) > 0 {
@@ -376,6 +376,61 @@ func TestUserRefusals(t *testing.T) {
 	if o := command(t, "", "user", "list").ends(0); strings.Count(o.out, "\n") != 2 {
 		t.Errorf("the list should have one account:\n%s", o.out)
 	}
+}
+
+// An agent's machine gets its key without a person seeing it, and loses it the
+// moment somebody says so.
+func TestKey(t *testing.T) {
+	machine(t)
+	t.Setenv("JWT_SECRET", secret)
+	t.Setenv("PORT", "0")
+	p := serve(t, "serve")
+	command(t, password+"\n", "user", "add", "coo@example.com", "--role", "agent", "--agent-id", "coo").ends(0)
+	command(t, password+"\n", "user", "add", "ada@example.com").ends(0)
+	command(t, "", "key", "add", "ada@example.com", "--name", "x").ends(1, "Only agent users have API keys.")
+	command(t, "", "key", "add", "nobody@example.com", "--name", "x").ends(1, "There is no such user.")
+	command(t, "", "key", "add", "coo@example.com").ends(2, "--name")
+	command(t, "", "key", "add", "coo@example.com", "--name", "x", "--expires", "soon").ends(2, "--expires")
+	command(t, "", "key", "add", "coo@example.com", "--name", "x", "--expires", "0d").ends(1, "expires_at: It must be in the future.")
+	made := command(t, "", "key", "add", "coo@example.com", "--name", "build server", "--expires", "90d").ends(0, "build server")
+	if !regexp.MustCompile(`^wrk_[a-z2-7]{40}\n$`).MatchString(made.out) || strings.Contains(made.err, "wrk_") {
+		t.Fatalf("it printed %q and %q", made.out, made.err)
+	}
+	key := strings.TrimSpace(made.out)
+	if status := p.me(key); status != http.StatusOK {
+		t.Errorf("with the key: %d", status)
+	}
+	list := command(t, "", "key", "list", "coo@example.com").ends(0, "build server", "wrk_…"+key[len(key)-4:])
+	row := strings.Fields(strings.Split(list.out, "\n")[1])
+	if strings.Contains(list.out, key) || row[len(row)-1] != "-" || row[len(row)-2] == "-" {
+		t.Errorf("the list shows the key, or not when it ends:\n%s", list.out)
+	}
+	command(t, "", "key", "revoke", "ada@example.com", row[0]).ends(1, "The account has no such key.")
+	command(t, "", "key", "revoke", "coo@example.com", row[0]).ends(0, "is revoked")
+	if status := p.me(key); status != http.StatusUnauthorized {
+		t.Errorf("with the revoked key: %d", status)
+	}
+	p.end()
+	if log := p.err.String(); strings.Contains(log, key) {
+		t.Errorf("the log shows the key:\n%s", log)
+	}
+}
+
+// me asks who a token belongs to.
+func (p *process) me(token string) (status int) {
+	p.t.Helper()
+	r, err := http.NewRequestWithContext(context.Background(), http.MethodGet, p.address+"/api/v1/auth/me", http.NoBody)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 30 * time.Second}
+	res, err := client.Do(r)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	return res.StatusCode
 }
 
 // In the wrong folder, `user` must not make a database of its own, in which

@@ -33,10 +33,15 @@ type userCmd struct {
 	Owner    userOwnerCmd    `cmd:"" help:"Make an account the owner; the one before becomes an admin."`
 }
 
-// open opens the accounts. It does not take the database's lock: these
-// commands work beside a running service.
+// open opens the accounts.
 func (c userCmd) open(ctx context.Context, t terminal) (_ context.Context, _ *account.Service, done func() error, _ error) {
-	cfg, _, err := c.Check()
+	return openAccounts(ctx, t, c.RawCommon)
+}
+
+// openAccounts does not take the database's lock: the commands that use it work
+// beside a running service.
+func openAccounts(ctx context.Context, t terminal, raw config.RawCommon) (_ context.Context, _ *account.Service, done func() error, _ error) {
+	cfg, _, err := raw.Check()
 	if err != nil {
 		return nil, nil, nil, usage(fmt.Errorf("these settings need a change:\n%w", err))
 	}

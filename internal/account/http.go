@@ -3,6 +3,7 @@ package account
 import (
 	"context"
 	"net/http"
+	"net/url"
 
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/page"
@@ -38,6 +39,14 @@ func (s *Service) Mount(api *web.API) {
 	web.Patch(api, "/users/{id}", actor.ManageAccounts, "Change a user", s.handleChange,
 		web.Fails(ErrNotFound, ErrEmailTaken, ErrAgentTaken, ErrOneOwner, ErrOwnerOnly, ErrStale, ErrBusy),
 		web.Describe("Accounts are deactivated and never deleted: what they did keeps its author."))
+	web.Get(api, "/users/{id}/keys", actor.ManageAccounts, "List the API keys of a user", s.handleKeys, web.Fails(ErrNotFound, page.ErrCursor),
+		web.Describe("The oldest first, also those that have expired or were revoked."))
+	web.Post(api, "/users/{id}/keys", actor.ManageAccounts, "Make an API key for an agent user", s.handleMakeKey,
+		web.Status(http.StatusCreated), web.Fails(ErrNotFound, ErrKeyHolder),
+		web.Describe("The key is sent as a token is: Authorization: Bearer <key>. It is in this answer and never shown again; only a digest is stored. "+
+			"It begins with wrk_, may do what the agent may, and works until it expires or is revoked, or the account is deactivated or no agent's any more."))
+	web.Delete(api, "/users/{id}/keys/{key_id}", actor.ManageAccounts, "Revoke an API key", s.handleRevokeKey, web.Fails(ErrNotFound, ErrKeyNotFound),
+		web.Describe("It does not work from the next request on, and live streams that were opened with it end. It stays in the list."))
 }
 
 type loginInput struct {
@@ -149,4 +158,39 @@ func (s *Service) handleChange(ctx context.Context, in *changeInput) (*web.Tagge
 	}
 	u, err := s.Change(ctx, in.ID, in.Body, version)
 	return web.Tag(u, u.Version), err
+}
+
+type keysInput struct {
+	UserInput
+	page.Query
+	page.Total
+}
+
+type makeKeyInput struct {
+	UserInput
+	Body NewKey
+}
+
+type makeKeyOutput struct {
+	Location string `header:"Location" doc:"Where the key can be revoked."`
+	Body     IssuedKey
+}
+
+type revokeKeyInput struct {
+	UserInput
+	KeyID string `path:"key_id" maxLength:"64" doc:"The key's id."`
+}
+
+func (s *Service) handleKeys(ctx context.Context, in *keysInput) (*web.List[Key], error) {
+	part, err := s.Keys(ctx, in.ID, page.Want{Query: in.Query, Total: in.Total.Total})
+	return web.Part(ctx, part), err
+}
+
+func (s *Service) handleMakeKey(ctx context.Context, in *makeKeyInput) (*makeKeyOutput, error) {
+	k, err := s.MakeKey(ctx, in.ID, in.Body)
+	return &makeKeyOutput{Location: web.Prefix + "/users/" + url.PathEscape(in.ID) + "/keys/" + k.ID, Body: k}, err
+}
+
+func (s *Service) handleRevokeKey(ctx context.Context, in *revokeKeyInput) (*struct{}, error) {
+	return nil, s.RevokeKey(ctx, in.ID, in.KeyID)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"strings"
 	"sync"
 	"time"
 
@@ -31,11 +32,14 @@ type Service struct {
 	// Observe, when given, is told how each login ended; see LoginOutcomes. It
 	// must not block.
 	Observe func(outcome string)
+	// NoteEvery is how often Run writes what it notes of requests; 0 is a minute.
+	NoteEvery time.Duration
 
 	once      sync.Once
 	passwords *keeper
 	broken    error // why there is no keeper
 	lanes     lanes // of the accounts whose password is being compared
+	notes     notes // of what is written later; see Run
 }
 
 // SignIn is a successful login.
@@ -162,10 +166,13 @@ func (s *Service) keeper() (*keeper, error) {
 	return s.passwords, s.broken
 }
 
-// Authenticate finds out who a token belongs to. The token says who they are;
-// what they may do is read from the account, so that a demotion or a
-// deactivation works at once.
+// Authenticate finds out who a token or an API key belongs to. The token says
+// who they are; what they may do is read from the account, so that a demotion or
+// a deactivation works at once.
 func (s *Service) Authenticate(ctx context.Context, token string) (actor.Actor, error) {
+	if strings.HasPrefix(token, keyPrefix) {
+		return s.authenticateKey(ctx, token)
+	}
 	id, expires, err := s.subject(token)
 	if err != nil {
 		return actor.Actor{}, err

@@ -198,3 +198,71 @@ func dropSetupTokens(ctx context.Context, tx *db.Tx) error {
 	_, err := tx.Exec(ctx, `DELETE FROM setup_tokens`)
 	return err
 }
+
+const keyColumns = `id, name, hint, created_at, expires_at, last_used_at, revoked_at`
+
+func scanKey(r db.Row) (Key, error) {
+	var k Key
+	err := r.Scan(&k.ID, &k.Name, &k.Hint, &k.CreatedAt, &k.ExpiresAt, &k.LastUsedAt, &k.RevokedAt)
+	return k, err
+}
+
+// keys is how the keys of one user are listed.
+var keys = list.List[Key]{
+	Table: `api_keys`, Columns: keyColumns, Scan: scanKey, Usual: "created",
+	Sorts: map[string]list.Sort[Key]{
+		"created": {Columns: []string{`created_at`, `id`}, Position: func(k Key) []any { return []any{k.CreatedAt.Time, k.ID} }},
+	},
+}
+
+// findKey reads a key of a user, or ErrKeyNotFound.
+func findKey(ctx context.Context, q db.Queryer, userID, id string) (Key, error) {
+	if !utf8.ValidString(id) || strings.ContainsRune(id, 0) {
+		return Key{}, ErrKeyNotFound // PostgreSQL would fail on it
+	}
+	k, err := scanKey(q.QueryRow(ctx, `SELECT `+keyColumns+` FROM api_keys WHERE id = ? AND user_id = ?`, id, userID))
+	if db.IsNotFound(err) {
+		return Key{}, ErrKeyNotFound
+	}
+	return k, err
+}
+
+// findKeyHolder reads what a request needs to know of the caller that sent a key.
+func findKeyHolder(ctx context.Context, q db.Queryer, digest string) (a actor.Actor, active bool, k Key, err error) {
+	var agent *string
+	err = q.QueryRow(ctx, `
+		SELECT u.id, u.name, u.role, u.agent_id, u.active, k.id, k.expires_at, k.last_used_at, k.revoked_at
+		FROM api_keys k JOIN users u ON u.id = k.user_id WHERE k.digest = ?`, digest).
+		Scan(&a.ID, &a.Name, &a.Role, &agent, &active, &k.ID, &k.ExpiresAt, &k.LastUsedAt, &k.RevokedAt)
+	if agent != nil {
+		a.AgentID = *agent
+	}
+	return a, active, k, err
+}
+
+func insertKey(ctx context.Context, tx *db.Tx, userID string, k Key, digest string) error {
+	_, err := tx.Exec(ctx, `
+		INSERT INTO api_keys (id, user_id, name, digest, hint, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+		k.ID, userID, k.Name, digest, k.Hint, k.CreatedAt.Time, moment(k.ExpiresAt))
+	return err
+}
+
+// moment is a time that may be null as the database takes it.
+func moment(t *clock.Time) *time.Time {
+	if t == nil {
+		return nil
+	}
+	return &t.Time
+}
+
+// revokeKey reports whether the key was not revoked already.
+func revokeKey(ctx context.Context, tx *db.Tx, id string, at time.Time) (bool, error) {
+	n, err := tx.Exec(ctx, `UPDATE api_keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL`, at, id)
+	return n == 1, err
+}
+
+// touchKey notes the use of a key, unless another replica noted a later one.
+func touchKey(ctx context.Context, tx *db.Tx, id string, at time.Time) error {
+	_, err := tx.Exec(ctx, `UPDATE api_keys SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at < ?)`, at, id, at)
+	return err
+}

@@ -253,6 +253,7 @@ func (a *App) Run(ctx context.Context, ln net.Listener) error {
 	g.Go(func() error { return a.Sessions.Run(inner) })
 	g.Go(func() error { return a.Queue.Run(inner) })
 	g.Go(func() error { return a.Events.Run(inner) })
+	g.Go(func() error { return a.Accounts.Run(inner) })
 	g.Go(func() error { a.tellGateway(inner); return nil })
 	g.Go(func() error { a.outage.watch(inner, a.Queue.Wake); return nil })
 	if a.opts.OnSetup != nil {

@@ -71,6 +71,7 @@ type contract struct {
 	token         string
 	names         map[string][]string // what there is, by the first word of its path
 	next          map[string]string   // the query of a further page, by path
+	places        []string            // of what was made and has several names in its path
 	tags          map[string]string   // the last ETag, by path
 	everything    string              // a query for all that is stored
 	before        string              // the state as the last request left it
@@ -239,6 +240,9 @@ func (c *contract) learn(op route, r request, res *httptest.ResponseRecorder) {
 		c.names[kindOf(op.path)] = slices.DeleteFunc(c.names[kindOf(op.path)], func(name string) bool { return strings.HasSuffix(r.target, name) })
 		return
 	}
+	if place := res.Header().Get("Location"); strings.Count(op.path, "{") == 1 && len(c.places) < 40 && strings.HasPrefix(place, r.target+"/") {
+		c.places = append(c.places, place)
+	}
 	if _, link, ok := strings.Cut(res.Header().Get("Link"), "?"); ok {
 		c.next[op.path], _, _ = strings.Cut(link, ">")
 	}
@@ -340,6 +344,9 @@ func (c *contract) draw(rt *rapid.T, op route) request {
 		switch p.In {
 		case "path":
 			path = strings.ReplaceAll(path, "{"+p.Name+"}", url.PathEscape(g.name()))
+			if len(c.places) > 0 && strings.Count(op.path, "{") > 1 && !g.spoil("place", 3) {
+				path = rapid.SampledFrom(c.places).Draw(rt, "place")
+			}
 		case "query":
 			if !p.Required && !g.seldom(p.Name) {
 				continue

@@ -62,6 +62,7 @@ type house struct {
 
 	mu      sync.Mutex
 	secrets map[string]string // text → what it is
+	shown   map[string]string // those that one answer has to tell
 }
 
 // newHouse makes a house with a running agent runtime. change, when given,
@@ -145,11 +146,26 @@ func (h *house) secret(text, what string) {
 	h.secrets[text] = what
 }
 
+// secretOf adds one that was in one answer, as it had to be.
+func (h *house) secretOf(text, what string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.shown == nil {
+		h.shown = map[string]string{}
+	}
+	h.shown[text] = what
+}
+
 // keptSecrets looks for every secret in all that left the service.
 func (h *house) keptSecrets() {
 	all := h.seen.String()
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	for text, what := range h.shown {
+		if n := strings.Count(all, text); n != 1 {
+			h.t.Errorf("%s was shown %d times, want once", what, n)
+		}
+	}
 	for text, what := range h.secrets {
 		if i := strings.Index(all, text); i >= 0 {
 			h.t.Errorf("%s was shown: …%s", what, all[max(0, i-300):min(len(all), i+100)])
@@ -208,6 +224,7 @@ func (h *house) build() *app.App {
 	}
 	h.t.Cleanup(func() { _ = a.Close() }) // closed already where it was run
 	a.Queue.Poll, a.Queue.Lease = 50*time.Millisecond, 3*time.Second
+	a.Accounts.NoteEvery = 50 * time.Millisecond
 	return a
 }
 
