@@ -5,6 +5,7 @@ package event
 import (
 	"encoding/json"
 
+	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/fault"
 )
@@ -23,15 +24,21 @@ var ErrActor = fault.New(fault.Invalid, "actor_unknown", "There is no account li
 
 // Subject is the thing an event tells of.
 type Subject struct {
-	Kind string `json:"kind" doc:"What it is: task, standup or user."`
+	Kind string `json:"kind" doc:"What it is: task, standup or user; in the audit also address and service."`
 	ID   string `json:"id"`
 	Name string `json:"name" doc:"What it was called then, such as TASK-12."`
 }
 
 // Author is who did it, by the name they had then.
 type Author struct {
-	ID   string `json:"id" doc:"A user's id, or system."`
+	ID   string `json:"id" doc:"A user's id, system for the service, or anonymous for somebody who is not signed in."`
 	Name string `json:"name"`
+}
+
+// Origin is from where something was done.
+type Origin struct {
+	Via     actor.Via `json:"via" enum:"api,command,service" doc:"api for a request, command for the command line on the service's machine, service for the service itself."`
+	Address string    `json:"address,omitempty" doc:"Of who sent the request."`
 }
 
 // Event is one fact that happened.
@@ -42,5 +49,6 @@ type Event struct {
 	Kind    string          `json:"kind" doc:"What happened, such as task.created."`
 	Actor   Author          `json:"actor"`
 	Subject Subject         `json:"subject"`
+	From    *Origin         `json:"from,omitempty" doc:"From where it was done; only in the audit."`
 	Data    json.RawMessage `json:"data" doc:"The facts of this kind of event, an object."`
 }

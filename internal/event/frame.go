@@ -12,7 +12,7 @@ import (
 const (
 	TopicTask    = "task"
 	TopicStandup = "standup"
-	TopicUser    = "user" // only for those who may read the audit
+	TopicUser    = "user" // all of the audit, and only for those who may read it
 	TopicGateway = "gateway"
 	TopicSession = "session" // the runtime's sessions, and the connection that they are read over
 )
@@ -37,7 +37,11 @@ type frame struct {
 
 func frameOf(e Event) (frame, error) {
 	text, err := encode(e.ID, e.Kind, e)
-	return frame{id: e.ID, class: e.Class, topics: []string{e.Subject.Kind}, about: e.Subject.ID, text: text}, err
+	topic := e.Subject.Kind
+	if e.Class == Audit {
+		topic = TopicUser // what is deleted is told twice: here, and among its own
+	}
+	return frame{id: e.ID, class: e.Class, topics: []string{topic}, about: e.Subject.ID, text: text}, err
 }
 
 func (s State) frame() (frame, error) {

@@ -34,9 +34,38 @@ type Service struct {
 // goes; its class and its actors are set here. by names who did it: a user's id
 // or email, an agent_id, "me" or "system"; empty is anyone.
 func (s *Service) Activity(ctx context.Context, f Filter, by string, want page.Want) (page.Part[Event], error) {
+	return s.read(ctx, Activity, f, by, want)
+}
+
+// Audit is Activity for what happened to accounts and what guards them.
+func (s *Service) Audit(ctx context.Context, f Filter, by string, want page.Want) (page.Part[Event], error) {
+	return s.read(ctx, Audit, f, by, want)
+}
+
+// EachAudit calls fn with every event of the audit that matches, in the order
+// of want.Sort, page by page, so that a long one holds nothing up. It ends with
+// the first error.
+func (s *Service) EachAudit(ctx context.Context, f Filter, by string, want page.Want, fn func(Event) error) error {
+	for {
+		part, err := s.Audit(ctx, f, by, want)
+		if err != nil {
+			return err
+		}
+		for _, e := range part.Rows {
+			if err := fn(e); err != nil {
+				return err
+			}
+		}
+		if want.Cursor = part.Next; want.Cursor == "" {
+			return nil
+		}
+	}
+}
+
+func (s *Service) read(ctx context.Context, class Class, f Filter, by string, want page.Want) (page.Part[Event], error) {
 	var part page.Part[Event]
 	err := list.View(ctx, s.DB, want, func(q db.Queryer) (err error) {
-		f.Class = Activity
+		f.Class = class
 		if f.ActorIDs, err = actorIDs(ctx, q, by); err != nil {
 			return err
 		}
@@ -53,7 +82,7 @@ func actorIDs(ctx context.Context, q db.Queryer, by string) ([]string, error) {
 		return nil, nil
 	case "me":
 		return []string{actor.From(ctx).ID}, nil
-	case actor.System.ID:
+	case actor.System.ID, actor.Anonymous.ID:
 		return []string{by}, nil
 	}
 	ids, err := findActors(ctx, q, by)

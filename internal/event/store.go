@@ -42,14 +42,29 @@ func Record(ctx context.Context, tx *db.Tx, at time.Time, class Class, kind stri
 	if err := tx.QueryRow(ctx, `UPDATE event_counter SET last = last + 1 RETURNING last`).Scan(&id); err != nil {
 		return fmt.Errorf("event %s: number: %w", kind, err)
 	}
-	_, err = tx.Exec(ctx, `
-		INSERT INTO events (id, at, class, kind, actor_id, actor_name, subject_kind, subject_id, subject_name, data)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		id, at, class, kind, by.ID, by.Name, about.Kind, about.ID, about.Name, string(body))
+	from := originOf(ctx, class)
+	_, err = tx.Exec(ctx, `INSERT INTO events (`+eventColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		id, at, class, kind, by.ID, by.Name, about.Kind, about.ID, about.Name, string(body), from.Via, from.Address)
 	if err != nil {
 		return fmt.Errorf("event %s: %w", kind, err)
 	}
 	return nil
+}
+
+const eventColumns = `id, at, class, kind, actor_id, actor_name, subject_kind, subject_id, subject_name, data, via, address`
+
+// originOf is from where the caller acts. It is kept in the audit only: where
+// people are is nobody's business but those who may read that.
+func originOf(ctx context.Context, class Class) Origin {
+	if class != Audit {
+		return Origin{}
+	}
+	o := actor.OriginOf(ctx)
+	from := Origin{Via: o.Via}
+	if o.Address.IsValid() {
+		from.Address = o.Address.String()
+	}
+	return from
 }
 
 // topicOfLog is what is watched in the database for new events.
@@ -91,9 +106,7 @@ func following(ctx context.Context, d *db.DB, id int64, limit int) (list []Event
 		if id < at.purged || id > at.last {
 			return errForgotten
 		}
-		rows, err := q.Query(ctx, `
-			SELECT id, at, class, kind, actor_id, actor_name, subject_kind, subject_id, subject_name, data
-			FROM events WHERE id > ? ORDER BY id LIMIT ?`, id, limit)
+		rows, err := q.Query(ctx, `SELECT `+eventColumns+` FROM events WHERE id > ? ORDER BY id LIMIT ?`, id, limit)
 		list, err = db.All(rows, err, scan)
 		return err
 	})
@@ -152,7 +165,7 @@ func ofKinds(w *list.Where, kinds []string) {
 
 // events is how the log is listed.
 var events = list.List[Event]{
-	Table: `events`, Columns: `id, at, class, kind, actor_id, actor_name, subject_kind, subject_id, subject_name, data`, Scan: scan,
+	Table: `events`, Columns: eventColumns, Scan: scan,
 	Usual: "-id",
 	Sorts: map[string]list.Sort[Event]{
 		"id": {Columns: []string{`id`}, Position: func(e Event) []any { return []any{e.ID} }},
@@ -176,7 +189,12 @@ func scan(row db.Row) (Event, error) {
 	var e Event
 	var at clock.Time
 	var data string
-	err := row.Scan(&e.ID, &at, &e.Class, &e.Kind, &e.Actor.ID, &e.Actor.Name, &e.Subject.Kind, &e.Subject.ID, &e.Subject.Name, &data)
+	var from Origin
+	err := row.Scan(&e.ID, &at, &e.Class, &e.Kind, &e.Actor.ID, &e.Actor.Name, &e.Subject.Kind, &e.Subject.ID, &e.Subject.Name,
+		&data, &from.Via, &from.Address)
+	if from.Via != "" {
+		e.From = &from
+	}
 	e.At, e.Data = at, json.RawMessage(data)
 	return e, err
 }

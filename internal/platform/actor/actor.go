@@ -3,6 +3,7 @@ package actor
 
 import (
 	"context"
+	"net/netip"
 	"slices"
 	"time"
 )
@@ -85,6 +86,9 @@ type Actor struct {
 // System is the service itself, in background work.
 var System = Actor{ID: "system", Name: "Wardroom"}
 
+// Anonymous stands for those who are not signed in, such as who fails to.
+var Anonymous = Actor{ID: "anonymous", Name: "Somebody"}
+
 // Known reports whether anybody is signed in.
 func (a Actor) Known() bool { return a.ID != "" }
 
@@ -97,4 +101,36 @@ func With(ctx context.Context, a Actor) context.Context { return context.WithVal
 func From(ctx context.Context) Actor {
 	a, _ := ctx.Value(key{}).(Actor)
 	return a
+}
+
+// Via is the way in which somebody reached the service.
+type Via string
+
+// The ways.
+const (
+	ViaAPI     Via = "api"
+	ViaCommand Via = "command" // the command line on the service's machine
+	ViaService Via = "service" // the service by itself
+)
+
+// Origin is from where somebody acts. The zero Origin is the service itself.
+type Origin struct {
+	Via     Via
+	Address netip.Addr // of who sent the request; zero when nobody did
+}
+
+type originKey struct{}
+
+// Through returns a context that carries o.
+func Through(ctx context.Context, o Origin) context.Context {
+	return context.WithValue(ctx, originKey{}, o)
+}
+
+// OriginOf returns from where the caller acts.
+func OriginOf(ctx context.Context) Origin {
+	o, ok := ctx.Value(originKey{}).(Origin)
+	if !ok || o.Via == "" {
+		o.Via = ViaService
+	}
+	return o
 }

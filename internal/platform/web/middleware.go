@@ -201,7 +201,7 @@ func (x *exchange) enter(req *http.Request, r *route) (done func(), err error) {
 		// The server's own deadline would come before the answer.
 		_ = http.NewResponseController(x.w).SetWriteDeadline(time.Now().Add(limit + takeTime))
 	}
-	ctx, done := context.WithTimeout(req.Context(), limit)
+	ctx, done := context.WithTimeout(actor.Through(req.Context(), actor.Origin{Via: actor.ViaAPI, Address: x.address}), limit)
 	if r.Permission != actor.Public {
 		caller, err := x.authenticate(ctx)
 		if err != nil {

@@ -1,0 +1,79 @@
+package web_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/web"
+)
+
+// newTables is toys with tables.
+func newTables(t testing.TB) *toys {
+	t.Helper()
+	s := newToys(t)
+	type input struct {
+		Full   bool `query:"full" doc:"Refuses."`
+		Breaks bool `query:"breaks" doc:"Fails after a row."`
+	}
+	web.CSV(s.API, "/toys.csv", actor.DeleteTasks, "All toys", func(_ context.Context, in *input) (*web.Table, error) {
+		if in.Full {
+			return nil, errBusy
+		}
+		return &web.Table{Name: "toys.csv", Columns: []string{"id", "name"}, Rows: func(row func(...string) error) error {
+			for i, name := range []string{
+				"bear", "=1+1", "+1", "-1", "@x", "\tx", "\rx", "\nx", "＝1", "a=1", "", `say "hi", twice`, "'quoted'",
+			} {
+				if err := row(string(rune('a'+i)), name); err != nil {
+					return err
+				}
+			}
+			if in.Breaks {
+				return errors.New("the database went away, which nobody is told")
+			}
+			return nil
+		}}, nil
+	}, web.Fails(errBusy))
+	return s
+}
+
+// A name that somebody gave a thing must not run in the spreadsheet of
+// somebody else.
+func TestCSV(t *testing.T) {
+	s := newTables(t)
+	w := s.ask(t, "GET", "/api/v1/toys.csv", "")
+	want := "id,name\r\na,bear\r\nb,'=1+1\r\nc,'+1\r\nd,'-1\r\ne,'@x\r\nf,'\tx\r\ng,\"'x\"\r\nh,\"'\r\nx\"\r\ni,'＝1\r\nj,a=1\r\nk,\r\nl,\"say \"\"hi\"\", twice\"\r\nm,'quoted'\r\n"
+	if got := w.Body.String(); w.Code != http.StatusOK || got != want {
+		t.Errorf("%d\n%q\nwant\n%q", w.Code, got, want)
+	}
+	if h := w.Header(); h.Get("Content-Type") != "text/csv; charset=utf-8; header=present" || h.Get("Content-Disposition") != `attachment; filename="toys.csv"` {
+		t.Errorf("headers %v", h)
+	}
+	if w := s.ask(t, "HEAD", "/api/v1/toys.csv", ""); w.Code != http.StatusOK || w.Body.Len() > 0 {
+		t.Errorf("HEAD: %d %q", w.Code, w.Body)
+	}
+	if w := s.ask(t, "GET", "/api/v1/toys.csv?full=true", ""); w.Code != http.StatusTooManyRequests {
+		t.Errorf("a failure before the first row: %d %s", w.Code, w.Body)
+	}
+	if w := s.ask(t, "GET", "/api/v1/toys.csv", "", "Authorization", "Bearer user"); w.Code != http.StatusForbidden {
+		t.Errorf("without the right: %d", w.Code)
+	}
+}
+
+// Half a table must not look whole.
+func TestCSVBreaksOff(t *testing.T) {
+	s := newTables(t)
+	defer func() {
+		if v := recover(); v != http.ErrAbortHandler { //nolint:errorlint // what net/http compares
+			t.Errorf("it ended with %v", v)
+		}
+		if log := s.log.String(); !strings.Contains(log, "went away") || !strings.Contains(log, `"status":500`) {
+			t.Errorf("the log says %s", log)
+		}
+	}()
+	s.ask(t, "GET", "/api/v1/toys.csv?breaks=true", "")
+	t.Error("it ended as if it were whole")
+}
