@@ -371,7 +371,11 @@ func (s *Service) Delete(ctx context.Context, id string, version *int64) error {
 		if err := remove(ctx, tx, id); err != nil {
 			return err
 		}
-		return record(ctx, tx, s.Now(), "standup.deleted", m, nil)
+		if err := record(ctx, tx, s.Now(), "standup.deleted", m, nil); err != nil {
+			return err
+		}
+		// Once more for the audit, which is kept when activity is purged.
+		return event.Record(ctx, tx, s.Now(), event.Audit, "standup.deleted", subject(m), map[string]any{"date": m.Date, "status": m.Status})
 	})
 }
 
@@ -454,5 +458,9 @@ func brief(m Standup) map[string]any {
 }
 
 func record(ctx context.Context, tx *db.Tx, at time.Time, kind string, m Standup, data map[string]any) error {
-	return event.Record(ctx, tx, at, event.Activity, kind, event.Subject{Kind: "standup", ID: m.ID, Name: m.Title}, data)
+	return event.Record(ctx, tx, at, event.Activity, kind, subject(m), data)
+}
+
+func subject(m Standup) event.Subject {
+	return event.Subject{Kind: "standup", ID: m.ID, Name: m.Title}
 }
