@@ -60,7 +60,7 @@ func openAccounts(ctx context.Context, t terminal, raw config.RawCommon) (_ cont
 		return nil, nil, nil, errors.Join(err, d.Close())
 	}
 	s := &account.Service{DB: d, Now: clock.Now, Cost: t.cost, Log: slog.New(slog.DiscardHandler)}
-	return actor.With(ctx, actor.System), s, d.Close, nil
+	return actor.With(actor.Through(ctx, actor.Origin{Via: actor.ViaCommand}), actor.System), s, d.Close, nil
 }
 
 // exists refuses an SQLite file that is not there: to open it would make an

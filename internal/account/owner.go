@@ -43,7 +43,7 @@ func (s *Service) Bootstrap(ctx context.Context, email, password string) (create
 		return false, nil, err
 	}
 	u.ID, u.Role = db.NewID(), actor.Owner // apply lets nobody become that
-	_, err = s.add(machine(ctx), u, password, vacant(ctx))
+	_, err = s.add(machine(ctx), u, password, "bootstrap", vacant(ctx))
 	switch {
 	case errors.Is(err, ErrOneOwner):
 		return false, obsolete(email, password), nil // another replica was faster

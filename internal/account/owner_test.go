@@ -68,7 +68,10 @@ func TestBootstrap(t *testing.T) {
 		if err != nil || in.User.Role != actor.Owner || in.User.Name != "owner" {
 			t.Errorf("the owner logs in as %+v (%v)", in.User, err)
 		}
-		want := []string{`system user.created {"agent_id":null,"email":"owner@example.com","role":"owner"}`}
+		want := []string{
+			in.User.ID + " login.succeeded {}",
+			`system user.created {"agent_id":null,"by":"bootstrap","email":"owner@example.com","role":"owner"}`,
+		}
 		if got := told(t, s, in.User.ID); !slices.Equal(got, want) {
 			t.Errorf("events are %q, want %q", got, want)
 		}
@@ -186,7 +189,7 @@ func TestSetPassword(t *testing.T) {
 				t.Errorf("another password: %v", err)
 			}
 		}
-		if got := told(t, s, owner.ID); len(got) != 2 || got[0] != `system user.changed {"password":"changed"}` {
+		if got := told(t, s, owner.ID); len(got) != 3 || got[1] != `system user.changed {"password":"changed"}` {
 			t.Errorf("events are %q", got)
 		}
 		if err := s.SetPassword(t.Context(), owner.Email, "elevenchars"); !slices.Equal(refused(t, err), []string{"/password"}) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 
+	"wardroom/internal/event"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/fault"
@@ -48,9 +49,10 @@ func (s *Service) Register(ctx context.Context, r Registration, from netip.Addr)
 	defer leave()
 	u.ID = db.NewID()
 	self := actor.With(ctx, actor.Actor{ID: u.ID, Name: u.Name, Role: u.Role})
-	made, err := s.add(self, u, r.Password, nil)
+	made, err := s.add(self, u, r.Password, "registration", nil)
 	switch {
 	case errors.Is(err, ErrEmailTaken):
+		s.suspect("registration.refused", "taken email", User{}, from)
 		return SignIn{}, ErrEmailTaken.With("Log in with it, or take another.") // and not whose it is
 	case err != nil:
 		return SignIn{}, err
@@ -91,6 +93,9 @@ func (s *Service) ChangeOwnPassword(ctx context.Context, current, password strin
 	case err != nil:
 		return User{}, err
 	case !matches:
+		self := actor.Actor{ID: was.ID, Name: was.Name}
+		about := event.Subject{Kind: "user", ID: was.ID, Name: was.Name}
+		s.notes.sight(sight{kind: "password.refused", about: about, by: self, reason: "wrong current password"}, from, s.Now())
 		return User{}, ErrPassword
 	}
 	hash, err := k.hash(ctx, password)

@@ -112,15 +112,15 @@ func (s *Service) login(ctx context.Context, email, password string, from netip.
 	case err != nil:
 		return SignIn{}, err
 	case found != nil:
-		return SignIn{}, s.refuse(ctx, "unknown email", "", from)
+		return SignIn{}, s.refuse(ctx, "unknown email", User{}, from)
 	case !matches:
-		return SignIn{}, s.refuse(ctx, "wrong password", u.ID, from)
+		return SignIn{}, s.refuse(ctx, "wrong password", u.User, from)
 	case !u.Active:
-		return SignIn{}, s.refuse(ctx, "deactivated", u.ID, from)
+		return SignIn{}, s.refuse(ctx, "deactivated", u.User, from)
 	}
 	in, err := s.signIn(ctx, u, &try)
 	if errors.Is(err, ErrLogin) {
-		return SignIn{}, s.refuse(ctx, "changed meanwhile", u.ID, from)
+		return SignIn{}, s.refuse(ctx, "changed meanwhile", u.User, from)
 	}
 	return in, err
 }
@@ -133,6 +133,11 @@ func (s *Service) signIn(ctx context.Context, u row, try *attempt) (SignIn, erro
 		return SignIn{}, fmt.Errorf("sign a token: %w", err)
 	}
 	at := clock.At(s.Now())
+	// Who logs in again and again is told of once a minute, as all that a flood
+	// could be made of.
+	often := u.LastLoginAt != nil && at.Sub(u.LastLoginAt.Time) < noteTime
+	self := actor.Actor{ID: u.ID, Name: u.Name}
+	about := event.Subject{Kind: "user", ID: u.ID, Name: u.Name}
 	err = s.DB.Tx(ctx, func(tx *db.Tx) error {
 		if err := try.settle(ctx, tx); err != nil {
 			return err
@@ -141,20 +146,28 @@ func (s *Service) signIn(ctx context.Context, u row, try *attempt) (SignIn, erro
 		if err == nil && !current {
 			err = ErrLogin
 		}
-		return err
+		if err != nil || often {
+			return err
+		}
+		return event.Record(actor.With(ctx, self), tx, at.Time, event.Audit, loginSucceeded, about, nil)
 	})
 	if err != nil {
 		return SignIn{}, fmt.Errorf("note a login: %w", err)
+	}
+	if often {
+		s.notes.sight(sight{kind: loginSucceeded, about: about, by: self}, actor.OriginOf(ctx).Address, at.Time)
 	}
 	u.LastLoginAt = &at
 	return SignIn{Token: token, User: u.User, ExpiresAt: expires}, nil
 }
 
-// refuse tells the operator why a login failed, and the caller that it did.
-// The email is not logged: people type their password into the wrong field.
-func (s *Service) refuse(ctx context.Context, reason, userID string, from netip.Addr) error {
+// refuse tells the audit and the operator why a login failed, and the caller
+// that it did. The email is not logged: people type their password into the
+// wrong field.
+func (s *Service) refuse(ctx context.Context, reason string, tried User, from netip.Addr) error {
+	s.suspect(loginFailed, reason, tried, from)
 	if s.Log != nil {
-		s.Log.InfoContext(ctx, "login refused", slog.String("reason", reason), slog.String("user", userID), slog.Any("address", from))
+		s.Log.InfoContext(ctx, "login refused", slog.String("reason", reason), slog.String("user", tried.ID), slog.Any("address", from))
 	}
 	return ErrLogin
 }
@@ -228,13 +241,13 @@ func (s *Service) Create(ctx context.Context, n NewUser) (User, error) {
 		return User{}, err
 	}
 	u.ID = db.NewID()
-	made, err := s.add(ctx, u, n.Password, nil)
+	made, err := s.add(ctx, u, n.Password, "", nil)
 	return made.User, err
 }
 
 // add stores a new user, unless allowed, which runs first in the transaction,
-// says no.
-func (s *Service) add(ctx context.Context, u User, password string, allowed func(*db.Tx) error) (row, error) {
+// says no. by is told in the audit when it was not somebody with the right to.
+func (s *Service) add(ctx context.Context, u User, password, by string, allowed func(*db.Tx) error) (row, error) {
 	hash, err := s.hash(ctx, password)
 	if err != nil {
 		return row{}, err
@@ -250,7 +263,11 @@ func (s *Service) add(ctx context.Context, u User, password string, allowed func
 		if err := insert(ctx, tx, row{u, hash}); err != nil {
 			return err
 		}
-		return record(ctx, tx, u, "user.created", map[string]any{"email": u.Email, "role": u.Role, "agent_id": u.AgentID})
+		data := map[string]any{"email": u.Email, "role": u.Role, "agent_id": u.AgentID}
+		if by != "" {
+			data["by"] = by
+		}
+		return record(ctx, tx, u, "user.created", data)
 	})
 	if err != nil {
 		return row{}, fmt.Errorf("create a user: %w", err)

@@ -82,7 +82,7 @@ func (s *Service) Setup(ctx context.Context, in Setup, from netip.Addr) (SignIn,
 	}
 	u.ID, u.Role = db.NewID(), actor.Owner // apply lets nobody become that
 	self := actor.With(ctx, actor.Actor{ID: u.ID, Name: u.Name, Role: u.Role})
-	made, err := s.add(self, u, in.Password, func(tx *db.Tx) error {
+	made, err := s.add(self, u, in.Password, "setup", func(tx *db.Tx) error {
 		if err := vacant(ctx)(tx); err != nil {
 			return err
 		}
@@ -106,7 +106,7 @@ func setupDone() error {
 	return ErrSetupDone.With("Log in, or ask the owner or an admin for an account.")
 }
 
-// refuseSetup tells the operator of a wrong token, and returns err; or that the
+// refuseSetup tells the audit and the operator of a wrong token, and returns err; or that the
 // set-up is done, when that is why the token is void since a moment ago.
 func (s *Service) refuseSetup(ctx context.Context, err error, from netip.Addr) error {
 	if !errors.Is(err, ErrSetupToken) {
@@ -118,6 +118,7 @@ func (s *Service) refuseSetup(ctx context.Context, err error, from netip.Addr) e
 	case exists:
 		return setupDone()
 	}
+	s.suspect("setup.refused", "wrong or expired token", User{}, from)
 	if s.Log != nil {
 		s.Log.WarnContext(ctx, "set-up refused", slog.String("reason", "wrong or expired token"), slog.Any("address", from))
 	}

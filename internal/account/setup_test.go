@@ -58,7 +58,7 @@ func TestSetup(t *testing.T) {
 			t.Errorf("the owner sees the users: %d %v", users.status, users.list)
 		}
 		id := fmt.Sprint(user["id"])
-		if events := told(t, s.Service, id); len(events) != 1 || !strings.HasPrefix(events[0], id+" user.created ") || !strings.Contains(events[0], `"role":"owner"`) {
+		if events := told(t, s.Service, id); len(events) != 2 || !strings.HasPrefix(events[1], id+" user.created ") || !strings.Contains(events[1], `"by":"setup"`) {
 			t.Errorf("the audit says %q, want that %s made the owner", events, id)
 		}
 		setup(body(token)).want(t, "again", http.StatusConflict, "setup_done")

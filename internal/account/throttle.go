@@ -106,15 +106,10 @@ func accountSubject(email string) string {
 // addressSubject names where an attempt comes from. In IPv6 that is the
 // network: everybody has as many addresses in theirs as they like.
 func addressSubject(from netip.Addr) string {
-	from = from.Unmap().WithZone("")
 	if !from.IsValid() {
 		return ""
 	}
-	if from.Is6() {
-		network := netip.PrefixFrom(from, 64).Masked()
-		return digest("address", network.String())
-	}
-	return digest("address", from.String())
+	return digest("address", addressName(from))
 }
 
 func digest(kind, text string) string {
@@ -237,11 +232,14 @@ func forgive(ctx context.Context, tx *db.Tx, subject string) error {
 	return dropTally(ctx, tx, subject)
 }
 
-// unadmitted tells the operator of an attempt that was refused without a look
+// unadmitted tells the audit and the operator of an attempt that was refused without a look
 // at the password, and returns err.
 func (s *Service) unadmitted(ctx context.Context, err error, what string, from netip.Addr) error {
-	if s.Log != nil && errors.Is(err, ErrThrottled) {
-		s.Log.InfoContext(ctx, "throttled", slog.String("what", what), slog.Any("address", from))
+	if errors.Is(err, ErrThrottled) {
+		s.suspect(loginThrottled, what, User{}, from)
+		if s.Log != nil {
+			s.Log.InfoContext(ctx, "throttled", slog.String("what", what), slog.Any("address", from))
+		}
 	}
 	return err
 }

@@ -248,6 +248,9 @@ func (a *App) MetricsAddress() string {
 // Run serves requests and does background work until ctx ends; then it lets
 // requests finish, hands jobs back and closes the database.
 func (a *App) Run(ctx context.Context, ln net.Listener) error {
+	if err := a.auditStart(ctx); err != nil {
+		a.log.WarnContext(ctx, "the start is not in the audit", "err", err)
+	}
 	g, inner := errgroup.WithContext(ctx)
 	g.Go(func() error { return a.Gateway.Run(inner) })
 	g.Go(func() error { return a.Sessions.Run(inner) })

@@ -221,7 +221,7 @@ func (c *contract) hold(op route, res *httptest.ResponseRecorder) string {
 	if !ok {
 		return fmt.Sprintf("the document does not know the content type %q here", kind)
 	}
-	if kind == "text/plain" || kind == "text/event-stream" {
+	if kind == "text/plain" || kind == "text/csv" || kind == "text/event-stream" {
 		return ""
 	}
 	var body any

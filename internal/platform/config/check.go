@@ -73,6 +73,7 @@ func (r Raw) Check() (Config, []string, error) {
 	if err := errors.Join(k.errs...); err != nil {
 		return Config{}, k.warnings, err
 	}
+	c.Given = given(r)
 	return c, k.warnings, nil
 }
 

@@ -131,6 +131,8 @@ type Config struct {
 	ArchiveAfterDays         int // done tasks
 	ActivityLogRetentionDays int // activity events
 	SubagentRetentionDays    int // archived sub-agent sessions
+
+	Given Given // for the audit
 }
 
 // String shows the settings, one "Name=value" each, without the secrets.

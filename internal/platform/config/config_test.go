@@ -39,6 +39,7 @@ func TestDefaults(t *testing.T) {
 		StandupFacilitator: "coo", StandupParticipants: []string{"cto", "cpo", "cmo"},
 		StandupAgentTimeout: 2 * time.Minute, StandupDeadline: 20 * time.Minute, StandupGatewayGrace: time.Minute,
 		ArchiveAfterDays: 7, ActivityLogRetentionDays: 7, SubagentRetentionDays: 30,
+		Given: config.Given{"JWT_SECRET": "[secret]"},
 	}
 	reveal := cmp.Transformer("reveal", func(s config.Secret) string { return s.Reveal() })
 	zone := cmp.Transformer("zone", func(z *time.Location) string { return z.String() })

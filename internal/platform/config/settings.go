@@ -2,7 +2,9 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -55,6 +57,27 @@ func fields(v reflect.Value) func(yield func(field) bool) {
 			}
 		}
 	}
+}
+
+// Given are the settings that are not at their defaults, by their names in the
+// environment. A secret's value is hidden already.
+type Given map[string]string
+
+// String is the names alone.
+func (g Given) String() string { return strings.Join(slices.Sorted(maps.Keys(g)), ",") }
+
+func given(r Raw) Given {
+	out := Given{}
+	for f := range fields(reflect.ValueOf(&r).Elem()) {
+		switch value := f.value.String(); {
+		case value == "" || value == f.Default:
+		case f.Secret:
+			out[f.Env] = hidden
+		default:
+			out[f.Env] = value
+		}
+	}
+	return out
 }
 
 // fill puts the defaults where nothing was given. The command line does that

@@ -1,0 +1,86 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"wardroom/internal/event"
+	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/config"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/page"
+)
+
+const (
+	startKind = "service.started"
+	// sameStart is for how long a start like the one before is not told again: a
+	// service that a supervisor starts every second must not fill the disk.
+	sameStart = 10 * time.Minute
+)
+
+// started is what the audit tells of a start.
+type started struct {
+	Version  string       `json:"version"`
+	Settings config.Given `json:"settings"`
+	// Changes are against the start before, by the name of the setting. That a
+	// secret has another value is not seen in them.
+	Changes map[string]change `json:"changes,omitempty"`
+}
+
+// change is a setting that is not what it was; nil is its default.
+type change struct {
+	Before *string `json:"before"`
+	After  *string `json:"after"`
+}
+
+// auditStart tells the audit with which settings the service starts.
+func (a *App) auditStart(ctx context.Context) error {
+	ctx = actor.With(ctx, actor.System)
+	is, now := started{Version: Version, Settings: a.cfg.Given}, a.opts.Now()
+	err := a.DB.Tx(ctx, func(tx *db.Tx) error {
+		if err := tx.Lock(ctx, startKind); err != nil { // replicas start together
+			return err
+		}
+		last, err := event.Read(ctx, tx, event.Filter{Class: event.Audit, Kinds: []string{startKind}}, page.Want{Query: page.Query{Limit: 1}})
+		if err != nil {
+			return err
+		}
+		for _, e := range last.Rows {
+			var was started
+			if err := json.Unmarshal(e.Data, &was); err != nil {
+				return err
+			}
+			is.Changes = changes(was.Settings, is.Settings)
+			if len(is.Changes) == 0 && was.Version == is.Version && now.Sub(e.At.Time) < sameStart {
+				return nil
+			}
+		}
+		return event.Record(ctx, tx, now, event.Audit, startKind, event.Subject{Kind: "service", ID: "wardroom", Name: "Wardroom"}, is)
+	})
+	if err != nil {
+		return fmt.Errorf("tell the audit of the start: %w", err)
+	}
+	return nil
+}
+
+// changes are the settings that differ.
+func changes(was, is config.Given) map[string]change {
+	out := map[string]change{}
+	value := func(g config.Given, name string) *string {
+		if v, ok := g[name]; ok {
+			return &v
+		}
+		return nil
+	}
+	for _, g := range []config.Given{was, is} {
+		for name := range g {
+			before, after := value(was, name), value(is, name)
+			if (before == nil) != (after == nil) || before != nil && *before != *after {
+				out[name] = change{before, after}
+			}
+		}
+	}
+	return out
+}
