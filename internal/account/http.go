@@ -34,7 +34,7 @@ func (s *Service) Mount(api *web.API) {
 		web.Describe("Needs the current password; a wrong one counts as a failed login. Answers the account. Tokens stay valid until they expire."))
 	web.Get(api, "/users", actor.ManageAccounts, "List the users", s.handleList, web.Fails(page.ErrCursor))
 	web.Post(api, "/users", actor.ManageAccounts, "Create a user", s.handleCreate,
-		web.Status(http.StatusCreated), web.Fails(ErrEmailTaken, ErrAgentTaken, ErrOneOwner, ErrBusy))
+		web.Status(http.StatusCreated), web.Once(), web.Fails(ErrEmailTaken, ErrAgentTaken, ErrOneOwner, ErrBusy))
 	web.Get(api, "/users/{id}", actor.ManageAccounts, "Get a user", s.handleGet, web.Fails(ErrNotFound))
 	web.Patch(api, "/users/{id}", actor.ManageAccounts, "Change a user", s.handleChange,
 		web.Fails(ErrNotFound, ErrEmailTaken, ErrAgentTaken, ErrOneOwner, ErrOwnerOnly, ErrStale, ErrBusy),

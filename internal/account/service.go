@@ -16,6 +16,7 @@ import (
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/list"
+	"wardroom/internal/platform/once"
 	"wardroom/internal/platform/page"
 )
 
@@ -254,25 +255,33 @@ func (s *Service) add(ctx context.Context, u User, password, by string, allowed 
 	}
 	now := clock.At(s.Now())
 	u.Version, u.CreatedAt, u.UpdatedAt = 1, now, now
-	err = s.unique(ctx, &u, func(tx *db.Tx) error {
+	made := row{u, hash}
+	err = s.unique(ctx, &u, func(tx *db.Tx) (err error) {
 		if allowed != nil {
 			if err := allowed(tx); err != nil {
 				return err
 			}
 		}
-		if err := insert(ctx, tx, row{u, hash}); err != nil {
-			return err
-		}
-		data := map[string]any{"email": u.Email, "role": u.Role, "agent_id": u.AgentID}
-		if by != "" {
-			data["by"] = by
-		}
-		return record(ctx, tx, u, "user.created", data)
+		made, err = once.Do(ctx, tx, s.Now(), find, func(r row) string { return r.ID }, func() (row, error) {
+			return row{u, hash}, s.addIn(ctx, tx, row{u, hash}, by)
+		})
+		return err
 	})
 	if err != nil {
 		return row{}, fmt.Errorf("create a user: %w", err)
 	}
-	return row{u, hash}, nil
+	return made, nil
+}
+
+func (s *Service) addIn(ctx context.Context, tx *db.Tx, u row, by string) error {
+	if err := insert(ctx, tx, u); err != nil {
+		return err
+	}
+	data := map[string]any{"email": u.Email, "role": u.Role, "agent_id": u.AgentID}
+	if by != "" {
+		data["by"] = by
+	}
+	return record(ctx, tx, u.User, "user.created", data)
 }
 
 func (s *Service) hash(ctx context.Context, password string) (string, error) {

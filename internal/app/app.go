@@ -21,6 +21,7 @@ import (
 	"wardroom/internal/platform/config"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/job"
+	"wardroom/internal/platform/once"
 	"wardroom/internal/platform/web"
 	"wardroom/internal/retention"
 	"wardroom/internal/schema"
@@ -179,6 +180,7 @@ func (a *App) wire() error {
 		{Name: "close standups that nobody ran", Every: time.Minute, Do: a.Standups.CloseUnrun},
 		{Name: "end leases of tasks", Every: 5 * time.Second, Do: a.Tasks.EndLeases},
 		{Name: "purge failed logins", Every: 10 * time.Minute, Do: a.Accounts.PurgeLoginFailures},
+		{Name: "purge idempotency keys", Every: 10 * time.Minute, Do: func(ctx context.Context) error { return once.Purge(ctx, a.DB, now()) }},
 		{Name: "purge set-up tokens", Every: 10 * time.Minute, Do: a.Accounts.PurgeSetupTokens},
 		nightly,
 	}

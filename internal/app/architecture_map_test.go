@@ -9,7 +9,7 @@ import "slices"
 // features get theirs as fields, and dbtest is for tests.
 var plumbing = []string{
 	"platform/actor", "platform/clock", "platform/cron", "platform/db", "platform/fault", "platform/job",
-	"platform/list", "platform/money", "platform/page", "platform/patch", "platform/web",
+	"platform/list", "platform/money", "platform/once", "platform/page", "platform/patch", "platform/web",
 }
 
 // mayImport says who may import whom. A package that is not on it fails.
@@ -42,9 +42,10 @@ var mayImport = map[string][]string{
 	"platform/job":       {"platform/actor", "platform/cron", "platform/db"},
 	"platform/list":      {"platform/actor", "platform/db", "platform/page"},
 	"platform/money":     {},
+	"platform/once":      {"platform/db", "platform/fault"},
 	"platform/page":      {"platform/fault"},
 	"platform/patch":     {},
-	"platform/web":       {"platform/actor", "platform/fault", "platform/page"},
+	"platform/web":       {"platform/actor", "platform/fault", "platform/once", "platform/page"},
 
 	"test/realgateway": {}, // drives the built binary from outside
 	"test/ran":         {}, // reads what `go test` says
@@ -56,6 +57,8 @@ var features = []string{"account", "agent", "event", "retention", "session", "st
 // owners says which package writes each table. Reading another's is free.
 var owners = map[string]string{
 	"users":              "account",
+	"api_keys":           "account",
+	"idempotency_keys":   "platform/once",
 	"login_failures":     "account",
 	"setup_tokens":       "account",
 	"events":             "event",

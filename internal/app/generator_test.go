@@ -69,6 +69,12 @@ func (g generator) headerValue(name, path string) string {
 	if name == "Prefer" {
 		return g.pick(name, "respond-async", "wait=0", "wait=", "wait=-1", "wait=x", "wait=99999999999999999999, return=minimal", strings.Repeat("p", 250))
 	}
+	if name == "Idempotency-Key" {
+		if g.spoil(name, 3) {
+			return g.pick(name, "a b", "\xff", "ä", strings.Repeat("e", 256))
+		}
+		return fmt.Sprint("key-", rapid.IntRange(0, 400).Draw(g.T, name)) // some are taken
+	}
 	if name == "Last-Event-ID" && !g.broken {
 		return g.pick(name, "0", "3", "007", "999999999999999999")
 	}

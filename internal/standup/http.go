@@ -17,7 +17,7 @@ const longestWait = 10 * time.Minute
 func (s *Service) Mount(api *web.API) {
 	web.Get(api, "/standups", actor.Read, "List standups, the latest day first unless sort says otherwise", s.handleList, web.Fails(page.ErrCursor))
 	web.Post(api, "/standups", actor.HoldStandups, "Open the standup of a day", s.handleOpen,
-		web.Status(http.StatusCreated), web.Also(http.StatusOK),
+		web.Status(http.StatusCreated), web.Also(http.StatusOK), web.Once(),
 		web.Describe("Answers 201, or 200 with the standup that the day already has."))
 	web.Get(api, "/standups/latest", actor.Read, "The standup of the latest day", s.handleLatest, web.Fails(ErrNotFound))
 	web.Get(api, "/standups/{id}", actor.Read, "One standup with all that was said", s.handleGet, web.Fails(ErrNotFound))

@@ -14,6 +14,7 @@ import (
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/job"
+	"wardroom/internal/platform/once"
 	"wardroom/internal/platform/page"
 )
 
@@ -94,27 +95,16 @@ func (s *Service) Open(ctx context.Context, n New) (made Standup, created bool, 
 		Status: Running, Phase: Opened, Facilitator: s.Facilitator,
 		CreatedAt: clock.At(now), UpdatedAt: clock.At(now), Version: 1,
 	}
-	err = s.DB.Tx(ctx, func(tx *db.Tx) error {
-		if created, err = insert(ctx, tx, made); err != nil || !created {
-			return err
-		}
-		for i, agentID := range s.Participants {
-			r := Report{AgentID: agentID, Name: nameOf(members, agentID), Status: Pending}
-			if err := putReport(ctx, tx, made.ID, i, r); err != nil {
-				return err
-			}
-		}
-		text := fmt.Sprintf("%s opened the standup of %s (%s).", actor.From(ctx).Name, date, zone)
-		if err := say(ctx, tx, made.ID, now, "note", service, team, text); err != nil {
-			return err
-		}
-		return record(ctx, tx, now, "standup.opened", made, nil)
+	var o opened
+	err = s.DB.Tx(ctx, func(tx *db.Tx) (err error) {
+		o, err = once.Do(ctx, tx, now, findOpening, opened.name, func() (opened, error) { return s.openIn(ctx, tx, made, members) })
+		return err
 	})
 	if err != nil {
 		return Standup{}, false, fmt.Errorf("open standup: %w", err)
 	}
-	made, err = s.read(ctx, func(q db.Queryer) (Standup, error) { return findByDate(ctx, q, date) })
-	return made, created, err
+	made, err = s.read(ctx, func(q db.Queryer) (Standup, error) { return find(ctx, q, o.id) })
+	return made, o.created, err
 }
 
 func nameOf(members []Member, agentID string) string {

@@ -20,7 +20,7 @@ func (s *Service) Mount(api *web.API) {
 		web.Describe("The newest first, unless sort says otherwise; what matches all filters. A task that changes its place in the order while you turn "+
 			"pages, as every change does when you sort by updated, may come twice or not at all; the others neither repeat nor go missing."))
 	web.Post(api, "/tasks", actor.ChangeTasks, "Create a task", s.handleCreate,
-		web.Status(http.StatusCreated), web.Fails(ErrAssignee, ErrProject, ErrParent, ErrDependency, ErrWaiting))
+		web.Status(http.StatusCreated), web.Once(), web.Fails(ErrAssignee, ErrProject, ErrParent, ErrDependency, ErrWaiting))
 	web.Get(api, "/tasks/{id}", actor.Read, "One task, by id or key", s.handleGet, web.Fails(ErrNotFound))
 	web.Patch(api, "/tasks/{id}", actor.ChangeTasks, "Change a task", s.handleUpdate,
 		web.Fails(ErrNotFound, ErrStale, ErrAssignee, ErrProject, ErrParent, ErrDependency, ErrNeighbour, ErrCycle, ErrWaiting, ErrClaimed, ErrClaimLost, ErrArchived),

@@ -13,6 +13,7 @@ import (
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/list"
+	"wardroom/internal/platform/once"
 	"wardroom/internal/platform/page"
 	"wardroom/internal/platform/patch"
 )
@@ -27,7 +28,7 @@ type Service struct {
 func (s *Service) Create(ctx context.Context, n New) (Task, error) {
 	var t Task
 	err := s.DB.Tx(ctx, func(tx *db.Tx) (err error) {
-		t, err = s.CreateIn(ctx, tx, n)
+		t, err = once.Do(ctx, tx, s.Now(), find, func(t Task) string { return t.ID }, func() (Task, error) { return s.CreateIn(ctx, tx, n) })
 		return err
 	})
 	return t, err

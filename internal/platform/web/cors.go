@@ -25,9 +25,9 @@ func (a *API) shareAcross(next http.Handler) http.Handler {
 		AllowedOrigins: []string{a.opts.CORSOrigin},
 		AllowedMethods: a.methods(),
 		AllowedHeaders: []string{
-			"Authorization", "Content-Type", "Idempotency-Key", "If-Match", "If-None-Match", "Last-Event-ID", "Prefer",
+			"Authorization", "Content-Type", onceHeader, "If-Match", "If-None-Match", "Last-Event-ID", "Prefer",
 		},
-		ExposedHeaders: []string{"ETag", "Link", "Location", "Retry-After", "X-Request-Id", "X-Total-Count"},
+		ExposedHeaders: []string{"ETag", replayedHeader, "Link", "Location", "Retry-After", "X-Request-Id", "X-Total-Count"},
 		MaxAge:         int(preflightTime.Seconds()),
 	}).Handler(next)
 }

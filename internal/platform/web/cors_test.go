@@ -56,7 +56,7 @@ func TestCORS(t *testing.T) {
 			h := w.Header()
 			// What no route takes may be hidden: a preflight would have refused it.
 			if c.method != "PUT" && (h.Get("Access-Control-Allow-Origin") != answered ||
-				!strings.EqualFold(h.Get("Access-Control-Expose-Headers"), "ETag, Link, Location, Retry-After, X-Request-Id, X-Total-Count")) {
+				!strings.EqualFold(h.Get("Access-Control-Expose-Headers"), "ETag, Idempotency-Replayed, Link, Location, Retry-After, X-Request-Id, X-Total-Count")) {
 				t.Errorf("%s: %s %s: %d %v", setting, c.method, c.path, w.Code, h)
 			}
 			if h.Get("Access-Control-Allow-Credentials") != "" || !strings.Contains(strings.Join(h.Values("Vary"), ","), "Origin") {

@@ -33,6 +33,7 @@ func (a *API) document(r *route) {
 		rs[strconv.Itoa(status)] = further(rs[strconv.Itoa(r.op.DefaultStatus)], status)
 	}
 	a.documentUnchanged(r)
+	r.documentOnce()
 	named := map[int][]string{}
 	for _, f := range r.fails {
 		if have := a.faults[f.Code]; have != nil && have.Title != f.Title {

@@ -221,6 +221,7 @@ type route struct {
 	fails    []*fault.Error
 	root     bool
 	quiet    bool
+	once     bool
 	waits    time.Duration
 	op       *huma.Operation // nil for a raw route
 }
@@ -238,7 +239,13 @@ func register[I, O any](a *API, method, path string, p actor.Permission, summary
 			x.fail(x.refused.Err())
 			return nil, nil
 		}
+		ctx, repeat, err := x.repeatable(ctx)
+		if err != nil {
+			x.fail(err)
+			return nil, nil
+		}
 		o, err := h(ctx, in)
+		tellReplayed(x.w.Header(), repeat)
 		switch {
 		case err != nil:
 			x.fail(err)

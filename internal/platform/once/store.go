@@ -1,0 +1,45 @@
+package once
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"wardroom/internal/platform/db"
+)
+
+func look(ctx context.Context, q db.Queryer, name string, after time.Time) (digest, made string, err error) {
+	err = q.QueryRow(ctx, `SELECT digest, made FROM idempotency_keys WHERE name = ? AND at > ?`, name, after).Scan(&digest, &made)
+	return digest, made, err
+}
+
+// keep replaces one that is too old and was not purged yet.
+func keep(ctx context.Context, tx *db.Tx, r *Request, made string, now time.Time) error {
+	_, err := tx.Exec(ctx, `
+		INSERT INTO idempotency_keys (name, digest, made, at) VALUES (?, ?, ?, ?)
+		ON CONFLICT (name) DO UPDATE SET digest = excluded.digest, made = excluded.made, at = excluded.at`,
+		r.name, r.digest, made, now)
+	return err
+}
+
+// batch is how many are purged in one transaction: others want to write, too.
+const batch = 500
+
+// Purge drops the keys that stand for nothing any more.
+func Purge(ctx context.Context, d *db.DB, now time.Time) error {
+	for {
+		var n int64
+		err := d.Tx(ctx, func(tx *db.Tx) (err error) {
+			n, err = tx.Exec(ctx, `
+				DELETE FROM idempotency_keys WHERE name IN
+					(SELECT name FROM idempotency_keys WHERE at <= ? ORDER BY at LIMIT ?)`, now.Add(-Life), batch)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("purge idempotency keys: %w", err)
+		}
+		if n < batch {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/fault"
+	"wardroom/internal/platform/once"
+)
+
+const (
+	onceHeader     = "Idempotency-Key"
+	replayedHeader = "Idempotency-Replayed"
+)
+
+// Once lets callers repeat the request with an Idempotency-Key. The service
+// makes what it makes within once.Do; see there.
+func Once() Option {
+	return func(r *route) {
+		r.once = true
+		r.fails = append(r.fails, once.ErrConflict, once.ErrGone)
+	}
+}
+
+// documentOnce names the header and what it does.
+func (r *route) documentOnce() {
+	if !r.once {
+		return
+	}
+	if r.Permission == actor.Public {
+		panic(fmt.Sprintf("web: %s %s: keys belong to a caller, and this route asks for none", r.Method, r.Path))
+	}
+	least, most := 1, once.MaxKey
+	r.op.Parameters = append(r.op.Parameters, &huma.Param{
+		Name: onceHeader, In: "header",
+		Schema: &huma.Schema{Type: huma.TypeString, MinLength: &least, MaxLength: &most, Examples: []any{"6f1c1f0e-2f0d-4d4b-9d0e-0d3b7f0c9a55"}},
+		Description: "Makes it safe to send the request again: for 24 hours the same key with the same request makes nothing new and answers what was made, " +
+			"as it is now. Of several at once, one makes it and the others wait. With another request it is refused. Take a random one, such as a UUID.",
+	})
+	usual := r.op.Responses[strconv.Itoa(r.op.DefaultStatus)]
+	if usual.Headers == nil {
+		usual.Headers = map[string]*huma.Param{}
+	}
+	usual.Headers[replayedHeader] = &huma.Param{
+		Schema:      &huma.Schema{Type: huma.TypeString, Enum: []any{"true"}},
+		Description: "Whether an earlier request with the same " + onceHeader + " had made it; absent when it was this one.",
+	}
+}
+
+// repeatable returns ctx with the caller's key, or with nothing more when they
+// gave none.
+func (x *exchange) repeatable(ctx context.Context) (context.Context, *once.Request, error) {
+	given := x.r.Header.Values(onceHeader)
+	if !x.route.once || len(given) == 0 {
+		return ctx, nil, nil
+	}
+	if len(given) > 1 || !isKey(given[0]) {
+		var f fault.Fields
+		f.Add("header."+onceHeader, "Give one key of 1 to %d visible characters of ASCII, such as a UUID, or none.", once.MaxKey)
+		return ctx, nil, f.Err()
+	}
+	var sent bytes.Buffer
+	sent.WriteString(x.r.URL.RequestURI())
+	sent.WriteByte('\n')
+	if x.body != nil && x.body.Len() > 0 {
+		if err := json.Compact(&sent, x.body.Bytes()); err != nil {
+			return ctx, nil, fmt.Errorf("read a body again: %w", err) // the scanner accepted it
+		}
+	}
+	r := once.New(x.caller.ID, x.route.Method+" "+x.route.Path, given[0], sent.Bytes())
+	return once.With(ctx, r), r, nil
+}
+
+func isKey(s string) bool {
+	for i := range len(s) {
+		if s[i] <= ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return s != "" && len(s) <= once.MaxKey
+}
+
+// tellReplayed says in the answer that nothing new was made.
+func tellReplayed(h http.Header, r *once.Request) {
+	if r != nil && r.Replayed() {
+		h.Set(replayedHeader, "true")
+	}
+}
