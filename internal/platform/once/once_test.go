@@ -24,11 +24,13 @@ var (
 type shop struct {
 	*db.DB
 	now time.Time
+	// while, when given, runs after a toy was made and before that is committed.
+	while func(ctx context.Context, tx *db.Tx) error
 }
 
 func newShop(t testing.TB, d *db.DB) *shop {
 	t.Helper()
-	s := &shop{d, monday}
+	s := &shop{DB: d, now: monday}
 	s.exec(t, `CREATE TABLE toys (id TEXT PRIMARY KEY)`)
 	return s
 }
@@ -61,6 +63,9 @@ func (s *shop) make(ctx context.Context, r *once.Request, broken error) (id stri
 		id, err = once.Do(ctx, tx, s.now, find, func(id string) string { return id }, func() (string, error) {
 			id := db.NewID()
 			_, err := tx.Exec(ctx, `INSERT INTO toys (id) VALUES (?)`, id)
+			if err == nil && s.while != nil {
+				err = s.while(ctx, tx)
+			}
 			return id, errors.Join(err, broken)
 		})
 		return err
@@ -124,6 +129,7 @@ func TestDo(t *testing.T) {
 func TestDoAtOnce(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newShop(t, d)
+		s.while = untilWaitedFor
 		var wg sync.WaitGroup
 		var mu sync.Mutex
 		made, replayed := map[string]int{}, 0
@@ -146,6 +152,22 @@ func TestDoAtOnce(t *testing.T) {
 			t.Errorf("made %v, %d of them again", made, replayed)
 		}
 	})
+}
+
+// untilWaitedFor waits until another transaction waits for tx. On SQLite it
+// cannot even begin, so there is nothing to see.
+func untilWaitedFor(ctx context.Context, tx *db.Tx) error {
+	if tx.Engine() == db.SQLite {
+		return nil
+	}
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); {
+		var n int
+		err := tx.QueryRow(ctx, `SELECT COUNT(*) FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))`).Scan(&n)
+		if n > 0 || err != nil {
+			return err
+		}
+	}
+	return errors.New("nobody waits for the first")
 }
 
 // A key stands for a day and not longer, whether it was purged in time or not.
