@@ -364,7 +364,7 @@ func torn() []trial {
 // Sizes of frames: the gateway's own limit, and what memory may grow by.
 const (
 	largest = 25 << 20
-	large   = 8 << 20 // which the race detector can read in time
+	large   = 4 << 20 // which the race detector can read in time
 	room    = 512 << 20
 	rest    = 64 << 20
 )

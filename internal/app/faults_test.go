@@ -64,7 +64,7 @@ func breakages() []breakage {
 		{name: "silence", trials: silence()},
 		{name: "no answers", trials: muteness(), timeout: patience},
 		{name: "half open", trials: halfOpen(), timeout: patience},
-		{name: "torn and huge frames", trials: slices.Concat(torn(), huge())},
+		{name: "torn and huge frames", trials: slices.Concat(torn(), huge()), timeout: 30 * time.Second},
 	}
 }
 
