@@ -133,8 +133,9 @@ func (a *App) policies() []retention.Policy {
 	return []retention.Policy{
 		{
 			Name: "tasks", Setting: "ARCHIVE_AFTER_DAYS", Days: a.cfg.ArchiveAfterDays,
-			Does:   "Tasks that were done so many days ago are archived. Nothing of them is lost.",
-			NotYet: "Tasks cannot be archived yet.",
+			Does:  "Tasks that were done so many days ago are archived. Nothing of them is lost; restoring one begins its days anew.",
+			Count: a.Tasks.CountArchivable,
+			Go:    a.Tasks.ArchiveDone,
 		},
 		{
 			Name: "activity", Setting: "ACTIVITY_LOG_RETENTION_DAYS", Days: a.cfg.ActivityLogRetentionDays,

@@ -3,8 +3,10 @@ package task
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"wardroom/internal/event"
 	"wardroom/internal/platform/actor"
@@ -60,6 +62,64 @@ func (s *Service) Restore(ctx context.Context, ref string, version *int64) (Task
 	})
 }
 
+// passing is what is done, in no archive, and has been for its days.
+const passing = ` FROM tasks WHERE archive_from IS NOT NULL AND archived_at IS NULL AND archive_from < ?`
+
+// CountArchivable tells how many tasks ArchiveDone would take in all, and since
+// when the one that has waited longest is done or restored: the zero time when
+// there is none.
+func (s *Service) CountArchivable(ctx context.Context, before time.Time) (n int64, oldest time.Time, err error) {
+	var first *clock.Time
+	if err := s.DB.QueryRow(ctx, `SELECT COUNT(*), MIN(archive_from)`+passing, before).Scan(&n, &first); err != nil {
+		return 0, oldest, fmt.Errorf("count done tasks: %w", err)
+	}
+	if first != nil {
+		oldest = first.Time
+	}
+	return n, oldest, nil
+}
+
+// ArchiveDone archives, in a transaction of its caller's, at most limit tasks
+// whose days began before that time: the day they were done, or restored. It
+// says how many; less than limit when none is left.
+func (s *Service) ArchiveDone(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int64, error) {
+	rows, err := tx.Query(ctx, `SELECT id`+passing+` ORDER BY archive_from, id LIMIT ?`, before, limit)
+	ids, err := db.All(rows, err, func(row db.Row) (id string, err error) { return id, row.Scan(&id) })
+	if err != nil {
+		return 0, err
+	}
+	var notes []note
+	for _, id := range ids {
+		told, err := s.archiveOne(ctx, tx, id)
+		for errors.Is(err, errRaced) {
+			told, err = s.archiveOne(ctx, tx, id)
+		}
+		if err != nil {
+			return 0, fmt.Errorf("archive task %s: %w", id, err)
+		}
+		notes = append(notes, told...)
+	}
+	return int64(len(ids)), record(ctx, tx, notes)
+}
+
+// archiveOne leaves alone what was moved, restored or deleted since it was chosen.
+func (s *Service) archiveOne(ctx context.Context, tx *db.Tx, id string) ([]note, error) {
+	was, err := find(ctx, tx, id)
+	if errors.Is(err, ErrNotFound) || err == nil && (was.archiveFrom == nil || was.ArchivedAt != nil) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	t := was
+	t.ArchivedAt = clock.Ptr(s.Now())
+	_, told, err := s.save(ctx, tx, was, t, "task.archived", nil)
+	return told, err
+}
+
+// deleted is the kind of the event that a task has been removed.
+const deleted = "task.deleted"
+
 // Delete removes a task for good. Its history stays. What depended on it, or
 // was a part of it, does not any more, and that is noted there.
 func (s *Service) Delete(ctx context.Context, ref string, version *int64) error {
@@ -89,7 +149,7 @@ func (s *Service) Delete(ctx context.Context, ref string, version *int64) error 
 		if _, err := tx.Exec(ctx, `DELETE FROM task_tags WHERE number = ?`, t.number); err != nil {
 			return Task{}, nil, err
 		}
-		gone := note{s.Now(), "task.deleted", t, map[string]any{"title": t.Title, "status": t.Status, "assignee_id": t.AssigneeID}}
+		gone := note{s.Now(), deleted, t, map[string]any{"title": t.Title, "status": t.Status, "assignee_id": t.AssigneeID}}
 		return Task{}, append(notes, gone), nil
 	})
 	return err

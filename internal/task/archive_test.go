@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"wardroom/internal/event"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
@@ -112,6 +113,10 @@ func TestDelete(t *testing.T) {
 		}
 		if err := s.Delete(ada, "TASK-1", &gone.Version); err != nil {
 			t.Fatal(err)
+		}
+		audit, err := event.Read(ada, d, event.Filter{Class: event.Audit}, page.Want{})
+		if err != nil || len(audit.Rows) != 1 || audit.Rows[0].Kind != "task.deleted" || audit.Rows[0].Subject.Name != "TASK-1" || audit.Rows[0].Actor.ID != by.ID {
+			t.Errorf("the audit has %+v, %v", audit.Rows, err)
 		}
 		for _, ref := range []string{"TASK-1", gone.ID} {
 			if _, err := s.Get(ada, ref); !errors.Is(err, ErrNotFound) {

@@ -328,6 +328,13 @@ func record(ctx context.Context, tx *db.Tx, notes []note) error {
 		if err := event.Record(ctx, tx, n.at, event.Activity, n.kind, about, n.data); err != nil {
 			return err
 		}
+		if n.kind != deleted {
+			continue
+		}
+		// Once more for the audit: who takes something away for good answers for it.
+		if err := event.Record(ctx, tx, n.at, event.Audit, n.kind, about, n.data); err != nil {
+			return err
+		}
 	}
 	return nil
 }

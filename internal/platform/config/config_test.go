@@ -418,9 +418,9 @@ func TestSettings(t *testing.T) {
 // does not. What is not archived yet cannot go either.
 func TestRetentionSaysWhatItDoes(t *testing.T) {
 	says := map[string]string{
-		"ARCHIVE_AFTER_DAYS":          "nothing is archived yet.",
+		"ARCHIVE_AFTER_DAYS":          "done tasks are archived",
 		"ACTIVITY_LOG_RETENTION_DAYS": "activity is deleted",
-		"SUBAGENT_RETENTION_DAYS":     "nothing is archived yet, so that nothing goes.",
+		"SUBAGENT_RETENTION_DAYS":     "no sessions are archived yet, so that nothing goes.",
 	}
 	for _, s := range config.Settings() {
 		if s.Group == "Retention" {
