@@ -1,8 +1,10 @@
 package task
 
 import (
+	"encoding/json"
 	"fmt"
 	"io/fs"
+	"slices"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -78,5 +80,21 @@ func TestUpgrade(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Tags are read in a way of their own, which must be JSON's.
+func TestReadTags(t *testing.T) {
+	for _, text := range []string{`[]`, `["web"]`, `["web","ärger","v1.2_rc-3"]`, `["\u0061b","c"]`, ` [ "a" , "b" ] `, `["a", "b"]`} {
+		var plain []Tag
+		if err := json.Unmarshal([]byte(text), &plain); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := readTags(text); err != nil || got == nil || !slices.Equal(got, plain) {
+			t.Errorf("%s: %q, %v; want %q", text, got, err, plain)
+		}
+	}
+	if _, err := readTags(`["a"`); err == nil {
+		t.Error("half of a list is read")
 	}
 }
