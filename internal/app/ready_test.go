@@ -28,6 +28,10 @@ func TestProbes(t *testing.T) {
 			}
 			s.nobody().send(http.MethodHead, path, nil).want(http.StatusOK)
 		}
+		waitFor(t, "the background work to begin", func() bool {
+			var n int
+			return s.DB.QueryRow(t.Context(), `SELECT COUNT(*) FROM job_timers`).Scan(&n) == nil && n > 0
+		})
 		if err := s.DB.Close(); err != nil {
 			t.Fatal(err)
 		}
