@@ -193,9 +193,13 @@ func (g generator) value(s *schema, name string) any {
 
 func (g generator) object(s *schema) map[string]any {
 	o := map[string]any{}
+	rare := 2 // one in three of what may be left out is there
+	if len(s.Properties) > 8 && rapid.Bool().Draw(g.T, "few") {
+		rare = 11 // of many fields given at once one is wrong nearly always
+	}
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		required := slices.Contains(s.Required, name)
-		if required && !g.spoil(name+" there", 8) || !required && rapid.IntRange(0, 2).Draw(g.T, name+" there") == 0 {
+		if required && !g.spoil(name+" there", 8) || !required && rapid.IntRange(0, rare).Draw(g.T, name+" there") == 0 {
 			o[name] = g.value(s.Properties[name], name)
 		}
 	}
