@@ -22,12 +22,12 @@ func (s *Service) Mount(api *web.API) {
 	web.Get(api, "/standups/latest", actor.Read, "The standup of the latest day", s.handleLatest, web.Fails(ErrNotFound))
 	web.Get(api, "/standups/{id}", actor.Read, "One standup with all that was said", s.handleGet, web.Fails(ErrNotFound))
 	web.Text(api, "/standups/{id}/transcript", actor.Read, "Follow the meeting as plain text", s.handleTranscript,
-		web.Waits(s.Deadline+time.Minute), web.Fails(ErrNotFound),
+		web.Waits(s.Deadline+time.Minute), web.Fails(ErrNotFound, ErrWaiting),
 		web.Describe("Reads like minutes. While the meeting goes on, it stays and adds each line as it is said: `curl -N`."))
 	web.Delete(api, "/standups/{id}", actor.ManageStandups, "Delete a standup", s.handleDelete, web.Fails(ErrNotFound, ErrRunning, ErrStale))
 	web.Post(api, "/standups/{id}/run", actor.HoldStandups, "Run the standup, or retry it", s.handleRun,
 		web.Status(http.StatusAccepted), web.Also(http.StatusOK), web.Waits(longestWait+time.Minute),
-		web.Fails(ErrNotFound, ErrRunning, ErrCompleted),
+		web.Fails(ErrNotFound, ErrRunning, ErrCompleted, ErrWaiting),
 		web.Describe("Answers 202 while the meeting goes on. With `Prefer: wait=60` it waits up to so many seconds, 600 at most, and answers 200 when the meeting has ended by then."))
 	web.Post(api, "/standups/{id}/cancel", actor.ManageStandups, "Cancel a standup", s.handleCancel, web.Fails(ErrNotFound, ErrIdle))
 }
@@ -103,11 +103,19 @@ type runInput struct {
 }
 
 func (s *Service) handleRun(ctx context.Context, in *runInput) (*web.Tagged[Standup], error) {
+	wait := in.Wait(longestWait)
+	if wait > 0 { // before anything is begun
+		leave, err := s.place(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
+	}
 	m, err := s.Run(ctx, in.ID, in.Body != nil && in.Body.Again)
 	if err != nil {
 		return nil, err
 	}
-	if wait := in.Wait(longestWait); wait > 0 {
+	if wait > 0 {
 		if m, err = s.AwaitEnd(ctx, in.ID, wait, web.Stopping(ctx)); err != nil {
 			return nil, err
 		}
@@ -122,52 +130,4 @@ func (s *Service) handleRun(ctx context.Context, in *runInput) (*web.Tagged[Stan
 func (s *Service) handleCancel(ctx context.Context, in *Ref) (*web.Tagged[Standup], error) {
 	m, err := s.Cancel(ctx, in.ID)
 	return web.Tag(m, m.Version), err
-}
-
-// handleTranscript writes the transcript as plain text, for a terminal. While
-// the meeting goes on it stays and adds each line as it is said.
-func (s *Service) handleTranscript(ctx context.Context, in *Ref) (web.Writing, error) {
-	m, err := s.Get(ctx, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	return func(say func(string) error) {
-		text := printable(m.Title) + "\n\n"
-		for said := 0; ; {
-			for _, l := range m.Transcript[min(said, len(m.Transcript)):] {
-				text += l.minutes(m.Timezone)
-			}
-			said = len(m.Transcript)
-			if say(text) != nil {
-				return // the reader left
-			}
-			if m.Status != Running || m.Phase == Opened || !s.await(ctx, m) {
-				return
-			}
-			if m, err = s.Get(ctx, in.ID); err != nil {
-				return // it was deleted under the reader
-			}
-			text = ""
-		}
-	}, nil
-}
-
-// await waits until the standup has moved on from m, and reports false when
-// nobody waits any more.
-func (s *Service) await(ctx context.Context, m Standup) bool {
-	tick := time.NewTicker(150 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return false
-		case <-web.Stopping(ctx):
-			return false
-		case <-tick.C:
-		}
-		now, err := find(ctx, s.DB, m.ID)
-		if err != nil || now.Version != m.Version {
-			return err == nil
-		}
-	}
 }

@@ -16,6 +16,7 @@ import (
 	"wardroom/internal/platform/job"
 	"wardroom/internal/platform/once"
 	"wardroom/internal/platform/page"
+	"wardroom/internal/platform/web"
 )
 
 // Runtime is the part of the gateway that a standup needs.
@@ -40,7 +41,7 @@ type BoardTask struct {
 // Member is an agent with an active account.
 type Member struct{ AgentID, Name string }
 
-// Service holds standups.
+// Service holds standups. It must not be copied once used.
 type Service struct {
 	DB      *db.DB
 	Jobs    *job.Queue
@@ -64,6 +65,10 @@ type Service struct {
 	Deadline     time.Duration  // how long a meeting may take
 	Grace        time.Duration  // how long a gateway that went away is waited for
 	Patience     time.Duration  // how long a gateway that is away at the start is waited for
+	Limits       Limits
+
+	places  web.Places
+	lookout lookout
 }
 
 // jobKind is the kind of the jobs that hold meetings; their key is the standup's id.
@@ -269,34 +274,6 @@ func (r Report) kept(asked []question) bool {
 		return q.AgentID == r.AgentID && q.Purpose == "report" &&
 			(q.State == "open" || q.State == "answered" && r.AskedAt != nil && q.AskedAt.Equal(r.AskedAt.Time))
 	})
-}
-
-// AwaitEnd waits up to limit for the meeting to end, whichever replica holds
-// it, or for stop to be closed, and returns the standup as it is then.
-func (s *Service) AwaitEnd(ctx context.Context, id string, limit time.Duration, stop <-chan struct{}) (Standup, error) {
-	const poll = 150 * time.Millisecond
-	tick := time.NewTicker(poll)
-	defer tick.Stop()
-	end := time.NewTimer(limit)
-	defer end.Stop()
-	for {
-		now, err := find(ctx, s.DB, id)
-		if err != nil {
-			return Standup{}, err
-		}
-		if now.Status != Running {
-			return s.Get(ctx, id)
-		}
-		select {
-		case <-tick.C:
-		case <-stop:
-			return s.Get(ctx, id)
-		case <-end.C:
-			return s.Get(ctx, id)
-		case <-ctx.Done():
-			return Standup{}, ctx.Err()
-		}
-	}
 }
 
 // Cancel ends a standup that is opened or going on. What was said is kept, and

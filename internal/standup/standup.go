@@ -215,6 +215,7 @@ var (
 	ErrCompleted = fault.New(fault.Conflict, "already_completed", "The standup is completed.")
 	ErrStale     = fault.New(fault.Stale, "standup_changed", "The standup was changed meanwhile.")
 	ErrIdle      = fault.New(fault.Conflict, "not_running", "The standup is not going on.")
+	ErrWaiting   = fault.New(fault.Throttled, "too_many_waiting", "Too many requests wait for standups.")
 )
 
 // New is what may be said of a standup that is opened. All of it is optional.
