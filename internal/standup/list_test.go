@@ -3,13 +3,16 @@ package standup_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
+	"wardroom/internal/platform/page"
 	"wardroom/internal/platform/web"
 	"wardroom/internal/standup"
 )
@@ -70,5 +73,35 @@ func TestListOverHTTP(t *testing.T) {
 				t.Errorf("%s: %d, want 422", query, w.Code)
 			}
 		}
+	})
+}
+
+// One caller who lists without end must not take every connection: the lists of
+// standups wait for their turn as all others do.
+func TestListWaitsForItsTurn(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		o := newOffice(t, d)
+		o.open(t)
+		list := func(who string) error {
+			ctx, cancel := context.WithTimeout(actor.With(t.Context(), actor.Actor{ID: who, Name: who, Role: actor.User}), 200*time.Millisecond)
+			defer cancel()
+			_, err := o.List(ctx, standup.Filter{}, page.Want{})
+			return err
+		}
+		var leaves []func()
+		for range 2 { // as many as one caller has
+			leave, err := d.Turn(t.Context(), "hog")
+			if err != nil {
+				t.Fatal(err)
+			}
+			leaves = append(leaves, leave)
+		}
+		if err := list("hog"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("beside the caller's other lists: %v, want a wait", err)
+		}
+		for _, leave := range leaves {
+			leave()
+		}
+		wait(t, "the list once they are through", func() bool { return list("hog") == nil })
 	})
 }

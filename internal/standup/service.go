@@ -14,6 +14,7 @@ import (
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/job"
+	"wardroom/internal/platform/list"
 	"wardroom/internal/platform/once"
 	"wardroom/internal/platform/page"
 	"wardroom/internal/platform/web"
@@ -149,7 +150,9 @@ func (s *Service) List(ctx context.Context, f Filter, want page.Want) (page.Part
 		return page.Part[Brief]{}, err
 	}
 	var part page.Part[Brief]
-	err := s.DB.View(ctx, func(q db.Queryer) error {
+	one := want
+	one.Total = true // one view in any case: the reports are read after the rows that they belong to
+	err := list.View(ctx, s.DB, one, func(q db.Queryer) error {
 		whole, err := standups.Read(ctx, q, f.where(), want)
 		if err != nil {
 			return err
