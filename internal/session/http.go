@@ -2,6 +2,8 @@ package session
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"math"
 	"strconv"
 
@@ -47,11 +49,7 @@ func (s *Service) handleList(ctx context.Context, in *listInput) (*listOutput, e
 		active := in.Active == "true"
 		f.Active = &active
 	}
-	parts, err := page.Decode(in.Cursor, 3)
-	if err != nil {
-		return nil, err
-	}
-	after, err := readPosition(parts)
+	after, err := f.after(in.Cursor)
 	if err != nil {
 		return nil, err
 	}
@@ -59,8 +57,35 @@ func (s *Service) handleList(ctx context.Context, in *listInput) (*listOutput, e
 	if err != nil {
 		return nil, err
 	}
-	sessions, next := page.Cut(sessions, in.Limit, positionOf)
+	sessions, next := page.Cut(sessions, in.Limit, f.cursor)
 	return &listOutput{List: *web.Page(ctx, sessions, next), LeftOut: int64(left)}, nil
+}
+
+// bound is a short digest of the filters, for the cursors of their list. It keeps
+// people from errors; it is no secret and guards nothing.
+func (f Filter) bound() string {
+	active := ""
+	if f.Active != nil {
+		active = strconv.FormatBool(*f.Active)
+	}
+	sum := sha256.Sum256([]byte(page.Encode(f.AgentID, f.Kind, f.Status, active)))
+	return base64.RawURLEncoding.EncodeToString(sum[:9])
+}
+
+// cursor is what the cursor behind a session says.
+func (f Filter) cursor(s Session) []string { return append([]string{f.bound()}, positionOf(s)...) }
+
+// after reads a cursor of the list with these filters, and refuses any other;
+// nil is the beginning.
+func (f Filter) after(cursor string) (*position, error) {
+	parts, err := page.Decode(cursor, 4)
+	if err != nil || parts == nil {
+		return nil, err
+	}
+	if parts[0] != f.bound() {
+		return nil, page.Refused()
+	}
+	return readPosition(parts[1:])
 }
 
 // positionOf is where a session stands in lists, for a cursor.
@@ -72,13 +97,10 @@ func positionOf(s Session) []string {
 	return []string{strconv.FormatBool(s.Active), strconv.FormatInt(updated, 10), s.Key}
 }
 
-// readPosition reads what positionOf wrote; nil is the beginning.
+// readPosition reads what positionOf wrote, and nothing else.
 func readPosition(parts []string) (*position, error) {
-	if parts == nil {
-		return nil, nil
-	}
-	active, err := strconv.ParseBool(parts[0])
-	if err != nil {
+	active := parts[0] == "true"
+	if !active && parts[0] != "false" {
 		return nil, page.Refused()
 	}
 	numbers, err := naturals(parts[1:2])
@@ -93,7 +115,7 @@ func naturals(parts []string) ([]int64, error) {
 	numbers := make([]int64, len(parts))
 	for i, p := range parts {
 		n, err := strconv.ParseInt(p, 10, 64)
-		if err != nil || n < 0 || n > math.MaxInt32*1000_000 {
+		if err != nil || n < 0 || n > math.MaxInt32*1000_000 || strconv.FormatInt(n, 10) != p {
 			return nil, page.Refused()
 		}
 		numbers[i] = n

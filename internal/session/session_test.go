@@ -1,8 +1,13 @@
 package session
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -11,7 +16,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/page"
+	"wardroom/internal/platform/web"
 )
 
 // Pages that repeat or hide a session, or an order that jumps about, make the
@@ -76,11 +84,65 @@ func TestListOrderAndPages(t *testing.T) {
 
 // A cursor comes from outside.
 func TestPositionRefused(t *testing.T) {
-	for _, parts := range [][]string{{"maybe", "1", "k"}, {"true", "-1", "k"}, {"true", "x", "k"}, {"true", "9223372036854775807", "k"}} {
+	for _, parts := range [][]string{{"maybe", "1", "k"}, {"true", "-1", "k"}, {"true", "x", "k"}, {"true", "9223372036854775807", "k"}, {"1", "1", "k"}, {"true", "01", "k"}} {
 		if p, err := readPosition(parts); err == nil {
 			t.Errorf("%q is %+v", parts, p)
 		}
 	}
+}
+
+// A cursor that is taken to other filters would begin somewhere in the middle of
+// them, and hide what comes before without a word.
+func TestCursorBelongsToItsFilters(t *testing.T) {
+	mirrored(t, func(t *testing.T, s *Service, r *runtime) {
+		r.rows = nil
+		for i := range 4 {
+			g := sessionAt(fmt.Sprintf("s%d", i), i)
+			g.AgentID, g.Kind, g.Status = "cto", "main", "done"
+			r.rows = append(r.rows, g)
+		}
+		r.begin()
+		api := web.New(web.Options{Authenticate: func(context.Context, string) (actor.Actor, error) {
+			return actor.Actor{ID: "u", Name: "U", Role: actor.User}, nil
+		}})
+		s.Mount(api)
+		ask := func(query url.Values) (status int, body, next string) {
+			req := httptest.NewRequestWithContext(t.Context(), "GET", web.Prefix+"/agentrt/sessions?"+query.Encode(), nil)
+			req.Header.Set("Authorization", "Bearer x")
+			w := httptest.NewRecorder()
+			api.Handler().ServeHTTP(w, req)
+			link, _, _ := strings.Cut(strings.TrimPrefix(w.Header().Get("Link"), "<"), ">")
+			if u, err := url.Parse(link); err == nil {
+				next = u.Query().Get("cursor")
+			}
+			return w.Code, w.Body.String(), next
+		}
+		lists := []url.Values{{}, {"agent_id": {"cto"}}, {"kind": {"main"}}, {"status": {"done"}}, {"active": {"false"}}, {"agent_id": {"cto"}, "kind": {"main"}}}
+		for i, from := range lists {
+			first := maps.Clone(from)
+			first.Set("limit", "2")
+			status, body, next := ask(first)
+			if status != http.StatusOK || next == "" {
+				t.Fatalf("%v: %d %s", from, status, body)
+			}
+			for j, to := range lists {
+				second := maps.Clone(to)
+				second.Set("cursor", next)
+				status, body, _ := ask(second)
+				switch {
+				case i == j && (status != http.StatusOK || strings.Count(body, `"key"`) != 2):
+					t.Errorf("the next page of %v: %d %s", from, status, body)
+				case i != j && (status != http.StatusUnprocessableEntity || !strings.Contains(body, `"invalid_cursor"`)):
+					t.Errorf("the cursor of %v for %v: %d %s", from, to, status, body)
+				}
+			}
+		}
+		for _, made := range []string{page.Encode("true", "1", "k"), page.Encode("", "true", "1", "k"), "zzz"} {
+			if status, body, _ := ask(url.Values{"cursor": {made}}); status != http.StatusUnprocessableEntity || !strings.Contains(body, `"invalid_cursor"`) {
+				t.Errorf("a made-up cursor: %d %s", status, body)
+			}
+		}
+	})
 }
 
 // Archived sessions are not in the list; whoever has their key may still look.
