@@ -332,7 +332,7 @@ func orList(roles []actor.Role) string {
 }
 
 // responder is the ResponseWriter of an exchange. It remembers the status, and
-// keeps back the mux's own plain-text answers, which become problems.
+// keeps back the mux's own answers, which become problems.
 type responder struct {
 	http.ResponseWriter
 	x      *exchange
@@ -340,10 +340,13 @@ type responder struct {
 	missed int // what the mux said when no route matched
 }
 
-// WriteHeader sends the header, unless it is the mux that complains.
+// WriteHeader sends the header, unless it is the mux that complains, or sends
+// the caller to another path: of one with "//" or "..", which is no address of
+// ours, it would say so in HTML.
 func (w *responder) WriteHeader(status int) {
-	if w.x.route == nil && !w.x.answered && status >= http.StatusBadRequest {
+	if w.x.route == nil && !w.x.answered && status >= http.StatusMultipleChoices {
 		w.missed = status
+		w.Header().Del("Location")
 		return
 	}
 	if w.status == 0 && status >= http.StatusOK {

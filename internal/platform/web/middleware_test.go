@@ -138,10 +138,3 @@ func TestPanicHalfway(t *testing.T) {
 		t.Errorf("logged %v", l)
 	}
 }
-
-// A route's own redirect, such as that of a path with two slashes, is no problem.
-func TestRedirect(t *testing.T) {
-	if w := newToys(t).ask(t, "GET", "//health", ""); w.Code/100 != 3 || w.Header().Get("Location") != "/health" {
-		t.Errorf("got %d %v", w.Code, w.Header())
-	}
-}

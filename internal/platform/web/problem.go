@@ -198,10 +198,10 @@ func (x *exchange) miss() {
 	switch x.w.missed {
 	case http.StatusMethodNotAllowed:
 		x.fail(errMethod)
-	case http.StatusNotFound:
-		x.fail(errNotFound)
-	default:
+	case http.StatusBadRequest:
 		x.fail(errURL)
+	default: // also for a redirect
+		x.fail(errNotFound)
 	}
 }
 

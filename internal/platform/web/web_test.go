@@ -3,6 +3,8 @@ package web_test
 import (
 	"context"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -289,4 +291,30 @@ func TestDeclarationsRefused(t *testing.T) {
 		}()
 		web.Get(web.New(web.Options{}), "/x", actor.Read, "X", ok)
 	})
+}
+
+// Whoever joins an address and a path with one slash too many must be told in
+// the shape of all failures, and nobody be led anywhere by what they sent.
+func TestNoRedirects(t *testing.T) {
+	s := newToys(t)
+	for _, path := range []string{
+		"/api//v1/toys/7", "/api/v1//toys/7", "//api/v1/toys/7", "/api/v1/toys//7", "/api/v1/./toys/7", "/api/v1/x/../toys/7",
+		"//evil.example/api/v1/toys/7", "//evil.example/..", "/api/v1/toys/7//evil.example", "/api/v1/toys/7/", "//", "//health", "/%2f/evil.example", "/\\evil.example",
+	} {
+		for _, method := range []string{"GET", "HEAD", "POST"} {
+			r := httptest.NewRequestWithContext(t.Context(), method, "/", nil)
+			u, err := url.ParseRequestURI(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.URL, r.RequestURI = u, path
+			w := httptest.NewRecorder()
+			s.Handler().ServeHTTP(w, r)
+			if w.Code != http.StatusNotFound || w.Header().Get("Location") != "" || w.Header().Get("Content-Type") != "application/problem+json" {
+				t.Errorf("%s %s: %d, %v", method, path, w.Code, w.Header())
+			} else if method == "GET" && problem(t, w)["code"] != "not_found" {
+				t.Errorf("%s: %s", path, w.Body)
+			}
+		}
+	}
 }
