@@ -48,14 +48,21 @@ func (t terminal) showSetup(o app.SetupOffer) {
 	fmt.Fprintf(t.err, setup, account.SetupLife/time.Minute, o.Until.Local().Format("15:04"), o.Token, o.Address, o.Token)
 }
 
+// setup has two parts to copy: what is given to a program on its standard input
+// stands neither in the list of processes nor in the shell's history, where a
+// here-document would be as well.
 const setup = `
 Nobody owns this service yet. With this one-time token you become its owner; it works for %d minutes, until %s:
 
   %s
 
-Put in your email and a password of at least 12 characters:
+Run this line first:
 
-  curl %s/api/v1/auth/setup --json '{"token":"%s","email":"you@example.com","password":"…"}'
+  curl %s/api/v1/auth/setup --json @-
+
+Then give it this, with your email and a password of at least 12 characters in it, and end with Enter and Ctrl-D:
+
+  {"token":"%s","email":"you@example.com","password":"…"}
 
 `
 
