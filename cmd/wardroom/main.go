@@ -9,6 +9,8 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 	"syscall"
 	_ "time/tzdata" // time zones also where the machine has none
 
@@ -58,12 +60,19 @@ func run(ctx context.Context, args []string, t terminal) int {
 	case err == nil:
 		return 0
 	case errors.Is(err, errUsage):
-		fmt.Fprintf(t.err, "wardroom: %v\n", err)
+		fmt.Fprintf(t.err, "wardroom: %s\n", brief(err))
 		return exitUsage
 	default:
-		fmt.Fprintf(t.err, "wardroom: %v\n", err)
+		fmt.Fprintf(t.err, "wardroom: %s\n", brief(err))
 		return exitFailed
 	}
+}
+
+// brief is the text of an error in which no line stands twice in a row: the
+// client of PostgreSQL tries an address with TLS and without, and tells of both
+// in the same words.
+func brief(err error) string {
+	return strings.Join(slices.Compact(strings.Split(err.Error(), "\n")), "\n")
 }
 
 // done ends the parser where kong would end the process, after --help.

@@ -260,6 +260,9 @@ func TestServeFails(t *testing.T) {
 		if strings.Contains(o.out+o.err, other) {
 			t.Errorf("it shows the database's password:\n%s%s", o.out, o.err)
 		}
+		if n := strings.Count(o.err, "connection refused"); n != 1 {
+			t.Errorf("it says %d times that nobody is there:\n%s", n, o.err)
+		}
 	}
 }
 
