@@ -9,7 +9,7 @@ import "slices"
 // features get theirs as fields, and dbtest is for tests.
 var plumbing = []string{
 	"platform/actor", "platform/clock", "platform/cron", "platform/db", "platform/fault", "platform/job",
-	"platform/list", "platform/money", "platform/once", "platform/page", "platform/patch", "platform/web",
+	"platform/list", "platform/money", "platform/once", "platform/page", "platform/patch", "platform/places", "platform/web",
 }
 
 // mayImport says who may import whom. A package that is not on it fails.
@@ -45,6 +45,7 @@ var mayImport = map[string][]string{
 	"platform/once":      {"platform/db", "platform/fault"},
 	"platform/page":      {"platform/fault"},
 	"platform/patch":     {},
+	"platform/places":    {},
 	"platform/web":       {"platform/actor", "platform/fault", "platform/once", "platform/page"},
 
 	"test/realgateway": {}, // drives the built binary from outside

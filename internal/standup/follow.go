@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"wardroom/internal/platform/actor"
-	"wardroom/internal/platform/web"
 )
 
 // How requests wait for a meeting that goes on: to follow its transcript, or
@@ -146,31 +145,12 @@ func (s *Service) AwaitEnd(ctx context.Context, id string, limit time.Duration, 
 	return m, err
 }
 
-// handleTranscript writes the transcript as plain text, for a terminal. While
-// the meeting goes on it stays and adds each line as it is said.
-func (s *Service) handleTranscript(ctx context.Context, in *Ref) (web.Writing, error) {
-	m, err := s.Get(ctx, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	leave := func() {}
-	if m.goesOn() {
-		if leave, err = s.place(ctx); err != nil {
-			return nil, err
-		}
-	}
-	return func(say func(string) error) {
-		defer leave()
-		s.write(ctx, m, say)
-	}, nil
-}
-
 // goesOn reports whether something will still be said.
 func (m Standup) goesOn() bool { return m.Status == Running && m.Phase != Opened }
 
 // write says the transcript from its beginning to the end of the meeting,
-// unless the reader leaves before.
-func (s *Service) write(ctx context.Context, m Standup, say func(string) error) {
+// unless the reader leaves or stop is closed before.
+func (s *Service) write(ctx context.Context, m Standup, stop <-chan struct{}, say func(string) error) {
 	f := s.lookout.follow(m.ID)
 	defer f.leave()
 	text := printable(m.Title) + "\n\n"
@@ -184,7 +164,7 @@ func (s *Service) write(ctx context.Context, m Standup, say func(string) error) 
 		}
 		seen := m.Version
 		var err error
-		m, err = s.until(ctx, f, web.Stopping(ctx), func(now Standup) bool { return now.Version != seen })
+		m, err = s.until(ctx, f, stop, func(now Standup) bool { return now.Version != seen })
 		if err != nil || m.Version == seen {
 			return // it was deleted under the reader, or nobody waits any more
 		}

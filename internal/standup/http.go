@@ -131,3 +131,22 @@ func (s *Service) handleCancel(ctx context.Context, in *Ref) (*web.Tagged[Standu
 	m, err := s.Cancel(ctx, in.ID)
 	return web.Tag(m, m.Version), err
 }
+
+// handleTranscript writes the transcript as plain text, for a terminal. While
+// the meeting goes on it stays and adds each line as it is said.
+func (s *Service) handleTranscript(ctx context.Context, in *Ref) (web.Writing, error) {
+	m, err := s.Get(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	leave := func() {}
+	if m.goesOn() {
+		if leave, err = s.place(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return func(say func(string) error) {
+		defer leave()
+		s.write(ctx, m, web.Stopping(ctx), say)
+	}, nil
+}

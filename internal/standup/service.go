@@ -17,7 +17,7 @@ import (
 	"wardroom/internal/platform/list"
 	"wardroom/internal/platform/once"
 	"wardroom/internal/platform/page"
-	"wardroom/internal/platform/web"
+	"wardroom/internal/platform/places"
 )
 
 // Runtime is the part of the gateway that a standup needs.
@@ -68,7 +68,7 @@ type Service struct {
 	Patience     time.Duration  // how long a gateway that is away at the start is waited for
 	Limits       Limits
 
-	places  web.Places
+	places  places.Places
 	lookout lookout
 }
 

@@ -1,15 +1,15 @@
-package web_test
+package places_test
 
 import (
 	"testing"
 
-	"wardroom/internal/platform/web"
+	"wardroom/internal/platform/places"
 )
 
 // One caller could hold all places, or a place that was given back twice would
 // let in more than there is room for.
 func TestPlaces(t *testing.T) {
-	var p web.Places
+	var p places.Places
 	take := func(caller string, want bool) (leave func()) {
 		t.Helper()
 		leave, ok := p.Take(caller, 3, 2)

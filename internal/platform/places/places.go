@@ -1,4 +1,6 @@
-package web
+// Package places bounds how many requests stay open at once, in all and of each
+// caller.
+package places
 
 import "sync"
 
