@@ -62,15 +62,15 @@ func (s *Service) Restore(ctx context.Context, ref string, version *int64) (Task
 	})
 }
 
-// passing is what is done, in no archive, and has been for its days.
-const passing = ` FROM tasks WHERE archive_from IS NOT NULL AND archived_at IS NULL AND archive_from < ?`
+// archivable is what is done, in no archive, and has been for its days.
+const archivable = ` FROM tasks WHERE archive_from IS NOT NULL AND archived_at IS NULL AND archive_from < ?`
 
 // CountArchivable tells how many tasks ArchiveDone would take in all, and since
 // when the one that has waited longest is done or restored: the zero time when
 // there is none.
 func (s *Service) CountArchivable(ctx context.Context, before time.Time) (n int64, oldest time.Time, err error) {
 	var first *clock.Time
-	if err := s.DB.QueryRow(ctx, `SELECT COUNT(*), MIN(archive_from)`+passing, before).Scan(&n, &first); err != nil {
+	if err := s.DB.QueryRow(ctx, `SELECT COUNT(*), MIN(archive_from)`+archivable, before).Scan(&n, &first); err != nil {
 		return 0, oldest, fmt.Errorf("count done tasks: %w", err)
 	}
 	if first != nil {
@@ -83,7 +83,7 @@ func (s *Service) CountArchivable(ctx context.Context, before time.Time) (n int6
 // whose days began before that time: the day they were done, or restored. It
 // says how many; less than limit when none is left.
 func (s *Service) ArchiveDone(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int64, error) {
-	rows, err := tx.Query(ctx, `SELECT id`+passing+` ORDER BY archive_from, id LIMIT ?`, before, limit)
+	rows, err := tx.Query(ctx, `SELECT id`+archivable+` ORDER BY archive_from, id LIMIT ?`, before, limit)
 	ids, err := db.All(rows, err, func(row db.Row) (id string, err error) { return id, row.Scan(&id) })
 	if err != nil {
 		return 0, err
