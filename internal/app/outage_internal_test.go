@@ -39,7 +39,7 @@ func TestOutage(t *testing.T) {
 					t.Error("a broken connection was not taken for an outage")
 				}
 			}
-			time.Sleep(time.Minute)
+			time.Sleep(time.Minute - askAgain/2) // between two of its questions
 			gone.Store(false)
 			o.notice("requests", io.EOF)
 			time.Sleep(10 * time.Second)
