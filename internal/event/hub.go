@@ -2,18 +2,19 @@ package event
 
 import (
 	"sync"
+
+	"wardroom/internal/platform/places"
 )
 
 // hub hands what the tail read to every stream of this process and waits for
 // none of them.
 type hub struct {
-	poke chan struct{} // wakes the tail
+	poke   chan struct{} // wakes the tail
+	places places.Places // by user
 
 	mu      sync.Mutex
 	at      int64 // the last id that was handed out
 	streams map[*feed]struct{}
-	taken   map[string]int // places, by user
-	places  int
 	closed  bool
 }
 
@@ -26,7 +27,7 @@ type feed struct {
 }
 
 func newHub() *hub {
-	return &hub{poke: make(chan struct{}, 1), streams: map[*feed]struct{}{}, taken: map[string]int{}}
+	return &hub{poke: make(chan struct{}, 1), streams: map[*feed]struct{}{}}
 }
 
 // wake lets the tail look; it never waits.
@@ -34,28 +35,6 @@ func (h *hub) wake() {
 	select {
 	case h.poke <- struct{}{}:
 	default:
-	}
-}
-
-// take gets a place for a stream of the user, if there is one.
-func (h *hub) take(user string, most, mostEach int) (ok bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.places >= most || h.taken[user] >= mostEach {
-		return false
-	}
-	h.places++
-	h.taken[user]++
-	return true
-}
-
-// leave gives a place back.
-func (h *hub) leave(user string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.places--
-	if h.taken[user]--; h.taken[user] == 0 {
-		delete(h.taken, user)
 	}
 }
 

@@ -59,7 +59,7 @@ type Ask struct {
 type Stream struct {
 	s       *Service
 	limits  Limits
-	user    string // who holds the place
+	leave   func() // gives the place back
 	ask     Ask
 	who     actor.Actor
 	seen    time.Time // when the caller was looked at
@@ -73,12 +73,13 @@ type Stream struct {
 // It answers ErrStreams when there is no place.
 func (s *Service) Open(ctx context.Context, ask Ask) (_ *Stream, err error) {
 	limits, user := s.Limits.withDefaults(), actor.From(ctx).ID
-	if !s.hub().take(user, limits.Streams, limits.Each) {
+	leave, ok := s.hub().places.Take(user, limits.Streams, limits.Each)
+	if !ok {
 		return nil, ErrStreams.With("Close some, or come back later. One account may have %d open.", limits.Each).After(limits.Beat)
 	}
 	defer func() {
 		if err != nil {
-			s.hub().leave(user)
+			leave()
 		}
 	}()
 	at, err := standing(ctx, s.DB)
@@ -90,7 +91,7 @@ func (s *Service) Open(ctx context.Context, ask Ask) (_ *Stream, err error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Stream{s: s, limits: limits, user: user, ask: ask, who: who, seen: s.now(), pos: ask.After}
+	t := &Stream{s: s, limits: limits, leave: leave, ask: ask, who: who, seen: s.now(), pos: ask.After}
 	if ask.After < 0 || ask.After < at.purged || ask.After > at.last || at.last-ask.After > limits.Resume {
 		t.pos, t.reset = at.last, ask.After >= 0
 	}
@@ -114,7 +115,7 @@ var (
 // Run sends frames until ctx ends, the reader is gone, too slow, or may not
 // read any more. Of that it is told in a last frame, "end".
 func (t *Stream) Run(ctx context.Context, send func(frames []byte) error) {
-	defer t.s.hub().leave(t.user)
+	defer t.leave()
 	t.send = send
 	err := t.run(ctx)
 	if ctx.Err() != nil || errors.Is(err, errUnsent) {
