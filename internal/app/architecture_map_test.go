@@ -72,6 +72,7 @@ var owners = map[string]string{
 	"standup_questions":  "standup",
 	"standup_reports":    "standup",
 	"standup_transcript": "standup",
+	"comments":           "task",
 	"projects":           "task",
 	"tasks":              "task",
 	"task_dependencies":  "task",

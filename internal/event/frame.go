@@ -11,6 +11,7 @@ import (
 // and those of states.
 const (
 	TopicTask    = "task"
+	TopicProject = "project"
 	TopicStandup = "standup"
 	TopicUser    = "user" // all of the audit, and only for those who may read it
 	TopicGateway = "gateway"

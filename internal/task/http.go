@@ -28,6 +28,7 @@ func (s *Service) Mount(api *web.API) {
 			"A task may move between any two columns. But to in_progress, review and done it moves only when all in depends_on are done, "+
 			"and, while somebody holds it, only by them. It keeps its place in the order of the board, unless position says another."))
 	s.mountClaims(api)
+	s.mountProjects(api)
 	web.Post(api, "/tasks/{id}/archive", actor.ChangeTasks, "Put a task into the archive", s.handleArchive, web.Fails(ErrNotFound, ErrStale, ErrClaimed, ErrClaimLost),
 		web.Describe("It leaves the lists, and cannot be claimed or changed until it is restored. Archiving it again changes nothing."))
 	web.Post(api, "/tasks/{id}/restore", actor.ChangeTasks, "Take a task out of the archive", s.handleRestore, web.Fails(ErrNotFound, ErrStale),
@@ -56,6 +57,17 @@ func (s *Service) mountClaims(api *web.API) {
 	web.Post(api, "/tasks/{id}/reports", actor.ChangeTasks, "Report on a task", s.handleReport,
 		web.Fails(ErrNotFound, ErrClaimed, ErrClaimLost, ErrWaiting, ErrArchived),
 		web.Describe("One call says how it goes, moves the task, and is told in its history. Repeating the last report changes nothing."))
+}
+
+// mountProjects adds the routes of what tasks are grouped by.
+func (s *Service) mountProjects(api *web.API) {
+	web.Get(api, "/projects", actor.Read, "List projects", s.handleProjects, web.Fails(page.ErrCursor))
+	web.Post(api, "/projects", actor.ChangeTasks, "Create a project", s.handleCreateProject,
+		web.Status(http.StatusCreated), web.Once(), web.Fails(ErrProjectKey))
+	web.Get(api, "/projects/{id}", actor.Read, "One project, by id or key", s.handleProject, web.Fails(ErrProjectNotFound))
+	web.Patch(api, "/projects/{id}", actor.ChangeTasks, "Change a project", s.handleUpdateProject, web.Fails(ErrProjectNotFound, ErrProjectChanged),
+		web.Describe("Only what the body names is changed; the key never is. With If-Match the change is refused when somebody else was faster. "+
+			"A project in the archive keeps its tasks and gets no others."))
 }
 
 // Ref names a task in a path.
@@ -241,6 +253,48 @@ type historyInput struct {
 func (s *Service) handleHistory(ctx context.Context, in *historyInput) (*web.List[event.Event], error) {
 	part, err := s.History(ctx, in.ID, page.Want{Query: in.Query, Total: in.Total.Total})
 	return web.Part(ctx, part), err
+}
+
+type projectsInput struct {
+	Archived string `query:"archived" enum:"true,false" default:"false" doc:"What is in the archive, or what is not."`
+	Sort     string `query:"sort" enum:"key,-key,created,-created,updated,-updated" default:"key" doc:"The order; a minus turns it round."`
+	page.Query
+	page.Total
+}
+
+func (s *Service) handleProjects(ctx context.Context, in *projectsInput) (*web.List[Project], error) {
+	part, err := s.Projects(ctx, in.Archived == "true", page.Want{Query: in.Query, Sort: in.Sort, Total: in.Total.Total})
+	return web.Part(ctx, part), err
+}
+
+func (s *Service) handleCreateProject(ctx context.Context, in *struct{ Body NewProject }) (*web.Tagged[Project], error) {
+	p, err := s.CreateProject(ctx, in.Body)
+	return web.Tag(p, p.Version).At(web.Prefix + "/projects/" + p.Key), err
+}
+
+// ProjectRef names a project in a path.
+type ProjectRef struct {
+	ID string `path:"id" maxLength:"64" doc:"The project's id or key." example:"WEB"`
+}
+
+func (s *Service) handleProject(ctx context.Context, in *ProjectRef) (*web.Tagged[Project], error) {
+	p, err := s.Project(ctx, in.ID)
+	return web.Tag(p, p.Version), err
+}
+
+type updateProjectInput struct {
+	ProjectRef
+	web.IfMatch
+	Body ProjectChange
+}
+
+func (s *Service) handleUpdateProject(ctx context.Context, in *updateProjectInput) (*web.Tagged[Project], error) {
+	version, err := in.Version()
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.UpdateProject(ctx, in.ID, in.Body, version)
+	return web.Tag(p, p.Version), err
 }
 
 type bulkInput struct {

@@ -65,7 +65,7 @@ type answer struct {
 func (s *site) ask(t testing.TB, role, method, path, body string, headers ...string) answer {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
-	if strings.HasPrefix(path, "/tasks") {
+	if !strings.HasPrefix(path, web.Prefix) {
 		r = httptest.NewRequestWithContext(t.Context(), method, web.Prefix+path, strings.NewReader(body))
 	}
 	if role != "" {

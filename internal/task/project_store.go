@@ -1,0 +1,63 @@
+package task
+
+import (
+	"context"
+	"strings"
+
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/list"
+)
+
+const projectColumns = `id, key, name, description, archived_at, created_at, updated_at, version`
+
+// projects is how they are listed. There are few of them: only the orders have
+// indexes.
+var projects = list.List[Project]{
+	Table: `projects`, Columns: projectColumns, Scan: scanProject, Usual: "key",
+	Sorts: map[string]list.Sort[Project]{
+		"key":     {Columns: []string{`key`}, Position: func(p Project) []any { return []any{p.Key} }},
+		"created": {Columns: []string{`created_at`, `id`}, Position: func(p Project) []any { return []any{p.CreatedAt.Time, p.ID} }},
+		"updated": {Columns: []string{`updated_at`, `id`}, Position: func(p Project) []any { return []any{p.UpdatedAt.Time, p.ID} }},
+	},
+}
+
+func ofArchive(archived bool) (w list.Where) {
+	w.And(map[bool]string{true: `archived_at IS NOT NULL`, false: `archived_at IS NULL`}[archived])
+	return w
+}
+
+func scanProject(row db.Row) (Project, error) {
+	var p Project
+	err := row.Scan(&p.ID, &p.Key, &p.Name, &p.Description, &p.ArchivedAt, &p.CreatedAt, &p.UpdatedAt, &p.Version)
+	return p, err
+}
+
+// findProjectRow looks a project up by its id or its key, in any case.
+func findProjectRow(ctx context.Context, q db.Queryer, ref string) (Project, error) {
+	p, err := scanProject(q.QueryRow(ctx, `SELECT `+projectColumns+` FROM projects WHERE id = ? OR key = ?`,
+		strings.ToLower(ref), strings.ToUpper(ref)))
+	if db.IsNotFound(err) {
+		return Project{}, ErrProjectNotFound.With("Name it by its id or its key, such as WEB.")
+	}
+	return p, err
+}
+
+func insertProject(ctx context.Context, tx *db.Tx, p Project) error {
+	_, err := tx.Exec(ctx, `INSERT INTO projects (`+projectColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+		p.ID, p.Key, p.Name, p.Description, p.ArchivedAt, p.CreatedAt, p.UpdatedAt, p.Version)
+	if db.IsDuplicate(err) {
+		return ErrProjectKey.With("Take another key than %s, or use that project; it may be in the archive.", p.Key)
+	}
+	return err
+}
+
+// updateProjectRow writes p if nobody has written the project since was was
+// read, else it returns errRaced.
+func updateProjectRow(ctx context.Context, tx *db.Tx, was, p Project) error {
+	n, err := tx.Exec(ctx, `UPDATE projects SET name = ?, description = ?, archived_at = ?, updated_at = ?, version = ? WHERE id = ? AND version = ?`,
+		p.Name, p.Description, p.ArchivedAt, p.UpdatedAt, p.Version, p.ID, was.Version)
+	if err == nil && n == 0 {
+		return errRaced
+	}
+	return err
+}
