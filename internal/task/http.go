@@ -3,6 +3,7 @@ package task
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -29,6 +30,7 @@ func (s *Service) Mount(api *web.API) {
 			"and, while somebody holds it, only by them. It keeps its place in the order of the board, unless position says another."))
 	s.mountClaims(api)
 	s.mountProjects(api)
+	s.mountComments(api)
 	web.Post(api, "/tasks/{id}/archive", actor.ChangeTasks, "Put a task into the archive", s.handleArchive, web.Fails(ErrNotFound, ErrStale, ErrClaimed, ErrClaimLost),
 		web.Describe("It leaves the lists, and cannot be claimed or changed until it is restored. Archiving it again changes nothing."))
 	web.Post(api, "/tasks/{id}/restore", actor.ChangeTasks, "Take a task out of the archive", s.handleRestore, web.Fails(ErrNotFound, ErrStale),
@@ -57,6 +59,19 @@ func (s *Service) mountClaims(api *web.API) {
 	web.Post(api, "/tasks/{id}/reports", actor.ChangeTasks, "Report on a task", s.handleReport,
 		web.Fails(ErrNotFound, ErrClaimed, ErrClaimLost, ErrWaiting, ErrArchived),
 		web.Describe("One call says how it goes, moves the task, and is told in its history. Repeating the last report changes nothing."))
+}
+
+// mountComments adds the routes of what is said about tasks.
+func (s *Service) mountComments(api *web.API) {
+	web.Get(api, "/tasks/{id}/comments", actor.Read, "What was said about a task, the oldest first", s.handleComments, web.Fails(ErrNotFound, page.ErrCursor))
+	web.Post(api, "/tasks/{id}/comments", actor.ChangeTasks, "Comment on a task", s.handleComment,
+		web.Status(http.StatusCreated), web.Once(), web.Fails(ErrNotFound, ErrArchived),
+		web.Describe("@agent_id and @name mention somebody, except in code. A task in the archive takes no comments."))
+	web.Patch(api, "/tasks/{id}/comments/{comment_id}", actor.ChangeTasks, "Change one's own comment", s.handleEditComment,
+		web.Fails(ErrNotFound, ErrCommentNotFound, ErrNotAuthor, ErrArchived, ErrCommentChanged))
+	web.Delete(api, "/tasks/{id}/comments/{comment_id}", actor.ChangeTasks, "Delete a comment", s.handleDeleteComment,
+		web.Fails(ErrNotFound, ErrCommentNotFound, ErrNotAuthor, ErrCommentChanged),
+		web.Describe("One's own; the owner and admins also those of others. Its text is in no history."))
 }
 
 // mountProjects adds the routes of what tasks are grouped by.
@@ -253,6 +268,55 @@ type historyInput struct {
 func (s *Service) handleHistory(ctx context.Context, in *historyInput) (*web.List[event.Event], error) {
 	part, err := s.History(ctx, in.ID, page.Want{Query: in.Query, Total: in.Total.Total})
 	return web.Part(ctx, part), err
+}
+
+type commentsInput struct {
+	Ref
+	page.Query
+	page.Total
+}
+
+func (s *Service) handleComments(ctx context.Context, in *commentsInput) (*web.List[Comment], error) {
+	part, err := s.Comments(ctx, in.ID, page.Want{Query: in.Query, Total: in.Total.Total})
+	return web.Part(ctx, part), err
+}
+
+type commentInput struct {
+	Ref
+	Body CommentText
+}
+
+func (s *Service) handleComment(ctx context.Context, in *commentInput) (*web.Tagged[Comment], error) {
+	c, err := s.Comment(ctx, in.ID, in.Body)
+	return web.Tag(c, c.Version).At(web.Prefix + "/tasks/" + url.PathEscape(in.ID) + "/comments/" + c.ID), err
+}
+
+// CommentRef names a comment of a task in a path.
+type CommentRef struct {
+	Ref
+	CommentID string `path:"comment_id" maxLength:"64" doc:"The comment's id."`
+	web.IfMatch
+}
+
+func (s *Service) handleEditComment(ctx context.Context, in *struct {
+	CommentRef
+	Body CommentText
+},
+) (*web.Tagged[Comment], error) {
+	version, err := in.Version()
+	if err != nil {
+		return nil, err
+	}
+	c, err := s.EditComment(ctx, in.ID, in.CommentID, in.Body, version)
+	return web.Tag(c, c.Version), err
+}
+
+func (s *Service) handleDeleteComment(ctx context.Context, in *CommentRef) (*struct{}, error) {
+	version, err := in.Version()
+	if err != nil {
+		return nil, err
+	}
+	return nil, s.DeleteComment(ctx, in.ID, in.CommentID, version)
 }
 
 type projectsInput struct {

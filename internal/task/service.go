@@ -328,7 +328,7 @@ func record(ctx context.Context, tx *db.Tx, notes []note) error {
 		if err := event.Record(ctx, tx, n.at, event.Activity, n.kind, about, n.data); err != nil {
 			return err
 		}
-		if n.kind != deleted {
+		if n.kind != deleted && n.kind != commentDeleted {
 			continue
 		}
 		// Once more for the audit: who takes something away for good answers for it.

@@ -46,8 +46,8 @@ func makeUser(t testing.TB, d *db.DB, name string, role actor.Role, active bool)
 	}
 	err := d.Tx(asService(t), func(tx *db.Tx) error {
 		_, err := tx.Exec(asService(t), `
-			INSERT INTO users (id, email, email_key, name, role, agent_id, active, password_hash, created_at, updated_at, version)
-			VALUES (?, ?, ?, ?, ?, ?, ?, '', ?, ?, 1)`, a.ID, email, email, a.Name, role, agentID, active, monday, monday)
+			INSERT INTO users (id, email, email_key, name, name_key, role, agent_id, active, password_hash, created_at, updated_at, version)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, '', ?, ?, 1)`, a.ID, email, email, a.Name, strings.ToLower(a.Name), role, agentID, active, monday, monday)
 		return err
 	})
 	if err != nil {

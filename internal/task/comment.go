@@ -1,0 +1,313 @@
+package task
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/fault"
+	"wardroom/internal/platform/list"
+	"wardroom/internal/platform/once"
+	"wardroom/internal/platform/page"
+)
+
+// Comment is what somebody said about a task.
+type Comment struct {
+	ID         string      `json:"id"`
+	TaskID     string      `json:"task_id"`
+	AuthorID   *string     `json:"author_id" doc:"The user who wrote it; null when the service did."`
+	AuthorName string      `json:"author_name" doc:"What they were called then."`
+	Body       string      `json:"body" doc:"Markdown. Agents write it too: never trust it."`
+	Mentions   []string    `json:"mentions" nullable:"false" doc:"The ids of the users whom it names as @agent_id or @name, at most 20."`
+	CreatedAt  clock.Time  `json:"created_at"`
+	EditedAt   *clock.Time `json:"edited_at" doc:"When its text was last changed; null when it never was."`
+	Version    int64       `json:"version" doc:"Counts the changes; part of the ETag."`
+}
+
+// CommentText is what a comment is made of, and changed to.
+type CommentText struct {
+	Body string `json:"body" minLength:"1" maxLength:"10000" doc:"Markdown. @agent_id and @name mention somebody, except in code."`
+}
+
+// maxComment is how long a comment may be, in characters.
+const maxComment = 10_000
+
+// The failures of comments.
+var (
+	ErrCommentNotFound = fault.New(fault.NotFound, "comment_not_found", "There is no such comment on this task.")
+	ErrCommentChanged  = fault.New(fault.Stale, "comment_changed", "The comment was changed meanwhile.")
+	ErrNotAuthor       = fault.New(fault.Forbidden, "not_the_author", "The comment is somebody else's.")
+)
+
+// check refuses a text that is empty or too long.
+func (c CommentText) check() error {
+	var bad fault.Fields
+	if n := utf8.RuneCountInString(c.Body); strings.TrimSpace(c.Body) == "" || n > maxComment {
+		bad.Add("/body", "Give it 1 to %d characters that are not all blank.", maxComment)
+	}
+	return bad.Err()
+}
+
+// at refuses a comment that is not at the version that the caller has seen.
+func (c Comment) at(version *int64) error {
+	if version == nil || *version == c.Version {
+		return nil
+	}
+	return ErrCommentChanged.With("It is at version %d now. Read it again and repeat the change.", c.Version).Fact("current_version", c.Version)
+}
+
+// The kinds of the events of comments, which are about their task. None of them
+// has the text: who deletes a comment deletes it everywhere.
+const (
+	commented      = "task.commented"
+	commentChanged = "comment.changed"
+	commentDeleted = "comment.deleted"
+)
+
+// Comment says something about a task. One in the archive takes no comments.
+func (s *Service) Comment(ctx context.Context, ref string, text CommentText) (Comment, error) {
+	var c Comment
+	err := s.DB.Tx(ctx, func(tx *db.Tx) (err error) {
+		c, err = once.Do(ctx, tx, s.Now(), findAnyComment, func(c Comment) string { return c.ID },
+			func() (Comment, error) { return s.commentIn(ctx, tx, ref, text) })
+		return err
+	})
+	if err != nil {
+		return Comment{}, fmt.Errorf("comment on a task: %w", err)
+	}
+	return c, nil
+}
+
+func (s *Service) commentIn(ctx context.Context, tx *db.Tx, ref string, text CommentText) (Comment, error) {
+	if err := text.check(); err != nil {
+		return Comment{}, err
+	}
+	now, by := s.Now(), actor.From(ctx)
+	t, err := findOpen(ctx, tx, ref)
+	if err != nil {
+		return Comment{}, err
+	}
+	c := Comment{ID: db.NewID(), TaskID: t.ID, AuthorName: by.Name, Body: text.Body, CreatedAt: clock.At(now), Version: 1}
+	if by.Role != "" {
+		c.AuthorID = &by.ID
+	}
+	if c.Mentions, err = mentioned(ctx, tx, c.Body); err != nil {
+		return Comment{}, fmt.Errorf("find who is mentioned: %w", err)
+	}
+	// First the task, as everywhere: who archives or deletes it meanwhile waits.
+	if err := countComment(ctx, tx, t.ID, 1); err != nil {
+		return Comment{}, err
+	}
+	if t, err = findOpen(ctx, tx, t.ID); err != nil {
+		return Comment{}, err
+	}
+	if err := insertComment(ctx, tx, c); err != nil {
+		return Comment{}, err
+	}
+	data := map[string]any{"comment_id": c.ID, "mentions": c.Mentions, "length": utf8.RuneCountInString(c.Body)}
+	return c, record(ctx, tx, []note{{now, commented, t, data}})
+}
+
+// Comments returns one page of what was said about a task, the oldest first.
+func (s *Service) Comments(ctx context.Context, ref string, want page.Want) (page.Part[Comment], error) {
+	var part page.Part[Comment]
+	err := list.View(ctx, s.DB, want, func(q db.Queryer) error {
+		t, err := find(ctx, q, ref)
+		if err != nil {
+			return err
+		}
+		part, err = comments.Read(ctx, q, ofTask(t.ID), want)
+		return err
+	})
+	return part, err
+}
+
+// EditComment changes the text of one's own comment. With a version it is
+// refused with ErrCommentChanged when the comment has moved on.
+func (s *Service) EditComment(ctx context.Context, ref, id string, text CommentText, version *int64) (Comment, error) {
+	var c Comment
+	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
+		for {
+			done, err := s.editIn(ctx, tx, ref, id, text, version)
+			if errors.Is(err, errRaced) {
+				continue
+			}
+			c = done
+			return err
+		}
+	})
+	if err != nil {
+		return Comment{}, fmt.Errorf("edit a comment: %w", err)
+	}
+	return c, nil
+}
+
+func (s *Service) editIn(ctx context.Context, tx *db.Tx, ref, id string, text CommentText, version *int64) (Comment, error) {
+	if err := text.check(); err != nil {
+		return Comment{}, err
+	}
+	t, was, err := findComment(ctx, tx, ref, id)
+	if err != nil {
+		return Comment{}, err
+	}
+	if was.AuthorID == nil || *was.AuthorID != actor.From(ctx).ID {
+		return Comment{}, ErrNotAuthor.With("Only who wrote it may change it. Write another comment.")
+	}
+	if t.ArchivedAt != nil {
+		return Comment{}, ErrArchived.With("Restore %s first.", t.Key).Fact("archived_at", t.ArchivedAt)
+	}
+	if err := was.at(version); err != nil {
+		return Comment{}, err
+	}
+	if was.Body == text.Body {
+		return was, nil
+	}
+	now, c := s.Now(), was
+	c.Body, c.EditedAt, c.Version = text.Body, clock.Ptr(now), was.Version+1
+	if c.Mentions, err = mentioned(ctx, tx, c.Body); err != nil {
+		return Comment{}, fmt.Errorf("find who is mentioned: %w", err)
+	}
+	if err := updateComment(ctx, tx, was, c); err != nil {
+		return Comment{}, err
+	}
+	fresh := slices.DeleteFunc(slices.Clone(c.Mentions), func(id string) bool { return slices.Contains(was.Mentions, id) })
+	data := map[string]any{"comment_id": c.ID, "mentions": fresh, "length": utf8.RuneCountInString(c.Body)}
+	return c, record(ctx, tx, []note{{now, commentChanged, t, data}})
+}
+
+// DeleteComment removes a comment for good: one's own, or anybody's for those
+// who may delete tasks. It may be of a task in the archive.
+func (s *Service) DeleteComment(ctx context.Context, ref, id string, version *int64) error {
+	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
+		t, c, err := findComment(ctx, tx, ref, id)
+		if err != nil {
+			return err
+		}
+		by := actor.From(ctx)
+		if own := c.AuthorID != nil && *c.AuthorID == by.ID; !own && !by.Role.May(actor.DeleteTasks) {
+			return ErrNotAuthor.With("Only who wrote it, the owner or an admin may delete it.")
+		}
+		if err := c.at(version); err != nil {
+			return err
+		}
+		if err := countComment(ctx, tx, t.ID, -1); err != nil {
+			return err
+		}
+		if err := deleteComment(ctx, tx, c, version != nil); err != nil {
+			return err
+		}
+		data := map[string]any{"comment_id": c.ID, "author_id": c.AuthorID, "author_name": c.AuthorName}
+		return record(ctx, tx, []note{{s.Now(), commentDeleted, t, data}})
+	})
+	if err != nil {
+		return fmt.Errorf("delete a comment: %w", err)
+	}
+	return nil
+}
+
+const commentColumns = `id, task_id, author_id, author_name, body, mentions, created_at, edited_at, version`
+
+// comments is how they are listed. The id tells apart what came at one moment.
+var comments = list.List[Comment]{
+	Table: `comments`, Columns: commentColumns, Scan: scanComment, Usual: "created",
+	Sorts: map[string]list.Sort[Comment]{
+		"created": {Columns: []string{`created_at`, `id`}, Position: func(c Comment) []any { return []any{c.CreatedAt.Time, c.ID} }},
+	},
+}
+
+func ofTask(id string) (w list.Where) {
+	w.And(`task_id = ?`, id)
+	return w
+}
+
+func scanComment(row db.Row) (Comment, error) {
+	var c Comment
+	var mentions string
+	err := row.Scan(&c.ID, &c.TaskID, &c.AuthorID, &c.AuthorName, &c.Body, &mentions, &c.CreatedAt, &c.EditedAt, &c.Version)
+	if err != nil {
+		return Comment{}, err
+	}
+	return c, json.Unmarshal([]byte(mentions), &c.Mentions)
+}
+
+// packMentions writes the ids as scanComment reads them.
+func (c Comment) packMentions() string {
+	text, err := json.Marshal(c.Mentions)
+	if err != nil {
+		panic(err) // strings always encode
+	}
+	return string(text)
+}
+
+// findAnyComment finds a comment by its id, of whatever task.
+func findAnyComment(ctx context.Context, q db.Queryer, id string) (Comment, error) {
+	c, err := scanComment(q.QueryRow(ctx, `SELECT `+commentColumns+` FROM comments WHERE id = ?`, strings.ToLower(id)))
+	if db.IsNotFound(err) {
+		return Comment{}, ErrCommentNotFound.With("Read the comments of the task again.")
+	}
+	return c, err
+}
+
+// findComment finds a comment of the task that ref names.
+func findComment(ctx context.Context, q db.Queryer, ref, id string) (Task, Comment, error) {
+	t, err := find(ctx, q, ref)
+	if err != nil {
+		return Task{}, Comment{}, err
+	}
+	c, err := findAnyComment(ctx, q, id)
+	if err == nil && c.TaskID != t.ID {
+		err = ErrCommentNotFound.With("Read the comments of %s again.", t.Key)
+	}
+	return t, c, err
+}
+
+// countComment counts one comment more or less. It takes the row of the task,
+// so that it is there, and as it is, until the transaction ends.
+func countComment(ctx context.Context, tx *db.Tx, taskID string, by int) error {
+	n, err := tx.Exec(ctx, `UPDATE tasks SET comment_count = comment_count + ? WHERE id = ?`, by, taskID)
+	if err == nil && n == 0 {
+		err = ErrNotFound.With("It was deleted meanwhile.")
+	}
+	return err
+}
+
+func insertComment(ctx context.Context, tx *db.Tx, c Comment) error {
+	_, err := tx.Exec(ctx, `INSERT INTO comments (`+commentColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		c.ID, c.TaskID, c.AuthorID, c.AuthorName, c.Body, c.packMentions(), c.CreatedAt, c.EditedAt, c.Version)
+	return err
+}
+
+// updateComment writes c if nobody has written it since was was read, else it
+// returns errRaced.
+func updateComment(ctx context.Context, tx *db.Tx, was, c Comment) error {
+	n, err := tx.Exec(ctx, `UPDATE comments SET body = ?, mentions = ?, edited_at = ?, version = ? WHERE id = ? AND version = ?`,
+		c.Body, c.packMentions(), c.EditedAt, c.Version, c.ID, was.Version)
+	if err == nil && n == 0 {
+		return errRaced
+	}
+	return err
+}
+
+// deleteComment removes c; with exact only if it still is at its version.
+func deleteComment(ctx context.Context, tx *db.Tx, c Comment, exact bool) error {
+	statement, args := `DELETE FROM comments WHERE id = ?`, []any{c.ID}
+	if exact {
+		statement, args = statement+` AND version = ?`, append(args, c.Version)
+	}
+	n, err := tx.Exec(ctx, statement, args...)
+	switch {
+	case err != nil || n > 0:
+		return err
+	case exact:
+		return ErrCommentChanged.With("Read it again.")
+	default:
+		return ErrCommentNotFound.With("It was deleted meanwhile.")
+	}
+}

@@ -1,0 +1,104 @@
+package task
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/db/dbtest"
+)
+
+// Who is called in vain is woken, and who is not found is not.
+func TestMentioned(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		cto, coo := makeUser(t, d, "cto", actor.Agent, true), makeUser(t, d, "coo", actor.Agent, true)
+		people := map[string]string{cto.ID: "cto", coo.ID: "coo"}
+		makeUser(t, d, "gone", actor.Agent, false)
+		for _, name := range []string{"ada", "Ada Lovelace", "zoë", "Bob", "o'brien"} {
+			people[makeUser(t, d, name, actor.User, true).ID] = strings.ToLower(name)
+		}
+		for text, want := range map[string]string{
+			"":                                     "",
+			"@cto, look":                           "cto",
+			"Ask @cto. And @coo: now; (@ada)":      "cto,coo,ada",
+			"@ADA and @ada":                        "ada",
+			"@ada lovelace did it":                 "ada lovelace",
+			"@ada likes it":                        "ada",
+			"@cto's and @o'brien's":                "cto,o'brien",
+			"@Zoë!":                                "zoë",
+			"ada@cto.example and x@cto":            "",
+			`\@cto, @@cto, @`:                      "",
+			"@gone and @nobody":                    "",
+			"@ cto":                                "",
+			"`@cto` but @coo":                      "coo",
+			"``a ` @cto`` @coo":                    "coo",
+			"a ` @cto":                             "cto",
+			"\\`@cto\\` `x` @coo":                  "cto,coo",
+			"`open\n\n@cto`":                       "cto",
+			"`open\n@cto`":                         "",
+			"```\n@cto\n```\n@coo":                 "coo",
+			"```sh\n@cto\n``\n@cto\n````\n@coo":    "coo",
+			"~~~\n@cto\n```\n@cto":                 "",
+			"text\n\n    @cto\n\n    @cto\n\n@coo": "coo",
+			"\t@cto\n":                             "",
+			"text\n    @cto":                       "cto",
+			"- item\n\n    @cto\n":                 "cto",
+			"1. item\n\n    @cto\n\nText\n\n    @coo\n": "cto",
+		} {
+			ids, err := mentioned(t.Context(), d, text)
+			names := []string{}
+			for _, id := range ids {
+				names = append(names, people[id])
+			}
+			if got := strings.Join(names, ","); err != nil || ids == nil || got != want {
+				t.Errorf("%q mentions %q, %v; want %q", text, got, err, want)
+			}
+		}
+		// Ten thousand characters may not cost more than a few questions.
+		for _, text := range []string{strings.Repeat("@cto", 2500), strings.Repeat("@ada b c ", 1100), strings.Repeat("@x-.", 2500)} {
+			if ids, err := mentioned(t.Context(), d, text); err != nil || len(ids) > 1 {
+				t.Errorf("%.20q…: %q, %v", text, ids, err)
+			}
+		}
+	})
+}
+
+// Texts come from agents: none may hold up the service or make up names.
+func FuzzCalls(f *testing.F) {
+	for _, text := range []string{"@cto", "`@a`", "```\n@b", "\\@c", "@ä.-_ b c d", strings.Repeat("`", 100) + "@x", "@'’'", "    @c\n- x\n\n    @d"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		found := calls(text)
+		if len(found) > maxCalls {
+			t.Fatalf("%d calls", len(found))
+		}
+		for _, names := range found {
+			if len(names) == 0 || !slices.IsSortedFunc(names, func(a, b string) int { return len(b) - len(a) }) {
+				t.Fatalf("names are %q", names)
+			}
+			for _, name := range names {
+				if name == "" || !strings.Contains(text, "@"+name) || utf8.ValidString(text) && !utf8.ValidString(name) {
+					t.Fatalf("%q is not in %q", name, text)
+				}
+			}
+		}
+	})
+}
+
+// Backticks that close nothing were once looked for from each of them.
+func TestWithoutCodeIsFast(t *testing.T) {
+	var b strings.Builder
+	for n := 1; b.Len() < 1<<20; n++ {
+		b.WriteString(strings.Repeat("`", n%150+1) + "x")
+	}
+	begin := time.Now()
+	calls(b.String())
+	if took := time.Since(begin); took > 5*time.Second {
+		t.Errorf("a text of 1 MiB took %s", took)
+	}
+}
