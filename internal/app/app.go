@@ -25,6 +25,7 @@ import (
 	"wardroom/internal/platform/web"
 	"wardroom/internal/retention"
 	"wardroom/internal/schema"
+	"wardroom/internal/search"
 	"wardroom/internal/session"
 	"wardroom/internal/standup"
 	"wardroom/internal/task"
@@ -52,6 +53,7 @@ type Options struct {
 type App struct {
 	Accounts  *account.Service
 	Tasks     *task.Service
+	Search    *search.Service
 	Standups  *standup.Service
 	Agents    *agent.Service
 	Sessions  *session.Service
@@ -156,6 +158,7 @@ func (a *App) wire() error {
 		RegistrationOpen: cfg.RegistrationEnabled, Observe: logins,
 	}
 	a.Tasks = &task.Service{DB: a.DB, Now: now}
+	a.Search = &search.Service{DB: a.DB}
 	a.Events = &event.Service{
 		DB: a.DB, Now: now, Log: a.log, Current: a.currentStates,
 		Away: func(err error) bool { return a.outage.notice("live streams", err) },
@@ -202,6 +205,7 @@ func (a *App) mount() {
 	a.mountPublic()
 	a.Accounts.Mount(a.API)
 	a.Tasks.Mount(a.API)
+	a.Search.Mount(a.API)
 	a.Standups.Mount(a.API)
 	a.Agents.Mount(a.API)
 	a.Sessions.Mount(a.API)

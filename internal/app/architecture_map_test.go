@@ -16,17 +16,18 @@ var plumbing = []string{
 var mayImport = map[string][]string{
 	"cmd/wardroom": slices.Concat([]string{"app", "account", "platform/config", "schema"}, plumbing),
 	"app": slices.Concat([]string{
-		"account", "agent", "event", "gateway", "gateway/demo", "platform/config", "retention", "schema", "session", "standup", "task",
+		"account", "agent", "event", "gateway", "gateway/demo", "platform/config", "retention", "schema", "search", "session", "standup", "task",
 	}, plumbing),
 
 	"account":        slices.Concat([]string{"event"}, plumbing),
 	"agent":          slices.Concat([]string{"event", "gateway"}, plumbing),
 	"event":          plumbing,
 	"retention":      slices.Concat([]string{"event"}, plumbing),
+	"search":         plumbing,
 	"session":        slices.Concat([]string{"event", "gateway"}, plumbing),
 	"standup":        slices.Concat([]string{"event", "gateway", "standup/answer"}, plumbing),
 	"standup/answer": {},
-	"task":           slices.Concat([]string{"event"}, plumbing),
+	"task":           slices.Concat([]string{"event", "search"}, plumbing),
 
 	"gateway":      {"platform/clock", "platform/fault"},
 	"gateway/demo": {"gateway"},
@@ -53,7 +54,7 @@ var mayImport = map[string][]string{
 }
 
 // features are the packages whose HTTP stays in http.go.
-var features = []string{"account", "agent", "event", "retention", "session", "standup", "standup/answer", "task"}
+var features = []string{"account", "agent", "event", "retention", "search", "session", "standup", "standup/answer", "task"}
 
 // owners says which package writes each table. Reading another's is free.
 var owners = map[string]string{
@@ -68,6 +69,8 @@ var owners = map[string]string{
 	"job_steps":          "platform/job",
 	"job_timers":         "platform/job",
 	"retention_runs":     "retention",
+	"search_texts":       "search",
+	"search_words":       "search",
 	"standups":           "standup",
 	"standup_questions":  "standup",
 	"standup_reports":    "standup",

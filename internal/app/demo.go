@@ -311,6 +311,9 @@ func (d *Demo) steps(ctx context.Context) ([]demoStep, error) {
 		_, err := s.Update(ctx, keys["Page for the launch of shared workspaces"], task.Change{Parent: whole}, nil)
 		return err
 	})
+	add(20*time.Hour, func(ctx context.Context, s *task.Service) error {
+		return d.discuss(ctx, s, keys["Decide what the free plan includes"])
+	})
 	add(0, func(ctx context.Context, s *task.Service) error {
 		return d.claim(ctx, s, "cto", keys["Search answers take 3 s on large workspaces"])
 	})
@@ -318,8 +321,40 @@ func (d *Demo) steps(ctx context.Context) ([]demoStep, error) {
 	return steps, nil
 }
 
+// discuss puts a task into a project, and has two agents talk about it.
+func (d *Demo) discuss(ctx context.Context, s *task.Service, key string) error {
+	_, err := s.CreateProject(ctx, task.NewProject{Key: "PLANS", Name: "Plans and prices", Description: "What we sell, and for how much."})
+	if err != nil && !errors.Is(err, task.ErrProjectKey) {
+		return err
+	}
+	t, err := s.Update(ctx, key, task.Change{Project: patch.Set("PLANS")}, nil)
+	if err != nil || t.Comments > 0 {
+		return err
+	}
+	for _, said := range []struct{ agentID, text string }{
+		{"cpo", "@cto, what does a workspace cost us in a month? Without that I cannot say what may be free."},
+		{"cto", "@cpo, storage is known; the share of the agents is not. You have a number on Monday."},
+	} {
+		if err := d.as(ctx, said.agentID, func(ctx context.Context) error {
+			_, err := s.Comment(ctx, key, task.CommentText{Body: said.text})
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // claim makes an agent the holder of a task for a day.
 func (d *Demo) claim(ctx context.Context, s *task.Service, agentID, key string) error {
+	return d.as(ctx, agentID, func(ctx context.Context) error {
+		_, err := s.Claim(ctx, key, task.Ask{Lease: 24 * time.Hour})
+		return err
+	})
+}
+
+// as has an agent do something.
+func (d *Demo) as(ctx context.Context, agentID string, do func(context.Context) error) error {
 	users, err := d.App.Accounts.AgentUsers(ctx, d.App.DB)
 	if err != nil {
 		return err
@@ -327,8 +362,8 @@ func (d *Demo) claim(ctx context.Context, s *task.Service, agentID, key string) 
 	for _, u := range users {
 		if u.AgentID == agentID {
 			by := actor.Actor{ID: u.UserID, Name: u.Name, Role: actor.Agent, AgentID: agentID}
-			_, err = s.Claim(actor.With(ctx, by), key, task.Ask{Lease: 24 * time.Hour})
+			return do(actor.With(ctx, by))
 		}
 	}
-	return err
+	return nil
 }

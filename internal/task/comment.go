@@ -16,6 +16,7 @@ import (
 	"wardroom/internal/platform/list"
 	"wardroom/internal/platform/once"
 	"wardroom/internal/platform/page"
+	"wardroom/internal/search"
 )
 
 // Comment is what somebody said about a task.
@@ -281,7 +282,15 @@ func countComment(ctx context.Context, tx *db.Tx, taskID string, by int) error {
 func insertComment(ctx context.Context, tx *db.Tx, c Comment) error {
 	_, err := tx.Exec(ctx, `INSERT INTO comments (`+commentColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		c.ID, c.TaskID, c.AuthorID, c.AuthorName, c.Body, c.packMentions(), c.CreatedAt, c.EditedAt, c.Version)
-	return err
+	if err != nil {
+		return err
+	}
+	return search.Put(ctx, tx, c.findable())
+}
+
+// findable is what a comment is found by.
+func (c Comment) findable() search.Text {
+	return search.Text{TaskID: c.TaskID, CommentID: c.ID, Body: c.Body}
 }
 
 // updateComment writes c if nobody has written it since was was read, else it
@@ -291,6 +300,9 @@ func updateComment(ctx context.Context, tx *db.Tx, was, c Comment) error {
 		c.Body, c.packMentions(), c.EditedAt, c.Version, c.ID, was.Version)
 	if err == nil && n == 0 {
 		return errRaced
+	}
+	if err == nil {
+		err = search.Put(ctx, tx, c.findable())
 	}
 	return err
 }

@@ -155,7 +155,7 @@ func withoutSpans(text string) string {
 	for i := 0; i < len(text); {
 		switch {
 		case text[i] == '\\' && i+1 < len(text) && text[i+1] == '`':
-			out.WriteByte(' ')
+			out.WriteByte('\n') // no name goes on behind it
 			i += 2
 		case text[i] != '`':
 			out.WriteByte(text[i])
@@ -170,7 +170,7 @@ func withoutSpans(text string) string {
 				unclosed[n] = true
 				end = 0
 			}
-			out.WriteByte(' ')
+			out.WriteByte('\n') // no name goes on behind it
 			i += n + end
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/list"
+	"wardroom/internal/search"
 )
 
 // fields are the columns that a task's values are written to, in the order of
@@ -152,7 +153,15 @@ func insert(ctx context.Context, tx *db.Tx, t *Task) error {
 	if len(t.DependsOn) > 0 && err == nil {
 		err = tie(ctx, tx, *t)
 	}
+	if err == nil {
+		err = search.Put(ctx, tx, t.findable())
+	}
 	return err
+}
+
+// findable is what a task is found by.
+func (t Task) findable() search.Text {
+	return search.Text{TaskID: t.ID, Title: t.Key + " " + t.Title, Body: t.Description}
 }
 
 // errRaced says that another change was committed between reading a task and
@@ -183,6 +192,9 @@ func update(ctx context.Context, tx *db.Tx, was, t Task) error {
 	n, err := tx.Exec(ctx, `UPDATE tasks SET `+strings.Join(set, `, `)+condition, args...)
 	if err == nil && n == 0 {
 		return errRaced
+	}
+	if err == nil && was.findable() != t.findable() {
+		err = search.Put(ctx, tx, t.findable())
 	}
 	return err
 }

@@ -66,6 +66,9 @@ func TestUpgrade(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := newService(d)
+			if got := searched(t, d, "task-3", nil); got != "task TASK-3 false " {
+				t.Errorf("an old task is found as %q", got)
+			}
 			for sort, want4 := range map[string]string{"position": "1 2 3 4", "due": "1 3 2 4", "-priority": "2 3 4 1"} {
 				part, err := s.List(asService(t), Filter{Tags: []Tag{"ärger"}}, want(100, sort, ""))
 				if err != nil || keys(part.Rows) != want4 {

@@ -1,0 +1,244 @@
+package search
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+
+	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/db/dbtest"
+	"wardroom/internal/platform/web"
+)
+
+var monday = time.Date(2026, 11, 16, 8, 0, 0, 0, time.UTC)
+
+// add makes a task, as the board does, and makes it findable.
+func add(t testing.TB, d *db.DB, number int, title, body string) string {
+	t.Helper()
+	id := db.NewID()
+	err := d.Tx(t.Context(), func(tx *db.Tx) error {
+		_, err := tx.Exec(t.Context(), `INSERT INTO tasks (id, number, title, description, status, priority, type, tags, moved_at, created_at, updated_at, version)
+			VALUES (?, ?, ?, ?, 'todo', 'low', 'task', '[]', ?, ?, ?, 1)`, id, number, title, body, monday, monday, monday)
+		if err != nil {
+			return err
+		}
+		return Put(t.Context(), tx, Text{TaskID: id, Title: fmt.Sprint("TASK-", number, " ", title), Body: body})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+func found4(t testing.TB, s *Service, text string) string {
+	t.Helper()
+	list, err := s.Find(t.Context(), text, nil, 20)
+	if err != nil {
+		t.Fatalf("%q: %v", text, err)
+	}
+	var keys []string
+	for _, r := range list {
+		keys = append(keys, strings.TrimPrefix(r.TaskKey, "TASK-"))
+	}
+	return strings.Join(keys, " ")
+}
+
+// Both engines must find the same, in the same order, whatever is typed.
+func TestFind(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		s := &Service{DB: d}
+		add(t, d, 1, "Invoices of August", "Sum them up. See https://example.com/path/report.txt")
+		add(t, d, 2, "Überprüfung", "the INVOICES, state-of-the-art; naïve")
+		add(t, d, 3, "ΟΔΟΣ Σίσυφος", "製品の出荷予定")
+		add(t, d, 12, "Invoice of October", "हिन्दी पाठ")
+		for text, want := range map[string]string{
+			"":                        "",
+			" \t—–'\"*()":             "",
+			"invoices":                "1 2", // a title before a text
+			"INVOICES":                "1 2",
+			"invoice":                 "12 1 2", // the beginning of a word; the newest first
+			"invoice august":          "",       // only the last is a beginning
+			"august invoice":          "1",
+			"of invoice":              "12 1 2",
+			"report":                  "1",
+			"example.com/path":        "1",
+			"überp":                   "2",
+			"ÜBERPRÜFUNG":             "2",
+			"art state":               "2",
+			"NAÏVE":                   "2",
+			"naive":                   "",
+			"οδος":                    "3",
+			"οδοσ":                    "3",
+			"出荷":                      "3",
+			"出荷輸":                     "",
+			"हिन्दी":                  "12",
+			"TASK-1":                  "12 1",
+			"task-12":                 "12",
+			"sum NOT invoices":        "",
+			"sum OR nothing":          "",
+			`"sum" AND* NEAR( title:`: "",
+			`{title} : invoices`:      "",
+			"':* & | ! <-> sum":       "1",
+
+			"x' OR 1=1 -- " + "\\'\\": "",
+		} {
+			if got := found4(t, s, text); got != want {
+				t.Errorf("%q finds %q, want %q", text, got, want)
+			}
+		}
+		var many strings.Builder
+		for r := '一'; r < '一'+200; r++ {
+			many.WriteRune(r)
+		}
+		if got := found4(t, s, many.String()); got != "" {
+			t.Errorf("200 words find %q", got)
+		}
+		if list, err := s.Find(t.Context(), "invoice", nil, 1); err != nil || len(list) != 1 {
+			t.Errorf("one of three: %v, %v", list, err)
+		}
+	})
+}
+
+// A text that was changed is found by what it says now, and one that is gone by
+// nothing; its words go with it.
+func TestPut(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		s := &Service{DB: d}
+		id := add(t, d, 1, "Before", "old")
+		write := func(fn func(*db.Tx) error) {
+			t.Helper()
+			if err := d.Tx(t.Context(), fn); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write(func(tx *db.Tx) error {
+			return Put(t.Context(), tx, Text{TaskID: id, Title: "After", Body: "it's \\ 'new'"})
+		})
+		if got := found4(t, s, "before") + found4(t, s, "old"); got != "" {
+			t.Errorf("found %q by what it said", got)
+		}
+		if got := found4(t, s, "after s new"); got != "1" {
+			t.Errorf("found %q by what it says", got)
+		}
+		write(func(tx *db.Tx) error { _, err := tx.Exec(t.Context(), `DELETE FROM tasks`); return err })
+		var texts, words int
+		err := d.QueryRow(t.Context(), `SELECT COUNT(*) FROM search_texts`).Scan(&texts)
+		if d.Engine() == db.SQLite && err == nil {
+			err = d.QueryRow(t.Context(), `SELECT COUNT(*) FROM search_words WHERE search_words MATCH 'after OR before'`).Scan(&words)
+		}
+		if err != nil || texts+words != 0 {
+			t.Errorf("%d texts and %d words are left, %v", texts, words, err)
+		}
+	})
+}
+
+// Who types the strangest text gets an answer; and what is in a text is found
+// by any of its words.
+func TestAnyText(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		s := &Service{DB: d}
+		api := web.New(web.Options{Authenticate: func(context.Context, string) (actor.Actor, error) {
+			return actor.Actor{ID: "u", Name: "U", Role: actor.Agent}, nil
+		}})
+		s.Mount(api)
+		h := api.Handler()
+		n := 0
+		rapid.Check(t, func(rt *rapid.T) {
+			text := rapid.OneOf(rapid.String(), rapid.StringOf(rapid.SampledFrom([]rune(`ab"'*:&|!()<>-\{}^+ äΣ出ि`)))).Draw(rt, "text")
+			q := "/api/v1/search?q=" + url.QueryEscape(text)
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, q, nil)
+			r.Header.Set("Authorization", "Bearer x")
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, r)
+			var list []Result
+			if w.Code >= 500 || w.Code == 200 && (json.Unmarshal(w.Body.Bytes(), &list) != nil || list == nil) {
+				rt.Fatalf("%q: %d %s", text, w.Code, w.Body)
+			}
+			if strings.ContainsRune(text, 0) {
+				return
+			}
+			n++
+			add(t, d, n, "x", text)
+			for _, word := range wordsOf(text) {
+				hits, err := s.Find(t.Context(), word, nil, 100)
+				if err != nil || !slices.ContainsFunc(hits, func(r Result) bool { return r.TaskKey == fmt.Sprint("TASK-", n) }) && len(hits) < 100 {
+					rt.Fatalf("%q is not found by %q: %v", text, word, err)
+				}
+			}
+		})
+	})
+}
+
+// Marks beside the words, or half a letter, would spoil the page that shows them.
+func TestSnippet(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		text := rapid.String().Draw(rt, "text") + rapid.SampledFrom([]string{" Ärger\n", "出荷", "\u202e ärgern"}).Draw(rt, "word") + rapid.String().Draw(rt, "more")
+		q := query{wordsOf(rapid.SampledFrom([]string{"ärger", "出", "x"}).Draw(rt, "q"))}
+		piece, marks := q.snippet(text)
+		runes := []rune(piece)
+		if !utf8.ValidString(piece) || strings.ContainsAny(piece, "\n\u202e") {
+			rt.Fatalf("%q", piece)
+		}
+		last := 0
+		for _, m := range marks {
+			if m.Start < last || m.End <= m.Start || m.End > len(runes) || !q.has(wordsOf(string(runes[m.Start:m.End]))[0]) {
+				rt.Fatalf("%v of %q", m, piece)
+			}
+			last = m.End
+		}
+	})
+	long := strings.Repeat("words and ", 100)
+	piece, marks := query{[]string{"needle"}}.snippet(long + "a Needle, " + long)
+	if len(marks) != 1 || string([]rune(piece)[marks[0].Start:marks[0].End]) != "Needle" || len(piece) > snippetBefore+snippetAfter {
+		t.Errorf("%q %v", piece, marks)
+	}
+	if piece, marks := (query{[]string{"x"}}).snippet(""); piece != "" || marks == nil {
+		t.Errorf("%q %v", piece, marks)
+	}
+}
+
+// What a caller may ask for, and what they are told.
+func TestRoute(t *testing.T) {
+	d := dbtest.New(t)
+	add(t, d, 1, "Ship <b>it</b>", "all\nof it")
+	s := &Service{DB: d}
+	api := web.New(web.Options{Authenticate: func(context.Context, string) (actor.Actor, error) {
+		return actor.Actor{ID: "u", Name: "U", Role: actor.Agent}, nil
+	}})
+	s.Mount(api)
+	for query, want := range map[string]int{
+		"?q=it": 200, "?q=-": 200, "?q=": 422, "": 422, "?q=it&limit=101": 422, "?q=it&limit=0": 422, "?q=it&archived=true": 200, "?q=it&archived=x": 422,
+		"?q=" + strings.Repeat("a", 201): 422, "?q=%00": 400,
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/api/v1/search"+query, nil)
+		r.Header.Set("Authorization", "Bearer x")
+		w := httptest.NewRecorder()
+		api.Handler().ServeHTTP(w, r)
+		if w.Code != want {
+			t.Errorf("%.30s: %d, want %d: %s", query, w.Code, want, w.Body)
+		}
+		if query == "?q=it" {
+			var list []map[string]any
+			if err := json.Unmarshal(w.Body.Bytes(), &list); err != nil || len(list) != 1 {
+				t.Fatal(w.Body)
+			}
+			delete(list[0], "task_id")
+			text, _ := json.Marshal(list[0])
+			const says = `{"archived":false,"at":"2026-11-16T08:00:00.000Z","comment_id":null,"edited_at":null,"kind":"task","marks":[{"end":9,"start":7}],"snippet":"all of it","task_key":"TASK-1","title":"Ship \u003cb\u003eit\u003c/b\u003e"}`
+			if string(text) != says {
+				t.Errorf("answer %s, want %s", text, says)
+			}
+		}
+	}
+}
