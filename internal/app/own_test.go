@@ -1,0 +1,476 @@
+package app_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"wardroom/internal/account"
+	"wardroom/internal/gateway"
+	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/web"
+	"wardroom/internal/task"
+)
+
+// deed is one thing to do to an object, and what comes of it: a status, with
+// the problem's code behind it when there is one. It is the same whoever's the
+// object is, except where but says otherwise, by "whose" or "whose as role".
+type deed struct {
+	name string
+	body func(o object) any
+	ok   string
+	but  map[string]string
+}
+
+// object is one thing that a deed is done to.
+type object struct {
+	path  []string // the values of the path's parameters, in their order
+	id    string
+	token int64 // of the claim, when somebody holds it
+}
+
+// A role alone does not say what somebody may do: what belongs to others may be
+// closed to them. Every route with an object in it, as every role, on an object
+// of the caller's and on those of others; a route that is added tomorrow has
+// to say here what it asks for.
+func TestOwnAndForeign(t *testing.T) {
+	t.Parallel()
+	p := newStaff(t)
+	kinds := map[string]kind{
+		"/api/v1/tasks/":            {taskDeeds(), p.task, []string{"nobody's", "their own", "another's", "held by them", "held by another"}},
+		"/api/v1/users/":            {userDeeds(), p.user, []string{"their own", "a user's", "an agent's", "an admin's", "the owner's", "another's key"}},
+		"/api/v1/standups/":         {standupDeeds(), p.standup, []string{"their own", "another's"}},
+		"/api/v1/agents/":           {readOnly("GET /api/v1/agents/{agent_id}"), p.agent, []string{"their own", "another's"}},
+		"/api/v1/agentrt/sessions/": {readOnly("GET /api/v1/agentrt/sessions/{key}", "GET /api/v1/agentrt/sessions/{key}/messages"), p.session, []string{"their own", "another's"}},
+	}
+	known := 0
+	for _, r := range p.API.Routes() {
+		name := r.Method + " " + r.Path
+		prefix, _, has := strings.Cut(r.Path, "{")
+		if slices.Contains(withoutObject(), name) {
+			continue
+		}
+		if has || name == bulk {
+			if name == bulk {
+				prefix = "/api/v1/tasks/"
+			}
+			if deeds := kinds[prefix].deeds[name]; deeds != nil && r.Path != "/{$}" {
+				known++
+				t.Run(name, func(t *testing.T) { p.tryAll(t, r, kinds[prefix], deeds) })
+				continue
+			}
+		}
+		t.Errorf("%s: say in this test whose object it takes, or that it takes none", name)
+	}
+	said := 0
+	for _, k := range kinds {
+		said += len(k.deeds)
+	}
+	if said != known {
+		t.Errorf("deeds of %d routes are listed, and there are %d of them", said, known)
+	}
+}
+
+// bulk has its objects in the body.
+const bulk = "POST /api/v1/tasks/bulk"
+
+// withoutObject are the routes that take no object that could be somebody's, or
+// only the caller's own account. What they show is the same for everybody who
+// may ask, and TestRoutesAskForTheirPermission holds that.
+func withoutObject() []string {
+	return append(public(), "GET /{$}",
+		"GET /api/v1/auth/me", "PATCH /api/v1/auth/me", "POST /api/v1/auth/password", // the token says whose
+		"GET /api/v1/activity", "GET /api/v1/audit", "GET /api/v1/audit.csv", "GET /api/v1/events",
+		"GET /api/v1/agents", "GET /api/v1/agentrt/sessions", "GET /api/v1/agentrt/status",
+		"GET /api/v1/retention", "POST /api/v1/retention/run",
+		"GET /api/v1/standups", "GET /api/v1/standups/latest", "POST /api/v1/standups",
+		"GET /api/v1/tasks", "POST /api/v1/tasks", "POST /api/v1/tasks/claim", // see TestOthersTasksAreNotNext
+		"GET /api/v1/users", "POST /api/v1/users",
+	)
+}
+
+// kind is a kind of objects: what is done to them, how one is made for a
+// caller, and whose it may be. Not every caller can have one of each.
+type kind struct {
+	deeds map[string][]deed
+	make  func(whose string, me person) (object, bool)
+	whose []string
+}
+
+// taskDeeds: tasks are everybody's, and a claim is its holder's.
+func taskDeeds() map[string][]deed {
+	const held = "held by another"
+	theirs := map[string]string{held: "409 task_claimed"}
+	byToken := map[string]string{"held by them": "200"}
+	say := func(fields ...any) func(object) any { return func(o object) any { return fieldsOf(o, fields...) } }
+	released := map[string]string{held + " as user": "409 task_claimed", held + " as agent": "409 task_claimed"} // who may delete may also take away
+	in := func(name string) string { return strings.Replace(name, " ", " /api/v1/tasks/{id}", 1) }
+	return map[string][]deed{
+		in("GET "):         {{"read", nil, "200", nil}},
+		in("GET /history"): {{"read", nil, "200", nil}},
+		in("PATCH "): {
+			{"rename", say("title", "Another"), "200", nil},
+			{"give away", say("assignee_id", "coo"), "200", nil},
+			{"finish", say("status", "done"), "200", theirs},
+			{"start", say("status", "in_progress"), "200", map[string]string{held: "200"}}, // it is started already
+			{"rename by token", say("title", "Another", "claim_token", nil), "409 claim_lost", byToken},
+		},
+		in("POST /claim"):   {{"claim", say(), "200", theirs}, {"by token", say("claim_token", nil), "409 claim_lost", byToken}},
+		in("POST /release"): {{"release", say(), "200", released}, {"by token", say("claim_token", nil), "409 claim_lost", byToken}},
+		in("POST /reports"): {
+			{"report", say("kind", "progress", "text", "Goes well"), "200", theirs},
+			{"finish", say("kind", "done"), "200", theirs},
+			{"by token", say("kind", "progress", "text", "Goes well", "claim_token", nil), "409 claim_lost", byToken},
+		},
+		in("POST /archive"): {{"archive", nil, "200", theirs}},
+		in("POST /restore"): {{"restore", nil, "200", nil}},
+		in("DELETE "):       {{"delete", nil, "204", nil}},
+		bulk: {
+			{"rename", func(o object) any { return inBulk(o, "title", "Another") }, "200", nil},
+			{"finish", func(o object) any { return inBulk(o, "status", "done") }, "200", theirs},
+			{"by token", func(o object) any { return inBulk(o, "title", "Another", "claim_token", nil) }, "409 claim_lost", byToken},
+		},
+	}
+}
+
+// fieldsOf is a body of names and values; a value of nil is the claim's token.
+func fieldsOf(o object, fields ...any) map[string]any {
+	body := map[string]any{}
+	for i := 0; i < len(fields); i += 2 {
+		if name := fmt.Sprint(fields[i]); fields[i+1] != nil {
+			body[name] = fields[i+1]
+		} else {
+			body[name] = o.token
+		}
+	}
+	return body
+}
+
+func inBulk(o object, fields ...any) any {
+	return map[string]any{"tasks": []string{o.id}, "change": fieldsOf(o, fields...)}
+}
+
+// userDeeds: accounts are the admins' to manage, but for the owner's.
+func userDeeds() map[string][]deed {
+	say := func(fields ...any) func(object) any { return func(o object) any { return fieldsOf(o, fields...) } }
+	owners := map[string]string{"the owner's as admin": "403 owner_only"}
+	and := func(more map[string]string) map[string]string {
+		all := maps.Clone(owners)
+		maps.Copy(all, more)
+		return all
+	}
+	noKeys := map[string]string{}
+	for _, whose := range []string{"their own", "a user's", "an admin's", "the owner's"} {
+		noKeys[whose] = "409 keys_for_agents"
+	}
+	noKey := map[string]string{"another's key": "404 key_not_found"}
+	for whose := range noKeys {
+		noKey[whose] = "404 key_not_found" // theirs is an agent's
+	}
+	const user = " /api/v1/users/{id}"
+	return map[string][]deed{
+		"GET" + user: {{"read", nil, "200", nil}},
+		"PATCH" + user: {
+			{"rename", say("name", "Another"), "200", owners},
+			{"take over", say("password", password), "200", owners},
+			{"take the mail", func(o object) any { return map[string]string{"email": o.id + "@example.org"} }, "200", owners},
+			{"become the owner", say("role", "owner"), "409 one_owner", and(map[string]string{
+				"their own as owner": "200", "the owner's as owner": "200", // they are
+				"an agent's": "422 invalid_input", "another's key": "422 invalid_input",
+			})},
+			{"lock out", say("active", false), "200", and(map[string]string{"their own as owner": "409 one_owner", "the owner's as owner": "409 one_owner"})},
+		},
+		"GET" + user + "/keys":             {{"read", nil, "200", nil}},
+		"POST" + user + "/keys":            {{"make", say("name", "Mine"), "201", noKeys}},
+		"DELETE" + user + "/keys/{key_id}": {{"revoke", nil, "204", noKey}},
+	}
+}
+
+// standupDeeds: meetings are everybody's, whoever opened them.
+func standupDeeds() map[string][]deed {
+	const in = " /api/v1/standups/{id}"
+	return map[string][]deed{
+		"GET" + in: {{"read", nil, "200", nil}}, "GET" + in + "/transcript": {{"read", nil, "200", nil}},
+		"POST" + in + "/run": {{"hold", nil, "202", nil}}, "POST" + in + "/cancel": {{"cancel", nil, "200", nil}},
+		"DELETE" + in: {{"delete", nil, "204", nil}},
+	}
+}
+
+func readOnly(routes ...string) map[string][]deed {
+	deeds := map[string][]deed{}
+	for _, r := range routes {
+		deeds[r] = []deed{{"read", nil, "200", nil}}
+	}
+	return deeds
+}
+
+// tryAll does each deed as each role to an object of each kind of owner.
+func (p *staff) tryAll(t *testing.T, r web.Route, k kind, deeds []deed) {
+	for _, d := range deeds {
+		for _, role := range actor.Roles() {
+			for _, whose := range k.whose {
+				me := p.person(role)
+				o, ok := k.make(whose, me)
+				if !ok {
+					continue
+				}
+				want := d.ok
+				for _, key := range []string{whose, whose + " as " + string(role)} {
+					if other, ok := d.but[key]; ok {
+						want = other
+					}
+				}
+				if !role.May(r.Permission) {
+					want = "403 forbidden"
+				}
+				var body any
+				if d.body != nil {
+					body = d.body(o)
+				}
+				if got := outcome(me.send(r.Method, o.in(r.Path), body), r); got != want {
+					t.Errorf("%s, %s, as %s: %s, want %s", d.name, whose, role, got, want)
+				}
+			}
+		}
+	}
+}
+
+// in is the path with its parameters filled in.
+func (o object) in(path string) string {
+	n := 0
+	parts := strings.Split(path, "/")
+	for i, part := range parts {
+		if strings.HasPrefix(part, "{") {
+			parts[i] = o.path[n]
+			n++
+		}
+	}
+	return strings.Join(parts, "/")
+}
+
+// outcome is the status of an answer and the code of its problem; of a change
+// of many tasks, that of the one.
+func outcome(a answer, r web.Route) string {
+	got := struct{ Code string }{}
+	if strings.HasPrefix(a.header.Get("Content-Type"), "application/problem+json") {
+		got = decode[struct{ Code string }](a)
+	}
+	status := a.status
+	if r.Method+" "+r.Path == bulk && status == http.StatusOK {
+		one := decode[[]struct {
+			Status  int
+			Problem *struct{ Code string }
+		}](a)[0]
+		if status = one.Status; one.Problem != nil {
+			got.Code = one.Problem.Code
+		}
+	}
+	return strings.TrimSpace(strconv.Itoa(status) + " " + got.Code)
+}
+
+// staff are those who work in the house of a test.
+type staff struct {
+	*service
+	owner, other person // the other is the agent coo
+	n            int
+	roles        map[actor.Role]person
+}
+
+type person struct {
+	caller
+	id   string
+	role actor.Role
+}
+
+func newStaff(t *testing.T) *staff {
+	t.Helper()
+	s := newHouse(t, db.SQLite, nil).start().connected()
+	p := &staff{service: s, roles: map[actor.Role]person{}}
+	p.owner = p.known(s.login(ownerEmail))
+	p.roles[actor.Owner] = p.owner
+	p.owner.hire("coo", "cto")
+	p.other = p.known(s.login("coo@example.com"))
+	p.roles[actor.Agent] = p.known(s.login("cto@example.com"))
+	return p
+}
+
+func (p *staff) known(c caller) person {
+	u := decode[account.User](c.get("/api/v1/auth/me").want(http.StatusOK))
+	return person{c, u.ID, u.Role}
+}
+
+// person is somebody of the role: the owner, the CTO, or somebody new, for whom
+// it does not matter what others do to them.
+func (p *staff) person(role actor.Role) person {
+	if known, ok := p.roles[role]; ok {
+		return known
+	}
+	u := p.account(role)
+	return p.known(p.login(u.Email))
+}
+
+// account is a new one; an agent's is one of an agent that nobody else is.
+func (p *staff) account(role actor.Role) account.User {
+	p.n++
+	body := map[string]any{"email": fmt.Sprintf("%s%d@example.com", role, p.n), "password": password, "role": role}
+	if role == actor.Agent {
+		body["agent_id"] = fmt.Sprint("agent", p.n)
+	}
+	return decode[account.User](p.owner.post("/api/v1/users", body).want(http.StatusCreated))
+}
+
+// task makes one that is whose says.
+func (p *staff) task(whose string, me person) (object, bool) {
+	p.house.t.Helper()
+	body := map[string]any{"title": "One"}
+	switch whose {
+	case "their own", "held by them":
+		body["assignee_id"] = me.id
+	case "another's", "held by another":
+		body["assignee_id"] = p.other.id
+	}
+	made := decode[task.Task](p.owner.post("/api/v1/tasks", body).want(http.StatusCreated))
+	o := object{path: []string{made.ID}, id: made.ID, token: 1}
+	for held, holder := range map[string]person{"held by them": me, "held by another": p.other} {
+		if whose != held {
+			continue
+		}
+		claimed := decode[task.Task](holder.post("/api/v1/tasks/"+made.ID+"/claim", nil).want(http.StatusOK))
+		o.token = claimed.Claim.Token
+		if shown := decode[task.Task](me.get("/api/v1/tasks/" + made.ID)); shown.Claim == nil || shown.Claim.Token != 0 {
+			p.house.t.Errorf("reading it shows the claim %+v", shown.Claim)
+		}
+	}
+	return o, true
+}
+
+// user makes an account that is whose says, with a key where it can have one.
+func (p *staff) user(whose string, me person) (object, bool) {
+	p.house.t.Helper()
+	id := me.id
+	switch whose {
+	case "their own":
+		if me.role == actor.Agent {
+			return object{}, false // the same as an agent's, and it may do nothing with it
+		}
+	case "a user's":
+		id = p.account(actor.User).ID
+	case "an agent's", "another's key":
+		id = p.account(actor.Agent).ID
+	case "an admin's":
+		id = p.account(actor.Admin).ID
+	case "the owner's":
+		id = p.owner.id
+	}
+	of := id
+	if whose != "an agent's" {
+		of = p.other.id
+	}
+	_, k := p.owner.key(of, map[string]any{"name": "One"})
+	return object{path: []string{id, k.ID}, id: id}, true
+}
+
+// standup opens one of a day that has none.
+func (p *staff) standup(whose string, me person) (object, bool) {
+	p.house.t.Helper()
+	p.n++
+	by := p.other
+	if whose == "their own" {
+		by = me
+	}
+	if !by.role.May(actor.HoldStandups) {
+		return object{}, false
+	}
+	made := decode[struct{ ID string }](by.post("/api/v1/standups", map[string]any{"date": fmt.Sprintf("2026-%02d-%02d", 1+p.n/28%12, 1+p.n%28)}).want(http.StatusCreated))
+	return object{path: []string{made.ID}, id: made.ID}, true
+}
+
+// agent is the caller's, or the one that the other is.
+func (p *staff) agent(whose string, me person) (object, bool) {
+	if whose == "another's" {
+		return object{path: []string{"coo"}}, true
+	}
+	return object{path: []string{"cto"}}, me.role == actor.Agent
+}
+
+// session is one that the agent has, who is asked something for it.
+func (p *staff) session(whose string, me person) (object, bool) {
+	p.house.t.Helper()
+	o, ok := p.agent(whose, me)
+	if !ok {
+		return object{}, false
+	}
+	p.n++
+	agentID := o.path[0]
+	o.path[0] = "agent:" + agentID + ":main"
+	q := gateway.Question{RunID: fmt.Sprint("run-", p.n), AgentID: agentID, SessionKey: o.path[0], Message: "How is it going?"}
+	if _, err := p.Gateway.Start(context.Background(), q); err != nil {
+		p.house.t.Fatal(err)
+	}
+	p.answered(q.RunID)
+	return o, true
+}
+
+// Who asks for the best task must not be given one that somebody else has.
+func TestOthersTasksAreNotNext(t *testing.T) {
+	t.Parallel()
+	p := newStaff(t)
+	if _, ok := p.task("another's", p.owner); !ok {
+		t.Fatal("there is no task")
+	}
+	for _, role := range actor.Roles() {
+		me := p.person(role)
+		me.post("/api/v1/tasks/claim", nil).want(http.StatusNoContent)
+		mine, _ := p.task("their own", me)
+		if got := decode[task.Task](me.post("/api/v1/tasks/claim", nil).want(http.StatusOK)); got.ID != mine.id {
+			t.Errorf("as %s: got %s, want their own %s", role, got.ID, mine.id)
+		}
+	}
+}
+
+// A key that somebody else took for a request of theirs opens nothing of it: on
+// no route that can be repeated, for no role.
+func TestOthersIdempotencyKeys(t *testing.T) {
+	t.Parallel()
+	p := newStaff(t)
+	d := readDocument(t, p.API.Document())
+	tried := 0
+	for path, operations := range d.Paths {
+		repeatable := false
+		for _, q := range operations["post"].Parameters {
+			repeatable = repeatable || q.Name == "Idempotency-Key"
+		}
+		if !repeatable {
+			continue
+		}
+		bodies := map[string]map[string]any{
+			"/api/v1/tasks": {"title": "One"}, "/api/v1/standups": {"date": "2026-11-02"},
+			"/api/v1/users": {"email": "one@example.com", "password": password, "role": "user"},
+		}
+		body := bodies[path]
+		if body == nil {
+			t.Errorf("%s: say here what it is asked for", path)
+			continue
+		}
+		made := p.owner.send(http.MethodPost, path, body, "Idempotency-Key", "k").want(http.StatusCreated)
+		if again := p.owner.send(http.MethodPost, path, body, "Idempotency-Key", "k"); again.header.Get("Idempotency-Replayed") != "true" {
+			t.Errorf("%s: the owner's own is not repeated: %d", path, again.status)
+		}
+		for _, role := range []actor.Role{actor.Admin, actor.User, actor.Agent} {
+			tried++
+			a := p.person(role).send(http.MethodPost, path, body, "Idempotency-Key", "k")
+			if a.header.Get("Idempotency-Replayed") != "" || a.status == http.StatusCreated && decode[struct{ ID string }](a).ID == decode[struct{ ID string }](made).ID {
+				t.Errorf("%s as %s: %d, replayed %q", path, role, a.status, a.header.Get("Idempotency-Replayed"))
+			}
+		}
+	}
+	if tried < 9 {
+		t.Errorf("only %d were tried", tried)
+	}
+}
