@@ -207,6 +207,30 @@ func TestDatabaseAway(t *testing.T) {
 	}
 }
 
+// A database that goes away while the process starts must not end it: it is up
+// already, and its supervisor would find the same database.
+func TestDatabaseAwayAtTheStart(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, db.Postgres, nil)
+	u, err := url.Parse(h.raw.DatabaseURL.Reveal())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWire(t, u.Host)
+	u.Host = w.ln.Addr().String()
+	h.raw.DatabaseURL = config.Secret(u.String())
+	h.beforeRun = func() { w.set(true, false) }
+	s := h.start()
+	waitFor(t, "the loss to be noticed", func() bool { return strings.Contains(h.seen.String(), `msg="the database is away"`) })
+	s.nobody().get("/livez").want(http.StatusOK)
+	w.set(false, false)
+	waitFor(t, "the background work to begin", func() bool {
+		var n int
+		return s.DB.QueryRow(t.Context(), `SELECT COUNT(*) FROM job_timers`).Scan(&n) == nil && n > 0
+	})
+	s.login(ownerEmail).get("/api/v1/tasks").want(http.StatusOK)
+}
+
 // A full disk is told of as that, and writing goes on as soon as there is room.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()

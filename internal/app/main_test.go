@@ -51,14 +51,15 @@ func both(t *testing.T, fn func(t *testing.T, engine db.Engine)) {
 // house is what the service lives in: a database, an agent runtime, settings,
 // and a log. It outlives the service.
 type house struct {
-	t        *testing.T
-	raw      config.Raw
-	runtime  *demo.Runtime
-	board    atomic.Pointer[app.App] // whose board the agents talk about
-	onSetup  func(app.SetupOffer)    // nil offers none
-	backoff  gateway.Backoff
-	labelled string // what the goroutines of its services are known by; empty is nothing
-	seen     record // all that left the service: answers and log lines
+	beforeRun func() // what happens between the opening of the database and the start
+	t         *testing.T
+	raw       config.Raw
+	runtime   *demo.Runtime
+	board     atomic.Pointer[app.App] // whose board the agents talk about
+	onSetup   func(app.SetupOffer)    // nil offers none
+	backoff   gateway.Backoff
+	labelled  string // what the goroutines of its services are known by; empty is nothing
+	seen      record // all that left the service: answers and log lines
 
 	mu      sync.Mutex
 	secrets map[string]string // text → what it is
@@ -236,6 +237,9 @@ func (h *house) start() *service {
 	ln, err := a.Listen(context.Background())
 	if err != nil {
 		h.t.Fatal(err)
+	}
+	if h.beforeRun != nil {
+		h.beforeRun()
 	}
 	h.board.CompareAndSwap(nil, a)
 	ctx, cancel := context.WithCancel(context.Background())

@@ -24,15 +24,20 @@ const timerKind = "timer"
 func (q *Queue) Run(ctx context.Context) error {
 	ctx = actor.With(ctx, actor.System)
 	q.Kinds[timerKind] = Kind{Do: q.fire, Attempts: 1}
-	if err := q.start(ctx); err != nil {
-		if ctx.Err() != nil {
-			return nil // it was stopped before it began
-		}
-		return fmt.Errorf("start background work: %w", err)
-	}
 	poll, beat := time.NewTicker(q.Poll), time.NewTicker(q.Lease/3)
 	defer poll.Stop()
 	defer beat.Stop()
+	for err := q.start(ctx); err != nil; err = q.start(ctx) {
+		if ctx.Err() == nil && !q.away(err) {
+			return fmt.Errorf("start background work: %w", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil // it was stopped before it began
+		case <-q.wake:
+		case <-poll.C:
+		}
+	}
 	slots := make(chan struct{}, q.Workers)
 	var workers sync.WaitGroup
 	defer workers.Wait()
