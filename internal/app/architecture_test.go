@@ -160,7 +160,7 @@ func httpInItsFile(tree fs.FS) (broken []string, err error) {
 // no table.
 var (
 	writes  = regexp.MustCompile(`(?i)\b(?:(?:(?:insert(?:\s+or\s+\w+)?|replace|merge)\s+into|delete\s+from)\s+([^\s(;]+)|update\s+([^\s(;]+)(?:\s+(?:as\s+)?\w+)?\s+set\b)`)
-	creates = regexp.MustCompile(`(?i)\bcreate\s+table\s+(?:if\s+not\s+exists\s+)?"?(\w+)`)
+	creates = regexp.MustCompile(`(?i)\bcreate\s+(?:virtual\s+)?table\s+(?:if\s+not\s+exists\s+)?"?(\w+)`)
 	remark  = regexp.MustCompile(`--.*`)
 )
 

@@ -281,6 +281,27 @@ func (c *contract) learn(op route, r request, res *httptest.ResponseRecorder) {
 	}
 }
 
+// placesOf are the known places of things that are parts of others, such as a
+// comment of a task, as far as a route takes them.
+func (c *contract) placesOf(path string) []string {
+	if strings.Count(path, "{") < 2 {
+		return nil
+	}
+	var of []string
+	parts := strings.Split(path, "/")
+	for _, place := range c.places {
+		at := strings.Split(place, "/")
+		fits := len(at) == len(parts)
+		for i := 0; fits && i < len(at); i++ {
+			fits = at[i] == parts[i] || strings.HasPrefix(parts[i], "{")
+		}
+		if fits {
+			of = append(of, place)
+		}
+	}
+	return of
+}
+
 func kindOf(path string) string {
 	return strings.Split(strings.TrimPrefix(path, "/api/v1/"), "/")[0]
 }
@@ -358,8 +379,8 @@ func (c *contract) draw(rt *rapid.T, op route) request {
 		switch p.In {
 		case "path":
 			path = strings.ReplaceAll(path, "{"+p.Name+"}", url.PathEscape(g.name()))
-			if len(c.places) > 0 && strings.Count(op.path, "{") > 1 && !g.spoil("place", 3) {
-				path = rapid.SampledFrom(c.places).Draw(rt, "place")
+			if places := c.placesOf(op.path); len(places) > 0 && !g.spoil("place", 3) {
+				path = rapid.SampledFrom(places).Draw(rt, "place")
 			}
 		case "query":
 			if !p.Required && !g.seldom(p.Name) {

@@ -1,0 +1,60 @@
+package search
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/db/dbtest"
+)
+
+// fill makes n tasks, with a word that all of them have and one that each has alone.
+func fill(t testing.TB, d *db.DB, n int) {
+	t.Helper()
+	err := d.Tx(t.Context(), func(tx *db.Tx) error {
+		for i := range n {
+			id, title := fmt.Sprint("t", i), fmt.Sprint("common", i%50, " alone", i)
+			_, err := tx.Exec(t.Context(), `INSERT INTO tasks (id, number, title, description, status, priority, type, tags, moved_at, created_at, updated_at, version)
+				VALUES (?, ?, ?, 'everywhere', 'todo', 'low', 'task', '[]', ?, ?, ?, 1)`, id, i+1, title, monday, monday, monday)
+			if err == nil {
+				err = Put(t.Context(), tx, Text{TaskID: id, Title: fmt.Sprint("TASK-", i+1, " ", title), Body: "everywhere " + strings.Repeat(title+" ", 10)})
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if d.Engine() == db.Postgres {
+			_, err := tx.Exec(t.Context(), `ANALYZE`)
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A search that reads every text holds up everybody else.
+func TestPlan(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		fill(t, d, 5000)
+		q := query{wordsOf("common7 alone77")}
+		explain, from, where, order, index := `EXPLAIN QUERY PLAN `, fromWords, isWords, byWords, "VIRTUAL TABLE INDEX"
+		if d.Engine() == db.Postgres {
+			explain, from, where, order, index = `EXPLAIN `, fromVector, isVector, byVector, "search_texts_words"
+		}
+		rows, err := d.Query(t.Context(), explain+`SELECT s.id`+from+where+order, q.match(d.Engine(), false), 20)
+		lines, err := db.All(rows, err, func(r db.Row) (line string, err error) {
+			if d.Engine() == db.Postgres {
+				return line, r.Scan(&line)
+			}
+			var id, parent, unused int
+			return line, r.Scan(&id, &parent, &unused, &line)
+		})
+		text := strings.Join(lines, "\n")
+		if err != nil || !strings.Contains(text, index) || strings.Contains(text, "TEMP B-TREE") || strings.Contains(text, "Seq Scan") {
+			t.Errorf("%v\n%s", err, text)
+		}
+	})
+}
