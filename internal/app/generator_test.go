@@ -248,6 +248,10 @@ func (g generator) text(s *schema, name string) string {
 		return g.pick(name, password, password, "wrong")
 	case "new_password":
 		return password // who changes it for all requests that follow would lock them out
+	case "key":
+		return fmt.Sprint("P", rapid.IntRange(0, 400).Draw(g.T, name)) // of a project
+	case "name", "body":
+		return g.pick(name, "Ada", "@cto `x`", "ärger 出荷", "'; --", strings.Repeat("x", 100))
 	case "agent_id":
 		return "nobody"
 	case "parent_id", "before", "after":
