@@ -84,6 +84,7 @@ func (v *victim) wantKept(w *sent) {
 	s := v.stories[w.task]
 	if s == nil || int64(len(s.steps)) < w.version {
 		v.t.Errorf("lost: %+v; the log has %+v", *w, s)
+		w.acked = false // once is enough
 		return
 	}
 	if got, want := s.steps[w.version-1], (step{w.kind, v.ids[w.by], w.mark}); got != want {

@@ -234,6 +234,12 @@ func (h *house) start() *service {
 	h.t.Helper()
 	var a *app.App
 	labelled(h.labelled, func() { a = h.build() })
+	return h.run(a)
+}
+
+// run is start for an App that is built already.
+func (h *house) run(a *app.App) *service {
+	h.t.Helper()
 	ln, err := a.Listen(context.Background())
 	if err != nil {
 		h.t.Fatal(err)

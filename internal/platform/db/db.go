@@ -87,6 +87,7 @@ type Tx struct {
 type conn struct {
 	engine Engine
 	marks  *texts // of PostgreSQL
+	seen   func(query string, args []any)
 
 	watchers *watchers
 	raw      interface {
@@ -108,21 +109,36 @@ func (d *DB) Close() error {
 	return errors.Join(errs...)
 }
 
+// Observe has fn called with every statement before it runs, as it was written,
+// and with its arguments, which fn must not keep or change. It is for tests that
+// look at what the program asks of the database. Call it before others use d;
+// fn is called from any goroutine.
+func (d *DB) Observe(fn func(query string, args []any)) { d.seen = fn }
+
+func (c conn) tell(query string, args []any) {
+	if c.seen != nil {
+		c.seen(query, args)
+	}
+}
+
 // Ping reports whether the database answers.
 func (d *DB) Ping(ctx context.Context) error { return d.read.PingContext(ctx) }
 
 // Query runs a statement that reads. The caller closes the rows; All does.
 func (c conn) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	c.tell(query, args)
 	return c.raw.QueryContext(ctx, c.rebind(query), utc(args)...)
 }
 
 // QueryRow runs a statement that reads one row.
 func (c conn) QueryRow(ctx context.Context, query string, args ...any) *sql.Row {
+	c.tell(query, args)
 	return c.raw.QueryRowContext(ctx, c.rebind(query), utc(args)...)
 }
 
 // Exec runs a statement that writes and returns the number of rows it changed.
 func (t *Tx) Exec(ctx context.Context, query string, args ...any) (int64, error) {
+	t.tell(query, args)
 	res, err := t.raw.ExecContext(ctx, t.rebind(query), utc(args)...)
 	if err != nil {
 		return 0, err

@@ -1,0 +1,178 @@
+package app_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"wardroom/internal/account"
+	"wardroom/internal/task"
+)
+
+// askEverything calls every route that reads with each of its filters and
+// sorts, and does all that a person or an agent does.
+func askEverything(t *testing.T, s *service) {
+	t.Helper()
+	owner := s.login(ownerEmail)
+	owner.hire("coo", "cto", "cpo", "cmo")
+	d := readDocument(t, s.API.Document())
+	for path, operations := range d.Paths {
+		op, ok := operations["get"]
+		if !ok {
+			continue
+		}
+		for name, value := range map[string]string{
+			"{id}/keys": "u-2/keys", "/users/{id}": "/users/u-2", "/tasks/{id}": "/tasks/TASK-77", "/standups/{id}": "/standups/s-7",
+			"{agent_id}": "cto", "{key}": "agent:cto:main",
+		} {
+			path = strings.Replace(path, name, value, 1)
+		}
+		if strings.Contains(path, "{") {
+			t.Errorf("%s: say here what to read", path)
+		}
+		askList(t, d, owner, path, op)
+	}
+	writeTasks(t, s, owner)
+	writeRest(t, s, owner)
+}
+
+// askList reads one path, plain, with each value of each parameter, and in its
+// usual ways together; and the next page of each.
+func askList(t *testing.T, d *document, owner caller, path string, op operation) {
+	t.Helper()
+	queries := []string{""}
+	for _, q := range op.Parameters {
+		if q.In != "query" || q.Name == "cursor" {
+			continue
+		}
+		values := given(d, q.Name, q.Schema)
+		if len(values) == 0 {
+			t.Errorf("%s: say here what %s may be", path, q.Name)
+		}
+		for _, v := range values {
+			queries = append(queries, url.Values{q.Name: {v}}.Encode())
+		}
+	}
+	if strings.HasSuffix(path, "/tasks") {
+		queries = append(queries, "status=todo,in_progress&assignee=cto&sort=-updated", "assignee=me&status=todo,in_progress,review&sort=position",
+			"status=review&sort=-updated&total=true", "status=todo&sort=position", "assignee=none&status=todo&sort=-priority", "tag=tag-7&status=todo", "archived=true&sort=-updated", "blocked=true&assignee=cto")
+	}
+	for _, query := range queries {
+		next := path + "?limit=5&" + query
+		if strings.Contains(query, "limit=") || op.Parameters == nil || !strings.Contains(fmt.Sprint(op.Parameters), "limit") {
+			next = path + "?" + query
+		}
+		for range 2 {
+			a := owner.get(strings.TrimSuffix(next, "?"))
+			if a.status >= 500 && a.status != http.StatusServiceUnavailable || a.status == http.StatusUnprocessableEntity {
+				t.Errorf("%s: %d %s", next, a.status, a.body)
+			}
+			if next, _, _ = strings.Cut(strings.TrimPrefix(a.header.Get("Link"), "<"), ">"); next == "" {
+				break
+			}
+		}
+	}
+}
+
+// given is what a parameter is tried with.
+func given(d *document, name string, s *schema) (values []string) {
+	s = d.resolve(s)
+	if s.Items != nil {
+		s = d.resolve(s.Items)
+	}
+	for _, v := range s.Enum {
+		values = append(values, fmt.Sprint(v))
+	}
+	if len(values) > 0 {
+		return values
+	}
+	if s.Format == "date-time" {
+		return []string{time.Now().UTC().AddDate(-3, 0, 5).Format(time.RFC3339)}
+	}
+	return map[string][]string{
+		"assignee": {"me", "none", "cto", "u-7@example.com"}, "reporter": {"me", "none", "u-7"}, "actor": {"me", "cto", "system"},
+		"q": {"number 77", "nowhere"}, "tag": {"tag-7", "none-has-it"}, "project": {"P7", "none"}, "parent": {"TASK-4", "none"},
+		"subject_id": {"t-7"}, "kind": {"task.created", "task.*"}, "agent_id": {"cto"}, "from": {"2026-01-01"}, "to": {"2026-01-01"},
+		"status": {"done"}, "limit": {"7"}, "total": {"true"}, "last_event_id": {"50990"}, "active": {"true"},
+	}[name]
+}
+
+// writeTasks does what is done on the board.
+func writeTasks(t *testing.T, s *service, owner caller) {
+	t.Helper()
+	cto := s.login("cto@example.com")
+	key, _ := owner.key("cto@example.com", map[string]any{"name": "work"})
+	for _, c := range []caller{owner, cto, key} {
+		made := func(body map[string]any) task.Task {
+			body["title"] = "New"
+			return decode[task.Task](c.send(http.MethodPost, "/api/v1/tasks", body, "Idempotency-Key", fmt.Sprint(time.Now().UnixNano())).want(http.StatusCreated))
+		}
+		a := made(map[string]any{"assignee_id": "cto", "tags": []string{"x", "y"}, "project_id": "P7", "parent_id": "TASK-8"})
+		b := made(map[string]any{"depends_on": []string{a.Key}})
+		at := "/api/v1/tasks/" + a.ID
+		for _, body := range []map[string]any{
+			{"title": "Other"},
+			{"status": "backlog"},
+			{"tags": []string{"z"}},
+			{"position": map[string]any{"after": "TASK-2"}},
+			{"position": map[string]any{"before": b.Key}},
+			{"parent_id": "TASK-12"},
+			{"depends_on": []string{"TASK-2"}},
+			{"depends_on": []string{}},
+			{"assignee_id": nil},
+			{"assignee_id": "u-7@example.com"},
+			{"blocked": map[string]any{"reason": "x"}},
+			{"blocked": nil},
+			{"status": "todo"},
+		} {
+			if got := c.patch(at, body); got.status != http.StatusOK {
+				t.Errorf("PATCH %v: %d %s", body, got.status, got.body)
+			}
+		}
+		c.post("/api/v1/tasks/bulk", map[string]any{"tasks": []string{a.Key, b.ID, "TASK-99999"}, "change": map[string]any{"priority": "high"}}).want(http.StatusOK)
+		c.post(at+"/claim", nil).want(http.StatusOK)
+		c.post(at+"/claim", map[string]any{"lease_seconds": 60}).want(http.StatusOK)
+		for _, body := range []map[string]any{{"kind": "ack"}, {"kind": "progress", "text": "x"}, {"kind": "blocker", "text": "x"}, {"kind": "done"}} {
+			c.post(at+"/reports", body).want(http.StatusOK)
+		}
+		owner.patch(at, map[string]any{"status": "done"}).want(http.StatusOK)
+		next := decode[task.Task](c.post("/api/v1/tasks/claim", nil).want(http.StatusOK))
+		c.post("/api/v1/tasks/"+next.ID+"/release", nil).want(http.StatusOK)
+		c.post(at+"/archive", nil).want(http.StatusOK)
+		c.post(at+"/restore", nil).want(http.StatusOK)
+		owner.send(http.MethodDelete, at, nil).want(http.StatusNoContent)
+		owner.get(at + "/history").want(http.StatusOK)
+		owner.get("/api/v1/tasks/" + a.Key + "/history").want(http.StatusOK)
+	}
+	lapsed := decode[task.Task](cto.post("/api/v1/tasks/claim", map[string]any{"lease_seconds": 1}).want(http.StatusOK))
+	waitFor(t, "the lease to end", func() bool {
+		return decode[task.Task](owner.get("/api/v1/tasks/"+lapsed.ID)).Status == task.Todo
+	})
+}
+
+// writeRest does what is done beside the board.
+func writeRest(t *testing.T, s *service, owner caller) {
+	t.Helper()
+	s.nobody().post("/api/v1/auth/login", map[string]string{"email": "u-3@example.com", "password": "wrong and long enough"}).want(http.StatusUnauthorized)
+	made := decode[account.User](owner.send(http.MethodPost, "/api/v1/users", map[string]any{"email": "new@example.com", "password": password, "role": "agent", "agent_id": "new"},
+		"Idempotency-Key", "k").want(http.StatusCreated))
+	at := "/api/v1/users/" + made.ID
+	_, k := owner.key(made.ID, map[string]any{"name": "work"})
+	owner.send(http.MethodDelete, at+"/keys/"+k.ID, nil).want(http.StatusNoContent)
+	for _, body := range []map[string]any{{"name": "N"}, {"email": "newer@example.com"}, {"agent_id": "newest"}, {"active": false}, {"active": true}, {"password": password}} {
+		owner.patch(at, body).want(http.StatusOK)
+	}
+	mine := s.login("newer@example.com")
+	mine.patch("/api/v1/auth/me", map[string]any{"name": "M"}).want(http.StatusOK)
+	mine.post("/api/v1/auth/password", map[string]any{"current_password": password, "new_password": password + "x"}).want(http.StatusOK)
+	m := owner.open()
+	owner.hold(m.ID)
+	owner.get("/api/v1/standups/" + m.ID + "/transcript").want(http.StatusOK)
+	owner.send(http.MethodDelete, "/api/v1/standups/"+m.ID, nil).want(http.StatusNoContent)
+	other := decode[meeting](owner.send(http.MethodPost, "/api/v1/standups", map[string]any{"date": "2020-02-02"}, "Idempotency-Key", "k").want(http.StatusCreated))
+	owner.post("/api/v1/standups/"+other.ID+"/cancel", nil).want(http.StatusOK)
+	owner.send(http.MethodPost, "/api/v1/retention/run", nil, "Prefer", "wait=30")
+}

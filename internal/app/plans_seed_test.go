@@ -1,0 +1,134 @@
+package app_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"wardroom/internal/platform/db"
+)
+
+// rows is what is put into one table.
+type rows struct {
+	table   string
+	columns string
+	n       int
+	row     func(i int) []any
+}
+
+// seed fills a database as it is after a few years: 10,000 tasks, 50,000
+// events, 1,000 accounts and as many standups.
+func seed(t *testing.T, d *db.DB) {
+	t.Helper()
+	from := time.Now().UTC().AddDate(-3, 0, 0).Truncate(time.Second)
+	at := func(i int) time.Time { return from.Add(time.Duration(i) * time.Minute) }
+	id := func(kind string, i int) string { return fmt.Sprint(kind, "-", i) }
+	pick := func(i int, of ...any) any { return of[i%len(of)] }
+	all := []rows{
+		{"users", "id, email, email_key, name, name_key, role, agent_id, active, password_hash, created_at, updated_at, version", 1000, func(i int) []any {
+			mail := id("u", i) + "@example.com"
+			if i%2 == 0 {
+				return []any{id("u", i), mail, mail, "U", "u", "agent", id("a", i), i%20 > 0, "", at(i), at(i), 1}
+			}
+			return []any{id("u", i), mail, mail, "U", "u", pick(i, "user", "user", "admin"), nil, i%21 > 0, "", at(i), at(i), 1}
+		}},
+		{"projects", "id, key, name, description, created_at, updated_at, version", 50, func(i int) []any {
+			return []any{id("p", i), fmt.Sprint("P", i), "P", "", at(i), at(i), 1}
+		}},
+		seedTasks(at, id, pick),
+		{"task_tags", "tag, number", 20000, func(i int) []any { return []any{id("tag", i%501), i/2 + 1} }},
+		{"task_dependencies", "task_id, depends_on_id", 5000, func(i int) []any { return []any{id("t", i+5000), id("t", i)} }},
+		{"events", "id, at, class, kind, actor_id, actor_name, subject_kind, subject_id, subject_name, data", 50000, func(i int) []any {
+			return []any{
+				i + 1001, at(i), pick(i, "activity", "activity", "activity", "audit"), pick(i, "task.created", "task.changed", "standup.opened", "login.succeeded", "task.deleted"),
+				id("u", i%1000), "U", pick(i, "task", "task", "standup", "user"), id("t", i%10000), fmt.Sprint("TASK-", i%10000+1), "{}",
+			}
+		}},
+		{"standups", "id, date, timezone, title, status, phase, facilitator, attempt, trigger_kind, blockers, action_items, escalations, created_at, updated_at, version", 1000, func(i int) []any {
+			return []any{id("s", i), from.AddDate(0, 0, i).Format(time.DateOnly), "UTC", "S", pick(i, "completed", "completed", "error"), "closed", "coo", 1, "agent", "[]", "[]", "[]", at(i), at(i), 1}
+		}},
+		{"standup_reports", "standup_id, agent_id, place, name, status, evidence, claims", 4000, func(i int) []any {
+			return []any{id("s", i/4), id("a", i%4), i % 4, "A", "answered", "{}", "[]"}
+		}},
+		{"standup_questions", "run_id, standup_id, agent_id, number, purpose, session_key, boot_id, message, state, accepted, deadline_at, asked_at", 4000, func(i int) []any {
+			return []any{id("r", i), id("s", i/4), id("a", i%4), 1, "report", "k", "b", "m", "answered", true, at(i), at(i)}
+		}},
+		{"standup_transcript", "standup_id, seq, at, kind, from_id, to_id, text", 13000, func(i int) []any {
+			return []any{id("s", i/13), i%13 + 1, at(i), "note", "wardroom", "coo", "x"}
+		}},
+		{"jobs", "id, kind, key, payload, state, run_at, attempt, failures, created_at, finished_at", 3000, func(i int) []any {
+			return []any{id("j", i), "standup", id("s", i), "{}", "done", at(i), 1, 0, at(i), time.Now().UTC()}
+		}},
+		{"job_steps", "job_id, name, result, done_at", 9000, func(i int) []any { return []any{id("j", i/3), id("step", i%3), "{}", at(i)} }},
+		{"idempotency_keys", "name, digest, made, at", 3000, func(i int) []any { return []any{id("k", i), "d", "m", time.Now().UTC()} }},
+		{"login_failures", "subject, failures, last_at", 3000, func(i int) []any { return []any{id("f", i), 1, time.Now().UTC()} }},
+		{"api_keys", "id, user_id, name, digest, hint, created_at", 2000, func(i int) []any { return []any{id("key", i), id("u", i%500*2), "K", id("d", i), "h", at(i)} }},
+	}
+	err := d.Tx(t.Context(), func(tx *db.Tx) error {
+		for _, r := range all {
+			if err := r.insert(t.Context(), tx); err != nil {
+				return fmt.Errorf("%s: %w", r.table, err)
+			}
+			if _, err := tx.Exec(t.Context(), `ANALYZE `+r.table); err != nil {
+				return err
+			}
+		}
+		for _, counter := range []string{`UPDATE event_counter SET last = 51000`, `UPDATE task_counter SET last = 10000`} {
+			if _, err := tx.Exec(t.Context(), counter); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func seedTasks(at func(int) time.Time, id func(string, int) string, pick func(int, ...any) any) rows {
+	return rows{
+		"tasks", `id, number, title, search, description, status, priority, priority_rank, type, tags, assignee_id, reporter_id, blocked_reason, blocked_since,
+			blocked_by, due_at, due_rank, urgency, position, done_at, archive_from, archived_at, project_id, parent_id, claim_by, claim_name, claim_until, claim_seq,
+			depends_on, moved_at, created_at, updated_at, version`, 10000, func(i int) []any {
+			status := pick(i, "done", "todo", "done", "review", "backlog", "done", "in_progress")
+			when := func(yes bool, v any) any {
+				if yes {
+					return v
+				}
+				return nil
+			}
+			due := int64(253402300800000000)
+			if i%3 == 0 {
+				due = at(i).UnixMicro()
+			}
+			held := status == "in_progress" && i%70 == 6
+			return []any{
+				id("t", i), i + 1, "Number", fmt.Sprintf("task-%d number", i+1), "", status, pick(i, "low", "medium", "high", "urgent"), i % 4, pick(i, "task", "bug", "feature"), "[]",
+				when(i%7 > 0, id("u", i%1000)), id("u", i%1000), when(i%25 == 0, "x"), when(i%25 == 0, at(i)), when(i%25 == 0, "x"),
+				when(i%3 == 0, at(i)), due, int64(3-i%4)*1_000_000_000_000_000_000 + 100_000_000_000_000_000 + due, fmt.Sprintf("%012d", i+1),
+				when(status == "done", at(i)), when(status == "done", at(i)), when(status == "done" && i%4 > 0, at(i)), when(i%5 == 0, id("p", i%50)), when(i%10 == 3, id("t", i/10)),
+				when(held, id("u", i%1000)), when(held, "U"), when(held, time.Now().UTC().Add(time.Hour)), i % 2,
+				"", at(i), at(i), at(i), 1,
+			}
+		},
+	}
+}
+
+// insert puts the rows in, some hundreds at a time.
+func (r rows) insert(ctx context.Context, tx *db.Tx) error {
+	const most = 300
+	one := `(?` + strings.Repeat(`, ?`, strings.Count(r.columns, ",")) + `)`
+	for from := 0; from < r.n; from += most {
+		n := min(most, r.n-from)
+		var args []any
+		for i := range n {
+			args = append(args, r.row(from+i)...)
+		}
+		if _, err := tx.Exec(ctx, `INSERT INTO `+r.table+` (`+r.columns+`) VALUES `+one+strings.Repeat(`, `+one, n-1), args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
