@@ -14,7 +14,7 @@ SHELL       := bash
 .SHELLFLAGS := -o pipefail -c
 
 .DEFAULT_GOAL := help
-.PHONY: help build fmt lint vet generate needs format-check generated-check unit journey claims test clean
+.PHONY: help build fmt lint vet generate needs format-check generated-check unit journey claims test bench clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -69,6 +69,9 @@ test: ## everything: format, vet, lint, generated files, unit tests, journey
 	$(STAGE) "journey on a real gateway" $(MAKE) --no-print-directory journey
 	$(STAGE) "what the documents claim, shown by tests that ran" $(MAKE) --no-print-directory claims
 	@printf '\n== everything passed\n'
+
+bench: build ## measures the service beside a bare server (BENCH=quick: SQLite alone, two minutes)
+	@if [ "$(BENCH)" = quick ]; then $(GO) run ./test/bench; else env -u TEST_POSTGRES_URL test/postgres.sh $(GO) run ./test/bench; fi
 
 clean: ## removes what was built (not the gateway's cache, not any data)
 	rm -rf bin coverage.* *.test

@@ -49,8 +49,9 @@ var mayImport = map[string][]string{
 	"platform/places":    {},
 	"platform/web":       {"platform/actor", "platform/fault", "platform/once", "platform/page"},
 
-	"test/realgateway": {}, // drives the built binary from outside
-	"test/ran":         {}, // reads what `go test` says
+	"test/realgateway": {},                                                                                        // drives the built binary from outside
+	"test/bench":       {"app", "account", "platform/actor", "platform/config", "platform/db", "standup", "task"}, // seeds through the services
+	"test/ran":         {},                                                                                        // reads what `go test` says
 }
 
 // features are the packages whose HTTP stays in http.go.

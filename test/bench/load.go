@@ -1,0 +1,189 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// load is what the process that sends requests is told: one kind of request,
+// over and over, each connection as fast as it is answered.
+type load struct {
+	Address     string
+	Connections int
+	For         time.Duration
+	Method      string
+	Path        string   // "{n}" is a number of a task
+	Bodies      []string // taken in turn, beginning with Turn; "{turn}" is that
+	Header      string   // further lines, each with its end
+	Status      int      // what is expected
+	Tasks       int      // how many there are to choose of
+	Turn        int
+	Walk        bool // each task once before any comes again, instead of any
+}
+
+// done is what came of it.
+type done struct {
+	Requests int
+	Wrong    int    // answers of another status
+	Example  string // one of those
+	Took     time.Duration
+	P50, P99 time.Duration
+	Bytes    int // of the last body
+}
+
+// run sends until the time is over.
+func (l load) run(ctx context.Context) (done, error) {
+	var all sync.WaitGroup
+	parts, errs := make([]worker, l.Connections), make([]error, l.Connections)
+	began := time.Now()
+	for i := range parts {
+		all.Go(func() {
+			parts[i] = worker{load: l, number: i, random: rand.New(rand.NewPCG(uint64(i), uint64(l.Turn)))}
+			errs[i] = parts[i].run(ctx, began.Add(l.For))
+		})
+	}
+	all.Wait()
+	sum := done{Took: time.Since(began)}
+	var times []time.Duration
+	for _, w := range parts {
+		times = append(times, w.times...)
+		sum.Wrong += w.wrong
+		if w.wrong > 0 {
+			sum.Example = w.example
+		}
+		sum.Bytes = max(sum.Bytes, w.bytes)
+	}
+	sum.Requests = len(times)
+	if len(times) > 0 {
+		slices.Sort(times)
+		sum.P50, sum.P99 = times[len(times)/2], times[len(times)*99/100]
+	}
+	return sum, errors.Join(errs...)
+}
+
+// worker is one connection. It speaks just enough HTTP to keep a server busy
+// without being busy itself.
+type worker struct {
+	load
+	number  int
+	random  *rand.Rand
+	times   []time.Duration
+	wrong   int
+	example string
+	bytes   int
+}
+
+func (w *worker) run(ctx context.Context, end time.Time) error {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", w.Address)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(end.Add(30 * time.Second)); err != nil {
+		return err
+	}
+	r := bufio.NewReaderSize(conn, 64<<10)
+	var request []byte
+	for i := 0; ; i++ {
+		began := time.Now()
+		if began.After(end) {
+			return nil
+		}
+		request = w.request(request[:0], i)
+		if _, err := conn.Write(request); err != nil {
+			return err
+		}
+		status, size, err := w.answer(r)
+		if err != nil {
+			return err
+		}
+		w.times = append(w.times, time.Since(began))
+		w.bytes = size
+		if status != w.Status {
+			w.wrong++
+		}
+	}
+}
+
+// request writes the request of a turn.
+func (w *worker) request(to []byte, turn int) []byte {
+	task := 1 + w.random.IntN(max(w.Tasks, 1))
+	if w.Walk {
+		task = 1 + (w.number+turn*w.Connections)%w.Tasks
+	}
+	n, body := strconv.Itoa(task), ""
+	if len(w.Bodies) > 0 {
+		lap := w.Turn + turn*w.Connections/max(w.Tasks, 1)
+		body = strings.ReplaceAll(w.Bodies[(lap+w.pick())%len(w.Bodies)], "{turn}", strconv.Itoa(lap))
+	}
+	to = append(to, w.Method...)
+	to = append(to, ' ')
+	to = append(to, strings.ReplaceAll(w.Path, "{n}", n)...)
+	to = append(to, " HTTP/1.1\r\nHost: bench\r\n"...)
+	to = append(to, w.Header...)
+	if body != "" {
+		to = append(to, "Content-Type: application/json\r\nContent-Length: "...)
+		to = strconv.AppendInt(to, int64(len(body)), 10)
+		to = append(to, "\r\n"...)
+	}
+	to = append(to, "\r\n"...)
+	return append(to, body...)
+}
+
+// pick gives each connection its own body where the tasks are not walked.
+func (w *worker) pick() int {
+	if w.Walk {
+		return 0
+	}
+	return w.number
+}
+
+// answer reads one answer to its end.
+func (w *worker) answer(r *bufio.Reader) (status, size int, err error) {
+	line, err := r.ReadSlice('\n')
+	if err != nil {
+		return 0, 0, err
+	}
+	if len(line) < 12 {
+		return 0, 0, fmt.Errorf("no answer of HTTP: %q", line)
+	}
+	status = int(line[9]-'0')*100 + int(line[10]-'0')*10 + int(line[11]-'0')
+	chunked := false
+	for {
+		line, err = r.ReadSlice('\n')
+		if err != nil {
+			return 0, 0, err
+		}
+		if len(line) <= 2 {
+			break
+		}
+		if v, ok := bytes.CutPrefix(line, []byte("Content-Length: ")); ok {
+			if size, err = strconv.Atoi(string(bytes.TrimSpace(v))); err != nil {
+				return 0, 0, err
+			}
+		}
+		chunked = chunked || bytes.HasPrefix(line, []byte("Transfer-Encoding: chunked"))
+	}
+	if chunked {
+		return 0, 0, errors.New("the answer comes in pieces, which this client does not read")
+	}
+	if status != w.Status && w.example == "" {
+		body := make([]byte, size)
+		_, err = io.ReadFull(r, body)
+		w.example = fmt.Sprintf("%d %s", status, body)
+		return status, size, err
+	}
+	_, err = r.Discard(size)
+	return status, size, err
+}

@@ -1,0 +1,113 @@
+// Bench measures the real service beside a bound: a bare net/http server over
+// the same driver and the same rows. Run it with `make bench`, or with
+// `BENCH=quick make bench` for two minutes instead of twenty.
+//
+// Four processes take part: the built service, the bound, one that sends the
+// requests, and this one, which starts the others, reads their times from /proc
+// and prints. Each operation is measured in rounds, and in each round the bound
+// and the service take turns, so that whatever else the machine does meets both.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"time"
+)
+
+// plan is how much is measured.
+type plan struct {
+	sizes    []int // tasks on the board, ascending
+	postgres bool
+	rounds   int
+	slice    time.Duration // one side's turn within a round
+}
+
+func planOf(mode string) (plan, error) {
+	switch mode {
+	case "quick":
+		return plan{sizes: []int{10_000}, rounds: 3, slice: 800 * time.Millisecond}, nil
+	case "", "full":
+		return plan{sizes: []int{1_000, 10_000, 100_000}, postgres: true, rounds: 3, slice: time.Second}, nil
+	}
+	return plan{}, fmt.Errorf("BENCH is quick, full or empty, and not %q", mode)
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdin, os.Stdout); err != nil {
+		slog.Error("bench", "err", err)
+		os.Exit(1)
+	}
+}
+
+// run is the whole program; the first argument says which of its processes this is.
+func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
+	if len(args) == 0 {
+		return measure(ctx, out)
+	}
+	switch args[0] {
+	case "load":
+		var l load
+		if err := json.NewDecoder(in).Decode(&l); err != nil {
+			return fmt.Errorf("read the load: %w", err)
+		}
+		done, err := l.run(ctx)
+		if err != nil {
+			return err
+		}
+		return json.NewEncoder(out).Encode(done)
+	case "bound":
+		return serveBound(ctx, args[1], args[2])
+	}
+	return fmt.Errorf("there is no %q", args[0])
+}
+
+// measure is the first process.
+func measure(ctx context.Context, out io.Writer) (err error) {
+	p, err := planOf(os.Getenv("BENCH"))
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "wardroom-bench.")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	report := report{Mode: os.Getenv("BENCH"), At: time.Now().UTC().Truncate(time.Second), Machine: machine(), LoadBefore: loadAverage()}
+	engines := []engine{&sqliteEngine{dir: dir}}
+	if p.postgres {
+		pg, err := newPostgres(ctx, os.Getenv("TEST_POSTGRES_URL"))
+		if err != nil {
+			return err
+		}
+		defer pg.close()
+		engines = append(engines, pg)
+	}
+	for _, e := range engines {
+		if err := seedAll(ctx, e, p.sizes, out); err != nil {
+			return fmt.Errorf("seed %s: %w", e.name(), err)
+		}
+		for _, size := range p.sizes {
+			b := bench{plan: p, engine: e, size: size, dir: filepath.Join(dir, fmt.Sprintf("%s-%d", e.name(), size)), out: out}
+			if err := os.MkdirAll(b.dir, 0o700); err != nil {
+				return err
+			}
+			part, err := b.run(ctx)
+			if err != nil {
+				return fmt.Errorf("%s with %d tasks: %w", e.name(), size, err)
+			}
+			report.Parts = append(report.Parts, part)
+			part.print(out)
+		}
+	}
+	report.LoadAfter = loadAverage()
+	return report.write(out, "bin/bench.json")
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"text/tabwriter"
+	"time"
+)
+
+// report is all that a run has measured.
+type report struct {
+	Mode       string    `json:"mode"`
+	At         time.Time `json:"at"`
+	Machine    string    `json:"machine"`
+	LoadBefore string    `json:"load_before"` // the machine's load averages
+	LoadAfter  string    `json:"load_after"`
+	Parts      []part    `json:"parts"`
+}
+
+// part is one engine with one size.
+type part struct {
+	Engine        string   `json:"engine"`
+	About         string   `json:"about"`
+	Tasks         int      `json:"tasks"`
+	StartMS       float64  `json:"start_ms"` // from the start of the process to its first answer
+	IdleMB        float64  `json:"idle_mb"`
+	LoadedMB      float64  `json:"loaded_mb"`
+	BoundIdleMB   float64  `json:"bound_idle_mb"`
+	BoundLoadedMB float64  `json:"bound_loaded_mb"`
+	Results       []result `json:"results"`
+}
+
+// result is one operation with so many connections.
+type result struct {
+	Operation   string `json:"operation"`
+	Bound       string `json:"bound,omitempty"` // what stands beside it
+	Connections int    `json:"connections"`
+	Service     []turn `json:"service"` // by round
+	AtBound     []turn `json:"at_bound"`
+	// Medians over the rounds, and of the ratios within each round. A ratio of 1
+	// is as good as the bound.
+	Median turn    `json:"median"`
+	Beside turn    `json:"median_at_bound"`
+	ByRate float64 `json:"ratio_by_rate,omitempty"`
+	ByCPU  float64 `json:"ratio_by_cpu,omitempty"`
+}
+
+// turn is what one side did in one round.
+type turn struct {
+	Rate        float64 `json:"rate"` // answers a second
+	P50         float64 `json:"p50_ms"`
+	P99         float64 `json:"p99_ms"`
+	CPU         float64 `json:"cpu_us"` // of the server, per request
+	DatabaseCPU float64 `json:"database_cpu_us"`
+	Bytes       int     `json:"bytes"` // of a body
+}
+
+func (t turn) cpu() float64 { return t.CPU + t.DatabaseCPU }
+
+// sum fills in the medians.
+func (r *result) sum() {
+	r.Median, r.Beside = middle(r.Service), middle(r.AtBound)
+	if r.Bound == "" {
+		return
+	}
+	var rates, cpus []float64
+	for i, s := range r.Service {
+		rates, cpus = append(rates, s.Rate/r.AtBound[i].Rate), append(cpus, r.AtBound[i].cpu()/max(s.cpu(), 0.001))
+	}
+	r.ByRate, r.ByCPU = median(rates), median(cpus)
+}
+
+func middle(ts []turn) turn {
+	of := func(f func(turn) float64) float64 {
+		var vs []float64
+		for _, t := range ts {
+			vs = append(vs, f(t))
+		}
+		return median(vs)
+	}
+	return turn{
+		Rate: of(func(t turn) float64 { return t.Rate }), P50: of(func(t turn) float64 { return t.P50 }), P99: of(func(t turn) float64 { return t.P99 }),
+		CPU: of(func(t turn) float64 { return t.CPU }), DatabaseCPU: of(func(t turn) float64 { return t.DatabaseCPU }), Bytes: ts[0].Bytes,
+	}
+}
+
+func median(vs []float64) float64 {
+	slices.Sort(vs)
+	return vs[len(vs)/2]
+}
+
+func (p part) print(out io.Writer) {
+	fmt.Fprintf(out, "\n%s, %d tasks; start %.0f ms; memory %.0f MB idle, %.0f MB loaded (bound: %.0f, %.0f)\n\n",
+		p.About, p.Tasks, p.StartMS, p.IdleMB, p.LoadedMB, p.BoundIdleMB, p.BoundLoadedMB)
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "operation\tconns\trate/s\tp50 ms\tp99 ms\tCPU µs\tDB µs\tbytes\tbound\trate/s\tCPU µs\tby rate\tby CPU\t")
+	for _, r := range p.Results {
+		m := r.Median
+		fmt.Fprintf(w, "%s\t%d\t%.0f\t%.2f\t%.2f\t%.0f\t%.0f\t%d\t", r.Operation, r.Connections, m.Rate, m.P50, m.P99, m.CPU, m.DatabaseCPU, m.Bytes)
+		if r.Bound == "" {
+			fmt.Fprintln(w, "-\t\t\t\t\t")
+			continue
+		}
+		fmt.Fprintf(w, "%s\t%.0f\t%.0f\t%.0f %%\t%.0f %%\t\n", r.Bound, r.Beside.Rate, r.Beside.cpu(), 100*r.ByRate, 100*r.ByCPU)
+	}
+	_ = w.Flush()
+}
