@@ -15,7 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
-	_ "modernc.org/sqlite" // the "sqlite" driver
+	"modernc.org/sqlite"
 )
 
 // ErrOwned means that another process owns the SQLite file.
@@ -71,17 +71,17 @@ func openSQLite(ctx context.Context, path string) (*DB, error) {
 	// One connection writes: SQLite has one writer, and waiting in our own
 	// queue is fairer than its busy loop. Settings stand in the address because
 	// they belong to a connection, not to the file.
-	write, err := sql.Open("sqlite", dsn(path, "_txlock=immediate"))
+	write, err := pool(dsn(path, "_txlock=immediate"))
 	if err != nil {
-		return nil, fmt.Errorf("open database: %w", err)
+		return nil, err
 	}
 	write.SetMaxOpenConns(1)
 	if err := checkVersion(ctx, write); err != nil {
 		return nil, errors.Join(err, write.Close())
 	}
-	read, err := sql.Open("sqlite", dsn(path, "_pragma=query_only(1)"))
+	read, err := pool(dsn(path, "_pragma=query_only(1)"))
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open database: %w", err), write.Close())
+		return nil, errors.Join(err, write.Close())
 	}
 	const readers = 4
 	read.SetMaxOpenConns(readers)
@@ -92,6 +92,15 @@ func openSQLite(ctx context.Context, path string) (*DB, error) {
 		pools: func() []Pool { return []Pool{poolOf("read", read), poolOf("write", write)} },
 		stop:  []func() error{read.Close, write.Close},
 	}, nil
+}
+
+// pool is connections to an SQLite file that keep their statements.
+func pool(address string) (*sql.DB, error) {
+	c, err := sqlite.NewConnector(address)
+	if err != nil {
+		return nil, fmt.Errorf("open database: %w", err)
+	}
+	return sql.OpenDB(preparing{c}), nil
 }
 
 func dsn(path, more string) string {
