@@ -8,7 +8,7 @@ import "slices"
 // plumbing is what every feature may import. Settings are not in it, because
 // features get theirs as fields, and dbtest is for tests.
 var plumbing = []string{
-	"platform/actor", "platform/clock", "platform/cron", "platform/db", "platform/fault", "platform/job",
+	"platform/actor", "platform/clock", "platform/cron", "platform/db", "platform/encode", "platform/fault", "platform/job",
 	"platform/list", "platform/money", "platform/once", "platform/page", "platform/patch", "platform/places", "platform/web",
 }
 
@@ -39,6 +39,7 @@ var mayImport = map[string][]string{
 	"platform/config":    {"platform/clock"},
 	"platform/db":        {},
 	"platform/db/dbtest": {"platform/db", "schema"},
+	"platform/encode":    {},
 	"platform/fault":     {},
 	"platform/job":       {"platform/actor", "platform/cron", "platform/db"},
 	"platform/list":      {"platform/actor", "platform/db", "platform/page"},
@@ -47,7 +48,7 @@ var mayImport = map[string][]string{
 	"platform/page":      {"platform/fault"},
 	"platform/patch":     {},
 	"platform/places":    {},
-	"platform/web":       {"platform/actor", "platform/fault", "platform/once", "platform/page"},
+	"platform/web":       {"platform/actor", "platform/encode", "platform/fault", "platform/once", "platform/page"},
 
 	"test/realgateway": {},                                                                                        // drives the built binary from outside
 	"test/bench":       {"app", "account", "platform/actor", "platform/config", "platform/db", "standup", "task"}, // seeds through the services

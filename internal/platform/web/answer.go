@@ -64,7 +64,7 @@ func (x *exchange) answer(s *shape, out any) {
 		}
 		body = x.api.getBuffer()
 		defer x.api.putBuffer(body)
-		if err := marshal(body, v.FieldByIndex(s.body).Addr().Interface()); err != nil {
+		if err := encodeBody(body, out, v.FieldByIndex(s.body)); err != nil {
 			x.fail(fmt.Errorf("encode answer: %w", err))
 			return
 		}
@@ -113,9 +113,13 @@ func (a *API) getBuffer() *bytes.Buffer {
 	return b
 }
 
+// keptBuffer is the largest buffer, in bytes, that is kept for the next request:
+// a page of a hundred tasks fits, and one large request does not stay for ever.
+const keptBuffer = 256 << 10
+
 // putBuffer keeps a buffer for the next, unless one large request grew it.
 func (a *API) putBuffer(b *bytes.Buffer) {
-	if b.Cap() <= 64<<10 {
+	if b.Cap() <= keptBuffer {
 		a.buffers.Put(b)
 	}
 }

@@ -1,0 +1,99 @@
+// Package encode appends JSON, for the few types that are answered by the
+// hundred. What it appends is what encoding/json writes without its escapes for
+// HTML, at a fraction of the time; tests hold the two equal.
+package encode
+
+import (
+	"strconv"
+	"time"
+	"unicode/utf8"
+)
+
+// Appender is a value that appends itself as JSON: the same bytes as
+// encoding/json with SetEscapeHTML(false), without a new line at the end.
+type Appender interface {
+	AppendJSON(to []byte) []byte
+}
+
+const hex = "0123456789abcdef"
+
+// String appends s between quotes.
+func String[S ~string](to []byte, s S) []byte {
+	to = append(to, '"')
+	from := 0 // the first byte that is not out yet
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c < utf8.RuneSelf {
+			if c >= ' ' && c != '"' && c != '\\' {
+				i++
+				continue
+			}
+			to = escape(append(to, s[from:i]...), c)
+			i++
+			from = i
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(string(s[i:min(i+utf8.UTFMax, len(s))]))
+		switch {
+		case r == utf8.RuneError && size == 1:
+			to = append(append(to, s[from:i]...), `\ufffd`...)
+			from = i + size
+		case r == '\u2028' || r == '\u2029': // which end lines in JavaScript
+			to = append(append(to, s[from:i]...), `\u202`...)
+			to = append(to, hex[r&15])
+			from = i + size
+		}
+		i += size
+	}
+	return append(append(to, s[from:]...), '"')
+}
+
+// escape appends a character that cannot stand in a string as it is.
+func escape(to []byte, c byte) []byte {
+	switch c {
+	case '"', '\\':
+		return append(to, '\\', c)
+	case '\b':
+		return append(to, '\\', 'b')
+	case '\f':
+		return append(to, '\\', 'f')
+	case '\n':
+		return append(to, '\\', 'n')
+	case '\r':
+		return append(to, '\\', 'r')
+	case '\t':
+		return append(to, '\\', 't')
+	}
+	return append(to, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+}
+
+// Optional appends the string, or null.
+func Optional[S ~string](to []byte, s *S) []byte {
+	if s == nil {
+		return append(to, "null"...)
+	}
+	return String(to, *s)
+}
+
+// Strings appends an array of strings, or null for a nil one.
+func Strings[S ~string](to []byte, list []S) []byte {
+	if list == nil {
+		return append(to, "null"...)
+	}
+	to = append(to, '[')
+	for i, s := range list {
+		if i > 0 {
+			to = append(to, ',')
+		}
+		to = String(to, s)
+	}
+	return append(to, ']')
+}
+
+// Int appends a number.
+func Int(to []byte, n int64) []byte { return strconv.AppendInt(to, n, 10) }
+
+// Time appends a moment as the API writes it, in UTC and with milliseconds.
+func Time(to []byte, t time.Time) []byte {
+	return append(t.UTC().AppendFormat(append(to, '"'), "2006-01-02T15:04:05.000Z07:00"), '"')
+}

@@ -1,0 +1,52 @@
+package web
+
+import (
+	"bytes"
+	"reflect"
+
+	"wardroom/internal/platform/encode"
+)
+
+// appending is an output whose body may be of a type that appends itself.
+type appending interface {
+	// appendBody appends the body, or reports that its type cannot do that.
+	appendBody(to []byte) ([]byte, bool)
+}
+
+// encodeBody writes the body of an output as one line of JSON: by itself where
+// its type can, and else by encoding/json, which writes the same.
+func encodeBody(to *bytes.Buffer, out any, body reflect.Value) error {
+	if a, ok := out.(appending); ok {
+		if text, ok := a.appendBody(to.AvailableBuffer()); ok {
+			_, err := to.Write(append(text, '\n'))
+			return err
+		}
+	}
+	return marshal(to, body.Addr().Interface())
+}
+
+func (t *Tagged[T]) appendBody(to []byte) ([]byte, bool) {
+	a, ok := any(&t.Body).(encode.Appender)
+	if !ok {
+		return to, false
+	}
+	return a.AppendJSON(to), true
+}
+
+func (l *List[T]) appendBody(to []byte) ([]byte, bool) {
+	if _, ok := any((*T)(nil)).(encode.Appender); !ok || l.Body == nil {
+		return to, false
+	}
+	to = append(to, '[')
+	for i := range l.Body {
+		if i > 0 {
+			to = append(to, ',')
+		}
+		a, ok := any(&l.Body[i]).(encode.Appender)
+		if !ok {
+			return to, false
+		}
+		to = a.AppendJSON(to)
+	}
+	return append(to, ']'), true
+}
