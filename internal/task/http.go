@@ -121,7 +121,7 @@ type listInput struct {
 	page.Total
 }
 
-func (s *Service) handleList(ctx context.Context, in *listInput) (*web.List[Task], error) {
+func (s *Service) handleList(ctx context.Context, in *listInput) (*web.Marked[Task], error) {
 	f := Filter{
 		Statuses: in.Status, Priorities: in.Priority, Types: in.Type,
 		Assignee: in.Assignee, Reporter: in.Reporter, UpdatedSince: in.UpdatedSince, Text: in.Text,
@@ -130,8 +130,16 @@ func (s *Service) handleList(ctx context.Context, in *listInput) (*web.List[Task
 	if in.Blocked != "" {
 		f.Blocked = new(in.Blocked == "true")
 	}
+	at, err := mark(ctx, s.DB, s.Now())
+	if err != nil {
+		return nil, err
+	}
+	tag, same := web.Mark(ctx, at)
+	if same {
+		return web.Unmodified[Task](tag), nil
+	}
 	part, err := s.List(ctx, f, page.Want{Query: in.Query, Sort: in.Sort, Total: in.Total.Total})
-	return web.Part(ctx, part), err
+	return web.Part(ctx, part).Marked(tag), err
 }
 
 type createInput struct{ Body New }

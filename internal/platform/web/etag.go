@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"net/http"
 	"strconv"
 	"strings"
 
@@ -52,25 +51,8 @@ func etag(version int64, body []byte) string {
 	return `"` + strconv.FormatInt(version, 10) + "-" + hex.EncodeToString(sum[:6]) + `"`
 }
 
-// unchanged says whether the caller has what is about to be sent: a GET or
-// HEAD whose If-None-Match names its ETag, or "*". As RFC 9110 wants it here,
-// a weak tag is as good as a strong one, and what is no tag matches nothing.
-func (x *exchange) unchanged() bool {
-	tag := x.w.Header().Get("ETag")
-	if tag == "" || x.r.Method != http.MethodGet && x.r.Method != http.MethodHead {
-		return false
-	}
-	for _, line := range x.r.Header.Values("If-None-Match") {
-		// Our tags have no comma, so no piece of another's can look like one.
-		for have := range strings.SplitSeq(line, ",") {
-			have = strings.TrimSpace(have)
-			if have == "*" || strings.TrimPrefix(have, "W/") == tag {
-				return true
-			}
-		}
-	}
-	return false
-}
+// unchanged says whether the caller has what is about to be sent.
+func (x *exchange) unchanged() bool { return x.has(x.w.Header().Get("ETag")) }
 
 // IfMatch is embedded in the input of a PATCH or DELETE whose resource has a version.
 type IfMatch struct {

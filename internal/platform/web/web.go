@@ -85,6 +85,7 @@ type API struct {
 	faults  map[string]*fault.Error // documented, by code
 	mended  map[*huma.Schema]bool   // see finish
 	buffers sync.Pool
+	build   string // see Mark
 	page    func() (docsPage, error)
 	openapi func() []byte
 	running atomic.Int64 // requests that are being answered
@@ -111,7 +112,7 @@ func New(o Options) *API {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	a := &API{opts: o, mux: http.NewServeMux(), namer: &namer{}, faults: map[string]*fault.Error{}, mended: map[*huma.Schema]bool{}}
+	a := &API{opts: o, mux: http.NewServeMux(), namer: &namer{}, faults: map[string]*fault.Error{}, mended: map[*huma.Schema]bool{}, build: build()}
 	a.buffers.New = newBuffer
 	a.huma = huma.NewAPI(a.config(), adapter{a})
 	for _, f := range edgeFaults() {
