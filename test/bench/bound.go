@@ -69,7 +69,8 @@ func (r *row) scan(from interface{ Scan(...any) error }) error {
 // checks, no log, and every statement prepared.
 type bound struct {
 	write          *sql.DB
-	list, one      *sql.Stmt
+	lists          map[string]*sql.Stmt // by how many they read
+	one            *sql.Stmt
 	number, insert *sql.Stmt
 	buffers        sync.Pool
 }
@@ -137,7 +138,10 @@ func (b *bound) prepare(ctx context.Context, read *sql.DB, numbered bool) (err e
 		}
 		return s
 	}
-	b.list = prepare(read, `SELECT `+rowColumns+` FROM tasks WHERE archived_at IS NULL ORDER BY number DESC LIMIT ?`)
+	b.lists = map[string]*sql.Stmt{}
+	for _, limit := range []string{"50", "100"} {
+		b.lists[limit] = prepare(read, `SELECT `+rowColumns+` FROM tasks WHERE archived_at IS NULL ORDER BY number DESC LIMIT `+limit)
+	}
 	b.one = prepare(read, `SELECT `+rowColumns+` FROM tasks WHERE number = ?`)
 	b.number = prepare(b.write, `UPDATE task_counter SET last = last + 1 RETURNING last`)
 	b.insert = prepare(b.write, `INSERT INTO tasks (id, number, title, description, status, priority, type, tags, depends_on, waiting_on,
@@ -168,11 +172,11 @@ func send(w http.ResponseWriter, status int, body []byte) {
 }
 
 func (b *bound) rows(r *http.Request, each func(*row)) error {
-	limit, err := strconv.Atoi(r.FormValue("limit"))
-	if err != nil {
-		return err
+	list := b.lists[r.FormValue("limit")]
+	if list == nil {
+		return errors.New("there is no such limit")
 	}
-	rows, err := b.list.QueryContext(r.Context(), limit)
+	rows, err := list.QueryContext(r.Context())
 	if err != nil {
 		return err
 	}

@@ -68,8 +68,9 @@ func (l List[T]) Query(w Where, want page.Want) (query string, args []any, err e
 	if after != nil {
 		w.And(o.beyond(), after...)
 	}
-	return `SELECT ` + l.Columns + ` FROM ` + l.Table + w.clause() + ` ORDER BY ` + o.by() + ` LIMIT ?`,
-		append(w.args, limit(want)+1), nil
+	// The limit is a number in the text: SQLite plans a statement anew whenever
+	// that is given another time.
+	return `SELECT ` + l.Columns + ` FROM ` + l.Table + w.clause() + ` ORDER BY ` + o.by() + ` LIMIT ` + strconv.Itoa(limit(want)+1), w.args, nil
 }
 
 // usualLimit is how many rows a page has for callers inside the program who do
