@@ -38,7 +38,7 @@ const meetings = 60
 // It is filled through the services, in this process, so that every rule, index
 // and line of the log is as if people had done it; only that many tasks share a
 // transaction, which is what makes it quick.
-func seedAll(ctx context.Context, e engine, sizes []int, out io.Writer) error {
+func seedAll(ctx context.Context, e engine, sizes []int, out io.Writer) (err error) {
 	began := time.Now()
 	at := atomic.Pointer[time.Time]{}
 	first := began.Add(-meetings * 24 * time.Hour).UTC()
