@@ -92,6 +92,8 @@ func withoutObject() []string {
 		"GET /api/v1/standups", "GET /api/v1/standups/latest", "POST /api/v1/standups",
 		"GET /api/v1/tasks", "POST /api/v1/tasks", "POST /api/v1/tasks/claim", // see TestOthersTasksAreNotNext
 		"GET /api/v1/users", "POST /api/v1/users",
+		"GET /api/v1/projects", "POST /api/v1/projects", "GET /api/v1/projects/{id}", "PATCH /api/v1/projects/{id}", // everybody's, and nobody's more
+		"GET /api/v1/search",
 	)
 }
 
@@ -128,15 +130,31 @@ func taskDeeds() map[string][]deed {
 			{"finish", say("kind", "done"), "200", theirs},
 			{"by token", say("kind", "progress", "text", "Goes well", "claim_token", nil), "409 claim_lost", byToken},
 		},
-		in("POST /archive"): {{"archive", nil, "200", theirs}},
-		in("POST /restore"): {{"restore", nil, "200", nil}},
-		in("DELETE "):       {{"delete", nil, "204", nil}},
+		in("POST /archive"):                 {{"archive", nil, "200", theirs}},
+		in("POST /restore"):                 {{"restore", nil, "200", nil}},
+		in("DELETE "):                       {{"delete", nil, "204", nil}},
+		in("GET /comments"):                 {{"read", nil, "200", nil}},
+		in("POST /comments"):                {{"comment", say("body", "Well done"), "201", nil}},
+		in("PATCH /comments/{comment_id}"):  {{"edit", say("body", "Well done"), "403 not_the_author", map[string]string{"their own": "200", "held by them": "200"}}},
+		in("DELETE /comments/{comment_id}"): {{"delete", nil, "403 not_the_author", withdrawn()}},
 		bulk: {
 			{"rename", func(o object) any { return inBulk(o, "title", "Another") }, "200", nil},
 			{"finish", func(o object) any { return inBulk(o, "status", "done") }, "200", theirs},
 			{"by token", func(o object) any { return inBulk(o, "title", "Another", "claim_token", nil) }, "409 claim_lost", byToken},
 		},
 	}
+}
+
+// withdrawn is what comes of deleting a comment: its author may, and those who
+// may delete tasks.
+func withdrawn() map[string]string {
+	but := map[string]string{"their own": "204", "held by them": "204"}
+	for _, whose := range []string{"nobody's", "another's", "held by another"} {
+		for _, role := range []actor.Role{actor.Owner, actor.Admin} {
+			but[whose+" as "+string(role)] = "204"
+		}
+	}
+	return but
 }
 
 // fieldsOf is a body of names and values; a value of nil is the claim's token.
@@ -336,7 +354,12 @@ func (p *staff) task(whose string, me person) (object, bool) {
 		body["assignee_id"] = p.other.id
 	}
 	made := decode[task.Task](p.owner.post("/api/v1/tasks", body).want(http.StatusCreated))
-	o := object{path: []string{made.ID}, id: made.ID, token: 1}
+	author := p.other
+	if whose == "their own" || whose == "held by them" {
+		author = me
+	}
+	said := decode[struct{ ID string }](author.post("/api/v1/tasks/"+made.ID+"/comments", map[string]any{"body": "First"}).want(http.StatusCreated))
+	o := object{path: []string{made.ID, said.ID}, id: made.ID, token: 1}
 	for held, holder := range map[string]person{"held by them": me, "held by another": p.other} {
 		if whose != held {
 			continue
@@ -440,6 +463,7 @@ func TestOthersIdempotencyKeys(t *testing.T) {
 	t.Parallel()
 	p := newStaff(t)
 	d := readDocument(t, p.API.Document())
+	about := decode[task.Task](p.owner.post("/api/v1/tasks", map[string]any{"title": "One"}).want(http.StatusCreated))
 	tried := 0
 	for path, operations := range d.Paths {
 		repeatable := false
@@ -451,9 +475,11 @@ func TestOthersIdempotencyKeys(t *testing.T) {
 		}
 		bodies := map[string]map[string]any{
 			"/api/v1/tasks": {"title": "One"}, "/api/v1/standups": {"date": "2026-11-02"},
-			"/api/v1/users": {"email": "one@example.com", "password": password, "role": "user"},
+			"/api/v1/users": {"email": "one@example.com", "password": password, "role": "user"}, "/api/v1/projects": {"key": "ONE", "name": "One"},
+			"/api/v1/tasks/{id}/comments": {"body": "One"},
 		}
 		body := bodies[path]
+		path = strings.Replace(path, "{id}", about.ID, 1)
 		if body == nil {
 			t.Errorf("%s: say here what it is asked for", path)
 			continue

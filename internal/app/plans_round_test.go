@@ -26,7 +26,8 @@ func askEverything(t *testing.T, s *service) {
 		}
 		for name, value := range map[string]string{
 			"{id}/keys": "u-2/keys", "/users/{id}": "/users/u-2", "/tasks/{id}": "/tasks/TASK-77", "/standups/{id}": "/standups/s-7",
-			"{agent_id}": "cto", "{key}": "agent:cto:main",
+			"/projects/{id}": "/projects/P7",
+			"{agent_id}":     "cto", "{key}": "agent:cto:main",
 		} {
 			path = strings.Replace(path, name, value, 1)
 		}
@@ -61,6 +62,9 @@ func askList(t *testing.T, d *document, owner caller, path string, op operation)
 			"status=review&sort=-updated&total=true", "status=todo&sort=position", "assignee=none&status=todo&sort=-priority", "tag=tag-7&status=todo", "archived=true&sort=-updated", "blocked=true&assignee=cto")
 	}
 	for _, query := range queries {
+		if strings.HasSuffix(path, "/search") && !strings.Contains(query, "q=") {
+			query += "&q=number+77" // it finds nothing without words
+		}
 		next := path + "?limit=5&" + query
 		if strings.Contains(query, "limit=") || op.Parameters == nil || !strings.Contains(fmt.Sprint(op.Parameters), "limit") {
 			next = path + "?" + query

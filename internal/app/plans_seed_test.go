@@ -40,10 +40,13 @@ func seed(t *testing.T, d *db.DB) {
 		seedTasks(at, id, pick),
 		{"task_tags", "tag, number", 20000, func(i int) []any { return []any{id("tag", i%501), i/2 + 1} }},
 		{"task_dependencies", "task_id, depends_on_id", 5000, func(i int) []any { return []any{id("t", i+5000), id("t", i)} }},
+		{"comments", "id, task_id, author_id, author_name, body, mentions, created_at, version", 5000, func(i int) []any {
+			return []any{id("c", i), id("t", i), id("u", i%1000), "U", fmt.Sprint("Number ", i), "[]", at(i), 1}
+		}},
 		{"events", "id, at, class, kind, actor_id, actor_name, subject_kind, subject_id, subject_name, data", 50000, func(i int) []any {
 			return []any{
 				i + 1001, at(i), pick(i, "activity", "activity", "activity", "audit"), pick(i, "task.created", "task.changed", "standup.opened", "login.succeeded", "task.deleted"),
-				id("u", i%1000), "U", pick(i, "task", "task", "standup", "user"), id("t", i%10000), fmt.Sprint("TASK-", i%10000+1), "{}",
+				id("u", i%1000), "U", pick(i, "task", "task", "standup", "user", "task", "project", "standup", "user"), id("t", i%10000), fmt.Sprint("TASK-", i%10000+1), "{}",
 			}
 		}},
 		{"standups", "id, date, timezone, title, status, phase, facilitator, attempt, trigger_kind, blockers, action_items, escalations, created_at, updated_at, version", 1000, func(i int) []any {
@@ -66,6 +69,7 @@ func seed(t *testing.T, d *db.DB) {
 		{"login_failures", "subject, failures, last_at", 3000, func(i int) []any { return []any{id("f", i), 1, time.Now().UTC()} }},
 		{"api_keys", "id, user_id, name, digest, hint, created_at", 2000, func(i int) []any { return []any{id("key", i), id("u", i%500*2), "K", id("d", i), "h", at(i)} }},
 	}
+	all = append(all, seedWords(d.Engine(), id)...)
 	err := d.Tx(t.Context(), func(tx *db.Tx) error {
 		for _, r := range all {
 			if err := r.insert(t.Context(), tx); err != nil {
@@ -84,6 +88,30 @@ func seed(t *testing.T, d *db.DB) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// seedWords are the words of the 10,000 tasks and 5,000 comments.
+func seedWords(engine db.Engine, id func(string, int) string) []rows {
+	const tasks, texts = 10000, 15000
+	of := func(i int) (taskID string, commentID any) {
+		if i < tasks {
+			return id("t", i), nil
+		}
+		return id("t", i-tasks), id("c", i-tasks)
+	}
+	if engine == db.Postgres {
+		return []rows{{"search_texts", "task_id, comment_id, words", texts, func(i int) []any {
+			taskID, commentID := of(i)
+			return []any{taskID, commentID, fmt.Sprintf("'number':1A '%d':2A", i)}
+		}}}
+	}
+	return []rows{
+		{"search_texts", "id, task_id, comment_id", texts, func(i int) []any {
+			taskID, commentID := of(i)
+			return []any{i + 1, taskID, commentID}
+		}},
+		{"search_words", "rowid, title, body", texts, func(i int) []any { return []any{i + 1, fmt.Sprint("number ", i), ""} }},
 	}
 }
 
