@@ -3,7 +3,6 @@ package app_test
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -103,129 +102,6 @@ type kind struct {
 	deeds map[string][]deed
 	make  func(whose string, me person) (object, bool)
 	whose []string
-}
-
-// taskDeeds: tasks are everybody's, and a claim is its holder's.
-func taskDeeds() map[string][]deed {
-	const held = "held by another"
-	theirs := map[string]string{held: "409 task_claimed"}
-	byToken := map[string]string{"held by them": "200"}
-	say := func(fields ...any) func(object) any { return func(o object) any { return fieldsOf(o, fields...) } }
-	released := map[string]string{held + " as user": "409 task_claimed", held + " as agent": "409 task_claimed"} // who may delete may also take away
-	in := func(name string) string { return strings.Replace(name, " ", " /api/v1/tasks/{id}", 1) }
-	return map[string][]deed{
-		in("GET "):         {{"read", nil, "200", nil}},
-		in("GET /history"): {{"read", nil, "200", nil}},
-		in("PATCH "): {
-			{"rename", say("title", "Another"), "200", nil},
-			{"give away", say("assignee_id", "coo"), "200", nil},
-			{"finish", say("status", "done"), "200", theirs},
-			{"start", say("status", "in_progress"), "200", map[string]string{held: "200"}}, // it is started already
-			{"rename by token", say("title", "Another", "claim_token", nil), "409 claim_lost", byToken},
-		},
-		in("POST /claim"):   {{"claim", say(), "200", theirs}, {"by token", say("claim_token", nil), "409 claim_lost", byToken}},
-		in("POST /release"): {{"release", say(), "200", released}, {"by token", say("claim_token", nil), "409 claim_lost", byToken}},
-		in("POST /reports"): {
-			{"report", say("kind", "progress", "text", "Goes well"), "200", theirs},
-			{"finish", say("kind", "done"), "200", theirs},
-			{"by token", say("kind", "progress", "text", "Goes well", "claim_token", nil), "409 claim_lost", byToken},
-		},
-		in("POST /archive"):                 {{"archive", nil, "200", theirs}},
-		in("POST /restore"):                 {{"restore", nil, "200", nil}},
-		in("DELETE "):                       {{"delete", nil, "204", nil}},
-		in("GET /comments"):                 {{"read", nil, "200", nil}},
-		in("POST /comments"):                {{"comment", say("body", "Well done"), "201", nil}},
-		in("PATCH /comments/{comment_id}"):  {{"edit", say("body", "Well done"), "403 not_the_author", map[string]string{"their own": "200", "held by them": "200"}}},
-		in("DELETE /comments/{comment_id}"): {{"delete", nil, "403 not_the_author", withdrawn()}},
-		bulk: {
-			{"rename", func(o object) any { return inBulk(o, "title", "Another") }, "200", nil},
-			{"finish", func(o object) any { return inBulk(o, "status", "done") }, "200", theirs},
-			{"by token", func(o object) any { return inBulk(o, "title", "Another", "claim_token", nil) }, "409 claim_lost", byToken},
-		},
-	}
-}
-
-// withdrawn is what comes of deleting a comment: its author may, and those who
-// may delete tasks.
-func withdrawn() map[string]string {
-	but := map[string]string{"their own": "204", "held by them": "204"}
-	for _, whose := range []string{"nobody's", "another's", "held by another"} {
-		for _, role := range []actor.Role{actor.Owner, actor.Admin} {
-			but[whose+" as "+string(role)] = "204"
-		}
-	}
-	return but
-}
-
-// fieldsOf is a body of names and values; a value of nil is the claim's token.
-func fieldsOf(o object, fields ...any) map[string]any {
-	body := map[string]any{}
-	for i := 0; i < len(fields); i += 2 {
-		if name := fmt.Sprint(fields[i]); fields[i+1] != nil {
-			body[name] = fields[i+1]
-		} else {
-			body[name] = o.token
-		}
-	}
-	return body
-}
-
-func inBulk(o object, fields ...any) any {
-	return map[string]any{"tasks": []string{o.id}, "change": fieldsOf(o, fields...)}
-}
-
-// userDeeds: accounts are the admins' to manage, but for the owner's.
-func userDeeds() map[string][]deed {
-	say := func(fields ...any) func(object) any { return func(o object) any { return fieldsOf(o, fields...) } }
-	owners := map[string]string{"the owner's as admin": "403 owner_only"}
-	and := func(more map[string]string) map[string]string {
-		all := maps.Clone(owners)
-		maps.Copy(all, more)
-		return all
-	}
-	noKeys := map[string]string{}
-	for _, whose := range []string{"their own", "a user's", "an admin's", "the owner's"} {
-		noKeys[whose] = "409 keys_for_agents"
-	}
-	noKey := map[string]string{"another's key": "404 key_not_found"}
-	for whose := range noKeys {
-		noKey[whose] = "404 key_not_found" // theirs is an agent's
-	}
-	const user = " /api/v1/users/{id}"
-	return map[string][]deed{
-		"GET" + user: {{"read", nil, "200", nil}},
-		"PATCH" + user: {
-			{"rename", say("name", "Another"), "200", owners},
-			{"take over", say("password", password), "200", owners},
-			{"take the mail", func(o object) any { return map[string]string{"email": o.id + "@example.org"} }, "200", owners},
-			{"become the owner", say("role", "owner"), "409 one_owner", and(map[string]string{
-				"their own as owner": "200", "the owner's as owner": "200", // they are
-				"an agent's": "422 invalid_input", "another's key": "422 invalid_input",
-			})},
-			{"lock out", say("active", false), "200", and(map[string]string{"their own as owner": "409 one_owner", "the owner's as owner": "409 one_owner"})},
-		},
-		"GET" + user + "/keys":             {{"read", nil, "200", nil}},
-		"POST" + user + "/keys":            {{"make", say("name", "Mine"), "201", noKeys}},
-		"DELETE" + user + "/keys/{key_id}": {{"revoke", nil, "204", noKey}},
-	}
-}
-
-// standupDeeds: meetings are everybody's, whoever opened them.
-func standupDeeds() map[string][]deed {
-	const in = " /api/v1/standups/{id}"
-	return map[string][]deed{
-		"GET" + in: {{"read", nil, "200", nil}}, "GET" + in + "/transcript": {{"read", nil, "200", nil}},
-		"POST" + in + "/run": {{"hold", nil, "202", nil}}, "POST" + in + "/cancel": {{"cancel", nil, "200", nil}},
-		"DELETE" + in: {{"delete", nil, "204", nil}},
-	}
-}
-
-func readOnly(routes ...string) map[string][]deed {
-	deeds := map[string][]deed{}
-	for _, r := range routes {
-		deeds[r] = []deed{{"read", nil, "200", nil}}
-	}
-	return deeds
 }
 
 // tryAll does each deed as each role to an object of each kind of owner.
