@@ -81,7 +81,8 @@ func (s *Service) CountArchivable(ctx context.Context, before time.Time) (n int6
 
 // ArchiveDone archives, in a transaction of its caller's, at most limit tasks
 // whose days began before that time: the day they were done, or restored. It
-// says how many; less than limit when none is left.
+// says how many it took in hand; less than limit when none is left. One that
+// somebody moved or restored in that moment is among them and stays.
 func (s *Service) ArchiveDone(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int64, error) {
 	rows, err := tx.Query(ctx, `SELECT id`+archivable+` ORDER BY archive_from, id LIMIT ?`, before, limit)
 	ids, err := db.All(rows, err, func(row db.Row) (id string, err error) { return id, row.Scan(&id) })

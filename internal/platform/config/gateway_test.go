@@ -322,6 +322,7 @@ func FuzzPins(f *testing.F) {
 	f.Add(pinHex)
 	f.Add("sha256:" + pinColon + "," + pinHex)
 	f.Add("a:b,\x00")
+	f.Add("\f") // it once pinned nothing, without a word
 	f.Fuzz(func(t *testing.T, text string) {
 		r := good()
 		r.GatewayURL, r.GatewayTLSPin = "wss://gw", text
