@@ -1,0 +1,218 @@
+package standup
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"wardroom/internal/standup/answer"
+)
+
+// This file tells whether two texts speak of the same thing, so that what an
+// agent words anew every day is recognised. The measure is the coefficient of
+// Dice (L. R. Dice, "Measures of the amount of ecologic association between
+// species", Ecology 26, 1945) over the trigrams of words, which are padded as
+// PostgreSQL's pg_trgm pads them: it forgives endings, spelling and order, needs
+// no dictionary, and gives the same answer everywhere.
+//
+// The thresholds stand where the table of pairs in the tests of this file parts
+// what people call the same from what they do not.
+const (
+	// alike is from where on two texts are the same thing.
+	alike = 0.6
+	// swapped is what is asked instead where each of the texts has a word that
+	// the other has not, in place of it: "the design is not approved" and "the
+	// copy is not approved". It is also asked of single words.
+	swapped = 0.8
+	// within is how much of the shorter text must stand in the longer one, for the
+	// longer one to be the same at more length.
+	within = 0.85
+	// inflected is how alike two words are that are forms of one: sign, signed.
+	inflected = 0.4
+	// longestWording is how much of a text is compared, in runes. Its beginning
+	// names the thing; without a bound a long text would cost the others' time.
+	longestWording = 600
+)
+
+// wording is what of a text is compared.
+type wording struct {
+	plain    string // all words, lower-case and without marks
+	words    []word // without the small ones
+	trigrams map[string]struct{}
+}
+
+// word is one that says something about the thing. One that names (Stripe, 412)
+// cannot be replaced by another.
+type word struct {
+	text  string
+	names bool
+}
+
+var (
+	taskName = regexp.MustCompile(`(?i)\btask[-‐‑–]\d{1,10}\b`)
+	duration = regexp.MustCompile(`(?i)\b\d+(\.\d+)?\s?(%|percent\b|minutes?\b|mins?\b|hours?\b|hrs?\b|h\b|days?\b|d\b|weeks?\b|wks?\b|months?\b)`)
+)
+
+// smallWords say nothing about what the thing is: they may stand in any blocker.
+const smallWords = ` a an the this that these those it its it's i i'm we we're our my me us you your they their he she his her who which what there here ` +
+	`is are was were be been being am has have had having do does did doing will would can could cannot can't should shall may might must not don't doesn't isn't ` +
+	`of for from to on onto in into at by with about as and or but so if then than because due since until till before after while when out up over per via also ` +
+	`still again yet now currently today yesterday tomorrow already just only really very some any more monday tuesday wednesday thursday friday saturday sunday ` +
+	`wait waiting waits awaiting blocked blocker blockers blocking blocks pending need needs needed needing stuck hold holding held unable able get getting got go going no none please `
+
+func isSmall(s string) bool { return strings.Contains(smallWords, " "+s+" ") }
+
+// wordingOf reads a text. Names of tasks are left out, because they are compared
+// by themselves, and so are times, which change every day.
+func wordingOf(text string) wording {
+	if most := utf8.UTFMax * longestWording; len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "")
+	}
+	text = strings.ReplaceAll(answer.Clean(text, longestWording), "’", "'")
+	text = duration.ReplaceAllString(taskName.ReplaceAllString(text, " "), " ")
+	w := wording{trigrams: map[string]struct{}{}}
+	var all []string
+	before := ""
+	for _, s := range strings.FieldsFunc(text, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) && r != '\'' && r != '.'
+	}) {
+		s = strings.Trim(s, "'.")
+		low := strings.ToLower(s)
+		if low == "" {
+			continue
+		}
+		all = append(all, low)
+		if name := names(s, before); !isSmall(low) || name && low == "a" {
+			w.add(word{low, name}, before)
+		}
+		before = low
+	}
+	w.plain = strings.Join(all, " ")
+	return w
+}
+
+// names reports whether a word is a name, such as Stripe, B, or the number in
+// "PR 412". The first word of a text has its capital from its place.
+func names(s, before string) bool {
+	first, size := utf8.DecodeRuneInString(s)
+	switch {
+	case before == "":
+		return false
+	case unicode.IsDigit(first):
+		return !isSmall(before)
+	}
+	return unicode.IsUpper(first) || size == len(s) && first < 0x80
+}
+
+// add takes a word. A number in front of what it counts ("12 tests fail") says
+// nothing about which thing it is.
+func (w *wording) add(x word, before string) {
+	if unicode.IsDigit([]rune(x.text)[0]) && (before == "" || isSmall(before)) {
+		return
+	}
+	w.words = append(w.words, x)
+	for _, t := range trigramsOf(x.text) {
+		w.trigrams[t] = struct{}{}
+	}
+}
+
+func trigramsOf(s string) []string {
+	padded := []rune("  " + s + " ")
+	list := make([]string, 0, len(padded))
+	for i := range len(padded) - 2 {
+		list = append(list, string(padded[i:i+3]))
+	}
+	return list
+}
+
+// likeness is how alike two texts are, from 0 to 1, and whether that makes them
+// the same thing. It is the same in both directions.
+func (w wording) likeness(o wording) (float64, bool) {
+	if w.plain == o.plain {
+		return 1, w.plain != ""
+	}
+	common := 0
+	for t := range w.trigrams {
+		if _, ok := o.trigrams[t]; ok {
+			common++
+		}
+	}
+	if common == 0 {
+		return 0, false
+	}
+	least := min(len(w.trigrams), len(o.trigrams))
+	dice := 2 * float64(common) / float64(len(w.trigrams)+len(o.trigrams))
+	short := w.single() || o.single()
+	contained := !short && float64(common)/float64(least) >= within
+	if dice < alike && !contained {
+		return dice, false
+	}
+	mine, myName := w.missing(o)
+	theirs, theirName := o.missing(w)
+	switch {
+	case myName && theirName:
+		return dice, false
+	case mine && theirs || short:
+		return dice, dice >= swapped
+	}
+	return max(dice, alike), true
+}
+
+// single reports whether the text is one word only; that of a script without
+// spaces is a sentence.
+func (w wording) single() bool {
+	return len(w.words) == 1 && !strings.ContainsFunc(w.words[0].text, func(r rune) bool {
+		return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
+	})
+}
+
+// missing reports whether w has a word of which o has no form, and whether one
+// of them is a name.
+func (w wording) missing(o wording) (some, name bool) {
+	for _, x := range w.words {
+		if slices.ContainsFunc(o.words, func(y word) bool { return x.formOf(y) }) {
+			continue
+		}
+		some, name = true, name || x.names
+	}
+	return some, name
+}
+
+// formOf reports whether two words may be forms of one, or one short for the
+// other: database, db. Names are what they are.
+func (x word) formOf(y word) bool {
+	if x.text == y.text {
+		return true
+	}
+	digits := func(s string) bool { return strings.ContainsFunc(s, unicode.IsDigit) }
+	if digits(x.text) || digits(y.text) {
+		return false
+	}
+	if shortFor(x.text, y.text) || shortFor(y.text, x.text) {
+		return true
+	}
+	a, b := trigramsOf(x.text), trigramsOf(y.text)
+	common := 0
+	for _, t := range a {
+		if slices.Contains(b, t) {
+			common++
+		}
+	}
+	return 2*float64(common)/float64(len(a)+len(b)) >= inflected
+}
+
+// shortFor reports whether s abbreviates long: its letters, two to four, stand
+// in it in their order, the first in front.
+func shortFor(s, long string) bool {
+	if len(s) < 2 || len(s) > 4 || len(long) <= len(s)+1 || s[0] != long[0] {
+		return false
+	}
+	for _, r := range long {
+		if first, size := utf8.DecodeRuneInString(s); size > 0 && r == first {
+			s = s[size:]
+		}
+	}
+	return s == ""
+}
