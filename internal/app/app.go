@@ -167,7 +167,7 @@ func (a *App) wire() error {
 	a.Agents = &agent.Service{Runtime: a.Gateway, Members: a.agentMembers, Activities: a.agentActivities, Now: now}
 	a.Standups = &standup.Service{
 		DB: a.DB, Jobs: a.Queue, Runtime: a.Gateway, Log: a.log, Now: now,
-		Members: a.standupMembers, Board: a.standupBoard, MakeTask: a.makeTask,
+		Members: a.standupMembers, Board: a.standupBoard, MakeTask: a.makeTask, Comment: a.commentAs,
 		Facilitator: cfg.StandupFacilitator, Participants: cfg.StandupParticipants, Zone: cfg.Timezone,
 		AgentTimeout: cfg.StandupAgentTimeout, Deadline: cfg.StandupDeadline,
 		Grace: cfg.StandupGatewayGrace, Patience: cfg.GatewayTimeout,
@@ -181,6 +181,7 @@ func (a *App) wire() error {
 	a.Queue.Kinds["retention"] = a.Retention.Kind()
 	a.Queue.Timers = []job.Timer{
 		{Name: "close standups that nobody ran", Every: time.Minute, Do: a.Standups.CloseUnrun},
+		{Name: "settle blockers whose tasks go on", Every: 10 * time.Second, Do: a.Standups.SettleBlockers},
 		{Name: "end leases of tasks", Every: 5 * time.Second, Do: a.Tasks.EndLeases},
 		{Name: "purge failed logins", Every: 10 * time.Minute, Do: a.Accounts.PurgeLoginFailures},
 		{Name: "purge idempotency keys", Every: 10 * time.Minute, Do: func(ctx context.Context) error { return once.Purge(ctx, a.DB, now()) }},

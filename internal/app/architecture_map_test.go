@@ -74,6 +74,8 @@ var owners = map[string]string{
 	"search_texts":       "search",
 	"search_words":       "search",
 	"standups":           "standup",
+	"standup_blockers":   "standup",
+	"standup_effects":    "standup",
 	"standup_questions":  "standup",
 	"standup_reports":    "standup",
 	"standup_transcript": "standup",

@@ -61,6 +61,16 @@ func seed(t *testing.T, d *db.DB) {
 		{"standup_transcript", "standup_id, seq, at, kind, from_id, to_id, text", 13000, func(i int) []any {
 			return []any{id("s", i/13), i%13 + 1, at(i), "note", "wardroom", "coo", "x"}
 		}},
+		{"standup_blockers", "id, team, agents, text, task, board, first_seen, last_seen, days, status, ended_at, standup_id, created_at, updated_at", 2000, func(i int) []any {
+			status, ended := "open", any(nil)
+			if i >= 50 {
+				status, ended = "ended", at(i)
+			}
+			return []any{id("b", i), "executive", `["cto"]`, "waits", i + 1, "blocked", "2026-01-01", "2026-01-02", "[]", status, ended, id("s", i%1000), at(i), at(i)}
+		}},
+		{"standup_effects", "standup_id, seq, kind, subject, words, team, date, at", 3000, func(i int) []any {
+			return []any{id("s", i/3), i%3 + 1, pick(i, "comment", "escalation", "task"), "TASK-1", "w", "executive", from.AddDate(0, 0, i/3).Format(time.DateOnly), at(i)}
+		}},
 		{"jobs", "id, kind, key, payload, state, run_at, attempt, failures, created_at, finished_at", 3000, func(i int) []any {
 			return []any{id("j", i), "standup", id("s", i), "{}", "done", at(i), 1, 0, at(i), time.Now().UTC()}
 		}},

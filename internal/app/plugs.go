@@ -9,6 +9,7 @@ import (
 	"wardroom/internal/agent"
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
+	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/retention"
@@ -126,6 +127,26 @@ func (a *App) makeTask(ctx context.Context, tx *db.Tx, title, assignee, origin s
 		t, err = a.Tasks.CreateIn(ctx, tx, n)
 	}
 	return t.Key, err
+}
+
+// commentAs lets an agent say something about a task. Without an account it is
+// said by the service under the agent's id.
+func (a *App) commentAs(ctx context.Context, tx *db.Tx, taskKey, text, author string) (bool, error) {
+	users, err := a.Accounts.AgentUsers(ctx, tx)
+	if err != nil {
+		return false, err
+	}
+	by := actor.Actor{ID: actor.System.ID, Name: author}
+	for _, u := range users {
+		if u.AgentID == author {
+			by = actor.Actor{ID: u.UserID, Name: u.Name, Role: actor.Agent, AgentID: u.AgentID}
+		}
+	}
+	_, err = a.Tasks.CommentIn(actor.With(ctx, by), tx, taskKey, task.CommentText{Body: text})
+	if errors.Is(err, task.ErrNotFound) || errors.Is(err, task.ErrArchived) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // policies are what goes when it is old.

@@ -172,7 +172,7 @@ func (w wording) single() bool {
 // of them is a name.
 func (w wording) missing(o wording) (some, name bool) {
 	for _, x := range w.words {
-		if slices.ContainsFunc(o.words, func(y word) bool { return x.formOf(y) }) {
+		if slices.ContainsFunc(o.words, x.formOf) {
 			continue
 		}
 		some, name = true, name || x.names

@@ -2,6 +2,8 @@ package standup
 
 import "testing"
 
+// Pairs that people call the same or different. One that is missed makes an old
+// blocker look new, one that is taken for another gives it a wrong age.
 func TestLikeness(t *testing.T) {
 	for _, tt := range []struct {
 		a, b string
@@ -65,4 +67,22 @@ func TestLikeness(t *testing.T) {
 			t.Errorf("%.2f: %q and %q, want the same: %v", score, tt.a, tt.b, tt.same)
 		}
 	}
+}
+
+// Whatever agents write, comparing it neither fails nor depends on the order.
+func FuzzLikeness(f *testing.F) {
+	f.Add("Waiting for the legal review", "still waiting, 3 days")
+	f.Add("PR #412", "A")
+	f.Add("等待法务审核新条款", "\xff'.'..")
+	f.Add("1", "12 12 12")
+	f.Fuzz(func(t *testing.T, x, y string) {
+		a, b := wordingOf(x), wordingOf(y)
+		score, same := a.likeness(b)
+		if back, too := b.likeness(a); back != score || too != same || score < 0 || score > 1 {
+			t.Errorf("%q and %q: %v %v, and %v %v the other way", x, y, score, same, back, too)
+		}
+		if score, same := a.likeness(wordingOf(x)); !same && a.plain != "" {
+			t.Errorf("%q is like itself by %v only", x, score)
+		}
+	})
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"wardroom/internal/gateway"
-	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/job"
 	"wardroom/internal/platform/money"
@@ -197,6 +196,10 @@ func (m *meeting) collect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	open, err := openBlockers(ctx, m.DB, row)
+	if err != nil {
+		return err
+	}
 	for i, r := range row.Reports {
 		if r.Status != Pending && r.Status != Asked {
 			continue
@@ -205,7 +208,7 @@ func (m *meeting) collect(ctx context.Context) error {
 		if r.Status == Asked {
 			since = r.AskedAt // its answer may be here already, even from before a retry
 		}
-		q, err := m.ask(ctx, r.AgentID, "report", since, func() string { return reportQuestion(row, r) })
+		q, err := m.ask(ctx, r.AgentID, "report", since, func() string { return reportQuestion(row, r) + reminder(open[r.AgentID]) })
 		if err != nil {
 			return err
 		}
@@ -302,8 +305,15 @@ func (m *meeting) review(ctx context.Context) (answer.Review, error) {
 		if outdated, err = m.dropReviews(ctx, tx, *row); err != nil {
 			return err
 		}
-		row.Phase, row.Blockers = Reviewing, m.blockers(ctx, tx, *row)
-		return update(ctx, tx, row, m.Now())
+		ended, err := m.takeBlockers(ctx, tx, row)
+		if err != nil {
+			return err
+		}
+		row.Phase = Reviewing
+		if err := update(ctx, tx, row, m.Now()); err != nil {
+			return err
+		}
+		return m.tellEnded(ctx, tx, *row, ended)
 	})
 	if err != nil {
 		return answer.Review{}, err
@@ -313,9 +323,13 @@ func (m *meeting) review(ctx context.Context) (answer.Review, error) {
 	if err != nil {
 		return answer.Review{}, err
 	}
+	known, err := m.escalated(ctx, m.DB, row)
+	if err != nil {
+		return answer.Review{}, err
+	}
 	var said string
 	for _, purpose := range []string{"review", "repeat"} {
-		q, err := m.ask(ctx, row.Facilitator, purpose, row.StartedAt, func() string { return reviewQuestion(row, purpose == "repeat") })
+		q, err := m.ask(ctx, row.Facilitator, purpose, row.StartedAt, func() string { return reviewQuestion(row, known, purpose == "repeat") })
 		if err != nil {
 			return answer.Review{}, err
 		}
@@ -335,153 +349,4 @@ func (m *meeting) review(ctx context.Context) (answer.Review, error) {
 		said = *q.Text
 	}
 	return answer.Review{Summary: answer.Clean(said, 10_000)}, nil
-}
-
-// blockers lists what holds the participants up. One that stood in the last
-// standup too keeps the day it was first seen.
-func (m *meeting) blockers(ctx context.Context, q db.Queryer, row Standup) []Blocker {
-	before, err := findBefore(ctx, q, row.Date)
-	if err != nil {
-		before = Standup{} // the first standup; or its age is lost, which is better than the meeting
-	}
-	list := []Blocker{}
-	for _, r := range row.Reports {
-		if r.Blockers == nil {
-			continue
-		}
-		for _, text := range first(answer.Items(*r.Blockers), maxFindings) {
-			b := Blocker{Text: text, AgentID: r.AgentID, FirstSeen: row.Date}
-			if keys := answer.TaskKeys(text); len(keys) > 0 {
-				b.Task = &keys[0]
-			}
-			for _, old := range before.Blockers {
-				if b.same(old) && old.FirstSeen < b.FirstSeen {
-					b.FirstSeen = old.FirstSeen
-				}
-			}
-			if since := r.blockedSince(b.Task, row.Timezone); since != "" && since < b.FirstSeen {
-				b.FirstSeen = since
-			}
-			b.AgeDays = ageDays(b.FirstSeen, row.Date)
-			list = append(list, b)
-		}
-	}
-	return list
-}
-
-// same reports whether two days speak of one blocker: by its task, else by its words.
-func (b Blocker) same(old Blocker) bool {
-	if b.Task != nil && old.Task != nil {
-		return *b.Task == *old.Task
-	}
-	return b.AgentID == old.AgentID && strings.EqualFold(strings.Join(strings.Fields(b.Text), " "), strings.Join(strings.Fields(old.Text), " "))
-}
-
-// blockedSince is the day since which the board has the task as blocked.
-func (r Report) blockedSince(task *string, timezone string) string {
-	zone, err := time.LoadLocation(timezone)
-	if task == nil || r.Evidence == nil || err != nil {
-		return ""
-	}
-	for _, item := range r.Evidence.Blocked {
-		if item.Key == *task && item.Since != nil {
-			return item.Since.In(zone).Format(time.DateOnly)
-		}
-	}
-	return ""
-}
-
-// close writes down what the review came to. Its tasks are made in the same
-// transaction, so that they are made once.
-func (m *meeting) close(ctx context.Context, review answer.Review) error {
-	return m.step(ctx, "close", func(tx *db.Tx, row *Standup) error {
-		now := m.Now()
-		row.resolve(review.Resolutions)
-		row.Escalations = []Escalation{}
-		for _, e := range review.Escalations {
-			row.Escalations = append(row.Escalations, Escalation(e))
-		}
-		items, err := m.actionItems(ctx, tx, *row, review.ActionItems)
-		if err != nil {
-			return err
-		}
-		row.ActionItems, row.Summary = items, &review.Summary
-		row.Status, row.Phase, row.CompletedAt, row.DeadlineAt = Completed, Closed, clock.Ptr(now), nil
-		facts := digest(*row)
-		row.Digest = &facts
-		if err := update(ctx, tx, row, now); err != nil {
-			return err
-		}
-		if err := say(ctx, tx, m.id, now, "summary", row.Facilitator, team, review.Summary); err != nil {
-			return err
-		}
-		if err := say(ctx, tx, m.id, now, "note", service, team, "The standup is completed."); err != nil {
-			return err
-		}
-		return record(ctx, tx, now, "standup.completed", *row, nil)
-	})
-}
-
-// resolve notes what the facilitator decided about the blockers. A resolution
-// that names none of them becomes one, so that it is not lost.
-func (s *Standup) resolve(resolutions []answer.Resolution) {
-	for _, r := range resolutions {
-		text := r.Resolution
-		i := slices.IndexFunc(s.Blockers, func(b Blocker) bool {
-			if r.Task != nil && b.Task != nil {
-				return *r.Task == *b.Task
-			}
-			return r.Blocker != "" && (strings.Contains(strings.ToLower(b.Text), strings.ToLower(r.Blocker)) ||
-				strings.Contains(strings.ToLower(r.Blocker), strings.ToLower(b.Text)))
-		})
-		if i >= 0 {
-			s.Blockers[i].Resolution = &text
-			continue
-		}
-		b := Blocker{Text: r.Blocker, AgentID: s.Facilitator, Task: r.Task, FirstSeen: s.Date, Resolution: &text}
-		if b.Text == "" && r.Task != nil {
-			b.Text = *r.Task
-		}
-		s.Blockers = append(s.Blockers, b)
-	}
-}
-
-// actionItems makes a task of each item. One that an earlier close of this
-// standup made already keeps its task.
-func (m *meeting) actionItems(ctx context.Context, tx *db.Tx, row Standup, wanted []answer.ActionItem) ([]ActionItem, error) {
-	items := []ActionItem{}
-	var named []string
-	for _, w := range wanted {
-		if w.Task != nil {
-			named = append(named, *w.Task)
-		}
-	}
-	known, err := taskStates(ctx, tx, named)
-	if err != nil {
-		return nil, err
-	}
-	for _, w := range wanted {
-		item := ActionItem{Title: w.Title, Assignee: w.Assignee}
-		if w.Task != nil && known[*w.Task] != "" {
-			item.Task = w.Task // it is on the board already
-		}
-		for _, old := range row.ActionItems {
-			if item.Task == nil && strings.EqualFold(old.Title, w.Title) {
-				item.Task = old.Task
-			}
-		}
-		if item.Task == nil {
-			assignee := ""
-			if w.Assignee != nil {
-				assignee = *w.Assignee
-			}
-			key, err := m.MakeTask(ctx, tx, w.Title, assignee, "standup:"+row.Date)
-			if err != nil {
-				return nil, fmt.Errorf("make a task of an action item: %w", err)
-			}
-			item.Task = &key
-		}
-		items = append(items, item)
-	}
-	return items, nil
 }

@@ -58,6 +58,14 @@ type Service struct {
 	// MakeTask turns an action item into a task and returns its key. An
 	// assignee without an account is left out.
 	MakeTask func(ctx context.Context, tx *db.Tx, title, assignee, origin string) (key string, err error)
+	// Comment says something about a task, by its key, in the name of an agent.
+	// It is false when there is no such task, or none that takes comments.
+	Comment func(ctx context.Context, tx *db.Tx, taskKey, text, author string) (made bool, err error)
+	// Raise brings a matter to the inbox, and Settle says that its cause has
+	// ended and why; both within the transaction of what has happened. Nil is no
+	// inbox.
+	Raise  func(ctx context.Context, tx *db.Tx, m Matter) error
+	Settle func(ctx context.Context, tx *db.Tx, cause, why string) error
 
 	Facilitator  string         // an agent_id
 	Participants []string       // agent_ids, in the order they are asked
@@ -341,6 +349,9 @@ func (s *Service) Delete(ctx context.Context, id string, version *int64) error {
 		if err := remove(ctx, tx, id); err != nil {
 			return err
 		}
+		if err := s.settle(ctx, tx, m.failed(), "The standup was deleted."); err != nil {
+			return err
+		}
 		if err := record(ctx, tx, s.Now(), "standup.deleted", m, nil); err != nil {
 			return err
 		}
@@ -393,6 +404,9 @@ func (s *Service) fail(ctx context.Context, tx *db.Tx, m *Standup, f *Failure) e
 		return err
 	}
 	if err := say(ctx, tx, m.ID, now, "error", service, team, f.Detail+" ("+f.Code+")"); err != nil {
+		return err
+	}
+	if err := s.tellFailed(ctx, tx, *m); err != nil {
 		return err
 	}
 	return record(ctx, tx, now, "standup.failed", *m, map[string]any{"code": f.Code, "detail": f.Detail})

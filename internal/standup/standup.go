@@ -166,16 +166,6 @@ type Claim struct {
 	Board string `json:"board" doc:"What the board says; unknown when there is no such task."`
 }
 
-// Blocker is something that holds a participant up.
-type Blocker struct {
-	Text       string  `json:"text"`
-	AgentID    string  `json:"agent_id"`
-	Task       *string `json:"task" doc:"The task it names first."`
-	FirstSeen  string  `json:"first_seen" format:"date"`
-	AgeDays    int     `json:"age_days"`
-	Resolution *string `json:"resolution" doc:"What the facilitator decided."`
-}
-
 // ActionItem is something that the facilitator wants done.
 type ActionItem struct {
 	Title    string  `json:"title"`

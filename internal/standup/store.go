@@ -181,6 +181,9 @@ func (s *Standup) load(ctx context.Context, q db.Queryer) error {
 	if s.Reports, err = reports(ctx, q, s.ID); err != nil {
 		return fmt.Errorf("reports: %w", err)
 	}
+	if err = s.refreshBlockers(ctx, q); err != nil {
+		return fmt.Errorf("blockers: %w", err)
+	}
 	rows, err := q.Query(ctx, `SELECT seq, at, kind, from_id, to_id, text FROM standup_transcript WHERE standup_id = ? ORDER BY seq`, s.ID)
 	s.Transcript, err = db.All(rows, err, func(row db.Row) (l Line, err error) {
 		return l, row.Scan(&l.Seq, &l.At, &l.Kind, &l.From, &l.To, &l.Text)

@@ -77,7 +77,7 @@ func (s *Service) Comment(ctx context.Context, ref string, text CommentText) (Co
 	var c Comment
 	err := s.DB.Tx(ctx, func(tx *db.Tx) (err error) {
 		c, err = once.Do(ctx, tx, s.Now(), findAnyComment, func(c Comment) string { return c.ID },
-			func() (Comment, error) { return s.commentIn(ctx, tx, ref, text) })
+			func() (Comment, error) { return s.CommentIn(ctx, tx, ref, text) })
 		return err
 	})
 	if err != nil {
@@ -86,7 +86,9 @@ func (s *Service) Comment(ctx context.Context, ref string, text CommentText) (Co
 	return c, nil
 }
 
-func (s *Service) commentIn(ctx context.Context, tx *db.Tx, ref string, text CommentText) (Comment, error) {
+// CommentIn is Comment within a transaction of another feature, such as the
+// standup whose decisions become comments. It is the caller's in ctx.
+func (s *Service) CommentIn(ctx context.Context, tx *db.Tx, ref string, text CommentText) (Comment, error) {
 	if err := text.check(); err != nil {
 		return Comment{}, err
 	}

@@ -1,0 +1,85 @@
+package standup
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"wardroom/internal/event"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/standup/answer"
+)
+
+// The kinds of matters, and how much they press.
+const (
+	kindEscalation = "escalation"
+	kindFailed     = "standup_failed"
+	kindOldBlocker = "old_blocker"
+
+	pressing = "high"
+	ordinary = "medium"
+)
+
+const (
+	longestTitle  = 200   // runes of a matter's title
+	longestDetail = 4_000 // and of its detail
+	// longAge is from which age on an old blocker presses, in days.
+	longAge = 7
+)
+
+// headline makes a title of what an agent wrote: one line of plain text without
+// what could command a terminal or turn the reading direction.
+func headline(text string) string {
+	text = printable(strings.Join(strings.Fields(answer.Clean(text, 10*longestTitle)), " "))
+	return answer.Clean(text, longestTitle)
+}
+
+// raise brings a matter to the inbox, if there is one.
+func (s *Service) raise(ctx context.Context, tx *db.Tx, m Matter) error {
+	if s.Raise == nil {
+		return nil
+	}
+	m.Title, m.Detail = headline(m.Title), answer.Clean(m.Detail, longestDetail)
+	if err := s.Raise(ctx, tx, m); err != nil {
+		return fmt.Errorf("bring %s to the inbox: %w", m.Cause, err)
+	}
+	return nil
+}
+
+// settle tells the inbox that a cause has ended.
+func (s *Service) settle(ctx context.Context, tx *db.Tx, cause, why string) error {
+	if s.Settle == nil {
+		return nil
+	}
+	if err := s.Settle(ctx, tx, cause, why); err != nil {
+		return fmt.Errorf("settle %s in the inbox: %w", cause, err)
+	}
+	return nil
+}
+
+// failed is the cause of the matter that a standup could not be held.
+func (s Standup) failed() string { return "standup/" + s.ID + "/failed" }
+
+// tellFailed brings a standup that could not be held to the inbox. Who cancels
+// it knows; what failed before is settled by that.
+func (s *Service) tellFailed(ctx context.Context, tx *db.Tx, m Standup) error {
+	if m.Failure.Code == Cancelled {
+		return s.settle(ctx, tx, m.failed(), m.Failure.Detail)
+	}
+	detail := m.Failure.Detail + " (`" + m.Failure.Code + "`)\n\nThe reports that came in are kept. Run it again to ask for what is missing."
+	return s.raise(ctx, tx, Matter{
+		Cause: m.failed(), Kind: kindFailed, Severity: pressing, Title: m.Title + " could not be held", Detail: detail, Subject: subject(m),
+	})
+}
+
+// subjectOf is what a matter is about: its task, else the standup.
+func subjectOf(ctx context.Context, tx *db.Tx, row Standup, task *int64) (event.Subject, error) {
+	if task == nil {
+		return subject(row), nil
+	}
+	id, err := taskID(ctx, tx, *task)
+	if err != nil || id == "" {
+		return subject(row), err
+	}
+	return event.Subject{Kind: "task", ID: id, Name: *taskKey(task)}, nil
+}

@@ -1,0 +1,180 @@
+package standup
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db"
+)
+
+const blockerColumns = `id, team, agents, text, task, board, first_seen, last_seen, days, status, cause, escalated_on,
+	ended_at, ended_why, ended_in, standup_id, created_at`
+
+func scanLife(row db.Row) (*life, error) {
+	var l life
+	var agents, days string
+	err := row.Scan(&l.ID, &l.Team, &agents, &l.Text, &l.Task, &l.Board, &l.FirstSeen, &l.LastSeen, &days, &l.Status, &l.Cause, &l.EscalatedOn,
+		&l.EndedAt, &l.EndedWhy, &l.EndedIn, &l.StandupID, &l.CreatedAt)
+	if err != nil {
+		return nil, err
+	}
+	l.words = wordingOf(l.Text)
+	if err := json.Unmarshal([]byte(agents), &l.Agents); err != nil {
+		return nil, err
+	}
+	return &l, json.Unmarshal([]byte(days), &l.Days)
+}
+
+// livesFor reads the blockers that a standup may take up: the open ones of its
+// team, those that it ended itself when it was held before, and those that ended
+// since its participants were asked.
+func livesFor(ctx context.Context, q db.Queryer, team, standupID string, asked time.Time) ([]*life, error) {
+	rows, err := q.Query(ctx, `
+		SELECT `+blockerColumns+` FROM standup_blockers WHERE team = ? AND status = 'open'
+		UNION ALL
+		SELECT `+blockerColumns+` FROM standup_blockers WHERE team = ? AND status = 'ended' AND ended_at >= ?
+		UNION ALL
+		SELECT `+blockerColumns+` FROM standup_blockers WHERE team = ? AND status = 'ended' AND ended_at < ? AND ended_in = ?
+		ORDER BY first_seen, id`, team, team, asked, team, asked, standupID)
+	return db.All(rows, err, scanLife)
+}
+
+// livesOpen reads the open blockers of a team.
+func livesOpen(ctx context.Context, q db.Queryer, team string) ([]*life, error) {
+	rows, err := q.Query(ctx, `SELECT `+blockerColumns+` FROM standup_blockers WHERE team = ? AND status = 'open' ORDER BY first_seen, id`, team)
+	return db.All(rows, err, scanLife)
+}
+
+// livesWithTasks reads the open blockers of all teams that name a task.
+func livesWithTasks(ctx context.Context, q db.Queryer) ([]*life, error) {
+	rows, err := q.Query(ctx, `SELECT `+blockerColumns+` FROM standup_blockers WHERE status = 'open' AND task IS NOT NULL ORDER BY team, first_seen, id`)
+	return db.All(rows, err, scanLife)
+}
+
+// putLives stores what has changed: first what has ended, to make room for what
+// takes its task.
+func putLives(ctx context.Context, tx *db.Tx, lives []*life, now time.Time) error {
+	for _, status := range []BlockerStatus{BlockerEnded, BlockerOpen} {
+		for _, l := range lives {
+			if l.Status != status || !l.changed {
+				continue
+			}
+			_, err := tx.Exec(ctx, `
+				INSERT INTO standup_blockers (`+blockerColumns+`, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+				ON CONFLICT (id) DO UPDATE SET agents = excluded.agents, text = excluded.text, task = excluded.task, board = excluded.board,
+					first_seen = excluded.first_seen, last_seen = excluded.last_seen, days = excluded.days, status = excluded.status,
+					cause = excluded.cause, escalated_on = excluded.escalated_on, ended_at = excluded.ended_at, ended_why = excluded.ended_why,
+					ended_in = excluded.ended_in, standup_id = excluded.standup_id, updated_at = excluded.updated_at`,
+				l.ID, l.Team, encode(l.Agents), l.Text, l.Task, l.Board, l.FirstSeen, l.LastSeen, encode(l.Days), l.Status, l.Cause, l.EscalatedOn,
+				l.EndedAt, l.EndedWhy, l.EndedIn, l.StandupID, l.CreatedAt, clock.At(now))
+			if err != nil {
+				return err
+			}
+			l.changed = false
+		}
+	}
+	return nil
+}
+
+// boardOf reads how the board has tasks, by number. Those that there are not are gone.
+func boardOf(ctx context.Context, q db.Queryer, numbers []int64) (map[int64]string, error) {
+	board := make(map[int64]string, len(numbers))
+	if len(numbers) == 0 {
+		return board, nil
+	}
+	args := make([]any, len(numbers))
+	for i, n := range numbers {
+		args[i], board[n] = n, boardGone
+	}
+	rows, err := q.Query(ctx, `
+		SELECT number, CASE WHEN status = 'done' THEN 'done' WHEN archived_at IS NOT NULL THEN 'archived' WHEN blocked_reason IS NOT NULL THEN 'blocked' ELSE 'open' END
+		FROM tasks WHERE number IN (?`+strings.Repeat(`, ?`, len(args)-1)+`)`, args...)
+	_, err = db.All(rows, err, func(row db.Row) (n int64, err error) {
+		var is string
+		err = row.Scan(&n, &is)
+		board[n] = is
+		return n, err
+	})
+	return board, err
+}
+
+// taskID is the id of a task, by its number; empty when there is none.
+func taskID(ctx context.Context, q db.Queryer, number int64) (id string, err error) {
+	err = q.QueryRow(ctx, `SELECT id FROM tasks WHERE number = ?`, number).Scan(&id)
+	if db.IsNotFound(err) {
+		return "", nil
+	}
+	return id, err
+}
+
+// refreshBlockers fills in how the blockers of a record stand now.
+func (s *Standup) refreshBlockers(ctx context.Context, q db.Queryer) error {
+	var ids []any
+	for i := range s.Blockers {
+		x := &s.Blockers[i]
+		if x.ID != nil {
+			ids = append(ids, *x.ID)
+		}
+		if x.Status == "" { // of a record from before blockers had a life
+			x.Status, x.NamedBy, x.Days = BlockerEnded, []string{x.AgentID}, []string{}
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	type end struct {
+		id     string
+		status BlockerStatus
+		why    *string
+	}
+	rows, err := q.Query(ctx, `SELECT id, status, ended_why FROM standup_blockers WHERE id IN (?`+strings.Repeat(`, ?`, len(ids)-1)+`)`, ids...)
+	ends, err := db.All(rows, err, func(row db.Row) (e end, err error) { return e, row.Scan(&e.id, &e.status, &e.why) })
+	for _, e := range ends {
+		for i := range s.Blockers {
+			if x := &s.Blockers[i]; equal(x.ID, &e.id) {
+				x.Status, x.EndedWhy = e.status, e.why
+			}
+		}
+	}
+	return err
+}
+
+// effect is something that a standup has done outside of its record.
+type effect struct {
+	StandupID string
+	Kind      string // comment, escalation, old_blocker, task
+	Subject   string // the key of a task; the cause of an item of the inbox
+	Words     string
+	Date      string
+}
+
+const effectColumns = `standup_id, kind, subject, words, date`
+
+func scanEffect(row db.Row) (e effect, err error) {
+	return e, row.Scan(&e.StandupID, &e.Kind, &e.Subject, &e.Words, &e.Date)
+}
+
+// effectsOf reads what a standup has done.
+func effectsOf(ctx context.Context, q db.Queryer, standupID string) ([]effect, error) {
+	rows, err := q.Query(ctx, `SELECT `+effectColumns+` FROM standup_effects WHERE standup_id = ? ORDER BY seq`, standupID)
+	return db.All(rows, err, scanEffect)
+}
+
+// escalations reads what a team has escalated since a day, the latest first.
+func escalations(ctx context.Context, q db.Queryer, team, from string) ([]effect, error) {
+	rows, err := q.Query(ctx, `SELECT `+effectColumns+` FROM standup_effects WHERE team = ? AND kind = 'escalation' AND date >= ?
+		ORDER BY date DESC, standup_id DESC, seq DESC LIMIT 200`, team, from)
+	return db.All(rows, err, scanEffect)
+}
+
+// putEffect adds to what a standup has done. The caller has its job.
+func putEffect(ctx context.Context, tx *db.Tx, team string, e effect, now time.Time) error {
+	_, err := tx.Exec(ctx, `
+		INSERT INTO standup_effects (standup_id, seq, kind, subject, words, team, date, at)
+		VALUES (?, (SELECT COALESCE(MAX(seq), 0) + 1 FROM standup_effects WHERE standup_id = ?), ?, ?, ?, ?, ?, ?)`,
+		e.StandupID, e.StandupID, e.Kind, e.Subject, e.Words, team, e.Date, clock.At(now))
+	return err
+}

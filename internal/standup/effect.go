@@ -1,0 +1,461 @@
+package standup
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/standup/answer"
+)
+
+// This file is about what the facilitator's review comes to. All of it happens
+// in one transaction with the end of the standup, so that a crash neither loses
+// nor repeats any of it. A standup that is held once more reads what it has done
+// already (standup_effects) and does not do it again: an effect is known by what
+// it is about and, as a model words nothing twice alike, by the likeness of its
+// words. A decision that has really changed is a new one.
+
+// closing is the close of a standup.
+type closing struct {
+	*meeting
+	tx    *db.Tx
+	row   *Standup
+	book  *book
+	done  []effect // by an earlier close of this standup
+	known []effect // escalations of the days before
+	fresh []effect // by this close
+}
+
+// close writes down what the review came to.
+func (m *meeting) close(ctx context.Context, review answer.Review) error {
+	return m.step(ctx, "close", func(tx *db.Tx, row *Standup) error {
+		c, err := m.closing(ctx, tx, row)
+		if err != nil {
+			return err
+		}
+		ended := c.book.settle()
+		row.resolve(review.Resolutions)
+		if row.ActionItems, err = c.actionItems(ctx, review.ActionItems); err != nil {
+			return err
+		}
+		if err := c.comment(ctx, review.Resolutions); err != nil {
+			return err
+		}
+		if err := c.escalate(ctx, review.Escalations); err != nil {
+			return err
+		}
+		ended = append(ended, c.book.close(row.Blockers)...)
+		if err := c.escalateOld(ctx); err != nil {
+			return err
+		}
+		if err := c.store(ctx); err != nil {
+			return err
+		}
+		now := c.book.now
+		row.Summary = &review.Summary
+		row.Status, row.Phase, row.CompletedAt, row.DeadlineAt = Completed, Closed, clock.Ptr(now), nil
+		facts := digest(*row)
+		row.Digest = &facts
+		if err := update(ctx, tx, row, now); err != nil {
+			return err
+		}
+		if err := say(ctx, tx, m.id, now, "summary", row.Facilitator, team, review.Summary); err != nil {
+			return err
+		}
+		if err := say(ctx, tx, m.id, now, "note", service, team, "The standup is completed."); err != nil {
+			return err
+		}
+		if err := m.settle(ctx, tx, row.failed(), "It was held after all."); err != nil {
+			return err
+		}
+		if err := m.tellEnded(ctx, tx, *row, ended); err != nil {
+			return err
+		}
+		return record(ctx, tx, now, "standup.completed", *row, nil)
+	})
+}
+
+func (m *meeting) closing(ctx context.Context, tx *db.Tx, row *Standup) (*closing, error) {
+	c := &closing{meeting: m, tx: tx, row: row}
+	var err error
+	if c.book, err = m.openBook(ctx, tx, *row, nil); err != nil {
+		return nil, err
+	}
+	if c.done, err = effectsOf(ctx, tx, row.ID); err != nil {
+		return nil, fmt.Errorf("read what was done: %w", err)
+	}
+	c.known, err = m.escalated(ctx, tx, *row)
+	return c, err
+}
+
+// escalatedDays is how many days back an escalation is known as the same.
+const escalatedDays = 14
+
+// escalated is what the facilitator has escalated in the last days, the latest
+// of each cause.
+func (s *Service) escalated(ctx context.Context, q db.Queryer, row Standup) ([]effect, error) {
+	day, err := time.Parse(time.DateOnly, row.Date)
+	if err != nil {
+		return nil, err
+	}
+	all, err := escalations(ctx, q, teamOf(row), day.AddDate(0, 0, -escalatedDays).Format(time.DateOnly))
+	if err != nil {
+		return nil, fmt.Errorf("read escalations: %w", err)
+	}
+	var known []effect
+	for _, e := range all {
+		if !slices.ContainsFunc(known, func(k effect) bool { return k.Subject == e.Subject }) {
+			known = append(known, e)
+		}
+	}
+	return known, nil
+}
+
+// effect notes what this close has done.
+func (c *closing) effect(kind, subject, words string) {
+	c.fresh = append(c.fresh, effect{c.row.ID, kind, subject, words, c.row.Date})
+}
+
+// before finds what an earlier close of this standup did, the most alike first,
+// and takes it away, so that it answers for one effect only. An empty subject is
+// any.
+func (c *closing) before(kind, subject, words string) (effect, bool) {
+	best, most := -1, 0.0
+	w := wordingOf(words)
+	for i, e := range c.done {
+		if e.Kind != kind || subject != "" && e.Subject != subject {
+			continue
+		}
+		score, same := w.likeness(wordingOf(e.Words))
+		if strings.EqualFold(e.Words, words) {
+			score, same = 2, true // also texts that are marks alone
+		}
+		if same && score > most {
+			best, most = i, score
+		}
+	}
+	if best < 0 {
+		return effect{}, false
+	}
+	e := c.done[best]
+	c.done = slices.Delete(c.done, best, best+1)
+	return e, true
+}
+
+// store stores what was done and how the blockers stand.
+func (c *closing) store(ctx context.Context) error {
+	for _, e := range c.fresh {
+		if err := putEffect(ctx, c.tx, c.book.team, e, c.book.now); err != nil {
+			return fmt.Errorf("note what was done: %w", err)
+		}
+	}
+	for _, l := range c.book.lives {
+		for i := range c.row.Blockers {
+			if x := &c.row.Blockers[i]; equal(x.ID, &l.ID) {
+				x.Status, x.EndedWhy, x.EscalatedOn = l.Status, l.EndedWhy, l.EscalatedOn
+			}
+		}
+	}
+	if err := putLives(ctx, c.tx, c.book.lives, c.book.now); err != nil {
+		return fmt.Errorf("store blockers: %w", err)
+	}
+	return nil
+}
+
+// resolve notes what the facilitator decided about the blockers. A resolution
+// that names none of them becomes one, so that it is not lost.
+func (s *Standup) resolve(resolutions []answer.Resolution) {
+	for _, r := range resolutions {
+		text := r.Resolution
+		if i := s.resolved(r); i >= 0 {
+			if old := s.Blockers[i].Resolution; old != nil && strings.Contains(*old, text) {
+				continue
+			} else if old != nil {
+				text = *old + "\n\n" + text
+			}
+			s.Blockers[i].Resolution = &text
+			continue
+		}
+		b := Blocker{
+			Status: BlockerEnded, Text: r.Blocker, AgentID: s.Facilitator, NamedBy: []string{}, Task: r.Task,
+			FirstSeen: s.Date, Days: []string{}, Resolution: &text,
+		}
+		if b.Text == "" && r.Task != nil {
+			b.Text = *r.Task
+		}
+		s.Blockers = append(s.Blockers, b)
+	}
+}
+
+// resolved finds the blocker that a resolution is about: by its task, else by
+// its words.
+func (s *Standup) resolved(r answer.Resolution) int {
+	words := wordingOf(r.Blocker)
+	return slices.IndexFunc(s.Blockers, func(b Blocker) bool {
+		if r.Task != nil && b.Task != nil {
+			return *r.Task == *b.Task
+		}
+		if r.Blocker == "" || b.Text == "" {
+			return false
+		}
+		_, same := words.likeness(wordingOf(b.Text))
+		return same || strings.Contains(strings.ToLower(b.Text), strings.ToLower(r.Blocker)) ||
+			strings.Contains(strings.ToLower(r.Blocker), strings.ToLower(b.Text))
+	})
+}
+
+// longestComment is how long a comment on a task may be, in characters.
+const longestComment = 10_000
+
+// comment writes the resolutions under the tasks that they are about.
+func (c *closing) comment(ctx context.Context, resolutions []answer.Resolution) error {
+	for _, r := range resolutions {
+		task := r.Task
+		if i := c.row.resolved(r); task == nil && i >= 0 {
+			task = c.row.Blockers[i].Task
+		}
+		words := strings.TrimSpace(r.Resolution)
+		if task == nil || words == "" || c.Comment == nil {
+			continue
+		}
+		if slices.ContainsFunc(c.fresh, func(e effect) bool { return e.Kind == "comment" && e.Subject == *task && e.Words == words }) {
+			continue
+		}
+		if _, had := c.before("comment", *task, words); had {
+			continue
+		}
+		text := answer.Clean("Decided in the standup of "+c.row.Date+":\n\n"+words, longestComment)
+		made, err := c.Comment(ctx, c.tx, *task, text, c.row.Facilitator)
+		if err != nil {
+			return fmt.Errorf("comment on %s: %w", *task, err)
+		}
+		if made {
+			c.effect("comment", *task, words)
+		}
+	}
+	return nil
+}
+
+// escalate brings the facilitator's escalations to the inbox, those of one cause
+// as one matter.
+func (c *closing) escalate(ctx context.Context, wanted []answer.Escalation) error {
+	c.row.Escalations = []Escalation{}
+	var matters []Matter
+	for _, w := range wanted {
+		c.row.Escalations = append(c.row.Escalations, Escalation(w))
+		task, l := c.about(w)
+		cause := c.causeOf(w, task, l)
+		if l != nil {
+			if err := c.bring(ctx, l, cause); err != nil {
+				return err
+			}
+		}
+		if i := slices.IndexFunc(matters, func(m Matter) bool { return m.Cause == cause }); i >= 0 {
+			matters[i].Detail += "\n\n" + strings.Join([]string{headline(w.Title), w.Detail}, "\n\n")
+			continue
+		}
+		about, err := subjectOf(ctx, c.tx, *c.row, task)
+		if err != nil {
+			return err
+		}
+		m := Matter{Cause: cause, Kind: kindEscalation, Severity: pressing, Title: w.Title, Detail: w.Detail, Subject: about}
+		matters = append(matters, m)
+	}
+	for _, m := range matters {
+		if raised(c.done, m.Cause) {
+			continue // by an earlier close of this standup
+		}
+		if err := c.raise(ctx, c.tx, m); err != nil {
+			return err
+		}
+		c.effect(kindEscalation, m.Cause, m.Title)
+	}
+	return nil
+}
+
+// raised reports whether a cause was brought to the inbox.
+func raised(done []effect, cause string) bool {
+	return slices.ContainsFunc(done, func(e effect) bool {
+		return e.Subject == cause && (e.Kind == kindEscalation || e.Kind == kindOldBlocker)
+	})
+}
+
+// about finds the task and the open blocker that an escalation is about.
+func (c *closing) about(w answer.Escalation) (*int64, *life) {
+	var task *int64
+	if w.Task != nil {
+		task = taskNumber(*w.Task)
+	} else if keys := answer.TaskKeys(w.Title); len(keys) > 0 {
+		task = taskNumber(keys[0])
+	}
+	if task != nil {
+		if l := c.book.byTask(task); l != nil && l.Status == BlockerOpen {
+			return task, l
+		}
+		return task, nil
+	}
+	var best *life
+	most := 0.0
+	words := wordingOf(w.Title)
+	for _, l := range c.book.lives {
+		if score, same := words.likeness(l.words); same && score > most && l.Status == BlockerOpen {
+			best, most = l, score
+		}
+	}
+	if best != nil {
+		return best.Task, best
+	}
+	return nil, nil
+}
+
+// causeOf names what is escalated, so that the same is one item however often it
+// is escalated: by its task, else as its blocker was escalated before, else as
+// something alike was.
+func (c *closing) causeOf(w answer.Escalation, task *int64, l *life) string {
+	if task != nil {
+		return "escalation/" + *taskKey(task)
+	}
+	if l != nil && l.Cause != nil && *l.Cause != l.cause() {
+		return *l.Cause
+	}
+	best, most := "", 0.0
+	words := wordingOf(w.Title)
+	for _, e := range slices.Concat(c.fresh, c.known) {
+		if e.Kind != kindEscalation || strings.HasPrefix(e.Subject, "escalation/TASK-") {
+			continue
+		}
+		score, same := words.likeness(wordingOf(e.Words))
+		if strings.EqualFold(e.Words, w.Title) {
+			score, same = 2, true
+		}
+		if same && score > most {
+			best, most = e.Subject, score
+		}
+	}
+	if best == "" {
+		best = "escalation/" + db.NewID()
+	}
+	return best
+}
+
+// bring notes under which cause the facilitator has brought a blocker to the
+// inbox. What was there because of its age is settled: one problem is one item.
+func (c *closing) bring(ctx context.Context, l *life, cause string) error {
+	if equal(l.Cause, &cause) {
+		return nil
+	}
+	if l.Cause != nil {
+		if err := c.settle(ctx, c.tx, *l.Cause, c.row.Facilitator+" has escalated it."); err != nil {
+			return err
+		}
+	}
+	l.Cause, l.changed = &cause, true
+	if l.EscalatedOn == nil {
+		l.EscalatedOn = &c.row.Date
+	}
+	return nil
+}
+
+// escalateOld brings the blockers that are old to the inbox. One that is there
+// already is counted once more for this day; what the facilitator escalated
+// keeps its cause.
+func (c *closing) escalateOld(ctx context.Context) error {
+	for _, l := range c.book.lives {
+		age := ageDays(l.FirstSeen, c.row.Date)
+		if l.Status != BlockerOpen || age < oldAge || l.LastSeen > c.row.Date {
+			continue
+		}
+		m := Matter{Cause: l.cause(), Kind: kindOldBlocker, Severity: ordinary, Title: l.Agents[0] + " is held up: " + l.Text}
+		if age >= longAge {
+			m.Severity = pressing
+		}
+		anew := l.Cause == nil
+		if l.Task != nil && anew {
+			l.Cause = c.knownCause("escalation/" + *taskKey(l.Task))
+		}
+		if l.Cause != nil && *l.Cause != m.Cause {
+			m.Cause, m.Kind, m.Severity = *l.Cause, kindEscalation, pressing
+			if i := slices.IndexFunc(c.known, func(e effect) bool { return e.Subject == m.Cause }); i >= 0 {
+				m.Title = c.known[i].Words
+			}
+		}
+		l.Cause, l.changed = &m.Cause, true
+		if l.EscalatedOn == nil {
+			l.EscalatedOn = &c.row.Date
+		}
+		if raised(c.fresh, m.Cause) || !anew && raised(c.done, m.Cause) {
+			continue
+		}
+		about, err := subjectOf(ctx, c.tx, *c.row, l.Task)
+		if err != nil {
+			return err
+		}
+		m.Subject = about
+		m.Detail = fmt.Sprintf("It has held up %s for %s, since %s:\n\n%s", strings.Join(l.Agents, ", "), days(age), l.FirstSeen, quoted(l.Text))
+		if err := c.raise(ctx, c.tx, m); err != nil {
+			return err
+		}
+		c.effect(kindOldBlocker, m.Cause, headline(l.Text))
+	}
+	return nil
+}
+
+// knownCause is cause if something was escalated under it in the last days.
+func (c *closing) knownCause(cause string) *string {
+	if slices.ContainsFunc(c.known, func(e effect) bool { return e.Subject == cause }) {
+		return &cause
+	}
+	return nil
+}
+
+// actionItems makes a task of each item. One that an earlier close of this
+// standup made already keeps its task.
+func (c *closing) actionItems(ctx context.Context, wanted []answer.ActionItem) ([]ActionItem, error) {
+	items := []ActionItem{}
+	var named []string
+	for _, w := range wanted {
+		if w.Task != nil {
+			named = append(named, *w.Task)
+		}
+	}
+	known, err := taskStates(ctx, c.tx, named)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range wanted {
+		item := ActionItem{Title: w.Title, Assignee: w.Assignee}
+		if w.Task != nil && known[*w.Task] != "" {
+			item.Task = w.Task // it is on the board already
+		} else if item.Task, err = c.makeTask(ctx, w); err != nil {
+			return nil, err
+		}
+		items = append(items, item)
+	}
+	return items, nil
+}
+
+// makeTask is the task of an action item, made unless it was made before.
+func (c *closing) makeTask(ctx context.Context, w answer.ActionItem) (*string, error) {
+	for _, e := range c.fresh {
+		if e.Kind == "task" && strings.EqualFold(e.Words, w.Title) {
+			return &e.Subject, nil
+		}
+	}
+	if e, had := c.before("task", "", w.Title); had {
+		return &e.Subject, nil
+	}
+	assignee := ""
+	if w.Assignee != nil {
+		assignee = *w.Assignee
+	}
+	key, err := c.MakeTask(ctx, c.tx, w.Title, assignee, "standup:"+c.row.Date)
+	if err != nil {
+		return nil, fmt.Errorf("make a task of an action item: %w", err)
+	}
+	c.effect("task", key, w.Title)
+	return &key, nil
+}

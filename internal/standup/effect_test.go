@@ -1,0 +1,224 @@
+package standup_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"wardroom/internal/gateway/demo"
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/db/dbtest"
+	"wardroom/internal/platform/job"
+	"wardroom/internal/standup"
+)
+
+// A decision that is told twice, an item that is made twice: who holds the
+// standup once more, or has it said again tomorrow, must not get that.
+func TestEffectsOnce(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		o, inbox := quiet(t, d)
+		o.task(t, 7, "in_progress", "")
+		work(t, o.Service)
+		o.on(t, "2027-03-01", 9)
+		o.says("cto", "- TASK-3 waits for figures\n- no access to the staging database")
+		o.reviews(`{"summary":"Fine.","resolutions":[{"task":"TASK-3","resolution":"cto sends the figures today"},{"blocker":"TASK-3 waits for figures","resolution":"cpo estimates them"},
+			{"blocker":"no access","resolution":"ops grants it"},{"task":"TASK-404","resolution":"lost"},{"task":"TASK-3","resolution":"cto sends the figures today"}],
+			"escalations":[{"title":"Decide on the budget for ads","detail":"100 or 200?","task":"TASK-7"},{"title":"And on its owner","detail":"who?","task":"TASK-7"},{"title":"Sign the contract with Acme","detail":"it ends"}],
+			"action_items":[{"title":"Write the report on figures"},{"title":"Ask Anna for the logo","assignee":"cmo"},{"title":"ask anna for the logo"},{"title":"Ask Boris for the logo"}]}`)
+		m := o.meet(t)
+		comments := []string{
+			"coo on TASK-3: Decided in the standup of 2027-03-01:\n\ncto sends the figures today",
+			"coo on TASK-3: Decided in the standup of 2027-03-01:\n\ncpo estimates them",
+		}
+		want := []string{"escalation x1 open Decide on the budget for ads", "escalation x1 open Sign the contract with Acme"}
+		made := []string{"Write the report on figures", "Ask Anna for the logo", "Ask Boris for the logo"}
+		check := func() {
+			t.Helper()
+			inbox.want(t, want...)
+			if !slices.Equal(inbox.comments, comments) || !slices.Equal(o.made, made) {
+				t.Errorf("comments %q, tasks %q", inbox.comments, o.made)
+			}
+		}
+		check()
+		if matter := inbox.last["escalation/TASK-7"]; matter.Subject.ID != "task-7" || matter.Detail != "100 or 200?\n\nAnd on its owner\n\nwho?" || matter.Severity != "high" {
+			t.Errorf("%+v", matter)
+		}
+		if b := m.Blockers; len(b) != 3 || *b[0].Resolution != "cto sends the figures today\n\ncpo estimates them" || *b[1].Resolution != "ops grants it" || b[2].ID != nil {
+			t.Errorf("%+v", b)
+		}
+		// Once more, in other words, with one decision that is really another.
+		o.reviews(`{"summary":"Fine.","resolutions":[{"task":"TASK-3","resolution":"Figures are sent by the cto today."},{"task":"TASK-3","resolution":"We drop the chart."}],
+			"escalations":[{"title":"Budget for the ads must be decided","detail":"now","task":"TASK-7"},{"title":"Contract with Acme: please sign","detail":"it ends"}],
+			"action_items":[{"title":"Ask Boris for the logo"},{"title":"Write report on the figures"},{"title":"Ask Anna for the logo"}]}`)
+		again := func() {
+			t.Helper()
+			if _, err := o.Run(signedIn(t), m.ID, true); err != nil {
+				t.Fatal(err)
+			}
+			m = o.end(t, m.ID)
+			wantEnd(t, m, standup.Completed, "")
+		}
+		again()
+		comments = append(comments, "coo on TASK-3: Decided in the standup of 2027-03-01:\n\nWe drop the chart.")
+		check()
+		if got := *m.ActionItems[0].Task + " " + *m.ActionItems[1].Task + " " + *m.ActionItems[2].Task; got != "TASK-103 TASK-101 TASK-102" {
+			t.Errorf("the tasks of the items are %s", got)
+		}
+		again()
+		check()
+		// The next day says the same once more: the same items, counted.
+		o.on(t, "2027-03-02", 9)
+		o.reviews(`{"summary":"Fine.","escalations":[{"title":"TASK-7 needs its budget","detail":"now"},{"title":"Still sign the contract with Acme!","detail":"it ends"}]}`)
+		o.meet(t)
+		want = []string{"escalation x2 open TASK-7 needs its budget", "escalation x2 open Still sign the contract with Acme!"}
+		check()
+	})
+}
+
+// What the facilitator escalated is not escalated once more for its age as
+// another item; and nobody naming it decides nothing.
+func TestEscalatedBlocker(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		o, inbox := quiet(t, d)
+		work(t, o.Service)
+		o.says("cto", "Need budget approval for the ad campaign")
+		meet := func(day int, review string) standup.Standup {
+			o.on(t, fmt.Sprintf("2027-03-%02d", day), 9)
+			o.reviews(review)
+			return o.meet(t)
+		}
+		meet(1, nothing)
+		m := meet(2, `{"summary":"Fine.","escalations":[{"title":"Budget for the ad campaign is not approved","detail":"500 a month"}]}`)
+		if on := m.Blockers[0].EscalatedOn; on == nil || *on != "2027-03-02" {
+			t.Errorf("escalated on %v", on)
+		}
+		inbox.want(t, "escalation x1 open Budget for the ad campaign is not approved")
+		meet(3, nothing)
+		meet(4, `{"summary":"Fine.","escalations":[{"title":"Approve the ad campaign's budget","detail":"500 a month"}]}`)
+		inbox.want(t, "escalation x3 open Approve the ad campaign's budget")
+		o.says("cto", "None")
+		if m = meet(5, nothing); len(m.Blockers) != 0 {
+			t.Errorf("%+v", m.Blockers)
+		}
+		inbox.want(t, "escalation x3 open Approve the ad campaign's budget")
+
+		// One that was old first becomes the facilitator's: one item is open.
+		o.says("cpo", "- the printer is broken")
+		for day := 6; day <= 8; day++ {
+			meet(day, nothing)
+		}
+		meet(9, `{"summary":"Fine.","escalations":[{"title":"The printer is broken","detail":"buy one"}]}`)
+		inbox.want(t, "escalation x3 open Approve the ad campaign's budget", "old_blocker x1 settled cpo is held up: the printer is broken", "escalation x1 open The printer is broken")
+	})
+}
+
+// A blocker that the first meeting of a day ended and the second names is the
+// same one, and one that it escalated is not escalated twice.
+func TestBlockersHeldAgain(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		o, inbox := quiet(t, d)
+		work(t, o.Service)
+		var m standup.Standup
+		say := func(day int, words string) {
+			t.Helper()
+			o.says("cmo", words)
+			if day > 0 {
+				o.on(t, fmt.Sprintf("2027-03-%02d", day), 9)
+				m = o.meet(t)
+				return
+			}
+			if _, err := o.Run(signedIn(t), m.ID, true); err != nil {
+				t.Fatal(err)
+			}
+			m = o.end(t, m.ID)
+			wantEnd(t, m, standup.Completed, "")
+		}
+		say(1, "no access to the mail account")
+		id := *m.Blockers[0].ID
+		say(3, "no access to the mail account yet")
+		inbox.want(t, "old_blocker x1 open cmo is held up: no access to the mail account yet")
+		say(0, "still no access to the mail account")
+		inbox.want(t, "old_blocker x1 open cmo is held up: no access to the mail account yet")
+		say(0, "None")
+		inbox.want(t, "old_blocker x1 settled cmo is held up: no access to the mail account yet")
+		say(0, "no access to the mail account")
+		if len(m.Blockers) != 1 || *m.Blockers[0].ID != id || m.Blockers[0].FirstSeen != "2027-03-01" || m.Blockers[0].Status != standup.BlockerOpen {
+			t.Errorf("%+v", m.Blockers)
+		}
+		inbox.want(t, "old_blocker x2 open cmo is held up: no access to the mail account")
+	})
+}
+
+// A human must hear of a standup that could not be held, and no longer once it was.
+func TestFailedReachesInbox(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		o, inbox := quiet(t, d)
+		o.runtime.Silence("coo", true)
+		o.AgentTimeout = 600 * time.Millisecond
+		stop := work(t, o.Service)
+		m := o.hold(t, o.open(t).ID)
+		wantEnd(t, m, standup.Error, standup.FacilitatorTimedOut)
+		title := "Standup of " + m.Date + " could not be held"
+		inbox.want(t, "standup_failed x1 open "+title)
+		if got := inbox.last["standup/"+m.ID+"/failed"]; got.Subject.ID != m.ID || !strings.Contains(got.Detail, "facilitator_timed_out") {
+			t.Errorf("%+v", got)
+		}
+		m = o.hold(t, m.ID)
+		inbox.want(t, "standup_failed x2 open "+title)
+		stop()
+		o.runtime.Silence("coo", false)
+		o.AgentTimeout = 10 * time.Second
+		o.Jobs = job.New(d, o.log, clock.Now)
+		o.Jobs.Kinds["standup"] = o.Kind()
+		work(t, o.Service)
+		wantEnd(t, o.hold(t, m.ID), standup.Completed, "")
+		inbox.want(t, "standup_failed x2 settled "+title)
+	})
+	t.Run("one that was cancelled needs nobody, and one that nobody ran does", func(t *testing.T) {
+		dbtest.Each(t, func(t *testing.T, d *db.DB) {
+			o, inbox := quiet(t, d)
+			if _, err := o.Cancel(signedIn(t), o.open(t).ID); err != nil {
+				t.Fatal(err)
+			}
+			inbox.want(t)
+			o.sleep(24 * time.Hour)
+			m := o.open(t)
+			o.sleep(24 * time.Hour)
+			if err := o.CloseUnrun(signedIn(t)); err != nil {
+				t.Fatal(err)
+			}
+			title := "standup_failed x1 %s Standup of " + m.Date + " could not be held"
+			inbox.want(t, fmt.Sprintf(title, "open"))
+			if err := o.Delete(signedIn(t), m.ID, nil); err != nil {
+				t.Fatal(err)
+			}
+			inbox.want(t, fmt.Sprintf(title, "settled"))
+		})
+	})
+}
+
+// What agents write reaches the inbox and the tasks as text of a bounded length.
+func TestHostileReview(t *testing.T) {
+	o, inbox := quiet(t, dbtest.New(t))
+	work(t, o.Service)
+	long := strings.Repeat("ä", 12_000)
+	o.runtime.Answer("coo", func(demo.Question) string {
+		return `{"summary":"Fine.","resolutions":[{"task":"TASK-3","resolution":"` + long + `"}],
+			"escalations":[{"title":"# <img src=x onerror=alert(1)>\u001b[2J\u202e` + long + `","detail":"\u0000\u0007` + long + `"}]}`
+	})
+	m := o.meet(t)
+	if len(inbox.comments) != 1 || len([]rune(inbox.comments[0])) > 10_000+len("coo on TASK-3: ") {
+		t.Errorf("the comment has %d characters", len([]rune(inbox.comments[0])))
+	}
+	for _, matter := range inbox.last {
+		if n := len([]rune(matter.Title)); n > 200 || len([]rune(matter.Detail)) > 4000 || strings.ContainsAny(matter.Title, "\x1b\u202e\n") || strings.ContainsAny(matter.Detail, "\x00\x07") {
+			t.Errorf("%+v", matter)
+		}
+	}
+	if len(inbox.last) != 1 || len(m.Escalations) != 1 {
+		t.Errorf("%+v", m.Escalations)
+	}
+}
