@@ -114,6 +114,7 @@ func TestStandupJourney(t *testing.T) {
 		m = coo.hold(m.ID)
 		wantHeld(t, m, made)
 		wantItems(t, owner, m)
+		wantDecided(t, owner, m, made["Rotate the keys"])
 		coo.post("/api/v1/standups/"+m.ID+"/run", nil).wantProblem(http.StatusConflict, "already_completed")
 		for agent, n := range map[string]int{"coo": 1, "cto": 1, "cpo": 1, "cmo": 1} {
 			if got := s.house.runtime.Asked(agent); got != n {
@@ -155,6 +156,15 @@ func wantHeld(t *testing.T, m meeting, made map[string]string) {
 	}
 	if len(m.Blockers) != 1 || m.Blockers[0].AgentID != "cto" || m.Blockers[0].Resolution == nil {
 		t.Errorf("blockers are %+v, want the CTO's, resolved", m.Blockers)
+	}
+}
+
+// wantDecided looks at what the facilitator said about a task that is blocked.
+func wantDecided(t *testing.T, owner caller, m meeting, key string) {
+	t.Helper()
+	said := decode[[]task.Comment](owner.get("/api/v1/tasks/" + key + "/comments").want(http.StatusOK))
+	if len(said) != 1 || said[0].AuthorID == nil || !strings.EqualFold(said[0].AuthorName, "coo") || !strings.HasSuffix(said[0].Body, *m.Blockers[0].Resolution) {
+		t.Errorf("under %s stands %+v, want what the COO decided: %s", key, said, *m.Blockers[0].Resolution)
 	}
 }
 

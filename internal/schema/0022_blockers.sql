@@ -26,6 +26,7 @@ CREATE TABLE standup_blockers (
 CREATE UNIQUE INDEX standup_blockers_open ON standup_blockers (team, task) WHERE status = 'open' AND task IS NOT NULL;
 CREATE INDEX standup_blockers_of_team ON standup_blockers (team, status);
 CREATE INDEX standup_blockers_ended ON standup_blockers (team, ended_at);
+CREATE INDEX standup_blockers_ended_in ON standup_blockers (ended_in) WHERE ended_in IS NOT NULL;
 
 -- What a standup has done outside of its record, so that holding it once more
 -- does not do it twice. Owned by standup.

@@ -2,6 +2,7 @@ package standup
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -133,7 +134,14 @@ func (s *Service) SettleBlockers(ctx context.Context) error {
 			if l.Status != BlockerEnded {
 				continue
 			}
-			if err := s.tellEnded(ctx, tx, Standup{ID: l.StandupID, Title: "Standup of " + l.LastSeen}, []*life{l}); err != nil {
+			row, err := find(ctx, tx, l.StandupID)
+			if errors.Is(err, ErrNotFound) { // it was deleted
+				row, err = Standup{ID: l.StandupID, Title: "Standup of " + l.LastSeen}, nil
+			}
+			if err == nil {
+				err = s.tellEnded(ctx, tx, row, []*life{l})
+			}
+			if err != nil {
 				return err
 			}
 		}

@@ -365,3 +365,58 @@ func TestBlockerQuestions(t *testing.T) {
 		t.Errorf("coo was asked\n%s", q)
 	}
 }
+
+// Two meetings and the timer at once must not make two of one blocker, nor wait
+// for each other for ever.
+func TestBlockersAtOnce(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		o, _ := quiet(t, d)
+		o.task(t, 3, "in_progress", "")
+		work(t, o.Service)
+		other := o.service(d)
+		attend(other)
+		work(t, other) // another replica
+		o.says("cto", "- TASK-3 waits\n- no access to the staging database")
+		o.on(t, "2027-03-01", 9)
+		var held []standup.Standup
+		for _, date := range []string{"2027-03-01", "2027-02-28", "2027-03-02"} {
+			m, _, err := o.Open(signedIn(t), standup.New{Date: date})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := o.Run(signedIn(t), m.ID, false); err != nil {
+				t.Fatal(err)
+			}
+			held = append(held, m)
+		}
+		var wg sync.WaitGroup
+		stop := make(chan struct{})
+		wg.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if err := other.SettleBlockers(actor.With(t.Context(), actor.System)); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+		ids := map[string]bool{}
+		for _, m := range held {
+			m = o.end(t, m.ID)
+			wantEnd(t, m, standup.Completed, "")
+			for _, b := range m.Blockers {
+				ids[*b.ID] = true
+			}
+		}
+		close(stop)
+		wg.Wait()
+		var first string
+		if err := d.QueryRow(t.Context(), `SELECT MAX(first_seen) FROM standup_blockers`).Scan(&first); err != nil || len(ids) != 2 || first != "2027-02-28" {
+			t.Errorf("two things are %d blockers, the younger since %s, %v", len(ids), first, err)
+		}
+	})
+}
