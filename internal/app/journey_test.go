@@ -211,7 +211,7 @@ func wantTold(t *testing.T, owner caller, m meeting, blocked task.Task) {
 	if got := told("&subject_kind=standup&subject_id=" + m.ID); !slices.Equal(got, want) {
 		t.Errorf("the log tells of the standup:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if got := told("&subject_kind=task&subject_id=" + blocked.ID); !slices.Equal(got, []string{"task.created by CTO", "task.changed by CTO"}) {
+	if got := told("&subject_kind=task&subject_id=" + blocked.ID); !slices.Equal(got, []string{"task.created by CTO", "task.changed by CTO", "task.commented by COO"}) {
 		t.Errorf("the log tells of the task: %v", got)
 	}
 	for _, line := range told("") {

@@ -75,7 +75,7 @@ func (m *meeting) close(ctx context.Context, review answer.Review) error {
 		if err := m.tellEnded(ctx, tx, *row, ended); err != nil {
 			return err
 		}
-		return record(ctx, tx, now, "standup.completed", *row, nil)
+		return record(ctx, tx, m.Now(), "standup.completed", *row, nil) // the log is in the order of time
 	})
 }
 

@@ -409,7 +409,7 @@ func (s *Service) fail(ctx context.Context, tx *db.Tx, m *Standup, f *Failure) e
 	if err := s.tellFailed(ctx, tx, *m); err != nil {
 		return err
 	}
-	return record(ctx, tx, now, "standup.failed", *m, map[string]any{"code": f.Code, "detail": f.Detail})
+	return record(ctx, tx, s.Now(), "standup.failed", *m, map[string]any{"code": f.Code, "detail": f.Detail})
 }
 
 // dropQuestionsUnless ends the open questions, except when the gateway went
