@@ -32,7 +32,7 @@ type keyAddCmd struct {
 func (c keyAddCmd) Run(ctx context.Context, parent *cli, t terminal) (err error) {
 	n := account.NewKey{Name: c.Name}
 	if c.Expires != "" {
-		life, err := config.ParseDuration(c.Expires)
+		life, err := clock.ParseDuration(c.Expires)
 		if err != nil {
 			return usage(fmt.Errorf("--expires: %w", err))
 		}

@@ -63,7 +63,7 @@ func (r Raw) Check() (Config, []string, error) {
 		SubagentRetentionDays:    k.number("SUBAGENT_RETENTION_DAYS", r.SubagentRetentionDays, 0, maxDays),
 	}
 	if c.JWTExpiresIn > 0 && c.JWTExpiresIn < time.Minute {
-		k.warn("JWT_EXPIRES_IN is %q, so that a login lasts %s: a number alone is seconds, and 7d is seven days", r.JWTExpiresIn, FormatDuration(c.JWTExpiresIn))
+		k.warn("JWT_EXPIRES_IN is %q, so that a login lasts %s: a number alone is seconds, and 7d is seven days", r.JWTExpiresIn, clock.FormatDuration(c.JWTExpiresIn))
 	}
 	k.secrets(c)
 	k.device(r, &c)
@@ -145,7 +145,7 @@ func (k *checker) standup(c Config) {
 	}
 	if c.StandupDeadline > 0 && c.StandupDeadline < c.StandupAgentTimeout {
 		k.warn("STANDUP_DEADLINE (%s) is shorter than STANDUP_AGENT_TIMEOUT (%s): one slow agent ends the meeting",
-			FormatDuration(c.StandupDeadline), FormatDuration(c.StandupAgentTimeout))
+			clock.FormatDuration(c.StandupDeadline), clock.FormatDuration(c.StandupAgentTimeout))
 	}
 }
 
@@ -159,10 +159,10 @@ func (k *checker) number(name, s string, least, most int) int {
 }
 
 func (k *checker) duration(name, s string, least, most time.Duration) time.Duration {
-	d, err := ParseDuration(s)
+	d, err := clock.ParseDuration(s)
 	if err != nil || d < least || d > most {
 		k.reject(name, "is %q: set it to a duration such as 45s, 30m, 24h, 7d, 2w or a number of seconds, from %s to %s",
-			s, FormatDuration(least), FormatDuration(most))
+			s, clock.FormatDuration(least), clock.FormatDuration(most))
 		return 0
 	}
 	return d

@@ -1,11 +1,11 @@
-package config_test
+package clock_test
 
 import (
 	"strings"
 	"testing"
 	"time"
 
-	"wardroom/internal/platform/config"
+	"wardroom/internal/platform/clock"
 )
 
 // A lifetime that is misread logs people out, or never does.
@@ -15,18 +15,18 @@ func TestParseDuration(t *testing.T) {
 		"7d": 7 * day, "24h": day, "30m": 30 * time.Minute, "45s": 45 * time.Second, "2w": 14 * day, "3600": time.Hour,
 		"0": 0, "250ms": 250 * time.Millisecond, "007": 7 * time.Second, "9223372036854ms": 9223372036854 * time.Millisecond,
 	} {
-		if got, err := config.ParseDuration(s); err != nil || got != want {
+		if got, err := clock.ParseDuration(s); err != nil || got != want {
 			t.Errorf("%q is %v, %v; want %v", s, got, err, want)
 		}
 	}
-	if got, err := config.ParseDuration(" 1d "); err != nil || got != day {
+	if got, err := clock.ParseDuration(" 1d "); err != nil || got != day {
 		t.Errorf("blanks around it: %v, %v", got, err)
 	}
 	for _, s := range []string{
 		"", "d", "-1", "-7d", "+7d", "7 d", "1.5h", "1h30m", "7D", "7y", "1e3", "٣d", "7days", "0x10", "1_000",
 		"9223372036855ms", "15251w", "99999999999999999999", "9223372036854775807w",
 	} {
-		if got, err := config.ParseDuration(s); err == nil {
+		if got, err := clock.ParseDuration(s); err == nil {
 			t.Errorf("%q is %v, want an error", s, got)
 		}
 	}
@@ -37,7 +37,7 @@ func TestFormatDuration(t *testing.T) {
 	for want, d := range map[string]time.Duration{
 		"2w": 14 * 24 * time.Hour, "36h": 36 * time.Hour, "90s": 90 * time.Second, "0s": 0, "1500ms": 1500 * time.Millisecond,
 	} {
-		if got := config.FormatDuration(d); got != want {
+		if got := clock.FormatDuration(d); got != want {
 			t.Errorf("%v is %q, want %q", d, got, want)
 		}
 	}
@@ -49,7 +49,7 @@ func FuzzParseDuration(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		d, err := config.ParseDuration(s)
+		d, err := clock.ParseDuration(s)
 		if err != nil {
 			return
 		}
@@ -60,9 +60,9 @@ func FuzzParseDuration(f *testing.F) {
 		if d == 0 != (digits == "") {
 			t.Fatalf("%q is %v", s, d)
 		}
-		again, err := config.ParseDuration(config.FormatDuration(d))
+		again, err := clock.ParseDuration(clock.FormatDuration(d))
 		if err != nil || again != d {
-			t.Fatalf("%q is %v, written %q, read %v, %v", s, d, config.FormatDuration(d), again, err)
+			t.Fatalf("%q is %v, written %q, read %v, %v", s, d, clock.FormatDuration(d), again, err)
 		}
 	})
 }

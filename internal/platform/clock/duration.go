@@ -1,4 +1,4 @@
-package config
+package clock
 
 import (
 	"errors"
@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/danielgtaylor/huma/v2"
 )
 
 // unit is one suffix of a duration.
@@ -65,4 +67,27 @@ func FormatDuration(d time.Duration) string {
 		best = unit{"s", time.Second}
 	}
 	return strconv.FormatInt(int64(d/best.length), 10) + best.suffix
+}
+
+// Span is a length of time in the API: whole milliseconds, written as in the
+// settings, such as "2m". It is only answered; what callers send is a text that
+// ParseDuration reads.
+type Span time.Duration
+
+// String is the span as FormatDuration writes it.
+func (s Span) String() string { return FormatDuration(time.Duration(s)) }
+
+// MarshalText writes what String does.
+func (s Span) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads it back.
+func (s *Span) UnmarshalText(text []byte) error {
+	d, err := ParseDuration(string(text))
+	*s = Span(d)
+	return err
+}
+
+// Schema describes the span in the OpenAPI document.
+func (Span) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, Pattern: `^[0-9]+(ms|s|m|h|d|w)$`, Examples: []any{"2m"}}
 }
