@@ -79,6 +79,7 @@ var owners = map[string]string{
 	"standup_questions":  "standup",
 	"standup_reports":    "standup",
 	"standup_transcript": "standup",
+	"teams":              "standup",
 	"comments":           "task",
 	"projects":           "task",
 	"tasks":              "task",

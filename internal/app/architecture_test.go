@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -161,6 +162,7 @@ func httpInItsFile(tree fs.FS) (broken []string, err error) {
 var (
 	writes  = regexp.MustCompile(`(?i)\b(?:(?:(?:insert(?:\s+or\s+\w+)?|replace|merge)\s+into|delete\s+from)\s+([^\s(;]+)|update\s+([^\s(;]+)(?:\s+(?:as\s+)?\w+)?\s+set\b)`)
 	creates = regexp.MustCompile(`(?i)\bcreate\s+(?:virtual\s+)?table\s+(?:if\s+not\s+exists\s+)?"?(\w+)`)
+	renames = regexp.MustCompile(`(?i)\balter\s+table\s+(\w+)\s+rename\s+to\s+(\w+)`)
 	remark  = regexp.MustCompile(`--.*`)
 )
 
@@ -203,8 +205,14 @@ func migratedTables(tree fs.FS) (tables []string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, m := range creates.FindAllSubmatch(remark.ReplaceAll(text, nil), -1) {
-			tables = append(tables, strings.ToLower(string(m[1])))
+		text = remark.ReplaceAll(text, nil)
+		renamed := map[string]string{} // a table that is made anew gets its old name back
+		for _, m := range renames.FindAllSubmatch(text, -1) {
+			renamed[strings.ToLower(string(m[1]))] = strings.ToLower(string(m[2]))
+		}
+		for _, m := range creates.FindAllSubmatch(text, -1) {
+			name := strings.ToLower(string(m[1]))
+			tables = append(tables, cmp.Or(renamed[name], name))
 		}
 	}
 	return tables, err

@@ -106,6 +106,8 @@ func (g generator) parameter(name string, s *schema) []string {
 		return []string{g.pick(name, "cto", ownerEmail, "me", "none")}
 	case "parent":
 		return []string{g.pick(name, "TASK-1", "none")}
+	case "team":
+		return []string{g.pick(name, "executive", "Executive", "00000000-0000-7000-8000-000000000001")}
 	case "project":
 		return []string{"none"}
 	case "actor":
@@ -249,11 +251,22 @@ func (g generator) text(s *schema, name string) string {
 	case "new_password":
 		return password // who changes it for all requests that follow would lock them out
 	case "key":
+		if strings.HasSuffix(g.op.path, "/teams") {
+			return fmt.Sprint("t-", rapid.IntRange(0, 400).Draw(g.T, name))
+		}
 		return fmt.Sprint("P", rapid.IntRange(0, 400).Draw(g.T, name)) // of a project
 	case "name", "body":
 		return g.pick(name, "Ada", "@cto `x`", "ärger 出荷", "'; --", strings.Repeat("x", 100))
 	case "agent_id":
 		return "nobody"
+	case "team":
+		return g.pick(name, "executive", "EXECUTIVE")
+	case "facilitator":
+		return g.pick(name, "coo", "nobody")
+	case "agent_timeout":
+		return g.pick(name, "1", "90s", "1d")
+	case "deadline":
+		return g.pick(name, "1d", "48h", "1w")
 	case "parent_id", "before", "after":
 		return g.name()
 	case "assignee_id":
@@ -268,6 +281,9 @@ func (g generator) text(s *schema, name string) string {
 	}
 	if strings.HasPrefix(name, "depends_on/") || strings.HasPrefix(name, "tasks/") {
 		return g.name()
+	}
+	if strings.HasPrefix(name, "participants/") {
+		return fmt.Sprint("a", rapid.IntRange(0, 1000).Draw(g.T, name))
 	}
 	if strings.HasPrefix(name, "tags/") {
 		return g.pick(name, "security", "Ops", "2026", "a.b-c", "ärger")

@@ -91,6 +91,7 @@ func withoutObject() []string {
 		"GET /api/v1/standups", "GET /api/v1/standups/latest", "POST /api/v1/standups",
 		"GET /api/v1/tasks", "POST /api/v1/tasks", "POST /api/v1/tasks/claim", // see TestOthersTasksAreNotNext
 		"GET /api/v1/users", "POST /api/v1/users",
+		"GET /api/v1/teams", "POST /api/v1/teams", "GET /api/v1/teams/{id}", "PATCH /api/v1/teams/{id}", // the service's
 		"GET /api/v1/projects", "POST /api/v1/projects", "GET /api/v1/projects/{id}", "PATCH /api/v1/projects/{id}", // everybody's, and nobody's more
 		"GET /api/v1/search",
 	)
@@ -352,7 +353,7 @@ func TestOthersIdempotencyKeys(t *testing.T) {
 		bodies := map[string]map[string]any{
 			"/api/v1/tasks": {"title": "One"}, "/api/v1/standups": {"date": "2026-11-02"},
 			"/api/v1/users": {"email": "one@example.com", "password": password, "role": "user"}, "/api/v1/projects": {"key": "ONE", "name": "One"},
-			"/api/v1/tasks/{id}/comments": {"body": "One"},
+			"/api/v1/tasks/{id}/comments": {"body": "One"}, "/api/v1/teams": {"key": "one", "name": "One", "facilitator": "coo", "participants": []string{"cto"}},
 		}
 		body := bodies[path]
 		path = strings.Replace(path, "{id}", about.ID, 1)

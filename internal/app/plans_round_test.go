@@ -26,8 +26,8 @@ func askEverything(t *testing.T, s *service) {
 		}
 		for name, value := range map[string]string{
 			"{id}/keys": "u-2/keys", "/users/{id}": "/users/u-2", "/tasks/{id}": "/tasks/TASK-77", "/standups/{id}": "/standups/s-7",
-			"/projects/{id}": "/projects/P7",
-			"{agent_id}":     "cto", "{key}": "agent:cto:main",
+			"/projects/{id}": "/projects/P7", "/teams/{id}": "/teams/executive",
+			"{agent_id}": "cto", "{key}": "agent:cto:main",
 		} {
 			path = strings.Replace(path, name, value, 1)
 		}
@@ -60,6 +60,9 @@ func askList(t *testing.T, d *document, owner caller, path string, op operation)
 	if strings.HasSuffix(path, "/tasks") {
 		queries = append(queries, "status=todo,in_progress&assignee=cto&sort=-updated", "assignee=me&status=todo,in_progress,review&sort=position",
 			"status=review&sort=-updated&total=true", "status=todo&sort=position", "assignee=none&status=todo&sort=-priority", "tag=tag-7&status=todo", "archived=true&sort=-updated", "blocked=true&assignee=cto")
+	}
+	if strings.HasSuffix(path, "/standups") {
+		queries = append(queries, "team=all", "team=all&sort=date", "team=all&status=error&from=2026-01-01", "team=team-7&status=completed&total=true")
 	}
 	for _, query := range queries {
 		if strings.HasSuffix(path, "/search") && !strings.Contains(query, "q=") {
@@ -99,7 +102,7 @@ func given(d *document, name string, s *schema) (values []string) {
 	return map[string][]string{
 		"assignee": {"me", "none", "cto", "u-7@example.com"}, "reporter": {"me", "none", "u-7"}, "actor": {"me", "cto", "system"},
 		"q": {"number 77", "nowhere"}, "tag": {"tag-7", "none-has-it"}, "project": {"P7", "none"}, "parent": {"TASK-4", "none"},
-		"subject_id": {"t-7"}, "kind": {"task.created", "task.*"}, "agent_id": {"cto"}, "from": {"2026-01-01"}, "to": {"2026-01-01"},
+		"subject_id": {"t-7"}, "kind": {"task.created", "task.*"}, "team": {"executive", "team-7"}, "agent_id": {"cto"}, "from": {"2026-01-01"}, "to": {"2026-01-01"},
 		"status": {"done"}, "limit": {"7"}, "total": {"true"}, "last_event_id": {"50990"}, "active": {"true"},
 	}[name]
 }
@@ -178,5 +181,11 @@ func writeRest(t *testing.T, s *service, owner caller) {
 	owner.send(http.MethodDelete, "/api/v1/standups/"+m.ID, nil).want(http.StatusNoContent)
 	other := decode[meeting](owner.send(http.MethodPost, "/api/v1/standups", map[string]any{"date": "2020-02-02"}, "Idempotency-Key", "k").want(http.StatusCreated))
 	owner.post("/api/v1/standups/"+other.ID+"/cancel", nil).want(http.StatusOK)
+	owner.post("/api/v1/teams", map[string]any{"key": "new", "name": "New", "facilitator": "coo", "participants": []string{"cto"}}).want(http.StatusCreated)
+	owner.patch("/api/v1/teams/new", map[string]any{"participants": []string{"cto", "cpo"}, "deadline": "1h"}).want(http.StatusOK)
+	ofTeam := decode[meeting](owner.post("/api/v1/standups", map[string]any{"team": "new"}).want(http.StatusCreated))
+	owner.hold(ofTeam.ID)
+	owner.patch("/api/v1/teams/new", map[string]any{"archived": true}).want(http.StatusOK)
+	owner.post("/api/v1/standups", map[string]any{"team": "new", "date": "2020-02-02"}).want(http.StatusConflict)
 	owner.send(http.MethodPost, "/api/v1/retention/run", nil, "Prefer", "wait=30")
 }

@@ -49,8 +49,11 @@ func seed(t *testing.T, d *db.DB) {
 				id("u", i%1000), "U", pick(i, "task", "task", "standup", "user", "task", "project", "standup", "user"), id("t", i%10000), fmt.Sprint("TASK-", i%10000+1), "{}",
 			}
 		}},
-		{"standups", "id, date, timezone, title, status, phase, facilitator, attempt, trigger_kind, blockers, action_items, escalations, created_at, updated_at, version", 1000, func(i int) []any {
-			return []any{id("s", i), from.AddDate(0, 0, i).Format(time.DateOnly), "UTC", "S", pick(i, "completed", "completed", "error"), "closed", "coo", 1, "agent", "[]", "[]", "[]", at(i), at(i), 1}
+		{"teams", "id, key, name, facilitator, participants, created_at, updated_at, version", 10, func(i int) []any {
+			return []any{id("team-id", i), id("team", i), "T", "coo", "[]", at(i), at(i), 1}
+		}},
+		{"standups", "id, team, date, timezone, title, status, phase, facilitator, attempt, trigger_kind, blockers, action_items, escalations, created_at, updated_at, version", 1000, func(i int) []any {
+			return []any{id("s", i), pick(i, "executive", "executive", "team-7"), from.AddDate(0, 0, i).Format(time.DateOnly), "UTC", "S", pick(i, "completed", "completed", "error"), "closed", "coo", 1, "agent", "[]", "[]", "[]", at(i), at(i), 1}
 		}},
 		{"standup_reports", "standup_id, agent_id, place, name, status, evidence, claims", 4000, func(i int) []any {
 			return []any{id("s", i/4), id("a", i%4), i % 4, "A", "answered", "{}", "[]"}

@@ -59,6 +59,7 @@ func TestEveryPlan(t *testing.T) {
 func small() map[string]string {
 	return map[string]string{
 		"projects":         "some dozens",
+		"teams":            "some dozens",
 		"event_counter":    "one row",
 		"task_counter":     "one row",
 		"job_timers":       "a row for each piece of timed work",

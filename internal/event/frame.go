@@ -13,6 +13,7 @@ const (
 	TopicTask    = "task"
 	TopicProject = "project"
 	TopicStandup = "standup"
+	TopicTeam    = "team"
 	TopicUser    = "user" // all of the audit, and only for those who may read it
 	TopicGateway = "gateway"
 	TopicSession = "session" // the runtime's sessions, and the connection that they are read over

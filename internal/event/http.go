@@ -41,7 +41,7 @@ const begin = -1
 type eventsInput struct {
 	Header string   `header:"Last-Event-ID" maxLength:"19" example:"42" doc:"The last id that you have; what comes after it is sent. Without it the stream begins now."`
 	Query  string   `query:"last_event_id" maxLength:"19" example:"42" doc:"The same, for callers that cannot set headers; the header wins."`
-	Topics []string `query:"topics" enum:"task,project,standup,user,gateway,session" maxItems:"20" doc:"Only of these, separated by commas: subjects of events, gateway for the connection to the agent runtime, and session for what its agents do. Without it everything."`
+	Topics []string `query:"topics" enum:"task,project,standup,team,user,gateway,session" maxItems:"20" doc:"Only of these, separated by commas: subjects of events, gateway for the connection to the agent runtime, and session for what its agents do. Without it everything."`
 }
 
 // after reads the id to go on after.
@@ -75,7 +75,7 @@ func (s *Service) handleEvents(ctx context.Context, in *eventsInput) (web.Stream
 }
 
 type activityInput struct {
-	SubjectKind string    `query:"subject_kind" enum:"task,project,standup" doc:"Only of things of this kind."`
+	SubjectKind string    `query:"subject_kind" enum:"task,project,standup,team" doc:"Only of things of this kind."`
 	SubjectID   string    `query:"subject_id" maxLength:"64" doc:"Only of the thing with this id."`
 	Actor       string    `query:"actor" maxLength:"254" doc:"Only what this one did: a user's id or email, an agent_id, me, or system for the service."`
 	Kinds       []string  `query:"kind" maxItems:"20" doc:"Only of these kinds, such as task.created; task.* is all that begin so."`

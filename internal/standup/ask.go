@@ -71,7 +71,7 @@ func (m *meeting) put(ctx context.Context, q question) (question, error) {
 	q.BootID, q.State = m.Runtime.Status().BootID, "open"
 	err := m.step(ctx, "ask "+q.RunID, func(tx *db.Tx, row *Standup) error {
 		now := m.Now()
-		q.SessionKey = fmt.Sprintf("agent:%s:standup:%s", q.AgentID, row.Date)
+		q.SessionKey = row.sessionKey(q.AgentID)
 		q.AskedAt = clock.At(now)
 		if err := putQuestion(ctx, tx, m.id, q); err != nil {
 			return err

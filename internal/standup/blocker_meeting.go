@@ -10,14 +10,11 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// teamOf is the key of the team that a standup is of.
-func teamOf(Standup) string { return "executive" }
-
 // openBook reads the blockers that a standup takes up, under a lock that keeps
 // other meetings of the team and the timer from them until the transaction
 // ends. Its callers take it before other rows.
 func (s *Service) openBook(ctx context.Context, tx *db.Tx, row Standup, reports [][]naming) (*book, error) {
-	b := &book{row: row, now: s.Now(), team: teamOf(row)}
+	b := &book{row: row, now: s.Now(), team: row.Team}
 	if err := tx.Lock(ctx, blockersLock); err != nil {
 		return nil, err
 	}
@@ -172,7 +169,7 @@ func (s *Service) unsettled(ctx context.Context, q db.Queryer) ([]*life, error) 
 // openBlockers are the open blockers of each participant, as a question may
 // remind them.
 func openBlockers(ctx context.Context, q db.Queryer, row Standup) (map[string][]string, error) {
-	lives, err := livesOpen(ctx, q, teamOf(row))
+	lives, err := livesOpen(ctx, q, row.Team)
 	if err != nil {
 		return nil, fmt.Errorf("read blockers: %w", err)
 	}

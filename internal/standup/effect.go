@@ -102,7 +102,7 @@ func (s *Service) escalated(ctx context.Context, q db.Queryer, row Standup) ([]e
 	if err != nil {
 		return nil, err
 	}
-	all, err := escalations(ctx, q, teamOf(row), day.AddDate(0, 0, -escalatedDays).Format(time.DateOnly))
+	all, err := escalations(ctx, q, row.Team, day.AddDate(0, 0, -escalatedDays).Format(time.DateOnly))
 	if err != nil {
 		return nil, fmt.Errorf("read escalations: %w", err)
 	}
@@ -452,7 +452,7 @@ func (c *closing) makeTask(ctx context.Context, w answer.ActionItem) (*string, e
 	if w.Assignee != nil {
 		assignee = *w.Assignee
 	}
-	key, err := c.MakeTask(ctx, c.tx, w.Title, assignee, "standup:"+c.row.Date)
+	key, err := c.MakeTask(ctx, c.tx, w.Title, assignee, c.row.origin())
 	if err != nil {
 		return nil, fmt.Errorf("make a task of an action item: %w", err)
 	}

@@ -15,11 +15,11 @@ import (
 const firstLook = 24 * time.Hour
 
 // evidence gathers what the board says of each participant since the last
-// standup was run.
+// standup of the same team was run.
 func (m *meeting) evidence(ctx context.Context, row Standup) (map[string]*Evidence, error) {
 	since := m.Now().Add(-firstLook)
 	var last *clock.Time
-	before, err := findBefore(ctx, m.DB, row.Date)
+	before, err := findBefore(ctx, m.DB, row.Team, row.Date)
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return nil, err
 	}

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/danielgtaylor/huma/v2"
+
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/page"
 	"wardroom/internal/platform/web"
@@ -15,14 +17,15 @@ const longestWait = 10 * time.Minute
 
 // Mount adds the routes of standups.
 func (s *Service) Mount(api *web.API) {
-	web.Get(api, "/standups", actor.Read, "List standups, the latest day first unless sort says otherwise", s.handleList, web.Fails(page.ErrCursor))
+	web.Get(api, "/standups", actor.Read, "List standups, the latest day first unless sort says otherwise", s.handleList, web.Fails(ErrTeam, page.ErrCursor),
+		web.Describe("Those of the team executive, unless team says otherwise."))
 	web.Post(api, "/standups", actor.HoldStandups, "Open the standup of a day", s.handleOpen,
-		web.Status(http.StatusCreated), web.Also(http.StatusOK), web.Once(),
-		web.Describe("Answers 201, or 200 with the standup that the day already has."))
-	web.Get(api, "/standups/latest", actor.Read, "The standup of the latest day", s.handleLatest, web.Fails(ErrNotFound))
+		web.Status(http.StatusCreated), web.Also(http.StatusOK), web.Once(), web.Fails(ErrTeam, ErrTeamArchived),
+		web.Describe("Answers 201, or 200 with the standup that the team already has of the day."))
+	web.Get(api, "/standups/latest", actor.Read, "The standup of the latest day", s.handleLatest, web.Fails(ErrNotFound, ErrTeam))
 	web.Get(api, "/standups/{id}", actor.Read, "One standup with all that was said", s.handleGet, web.Fails(ErrNotFound))
 	web.Text(api, "/standups/{id}/transcript", actor.Read, "Follow the meeting as plain text", s.handleTranscript,
-		web.Waits(s.Deadline+time.Minute), web.Fails(ErrNotFound, ErrWaiting),
+		web.Waits(max(s.Deadline, longestDeadline)+time.Minute), web.Fails(ErrNotFound, ErrWaiting),
 		web.Describe("Reads like minutes. While the meeting goes on, it stays and adds each line as it is said: `curl -N`."))
 	web.Delete(api, "/standups/{id}", actor.ManageStandups, "Delete a standup", s.handleDelete, web.Fails(ErrNotFound, ErrRunning, ErrStale))
 	web.Post(api, "/standups/{id}/run", actor.HoldStandups, "Run the standup, or retry it", s.handleRun,
@@ -30,6 +33,24 @@ func (s *Service) Mount(api *web.API) {
 		web.Fails(ErrNotFound, ErrRunning, ErrCompleted, ErrWaiting),
 		web.Describe("Answers 202 while the meeting goes on. With `Prefer: wait=60` it waits up to so many seconds, 600 at most, and answers 200 when the meeting has ended by then."))
 	web.Post(api, "/standups/{id}/cancel", actor.ManageStandups, "Cancel a standup", s.handleCancel, web.Fails(ErrNotFound, ErrIdle))
+	s.mountTeams(api)
+}
+
+// mountTeams adds the routes of whose standups there are.
+func (s *Service) mountTeams(api *web.API) {
+	web.Get(api, "/teams", actor.Read, "List teams", s.handleTeams, web.Fails(page.ErrCursor))
+	web.Post(api, "/teams", actor.ManageStandups, "Create a team", s.handleCreateTeam,
+		web.Status(http.StatusCreated), web.Once(), web.Fails(ErrTeamKey))
+	web.Get(api, "/teams/{id}", actor.Read, "One team, by id or key", s.handleTeam, web.Fails(ErrTeamNotFound))
+	web.Patch(api, "/teams/{id}", actor.ManageStandups, "Change a team", s.handleUpdateTeam,
+		web.Fails(ErrTeamNotFound, ErrTeamChanged, ErrTeamKept),
+		web.Describe("Standups that are open already keep who is asked in them. New limits count from the next start of a meeting on. "+
+			"A team in the archive keeps its standups and opens no others."))
+}
+
+// Schema bounds an agent's id in the API's document.
+func (AgentID) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, MaxLength: new(64), Pattern: agentID.String(), Examples: []any{"cto"}}
 }
 
 // Ref names a standup in a path.
@@ -40,6 +61,7 @@ type Ref struct {
 func location(m Standup) string { return web.Prefix + "/standups/" + m.ID }
 
 type listInput struct {
+	Team   string   `query:"team" maxLength:"64" default:"executive" doc:"Only of this team: its key or id; all is every team."`
 	Status []Status `query:"status" enum:"running,completed,error" doc:"Only in one of these states."`
 	From   string   `query:"from" maxLength:"10" doc:"Only of this day, such as 2026-11-20, or later."`
 	To     string   `query:"to" maxLength:"10" doc:"Only of this day or earlier."`
@@ -49,7 +71,10 @@ type listInput struct {
 }
 
 func (s *Service) handleList(ctx context.Context, in *listInput) (*web.List[Brief], error) {
-	f := Filter{Statuses: in.Status, From: in.From, To: in.To}
+	f := Filter{Team: in.Team, Statuses: in.Status, From: in.From, To: in.To}
+	if f.Team == allTeams {
+		f.Team = ""
+	}
 	part, err := s.List(ctx, f, page.Want{Query: in.Query, Sort: in.Sort, Total: in.Total.Total})
 	return web.Part(ctx, part), err
 }
@@ -71,8 +96,12 @@ func (s *Service) handleOpen(ctx context.Context, in *openInput) (*web.Tagged[St
 	return out, err
 }
 
-func (s *Service) handleLatest(ctx context.Context, _ *struct{}) (*web.Tagged[Standup], error) {
-	m, err := s.Latest(ctx)
+type latestInput struct {
+	Team string `query:"team" maxLength:"64" default:"executive" doc:"Of this team: its key or id."`
+}
+
+func (s *Service) handleLatest(ctx context.Context, in *latestInput) (*web.Tagged[Standup], error) {
+	m, err := s.Latest(ctx, in.Team)
 	return web.Tag(m, m.Version), err
 }
 
@@ -149,4 +178,46 @@ func (s *Service) handleTranscript(ctx context.Context, in *Ref) (web.Writing, e
 		defer leave()
 		s.write(ctx, m, web.Stopping(ctx), say)
 	}, nil
+}
+
+type teamsInput struct {
+	Archived string `query:"archived" enum:"true,false" default:"false" doc:"What is in the archive, or what is not."`
+	Sort     string `query:"sort" enum:"key,-key" default:"key" doc:"The order; a minus turns it round."`
+	page.Query
+	page.Total
+}
+
+func (s *Service) handleTeams(ctx context.Context, in *teamsInput) (*web.List[Team], error) {
+	part, err := s.Teams(ctx, in.Archived == "true", page.Want{Query: in.Query, Sort: in.Sort, Total: in.Total.Total})
+	return web.Part(ctx, part), err
+}
+
+func (s *Service) handleCreateTeam(ctx context.Context, in *struct{ Body NewTeam }) (*web.Tagged[Team], error) {
+	t, err := s.CreateTeam(ctx, in.Body)
+	return web.Tag(t, t.Version).At(web.Prefix + "/teams/" + t.Key), err
+}
+
+// TeamRef names a team in a path.
+type TeamRef struct {
+	ID string `path:"id" maxLength:"64" doc:"The team's id or key." example:"executive"`
+}
+
+func (s *Service) handleTeam(ctx context.Context, in *TeamRef) (*web.Tagged[Team], error) {
+	t, err := s.Team(ctx, in.ID)
+	return web.Tag(t, t.Version), err
+}
+
+type updateTeamInput struct {
+	TeamRef
+	web.IfMatch
+	Body TeamChange
+}
+
+func (s *Service) handleUpdateTeam(ctx context.Context, in *updateTeamInput) (*web.Tagged[Team], error) {
+	version, err := in.Version()
+	if err != nil {
+		return nil, err
+	}
+	t, err := s.UpdateTeam(ctx, in.ID, in.Body, version)
+	return web.Tag(t, t.Version), err
 }

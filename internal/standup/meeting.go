@@ -1,6 +1,7 @@
 package standup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,6 +33,11 @@ type meeting struct {
 	job *job.Held
 	id  string
 
+	// The team's, as they were when this attempt was started, whatever becomes of
+	// the team and of the settings meanwhile. They hide the service's.
+	AgentTimeout time.Duration
+	Deadline     time.Duration
+
 	mute time.Time // since when the gateway has taken no question; zero while it does
 }
 
@@ -45,6 +51,7 @@ func (s *Service) hold(ctx context.Context, h *job.Held) error {
 	if err != nil {
 		return err
 	}
+	m.AgentTimeout, m.Deadline = cmp.Or(row.agentTimeout, s.AgentTimeout), cmp.Or(row.deadline, s.Deadline)
 	inner := ctx
 	if row.DeadlineAt != nil {
 		left := row.DeadlineAt.Sub(s.Now())
@@ -54,7 +61,7 @@ func (s *Service) hold(ctx context.Context, h *job.Held) error {
 	}
 	err = m.run(inner)
 	if err != nil && ctx.Err() == nil && errors.Is(context.Cause(inner), errDeadline) {
-		err = &Failure{DeadlinePassed, fmt.Sprintf("It was not over after %s.", s.Deadline)}
+		err = &Failure{DeadlinePassed, fmt.Sprintf("It was not over after %s.", m.Deadline)}
 	}
 	failure, ok := errors.AsType[*Failure](err)
 	if !ok {

@@ -1,11 +1,15 @@
 package standup
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 )
 
@@ -31,17 +35,43 @@ func findOpening(ctx context.Context, q db.Queryer, name string) (opened, error)
 	return opened{id, !had}, err
 }
 
-// openIn stores a standup that was opened, unless its day has one.
-func (s *Service) openIn(ctx context.Context, tx *db.Tx, made Standup, members []Member) (opened, error) {
-	now := made.CreatedAt.Time
+// openIn opens a standup, unless its team has one of that day. Who leads it and
+// who is asked stay as they are now, whatever becomes of the team.
+func (s *Service) openIn(ctx context.Context, tx *db.Tx, n New, now time.Time, members []Member) (opened, error) {
+	t, err := s.namedTeam(ctx, tx, n.Team)
+	if err != nil {
+		return opened{}, err
+	}
+	date, zone, err := n.day(now, s.zone(t))
+	if err != nil {
+		return opened{}, err
+	}
+	made := Standup{
+		ID: db.NewID(), Team: t.Key, Date: date, Timezone: zone.String(), Title: cmp.Or(n.Title, t.title(date)),
+		Status: Running, Phase: Opened, Facilitator: t.Facilitator,
+		CreatedAt: clock.At(now), UpdatedAt: clock.At(now), Version: 1,
+	}
+	if t.ArchivedAt != nil {
+		had, err := findByDay(ctx, tx, t.Key, date)
+		if errors.Is(err, ErrNotFound) {
+			err = ErrTeamArchived.With("It has no new standups. Take it out of the archive first, or name another team.")
+		}
+		return opened{had.ID, false}, err
+	}
 	if created, err := insert(ctx, tx, made); err != nil || !created {
 		if err != nil {
 			return opened{}, err
 		}
-		had, err := findByDate(ctx, tx, made.Date)
+		had, err := findByDay(ctx, tx, t.Key, date)
 		return opened{had.ID, false}, err
 	}
-	for i, agentID := range s.Participants {
+	return s.opened(ctx, tx, t, made, members)
+}
+
+// opened writes down who will be asked, and that the standup was opened.
+func (s *Service) opened(ctx context.Context, tx *db.Tx, t Team, made Standup, members []Member) (opened, error) {
+	now := made.CreatedAt.Time
+	for i, agentID := range t.Participants {
 		r := Report{AgentID: agentID, Name: nameOf(members, agentID), Status: Pending}
 		if err := putReport(ctx, tx, made.ID, i, r); err != nil {
 			return opened{}, err

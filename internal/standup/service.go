@@ -67,14 +67,17 @@ type Service struct {
 	Raise  func(ctx context.Context, tx *db.Tx, m Matter) error
 	Settle func(ctx context.Context, tx *db.Tx, cause, why string) error
 
+	// What counts for the team executive, and of the last three for every team,
+	// where the team itself says nothing else; see Team.
 	Facilitator  string         // an agent_id
 	Participants []string       // agent_ids, in the order they are asked
 	Zone         *time.Location // of the days, unless a request says otherwise
 	AgentTimeout time.Duration  // how long one agent may take to answer
 	Deadline     time.Duration  // how long a meeting may take
-	Grace        time.Duration  // how long a gateway that went away is waited for
-	Patience     time.Duration  // how long a gateway that is away at the start is waited for
-	Limits       Limits
+
+	Grace    time.Duration // how long a gateway that went away is waited for
+	Patience time.Duration // how long a gateway that is away at the start is waited for
+	Limits   Limits
 
 	places  places.Places
 	lookout lookout
@@ -88,30 +91,19 @@ func (s *Service) Kind() job.Kind {
 	return job.Kind{Do: s.hold, GaveUp: s.gaveUp, Attempts: 5}
 }
 
-// Open opens the standup of a day. When that day has one already it is
-// answered, and created is false: whoever asks twice does no harm.
+// Open opens a team's standup of a day. When that day has one already it is
+// answered, and created is false: whoever asks twice does no harm. A team that
+// there is not is ErrTeam, and one in the archive opens no new ones:
+// ErrTeamArchived.
 func (s *Service) Open(ctx context.Context, n New) (made Standup, created bool, err error) {
 	now := s.Now()
-	date, zone, err := n.day(now, s.Zone)
-	if err != nil {
-		return Standup{}, false, err
-	}
-	title := n.Title
-	if title == "" {
-		title = "Standup of " + date
-	}
 	members, err := s.Members(ctx)
 	if err != nil {
 		return Standup{}, false, fmt.Errorf("open standup: %w", err)
 	}
-	made = Standup{
-		ID: db.NewID(), Date: date, Timezone: zone.String(), Title: title,
-		Status: Running, Phase: Opened, Facilitator: s.Facilitator,
-		CreatedAt: clock.At(now), UpdatedAt: clock.At(now), Version: 1,
-	}
 	var o opened
 	err = s.DB.Tx(ctx, func(tx *db.Tx) (err error) {
-		o, err = once.Do(ctx, tx, now, findOpening, opened.name, func() (opened, error) { return s.openIn(ctx, tx, made, members) })
+		o, err = once.Do(ctx, tx, now, findOpening, opened.name, func() (opened, error) { return s.openIn(ctx, tx, n, now, members) })
 		return err
 	})
 	if err != nil {
@@ -135,9 +127,16 @@ func (s *Service) Get(ctx context.Context, id string) (Standup, error) {
 	return s.read(ctx, func(q db.Queryer) (Standup, error) { return find(ctx, q, id) })
 }
 
-// Latest returns the standup of the latest day.
-func (s *Service) Latest(ctx context.Context) (Standup, error) {
-	return s.read(ctx, func(q db.Queryer) (Standup, error) { return findLatest(ctx, q) })
+// Latest returns a team's standup of the latest day. An empty team is the
+// executive one, and one that there is not is ErrTeam.
+func (s *Service) Latest(ctx context.Context, team string) (Standup, error) {
+	return s.read(ctx, func(q db.Queryer) (Standup, error) {
+		t, err := s.namedTeam(ctx, q, team)
+		if err != nil {
+			return Standup{}, err
+		}
+		return findLatest(ctx, q, t.Key)
+	})
 }
 
 // read reads a whole standup from one view of the database.
@@ -152,32 +151,23 @@ func (s *Service) read(ctx context.Context, which func(db.Queryer) (Standup, err
 	return got, err
 }
 
-// List returns one page of the standups that match, by their day.
+// List returns one page of the standups that match, by their day. A team that
+// there is not is ErrTeam.
 func (s *Service) List(ctx context.Context, f Filter, want page.Want) (page.Part[Brief], error) {
 	if err := f.check(); err != nil {
 		return page.Part[Brief]{}, err
 	}
 	var part page.Part[Brief]
-	one := want
-	one.Total = true // one view in any case: the reports are read after the rows that they belong to
-	err := list.View(ctx, s.DB, one, func(q db.Queryer) error {
-		whole, err := standups.Read(ctx, q, f.where(), want)
-		if err != nil {
-			return err
-		}
-		ids := make([]string, len(whole.Rows))
-		for i, r := range whole.Rows {
-			ids[i] = r.ID
-		}
-		byID, err := briefReports(ctx, q, ids)
-		part = page.Part[Brief]{Rows: make([]Brief, len(ids)), Next: whole.Next, Total: whole.Total}
-		for i, r := range whole.Rows {
-			part.Rows[i] = Brief{
-				ID: r.ID, Date: r.Date, Timezone: r.Timezone, Title: r.Title, Status: r.Status, Phase: r.Phase,
-				Facilitator: r.Facilitator, Reports: append([]BriefReport{}, byID[r.ID]...), Summary: r.Summary, Failure: r.Failure,
-				Attempt: r.Attempt, CreatedAt: r.CreatedAt, StartedAt: r.StartedAt, CompletedAt: r.CompletedAt, Version: r.Version,
+	err := list.View(ctx, s.DB, want, func(q db.Queryer) error {
+		if f.Team != "" && f.Team != Executive {
+			t, err := s.namedTeam(ctx, q, f.Team)
+			if err != nil {
+				return err
 			}
+			f.Team = t.Key
 		}
+		var err error
+		part, err = f.list().Read(ctx, q, f.where(), want)
 		return err
 	})
 	return part, err
@@ -228,36 +218,17 @@ func (s *Service) begin(ctx context.Context, tx *db.Tx, m *Standup) error {
 	if m.Attempt > 0 {
 		word = "started the standup again"
 	}
-	anew := m.Status == Completed
-	asked, err := questions(ctx, tx, m.ID)
+	t, err := s.findTeam(ctx, tx, m.Team)
 	if err != nil {
 		return err
 	}
-	for i, r := range m.Reports {
-		if !anew && r.kept(asked) {
-			continue
-		}
-		if err := putReport(ctx, tx, m.ID, i, Report{AgentID: r.AgentID, Name: r.Name, Status: Pending}); err != nil {
-			return err
-		}
-	}
-	for _, q := range asked {
-		if q.State == "open" && !anew { // its agent gets the whole time again
-			q.DeadlineAt = clock.At(now.Add(s.AgentTimeout))
-			if err := putQuestion(ctx, tx, m.ID, q); err != nil {
-				return err
-			}
-		}
-	}
-	if anew {
-		m.Summary, m.Digest, m.Blockers, m.Escalations = nil, nil, nil, nil
-		if err := dropQuestions(ctx, tx, m.ID, now); err != nil {
-			return err
-		}
+	m.agentTimeout, m.deadline = time.Duration(t.AgentTimeout), time.Duration(t.Deadline)
+	if err := s.renew(ctx, tx, m, now); err != nil {
+		return err
 	}
 	m.Status, m.Phase, m.Failure, m.CompletedAt = Running, Gathering, nil, nil
 	m.Attempt++
-	m.StartedAt, m.DeadlineAt = clock.Ptr(now), clock.Ptr(now.Add(s.Deadline))
+	m.StartedAt, m.DeadlineAt = clock.Ptr(now), clock.Ptr(now.Add(m.deadline))
 	if m.Trigger = "user"; caller.Role == actor.Agent {
 		m.Trigger = "agent"
 	}
@@ -276,6 +247,37 @@ func (s *Service) begin(ctx context.Context, tx *db.Tx, m *Standup) error {
 		return err
 	}
 	return record(ctx, tx, now, "standup.started", *m, map[string]any{"attempt": m.Attempt})
+}
+
+// renew makes room for what the next attempt will bring. What a retry can use of
+// the last one stays.
+func (s *Service) renew(ctx context.Context, tx *db.Tx, m *Standup, now time.Time) error {
+	anew := m.Status == Completed
+	asked, err := questions(ctx, tx, m.ID)
+	if err != nil {
+		return err
+	}
+	for i, r := range m.Reports {
+		if !anew && r.kept(asked) {
+			continue
+		}
+		if err := putReport(ctx, tx, m.ID, i, Report{AgentID: r.AgentID, Name: r.Name, Status: Pending}); err != nil {
+			return err
+		}
+	}
+	for _, q := range asked {
+		if q.State == "open" && !anew { // its agent gets the whole time again
+			q.DeadlineAt = clock.At(now.Add(m.agentTimeout))
+			if err := putQuestion(ctx, tx, m.ID, q); err != nil {
+				return err
+			}
+		}
+	}
+	if !anew {
+		return nil
+	}
+	m.Summary, m.Digest, m.Blockers, m.Escalations = nil, nil, nil, nil
+	return dropQuestions(ctx, tx, m.ID, now)
 }
 
 // kept reports whether a retry leaves a report alone: it is here, or its answer

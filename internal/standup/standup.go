@@ -64,9 +64,10 @@ const (
 	Internal             = "internal" // our own fault; the log says more
 )
 
-// Standup is the meeting of one day.
+// Standup is the meeting of one team on one day.
 type Standup struct {
 	ID          string       `json:"id"`
+	Team        string       `json:"team" doc:"The key of the team whose standup it is." example:"executive"`
 	Date        string       `json:"date" format:"date" doc:"The day, in timezone."`
 	Timezone    string       `json:"timezone" example:"Europe/Berlin"`
 	Title       string       `json:"title"`
@@ -90,11 +91,16 @@ type Standup struct {
 	CompletedAt *clock.Time  `json:"completed_at" doc:"When it was completed or failed."`
 	UpdatedAt   clock.Time   `json:"updated_at"`
 	Version     int64        `json:"version"`
+
+	// The team's limits as they were when the last attempt was started; zero
+	// before the first one, and in standups that are older than teams.
+	agentTimeout, deadline time.Duration
 }
 
 // Brief is a standup in a list: without what was said.
 type Brief struct {
 	ID          string        `json:"id"`
+	Team        string        `json:"team"`
 	Date        string        `json:"date" format:"date"`
 	Timezone    string        `json:"timezone"`
 	Title       string        `json:"title"`
@@ -210,8 +216,9 @@ var (
 
 // New is what may be said of a standup that is opened. All of it is optional.
 type New struct {
+	Team     string `json:"team,omitempty" maxLength:"64" doc:"Whose standup it is: a team's key or id; the team executive when left out." example:"executive"`
 	Date     string `json:"date,omitempty" maxLength:"10" doc:"The day it is for; today in the timezone when left out."`
-	Timezone string `json:"timezone,omitempty" maxLength:"64" doc:"An IANA name; the service's TIMEZONE when left out."`
+	Timezone string `json:"timezone,omitempty" maxLength:"64" doc:"An IANA name; the team's when left out."`
 	Title    string `json:"title,omitempty" maxLength:"200"`
 }
 

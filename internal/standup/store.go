@@ -11,26 +11,27 @@ import (
 
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
-	"wardroom/internal/platform/list"
 	"wardroom/internal/platform/money"
 )
 
-const columns = `id, date, timezone, title, status, phase, facilitator, attempt, trigger_kind, blockers, action_items, escalations,
-	summary, digest, error_code, error_detail, deadline_at, created_at, started_at, completed_at, updated_at, version`
+const columns = `id, team, date, timezone, title, status, phase, facilitator, attempt, trigger_kind, blockers, action_items, escalations,
+	summary, digest, error_code, error_detail, agent_timeout_ms, deadline_ms, deadline_at, created_at, started_at, completed_at, updated_at, version`
 
 func scan(row db.Row) (Standup, error) {
 	s := Standup{Reports: []Report{}, Transcript: []Line{}}
 	var blockers, items, escalations string
 	var code, detail sql.NullString
-	err := row.Scan(&s.ID, &s.Date, &s.Timezone, &s.Title, &s.Status, &s.Phase, &s.Facilitator, &s.Attempt, &s.Trigger,
+	var agentTimeout, deadline sql.NullInt64
+	err := row.Scan(&s.ID, &s.Team, &s.Date, &s.Timezone, &s.Title, &s.Status, &s.Phase, &s.Facilitator, &s.Attempt, &s.Trigger,
 		&blockers, &items, &escalations, &s.Summary, &s.Digest, &code, &detail,
-		&s.DeadlineAt, &s.CreatedAt, &s.StartedAt, &s.CompletedAt, &s.UpdatedAt, &s.Version)
+		&agentTimeout, &deadline, &s.DeadlineAt, &s.CreatedAt, &s.StartedAt, &s.CompletedAt, &s.UpdatedAt, &s.Version)
 	if err != nil {
 		return Standup{}, err
 	}
 	if code.Valid {
 		s.Failure = &Failure{Code: code.String, Detail: detail.String}
 	}
+	s.agentTimeout, s.deadline = time.Duration(agentTimeout.Int64)*time.Millisecond, time.Duration(deadline.Int64)*time.Millisecond
 	if err := json.Unmarshal([]byte(blockers), &s.Blockers); err != nil {
 		return Standup{}, err
 	}
@@ -40,17 +41,22 @@ func scan(row db.Row) (Standup, error) {
 	return s, json.Unmarshal([]byte(escalations), &s.Escalations)
 }
 
-// values are the columns from date on, in their order.
+// values are the columns from team on, in their order.
 func (s Standup) values() []any {
 	var code, detail *string
 	if s.Failure != nil {
 		code, detail = &s.Failure.Code, &s.Failure.Detail
 	}
 	return []any{
-		s.Date, s.Timezone, s.Title, s.Status, s.Phase, s.Facilitator, s.Attempt, s.Trigger,
+		s.Team, s.Date, s.Timezone, s.Title, s.Status, s.Phase, s.Facilitator, s.Attempt, s.Trigger,
 		encode(s.Blockers), encode(s.ActionItems), encode(s.Escalations), s.Summary, s.Digest, code, detail,
-		s.DeadlineAt, s.CreatedAt, s.StartedAt, s.CompletedAt, s.UpdatedAt, s.Version,
+		limitMillis(s.agentTimeout), limitMillis(s.deadline), s.DeadlineAt, s.CreatedAt, s.StartedAt, s.CompletedAt, s.UpdatedAt, s.Version,
 	}
+}
+
+// limitMillis is a limit in milliseconds; one that is not known yet is null.
+func limitMillis(d time.Duration) sql.NullInt64 {
+	return sql.NullInt64{Int64: d.Milliseconds(), Valid: d > 0}
 }
 
 // encode writes a list of ours as JSON; nil is the empty list.
@@ -65,11 +71,12 @@ func encode[T any](list []T) string {
 	return string(b)
 }
 
-// insert stores a new standup, and reports false when its day has one already.
+// insert stores a new standup, and reports false when its team has one of that
+// day already.
 func insert(ctx context.Context, tx *db.Tx, s Standup) (bool, error) {
 	n, err := tx.Exec(ctx, `
-		INSERT INTO standups (`+columns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (date) DO NOTHING`, append([]any{s.ID}, s.values()...)...)
+		INSERT INTO standups (`+columns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (team, date) DO NOTHING`, append([]any{s.ID}, s.values()...)...)
 	return n == 1, err
 }
 
@@ -78,9 +85,9 @@ func update(ctx context.Context, tx *db.Tx, s *Standup, now time.Time) error {
 	s.Version++
 	s.UpdatedAt = clock.At(now)
 	n, err := tx.Exec(ctx, `
-		UPDATE standups SET date = ?, timezone = ?, title = ?, status = ?, phase = ?, facilitator = ?, attempt = ?, trigger_kind = ?,
+		UPDATE standups SET team = ?, date = ?, timezone = ?, title = ?, status = ?, phase = ?, facilitator = ?, attempt = ?, trigger_kind = ?,
 			blockers = ?, action_items = ?, escalations = ?, summary = ?, digest = ?, error_code = ?, error_detail = ?,
-			deadline_at = ?, created_at = ?, started_at = ?, completed_at = ?, updated_at = ?, version = ?
+			agent_timeout_ms = ?, deadline_ms = ?, deadline_at = ?, created_at = ?, started_at = ?, completed_at = ?, updated_at = ?, version = ?
 		WHERE id = ?`, append(s.values(), s.ID)...)
 	if err == nil && n == 0 {
 		return ErrNotFound
@@ -98,18 +105,19 @@ func find(ctx context.Context, q db.Queryer, id string) (Standup, error) {
 	return one(q.QueryRow(ctx, `SELECT `+columns+` FROM standups WHERE id = ?`, id))
 }
 
-func findByDate(ctx context.Context, q db.Queryer, date string) (Standup, error) {
-	return one(q.QueryRow(ctx, `SELECT `+columns+` FROM standups WHERE date = ?`, date))
+// findByDay is a team's standup of a day.
+func findByDay(ctx context.Context, q db.Queryer, team, date string) (Standup, error) {
+	return one(q.QueryRow(ctx, `SELECT `+columns+` FROM standups WHERE team = ? AND date = ?`, team, date))
 }
 
-// findLatest is the standup of the latest day.
-func findLatest(ctx context.Context, q db.Queryer) (Standup, error) {
-	return one(q.QueryRow(ctx, `SELECT `+columns+` FROM standups ORDER BY date DESC LIMIT 1`))
+// findLatest is a team's standup of the latest day.
+func findLatest(ctx context.Context, q db.Queryer, team string) (Standup, error) {
+	return one(q.QueryRow(ctx, `SELECT `+columns+` FROM standups WHERE team = ? ORDER BY date DESC LIMIT 1`, team))
 }
 
-// findBefore is the last completed standup of an earlier day.
-func findBefore(ctx context.Context, q db.Queryer, date string) (Standup, error) {
-	return one(q.QueryRow(ctx, `SELECT `+columns+` FROM standups WHERE date < ? AND status = 'completed' ORDER BY date DESC LIMIT 1`, date))
+// findBefore is a team's last completed standup of an earlier day.
+func findBefore(ctx context.Context, q db.Queryer, team, date string) (Standup, error) {
+	return one(q.QueryRow(ctx, `SELECT `+columns+` FROM standups WHERE team = ? AND date < ? AND status = 'completed' ORDER BY date DESC LIMIT 1`, team, date))
 }
 
 func one(row *sql.Row) (Standup, error) {
@@ -124,55 +132,6 @@ func one(row *sql.Row) (Standup, error) {
 func findOpened(ctx context.Context, q db.Queryer) ([]Standup, error) {
 	rows, err := q.Query(ctx, `SELECT `+columns+` FROM standups WHERE status = 'running' AND phase = 'opened'`)
 	return db.All(rows, err, scan)
-}
-
-// Filter says which standups to list. The zero Filter lists all.
-type Filter struct {
-	Statuses []Status
-	From, To string // days, both included; empty is no bound
-}
-
-// where is the filter in SQL.
-func (f Filter) where() list.Where {
-	var w list.Where
-	list.In(&w, `status`, f.Statuses)
-	if f.From != "" {
-		w.And(`date >= ?`, f.From)
-	}
-	if f.To != "" {
-		w.And(`date <= ?`, f.To)
-	}
-	return w
-}
-
-// standups is how meetings are listed. A day has one.
-var standups = list.List[Standup]{
-	Table: `standups`, Columns: columns, Scan: scan, Usual: "-date",
-	Sorts: map[string]list.Sort[Standup]{
-		"date": {Columns: []string{`date`}, Position: func(s Standup) []any { return []any{s.Date} }},
-	},
-}
-
-// briefReports returns how asking went, by standup.
-func briefReports(ctx context.Context, q db.Queryer, ids []string) (map[string][]BriefReport, error) {
-	byID := map[string][]BriefReport{}
-	if len(ids) == 0 {
-		return byID, nil
-	}
-	args := make([]any, len(ids))
-	for i, id := range ids {
-		args[i] = id
-	}
-	rows, err := q.Query(ctx, `
-		SELECT standup_id, agent_id, name, status FROM standup_reports
-		WHERE standup_id IN (?`+strings.Repeat(`, ?`, len(ids)-1)+`) ORDER BY standup_id, place`, args...)
-	_, err = db.All(rows, err, func(row db.Row) (id string, err error) {
-		var r BriefReport
-		err = row.Scan(&id, &r.AgentID, &r.Name, &r.Status)
-		byID[id] = append(byID[id], r)
-		return id, err
-	})
-	return byID, err
 }
 
 // load fills in the reports, the transcript and the cost.
@@ -236,7 +195,10 @@ func putReport(ctx context.Context, tx *db.Tx, standupID string, place int, r Re
 			cost_nano = excluded.cost_nano`,
 		standupID, place, r.AgentID, r.Name, r.Status, r.Yesterday, r.Today, r.Blockers, r.Text, r.Other,
 		string(evidence), encode(r.Claims), r.AskedAt, r.AnsweredAt, nanos(r.CostUSD))
-	return err
+	if err != nil {
+		return err
+	}
+	return keepRoll(ctx, tx, standupID)
 }
 
 func nanos(n *money.Nano) *int64 {

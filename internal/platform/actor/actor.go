@@ -35,7 +35,7 @@ const (
 	ChangeTasks     Permission = "change_tasks"     // create, change, claim and comment tasks
 	DeleteTasks     Permission = "delete_tasks"     // delete tasks and others' comments
 	HoldStandups    Permission = "hold_standups"    // create and run a standup
-	ManageStandups  Permission = "manage_standups"  // delete a standup, cancel a run
+	ManageStandups  Permission = "manage_standups"  // delete a standup, cancel a run, make and change teams
 	ManageAccounts  Permission = "manage_accounts"  // users and their keys
 	ReadAudit       Permission = "read_audit"       // what happened to accounts and what guards them
 	ManageRetention Permission = "manage_retention" // see what goes when it is old, and let it go now

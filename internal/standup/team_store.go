@@ -1,0 +1,112 @@
+package standup
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/fault"
+	"wardroom/internal/platform/list"
+)
+
+const teamColumns = `id, key, name, facilitator, participants, timezone, agent_timeout_ms, deadline_ms, archived_at, created_at, updated_at, version`
+
+// teams is how they are listed. There are few of them.
+var teams = list.List[Team]{
+	Table: `teams`, Columns: teamColumns, Scan: scanTeam, Usual: "key",
+	Sorts: map[string]list.Sort[Team]{
+		"key": {Columns: []string{`key`}, Position: func(t Team) []any { return []any{t.Key} }},
+	},
+}
+
+func teamsOfArchive(archived bool) (w list.Where) {
+	w.And(map[bool]string{true: `archived_at IS NOT NULL`, false: `archived_at IS NULL`}[archived])
+	return w
+}
+
+func scanTeam(row db.Row) (Team, error) {
+	var t Team
+	var participants *string
+	var agentTimeout, deadline *int64
+	err := row.Scan(&t.ID, &t.Key, &t.Name, &t.own.facilitator, &participants, &t.own.timezone, &agentTimeout, &deadline,
+		&t.ArchivedAt, &t.CreatedAt, &t.UpdatedAt, &t.Version)
+	if err != nil {
+		return Team{}, err
+	}
+	t.own.agentTimeout, t.own.deadline = span(agentTimeout), span(deadline)
+	if participants != nil {
+		err = json.Unmarshal([]byte(*participants), &t.own.participants)
+	}
+	return t, err
+}
+
+// values are the columns from name on, in their order.
+func (t Team) values() []any {
+	var participants *string
+	if t.own.participants != nil {
+		text := encode(*t.own.participants)
+		participants = &text
+	}
+	return []any{
+		t.Name, t.own.facilitator, participants, t.own.timezone, millis(t.own.agentTimeout), millis(t.own.deadline),
+		t.ArchivedAt, t.CreatedAt, t.UpdatedAt, t.Version,
+	}
+}
+
+func span(ms *int64) *clock.Span {
+	if ms == nil {
+		return nil
+	}
+	s := clock.Span(time.Duration(*ms) * time.Millisecond)
+	return &s
+}
+
+func millis(s *clock.Span) *int64 {
+	if s == nil {
+		return nil
+	}
+	ms := time.Duration(*s).Milliseconds()
+	return &ms
+}
+
+// findTeam looks a team up by its id or its key, in any case.
+func (s *Service) findTeam(ctx context.Context, q db.Queryer, ref string) (Team, error) {
+	t, err := scanTeam(q.QueryRow(ctx, `SELECT `+teamColumns+` FROM teams WHERE id = ? OR key = ?`, strings.ToLower(ref), strings.ToLower(ref)))
+	if db.IsNotFound(err) {
+		return Team{}, ErrTeamNotFound.With("Name it by its id or its key, such as %s.", Executive)
+	}
+	return s.effective(t), err
+}
+
+// namedTeam is the team that a request means: the executive one where it names
+// none, and ErrTeam for one that there is not.
+func (s *Service) namedTeam(ctx context.Context, q db.Queryer, ref string) (Team, error) {
+	if ref == "" {
+		ref = Executive
+	}
+	t, err := s.findTeam(ctx, q, ref)
+	if f := fault.Of(err); f != nil && f.Kind == fault.NotFound {
+		return Team{}, ErrTeam.With("Name it by its id or its key, such as %s; GET /teams lists them.", Executive)
+	}
+	return t, err
+}
+
+func insertTeam(ctx context.Context, tx *db.Tx, t Team) error {
+	_, err := tx.Exec(ctx, `INSERT INTO teams (`+teamColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, append([]any{t.ID, t.Key}, t.values()...)...)
+	if db.IsDuplicate(err) {
+		return ErrTeamKey.With("Take another key than %s, or use that team; it may be in the archive.", t.Key)
+	}
+	return err
+}
+
+// updateTeamRow writes t. The caller holds the lock of teams.
+func updateTeamRow(ctx context.Context, tx *db.Tx, t Team) error {
+	_, err := tx.Exec(ctx, `
+		UPDATE teams SET name = ?, facilitator = ?, participants = ?, timezone = ?, agent_timeout_ms = ?, deadline_ms = ?,
+			archived_at = ?, created_at = ?, updated_at = ?, version = ?
+		WHERE id = ?`, append(t.values(), t.ID)...)
+	return err
+}
