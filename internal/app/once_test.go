@@ -27,6 +27,7 @@ func TestOneEffect(t *testing.T) {
 			"/api/v1/tasks":    {"title": "Once"},
 			"/api/v1/users":    {"email": "ada@example.com", "password": password, "role": "user"},
 			"/api/v1/standups": {"title": "Once"},
+			"/api/v1/teams":    {"key": "once", "name": "Once", "facilitator": "coo", "participants": []string{"cto"}},
 		} {
 			var wg sync.WaitGroup
 			var mu sync.Mutex
@@ -51,7 +52,7 @@ func TestOneEffect(t *testing.T) {
 				t.Errorf("%s: made %v, %d of them again", path, ids, replayed)
 			}
 			body["title"] = "Another"
-			if path == "/api/v1/users" {
+			if path == "/api/v1/users" || path == "/api/v1/teams" {
 				delete(body, "title")
 				body["name"] = "Another"
 			}

@@ -67,10 +67,10 @@ type Raw struct {
 	GatewayTLSPin      string `name:"agentrt-gateway-tls-pin" env:"AGENTRT_GATEWAY_TLS_PIN" group:"Gateway" help:"SHA-256 fingerprint of the gateway's certificate, in hex with or without colons; several separated by commas. Exactly these certificates are trusted, whatever names and dates they hold."`
 	GatewayInsecureTLS string `name:"agentrt-gateway-insecure-tls" env:"AGENTRT_GATEWAY_INSECURE_TLS" default:"false" group:"Gateway" help:"true trusts any certificate, so that anybody between can read the token: for development, refused in production."`
 
-	StandupFacilitator  string `name:"standup-facilitator" env:"STANDUP_FACILITATOR" default:"coo" group:"Standup" help:"Agent that holds the meeting."`
-	StandupParticipants string `name:"standup-participants" env:"STANDUP_PARTICIPANTS" default:"cto,cpo,cmo" group:"Standup" help:"Agents that report, in the order in which they are asked, separated by commas."`
-	StandupAgentTimeout string `name:"standup-agent-timeout" env:"STANDUP_AGENT_TIMEOUT" default:"2m" group:"Standup" help:"How long one agent may take to answer, the facilitator included; at most 1d."`
-	StandupDeadline     string `name:"standup-deadline" env:"STANDUP_DEADLINE" default:"20m" group:"Standup" help:"How long the whole meeting may take; at most 7d."`
+	StandupFacilitator  string `name:"standup-facilitator" env:"STANDUP_FACILITATOR" default:"coo" group:"Standup" help:"Agent that holds the meetings of the team executive, unless the team itself names another."`
+	StandupParticipants string `name:"standup-participants" env:"STANDUP_PARTICIPANTS" default:"cto,cpo,cmo" group:"Standup" help:"Agents that report in the team executive, in the order in which they are asked, separated by commas; unless the team itself names others."`
+	StandupAgentTimeout string `name:"standup-agent-timeout" env:"STANDUP_AGENT_TIMEOUT" default:"2m" group:"Standup" help:"How long one agent may take to answer, the facilitator included; at most 1d. A team may have its own."`
+	StandupDeadline     string `name:"standup-deadline" env:"STANDUP_DEADLINE" default:"20m" group:"Standup" help:"How long the whole meeting may take; at most 7d. A team may have its own."`
 	StandupGatewayGrace string `name:"standup-gateway-grace" env:"STANDUP_GATEWAY_GRACE" default:"60s" group:"Standup" help:"How long a meeting waits for a gateway that went away; 0 does not wait; at most 1d."`
 
 	ArchiveAfterDays         string `name:"archive-after-days" env:"ARCHIVE_AFTER_DAYS" default:"7" group:"Retention" help:"Days after which done tasks are archived, 0 to 36500; 0 keeps them on the board for ever."`
