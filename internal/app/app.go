@@ -17,6 +17,7 @@ import (
 	"wardroom/internal/agent"
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
+	"wardroom/internal/inbox"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/config"
 	"wardroom/internal/platform/db"
@@ -57,6 +58,7 @@ type App struct {
 	Standups  *standup.Service
 	Agents    *agent.Service
 	Sessions  *session.Service
+	Inbox     *inbox.Service
 	Events    *event.Service
 	Retention *retention.Service
 	Gateway   *gateway.Client
@@ -159,6 +161,7 @@ func (a *App) wire() error {
 	}
 	a.Tasks = &task.Service{DB: a.DB, Now: now}
 	a.Search = &search.Service{DB: a.DB}
+	a.Inbox = &inbox.Service{DB: a.DB, Now: now}
 	a.Events = &event.Service{
 		DB: a.DB, Now: now, Log: a.log, Current: a.currentStates,
 		Away: func(err error) bool { return a.outage.notice("live streams", err) },
@@ -183,6 +186,7 @@ func (a *App) wire() error {
 		{Name: "close standups that nobody ran", Every: time.Minute, Do: a.Standups.CloseUnrun},
 		{Name: "settle blockers whose tasks go on", Every: 10 * time.Second, Do: a.Standups.SettleBlockers},
 		{Name: "end leases of tasks", Every: 5 * time.Second, Do: a.Tasks.EndLeases},
+		{Name: "end snoozes of the inbox", Every: 5 * time.Second, Do: a.Inbox.EndSnoozes},
 		{Name: "purge failed logins", Every: 10 * time.Minute, Do: a.Accounts.PurgeLoginFailures},
 		{Name: "purge idempotency keys", Every: 10 * time.Minute, Do: func(ctx context.Context) error { return once.Purge(ctx, a.DB, now()) }},
 		{Name: "purge set-up tokens", Every: 10 * time.Minute, Do: a.Accounts.PurgeSetupTokens},
@@ -210,6 +214,7 @@ func (a *App) mount() {
 	a.Standups.Mount(a.API)
 	a.Agents.Mount(a.API)
 	a.Sessions.Mount(a.API)
+	a.Inbox.Mount(a.API)
 	a.Events.Mount(a.API)
 	a.Retention.Mount(a.API)
 }

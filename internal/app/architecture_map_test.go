@@ -16,12 +16,13 @@ var plumbing = []string{
 var mayImport = map[string][]string{
 	"cmd/wardroom": slices.Concat([]string{"app", "account", "platform/config", "schema"}, plumbing),
 	"app": slices.Concat([]string{
-		"account", "agent", "event", "gateway", "gateway/demo", "platform/config", "retention", "schema", "search", "session", "standup", "task",
+		"account", "agent", "event", "gateway", "gateway/demo", "inbox", "platform/config", "retention", "schema", "search", "session", "standup", "task",
 	}, plumbing),
 
 	"account":        slices.Concat([]string{"event"}, plumbing),
 	"agent":          slices.Concat([]string{"event", "gateway"}, plumbing),
 	"event":          plumbing,
+	"inbox":          slices.Concat([]string{"event"}, plumbing),
 	"retention":      slices.Concat([]string{"event"}, plumbing),
 	"search":         plumbing,
 	"session":        slices.Concat([]string{"event", "gateway"}, plumbing),
@@ -56,7 +57,7 @@ var mayImport = map[string][]string{
 }
 
 // features are the packages whose HTTP stays in http.go.
-var features = []string{"account", "agent", "event", "retention", "search", "session", "standup", "standup/answer", "task"}
+var features = []string{"account", "agent", "event", "inbox", "retention", "search", "session", "standup", "standup/answer", "task"}
 
 // owners says which package writes each table. Reading another's is free.
 var owners = map[string]string{
@@ -67,6 +68,7 @@ var owners = map[string]string{
 	"setup_tokens":       "account",
 	"events":             "event",
 	"event_counter":      "event",
+	"inbox_items":        "inbox",
 	"jobs":               "platform/job",
 	"job_steps":          "platform/job",
 	"job_timers":         "platform/job",

@@ -19,10 +19,13 @@ import (
 	"golang.org/x/crypto/bcrypt"
 
 	"wardroom/internal/account"
+	"wardroom/internal/event"
 	"wardroom/internal/gateway/demo"
+	"wardroom/internal/inbox"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/config"
+	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/page"
 	"wardroom/internal/platform/patch"
 	"wardroom/internal/task"
@@ -317,8 +320,35 @@ func (d *Demo) steps(ctx context.Context) ([]demoStep, error) {
 	add(0, func(ctx context.Context, s *task.Service) error {
 		return d.claim(ctx, s, "cto", keys["Search answers take 3 s on large workspaces"])
 	})
+	steps = append(steps, demoStep{22 * time.Hour, func(ctx context.Context) error {
+		return d.escalate(ctx, now.Add(-22*time.Hour), keys["Renew the signing certificate"])
+	}})
 	slices.SortStableFunc(steps, func(a, b demoStep) int { return cmp.Compare(b.age, a.age) })
 	return steps, nil
+}
+
+// escalate puts into the inbox what the agents cannot settle: the blocker that
+// has stood for days. It is there once, however often the demo is filled.
+func (d *Demo) escalate(ctx context.Context, at time.Time, key string) error {
+	t, err := d.App.Tasks.Get(ctx, key)
+	if err != nil {
+		return err
+	}
+	known, err := d.App.Inbox.List(ctx, inbox.Filter{States: inbox.States()}, page.Want{Query: page.Query{Limit: 1}})
+	if err != nil || len(known.Rows) > 0 {
+		return err
+	}
+	s := &inbox.Service{DB: d.App.DB, Now: func() time.Time { return at }}
+	return d.App.DB.Tx(ctx, func(tx *db.Tx) error {
+		return s.Raise(ctx, tx, inbox.Matter{
+			Cause: "escalation/" + t.ID, Kind: string(inbox.Escalation), Severity: string(inbox.High),
+			Title: "The certificate authority needs a card that works",
+			Detail: "The CTO has been blocked on " + t.Key + " for three days: the card on file at the certificate authority has expired, " +
+				"and no agent may enter another.\n\n" +
+				"**What is needed of you:** put a new card on file, or say who does. The certificate ends in nine days; after that no release can be signed.",
+			Subject: event.Subject{Kind: "task", ID: t.ID, Name: t.Key},
+		})
+	})
 }
 
 // discuss puts a task into a project, and has two agents talk about it.

@@ -171,5 +171,11 @@ func (a *App) policies() []retention.Policy {
 			Does:   "Archived sessions of sub-agents that ended so many days ago are deleted.",
 			NotYet: "Sessions are not archived yet: there is nothing to delete.",
 		},
+		{
+			Name: "inbox", Setting: "ACTIVITY_LOG_RETENTION_DAYS", Days: a.cfg.ActivityLogRetentionDays,
+			Does:  "Items of the inbox that were resolved so many days ago are deleted. What is not resolved stays.",
+			Count: a.Inbox.CountResolved,
+			Go:    a.Inbox.PurgeResolved,
+		},
 	}
 }

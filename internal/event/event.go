@@ -4,6 +4,7 @@ package event
 
 import (
 	"encoding/json"
+	"slices"
 
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
@@ -15,16 +16,31 @@ type Class string
 
 // The classes.
 const (
-	Activity Class = "activity" // for everyone who is signed in
+	Activity Class = "activity" // for everyone who is signed in, except what is guarded
 	Audit    Class = "audit"    // accounts and what guards them
 )
+
+// guarded says what whoever reads activity about things of a kind must be
+// allowed to, beside reading.
+var guarded = map[string]actor.Permission{TopicInbox: actor.UseInbox}
+
+// hiddenFrom are the kinds of things of whose activity a role reads nothing.
+func hiddenFrom(r actor.Role) (kinds []string) {
+	for kind, p := range guarded {
+		if !r.May(p) {
+			kinds = append(kinds, kind)
+		}
+	}
+	slices.Sort(kinds)
+	return kinds
+}
 
 // ErrActor refuses to list what nobody can have done.
 var ErrActor = fault.New(fault.Invalid, "actor_unknown", "There is no account like that.")
 
 // Subject is the thing an event tells of.
 type Subject struct {
-	Kind string `json:"kind" doc:"What it is: task, project, standup, team or user; in the audit also address and service."`
+	Kind string `json:"kind" doc:"What it is: task, project, standup, team, inbox or user; in the audit also address and service."`
 	ID   string `json:"id"`
 	Name string `json:"name" doc:"What it was called then, such as TASK-12."`
 }

@@ -14,7 +14,8 @@ const (
 	TopicProject = "project"
 	TopicStandup = "standup"
 	TopicTeam    = "team"
-	TopicUser    = "user" // all of the audit, and only for those who may read it
+	TopicInbox   = "inbox" // what needs a human; only for those who may use the inbox
+	TopicUser    = "user"  // all of the audit, and only for those who may read it
 	TopicGateway = "gateway"
 	TopicSession = "session" // the runtime's sessions, and the connection that they are read over
 )

@@ -14,7 +14,8 @@ import (
 
 // Mount adds the routes of the log.
 func (s *Service) Mount(api *web.API) {
-	web.Get(api, "/activity", actor.Read, "What happened, the newest first", s.handleActivity, web.Fails(ErrActor, page.ErrCursor))
+	web.Get(api, "/activity", actor.Read, "What happened, the newest first", s.handleActivity, web.Fails(ErrActor, page.ErrCursor),
+		web.Describe("What happened in the inbox is told only to those with the permission use_inbox."))
 	web.Get(api, "/audit", actor.ReadAudit, "What happened to accounts, keys and settings, the newest first", s.handleAudit,
 		web.Fails(ErrActor, page.ErrCursor), web.Describe(auditText))
 	web.CSV(api, "/audit.csv", actor.ReadAudit, "The audit as a table", s.handleAuditTable,
@@ -22,7 +23,7 @@ func (s *Service) Mount(api *web.API) {
 	web.Stream(api, "/events", actor.Read, "What happens, live", s.handleEvents, web.Fails(ErrStreams), web.Describe(eventsText))
 }
 
-const eventsText = `Server-sent events, until the token ends. Each event of the log comes as a frame whose id is its number, whose event is its kind, such as task.changed, and whose data is the same JSON as in /activity. Events about accounts come only to those with the permission read_audit.
+const eventsText = `Server-sent events, until the token ends. Each event of the log comes as a frame whose id is its number, whose event is its kind, such as task.changed, and whose data is the same JSON as in /activity. Events about accounts come only to those with the permission read_audit, and those of the inbox only to those with use_inbox.
 
 Ids follow the order of the commits. Send the last one that you have as Last-Event-ID, and you get everything after it, without a gap and without repeats.
 
@@ -41,7 +42,7 @@ const begin = -1
 type eventsInput struct {
 	Header string   `header:"Last-Event-ID" maxLength:"19" example:"42" doc:"The last id that you have; what comes after it is sent. Without it the stream begins now."`
 	Query  string   `query:"last_event_id" maxLength:"19" example:"42" doc:"The same, for callers that cannot set headers; the header wins."`
-	Topics []string `query:"topics" enum:"task,project,standup,team,user,gateway,session" maxItems:"20" doc:"Only of these, separated by commas: subjects of events, gateway for the connection to the agent runtime, and session for what its agents do. Without it everything."`
+	Topics []string `query:"topics" enum:"task,project,standup,team,inbox,user,gateway,session" maxItems:"20" doc:"Only of these, separated by commas: subjects of events, gateway for the connection to the agent runtime, and session for what its agents do. Without it everything."`
 }
 
 // after reads the id to go on after.
@@ -75,7 +76,7 @@ func (s *Service) handleEvents(ctx context.Context, in *eventsInput) (web.Stream
 }
 
 type activityInput struct {
-	SubjectKind string    `query:"subject_kind" enum:"task,project,standup,team" doc:"Only of things of this kind."`
+	SubjectKind string    `query:"subject_kind" enum:"task,project,standup,team,inbox" doc:"Only of things of this kind."`
 	SubjectID   string    `query:"subject_id" maxLength:"64" doc:"Only of the thing with this id."`
 	Actor       string    `query:"actor" maxLength:"254" doc:"Only what this one did: a user's id or email, an agent_id, me, or system for the service."`
 	Kinds       []string  `query:"kind" maxItems:"20" doc:"Only of these kinds, such as task.created; task.* is all that begin so."`

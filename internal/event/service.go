@@ -31,9 +31,11 @@ type Service struct {
 }
 
 // Activity returns one page of what happened, the newest first, as far as f
-// goes; its class and its actors are set here. by names who did it: a user's id
+// goes; its class and its actors are set here, and what the caller may not see
+// is left out. by names who did it: a user's id
 // or email, an agent_id, "me" or "system"; empty is anyone.
 func (s *Service) Activity(ctx context.Context, f Filter, by string, want page.Want) (page.Part[Event], error) {
+	f.hidden = hiddenFrom(actor.From(ctx).Role)
 	return s.read(ctx, Activity, f, by, want)
 }
 

@@ -124,6 +124,8 @@ type Filter struct {
 	Kinds       []string  // any of these; one that ends in ".*" is all that begin with what is before the star
 	Since       time.Time // not before; zero is no bound
 	Until       time.Time // before it; zero is no bound
+
+	hidden []string // kinds of subjects that are left out
 }
 
 // where is the filter in SQL.
@@ -132,6 +134,9 @@ func (f Filter) where() list.Where {
 	w.And(`class = ?`, f.Class)
 	list.Is(&w, `subject_kind`, f.SubjectKind)
 	list.Is(&w, `subject_id`, f.SubjectID)
+	for _, kind := range f.hidden {
+		w.And(`subject_kind <> ?`, kind)
+	}
 	list.In(&w, `actor_id`, f.ActorIDs)
 	ofKinds(&w, f.Kinds)
 	if !f.Since.IsZero() {

@@ -295,6 +295,11 @@ func (t *Stream) wants(f frame) bool {
 	if f.class == Audit && !t.who.Role.May(actor.ReadAudit) {
 		return false
 	}
+	for _, topic := range f.topics {
+		if p, ok := guarded[topic]; ok && !t.who.Role.May(p) {
+			return false
+		}
+	}
 	return len(t.ask.Topics) == 0 || slices.ContainsFunc(f.topics, func(topic string) bool { return slices.Contains(t.ask.Topics, topic) })
 }
 

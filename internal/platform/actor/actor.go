@@ -36,6 +36,7 @@ const (
 	DeleteTasks     Permission = "delete_tasks"     // delete tasks and others' comments
 	HoldStandups    Permission = "hold_standups"    // create and run a standup
 	ManageStandups  Permission = "manage_standups"  // delete a standup, cancel a run, make and change teams
+	UseInbox        Permission = "use_inbox"        // see what needs a human, and deal with it
 	ManageAccounts  Permission = "manage_accounts"  // users and their keys
 	ReadAudit       Permission = "read_audit"       // what happened to accounts and what guards them
 	ManageRetention Permission = "manage_retention" // see what goes when it is old, and let it go now
@@ -48,6 +49,7 @@ var may = map[Permission][]Role{
 	DeleteTasks:     {Owner, Admin},
 	HoldStandups:    {Owner, Admin, Agent},
 	ManageStandups:  {Owner, Admin},
+	UseInbox:        {Owner, Admin, User},
 	ManageAccounts:  {Owner, Admin},
 	ReadAudit:       {Owner, Admin},
 	ManageRetention: {Owner, Admin},
@@ -55,7 +57,7 @@ var may = map[Permission][]Role{
 
 // Permissions lists every permission, Public first.
 func Permissions() []Permission {
-	return []Permission{Public, Read, ChangeTasks, DeleteTasks, HoldStandups, ManageStandups, ManageAccounts, ReadAudit, ManageRetention}
+	return []Permission{Public, Read, ChangeTasks, DeleteTasks, HoldStandups, ManageStandups, UseInbox, ManageAccounts, ReadAudit, ManageRetention}
 }
 
 // Valid reports whether p stands in the table. A route with another does not start.

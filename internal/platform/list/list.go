@@ -219,7 +219,7 @@ func (w Where) bound(table, sort string) string {
 	for _, s := range append([]string{table, sort}, w.conditions...) {
 		fmt.Fprintf(h, "%d:%s", len(s), s)
 	}
-	for _, a := range w.args {
+	for _, a := range w.lasting {
 		s := text(a)
 		fmt.Fprintf(h, "%d:%s", len(s), s)
 	}

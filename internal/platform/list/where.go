@@ -3,6 +3,7 @@ package list
 import (
 	"slices"
 	"strings"
+	"time"
 )
 
 // Where collects the conditions of a list: as many as were asked for, and not
@@ -11,6 +12,7 @@ import (
 type Where struct {
 	conditions []string
 	args       []any
+	lasting    []any // those of args that a cursor belongs to
 }
 
 // And adds a condition, with its arguments in the order of its question marks.
@@ -18,6 +20,16 @@ func (w *Where) And(condition string, args ...any) {
 	// A copy: a Where may be the beginning of two others.
 	w.conditions = append(slices.Clip(w.conditions), condition)
 	w.args = append(slices.Clip(w.args), args...)
+	w.lasting = append(slices.Clip(w.lasting), args...)
+}
+
+// Now adds a condition that holds at the time of reading, such as that
+// something has ended by then. The time is no part of what a cursor belongs to,
+// because each page is read at another one.
+func (w *Where) Now(condition string, now time.Time) {
+	lasting := w.lasting
+	w.And(condition, now)
+	w.lasting = lasting
 }
 
 // Is adds that column has the value, unless that is the zero value, which is

@@ -1,0 +1,192 @@
+package inbox
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"wardroom/internal/event"
+	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/list"
+)
+
+const (
+	stored = `id, cause, kind, severity, urgency, title, detail, subject_kind, subject_id, subject_name, count, first_at, last_at,
+		state, snoozed_until, assignee_id, resolved_at, resolver_id, resolver_name, resolution, version`
+	columns = `id, cause, kind, severity, title, detail, subject_kind, subject_id, subject_name, count, first_at, last_at,
+		state, snoozed_until, assignee_id, (SELECT name FROM users WHERE users.id = assignee_id), resolved_at, resolver_id, resolver_name, resolution, version`
+)
+
+// items is how the inbox is listed.
+var items = list.List[Item]{
+	Table: `inbox_items`, Columns: columns, Scan: scan, Usual: "rank",
+	Sorts: map[string]list.Sort[Item]{
+		"rank": {Columns: []string{`urgency`, `first_at`, `id`}, Position: func(i Item) []any { return []any{i.Severity.urgency(), i.FirstAt.Time, i.ID} }},
+		"last": {Columns: []string{`last_at`, `id`}, Position: func(i Item) []any { return []any{i.LastAt.Time, i.ID} }},
+	},
+}
+
+// where is the filter in SQL, at a time: who has put off what until then.
+func (f Filter) where(ctx context.Context, q db.Queryer, now time.Time) (w list.Where, err error) {
+	f.ofStates(&w, now)
+	list.In(&w, `kind`, f.Kinds)
+	var ranks []int64
+	for _, s := range f.Severities {
+		ranks = append(ranks, s.urgency())
+	}
+	list.In(&w, `urgency`, ranks)
+	switch f.Assignee {
+	case "":
+	case "none":
+		w.And(`assignee_id IS NULL`)
+	case "me":
+		w.And(`assignee_id = ?`, actor.From(ctx).ID)
+	default:
+		ids, err := findUsers(ctx, q, f.Assignee)
+		if err == nil && len(ids) == 0 {
+			err = ErrAssignee.With("Give a user's id or email, an agent_id, me or none.")
+		}
+		if err != nil {
+			return w, err
+		}
+		list.In(&w, `assignee_id`, ids)
+	}
+	return w, nil
+}
+
+// ofStates adds the states that are wanted. A snooze that has ended counts as
+// open before anything has noted that. The time is no part of what a cursor
+// belongs to: the next page is asked for at a later one.
+func (f Filter) ofStates(w *list.Where, now time.Time) {
+	want := f.wanted()
+	if !want[Resolved] {
+		w.And(`state <> 'resolved'`) // which has an index
+	}
+	var or []string
+	for _, s := range []State{Acked, Resolved} {
+		if want[s] {
+			or = append(or, `state = '`+string(s)+`'`)
+		}
+	}
+	switch {
+	case want[Open] && want[Snoozed]:
+		or = append(or, `state IN ('open', 'snoozed')`)
+	case want[Open]:
+		or = append(or, `state = 'open'`, `state = 'snoozed' AND snoozed_until <= ?`)
+	case want[Snoozed]:
+		or = append(or, `state = 'snoozed' AND snoozed_until > ?`)
+	}
+	condition := strings.Join(or, ` OR `)
+	if len(or) > 1 {
+		condition = `(` + condition + `)`
+	}
+	if strings.Contains(condition, `?`) {
+		w.Now(condition, now)
+		return
+	}
+	w.And(condition)
+}
+
+func scan(row db.Row) (Item, error) {
+	var i Item
+	var assigneeID, assigneeName, resolverID, resolverName, note *string
+	var resolvedAt *clock.Time
+	err := row.Scan(&i.ID, &i.cause, &i.Kind, &i.Severity, &i.Title, &i.Detail, &i.Subject.Kind, &i.Subject.ID, &i.Subject.Name,
+		&i.Count, &i.FirstAt, &i.LastAt, &i.State, &i.SnoozedUntil, &assigneeID, &assigneeName, &resolvedAt, &resolverID, &resolverName, &note, &i.Version)
+	if err != nil {
+		return Item{}, err
+	}
+	if assigneeID != nil && assigneeName != nil {
+		i.Assignee = &Assignee{ID: *assigneeID, Name: *assigneeName}
+	}
+	if resolvedAt != nil && resolverID != nil && resolverName != nil && note != nil {
+		i.Resolution = &Resolution{At: *resolvedAt, By: event.Author{ID: *resolverID, Name: *resolverName}, Note: *note}
+	}
+	return i, nil
+}
+
+func find(ctx context.Context, q db.Queryer, id string) (Item, error) {
+	return one(ctx, q, `id`, strings.ToLower(id))
+}
+
+func ofCause(ctx context.Context, q db.Queryer, cause string) (Item, error) {
+	return one(ctx, q, `cause`, cause)
+}
+
+func one(ctx context.Context, q db.Queryer, column, value string) (Item, error) {
+	i, err := scan(q.QueryRow(ctx, `SELECT `+columns+` FROM inbox_items WHERE `+column+` = ?`, value))
+	if db.IsNotFound(err) {
+		return Item{}, ErrNotFound.With("Read the inbox again: a resolved item goes when it is old.")
+	}
+	return i, err
+}
+
+// row is what is stored of i, in the order of stored.
+func (i Item) row() []any {
+	var assignee any
+	if i.Assignee != nil {
+		assignee = i.Assignee.ID
+	}
+	ending := []any{nil, nil, nil, nil}
+	if r := i.Resolution; r != nil {
+		ending = []any{r.At, r.By.ID, r.By.Name, r.Note}
+	}
+	return slices.Concat([]any{
+		i.ID, i.cause, i.Kind, i.Severity, i.Severity.urgency(), i.Title, i.Detail, i.Subject.Kind, i.Subject.ID, i.Subject.Name,
+		i.Count, i.FirstAt, i.LastAt, i.State, i.SnoozedUntil, assignee,
+	}, ending, []any{i.Version})
+}
+
+func insert(ctx context.Context, tx *db.Tx, i Item) error {
+	row := i.row()
+	_, err := tx.Exec(ctx, `INSERT INTO inbox_items (`+stored+`) VALUES (?`+strings.Repeat(`, ?`, len(row)-1)+`)`, row...)
+	return err
+}
+
+// update writes all of i that can change.
+func update(ctx context.Context, tx *db.Tx, i Item) error {
+	row := i.row()
+	_, err := tx.Exec(ctx, `
+		UPDATE inbox_items SET kind = ?, severity = ?, urgency = ?, title = ?, detail = ?, subject_kind = ?, subject_id = ?, subject_name = ?,
+			count = ?, first_at = ?, last_at = ?, state = ?, snoozed_until = ?, assignee_id = ?,
+			resolved_at = ?, resolver_id = ?, resolver_name = ?, resolution = ?, version = ?
+		WHERE id = ?`, append(row[2:], i.ID)...)
+	return err
+}
+
+// dueSnoozes are the ids of items whose snooze has ended, the first ended first.
+func dueSnoozes(ctx context.Context, q db.Queryer, now time.Time, limit int) ([]string, error) {
+	rows, err := q.Query(ctx, `SELECT id FROM inbox_items WHERE state = 'snoozed' AND snoozed_until <= ? ORDER BY snoozed_until, id LIMIT ?`, now, limit)
+	return db.All(rows, err, scanID)
+}
+
+func scanID(row db.Row) (id string, err error) { return id, row.Scan(&id) }
+
+const (
+	countResolved = `SELECT COUNT(*), MIN(resolved_at) FROM inbox_items WHERE state = 'resolved' AND resolved_at < ?`
+	purgeResolved = `DELETE FROM inbox_items WHERE id IN
+		(SELECT id FROM inbox_items WHERE state = 'resolved' AND resolved_at < ? ORDER BY resolved_at, id LIMIT ?)`
+)
+
+// findUsers finds the ids of the accounts that ref names. An agent may have had
+// several.
+func findUsers(ctx context.Context, q db.Queryer, ref string) ([]string, error) {
+	lower := strings.ToLower(ref)
+	rows, err := q.Query(ctx, `SELECT id FROM users WHERE id = ? OR email_key = ? OR agent_id = ? ORDER BY id`, lower, lower, ref)
+	return db.All(rows, err, scanID)
+}
+
+// findAssignee finds the person that ref names, who must be able to log in and
+// be no agent.
+func findAssignee(ctx context.Context, q db.Queryer, ref string) (a Assignee, err error) {
+	lower := strings.ToLower(strings.TrimSpace(ref))
+	err = q.QueryRow(ctx, `SELECT id, name FROM users WHERE (id = ? OR email_key = ?) AND active AND role <> ?`, lower, lower, actor.Agent).
+		Scan(&a.ID, &a.Name)
+	if db.IsNotFound(err) {
+		err = ErrAssignee.With("Give the id or the email of an active account that is no agent's, or null for nobody.")
+	}
+	return a, err
+}
