@@ -295,7 +295,7 @@ func (s *Service) PurgeResolved(ctx context.Context, tx *db.Tx, before time.Time
 	if err := tx.Lock(ctx, lock); err != nil {
 		return 0, err
 	}
-	n, err := tx.Exec(ctx, purgeResolved, before, limit)
+	n, err := purgeResolved(ctx, tx, before, limit)
 	if err != nil {
 		return 0, fmt.Errorf("remove resolved items of the inbox: %w", err)
 	}

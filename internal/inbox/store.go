@@ -167,9 +167,24 @@ func scanID(row db.Row) (id string, err error) { return id, row.Scan(&id) }
 
 const (
 	countResolved = `SELECT COUNT(*), MIN(resolved_at) FROM inbox_items WHERE state = 'resolved' AND resolved_at < ?`
-	purgeResolved = `DELETE FROM inbox_items WHERE id IN
-		(SELECT id FROM inbox_items WHERE state = 'resolved' AND resolved_at < ? ORDER BY resolved_at, id LIMIT ?)`
+	longResolved  = `SELECT id FROM inbox_items WHERE state = 'resolved' AND resolved_at < ? ORDER BY resolved_at, id LIMIT ?`
 )
+
+// purgeResolved removes items that were resolved before then, the oldest first.
+// It does so one by one: for a list of ids PostgreSQL would read all of them.
+func purgeResolved(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int64, error) {
+	rows, err := tx.Query(ctx, longResolved, before, limit)
+	ids, err := db.All(rows, err, scanID)
+	if err != nil {
+		return 0, err
+	}
+	for _, id := range ids {
+		if _, err := tx.Exec(ctx, `DELETE FROM inbox_items WHERE id = ?`, id); err != nil {
+			return 0, err
+		}
+	}
+	return int64(len(ids)), nil
+}
 
 // findUsers finds the ids of the accounts that ref names. An agent may have had
 // several.

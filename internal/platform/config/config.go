@@ -74,7 +74,7 @@ type Raw struct {
 	StandupGatewayGrace string `name:"standup-gateway-grace" env:"STANDUP_GATEWAY_GRACE" default:"60s" group:"Standup" help:"How long a meeting waits for a gateway that went away; 0 does not wait; at most 1d."`
 
 	ArchiveAfterDays         string `name:"archive-after-days" env:"ARCHIVE_AFTER_DAYS" default:"7" group:"Retention" help:"Days after which done tasks are archived, 0 to 36500; 0 keeps them on the board for ever."`
-	ActivityLogRetentionDays string `name:"activity-log-retention-days" env:"ACTIVITY_LOG_RETENTION_DAYS" default:"7" group:"Retention" help:"Days of TIMEZONE after which activity is deleted, 0 to 36500; 0 keeps it for ever. The histories of tasks and the audit stay."`
+	ActivityLogRetentionDays string `name:"activity-log-retention-days" env:"ACTIVITY_LOG_RETENTION_DAYS" default:"7" group:"Retention" help:"Days of TIMEZONE after which activity, and resolved items of the inbox, are deleted, 0 to 36500; 0 keeps them for ever. The histories of tasks and the audit stay."`
 	SubagentRetentionDays    string `name:"subagent-retention-days" env:"SUBAGENT_RETENTION_DAYS" default:"30" group:"Retention" help:"Days after which archived sub-agent sessions are to be deleted, 0 to 36500; 0 keeps them for ever. Checked at start; no sessions are archived yet, so that nothing goes."`
 }
 

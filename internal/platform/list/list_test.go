@@ -378,3 +378,36 @@ func closed() <-chan struct{} {
 	close(c)
 	return c
 }
+
+// A filter that asks what is so by now is asked at another time for each page,
+// and must still lead through all of them; with another filter it must not.
+func TestCursorsOutliveTheMoment(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		shelf(t, d)
+		for i := range 5 {
+			put(t, d, book{fmt.Sprint(i), "t", int64(i), day})
+		}
+		at := func(now time.Time, pages int) (w list.Where) {
+			w.Now(`(read_at <= ? OR pages < 0)`, now)
+			w.And(`pages >= ?`, pages)
+			return w
+		}
+		want := page.Want{Query: page.Query{Limit: 2}, Sort: "pages"}
+		seen := 0
+		for n := 0; n == 0 || want.Cursor != ""; n++ {
+			part, err := books.Read(t.Context(), d, at(day.Add(time.Duration(n)*time.Second), 0), want)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n == 0 {
+				if _, err := books.Read(t.Context(), d, at(day, 1), page.Want{Query: page.Query{Cursor: part.Next}, Sort: "pages"}); !errors.Is(err, page.ErrCursor) {
+					t.Errorf("another filter: %v, want ErrCursor", err)
+				}
+			}
+			seen, want.Cursor = seen+len(part.Rows), part.Next
+		}
+		if none, err := books.Read(t.Context(), d, at(day.Add(-time.Second), 0), page.Want{}); seen != 5 || err != nil || len(none.Rows) != 0 {
+			t.Errorf("saw %d of 5, and %d before, %v", seen, len(none.Rows), err)
+		}
+	})
+}

@@ -1,0 +1,78 @@
+package inbox
+
+import (
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+
+	"wardroom/internal/event"
+)
+
+// What agents write stands beside a button that a person is about to press. It
+// must not look like something else than it is, nor break the page or the mail.
+func TestTexts(t *testing.T) {
+	for _, tt := range []struct{ name, text, line, markdown string }{
+		{"plain", "The card has expired", "The card has expired", "The card has expired"},
+		{"lines", "\n\r\none\r\ntwo\rthree\n\n", "one two three", "one\ntwo\nthree"},
+		{"Unicode's own lines", "one\u2028two\u2029three\u0085", "one two three", "one\ntwo\nthree"},
+		{"an indent", "- a\n  - b\n\tc", "- a - b c", "- a\n  - b\n\tc"},
+		{"a terminal", "a\x1b[31mred\x07\x00", "a[31mred", "a[31mred"},
+		{"a turned text", "pay \u202ebob\u202c \u2066x\u2069\u200f", "pay bob x", "pay bob x"},
+		{"bad bytes", "a\xff\xfeb", "a\uFFFDb", "a\uFFFDb"},
+		{"markup", "<script>alert(1)</script> [x](javascript:y)", "<script>alert(1)</script> [x](javascript:y)", "<script>alert(1)</script> [x](javascript:y)"},
+		{"other scripts", "出荷 ärger 👩‍🚀", "出荷 ärger 👩‍🚀", "出荷 ärger 👩‍🚀"},
+		{"blank", " \t\n ", "", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := line(tt.text, 100); got != tt.line {
+				t.Errorf("as a line %q, want %q", got, tt.line)
+			}
+			if got := markdown(tt.text, 100); got != tt.markdown {
+				t.Errorf("as Markdown %q, want %q", got, tt.markdown)
+			}
+		})
+	}
+	if got := line("äöü", 2); got != "ä…" {
+		t.Errorf("cut to %q", got)
+	}
+}
+
+// Whatever comes in, what is kept is bounded and harmless, and keeping it again
+// changes nothing: else each repeat of an item would be a change.
+func TestAnyText(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		text := string(rapid.SliceOfN(rapid.OneOf(rapid.Byte(), rapid.SampledFrom([]byte("\r\n\t\xe2\x80\xae\xa8 a"))), 0, 60).Draw(rt, "text"))
+		most := rapid.IntRange(1, 20).Draw(rt, "most")
+		for name, fn := range map[string]func(string, int) string{"line": line, "markdown": markdown} {
+			got := fn(text, most)
+			bad := func(r rune) bool {
+				return unicode.IsControl(r) && (name == "line" || r != '\n' && r != '\t') || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp)
+			}
+			if utf8.RuneCountInString(got) > most || !utf8.ValidString(got) || strings.ContainsFunc(got, bad) {
+				rt.Fatalf("%s of %q to %d is %q", name, text, most, got)
+			}
+			if again := fn(got, most); again != got {
+				rt.Fatalf("%s of %q is %q, and of that %q", name, text, got, again)
+			}
+		}
+	})
+}
+
+// An agent that writes too much, or nothing, must not keep an alarm from being
+// raised, nor fill the page with it.
+func TestHostileMatter(t *testing.T) {
+	m := Matter{
+		Cause: "c", Kind: "escalation", Severity: "high", Title: " \x00\u202e ", Detail: strings.Repeat("ä", 2<<20),
+		Subject: event.Subject{Kind: "task", ID: strings.Repeat("i", 5000), Name: "a\nb\u202e"},
+	}
+	if err := m.check(); err != nil {
+		t.Fatal(err)
+	}
+	i := m.open("1", monday)
+	if i.Title == "" || utf8.RuneCountInString(i.Detail) != maxDetail || !strings.HasSuffix(i.Detail, "…") || len(i.Subject.ID) > maxSubject+2 || i.Subject.Name != "a b" {
+		t.Errorf("the item is %.300q, %d characters, %+v", i.Title, utf8.RuneCountInString(i.Detail), i.Subject)
+	}
+}

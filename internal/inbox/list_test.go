@@ -1,0 +1,146 @@
+package inbox
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/db/dbtest"
+	"wardroom/internal/platform/page"
+)
+
+// all are the causes of every page, in their order.
+func (k *desk) all(f Filter, sort string, limit int, between func()) (causes []string) {
+	k.t.Helper()
+	want := page.Want{Query: page.Query{Limit: limit}, Sort: sort, Total: true}
+	for {
+		part, err := k.List(k.ctx, f, want)
+		if err != nil {
+			k.t.Fatal(err)
+		}
+		if len(part.Rows) > limit || *part.Total < int64(len(part.Rows)) {
+			k.t.Fatalf("a page of %d has %d rows of %d", limit, len(part.Rows), *part.Total)
+		}
+		for _, i := range part.Rows {
+			causes = append(causes, i.cause)
+		}
+		if want.Cursor = part.Next; want.Cursor == "" {
+			return causes
+		}
+		between()
+	}
+}
+
+// Whoever reads the inbox from the top must meet the worst first, and nothing
+// twice or never, however the pages are cut and however late they are turned.
+func TestRank(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		k := newDesk(t, d)
+		var made []Item
+		for n := range 23 {
+			k.now = monday.Add(time.Duration(n*7%5) * time.Hour) // several at once
+			made = append(made, k.raise(blocked(fmt.Sprintf("%02d", n), Severities()[n*3%4])))
+		}
+		k.now = monday.Add(10 * time.Hour)
+		for n := range 6 { // which are still put off, and count as nothing
+			if _, err := k.Snooze(k.ctx, made[n*4].ID, k.now.Add(time.Duration(n)*time.Minute+time.Minute), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		made[1] = k.raise(blocked("01", Urgent)) // it becomes worse, and keeps its age
+		rank := func(a, b Item) int {
+			return cmp.Or(cmp.Compare(a.Severity.urgency(), b.Severity.urgency()), a.FirstAt.Compare(b.FirstAt.Time), strings.Compare(a.ID, b.ID))
+		}
+		var want []string
+		for _, i := range slices.SortedFunc(slices.Values(made), rank) {
+			if k.of(i.cause).State == Open {
+				want = append(want, i.cause)
+			}
+		}
+		if len(want) != 17 {
+			t.Fatalf("%d are open", len(want))
+		}
+		for _, limit := range []int{1, 2, 5, 17, 100} {
+			if got := k.all(Filter{}, "", limit, func() { k.now = k.now.Add(time.Second) }); !slices.Equal(got, want) {
+				t.Errorf("in pages of %d:\n%v, want\n%v", limit, got, want)
+			}
+		}
+		slices.SortFunc(made, func(a, b Item) int {
+			return cmp.Or(k.of(b.cause).LastAt.Compare(k.of(a.cause).LastAt.Time), strings.Compare(b.ID, a.ID))
+		})
+		var last []string
+		for _, i := range made {
+			last = append(last, i.cause)
+		}
+		if got := k.all(Filter{States: States()}, "-last", 4, func() {}); !slices.Equal(got, last) || got[0] != "01" {
+			t.Errorf("the last first:\n%v, want\n%v", got, last)
+		}
+	})
+}
+
+// A filter that leaves something out hides what somebody was to see to.
+func TestFilters(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		k := newDesk(t, d)
+		other := makeUser(t, d, "bob", actor.Admin, true)
+		makeUser(t, d, "cto", actor.Agent, true)
+		ids := map[string]string{}
+		for _, m := range []struct {
+			cause string
+			kind  Kind
+			s     Severity
+		}{{"esc", Escalation, High}, {"fail", StandupFailed, Urgent}, {"miss", StandupMissed, Medium}, {"old", OldBlocker, Low}, {"off", Escalation, High}} {
+			matter := blocked(m.cause, m.s)
+			matter.Kind = string(m.kind)
+			ids[m.cause] = k.raise(matter).ID
+		}
+		do := func(_ Item, err error) {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		do(k.Assign(k.ctx, ids["esc"], &k.me.ID, nil))
+		do(k.Assign(k.ctx, ids["old"], new("bob@example.com"), nil))
+		do(k.Ack(k.ctx, ids["miss"], nil))
+		do(k.Resolve(k.ctx, ids["fail"], "", nil))
+		do(k.Snooze(k.ctx, ids["off"], k.now.Add(time.Hour), nil))
+		for _, tt := range []struct {
+			name string
+			f    Filter
+			want string
+		}{
+			{"what waits", Filter{}, "esc miss old"},
+			{"open", Filter{States: []State{Open}}, "esc old"},
+			{"acked", Filter{States: []State{Acked}}, "miss"},
+			{"snoozed", Filter{States: []State{Snoozed}}, "off"},
+			{"resolved", Filter{States: []State{Resolved}}, "fail"},
+			{"open and snoozed", Filter{States: []State{Open, Snoozed}}, "esc off old"},
+			{"snoozed and resolved", Filter{States: []State{Resolved, Snoozed}}, "fail off"},
+			{"every state", Filter{States: States()}, "fail esc off miss old"},
+			{"a kind", Filter{Kinds: []Kind{Escalation}}, "esc"},
+			{"two kinds", Filter{Kinds: []Kind{Escalation, OldBlocker}}, "esc old"},
+			{"a severity", Filter{Severities: []Severity{Medium, Low}}, "miss old"},
+			{"urgent", Filter{Severities: []Severity{Urgent}, States: States()}, "fail"},
+			{"mine", Filter{Assignee: "me"}, "esc"},
+			{"nobody's", Filter{Assignee: "none"}, "miss"},
+			{"by id", Filter{Assignee: other.ID}, "old"},
+			{"by email", Filter{Assignee: "Bob@Example.com"}, "old"},
+			{"an agent's", Filter{Assignee: "cto"}, ""},
+			{"all at once", Filter{States: []State{Open}, Kinds: []Kind{Escalation}, Severities: []Severity{High}, Assignee: "me"}, "esc"},
+		} {
+			if got := strings.Join(k.all(tt.f, "", 2, func() {}), " "); got != tt.want {
+				t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+			}
+		}
+		if _, err := k.List(k.ctx, Filter{Assignee: "nobody"}, page.Want{}); !errors.Is(err, ErrAssignee) {
+			t.Errorf("nobody's: %v, want ErrAssignee", err)
+		}
+	})
+}
