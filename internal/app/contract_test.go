@@ -101,6 +101,9 @@ func newContract(t *testing.T, engine db.Engine) *contract {
 	for _, known := range decode[[]session.Session](owner.get("/api/v1/agentrt/sessions").want(http.StatusOK)) {
 		names["agentrt"] = append(names["agentrt"], known.Key)
 	}
+	for n := range 5 {
+		names["inbox"] = append(names["inbox"], h.raise(s.App, fmt.Sprint("contract/", n)).ID)
+	}
 	s.stop()
 
 	a := h.build()

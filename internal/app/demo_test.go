@@ -19,6 +19,7 @@ import (
 
 	"wardroom/internal/app"
 	"wardroom/internal/gateway/demo"
+	"wardroom/internal/inbox"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/page"
@@ -101,6 +102,7 @@ func TestDemo(t *testing.T) {
 	if info, err := os.Stat(filepath.Join(dir, "demo.json")); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the secrets are kept as %v, %v", info, err)
 	}
+	wantEscalation(t, d)
 	title, column := "A title that a visitor gave", task.Review
 	if _, err := d.App.Tasks.Update(actor.With(t.Context(), actor.System), "TASK-15", task.Change{Title: &title, Status: &column}, nil); err != nil {
 		t.Fatal(err)
@@ -124,6 +126,22 @@ func TestDemo(t *testing.T) {
 	first[14].Title, first[14].Status, first[14].MovedHours = title, string(column), 0
 	if diff := cmp.Diff(first, boardOf(t, d)); diff != "" {
 		t.Errorf("the second start changed the board:\n%s", diff)
+	}
+	wantEscalation(t, d)
+}
+
+// wantEscalation wants the one matter that waits for a person in the demo, about
+// a task that is there.
+func wantEscalation(t *testing.T, d *app.Demo) {
+	t.Helper()
+	part, err := d.App.Inbox.List(t.Context(), inbox.Filter{}, page.Want{})
+	if err != nil || len(part.Rows) != 1 {
+		t.Fatalf("the inbox has %+v, %v", part.Rows, err)
+	}
+	i := part.Rows[0]
+	about, err := d.App.Tasks.Get(t.Context(), i.Subject.Name)
+	if err != nil || i.Kind != inbox.Escalation || i.Count != 1 || time.Since(i.FirstAt.Time) < 20*time.Hour || about.ID != i.Subject.ID || about.Blocked == nil {
+		t.Errorf("the item is %+v, of %+v, %v", i, about, err)
 	}
 }
 
@@ -187,8 +205,12 @@ func TestDemoGoesOnFilling(t *testing.T) {
 			if err := d.Close(); err != nil {
 				t.Fatal(err)
 			}
+			if name != "at the very end" {
+				undo += `; DELETE FROM inbox_items`
+			}
 			unfill(t, dir, undo)
 			d = startDemo(t, dir)
+			wantEscalation(t, d)
 			if diff := cmp.Diff(whole, boardOf(t, d)); diff != "" {
 				t.Errorf("the board is not what it should have been:\n%s", diff)
 			}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"pgregory.net/rapid"
 )
@@ -113,6 +114,9 @@ func (g generator) parameter(name string, s *schema) []string {
 	case "actor":
 		return []string{g.pick(name, "cto", ownerEmail, "me", "system")}
 	case "kind":
+		if strings.HasSuffix(g.op.path, "/inbox") {
+			return []string{g.pick(name, "escalation", "old_blocker", "escalation,standup_failed")}
+		}
 		return rapid.SliceOfN(rapid.SampledFrom([]string{"task.created", "task.*", "standup.opened", "no.such", "ä"}), 1, 3).Draw(g.T, name)
 	case "limit":
 		return []string{g.pick(name, "1", "2", "500")}
@@ -271,6 +275,10 @@ func (g generator) text(s *schema, name string) string {
 		return g.name()
 	case "assignee_id":
 		return g.pick(name, "cto", ownerEmail)
+	case "assignee": // of an item of the inbox
+		return ownerEmail
+	case "until":
+		return time.Now().Add(time.Duration(rapid.IntRange(1, 2000).Draw(g.T, name)) * time.Hour).Format(time.RFC3339)
 	case "timezone":
 		return g.pick(name, "UTC", "Europe/Lisbon", "Pacific/Kiritimati")
 	case "pr_url", "avatar_url":

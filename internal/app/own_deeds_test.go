@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+	"time"
 
 	"wardroom/internal/platform/actor"
 )
@@ -120,6 +121,20 @@ func standupDeeds() map[string][]deed {
 		"GET" + in: {{"read", nil, "200", nil}}, "GET" + in + "/transcript": {{"read", nil, "200", nil}},
 		"POST" + in + "/run": {{"hold", nil, "202", nil}}, "POST" + in + "/cancel": {{"cancel", nil, "200", nil}},
 		"DELETE" + in: {{"delete", nil, "204", nil}},
+	}
+}
+
+// inboxDeeds: what needs a human is every human's, whoever sees to it.
+func inboxDeeds() map[string][]deed {
+	const in = " /api/v1/inbox/{id}"
+	body := func(name string, value any) func(object) any {
+		return func(object) any { return map[string]any{name: value} }
+	}
+	return map[string][]deed{
+		"GET" + in: {{"read", nil, "200", nil}}, "POST" + in + "/ack": {{"acknowledge", nil, "200", nil}},
+		"POST" + in + "/snooze":  {{"put off", body("until", time.Now().Add(time.Hour)), "200", nil}},
+		"POST" + in + "/assign":  {{"take away", body("assignee", nil), "200", nil}, {"give an agent", body("assignee", "coo@example.com"), "422 inbox_assignee_unknown", nil}},
+		"POST" + in + "/resolve": {{"resolve", body("note", "Done"), "200", nil}}, "POST" + in + "/reopen": {{"reopen", nil, "200", nil}},
 	}
 }
 

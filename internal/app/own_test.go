@@ -45,6 +45,7 @@ func TestOwnAndForeign(t *testing.T) {
 		"/api/v1/tasks/":            {taskDeeds(), p.task, []string{"nobody's", "their own", "another's", "held by them", "held by another"}},
 		"/api/v1/users/":            {userDeeds(), p.user, []string{"their own", "a user's", "an agent's", "an admin's", "the owner's", "another's key"}},
 		"/api/v1/standups/":         {standupDeeds(), p.standup, []string{"their own", "another's"}},
+		"/api/v1/inbox/":            {inboxDeeds(), p.item, []string{"their own", "another's", "nobody's"}},
 		"/api/v1/agents/":           {readOnly("GET /api/v1/agents/{agent_id}"), p.agent, []string{"their own", "another's"}},
 		"/api/v1/agentrt/sessions/": {readOnly("GET /api/v1/agentrt/sessions/{key}", "GET /api/v1/agentrt/sessions/{key}/messages"), p.session, []string{"their own", "another's"}},
 	}
@@ -94,6 +95,7 @@ func withoutObject() []string {
 		"GET /api/v1/teams", "POST /api/v1/teams", "GET /api/v1/teams/{id}", "PATCH /api/v1/teams/{id}", // the service's
 		"GET /api/v1/projects", "POST /api/v1/projects", "GET /api/v1/projects/{id}", "PATCH /api/v1/projects/{id}", // everybody's, and nobody's more
 		"GET /api/v1/search",
+		"GET /api/v1/inbox",
 	)
 }
 
@@ -289,6 +291,30 @@ func (p *staff) standup(whose string, me person) (object, bool) {
 	}
 	made := decode[struct{ ID string }](by.post("/api/v1/standups", map[string]any{"date": fmt.Sprintf("2026-%02d-%02d", 1+p.n/28%12, 1+p.n%28)}).want(http.StatusCreated))
 	return object{path: []string{made.ID}, id: made.ID}, true
+}
+
+// item raises something that is whose says to see to. An agent can see to none.
+func (p *staff) item(whose string, me person) (object, bool) {
+	p.house.t.Helper()
+	p.n++
+	i := p.house.raise(p.App, fmt.Sprint("own/", p.n))
+	var assignee any
+	switch whose {
+	case "their own":
+		if me.role == actor.Agent {
+			return object{}, false
+		}
+		assignee = me.id
+	case "another's":
+		assignee = p.owner.id
+		if me.role == actor.Owner {
+			assignee = p.account(actor.User).ID
+		}
+	}
+	if assignee != nil {
+		p.owner.post("/api/v1/inbox/"+i.ID+"/assign", map[string]any{"assignee": assignee}).want(http.StatusOK)
+	}
+	return object{path: []string{i.ID}, id: i.ID}, true
 }
 
 // agent is the caller's, or the one that the other is.

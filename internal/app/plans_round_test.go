@@ -25,7 +25,7 @@ func askEverything(t *testing.T, s *service) {
 			continue
 		}
 		for name, value := range map[string]string{
-			"{id}/keys": "u-2/keys", "/users/{id}": "/users/u-2", "/tasks/{id}": "/tasks/TASK-77", "/standups/{id}": "/standups/s-7",
+			"{id}/keys": "u-2/keys", "/users/{id}": "/users/u-2", "/tasks/{id}": "/tasks/TASK-77", "/standups/{id}": "/standups/s-7", "/inbox/{id}": "/inbox/i-7",
 			"/projects/{id}": "/projects/P7", "/teams/{id}": "/teams/executive",
 			"{agent_id}": "cto", "{key}": "agent:cto:main",
 		} {
@@ -56,6 +56,9 @@ func askList(t *testing.T, d *document, owner caller, path string, op operation)
 		for _, v := range values {
 			queries = append(queries, url.Values{q.Name: {v}}.Encode())
 		}
+	}
+	if strings.HasSuffix(path, "/inbox") {
+		queries = append(queries, "state=resolved&sort=-last", "state=resolved&kind=escalation&severity=high", "state=open,snoozed&assignee=me", "state=resolved&assignee=u-7", "assignee=me&total=true")
 	}
 	if strings.HasSuffix(path, "/tasks") {
 		queries = append(queries, "status=todo,in_progress&assignee=cto&sort=-updated", "assignee=me&status=todo,in_progress,review&sort=position",
@@ -179,6 +182,7 @@ func writeRest(t *testing.T, s *service, owner caller) {
 	owner.hold(m.ID)
 	owner.get("/api/v1/standups/" + m.ID + "/transcript").want(http.StatusOK)
 	owner.send(http.MethodDelete, "/api/v1/standups/"+m.ID, nil).want(http.StatusNoContent)
+	useInbox(s, owner)
 	other := decode[meeting](owner.send(http.MethodPost, "/api/v1/standups", map[string]any{"date": "2020-02-02"}, "Idempotency-Key", "k").want(http.StatusCreated))
 	owner.post("/api/v1/standups/"+other.ID+"/cancel", nil).want(http.StatusOK)
 	owner.post("/api/v1/teams", map[string]any{"key": "new", "name": "New", "facilitator": "coo", "participants": []string{"cto"}}).want(http.StatusCreated)
@@ -188,4 +192,20 @@ func writeRest(t *testing.T, s *service, owner caller) {
 	owner.patch("/api/v1/teams/new", map[string]any{"archived": true}).want(http.StatusOK)
 	owner.post("/api/v1/standups", map[string]any{"team": "new", "date": "2020-02-02"}).want(http.StatusConflict)
 	owner.send(http.MethodPost, "/api/v1/retention/run", nil, "Prefer", "wait=30")
+}
+
+// useInbox does what is done with an item of the inbox.
+func useInbox(s *service, owner caller) {
+	i := s.house.raise(s.App, "plans/1")
+	at := "/api/v1/inbox/" + i.ID
+	s.house.raise(s.App, "plans/1") // once more
+	owner.post(at+"/ack", nil).want(http.StatusOK)
+	owner.post(at+"/assign", map[string]any{"assignee": ownerEmail}).want(http.StatusOK)
+	owner.post(at+"/snooze", map[string]any{"until": time.Now().Add(time.Second)}).want(http.StatusOK)
+	waitFor(s.house.t, "the snooze to end, and be noted", func() bool {
+		return strings.Contains(string(owner.get("/api/v1/activity?kind=inbox.woken&subject_id="+i.ID).body), i.ID)
+	})
+	owner.post(at+"/resolve", nil).want(http.StatusOK)
+	owner.post(at+"/reopen", nil).want(http.StatusOK)
+	s.house.settle(s.App, "plans/1")
 }

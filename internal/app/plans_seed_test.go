@@ -18,6 +18,14 @@ type rows struct {
 	row     func(i int) []any
 }
 
+// when is the value, or nothing.
+func when(yes bool, v any) any {
+	if yes {
+		return v
+	}
+	return nil
+}
+
 // seed fills a database as it is after a few years: 10,000 tasks, 50,000
 // events, 1,000 accounts and as many standups.
 func seed(t *testing.T, d *db.DB) {
@@ -80,6 +88,22 @@ func seed(t *testing.T, d *db.DB) {
 		{"job_steps", "job_id, name, result, done_at", 9000, func(i int) []any { return []any{id("j", i/3), id("step", i%3), "{}", at(i)} }},
 		{"idempotency_keys", "name, digest, made, at", 3000, func(i int) []any { return []any{id("k", i), "d", "m", time.Now().UTC()} }},
 		{"login_failures", "subject, failures, last_at", 3000, func(i int) []any { return []any{id("f", i), 1, time.Now().UTC()} }},
+		{"inbox_items", `id, cause, kind, severity, urgency, title, detail, subject_kind, subject_id, subject_name, count, first_at, last_at,
+			state, snoozed_until, assignee_id, resolved_at, resolver_id, resolver_name, resolution, version`, 5000, func(i int) []any {
+			state := "resolved"
+			if i%50 == 0 {
+				state = []string{"open", "acked", "snoozed"}[i/50%3]
+			}
+			ended := time.Now().UTC().AddDate(0, 0, -i%5) // what ended before that has gone, but for what is to go now
+			if i%100 == 1 {
+				ended = at(i)
+			}
+			return []any{
+				id("i", i), id("cause", i), pick(i, "escalation", "standup_failed", "standup_missed", "old_blocker"), pick(i, "urgent", "high", "medium", "low"), i % 4,
+				"I", "", "task", id("t", i), "TASK", 1, at(i), at(i), state, when(state == "snoozed", at(i)), when(i%3 == 0, id("u", i%1000)),
+				when(state == "resolved", ended), when(state == "resolved", "system"), when(state == "resolved", "Wardroom"), when(state == "resolved", ""), 1,
+			}
+		}},
 		{"api_keys", "id, user_id, name, digest, hint, created_at", 2000, func(i int) []any { return []any{id("key", i), id("u", i%500*2), "K", id("d", i), "h", at(i)} }},
 	}
 	all = append(all, seedWords(d.Engine(), id)...)
@@ -134,12 +158,6 @@ func seedTasks(at func(int) time.Time, id func(string, int) string, pick func(in
 			blocked_by, due_at, due_rank, urgency, position, done_at, archive_from, archived_at, project_id, parent_id, claim_by, claim_name, claim_until, claim_seq,
 			depends_on, moved_at, created_at, updated_at, version`, 10000, func(i int) []any {
 			status := pick(i, "done", "todo", "done", "review", "backlog", "done", "in_progress")
-			when := func(yes bool, v any) any {
-				if yes {
-					return v
-				}
-				return nil
-			}
 			due := int64(253402300800000000)
 			if i%3 == 0 {
 				due = at(i).UnixMicro()

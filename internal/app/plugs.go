@@ -9,6 +9,7 @@ import (
 	"wardroom/internal/agent"
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
+	"wardroom/internal/inbox"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
@@ -112,6 +113,11 @@ func (a *App) standupBoard(ctx context.Context, agentID string, since time.Time)
 		}
 	}
 	return board, err
+}
+
+// raiseOfStandup makes what a standup cannot settle an item of the inbox.
+func (a *App) raiseOfStandup(ctx context.Context, tx *db.Tx, m standup.Matter) error {
+	return a.Inbox.Raise(ctx, tx, inbox.Matter(m))
 }
 
 // makeTask turns an action item of a standup into a task. An assignee that is

@@ -1,0 +1,151 @@
+package app_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"wardroom/internal/app"
+	"wardroom/internal/event"
+	"wardroom/internal/inbox"
+	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/page"
+)
+
+// raise brings up something of that cause, as a feature does in a transaction of
+// its own, and returns its item.
+func (h *house) raise(a *app.App, cause string) inbox.Item {
+	h.t.Helper()
+	ctx := actor.With(context.Background(), actor.System)
+	err := a.DB.Tx(ctx, func(tx *db.Tx) error {
+		return a.Inbox.Raise(ctx, tx, inbox.Matter{
+			Cause: cause, Kind: string(inbox.Escalation), Severity: string(inbox.High), Title: "About " + cause, Detail: "Somebody has to look.",
+			Subject: event.Subject{Kind: "task", ID: "t", Name: "TASK-1"},
+		})
+	})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	part, err := a.Inbox.List(ctx, inbox.Filter{States: inbox.States()}, page.Want{Query: page.Query{Limit: 500}, Sort: "-last"})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	for _, i := range part.Rows {
+		if i.Title == "About "+cause {
+			return i
+		}
+	}
+	h.t.Fatalf("there is no item of %s among %d", cause, len(part.Rows))
+	return inbox.Item{}
+}
+
+// settle ends a cause.
+func (h *house) settle(a *app.App, cause string) {
+	h.t.Helper()
+	ctx := actor.With(context.Background(), actor.System)
+	if err := a.DB.Tx(ctx, func(tx *db.Tx) error { return a.Inbox.Settle(ctx, tx, cause, "It ended.") }); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// What needs a human is worth nothing when no human hears of it: from the moment
+// it is raised to the end of its cause a dashboard follows it, on any replica.
+// Agents hear nothing of it.
+func TestInbox(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, engine db.Engine) {
+		h := newHouse(t, engine, nil)
+		s := h.start().connected()
+		owner := s.login(ownerEmail)
+		owner.hire("cto")
+		cto := s.login("cto@example.com")
+		watched, spied := owner.follow("/api/v1/events?topics=inbox"), cto.follow("/api/v1/events")
+		watched.until("hello", "")
+		spied.until("hello", "")
+		list := func(query string) []inbox.Item {
+			t.Helper()
+			return decode[[]inbox.Item](owner.get("/api/v1/inbox" + query).want(http.StatusOK))
+		}
+
+		i := h.raise(s.App, "walk/1")
+		if f := watched.until("inbox.raised", i.ID); !strings.Contains(f["data"], `"state":"open"`) {
+			t.Errorf("the stream has %s", f["data"])
+		}
+		h.raise(s.App, "walk/1")
+		watched.until("inbox.repeated", `"count":2`)
+		at := "/api/v1/inbox/" + i.ID
+		owner.post(at+"/ack", nil).want(http.StatusOK)
+		watched.until("inbox.acked", nameOf(owner))
+		if got := list(""); len(got) != 1 || got[0].State != inbox.Acked || got[0].Count != 2 {
+			t.Errorf("the inbox has %+v", got)
+		}
+		owner.post(at+"/snooze", map[string]any{"until": time.Now().Add(1500 * time.Millisecond)}).want(http.StatusOK)
+		watched.until("inbox.snoozed", i.ID)
+		watched.until("inbox.woken", `"state":"open"`) // by the timer, without anybody asking
+		owner.post(at+"/assign", map[string]any{"assignee": ownerEmail}).want(http.StatusOK)
+		watched.until("inbox.assigned", i.ID)
+		h.settle(s.App, "walk/1")
+		watched.until("inbox.resolved", "It ended.")
+		if got := list(""); len(got) != 0 {
+			t.Errorf("the inbox still has %+v", got)
+		}
+		if got := list("?state=resolved&assignee=me"); len(got) != 1 || got[0].Resolution.By.ID != actor.System.ID {
+			t.Errorf("what is resolved is %+v", got)
+		}
+		h.raise(s.App, "walk/1")
+		watched.until("inbox.reopened", `"count":3`)
+
+		cto.get("/api/v1/inbox").wantProblem(http.StatusForbidden, "forbidden")
+		owner.post("/api/v1/tasks", map[string]any{"title": "The end"}).want(http.StatusCreated)
+		for kind := ""; kind != "task.created"; {
+			f := <-spied.frames
+			if kind = f["event"]; strings.HasPrefix(kind, "inbox.") {
+				t.Errorf("an agent is told of %s", f["data"])
+			}
+		}
+		about := func(c caller, query string) []event.Event {
+			return decode[[]event.Event](c.get("/api/v1/activity?" + query).want(http.StatusOK))
+		}
+		if n, spied := len(about(owner, "kind=inbox.*")), len(about(cto, "kind=inbox.*"))+len(about(cto, "subject_kind=inbox"))+len(about(cto, "subject_id="+i.ID)); n != 8 || spied != 0 {
+			t.Errorf("of 8 things that happened people see %d and agents %d", n, spied)
+		}
+	})
+}
+
+// nameOf is what the caller is called in events.
+func nameOf(c caller) string {
+	return decode[struct{ Name string }](c.get("/api/v1/auth/me").want(http.StatusOK)).Name
+}
+
+// What is resolved must not stay for ever, and what waits must stay.
+func TestInboxIsRetained(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, db.SQLite, nil)
+	s := h.start()
+	owner := s.login(ownerEmail)
+	for n := range 3 {
+		h.raise(s.App, fmt.Sprint("old/", n))
+	}
+	h.settle(s.App, "old/0")
+	h.settle(s.App, "old/1")
+	err := s.DB.Tx(t.Context(), func(tx *db.Tx) error {
+		_, err := tx.Exec(t.Context(), `UPDATE inbox_items SET resolved_at = ?, first_at = ? WHERE cause <> 'old/1'`, time.Now().AddDate(0, -1, 0), time.Now().AddDate(0, -1, 0))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	policy := owner.retention().Policies[3]
+	if policy.Name != "inbox" || policy.Setting != "ACTIVITY_LOG_RETENTION_DAYS" || policy.Preview.Count != 1 {
+		t.Fatalf("the policy is %+v, %+v", policy, policy.Preview)
+	}
+	owner.send(http.MethodPost, "/api/v1/retention/run", nil, "Prefer", "wait=30").want(http.StatusOK)
+	left := decode[[]inbox.Item](owner.get("/api/v1/inbox?state=open,acked,snoozed,resolved").want(http.StatusOK))
+	if len(left) != 2 || left[0].Title != "About old/1" && left[1].Title != "About old/1" {
+		t.Errorf("what is left is %+v", left)
+	}
+}
