@@ -106,7 +106,7 @@ func (s *Service) settle(ctx context.Context, tx *db.Tx, cause, why string) erro
 		return err
 	}
 	was, err := ofCause(ctx, tx, clean(cause))
-	if errors.Is(err, ErrNotFound) || err == nil && was.State == Resolved {
+	if errors.Is(err, ErrNotFound) {
 		return nil
 	}
 	if err != nil {
