@@ -24,10 +24,14 @@ type Parsed struct {
 }
 
 // ParseReport reads a report in any of the forms that agents use: headings,
-// bold or plain labels, lists, tables, in any order and case. It never fails:
-// a text without labels is all Other.
+// bold or plain labels, lists, tables, tags, JSON, in any order and case. It
+// never fails: a text without labels is all Other, and so is what an agent
+// thought aloud before its report.
 func ParseReport(text string) Parsed {
 	text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
+	if p, ok := readJSON(text); ok {
+		return p
+	}
 	r := readSheet(strings.Split(text, "\n"))
 	if len(r.best) == 0 && len(r.tables) == 0 { // perhaps all of it is in a code block
 		if lines, ok := unwrap(r); ok {
@@ -45,7 +49,8 @@ func ParseReport(text string) Parsed {
 // sheet is a text whose lines have been looked at.
 type sheet struct {
 	lines   []string
-	fenced  []bool            // the line is in a code block, or delimits one
+	fenced  []bool            // the line is in a code block, or delimits one, or was thought aloud
+	thought int               // how many lines were thought aloud
 	labels  map[int]labelLine // by line: what is shaped like a label
 	best    map[part]shape    // the shape of the labels that count, for each part
 	leading shape             // the shape that most of them have
@@ -72,8 +77,15 @@ func readSheet(lines []string) *sheet {
 // findFences marks the code blocks: what is in one is never a label.
 func (r *sheet) findFences() {
 	r.fenced = make([]bool, len(r.lines))
+	r.thought = thoughts(r.lines)
+	for i := range r.thought {
+		r.fenced[i] = true
+	}
 	open := ""
 	for i, line := range r.lines {
+		if i < r.thought {
+			continue
+		}
 		mark, info := fence(line)
 		switch {
 		case open == "" && mark != "":
@@ -85,6 +97,30 @@ func (r *sheet) findFences() {
 			}
 		}
 	}
+}
+
+var thinking = regexp.MustCompile(`^<(think|thinking|thought|reasoning|scratchpad|analysis)>`)
+
+// thoughts counts the first lines, in which an agent thinks aloud between tags
+// before its report. What it considers there it has not said.
+func thoughts(lines []string) int {
+	start := 0
+	for start < len(lines) && strings.TrimSpace(lines[start]) == "" {
+		start++
+	}
+	if start == len(lines) {
+		return 0
+	}
+	m := thinking.FindStringSubmatch(strings.ToLower(strings.TrimSpace(lines[start])))
+	if m == nil {
+		return 0
+	}
+	for i := start; i < len(lines); i++ {
+		if strings.HasSuffix(strings.ToLower(strings.TrimSpace(lines[i])), "</"+m[1]+">") {
+			return i + 1
+		}
+	}
+	return 0
 }
 
 // fence returns the mark of a line that opens or closes a code block, and the
@@ -109,7 +145,7 @@ func unwrap(r *sheet) ([]string, bool) {
 	found := false
 	for i := 0; i < len(r.lines); i++ {
 		mark, info := fence(r.lines[i])
-		if !r.fenced[i] || !slices.Contains([]string{"", "text", "txt", "plaintext", "markdown", "md"}, info) {
+		if i < r.thought || !r.fenced[i] || !slices.Contains([]string{"", "text", "txt", "plaintext", "markdown", "md", "yaml", "yml"}, info) {
 			out = append(out, r.lines[i])
 			continue
 		}
@@ -351,6 +387,8 @@ func (b *binder) line(i int) int {
 		b.blank = true
 	case l.heading > 0 && b.now != partOther && (!b.shape.heading() || l.heading <= int(b.shape)) && strings.HasPrefix(text, "#") && isHeading(text):
 		b.finish(partOther)
+	case b.shape == shapeTag && closingTag.MatchString(text): // of what is around the report
+		b.finish(partOther)
 	case b.item > 0 && l.indent < b.item:
 		shape := b.shape
 		b.finish(b.back)
@@ -365,6 +403,8 @@ func (b *binder) line(i int) int {
 	b.blank = strings.TrimSpace(line) == ""
 	return i
 }
+
+var closingTag = regexp.MustCompile(`^</[A-Za-z][\w.-]*>$`)
 
 func isHeading(s string) bool {
 	marks := len(s) - len(strings.TrimLeft(s, "#"))

@@ -31,7 +31,7 @@ type word struct {
 var labelWords = vocabulary(map[word]string{
 	{partYesterday, false}: `yesterday|yesterday's work|yesterday's progress|yesterday's update|yesterday's accomplishments|yesterday's achievements|yesterday's tasks|
 		yesterday's wins|yesterday's summary|yesterday i|yesterday, i|yesterday's activity|yesterday's activities|what i did|what i did yesterday|what did i do yesterday|
-		what did you do yesterday|what was done yesterday|what i accomplished|what i accomplished yesterday|what i completed|what i completed yesterday|what i finished yesterday|
+		what did you do yesterday|what did i accomplish|what did i accomplish yesterday|what did you accomplish yesterday|what was done yesterday|what i accomplished|what i accomplished yesterday|what i completed|what i completed yesterday|what i finished yesterday|
 		what i worked on|what i worked on yesterday|what i've done|what i have done|what got done|done yesterday|completed yesterday|accomplished yesterday|accomplishments yesterday|
 		finished yesterday|worked on yesterday|work done yesterday|progress yesterday|progress since yesterday|since yesterday|since last standup|since the last standup|
 		done since last standup|done since the last standup|last 24 hours|past 24 hours|last 24h|previous day|prior day|last working day|previous working day`,
@@ -41,11 +41,12 @@ var labelWords = vocabulary(map[word]string{
 		planned for today|planned today|what i will do today|what i'll do today|what i'm doing today|what i am doing today|what i plan to do|what i plan to do today|
 		what i'm working on|what i am working on|what i'm working on today|what i am working on today|what i will work on today|what i'll work on today|what i'm planning to do today|focus for today|focus today|goals for today|priorities for today|
 		today i|today i will|today i'll|today, i|today, i will|today, i'll|on deck today|doing today|next 24 hours|next 24h|working on today|up next today|what will i do today|what will you do today|
-		what are you working on today|what are you going to do today|what i intend to do today|to do today|tasks for today|agenda for today`,
+		what will i work on|what will i work on today|what will you work on today|what am i doing today|what are you working on today|what are you going to do today|what i intend to do today|to do today|tasks for today|agenda for today`,
 	{partToday, true}: `next|next up|up next|next steps|plan|plans|planned|focus|priorities|goals|in progress|doing|working on|to do|todo|upcoming|what's next|what is next|
 		planned work|current focus|t|currently working on`,
 	{partBlockers, false}: `blockers|blocker|impediments|impediment|roadblocks|roadblock|obstacles|obstacle|blockages|blocking issues|blocking me|what's blocking me|what is blocking me|
-		what's blocking|what blocks me|what is blocking you|what are your blockers|are there any blockers|anything blocking me|things in my way|in my way|what's in my way|
+		what's blocking|what blocks me|what is blocking you|what are your blockers|are there any blockers|anything blocking me|are there any blockers in my way|are there any blockers or impediments|are there any impediments|are there any impediments in my way|what obstacles are in my way|
+		what is in my way|things in my way|in my way|what's in my way|
 		what stands in my way|what's blocking my progress|what is blocking my progress|blockers today|blocked items`,
 	{partBlockers, true}: `blocked|blocking|blocked by|blocked on|issues|risks|challenges|concerns|problems|dependencies|help needed|needs help|waiting on|waiting for|
 		stuck|stuck on|hurdles|needs|asks|escalations|pain points|b`,
@@ -75,7 +76,7 @@ func meaning(phrase string) (w word, extra string) {
 	if open := strings.LastIndexByte(phrase, '('); open > 0 && strings.HasSuffix(strings.TrimSpace(phrase), ")") {
 		extra = strings.TrimSpace(phrase[open:])
 		phrase = phrase[:open]
-		if inner := strings.ToLower(strings.Trim(extra, "()")); isDate(strings.Fields(inner)) || inner == "if any" || inner == "optional" {
+		if inner := strings.ToLower(strings.Trim(extra, "()")); isDate(strings.Fields(inner)) || inner == "if any" || inner == "optional" || lookUp(inner).part != partNone && lookUp(inner).part == lookUp(strings.ToLower(strings.Trim(phrase, " *_:#"))).part {
 			extra = ""
 		}
 	}
@@ -365,6 +366,10 @@ func cutEmphasis(s string) (split labelSplit, bold, ok bool) {
 		{"<strong>", "</strong>"},
 		{"<b>", "</b>"},
 		{"<u>", "</u>"},
+		{"<h1>", "</h1>"},
+		{"<h2>", "</h2>"},
+		{"<h3>", "</h3>"},
+		{"<h4>", "</h4>"},
 		{"<", ">"},
 		{"[", "]"},
 		{"【", "】"},
@@ -380,11 +385,14 @@ func cutEmphasis(s string) (split labelSplit, bold, ok bool) {
 		}
 		after := strings.TrimLeft(inner[end+len(m[1]):], " \t")
 		inner = cutOrnament(inner[:end])
+		if rest, ok := cutMarker(inner); ok { // **1. Yesterday**
+			inner = cutOrnament(rest)
+		}
 		split, ok = splitLabel(inner)
 		if !ok {
 			return labelSplit{}, false, false
 		}
-		tag := i >= 10
+		tag := i >= len(marks)-3
 		if m[0] == "<" {
 			after = strings.TrimSuffix(after, "</"+inner+">")
 		}

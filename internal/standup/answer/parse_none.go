@@ -14,7 +14,7 @@ var nothing = []string{
 	"no impediments", "no impediment", "no obstacles", "no obstacle", "no roadblocks", "no roadblock", "no issues", "no problems", "no concerns", "no risks",
 	"no dependencies", "no hurdles", "0 blockers", "zero blockers", "nothing blocking", "nothing blocks", "nothing blocked", "nothing is blocking", "not blocked", "unblocked", "not blocked by anything", "nothing stopping",
 	"nothing in way", "nothing way", "nothing holding back", "don't blockers", "don't any blockers", "do not blockers", "not blockers", "none blocking", "clear", "all clear", "all good",
-	"good", "not applicable", "blocker free", "free blockers", "nothing urgent", "no escalations", "n",
+	"good", "not applicable", "all dependencies resolved", "on track", "all on track", "everything on track", "smooth sailing", "blocker free", "free blockers", "nothing urgent", "no escalations", "n",
 }
 
 // padding are words and phrases that change nothing about "no blockers".
@@ -36,6 +36,7 @@ func saysNone(text string) bool {
 	if len(text) > longestNone {
 		return false
 	}
+	text = markupTag.ReplaceAllString(text, " ")
 	words := strings.FieldsFunc(strings.ReplaceAll(strings.ToLower(text), "’", "'"), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '\''
 	})
@@ -53,6 +54,9 @@ func saysNone(text string) bool {
 	}
 	return len(kept) > 0 && isNothing(kept)
 }
+
+// markupTag matches the tags that agents put around a word.
+var markupTag = regexp.MustCompile(`(?i)</?(p|li|ul|ol|em|strong|b|i|br|div|span)\s*/?>`)
 
 // isNothing says whether words are one or more of the ways, one after another.
 func isNothing(words []string) bool {

@@ -146,9 +146,7 @@ func (t *pipes) byColumn() []tableCell {
 		}
 		p := cellPart(head)
 		if p == partNone {
-			if len(texts) > 0 {
-				out = append(out, tableCell{partOther, strings.TrimLeft(head+": ", ": ") + strings.Join(texts, ", ")})
-			}
+			out = append(out, tableCell{partOther, strings.Trim(head+": "+strings.Join(texts, ", "), ": ")})
 			continue
 		}
 		if p == partBlockers {

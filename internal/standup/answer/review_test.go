@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -72,6 +73,12 @@ func TestParseReview(t *testing.T) {
 		"a draft, then the final": {`{"summary":"draft"} and now {"summary":"final"}`, only("final")},
 		"an empty example first":  {`{"summary":""} then {"summary":"s"}`, only("s")},
 		"braces before":           {strings.Repeat("{", 1000) + `{"summary":"s"}`, only("s")},
+		"in a block in a block":   {"````markdown\n```json\n" + form + "\n```\n````", formRead},
+		"a code block in a text":  {"```json\n{\"summary\":\"Run ```make``` {then} wait\"}\n```", only("Run ```make``` {then} wait")},
+		"two blocks":              {"```json\n{\"summary\":\"draft\"}\n```\nOn reflection:\n```json\n" + form + "\n```", formRead},
+		"the form first":          {"The form: {\"summary\": \"two to five sentences\", \"resolutions\": [{\"task\": \"TASK-3 or null\"}]}\n" + form, formRead},
+		"wrong types":             {`{"summary":"s","resolutions":7,"escalations":[true,[{"title":"t"}],{"title":{"x":1}}],"action_items":{"title":["a","b"],"assignee":3,"task":4}}`, with(func(r *Review) { r.ActionItems = []ActionItem{{Title: "a b"}} })},
+		"thoughts before":         {"<think>{\"summary\": \"no\"}</think>\n" + form, formRead},
 		"control characters":      {`{"summary":"a\u0000b\u001b[31mc` + "\xff" + `"}`, only("ab[31mc\uFFFD")},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -95,6 +102,35 @@ func TestParseReviewRefuses(t *testing.T) {
 		if r, ok := ParseReview(text); ok {
 			t.Errorf("%q is read as %+v", text, r)
 		}
+	}
+}
+
+// An answer of 2 MB must neither hold the meeting up nor fill the record,
+// wherever in it the form stands.
+func TestParseReviewOfTwoMegabytes(t *testing.T) {
+	const size = 2 << 20
+	long := strings.Repeat(`{"x": [1, 2]} and so on. `, size/25)
+	for name, c := range map[string]struct {
+		text string
+		ok   bool
+	}{
+		"before prose":  {form + strings.Repeat("words ", size/6), true},
+		"after prose":   {strings.Repeat("words ", size/6) + form, true},
+		"after objects": {long + form, false}, // its place is not found among so many; it is asked for once more
+		"a huge list":   {`{"summary":"s","action_items":[` + strings.Repeat(`{"title":"t"},`, size/14) + `]}`, true},
+		"a huge text":   {`{"summary":"` + strings.Repeat("x", size) + `"}`, true},
+		"cut off":       {`{"summary":"` + strings.Repeat("x", size), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			start := time.Now()
+			r, ok := ParseReview(c.text)
+			if d := time.Since(start); d > 20*time.Second {
+				t.Errorf("took %v", d)
+			}
+			if ok != c.ok || len(r.ActionItems) > maxEntries || utf8.RuneCountInString(r.Summary) > maxText {
+				t.Errorf("%v, want %v, with %d action items and %d bytes", ok, c.ok, len(r.ActionItems), len(r.Summary))
+			}
+		})
 	}
 }
 

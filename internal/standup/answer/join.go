@@ -1,0 +1,29 @@
+package answer
+
+import "strings"
+
+// Join makes a report of its three parts: its text as an agent would write it,
+// and the parts as ParseReport would give them. What is in a part stays there,
+// also when it looks like a heading.
+func Join(yesterday, today, blockers string) (text string, p Parsed) {
+	part := func(s string) (*string, string) {
+		s = trimBlock(strings.Split(s, "\n"), false)
+		kept := joined([]string{s})
+		if kept == nil {
+			return nil, "None."
+		}
+		return kept, s
+	}
+	var b strings.Builder
+	write := func(heading, said string) { b.WriteString("## " + heading + "\n" + said + "\n\n") }
+	var y, t, x string
+	p.Yesterday, y = part(yesterday)
+	p.Today, t = part(today)
+	if p.Blockers, x = part(blockers); saysNone(blockers) {
+		p.Blockers = nil
+	}
+	write("Yesterday", y)
+	write("Today", t)
+	write("Blockers", x)
+	return strings.TrimSpace(b.String()), p
+}

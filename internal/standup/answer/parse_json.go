@@ -1,0 +1,261 @@
+package answer
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+)
+
+// This file reads reports that are JSON: some agents answer everything so, bare
+// or in a code block, with a sentence before and after.
+
+// readJSON reads a report that is one object whose fields are the parts, or that
+// has such an object in it. It is false for everything else, such as a report
+// with headings that has JSON in it.
+func readJSON(text string) (Parsed, bool) {
+	before, object, after, ok := cutJSON(text)
+	if !ok || len(readSheet(strings.Split(before+"\n\n"+after, "\n")).best) > 0 {
+		return Parsed{}, false
+	}
+	fields, err := decodeOrdered(object)
+	if err != nil {
+		if fixed, n := repairObject(object); strings.TrimSpace(object[n:]) == "" {
+			fields, err = decodeOrdered(fixed)
+		}
+	}
+	if err != nil {
+		return Parsed{}, false
+	}
+	w := jsonReport{texts: map[part][]string{}}
+	w.other(before)
+	if !w.take(fields, 0) {
+		return Parsed{}, false
+	}
+	w.other(after)
+	return Parsed{
+		Yesterday: joined(w.texts[partYesterday]), Today: joined(w.texts[partToday]), Blockers: joined(w.texts[partBlockers]),
+		Other: strings.Join(w.texts[partOther], "\n\n"),
+	}, true
+}
+
+// cutJSON finds the object that a text is: all of it, or all of a code block.
+func cutJSON(text string) (before, object, after string, ok bool) {
+	if t := strings.TrimSpace(text); strings.HasPrefix(t, "{") {
+		return "", t, "", true
+	}
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		mark, info := fence(line)
+		if mark == "" {
+			continue
+		}
+		if info != "" && info != "json" && info != "jsonc" && info != "json5" {
+			return "", "", "", false
+		}
+		end := i + 1
+		for end < len(lines) && !strings.HasPrefix(strings.TrimSpace(lines[end]), mark) {
+			end++
+		}
+		object = strings.TrimSpace(strings.Join(lines[i+1:end], "\n"))
+		return strings.Join(lines[:i], "\n"), object, strings.Join(lines[min(end+1, len(lines)):], "\n"), strings.HasPrefix(object, "{")
+	}
+	return "", "", "", false
+}
+
+// field is one of an object, in the order that they were written in.
+type field struct {
+	name  string
+	value any // string, json.Number, bool, nil, []any or []field
+}
+
+// deepest bounds how far values may be nested.
+const deepest = 12
+
+var errJSON = errors.New("no object that is understood")
+
+// decodeOrdered reads an object that is all of s.
+func decodeOrdered(s string) ([]field, error) {
+	d := json.NewDecoder(strings.NewReader(s))
+	d.UseNumber()
+	v, err := decodeValue(d, 0)
+	if err != nil {
+		return nil, err
+	}
+	fields, ok := v.([]field)
+	if !ok || strings.TrimSpace(s[d.InputOffset():]) != "" {
+		return nil, errJSON
+	}
+	return fields, nil
+}
+
+func decodeValue(d *json.Decoder, depth int) (any, error) {
+	if depth > deepest {
+		return nil, errJSON
+	}
+	token, err := d.Token()
+	if err != nil {
+		return nil, err
+	}
+	switch token {
+	case json.Delim('['):
+		list := []any{}
+		for d.More() {
+			v, err := decodeValue(d, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, v)
+		}
+		_, err = d.Token()
+		return list, err
+	case json.Delim('{'):
+		fields := []field{}
+		for d.More() {
+			name, err := d.Token()
+			if err != nil {
+				return nil, err
+			}
+			v, err := decodeValue(d, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			text, _ := name.(string) // the names of an object always are
+			fields = append(fields, field{text, v})
+		}
+		_, err = d.Token()
+		return fields, err
+	}
+	return token, nil
+}
+
+// jsonReport collects the texts of the parts.
+type jsonReport struct{ texts map[part][]string }
+
+func (w jsonReport) other(text string) {
+	if text = trimBlock(strings.Split(text, "\n"), false); text != "" {
+		w.texts[partOther] = append(w.texts[partOther], text)
+	}
+}
+
+// take takes the fields of an object whose names are parts, or of the one in
+// it. It is false, and nothing is taken, when there is none.
+func (w jsonReport) take(fields []field, depth int) bool {
+	named, strong := map[part]bool{}, false
+	for _, f := range fields {
+		if m := fieldPart(f.name); m.part > partOther {
+			named[m.part], strong = true, strong || !m.weak
+		}
+	}
+	if len(named) >= 2 && strong {
+		for _, f := range fields {
+			w.put(fieldPart(f.name).part, f)
+		}
+		return true
+	}
+	const outer = 2 // objects around the one
+	for i, f := range fields {
+		inner, ok := f.value.([]field)
+		if !ok || depth == outer || !w.take(inner, depth+1) {
+			continue
+		}
+		for j, beside := range fields {
+			if j != i {
+				w.put(partOther, beside)
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// fieldPart is the part that a field's name means: today, what_i_did, "Blockers".
+func fieldPart(name string) word {
+	w, extra := meaning(strings.NewReplacer("_", " ", "-", " ").Replace(name))
+	if extra != "" {
+		return word{}
+	}
+	return w
+}
+
+func (w jsonReport) put(p part, f field) {
+	text := markdown(f.value)
+	switch {
+	case p == partBlockers:
+		text = blockersOf(f.value)
+	case p <= partOther:
+		p = partOther
+		if text = strings.TrimSpace(text); strings.Contains(text, "\n") || strings.HasPrefix(text, "- ") {
+			text = Clean(f.name, maxText) + ":\n" + text
+		} else {
+			text = Clean(f.name, maxText) + ": " + text
+		}
+	}
+	if text != "" {
+		w.texts[p] = append(w.texts[p], text)
+	}
+}
+
+// blockersOf is what a field says of blockers, without those that are none.
+func blockersOf(v any) string {
+	if list, ok := v.([]any); ok {
+		kept := []any{}
+		for _, e := range list {
+			if !saysNone(markdown(e)) {
+				kept = append(kept, e)
+			}
+		}
+		v = kept
+	}
+	text := markdown(v)
+	if v == false || saysNone(text) {
+		return ""
+	}
+	return text
+}
+
+// markdown writes a value as an agent would write it that answers in Markdown.
+func markdown(v any) string {
+	switch v := v.(type) {
+	case string:
+		return strings.TrimSpace(Clean(v, len(v)))
+	case json.Number:
+		return v.String()
+	case bool:
+		if v {
+			return "true"
+		}
+		return "false"
+	case []any:
+		var lines []string
+		for _, e := range v {
+			if text := markdown(e); text != "" {
+				lines = append(lines, "- "+strings.ReplaceAll(text, "\n", "\n  "))
+			}
+		}
+		return strings.Join(lines, "\n")
+	case []field:
+		return markdownObject(v)
+	}
+	return ""
+}
+
+// markdownObject writes an object: on one line when its values are short.
+func markdownObject(fields []field) string {
+	var parts []string
+	long := false
+	for _, f := range fields {
+		text := markdown(f.value)
+		name := Clean(f.name, maxText)
+		switch {
+		case strings.Contains(text, "\n") || strings.HasPrefix(text, "- "):
+			text, long = name+":\n  "+strings.ReplaceAll(text, "\n", "\n  "), true
+		default:
+			text = strings.TrimSpace(name + ": " + text)
+		}
+		parts = append(parts, text)
+	}
+	if long {
+		return strings.Join(parts, "\n")
+	}
+	return strings.Join(parts, "; ")
+}
