@@ -171,6 +171,7 @@ func (a *App) wire() error {
 	a.Standups = &standup.Service{
 		DB: a.DB, Jobs: a.Queue, Runtime: a.Gateway, Log: a.log, Now: now,
 		Members: a.standupMembers, Board: a.standupBoard, MakeTask: a.makeTask, Comment: a.commentAs,
+		Made: a.standupMade, Reported: a.standupReported, Sessions: a.standupSessions,
 		Raise: a.raiseOfStandup, Settle: a.Inbox.Settle,
 		Facilitator: cfg.StandupFacilitator, Participants: cfg.StandupParticipants, Zone: cfg.Timezone,
 		AgentTimeout: cfg.StandupAgentTimeout, Deadline: cfg.StandupDeadline,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"wardroom/internal/agent"
@@ -99,6 +100,16 @@ func (a *App) standupMembers(ctx context.Context) ([]standup.Member, error) {
 
 func (a *App) standupBoard(ctx context.Context, agentID string, since time.Time) ([]standup.BoardTask, error) {
 	tasks, err := a.Tasks.Of(ctx, agentID, since)
+	return boardTasks(tasks), err
+}
+
+// standupMade lists what an agent has made for others.
+func (a *App) standupMade(ctx context.Context, agentID string, since time.Time) ([]standup.BoardTask, error) {
+	tasks, err := a.Tasks.MadeBy(ctx, agentID, since)
+	return boardTasks(tasks), err
+}
+
+func boardTasks(tasks []task.Task) []standup.BoardTask {
 	board := make([]standup.BoardTask, len(tasks))
 	for i, t := range tasks {
 		board[i] = standup.BoardTask{
@@ -112,7 +123,31 @@ func (a *App) standupBoard(ctx context.Context, agentID string, since time.Time)
 			board[i].DoneAt = t.DoneAt.Time
 		}
 	}
-	return board, err
+	return board
+}
+
+func (a *App) standupReported(ctx context.Context, agentID string, since time.Time) ([]standup.TaskReport, error) {
+	reported, err := a.Tasks.ReportsBy(ctx, agentID, since)
+	out := make([]standup.TaskReport, len(reported))
+	for i, r := range reported {
+		out[i] = standup.TaskReport{Task: r.Key, Kind: string(r.Kind), Text: r.Text, At: clock.At(r.At)}
+	}
+	return out, err
+}
+
+// standupSessions counts the sessions of an agent that were in use since then,
+// but for those in which standups ask it.
+func (a *App) standupSessions(ctx context.Context, agentID string, since time.Time) (int, error) {
+	const most = 1000
+	seen, _, err := a.Sessions.List(ctx, session.Filter{AgentID: agentID}, nil, most)
+	n := 0
+	for _, s := range seen {
+		used := s.Active || s.UpdatedAt != nil && !s.UpdatedAt.Before(since)
+		if used && !strings.HasPrefix(s.Key, "agent:"+agentID+":standup:") {
+			n++
+		}
+	}
+	return n, err
 }
 
 // raiseOfStandup makes what a standup cannot settle an item of the inbox.

@@ -40,7 +40,7 @@ func (m *meeting) ask(ctx context.Context, agentID, purpose string, since *clock
 			if !q.Accepted { // it may never have been sent, however long ago that was
 				q.DeadlineAt = clock.At(m.Now().Add(m.AgentTimeout))
 			}
-			return m.converse(ctx, q, false)
+			return m.heed(ctx, q, false)
 		}
 		if q.EndedAt != nil && !q.EndedAt.Before(since.Time) && q.State != "lost" && q.State != "dropped" {
 			return q, nil // its answer is here already, from before a crash
@@ -53,7 +53,7 @@ func (m *meeting) ask(ctx context.Context, agentID, purpose string, since *clock
 	if err != nil {
 		return question{}, err
 	}
-	return m.converse(ctx, q, true)
+	return m.heed(ctx, q, true)
 }
 
 // thisAttempt is when the attempt that is going on was started.
@@ -78,6 +78,9 @@ func (m *meeting) put(ctx context.Context, q question) (question, error) {
 		}
 		for i, r := range row.Reports {
 			if r.AgentID == q.AgentID && q.Purpose == "report" {
+				if r.FiledAt != nil {
+					return errFiled
+				}
 				r.Status, r.AskedAt = Asked, &q.AskedAt
 				if err := putReport(ctx, tx, m.id, i, r); err != nil {
 					return err
@@ -316,15 +319,33 @@ func (m *meeting) finish(ctx context.Context, q question, a gateway.Answer) (que
 		}
 	}
 	q.Text = &text
-	if a.Usage != nil {
-		q.CostNano = a.Usage.CostNanoUSD
+	if u := a.Usage; u != nil {
+		q.CostNano = u.CostNanoUSD
+		q.Tokens = &Tokens{u.Input, u.Output, u.CacheRead, u.CacheWrite, u.Other}
 	}
 	return q, m.save(ctx, q)
 }
 
-// save stores how a question stands, while the meeting is ours.
+// save stores how a question stands, while the meeting is ours. One that was
+// dropped meanwhile stays so, because its report was filed: that is errFiled,
+// and what its run cost is kept.
 func (m *meeting) save(ctx context.Context, q question) error {
-	return m.job.Write(ctx, func(tx *db.Tx) error { return putQuestion(ctx, tx, m.id, q) })
+	filed := false
+	err := m.job.Write(ctx, func(tx *db.Tx) error {
+		state, err := standing(ctx, tx, q.RunID)
+		if err != nil {
+			return err
+		}
+		is := q
+		if filed = state == "dropped"; filed {
+			is.State, is.EndedAt = state, clock.Ptr(m.Now())
+		}
+		return putQuestion(ctx, tx, m.id, is)
+	})
+	if err == nil && filed {
+		err = errFiled
+	}
+	return err
 }
 
 // connected returns the gateway's boot id once there is a connection. A gateway

@@ -32,6 +32,10 @@ func (s *Service) Mount(api *web.API) {
 		web.Status(http.StatusAccepted), web.Also(http.StatusOK), web.Waits(longestWait+time.Minute),
 		web.Fails(ErrNotFound, ErrRunning, ErrCompleted, ErrWaiting),
 		web.Describe("Answers 202 while the meeting goes on. With `Prefer: wait=60` it waits up to so many seconds, 600 at most, and answers 200 when the meeting has ended by then."))
+	web.Put(api, "/standups/{id}/reports/{agent_id}", actor.FileReports, "Hand in a participant's report", s.handleFile,
+		web.Fails(ErrNotFound, ErrParticipant, ErrNotYours, ErrEnded),
+		web.Describe("Before the meeting or while it goes on: the agent is not asked then, and when it is being asked, that run is stopped. "+
+			"An agent hands in its own report only, the owner and admins that of any participant. The same again changes nothing."))
 	web.Post(api, "/standups/{id}/cancel", actor.ManageStandups, "Cancel a standup", s.handleCancel, web.Fails(ErrNotFound, ErrIdle))
 	s.mountTeams(api)
 }
@@ -159,6 +163,19 @@ func (s *Service) handleRun(ctx context.Context, in *runInput) (*web.Tagged[Stan
 func (s *Service) handleCancel(ctx context.Context, in *Ref) (*web.Tagged[Standup], error) {
 	m, err := s.Cancel(ctx, in.ID)
 	return web.Tag(m, m.Version), err
+}
+
+type fileInput struct {
+	Ref
+	AgentID string `path:"agent_id" maxLength:"64"`
+	Body    Filing
+}
+
+type fileOutput struct{ Body Report }
+
+func (s *Service) handleFile(ctx context.Context, in *fileInput) (*fileOutput, error) {
+	r, err := s.File(ctx, in.ID, in.AgentID, in.Body)
+	return &fileOutput{r}, err
 }
 
 // handleTranscript writes the transcript as plain text, for a terminal. While

@@ -119,8 +119,10 @@ func (m *meeting) step(ctx context.Context, name string, fn func(tx *db.Tx, row 
 	return err
 }
 
-// gather notes who is expected and what the board says of them, and sees that
-// the gateway is there.
+// gather notes who is expected and what is known of their work, and then sees
+// that there is somebody to ask and that the gateway is there: a meeting that
+// fails by that has its facts all the same. Whoever has reported keeps their
+// evidence as it was.
 func (m *meeting) gather(ctx context.Context) error {
 	row, err := m.Get(ctx, m.id)
 	if err != nil {
@@ -129,9 +131,6 @@ func (m *meeting) gather(ctx context.Context) error {
 	members, err := m.Members(ctx)
 	if err != nil {
 		return err
-	}
-	if f := m.quorum(row, members); f != nil {
-		return f
 	}
 	evidence, err := m.evidence(ctx, row)
 	if err != nil {
@@ -155,7 +154,7 @@ func (m *meeting) gather(ctx context.Context) error {
 				return err
 			}
 		}
-		text := "Expected: " + strings.Join(expected, ", ") + "."
+		text := "Expected: " + cmp.Or(strings.Join(expected, ", "), "nobody") + "."
 		if len(missing) > 0 {
 			text += " Missing, because they have no active account: " + strings.Join(missing, ", ") + "."
 		}
@@ -167,6 +166,9 @@ func (m *meeting) gather(ctx context.Context) error {
 	})
 	if err != nil {
 		return err
+	}
+	if f := m.quorum(row, members); f != nil {
+		return f
 	}
 	return m.present(ctx)
 }
@@ -216,6 +218,9 @@ func (m *meeting) collect(ctx context.Context) error {
 			since = r.AskedAt // its answer may be here already, even from before a retry
 		}
 		q, err := m.ask(ctx, r.AgentID, "report", since, func() string { return reportQuestion(row, r) + reminder(open[r.AgentID]) })
+		if errors.Is(err, errFiled) {
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -236,22 +241,24 @@ func (m *meeting) collect(ctx context.Context) error {
 func (m *meeting) keep(ctx context.Context, i int, q question) error {
 	return m.step(ctx, "keep "+q.RunID, func(tx *db.Tx, row *Standup) error {
 		r := row.Reports[i]
+		if r.FiledAt != nil {
+			return nil // it was filed after the question had ended
+		}
 		var line string
 		kind := "answer"
 		switch q.State {
 		case "answered":
 			r.Status = Answered
 			r.fill(*q.Text, q.CostNano)
-			claims, err := m.contradictions(ctx, tx, r)
-			if err != nil {
+			if err := r.weigh(ctx, tx, m.id); err != nil {
 				return err
 			}
-			r.Claims, line = claims, *q.Text
+			line = *q.Text
 		case "timed_out":
 			text := timeoutText
 			r.Status, r.Text, line, kind = TimedOut, &text, timeoutText, "timeout"
 		default:
-			r.Status, line, kind = Failed, "No report: "+*q.Text, "failure"
+			r.Status, line, kind = Failed, noReport+*q.Text, "failure"
 		}
 		r.AnsweredAt = q.EndedAt
 		if err := putReport(ctx, tx, m.id, i, r); err != nil {
@@ -269,39 +276,30 @@ func (m *meeting) keep(ctx context.Context, i int, q question) error {
 
 // fill parses an answer into the parts of the report.
 func (r *Report) fill(text string, cost *int64) {
-	parsed := answer.ParseReport(text)
-	r.Text = &text
-	r.Yesterday, r.Today, r.Blockers = parsed.Yesterday, parsed.Today, parsed.Blockers
-	if parsed.Other != "" {
-		r.Other = &parsed.Other
-	}
+	r.take(text, answer.ParseReport(text))
 	if cost != nil {
 		n := money.Nano(*cost)
 		r.CostUSD = &n
 	}
 }
 
-// contradictions finds the tasks that a report calls finished and the board does not.
-func (m *meeting) contradictions(ctx context.Context, q db.Queryer, r Report) ([]Claim, error) {
-	if r.Yesterday == nil {
-		return nil, nil
+// take takes over an answer that was read into its parts.
+func (r *Report) take(text string, parsed answer.Parsed) {
+	r.Text, r.Other = &text, nil
+	r.Yesterday, r.Today, r.Blockers = parsed.Yesterday, parsed.Today, parsed.Blockers
+	if parsed.Other != "" {
+		r.Other = &parsed.Other
 	}
-	keys := first(answer.FinishedClaims(*r.Yesterday), maxFindings)
-	states, err := taskStates(ctx, q, keys)
-	if err != nil {
-		return nil, err
+}
+
+// weigh holds the report against the board and the evidence.
+func (r *Report) weigh(ctx context.Context, q db.Queryer, standupID string) (err error) {
+	if r.Claims, err = contradictions(ctx, q, *r); err != nil {
+		return err
 	}
-	var claims []Claim
-	for _, key := range keys {
-		switch board := states[key]; board {
-		case "done", "review": // an agent's done is a review until somebody has looked
-		case "":
-			claims = append(claims, Claim{Task: key, Says: "done", Board: "unknown"})
-		default:
-			claims = append(claims, Claim{Task: key, Says: "done", Board: board})
-		}
-	}
-	return claims, nil
+	before, err := lastReport(ctx, q, standupID, r.AgentID)
+	r.Omitted = r.omissions(before.text)
+	return err
 }
 
 // review lets the facilitator read the reports. An answer that is not in the

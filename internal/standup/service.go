@@ -67,6 +67,15 @@ type Service struct {
 	Raise  func(ctx context.Context, tx *db.Tx, m Matter) error
 	Settle func(ctx context.Context, tx *db.Tx, cause, why string) error
 
+	// Made lists the newest tasks that an agent has made for others since then.
+	// Nil when nobody can tell; so for the two that follow.
+	Made func(ctx context.Context, agentID string, since time.Time) ([]BoardTask, error)
+	// Reported lists what an agent has reported on tasks since then, the newest first.
+	Reported func(ctx context.Context, agentID string, since time.Time) ([]TaskReport, error)
+	// Sessions counts the sessions of an agent that were in use since then,
+	// without those of standups. It fails when the runtime cannot be asked.
+	Sessions func(ctx context.Context, agentID string, since time.Time) (int, error)
+
 	// What counts for the team executive, and of the last three for every team,
 	// where the team itself says nothing else; see Team.
 	Facilitator  string         // an agent_id

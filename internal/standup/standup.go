@@ -134,42 +134,14 @@ type Report struct {
 	Blockers   *string      `json:"blockers" doc:"Null when the agent names none."`
 	Text       *string      `json:"text" doc:"The whole answer, or [Timeout]."`
 	Other      *string      `json:"other" doc:"What stood under none of the three headings."`
-	Evidence   *Evidence    `json:"evidence"`
+	Evidence   *Evidence    `json:"evidence" doc:"What is known of the agent's work; as it was before it was asked, also after a retry."`
 	Claims     []Claim      `json:"claims" nullable:"false" doc:"What the report says and the board does not."`
+	Omitted    []Item       `json:"omitted" nullable:"false" doc:"What was finished, by the evidence, and neither this report nor the agent's last one names by its key or its title."`
 	AskedAt    *clock.Time  `json:"asked_at"`
 	AnsweredAt *clock.Time  `json:"answered_at"`
+	FiledAt    *clock.Time  `json:"filed_at" doc:"When it was filed; null when it was asked for."`
+	FiledBy    *string      `json:"filed_by" doc:"The name of who filed it."`
 	CostUSD    *money.Nano  `json:"cost_usd"`
-}
-
-// Evidence is what the board says of an agent since its last standup.
-type Evidence struct {
-	Since    clock.Time  `json:"since"`
-	Finished []Item      `json:"finished" nullable:"false"`
-	Moved    []Item      `json:"moved" nullable:"false" doc:"Moved to another column, and not finished."`
-	Created  []Item      `json:"created" nullable:"false"`
-	Blocked  []Item      `json:"blocked" nullable:"false"`
-	Open     int         `json:"open" doc:"How many tasks the agent has that are not done."`
-	AsOf     clock.Time  `json:"as_of"`
-	Promised *string     `json:"promised" doc:"What the agent said last time under Today."`
-	LastRun  *clock.Time `json:"last_standup_at"`
-}
-
-// Item is a task in the evidence.
-type Item struct {
-	Key      string      `json:"key"`
-	Title    string      `json:"title"`
-	Status   string      `json:"status"`
-	Priority string      `json:"priority"`
-	Reason   string      `json:"reason,omitempty" doc:"Why it is blocked."`
-	Since    *clock.Time `json:"since,omitempty" doc:"Since when it is blocked."`
-	AgeDays  int         `json:"age_days,omitempty"`
-}
-
-// Claim is a statement of a report that the board contradicts.
-type Claim struct {
-	Task  string `json:"task"`
-	Says  string `json:"says" doc:"What the report calls it."`
-	Board string `json:"board" doc:"What the board says; unknown when there is no such task."`
 }
 
 // ActionItem is something that the facilitator wants done.

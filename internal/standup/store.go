@@ -162,19 +162,25 @@ func (s *Standup) load(ctx context.Context, q db.Queryer) error {
 	return err
 }
 
-const reportColumns = `agent_id, name, status, yesterday, today, blockers, text, other, evidence, claims, asked_at, answered_at, cost_nano`
+const reportColumns = `agent_id, name, status, yesterday, today, blockers, text, other, evidence, claims, omitted, asked_at, answered_at, filed_at, filed_by, cost_nano`
 
 func reports(ctx context.Context, q db.Queryer, standupID string) ([]Report, error) {
 	rows, err := q.Query(ctx, `SELECT `+reportColumns+` FROM standup_reports WHERE standup_id = ? ORDER BY place`, standupID)
 	return db.All(rows, err, func(row db.Row) (Report, error) {
 		var r Report
-		var evidence, claims string
+		var evidence, claims, omitted string
 		err := row.Scan(&r.AgentID, &r.Name, &r.Status, &r.Yesterday, &r.Today, &r.Blockers, &r.Text, &r.Other,
-			&evidence, &claims, &r.AskedAt, &r.AnsweredAt, &r.CostUSD)
+			&evidence, &claims, &omitted, &r.AskedAt, &r.AnsweredAt, &r.FiledAt, &r.FiledBy, &r.CostUSD)
 		if err != nil {
 			return r, err
 		}
 		if err := json.Unmarshal([]byte(evidence), &r.Evidence); err != nil {
+			return r, err
+		}
+		if r.Evidence != nil {
+			r.Evidence.complete()
+		}
+		if err := json.Unmarshal([]byte(omitted), &r.Omitted); err != nil {
 			return r, err
 		}
 		return r, json.Unmarshal([]byte(claims), &r.Claims)
@@ -188,13 +194,13 @@ func putReport(ctx context.Context, tx *db.Tx, standupID string, place int, r Re
 		return err
 	}
 	_, err = tx.Exec(ctx, `
-		INSERT INTO standup_reports (standup_id, place, `+reportColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		INSERT INTO standup_reports (standup_id, place, `+reportColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (standup_id, agent_id) DO UPDATE SET place = excluded.place, name = excluded.name, status = excluded.status,
 			yesterday = excluded.yesterday, today = excluded.today, blockers = excluded.blockers, text = excluded.text, other = excluded.other,
-			evidence = excluded.evidence, claims = excluded.claims, asked_at = excluded.asked_at, answered_at = excluded.answered_at,
-			cost_nano = excluded.cost_nano`,
+			evidence = excluded.evidence, claims = excluded.claims, omitted = excluded.omitted, asked_at = excluded.asked_at,
+			answered_at = excluded.answered_at, filed_at = excluded.filed_at, filed_by = excluded.filed_by, cost_nano = excluded.cost_nano`,
 		standupID, place, r.AgentID, r.Name, r.Status, r.Yesterday, r.Today, r.Blockers, r.Text, r.Other,
-		string(evidence), encode(r.Claims), r.AskedAt, r.AnsweredAt, nanos(r.CostUSD))
+		string(evidence), encode(r.Claims), encode(r.Omitted), r.AskedAt, r.AnsweredAt, r.FiledAt, r.FiledBy, nanos(r.CostUSD))
 	if err != nil {
 		return err
 	}
@@ -234,29 +240,53 @@ type question struct {
 	State      string // open, or how it ended
 	Accepted   bool   // the gateway said that it has it
 	Text       *string
+	Tokens     *Tokens // nil while the runtime has not told
 	CostNano   *int64
 	DeadlineAt clock.Time
 	AskedAt    clock.Time
 	EndedAt    *clock.Time
 }
 
-const questionColumns = `run_id, agent_id, number, purpose, session_key, boot_id, message, state, accepted, text, cost_nano, deadline_at, asked_at, ended_at`
+const questionColumns = `run_id, agent_id, number, purpose, session_key, boot_id, message, state, accepted, text, cost_nano, deadline_at, asked_at, ended_at,
+	input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, other_tokens`
 
 func questions(ctx context.Context, q db.Queryer, standupID string) ([]question, error) {
 	rows, err := q.Query(ctx, `SELECT `+questionColumns+` FROM standup_questions WHERE standup_id = ? ORDER BY asked_at, run_id`, standupID)
-	return db.All(rows, err, func(row db.Row) (q question, err error) {
-		return q, row.Scan(&q.RunID, &q.AgentID, &q.Number, &q.Purpose, &q.SessionKey, &q.BootID, &q.Message, &q.State, &q.Accepted,
-			&q.Text, &q.CostNano, &q.DeadlineAt, &q.AskedAt, &q.EndedAt)
-	})
+	return db.All(rows, err, scanQuestion)
+}
+
+func scanQuestion(row db.Row) (q question, err error) {
+	var in, out, read, write, other sql.NullInt64
+	err = row.Scan(&q.RunID, &q.AgentID, &q.Number, &q.Purpose, &q.SessionKey, &q.BootID, &q.Message, &q.State, &q.Accepted,
+		&q.Text, &q.CostNano, &q.DeadlineAt, &q.AskedAt, &q.EndedAt, &in, &out, &read, &write, &other)
+	if in.Valid {
+		q.Tokens = &Tokens{in.Int64, out.Int64, read.Int64, write.Int64, other.Int64}
+	}
+	return q, err
+}
+
+// standing is the state of a question as it is stored; empty when there is none.
+func standing(ctx context.Context, q db.Queryer, runID string) (state string, err error) {
+	err = q.QueryRow(ctx, `SELECT state FROM standup_questions WHERE run_id = ?`, runID).Scan(&state)
+	if db.IsNotFound(err) {
+		return "", nil
+	}
+	return state, err
 }
 
 func putQuestion(ctx context.Context, tx *db.Tx, standupID string, q question) error {
+	var in, out, read, write, other *int64
+	if t := q.Tokens; t != nil {
+		in, out, read, write, other = &t.Input, &t.Output, &t.CacheRead, &t.CacheWrite, &t.Other
+	}
 	_, err := tx.Exec(ctx, `
-		INSERT INTO standup_questions (standup_id, `+questionColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		INSERT INTO standup_questions (standup_id, `+questionColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (run_id) DO UPDATE SET boot_id = excluded.boot_id, state = excluded.state, accepted = excluded.accepted,
-			text = excluded.text, cost_nano = excluded.cost_nano, deadline_at = excluded.deadline_at, ended_at = excluded.ended_at`,
+			text = excluded.text, cost_nano = excluded.cost_nano, deadline_at = excluded.deadline_at, ended_at = excluded.ended_at,
+			input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens, cache_read_tokens = excluded.cache_read_tokens,
+			cache_write_tokens = excluded.cache_write_tokens, other_tokens = excluded.other_tokens`,
 		standupID, q.RunID, q.AgentID, q.Number, q.Purpose, q.SessionKey, q.BootID, q.Message, q.State, q.Accepted,
-		q.Text, q.CostNano, q.DeadlineAt, q.AskedAt, q.EndedAt)
+		q.Text, q.CostNano, q.DeadlineAt, q.AskedAt, q.EndedAt, in, out, read, write, other)
 	return err
 }
 

@@ -35,6 +35,7 @@ const (
 	ChangeTasks     Permission = "change_tasks"     // create, change, claim and comment tasks
 	DeleteTasks     Permission = "delete_tasks"     // delete tasks and others' comments
 	HoldStandups    Permission = "hold_standups"    // create and run a standup
+	FileReports     Permission = "file_reports"     // hand in a report to a standup: an agent its own, the others anybody's
 	ManageStandups  Permission = "manage_standups"  // delete a standup, cancel a run, make and change teams
 	UseInbox        Permission = "use_inbox"        // see what needs a human, and deal with it
 	ManageAccounts  Permission = "manage_accounts"  // users and their keys
@@ -48,6 +49,7 @@ var may = map[Permission][]Role{
 	ChangeTasks:     {Owner, Admin, User, Agent},
 	DeleteTasks:     {Owner, Admin},
 	HoldStandups:    {Owner, Admin, Agent},
+	FileReports:     {Owner, Admin, Agent},
 	ManageStandups:  {Owner, Admin},
 	UseInbox:        {Owner, Admin, User},
 	ManageAccounts:  {Owner, Admin},
@@ -57,7 +59,7 @@ var may = map[Permission][]Role{
 
 // Permissions lists every permission, Public first.
 func Permissions() []Permission {
-	return []Permission{Public, Read, ChangeTasks, DeleteTasks, HoldStandups, ManageStandups, UseInbox, ManageAccounts, ReadAudit, ManageRetention}
+	return []Permission{Public, Read, ChangeTasks, DeleteTasks, HoldStandups, FileReports, ManageStandups, UseInbox, ManageAccounts, ReadAudit, ManageRetention}
 }
 
 // Valid reports whether p stands in the table. A route with another does not start.

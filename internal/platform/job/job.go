@@ -145,6 +145,18 @@ func (q *Queue) Cancel(ctx context.Context, tx *db.Tx, kind, key string) error {
 	return nil
 }
 
+// Hold keeps the job of a kind and key, if one is alive, from writing anything
+// until the transaction ends, and waits for what it is writing. What is read
+// after it stays as it is.
+func Hold(ctx context.Context, tx *db.Tx, kind, key string) error {
+	_, err := tx.Exec(ctx, `
+		UPDATE jobs SET attempt = attempt WHERE kind = ? AND key = ? AND state IN ('ready', 'running')`, kind, key)
+	if err != nil {
+		return fmt.Errorf("hold %s: %w", kind, err)
+	}
+	return nil
+}
+
 // Alive reports whether a job of that kind and key waits or runs.
 func Alive(ctx context.Context, r db.Queryer, kind, key string) (bool, error) {
 	var n int

@@ -1,0 +1,155 @@
+package standup
+
+import (
+	"fmt"
+	"strings"
+)
+
+// digest tells the facts of a standup without any model: it is there whenever a
+// meeting has ended, however it ended. It is Markdown.
+func digest(row Standup) string {
+	var answered, silent, finished, moved []string
+	asked := false
+	for _, r := range row.Reports {
+		asked = asked || r.AskedAt != nil
+		if r.Status == Answered {
+			answered = append(answered, r.AgentID+filedMark(r))
+		} else {
+			silent = append(silent, r.AgentID+" ("+row.whySilent(r)+")")
+		}
+		if r.Evidence == nil {
+			continue
+		}
+		for _, i := range r.Evidence.Finished {
+			finished = append(finished, i.Key)
+		}
+		for _, i := range r.Evidence.Moved {
+			moved = append(moved, fmt.Sprintf("%s (%s)", i.Key, spaced(i.Status)))
+		}
+	}
+	lines := []string{fmt.Sprintf("- Answered: %d of %d%s", len(answered), len(row.Reports), listed(answered))}
+	for _, l := range []struct {
+		word  string
+		items []string
+	}{
+		{"No report", silent},
+		{"Finished", finished},
+		{"Moved", moved},
+		{"Blocked", row.blockedFacts()},
+		{"Contradicted by the board", row.contradicted()},
+		{"Finished and not reported", row.omitted()},
+	} {
+		if len(l.items) > 0 {
+			lines = append(lines, "- "+l.word+listed(l.items))
+		}
+	}
+	switch {
+	case row.CostUSD != nil:
+		lines = append(lines, "- Cost: $"+row.CostUSD.String())
+	case asked:
+		lines = append(lines, "- Cost: unknown")
+	}
+	return strings.Join(lines, "\n")
+}
+
+func filedMark(r Report) string {
+	if r.FiledAt != nil {
+		return " (filed)"
+	}
+	return ""
+}
+
+// whySilent says why there is no report of a participant.
+func (s Standup) whySilent(r Report) string {
+	switch r.Status {
+	case Pending:
+		return "not asked"
+	case Asked:
+		return "asked, no answer yet"
+	case TimedOut:
+		return "no answer in time"
+	case Missing:
+		return "no active account"
+	}
+	for i := len(s.Transcript) - 1; i >= 0; i-- {
+		if l := s.Transcript[i]; l.Kind == "failure" && l.From == r.AgentID {
+			return "failed: " + quiet(strings.TrimPrefix(l.Text, noReport))
+		}
+	}
+	return spaced(string(r.Status))
+}
+
+// noReport is how a line of the transcript begins that tells of a failure.
+const noReport = "No report: "
+
+// blockedFacts are the blockers with their ages; before the meeting knows any,
+// those that the board has.
+func (s Standup) blockedFacts() []string {
+	var out []string
+	named := map[string]bool{}
+	for _, b := range s.Blockers {
+		what := b.AgentID + ": " + quiet(b.Text)
+		if b.Task != nil {
+			named[*b.Task] = true
+		}
+		out = append(out, fmt.Sprintf("%s (%s)", what, days(b.AgeDays)))
+	}
+	for _, r := range s.Reports {
+		if r.Evidence == nil {
+			continue
+		}
+		for _, i := range r.Evidence.Blocked {
+			if !named[i.Key] {
+				out = append(out, fmt.Sprintf("%s (%s)", i.Key, days(i.AgeDays)))
+			}
+		}
+	}
+	return out
+}
+
+func (s Standup) contradicted() []string {
+	var out []string
+	for _, r := range s.Reports {
+		for _, c := range r.Claims {
+			out = append(out, fmt.Sprintf("%s says %s is %s, the board says %s", r.AgentID, c.Task, spaced(c.Says), spaced(c.Board)))
+		}
+	}
+	return out
+}
+
+func (s Standup) omitted() []string {
+	var out []string
+	for _, r := range s.Reports {
+		for _, i := range r.Omitted {
+			out = append(out, fmt.Sprintf("%s (%s)", i.Key, r.AgentID))
+		}
+	}
+	return out
+}
+
+// quiet makes a text of an agent fit to stand in a line of Markdown: short, on
+// one line, and nothing in it is markup.
+func quiet(s string) string {
+	const most = 120
+	if runes := []rune(strings.Join(strings.Fields(s), " ")); len(runes) > most {
+		s = string(runes[:most]) + " …"
+	}
+	return markup.Replace(printable(strings.Join(strings.Fields(s), " ")))
+}
+
+var markup = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "[", `\[`, "]", `\]`, "<", `\<`, ">", `\>`, "#", `\#`, "|", `\|`, "~", `\~`, "!", `\!`, "&", `\&`)
+
+func spaced(s string) string { return strings.ReplaceAll(s, "_", " ") }
+
+// listed is the items of a fact, and how many have no place in it.
+func listed(items []string) string {
+	const most = 100
+	if len(items) == 0 {
+		return ""
+	}
+	left := ""
+	if n := len(items) - most; n > 0 {
+		items, left = items[:most], fmt.Sprintf(" and %d more", n)
+	}
+	return ": " + strings.Join(items, ", ") + left
+}

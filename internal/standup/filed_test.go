@@ -1,0 +1,221 @@
+package standup_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"wardroom/internal/gateway/demo"
+	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/db/dbtest"
+	"wardroom/internal/platform/fault"
+	"wardroom/internal/standup"
+)
+
+func as(t *testing.T, agentID string) context.Context {
+	t.Helper()
+	return actor.With(t.Context(), actor.Actor{ID: "u-" + agentID, Name: strings.ToUpper(agentID), Role: actor.Agent, AgentID: agentID})
+}
+
+const handedIn = "Yesterday: filed it\nToday: more\nBlockers: TASK-7 waits"
+
+func (o *office) file(t *testing.T, id, agentID string) standup.Report {
+	t.Helper()
+	r, err := o.File(as(t, agentID), id, agentID, standup.Filing{Text: handedIn})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// Who has handed in their report before the meeting is not asked, and what they
+// wrote is treated like an answer.
+func TestFileBefore(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		o := newOffice(t, d)
+		m := o.open(t)
+		r := o.file(t, m.ID, "cpo")
+		if r.Status != standup.Answered || *r.Yesterday != "filed it" || *r.Blockers != "TASK-7 waits" || *r.Text != handedIn || r.Evidence == nil || *r.FiledBy != "CPO" {
+			t.Fatalf("filed as %+v", r)
+		}
+		before, err := o.Get(t.Context(), m.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.file(t, m.ID, "cpo")
+		again, err := o.Get(t.Context(), m.ID)
+		if err != nil || again.Version != before.Version || len(again.Transcript) != len(before.Transcript) {
+			t.Errorf("filed twice: version %d, then %d; %d lines, then %d; %v", before.Version, again.Version, len(before.Transcript), len(again.Transcript), err)
+		}
+		work(t, o.Service)
+		m = o.hold(t, m.ID)
+		wantEnd(t, m, standup.Completed, "")
+		wantReports(t, m, standup.Answered, standup.Answered, standup.Answered)
+		o.wantAsked(t, map[string]int{"cto": 1, "cpo": 0, "cmo": 1, "coo": 1})
+		if len(m.Blockers) == 0 || m.Blockers[0].AgentID != "cpo" || !strings.Contains(*m.Digest, "cpo (filed)") {
+			t.Errorf("blockers %+v, digest:\n%s", m.Blockers, *m.Digest)
+		}
+		if _, err := o.File(as(t, "cpo"), m.ID, "cpo", standup.Filing{Text: "Today: late"}); !errors.Is(err, standup.ErrEnded) {
+			t.Errorf("filed after the end: %v, want ErrEnded", err)
+		}
+	})
+}
+
+// A report that is handed in while its agent is being asked counts; the run is
+// stopped, and nobody is asked twice.
+func TestFileWhileAsked(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		o := newOffice(t, d)
+		o.runtime.Silence("cpo", true)
+		work(t, o.Service)
+		m := o.open(t)
+		if _, err := o.Run(signedIn(t), m.ID, false); err != nil {
+			t.Fatal(err)
+		}
+		o.asked(t, "cpo")
+		o.file(t, m.ID, "cpo")
+		m = o.end(t, m.ID)
+		wantEnd(t, m, standup.Completed, "")
+		wantReports(t, m, standup.Answered, standup.Answered, standup.Answered)
+		o.wantAsked(t, map[string]int{"cto": 1, "cpo": 1, "cmo": 1, "coo": 1})
+		if r := m.Reports[1]; *r.Text != handedIn || r.FiledAt == nil {
+			t.Errorf("the report is %q, want what was handed in", *r.Text)
+		}
+		if o.runtime.Calls("chat.abort") == 0 {
+			t.Error("the run was not stopped")
+		}
+		for _, l := range m.Transcript {
+			if l.Kind == "failure" || l.Kind == "timeout" {
+				t.Errorf("the transcript has a %s of %s: %s", l.Kind, l.From, l.Text)
+			}
+		}
+	})
+}
+
+// The runtime is away in that moment: the meeting does not wait for it on
+// behalf of an agent that has reported, and does not ask it when it is back.
+func TestFileWhileRuntimeIsAway(t *testing.T) {
+	o := newOffice(t, dbtest.New(t))
+	o.runtime.Silence("cmo", true)
+	work(t, o.Service)
+	m := o.open(t)
+	if _, err := o.Run(signedIn(t), m.ID, false); err != nil {
+		t.Fatal(err)
+	}
+	o.asked(t, "cmo")
+	o.runtime.Restart(2 * time.Second)
+	wait(t, "the connection to break", func() bool { return o.client.Status().State != "connected" })
+	o.file(t, m.ID, "cmo")
+	m = o.end(t, m.ID)
+	wantEnd(t, m, standup.Completed, "")
+	o.wantAsked(t, map[string]int{"cto": 1, "cpo": 1, "cmo": 1, "coo": 1})
+	if m.Reports[2].FiledAt == nil {
+		t.Error("the filed report is gone")
+	}
+}
+
+// Agents hand in while they are being asked, while another is, and answer all
+// the same: the filed report is what counts, and the record is whole.
+func TestFileRace(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		o := newOffice(t, d)
+		m := o.open(t)
+		file := func(agents ...string) {
+			var wg sync.WaitGroup
+			for _, agent := range agents {
+				wg.Go(func() {
+					if _, err := o.File(as(t, agent), m.ID, agent, standup.Filing{Text: handedIn}); err != nil {
+						t.Errorf("%s: %v", agent, err)
+					}
+				})
+			}
+			wg.Wait()
+		}
+		// cto answers and hands in at once; meanwhile cmo does, who is next but one.
+		o.runtime.Answer("cto", func(demo.Question) string {
+			file("cto", "cmo", "cto")
+			return "Today: something else"
+		})
+		o.runtime.Answer("cpo", func(demo.Question) string {
+			go file("cpo") // at the same time as the answer
+			return "Today: something else"
+		})
+		// The review gives the last one its time.
+		o.runtime.Answer("coo", func(demo.Question) string {
+			wait(t, "cpo's report", func() bool {
+				now, err := o.Get(t.Context(), m.ID)
+				return err == nil && now.Reports[1].FiledAt != nil
+			})
+			return review
+		})
+		work(t, o.Service)
+		m = o.hold(t, m.ID)
+		wantEnd(t, m, standup.Completed, "")
+		o.wantAsked(t, map[string]int{"cto": 1, "cpo": 1, "cmo": 0, "coo": 1})
+		for _, r := range m.Reports {
+			if r.Status != standup.Answered || *r.Text != handedIn || r.FiledAt == nil {
+				t.Errorf("the report of %s is %s %q\n%s", r.AgentID, r.Status, *r.Text, minutes(m))
+			}
+		}
+		for i, l := range m.Transcript {
+			if l.Seq != i+1 {
+				t.Errorf("line %d has the number %d", i+1, l.Seq)
+			}
+		}
+	})
+}
+
+// Who may hand in what, and what is refused.
+func TestFileRefuses(t *testing.T) {
+	o := newOffice(t, dbtest.New(t))
+	m := o.open(t)
+	some := standup.Filing{Text: "Today: x"}
+	for name, c := range map[string]struct {
+		ctx       context.Context
+		id, agent string
+		f         standup.Filing
+		want      error
+	}{
+		"another agent's":   {as(t, "cto"), m.ID, "cpo", some, standup.ErrNotYours},
+		"nobody's meeting":  {signedIn(t), "no-such", "cto", some, standup.ErrNotFound},
+		"no participant":    {signedIn(t), m.ID, "cfo", some, standup.ErrParticipant},
+		"the facilitator's": {as(t, "coo"), m.ID, "coo", some, standup.ErrParticipant},
+		"nothing":           {signedIn(t), m.ID, "cto", standup.Filing{Text: " \n"}, nil},
+		"both":              {signedIn(t), m.ID, "cto", standup.Filing{Text: "x", Today: "y"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := o.File(c.ctx, c.id, c.agent, c.f)
+			if c.want != nil && !errors.Is(err, c.want) || c.want == nil && (fault.Of(err) == nil || len(fault.Of(err).Fields) != 1) {
+				t.Errorf("got %v, want %v", err, c.want)
+			}
+		})
+	}
+	r, err := o.File(signedIn(t), m.ID, "cto", standup.Filing{Yesterday: "## Today\nwas long", Blockers: "None"})
+	if err != nil || *r.Yesterday != "## Today\nwas long" || r.Today != nil || r.Blockers != nil || *r.FiledBy != "Owner" {
+		t.Errorf("the owner filed %+v, %v", r, err)
+	}
+}
+
+// What was handed in before a meeting that failed is there for its retry.
+func TestFiledIsKeptByRetry(t *testing.T) {
+	o := newOffice(t, dbtest.New(t))
+	o.Runtime = o.connect(t, "")
+	stop := work(t, o.Service)
+	m := o.open(t)
+	o.file(t, m.ID, "cto")
+	m = o.hold(t, m.ID)
+	wantEnd(t, m, standup.Error, standup.GatewayNotConfigured)
+	stop()
+	o.Service = o.service(o.DB)
+	o.runtime.Answer("cto", func(demo.Question) string { t.Error("cto is asked"); return "" })
+	work(t, o.Service)
+	m = o.hold(t, m.ID)
+	wantEnd(t, m, standup.Completed, "")
+	if m.Reports[0].FiledAt == nil || *m.Reports[0].Text != handedIn {
+		t.Errorf("the report is %+v", m.Reports[0])
+	}
+}
