@@ -72,6 +72,7 @@ type contract struct {
 	names         map[string][]string // what there is, by the first word of its path
 	next          map[string]string   // the query of a further page, by path
 	places        []string            // of what was made and has several names in its path
+	reports       []string            // the places of reports of standups that were opened
 	tags          map[string]string   // the last ETag, by path
 	everything    string              // a query for all that is stored
 	before        string              // the state as the last request left it
@@ -260,6 +261,9 @@ func (c *contract) learn(op route, r request, res *httptest.ResponseRecorder) {
 	if place := res.Header().Get("Location"); strings.Count(op.path, "{") == 1 && len(c.places) < 40 && strings.HasPrefix(place, r.target+"/") {
 		c.places = append(c.places, place)
 	}
+	if place := res.Header().Get("Location"); op.method == http.MethodPost && op.path == "/api/v1/standups" && place != "" && len(c.reports) < 40 {
+		c.reports = append(c.reports, place+"/reports/cto")
+	}
 	if _, link, ok := strings.Cut(res.Header().Get("Link"), "?"); ok {
 		c.next[op.path], _, _ = strings.Cut(link, ">")
 	}
@@ -292,7 +296,7 @@ func (c *contract) placesOf(path string) []string {
 	}
 	var of []string
 	parts := strings.Split(path, "/")
-	for _, place := range c.places {
+	for _, place := range slices.Concat(c.places, c.reports) {
 		at := strings.Split(place, "/")
 		fits := len(at) == len(parts)
 		for i := 0; fits && i < len(at); i++ {

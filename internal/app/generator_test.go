@@ -226,10 +226,15 @@ func (g generator) object(s *schema) map[string]any {
 }
 
 // fit mends what the schema cannot say of an object: nobody has made a project
-// or knows the token of a claim, and a place on the board is said in one way.
+// or knows the token of a claim, a report is said in one way, and a place on the board is said in one way.
 func (g generator) fit(s *schema, o map[string]any) {
 	delete(o, "project_id")
 	delete(o, "claim_token")
+	if s.Properties["text"] != nil && s.Properties["yesterday"] != nil { // a report is one text, or its parts
+		clear(o)
+		name := g.pick("report", "text", "yesterday", "today")
+		o[name] = "TASK-1 is done. " + g.pick(name, "Today: ärger", "{}", "")
+	}
 	if s.Properties["before"] != nil && s.Properties["after"] != nil {
 		clear(o)
 		name := g.pick("place", "before", "after", "at", "at")

@@ -114,10 +114,15 @@ func userDeeds() map[string][]deed {
 	}
 }
 
-// standupDeeds: meetings are everybody's, whoever opened them.
+// standupDeeds: meetings are everybody's, whoever opened them. A report is its
+// agent's: in another's meeting it is another's, too.
 func standupDeeds() map[string][]deed {
 	const in = " /api/v1/standups/{id}"
+	say := func(o object) any { return fieldsOf(o, "text", "Today: nothing") }
 	return map[string][]deed{
+		"PUT" + in + "/reports/{agent_id}": {{"file", say, "200", map[string]string{
+			"another's as agent": "403 not_your_report",
+		}}},
 		"GET" + in: {{"read", nil, "200", nil}}, "GET" + in + "/transcript": {{"read", nil, "200", nil}},
 		"POST" + in + "/run": {{"hold", nil, "202", nil}}, "POST" + in + "/cancel": {{"cancel", nil, "200", nil}},
 		"DELETE" + in: {{"delete", nil, "204", nil}},

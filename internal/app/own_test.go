@@ -290,7 +290,11 @@ func (p *staff) standup(whose string, me person) (object, bool) {
 		return object{}, false
 	}
 	made := decode[struct{ ID string }](by.post("/api/v1/standups", map[string]any{"date": fmt.Sprintf("2026-%02d-%02d", 1+p.n/28%12, 1+p.n%28)}).want(http.StatusCreated))
-	return object{path: []string{made.ID}, id: made.ID}, true
+	report := "cto" // the agent's own, where the caller is one
+	if whose == "another's" {
+		report = "cpo"
+	}
+	return object{path: []string{made.ID, report}, id: made.ID}, true
 }
 
 // item raises something that is whose says to see to. An agent can see to none.

@@ -179,6 +179,7 @@ func writeRest(t *testing.T, s *service, owner caller) {
 	mine.patch("/api/v1/auth/me", map[string]any{"name": "M"}).want(http.StatusOK)
 	mine.post("/api/v1/auth/password", map[string]any{"current_password": password, "new_password": password + "x"}).want(http.StatusOK)
 	m := owner.open()
+	owner.send(http.MethodPut, "/api/v1/standups/"+m.ID+"/reports/cpo", map[string]any{"text": "Yesterday: finished TASK-3. Today: x"}).want(http.StatusOK)
 	owner.hold(m.ID)
 	owner.get("/api/v1/standups/" + m.ID + "/transcript").want(http.StatusOK)
 	owner.send(http.MethodDelete, "/api/v1/standups/"+m.ID, nil).want(http.StatusNoContent)

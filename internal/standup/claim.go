@@ -60,7 +60,7 @@ func contradictions(ctx context.Context, q db.Queryer, r Report) ([]Claim, error
 	if err != nil {
 		return nil, err
 	}
-	var claims []Claim
+	claims := []Claim{}
 	for _, s := range said {
 		if says := board[s.Task].against(s.Says); says != "" {
 			claims = append(claims, Claim{Task: s.Task, Says: s.Says, Board: says})
@@ -103,8 +103,9 @@ func (r Report) statements() []answer.Statement {
 // omissions are the tasks that were finished by the evidence and that neither
 // the report nor the agent's last one names. last may be nil.
 func (r Report) omissions(last *string) []Item {
+	left := []Item{}
 	if r.Evidence == nil || r.Text == nil {
-		return nil
+		return left
 	}
 	told := *r.Text
 	if last != nil { // between that one's evidence and its end
@@ -118,7 +119,6 @@ func (r Report) omissions(last *string) []Item {
 	for _, w := range wordsOf(told) {
 		words[w] = true
 	}
-	var left []Item
 	for _, i := range r.Evidence.Finished {
 		if !keys[i.Key] && !tells(words, i.Title) {
 			left = append(left, i)
