@@ -1,10 +1,12 @@
 package task
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/db"
@@ -124,6 +126,50 @@ func TestReportOfAnother(t *testing.T) {
 		}
 		if n := len(events(t, d)); n != 2 {
 			t.Errorf("%d events", n)
+		}
+	})
+}
+
+// A standup tells an agent what it has done: what others did, or it did before,
+// would be held against it wrongly.
+func TestReportsBy(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		s := live(d)
+		agent, human := makeUser(t, d, "cto", actor.Agent, true), makeUser(t, d, "ada", actor.User, true)
+		cto, ada := actor.With(t.Context(), agent), actor.With(t.Context(), human)
+		makeTask(t, s, "Ship it")
+		report := func(ctx context.Context, r Report) {
+			t.Helper()
+			if _, err := s.Report(ctx, "TASK-1", r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		report(cto, Report{Kind: Progress, Text: "Before"})
+		since := s.Now()
+		s.Now = func() time.Time { return since.Add(time.Minute) }
+		report(cto, Report{Kind: Blocker, Text: "No \"access\""})
+		report(ada, Report{Kind: Progress, Text: "Another's"})
+		report(cto, Report{Kind: Ack})
+		for title, assignee := range map[string]*string{"For Ada": &human.ID, "For nobody": nil, "For itself": &agent.ID} {
+			if _, err := s.Create(cto, New{Title: title, Assignee: assignee}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := s.ReportsBy(t.Context(), agent.AgentID, since.Add(time.Second))
+		if err != nil || len(got) != 2 || got[0].Kind != Ack || got[0].Text != "" || got[1].Kind != Blocker || got[1].Text != `No "access"` || got[1].Key != "TASK-1" {
+			t.Errorf("reports %+v, %v; want the two since then, the newest first", got, err)
+		}
+		made, err := s.MadeBy(t.Context(), agent.AgentID, since.Add(time.Second))
+		var titles []string
+		for _, m := range made {
+			titles = append(titles, m.Title)
+		}
+		slices.Sort(titles)
+		if err != nil || !slices.Equal(titles, []string{"For Ada", "For nobody"}) {
+			t.Errorf("made %v, %v; want those for others", titles, err)
+		}
+		if made, err := s.MadeBy(t.Context(), agent.AgentID, since.Add(time.Hour)); err != nil || len(made) != 0 {
+			t.Errorf("made later %v, %v", made, err)
 		}
 	})
 }
