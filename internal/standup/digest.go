@@ -2,6 +2,7 @@ package standup
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -71,8 +72,8 @@ func (s Standup) whySilent(r Report) string {
 	case Missing:
 		return "no active account"
 	}
-	for i := len(s.Transcript) - 1; i >= 0; i-- {
-		if l := s.Transcript[i]; l.Kind == "failure" && l.From == r.AgentID {
+	for _, l := range slices.Backward(s.Transcript) {
+		if l.Kind == "failure" && l.From == r.AgentID {
 			return "failed: " + quiet(strings.TrimPrefix(l.Text, noReport))
 		}
 	}

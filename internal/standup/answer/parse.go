@@ -7,7 +7,6 @@ package answer
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 	"unicode"
 )
@@ -72,101 +71,6 @@ func readSheet(lines []string) *sheet {
 	r.choose()
 	r.findTables()
 	return r
-}
-
-// findFences marks the code blocks: what is in one is never a label.
-func (r *sheet) findFences() {
-	r.fenced = make([]bool, len(r.lines))
-	r.thought = thoughts(r.lines)
-	for i := range r.thought {
-		r.fenced[i] = true
-	}
-	open := ""
-	for i, line := range r.lines {
-		if i < r.thought {
-			continue
-		}
-		mark, info := fence(line)
-		switch {
-		case open == "" && mark != "":
-			open, r.fenced[i] = mark, true
-		case open != "":
-			r.fenced[i] = true
-			if info == "" && strings.HasPrefix(mark, open) {
-				open = ""
-			}
-		}
-	}
-}
-
-var thinking = regexp.MustCompile(`^<(think|thinking|thought|reasoning|scratchpad|analysis)>`)
-
-// thoughts counts the first lines, in which an agent thinks aloud between tags
-// before its report. What it considers there it has not said.
-func thoughts(lines []string) int {
-	start := 0
-	for start < len(lines) && strings.TrimSpace(lines[start]) == "" {
-		start++
-	}
-	if start == len(lines) {
-		return 0
-	}
-	m := thinking.FindStringSubmatch(strings.ToLower(strings.TrimSpace(lines[start])))
-	if m == nil {
-		return 0
-	}
-	for i := start; i < len(lines); i++ {
-		if strings.HasSuffix(strings.ToLower(strings.TrimSpace(lines[i])), "</"+m[1]+">") {
-			return i + 1
-		}
-	}
-	return 0
-}
-
-// fence returns the mark of a line that opens or closes a code block, and the
-// language behind it.
-func fence(line string) (mark, info string) {
-	t := strings.TrimLeft(line, "> \t")
-	if rest, ok := cutMarker(t); ok {
-		t = rest
-	}
-	for _, c := range []string{"`", "~"} {
-		n := len(t) - len(strings.TrimLeft(t, c))
-		if n >= 3 && !strings.Contains(t[n:], "`") {
-			return t[:n], strings.ToLower(strings.TrimSpace(t[n:]))
-		}
-	}
-	return "", ""
-}
-
-// unwrap takes the delimiters away from code blocks that hold text with labels.
-func unwrap(r *sheet) ([]string, bool) {
-	var out []string
-	found := false
-	for i := 0; i < len(r.lines); i++ {
-		mark, info := fence(r.lines[i])
-		if i < r.thought || !r.fenced[i] || !slices.Contains([]string{"", "text", "txt", "plaintext", "markdown", "md", "yaml", "yml"}, info) {
-			out = append(out, r.lines[i])
-			continue
-		}
-		end, holds := i+1, false
-		for ; end < len(r.lines) && r.fenced[end]; end++ {
-			m, info := fence(r.lines[end])
-			if info == "" && strings.HasPrefix(m, mark) {
-				break
-			}
-			_, ok := readLabel(r.lines[end])
-			holds = holds || ok
-		}
-		if !holds {
-			out = append(out, r.lines[i:min(end+1, len(r.lines))]...)
-		} else {
-			out = append(out, r.lines[i+1:end]...)
-			found = true
-		}
-		i = end
-	}
-	return out, found
 }
 
 var underline = regexp.MustCompile(`^ {0,3}(=+|-{2,})\s*$`)
@@ -483,15 +387,16 @@ func (b *binder) parsed() Parsed {
 // joined makes one text of several, and nil of one that says nothing ("-").
 func joined(texts []string) *string {
 	var b strings.Builder
+	before := ""
 	for i, t := range texts {
 		if i > 0 {
 			b.WriteString("\n")
-			before := texts[i-1]
 			if !isItem(t) || !isItem(before[strings.LastIndexByte(before, '\n')+1:]) { // not one list
 				b.WriteString("\n")
 			}
 		}
 		b.WriteString(t)
+		before = t
 	}
 	s := b.String()
 	if !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsSpace(r) && !unicode.IsPunct(r) }) {
