@@ -195,7 +195,7 @@ func mayLose(s, w string) bool {
 func FuzzParseReport(f *testing.F) {
 	for _, s := range []string{
 		"Yesterday: a\nToday: b\nBlockers: none", "| Yesterday | Today |\n|---|---|\n| a\\|b | c<br>d |", "```\nToday: x\n```", "> - [ ] **Today**: x", "Yesterday: a. Today: b. Blockers: c",
-		"<today>x</today>", "1️⃣ Today\n===\n:x: y", "- Today:\n\n  - x\n\n---\nbye", "Today\xff: \x00", "**Yesterday (a) b**", "No blockers.\n## Done\nx", "Blockers: None.\n\nx", "#",
+		"<today>x</today>", "1️⃣ Today\n===\n:x: y", "- Today:\n\n  - x\n\n---\nbye", "Today\xff: \x00", "**Yesterday (a) b**", "No blockers.\n## Done\nx", "Blockers: None.\n\nx", "#", "Blockers: None.\n\nSparrow.",
 	} {
 		f.Add(s)
 	}
