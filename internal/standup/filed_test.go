@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"wardroom/internal/gateway"
 	"wardroom/internal/gateway/demo"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/db"
@@ -87,12 +88,46 @@ func TestFileWhileAsked(t *testing.T) {
 		if o.runtime.Calls("chat.abort") == 0 {
 			t.Error("the run was not stopped")
 		}
+		var state string
+		if err := d.QueryRow(t.Context(), `SELECT state FROM standup_questions WHERE agent_id = 'cpo'`).Scan(&state); err != nil || state != "dropped" {
+			t.Errorf("its question is %q, %v; want it dropped, which is no failure of the agent", state, err)
+		}
 		for _, l := range m.Transcript {
 			if l.Kind == "failure" || l.Kind == "timeout" {
 				t.Errorf("the transcript has a %s of %s: %s", l.Kind, l.From, l.Text)
 			}
 		}
 	})
+}
+
+// unstoppable is a runtime that stops no run.
+type unstoppable struct{ standup.Runtime }
+
+func (unstoppable) Stop(context.Context, string, string) (bool, error) {
+	return false, gateway.ErrUnreachable
+}
+
+// The runtime does not stop the run: the meeting goes on all the same, and does
+// not wait for as long as the agent would have had.
+func TestFileWhileRunCannotBeStopped(t *testing.T) {
+	o := newOffice(t, dbtest.New(t))
+	o.runtime.Silence("cpo", true)
+	o.Runtime = unstoppable{o.client}
+	work(t, o.Service)
+	m := o.open(t)
+	if _, err := o.Run(signedIn(t), m.ID, false); err != nil {
+		t.Fatal(err)
+	}
+	o.asked(t, "cpo")
+	o.file(t, m.ID, "cpo")
+	m = o.end(t, m.ID)
+	wantEnd(t, m, standup.Completed, "")
+	if took := m.CompletedAt.Sub(m.StartedAt.Time); took >= o.AgentTimeout {
+		t.Errorf("the meeting took %s, as long as the agent might have", took)
+	}
+	if r := m.Reports[1]; *r.Text != handedIn {
+		t.Errorf("the report is %q", *r.Text)
+	}
 }
 
 // The runtime is away in that moment: the meeting does not wait for it on
