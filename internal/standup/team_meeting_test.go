@@ -145,8 +145,8 @@ func TestTwoTeamsMeet(t *testing.T) {
 			if r.Today == nil || *r.Today != "for "+c.key {
 				t.Errorf("%s: the CTO said %q, want it in %s", c.m.Team, *r.Text, c.key)
 			}
-			if e := r.Evidence; e == nil || e.LastRun == nil || !e.LastRun.Equal(first[i].StartedAt.Time) || e.Promised == nil || !strings.Contains(*e.Promised, first[i].Date) {
-				t.Errorf("%s: the evidence is not since its own last standup: %+v", c.m.Team, e)
+			if e := r.Evidence; e == nil || e.LastRun == nil || !e.LastRun.Equal(first[i].Reports[0].AnsweredAt.Time) || e.Promised == nil || !strings.Contains(*e.Promised, first[i].Date) {
+				t.Errorf("%s: the evidence is not since the last report to this team: %+v", c.m.Team, e)
 			}
 			if len(c.m.Blockers) == 0 || c.m.Blockers[0].FirstSeen != first[i].Date || c.m.Blockers[0].AgeDays != 1+i {
 				t.Errorf("%s: blockers %+v, want the first since %s", c.m.Team, c.m.Blockers, first[i].Date)

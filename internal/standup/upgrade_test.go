@@ -128,7 +128,8 @@ func TestUpgrade(t *testing.T) {
 					return err
 				})
 			}
-			const again = `INSERT INTO standup_questions SELECT 'again', standup_id, agent_id, number, purpose, session_key, boot_id, message, state, accepted, text, cost_nano,
+			const again = `INSERT INTO standup_questions (run_id, standup_id, agent_id, number, purpose, session_key, boot_id, message, state, accepted, text, cost_nano,
+				deadline_at, asked_at, ended_at) SELECT 'again', standup_id, agent_id, number, purpose, session_key, boot_id, message, state, accepted, text, cost_nano,
 				deadline_at, asked_at, ended_at FROM standup_questions WHERE standup_id = 's1'`
 			if err := exec(again); !db.IsDuplicate(err) {
 				t.Errorf("a number was given twice: %v", err)
