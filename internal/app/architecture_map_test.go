@@ -8,7 +8,7 @@ import "slices"
 // plumbing is what every feature may import. Settings are not in it, because
 // features get theirs as fields, and dbtest is for tests.
 var plumbing = []string{
-	"platform/actor", "platform/clock", "platform/cron", "platform/db", "platform/encode", "platform/fault", "platform/job",
+	"platform/actor", "platform/cache", "platform/clock", "platform/cron", "platform/db", "platform/encode", "platform/fault", "platform/job",
 	"platform/list", "platform/money", "platform/once", "platform/page", "platform/patch", "platform/places", "platform/web",
 }
 
@@ -35,6 +35,7 @@ var mayImport = map[string][]string{
 	"schema":       {},
 
 	"platform/actor":     {},
+	"platform/cache":     {},
 	"platform/clock":     {},
 	"platform/cron":      {"platform/clock"},
 	"platform/config":    {"platform/clock"},

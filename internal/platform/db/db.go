@@ -49,13 +49,15 @@ func (e Engine) String() string {
 // whatever writes runs in Tx.
 type DB struct {
 	conn
-	write *sql.DB
-	read  *sql.DB       // the same pool as write on PostgreSQL
-	pool  *pgxpool.Pool // on PostgreSQL
-	path  string        // of the file, on SQLite
-	pools func() []Pool
-	stop  []func() error
-	turns turns
+	write   *sql.DB
+	read    *sql.DB       // the same pool as write on PostgreSQL
+	pool    *pgxpool.Pool // on PostgreSQL
+	path    string        // of the file, on SQLite
+	gate    *gate         // before read, on SQLite
+	commits *commits      // on SQLite; see Memo
+	pools   func() []Pool
+	stop    []func() error
+	turns   turns
 }
 
 // Pool tells how busy the connections of one kind are.
@@ -217,6 +219,13 @@ func (d *DB) View(ctx context.Context, fn func(Queryer) error) error {
 	opts := &sql.TxOptions{ReadOnly: true}
 	if d.engine == Postgres {
 		opts.Isolation = sql.LevelRepeatableRead
+	}
+	if d.gate != nil {
+		p, err := d.gate.enter(ctx)
+		if err != nil {
+			return fmt.Errorf("begin: %w", err)
+		}
+		defer p.leave()
 	}
 	raw, err := d.read.BeginTx(ctx, opts)
 	if err != nil {

@@ -86,11 +86,20 @@ func openSQLite(ctx context.Context, path string) (*DB, error) {
 	const readers = 4
 	read.SetMaxOpenConns(readers)
 	read.SetMaxIdleConns(readers)
+	quiet, err := sqlite.NewConnector(dsn(path, "_pragma=query_only(1)"))
+	if err != nil {
+		return nil, errors.Join(err, read.Close(), write.Close())
+	}
+	door, seen := &gate{free: readers}, &commits{connector: quiet}
 	return &DB{
-		conn:  conn{engine: SQLite, marks: new(texts), watchers: new(watchers), raw: read},
-		write: write, read: read, path: path,
-		pools: func() []Pool { return []Pool{poolOf("read", read), poolOf("write", write)} },
-		stop:  []func() error{read.Close, write.Close},
+		conn:  conn{engine: SQLite, marks: new(texts), watchers: new(watchers), raw: gated{pool: read, gate: door}},
+		write: write, read: read, path: path, gate: door, commits: seen,
+		pools: func() []Pool {
+			readers := poolOf("read", read)
+			readers.Waits, readers.Waited = door.waits()
+			return []Pool{readers, poolOf("write", write)}
+		},
+		stop: []func() error{seen.Close, read.Close, write.Close},
 	}, nil
 }
 

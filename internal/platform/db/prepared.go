@@ -136,12 +136,17 @@ func (c *prepared) ExecContext(ctx context.Context, text string, args []driver.N
 
 // QueryContext is called by database/sql.
 func (c *prepared) QueryContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Rows, error) {
+	held, _ := ctx.Value(placeKey{}).(*place)
 	s, err := c.get(ctx, text)
 	if err != nil {
 		return nil, err
 	}
 	if s == nil {
-		return c.plain.QueryContext(ctx, text, args)
+		rows, err := c.plain.QueryContext(ctx, text, args)
+		if err != nil {
+			return nil, err
+		}
+		return &preparedRows{rows, &statement{}, held}, nil
 	}
 	rows, err := s.do.QueryContext(ctx, args)
 	if err != nil {
@@ -149,7 +154,7 @@ func (c *prepared) QueryContext(ctx context.Context, text string, args []driver.
 		return nil, err
 	}
 	s.busy = true
-	return &preparedRows{rows, s}, nil
+	return &preparedRows{rows, s, held}, nil
 }
 
 // Close is called by database/sql, once nobody reads rows any more.
@@ -158,15 +163,20 @@ func (c *prepared) Close() error {
 	return c.plain.Close()
 }
 
-// preparedRows give their statement back when they are closed.
+// preparedRows give their statement back when they are closed, and the place in
+// the gate of readers that they have.
 type preparedRows struct {
 	driver.Rows
-	of *statement
+	of   *statement
+	held *place
 }
 
 // Close is called by database/sql.
 func (r *preparedRows) Close() error {
 	err := r.Rows.Close()
 	r.of.busy = false
+	if r.held != nil {
+		r.held.leave()
+	}
 	return err
 }

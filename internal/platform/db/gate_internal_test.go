@@ -1,0 +1,269 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// In a crowd somebody would wait for a hundred others if not the first were first.
+func TestGateOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &gate{free: 2}
+		var held []*place
+		for range 2 {
+			p, err := g.enter(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			held = append(held, p)
+		}
+		gone, leave := context.WithCancel(t.Context())
+		order := make(chan int, 10)
+		for i := range 10 {
+			go func() {
+				ctx := t.Context()
+				if i == 4 {
+					ctx = gone
+				}
+				p, err := g.enter(ctx)
+				if i == 4 {
+					if !errors.Is(err, context.Canceled) {
+						t.Errorf("who left got %v", err)
+					}
+					return
+				}
+				order <- i
+				p.leave()
+				p.leave() // the second time it is nobody's
+			}()
+			synctest.Wait() // it stands in the line
+			time.Sleep(time.Second)
+		}
+		leave()
+		synctest.Wait()
+		held[0].leave()
+		synctest.Wait()
+		held[1].leave()
+		synctest.Wait()
+		close(order)
+		last := -1
+		for i := range order {
+			if i <= last {
+				t.Errorf("%d came after %d", i, last)
+			}
+			last = i
+		}
+		if last != 9 || g.free != 2 || len(g.waiting) != 0 {
+			t.Errorf("the last was %d; %d places are free, %d wait", last, g.free, len(g.waiting))
+		}
+		if n, took := g.waits(); n != 10 || took != (10+9+8+7+6+5+4+3+2+1)*time.Second {
+			t.Errorf("%d waited %s", n, took)
+		}
+		if _, err := g.enter(gone); !errors.Is(err, context.Canceled) {
+			t.Errorf("who has left gets in: %v", err)
+		}
+	})
+}
+
+// A place that is not given back is one less for everybody, for ever.
+func TestGateIsLeft(t *testing.T) {
+	d := openFile(t)
+	ended, end := context.WithCancel(t.Context())
+	end()
+	for name, use := range map[string]func(q Queryer) error{
+		"a row": func(q Queryer) error {
+			var w string
+			return q.QueryRow(t.Context(), `SELECT word FROM words WHERE n = 1`).Scan(&w)
+		},
+		"no row": func(q Queryer) error {
+			var w string
+			if err := q.QueryRow(t.Context(), `SELECT word FROM words WHERE n = 99`).Scan(&w); !IsNotFound(err) {
+				return fmt.Errorf("it is %w", err)
+			}
+			return nil
+		},
+		"a wrong statement": func(q Queryer) error {
+			rows, err := q.Query(t.Context(), `SELECT nothing FROM words`)
+			if err == nil {
+				return errors.Join(errors.New("it works"), rows.Close(), rows.Err())
+			}
+			if q.QueryRow(t.Context(), `SELECT nothing FROM words`).Err() == nil {
+				return errors.New("it works")
+			}
+			return nil
+		},
+		"a statement that is not kept": func(q Queryer) error {
+			var v int64
+			return q.QueryRow(t.Context(), `PRAGMA user_version`).Scan(&v)
+		},
+		"rows that are not read to their end": func(q Queryer) error {
+			rows, err := q.Query(t.Context(), `SELECT word FROM words`)
+			if err != nil {
+				return err
+			}
+			rows.Next()
+			return errors.Join(rows.Err(), rows.Close())
+		},
+		"a caller who left before": func(q Queryer) error {
+			var w string
+			if err := q.QueryRow(ended, `SELECT word FROM words WHERE n = 1`).Scan(&w); !errors.Is(err, context.Canceled) {
+				return fmt.Errorf("it is %w", err)
+			}
+			rows, err := q.Query(ended, `SELECT word FROM words`)
+			if !errors.Is(err, context.Canceled) {
+				return errors.Join(fmt.Errorf("it is %w", err), rows.Close(), rows.Err())
+			}
+			return nil
+		},
+		"a caller who leaves": func(q Queryer) error {
+			ctx, leave := context.WithCancel(t.Context())
+			rows, err := q.Query(ctx, `SELECT word FROM words`)
+			if err != nil {
+				return err
+			}
+			leave()
+			for rows.Next() { // until database/sql notices
+			}
+			if err := rows.Err(); err != nil && !errors.Is(err, context.Canceled) {
+				return err
+			}
+			return rows.Close()
+		},
+		"a view": func(Queryer) error {
+			return d.View(t.Context(), func(q Queryer) error {
+				var w string
+				return q.QueryRow(t.Context(), `SELECT word FROM words WHERE n = 1`).Scan(&w)
+			})
+		},
+		"a view that fails": func(Queryer) error {
+			failed := errors.New("failed")
+			if err := d.View(t.Context(), func(Queryer) error { return failed }); !errors.Is(err, failed) {
+				return fmt.Errorf("it is %w", err)
+			}
+			return nil
+		},
+	} {
+		for how, q := range map[string]Queryer{"as usual": d, "briefly": d.Brief()} {
+			t.Run(name+", "+how, func(t *testing.T) {
+				var all sync.WaitGroup
+				for range 20 {
+					all.Go(func() {
+						if err := use(q); err != nil {
+							t.Error(err)
+						}
+					})
+				}
+				all.Wait()
+				d.gate.mu.Lock()
+				defer d.gate.mu.Unlock()
+				if d.gate.free != 4 || len(d.gate.waiting) > 0 {
+					t.Errorf("%d places are free, and %d wait", d.gate.free, len(d.gate.waiting))
+				}
+			})
+		}
+	}
+}
+
+// What is remembered must be forgotten with the next commit, of whomever.
+func TestMemo(t *testing.T) {
+	d := openFile(t)
+	beside, err := Open(t.Context(), d.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := beside.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	var m Memo[int, string]
+	reads := 0
+	word := func() string {
+		t.Helper()
+		w, err := m.Read(d, 1, func() (w string, err error) {
+			reads++
+			err = d.Brief().QueryRow(t.Context(), `SELECT word FROM words WHERE n = 1`).Scan(&w)
+			return w, err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w
+	}
+	for i := range 20 {
+		w := fmt.Sprint("word ", i)
+		change(t, []*DB{d, beside}[i%2], `UPDATE words SET word = ? WHERE n = 1`, w)
+		for range 3 {
+			if got := word(); got != w {
+				t.Errorf("after change %d it is %q", i, got)
+			}
+		}
+		if reads != i+1 {
+			t.Fatalf("after change %d it was read %d times", i, reads)
+		}
+	}
+	t.Run("not what failed", func(t *testing.T) {
+		failed := errors.New("failed")
+		for _, want := range []error{failed, nil} {
+			if _, err := m.Read(d, 2, func() (string, error) { return "", want }); !errors.Is(err, want) {
+				t.Errorf("%v, want %v", err, want)
+			}
+		}
+	})
+	t.Run("not without end", func(t *testing.T) {
+		for i := range 3 * mostKept {
+			if _, err := m.Read(d, i, func() (string, error) { return "", nil }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if len(m.known) > mostKept {
+			t.Errorf("%d are kept", len(m.known))
+		}
+	})
+}
+
+// Nobody may read what was so before a change that they have seen committed,
+// however many read and write at once.
+func TestMemoTogether(t *testing.T) {
+	d, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	change(t, d, `CREATE TABLE counts (n INTEGER)`)
+	change(t, d, `INSERT INTO counts (n) VALUES (0)`)
+	var m Memo[string, int64]
+	var committed atomic.Int64
+	var all sync.WaitGroup
+	for range 6 {
+		all.Go(func() {
+			for committed.Load() < 200 {
+				least := committed.Load()
+				n, err := m.Read(d, "n", func() (n int64, err error) {
+					err = d.Brief().QueryRow(t.Context(), `SELECT n FROM counts`).Scan(&n)
+					return n, err
+				})
+				if err != nil || n < least {
+					t.Errorf("%d after %d were committed, %v", n, least, err)
+					return
+				}
+			}
+		})
+	}
+	for range 200 {
+		change(t, d, `UPDATE counts SET n = n + 1`)
+		committed.Add(1)
+	}
+	all.Wait()
+}

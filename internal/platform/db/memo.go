@@ -1,0 +1,128 @@
+package db
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+	"sync"
+)
+
+// commits tells whether anything was committed to an SQLite file, by any process.
+// It has a connection of its own: PRAGMA data_version changes with the commits of
+// others (https://sqlite.org/pragma.html#pragma_data_version). Without
+// database/sql it takes 3 µs to ask, a fifth of a statement that reads a row.
+type commits struct {
+	connector driver.Connector
+	mu        sync.Mutex
+	conn      driver.Conn
+	ask       driver.StmtQueryContext
+}
+
+// version differs from what it was earlier if something was committed since.
+func (c *commits) version() (int64, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ask == nil {
+		if err := c.connect(); err != nil {
+			return 0, err
+		}
+	}
+	v, err := c.read()
+	if err != nil {
+		return 0, fmt.Errorf("ask for the database's version: %w", err)
+	}
+	return v, nil
+}
+
+// connect opens the connection, on first use. It is never another: its numbers
+// are its own, and cannot be compared with those of a second one.
+func (c *commits) connect() error {
+	conn, err := c.connector.Connect(context.Background())
+	if err != nil {
+		return fmt.Errorf("open database: %w", err)
+	}
+	stmt, err := conn.Prepare(`PRAGMA data_version`) //nolint:staticcheck // SA1019: there is no context, because it does not wait
+	if err != nil {
+		return fmt.Errorf("open database: %w", err)
+	}
+	ask, ok := stmt.(driver.StmtQueryContext)
+	if !ok {
+		return fmt.Errorf("a statement of SQLite's driver is a %T", stmt)
+	}
+	c.conn, c.ask = conn, ask
+	return nil
+}
+
+func (c *commits) read() (version int64, err error) {
+	rows, err := c.ask.QueryContext(context.Background(), nil)
+	if err != nil {
+		return 0, err
+	}
+	defer rows.Close()
+	var value [1]driver.Value
+	if err := rows.Next(value[:]); err != nil {
+		return 0, err
+	}
+	version, ok := value[0].(int64)
+	if !ok {
+		return 0, fmt.Errorf("it is a %T", value[0])
+	}
+	return version, nil
+}
+
+func (c *commits) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.conn == nil {
+		return nil
+	}
+	c.ask = nil
+	return c.conn.Close()
+}
+
+// mostKept is how many things a Memo keeps: more than there are callers at once.
+const mostKept = 1000
+
+// Memo keeps what was read of the database, by a key, for what every request asks
+// anew. The zero Memo is ready.
+//
+// On SQLite what it keeps counts until something is committed, by whichever
+// process, and each reading asks whether that is so: a change that was committed
+// before is seen, as without it. On PostgreSQL nobody can tell that for less than
+// a reading costs, so there it keeps nothing.
+type Memo[K comparable, V any] struct {
+	mu    sync.Mutex
+	at    int64 // the version of the database that known is of, or of a later one
+	known map[K]V
+}
+
+// Read returns what read answers, or has answered for the key. What it fails
+// with is not kept. V is shared: nobody may change what it points to.
+func (m *Memo[K, V]) Read(d *DB, key K, read func() (V, error)) (V, error) {
+	if d.commits == nil {
+		return read()
+	}
+	// Before it is read: what is newer than its version is only read once more
+	// than needed.
+	at, err := d.commits.version()
+	if err != nil {
+		return read() // it has the words for what is wrong with the database
+	}
+	m.mu.Lock()
+	v, ok := m.known[key]
+	ok = ok && m.at == at
+	m.mu.Unlock()
+	if ok {
+		return v, nil
+	}
+	if v, err = read(); err != nil {
+		return v, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.known == nil || m.at != at || len(m.known) >= mostKept {
+		m.at, m.known = at, map[K]V{}
+	}
+	m.known[key] = v
+	return v, nil
+}
