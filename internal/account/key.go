@@ -180,21 +180,23 @@ func recordKey(ctx context.Context, tx *db.Tx, at time.Time, kind string, u User
 // need not tell anybody.
 func (s *Service) authenticateKey(ctx context.Context, secret string) (actor.Actor, error) {
 	now := s.Now()
-	a, active, k, err := findKeyHolder(ctx, s.DB, keyDigest(secret))
+	digest := keyDigest(secret)
+	c, err := s.callers.Read(s.DB, "key "+digest, func() (caller, error) { return findKeyHolder(ctx, s.DB.Brief(), digest) })
+	k := c.key
 	switch {
 	case db.IsNotFound(err):
 		return actor.Actor{}, ErrToken.With(badKey)
 	case err != nil:
 		return actor.Actor{}, fmt.Errorf("look up a key's user: %w", err)
-	case !k.works(now) || a.Role != actor.Agent:
+	case !k.works(now) || c.Role != actor.Agent:
 		// A key was given to an agent. It is not to open what a person may do.
 		return actor.Actor{}, ErrToken.With(badKey)
-	case !active:
+	case !c.active:
 		return actor.Actor{}, ErrDeactivated.With("Ask an admin or the owner to activate it again.")
 	}
 	if k.ExpiresAt != nil {
-		a.Expires = k.ExpiresAt.Time
+		c.Expires = k.ExpiresAt.Time
 	}
 	s.notes.used(k, now)
-	return a, nil
+	return c.Actor, nil
 }

@@ -41,6 +41,8 @@ type Service struct {
 	broken    error // why there is no keeper
 	lanes     lanes // of the accounts whose password is being compared
 	notes     notes // of what is written later; see Run
+	tokens    tokens
+	callers   db.Memo[string, caller] // by "user " and an id, or "key " and a digest
 }
 
 // SignIn is a successful login.
@@ -191,17 +193,17 @@ func (s *Service) Authenticate(ctx context.Context, token string) (actor.Actor, 
 	if err != nil {
 		return actor.Actor{}, err
 	}
-	a, active, err := findActor(ctx, s.DB, id)
+	c, err := s.callers.Read(s.DB, "user "+id, func() (caller, error) { return findCaller(ctx, s.DB.Brief(), id) })
 	switch {
 	case db.IsNotFound(err):
 		return actor.Actor{}, ErrToken.With("Log in again.")
 	case err != nil:
 		return actor.Actor{}, fmt.Errorf("look up a token's user: %w", err)
-	case !active:
+	case !c.active:
 		return actor.Actor{}, ErrDeactivated.With("Ask an admin or the owner to activate it again.")
 	}
-	a.Expires = expires
-	return a, nil
+	c.Expires = expires
+	return c.Actor, nil
 }
 
 // List returns one page of the users that match, by their creation, name or email.

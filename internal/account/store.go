@@ -65,17 +65,6 @@ func findOwner(ctx context.Context, q db.Queryer) (row, error) {
 	return where(ctx, q, `role = ?`, actor.Owner)
 }
 
-// findActor reads what a request needs to know of its caller.
-func findActor(ctx context.Context, q db.Queryer, id string) (a actor.Actor, active bool, err error) {
-	var agent *string
-	err = q.QueryRow(ctx, `SELECT id, name, role, agent_id, active FROM users WHERE id = ?`, id).
-		Scan(&a.ID, &a.Name, &a.Role, &agent, &active)
-	if agent != nil {
-		a.AgentID = *agent
-	}
-	return a, active, err
-}
-
 // users is how accounts are listed.
 var users = list.List[User]{
 	Table: `users`, Columns: columns, Scan: scanUser, Usual: "created",
@@ -225,19 +214,6 @@ func findKey(ctx context.Context, q db.Queryer, userID, id string) (Key, error) 
 		return Key{}, ErrKeyNotFound
 	}
 	return k, err
-}
-
-// findKeyHolder reads what a request needs to know of the caller that sent a key.
-func findKeyHolder(ctx context.Context, q db.Queryer, digest string) (a actor.Actor, active bool, k Key, err error) {
-	var agent *string
-	err = q.QueryRow(ctx, `
-		SELECT u.id, u.name, u.role, u.agent_id, u.active, k.id, k.expires_at, k.last_used_at, k.revoked_at
-		FROM api_keys k JOIN users u ON u.id = k.user_id WHERE k.digest = ?`, digest).
-		Scan(&a.ID, &a.Name, &a.Role, &agent, &active, &k.ID, &k.ExpiresAt, &k.LastUsedAt, &k.RevokedAt)
-	if agent != nil {
-		a.AgentID = *agent
-	}
-	return a, active, k, err
 }
 
 func insertKey(ctx context.Context, tx *db.Tx, userID string, k Key, digest string) error {

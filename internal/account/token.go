@@ -52,6 +52,9 @@ func (s *Service) subject(token string) (id string, expires time.Time, err error
 	if len(s.Secret) == 0 {
 		return "", time.Time{}, errNoSecret
 	}
+	if known, ok := s.tokens.find(token); ok && s.Now().Before(known.expires) {
+		return known.subject, known.expires, nil
+	}
 	var c jwt.RegisteredClaims
 	_, err = jwt.ParseWithClaims(token, &c,
 		func(*jwt.Token) (any, error) { return s.Secret, nil },
@@ -66,5 +69,6 @@ func (s *Service) subject(token string) (id string, expires time.Time, err error
 	case err != nil || uuid.Validate(c.Subject) != nil:
 		return "", time.Time{}, ErrToken.With("Log in again.")
 	}
+	s.tokens.keep(token, signed{c.Subject, c.ExpiresAt.UTC()})
 	return c.Subject, c.ExpiresAt.UTC(), nil
 }

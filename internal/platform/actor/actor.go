@@ -85,6 +85,10 @@ type Actor struct {
 	// Expires is when the token that they sent ends; zero is never. What lasts
 	// longer than a request must end by then.
 	Expires time.Time
+	// AsOf names the state of the service's log when the account was read at the
+	// beginning of a request, so that who needs both need not read twice; empty
+	// when nobody read it. It is of no use after the request.
+	AsOf string
 }
 
 // System is the service itself, in background work.
