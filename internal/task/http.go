@@ -17,7 +17,7 @@ import (
 
 // Mount adds the board's routes.
 func (s *Service) Mount(api *web.API) {
-	web.Get(api, "/tasks", actor.Read, "List tasks", s.handleList, web.Fails(ErrAssignee, ErrReporter, ErrProject, ErrParent, page.ErrCursor),
+	web.Get(api, "/tasks", actor.Read, "List tasks", s.handleList, web.Unchanged(s.mark), web.Fails(ErrAssignee, ErrReporter, ErrProject, ErrParent, page.ErrCursor),
 		web.Describe("The newest first, unless sort says otherwise; what matches all filters. A task that changes its place in the order while you turn "+
 			"pages, as every change does when you sort by updated, may come twice or not at all; the others neither repeat nor go missing."))
 	web.Post(api, "/tasks", actor.ChangeTasks, "Create a task", s.handleCreate,
@@ -121,7 +121,7 @@ type listInput struct {
 	page.Total
 }
 
-func (s *Service) handleList(ctx context.Context, in *listInput) (*web.Marked[Task], error) {
+func (s *Service) handleList(ctx context.Context, in *listInput) (*web.Marked[Card], error) {
 	f := Filter{
 		Statuses: in.Status, Priorities: in.Priority, Types: in.Type,
 		Assignee: in.Assignee, Reporter: in.Reporter, UpdatedSince: in.UpdatedSince, Text: in.Text,
@@ -130,16 +130,8 @@ func (s *Service) handleList(ctx context.Context, in *listInput) (*web.Marked[Ta
 	if in.Blocked != "" {
 		f.Blocked = new(in.Blocked == "true")
 	}
-	at, err := mark(ctx, s.DB, s.Now())
-	if err != nil {
-		return nil, err
-	}
-	tag, same := web.Mark(ctx, at)
-	if same {
-		return web.Unmodified[Task](tag), nil
-	}
-	part, err := s.List(ctx, f, page.Want{Query: in.Query, Sort: in.Sort, Total: in.Total.Total})
-	return web.Part(ctx, part).Marked(tag), err
+	part, err := s.Cards(ctx, f, page.Want{Query: in.Query, Sort: in.Sort, Total: in.Total.Total})
+	return web.Part(ctx, part).Marked(ctx), err
 }
 
 type createInput struct{ Body New }
@@ -149,9 +141,9 @@ func (s *Service) handleCreate(ctx context.Context, in *createInput) (*web.Tagge
 	return web.Tag(t, t.Version).At(web.Prefix + "/tasks/" + t.Key), err
 }
 
-func (s *Service) handleGet(ctx context.Context, in *Ref) (*web.Tagged[Task], error) {
-	t, err := s.Get(ctx, in.ID)
-	return web.Tag(t, t.Version), err
+func (s *Service) handleGet(ctx context.Context, in *Ref) (*web.Tagged[Card], error) {
+	c, version, err := s.Card(ctx, in.ID)
+	return web.Tag(c, version), err
 }
 
 type updateInput struct {

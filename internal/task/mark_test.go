@@ -48,6 +48,9 @@ func TestUnchangedList(t *testing.T) {
 				t.Errorf("the list %s is %d", name, w.Code)
 			}
 		}
+		if w := ask("user", "/tasks?colour=red", "*"); w.Code != http.StatusUnprocessableEntity {
+			t.Errorf("what is wrong is %d to who takes anything", w.Code)
+		}
 		changes := []struct {
 			name string
 			do   func(context.Context) error
@@ -104,7 +107,7 @@ func TestMarkOfAnotherTime(t *testing.T) {
 		if _, err := s.Create(by, New{Title: "Order paper"}); err != nil {
 			t.Fatal(err)
 		}
-		m, err := mark(t.Context(), d, s.Now())
+		m, err := s.mark(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

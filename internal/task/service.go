@@ -18,10 +18,13 @@ import (
 	"wardroom/internal/platform/patch"
 )
 
-// Service is the board's use cases.
+// Service is the board's use cases. It must not be copied once used.
 type Service struct {
 	DB  *db.DB
 	Now func() time.Time
+
+	cards   cards
+	endings endings
 }
 
 // Create adds a task to the board.
@@ -100,7 +103,7 @@ func (s *Service) relateNew(ctx context.Context, tx *db.Tx, t *Task, n New) erro
 
 // Get returns a task by its id or its key, such as TASK-12 or task-12.
 func (s *Service) Get(ctx context.Context, ref string) (Task, error) {
-	t, err := find(ctx, s.DB, ref)
+	t, err := find(ctx, s.DB.Brief(), ref)
 	return t.seen(s.Now()), err
 }
 

@@ -52,7 +52,7 @@ func etag(version int64, body []byte) string {
 }
 
 // unchanged says whether the caller has what is about to be sent.
-func (x *exchange) unchanged() bool { return x.has(x.w.Header().Get("ETag")) }
+func (x *exchange) unchanged() bool { return x.has(x.w.Header().Get("ETag"), true) }
 
 // IfMatch is embedded in the input of a PATCH or DELETE whose resource has a version.
 type IfMatch struct {

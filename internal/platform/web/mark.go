@@ -4,28 +4,43 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"net/http"
 	"runtime/debug"
+	"strconv"
 	"strings"
 )
 
-// Mark makes the ETag of a list out of mark, which names the state of all that
-// the list is read from, and reports whether that is the tag that the caller
-// has: then there is no need to read the list. The tag is of this address, this
+// Unchanged gives a list an ETag and answers 304 to those who have it. mark names
+// the state of all that the list is read from; it is asked when the caller is
+// known, and before anything else of the request is looked at: whoever has the
+// tag got it for the same address, in which there was nothing to refuse. So a
+// list that has not changed is not read. The handler answers a Marked list.
+func Unchanged(mark func(context.Context) (string, error)) Option {
+	return func(r *route) { r.mark = mark }
+}
+
+// tagOf makes the ETag of a list out of its mark. It is of this address, this
 // caller with their role, and this build, whose answers may have other fields.
 // It is a weak one: a list may be newer than the mark that was read before it.
-func Mark(ctx context.Context, mark string) (tag string, same bool) {
-	x := from(ctx)
-	if x == nil {
-		return "", false
-	}
-	h := sha256.New()
+func (x *exchange) tagOf(mark string) string {
+	text := make([]byte, 0, 512)
 	for _, part := range []string{x.api.build, x.caller.ID, string(x.caller.Role), x.r.URL.Path, x.r.URL.RawQuery, mark} {
-		fmt.Fprintf(h, "%d:%s", len(part), part)
+		text = append(strconv.AppendInt(text, int64(len(part)), 10), ':')
+		text = append(text, part...)
 	}
-	tag = `W/"` + hex.EncodeToString(h.Sum(nil)[:12]) + `"`
-	return tag, x.has(tag)
+	sum := sha256.Sum256(text)
+	return `W/"` + hex.EncodeToString(sum[:12]) + `"`
+}
+
+// same answers 304 when the caller has the list already, and reports whether so.
+func (x *exchange) same() bool {
+	if x.tag == "" || !x.has(x.tag, false) {
+		return false
+	}
+	x.answered = true
+	x.w.Header()["Etag"] = []string{x.tag}
+	x.w.WriteHeader(http.StatusNotModified)
+	return true
 }
 
 // build names the program that is running: its source and that of its modules.
@@ -34,28 +49,29 @@ func build() string {
 	if !ok {
 		return ""
 	}
-	return info.String()
+	sum := sha256.Sum256([]byte(info.String())) // pages of it, and each mark is made with it
+	return string(sum[:])
 }
 
-// Marked is a List with an ETag. Make it with Marked or Unmodified.
+// Marked is a List with an ETag, of a route that is Unchanged.
 type Marked[T any] struct {
-	Status int    // another status than the route's own; 0 keeps that
-	ETag   string `header:"ETag" doc:"Send it back as If-None-Match: the answer is 304 while nothing has changed."`
+	ETag string `header:"ETag" doc:"Send it back as If-None-Match: the answer is 304 while nothing has changed."`
 	List[T]
 }
 
-// Unmodified answers 304 to a caller who has what tag, from Mark, is of.
-func Unmodified[T any](tag string) *Marked[T] {
-	return &Marked[T]{Status: http.StatusNotModified, ETag: tag}
+// Marked is the list with the tag that was made before it was read.
+func (l *List[T]) Marked(ctx context.Context) *Marked[T] {
+	m := &Marked[T]{List: *l}
+	if x := from(ctx); x != nil {
+		m.ETag = x.tag
+	}
+	return m
 }
 
-// Marked is the list with its tag, from Mark.
-func (l *List[T]) Marked(tag string) *Marked[T] { return &Marked[T]{ETag: tag, List: *l} }
-
 // has reports whether the request is a GET or HEAD whose If-None-Match names
-// tag, or "*". As RFC 9110 wants it here, a weak tag is as good as a strong one,
-// and what is no tag matches nothing.
-func (x *exchange) has(tag string) bool {
+// tag, or "*" where that counts. As RFC 9110 wants it here, a weak tag is as good
+// as a strong one, and what is no tag matches nothing.
+func (x *exchange) has(tag string, star bool) bool {
 	if tag == "" || x.r.Method != http.MethodGet && x.r.Method != http.MethodHead {
 		return false
 	}
@@ -64,7 +80,7 @@ func (x *exchange) has(tag string) bool {
 		// Our tags have no comma, so no piece of another's can look like one.
 		for have := range strings.SplitSeq(line, ",") {
 			have = strings.TrimSpace(have)
-			if have == "*" || strings.TrimPrefix(have, "W/") == tag {
+			if star && have == "*" || strings.TrimPrefix(have, "W/") == tag {
 				return true
 			}
 		}

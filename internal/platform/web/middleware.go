@@ -35,6 +35,7 @@ type exchange struct {
 	address  netip.Addr // of the caller; see ClientAddress
 	route    *route     // nil until one matched
 	caller   actor.Actor
+	tag      string        // of the list that is asked for, when its route is Unchanged
 	query    url.Values    // nil when there is none
 	body     *bytes.Buffer // the request's, when the route reads one
 	refused  fault.Fields  // what the strict reading of query and body refused
@@ -72,13 +73,10 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, routes http.Handler)
 	defer a.running.Add(-1)
 	defer x.end(start)
 	h := w.Header()
-	h.Set("X-Request-Id", x.id)
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "no-referrer")
-	// For whoever opens an answer in a browser. Pages that need more say so.
-	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+	maps.Copy(h, a.headers)
+	h["X-Request-Id"] = []string{x.id}
 	if strings.HasPrefix(r.URL.Path, "/api/") {
-		h.Set("Cache-Control", "no-store")
+		h["Cache-Control"] = a.noStore
 	}
 	if r.ContentLength != 0 {
 		// Also for bodies that nobody reads: the server drains them. A recorder
@@ -212,6 +210,15 @@ func (x *exchange) enter(req *http.Request, r *route) (done func(), err error) {
 		ctx = actor.With(ctx, caller)
 	}
 	x.r = req.WithContext(ctx)
+	if r.mark != nil {
+		mark, err := r.mark(ctx)
+		if err != nil {
+			return done, err
+		}
+		if x.tag = x.tagOf(mark); x.has(x.tag, false) {
+			return done, nil // there is nothing more to look at; see same
+		}
+	}
 	if x.query, err = readURL(req.URL); err != nil {
 		return done, err
 	}
@@ -251,12 +258,7 @@ func (x *exchange) checkQuery() {
 	if len(x.query) == 0 {
 		return
 	}
-	known := map[string]*huma.Param{}
-	for _, p := range x.route.op.Parameters {
-		if p.In == "query" {
-			known[p.Name] = p
-		}
-	}
+	known := x.route.query
 	for _, name := range slices.Sorted(maps.Keys(x.query)) {
 		p, values := known[name], x.query[name]
 		switch {

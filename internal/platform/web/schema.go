@@ -86,6 +86,12 @@ func (a *API) finish(r *route, in, out reflect.Type) {
 		}
 	}
 	boundLists(r.op)
+	r.query = map[string]*huma.Param{}
+	for _, p := range r.op.Parameters {
+		if p.In == "query" {
+			r.query[p.Name] = p
+		}
+	}
 	if r.op.RequestBody != nil {
 		checkInput(reg, r, r.op.RequestBody.Content["application/json"].Schema, "body", map[*huma.Schema]bool{})
 	}

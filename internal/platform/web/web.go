@@ -85,7 +85,9 @@ type API struct {
 	faults  map[string]*fault.Error // documented, by code
 	mended  map[*huma.Schema]bool   // see finish
 	buffers sync.Pool
-	build   string // see Mark
+	build   string      // see tagOf
+	headers http.Header // of every answer
+	noStore []string
 	page    func() (docsPage, error)
 	openapi func() []byte
 	running atomic.Int64 // requests that are being answered
@@ -112,7 +114,7 @@ func New(o Options) *API {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	a := &API{opts: o, mux: http.NewServeMux(), namer: &namer{}, faults: map[string]*fault.Error{}, mended: map[*huma.Schema]bool{}, build: build()}
+	a := &API{opts: o, mux: http.NewServeMux(), namer: &namer{}, faults: map[string]*fault.Error{}, mended: map[*huma.Schema]bool{}, build: build(), headers: usualHeaders(), noStore: []string{"no-store"}}
 	a.buffers.New = newBuffer
 	a.huma = huma.NewAPI(a.config(), adapter{a})
 	for _, f := range edgeFaults() {
@@ -123,6 +125,17 @@ func New(o Options) *API {
 	a.Raw("GET "+Prefix+"/openapi.json", actor.Public, http.HandlerFunc(a.serveDocument))
 	a.Raw("GET "+docsPath, actor.Public, http.HandlerFunc(a.serveDocs))
 	return a
+}
+
+// usualHeaders are on every answer. Their names are written as net/http writes
+// them, which then need not look at each.
+func usualHeaders() http.Header {
+	return http.Header{
+		"X-Content-Type-Options": {"nosniff"},
+		"Referrer-Policy":        {"no-referrer"},
+		// For whoever opens an answer in a browser. Pages that need more say so.
+		"Content-Security-Policy": {"default-src 'none'; frame-ancestors 'none'"},
+	}
 }
 
 // config is huma without its own pages, its $schema links and its formats.
@@ -224,7 +237,9 @@ type route struct {
 	quiet    bool
 	once     bool
 	waits    time.Duration
-	op       *huma.Operation // nil for a raw route
+	mark     func(context.Context) (string, error) // see Unchanged
+	query    map[string]*huma.Param                // the parameters in the query, by name
+	op       *huma.Operation                       // nil for a raw route
 }
 
 // register declares one route to huma, the mux and the document.
@@ -339,6 +354,9 @@ func (a adapter) Handle(op *huma.Operation, next func(huma.Context)) {
 		defer done()
 		if err != nil {
 			x.fail(err)
+			return
+		}
+		if x.same() {
 			return
 		}
 		next(call{inner: humago.NewContext(op, x.r, w), x: x})

@@ -1,0 +1,312 @@
+package task
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/db/dbtest"
+	"wardroom/internal/platform/fault"
+	"wardroom/internal/platform/page"
+	"wardroom/internal/platform/patch"
+)
+
+// deeds are all that changes a task in what the API shows of it, each on any task
+// and by anybody. What a rule refuses is refused.
+type deeds struct {
+	*rand.Rand
+	on       []*Service // replicas: each remembers for itself
+	at       time.Time
+	users    []actor.Actor
+	made     int
+	project  string
+	comments [][2]string // task and comment
+}
+
+func (d *deeds) ref() string { return keyOf(1 + d.Int64N(int64(d.made+1))) } // at times of a task that is not there
+
+func (d *deeds) change() Change {
+	refs := func(n int) *[]Name {
+		names := []Name{}
+		for range d.IntN(n) {
+			names = append(names, Name(d.ref()))
+		}
+		return &names
+	}
+	statuses := []Status{Backlog, Todo, InProgress, Review, Done, Done}
+	switch d.IntN(13) {
+	case 0:
+		return Change{Title: new(fmt.Sprint("Title ", d.IntN(99))), Description: new(strings.Repeat("Text. ", d.IntN(50)))}
+	case 1:
+		return Change{Priority: new([]Priority{Low, Medium, High, Urgent}[d.IntN(4)]), Type: new([]Type{Plain, Bug}[d.IntN(2)])}
+	case 2:
+		return Change{Tags: &[]Tag{"one", Tag(fmt.Sprint("tag-", d.IntN(5)))}}
+	case 3:
+		return Change{Assignee: patch.Set(d.users[d.IntN(len(d.users))].ID), Branch: patch.Set(fmt.Sprint("branch-", d.IntN(9)))}
+	case 4:
+		return Change{Blocked: patch.Set(BlockedReason{fmt.Sprint("Reason ", d.IntN(9))})}
+	case 5:
+		return Change{Blocked: patch.Clear[BlockedReason](), Assignee: patch.Clear[string]()}
+	case 6:
+		return Change{DueAt: patch.Set(clock.At(d.at.Add(time.Duration(d.IntN(99)) * time.Hour)))}
+	case 7:
+		return Change{Parent: patch.Set(d.ref()), Project: patch.Set(d.project)}
+	case 8:
+		return Change{DependsOn: refs(4)}
+	case 9, 10: // always beside the same ones, so that places get long and are spread
+		return Change{Position: &Place{After: new("TASK-1")}}
+	default:
+		return Change{Status: &statuses[d.IntN(len(statuses))]}
+	}
+}
+
+// do does one of them.
+func (d *deeds) do(ctx context.Context, t *testing.T) {
+	t.Helper()
+	s := d.on[d.IntN(len(d.on))]
+	ctx = actor.With(ctx, d.users[d.IntN(len(d.users))])
+	var err error
+	what := d.IntN(17)
+	switch what {
+	case 0, 1:
+		n := New{Title: fmt.Sprint("Task ", d.made), DependsOn: []Name{Name(d.ref())}}
+		if d.IntN(2) == 0 {
+			n.DependsOn = nil
+		}
+		if _, err = s.Create(ctx, n); err == nil {
+			d.made++
+		}
+	case 2, 3, 4, 5:
+		_, err = s.Update(ctx, d.ref(), d.change(), nil)
+	case 6, 7: // also renews
+		_, err = s.Claim(ctx, d.ref(), Ask{Lease: time.Duration(1+d.IntN(600)) * time.Second})
+	case 8:
+		_, err = s.Release(ctx, d.ref(), Ask{})
+	case 9:
+		_, err = s.Report(ctx, d.ref(), Report{Kind: Kind([]string{"ack", "progress", "blocker", "done"}[d.IntN(4)]), Text: fmt.Sprint("Note ", d.IntN(9))})
+	case 10:
+		var c Comment
+		ref := d.ref()
+		if c, err = s.Comment(ctx, ref, CommentText{"A word."}); err == nil {
+			d.comments = append(d.comments, [2]string{ref, c.ID})
+		}
+	case 11:
+		if len(d.comments) > 0 {
+			c := d.comments[d.IntN(len(d.comments))]
+			err = s.DeleteComment(ctx, c[0], c[1], nil)
+		}
+	case 12:
+		if d.IntN(2) == 0 {
+			_, err = s.Archive(ctx, d.ref(), nil)
+		} else {
+			_, err = s.Restore(ctx, d.ref(), nil)
+		}
+	case 13:
+		if d.IntN(4) == 0 {
+			err = s.Delete(ctx, d.ref(), nil)
+		} else {
+			_, err = s.Bulk(ctx, []string{d.ref(), d.ref(), d.ref()}, d.change())
+		}
+	case 14:
+		err = s.EndLeases(actor.With(ctx, actor.System))
+	case 15: // as a move does that finds the places too long
+		err = s.DB.Tx(ctx, func(tx *db.Tx) error {
+			t, err := find(ctx, tx, "TASK-1")
+			if err != nil {
+				return err
+			}
+			return spread(ctx, tx, t.Position[:placeDigits])
+		})
+	default: // nobody does anything, and claims end
+		d.at = d.at.Add(time.Duration(d.IntN(200)) * time.Second)
+	}
+	if err != nil && fault.Of(err) == nil {
+		t.Fatalf("deed %d: %v", what, err)
+	}
+}
+
+// check compares what is shown with what there is.
+func (d *deeds) check(ctx context.Context, t *testing.T) {
+	t.Helper()
+	s := d.on[d.IntN(len(d.on))]
+	fresh := &Service{DB: s.DB, Now: s.Now}
+	f := []Filter{{}, {}, {Statuses: []Status{Todo, InProgress}}, {Archived: true}, {Tags: []Tag{"one"}}, {Text: "title"}}[d.IntN(6)]
+	want := page.Want{Total: d.IntN(3) == 0, Sort: []string{"", "-key", "key", "created", "-updated", "due", "-priority", "position"}[d.IntN(8)]}
+	want.Limit = []int{3, 20, 100}[d.IntN(3)]
+	for {
+		is, err := s.Cards(ctx, f, want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		must, err := fresh.List(ctx, f, want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if is.Next != must.Next || len(is.Rows) != len(must.Rows) || (is.Total == nil) != (must.Total == nil) || is.Total != nil && *is.Total != *must.Total {
+			t.Fatalf("%+v, %+v: %d rows, next %q; want %d, %q", f, want, len(is.Rows), is.Next, len(must.Rows), must.Next)
+		}
+		for i := range must.Rows {
+			if text := must.Rows[i].AppendJSON(nil); !bytes.Equal(is.Rows[i].text, text) {
+				t.Fatalf("%+v, %+v shows\n%s\nwhere there is\n%s", f, want, is.Rows[i].text, text)
+			}
+		}
+		if want.Cursor = is.Next; want.Cursor == "" {
+			break
+		}
+	}
+	ref := d.ref()
+	c, version, err := s.Card(ctx, ref)
+	one, wrong := fresh.Get(ctx, ref)
+	if (err == nil) != (wrong == nil) || version != one.Version || err == nil && !bytes.Equal(c.text, one.AppendJSON(nil)) {
+		t.Fatalf("%s is shown as\n%s, %v\nand is\n%s, %v", ref, c.text, err, one.AppendJSON(nil), wrong)
+	}
+}
+
+// A board that shows a card as it was sends people to work on what is not so any
+// more. Whatever is done, by whichever replica, a list with cards from memory is
+// the one that is read from the database.
+func TestCardsAreTrue(t *testing.T) {
+	for _, engine := range []db.Engine{db.SQLite, db.Postgres} {
+		t.Run(engine.String(), func(t *testing.T) {
+			url := dbtest.URL(t, engine)
+			one := dbtest.Open(t, url)
+			two, err := db.Open(t.Context(), url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				if err := two.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+			seed := rand.Uint64()
+			t.Logf("seed %d", seed)
+			d := &deeds{Rand: rand.New(rand.NewPCG(seed, 1)), at: time.Now().UTC().Truncate(time.Second)}
+			now := func() time.Time { return d.at }
+			d.on = []*Service{{DB: one, Now: now}, {DB: two, Now: now}, {DB: one, Now: now}}
+			d.on[2].cards.Most = 10_000 // which is soon full
+			for _, name := range []string{"ada", "coo"} {
+				d.users = append(d.users, makeUser(t, one, name, map[string]actor.Role{"ada": actor.Admin, "coo": actor.Agent}[name], true))
+			}
+			ctx := actor.With(t.Context(), d.users[0])
+			p, err := d.on[0].CreateProject(ctx, NewProject{Key: "WEB", Name: "Web"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			d.project = p.ID
+			for range 20 {
+				if _, err := d.on[0].Create(ctx, New{Title: "One of the first"}); err != nil {
+					t.Fatal(err)
+				}
+				d.made++
+			}
+			for range 800 {
+				d.do(t.Context(), t)
+				d.check(ctx, t)
+			}
+			for i, s := range d.on {
+				if n := s.cards.Stats(); n.Hits < 100 {
+					t.Errorf("replica %d took only %d cards from memory: %+v", i, n.Hits, n)
+				}
+			}
+		})
+	}
+}
+
+// A list that is read while tasks move must not show one that belongs to another.
+func TestCardsOfOnePage(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		s := newService(d)
+		ctx := asService(t)
+		for range 12 {
+			makeTask(t, s, "Order paper")
+		}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for i := range 300 {
+				to := []Status{Backlog, Todo}[i/12%2]
+				if _, err := s.Update(ctx, keyOf(int64(1+i%12)), Change{Status: &to}, nil); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		}()
+		for working := true; working; {
+			select {
+			case <-done:
+				working = false
+			default:
+			}
+			part, err := s.Cards(ctx, Filter{Statuses: []Status{Todo}}, page.Want{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range part.Rows {
+				if !bytes.Contains(c.text, []byte(`"status":"todo"`)) {
+					t.Fatalf("among what is to do is %s", c.text)
+				}
+			}
+		}
+	})
+}
+
+// A database that was set back gives its versions again, to other texts.
+func TestCardOfAnotherTime(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		s := newService(d)
+		at := monday
+		s.Now = func() time.Time { return at }
+		ctx := asService(t)
+		made := makeTask(t, s, "Order paper")
+		change := func(title string) string {
+			t.Helper()
+			at = at.Add(time.Second)
+			if _, err := s.Update(ctx, made.Key, Change{Title: &title}, nil); err != nil {
+				t.Fatal(err)
+			}
+			var shown string
+			for range 2 {
+				part, err := s.Cards(ctx, Filter{}, page.Want{})
+				if err != nil || len(part.Rows) != 1 {
+					t.Fatal(part, err)
+				}
+				one, _, err := s.Card(ctx, made.Key)
+				if err != nil || !bytes.Equal(one.text, part.Rows[0].text) {
+					t.Errorf("alone it is %s, %v; in the list %s", one.text, err, part.Rows[0].text)
+				}
+				shown = string(one.text)
+			}
+			return shown
+		}
+		change("Order pens")
+		err := d.Tx(ctx, func(tx *db.Tx) error {
+			_, err := tx.Exec(ctx, `UPDATE tasks SET version = ?, title = ?, updated_at = ? WHERE id = ?`, made.Version, made.Title, monday, made.ID)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if shown := change("Order ink"); !strings.Contains(shown, "Order ink") {
+			t.Errorf("it shows %s", shown)
+		}
+	})
+}
+
+// Who encodes a card in any other way must get the same.
+func TestCardAsJSON(t *testing.T) {
+	var s cards
+	c := s.make(Task{ID: "1", Key: "TASK-1", Title: "a < b", Tags: []Tag{}, DependsOn: []string{}}, monday)
+	text, err := json.Marshal(c)
+	if err != nil || !bytes.Contains(text, []byte(`"key":"TASK-1"`)) || !json.Valid(text) {
+		t.Errorf("%s, %v", text, err)
+	}
+}
