@@ -15,6 +15,7 @@ import (
 
 	"wardroom/internal/account"
 	"wardroom/internal/gateway"
+	"wardroom/internal/platform/cache"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/job"
 	"wardroom/internal/platform/web"
@@ -32,11 +33,12 @@ type measured struct {
 	db       *db.DB
 	gateway  *gateway.Client
 	inFlight func() int64
+	cards    func() cache.Stats
 }
 
 func (a *App) measured() measured {
-	// The API is made later than those who report to the metrics.
-	return measured{a.DB, a.Gateway, func() int64 { return a.API.InFlight() }}
+	// These are made later than those who report to the metrics.
+	return measured{a.DB, a.Gateway, func() int64 { return a.API.InFlight() }, func() cache.Stats { return a.Tasks.Kept() }}
 }
 
 // metrics has its own registry: the global one would also carry what any
@@ -132,6 +134,8 @@ type readings struct {
 	queued  *prometheus.Desc
 	events  *prometheus.Desc
 	pool    map[string]*prometheus.Desc
+	cards   *prometheus.Desc
+	kept    *prometheus.Desc
 	state   *prometheus.Desc
 	made    *prometheus.Desc
 	latency *prometheus.Desc
@@ -154,6 +158,8 @@ func newReadings(from measured) *readings {
 			"waits":  one("wardroom_database_waits_total", "How often somebody had to wait for a connection.", "pool"),
 			"waited": one("wardroom_database_wait_seconds_total", "How long they waited, together.", "pool"),
 		},
+		cards:   one("wardroom_cards_total", "Tasks that were answered from memory (hit), or read and encoded (miss).", "outcome"),
+		kept:    one("wardroom_cards_bytes", "What the tasks in memory take, about."),
 		state:   one("wardroom_gateway_state", "1 for the state that the connection to the gateway is in, 0 for the others.", "state"),
 		made:    one("wardroom_gateway_connections_total", "Connections to the gateway that were made; all but the first are reconnects."),
 		latency: one("wardroom_gateway_latency_seconds", "The last round trip to the gateway. Missing before the first."),
@@ -180,7 +186,7 @@ func (r *readings) read(ctx context.Context) error {
 
 // Describe is for the registry.
 func (r *readings) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{r.inAPI, r.up, r.queued, r.events, r.state, r.made, r.latency} {
+	for _, d := range []*prometheus.Desc{r.inAPI, r.up, r.queued, r.events, r.cards, r.kept, r.state, r.made, r.latency} {
 		to <- d
 	}
 	for _, d := range r.pool {
@@ -204,6 +210,10 @@ func (r *readings) Collect(to chan<- prometheus.Metric) {
 		counter(r.pool["waits"], float64(p.Waits), p.Name)
 		counter(r.pool["waited"], p.Waited.Seconds(), p.Name)
 	}
+	cards := r.from.cards()
+	counter(r.cards, float64(cards.Hits), "hit")
+	counter(r.cards, float64(cards.Misses), "miss")
+	gauge(r.kept, float64(cards.Bytes))
 	status := r.from.gateway.Status()
 	for _, s := range gateway.States() {
 		gauge(r.state, truth(s == status.State), string(s))

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/platform/cache"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
 )
@@ -24,7 +25,7 @@ func newTestMetrics(t *testing.T, d *db.DB) *metrics {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newMetrics(measured{d, c, func() int64 { return 7 }})
+	return newMetrics(measured{d, c, func() int64 { return 7 }, func() cache.Stats { return cache.Stats{} }})
 }
 
 var described = regexp.MustCompile(`fqName: "([^"]*)".* constLabels: \{([^}]*)\}, variableLabels: \{([^}]*)\}`)

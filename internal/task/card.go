@@ -4,12 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/danielgtaylor/huma/v2"
 
 	"wardroom/internal/platform/cache"
 	"wardroom/internal/platform/clock"
@@ -33,9 +30,6 @@ func (c *Card) AppendJSON(to []byte) []byte { return append(to, c.text...) }
 
 // MarshalJSON is for encoding/json.
 func (c Card) MarshalJSON() ([]byte, error) { return slices.Clone(c.text), nil }
-
-// Schema says in the API's document that it is a task.
-func (Card) Schema(r huma.Registry) *huma.Schema { return r.Schema(reflect.TypeFor[Task](), true, "") }
 
 // state is what a card is made from: the version, and whatever shows and changes
 // without it. With the time of the update, a version that is given again after
@@ -146,6 +140,9 @@ func (s *Service) Card(ctx context.Context, ref string) (c Card, version int64, 
 	}
 	return s.cards.make(t, now), t.Version, nil
 }
+
+// Kept tells how well cards are served from memory.
+func (s *Service) Kept() cache.Stats { return s.cards.Stats() }
 
 // Cards is List as the API shows it.
 func (s *Service) Cards(ctx context.Context, f Filter, want page.Want) (page.Part[Card], error) {

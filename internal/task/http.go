@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"reflect"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -94,6 +95,9 @@ type Ref struct {
 func (Name) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, MaxLength: new(64), Examples: []any{"TASK-12"}}
 }
+
+// Schema says in the API's document that a card is a task.
+func (Card) Schema(r huma.Registry) *huma.Schema { return r.Schema(reflect.TypeFor[Task](), true, "") }
 
 // Schema bounds a tag in the API's document; the rest of its rule is applyTags'.
 func (Tag) Schema(huma.Registry) *huma.Schema {

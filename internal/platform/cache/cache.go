@@ -54,11 +54,15 @@ func (c *Cache[K, State]) Get(key K, state State) (text []byte, ok bool) {
 }
 
 // Has reports whether there is a text of the key, of whatever state: whether it is
-// worth while to read the state.
+// worth while to read the state. If there is none, that counts as a miss.
 func (c *Cache[K, State]) Has(key K) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.known[key] != nil
+	if c.known[key] == nil {
+		c.misses++
+		return false
+	}
+	return true
 }
 
 // Put keeps a text, instead of what was made of another state of the key. It is

@@ -27,7 +27,7 @@ func TestGet(t *testing.T) {
 	if text, _ := c.Get("a", 2); string(text) != "two" {
 		t.Errorf("%s", text)
 	}
-	if s := c.Stats(); s != (Stats{Hits: 2, Misses: 3, Bytes: int64(cap([]byte("two"))) + overhead}) {
+	if s := c.Stats(); s != (Stats{Hits: 2, Misses: 4, Bytes: int64(cap([]byte("two"))) + overhead}) {
 		t.Errorf("%+v", s)
 	}
 }

@@ -75,6 +75,7 @@ func TestGateOrder(t *testing.T) {
 // A place that is not given back is one less for everybody, for ever.
 func TestGateIsLeft(t *testing.T) {
 	d := openFile(t)
+	word := func(r Row) (w string, err error) { return w, r.Scan(&w) }
 	ended, end := context.WithCancel(t.Context())
 	end()
 	for name, use := range map[string]func(q Queryer) error{
@@ -91,8 +92,8 @@ func TestGateIsLeft(t *testing.T) {
 		},
 		"a wrong statement": func(q Queryer) error {
 			rows, err := q.Query(t.Context(), `SELECT nothing FROM words`)
-			if err == nil {
-				return errors.Join(errors.New("it works"), rows.Close(), rows.Err())
+			if _, err = All(rows, err, word); err == nil {
+				return errors.New("it works")
 			}
 			if q.QueryRow(t.Context(), `SELECT nothing FROM words`).Err() == nil {
 				return errors.New("it works")
@@ -108,8 +109,9 @@ func TestGateIsLeft(t *testing.T) {
 			if err != nil {
 				return err
 			}
+			defer rows.Close()
 			rows.Next()
-			return errors.Join(rows.Err(), rows.Close())
+			return rows.Err()
 		},
 		"a caller who left before": func(q Queryer) error {
 			var w string
@@ -117,24 +119,26 @@ func TestGateIsLeft(t *testing.T) {
 				return fmt.Errorf("it is %w", err)
 			}
 			rows, err := q.Query(ended, `SELECT word FROM words`)
-			if !errors.Is(err, context.Canceled) {
-				return errors.Join(fmt.Errorf("it is %w", err), rows.Close(), rows.Err())
+			if _, err = All(rows, err, word); !errors.Is(err, context.Canceled) {
+				return fmt.Errorf("it is %w", err)
 			}
 			return nil
 		},
 		"a caller who leaves": func(q Queryer) error {
 			ctx, leave := context.WithCancel(t.Context())
+			defer leave()
 			rows, err := q.Query(ctx, `SELECT word FROM words`)
 			if err != nil {
 				return err
 			}
+			defer rows.Close()
 			leave()
 			for rows.Next() { // until database/sql notices
 			}
 			if err := rows.Err(); err != nil && !errors.Is(err, context.Canceled) {
 				return err
 			}
-			return rows.Close()
+			return nil
 		},
 		"a view": func(Queryer) error {
 			return d.View(t.Context(), func(q Queryer) error {

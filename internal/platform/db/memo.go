@@ -41,7 +41,7 @@ func (c *commits) connect() error {
 	if err != nil {
 		return fmt.Errorf("open database: %w", err)
 	}
-	stmt, err := conn.Prepare(`PRAGMA data_version`) //nolint:staticcheck // SA1019: there is no context, because it does not wait
+	stmt, err := conn.Prepare(`PRAGMA data_version`)
 	if err != nil {
 		return fmt.Errorf("open database: %w", err)
 	}
@@ -58,7 +58,7 @@ func (c *commits) read() (version int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	defer rows.Close()
+	defer rows.Close() //nolint:errcheck // it was only read
 	var value [1]driver.Value
 	if err := rows.Next(value[:]); err != nil {
 		return 0, err
