@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"sync"
 )
@@ -16,12 +17,16 @@ type commits struct {
 	mu        sync.Mutex
 	conn      driver.Conn
 	ask       driver.StmtQueryContext
+	closed    bool
 }
 
 // version differs from what it was earlier if something was committed since.
 func (c *commits) version() (int64, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.closed {
+		return 0, errors.New("the database is closed")
+	}
 	if c.ask == nil {
 		if err := c.connect(); err != nil {
 			return 0, err
@@ -73,10 +78,9 @@ func (c *commits) read() (version int64, err error) {
 func (c *commits) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.conn == nil {
+	if c.closed = true; c.conn == nil {
 		return nil
 	}
-	c.ask = nil
 	return c.conn.Close()
 }
 
