@@ -58,6 +58,8 @@ type DB struct {
 	pools   func() []Pool
 	stop    []func() error
 	turns   turns
+
+	writers writers // on SQLite
 }
 
 // Pool tells how busy the connections of one kind are.
@@ -92,11 +94,15 @@ type conn struct {
 	seen   func(query string, args []any)
 
 	watchers *watchers
-	raw      interface {
-		ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-		QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-		QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-	}
+	raw      statements
+	dirty    *bool // set when something may have been written; nil where nobody asks
+}
+
+// statements is what database/sql's pools and transactions have in common.
+type statements interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
 // Engine reports which engine is in use. Only code that cannot be portable asks.
@@ -123,18 +129,27 @@ func (c conn) tell(query string, args []any) {
 	}
 }
 
+// soil notes a statement that may have written.
+func (c conn) soil(query string) {
+	if c.dirty != nil && !strings.HasPrefix(strings.TrimLeft(query, " \t\n"), "SELECT") {
+		*c.dirty = true
+	}
+}
+
 // Ping reports whether the database answers.
 func (d *DB) Ping(ctx context.Context) error { return d.read.PingContext(ctx) }
 
 // Query runs a statement that reads. The caller closes the rows; All does.
 func (c conn) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	c.tell(query, args)
+	c.soil(query)
 	return c.raw.QueryContext(ctx, c.rebind(query), utc(args)...)
 }
 
 // QueryRow runs a statement that reads one row.
 func (c conn) QueryRow(ctx context.Context, query string, args ...any) *sql.Row {
 	c.tell(query, args)
+	c.soil(query)
 	return c.raw.QueryRowContext(ctx, c.rebind(query), utc(args)...)
 }
 
@@ -143,8 +158,9 @@ func (t *Tx) Exec(ctx context.Context, query string, args ...any) (int64, error)
 	t.tell(query, args)
 	res, err := t.raw.ExecContext(ctx, t.rebind(query), utc(args)...)
 	if err != nil {
-		return 0, err
+		return 0, err // and nothing of it was written
 	}
+	t.soil(query)
 	return res.RowsAffected()
 }
 
@@ -177,12 +193,22 @@ func (t *Tx) Clock(ctx context.Context, now time.Time) (time.Time, error) {
 
 // Tx runs fn in a transaction and commits when it returns nil. A transaction
 // that loses a race with another is run again, so fn must not touch anything
-// but the database.
+// but the database. On SQLite those who write at the same time share a commit;
+// see writers. There the end of ctx keeps further statements from beginning, and
+// neither breaks one off nor stops the commit.
 func (d *DB) Tx(ctx context.Context, fn func(*Tx) error) error {
 	const attempts = 5
 	var err error
 	for i := range attempts {
-		if err = d.once(ctx, fn); !isRace(err) {
+		if d.engine == SQLite {
+			err = d.together(ctx, errors.Is(err, errLost), fn)
+		} else {
+			err = d.once(ctx, fn)
+		}
+		if errors.Is(err, errLost) {
+			continue
+		}
+		if !isRace(err) {
 			return err
 		}
 		select {
@@ -236,7 +262,7 @@ func (d *DB) View(ctx context.Context, fn func(Queryer) error) error {
 }
 
 // over is d's conn for one of its transactions.
-func (d *DB) over(raw *sql.Tx) conn {
+func (d *DB) over(raw statements) conn {
 	c := d.conn
 	c.raw = raw
 	return c

@@ -91,16 +91,18 @@ func openSQLite(ctx context.Context, path string) (*DB, error) {
 		return nil, errors.Join(err, read.Close(), write.Close())
 	}
 	door, seen := &gate{free: readers}, &commits{connector: quiet}
-	return &DB{
+	d := &DB{
 		conn:  conn{engine: SQLite, marks: new(texts), watchers: new(watchers), raw: gated{pool: read, gate: door}},
 		write: write, read: read, path: path, gate: door, commits: seen,
-		pools: func() []Pool {
-			readers := poolOf("read", read)
-			readers.Waits, readers.Waited = door.waits()
-			return []Pool{readers, poolOf("write", write)}
-		},
 		stop: []func() error{seen.Close, read.Close, write.Close},
-	}, nil
+	}
+	d.pools = func() []Pool {
+		reading, writing := poolOf("read", read), poolOf("write", write)
+		reading.Waits, reading.Waited = door.waits()
+		writing.Waits, writing.Waited = d.writers.stats()
+		return []Pool{reading, writing}
+	}
+	return d, nil
 }
 
 // pool is connections to an SQLite file that keep their statements.

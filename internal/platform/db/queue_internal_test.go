@@ -1,0 +1,217 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// crowd is writers who wait behind one, in their order.
+type crowd struct {
+	*DB
+	t       *testing.T
+	release chan struct{}
+	writing sync.WaitGroup
+	mu      sync.Mutex
+	said    []string
+	errs    map[string]error
+}
+
+// newCrowd lets the first one begin, who ends when let is called.
+func newCrowd(t *testing.T) *crowd {
+	t.Helper()
+	d, err := openSQLite(t.Context(), filepath.Join(t.TempDir(), "test.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	err = d.Tx(t.Context(), func(tx *Tx) error {
+		_, err := tx.Exec(t.Context(), `CREATE TABLE names (name TEXT PRIMARY KEY)`)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.writers.long = time.Hour
+	c := &crowd{DB: d, t: t, release: make(chan struct{}), errs: map[string]error{}}
+	begun := make(chan struct{})
+	begin := sync.OnceFunc(func() { close(begun) })
+	c.writing.Go(func() {
+		_ = d.Tx(context.Background(), func(*Tx) error {
+			begin() // also when it is done again
+			<-c.release
+			return nil
+		})
+	})
+	<-begun
+	return c
+}
+
+func (c *crowd) say(format string, args ...any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.said = append(c.said, fmt.Sprintf(format, args...))
+}
+
+// add lets one wait who writes their name and then does what then says.
+func (c *crowd) add(ctx context.Context, name string, then func(*Tx) error) {
+	before, _ := c.writers.stats()
+	c.writing.Go(func() {
+		defer func() {
+			if v := recover(); v != nil {
+				c.say("%s panicked", name)
+			}
+		}()
+		err := c.Tx(ctx, func(tx *Tx) error {
+			c.say("%s wrote", name)
+			tx.Committed(func() { c.say("%s heard", name) })
+			if _, err := tx.Exec(ctx, `INSERT INTO names VALUES (?)`, name); err != nil {
+				return err
+			}
+			if then == nil {
+				return nil
+			}
+			return then(tx)
+		})
+		c.mu.Lock()
+		c.errs[name] = err
+		c.mu.Unlock()
+	})
+	for n := before; n == before; n, _ = c.writers.stats() {
+		time.Sleep(100 * time.Microsecond) // until it waits
+	}
+}
+
+// let lets them all go and returns who is in the table.
+func (c *crowd) let() []string {
+	c.t.Helper()
+	close(c.release)
+	c.writing.Wait()
+	rows, err := c.Query(context.Background(), `SELECT name FROM names ORDER BY name`)
+	names, err := All(rows, err, func(r Row) (name string, err error) { return name, r.Scan(&name) })
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return names
+}
+
+// Whoever waits longest must be next, or the unlucky wait until they give up;
+// and all who wait must not pay for a commit of their own.
+func TestWritersQueue(t *testing.T) {
+	t.Cleanup(func() { goleak.VerifyNone(t) })
+	c := newCrowd(t)
+	var want []string
+	for i := range 8 {
+		name := fmt.Sprint(i)
+		c.add(t.Context(), name, nil)
+		want = append(want, name+" wrote")
+	}
+	if names := c.let(); len(names) != 8 {
+		t.Errorf("%v are there", names)
+	}
+	if got := c.said[:8]; !slices.Equal(got, want) {
+		t.Errorf("%v, want each to write in its turn before anybody hears of the commit", c.said)
+	}
+}
+
+// One caller's mistake must not become another's, nor stay in the database
+// because another one commits.
+func TestWritersFailAlone(t *testing.T) {
+	refused := errors.New("refused")
+	for name, fail := range map[string]func(*Tx) error{
+		"by its own error":  func(*Tx) error { return refused },
+		"by a broken query": func(tx *Tx) error { _, err := tx.Exec(context.Background(), `INSERT INTO nothing VALUES (1)`); return err },
+		"by a constraint": func(tx *Tx) error {
+			_, err := tx.Exec(context.Background(), `INSERT INTO names VALUES ('b')`)
+			return err
+		},
+		"by a panic": func(*Tx) error { panic("oh") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCrowd(t)
+			c.add(t.Context(), "a", nil)
+			c.add(t.Context(), "b", fail)
+			c.add(t.Context(), "c", nil)
+			if names := c.let(); !slices.Equal(names, []string{"a", "c"}) {
+				t.Errorf("%v are there, want a and c", names)
+			}
+			if c.errs["a"] != nil || c.errs["c"] != nil {
+				t.Errorf("others heard of it: %v", c.errs)
+			}
+			if c.errs["b"] == nil && !slices.Contains(c.said, "b panicked") || errors.Is(c.errs["b"], errLost) || slices.Contains(c.said, "b heard") {
+				t.Errorf("b heard %v, %v", c.errs["b"], c.said)
+			}
+		})
+	}
+}
+
+// What fails before it has written, such as a claim that comes too late, must
+// cost the others nothing.
+func TestWritersGoOnAfterARefusal(t *testing.T) {
+	c := newCrowd(t)
+	refused := errors.New("refused")
+	c.add(t.Context(), "a", nil)
+	before, _ := c.writers.stats()
+	c.writing.Go(func() {
+		err := c.Tx(t.Context(), func(tx *Tx) error {
+			var n int
+			if err := tx.QueryRow(t.Context(), `SELECT COUNT(*) FROM names`).Scan(&n); err != nil || n != 1 {
+				t.Errorf("%d names, %v", n, err)
+			}
+			return refused
+		})
+		if !errors.Is(err, refused) {
+			t.Error(err)
+		}
+	})
+	for n := before; n == before; n, _ = c.writers.stats() {
+		time.Sleep(100 * time.Microsecond)
+	}
+	if names := c.let(); !slices.Equal(names, []string{"a"}) || !slices.Equal(c.said, []string{"a wrote", "a heard"}) {
+		t.Errorf("%v, %v; want a to write once", names, c.said)
+	}
+}
+
+// Who leaves must neither keep the others waiting nor take their changes along.
+func TestWritersLeave(t *testing.T) {
+	t.Cleanup(func() { goleak.VerifyNone(t) })
+	c := newCrowd(t)
+	late, leaveLate := context.WithCancel(t.Context())
+	early, leaveEarly := context.WithCancel(t.Context())
+	amid, leaveAmid := context.WithCancel(t.Context())
+	c.add(t.Context(), "a", nil)
+	c.add(early, "early", nil)
+	c.add(amid, "amid", func(tx *Tx) error {
+		leaveAmid()
+		_, err := tx.Exec(amid, `INSERT INTO names VALUES ('more')`)
+		return err
+	})
+	c.add(late, "late", func(*Tx) error { leaveLate(); return nil })
+	c.add(t.Context(), "z", nil)
+	leaveEarly()
+	for left := false; !left; { // while the first one still has the writer
+		c.mu.Lock()
+		_, left = c.errs["early"]
+		c.mu.Unlock()
+	}
+	if names := c.let(); !slices.Equal(names, []string{"a", "late", "z"}) {
+		t.Errorf("%v are there", names)
+	}
+	if !errors.Is(c.errs["early"], context.Canceled) || !errors.Is(c.errs["amid"], context.Canceled) {
+		t.Errorf("those who left early heard %v", c.errs)
+	}
+	if c.errs["a"] != nil || c.errs["late"] != nil || c.errs["z"] != nil {
+		t.Errorf("those whose changes are there heard %v", c.errs)
+	}
+}
