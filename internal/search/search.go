@@ -58,48 +58,94 @@ const longestWord = 64
 // is, in bytes, until fn returns false. A word is letters, digits and the marks on
 // them. Scripts without blanks between words have each character as a word.
 func each(text string, fn func(word string, start, end int) bool) {
-	var word strings.Builder
-	start, runes := 0, 0
+	w := word{text: text}
 	for i, r := range text {
-		inWord := unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) && runes > 0
-		alone := unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
-		if runes > 0 && (!inWord || alone && !unicode.IsMark(r)) {
-			if !fn(word.String(), start, i) {
+		inWord, alone := kindOf(r, w.runes > 0)
+		if w.runes > 0 && (!inWord || alone) {
+			if !fn(w.upTo(i), w.start, i) {
 				return
 			}
-			word.Reset()
-			runes = 0
+			w.runes = 0
 		}
 		if !inWord {
 			continue
 		}
-		if runes == 0 {
-			start = i
-		}
-		if runes++; runes <= longestWord {
-			word.WriteRune(fold(r))
-		}
-		if end := i + utf8.RuneLen(r); alone && !unicode.IsMark(r) {
-			if !fn(word.String(), start, end) {
+		w.add(r, i)
+		if end := i + utf8.RuneLen(r); alone {
+			if !fn(w.upTo(end), w.start, end) {
 				return
 			}
-			word.Reset()
-			runes = 0
+			w.runes = 0
 		}
 	}
-	if runes > 0 {
-		fn(word.String(), start, len(text))
+	if w.runes > 0 {
+		fn(w.upTo(len(text)), w.start, len(text))
 	}
+}
+
+// kindOf tells whether a character is part of a word, and whether it is one by
+// itself. Most texts are ASCII, and every text that is written comes by here.
+func kindOf(r rune, within bool) (inWord, alone bool) {
+	if r < utf8.RuneSelf {
+		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9', false
+	}
+	mark := unicode.IsMark(r)
+	inWord = unicode.IsLetter(r) || unicode.IsNumber(r) || mark && within
+	alone = !mark && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
+	return inWord, alone
+}
+
+// word is one that is being read.
+type word struct {
+	text   string
+	start  int
+	runes  int
+	folded []byte // what it is when that is not as it stands in the text
+	other  bool   // whether it is not
+}
+
+// add takes the next character, which is at a place in the text.
+func (w *word) add(r rune, at int) {
+	if w.runes == 0 {
+		w.start, w.other = at, false
+	}
+	w.runes++
+	f := r
+	if w.runes <= longestWord {
+		f = fold(r)
+	}
+	if !w.other && (f != r || w.runes > longestWord) {
+		w.other, w.folded = true, append(w.folded[:0], w.text[w.start:at]...)
+	}
+	if w.other && w.runes <= longestWord {
+		w.folded = utf8.AppendRune(w.folded, f)
+	}
+}
+
+// upTo is the word, which ends before a place in the text.
+func (w *word) upTo(end int) string {
+	if w.other {
+		return string(w.folded)
+	}
+	return w.text[w.start:end]
 }
 
 // fold makes one letter of those that differ only in case; some scripts have
 // more than two, such as the two small sigmas.
-func fold(r rune) rune { return unicode.ToLower(unicode.ToUpper(r)) }
+func fold(r rune) rune {
+	switch {
+	case r >= utf8.RuneSelf:
+		return unicode.ToLower(unicode.ToUpper(r))
+	case 'A' <= r && r <= 'Z':
+		return r + 'a' - 'A'
+	}
+	return r
+}
 
 // wordsOf are the different words of a text, in their order.
 func wordsOf(text string) []string {
 	var words []string
-	seen := map[string]bool{}
+	seen := make(map[string]bool, len(text)/10)
 	each(text, func(word string, _, _ int) bool {
 		if !seen[word] {
 			seen[word] = true
