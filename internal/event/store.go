@@ -35,16 +35,9 @@ func Record(ctx context.Context, tx *db.Tx, at time.Time, class Class, kind stri
 	if string(body) == "null" {
 		body = []byte("{}")
 	}
-	if err := tx.Wake(ctx, topicOfLog); err != nil { // before the counter is locked
-		return fmt.Errorf("event %s: %w", kind, err)
-	}
-	var id int64
-	if err := tx.QueryRow(ctx, `UPDATE event_counter SET last = last + 1 RETURNING last`).Scan(&id); err != nil {
-		return fmt.Errorf("event %s: number: %w", kind, err)
-	}
 	from := originOf(ctx, class)
-	_, err = tx.Exec(ctx, `INSERT INTO events (`+eventColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		id, at, class, kind, by.ID, by.Name, about.Kind, about.ID, about.Name, string(body), from.Via, from.Address)
+	err = tx.InsertNext(ctx, `event_counter`, topicOfLog, `events (`+eventColumns+`)`, `?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?`,
+		at, class, kind, by.ID, by.Name, about.Kind, about.ID, about.Name, string(body), from.Via, from.Address)
 	if err != nil {
 		return fmt.Errorf("event %s: %w", kind, err)
 	}

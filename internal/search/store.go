@@ -9,10 +9,14 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// Put makes a text findable, or what it is now instead of what it was. Call it in
-// the transaction that writes the text, which is there already. With the text it
-// goes by itself.
-func Put(ctx context.Context, tx *db.Tx, t Text) error {
+// Add makes a new text findable. Call it in the transaction that writes the
+// text, which is there already. With the text it goes by itself.
+func Add(ctx context.Context, tx *db.Tx, t Text) error { return put(ctx, tx, t, addWords) }
+
+// Put is Add for a text that may be findable already as it was.
+func Put(ctx context.Context, tx *db.Tx, t Text) error { return put(ctx, tx, t, putWords) }
+
+func put(ctx context.Context, tx *db.Tx, t Text, words func(ctx context.Context, tx *db.Tx, task string, comment *string, title, body string) error) error {
 	var comment *string
 	if t.CommentID != "" {
 		comment = &t.CommentID
@@ -22,7 +26,7 @@ func Put(ctx context.Context, tx *db.Tx, t Text) error {
 	if tx.Engine() == db.Postgres {
 		err = putVector(ctx, tx, t.TaskID, comment, vector(title, body))
 	} else {
-		err = putWords(ctx, tx, t.TaskID, comment, strings.Join(title, " "), strings.Join(body, " "))
+		err = words(ctx, tx, t.TaskID, comment, strings.Join(title, " "), strings.Join(body, " "))
 	}
 	if err != nil {
 		return fmt.Errorf("make a text findable: %w", err)
@@ -41,6 +45,17 @@ func conflict(comment *string) string {
 func putVector(ctx context.Context, tx *db.Tx, task string, comment *string, words string) error {
 	_, err := tx.Exec(ctx, `INSERT INTO search_texts (task_id, comment_id, words) VALUES (?, ?, CAST(CAST(? AS TEXT) AS TSVECTOR))`+
 		conflict(comment)+` DO UPDATE SET words = excluded.words`, task, comment, words)
+	return err
+}
+
+// addWords does without RETURNING and ON CONFLICT: with them SQLite guards the
+// statement by a savepoint, at which FTS5 writes out what it has gathered, and
+// what several tasks that are committed together have would not be written at once.
+func addWords(ctx context.Context, tx *db.Tx, task string, comment *string, title, body string) error {
+	_, err := tx.Exec(ctx, `INSERT INTO search_texts (task_id, comment_id) VALUES (?, ?)`, task, comment)
+	if err == nil {
+		_, err = tx.Exec(ctx, `INSERT INTO search_words (rowid, title, body) VALUES (LAST_INSERT_ROWID(), ?, ?)`, title, body)
+	}
 	return err
 }
 

@@ -287,7 +287,7 @@ func insertComment(ctx context.Context, tx *db.Tx, c Comment) error {
 	if err != nil {
 		return err
 	}
-	return search.Put(ctx, tx, c.findable())
+	return search.Add(ctx, tx, c.findable())
 }
 
 // findable is what a comment is found by.

@@ -138,11 +138,12 @@ func findOpen(ctx context.Context, tx *db.Tx, ref string) (Task, error) {
 // counter's row stays locked until the commit, so that a number is neither
 // given twice nor skipped.
 func insert(ctx context.Context, tx *db.Tx, t *Task) error {
-	if err := tx.QueryRow(ctx, `UPDATE task_counter SET last = last + 1 RETURNING last`).Scan(&t.number); err != nil {
+	var err error
+	if t.number, err = tx.Next(ctx, "task_counter"); err != nil {
 		return err
 	}
 	t.Key, t.Position = keyOf(t.number), firstPosition(t.number)
-	_, err := tx.Exec(ctx, `INSERT INTO tasks (id, number, `+strings.Join(fields, `, `)+`)
+	_, err = tx.Exec(ctx, `INSERT INTO tasks (id, number, `+strings.Join(fields, `, `)+`)
 		VALUES (?, ?`+strings.Repeat(`, ?`, len(fields))+`)`, slices.Concat([]any{t.ID, t.number}, t.values())...)
 	if err != nil {
 		return err
@@ -154,7 +155,7 @@ func insert(ctx context.Context, tx *db.Tx, t *Task) error {
 		err = tie(ctx, tx, *t)
 	}
 	if err == nil {
-		err = search.Put(ctx, tx, t.findable())
+		err = search.Add(ctx, tx, t.findable())
 	}
 	return err
 }

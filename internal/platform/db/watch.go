@@ -74,12 +74,20 @@ func (t *Tx) Wake(ctx context.Context, topic string) error {
 			return fmt.Errorf("wake %s: %w", topic, err)
 		}
 	}
+	t.wakes(topic)
+	return nil
+}
+
+// wakes notes that topic is woken in this process once the transaction is committed.
+func (t *Tx) wakes(topic string) {
+	if t.woken[topic] {
+		return
+	}
 	if t.woken == nil {
 		t.woken = map[string]bool{}
 	}
 	t.woken[topic] = true
 	t.Committed(func() { t.watchers.wake(topic) })
-	return nil
 }
 
 // channel names a topic for PostgreSQL, whose channels belong to a database and
