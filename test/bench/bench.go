@@ -60,6 +60,16 @@ func (b *bench) run(ctx context.Context) (p part, err error) {
 		p.LoadedMB = max(p.LoadedMB, memory(b.service.cmd.Process.Pid))
 		p.BoundLoadedMB = max(p.BoundLoadedMB, memory(b.bound.cmd.Process.Pid))
 	}
+	for _, rate := range b.rates {
+		if !b.wants("live") {
+			break
+		}
+		w, err := b.live(ctx, rate)
+		if err != nil {
+			return p, fmt.Errorf("live: %w", err)
+		}
+		p.Live = append(p.Live, w)
+	}
 	return p, nil
 }
 
@@ -135,10 +145,9 @@ func (b *bench) operations() []operation {
 		{"change status", moves, beside(at(creating, "/tasks")), "create", both},
 		{"login", logins, nil, "", []int{people}},
 	}
-	if b.tag == "" {
-		list = slices.DeleteFunc(list, func(o operation) bool { return o.name == "list unchanged" })
-	}
-	return list
+	return slices.DeleteFunc(list, func(o operation) bool {
+		return !b.wants(o.name) || b.tag == "" && o.name == "list unchanged"
+	})
 }
 
 // measure lets the bound and the service take turns.

@@ -18,6 +18,8 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -27,17 +29,29 @@ type plan struct {
 	postgres bool
 	rounds   int
 	slice    time.Duration // one side's turn within a round
+	streams  int           // that watch changes at each of the rates
+	rates    []int         // changes a second
+	only     []string      // operations, by name; none is all
 }
 
-func planOf(mode string) (plan, error) {
+func planOf(mode, only string) (p plan, err error) {
 	switch mode {
 	case "quick":
-		return plan{sizes: []int{10_000}, rounds: 3, slice: 800 * time.Millisecond}, nil
+		p = plan{sizes: []int{10_000}, rounds: 3, slice: 800 * time.Millisecond}
 	case "", "full":
-		return plan{sizes: []int{1_000, 10_000, 100_000}, postgres: true, rounds: 3, slice: time.Second}, nil
+		p = plan{sizes: []int{1_000, 10_000, 100_000}, postgres: true, rounds: 3, slice: time.Second}
+	default:
+		return p, fmt.Errorf("BENCH is quick, full or empty, and not %q", mode)
 	}
-	return plan{}, fmt.Errorf("BENCH is quick, full or empty, and not %q", mode)
+	p.streams, p.rates = 500, []int{20, 150}
+	if only != "" {
+		p.only = strings.Split(only, ",")
+	}
+	return p, nil
 }
+
+// wants reports whether an operation is to be measured.
+func (p plan) wants(name string) bool { return len(p.only) == 0 || slices.Contains(p.only, name) }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -64,6 +78,17 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 			return err
 		}
 		return json.NewEncoder(out).Encode(done)
+	case "live":
+		var ask watching
+		if err := json.NewDecoder(in).Decode(&ask); err != nil {
+			return fmt.Errorf("read what to watch: %w", err)
+		}
+		answers := json.NewEncoder(out)
+		done, err := ask.run(ctx, func() error { return answers.Encode(struct{}{}) })
+		if err != nil {
+			return err
+		}
+		return answers.Encode(done)
 	case "bound":
 		return serveBound(ctx, args[1], args[2])
 	}
@@ -72,7 +97,7 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 
 // measure is the first process.
 func measure(ctx context.Context, out io.Writer) (err error) {
-	p, err := planOf(os.Getenv("BENCH"))
+	p, err := planOf(os.Getenv("BENCH"), os.Getenv("BENCH_ONLY"))
 	if err != nil {
 		return err
 	}

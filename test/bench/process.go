@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -66,6 +67,21 @@ func get(ctx context.Context, address, token string) (status int, header http.He
 		return 0, nil, err
 	}
 	return res.StatusCode, res.Header, res.Body.Close()
+}
+
+// read is get for an answer whose body matters.
+func read(ctx context.Context, address, token string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	return io.ReadAll(res.Body)
 }
 
 // freeAddress is one that nobody listens on at the moment.

@@ -20,15 +20,16 @@ type report struct {
 
 // part is one engine with one size.
 type part struct {
-	Engine        string   `json:"engine"`
-	About         string   `json:"about"`
-	Tasks         int      `json:"tasks"`
-	StartMS       float64  `json:"start_ms"` // from the start of the process to its first answer
-	IdleMB        float64  `json:"idle_mb"`
-	LoadedMB      float64  `json:"loaded_mb"`
-	BoundIdleMB   float64  `json:"bound_idle_mb"`
-	BoundLoadedMB float64  `json:"bound_loaded_mb"`
-	Results       []result `json:"results"`
+	Engine        string    `json:"engine"`
+	About         string    `json:"about"`
+	Tasks         int       `json:"tasks"`
+	StartMS       float64   `json:"start_ms"` // from the start of the process to its first answer
+	IdleMB        float64   `json:"idle_mb"`
+	LoadedMB      float64   `json:"loaded_mb"`
+	BoundIdleMB   float64   `json:"bound_idle_mb"`
+	BoundLoadedMB float64   `json:"bound_loaded_mb"`
+	Results       []result  `json:"results"`
+	Live          []watched `json:"live"`
 }
 
 // result is one operation with so many connections.
@@ -105,4 +106,9 @@ func (p part) print(out io.Writer) {
 		fmt.Fprintf(w, "%s\t%.0f\t%.0f\t%.0f %%\t%.0f %%\t\n", r.Bound, r.Beside.Rate, r.Beside.cpu(), 100*r.ByRate, 100*r.ByCPU)
 	}
 	_ = w.Flush()
+	for _, l := range p.Live {
+		fmt.Fprintf(out, "live: %d changes, %d a second, to %d streams: seen by the last after p50 %.0f, p99 %.0f ms (by any p50 %.0f, p99 %.0f; "+
+			"from the request p99 %.0f); %.0f µs CPU each, and %.0f µs of the reader; %d missing\n",
+			l.Changes, l.Rate, l.Streams, l.Last50, l.Last99, l.Each50, l.Each99, l.Sent99, l.CPU, l.Client, l.Missing)
+	}
 }

@@ -27,6 +27,7 @@ const (
 	password = "a password for measuring"
 	secret   = "bench-bench-bench-bench-bench-bench-bench-bench-bench"
 	people   = 4 // so many logins of one address are looked at together
+	watchers = 25
 )
 
 func email(n int) string { return fmt.Sprintf("person%d@bench.example", n) }
@@ -97,6 +98,12 @@ func (s *seeder) people(ctx context.Context) error {
 		s.users = append(s.users, u.ID)
 		if n == 0 {
 			s.by = actor.With(ctx, actor.Actor{ID: u.ID, Name: u.Name, Role: u.Role})
+		}
+	}
+	for n := range watchers {
+		u := account.NewUser{Email: fmt.Sprintf("watcher%d@bench.example", n), Password: password, Role: actor.User}
+		if _, err := s.app.Accounts.Create(actor.With(ctx, actor.System), u); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -1,0 +1,265 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+)
+
+// watching is what the process with the streams is told: open so many, change
+// tasks at a rate, and stamp when each stream has each change.
+type watching struct {
+	Address string
+	Token   string   // of who changes the tasks
+	Tokens  []string // of the watchers, in turn
+	Streams int
+	Rate    int // changes a second
+	For     time.Duration
+	Tasks   int
+	Lap     int // tells its changes from those of other runs
+}
+
+// watched is what came of it. Times are in milliseconds, from the answer to a
+// change, which comes after its commit, and from its request, which comes before:
+// the commit lies between the two.
+type watched struct {
+	Streams int     `json:"streams"`
+	Rate    int     `json:"rate"`
+	Changes int     `json:"changes"`
+	Missing int     `json:"missing"` // changes that some stream did not have in the end
+	Last50  float64 `json:"last_p50_ms"`
+	Last99  float64 `json:"last_p99_ms"` // until the last stream had a change
+	Each50  float64 `json:"each_p50_ms"`
+	Each99  float64 `json:"each_p99_ms"` // until any one stream had it
+	Sent99  float64 `json:"last_since_request_p99_ms"`
+	CPU     float64 `json:"cpu_us"`        // of the server, per change: the change and telling all of it
+	Client  float64 `json:"client_cpu_us"` // of the process that reads, which shares the machine
+}
+
+// live measures how long a change takes to be seen by many.
+func (b *bench) live(ctx context.Context, rate int) (w watched, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return w, err
+	}
+	b.turn++
+	ask := watching{Address: b.service.address, Streams: b.streams, Rate: rate, For: 10 * b.slice, Tasks: b.size, Lap: b.turn, Token: b.token}
+	if ask.Tokens, err = b.watchers(ctx); err != nil {
+		return w, err
+	}
+	told, err := json.Marshal(ask)
+	if err != nil {
+		return w, err
+	}
+	cmd := exec.CommandContext(ctx, self, "live")
+	cmd.Stdin, cmd.Stderr = bytes.NewReader(told), os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return w, err
+	}
+	if err := cmd.Start(); err != nil {
+		return w, err
+	}
+	answers := json.NewDecoder(out)
+	var ready struct{}
+	errs := []error{answers.Decode(&ready)}
+	before, reader := cpu(b.service.cmd.Process.Pid), cpu(cmd.Process.Pid)
+	errs = append(errs, answers.Decode(&w))
+	each := func(spent time.Duration) float64 { return float64(spent.Microseconds()) / float64(max(w.Changes, 1)) }
+	w.CPU, w.Client = each(cpu(b.service.cmd.Process.Pid)-before), each(cpu(cmd.Process.Pid)-reader)
+	return w, errors.Join(append(errs, cmd.Wait())...)
+}
+
+// watchers are tokens of all accounts, because one may only have a few streams. They are signed here, because logins are slow on purpose.
+func (b *bench) watchers(ctx context.Context) ([]string, error) {
+	body, err := read(ctx, "http://"+b.service.address+"/api/v1/users?limit=100", b.token)
+	if err != nil {
+		return nil, err
+	}
+	var users []struct{ ID string }
+	if err := json.Unmarshal(body, &users); err != nil {
+		return nil, err
+	}
+	var tokens []string
+	for _, u := range users {
+		token, err := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.RegisteredClaims{
+			Issuer: "wardroom", Subject: u.ID, ID: u.ID, ExpiresAt: jwt.NewNumericDate(time.Now().Add(time.Hour)),
+		}).SignedString([]byte(secret))
+		if err != nil {
+			return nil, err
+		}
+		tokens = append(tokens, token)
+	}
+	return tokens, nil
+}
+
+// viewer is the process with the streams.
+type viewer struct {
+	watching
+	began          time.Time
+	sent, answered []time.Duration // by change
+	seen           [][]time.Duration
+	left           atomic.Int64 // how many changes the streams have not seen yet, together
+	all            chan struct{}
+}
+
+// run opens the streams, says that it is ready, and answers what it has seen.
+func (ask watching) run(ctx context.Context, ready func() error) (watched, error) {
+	n := int(ask.For.Seconds() * float64(ask.Rate))
+	v := &viewer{watching: ask, began: time.Now(), sent: make([]time.Duration, n), answered: make([]time.Duration, n), all: make(chan struct{})}
+	v.left.Store(int64(n * ask.Streams))
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var reading sync.WaitGroup
+	defer reading.Wait()
+	for i := range ask.Streams {
+		v.seen = append(v.seen, make([]time.Duration, n))
+		conn, r, err := v.open(ctx, ask.Tokens[i%len(ask.Tokens)])
+		if err != nil {
+			return watched{}, err
+		}
+		stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+		reading.Go(func() { defer stop(); v.follow(r, v.seen[i]) })
+	}
+	defer cancel() // before the readers are waited for
+	if err := ready(); err != nil {
+		return watched{}, err
+	}
+	if err := v.change(ctx, n); err != nil {
+		return watched{}, err
+	}
+	select {
+	case <-v.all:
+	case <-time.After(10 * time.Second):
+	}
+	cancel()
+	reading.Wait()
+	return v.sum(), nil
+}
+
+func (v *viewer) open(ctx context.Context, token string) (net.Conn, *bufio.Reader, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", v.Address)
+	if err != nil {
+		return nil, nil, err
+	}
+	r := bufio.NewReaderSize(conn, 32<<10)
+	fmt.Fprintf(conn, "GET /api/v1/events HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\n\r\n", token)
+	first := ""
+	for {
+		line, err := r.ReadString('\n')
+		if first += line; err != nil || !strings.HasPrefix(first, "HTTP/1.1 200 ") {
+			return nil, nil, errors.Join(fmt.Errorf("a stream begins with %q", first), err, conn.Close())
+		}
+		if line == "event: hello\n" {
+			return conn, r, nil
+		}
+	}
+}
+
+// mark is what a change says of itself; every frame has it.
+func (v *viewer) mark() []byte { return fmt.Appendf(nil, `"live-%d-`, v.Lap) }
+
+// follow stamps the changes that come. Frames are not read as such: on one
+// machine the readers must not be busier than who writes to them.
+func (v *viewer) follow(r *bufio.Reader, seen []time.Duration) {
+	mark := v.mark()
+	for {
+		line, err := r.ReadSlice('\n')
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			return
+		}
+		i := bytes.LastIndex(line, mark) // what it was before comes first
+		if i < 0 {
+			continue
+		}
+		digits, _, ok := bytes.Cut(line[i+len(mark):], []byte{'"'})
+		n, err := strconv.Atoi(string(digits))
+		if !ok || err != nil || n >= len(seen) || seen[n] != 0 {
+			continue
+		}
+		if seen[n] = time.Since(v.began); v.left.Add(-1) == 0 {
+			close(v.all)
+		}
+	}
+}
+
+// change makes the changes at their rate, whether earlier ones were answered or not.
+func (v *viewer) change(ctx context.Context, n int) error {
+	const connections = 16
+	due := make(chan int, n)
+	var writing sync.WaitGroup
+	errs := make([]error, connections)
+	for i := range connections {
+		writing.Go(func() { errs[i] = v.write(ctx, due) })
+	}
+	tick := time.NewTicker(time.Second / time.Duration(v.Rate))
+	defer tick.Stop()
+	for i := range n {
+		<-tick.C
+		due <- i
+	}
+	close(due)
+	writing.Wait()
+	return errors.Join(errs...)
+}
+
+func (v *viewer) write(ctx context.Context, due <-chan int) error {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", v.Address)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	w, r := worker{load: load{Status: 200}}, bufio.NewReader(conn)
+	for n := range due {
+		body := fmt.Sprintf(`{"branch":"live-%d-%d"}`, v.Lap, n)
+		v.sent[n] = time.Since(v.began)
+		fmt.Fprintf(conn, "PATCH /api/v1/tasks/TASK-%d HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+			1+n%v.Tasks, v.Token, len(body), body)
+		if status, _, err := w.answer(r); err != nil || status != w.Status {
+			return fmt.Errorf("a change was answered %d %s: %w", status, w.example, err)
+		}
+		v.answered[n] = time.Since(v.began)
+	}
+	return nil
+}
+
+func (v *viewer) sum() watched {
+	w := watched{Streams: v.Streams, Rate: v.Rate, Changes: len(v.sent)}
+	var last, each, since []time.Duration
+	for n := range v.sent {
+		latest, missing := time.Duration(0), false
+		for _, seen := range v.seen {
+			missing = missing || seen[n] == 0
+			latest = max(latest, seen[n])
+			each = append(each, max(0, seen[n]-v.answered[n]))
+		}
+		if missing {
+			w.Missing++
+			continue
+		}
+		last, since = append(last, max(0, latest-v.answered[n])), append(since, latest-v.sent[n])
+	}
+	share := func(list []time.Duration, percent int) float64 {
+		if len(list) == 0 {
+			return 0
+		}
+		slices.Sort(list)
+		return float64(list[len(list)*percent/100].Microseconds()) / 1000
+	}
+	w.Last50, w.Last99, w.Each50, w.Each99, w.Sent99 = share(last, 50), share(last, 99), share(each, 50), share(each, 99), share(since, 99)
+	return w
+}
