@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -70,6 +71,7 @@ func Forgot(ctx context.Context, tx *db.Tx, upTo int64) error {
 	if _, err := tx.Exec(ctx, `UPDATE event_counter SET purged = ? WHERE purged < ?`, upTo, upTo); err != nil {
 		return fmt.Errorf("note that events are gone: %w", err)
 	}
+	tx.Holds()
 	return nil
 }
 
@@ -99,7 +101,8 @@ func following(ctx context.Context, d *db.DB, id int64, limit int) (list []Event
 		if id < at.purged || id > at.last {
 			return errForgotten
 		}
-		rows, err := q.Query(ctx, `SELECT `+eventColumns+` FROM events WHERE id > ? ORDER BY id LIMIT ?`, id, limit)
+		// A limit that is bound has SQLite plan anew each time.
+		rows, err := q.Query(ctx, `SELECT `+eventColumns+` FROM events WHERE id > ? ORDER BY id LIMIT `+strconv.Itoa(limit), id)
 		list, err = db.All(rows, err, scan)
 		return err
 	})

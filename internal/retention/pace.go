@@ -10,23 +10,27 @@ import (
 // 50 ms. How much fits into that depends on the machine and the hour, so each
 // batch is as large as the last one has shown to be good, with room to spare: the
 // next may be slower, and on SQLite now and then a commit also carries what was
-// written over into the file.
+// written over into the file. On a machine that is busy with something else the
+// same work takes several times as long, so that they shrink fast and grow slowly.
 const (
 	firstBatch = 50
 	leastBatch = 5
 	mostBatch  = 500
+	farTooLong = 20 * time.Millisecond
 	tooLong    = 12 * time.Millisecond
-	farBelow   = 6 * time.Millisecond
+	farBelow   = 5 * time.Millisecond
 	leastRest  = 5 * time.Millisecond
 )
 
 // nextSize is how large the batch after one of this size is to be.
-func nextSize(size int, took time.Duration) int {
+func nextSize(size int, held time.Duration) int {
 	switch {
-	case took > tooLong:
+	case held > farTooLong:
+		return max(size/4, leastBatch)
+	case held > tooLong:
 		return max(size/2, leastBatch)
-	case took < farBelow:
-		return min(size+(size+1)/2, mostBatch)
+	case held < farBelow:
+		return min(size+max(size/8, 1), mostBatch)
 	}
 	return size
 }

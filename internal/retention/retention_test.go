@@ -62,7 +62,7 @@ func TestNextSize(t *testing.T) {
 	}
 	for perRow, want := range map[time.Duration][2]int{
 		time.Microsecond:       {mostBatch, mostBatch},
-		20 * time.Microsecond:  {200, 500},
+		20 * time.Microsecond:  {150, 500},
 		200 * time.Microsecond: {20, 50},
 		time.Millisecond:       {5, 12},
 		time.Second:            {leastBatch, leastBatch},

@@ -63,18 +63,19 @@ func (s *Service) apply(ctx context.Context, h *job.Held, p Policy) error {
 		return err
 	}
 	for size := firstBatch; ; {
-		n, took, err := s.batch(ctx, h, p, at.Before.Time, size)
+		began := time.Now()
+		n, held, err := s.batch(ctx, h, p, at.Before.Time, size)
 		if err != nil {
 			return err
 		}
 		if s.observe != nil {
-			s.observe(n, took)
+			s.observe(n, held)
 		}
 		if n < int64(size) {
 			break
 		}
-		size = nextSize(size, took)
-		if err := rest(ctx, took); err != nil {
+		size = nextSize(size, held)
+		if err := rest(ctx, time.Since(began)); err != nil {
 			return err
 		}
 	}
@@ -82,17 +83,16 @@ func (s *Service) apply(ctx context.Context, h *job.Held, p Policy) error {
 }
 
 // batch lets at most size go in one transaction, and says for how long that
-// kept others waiting: from when it began to write to the end of the commit.
-func (s *Service) batch(ctx context.Context, h *job.Held, p Policy, before time.Time, size int) (n int64, took time.Duration, err error) {
-	var began time.Time
+// kept others from writing.
+func (s *Service) batch(ctx context.Context, h *job.Held, p Policy, before time.Time, size int) (n int64, held time.Duration, err error) {
 	err = h.Write(ctx, func(tx *db.Tx) (err error) {
-		began = time.Now()
+		tx.Held(func(d time.Duration) { held = d })
 		if n, err = p.Go(ctx, tx, before, size); err != nil || n == 0 {
 			return err
 		}
 		return add(ctx, tx, p.Name, n)
 	})
-	return n, time.Since(began), err
+	return n, held, err
 }
 
 // finish notes that a policy is through, and records what it did, if anything.

@@ -85,6 +85,8 @@ type Tx struct {
 	conn
 	committed []func()
 	woken     map[string]bool // topics, see Wake
+	since     time.Time       // others wait for it; see Holds
+	held      []func(time.Duration)
 }
 
 // conn adapts statements and arguments to the engine.
@@ -123,7 +125,7 @@ func (d *DB) Close() error {
 // fn is called from any goroutine.
 func (d *DB) Observe(fn func(query string, args []any)) { d.seen = fn }
 
-func (c conn) tell(query string, args []any) {
+func (c conn) note(query string, args []any) {
 	if c.seen != nil {
 		c.seen(query, args)
 	}
@@ -141,21 +143,21 @@ func (d *DB) Ping(ctx context.Context) error { return d.read.PingContext(ctx) }
 
 // Query runs a statement that reads. The caller closes the rows; All does.
 func (c conn) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	c.tell(query, args)
+	c.note(query, args)
 	c.soil(query)
 	return c.raw.QueryContext(ctx, c.rebind(query), utc(args)...)
 }
 
 // QueryRow runs a statement that reads one row.
 func (c conn) QueryRow(ctx context.Context, query string, args ...any) *sql.Row {
-	c.tell(query, args)
+	c.note(query, args)
 	c.soil(query)
 	return c.raw.QueryRowContext(ctx, c.rebind(query), utc(args)...)
 }
 
 // Exec runs a statement that writes and returns the number of rows it changed.
 func (t *Tx) Exec(ctx context.Context, query string, args ...any) (int64, error) {
-	t.tell(query, args)
+	t.note(query, args)
 	res, err := t.raw.ExecContext(ctx, t.rebind(query), utc(args)...)
 	if err != nil {
 		return 0, err // and nothing of it was written
@@ -208,6 +210,19 @@ func (t *Tx) InsertNext(ctx context.Context, counter, topic, into, rest string, 
 // Committed has fn called once the transaction is committed, and not otherwise.
 // It is for waking whoever waits for the change; nothing may depend on it.
 func (t *Tx) Committed(fn func()) { t.committed = append(t.committed, fn) }
+
+// Held has fn told, once the transaction is committed, for how long it kept others
+// from writing: on SQLite since it, or those it is committed with, began; on
+// PostgreSQL since Holds, or else since it began. How long it waited is not in it.
+func (t *Tx) Held(fn func(time.Duration)) { t.held = append(t.held, fn) }
+
+// Holds says that from now on others wait for this transaction. Whoever locks what
+// many want, such as a counter, says so, for Held.
+func (t *Tx) Holds() {
+	if t.since.IsZero() {
+		t.since = time.Now()
+	}
+}
 
 // Lock makes the transactions that take the same name run one after the other
 // until they end. A rule that looks at more than one row needs it: on SQLite
@@ -267,17 +282,28 @@ func (d *DB) once(ctx context.Context, fn func(*Tx) error) error {
 		return fmt.Errorf("begin: %w", err)
 	}
 	defer raw.Rollback() // does nothing after a commit
-	tx := &Tx{conn: d.over(raw)}
+	tx, began := &Tx{conn: d.over(raw)}, time.Now()
 	if err := fn(tx); err != nil {
 		return err
 	}
 	if err := raw.Commit(); err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
-	for _, wake := range tx.committed {
+	if tx.since.IsZero() {
+		tx.since = began
+	}
+	tx.tell(time.Now())
+	return nil
+}
+
+// tell calls those who want to hear of the commit, which ended at a time.
+func (t *Tx) tell(ended time.Time) {
+	for _, hear := range t.held {
+		hear(ended.Sub(t.since))
+	}
+	for _, wake := range t.committed {
 		wake()
 	}
-	return nil
 }
 
 // View runs fn on one unchanging view of the database, for what is read with

@@ -62,6 +62,7 @@ type shared struct {
 	lost    bool
 	done    chan struct{} // closed once it has ended; then err is what came of it
 	err     error
+	ended   time.Time
 }
 
 // enter waits for its turn.
@@ -150,9 +151,8 @@ func (d *DB) together(ctx context.Context, alone bool, fn func(*Tx) error) error
 	if <-s.done; s.err != nil {
 		return fmt.Errorf("commit: %w", s.err)
 	}
-	for _, wake := range tx.committed {
-		wake()
-	}
+	tx.since = s.began
+	tx.tell(s.ended)
 	return nil
 }
 
@@ -166,6 +166,7 @@ func (d *DB) member(s *shared, tx *Tx, fn func(*Tx) error) (err error) {
 	}()
 	err = fn(tx)
 	kept = err == nil
+	s.closed = s.closed || len(tx.held) > 0 // it is not to be kept waiting for others, who would wait with it
 	return err
 }
 
@@ -188,6 +189,7 @@ func (d *DB) pass(s *shared) {
 	} else {
 		s.err = s.raw.Commit()
 	}
+	s.ended = time.Now()
 	d.writers.next(nil)
 	close(s.done)
 }

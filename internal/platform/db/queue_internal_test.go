@@ -130,8 +130,11 @@ func TestWritersQueue(t *testing.T) {
 func TestWritersFailAlone(t *testing.T) {
 	refused := errors.New("refused")
 	for name, fail := range map[string]func(*Tx) error{
-		"by its own error":  func(*Tx) error { return refused },
-		"by a broken query": func(tx *Tx) error { _, err := tx.Exec(context.Background(), `INSERT INTO nothing VALUES (1)`); return err },
+		"by its own error": func(*Tx) error { return refused },
+		"by a broken query": func(tx *Tx) error {
+			_, err := tx.Exec(context.Background(), `INSERT INTO nothing VALUES (1)`)
+			return err
+		},
 		"by a constraint": func(tx *Tx) error {
 			_, err := tx.Exec(context.Background(), `INSERT INTO names VALUES ('b')`)
 			return err
