@@ -98,9 +98,9 @@ func (h *hub) position() (at int64, wanted bool) {
 	return h.at, len(h.streams) > 0
 }
 
-// hand gives a batch to everyone; its last id is upTo, or 0 for states. Who has
-// no room left is dropped.
-func (h *hub) hand(batch []frame, upTo int64) {
+// hand gives a batch to everyone, and says how many they are; its last id is upTo,
+// or 0 for states. Who has no room left is dropped.
+func (h *hub) hand(batch []frame, upTo int64) (streams int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.at = max(h.at, upTo)
@@ -111,4 +111,5 @@ func (h *hub) hand(batch []frame, upTo int64) {
 			h.drop(f)
 		}
 	}
+	return len(h.streams)
 }

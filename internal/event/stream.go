@@ -221,7 +221,7 @@ func (t *Stream) follow(ctx context.Context, f *feed) error {
 		case <-f.gone:
 			return endBehind
 		case batch := <-f.batches:
-			if err := t.pass(ctx, batch); err != nil {
+			if err := t.passAll(ctx, f, batch); err != nil {
 				return err
 			}
 		case <-beat.C:
@@ -263,8 +263,34 @@ func (t *Stream) again(ctx context.Context) error {
 	return nil
 }
 
+// passAll is pass for a batch and for those that came meanwhile: however many
+// there are, they are sent at once.
+func (t *Stream) passAll(ctx context.Context, f *feed, batch []frame) error {
+	for {
+		if err := t.gather(ctx, batch); err != nil {
+			return err
+		}
+		if len(t.pending) > mostPending {
+			return t.flush()
+		}
+		select {
+		case batch = <-f.batches:
+		default:
+			return t.flush()
+		}
+	}
+}
+
 // pass sends those of a batch that the reader wants, may see and does not have.
 func (t *Stream) pass(ctx context.Context, batch []frame) error {
+	if err := t.gather(ctx, batch); err != nil {
+		return err
+	}
+	return t.flush()
+}
+
+// gather is pass without the sending.
+func (t *Stream) gather(ctx context.Context, batch []frame) error {
 	if t.left() <= 0 || t.s.now().Sub(t.seen) > 2*t.limits.Beat { // when there is no rest between portions
 		if err := t.again(ctx); err != nil {
 			return err
@@ -288,7 +314,7 @@ func (t *Stream) pass(ctx context.Context, batch []frame) error {
 			t.pending = append(t.pending, f.text...)
 		}
 	}
-	return t.flush()
+	return nil
 }
 
 func (t *Stream) wants(f frame) bool {
@@ -303,13 +329,17 @@ func (t *Stream) wants(f frame) bool {
 	return len(t.ask.Topics) == 0 || slices.ContainsFunc(f.topics, func(topic string) bool { return slices.Contains(t.ask.Topics, topic) })
 }
 
+// mostPending is how many bytes are gathered before they are sent, and how much
+// room is kept afterwards.
+const mostPending = 64 << 10
+
 // flush sends what is pending.
 func (t *Stream) flush() error {
 	if len(t.pending) == 0 {
 		return nil
 	}
 	err := t.send(t.pending)
-	if t.pending = t.pending[:0]; cap(t.pending) > 64<<10 {
+	if t.pending = t.pending[:0]; cap(t.pending) > mostPending {
 		t.pending = nil // one large portion is no reason to keep the room
 	}
 	if err != nil {

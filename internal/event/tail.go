@@ -12,10 +12,14 @@ import (
 const (
 	// portion is how many events are read and handed out at once.
 	portion = 256
-	// breath is how long the tail stays away from the log after it found
-	// something: many commits in a row become few portions. It is the most that
-	// it adds to the way of an event.
-	breath = 5 * time.Millisecond
+	// The tail stays away from the log for a breath after it found something, so
+	// that many commits in a row become few portions: to each stream a portion is
+	// one write, however much is in it, and 500 streams are 500 of them. So it
+	// breathes longer the more there are. It is the most that this adds to the way
+	// of an event; one that comes after a rest is told at once.
+	leastBreath   = 5 * time.Millisecond
+	breathPerEach = 40 * time.Microsecond
+	mostBreath    = 40 * time.Millisecond
 	// lookAnyway is when the tail looks although nobody woke it: what wakes can be lost,
 	// the rows cannot.
 	lookAnyway = 2 * time.Second
@@ -75,11 +79,11 @@ func (s *Service) pull(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		h.hand(batch, batch[len(batch)-1].id)
+		streams := h.hand(batch, batch[len(batch)-1].id)
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(breath):
+		case <-time.After(min(leastBreath+time.Duration(streams)*breathPerEach, mostBreath)):
 		}
 	}
 }
