@@ -158,16 +158,16 @@ func (v *viewer) open(ctx context.Context, token string) (net.Conn, *bufio.Reade
 	}
 	r := bufio.NewReaderSize(conn, 32<<10)
 	fmt.Fprintf(conn, "GET /api/v1/events HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\n\r\n", token)
-	first := ""
-	for {
-		line, err := r.ReadString('\n')
-		if first += line; err != nil || !strings.HasPrefix(first, "HTTP/1.1 200 ") {
-			return nil, nil, errors.Join(fmt.Errorf("a stream begins with %q", first), err, conn.Close())
-		}
-		if line == "event: hello\n" {
-			return conn, r, nil
+	status, err := r.ReadString('\n')
+	if err != nil || !strings.HasPrefix(status, "HTTP/1.1 200 ") {
+		return nil, nil, errors.Join(fmt.Errorf("a stream is answered %q", status), err, conn.Close())
+	}
+	for line := ""; line != "event: hello\n"; {
+		if line, err = r.ReadString('\n'); err != nil {
+			return nil, nil, errors.Join(err, conn.Close())
 		}
 	}
+	return conn, r, nil
 }
 
 // mark is what a change says of itself; every frame has it.
