@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"testing/fstest"
@@ -224,4 +225,67 @@ func all(t *testing.T) fstest.MapFS {
 		files[e.Name()] = &fstest.MapFile{Data: data}
 	}
 	return files
+}
+
+// Retention makes its portions smaller by this. With the time that it waited for
+// others in it, it would shrink because of them.
+func TestHeld(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		var began, locked time.Time
+		var held []time.Duration
+		err := d.Tx(t.Context(), func(tx *db.Tx) error {
+			began = time.Now()
+			tx.Held(func(long time.Duration) { held = append(held, long) })
+			for range 10 {
+				if _, err := tx.Next(t.Context(), "task_counter"); err != nil {
+					return err
+				}
+			}
+			locked = time.Now()
+			tx.Holds()
+			tx.Holds() // the first counts
+			return nil
+		})
+		since := time.Since(locked)
+		if err != nil || len(held) != 1 {
+			t.Fatalf("told %v, %v", held, err)
+		}
+		if d.Engine() == db.Postgres && held[0] > since {
+			t.Errorf("held for %s, and locked %s before the end", held[0], since)
+		}
+		if d.Engine() == db.SQLite && held[0] < locked.Sub(began) {
+			t.Errorf("held for %s, and wrote for %s", held[0], locked.Sub(began))
+		}
+		undone := errors.New("undone")
+		err = d.Tx(t.Context(), func(tx *db.Tx) error {
+			tx.Held(func(long time.Duration) { held = append(held, long) })
+			return undone
+		})
+		if !errors.Is(err, undone) || len(held) != 1 {
+			t.Errorf("told %v of what was undone, %v", held, err)
+		}
+	})
+}
+
+// Numbers must follow each other without a gap, also after one was not used.
+func TestNext(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		undone := errors.New("undone")
+		var got []int64
+		for _, result := range []error{nil, undone, nil} {
+			err := d.Tx(t.Context(), func(tx *db.Tx) error {
+				n, err := tx.Next(t.Context(), "task_counter")
+				if got = append(got, n); err != nil {
+					return err
+				}
+				return result
+			})
+			if !errors.Is(err, result) {
+				t.Fatal(err)
+			}
+		}
+		if !slices.Equal(got, []int64{1, 2, 2}) {
+			t.Errorf("got %v, want 1, 2, 2", got)
+		}
+	})
 }
