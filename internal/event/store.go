@@ -37,12 +37,31 @@ func Record(ctx context.Context, tx *db.Tx, at time.Time, class Class, kind stri
 		body = []byte("{}")
 	}
 	from := originOf(ctx, class)
-	err = tx.InsertNext(ctx, `event_counter`, topicOfLog, `events (`+eventColumns+`)`, `?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?`,
-		at, class, kind, by.ID, by.Name, about.Kind, about.ID, about.Name, string(body), from.Via, from.Address)
+	err = add(ctx, tx, at, class, kind, by.ID, by.Name, about.Kind, about.ID, about.Name, string(body), from.Via, from.Address)
 	if err != nil {
 		return fmt.Errorf("event %s: %w", kind, err)
 	}
 	return nil
+}
+
+// add writes an event of these values with the next number, and wakes the readers.
+// To PostgreSQL each statement is a way, while others wait for the counter. SQLite
+// has no statement that does both.
+func add(ctx context.Context, tx *db.Tx, values ...any) error {
+	const rest = `?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?`
+	clause, topic := tx.AlsoWake(topicOfLog)
+	values = append(values, topic...)
+	if tx.Engine() == db.Postgres {
+		_, err := tx.Exec(ctx, `
+			WITH next AS (UPDATE event_counter SET last = last + 1 WHERE one = 1 RETURNING last)
+			INSERT INTO events (`+eventColumns+`) VALUES ((SELECT last FROM next), `+rest+`)`+clause, values...)
+		return err
+	}
+	_, err := tx.Exec(ctx, `INSERT INTO events (`+eventColumns+`) VALUES ((SELECT last + 1 FROM event_counter WHERE one = 1), `+rest+`)`+clause, values...)
+	if err == nil {
+		_, err = tx.Exec(ctx, `UPDATE event_counter SET last = last + 1 WHERE one = 1`)
+	}
+	return err
 }
 
 const eventColumns = `id, at, class, kind, actor_id, actor_name, subject_kind, subject_id, subject_name, data, via, address`

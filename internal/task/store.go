@@ -139,7 +139,7 @@ func findOpen(ctx context.Context, tx *db.Tx, ref string) (Task, error) {
 // given twice nor skipped.
 func insert(ctx context.Context, tx *db.Tx, t *Task) error {
 	var err error
-	if t.number, err = tx.Next(ctx, "task_counter"); err != nil {
+	if t.number, err = nextNumber(ctx, tx); err != nil {
 		return err
 	}
 	t.Key, t.Position = keyOf(t.number), firstPosition(t.number)
@@ -158,6 +158,20 @@ func insert(ctx context.Context, tx *db.Tx, t *Task) error {
 		err = search.Add(ctx, tx, t.findable())
 	}
 	return err
+}
+
+// nextNumber counts. SQLite guards a statement with RETURNING by a savepoint,
+// which costs it more than a second statement.
+func nextNumber(ctx context.Context, tx *db.Tx) (n int64, err error) {
+	if tx.Engine() == db.Postgres {
+		err = tx.QueryRow(ctx, `UPDATE task_counter SET last = last + 1 WHERE one = 1 RETURNING last`).Scan(&n)
+		return n, err
+	}
+	if _, err := tx.Exec(ctx, `UPDATE task_counter SET last = last + 1 WHERE one = 1`); err != nil {
+		return 0, err
+	}
+	err = tx.QueryRow(ctx, `SELECT last FROM task_counter WHERE one = 1`).Scan(&n)
+	return n, err
 }
 
 // findable is what a task is found by.

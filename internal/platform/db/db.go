@@ -166,47 +166,6 @@ func (t *Tx) Exec(ctx context.Context, query string, args ...any) (int64, error)
 	return res.RowsAffected()
 }
 
-// Next takes the next number of a counter, a table with one row that has one = 1
-// and the number last. Others who want one wait until the transaction ends.
-func (t *Tx) Next(ctx context.Context, counter string) (n int64, err error) {
-	if t.engine == Postgres {
-		err = t.QueryRow(ctx, `UPDATE `+counter+` SET last = last + 1 WHERE one = 1 RETURNING last`).Scan(&n)
-		return n, err
-	}
-	// SQLite would guard a statement with RETURNING by a savepoint, which costs
-	// more than a second statement.
-	if _, err := t.Exec(ctx, `UPDATE `+counter+` SET last = last + 1 WHERE one = 1`); err != nil {
-		return 0, err
-	}
-	err = t.QueryRow(ctx, `SELECT last FROM `+counter+` WHERE one = 1`).Scan(&n)
-	return n, err
-}
-
-// InsertNext is Exec for an INSERT of one row whose first value is the next number
-// of a counter, see Next, with Wake: on PostgreSQL that is one statement instead
-// of three. into names the table and its columns, and rest has a placeholder for
-// each of args.
-func (t *Tx) InsertNext(ctx context.Context, counter, topic, into, rest string, args ...any) error {
-	if t.engine == Postgres {
-		query := `WITH next AS (UPDATE ` + counter + ` SET last = last + 1 WHERE one = 1 RETURNING last)
-			INSERT INTO ` + into + ` VALUES ((SELECT last FROM next), ` + rest + `)`
-		if !t.woken[topic] {
-			query, args = query+` RETURNING pg_notify(`+channel+`, '')`, append(args, topic)
-		}
-		if _, err := t.Exec(ctx, query, args...); err != nil {
-			return err
-		}
-		t.wakes(topic)
-		return nil
-	}
-	t.wakes(topic)
-	_, err := t.Exec(ctx, `INSERT INTO `+into+` VALUES ((SELECT last + 1 FROM `+counter+` WHERE one = 1), `+rest+`)`, args...)
-	if err == nil {
-		_, err = t.Exec(ctx, `UPDATE `+counter+` SET last = last + 1 WHERE one = 1`)
-	}
-	return err
-}
-
 // Committed has fn called once the transaction is committed, and not otherwise.
 // It is for waking whoever waits for the change; nothing may depend on it.
 func (t *Tx) Committed(fn func()) { t.committed = append(t.committed, fn) }

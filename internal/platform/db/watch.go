@@ -78,6 +78,16 @@ func (t *Tx) Wake(ctx context.Context, topic string) error {
 	return nil
 }
 
+// AlsoWake is Wake by an INSERT that is about to run, so that on PostgreSQL it is
+// no statement of its own: clause ends the INSERT, and its arguments end with args.
+func (t *Tx) AlsoWake(topic string) (clause string, args []any) {
+	if t.engine == Postgres && !t.woken[topic] {
+		clause, args = ` RETURNING pg_notify(`+channel+`, '')`, []any{topic}
+	}
+	t.wakes(topic)
+	return clause, args
+}
+
 // wakes notes that topic is woken in this process once the transaction is committed.
 func (t *Tx) wakes(topic string) {
 	if t.woken[topic] {
