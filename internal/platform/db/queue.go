@@ -36,7 +36,8 @@ var errLost = errors.New("the transaction was taken back for another one in it")
 // commit is nobody's: no caller who leaves can stop it. Of one that fails after it
 // has written, nothing may stay. That is rare, and savepoints, which would keep
 // the others' part, cost each of them a copy of every page that it touches. So
-// all is taken back, and the others do theirs again, each alone: at most once.
+// all is taken back, and they do theirs again, each alone: at most once. So does
+// the one that failed, which may have failed because of what is not so any more.
 type writers struct {
 	mu      sync.Mutex
 	busy    bool
@@ -145,7 +146,16 @@ func (d *DB) together(ctx context.Context, alone bool, fn func(*Tx) error) error
 	}
 	tx := &Tx{conn: d.over(steady{s.raw})}
 	tx.dirty = new(bool)
+	first := s.members == 0
 	if err := d.member(s, tx, fn); err != nil {
+		if first {
+			return err
+		}
+		// It may have failed because of what others wrote, and that must be so before
+		// anybody is told of it.
+		if <-s.done; s.err != nil {
+			return errLost
+		}
 		return err
 	}
 	if <-s.done; s.err != nil {

@@ -159,6 +159,28 @@ func TestWritersFailAlone(t *testing.T) {
 	}
 }
 
+// Who is refused because of what another one did goes and looks who that was. It
+// must be there by then.
+func TestWritersAreRefusedByWhatIsSo(t *testing.T) {
+	c := newCrowd(t)
+	refused, found := errors.New("refused"), 0
+	c.add(t.Context(), "a", nil)
+	before, _ := c.writers.stats()
+	c.writing.Go(func() {
+		err := c.Tx(t.Context(), func(*Tx) error { return refused })
+		if scanErr := c.QueryRow(context.Background(), `SELECT COUNT(*) FROM names WHERE name = 'a'`).Scan(&found); scanErr != nil || !errors.Is(err, refused) {
+			t.Error(scanErr, err)
+		}
+	})
+	for n := before; n == before; n, _ = c.writers.stats() {
+		time.Sleep(100 * time.Microsecond)
+	}
+	c.add(t.Context(), "z", nil)
+	if c.let(); found != 1 {
+		t.Error("a was not there when the one that saw it was refused")
+	}
+}
+
 // What fails before it has written, such as a claim that comes too late, must
 // cost the others nothing.
 func TestWritersGoOnAfterARefusal(t *testing.T) {
