@@ -115,11 +115,6 @@ func findLatest(ctx context.Context, q db.Queryer, team string) (Standup, error)
 	return one(q.QueryRow(ctx, `SELECT `+columns+` FROM standups WHERE team = ? ORDER BY date DESC LIMIT 1`, team))
 }
 
-// findBefore is a team's last completed standup of an earlier day.
-func findBefore(ctx context.Context, q db.Queryer, team, date string) (Standup, error) {
-	return one(q.QueryRow(ctx, `SELECT `+columns+` FROM standups WHERE team = ? AND date < ? AND status = 'completed' ORDER BY date DESC LIMIT 1`, team, date))
-}
-
 func one(row *sql.Row) (Standup, error) {
 	s, err := scan(row)
 	if db.IsNotFound(err) {
