@@ -52,6 +52,7 @@ var mayImport = map[string][]string{
 	"platform/places":    {},
 	"platform/web":       {"platform/actor", "platform/encode", "platform/fault", "platform/once", "platform/page"},
 
+	"test/durable":     {},                                                                                        // so do its tests, with the demo runtime
 	"test/realgateway": {},                                                                                        // drives the built binary from outside
 	"test/bench":       {"app", "account", "platform/actor", "platform/config", "platform/db", "standup", "task"}, // seeds through the services
 	"test/ran":         {},                                                                                        // reads what `go test` says

@@ -146,7 +146,7 @@ func (c *connection) read(ctx context.Context) {
 			// After the handshake the gateway drops what it cannot read, without a word.
 		case first:
 			c.runtime.connect(c, req)
-		default:
+		case c.runtime.seen(req):
 			c.runtime.serve(c, req)
 		}
 	}

@@ -35,6 +35,7 @@ type faults struct {
 	lockedUntil time.Time
 	resume      time.Duration // after a restart, until interrupted turns go on; 0: they do not
 	refreshing  int           // calls of sessions.usage that have no numbers yet
+	watch       func(Request) bool
 }
 
 func newFaults() faults {

@@ -1,0 +1,40 @@
+package durable
+
+import (
+	"testing"
+	"time"
+
+	"wardroom/internal/platform/db"
+)
+
+// The meeting's time runs out while the service is dead. Whoever looks after its
+// return finds an end with its reason, and no agent that is still at work for it.
+func TestDeadlineWhileDead(t *testing.T) {
+	t.Parallel()
+	for _, engine := range []db.Engine{db.SQLite, db.Postgres} {
+		t.Run(engine.String(), func(t *testing.T) {
+			t.Parallel()
+			const deadline = 3 * time.Second
+			x := newTrial(t, plant(t, engine), map[string]string{"STANDUP_DEADLINE": deadline.String(), "STANDUP_AGENT_TIMEOUT": "2s"})
+			x.runtime.Silence("cpo", true)
+			x.start()
+			x.connected()
+			x.open()
+			struck := wire{method: "agent.wait", run: "-cpo-1"}.prepare(x)
+			x.mustRun()
+			struck()
+			until(t, "the meeting's time to be over", 10*time.Second, func() bool { return time.Since(x.killed) > deadline })
+			x.start()
+			r := x.end()
+			x.inTime(r)
+			x.whole(r, outcome{
+				status: "error", code: "deadline", reports: "answered asked pending", lines: "note note note question answer question error",
+				asked: map[string]int{"cmo": 0, "coo": 0}, tasks: -1,
+			})
+			if n := x.runtime.Calls("chat.abort"); n != 1 {
+				t.Errorf("the run that goes on was stopped %d times, want once", n)
+			}
+			x.connected()
+		})
+	}
+}

@@ -1,0 +1,44 @@
+package durable
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// binary is the path of the service, which TestMain builds once.
+var binary string
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "wardroom-durable")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	binary = filepath.Join(dir, "wardroom")
+	if out, err := exec.Command("go", "build", "-o", binary, "wardroom/cmd/wardroom").CombinedOutput(); err != nil { //nolint:noctx // it outlives no test
+		fmt.Fprintf(os.Stderr, "build the service: %v\n%s", err, out)
+		return 1
+	}
+	flag.Parse()
+	// A trial is waiting for the most part: for the lease of a process that is
+	// dead. More of them at once than there are processors cost nothing.
+	if err := flag.Set("test.parallel", "16"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	code := m.Run()
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
+}

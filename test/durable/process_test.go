@@ -1,0 +1,162 @@
+package durable
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// settings are those of every process. The secret is the same for all, so that
+// a token of one is good for the next.
+func settings() map[string]string {
+	return map[string]string{
+		"HOST": "127.0.0.1", "PORT": "0", "LOG_LEVEL": "debug",
+		"JWT_SECRET":            "durable-secret-0123456789-0123456789-0123456789-0123456789",
+		"BOOTSTRAP_OWNER_EMAIL": ownerEmail, "BOOTSTRAP_OWNER_PASSWORD": password,
+		"STANDUP_AGENT_TIMEOUT": "40s", "STANDUP_DEADLINE": "120s", "STANDUP_GATEWAY_GRACE": "20s",
+	}
+}
+
+// process is one life of the service.
+type process struct {
+	url    string
+	cmd    *exec.Cmd
+	exited chan struct{}
+	once   sync.Once
+	died   time.Time
+
+	unguard func()
+
+	mu  sync.Mutex
+	log []string
+}
+
+var serving = regexp.MustCompile(`msg=serving address=(\S+)`)
+
+// launch starts the service and waits until it says where it serves.
+func launch(t *testing.T, env map[string]string) *process {
+	t.Helper()
+	p := &process{exited: make(chan struct{})}
+	p.cmd = exec.CommandContext(context.WithoutCancel(t.Context()), binary, "serve")
+	p.cmd.Dir = t.TempDir() // no .env of the checkout is read
+	p.cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
+	all := settings()
+	maps.Copy(all, env)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		p.cmd.Env = append(p.cmd.Env, name+"="+all[name])
+	}
+	out, in, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.cmd.Stdout, p.cmd.Stderr = in, in
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_ = in.Close()
+	p.unguard = guard(t, p.cmd.Process.Pid)
+	ready := make(chan string, 1)
+	go p.read(out, ready)
+	t.Cleanup(p.kill)
+	select {
+	case p.url = <-ready:
+	case <-p.exited:
+	case <-time.After(60 * time.Second):
+	}
+	if p.url == "" {
+		p.kill()
+		t.Fatalf("the service did not start:\n%s", p.tail(30))
+	}
+	return p
+}
+
+// read keeps what the process prints, until it has ended.
+func (p *process) read(out io.ReadCloser, ready chan<- string) {
+	defer close(p.exited)
+	lines := bufio.NewScanner(out)
+	lines.Buffer(nil, 1<<22)
+	for lines.Scan() {
+		p.mu.Lock()
+		p.log = append(p.log, lines.Text())
+		p.mu.Unlock()
+		if m := serving.FindStringSubmatch(lines.Text()); m != nil {
+			ready <- m[1]
+		}
+	}
+	_ = out.Close()
+	_ = p.cmd.Wait() // how it ended is no news: we killed it
+}
+
+// kill is SIGKILL. It returns when the process is gone, with all it held.
+func (p *process) kill() {
+	p.once.Do(func() {
+		p.died = time.Now()
+		_ = p.cmd.Process.Kill()
+	})
+	<-p.exited
+	p.unguard()
+}
+
+// tail is the last n lines that it printed.
+func (p *process) tail(n int) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return strings.Join(p.log[max(0, len(p.log)-n):], "\n")
+}
+
+// until waits for a condition, for as long as a busy machine may need.
+func until(t *testing.T, what string, limit time.Duration, ok func() bool) {
+	t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(limit); !ok(); <-tick.C {
+		if time.Now().After(end) {
+			t.Fatalf("waited for %s for %s", what, limit)
+		}
+	}
+}
+
+// guard has a small watcher kill the process pid should this test program end
+// without its cleanups, as in a time limit or Ctrl-C. unguard ends the watcher.
+func guard(t *testing.T, pid int) (unguard func()) {
+	t.Helper()
+	// The watcher reads from a pipe whose other end only we hold. A line means that
+	// all is well; the end of the file without one means that we are gone.
+	watcher := exec.CommandContext(context.WithoutCancel(t.Context()), "/bin/sh", "-c", fmt.Sprintf("read -r line || kill -9 %d 2>/dev/null", pid))
+	pipe, err := watcher.StdinPipe()
+	if err == nil {
+		err = watcher.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sync.OnceFunc(func() {
+		_, _ = io.WriteString(pipe, "\n")
+		_ = pipe.Close()
+		_ = watcher.Wait()
+	})
+}
+
+// stop ends the process as its supervisor would, so that its file is whole.
+func (p *process) stop(t *testing.T) {
+	t.Helper()
+	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-p.exited:
+	case <-time.After(30 * time.Second):
+		t.Errorf("still running 30 s after it was asked to stop:\n%s", p.tail(20))
+	}
+	p.kill()
+}

@@ -1,0 +1,98 @@
+package durable
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"testing"
+	"time"
+
+	"wardroom/internal/platform/db"
+)
+
+// replicas starts two processes on the same PostgreSQL database, which tells
+// them apart by what they call themselves. The first is the trial's own.
+func replicas(t *testing.T) (x *trial, both map[string]*process) {
+	t.Helper()
+	x = newTrial(t, plant(t, db.Postgres), nil)
+	both = map[string]*process{}
+	for _, name := range []string{"second", "first"} {
+		env := maps.Clone(x.env)
+		env["DATABASE_URL"] = x.address + "&application_name=" + name
+		both[name] = launch(t, env)
+		x.service = both[name]
+		x.connected()
+	}
+	x.open()
+	return x, both
+}
+
+// Two replicas are asked twenty times at once to hold the meeting, as when the
+// job, a button and their repetitions come together: there is one meeting, and
+// the other nineteen are told that it goes on.
+func TestRunAtTwoReplicas(t *testing.T) {
+	t.Parallel()
+	x, both := replicas(t)
+	speak := x.think("cto") // so that nobody comes after the end
+	type answer struct {
+		status int
+		code   string
+		err    error
+	}
+	answers, begin := make(chan answer), make(chan struct{})
+	for i := range 20 {
+		at := both["first"]
+		if i%2 == 1 {
+			at = both["second"]
+		}
+		go func() {
+			<-begin
+			status, body, err := request(t.Context(), at.url, x.token, http.MethodPost, x.path()+"/run", nil)
+			var problem struct{ Code string }
+			_ = json.Unmarshal(body, &problem) // the record has no code
+			answers <- answer{status, problem.Code, err}
+		}()
+	}
+	close(begin)
+	got := map[answer]int{}
+	for range 20 {
+		got[<-answers]++
+	}
+	want := map[answer]int{{status: http.StatusAccepted}: 1, {status: http.StatusConflict, code: "already_running"}: 19}
+	if !maps.Equal(got, want) {
+		t.Errorf("answers %v, want %v", got, want)
+	}
+	speak()
+	x.whole(x.end(), outcome{})
+	if n := x.count(`SELECT COUNT(*) FROM jobs WHERE kind = 'standup'`); n != 1 {
+		t.Errorf("%d jobs were made of one meeting", n)
+	}
+}
+
+// The replica that holds the meeting dies, and nobody starts it again: the other
+// one finishes the meeting.
+func TestReplicaFinishesTheMeeting(t *testing.T) {
+	t.Parallel()
+	x, both := replicas(t)
+	between := step("keep %-cto-1", "ask %-cpo-1")
+	sprung, unset := between.set(x)
+	x.mustRun()
+	until(t, "the meeting to get to its second participant", 40*time.Second, sprung)
+	holders := x.names(`
+		SELECT application_name FROM pg_stat_activity JOIN pg_locks USING (pid)
+		WHERE locktype = 'advisory' AND NOT granted AND classid = ? AND objid = ?`, lockOne, lockTwo)
+	if len(holders) != 1 || both[holders[0]] == nil {
+		t.Fatalf("the meeting is held by %v", holders)
+	}
+	holder := holders[0]
+	x.service = both[holder]
+	x.kill()
+	delete(both, holder)
+	unset()
+	for _, other := range both {
+		x.service = other
+	}
+	r := x.end()
+	x.inTime(r)
+	x.whole(r, outcome{})
+}

@@ -1,0 +1,114 @@
+package durable
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/db/dbtest"
+)
+
+// seed is the database of a service that was set up and stopped: it has the
+// accounts of the team, and nothing else. Making them takes a second of a
+// processor, so each trial has a copy.
+type seed struct {
+	engine  db.Engine
+	token   string // of the owner
+	address string
+}
+
+// plant makes a seed, which is there until the test ends.
+func plant(t *testing.T, engine db.Engine) seed {
+	t.Helper()
+	s := seed{engine: engine}
+	if engine == db.SQLite {
+		s.address = "sqlite:" + filepath.Join(t.TempDir(), "wardroom.db")
+	} else {
+		s.address = database(t, "")
+	}
+	p := launch(t, map[string]string{"DATABASE_URL": s.address})
+	post := func(path string, in any) (body []byte) {
+		status, body, err := request(t.Context(), p.url, s.token, http.MethodPost, path, in)
+		if err != nil || status >= 300 {
+			t.Fatalf("POST %s: %d %v\n%s", path, status, err, body)
+		}
+		return body
+	}
+	var in struct{ Token string }
+	if err := json.Unmarshal(post("/api/v1/auth/login", map[string]string{"email": ownerEmail, "password": password}), &in); err != nil {
+		t.Fatal(err)
+	}
+	s.token = in.Token
+	for _, agent := range team() {
+		post("/api/v1/users", map[string]string{
+			"email": agent + "@example.com", "name": strings.ToUpper(agent), "password": password, "role": "agent", "agent_id": agent,
+		})
+	}
+	p.stop(t)
+	return s
+}
+
+// copy is the address of a database like the seed, which is gone with the test.
+func (s seed) copy(t *testing.T) string {
+	t.Helper()
+	if s.engine == db.SQLite {
+		from := strings.TrimPrefix(s.address, "sqlite:")
+		data, err := os.ReadFile(from)
+		to := filepath.Join(t.TempDir(), "wardroom.db")
+		if err == nil {
+			err = os.WriteFile(to, data, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return "sqlite:" + to
+	}
+	u, err := url.Parse(s.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return database(t, strings.TrimPrefix(u.Path, "/"))
+}
+
+// database is the address of a new PostgreSQL database, empty or like another
+// one that nobody uses.
+func database(t *testing.T, like string) string {
+	t.Helper()
+	server := os.Getenv(dbtest.Env)
+	u, err := url.Parse(server)
+	if server == "" || err != nil {
+		t.Fatalf("%s holds no address: run `make unit`, which starts PostgreSQL", dbtest.Env)
+	}
+	name := "durable_" + strings.ReplaceAll(db.NewID(), "-", "")
+	statement := "CREATE DATABASE " + name
+	if like != "" {
+		statement += " TEMPLATE " + like
+	}
+	administer(t, server, statement)
+	t.Cleanup(func() { administer(t, server, "DROP DATABASE "+name+" WITH (FORCE)") })
+	u.Path = "/" + name
+	return u.String()
+}
+
+// administer runs one statement that no transaction can hold.
+func administer(t *testing.T, server, statement string) {
+	t.Helper()
+	ctx := context.WithoutCancel(t.Context())
+	conn, err := pgx.Connect(ctx, server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = conn.Exec(ctx, statement)
+	if err := errors.Join(err, conn.Close(ctx)); err != nil {
+		t.Errorf("%s: %v", statement, err)
+	}
+}

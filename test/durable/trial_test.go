@@ -1,0 +1,262 @@
+package durable
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"wardroom/internal/gateway/demo"
+	"wardroom/internal/platform/db"
+)
+
+const (
+	ownerEmail   = "owner@example.com"
+	password     = "correct horse battery 9c41"
+	gatewayToken = "gateway-token-7f3a91c2"
+)
+
+// team is who is at the meeting; the facilitator is last, as it is asked last.
+func team() []string { return []string{"cto", "cpo", "cmo", "coo"} }
+
+// trial is one meeting and what it takes place in. The runtime, the database
+// and the agents outlive the processes of the service.
+type trial struct {
+	*testing.T
+	engine  db.Engine
+	address string // of the database, as the settings want it
+	env     map[string]string
+	db      *db.DB // a look at the same database from outside
+	runtime *demo.Runtime
+	service *process // the present life
+	token   string   // of the owner
+	id      string   // of the standup
+
+	mu     sync.Mutex
+	asked  map[string]map[string]int // agent → run id → how often it was sent
+	see    func(demo.Request) bool   // nil: nothing to see to
+	killed time.Time                 // when the last life ended
+}
+
+// newTrial makes the database of a service that has its accounts, and a runtime
+// whose agents answer at once. The service does not run yet.
+func newTrial(t *testing.T, from seed, env map[string]string) *trial {
+	t.Helper()
+	x := &trial{T: t, engine: from.engine, token: from.token, env: map[string]string{}, asked: map[string]map[string]int{}}
+	x.address = from.copy(t)
+	runtime, err := demo.Start(context.WithoutCancel(t.Context()), demo.Options{Token: gatewayToken})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = runtime.Close() })
+	x.runtime = runtime
+	runtime.Watch(x.watch)
+	for _, agent := range team() {
+		runtime.Answer(agent, says(agent))
+	}
+	maps.Copy(x.env, env)
+	x.env["DATABASE_URL"] = x.address
+	x.env["AGENTRT_GATEWAY_URL"], x.env["AGENTRT_GATEWAY_TOKEN"] = runtime.URL(), gatewayToken
+	if x.db, err = db.Open(t.Context(), strings.TrimPrefix(x.address, "sqlite:")); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = x.db.Close() })
+	t.Cleanup(func() {
+		if t.Failed() && x.service != nil {
+			t.Logf("the service's last lines:\n%s", x.service.tail(60))
+		}
+	})
+	return x
+}
+
+// says is what an agent answers. The facilitator closes with one of everything
+// that a review can do.
+func says(agent string) func(demo.Question) string {
+	if agent == "coo" {
+		return func(demo.Question) string { return review }
+	}
+	return func(demo.Question) string {
+		return "## Yesterday\n- Worked at the " + agent + " matters\n## Today\n- More of that\n## Blockers\n- The " + agent + " waits for figures"
+	}
+}
+
+const review = "```json\n" + `{"summary":"All went well.",
+"resolutions":[{"task":null,"blocker":"The cto waits for figures","resolution":"cmo sends them"}],
+"escalations":[{"title":"Pay the invoice","detail":"It is due.","task":null}],
+"action_items":[{"title":"Send the figures","assignee":"cmo"},{"title":"Call the bank","assignee":"cpo"}]}` + "\n```"
+
+// watch notes every question, and lets the trial see to what it waits for.
+func (x *trial) watch(r demo.Request) bool {
+	x.mu.Lock()
+	if r.Method == "agent" {
+		if x.asked[r.AgentID] == nil {
+			x.asked[r.AgentID] = map[string]int{}
+		}
+		x.asked[r.AgentID][r.RunID]++
+	}
+	see := x.see
+	x.mu.Unlock()
+	return see == nil || see(r)
+}
+
+// start begins a life of the service.
+func (x *trial) start() {
+	x.Helper()
+	x.service = launch(x.T, x.env)
+}
+
+// connected waits until the service has its gateway.
+func (x *trial) connected() {
+	x.Helper()
+	until(x.T, "the gateway", 30*time.Second, func() bool {
+		_, body := x.do(http.MethodGet, "/api/v1/agentrt/status", nil)
+		return bytes.Contains(body, []byte(`"state":"connected"`))
+	})
+}
+
+// kill is kill -9 of the present life.
+func (x *trial) kill() {
+	x.service.kill()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.killed = x.service.died
+}
+
+// errDied is the end of a request whose service died under it.
+var errDied = errors.New("the service is gone")
+
+// request sends one as the owner to a process.
+func request(ctx context.Context, base, token, method, path string, in any, headers ...string) (int, []byte, error) {
+	body := io.Reader(http.NoBody)
+	if in != nil {
+		data, err := json.Marshal(in)
+		if err != nil {
+			return 0, nil, err
+		}
+		body = bytes.NewReader(data)
+	}
+	ctx, cancel := context.WithTimeout(ctx, 60*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, base+path, body)
+	if err != nil {
+		return 0, nil, err
+	}
+	if in != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	req.Close = true // nothing stays open to a process that dies
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, nil, errors.Join(errDied, err)
+	}
+	defer res.Body.Close()
+	data, err := io.ReadAll(res.Body)
+	if err != nil {
+		err = errors.Join(errDied, err)
+	}
+	return res.StatusCode, data, err
+}
+
+// do sends a request that must be answered.
+func (x *trial) do(method, path string, in any) (int, []byte) {
+	x.Helper()
+	status, body, err := request(x.Context(), x.service.url, x.token, method, path, in)
+	if err != nil {
+		x.Fatalf("%s %s: %v\n%s", method, path, err, x.service.tail(20))
+	}
+	return status, body
+}
+
+// want is do for an answer of a certain status, which it reads into out.
+func (x *trial) want(method, path string, in any, status int, out any) {
+	x.Helper()
+	got, body := x.do(method, path, in)
+	if got != status {
+		x.Fatalf("%s %s: %d, want %d\n%s", method, path, got, status, body)
+	}
+	if out == nil {
+		return
+	}
+	if err := json.Unmarshal(body, out); err != nil {
+		x.Fatalf("%s %s: %v\n%s", method, path, err, body)
+	}
+}
+
+// record is what the trials look at in a standup.
+type record struct {
+	ID      string
+	Status  string
+	Attempt int
+	Reports []struct {
+		AgentID string `json:"agent_id"`
+		Status  string
+		Text    *string
+	}
+	Summary     *string
+	ActionItems []struct {
+		Title string
+		Task  *string
+	} `json:"action_items"`
+	Failure    *struct{ Code, Detail string } `json:"error"`
+	Transcript []struct {
+		Seq            int
+		Kind, From, To string
+		Text           string
+	}
+	CompletedAt *time.Time `json:"completed_at"`
+}
+
+// open opens the standup of today.
+func (x *trial) open() {
+	x.Helper()
+	var r record
+	x.want(http.MethodPost, "/api/v1/standups", nil, http.StatusCreated, &r)
+	x.id = r.ID
+}
+
+func (x *trial) path() string { return "/api/v1/standups/" + x.id }
+
+// run starts the meeting; the service may die of it.
+func (x *trial) run() error {
+	status, body, err := request(x.Context(), x.service.url, x.token, http.MethodPost, x.path()+"/run", nil)
+	if err == nil && status != http.StatusAccepted {
+		x.Errorf("run: %d\n%s", status, body)
+	}
+	return err
+}
+
+// get reads the standup.
+func (x *trial) get() record {
+	x.Helper()
+	var r record
+	x.want(http.MethodGet, x.path(), nil, http.StatusOK, &r)
+	return r
+}
+
+// end waits for the end of the meeting.
+func (x *trial) end() record {
+	x.Helper()
+	until(x.T, "the end of the meeting", 90*time.Second, func() bool { return x.count(`SELECT COUNT(*) FROM standups WHERE status <> 'running'`) == 1 })
+	return x.get()
+}
+
+// count is the number that a query finds in the database.
+func (x *trial) count(query string, args ...any) int {
+	x.Helper()
+	var n int
+	if err := x.db.QueryRow(x.Context(), query, args...).Scan(&n); err != nil {
+		x.Fatalf("%s: %v", query, err)
+	}
+	return n
+}

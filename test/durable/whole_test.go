@@ -1,0 +1,210 @@
+package durable
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"wardroom/internal/platform/db"
+)
+
+// outcome is what a meeting has come to, however often it was interrupted.
+// What is zero is as in a meeting that nothing interrupted.
+type outcome struct {
+	status  string         // completed
+	code    string         // of the error
+	attempt int            // 1
+	reports string         // answered answered answered
+	asked   map[string]int // agent → questions that were put to it; 1 each
+	lines   string         // the kinds of the lines of the transcript
+	tasks   int            // of action items; 2. Less than zero: none
+}
+
+const wholeLines = "note note note question answer question answer question answer question summary note"
+
+// lease is how long the work of a process that died waits for another one on
+// PostgreSQL; on SQLite the next owner of the file goes on at once.
+const lease = 15 * time.Second
+
+// whole looks for all that an interruption could have spoiled: a second
+// question, a second effect, a lost or repeated line, a wait for too long.
+func (x *trial) whole(r record, want outcome) {
+	x.Helper()
+	want = want.filled()
+	code := ""
+	if r.Failure != nil {
+		code = r.Failure.Code
+	}
+	if r.Status != want.status || code != want.code || r.Attempt != want.attempt {
+		x.Errorf("the meeting is %s %s, attempt %d, want %s %s, %d: %+v", r.Status, code, r.Attempt, want.status, want.code, want.attempt, r.Failure)
+	}
+	var reports, lines []string
+	for _, p := range r.Reports {
+		reports = append(reports, p.Status)
+	}
+	for i, l := range r.Transcript {
+		lines = append(lines, l.Kind)
+		if l.Seq != i+1 {
+			x.Errorf("line %d of the transcript has the number %d", i+1, l.Seq)
+		}
+	}
+	if got := strings.Join(reports, " "); got != want.reports {
+		x.Errorf("the reports are %s, want %s", got, want.reports)
+	}
+	if got := strings.Join(lines, " "); got != want.lines {
+		x.Errorf("the transcript has\n%s, want\n%s", got, want.lines)
+	}
+	x.askedOnce(want.asked)
+	if n := x.count(`SELECT COUNT(*) FROM tasks`); n != want.tasks || len(r.ActionItems) != want.tasks {
+		x.Errorf("%d tasks of %d action items, want %d", n, len(r.ActionItems), want.tasks)
+	}
+	for _, item := range r.ActionItems {
+		if item.Task == nil {
+			x.Errorf("%q has no task", item.Title)
+		}
+	}
+	x.nothingTwice(want.attempt, slices.Max(slices.Collect(maps.Values(want.asked))))
+	x.settled()
+}
+
+func (o outcome) filled() outcome {
+	if o.status == "" {
+		o.status = "completed"
+	}
+	if o.attempt == 0 {
+		o.attempt = 1
+	}
+	if o.reports == "" {
+		o.reports = "answered answered answered"
+	}
+	if o.lines == "" {
+		o.lines = wholeLines
+	}
+	asked := map[string]int{"cto": 1, "cpo": 1, "cmo": 1, "coo": 1}
+	maps.Copy(asked, o.asked)
+	o.asked = asked
+	switch {
+	case o.tasks == 0:
+		o.tasks = 2
+	case o.tasks < 0:
+		o.tasks = 0
+	}
+	return o
+}
+
+// askedOnce counts the questions that agents were really asked, and the run ids
+// that they came under. A run id that is sent again is safe; a second one is not.
+func (x *trial) askedOnce(want map[string]int) {
+	x.Helper()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for agent, n := range want {
+		if got := x.runtime.Asked(agent); got != n {
+			x.Errorf("%s was asked %d times, want %d", agent, got, n)
+		}
+		if got := len(x.asked[agent]); got != n {
+			x.Errorf("%s was sent questions under %d run ids, want %d: %v", agent, got, n, slices.Sorted(maps.Keys(x.asked[agent])))
+		}
+	}
+}
+
+// own are columns in which two rows that tell the same may differ: names, numbers
+// and times. What is left of a row is what it says.
+func own(column string) bool {
+	return slices.Contains([]string{"id", "at", "seq", "key", "number", "rank", "version", "run_id", "job_id", "boot_id", "lease_until"}, column) ||
+		strings.HasSuffix(column, "_at")
+}
+
+// apart are tables whose rows are no effects of a meeting.
+func apart(table string) bool {
+	return slices.Contains([]string{"goose_db_version", "jobs", "job_steps", "job_timers", "login_failures", "retention_runs", "users", "api_keys"}, table) ||
+		strings.HasPrefix(table, "sqlite_") || strings.HasPrefix(table, "search_")
+}
+
+// nothingTwice looks for rows that say the same in every table that there is, so
+// that what a meeting will do one day is looked at, too. What each attempt does
+// anew may be there as often as there were attempts, and what is said with a
+// question as often as it was put.
+func (x *trial) nothingTwice(attempts, questions int) {
+	x.Helper()
+	tables := `SELECT name FROM sqlite_master WHERE type = 'table'`
+	columns := `SELECT name FROM pragma_table_info(?)`
+	if x.engine == db.Postgres {
+		tables = `SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()`
+		columns = `SELECT column_name FROM information_schema.columns WHERE table_schema = current_schema() AND table_name = ?`
+	}
+	looked := 0
+	for _, table := range x.names(tables) {
+		if apart(table) {
+			continue
+		}
+		said := slices.DeleteFunc(x.names(columns, table), own)
+		if len(said) == 0 {
+			continue
+		}
+		looked++
+		for i, c := range said {
+			said[i] = `COALESCE(CAST(` + c + ` AS TEXT), '-')`
+		}
+		about := strings.Join(said, ` || ' | ' || `)
+		except, most := "", attempts
+		switch table {
+		case "events":
+			except = ` WHERE subject_kind <> 'gateway'` // its comings and goings
+		case "standup_transcript":
+			most = max(attempts, questions)
+		}
+		rows, err := x.db.Query(x.Context(), `SELECT `+about+`, COUNT(*) FROM `+table+except+` GROUP BY 1 HAVING COUNT(*) > ?`, most)
+		_, err = db.All(rows, err, func(row db.Row) (text string, err error) {
+			var n int
+			err = row.Scan(&text, &n)
+			x.Errorf("%s says %d times: %.300s", table, n, text)
+			return text, err
+		})
+		if err != nil {
+			x.Errorf("%s: %v", table, err)
+		}
+	}
+	if looked < 8 {
+		x.Errorf("only %d tables were looked at", looked)
+	}
+}
+
+// settled wants nothing left behind: no question that is open, no work.
+func (x *trial) settled() {
+	x.Helper()
+	if n := x.count(`SELECT COUNT(*) FROM standup_questions WHERE state = 'open'`); n != 0 {
+		x.Errorf("%d questions are still open", n)
+	}
+	until(x.T, "the end of the work", lease+10*time.Second, func() bool {
+		return x.count(`SELECT COUNT(*) FROM jobs WHERE kind = 'standup' AND state IN ('ready', 'running')`) == 0
+	})
+}
+
+// inTime wants the end of the meeting within the lease and 5 s after the last
+// life of the service ended, or the agents spoke.
+func (x *trial) inTime(r record) {
+	x.Helper()
+	if r.CompletedAt == nil {
+		x.Error("the meeting has no end")
+		return
+	}
+	x.mu.Lock()
+	took := r.CompletedAt.Sub(x.killed)
+	x.mu.Unlock()
+	if took > lease+5*time.Second {
+		x.Errorf("it ended %s after the kill, want at most %s", took, lease+5*time.Second)
+	}
+	x.Logf("ended %s after the kill", took.Round(10*time.Millisecond))
+}
+
+func (x *trial) names(query string, args ...any) []string {
+	x.Helper()
+	rows, err := x.db.Query(x.Context(), query, args...)
+	list, err := db.All(rows, err, func(row db.Row) (name string, err error) { return name, row.Scan(&name) })
+	if err != nil {
+		x.Fatalf("%s: %v", query, err)
+	}
+	return list
+}
