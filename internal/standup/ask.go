@@ -138,7 +138,7 @@ func (m *meeting) converse(ctx context.Context, q question, fresh bool) (questio
 				return q, err
 			}
 		case err != nil:
-			return m.finish(ctx, q, gateway.Answer{Outcome: gateway.Failed, Error: err.Error()})
+			return m.finish(ctx, q, gateway.Answer{Outcome: gateway.Failed, Error: words(err)})
 		case a.Overtaken:
 			overtaken++
 			next, done, err := m.overtaken(ctx, q, a, overtaken < overtakenMost)
@@ -223,7 +223,7 @@ func (m *meeting) recover(ctx context.Context, q question, boot string) (next qu
 	})
 	switch {
 	case errors.Is(err, gateway.ErrRefused) || errors.Is(err, gateway.ErrMissingScope):
-		next, err = m.finish(ctx, q, gateway.Answer{Outcome: gateway.Failed, Error: err.Error()})
+		next, err = m.finish(ctx, q, gateway.Answer{Outcome: gateway.Failed, Error: words(err)})
 		return next, true, err // the others can still be asked
 	case err != nil:
 		return q, false, err
@@ -366,13 +366,35 @@ func (m *meeting) connected(ctx context.Context, q *question) (boot string, err 
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)
 	case err != nil:
-		return "", &Failure{GatewayUnreachable, fmt.Sprintf("The agent runtime was not reachable for %s: %s", patience, m.Runtime.Status().LastError)}
+		return "", &Failure{GatewayUnreachable, fmt.Sprintf("The agent runtime was not reachable for %s: %s %s",
+			length(patience), sentence(m.Runtime.Status().LastError), whatIsMissing)}
 	case q == nil || there:
 		return boot, nil
 	}
-	q.DeadlineAt = clock.At(q.DeadlineAt.Add(m.Now().Sub(left)))
-	return boot, m.save(ctx, *q)
+	gap := m.Now().Sub(left)
+	q.DeadlineAt = clock.At(q.DeadlineAt.Add(gap))
+	return boot, m.job.Write(ctx, func(tx *db.Tx) error {
+		if err := putQuestion(ctx, tx, m.id, *q); err != nil || gap < noticed {
+			return err
+		}
+		row, err := find(ctx, tx, m.id)
+		if err != nil {
+			return err
+		}
+		if err := update(ctx, tx, &row, m.Now()); err != nil {
+			return err
+		}
+		return say(ctx, tx, m.id, m.Now(), "note", service, team,
+			fmt.Sprintf("The agent runtime was away for %s, in which the time of %s stood still.", length(gap), q.AgentID))
+	})
 }
+
+// noticed is how long the gateway is away before the transcript tells of it: who
+// reads it wonders about a gap, and not about a connection that was made anew.
+const noticed = 2 * time.Second
+
+// whatIsMissing is what to do when the runtime is back, or there is more time.
+const whatIsMissing = "A retry asks only for what is missing."
 
 // patience is how long a gateway that is away is waited for.
 func (m *meeting) patience(ctx context.Context) (time.Duration, error) {
@@ -402,7 +424,7 @@ func (m *meeting) pause(ctx context.Context, why error) error {
 			return err
 		}
 		if m.Now().Sub(m.mute) > patience {
-			return &Failure{GatewayUnreachable, fmt.Sprintf("The agent runtime took no question for %s: %s", patience, why)}
+			return &Failure{GatewayUnreachable, fmt.Sprintf("The agent runtime took no question for %s: %s %s", length(patience), words(why), whatIsMissing)}
 		}
 	}
 	return m.moment(ctx)

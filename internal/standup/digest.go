@@ -81,7 +81,7 @@ func (s Standup) whySilent(r Report) string {
 }
 
 // noReport is how a line of the transcript begins that tells of a failure.
-const noReport = "No report: "
+const noReport = "No report. "
 
 // blockedFacts are the blockers with their ages; before the meeting knows any,
 // those that the board has.

@@ -61,7 +61,7 @@ func (s *Service) hold(ctx context.Context, h *job.Held) error {
 	}
 	err = m.run(inner)
 	if err != nil && ctx.Err() == nil && errors.Is(context.Cause(inner), errDeadline) {
-		err = &Failure{DeadlinePassed, fmt.Sprintf("It was not over after %s.", m.Deadline)}
+		err = &Failure{DeadlinePassed, fmt.Sprintf("It was not over after %s, which is all the time that a meeting has. %s", length(m.Deadline), whatIsMissing)}
 	}
 	failure, ok := errors.AsType[*Failure](err)
 	if !ok {
@@ -137,9 +137,13 @@ func (m *meeting) gather(ctx context.Context) error {
 		return err
 	}
 	err = m.step(ctx, "gather", func(tx *db.Tx, row *Standup) error {
-		var expected, missing []string
+		var expected, here, missing []string
 		for i, r := range row.Reports {
-			if r.Status == Answered || r.Status == Asked {
+			switch r.Status {
+			case Answered:
+				here = append(here, r.AgentID)
+				continue
+			case Asked:
 				expected = append(expected, r.AgentID)
 				continue
 			}
@@ -155,6 +159,12 @@ func (m *meeting) gather(ctx context.Context) error {
 			}
 		}
 		text := "Expected: " + cmp.Or(strings.Join(expected, ", "), "nobody") + "."
+		switch {
+		case len(expected) == 0 && len(here) > 0:
+			text = "All reports are here already."
+		case len(here) > 0:
+			text += " Here already: " + strings.Join(here, ", ") + "."
+		}
 		if len(missing) > 0 {
 			text += " Missing, because they have no active account: " + strings.Join(missing, ", ") + "."
 		}
@@ -232,7 +242,7 @@ func (m *meeting) collect(ctx context.Context) error {
 		return err
 	}
 	if !slices.ContainsFunc(row.Reports, func(r Report) bool { return r.Status == Answered }) {
-		return &Failure{AgentsTimedOut, "None of the participants answered."}
+		return &Failure{AgentsTimedOut, "None of the participants answered. A retry asks them again."}
 	}
 	return nil
 }
@@ -256,9 +266,10 @@ func (m *meeting) keep(ctx context.Context, i int, q question) error {
 			line = *q.Text
 		case "timed_out":
 			text := timeoutText
-			r.Status, r.Text, line, kind = TimedOut, &text, timeoutText, "timeout"
+			r.Status, r.Text, kind = TimedOut, &text, "timeout"
+			line = timeoutText + " No answer within " + length(m.AgentTimeout) + ". The meeting goes on without this report."
 		default:
-			r.Status, line, kind = Failed, noReport+*q.Text, "failure"
+			r.Status, line, kind = Failed, noReport+sentence(*q.Text), "failure"
 		}
 		r.AnsweredAt = q.EndedAt
 		if err := putReport(ctx, tx, m.id, i, r); err != nil {
@@ -344,9 +355,9 @@ func (m *meeting) review(ctx context.Context) (answer.Review, error) {
 		switch q.State {
 		case "answered":
 		case "timed_out":
-			return answer.Review{}, &Failure{FacilitatorTimedOut, fmt.Sprintf("%s did not answer within %s. The reports are kept; a retry asks for the review alone.", row.Facilitator, m.AgentTimeout)}
+			return answer.Review{}, &Failure{FacilitatorTimedOut, fmt.Sprintf("%s did not answer within %s. The reports are kept; a retry asks for the review alone.", row.Facilitator, length(m.AgentTimeout))}
 		default:
-			return answer.Review{}, &Failure{FacilitatorTimedOut, fmt.Sprintf("%s could not review the reports: %s The reports are kept; a retry asks for the review alone.", row.Facilitator, *q.Text)}
+			return answer.Review{}, &Failure{FacilitatorTimedOut, fmt.Sprintf("%s could not review the reports: %s The reports are kept; a retry asks for the review alone.", row.Facilitator, sentence(*q.Text))}
 		}
 		if r, ok := answer.ParseReview(*q.Text); ok {
 			return r, nil

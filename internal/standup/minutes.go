@@ -4,7 +4,13 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"wardroom/internal/platform/fault"
 )
+
+// longestLine is how much of what was said the minutes have, in characters:
+// two pages. One agent that runs wild must not bury what the others say.
+const longestLine = 4000
 
 // minutes is the line as it stands in the minutes: when, who to whom, and what
 // was said, indented.
@@ -27,6 +33,9 @@ func (l Line) minutes(timezone string) string {
 		first, rest, _ := strings.Cut(text, "\n")
 		text = fmt.Sprintf("%s (and %d lines more)", first, strings.Count(rest, "\n")+1)
 	}
+	if most := []rune(text); len(most) > longestLine {
+		text = fmt.Sprintf("%s…\n(and %d characters more, which the record has)", string(most[:longestLine]), len(most)-longestLine)
+	}
 	var b strings.Builder
 	b.WriteString(printable(head) + "\n")
 	for line := range strings.SplitSeq(text, "\n") {
@@ -46,4 +55,36 @@ func printable(s string) string {
 		}
 		return r
 	}, s)
+}
+
+// words is what went wrong, as the transcript tells it.
+func words(err error) string {
+	f := fault.Of(err)
+	if f == nil {
+		return sentence(err.Error())
+	}
+	return strings.TrimSpace(f.Title + " " + sentence(f.Detail))
+}
+
+// sentence gives a text that ends as one.
+func sentence(s string) string {
+	if s = strings.TrimSpace(s); s == "" || strings.ContainsAny(s[len(s)-1:], ".!?") {
+		return s
+	}
+	return s + "."
+}
+
+// length is a time as people write it: 2m, and not 2m0s.
+func length(d time.Duration) string {
+	if d >= time.Second {
+		d = d.Round(time.Second)
+	}
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
 }

@@ -85,7 +85,7 @@ func (m *meeting) overtaken(ctx context.Context, q question, a gateway.Answer, a
 	t, late, err := m.look(ctx, q, func(t gateway.Trace, _ bool) bool { return t.Other })
 	switch {
 	case errors.Is(err, gateway.ErrRefused) || errors.Is(err, gateway.ErrMissingScope):
-		next, err = m.finish(ctx, q, gateway.Answer{Outcome: gateway.Failed, Error: err.Error()})
+		next, err = m.finish(ctx, q, gateway.Answer{Outcome: gateway.Failed, Error: words(err)})
 		return next, true, err
 	case err != nil:
 		return q, false, err

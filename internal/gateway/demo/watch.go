@@ -37,3 +37,17 @@ func (r *Runtime) seen(req request) bool {
 	}
 	return see(Request{Method: req.Method, RunID: in.RunID, AgentID: in.AgentID, SessionKey: in.SessionKey})
 }
+
+// Busy is how many runs are going on or wait for their turn.
+func (r *Runtime) Busy() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := 0
+	for _, s := range r.sessions {
+		n += len(s.queue)
+		if s.active != nil {
+			n++
+		}
+	}
+	return n
+}
