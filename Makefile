@@ -57,7 +57,7 @@ journey: ## the built binary against a real agent gateway (installs it once, abo
 	test/postgres.sh $(GO) test -json -tags journey -count=1 -timeout 20m -v ./test/realgateway | $(RAN) record -v bin/journey.ran
 
 claims: ## every test that the documents of facts name has run and passed (after unit and journey)
-	$(RAN) check docs/specification.md docs/board.md docs/security.md bin/unit.ran bin/journey.ran
+	$(RAN) check docs/specification.md docs/board.md docs/standups.md docs/security.md bin/unit.ran bin/journey.ran
 
 test: ## everything: format, vet, lint, generated files, unit tests, journey
 	$(STAGE) "what the tests need" $(MAKE) --no-print-directory needs

@@ -207,6 +207,38 @@ func TestDatabaseAway(t *testing.T) {
 	}
 }
 
+// A database that goes away in the middle of a meeting takes neither the meeting
+// with it nor an answer: who is asked a second time does the work a second time.
+func TestStandupSurvivesItsDatabase(t *testing.T) {
+	t.Parallel()
+	for name, hang := range map[string]bool{"cut": false, "hanging": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t, db.Postgres, nil)
+			u, err := url.Parse(h.raw.DatabaseURL.Reveal())
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := newWire(t, u.Host)
+			u.Host = w.ln.Addr().String()
+			h.raw.DatabaseURL = config.Secret(u.String())
+			s := h.start().connected()
+			owner := s.login(ownerEmail)
+			owner.hire("coo", "cto", "cpo", "cmo")
+			m, speak := underWay(t, s, owner)
+			w.set(!hang, hang)
+			waitFor(t, "the loss to be noticed", func() bool {
+				return s.nobody().get("/readyz").status == http.StatusServiceUnavailable
+			})
+			speak() // what nobody can write down
+			waitFor(t, "the answer", func() bool { return h.runtime.Busy() == 0 })
+			w.set(false, false)
+			waitFor(t, "the database", func() bool { return s.nobody().get("/readyz").status == http.StatusOK })
+			wantWhole(t, owner, m.ID)
+		})
+	}
+}
+
 // A database that goes away while the process starts must not end it: it is up
 // already, and its supervisor would find the same database.
 func TestDatabaseAwayAtTheStart(t *testing.T) {

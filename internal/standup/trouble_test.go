@@ -143,7 +143,7 @@ var troubles = []trouble{
 		reports: []standup.ReportStatus{answered, timedOut, answered}, asked: map[string]int{"cto": 1, "cpo": 1, "cmo": 1, "coo": 1},
 	},
 	{
-		name:    "an agent's account is deactivated between two days",
+		name:    "an agents account is deactivated between two days",
 		begin:   func(t *testing.T, o *office) { o.yesterday(t); o.members = o.members[:3] },
 		reports: []standup.ReportStatus{answered, answered, standup.Missing}, asked: map[string]int{"cto": 2, "cpo": 2, "cmo": 1, "coo": 2},
 	},

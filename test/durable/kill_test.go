@@ -65,6 +65,17 @@ func points() []point {
 		{name: "a question has arrived, and nobody heard that it was accepted", at: wire{method: "agent", run: "-cto-1"}},
 		{name: "a question is accepted, and that is not noted", at: accepted("cto")},
 		{name: "an agent thinks, and answers while nobody listens", at: wire{method: "agent.wait", run: "-cto-1"}, setup: thinks("cto")},
+		{
+			name: "an agent thinks, and answers before the gateway restarts", at: wire{method: "agent.wait", run: "-cto-1"},
+			setup: func(x *trial) (down func(*trial)) {
+				speak := x.think("cto")
+				return func(x *trial) {
+					speak()
+					until(x.T, "the answer", 10*time.Second, func() bool { return x.runtime.Asked("cto") == 1 && x.runtime.Busy() == 0 })
+					x.runtime.Restart(0)
+				}
+			},
+		},
 		{name: "an agent thinks for longer than the service is dead", at: wire{method: "agent.wait", run: "-cto-1"}, setup: thinksOn("cto")},
 		{name: "an answer has come and is not stored", at: stored("cto")},
 		{name: "an answer is stored and no report yet", at: step("ask %-cto-1", "keep %-cto-1")},
@@ -215,7 +226,7 @@ func cancelled(agent string) func(x *trial) error {
 		until(x.T, agent+" to think", 20*time.Second, func() bool {
 			return x.count(`SELECT COUNT(*) FROM standup_questions WHERE accepted AND agent_id = ?`, agent) == 1
 		})
-		_, _, err := request(x.Context(), x.service.url, x.token, http.MethodPost, x.path()+"/cancel", nil)
+		_, _, err := request(x.Context(), x.life().url, x.token, http.MethodPost, x.path()+"/cancel", nil)
 		return err
 	}
 }

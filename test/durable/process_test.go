@@ -29,8 +29,9 @@ func settings() map[string]string {
 
 // process is one life of the service.
 type process struct {
-	url    string
+	url    string // once it is ready
 	cmd    *exec.Cmd
+	said   chan string // where it serves
 	exited chan struct{}
 	once   sync.Once
 	died   time.Time
@@ -46,7 +47,15 @@ var serving = regexp.MustCompile(`msg=serving address=(\S+)`)
 // launch starts the service and waits until it says where it serves.
 func launch(t *testing.T, env map[string]string) *process {
 	t.Helper()
-	p := &process{exited: make(chan struct{})}
+	p := begin(t, env)
+	p.ready(t)
+	return p
+}
+
+// begin starts the service.
+func begin(t *testing.T, env map[string]string) *process {
+	t.Helper()
+	p := &process{exited: make(chan struct{}), said: make(chan string, 1)}
 	p.cmd = exec.CommandContext(context.WithoutCancel(t.Context()), binary, "serve")
 	p.cmd.Dir = t.TempDir() // no .env of the checkout is read
 	p.cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
@@ -65,23 +74,31 @@ func launch(t *testing.T, env map[string]string) *process {
 	}
 	_ = in.Close()
 	p.unguard = guard(t, p.cmd.Process.Pid)
-	ready := make(chan string, 1)
-	go p.read(out, ready)
+	go p.read(out)
 	t.Cleanup(p.kill)
+	return p
+}
+
+// ready waits until the service says where it serves.
+func (p *process) ready(t *testing.T) {
+	t.Helper()
 	select {
-	case p.url = <-ready:
+	case p.url = <-p.said:
 	case <-p.exited:
+		select {
+		case p.url = <-p.said: // before it died
+		default:
+		}
 	case <-time.After(60 * time.Second):
 	}
 	if p.url == "" {
 		p.kill()
 		t.Fatalf("the service did not start:\n%s", p.tail(30))
 	}
-	return p
 }
 
 // read keeps what the process prints, until it has ended.
-func (p *process) read(out io.ReadCloser, ready chan<- string) {
+func (p *process) read(out io.ReadCloser) {
 	defer close(p.exited)
 	lines := bufio.NewScanner(out)
 	lines.Buffer(nil, 1<<22)
@@ -90,7 +107,7 @@ func (p *process) read(out io.ReadCloser, ready chan<- string) {
 		p.log = append(p.log, lines.Text())
 		p.mu.Unlock()
 		if m := serving.FindStringSubmatch(lines.Text()); m != nil {
-			ready <- m[1]
+			p.said <- m[1]
 		}
 	}
 	_ = out.Close()

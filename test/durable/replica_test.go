@@ -20,7 +20,7 @@ func replicas(t *testing.T) (x *trial, both map[string]*process) {
 		env := maps.Clone(x.env)
 		env["DATABASE_URL"] = x.address + "&application_name=" + name
 		both[name] = launch(t, env)
-		x.service = both[name]
+		x.live(both[name])
 		x.connected()
 	}
 	x.open()
@@ -85,12 +85,12 @@ func TestReplicaFinishesTheMeeting(t *testing.T) {
 		t.Fatalf("the meeting is held by %v", holders)
 	}
 	holder := holders[0]
-	x.service = both[holder]
+	x.live(both[holder])
 	x.kill()
 	delete(both, holder)
 	unset()
 	for _, other := range both {
-		x.service = other
+		x.live(other)
 	}
 	r := x.end()
 	x.inTime(r)

@@ -35,14 +35,14 @@ type trial struct {
 	env     map[string]string
 	db      *db.DB // a look at the same database from outside
 	runtime *demo.Runtime
-	service *process // the present life
-	token   string   // of the owner
-	id      string   // of the standup
+	token   string // of the owner
+	id      string // of the standup
 
-	mu     sync.Mutex
-	asked  map[string]map[string]int // agent → run id → how often it was sent
-	see    func(demo.Request) bool   // nil: nothing to see to
-	killed time.Time                 // when the last life ended
+	mu      sync.Mutex
+	service *process                  // the present life
+	asked   map[string]map[string]int // agent → run id → how often it was sent
+	see     func(demo.Request) bool   // nil: nothing to see to
+	killed  time.Time                 // when the last life ended
 }
 
 // newTrial makes the database of a service that has its accounts, and a runtime
@@ -69,8 +69,8 @@ func newTrial(t *testing.T, from seed, env map[string]string) *trial {
 	}
 	t.Cleanup(func() { _ = x.db.Close() })
 	t.Cleanup(func() {
-		if t.Failed() && x.service != nil {
-			t.Logf("the service's last lines:\n%s", x.service.tail(60))
+		if p := x.life(); t.Failed() && p != nil {
+			t.Logf("the service's last lines:\n%s", p.tail(60))
 		}
 	})
 	return x
@@ -109,7 +109,22 @@ func (x *trial) watch(r demo.Request) bool {
 // start begins a life of the service.
 func (x *trial) start() {
 	x.Helper()
-	x.service = launch(x.T, x.env)
+	p := begin(x.T, x.env)
+	x.live(p) // before it can do anything that it is to die of
+	p.ready(x.T)
+}
+
+func (x *trial) live(p *process) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.service = p
+}
+
+// life is the present life of the service.
+func (x *trial) life() *process {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.service
 }
 
 // connected waits until the service has its gateway.
@@ -123,10 +138,11 @@ func (x *trial) connected() {
 
 // kill is kill -9 of the present life.
 func (x *trial) kill() {
-	x.service.kill()
+	p := x.life()
+	p.kill()
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.killed = x.service.died
+	x.killed = p.died
 }
 
 // errDied is the end of a request whose service died under it.
@@ -171,9 +187,9 @@ func request(ctx context.Context, base, token, method, path string, in any, head
 // do sends a request that must be answered.
 func (x *trial) do(method, path string, in any) (int, []byte) {
 	x.Helper()
-	status, body, err := request(x.Context(), x.service.url, x.token, method, path, in)
+	status, body, err := request(x.Context(), x.life().url, x.token, method, path, in)
 	if err != nil {
-		x.Fatalf("%s %s: %v\n%s", method, path, err, x.service.tail(20))
+		x.Fatalf("%s %s: %v\n%s", method, path, err, x.life().tail(20))
 	}
 	return status, body
 }
@@ -229,7 +245,7 @@ func (x *trial) path() string { return "/api/v1/standups/" + x.id }
 
 // run starts the meeting; the service may die of it.
 func (x *trial) run() error {
-	status, body, err := request(x.Context(), x.service.url, x.token, http.MethodPost, x.path()+"/run", nil)
+	status, body, err := request(x.Context(), x.life().url, x.token, http.MethodPost, x.path()+"/run", nil)
 	if err == nil && status != http.StatusAccepted {
 		x.Errorf("run: %d\n%s", status, body)
 	}

@@ -175,7 +175,7 @@ func TestJourney(t *testing.T) {
 	slow := scene{"goes on without an agent that is too slow", (*journey).timesOut}
 	costs := scene{"knows what each session cost, to the last digit", (*journey).costs}
 	gone := scene{"says why when the gateway is gone, and asks only for what is missing afterwards", (*journey).gatewayGoes}
-	killed := scene{"goes on after kill -9", (*journey).isKilled}
+	killed := scene{"goes on after kill -9 at three points", (*journey).isKilled}
 	t.Run("SQLite", func(t *testing.T) {
 		j := startJourney(t, bin, model, gateway, "2026-11", nil)
 		j.play(t, slices.Concat(opening, []scene{slow, costs, gone, killed}))
@@ -358,15 +358,31 @@ func (j *journey) resumed(t *testing.T, session string) {
 	})
 }
 
+// isKilled kills the service at three points of one meeting: an agent answers
+// while it is dead, another thinks for longer than that, and the facilitator is
+// at the review.
 func (j *journey) isKilled(t *testing.T) {
-	const thinking = 8 * time.Second
-	j.model.Script("cpo", Reply{Delay: thinking})
-	defer j.model.Script("cpo", Reply{})
+	for agent, thinking := range map[string]time.Duration{"cto": 3 * time.Second, "cpo": 8 * time.Second, "coo": 8 * time.Second} {
+		j.model.Script(agent, Reply{Delay: thinking})
+		defer j.model.Script(agent, Reply{})
+	}
 	id := j.open(t, "05")
 	j.run(t, id)
-	j.asked(t, "cpo")
-	j.server.Kill9(t)
-	j.server.Start(t)
-	j.end(t, id, "completed", "answered", "answered", "answered")
+	for _, agent := range []string{"cto", "cpo", "coo"} {
+		j.asked(t, agent)
+		j.server.Kill9(t)
+		if agent == "cto" {
+			WaitFor(t, time.Minute, "the answer that nobody hears", func() bool { return j.model.Calls("cto")[0].Used != nil })
+		}
+		j.server.Start(t)
+	}
+	s := j.end(t, id, "completed", "answered", "answered", "answered")
 	j.wantCalls(t, map[string]int{"cto": 1, "cpo": 1, "cmo": 1, "coo": 1})
+	lines := map[string]int{}
+	for _, l := range s.Transcript {
+		lines[l.Kind]++
+	}
+	if want := (map[string]int{"note": 4, "question": 4, "answer": 3, "summary": 1}); !maps.Equal(lines, want) {
+		t.Errorf("the transcript has the lines %v, want %v", lines, want)
+	}
 }
