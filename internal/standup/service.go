@@ -441,7 +441,7 @@ func (s *Service) gaveUp(ctx context.Context, tx *db.Tx, id string, _ error) err
 	if err != nil {
 		return err
 	}
-	return s.fail(ctx, tx, &m, &Failure{Internal, "The service could not go on with the meeting; its log says why."})
+	return s.fail(ctx, tx, &m, &Failure{Internal, "The service could not go on with the meeting; its log says why. " + whatIsMissing})
 }
 
 func brief(m Standup) map[string]any {

@@ -38,3 +38,34 @@ func TestDeadlineWhileDead(t *testing.T) {
 		})
 	}
 }
+
+// A meeting that brings the service down each time it is gone on with must not
+// do so for ever. It ends with its reason, and a retry goes on with what is there.
+func TestGivenUpAfterFiveDeaths(t *testing.T) {
+	t.Parallel()
+	x := newTrial(t, plant(t, db.SQLite), nil)
+	x.start()
+	x.connected()
+	x.open()
+	struck := wire{method: "agent", run: "-cpo-1", lost: true}.prepare(x)
+	x.mustRun()
+	struck()
+	for range 4 {
+		struck := wire{method: "agent", run: "-cpo-1", lost: true}.prepare(x)
+		x.start()
+		struck()
+	}
+	x.start()
+	r := x.end()
+	if r.Failure == nil || r.Failure.Code != "internal" || r.Reports[0].Status != "answered" || x.runtime.Asked("cpo") != 0 {
+		t.Errorf("it ended %s, %+v, with the reports %+v", r.Status, r.Failure, r.Reports)
+	}
+	x.nothingTwice(1, 1)
+	x.settled()
+	x.connected()
+	x.mustRun()
+	until(t, "the end of the retry", 40*time.Second, func() bool { return x.count(`SELECT COUNT(*) FROM standups WHERE status = 'completed'`) == 1 })
+	if r = x.get(); r.Attempt != 2 || x.runtime.Asked("cto") != 1 || x.runtime.Asked("cpo") != 1 {
+		t.Errorf("attempt %d, in which the cto was asked %d times and the cpo %d times", r.Attempt, x.runtime.Asked("cto"), x.runtime.Asked("cpo"))
+	}
+}
