@@ -31,7 +31,7 @@ var mayImport = map[string][]string{
 	"task":           slices.Concat([]string{"event", "search"}, plumbing),
 
 	"gateway":      {"platform/clock", "platform/fault"},
-	"gateway/demo": {"gateway"},
+	"gateway/demo": {"gateway", "platform/cron"}, // its jobs run at the times of a place
 	"schema":       {},
 
 	"platform/actor":     {},

@@ -105,6 +105,10 @@ func (c *Client) wireFault(e *wireError) error {
 	switch {
 	case e.Details.Code == "MISSING_SCOPE" || e.Details.MissingScope != "":
 		return c.scopeFault(c.secrets.words(e.Details.MissingScope))
+	case e.Details.Code == "CRON_JOB_NOT_FOUND":
+		return ErrNoJob.With("It may have been removed. Read the list of jobs again.")
+	case e.Details.Code == "CRON_JOB_CHANGED":
+		return ErrJobChanged.With("Read it again and repeat the change.")
 	case e.Code == "NOT_PAIRED":
 		return ErrUnpaired.With("%s", message)
 	case restarting(e):

@@ -41,9 +41,10 @@ type connection struct {
 	shared     bool   // it came in with the shared token
 	scopes     []string
 	subscribed bool
-	seq        int    // of events, from 1
-	kept       kept   // what the switches hold back
-	queue      outbox // guards itself
+	seq        int                    // of events, from 1
+	writes     map[string][]time.Time // when jobs were changed lately, by method
+	kept       kept                   // what the switches hold back
+	queue      outbox                 // guards itself
 }
 
 // serveSocket upgrades a request and serves the connection until it ends.

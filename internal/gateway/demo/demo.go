@@ -6,8 +6,10 @@
 // It speaks the protocol of the real gateway (OpenClaw 2026.9.6) on a real
 // loopback socket: the same frames, the same order of events, the same errors
 // and close codes, for the methods it serves. Its frames are held against
-// recorded ones in testdata. Nothing in it leaves the machine, and no model is
-// ever called.
+// recorded ones in testdata. Its timed jobs run at their times. Nothing in it
+// leaves the machine, and no model is ever called: the one thing that an agent
+// does beside talking is to open and run the standup when a message says so,
+// over HTTP, at an address of this machine.
 package demo
 
 import (
@@ -59,9 +61,14 @@ type Options struct {
 	// Board is what the agents talk about; nil is an empty board. It is called
 	// while a run is going, never with a lock held.
 	Board func(ctx context.Context, agentID string) ([]Task, error)
-	Pace  time.Duration    // how long an agent thinks before it answers
-	Log   *slog.Logger     // default: silent. Never told of a message's text
-	Now   func() time.Time // the clock of time stamps and of the five minutes of idempotency; timers use the real one
+	// Env is the environment that the agents' tools run in: the value of a
+	// variable, empty when it is not set. What an agent is told to send a
+	// credential for, it finds there, and never in a message. It is called
+	// while a run is going, never with a lock held; nil is an empty environment.
+	Env  func(name string) string
+	Pace time.Duration    // how long an agent thinks before it answers
+	Log  *slog.Logger     // default: silent. Never told of a message's text
+	Now  func() time.Time // the clock of time stamps and of the five minutes of idempotency; timers use the real one
 }
 
 // ErrNoToken is returned by Start without a token: a runtime that lets anyone
@@ -124,6 +131,7 @@ type timing struct {
 	health    time.Duration // between health events
 	second    time.Duration // what one second of a run's `timeout` lasts
 	linger    time.Duration // how long a peer may take to answer a close
+	cron      time.Duration // between looks at the timed jobs
 }
 
 var recorded = timing{
@@ -134,4 +142,5 @@ var recorded = timing{
 	health:    60 * time.Second,
 	second:    time.Second,
 	linger:    time.Second,
+	cron:      time.Second,
 }

@@ -20,7 +20,7 @@ func (r *Runtime) hello(c *connection, auth object) object {
 		},
 		"features": object{
 			"methods":      served,
-			"events":       words("connect.challenge agent chat session.message sessions.changed tick shutdown health task"),
+			"events":       words("connect.challenge agent chat session.message sessions.changed tick shutdown health task cron"),
 			"capabilities": words("model-catalog-snapshot session-scoped-chat-metadata"),
 		},
 		"snapshot":             r.snapshot(b),

@@ -30,7 +30,7 @@ const patience = 20 * time.Second
 // fast is the gateway's timing, shortened where a test would have to sit it out.
 var fast = timing{
 	handshake: patience, ping: patience, pong: patience, tick: patience, health: patience,
-	second: 10 * time.Millisecond, linger: time.Second,
+	second: 10 * time.Millisecond, linger: time.Second, cron: 5 * time.Millisecond,
 }
 
 // open starts a runtime that ends with the test.

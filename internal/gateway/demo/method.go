@@ -42,7 +42,14 @@ func (r *Runtime) table() map[string]method {
 		"sessions.subscribe": {scope: scopeRead, serve: r.handleSubscribe},
 		"sessions.usage":     {scope: scopeRead, hidden: true, serve: r.handleUsage},
 		"models.list":        {scope: scopeRead, serve: r.handleModels},
-		"cron.list":          {scope: scopeRead, serve: r.handleCron},
+		"cron.status":        {scope: scopeRead, serve: r.handleCronStatus},
+		"cron.list":          {scope: scopeRead, serve: r.handleCronList},
+		"cron.get":           {scope: scopeRead, serve: r.handleCronGet},
+		"cron.runs":          {scope: scopeRead, serve: r.handleCronRuns},
+		"cron.add":           {scope: scopeAdmin, serve: r.control(r.handleCronAdd)},
+		"cron.update":        {scope: scopeAdmin, serve: r.control(r.handleCronUpdate)},
+		"cron.remove":        {scope: scopeAdmin, serve: r.control(r.handleCronRemove)},
+		"cron.run":           {scope: scopeAdmin, serve: r.control(r.handleCronRun)},
 		"system-presence":    {scope: scopeRead, serve: func(call) (any, *failure) { return r.presence(), nil }},
 	}
 }
@@ -138,21 +145,6 @@ func (r *Runtime) handleModels(c call) (any, *failure) {
 		list = append(list, row)
 	}
 	return object{"models": list}, nil
-}
-
-var cronParams = params{optional: words(`includeDisabled limit offset query enabled scheduleKind lastRunStatus trigger
-	sortBy sortDir agentId compact includeDeliveryPreviews`)}
-
-// handleCron: the demo has no timed jobs.
-func (r *Runtime) handleCron(c call) (any, *failure) {
-	in := struct{ Limit, Offset int }{Limit: 50}
-	if f := cronParams.read("cron.list", "", c.params, &in); f != nil {
-		return nil, f
-	}
-	return object{
-		"jobs": []object{}, "snapshotRevision": "sha256:demo", "total": 0, "offset": in.Offset, "limit": in.Limit,
-		"hasMore": false, "nextOffset": nil, "deliveryPreviews": object{},
-	}, nil
 }
 
 func (r *Runtime) handleSubscribe(c call) (any, *failure) {

@@ -66,6 +66,8 @@ type run struct {
 	timeout time.Duration // 0: none
 	resumes bool          // what a restart interrupted, and the runtime goes on with by itself
 	askers  []call        // who gets the second response
+	job     *cronJob      // whose run it is; nil when a client asked
+	jobRun  string        // its id among the runs of the job
 
 	createdAt, startedAt, endedAt int64
 	begun, ended                  bool
@@ -213,6 +215,7 @@ func (r *Runtime) finish(q *run, o outcome) {
 		s.startedAt, s.endedAt, s.ranMs = q.startedAt, q.endedAt, q.endedAt-q.startedAt
 		s.updatedAt, s.activeAt = q.endedAt, q.endedAt
 	})
+	r.jobEnded(q)
 }
 
 // answers sends the second response of `agent`, and answers whoever waits.
@@ -258,7 +261,8 @@ func (r *Runtime) drain(b *boot) {
 		if q == nil {
 			continue
 		}
-		q.ended = true
+		q.ended, q.outcome = true, outcome{kind: drained, error: errInterrupted, spent: spent{model: modelOf(q.agent)}}
+		r.jobEnded(q)
 		r.interrupt(q)
 		if q.clock != nil {
 			q.clock.Stop()

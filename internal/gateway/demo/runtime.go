@@ -37,6 +37,9 @@ type Runtime struct {
 	starting bool
 	conns    map[*connection]struct{}
 	sessions map[string]*session // by key; survives restarts, as on disk
+	jobs     []*cronJob          // in the order in which they were made; these survive, too
+	ran      []object            // runs of jobs that have ended, the newest last
+	manual   int                 // how many were started by hand
 	faults   faults
 	token    string // the shared one
 	pairings pairings
@@ -140,6 +143,7 @@ func (r *Runtime) open(ln net.Listener) {
 	}
 	r.boot = b
 	r.resumeAll(b)
+	r.wakeJobs()
 	ln = r.secure(ln, b)
 	r.work.Go(func() {
 		if err := b.server.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
@@ -147,6 +151,7 @@ func (r *Runtime) open(ln net.Listener) {
 		}
 	})
 	r.work.Go(func() { r.beat(b) })
+	r.work.Go(func() { r.ring(b) })
 	r.options.Log.Debug("demo runtime open", "url", r.URL(), "boot_id", b.id)
 }
 

@@ -16,6 +16,7 @@ type session struct {
 	source           string // names the transcript in every message
 	agent            Agent
 	label            string   // what people call it; empty when they do not
+	cron             bool     // made by a timed job
 	parent           string   // key of the session that spawned it; empty when people began it
 	participants     []string // client ids
 	messages         []message

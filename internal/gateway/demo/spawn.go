@@ -52,6 +52,9 @@ func (s *session) lineage(row object) {
 	if s.label != "" {
 		row["label"], row["displayName"] = s.label, s.label
 	}
+	if s.cron {
+		maps.Copy(row, object{"createdVia": "cron", "classification": "cron", "isBackground": true, "createdActor": object{"type": "system"}})
+	}
 	if s.parent == "" {
 		return
 	}

@@ -215,6 +215,10 @@ func (r *Runtime) tellTask(q *run, status, state string, activity int64) {
 			task["title"] = q.session.label
 		}
 	}
+	if j := q.job; j != nil {
+		task["kind"], task["runtime"], task["title"], task["sourceId"] = "automation_run", "cron", j.Name, j.id
+		task["sessionKey"], task["ownerKey"], task["progressSummary"] = "", "", "Running automation."
+	}
 	if status != "running" {
 		task["endedAt"] = q.endedAt
 		switch q.outcome.kind {

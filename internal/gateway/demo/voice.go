@@ -21,6 +21,8 @@ func (r *Runtime) speak(ctx context.Context, a Agent, in Question) (string, erro
 	switch {
 	case a.ID == "coo" && strings.Contains(text, "action_items"):
 		return r.review(ctx)
+	case isErrand(in.Message):
+		return r.act(ctx, in.Message), nil
 	case strings.Contains(text, "standup"), strings.Contains(text, "yesterday") && strings.Contains(text, "today"):
 		tasks, err := r.options.Board(ctx, a.ID)
 		if err != nil {

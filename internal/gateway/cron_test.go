@@ -1,0 +1,255 @@
+package gateway_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"wardroom/internal/gateway"
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/fault"
+)
+
+// cronRecorded are recorded requests about timed jobs, by their names.
+func cronRecorded(t *testing.T, name string) exchange {
+	t.Helper()
+	e, ok := recorded[map[string]exchange](t, "cron.json")[name]
+	if !ok {
+		t.Fatalf("no recording %q", name)
+	}
+	return e
+}
+
+// answering is a client of a gateway that answers one method with each of the
+// responses in turn, and what it was asked.
+func answering(t *testing.T, method string, responses ...any) (*gateway.Client, chan string) {
+	t.Helper()
+	asked := make(chan string, len(responses))
+	g := replay(t, func(_ int, p *peer) {
+		p.greet("boot-1")
+		for _, response := range responses {
+			r := p.expect(method)
+			asked <- string(r.Params)
+			p.answer(r, response)
+		}
+		p.gone()
+	})
+	return g.connected(t), asked
+}
+
+// wantAsked compares what was asked with params, as JSON.
+func wantAsked(t *testing.T, got string, want map[string]any) {
+	t.Helper()
+	var sent map[string]any
+	if err := json.Unmarshal([]byte(got), &sent); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, sent); diff != "" {
+		t.Errorf("asked (-want +got):\n%s", diff)
+	}
+}
+
+// What people see of a job is what the gateway has, in all kinds of schedules.
+func TestJobs(t *testing.T) {
+	e := cronRecorded(t, "cron.list")
+	more := with(t, with(t, e.Response, "payload.hasMore", true), "payload.nextOffset", 5)
+	c, asked := answering(t, "cron.list", more, e.Response)
+	jobs, err := c.Jobs(within(t), gateway.JobsWanted{AgentID: "coo", Query: "daily-standup"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := map[string]any{"includeDisabled": true, "includeDeliveryPreviews": false, "limit": 200.0, "agentId": "coo", "query": "daily-standup"}
+	wantAsked(t, <-asked, first)
+	first["offset"] = 5.0
+	wantAsked(t, <-asked, first)
+	if len(jobs)%2 != 0 || len(jobs) < 10 {
+		t.Fatalf("%d jobs of two pages", len(jobs))
+	}
+	dream := jobs[0]
+	want := gateway.Job{
+		ID: "7e2d84f4-ea31-4ce8-8e8a-79ad69d1eed2", Name: "Memory Dreaming Promotion", Description: dream.Description, AgentID: "coo", Enabled: true,
+		Schedule: gateway.JobSchedule{Kind: "cron", Expr: "0 3 * * *"}, SessionTarget: "isolated", WakeMode: "now",
+		Payload:   gateway.JobPayload{Kind: "agentTurn", Message: "__openclaw_memory_core_short_term_promotion_dream__"},
+		Delivery:  gateway.JobDelivery{Mode: "none"},
+		Revision:  "sha256:5kcOKLhPLagguWN2W9bVz23ja3eWN8DKoj8EhjC5Uic",
+		State:     gateway.JobState{NextRunAt: clock.Ptr(time.UnixMilli(1795230000000))},
+		CreatedAt: at(1795161309563),
+	}
+	if diff := cmp.Diff(want, dream); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if s := jobs[1].Schedule; s.Kind != "every" || s.Every != 7*24*time.Hour {
+		t.Errorf("the second is %+v, want each week", s)
+	}
+}
+
+// A gateway that pages for ever, or back, must not keep us for ever.
+func TestJobsPaging(t *testing.T) {
+	e := cronRecorded(t, "cron.list")
+	stuck := with(t, with(t, e.Response, "payload.hasMore", true), "payload.nextOffset", 0)
+	c, _ := answering(t, "cron.list", stuck)
+	if jobs, err := c.Jobs(within(t), gateway.JobsWanted{}); err != nil || len(jobs) < 5 {
+		t.Errorf("%d jobs, %v", len(jobs), err)
+	}
+}
+
+// What we ask for is what the gateway takes, and what it makes of it is read.
+func TestAddJob(t *testing.T) {
+	e := cronRecorded(t, "cron.add")
+	n := gateway.NewJob{
+		Name: "standup-weekly", AgentID: "cpo", Enabled: true, Message: "Daily standup please", Limit: 60 * time.Second,
+		Schedule: gateway.JobSchedule{Kind: "every", Every: time.Hour}, SessionTarget: "isolated",
+	}
+	var plain struct{ Payload json.RawMessage }
+	if err := json.Unmarshal(e.Response, &plain); err != nil {
+		t.Fatal(err)
+	}
+	keyed := with(t, e.Response, "payload", map[string]any{"created": true, "job": plain.Payload, "deliveryPreview": map[string]any{}})
+	for name, response := range map[string]any{"as recorded": e.Response, "with a key": keyed} {
+		t.Run(name, func(t *testing.T) {
+			c, asked := answering(t, "cron.add", response)
+			n := n
+			if name == "with a key" {
+				n.Key = "wardroom/daily-standup"
+			}
+			j, err := c.AddJob(within(t), n)
+			if err != nil || j.ID != "82ad0268-ebaf-42fa-b0d6-3ef7e48c23ed" || j.Payload.Limit != time.Minute || j.Schedule.Every != time.Hour {
+				t.Fatalf("made %+v, %v", j, err)
+			}
+			var recordedParams struct{ Params map[string]any }
+			if err := json.Unmarshal(e.Request, &recordedParams); err != nil {
+				t.Fatal(err)
+			}
+			want := recordedParams.Params
+			want["enabled"] = true
+			if n.Key != "" {
+				want["declarationKey"] = n.Key
+			}
+			wantAsked(t, <-asked, want)
+		})
+	}
+}
+
+// A change names the definition that it is a change of, or two people undo
+// each other's.
+func TestChangeJob(t *testing.T) {
+	e := cronRecorded(t, "cron.update")
+	c, asked := answering(t, "cron.update", e.Response)
+	change := gateway.JobChange{
+		Enabled: new(false), Message: new("Hold it"),
+		Schedule: &gateway.JobSchedule{Kind: "cron", Expr: "0 9 * * *", Zone: "UTC"},
+	}
+	j, err := c.ChangeJob(within(t), "82ad0268", change, "sha256:1")
+	if err != nil || j.Schedule.Expr != "0 9 * * *" || j.State.LastStatus != "ok" || j.State.LastRunAt == nil {
+		t.Errorf("changed to %+v, %v", j, err)
+	}
+	wantAsked(t, <-asked, map[string]any{
+		"id": "82ad0268", "expectedConfigRevision": "sha256:1",
+		"patch": map[string]any{
+			"enabled": false, "payload": map[string]any{"kind": "agentTurn", "message": "Hold it"},
+			"schedule": map[string]any{"kind": "cron", "expr": "0 9 * * *", "tz": "UTC", "staggerMs": 0.0},
+		},
+	})
+}
+
+// A run is begun and not waited for; how it went is read afterwards.
+func TestRunJob(t *testing.T) {
+	t.Run("as recorded", func(t *testing.T) {
+		c, asked := answering(t, "cron.run", cronRecorded(t, "cron.run").Response)
+		id, why, err := c.RunJob(within(t), "82ad0268-ebaf-42fa-b0d6-3ef7e48c23ed")
+		if err != nil || id != "manual:82ad0268-ebaf-42fa-b0d6-3ef7e48c23ed:1795161820603:2" || why != "" {
+			t.Errorf("%q %q %v", id, why, err)
+		}
+		wantAsked(t, <-asked, map[string]any{"id": "82ad0268-ebaf-42fa-b0d6-3ef7e48c23ed", "mode": "force"})
+	})
+	t.Run("one that is running is not begun again", func(t *testing.T) {
+		running := with(t, cronRecorded(t, "cron.run").Response, "payload", map[string]any{"ok": true, "ran": false, "reason": "already-running"})
+		c, _ := answering(t, "cron.run", running)
+		if id, why, err := c.RunJob(within(t), "x"); err != nil || id != "" || why != "already-running" {
+			t.Errorf("%q %q %v", id, why, err)
+		}
+	})
+	t.Run("its runs", func(t *testing.T) {
+		c, asked := answering(t, "cron.runs", cronRecorded(t, "cron.runs").Response)
+		runs, more, err := c.JobRuns(within(t), gateway.JobRunsWanted{JobID: "82ad0268-ebaf-42fa-b0d6-3ef7e48c23ed", Limit: 5})
+		if err != nil || more || len(runs) != 1 {
+			t.Fatalf("%+v %v %v", runs, more, err)
+		}
+		r := runs[0]
+		if r.Status != "ok" || r.Took != 5603*time.Millisecond || !r.RanAt.Equal(time.UnixMilli(1795161820629)) ||
+			!strings.HasPrefix(r.SessionKey, "agent:cpo:cron:") || !strings.Contains(r.Summary, "finished the task") {
+			t.Errorf("ran %+v", r)
+		}
+		wantAsked(t, <-asked, map[string]any{"id": "82ad0268-ebaf-42fa-b0d6-3ef7e48c23ed", "scope": "job", "limit": 5.0})
+	})
+	t.Run("removed", func(t *testing.T) {
+		c, _ := answering(t, "cron.remove", cronRecorded(t, "cron.remove").Response)
+		if err := c.RemoveJob(within(t), "x"); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Whoever may not schedule is told what is missing and where to get it; the
+// other refusals are told apart as well.
+func TestJobRefusals(t *testing.T) {
+	refusal := func(code, message string, more map[string]any) map[string]any {
+		e := map[string]any{"code": code, "message": message}
+		for k, v := range more {
+			e[k] = v
+		}
+		return with(t, cronRecorded(t, "cron.add invalid").Response, "error", e)
+	}
+	for name, test := range map[string]struct {
+		response any
+		want     *fault.Error
+		says     string
+		after    time.Duration
+	}{
+		"no scope": {refusal("FORBIDDEN", "missing scope: operator.admin", map[string]any{
+			"details": map[string]any{"code": "MISSING_SCOPE", "missingScope": "operator.admin", "requiredScopes": []string{"operator.admin"}},
+		}), gateway.ErrMissingScope, "This needs operator.admin. Add it to AGENTRT_GATEWAY_SCOPES", 0},
+		"no such job": {cronRecorded(t, "cron.get missing").Response, gateway.ErrNoJob, "", 0},
+		"changed": {refusal("INVALID_REQUEST", "cron job definition no longer matches the loaded version; review the latest version before retrying", map[string]any{
+			"details": map[string]any{"code": "CRON_JOB_CHANGED", "expectedConfigRevision": "a", "actualConfigRevision": "b"},
+		}), gateway.ErrJobChanged, "Read it again", 0},
+		"too often": {refusal("UNAVAILABLE", "rate limit exceeded for cron.add; retry after 60s", map[string]any{
+			"retryable": true, "retryAfterMs": 59436, "details": map[string]any{"method": "cron.add", "limit": "30 per 60s"},
+		}), gateway.ErrBusy, "rate limit exceeded", 59436 * time.Millisecond},
+		"invalid": {cronRecorded(t, "cron.add bad expr").Response, gateway.ErrRefused, "Invalid value for minute: 99", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, _ := answering(t, "cron.add", test.response)
+			_, err := c.AddJob(within(t), gateway.NewJob{Name: "x"})
+			f := fault.Of(err)
+			if !errors.Is(err, test.want) || !strings.Contains(f.Detail, test.says) || f.RetryAfter != test.after {
+				t.Errorf("%v, again after %s", err, f.RetryAfter)
+			}
+		})
+	}
+}
+
+// A job whose row has the wrong types is shown with what is right, and one
+// without an id not at all; hostile text cannot steer a terminal.
+func TestHostileJobs(t *testing.T) {
+	e := cronRecorded(t, "cron.list")
+	rows := []any{
+		map[string]any{"id": 5}, map[string]any{}, "x", nil,
+		map[string]any{
+			"id": "a", "name": "x\u001b[2J\u202e" + token, "enabled": "no", "schedule": map[string]any{"kind": 5, "everyMs": 1e300},
+			"payload": map[string]any{"message": strings.Repeat("y", 100_000), "timeoutSeconds": -5}, "state": map[string]any{"nextRunAtMs": "soon"},
+		},
+	}
+	c, _ := answering(t, "cron.list", with(t, e.Response, "payload.jobs", rows))
+	jobs, err := c.Jobs(within(t), gateway.JobsWanted{})
+	if err != nil || len(jobs) != 1 {
+		t.Fatalf("%+v, %v", jobs, err)
+	}
+	if j := jobs[0]; j.Name != "x[2J[token]" || j.Payload.Limit != 0 || j.State.NextRunAt != nil || len(j.Payload.Message) > 64*1024 {
+		t.Errorf("%q %+v", j.Name, j.State)
+	}
+}

@@ -1,0 +1,205 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"wardroom/internal/platform/clock"
+)
+
+// scheduleWire is a schedule as it is sent.
+type scheduleWire struct {
+	Kind    string `json:"kind"`
+	Expr    string `json:"expr,omitempty"`
+	Zone    string `json:"tz,omitempty"`
+	EveryMS int64  `json:"everyMs,omitempty"`
+	At      string `json:"at,omitempty"`
+	// StaggerMS of 0 keeps a cron job at its very minute: the gateway may spread
+	// those that are due at the full hour.
+	StaggerMS *int64 `json:"staggerMs,omitempty"`
+}
+
+func (s JobSchedule) wire() scheduleWire {
+	w := scheduleWire{Kind: s.Kind, Expr: s.Expr, Zone: s.Zone, EveryMS: s.Every.Milliseconds(), At: s.At}
+	if s.Kind == "cron" {
+		w.StaggerMS = new(int64)
+	}
+	return w
+}
+
+// payloadWire is an agent's turn as it is sent.
+type payloadWire struct {
+	Kind    string `json:"kind"`
+	Message string `json:"message"`
+	Limit   int64  `json:"timeoutSeconds,omitempty"`
+}
+
+func turnOf(message string, limit time.Duration) payloadWire {
+	return payloadWire{Kind: "agentTurn", Message: message, Limit: int64((limit + time.Second - 1) / time.Second)}
+}
+
+// jobRow is a job on the wire. Whatever has an unexpected type counts as absent.
+type jobRow struct {
+	ID            word `json:"id"`
+	Name          word `json:"name"`
+	Description   word `json:"description"`
+	AgentID       word `json:"agentId"`
+	Effective     word `json:"effectiveAgentId"` // in lists: who runs a job that names nobody
+	Enabled       flag `json:"enabled"`
+	SessionTarget word `json:"sessionTarget"`
+	WakeMode      word `json:"wakeMode"`
+	Revision      word `json:"configRevision"`
+	Schedule      struct {
+		Kind    word   `json:"kind"`
+		Expr    word   `json:"expr"`
+		Zone    word   `json:"tz"`
+		EveryMS number `json:"everyMs"`
+		At      word   `json:"at"`
+	} `json:"schedule"`
+	Payload struct {
+		Kind    word   `json:"kind"`
+		Message word   `json:"message"`
+		Text    word   `json:"text"` // of a systemEvent
+		Limit   number `json:"timeoutSeconds"`
+	} `json:"payload"`
+	Delivery struct {
+		Mode word `json:"mode"`
+	} `json:"delivery"`
+	State struct {
+		Next       number `json:"nextRunAtMs"`
+		Running    number `json:"runningAtMs"`
+		Last       number `json:"lastRunAtMs"`
+		LastStatus word   `json:"lastRunStatus"`
+		LastError  word   `json:"lastError"`
+		Errors     number `json:"consecutiveErrors"`
+	} `json:"state"`
+	CreatedAt number `json:"createdAtMs"`
+}
+
+// oneJob reads the answer of a method that answers a job.
+func (c *Client) oneJob(raw json.RawMessage, method string) (Job, error) {
+	j, ok := c.readJob(raw)
+	if !ok {
+		return Job{}, ErrRefused.With("The gateway answers %s in a way that this version does not understand.", method)
+	}
+	return j, nil
+}
+
+// readJob reads a job; false for one without an id that can be asked for.
+func (c *Client) readJob(raw json.RawMessage) (Job, bool) {
+	var r jobRow
+	if json.Unmarshal(raw, &r) != nil || !validKey(string(r.ID)) {
+		return Job{}, false
+	}
+	clean := func(w word) string { return c.short(string(w)) }
+	text, _ := c.secrets.text(string(first(r.Payload.Message, r.Payload.Text)), jobMessage)
+	return Job{
+		ID: string(r.ID), Name: clean(r.Name), Description: clean(r.Description), AgentID: clean(first(r.AgentID, r.Effective)),
+		Enabled: r.Enabled != no, SessionTarget: clean(r.SessionTarget), WakeMode: clean(r.WakeMode), Revision: clean(r.Revision),
+		Schedule: JobSchedule{
+			Kind: clean(r.Schedule.Kind), Expr: clean(r.Schedule.Expr), Zone: clean(r.Schedule.Zone), At: clean(r.Schedule.At),
+			Every: r.Schedule.EveryMS.span(time.Millisecond),
+		},
+		Payload:  JobPayload{Kind: clean(r.Payload.Kind), Message: text, Limit: r.Payload.Limit.span(time.Second)},
+		Delivery: JobDelivery{Mode: clean(r.Delivery.Mode)},
+		State: JobState{
+			NextRunAt: r.State.Next.maybe(), RunningAt: r.State.Running.maybe(), LastRunAt: r.State.Last.maybe(),
+			LastStatus: clean(r.State.LastStatus), LastError: clean(r.State.LastError), Errors: r.State.Errors.count(),
+		},
+		CreatedAt: r.CreatedAt.time(),
+	}, true
+}
+
+// century bounds what a number stands for as a duration: more does not fit into one.
+const century = 100 * 365 * 24 * time.Hour
+
+// span reads a number of units as a duration; zero when it is none.
+func (n number) span(unit time.Duration) time.Duration {
+	return time.Duration(min(n.count(), int64(century/unit))) * unit
+}
+
+// maybe is time for what may not be there.
+func (n number) maybe() *clock.Time {
+	t := n.time()
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+// JobRun is one run of a job that has ended; one that is going is in no list.
+type JobRun struct {
+	JobID      string
+	RunID      string
+	SessionKey string // where it can be read
+	Status     string // ok, error or skipped
+	Error      string // in the gateway's words; empty when it went well
+	Summary    string // the beginning of what the agent answered
+	RanAt      clock.Time
+	Took       time.Duration
+	EndedAt    clock.Time
+}
+
+// JobRunsWanted says which runs are meant. The zero value means the newest of
+// all jobs.
+type JobRunsWanted struct {
+	JobID  string // only of this job
+	Limit  int    // 1 to 200; 0 is 50
+	Offset int    // how many newer ones to leave out
+}
+
+// JobRuns lists runs that have ended, the newest first, and tells whether there
+// are more. Of a job that the gateway does not know there are none.
+func (c *Client) JobRuns(ctx context.Context, want JobRunsWanted) (runs []JobRun, more bool, err error) {
+	p := struct {
+		ID     string `json:"id,omitempty"`
+		Scope  string `json:"scope"`
+		Limit  int    `json:"limit"`
+		Offset int    `json:"offset,omitempty"`
+	}{want.JobID, "job", want.Limit, want.Offset}
+	if p.ID == "" {
+		p.Scope = "all"
+	}
+	if p.Limit == 0 {
+		p.Limit = 50
+	}
+	var out struct {
+		Entries []json.RawMessage `json:"entries"`
+		HasMore flag              `json:"hasMore"`
+	}
+	if err := c.call(ctx, "cron.runs", p, &out); err != nil {
+		return nil, false, fmt.Errorf("list runs of jobs: %w", err)
+	}
+	for _, raw := range out.Entries {
+		if r, ok := c.readJobRun(raw); ok {
+			runs = append(runs, r)
+		}
+	}
+	return runs, out.HasMore.is(), nil
+}
+
+func (c *Client) readJobRun(raw json.RawMessage) (JobRun, bool) {
+	var r struct {
+		JobID      word   `json:"jobId"`
+		RunID      word   `json:"runId"`
+		SessionKey word   `json:"sessionKey"`
+		Action     word   `json:"action"`
+		Status     word   `json:"status"`
+		Error      word   `json:"error"`
+		Summary    word   `json:"summary"`
+		RanAt      number `json:"runAtMs"`
+		Took       number `json:"durationMs"`
+		At         number `json:"ts"`
+	}
+	if json.Unmarshal(raw, &r) != nil || !validKey(string(r.JobID)) || r.Action != "finished" {
+		return JobRun{}, false
+	}
+	clean := func(w word) string { return c.short(string(w)) }
+	return JobRun{
+		JobID: string(r.JobID), RunID: clean(r.RunID), SessionKey: clean(r.SessionKey), Status: clean(r.Status), Error: clean(r.Error),
+		Summary: clean(r.Summary), RanAt: r.RanAt.time(), EndedAt: r.At.time(),
+		Took: r.Took.span(time.Millisecond),
+	}, true
+}

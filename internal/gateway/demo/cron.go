@@ -1,0 +1,513 @@
+package demo
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"wardroom/internal/platform/cron"
+)
+
+// cronJob is one timed job. Like sessions, jobs survive a restart and end with
+// the runtime. Its fields are guarded by the runtime's lock.
+type cronJob struct {
+	spec
+	id                   string
+	createdAt, updatedAt int64
+	activatedAt          int64 // when it was last put on its present schedule; 0: it never was changed
+	next                 int64 // when it runs; 0: it does not
+	going                *run  // the run that is going
+	runningAt            int64
+
+	lastRunAt, lastTook int64
+	lastStatus          string // ok or error; empty before the first run
+	lastError           string
+	errors              int
+}
+
+// spec is what clients say of a job.
+type spec struct {
+	Key            string `json:"declarationKey"`
+	Name           string
+	Description    string
+	AgentID        string
+	Enabled        bool
+	DeleteAfterRun bool
+	Schedule       schedule
+	SessionTarget  string
+	WakeMode       string
+	Payload        payload
+	Delivery       object
+}
+
+type schedule struct {
+	Kind, Expr, Tz, At string
+	EveryMs, AnchorMs  int64
+	StaggerMs          *int64
+
+	times cron.Schedule // of kind cron
+}
+
+type payload struct {
+	Kind, Message, Text string
+	TimeoutSeconds      *float64
+}
+
+var (
+	cronParams = params{optional: words(`includeDisabled limit offset query enabled scheduleKind lastRunStatus trigger
+		sortBy sortDir agentId compact includeDeliveryPreviews`)}
+	cronAddParams = params{
+		required: words("name schedule sessionTarget wakeMode payload"),
+		optional: words(`declarationKey displayName owner agentId sessionKey description enabled deleteAfterRun pacing trigger
+			delivery failureAlert`),
+	}
+	cronPatch = params{optional: words(`name displayName agentId sessionKey description enabled deleteAfterRun schedule pacing
+		trigger sessionTarget wakeMode payload delivery failureAlert state`)}
+	cronUpdateParams = params{required: words("id patch"), optional: words("expectedConfigRevision")}
+	cronRefParams    = params{required: words("id")}
+	cronRunParams    = params{required: words("id"), optional: words("mode expectedProcessInstanceId")}
+	cronRunsParams   = params{optional: words(`agentId scope id jobId runId limit offset statuses status deliveryStatuses
+		deliveryStatus query sortDir`)}
+)
+
+// The limit of what changes the gateway's own state, for each method and client.
+const (
+	cronWrites = 30
+	cronWindow = time.Minute
+)
+
+// control serves a method that changes jobs: only so often.
+func (r *Runtime) control(serve func(c call) (any, *failure)) func(c call) (any, *failure) {
+	return func(c call) (any, *failure) {
+		now := r.clock()
+		recent := slices.DeleteFunc(c.conn.writes[c.method], func(at time.Time) bool { return now.Sub(at) >= cronWindow })
+		if len(recent) >= cronWrites {
+			wait := cronWindow - now.Sub(recent[0])
+			return nil, &failure{
+				Code:      "UNAVAILABLE",
+				Message:   fmt.Sprintf("rate limit exceeded for %s; retry after %ds", c.method, int(math.Ceil(wait.Seconds()))),
+				Retryable: true, RetryAfterMs: int(wait.Milliseconds()),
+				Details: object{"method": c.method, "limit": fmt.Sprintf("%d per %ds", cronWrites, int(cronWindow.Seconds()))},
+			}
+		}
+		if c.conn.writes == nil {
+			c.conn.writes = map[string][]time.Time{}
+		}
+		c.conn.writes[c.method] = append(recent, now)
+		return serve(c)
+	}
+}
+
+func (r *Runtime) handleCronStatus(c call) (any, *failure) {
+	if f := (params{}).read("cron.status", "", c.params, &struct{}{}); f != nil {
+		return nil, f
+	}
+	var wake any
+	for _, j := range r.jobs {
+		if j.next > 0 && (wake == nil || j.next < wake.(int64)) { //nolint:forcetypeassert // it is what was put there
+			wake = j.next
+		}
+	}
+	return object{
+		"enabled": true, "triggersEnabled": false, "storePath": "demo", "storage": "memory", "sqlitePath": "demo",
+		"jobs": len(r.jobs), "nextWakeAtMs": wake,
+	}, nil
+}
+
+func (r *Runtime) handleCronList(c call) (any, *failure) {
+	in := struct {
+		Limit, Offset           int
+		IncludeDisabled         bool
+		AgentID, Query, Enabled string
+		ScheduleKind            string
+		IncludeDeliveryPreviews *bool
+	}{Limit: 50}
+	if f := cronParams.read("cron.list", "", c.params, &in); f != nil {
+		return nil, f
+	}
+	if f := cmp.Or(within("cron.list", "limit", in.Limit, 1, 200), within("cron.list", "offset", in.Offset, 0, math.MaxInt)); f != nil {
+		return nil, f
+	}
+	enabled := cmp.Or(in.Enabled, "enabled")
+	if in.Enabled == "" && in.IncludeDisabled {
+		enabled = "all"
+	}
+	all := slices.DeleteFunc(slices.Clone(r.jobs), func(j *cronJob) bool {
+		text := strings.ToLower(strings.Join([]string{j.id, j.Name, j.Description, j.AgentID}, " "))
+		return enabled == "enabled" && !j.Enabled || enabled == "disabled" && j.Enabled ||
+			in.AgentID != "" && in.AgentID != j.AgentID || in.ScheduleKind != "" && in.ScheduleKind != "all" && in.ScheduleKind != j.Schedule.Kind ||
+			!strings.Contains(text, strings.ToLower(in.Query))
+	})
+	slices.SortStableFunc(all, func(a, b *cronJob) int { return cmp.Compare(orNever(a.next), orNever(b.next)) })
+	page := all[min(in.Offset, len(all)):]
+	page = page[:min(in.Limit, len(page))]
+	rows, previews, revisions := []object{}, object{}, ""
+	for _, j := range page {
+		rows = append(rows, with(j.read(), object{"effectiveAgentId": j.AgentID}))
+		previews[j.id] = preview()
+	}
+	for _, j := range all {
+		revisions += j.revision()
+	}
+	out := object{
+		"jobs": rows, "snapshotRevision": hashed(revisions), "total": len(all), "offset": in.Offset, "limit": in.Limit,
+		"hasMore": false, "nextOffset": nil, "deliveryPreviews": previews,
+	}
+	if end := in.Offset + len(page); end < len(all) {
+		out["hasMore"], out["nextOffset"] = true, end
+	}
+	if in.IncludeDeliveryPreviews != nil && !*in.IncludeDeliveryPreviews {
+		delete(out, "deliveryPreviews")
+	}
+	return out, nil
+}
+
+// orNever sorts what does not run behind what does.
+func orNever(next int64) int64 {
+	if next == 0 {
+		return math.MaxInt64
+	}
+	return next
+}
+
+func preview() object { return object{"label": "not requested", "detail": "not requested"} }
+
+// jobOf finds the job that a request is about, or says that there is none.
+func (r *Runtime) jobOf(c call, p params, in any, id *string, words string) (*cronJob, *failure) {
+	if f := p.read(c.method, "", c.params, in); f != nil {
+		return nil, f
+	}
+	i := slices.IndexFunc(r.jobs, func(j *cronJob) bool { return j.id == *id })
+	if i < 0 {
+		f := invalid("%s: %s. List automations and retry with a current job id. For cross-session management, use a fresh authenticated "+
+			"configured channel owner or Control UI administrator turn or the Automations page.", words, *id)
+		f.Details = object{"code": "CRON_JOB_NOT_FOUND", "jobId": *id}
+		return nil, f
+	}
+	return r.jobs[i], nil
+}
+
+const noAutomation = "Automation not found"
+
+func (r *Runtime) handleCronGet(c call) (any, *failure) {
+	var in struct{ ID string }
+	j, f := r.jobOf(c, cronRefParams, &in, &in.ID, "cron job not found")
+	if f != nil {
+		return nil, f
+	}
+	return j.read(), nil
+}
+
+func (r *Runtime) handleCronAdd(c call) (any, *failure) {
+	in := spec{Enabled: true}
+	if f := cronAddParams.read("cron.add", "", c.params, &in); f != nil {
+		return nil, f
+	}
+	if f := r.usable(c.method, &in); f != nil {
+		return nil, f
+	}
+	now := r.now()
+	if in.Key != "" {
+		if i := slices.IndexFunc(r.jobs, func(j *cronJob) bool { return j.Key == in.Key }); i >= 0 {
+			j := r.jobs[i]
+			was := j.revision()
+			r.amend(j, in, now)
+			return object{"created": false, "updated": j.revision() != was, "job": j.read(), "deliveryPreview": preview()}, nil
+		}
+	}
+	j := &cronJob{spec: in, id: uuid.NewString(), createdAt: now, updatedAt: now}
+	if j.Schedule.Kind == "every" && j.Schedule.AnchorMs == 0 {
+		j.Schedule.AnchorMs = now
+	}
+	j.next = j.after(now)
+	r.jobs = append(r.jobs, j)
+	r.tellJob(j, "added", nil)
+	if in.Key != "" {
+		return object{"created": true, "job": j.read(), "deliveryPreview": preview()}, nil
+	}
+	return with(j.read(), object{"deliveryPreview": preview()}), nil
+}
+
+// amend gives a job another definition.
+func (r *Runtime) amend(j *cronJob, to spec, now int64) {
+	was := j.revision()
+	j.spec = to
+	if j.Schedule.Kind == "every" && j.Schedule.AnchorMs == 0 {
+		j.Schedule.AnchorMs = now
+	}
+	if j.revision() == was {
+		return
+	}
+	j.updatedAt, j.activatedAt = now, now
+	j.next = j.after(now)
+	r.tellJob(j, "updated", nil)
+}
+
+func (r *Runtime) handleCronUpdate(c call) (any, *failure) {
+	var in struct {
+		ID                     string
+		Patch                  json.RawMessage
+		ExpectedConfigRevision string
+	}
+	j, f := r.jobOf(c, cronUpdateParams, &in, &in.ID, noAutomation)
+	if f != nil {
+		return nil, f
+	}
+	to := j.spec
+	var given struct{ Schedule, Payload, Delivery json.RawMessage }
+	if json.Unmarshal(in.Patch, &given) == nil {
+		if len(given.Schedule) > 0 {
+			to.Schedule = schedule{} // it is given whole
+		}
+		if len(given.Delivery) > 0 {
+			to.Delivery = maps.Clone(to.Delivery)
+		}
+	}
+	if f := cronPatch.read(c.method, "/patch", in.Patch, &to); f != nil {
+		return nil, f
+	}
+	if f := r.usable(c.method, &to); f != nil {
+		return nil, f
+	}
+	if in.ExpectedConfigRevision != "" && in.ExpectedConfigRevision != j.revision() {
+		f := invalid("cron job definition no longer matches the loaded version; review the latest version before retrying")
+		f.Details = object{
+			"code": "CRON_JOB_CHANGED", "expectedConfigRevision": in.ExpectedConfigRevision, "actualConfigRevision": j.revision(),
+		}
+		return nil, f
+	}
+	r.amend(j, to, r.now())
+	return j.read(), nil
+}
+
+func (r *Runtime) handleCronRemove(c call) (any, *failure) {
+	var in struct{ ID string }
+	j, f := r.jobOf(c, cronRefParams, &in, &in.ID, noAutomation)
+	if f != nil {
+		return nil, f
+	}
+	r.removeJob(j)
+	return object{"ok": true, "removed": true}, nil
+}
+
+func (r *Runtime) removeJob(j *cronJob) {
+	r.jobs = slices.DeleteFunc(r.jobs, func(other *cronJob) bool { return other == j })
+	j.next = 0
+	r.tellJob(j, "removed", nil)
+}
+
+func (r *Runtime) handleCronRun(c call) (any, *failure) {
+	var in struct{ ID, Mode string }
+	j, f := r.jobOf(c, cronRunParams, &in, &in.ID, noAutomation)
+	if f != nil {
+		return nil, f
+	}
+	out := object{"ok": true, "processInstanceId": c.conn.boot.id}
+	switch {
+	case j.going != nil:
+		out["ran"], out["reason"] = false, "already-running"
+	case in.Mode == "due" && (j.next == 0 || j.next > r.now()), in.Mode == "if-enabled" && !j.Enabled:
+		out["ran"], out["reason"] = false, "not-due"
+	default:
+		r.manual++
+		id := fmt.Sprintf("manual:%s:%d:%d", j.id, r.now(), r.manual)
+		out["enqueued"], out["runId"] = true, id
+		r.work.Go(func() { // the answer comes first
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			if j.going == nil && r.boot == c.conn.boot {
+				r.startJob(c.conn.boot, j, id)
+			}
+		})
+	}
+	return out, nil
+}
+
+func (r *Runtime) handleCronRuns(c call) (any, *failure) {
+	in := struct {
+		Scope, ID, JobID, AgentID, Status string
+		Limit, Offset                     int
+	}{Limit: 50}
+	if f := cronRunsParams.read("cron.runs", "", c.params, &in); f != nil {
+		return nil, f
+	}
+	if f := cmp.Or(within("cron.runs", "limit", in.Limit, 1, 200), within("cron.runs", "offset", in.Offset, 0, math.MaxInt)); f != nil {
+		return nil, f
+	}
+	id := cmp.Or(in.ID, in.JobID)
+	if in.Scope == "job" && id == "" {
+		return nil, invalid("invalid cron.runs params: missing id")
+	}
+	all := slices.DeleteFunc(append([]object{}, r.ran...), func(e object) bool {
+		return in.Scope != "all" && id != "" && e["jobId"] != id || in.Status != "" && in.Status != "all" && e["status"] != in.Status
+	})
+	slices.Reverse(all)
+	page := all[min(in.Offset, len(all)):]
+	page = page[:min(in.Limit, len(page))]
+	out := object{"entries": page, "total": len(all), "offset": in.Offset, "limit": in.Limit, "hasMore": false, "nextOffset": nil}
+	if end := in.Offset + len(page); end < len(all) {
+		out["hasMore"], out["nextOffset"] = true, end
+	}
+	return out, nil
+}
+
+// usable refuses a definition that cannot be kept, and reads its schedule.
+func (r *Runtime) usable(method string, s *spec) *failure {
+	bad := func(format string, args ...any) *failure {
+		return invalid("invalid "+method+" params: "+format, args...)
+	}
+	if s.AgentID == "" {
+		s.AgentID = r.options.Agents[0].ID
+	}
+	if _, ok := r.agent(s.AgentID); !ok {
+		return bad("unknown agent id %q", s.AgentID)
+	}
+	switch {
+	case s.SessionTarget == "main" && s.Payload.Kind != "systemEvent":
+		return bad(`main cron jobs require payload.kind="systemEvent"`)
+	case s.SessionTarget != "main" && s.Payload.Kind != "agentTurn":
+		return bad(`isolated/current/session cron jobs require payload.kind="agentTurn"`)
+	case s.Payload.Kind == "agentTurn" && s.Payload.Message == "":
+		return bad("at /payload/message: must NOT have fewer than 1 characters")
+	}
+	return s.Schedule.parse(bad)
+}
+
+func (s *schedule) parse(bad func(string, ...any) *failure) *failure {
+	switch s.Kind {
+	case "cron":
+		times, err := cron.Parse(s.Expr, cmp.Or(s.Tz, "UTC"))
+		if err != nil {
+			return bad("CronPattern: %v", err)
+		}
+		s.times = times
+	case "every":
+		if s.EveryMs < 1 {
+			return bad("at /schedule/everyMs: must be >= 1")
+		}
+	case "at":
+		if _, err := time.Parse(time.RFC3339, s.At); err != nil {
+			return bad("at /schedule/at: must be an ISO 8601 timestamp")
+		}
+	default:
+		return bad("at /schedule: the demo runtime knows the kinds cron, every and at")
+	}
+	return nil
+}
+
+// after is when a job runs next after now, in milliseconds; 0 is never.
+func (j *cronJob) after(now int64) int64 {
+	s := j.Schedule
+	switch {
+	case !j.Enabled:
+	case s.Kind == "cron":
+		if at := s.times.Next(time.UnixMilli(now)); !at.IsZero() {
+			return at.UnixMilli()
+		}
+	case s.Kind == "every":
+		return s.AnchorMs + (max(0, now-s.AnchorMs)/s.EveryMs+1)*s.EveryMs
+	case s.Kind == "at":
+		if at, err := time.Parse(time.RFC3339, s.At); err == nil && at.UnixMilli() > now {
+			return at.UnixMilli()
+		}
+	}
+	return 0
+}
+
+// revision names the definition.
+func (j *cronJob) revision() string {
+	data, _ := json.Marshal(j.definition()) // plain values
+	return hashed(string(data))
+}
+
+func hashed(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "sha256:" + base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
+// definition is what clients said of the job, as it is shown.
+func (j *cronJob) definition() object {
+	s, p := object{"kind": j.Schedule.Kind}, object{"kind": j.Payload.Kind}
+	put := func(o object, k string, v any, there bool) {
+		if there {
+			o[k] = v
+		}
+	}
+	put(s, "expr", j.Schedule.Expr, j.Schedule.Expr != "")
+	put(s, "tz", j.Schedule.Tz, j.Schedule.Tz != "")
+	put(s, "at", j.Schedule.At, j.Schedule.At != "")
+	put(s, "everyMs", j.Schedule.EveryMs, j.Schedule.EveryMs > 0)
+	put(s, "anchorMs", j.Schedule.AnchorMs, j.Schedule.AnchorMs > 0)
+	if j.Schedule.StaggerMs != nil {
+		s["staggerMs"] = *j.Schedule.StaggerMs
+	}
+	put(p, "message", j.Payload.Message, j.Payload.Kind == "agentTurn")
+	put(p, "text", j.Payload.Text, j.Payload.Kind == "systemEvent")
+	put(p, "toolsAllow", []string{"*"}, j.Payload.Kind == "agentTurn")
+	if j.Payload.TimeoutSeconds != nil {
+		p["timeoutSeconds"] = *j.Payload.TimeoutSeconds
+	}
+	out := object{
+		"agentId": j.AgentID, "name": j.Name, "enabled": j.Enabled, "schedule": s, "sessionTarget": j.SessionTarget,
+		"wakeMode": j.WakeMode, "payload": p,
+	}
+	put(out, "declarationKey", j.Key, j.Key != "")
+	put(out, "description", j.Description, j.Description != "")
+	put(out, "deleteAfterRun", true, j.DeleteAfterRun)
+	put(out, "delivery", j.Delivery, len(j.Delivery) > 0)
+	put(out, "scheduledToolPolicy", object{"version": 1, "mode": "trusted"}, j.Payload.Kind == "agentTurn")
+	return out
+}
+
+// shown is the job as events carry it.
+func (j *cronJob) shown() object {
+	return with(j.definition(), object{"id": j.id, "createdAtMs": j.createdAt, "updatedAtMs": j.updatedAt, "state": j.state()})
+}
+
+// read is the job as methods answer it.
+func (j *cronJob) read() object {
+	out := with(j.shown(), object{"configRevision": j.revision()})
+	if j.next > 0 {
+		out["nextRunAtMs"] = j.next
+	}
+	if j.lastStatus != "" {
+		for _, k := range words("lastRunAtMs lastRunStatus lastDelivered lastDeliveryStatus lastFailureNotificationDeliveryStatus") {
+			out[k] = j.state()[k]
+		}
+	}
+	return out
+}
+
+func (j *cronJob) state() object {
+	s := object{}
+	if j.next > 0 {
+		s["nextRunAtMs"] = j.next
+	}
+	if j.going != nil {
+		s["runningAtMs"] = j.runningAt
+	}
+	if j.activatedAt > 0 {
+		s["scheduleActivatedAtMs"] = j.activatedAt
+	}
+	if j.lastStatus == "" {
+		return s
+	}
+	maps.Copy(s, object{
+		"lastRunAtMs": j.lastRunAt, "lastRunStatus": j.lastStatus, "lastStatus": j.lastStatus, "lastDurationMs": j.lastTook,
+		"lastDelivered": false, "lastDeliveryStatus": "not-requested", "lastFailureNotificationDeliveryStatus": "not-requested",
+		"consecutiveErrors": j.errors, "consecutiveSkipped": 0,
+	})
+	if j.lastError != "" {
+		s["lastError"] = j.lastError
+	}
+	return s
+}

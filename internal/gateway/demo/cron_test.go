@@ -1,0 +1,281 @@
+package demo
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"wardroom/internal/gateway"
+)
+
+// admin connects a client that may change jobs.
+func admin(t *testing.T, r *Runtime) *client {
+	t.Helper()
+	c := dial(t, r, nil)
+	c.event("connect.challenge")
+	c.ok("connect", hello(func(p object) { p["scopes"] = []string{scopeRead, scopeWrite, scopeAdmin} }))
+	return c
+}
+
+// job is the params of cron.add.
+func job(change func(object)) object {
+	p := object{
+		"name": "standup-daily", "description": "created by ops", "agentId": "cto",
+		"schedule":      object{"kind": "cron", "expr": "30 9 * * 1-5", "tz": "Europe/Berlin"},
+		"sessionTarget": "isolated", "wakeMode": "now",
+		"payload":  object{"kind": "agentTurn", "message": "Daily standup please", "timeoutSeconds": 60},
+		"delivery": object{"mode": "none"},
+	}
+	if change != nil {
+		change(p)
+	}
+	return p
+}
+
+// Every method of timed jobs must answer in the recorded shape, and tell of what
+// it did as the gateway does, or what works here fails there.
+func TestCronMethods(t *testing.T) {
+	r := open(t, Options{})
+	c := admin(t, r)
+	shape := func(method, name string, params object, except ...string) object {
+		t.Helper()
+		got := c.call(method, params)
+		sameShape(t, name, recording(t, "responses.json", name), got, except...)
+		return got
+	}
+	made := shape("cron.add", "cron.add", job(func(p object) {
+		p["schedule"] = object{"kind": "every", "everyMs": 3600000}
+		delete(p, "description")
+	}))
+	id := must[string](t, made, "payload", "id")
+	shape("cron.list", "cron.list", object{}, "/payload/deliveryPreviews") // by the ids of the jobs
+	shape("cron.get", "cron.get", object{"id": must[string](t, c.ok("cron.add", job(nil)), "id")})
+	shape("cron.status", "cron.status", object{})
+	shape("cron.runs", "cron.runs all", object{"scope": "all", "limit": 5})
+	shape("cron.run", "cron.run", object{"id": id, "mode": "force"})
+	c.until("the end of the run", 0, func(f object) bool { return dig[string](f, "payload", "action") == "finished" })
+	runs := shape("cron.runs", "cron.runs", object{"id": id, "limit": 5})
+	if e, _ := must[[]any](t, runs, "payload", "entries")[0].(object); e["status"] != "ok" || !strings.HasPrefix(must[string](t, e, "sessionKey"), "agent:cto:cron:"+id+":run:") {
+		t.Errorf("it ran %v", e)
+	}
+	shape("cron.update", "cron.update", object{"id": id, "patch": object{"schedule": object{"kind": "cron", "expr": "0 9 * * *", "tz": "UTC"}}})
+	shape("cron.remove", "cron.remove", object{"id": id})
+	for event, except := range map[string][]string{
+		// The recorded job had been changed, so that its state says when.
+		"cron.added":                    {"/payload/job/description", "/payload/job/schedule"},
+		"cron.started":                  {"/payload/job/description", "/payload/job/schedule", "/payload/job/state"},
+		"cron.finished":                 {"/payload/job/description", "/payload/job/schedule", "/payload/job/state", "/payload/nextRunAtMs"}, // it was disabled
+		"cron.updated":                  {"/payload/job/description", "/payload/job/state", "/payload/nextRunAtMs"},
+		"cron.removed":                  {"/payload/job"},
+		"task.automation_run.completed": nil,
+	} {
+		name, action, _ := strings.Cut(event, ".")
+		got := c.until(event, 0, func(f object) bool {
+			if f["event"] != name {
+				return false
+			}
+			return dig[string](f, "payload", "action") == action ||
+				name == "task" && dig[string](f, "payload", "task", "kind") == "automation_run" && dig[string](f, "payload", "task", "status") == "completed"
+		})
+		sameShape(t, event, recording(t, "events.json", event), got, except...)
+	}
+}
+
+// What the gateway refuses must be refused here, in the same words.
+func TestCronRefusals(t *testing.T) {
+	r := open(t, Options{})
+	c := admin(t, r)
+	for _, test := range []struct {
+		method, recorded string
+		params           object
+	}{
+		{"cron.add", "cron.add invalid", object{"name": "bad"}},
+		{"cron.get", "cron.get missing", object{"id": "nope"}},
+		{"cron.remove", "cron.remove missing", object{"id": "770ced3d-c16a-4731-b38c-825c7a253c3e"}},
+	} {
+		got := c.call(test.method, test.params)
+		if diff := cmp.Diff(recording(t, "responses.json", test.recorded)["error"], got["error"]); diff != "" || got["ok"] != false {
+			t.Errorf("%s (-recorded +got):\n%s", test.recorded, diff)
+		}
+	}
+	id := must[string](t, c.ok("cron.add", job(nil)), "id")
+	for want, ask := range map[string]struct {
+		method string
+		params object
+	}{
+		"invalid cron.add params: CronPattern: ":                    {"cron.add", job(func(p object) { p["schedule"] = object{"kind": "cron", "expr": "99 99 * * *"} })},
+		`invalid cron.add params: unknown agent id "x"`:             {"cron.add", job(func(p object) { p["agentId"] = "x" })},
+		"invalid cron.add params: main cron jobs require":           {"cron.add", job(func(p object) { p["sessionTarget"] = "main" })},
+		"invalid cron.update params: at root: unexpected property ": {"cron.update", object{"id": id, "patch": object{}, "nope": 1}},
+		"invalid cron.runs params: missing id":                      {"cron.runs", object{"scope": "job"}},
+		"cron job definition no longer matches":                     {"cron.update", object{"id": id, "patch": object{"enabled": false}, "expectedConfigRevision": "sha256:old"}},
+	} {
+		if got := must[string](t, c.call(ask.method, ask.params), "error", "message"); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %q, want %q", ask.method, got, want)
+		}
+	}
+	plain := join(t, r)
+	for _, method := range words("cron.add cron.update cron.remove cron.run") {
+		if got := must[string](t, plain.call(method, object{}), "error", "details", "missingScope"); got != scopeAdmin {
+			t.Errorf("%s without the scope: %q", method, got)
+		}
+	}
+	plain.ok("cron.list", object{})
+}
+
+// A client that changes jobs without end is stopped for a while, and says so.
+func TestCronRateLimit(t *testing.T) {
+	now := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
+	var ahead atomic.Int64
+	r := open(t, Options{Now: func() time.Time { return now.Add(time.Duration(ahead.Load())) }})
+	c := admin(t, r)
+	for range 30 {
+		c.call("cron.remove", object{"id": "x"})
+	}
+	e := must[object](t, c.call("cron.remove", object{"id": "x"}), "error")
+	if e["code"] != "UNAVAILABLE" || e["message"] != "rate limit exceeded for cron.remove; retry after 60s" || e["retryable"] != true ||
+		dig[string](e, "details", "limit") != "30 per 60s" {
+		t.Errorf("refused with %v", e)
+	}
+	c.ok("cron.add", job(nil)) // each method has its own
+	ahead.Add(int64(time.Minute))
+	if got := dig[string](c.call("cron.remove", object{"id": "x"}), "error", "details", "code"); got != "CRON_JOB_NOT_FOUND" {
+		t.Errorf("after a minute: %q", got)
+	}
+}
+
+// A job runs at its time, once, and a disabled one never; a restart keeps it.
+func TestCronRuns(t *testing.T) {
+	now := time.Date(2026, 11, 20, 8, 29, 0, 0, time.UTC) // 09:29 in Berlin
+	var ahead atomic.Int64
+	r := open(t, Options{Now: func() time.Time { return now.Add(time.Duration(ahead.Load())) }})
+	c := connected(t, r, func(o *gateway.Options) { o.Scopes = []string{scopeRead, scopeWrite, scopeAdmin} })
+	n := gateway.NewJob{
+		Key: "k", Name: "daily-standup", AgentID: "cto", Enabled: true, Message: "Daily standup please", SessionTarget: "isolated",
+		Schedule: gateway.JobSchedule{Kind: "cron", Expr: "30 9 * * 1-5", Zone: "Europe/Berlin"},
+	}
+	made, err := c.AddJob(t.Context(), n)
+	if err != nil || made.State.NextRunAt == nil || !made.State.NextRunAt.Equal(now.Add(time.Minute)) {
+		t.Fatalf("made %+v, %v", made, err)
+	}
+	if again, err := c.AddJob(t.Context(), n); err != nil || again.ID != made.ID {
+		t.Errorf("the same key made %+v, %v", again, err)
+	}
+	off := n
+	off.Key, off.Name, off.Enabled = "", "off", false
+	if _, err := c.AddJob(t.Context(), off); err != nil {
+		t.Fatal(err)
+	}
+	ran := func() (n int) {
+		runs, _, err := c.JobRuns(t.Context(), gateway.JobRunsWanted{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(runs)
+	}
+	ahead.Store(int64(2 * time.Minute))
+	eventually(t, "the run", func() bool { return ran() == 1 })
+	r.Restart(0)
+	in(t, c, gateway.Connected)
+	eventually(t, "the list", func() bool {
+		jobs, err := c.Jobs(t.Context(), gateway.JobsWanted{AgentID: "cto"})
+		return err == nil && len(jobs) == 2 && jobs[0].ID == made.ID && jobs[0].State.LastStatus == "ok" &&
+			jobs[0].State.NextRunAt.Equal(time.Date(2026, 11, 23, 8, 30, 0, 0, time.UTC))
+	})
+	if n := r.Asked("cto"); n != 1 {
+		t.Errorf("the agent had %d turns, want one", n)
+	}
+}
+
+// A restart takes a job's run away: the job says so and runs again later.
+func TestCronInterrupted(t *testing.T) {
+	r := open(t, Options{})
+	c := connected(t, r, func(o *gateway.Options) { o.Scopes = []string{scopeRead, scopeWrite, scopeAdmin} })
+	r.Silence("cto", true)
+	j, err := c.AddJob(t.Context(), gateway.NewJob{
+		Name: "j", AgentID: "cto", Message: "hi", SessionTarget: "isolated", Schedule: gateway.JobSchedule{Kind: "every", Every: time.Hour},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := c.RunJob(t.Context(), j.ID); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the run to begin", func() bool { return r.Asked("cto") == 1 })
+	if _, why, err := c.RunJob(t.Context(), j.ID); err != nil || why != "already-running" {
+		t.Errorf("run beside it: %q, %v", why, err)
+	}
+	r.Restart(0)
+	in(t, c, gateway.Connected)
+	eventually(t, "the job to say so", func() bool {
+		j, err := c.Job(t.Context(), j.ID)
+		return err == nil && j.State.LastStatus == "error" && strings.Contains(j.State.LastError, "interrupted") && j.State.RunningAt == nil
+	})
+}
+
+// desk is a service that the COO calls, and who called it.
+type desk struct {
+	*httptest.Server
+	mu    sync.Mutex
+	calls []string
+}
+
+func newDesk(t *testing.T, run int, answer string) *desk {
+	t.Helper()
+	d := &desk{}
+	d.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.calls = append(d.calls, r.Method+" "+r.URL.Path+" "+r.Header.Get("Authorization"))
+		if strings.HasSuffix(r.URL.Path, "/run") {
+			w.WriteHeader(run)
+			_, _ = w.Write([]byte(answer))
+			return
+		}
+		_, _ = w.Write([]byte(`{"id":"s1","date":"2026-11-20","status":"running"}`))
+	}))
+	t.Cleanup(d.Close)
+	return d
+}
+
+// The demo's COO does what a job's message says, with the credential from its
+// environment, and says honestly how it went.
+func TestErrand(t *testing.T) {
+	const message = "Open it with POST /api/v1/standups at %s, then POST /api/v1/standups/:id/run, with Authorization: Bearer $WARDROOM_API_KEY."
+	going := newDesk(t, http.StatusAccepted, `{"id":"s1","date":"2026-11-20","status":"running"}`)
+	done := newDesk(t, http.StatusConflict, `{"code":"already_completed","status":409,"detail":"It is."}`)
+	refused := newDesk(t, http.StatusForbidden, `{"code":"forbidden","status":403,"detail":"You may not."}`)
+	for name, test := range map[string]struct{ address, env, want string }{
+		"opens and runs it":          {going.URL, "wrk_x", "The standup of 2026-11-20 is running."},
+		"somebody was faster":        {done.URL, "wrk_x", "The standup of 2026-11-20 needs nothing of me: already_completed."},
+		"a refusal is told":          {refused.URL, "wrk_x", "I opened the standup of 2026-11-20 and could not run it: it answered 403 forbidden: You may not."},
+		"nobody is there":            {"http://127.0.0.1:9", "wrk_x", "I could not open the standup: the service cannot be reached."},
+		"another machine":            {"http://192.0.2.1", "wrk_x", "I could not hold the standup: " + errFarService.Error() + "."},
+		"no variable is set":         {going.URL, "", "I could not hold the standup: the variable WARDROOM_API_KEY is empty in my environment."},
+		"without an address nothing": {"home", "wrk_x", "I could not hold the standup: " + errNoService.Error() + "."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := open(t, Options{Env: func(name string) string {
+				if name != "WARDROOM_API_KEY" {
+					t.Errorf("asked for %s", name)
+				}
+				return test.env
+			}})
+			c := join(t, r)
+			c.ok("agent", question("coo", "run-1", strings.Replace(message, "%s", test.address, 1)))
+			if got := must[string](t, c.wait("run-1"), "terminalReply", "text"); got != test.want {
+				t.Errorf("%q, want %q", got, test.want)
+			}
+		})
+	}
+	want := []string{"POST /api/v1/standups Bearer wrk_x", "POST /api/v1/standups/s1/run Bearer wrk_x"}
+	if diff := cmp.Diff(want, going.calls); diff != "" {
+		t.Errorf("called (-want +got):\n%s", diff)
+	}
+}

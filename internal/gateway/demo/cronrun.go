@@ -1,0 +1,150 @@
+package demo
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// keepEntries is how many ended runs of jobs are remembered.
+const keepEntries = 500
+
+// errInterrupted is the end of a job's run that a restart took away.
+const errInterrupted = "cron: job interrupted by gateway restart"
+
+// ring looks for jobs that are due, as long as a life lasts. The clock may be
+// moved, so it is looked at again and again instead of waiting for a time.
+func (r *Runtime) ring(b *boot) {
+	tick := time.NewTicker(r.timing.cron)
+	defer tick.Stop()
+	for {
+		select {
+		case <-b.ctx.Done():
+			return
+		case <-tick.C:
+			r.mu.Lock()
+			r.runDue(b)
+			r.mu.Unlock()
+		}
+	}
+}
+
+// runDue starts the jobs whose time has come, each once however late it is.
+// The lock is held.
+func (r *Runtime) runDue(b *boot) {
+	now := r.now()
+	for _, j := range r.jobs {
+		if j.next == 0 || j.next > now || b.draining {
+			continue
+		}
+		due := j.next
+		j.next = j.after(now)
+		if j.going == nil {
+			r.startJob(b, j, fmt.Sprintf("%d", due))
+		}
+	}
+}
+
+// wakeJobs sets the jobs' times after a restart: what was due meanwhile is not
+// made up for. The lock is held.
+func (r *Runtime) wakeJobs() {
+	for _, j := range r.jobs {
+		if j.next > 0 && j.next <= r.now() {
+			j.next = j.after(r.now())
+		}
+	}
+}
+
+// startJob begins a run of a job in its session. The lock is held.
+func (r *Runtime) startJob(b *boot, j *cronJob, id string) {
+	a, ok := r.agent(j.AgentID)
+	if !ok || b.draining {
+		return
+	}
+	now := r.now()
+	key, text := "agent:"+a.ID+":cron:"+j.id+":run:"+uuid.NewString(), j.Payload.Message
+	switch j.SessionTarget {
+	case "main", "current":
+		key = "agent:" + a.ID + ":main"
+	}
+	if j.Payload.Kind == "systemEvent" {
+		text = j.Payload.Text
+	}
+	s, made := r.sessionOf(key, a)
+	if j.SessionTarget == "isolated" {
+		s.cron, s.label = true, "Automation: "+j.Name
+	}
+	timeout := time.Duration(0)
+	if j.Payload.TimeoutSeconds != nil {
+		timeout = time.Duration(*j.Payload.TimeoutSeconds * float64(r.timing.second))
+	}
+	q := &run{
+		boot: b, session: s, agent: a, id: fmt.Sprintf("cron:%s:%d:%s:%s", j.id, now, uuid.NewString(), id), message: text,
+		taskID: uuid.NewString(), timeout: timeout, createdAt: now, job: j, jobRun: id,
+	}
+	j.going, j.runningAt = q, now
+	r.tellJob(j, "started", object{"runAtMs": now})
+	r.enqueue(q, made)
+}
+
+// jobEnded notes how a run of a job ended. The lock is held.
+func (r *Runtime) jobEnded(q *run) {
+	j, o := q.job, q.outcome
+	if j == nil || j.going != q {
+		return
+	}
+	j.going, j.lastRunAt, j.lastTook, j.lastStatus, j.lastError = nil, j.runningAt, r.now()-j.runningAt, "ok", ""
+	completion := "succeeded"
+	if o.kind != answered {
+		j.lastStatus, j.lastError, completion = "error", o.error, "failed"
+		j.errors++
+	} else {
+		j.errors = 0
+	}
+	j.updatedAt = r.now()
+	if j.DeleteAfterRun {
+		j.next = 0
+	}
+	m := o.spent.model
+	entry := object{
+		"ts": r.now(), "jobId": j.id, "action": "finished", "status": j.lastStatus, "completionStatus": completion,
+		"runId": q.jobRun, "runAtMs": j.lastRunAt, "durationMs": j.lastTook, "model": m.id, "provider": m.provider,
+		"delivered": false, "deliveryStatus": "not-requested",
+		"delivery": object{
+			"intended":     object{"channel": "last", "to": nil, "source": "last"},
+			"fallbackUsed": false, "delivered": false,
+		},
+		"sessionId": q.session.id, "sessionKey": q.session.key, "jobName": j.Name,
+	}
+	if o.kind == answered {
+		entry["summary"] = clip(o.text, 2000)
+		entry["usage"] = object{
+			"input_tokens": o.spent.prompt(), "output_tokens": o.spent.output, "total_tokens": o.spent.total(),
+		}
+	} else {
+		entry["error"] = o.error
+	}
+	if j.next > 0 {
+		entry["nextRunAtMs"] = j.next
+	}
+	r.ran = append(r.ran, entry)
+	r.ran = r.ran[max(0, len(r.ran)-keepEntries):]
+	told := with(entry, object{})
+	for _, k := range words("ts jobId action jobName nextRunAtMs") {
+		delete(told, k)
+	}
+	r.tellJob(j, "finished", told)
+	if j.DeleteAfterRun {
+		r.removeJob(j)
+	}
+}
+
+// tellJob sends a `cron` event.
+func (r *Runtime) tellJob(j *cronJob, action string, more object) {
+	event := with(object{"jobId": j.id, "action": action, "job": j.shown()}, more)
+	if j.next > 0 && action != "started" && action != "removed" {
+		event["nextRunAtMs"] = j.next
+	}
+	r.tell(audience{scope: scopeRead}, "cron", event, nil)
+}
