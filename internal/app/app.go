@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -70,8 +71,9 @@ type App struct {
 	opts    Options
 	log     *slog.Logger
 	outage  *outage
-	metrics *metrics     // nil when METRICS_ADDR is not set
-	scraped net.Listener // where they are read; nil when they are not
+	metrics *metrics               // nil when METRICS_ADDR is not set
+	scraped net.Listener           // where they are read; nil when they are not
+	address atomic.Pointer[string] // where the API is, for somebody on this machine; nil before Listen
 }
 
 // New opens the database, brings it up to date and wires the features. Close
@@ -176,6 +178,7 @@ func (a *App) wire() error {
 		Facilitator: cfg.StandupFacilitator, Participants: cfg.StandupParticipants, Zone: cfg.Timezone,
 		AgentTimeout: cfg.StandupAgentTimeout, Deadline: cfg.StandupDeadline,
 		Grace: cfg.StandupGatewayGrace, Patience: cfg.GatewayTimeout,
+		Timetable: a.Gateway, PublicURL: cfg.PublicURL, OwnURL: a.urlForAgents, StartGrace: cfg.StandupStartGrace, Fallback: cfg.StandupFallback,
 	}
 	a.Retention = &retention.Service{DB: a.DB, Jobs: a.Queue, Log: a.log, Now: now, Zone: cfg.Timezone, Policies: a.policies()}
 	nightly, err := a.Retention.Timer()
@@ -183,10 +186,12 @@ func (a *App) wire() error {
 		return fmt.Errorf("TIMEZONE: %w", err)
 	}
 	a.Queue.Kinds["standup"] = a.Standups.Kind()
+	a.Queue.Kinds[standup.FallbackKind] = a.Standups.Fallbacks()
 	a.Queue.Kinds["retention"] = a.Retention.Kind()
 	a.Queue.Timers = []job.Timer{
 		{Name: "close standups that nobody ran", Every: time.Minute, Do: a.Standups.CloseUnrun},
 		{Name: "settle blockers whose tasks go on", Every: 10 * time.Second, Do: a.Standups.SettleBlockers},
+		{Name: "notice standups that did not begin", Every: time.Minute, Do: a.Standups.WatchSchedule},
 		{Name: "end leases of tasks", Every: 5 * time.Second, Do: a.Tasks.EndLeases},
 		{Name: "end snoozes of the inbox", Every: 5 * time.Second, Do: a.Inbox.EndSnoozes},
 		{Name: "purge failed logins", Every: 10 * time.Minute, Do: a.Accounts.PurgeLoginFailures},
@@ -242,6 +247,8 @@ func (a *App) Listen(ctx context.Context) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w (set another HOST or PORT)", address, err)
 	}
+	at := addressOn(ln)
+	a.address.Store(&at)
 	if a.cfg.MetricsAddr != "" {
 		if a.scraped, err = new(net.ListenConfig).Listen(ctx, "tcp", a.cfg.MetricsAddr); err != nil {
 			return nil, errors.Join(fmt.Errorf("listen on %s for metrics: %w (set another METRICS_ADDR)", a.cfg.MetricsAddr, err), ln.Close())

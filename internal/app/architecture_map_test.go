@@ -83,6 +83,7 @@ var owners = map[string]string{
 	"standup_questions":  "standup",
 	"standup_reports":    "standup",
 	"standup_transcript": "standup",
+	"standup_schedules":  "standup",
 	"teams":              "standup",
 	"comments":           "task",
 	"projects":           "task",

@@ -3,6 +3,8 @@ package app
 import (
 	"context"
 	"errors"
+	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -68,6 +70,20 @@ func (a *App) tellSessions(changed []session.Session, gone []string) {
 // goneSession is what is told of a session that the runtime has no more.
 type goneSession struct {
 	Key string `json:"key"`
+}
+
+// urlForAgents is where the runtime's agents reach this service when both are
+// on one machine; empty when that is not known.
+func (a *App) urlForAgents() string {
+	at := a.address.Load()
+	gateway, err := url.Parse(a.cfg.GatewayURL)
+	if at == nil || err != nil {
+		return ""
+	}
+	if ip, err := netip.ParseAddr(gateway.Hostname()); gateway.Hostname() != "localhost" && (err != nil || !ip.IsLoopback()) {
+		return ""
+	}
+	return *at
 }
 
 func (a *App) agentMembers(ctx context.Context) ([]agent.Member, error) {

@@ -10,14 +10,15 @@ import (
 // Topics are what a stream can be about: the kinds of the events' subjects,
 // and those of states.
 const (
-	TopicTask    = "task"
-	TopicProject = "project"
-	TopicStandup = "standup"
-	TopicTeam    = "team"
-	TopicInbox   = "inbox" // what needs a human; only for those who may use the inbox
-	TopicUser    = "user"  // all of the audit, and only for those who may read it
-	TopicGateway = "gateway"
-	TopicSession = "session" // the runtime's sessions, and the connection that they are read over
+	TopicTask     = "task"
+	TopicProject  = "project"
+	TopicStandup  = "standup"
+	TopicTeam     = "team"
+	TopicSchedule = "schedule"
+	TopicInbox    = "inbox" // what needs a human; only for those who may use the inbox
+	TopicUser     = "user"  // all of the audit, and only for those who may read it
+	TopicGateway  = "gateway"
+	TopicSession  = "session" // the runtime's sessions, and the connection that they are read over
 )
 
 // State is something that is so at the moment and not kept, such as the state of

@@ -42,7 +42,7 @@ const begin = -1
 type eventsInput struct {
 	Header string   `header:"Last-Event-ID" maxLength:"19" example:"42" doc:"The last id that you have; what comes after it is sent. Without it the stream begins now."`
 	Query  string   `query:"last_event_id" maxLength:"19" example:"42" doc:"The same, for callers that cannot set headers; the header wins."`
-	Topics []string `query:"topics" enum:"task,project,standup,team,inbox,user,gateway,session" maxItems:"20" doc:"Only of these, separated by commas: subjects of events, gateway for the connection to the agent runtime, and session for what its agents do. Without it everything."`
+	Topics []string `query:"topics" enum:"task,project,standup,team,schedule,inbox,user,gateway,session" maxItems:"20" doc:"Only of these, separated by commas: subjects of events, gateway for the connection to the agent runtime, and session for what its agents do. Without it everything."`
 }
 
 // after reads the id to go on after.
@@ -76,7 +76,7 @@ func (s *Service) handleEvents(ctx context.Context, in *eventsInput) (web.Stream
 }
 
 type activityInput struct {
-	SubjectKind string    `query:"subject_kind" enum:"task,project,standup,team,inbox" doc:"Only of things of this kind."`
+	SubjectKind string    `query:"subject_kind" enum:"task,project,standup,team,schedule,inbox" doc:"Only of things of this kind."`
 	SubjectID   string    `query:"subject_id" maxLength:"64" doc:"Only of the thing with this id."`
 	Actor       string    `query:"actor" maxLength:"254" doc:"Only what this one did: a user's id or email, an agent_id, me, or system for the service."`
 	Kinds       []string  `query:"kind" maxItems:"20" doc:"Only of these kinds, such as task.created; task.* is all that begin so."`
@@ -94,7 +94,7 @@ func (s *Service) handleActivity(ctx context.Context, in *activityInput) (*web.L
 
 // AuditFilter is what both forms of the audit can be asked for.
 type AuditFilter struct {
-	SubjectKind string    `query:"subject_kind" enum:"user,address,service,task,standup" doc:"Only of things of this kind."`
+	SubjectKind string    `query:"subject_kind" enum:"user,address,service,task,standup,schedule" doc:"Only of things of this kind."`
 	SubjectID   string    `query:"subject_id" maxLength:"64" doc:"Only of the thing with this id; of an address, the address."`
 	Actor       string    `query:"actor" maxLength:"254" doc:"Only what this one did: a user's id or email, an agent_id, me, system for the service, or anonymous for those who were not signed in."`
 	Kinds       []string  `query:"kind" maxItems:"20" doc:"Only of these kinds, such as login.failed; login.* is all that begin so."`

@@ -41,11 +41,11 @@ type Job struct {
 // JobSchedule says when a job runs. Of a kind that this version does not know
 // only the kind is here.
 type JobSchedule struct {
-	Kind  string        `json:"kind" doc:"cron, every or at; the runtime has further ones."`
-	Expr  string        `json:"expr,omitempty" doc:"Of cron: minute, hour, day of the month, month, weekday."`
-	Zone  string        `json:"tz,omitempty" doc:"Of cron: an IANA time zone. Without one it is that of the runtime's host, which it does not tell."`
-	Every time.Duration `json:"-"`                                                           // of every; whole milliseconds
-	At    string        `json:"at,omitempty" doc:"Of at: the one time, as ISO 8601 has it."` // as the gateway has it
+	Kind    string `json:"kind" doc:"cron, every or at; the runtime has further ones."`
+	Expr    string `json:"expr,omitempty" doc:"Of cron: minute, hour, day of the month, month, weekday."`
+	Zone    string `json:"tz,omitempty" doc:"Of cron: an IANA time zone. Without one it is that of the runtime's host, which it does not tell."`
+	EveryMS int64  `json:"everyMs,omitempty" doc:"Of every: the milliseconds between two runs."`
+	At      string `json:"at,omitempty" doc:"Of at: the one time, as ISO 8601 has it."` // as the gateway has it
 }
 
 // JobPayload is what a job does.

@@ -82,7 +82,7 @@ func TestJobs(t *testing.T) {
 	if diff := cmp.Diff(want, dream); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if s := jobs[1].Schedule; s.Kind != "every" || s.Every != 7*24*time.Hour {
+	if s := jobs[1].Schedule; s.Kind != "every" || s.EveryMS != (7*24*time.Hour).Milliseconds() {
 		t.Errorf("the second is %+v, want each week", s)
 	}
 }
@@ -102,7 +102,7 @@ func TestAddJob(t *testing.T) {
 	e := cronRecorded(t, "cron.add")
 	n := gateway.NewJob{
 		Name: "standup-weekly", AgentID: "cpo", Enabled: true, Message: "Daily standup please", Limit: 60 * time.Second,
-		Schedule: gateway.JobSchedule{Kind: "every", Every: time.Hour}, SessionTarget: "isolated",
+		Schedule: gateway.JobSchedule{Kind: "every", EveryMS: time.Hour.Milliseconds()}, SessionTarget: "isolated",
 	}
 	var plain struct{ Payload json.RawMessage }
 	if err := json.Unmarshal(e.Response, &plain); err != nil {
@@ -117,7 +117,7 @@ func TestAddJob(t *testing.T) {
 				n.Key = "wardroom/daily-standup"
 			}
 			j, err := c.AddJob(within(t), n)
-			if err != nil || j.ID != "82ad0268-ebaf-42fa-b0d6-3ef7e48c23ed" || j.Payload.Limit != time.Minute || j.Schedule.Every != time.Hour {
+			if err != nil || j.ID != "82ad0268-ebaf-42fa-b0d6-3ef7e48c23ed" || j.Payload.Limit != time.Minute || j.Schedule.EveryMS != time.Hour.Milliseconds() {
 				t.Fatalf("made %+v, %v", j, err)
 			}
 			var recordedParams struct{ Params map[string]any }
@@ -238,7 +238,9 @@ func TestJobRefusals(t *testing.T) {
 func TestHostileJobs(t *testing.T) {
 	e := cronRecorded(t, "cron.list")
 	rows := []any{
-		map[string]any{"id": 5}, map[string]any{}, "x", nil,
+		map[string]any{"id": 5},
+		map[string]any{},
+		"x", nil,
 		map[string]any{
 			"id": "a", "name": "x\u001b[2J\u202e" + token, "enabled": "no", "schedule": map[string]any{"kind": 5, "everyMs": 1e300},
 			"payload": map[string]any{"message": strings.Repeat("y", 100_000), "timeoutSeconds": -5}, "state": map[string]any{"nextRunAtMs": "soon"},

@@ -22,7 +22,7 @@ type scheduleWire struct {
 }
 
 func (s JobSchedule) wire() scheduleWire {
-	w := scheduleWire{Kind: s.Kind, Expr: s.Expr, Zone: s.Zone, EveryMS: s.Every.Milliseconds(), At: s.At}
+	w := scheduleWire{Kind: s.Kind, Expr: s.Expr, Zone: s.Zone, EveryMS: s.EveryMS, At: s.At}
 	if s.Kind == "cron" {
 		w.StaggerMS = new(int64)
 	}
@@ -100,7 +100,7 @@ func (c *Client) readJob(raw json.RawMessage) (Job, bool) {
 		Enabled: r.Enabled != no, SessionTarget: clean(r.SessionTarget), WakeMode: clean(r.WakeMode), Revision: clean(r.Revision),
 		Schedule: JobSchedule{
 			Kind: clean(r.Schedule.Kind), Expr: clean(r.Schedule.Expr), Zone: clean(r.Schedule.Zone), At: clean(r.Schedule.At),
-			Every: r.Schedule.EveryMS.span(time.Millisecond),
+			EveryMS: r.Schedule.EveryMS.count(),
 		},
 		Payload:  JobPayload{Kind: clean(r.Payload.Kind), Message: text, Limit: r.Payload.Limit.span(time.Second)},
 		Delivery: JobDelivery{Mode: clean(r.Delivery.Mode)},

@@ -72,6 +72,9 @@ func (m *meeting) close(ctx context.Context, review answer.Review) error {
 		if err := m.settle(ctx, tx, row.failed(), "It was held after all."); err != nil {
 			return err
 		}
+		if err := m.settleMissed(ctx, tx, *row); err != nil {
+			return err
+		}
 		if err := m.tellEnded(ctx, tx, *row, ended); err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"wardroom/internal/gateway"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/page"
 	"wardroom/internal/platform/web"
@@ -23,6 +24,7 @@ func (s *Service) Mount(api *web.API) {
 		web.Status(http.StatusCreated), web.Also(http.StatusOK), web.Once(), web.Fails(ErrTeam, ErrTeamArchived),
 		web.Describe("Answers 201, or 200 with the standup that the team already has of the day."))
 	web.Get(api, "/standups/latest", actor.Read, "The standup of the latest day", s.handleLatest, web.Fails(ErrNotFound, ErrTeam))
+	s.mountSchedule(api)
 	web.Get(api, "/standups/{id}", actor.Read, "One standup with all that was said", s.handleGet, web.Fails(ErrNotFound))
 	web.Text(api, "/standups/{id}/transcript", actor.Read, "Follow the meeting as plain text", s.handleTranscript,
 		web.Waits(max(s.Deadline, longestDeadline)+time.Minute), web.Fails(ErrNotFound, ErrWaiting),
@@ -55,6 +57,41 @@ func (s *Service) mountTeams(api *web.API) {
 // Schema bounds an agent's id in the API's document.
 func (AgentID) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, MaxLength: new(64), Pattern: agentID.String(), Examples: []any{"cto"}}
+}
+
+// mountSchedule adds the routes of the runtime's job that starts the standups.
+func (s *Service) mountSchedule(api *web.API) {
+	fails := web.Fails(
+		gateway.ErrNotConfigured, gateway.ErrUnreachable, gateway.ErrTimeout, gateway.ErrUnauthorized,
+		gateway.ErrUnpaired, gateway.ErrUntrusted, gateway.ErrMissingScope, gateway.ErrBusy, gateway.ErrRefused,
+	)
+	web.Get(api, "/standups/schedule", actor.Read, "When the runtime starts the standups", s.handleSchedule, fails, web.Fails(ErrNoSchedule),
+		web.Describe("The runtime's job, read there; while the runtime is away, as it was last seen."))
+	web.Post(api, "/standups/schedule", actor.ManageSchedules, "Have the runtime start the standups", s.handleSetSchedule, fails,
+		web.Fails(gateway.ErrNoJob, gateway.ErrJobChanged),
+		web.Describe("Makes the job `daily-standup` in the agent runtime, or changes it; what is left out stays as it is. Repeating it changes nothing more.\n\n"+
+			"It needs the gateway's scope operator.admin in AGENTRT_GATEWAY_SCOPES. The job tells the facilitator to open the standup and to run it, with its own API key, "+
+			"which it finds in the variable `WARDROOM_API_KEY` of the runtime's environment."))
+}
+
+func (s *Service) handleSchedule(ctx context.Context, _ *struct{}) (*scheduleOutput, error) {
+	got, err := s.Schedule(ctx)
+	return &scheduleOutput{got}, err
+}
+
+type scheduleOutput struct{ Body Schedule }
+
+type scheduleInput struct {
+	Body *Plan `required:"false"`
+}
+
+func (s *Service) handleSetSchedule(ctx context.Context, in *scheduleInput) (*scheduleOutput, error) {
+	var p Plan
+	if in.Body != nil {
+		p = *in.Body
+	}
+	got, err := s.SetSchedule(ctx, p)
+	return &scheduleOutput{got}, err
 }
 
 // Ref names a standup in a path.

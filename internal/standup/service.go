@@ -88,6 +88,14 @@ type Service struct {
 	Patience time.Duration // how long a gateway that is away at the start is waited for
 	Limits   Limits
 
+	// Timetable is the runtime's own scheduler, which starts the standups.
+	Timetable Timetable
+
+	PublicURL  string        // where agents reach this service; empty when nobody said
+	OwnURL     func() string // where those on this machine reach it; empty while nobody does
+	StartGrace time.Duration // how late a standup may begin before it counts as missed
+	Fallback   bool          // one that was missed is begun by the service
+
 	places  places.Places
 	lookout lookout
 }
@@ -238,8 +246,11 @@ func (s *Service) begin(ctx context.Context, tx *db.Tx, m *Standup) error {
 	m.Status, m.Phase, m.Failure, m.CompletedAt = Running, Gathering, nil, nil
 	m.Attempt++
 	m.StartedAt, m.DeadlineAt = clock.Ptr(now), clock.Ptr(now.Add(m.deadline))
-	if m.Trigger = "user"; caller.Role == actor.Agent {
+	switch m.Trigger = "user"; {
+	case caller.Role == actor.Agent:
 		m.Trigger = "agent"
+	case caller.ID == actor.System.ID:
+		m.Trigger = "system"
 	}
 	if err := update(ctx, tx, m, now); err != nil {
 		return err

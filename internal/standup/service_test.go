@@ -38,6 +38,7 @@ type office struct {
 	runtime *demo.Runtime
 	client  *gateway.Client
 	log     *slog.Logger
+	inbox   inbox
 
 	mu      sync.Mutex
 	members []standup.Member
@@ -70,8 +71,14 @@ func newOffice(t *testing.T, d *db.DB) *office {
 // connect runs a gateway client until the test ends.
 func (o *office) connect(t *testing.T, url string) *gateway.Client {
 	t.Helper()
+	return o.connectAs(t, url, "operator.read", "operator.write")
+}
+
+// connectAs is connect with other scopes.
+func (o *office) connectAs(t *testing.T, url string, scopes ...string) *gateway.Client {
+	t.Helper()
 	c, err := gateway.New(gateway.Options{
-		URL: url, Token: "secret-of-the-runtime", Scopes: []string{"operator.read", "operator.write"}, Log: o.log,
+		URL: url, Token: "secret-of-the-runtime", Scopes: scopes, Log: o.log,
 		Timeout: 5 * time.Second, Backoff: gateway.Backoff{Min: 10 * time.Millisecond, Max: 50 * time.Millisecond},
 	})
 	if err != nil {
@@ -105,9 +112,11 @@ func (o *office) service(d *db.DB) *standup.Service {
 		},
 		Facilitator: "coo", Participants: []string{"cto", "cpo", "cmo"}, Zone: time.UTC,
 		AgentTimeout: 20 * time.Second, Deadline: time.Minute, Grace: 10 * time.Second, Patience: patience,
+		Timetable: o.client, OwnURL: func() string { return "http://127.0.0.1:3000" }, StartGrace: 15 * time.Minute,
+		Raise: o.inbox.raise, Settle: o.inbox.settle,
 	}
 	s.Jobs.Poll = 20 * time.Millisecond
-	s.Jobs.Kinds["standup"] = s.Kind()
+	s.Jobs.Kinds["standup"], s.Jobs.Kinds[standup.FallbackKind] = s.Kind(), s.Fallbacks()
 	return s
 }
 

@@ -199,7 +199,7 @@ func TestCronInterrupted(t *testing.T) {
 	c := connected(t, r, func(o *gateway.Options) { o.Scopes = []string{scopeRead, scopeWrite, scopeAdmin} })
 	r.Silence("cto", true)
 	j, err := c.AddJob(t.Context(), gateway.NewJob{
-		Name: "j", AgentID: "cto", Message: "hi", SessionTarget: "isolated", Schedule: gateway.JobSchedule{Kind: "every", Every: time.Hour},
+		Name: "j", AgentID: "cto", Message: "hi", SessionTarget: "isolated", Schedule: gateway.JobSchedule{Kind: "every", EveryMS: time.Hour.Milliseconds()},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -37,6 +37,7 @@ const (
 	HoldStandups    Permission = "hold_standups"    // create and run a standup
 	FileReports     Permission = "file_reports"     // hand in a report to a standup: an agent its own, the others anybody's
 	ManageStandups  Permission = "manage_standups"  // delete a standup, cancel a run, make and change teams
+	ManageSchedules Permission = "manage_schedules" // what the runtime does at fixed times
 	UseInbox        Permission = "use_inbox"        // see what needs a human, and deal with it
 	ManageAccounts  Permission = "manage_accounts"  // users and their keys
 	ReadAudit       Permission = "read_audit"       // what happened to accounts and what guards them
@@ -51,6 +52,7 @@ var may = map[Permission][]Role{
 	HoldStandups:    {Owner, Admin, Agent},
 	FileReports:     {Owner, Admin, Agent},
 	ManageStandups:  {Owner, Admin},
+	ManageSchedules: {Owner, Admin},
 	UseInbox:        {Owner, Admin, User},
 	ManageAccounts:  {Owner, Admin},
 	ReadAudit:       {Owner, Admin},
@@ -59,7 +61,7 @@ var may = map[Permission][]Role{
 
 // Permissions lists every permission, Public first.
 func Permissions() []Permission {
-	return []Permission{Public, Read, ChangeTasks, DeleteTasks, HoldStandups, FileReports, ManageStandups, UseInbox, ManageAccounts, ReadAudit, ManageRetention}
+	return []Permission{Public, Read, ChangeTasks, DeleteTasks, HoldStandups, FileReports, ManageStandups, ManageSchedules, UseInbox, ManageAccounts, ReadAudit, ManageRetention}
 }
 
 // Valid reports whether p stands in the table. A route with another does not start.

@@ -37,6 +37,7 @@ func (r Raw) Check() (Config, []string, error) {
 		Port:     k.number("PORT", r.Port, 0, 65535),
 		Timezone: k.zone("TIMEZONE", r.Timezone),
 
+		PublicURL:      k.public("PUBLIC_URL", r.PublicURL),
 		CORSOrigin:     k.origin("CORS_ORIGIN", r.CORSOrigin, r.NodeEnv == "production"),
 		TrustedProxies: k.proxies("TRUSTED_PROXIES", r.TrustedProxies),
 		MetricsAddr:    k.address("METRICS_ADDR", r.MetricsAddr),
@@ -57,6 +58,8 @@ func (r Raw) Check() (Config, []string, error) {
 		StandupAgentTimeout: k.duration("STANDUP_AGENT_TIMEOUT", r.StandupAgentTimeout, time.Millisecond, day),
 		StandupDeadline:     k.duration("STANDUP_DEADLINE", r.StandupDeadline, time.Millisecond, week),
 		StandupGatewayGrace: k.duration("STANDUP_GATEWAY_GRACE", r.StandupGatewayGrace, 0, day),
+		StandupStartGrace:   k.duration("STANDUP_START_GRACE", r.StandupStartGrace, time.Minute, day),
+		StandupFallback:     k.truth("STANDUP_FALLBACK", r.StandupFallback),
 
 		ArchiveAfterDays:         k.number("ARCHIVE_AFTER_DAYS", r.ArchiveAfterDays, 0, maxDays),
 		ActivityLogRetentionDays: k.number("ACTIVITY_LOG_RETENTION_DAYS", r.ActivityLogRetentionDays, 0, maxDays),

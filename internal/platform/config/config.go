@@ -41,6 +41,8 @@ type Raw struct {
 	Port     string `name:"port" env:"PORT" default:"3000" group:"Server" help:"Port to listen on. 0 takes a free one."`
 	Timezone string `name:"timezone" env:"TIMEZONE" default:"UTC" group:"Server" help:"IANA time zone in which a day begins and ends, such as Europe/Lisbon."`
 
+	PublicURL string `name:"public-url" env:"PUBLIC_URL" group:"Server" help:"Where others reach this service, such as https://ops.example.com: the runtime's agents are told to call it there. Empty: where a request to schedule the standup says, or the address that it listens on when the gateway is on this machine."`
+
 	CORSOrigin string `name:"cors-origin" env:"CORS_ORIGIN" group:"Server" help:"Origin of a dashboard that is served elsewhere and may call from a browser: one, such as https://ops.example.com. * lets any page call, and is refused in production. Empty: none may."`
 
 	TrustedProxies string `name:"trusted-proxies" env:"TRUSTED_PROXIES" group:"Server" help:"Proxies in front of the service, as addresses and networks separated by commas, such as 127.0.0.1,10.0.0.0/8: what they say in X-Forwarded-For of where a request comes from counts. Empty: nobody is believed, and a proxy's address is that of all its callers."`
@@ -73,6 +75,9 @@ type Raw struct {
 	StandupDeadline     string `name:"standup-deadline" env:"STANDUP_DEADLINE" default:"20m" group:"Standup" help:"How long the whole meeting may take; at most 7d. A team may have its own."`
 	StandupGatewayGrace string `name:"standup-gateway-grace" env:"STANDUP_GATEWAY_GRACE" default:"60s" group:"Standup" help:"How long a meeting waits for a gateway that went away; 0 does not wait; at most 1d."`
 
+	StandupStartGrace string `name:"standup-start-grace" env:"STANDUP_START_GRACE" default:"15m" group:"Standup" help:"How long after its time in the runtime's schedule a standup may begin before somebody is told that it did not; 1m to 1d."`
+	StandupFallback   string `name:"standup-fallback" env:"STANDUP_FALLBACK" default:"false" group:"Standup" help:"true has the service itself begin a standup that the runtime did not begin within STANDUP_START_GRACE."`
+
 	ArchiveAfterDays         string `name:"archive-after-days" env:"ARCHIVE_AFTER_DAYS" default:"7" group:"Retention" help:"Days after which done tasks are archived, 0 to 36500; 0 keeps them on the board for ever."`
 	ActivityLogRetentionDays string `name:"activity-log-retention-days" env:"ACTIVITY_LOG_RETENTION_DAYS" default:"7" group:"Retention" help:"Days of TIMEZONE after which activity, and resolved items of the inbox, are deleted, 0 to 36500; 0 keeps them for ever. The histories of tasks and the audit stay."`
 	SubagentRetentionDays    string `name:"subagent-retention-days" env:"SUBAGENT_RETENTION_DAYS" default:"30" group:"Retention" help:"Days after which archived sub-agent sessions are to be deleted, 0 to 36500; 0 keeps them for ever. Checked at start; no sessions are archived yet, so that nothing goes."`
@@ -97,6 +102,7 @@ type Config struct {
 	Port     int    // 0 takes a free one
 	Timezone *time.Location
 
+	PublicURL      string         // http or https, without a slash at its end; empty when nobody said
 	CORSOrigin     string         // as browsers write it, "*" (never in production), or empty
 	TrustedProxies []netip.Prefix // without host bits; IPv4 is never written as IPv6
 	MetricsAddr    string         // host:port, or empty
@@ -126,6 +132,8 @@ type Config struct {
 	StandupAgentTimeout time.Duration
 	StandupDeadline     time.Duration
 	StandupGatewayGrace time.Duration // may be zero
+	StandupStartGrace   time.Duration // at least a minute
+	StandupFallback     bool
 
 	// Days until data goes; 0 keeps it for ever.
 	ArchiveAfterDays         int // done tasks

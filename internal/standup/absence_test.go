@@ -1,0 +1,373 @@
+package standup_test
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"wardroom/internal/gateway"
+	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/db/dbtest"
+	"wardroom/internal/standup"
+)
+
+// inbox keeps what a human was told, by its cause; what was taken back is marked.
+type inbox struct {
+	mu    sync.Mutex
+	items map[string]string
+	last  standup.Matter
+}
+
+func (i *inbox) raise(_ context.Context, tx *db.Tx, m standup.Matter) error {
+	tx.Committed(func() {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		if i.items == nil {
+			i.items = map[string]string{}
+		}
+		i.last = m
+		i.items[m.Cause] += "raised "
+	})
+	return nil
+}
+
+func (i *inbox) settle(_ context.Context, tx *db.Tx, cause, _ string) error {
+	tx.Committed(func() {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		if i.items[cause] != "" {
+			i.items[cause] += "settled "
+		}
+	})
+	return nil
+}
+
+func (i *inbox) all() map[string]string {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return maps.Clone(i.items)
+}
+
+// calendar is an office that lives at a time of its own, with a timetable that a
+// test decides.
+type calendar struct {
+	*office
+	jobs *timetable
+	at   time.Time
+}
+
+// timetable is the runtime's jobs, or an error instead.
+type timetable struct {
+	standup.Timetable
+	job  *gateway.Job
+	away bool
+}
+
+func (tt *timetable) Jobs(context.Context, gateway.JobsWanted) ([]gateway.Job, error) {
+	switch {
+	case tt.away:
+		return nil, gateway.ErrUnreachable
+	case tt.job == nil:
+		return nil, nil
+	}
+	return []gateway.Job{*tt.job}, nil
+}
+
+// newCalendar begins at a moment, with a job that is due at the times of expr.
+func newCalendar(t *testing.T, d *db.DB, begin, zone, expr string) *calendar {
+	t.Helper()
+	o := newOffice(t, d)
+	loc, err := time.LoadLocation(zone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := time.ParseInLocation("2006-01-02 15:04", begin, loc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &calendar{office: o, at: at, jobs: &timetable{job: &gateway.Job{
+		ID: "job-1", Name: "daily-standup", AgentID: "coo", Enabled: true, Schedule: gateway.JobSchedule{Kind: "cron", Expr: expr, Zone: zone},
+	}}}
+	c.settings(o.Service, loc)
+	return c
+}
+
+func (c *calendar) settings(s *standup.Service, zone *time.Location) {
+	s.Timetable, s.Zone, s.Now = c.jobs, zone, func() time.Time { return c.at }
+}
+
+func system(t *testing.T) context.Context { return actor.With(t.Context(), actor.System) }
+
+// until lets time pass, with a look every quarter of an hour.
+func (c *calendar) until(t *testing.T, clock string) {
+	t.Helper()
+	end, err := time.ParseInLocation("2006-01-02 15:04", clock, c.Zone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for ; !c.at.After(end); c.at = c.at.Add(15 * time.Minute) {
+		if err := c.WatchSchedule(system(t)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.at = end
+	if err := c.WatchSchedule(system(t)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// began marks the standup of today as run, as a meeting would.
+func (c *calendar) began(t *testing.T) standup.Standup {
+	t.Helper()
+	m := c.open(t)
+	if _, err := c.Run(signedIn(t), m.ID, false); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// missedOn is the inbox in which the standups of these days are missed.
+func missedOn(days ...string) map[string]string {
+	var all map[string]string
+	for _, day := range days {
+		if all == nil {
+			all = map[string]string{}
+		}
+		all["standup/missed/executive/"+day] = "raised "
+	}
+	return all
+}
+
+func (c *calendar) wantInbox(t *testing.T, want map[string]string) {
+	t.Helper()
+	if diff := cmp.Diff(want, c.inbox.all()); diff != "" {
+		t.Errorf("the inbox (-want +got):\n%s", diff)
+	}
+}
+
+// A standup that nobody began is told of once, when its grace is over and not
+// before, and one that began is no news.
+func TestAbsence(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		c := newCalendar(t, d, "2026-11-19 12:00", "Europe/Berlin", "0 9 * * 1-5")
+		c.until(t, "2026-11-20 09:14") // a Friday
+		c.wantInbox(t, nil)
+		c.until(t, "2026-11-20 09:15")
+		c.wantInbox(t, missedOn("2026-11-20"))
+		if m := c.inbox.last; m.Kind != "standup_missed" || m.Severity != "high" || m.Title != "The standup of 2026-11-20 did not begin" ||
+			!strings.Contains(m.Detail, "2026-11-20 09:00 Europe/Berlin") || !strings.Contains(m.Detail, "15m0s") || m.Subject.Kind != "schedule" {
+			t.Errorf("told %+v", m)
+		}
+		c.until(t, "2026-11-23 08:50")
+		c.wantInbox(t, missedOn("2026-11-20"))
+		c.began(t) // on Monday somebody is early
+		c.until(t, "2026-11-24 08:00")
+		c.wantInbox(t, missedOn("2026-11-20"))
+		wantEvents(t, d, "activity standup.missed")
+	})
+}
+
+// What ends the matter is that the standup is held, be it late.
+func TestAbsenceSettled(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		c := newCalendar(t, d, "2026-11-20 08:00", "UTC", "0 9 * * *")
+		c.until(t, "2026-11-20 09:20")
+		c.wantInbox(t, missedOn("2026-11-20"))
+		work(t, c.Service)
+		c.end(t, c.began(t).ID)
+		c.wantInbox(t, map[string]string{"standup/missed/executive/2026-11-20": "raised settled "})
+	})
+}
+
+// Nothing is told of days before there was a schedule, of a disabled or removed
+// job, or of a time that was moved away.
+func TestNoAbsence(t *testing.T) {
+	for name, test := range map[string]struct {
+		begin  string
+		change func(*calendar)
+		until  string
+		want   []string
+	}{
+		"first seen after the time":      {"2026-11-20 09:05", nil, "2026-11-20 23:00", nil},
+		"first seen in its grace":        {"2026-11-20 09:00", nil, "2026-11-20 09:30", nil},
+		"disabled":                       {"2026-11-20 08:00", func(c *calendar) { c.jobs.job.Enabled = false }, "2026-11-23 12:00", nil},
+		"removed":                        {"2026-11-20 08:00", func(c *calendar) { c.jobs.job = nil }, "2026-11-23 12:00", nil},
+		"moved to later":                 {"2026-11-20 08:00", func(c *calendar) { c.jobs.job.Schedule.Expr = "0 15 * * *" }, "2026-11-20 14:00", nil},
+		"moved to later, and missed":     {"2026-11-20 08:00", func(c *calendar) { c.jobs.job.Schedule.Expr = "0 15 * * *" }, "2026-11-20 16:00", []string{"2026-11-20"}},
+		"another kind":                   {"2026-11-20 08:00", func(c *calendar) { c.jobs.job.Schedule.Kind = "every" }, "2026-11-23 12:00", nil},
+		"without a zone":                 {"2026-11-20 08:00", func(c *calendar) { c.jobs.job.Schedule.Zone = "" }, "2026-11-23 12:00", nil},
+		"an expression of the runtime":   {"2026-11-20 08:00", func(c *calendar) { c.jobs.job.Schedule.Expr = "0 0 9 L * *" }, "2026-11-23 12:00", nil},
+		"the runtime is away":            {"2026-11-20 08:00", func(c *calendar) { c.jobs.away = true }, "2026-11-20 10:00", []string{"2026-11-20"}},
+		"several times a day, told once": {"2026-11-20 08:00", func(c *calendar) { c.jobs.job.Schedule.Expr = "0 9-17 * * *" }, "2026-11-20 20:00", []string{"2026-11-20"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCalendar(t, dbtest.New(t), test.begin, "UTC", "0 9 * * *")
+			c.until(t, test.begin)
+			if test.change != nil {
+				test.change(c)
+			}
+			c.until(t, test.until)
+			c.wantInbox(t, missedOn(test.want...))
+		})
+	}
+	t.Run("called off", func(t *testing.T) {
+		c := newCalendar(t, dbtest.New(t), "2026-11-20 08:00", "UTC", "0 9 * * *")
+		c.until(t, "2026-11-20 08:30")
+		if _, err := c.Cancel(signedIn(t), c.open(t).ID); err != nil {
+			t.Fatal(err)
+		}
+		c.until(t, "2026-11-20 12:00")
+		c.wantInbox(t, nil)
+	})
+	t.Run("opened shortly after midnight for a time shortly before it", func(t *testing.T) {
+		c := newCalendar(t, dbtest.New(t), "2026-11-20 08:00", "UTC", "58 23 * * *")
+		c.until(t, "2026-11-21 00:01")
+		c.began(t)
+		c.until(t, "2026-11-21 12:00")
+		c.wantInbox(t, nil)
+	})
+}
+
+// A service that was away for long tells of each day once, and not of what is
+// older than a month; one that comes back in its grace tells of nothing twice.
+func TestAbsenceAfterDowntime(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		c := newCalendar(t, d, "2026-09-01 12:00", "UTC", "0 9 * * *")
+		c.until(t, "2026-09-01 12:00")
+		c.at = time.Date(2026, 11, 20, 9, 5, 0, 0, time.UTC)
+		c.until(t, "2026-11-20 09:10")
+		c.until(t, "2026-11-20 09:10") // a restart
+		got := slices.Sorted(maps.Keys(c.inbox.all()))
+		if len(got) != 31 || got[0] != "standup/missed/executive/2026-10-20" || got[30] != "standup/missed/executive/2026-11-19" {
+			t.Errorf("%d days, %v", len(got), got)
+		}
+		for cause, times := range c.inbox.all() {
+			if times != "raised " {
+				t.Errorf("%s: %s", cause, times)
+			}
+		}
+	})
+}
+
+// A job that was disabled while the service was away has missed nothing.
+func TestAbsenceLooksFirst(t *testing.T) {
+	c := newCalendar(t, dbtest.New(t), "2026-11-20 08:00", "UTC", "0 9 * * *")
+	c.until(t, "2026-11-20 08:00")
+	c.jobs.job.Enabled = false
+	c.at = c.at.AddDate(0, 0, 7)
+	if err := c.WatchSchedule(system(t)); err != nil {
+		t.Fatal(err)
+	}
+	c.wantInbox(t, nil)
+}
+
+// A change of the clocks is one day with one standup: at an hour that there is
+// not, at one that there is twice, and at all others.
+func TestAbsenceSummerTime(t *testing.T) {
+	for _, expr := range []string{"30 2 * * *", "0 9 * * *", "0 0 * * *"} {
+		for _, begin := range []string{"2026-03-27 12:00", "2026-10-23 12:00"} { // the clocks change in the night to Sunday
+			t.Run(expr+" "+begin, func(t *testing.T) {
+				c := newCalendar(t, dbtest.New(t), begin, "Europe/Berlin", expr)
+				first := c.at
+				c.until(t, first.AddDate(0, 0, 7).Format("2006-01-02 15:04"))
+				var want []string
+				for day := 1; day <= 7; day++ {
+					want = append(want, first.AddDate(0, 0, day).Format(time.DateOnly))
+				}
+				c.wantInbox(t, missedOn(want...))
+			})
+		}
+	}
+}
+
+// Several replicas look at once: the human is told once, and the meeting is
+// begun once, by the service itself where that is wished for.
+func TestAbsenceReplicas(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		c := newCalendar(t, d, "2026-11-20 08:00", "UTC", "0 9 * * *")
+		replicas := []*standup.Service{c.Service, c.service(d), c.service(d), c.service(d)}
+		for _, s := range replicas {
+			c.settings(s, time.UTC)
+			s.Fallback = true
+		}
+		c.until(t, "2026-11-20 09:10")
+		c.at = c.at.Add(10 * time.Minute)
+		work(t, c.Service)
+		for range 3 {
+			var wg sync.WaitGroup
+			for _, s := range replicas {
+				wg.Go(func() {
+					if err := s.NoticeAbsence(system(t)); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			wg.Wait()
+		}
+		var m standup.Standup
+		wait(t, "the standup to be held", func() bool {
+			var err error
+			m, err = c.Latest(t.Context(), "")
+			return err == nil && m.Status == standup.Completed
+		})
+		if m.Date != "2026-11-20" || m.Trigger != "system" || m.Attempt != 1 {
+			t.Errorf("held %s by %s, attempt %d", m.Date, m.Trigger, m.Attempt)
+		}
+		c.wantInbox(t, map[string]string{"standup/missed/executive/2026-11-20": "raised settled "})
+		c.wantAsked(t, map[string]int{"coo": 1, "cto": 1, "cpo": 1, "cmo": 1})
+	})
+}
+
+// The service begins what was missed today, and not what was missed on days that
+// are over, nor what somebody has begun meanwhile.
+func TestFallback(t *testing.T) {
+	t.Run("of a day that is over", func(t *testing.T) {
+		c := newCalendar(t, dbtest.New(t), "2026-11-18 08:00", "UTC", "0 9 * * *")
+		c.Fallback = true
+		c.until(t, "2026-11-18 08:00")
+		c.at = c.at.AddDate(0, 0, 2)
+		c.until(t, "2026-11-20 08:30")
+		var n int
+		if err := c.DB.QueryRow(t.Context(), `SELECT COUNT(*) FROM jobs`).Scan(&n); err != nil || n != 0 {
+			t.Errorf("%d jobs, %v", n, err)
+		}
+		c.wantInbox(t, missedOn("2026-11-18", "2026-11-19"))
+	})
+	t.Run("when somebody was faster", func(t *testing.T) {
+		c := newCalendar(t, dbtest.New(t), "2026-11-20 08:00", "UTC", "0 9 * * *")
+		c.Fallback = true
+		c.until(t, "2026-11-20 09:20")
+		m := c.began(t)
+		work(t, c.Service)
+		if m = c.end(t, m.ID); m.Trigger != "user" {
+			t.Errorf("begun by %s", m.Trigger)
+		}
+		wait(t, "the fallback", func() bool {
+			var state string
+			err := c.DB.QueryRow(t.Context(), `SELECT state FROM jobs WHERE kind = ?`, standup.FallbackKind).Scan(&state)
+			return err == nil && state == "done"
+		})
+		if m, err := c.Get(t.Context(), m.ID); err != nil || m.Attempt != 1 {
+			t.Errorf("attempt %d, %v", m.Attempt, err)
+		}
+	})
+	t.Run("a standup that was opened and not run is run", func(t *testing.T) {
+		c := newCalendar(t, dbtest.New(t), "2026-11-20 08:00", "UTC", "0 9 * * *")
+		c.Fallback = true
+		c.until(t, "2026-11-20 08:55")
+		m := c.open(t)
+		c.until(t, "2026-11-20 09:20")
+		work(t, c.Service)
+		wait(t, "its end", func() bool {
+			got, err := c.Get(t.Context(), m.ID)
+			return err == nil && got.Status == standup.Completed && got.Trigger == "system"
+		})
+	})
+}
