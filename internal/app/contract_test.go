@@ -90,7 +90,10 @@ type route struct {
 // the runtime is watched.
 func newContract(t *testing.T, engine db.Engine) *contract {
 	t.Helper()
-	h := newHouse(t, engine, func(r *config.Raw) { r.StandupAgentTimeout, r.RegistrationEnabled = "1s", "true" })
+	h := newHouse(t, engine, func(r *config.Raw) {
+		r.StandupAgentTimeout, r.RegistrationEnabled = "1s", "true"
+		r.GatewayScopes, r.PublicURL = "operator.admin", "https://wardroom.test" // schedules need both
+	})
 	s := h.start().connected()
 	owner := s.login(ownerEmail)
 	owner.hire("coo", "cto", "cpo")

@@ -28,6 +28,7 @@ import (
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/page"
 	"wardroom/internal/platform/patch"
+	"wardroom/internal/standup"
 	"wardroom/internal/task"
 )
 
@@ -54,6 +55,7 @@ type demoState struct {
 	JWTSecret    string `json:"jwt_secret"`
 	GatewayToken string `json:"gateway_token"`
 	Password     string `json:"password"`
+	Key          string `json:"key"` // of the COO, in the environment of the demo's agents
 	// Filled says that the team and its board are whole. From then on they
 	// belong to the person at the screen, and nothing is put back.
 	Filled bool `json:"filled"`
@@ -77,7 +79,8 @@ func NewDemo(ctx context.Context, o DemoOptions, log *slog.Logger) (*Demo, error
 	if err := state.keep(o.Dir); err != nil {
 		return nil, err
 	}
-	var board atomic.Pointer[App] // the agents talk about the board as soon as there is one
+	var key atomic.Pointer[string] // and they have the key as soon as there is one
+	var board atomic.Pointer[App]  // the agents talk about the board as soon as there is one
 	// The agents outlive ctx: the service hands its work back before they go.
 	runtime, err := demo.Start(context.WithoutCancel(ctx), demo.Options{
 		Token: state.GatewayToken, Pace: o.Pace, Log: log,
@@ -86,6 +89,12 @@ func NewDemo(ctx context.Context, o DemoOptions, log *slog.Logger) (*Demo, error
 				return a.demoBoard(ctx, agentID)
 			}
 			return nil, nil
+		},
+		Env: func(name string) string {
+			if held := key.Load(); held != nil && name == standup.KeyVariable {
+				return *held
+			}
+			return ""
 		},
 	})
 	if err != nil {
@@ -100,17 +109,31 @@ func NewDemo(ctx context.Context, o DemoOptions, log *slog.Logger) (*Demo, error
 	}
 	board.Store(a)
 	d := &Demo{App: a, Runtime: runtime, Password: state.Password}
-	if state.Filled {
-		return d, nil
+	if !state.Filled {
+		if err := d.fill(ctx); err != nil {
+			return nil, errors.Join(fmt.Errorf("fill the demo: %w", err), d.Close())
+		}
+		state.Filled = true
 	}
-	if err := d.fill(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("fill the demo: %w", err), d.Close())
+	if state.Key == "" {
+		state.Key = d.issueKey(ctx)
 	}
-	state.Filled = true
 	if err := state.keep(o.Dir); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
+	key.Store(&state.Key)
 	return d, nil
+}
+
+// issueKey makes the key with which the demo's COO calls the service when a job
+// of the runtime says so. Without the account, which a visitor may have taken
+// away, there is none, and the COO says so.
+func (d *Demo) issueKey(ctx context.Context) string {
+	k, err := d.App.Accounts.MakeKey(actor.With(ctx, actor.System), "coo@wardroom.demo", account.NewKey{Name: "the demo's agents"})
+	if err != nil {
+		d.App.log.WarnContext(ctx, "the demo's COO has no key, so that the runtime's job cannot start standups", "err", err)
+	}
+	return k.Secret
 }
 
 // Close stops the agents and closes the database, for a demo that is not run.
@@ -120,7 +143,7 @@ func (d *Demo) Close() error { return errors.Join(d.Runtime.Close(), d.App.Close
 func demoConfig(o DemoOptions, s demoState) (config.Config, error) {
 	raw := config.Raw{
 		Host: o.Host, Port: o.Port, JWTSecret: config.Secret(s.JWTSecret), GatewayToken: config.Secret(s.GatewayToken),
-		StandupAgentTimeout: "30s",
+		StandupAgentTimeout: "30s", GatewayScopes: "operator.read,operator.write,operator.admin", // it is ours
 	}
 	raw.DataDir = o.Dir
 	if !s.Filled { // later the owner is there, and no warning is due

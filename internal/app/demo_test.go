@@ -166,7 +166,20 @@ func TestDemoStandup(t *testing.T) {
 	if c := decode[app.PublicConfig](owner.get("/api/v1/config")); !c.Demo || c.SetupRequired {
 		t.Errorf("the configuration is %+v", c)
 	}
-	m := owner.hold(owner.open().ID)
+	// The job of the demo's runtime really runs, and its COO has a key.
+	made := decode[standup.Schedule](owner.post("/api/v1/standups/schedule", nil).want(http.StatusOK))
+	if _, _, err := d.App.Gateway.RunJob(t.Context(), made.Job.ID); err != nil {
+		t.Fatal(err)
+	}
+	var m meeting
+	waitFor(t, "the COO's standup", func() bool {
+		a := owner.get("/api/v1/standups/latest")
+		m = decode[meeting](a)
+		return a.status == http.StatusOK && m.Status == standup.Completed
+	})
+	if m.Trigger != "agent" {
+		t.Errorf("begun by %q", m.Trigger)
+	}
 	if m.Status != standup.Completed || len(m.Escalations) == 0 || len(m.Blockers) < 2 {
 		t.Fatalf("the standup is %s, %+v, with %d escalations and %d blockers", m.Status, m.Failure, len(m.Escalations), len(m.Blockers))
 	}
@@ -189,7 +202,7 @@ func TestDemoGoesOnFilling(t *testing.T) {
 	t.Parallel()
 	whole := boardOf(t, startDemo(t, t.TempDir()))
 	for name, undo := range map[string]string{
-		"before the accounts":        `DELETE FROM task_dependencies; DELETE FROM tasks; UPDATE task_counter SET last = 0; DELETE FROM users WHERE role = 'agent'`,
+		"before the accounts":        `DELETE FROM api_keys; DELETE FROM task_dependencies; DELETE FROM tasks; UPDATE task_counter SET last = 0; DELETE FROM users WHERE role = 'agent'`,
 		"between the accounts":       `DELETE FROM task_dependencies; DELETE FROM tasks; UPDATE task_counter SET last = 0; DELETE FROM users WHERE agent_id IN ('cpo', 'cmo')`,
 		"before the tasks":           `DELETE FROM task_dependencies; DELETE FROM tasks; UPDATE task_counter SET last = 0`,
 		"between the tasks":          `DELETE FROM task_dependencies; DELETE FROM tasks WHERE number > 7; UPDATE task_counter SET last = 7`,
@@ -246,6 +259,7 @@ func unfill(t *testing.T, dir, statements string) {
 	}
 	if err == nil {
 		delete(state, "filled")
+		delete(state, "key")
 		data, err = json.Marshal(state)
 	}
 	if err == nil {

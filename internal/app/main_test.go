@@ -55,6 +55,7 @@ type house struct {
 	t         *testing.T
 	raw       config.Raw
 	runtime   *demo.Runtime
+	key       atomic.Pointer[string]  // what the runtime's environment has for the COO
 	board     atomic.Pointer[app.App] // whose board the agents talk about
 	onSetup   func(app.SetupOffer)    // nil offers none
 	backoff   gateway.Backoff
@@ -74,7 +75,7 @@ func newHouse(t *testing.T, engine db.Engine, change func(*config.Raw)) *house {
 		jwtSecret: "JWT_SECRET", gatewayToken: "the gateway's token", password: "a password", dbPassword: "the database's password",
 	}}
 	t.Cleanup(h.keptSecrets)
-	runtime, err := demo.Start(context.Background(), demo.Options{Token: gatewayToken, Board: h.tasksOf})
+	runtime, err := demo.Start(context.Background(), demo.Options{Token: gatewayToken, Board: h.tasksOf, Env: h.env, Writes: 100_000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,6 +91,14 @@ func newHouse(t *testing.T, engine db.Engine, change func(*config.Raw)) *house {
 		change(&h.raw)
 	}
 	return h
+}
+
+// env is the environment of the agent runtime.
+func (h *house) env(name string) string {
+	if key := h.key.Load(); key != nil && name == "WARDROOM_API_KEY" {
+		return *key
+	}
+	return ""
 }
 
 // reopen starts another agent runtime, where the first one was before it was

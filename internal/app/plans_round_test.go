@@ -192,6 +192,8 @@ func writeRest(t *testing.T, s *service, owner caller) {
 	owner.hold(ofTeam.ID)
 	owner.patch("/api/v1/teams/new", map[string]any{"archived": true}).want(http.StatusOK)
 	owner.post("/api/v1/standups", map[string]any{"team": "new", "date": "2020-02-02"}).want(http.StatusConflict)
+	owner.post("/api/v1/standups/schedule", nil).want(http.StatusOK)
+	owner.post("/api/v1/standups/schedule", map[string]any{"enabled": false}).want(http.StatusOK)
 	owner.send(http.MethodPost, "/api/v1/retention/run", nil, "Prefer", "wait=30")
 }
 

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"wardroom/internal/platform/config"
 	"wardroom/internal/platform/db"
 )
 
@@ -18,7 +19,7 @@ import (
 func TestEveryPlan(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
-		h := newHouse(t, engine, nil)
+		h := newHouse(t, engine, func(r *config.Raw) { r.GatewayScopes = "operator.admin" }) // for schedules
 		a := h.build()
 		seed(t, a.DB)
 		var asked questions
@@ -58,14 +59,15 @@ func TestEveryPlan(t *testing.T) {
 // reading all of one costs nothing.
 func small() map[string]string {
 	return map[string]string{
-		"projects":         "some dozens",
-		"teams":            "some dozens",
-		"event_counter":    "one row",
-		"task_counter":     "one row",
-		"job_timers":       "a row for each piece of timed work",
-		"retention_runs":   "a row for each policy",
-		"setup_tokens":     "a row for each start without an owner, for half an hour",
-		"goose_db_version": "a row for each migration",
+		"projects":          "some dozens",
+		"teams":             "some dozens",
+		"event_counter":     "one row",
+		"task_counter":      "one row",
+		"standup_schedules": "a row for each team",
+		"job_timers":        "a row for each piece of timed work",
+		"retention_runs":    "a row for each policy",
+		"setup_tokens":      "a row for each start without an owner, for half an hour",
+		"goose_db_version":  "a row for each migration",
 	}
 }
 

@@ -145,7 +145,7 @@ func (s *Service) miss(ctx context.Context, tx *db.Tx, is seenJob, d missed) err
 	again := s.Fallback && d.day == now.In(s.Zone).Format(time.DateOnly)
 	text := fmt.Sprintf("The runtime's job `%s` was to start it at %s, and %s later nobody had run it. Look whether the gateway runs, what became of the job's last run there, "+
 		"and whether %s has its key in the variable %s of the gateway's environment.",
-		jobName, wallClock(d.due, is.Job.Schedule.Zone), s.StartGrace, is.Job.AgentID, keyVariable)
+		jobName, wallClock(d.due, is.Job.Schedule.Zone), s.StartGrace, is.Job.AgentID, KeyVariable)
 	if again {
 		text += " This service begins it now."
 	} else {

@@ -147,6 +147,10 @@ func missedOn(days ...string) map[string]string {
 
 func (c *calendar) wantInbox(t *testing.T, want map[string]string) {
 	t.Helper()
+	// What a meeting has committed is in the inbox a moment later.
+	for end := time.Now().Add(5 * time.Second); !maps.Equal(want, c.inbox.all()) && time.Now().Before(end); {
+		time.Sleep(5 * time.Millisecond)
+	}
 	if diff := cmp.Diff(want, c.inbox.all()); diff != "" {
 		t.Errorf("the inbox (-want +got):\n%s", diff)
 	}

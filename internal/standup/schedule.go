@@ -32,9 +32,9 @@ const (
 	jobName = "daily-standup"
 	// jobDeclaration names our job for the runtime: whoever makes it twice makes one.
 	jobDeclaration = "wardroom/" + jobName
-	// keyVariable is the variable in the runtime's environment that holds the
+	// KeyVariable is the variable in the runtime's environment that holds the
 	// facilitator's API key. Only its name is in the job.
-	keyVariable = "WARDROOM_API_KEY" //nolint:gosec // G101: a name, and no credential
+	KeyVariable = "WARDROOM_API_KEY" //nolint:gosec // G101: a name, and no credential
 	// defaultExpr is nine o'clock on weekdays.
 	defaultExpr = "0 9 * * 1-5"
 	// nextShown is how many of the next times are answered.
@@ -181,7 +181,7 @@ Use your own agent credentials: your API key is in the environment variable %[2]
     curl -sS -o /dev/null -w '%%{http_code}\n' -X POST "%[1]s/api/v1/standups/$ID/run" -H "Authorization: Bearer $%[2]s"
 
 202 means that the meeting has begun; 409 means that somebody was faster and nothing is left to do. Do not wait for its end, and ask nobody yourself: the service asks every participant in your name, and asks you for the review in another session. End this turn with one line that says what the service answered.
-`, address, keyVariable)
+`, address, KeyVariable)
 }
 
 // change is what has to be changed of a job for it to be as it should; empty
@@ -263,7 +263,7 @@ func times(j gateway.Job) (at cron.Schedule, why string) {
 // shown is a schedule as the API answers it.
 func (s *Service) shown(j gateway.Job, live bool, seen clock.Time, address string) Schedule {
 	out := Schedule{
-		Job: j, Live: live, SeenAt: seen, NextRuns: []clock.Time{}, ServiceURL: address, Variable: keyVariable,
+		Job: j, Live: live, SeenAt: seen, NextRuns: []clock.Time{}, ServiceURL: address, Variable: KeyVariable,
 		GraceSeconds: int64(s.StartGrace / time.Second), Fallback: s.Fallback, Others: []string{}, Warnings: []string{},
 	}
 	at, why := times(j)

@@ -21,6 +21,17 @@ type usage struct {
 type said struct {
 	Role    string `json:"role,omitempty"`
 	Content string `json:"content,omitempty"`
+	Calls   []use  `json:"tool_calls,omitempty"`
+}
+
+type use struct {
+	Index    int    `json:"index"`
+	ID       string `json:"id"`
+	Type     string `json:"type"`
+	Function struct {
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"` // JSON in a text
+	} `json:"function"`
 }
 
 type choice struct {
@@ -86,6 +97,32 @@ func stream(w http.ResponseWriter, in completion, text string) {
 	}
 	send([]choice{{Delta: &said{}, Finish: new("stop")}}, nil)
 	send([]choice{}, in.usage(text))
+	fmt.Fprint(w, "data: [DONE]\n\n")
+}
+
+// useTool answers that the agent is to use a tool.
+func useTool(w http.ResponseWriter, in completion, do toolCall) {
+	args, _ := json.Marshal(do.Args) // plain texts
+	u := use{ID: fmt.Sprintf("call_%d", time.Now().UnixNano()), Type: "function"}
+	u.Function.Name, u.Function.Arguments = do.Name, string(args)
+	turn := &said{Role: "assistant", Calls: []use{u}}
+	if !in.Stream {
+		out := in.answer("chat.completion")
+		out.Choices, out.Usage = []choice{{Message: turn, Finish: new("tool_calls")}}, in.usage(do.Name)
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(out) // the asker may have hung up
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	for _, part := range []struct {
+		choices []choice
+		used    *usage
+	}{{[]choice{{Delta: turn}}, nil}, {[]choice{{Delta: &said{}, Finish: new("tool_calls")}}, nil}, {[]choice{}, in.usage(do.Name)}} {
+		out := in.answer("chat.completion.chunk")
+		out.Choices, out.Usage = part.choices, part.used
+		data, _ := json.Marshal(out) // plain strings and numbers
+		fmt.Fprintf(w, "data: %s\n\n", data)
+	}
 	fmt.Fprint(w, "data: [DONE]\n\n")
 }
 

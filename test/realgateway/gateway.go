@@ -37,6 +37,9 @@ const (
 type Gateway struct {
 	URL   string // http(s)://127.0.0.1:port; its WebSocket answers on the same port
 	Token string // the shared token of its operators
+	// Vars are variables of its environment, which the tools of its agents have,
+	// too. A change counts from the next Start.
+	Vars map[string]string
 
 	owner testing.TB // the test it ends with
 	http  *http.Client
@@ -141,7 +144,11 @@ func (g *Gateway) Start(t testing.TB) {
 // the user's own gateway is read or written.
 func (g *Gateway) env() []string {
 	programs := []string{filepath.Join(g.home, "bin"), filepath.Join(g.home, "node_modules", ".bin"), os.Getenv("PATH")}
-	return append(inherit(),
+	var more []string
+	for name, value := range g.Vars {
+		more = append(more, name+"="+value)
+	}
+	return append(append(inherit(), more...),
 		"PATH="+strings.Join(programs, string(os.PathListSeparator)),
 		"HOME="+g.path("home"),
 		"OPENCLAW_STATE_DIR="+g.path("state"),

@@ -20,6 +20,7 @@ type journey struct {
 	month   string // of its standups, such as "2026-11": agents have a session for each day
 	owner   Client
 	coo     Client
+	apiKey  string            // the COO's API key, in the gateway's environment
 	first   map[string][]Call // what each agent asked the model in the first standup
 }
 
@@ -58,6 +59,7 @@ func startJourney(t *testing.T, bin string, model *Model, gateway *Gateway, mont
 		}).Want(t, http.StatusCreated)
 	}
 	j.coo = j.server.Login(t, "coo@wardroom.test", agentPassword)
+	j.giveKey(t)
 	return j
 }
 
@@ -66,6 +68,7 @@ type standup struct {
 	ID      string `json:"id"`
 	Date    string `json:"date"`
 	Status  string `json:"status"`
+	Trigger string `json:"trigger"`
 	Reports []struct {
 		AgentID   string  `json:"agent_id"`
 		Status    string  `json:"status"`
@@ -175,17 +178,18 @@ func TestJourney(t *testing.T) {
 	slow := scene{"goes on without an agent that is too slow", (*journey).timesOut}
 	costs := scene{"knows what each session cost, to the last digit", (*journey).costs}
 	gone := scene{"says why when the gateway is gone, and asks only for what is missing afterwards", (*journey).gatewayGoes}
+	scheduled := scene{"is started by a job of the gateway, in the COO's own turn", (*journey).scheduled}
 	killed := scene{"goes on after kill -9 at three points", (*journey).isKilled}
 	t.Run("SQLite", func(t *testing.T) {
 		j := startJourney(t, bin, model, gateway, "2026-11", nil)
-		j.play(t, slices.Concat(opening, []scene{slow, costs, gone, killed}))
+		j.play(t, slices.Concat(opening, []scene{slow, costs, gone, scheduled, killed}))
 	})
 	// Here without the agent that is too slow: that takes half a minute and no other
 	// SQL. The costs are last, because until the gateway is started anew it repeats
 	// the numbers of before for half a minute.
 	t.Run("PostgreSQL", func(t *testing.T) {
 		j := startJourney(t, bin, model, gateway, "2026-10", map[string]string{"DATABASE_URL": PostgresDatabase(t)})
-		j.play(t, slices.Concat(opening, []scene{gone, killed, costs}))
+		j.play(t, slices.Concat(opening, []scene{gone, killed, costs, scheduled}))
 	})
 }
 
@@ -200,7 +204,7 @@ func (j *journey) play(t *testing.T, scenes []scene) {
 	for _, s := range scenes {
 		j.scene(t, s.name, func(t *testing.T) { s.play(j, t) })
 	}
-	j.hides(t, j.gateway.Token, agentPassword, OwnerPassword)
+	j.hides(t, j.gateway.Token, agentPassword, OwnerPassword, j.apiKey)
 }
 
 // scene plays a part of the journey that the rest needs: without it, it ends.

@@ -111,6 +111,20 @@ type message struct {
 	Content content `json:"content"`
 }
 
+// told is what a tool that the model called has answered just now.
+func (c completion) told() (text string, ok bool) {
+	if len(c.Messages) == 0 || c.Messages[len(c.Messages)-1].Role != "tool" {
+		return "", false
+	}
+	return string(c.Messages[len(c.Messages)-1].Content), true
+}
+
+// toolCall has the agent use one of its tools.
+type toolCall struct {
+	Name string
+	Args map[string]any
+}
+
 // content is plain text, or a list of parts of which only the text is kept.
 type content string
 
@@ -197,6 +211,17 @@ func (m *Model) complete(w http.ResponseWriter, r *http.Request) {
 		refuse(w, reply.Status, "as the script says")
 		return
 	}
+	output, told := in.told()
+	if told && reply.Text == "" {
+		reply.Text = "Done. It said: " + output
+	}
+	if do := errand(call.Agent, call.Prompt); do != nil && reply.Text == "" {
+		m.mu.Lock()
+		call.Used = in.usage(do.Name)
+		m.mu.Unlock()
+		useTool(w, in, *do)
+		return
+	}
 	if reply.Text == "" {
 		reply.Text = usual(call.Agent, call.Prompt)
 	}
@@ -208,6 +233,21 @@ func (m *Model) complete(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	whole(w, in, reply.Text)
+}
+
+// errand is what an agent does that is told to do something in a shell: the
+// indented lines of the message, as they stand.
+func errand(agent, prompt string) *toolCall {
+	if agent != "coo" || !strings.Contains(prompt, "POST /api/v1/standups/:id/run") {
+		return nil
+	}
+	var lines []string
+	for line := range strings.Lines(prompt) {
+		if command, ok := strings.CutPrefix(strings.TrimRight(line, "\n"), "    "); ok {
+			lines = append(lines, command)
+		}
+	}
+	return &toolCall{Name: "exec", Args: map[string]any{"command": strings.Join(lines, "\n")}}
 }
 
 // usual is the answer of an agent that nobody scripted: a report in the form

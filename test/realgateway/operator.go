@@ -33,9 +33,9 @@ type frame struct {
 }
 
 // dial connects to the gateway at url and presents itself as the service does,
-// with the shared token or, when device is not nil, as that device, too. It
-// returns the gateway's answer, whatever it is.
-func dial(t *testing.T, client *http.Client, url, token string, device *Device) (*operator, frame) {
+// with the shared token or, when device is not nil, as that device, too; more are
+// scopes beside those to read and write. It returns the gateway's answer, whatever it is.
+func dial(t *testing.T, client *http.Client, url, token string, device *Device, more ...string) (*operator, frame) {
 	t.Helper()
 	conn, res, err := websocket.Dial(t.Context(), url, &websocket.DialOptions{HTTPClient: client})
 	if err != nil {
@@ -58,7 +58,7 @@ func dial(t *testing.T, client *http.Client, url, token string, device *Device) 
 	if err := json.Unmarshal(challenge.Payload, &nonce); err != nil {
 		t.Fatalf("decode the challenge: %v", err)
 	}
-	scopes := []string{"operator.read", "operator.write"}
+	scopes := append([]string{"operator.read", "operator.write"}, more...)
 	params := map[string]any{
 		"minProtocol": 4, "maxProtocol": 4,
 		"client": map[string]any{"id": "gateway-client", "version": "0", "platform": "linux", "mode": "backend"},

@@ -90,13 +90,13 @@ func (r *Runtime) control(serve func(c call) (any, *failure)) func(c call) (any,
 	return func(c call) (any, *failure) {
 		now := r.clock()
 		recent := slices.DeleteFunc(c.conn.writes[c.method], func(at time.Time) bool { return now.Sub(at) >= cronWindow })
-		if len(recent) >= cronWrites {
+		if len(recent) >= r.options.Writes {
 			wait := cronWindow - now.Sub(recent[0])
 			return nil, &failure{
 				Code:      "UNAVAILABLE",
 				Message:   fmt.Sprintf("rate limit exceeded for %s; retry after %ds", c.method, int(math.Ceil(wait.Seconds()))),
 				Retryable: true, RetryAfterMs: int(wait.Milliseconds()),
-				Details: object{"method": c.method, "limit": fmt.Sprintf("%d per %ds", cronWrites, int(cronWindow.Seconds()))},
+				Details: object{"method": c.method, "limit": fmt.Sprintf("%d per %ds", r.options.Writes, int(cronWindow.Seconds()))},
 			}
 		}
 		if c.conn.writes == nil {

@@ -65,10 +65,13 @@ type Options struct {
 	// variable, empty when it is not set. What an agent is told to send a
 	// credential for, it finds there, and never in a message. It is called
 	// while a run is going, never with a lock held; nil is an empty environment.
-	Env  func(name string) string
-	Pace time.Duration    // how long an agent thinks before it answers
-	Log  *slog.Logger     // default: silent. Never told of a message's text
-	Now  func() time.Time // the clock of time stamps and of the five minutes of idempotency; timers use the real one
+	Env func(name string) string
+	// Writes is how often in a minute a client may call each method that changes
+	// jobs; 0 is 30, as on the real gateway.
+	Writes int
+	Pace   time.Duration    // how long an agent thinks before it answers
+	Log    *slog.Logger     // default: silent. Never told of a message's text
+	Now    func() time.Time // the clock of time stamps and of the five minutes of idempotency; timers use the real one
 }
 
 // ErrNoToken is returned by Start without a token: a runtime that lets anyone
@@ -109,6 +112,9 @@ func (o Options) withDefaults() (Options, error) {
 		if a.Model == "" {
 			o.Agents[i].Model = "demo/demo-1"
 		}
+	}
+	if o.Writes == 0 {
+		o.Writes = cronWrites
 	}
 	if o.Board == nil {
 		o.Board = func(context.Context, string) ([]Task, error) { return nil, nil }

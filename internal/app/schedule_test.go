@@ -1,0 +1,92 @@
+package app_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"wardroom/internal/event"
+	"wardroom/internal/platform/config"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/job"
+	"wardroom/internal/standup"
+)
+
+// The specification's way: the runtime's job has the COO open the standup and run
+// it, with the COO's own key, which stands in the runtime's environment and
+// nowhere else.
+func TestScheduledStandup(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, engine db.Engine) {
+		h := newHouse(t, engine, func(r *config.Raw) { r.GatewayScopes = "operator.admin" })
+		s := h.start().connected()
+		owner := s.login(ownerEmail)
+		owner.hire("coo", "cto", "cpo", "cmo")
+		owner.get("/api/v1/standups/schedule").wantProblem(http.StatusNotFound, "schedule_not_found")
+		secret, _ := owner.key("coo@example.com", map[string]any{"name": "the runtime"}) // which is shown once, and that was it
+		h.key.Store(&secret.token)
+
+		made := decode[standup.Schedule](owner.post("/api/v1/standups/schedule", map[string]any{"timezone": "Europe/Lisbon"}).want(http.StatusOK))
+		if made.ServiceURL != s.base || strings.Contains(made.Job.Payload.Message, secret.token) || len(made.Warnings) > 0 {
+			t.Errorf("made %+v", made)
+		}
+		again := decode[standup.Schedule](owner.post("/api/v1/standups/schedule", nil).want(http.StatusOK))
+		if again.Job.ID != made.Job.ID || again.Job.Revision != made.Job.Revision {
+			t.Errorf("once more it is %+v", again.Job)
+		}
+		owner.post("/api/v1/standups/schedule", map[string]any{"expr": "soon"}).wantProblem(http.StatusUnprocessableEntity, "invalid_input")
+		owner.post("/api/v1/standups/schedule", map[string]any{"enabled": false, "revision": "sha256:old"}).wantProblem(http.StatusPreconditionFailed, "job_changed")
+
+		for range 2 { // twice does no harm
+			if _, why, err := s.Gateway.RunJob(t.Context(), made.Job.ID); err != nil || why != "" {
+				t.Fatal(why, err)
+			}
+			waitFor(t, "the job's run to end", func() bool {
+				j, err := s.Gateway.Job(t.Context(), made.Job.ID)
+				return err == nil && j.State.RunningAt == nil && j.State.LastStatus == "ok"
+			})
+			waitFor(t, "the meeting to end", func() bool {
+				return decode[meeting](owner.get("/api/v1/standups/latest")).Status == standup.Completed
+			})
+		}
+		m := decode[meeting](owner.get("/api/v1/standups/latest").want(http.StatusOK))
+		if m.Trigger != "agent" || m.Attempt != 1 || !strings.Contains(m.Transcript[0].Text, "COO opened the standup") {
+			t.Errorf("held by %q, attempt %d: %+v", m.Trigger, m.Attempt, m.Transcript[0])
+		}
+		for _, list := range []string{"/api/v1/activity?subject_kind=schedule", "/api/v1/audit?subject_kind=schedule"} {
+			told := decode[[]event.Event](owner.get(list).want(http.StatusOK))
+			if len(told) != 1 || told[0].Kind != "schedule.made" || told[0].Actor.Name == "" {
+				t.Errorf("%s tells %+v", list, told)
+			}
+		}
+		cto := s.login("cto@example.com")
+		cto.get("/api/v1/standups/schedule").want(http.StatusOK)
+		cto.post("/api/v1/standups/schedule", nil).wantProblem(http.StatusForbidden, "forbidden")
+	})
+}
+
+// Whoever may not schedule in the runtime is told what is missing, and the rest
+// works: what was last seen is shown while the runtime is away.
+func TestScheduleRefusals(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, db.SQLite, nil)
+	s := h.start().connected()
+	owner := s.login(ownerEmail)
+	told := owner.post("/api/v1/standups/schedule", nil).wantProblem(http.StatusForbidden, "missing_scope")
+	problem := decode[struct {
+		Detail string
+		Scope  string `json:"missing_scope"`
+	}](told)
+	if problem.Scope != "operator.admin" || !strings.Contains(problem.Detail, "AGENTRT_GATEWAY_SCOPES") {
+		t.Errorf("told %+v", problem)
+	}
+	_ = h.runtime.Close()
+	waitFor(t, "the gateway to be away", func() bool {
+		return owner.get("/api/v1/standups/schedule").status == http.StatusServiceUnavailable
+	})
+	owner.get("/api/v1/standups/schedule").wantProblem(http.StatusServiceUnavailable, "gateway_unreachable")
+	if kinds := s.Queue.Kinds; kinds[standup.FallbackKind].Do == nil || !slices.ContainsFunc(s.Queue.Timers, func(timer job.Timer) bool { return timer.Name == "notice standups that did not begin" }) {
+		t.Error("nobody looks for standups that did not begin")
+	}
+}

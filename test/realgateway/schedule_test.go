@@ -1,0 +1,123 @@
+//go:build journey
+
+package realgateway
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// keyName is the variable of the gateway's environment that holds the COO's key.
+const keyName = "WARDROOM_API_KEY"
+
+// giveKey makes a key for the COO and puts it where the gateway's agents find it
+// from the gateway's next start on.
+func (j *journey) giveKey(t *testing.T) {
+	t.Helper()
+	var made struct{ Key string }
+	j.owner.Post(t, "/api/v1/users/coo@wardroom.test/keys", map[string]string{"name": "the gateway"}).Into(t, http.StatusCreated, &made)
+	j.apiKey = made.Key
+	j.gateway.Vars = map[string]string{keyName: made.Key}
+}
+
+// scheduled is what the specification wants: a job of the runtime has the COO
+// open the standup and run it, with its own credentials and from its own turn.
+func (j *journey) scheduled(t *testing.T) {
+	j.owner.Post(t, "/api/v1/standups/schedule", nil).Want(t, http.StatusForbidden)
+	j.restart(t, map[string]string{"AGENTRT_GATEWAY_SCOPES": "operator.read,operator.write,operator.admin"})
+	defer j.restart(t, map[string]string{"AGENTRT_GATEWAY_SCOPES": ""})
+	j.connected(t)
+	var made struct {
+		Job struct {
+			ID      string
+			Payload struct{ Message string }
+			State   struct{ NextRunAt time.Time }
+		}
+		NextRuns []time.Time `json:"next_runs"`
+	}
+	plan := map[string]any{"timezone": "Europe/Berlin", "enabled": true}
+	j.owner.Post(t, "/api/v1/standups/schedule", plan).Into(t, http.StatusOK, &made)
+	if len(made.NextRuns) != 5 || !made.Job.State.NextRunAt.Equal(made.NextRuns[0]) {
+		t.Errorf("the gateway runs it next at %s, we say %v", made.Job.State.NextRunAt, made.NextRuns)
+	}
+	if strings.Contains(made.Job.Payload.Message, j.apiKey) {
+		t.Error("the message holds the key")
+	}
+	id := made.Job.ID
+	j.owner.Post(t, "/api/v1/standups/schedule", plan).Into(t, http.StatusOK, &made)
+	if made.Job.ID != id {
+		t.Errorf("once more made another job: %s and %s", id, made.Job.ID)
+	}
+
+	op := j.administrator(t)
+	j.model.Forget()
+	begin := time.Now()
+	op.call(t, "cron.run", map[string]any{"id": id, "mode": "force"})
+	today := j.await(t, op, id)
+	s := j.end(t, today, "completed", "answered", "answered", "answered")
+	t.Logf("from the start of the job to the end of the meeting: %s", time.Since(begin).Round(100*time.Millisecond))
+	if s.Trigger != "agent" || s.Summary == nil || len(j.model.Calls("cto")) != 1 {
+		t.Errorf("held by %q with %d questions to the CTO: %+v", s.Trigger, len(j.model.Calls("cto")), s.Transcript)
+	}
+	op = j.administrator(t) // nobody has answered the pings of the first meanwhile
+	WaitFor(t, 2*time.Minute, "the job's run to end", func() bool { return len(jobRuns(t, op, id)) == 1 })
+	if run := jobRuns(t, op, id)[0]; run.Status != "ok" || !strings.Contains(run.Summary, "202") {
+		t.Errorf("the job's run: %+v", run)
+	}
+	// Twice does no harm: nobody is asked again.
+	op.call(t, "cron.run", map[string]any{"id": id, "mode": "force"})
+	WaitFor(t, 2*time.Minute, "the second run to end", func() bool { return len(jobRuns(t, op, id)) == 2 })
+	if run := jobRuns(t, op, id)[0]; !strings.Contains(run.Summary, "409") {
+		t.Errorf("the job's second run: %+v", run)
+	}
+	j.wantCalls(t, map[string]int{"cto": 1, "cpo": 1, "cmo": 1})
+	op.call(t, "cron.remove", map[string]any{"id": id})
+}
+
+// administrator is an operator that may change jobs.
+func (j *journey) administrator(t *testing.T) *operator {
+	t.Helper()
+	op, hello := dial(t, j.gateway.http, j.gateway.URL, j.gateway.Token, nil, "operator.admin")
+	if !hello.OK {
+		t.Fatalf("the gateway refused us: %s", hello.Error)
+	}
+	return op
+}
+
+// await waits until the job has opened today's standup, and returns its id.
+func (j *journey) await(t *testing.T, op *operator, job string) (id string) {
+	t.Helper()
+	today := time.Now().UTC().Format(time.DateOnly)
+	WaitFor(t, 2*time.Minute, "the COO to open the standup", func() bool {
+		var latest standup
+		res := j.coo.Get(t, "/api/v1/standups/latest")
+		if res.Status == http.StatusOK {
+			res.Into(t, http.StatusOK, &latest)
+		}
+		for _, run := range jobRuns(t, op, job) {
+			if latest.Date != today {
+				t.Fatalf("the job ended without: %+v", run)
+			}
+		}
+		id = latest.ID
+		return latest.Date == today
+	})
+	return id
+}
+
+type jobRun struct {
+	Status, Summary, Error, SessionKey string
+}
+
+// jobRuns are the runs of a job that have ended, the newest first.
+func jobRuns(t *testing.T, op *operator, id string) []jobRun {
+	t.Helper()
+	var out struct{ Entries []jobRun }
+	if err := json.Unmarshal(op.call(t, "cron.runs", map[string]any{"id": id, "limit": 5}), &out); err != nil {
+		t.Fatal(err)
+	}
+	return out.Entries
+}
