@@ -113,10 +113,15 @@ type message struct {
 
 // told is what a tool that the model called has answered just now.
 func (c completion) told() (text string, ok bool) {
-	if len(c.Messages) == 0 || c.Messages[len(c.Messages)-1].Role != "tool" {
-		return "", false
+	for _, m := range slices.Backward(c.Messages) {
+		switch m.Role {
+		case "tool":
+			return string(m.Content), true
+		case "assistant":
+			return "", false
+		}
 	}
-	return string(c.Messages[len(c.Messages)-1].Content), true
+	return "", false
 }
 
 // toolCall has the agent use one of its tools.

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// What docs/agents.md tells agents and operators to do is done here, line by
+// line and in its order: a document that does not work is worse than none.
+func TestAgentsDocument(t *testing.T) {
+	page, err := filepath.Abs("../../docs/agents.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := t.TempDir()
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(bin, "wardroom"), "wardroom/cmd/wardroom").CombinedOutput(); err != nil {
+		t.Fatalf("build the binary: %v\n%s", err, out)
+	}
+	machine(t)
+	dir := t.TempDir()
+	p := serve(t, "demo", "--dir", dir, "--port", "0", "--pace", "1ms")
+	said := regexp.MustCompile(`Password +(\S+)`).FindStringSubmatch(p.out.String())
+	if said == nil {
+		t.Fatalf("the demo tells no password:\n%s", p.out.String())
+	}
+	blocks := regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(string(text), -1)
+	if len(blocks) < 15 {
+		t.Fatalf("only %d blocks of commands", len(blocks))
+	}
+	// Whatever is refused ends the script, but where the document looks at the status itself.
+	script := `set -eu -o pipefail
+curl() { case " $* " in *" -w "*) command curl "$@" ;; *) command curl --fail-with-body "$@" ;; esac }
+`
+	for _, b := range blocks[1:] { // the first is what is set below
+		script += "echo '+' >&2\n" + strings.ReplaceAll(b[1], "wardroom user add", "printf '%s' \"$PASSWORD\" | wardroom user add")
+	}
+	shell := exec.CommandContext(t.Context(), "bash", "-c", script+"echo ran to the end\n")
+	shell.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"),
+		"WARDROOM="+p.address, "EMAIL=coo@wardroom.demo", "PASSWORD="+said[1], "DATA_DIR="+dir)
+	shell.Dir = dir
+	out, err := shell.CombinedOutput()
+	if err != nil || !strings.HasSuffix(string(out), "ran to the end\n") {
+		t.Fatalf("%v after %d of %d blocks\n%s", err, strings.Count(string(out), "+\n"), len(blocks)-1, out)
+	}
+	for _, want := range []string{
+		`"status": "completed"`,                 // the standup that was held
+		"Hold today's standup through the oper", // what the job tells the COO
+		"\n409\n",                               // running it again does no harm
+	} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("the output lacks %q:\n%s", want, out)
+		}
+	}
+}
