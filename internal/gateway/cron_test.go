@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -199,9 +200,7 @@ func TestRunJob(t *testing.T) {
 func TestJobRefusals(t *testing.T) {
 	refusal := func(code, message string, more map[string]any) map[string]any {
 		e := map[string]any{"code": code, "message": message}
-		for k, v := range more {
-			e[k] = v
-		}
+		maps.Copy(e, more)
 		return with(t, cronRecorded(t, "cron.add invalid").Response, "error", e)
 	}
 	for name, test := range map[string]struct {

@@ -34,7 +34,7 @@ const (
 	jobDeclaration = "wardroom/" + jobName
 	// KeyVariable is the variable in the runtime's environment that holds the
 	// facilitator's API key. Only its name is in the job.
-	KeyVariable = "WARDROOM_API_KEY" //nolint:gosec // G101: a name, and no credential
+	KeyVariable = "WARDROOM_API_KEY"
 	// defaultExpr is nine o'clock on weekdays.
 	defaultExpr = "0 9 * * 1-5"
 	// nextShown is how many of the next times are answered.
