@@ -56,7 +56,7 @@ func (s *Service) NoticeAbsence(ctx context.Context) error {
 	var told []missed
 	err = s.DB.Tx(ctx, func(tx *db.Tx) error {
 		told = nil
-		if err := tx.Lock(ctx, "schedule/"+defaultTeam); err != nil {
+		if err := tx.Lock(ctx, scheduleLock); err != nil {
 			return err
 		}
 		is, err := findSchedule(ctx, tx, defaultTeam)

@@ -68,6 +68,7 @@ func (s *Service) mountSchedule(api *web.API) {
 	web.Get(api, "/standups/schedule", actor.Read, "When the runtime starts the standups", s.handleSchedule, fails, web.Fails(ErrNoSchedule),
 		web.Describe("The runtime's job, read there; while the runtime is away, as it was last seen."))
 	web.Post(api, "/standups/schedule", actor.ManageSchedules, "Have the runtime start the standups", s.handleSetSchedule, fails,
+		web.Waits(30*time.Second+2*s.Patience), // the runtime is asked twice
 		web.Fails(gateway.ErrNoJob, gateway.ErrJobChanged),
 		web.Describe("Makes the job `daily-standup` in the agent runtime, or changes it; what is left out stays as it is. Repeating it changes nothing more.\n\n"+
 			"It needs the gateway's scope operator.admin in AGENTRT_GATEWAY_SCOPES. The job tells the facilitator to open the standup and to run it, with its own API key, "+

@@ -20,6 +20,9 @@ import (
 // seen has to do.
 const quickLook = 5 * time.Second
 
+// scheduleLock is held by whoever changes what is remembered of the schedule.
+const scheduleLock = "schedule/" + defaultTeam
+
 // SetSchedule makes the runtime's job that starts the standups, or changes it
 // to what p says. It may be repeated: the job is found again, and nothing is
 // sent when nothing differs. What cannot be is refused before anything is sent.
@@ -170,6 +173,9 @@ func (s *Service) LookAtSchedule(ctx context.Context) error {
 		return nil // nothing to write every minute
 	}
 	return s.DB.Tx(ctx, func(tx *db.Tx) error {
+		if err := tx.Lock(ctx, scheduleLock); err != nil {
+			return err
+		}
 		is, err := findSchedule(ctx, tx, defaultTeam)
 		if err != nil || is.Version != was.Version {
 			return err // somebody has looked, or changed it, since we asked
@@ -191,7 +197,7 @@ func sameJob(a, b gateway.Job) bool {
 // remember keeps how the job was seen; nil is that there is none. What is due
 // counts from when the job was first seen to be so.
 func (s *Service) remember(ctx context.Context, tx *db.Tx, j *gateway.Job, address string, now time.Time) error {
-	if err := tx.Lock(ctx, "schedule/"+defaultTeam); err != nil {
+	if err := tx.Lock(ctx, scheduleLock); err != nil {
 		return err
 	}
 	was, err := findSchedule(ctx, tx, defaultTeam)

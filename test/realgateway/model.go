@@ -40,6 +40,7 @@ type Model struct {
 	replies map[string]Reply
 	calls   []*Call
 	begin   int // of what counts in calls
+	linger  bool
 	closing chan struct{}
 }
 
@@ -65,6 +66,40 @@ func (m *Model) Script(agent string, r Reply) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.replies[agent] = r
+}
+
+// Linger keeps the COO's turn open, in which it has called us, until it has been
+// asked for the review of that meeting in another session.
+func (m *Model) Linger(on bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.linger = on
+}
+
+// lingers waits for that, and for a minute at most.
+func (m *Model) lingers(r *http.Request, agent string) {
+	m.mu.Lock()
+	linger := m.linger && agent == "coo"
+	m.mu.Unlock()
+	end := time.After(time.Minute)
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for linger && len(m.reviews()) == 0 {
+		select {
+		case <-tick.C:
+		case <-end:
+			return
+		case <-r.Context().Done():
+			return
+		case <-m.closing:
+			return
+		}
+	}
+}
+
+// reviews are the calls in which the COO was asked for a review.
+func (m *Model) reviews() []Call {
+	return slices.DeleteFunc(m.Calls("coo"), func(c Call) bool { return !strings.Contains(c.Prompt, "action_items") })
 }
 
 // Calls returns what agent asked for so far, oldest first.
@@ -218,6 +253,7 @@ func (m *Model) complete(w http.ResponseWriter, r *http.Request) {
 	}
 	output, told := in.told()
 	if told && reply.Text == "" {
+		m.lingers(r, call.Agent)
 		reply.Text = "Done. It said: " + output
 	}
 	if do := errand(call.Agent, call.Prompt); do != nil && reply.Text == "" {

@@ -54,6 +54,7 @@ func (j *journey) scheduled(t *testing.T) {
 
 	op := j.administrator(t)
 	j.model.Forget()
+	j.model.Linger(true) // the turn that began the meeting is still going when the COO is asked for the review
 	begin := time.Now()
 	op.call(t, "cron.run", map[string]any{"id": id, "mode": "force"})
 	today := j.await(t, op, id)
@@ -66,7 +67,10 @@ func (j *journey) scheduled(t *testing.T) {
 	WaitFor(t, 2*time.Minute, "the job's run to end", func() bool { return len(jobRuns(t, op, id)) == 1 })
 	if run := jobRuns(t, op, id)[0]; run.Status != "ok" || !strings.Contains(run.Summary, "202") {
 		t.Errorf("the job's run: %+v", run)
+	} else if asked := j.model.reviews(); len(asked) != 1 || asked[0].At.After(time.UnixMilli(run.RunAtMs+run.DurationMs)) {
+		t.Errorf("the job's turn ended before the COO was asked for the review: %+v, %+v", run, asked)
 	}
+	j.model.Linger(false)
 	// Twice does no harm: nobody is asked again.
 	op.call(t, "cron.run", map[string]any{"id": id, "mode": "force"})
 	WaitFor(t, 2*time.Minute, "the second run to end", func() bool { return len(jobRuns(t, op, id)) == 2 })
@@ -109,7 +113,8 @@ func (j *journey) await(t *testing.T, op *operator, job string) (id string) {
 }
 
 type jobRun struct {
-	Status, Summary, Error, SessionKey string
+	Status, Summary, Error string
+	RunAtMs, DurationMs    int64
 }
 
 // jobRuns are the runs of a job that have ended, the newest first.
