@@ -221,6 +221,21 @@ func TestNoAbsence(t *testing.T) {
 			c.wantInbox(t, missedOn(test.want...))
 		})
 	}
+	t.Run("moved to a time of the day that has passed", func(t *testing.T) {
+		c := newCalendar(t, dbtest.New(t), "2026-11-20 08:00", "UTC", "0 15 * * *")
+		c.until(t, "2026-11-20 12:00")
+		c.jobs.job.Schedule.Expr = "0 9 * * *"
+		c.until(t, "2026-11-20 23:00")
+		c.wantInbox(t, nil)
+	})
+	t.Run("enabled again after its time", func(t *testing.T) {
+		c := newCalendar(t, dbtest.New(t), "2026-11-20 08:00", "UTC", "0 9 * * *")
+		c.jobs.job.Enabled = false
+		c.until(t, "2026-11-20 12:00")
+		c.jobs.job.Enabled = true
+		c.until(t, "2026-11-20 23:00")
+		c.wantInbox(t, nil)
+	})
 	t.Run("called off", func(t *testing.T) {
 		c := newCalendar(t, dbtest.New(t), "2026-11-20 08:00", "UTC", "0 9 * * *")
 		c.until(t, "2026-11-20 08:30")

@@ -221,6 +221,38 @@ func TestSetScheduleRace(t *testing.T) {
 	})
 }
 
+// meddled is a timetable in which somebody changes the job after we have read it.
+type meddled struct {
+	standup.Timetable
+	meddle func()
+}
+
+func (m meddled) Jobs(ctx context.Context, want gateway.JobsWanted) ([]gateway.Job, error) {
+	jobs, err := m.Timetable.Jobs(ctx, want)
+	m.meddle()
+	return jobs, err
+}
+
+// Somebody changes the job in the runtime while we do: theirs is not undone.
+func TestSetScheduleMeddled(t *testing.T) {
+	o := newPlanner(t, dbtest.New(t))
+	made, err := o.SetSchedule(signedIn(t), standup.Plan{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Timetable = meddled{o.client, func() {
+		if _, err := o.client.ChangeJob(t.Context(), made.Job.ID, gateway.JobChange{Enabled: new(false)}, ""); err != nil {
+			t.Error(err)
+		}
+	}}
+	if _, err := o.SetSchedule(signedIn(t), standup.Plan{Expr: new("0 8 * * *")}); !errors.Is(err, gateway.ErrJobChanged) {
+		t.Errorf("changed beside somebody else: %v", err)
+	}
+	if jobs := jobsOf(t, o); len(jobs) != 1 || jobs[0].Enabled || jobs[0].Schedule.Expr != "0 9 * * 1-5" {
+		t.Errorf("the runtime has %+v", jobs)
+	}
+}
+
 // A schedule that somebody made or changed in the runtime is ours, too; while
 // the runtime is away it is shown as it was, and says so.
 func TestScheduleOfOthers(t *testing.T) {
