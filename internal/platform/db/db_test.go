@@ -265,3 +265,35 @@ func TestHeld(t *testing.T) {
 		}
 	})
 }
+
+// A stopped service is its one file: people copy it and leave the WAL behind, and
+// with it all that was written last.
+func TestClosedIsOneFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "test.db")
+	d, err := db.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := write(t, d, `CREATE TABLE words (word TEXT)`); err != nil {
+		t.Fatal(err)
+	}
+	if err := write(t, d, `INSERT INTO words (word) VALUES (?)`, "last"); err != nil {
+		t.Fatal(err)
+	}
+	var m db.Memo[string, string]
+	read := func() (word string, err error) {
+		err = d.QueryRow(t.Context(), `SELECT word FROM words`).Scan(&word)
+		return word, err
+	}
+	for range 3 {
+		if _, err := m.Read(d, "", read); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path + "-wal"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the WAL is still there: %v", err)
+	}
+}

@@ -16,7 +16,8 @@ type commits struct {
 	connector driver.Connector
 	mu        sync.Mutex
 	conn      driver.Conn
-	ask       driver.StmtQueryContext
+	stmt      driver.Stmt
+	ask       driver.StmtQueryContext // stmt, too
 	closed    bool
 }
 
@@ -54,7 +55,7 @@ func (c *commits) connect() error {
 	if !ok {
 		return fmt.Errorf("a statement of SQLite's driver is a %T", stmt)
 	}
-	c.conn, c.ask = conn, ask
+	c.conn, c.stmt, c.ask = conn, stmt, ask
 	return nil
 }
 
@@ -75,13 +76,16 @@ func (c *commits) read() (version int64, err error) {
 	return version, nil
 }
 
+// Close closes the statement first: with one left SQLite keeps the connection
+// for ever, and then the last connection of the others does not bring what is in
+// the WAL back into the file (https://sqlite.org/c3ref/close.html).
 func (c *commits) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed = true; c.conn == nil {
 		return nil
 	}
-	return c.conn.Close()
+	return errors.Join(c.stmt.Close(), c.conn.Close())
 }
 
 // mostKept is how many things a Memo keeps: more than there are callers at once.
