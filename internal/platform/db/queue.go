@@ -68,11 +68,14 @@ type shared struct {
 
 // enter waits for its turn.
 func (w *writers) enter(ctx context.Context, alone bool) (*shared, error) {
+	if err := ctx.Err(); err != nil { // asked once: it may end at any moment, and who is in must pass it on
+		return nil, err
+	}
 	w.mu.Lock()
 	if !w.busy {
-		defer w.mu.Unlock()
-		w.busy = ctx.Err() == nil
-		return nil, ctx.Err()
+		w.busy = true
+		w.mu.Unlock()
+		return nil, nil
 	}
 	began, mine := time.Now(), &writer{turn: make(chan *shared, 1), alone: alone}
 	w.waiting = append(w.waiting, mine)
