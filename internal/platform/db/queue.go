@@ -61,6 +61,7 @@ type shared struct {
 	members int  // that have had their turn
 	closed  bool // nobody joins any more
 	lost    bool
+	broken  error         // with which SQLite ended it by itself; see steady
 	done    chan struct{} // closed once it has ended; then err is what came of it
 	err     error
 	ended   time.Time
@@ -147,7 +148,7 @@ func (d *DB) together(ctx context.Context, alone bool, fn func(*Tx) error) error
 		}
 		s = &shared{raw: raw, began: time.Now(), closed: alone, done: make(chan struct{})}
 	}
-	tx := &Tx{conn: d.over(steady{s.raw})}
+	tx := &Tx{conn: d.over(steady{s.raw, s})}
 	tx.dirty = new(bool)
 	first := s.members == 0
 	if err := d.member(s, tx, fn); err != nil {
@@ -174,10 +175,12 @@ func (d *DB) member(s *shared, tx *Tx, fn func(*Tx) error) (err error) {
 	s.members++
 	kept := false
 	defer func() {
-		s.lost = !kept && (*tx.dirty || endsAll(err))
+		s.lost = !kept && (*tx.dirty || s.broken != nil || endsAll(err))
 		d.pass(s)
 	}()
-	err = fn(tx)
+	if err = fn(tx); s.broken != nil {
+		err = s.broken // whatever fn makes of it
+	}
 	kept = err == nil
 	s.closed = s.closed || len(tx.held) > 0 // it is not to be kept waiting for others, who would wait with it
 	return err
@@ -211,26 +214,50 @@ func (d *DB) pass(s *shared) {
 // the whole transaction with a statement that writes
 // (https://sqlite.org/c3ref/interrupt.html), and others are in it. Who has left
 // begins no further one. They are short.
-type steady struct{ *sql.Tx }
+//
+// It also sees when SQLite has ended the transaction, as it does when the disk is
+// full: what is written after that would be kept by itself, whatever its writer
+// is told. So nothing is.
+type steady struct {
+	*sql.Tx
+	of *shared
+}
 
 func (s steady) whole(ctx context.Context) context.Context {
-	if ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil:
 		return ctx // which is what database/sql answers then
+	case s.of.broken != nil:
+		ended, end := context.WithCancel(ctx)
+		end()
+		return ended // nobody hears of it, but of what broke the transaction
 	}
 	return context.Background()
 }
 
+func (s steady) saw(err error) {
+	if s.of.broken == nil && endsAll(err) {
+		s.of.broken = err
+	}
+}
+
 // ExecContext is that of sql.Tx.
 func (s steady) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	return s.Tx.ExecContext(s.whole(ctx), query, args...)
+	r, err := s.Tx.ExecContext(s.whole(ctx), query, args...)
+	s.saw(err)
+	return r, err
 }
 
 // QueryContext is that of sql.Tx.
 func (s steady) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	return s.Tx.QueryContext(s.whole(ctx), query, args...)
+	rows, err := s.Tx.QueryContext(s.whole(ctx), query, args...)
+	s.saw(err)
+	return rows, err
 }
 
 // QueryRowContext is that of sql.Tx.
 func (s steady) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
-	return s.Tx.QueryRowContext(s.whole(ctx), query, args...)
+	row := s.Tx.QueryRowContext(s.whole(ctx), query, args...)
+	s.saw(row.Err())
+	return row
 }

@@ -1,0 +1,166 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// storm is many who write at once, and what each of them was told.
+type storm struct {
+	*DB
+	t      *testing.T
+	mu     sync.Mutex
+	told   map[string]bool // who was told of success
+	others int             // changes that failed
+	ran    atomic.Int64
+}
+
+var errRefused = errors.New("refused")
+
+// write is one who writes two rows and counts, and fails in some way now and then.
+func (s *storm) write(name string) {
+	ctx, leave := context.WithCancel(context.Background())
+	defer leave()
+	way, at := rand.IntN(14), time.Duration(rand.IntN(3000))*time.Microsecond
+	if way == 0 {
+		defer time.AfterFunc(at, leave).Stop()
+	}
+	heard, saw, panicked := 0, "", false
+	err := func() (err error) {
+		defer func() { panicked = recover() != nil }()
+		return s.Tx(ctx, func(tx *Tx) error {
+			s.ran.Add(1)
+			tx.Committed(func() { heard++ })
+			var last string
+			if err := tx.QueryRow(ctx, `SELECT COALESCE((SELECT name FROM names ORDER BY rowid DESC LIMIT 1), '')`).Scan(&last); err != nil {
+				return err
+			}
+			if saw = last; way == 1 {
+				return errRefused
+			}
+			if _, err := tx.Exec(ctx, `INSERT INTO names VALUES (?)`, name); err != nil {
+				return err
+			}
+			switch way {
+			case 2:
+				return errRefused
+			case 3:
+				panic(name)
+			case 4:
+				leave()
+			case 5:
+				_, err := tx.Exec(ctx, `INSERT INTO names VALUES (?)`, name)
+				return err
+			case 6:
+				_, err := tx.Exec(ctx, `INSERT INTO nothing VALUES (1)`)
+				return err
+			case 7:
+				tx.Held(func(time.Duration) { heard++ })
+			}
+			var n int
+			if err := tx.QueryRow(ctx, `SELECT n FROM counts`).Scan(&n); err != nil {
+				return err
+			}
+			if _, err := tx.Exec(ctx, `UPDATE counts SET n = ?`, n+1); err != nil {
+				return err
+			}
+			_, err := tx.Exec(ctx, `INSERT INTO names VALUES (?)`, name+" more")
+			return err
+		})
+	}()
+	s.check(name, way, heard, saw, err, panicked)
+}
+
+// check holds what one was told against what is in the database just then.
+func (s *storm) check(name string, way, heard int, saw string, err error, panicked bool) {
+	there := func(name string) (n int) {
+		if err := s.QueryRow(context.Background(), `SELECT COUNT(*) FROM names WHERE name = ?`, name).Scan(&n); err != nil {
+			s.t.Error(err)
+		}
+		return n
+	}
+	ok := err == nil && !panicked
+	if want := map[bool]int{true: 1}[ok] + map[bool]int{true: 1}[ok && way == 7]; heard != want {
+		s.t.Errorf("%s, way %d, was told %v and heard of %d commits", name, way, err, heard)
+	}
+	if rows := there(name) + there(name+" more"); ok && rows != 2 || !ok && rows != 0 {
+		s.t.Errorf("%s, way %d, was told %v, and %d rows are there", name, way, err, rows)
+	}
+	if errors.Is(err, errRefused) && saw != "" && there(saw) != 1 {
+		s.t.Errorf("%s was refused because of %s, who is not there", name, saw)
+	}
+	if errors.Is(err, errLost) || ok && (way >= 1 && way <= 6) {
+		s.t.Errorf("%s, way %d, was told %v", name, way, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.told[name] = ok; !ok {
+		s.others++
+	}
+}
+
+// Whatever becomes of those who write at the same time, each must be told the truth
+// about their own: all of it is there, or nothing, and that remains so.
+func TestWritersAreToldTheTruth(t *testing.T) {
+	t.Cleanup(func() { goleak.VerifyNone(t) })
+	path := filepath.Join(t.TempDir(), "test.db")
+	d, err := openSQLite(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	change(t, d, `CREATE TABLE names (name TEXT PRIMARY KEY)`)
+	change(t, d, `CREATE TABLE counts (n INTEGER)`)
+	change(t, d, `INSERT INTO counts (n) VALUES (0)`)
+	beside, err := openSQLite(t.Context(), path) // as a command that runs beside the service
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &storm{DB: d, t: t, told: map[string]bool{}}
+	var all sync.WaitGroup
+	for i := range 24 {
+		all.Go(func() {
+			for j := range 25 {
+				s.write(fmt.Sprintf("%d/%d", i, j))
+			}
+		})
+	}
+	const foreign = 40
+	all.Go(func() {
+		for range foreign {
+			change(t, beside, `UPDATE counts SET n = n + 1`)
+		}
+	})
+	all.Wait()
+	want := []string{}
+	for name, ok := range s.told {
+		if ok {
+			want = append(want, name, name+" more")
+		}
+	}
+	slices.Sort(want)
+	rows, err := beside.Query(t.Context(), `SELECT name FROM names ORDER BY name`)
+	got, err := All(rows, err, func(r Row) (name string, err error) { return name, r.Scan(&name) })
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("%d rows are there, and %d were promised; %v", len(got), len(want), err)
+	}
+	var n int
+	if err := d.QueryRow(t.Context(), `SELECT n FROM counts`).Scan(&n); err != nil || n != len(want)/2+foreign {
+		t.Errorf("%d were counted of %d, %v", n, len(want)/2+foreign, err)
+	}
+	if len(want) == 0 || s.others == 0 || s.ran.Load() <= int64(len(s.told)) {
+		t.Errorf("%d succeeded, %d failed, in %d attempts: nobody got into another's way", len(want)/2, s.others, s.ran.Load())
+	}
+	if err := errors.Join(d.Close(), beside.Close()); err != nil {
+		t.Error(err)
+	}
+}
