@@ -203,7 +203,11 @@ func (s *Service) ClaimNext(ctx context.Context, ask Ask) (t Task, ok bool, err 
 		return Task{}, false, err
 	}
 	tries := 0 // how often somebody else was faster
+	var in *db.Tx
 	t, err = s.write(ctx, "claim the next task", func(tx *db.Tx) (Task, []note, error) {
+		if tx != in { // one that is done again has lost no race for a task
+			in, tries = tx, 0
+		}
 		was, err := nextFor(ctx, tx, by.ID, crowd(tries))
 		if db.IsNotFound(err) {
 			was, err = nextFor(ctx, tx, by.ID, 0)
