@@ -133,7 +133,7 @@ func TestKeysAreForAgents(t *testing.T) {
 // What a key was used for is asked when it leaks; and no request may wait for
 // it to be written.
 func TestKeyUses(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		now := monday
 		s.Now = func() time.Time { return now }

@@ -96,7 +96,7 @@ func TestBootstrapRace(t *testing.T) {
 }
 
 func TestHandOver(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		heir := makeUser(t, s, "heir", actor.User)
 		agent := makeUser(t, s, "coo", actor.Agent)

@@ -120,7 +120,7 @@ func wantCounts(t *testing.T, got map[string]int, want map[string]int) {
 }
 
 func TestCreate(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		admin := makeUser(t, s, "admin", actor.Admin)
 		coo, err := s.Create(as(t, admin), NewUser{
@@ -186,7 +186,7 @@ func asJSON(t testing.TB, v any) string {
 }
 
 func TestChange(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		admin := makeUser(t, s, "admin", actor.Admin)
 		ada := makeUser(t, s, "ada", actor.User)

@@ -149,7 +149,7 @@ func (k *desk) want(i Item, err error, state State, count, version int64) {
 // while it goes on, or keeps ringing after somebody has put it off, is not
 // believed any more.
 func TestLife(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		k := newDesk(t, d)
 		const cause = "blocker/1"
 		first := k.raise(blocked(cause, Medium))
@@ -235,7 +235,7 @@ func TestEventsHaveTheItem(t *testing.T) {
 // What people do twice, or too late, must neither be an error without need nor
 // leave traces of changes that were none.
 func TestDeeds(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		k := newDesk(t, d)
 		agent := makeUser(t, d, "cto", actor.Agent, true)
 		gone := makeUser(t, d, "gone", actor.User, false)
@@ -297,7 +297,7 @@ func TestDeeds(t *testing.T) {
 // What is put off must come back at its time for whoever looks, and live streams
 // must hear of it, once, however many processes end snoozes.
 func TestSnoozesEnd(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		k := newDesk(t, d)
 		const many = batch + 20
 		end := monday.Add(time.Hour)

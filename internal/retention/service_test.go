@@ -159,7 +159,7 @@ func (s *Service) overview(t testing.TB) Overview {
 // What the preview says is what goes: not a second more, also when a day had 25
 // hours. And nothing goes without a word in the audit.
 func TestRun(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := newService(t, d)
 		s.run(t)
 		seed(t, d, 300, border.Add(99*time.Second)) // 100 at the border or later
@@ -266,7 +266,7 @@ func TestRunFails(t *testing.T) {
 // A run that its process does not survive goes on elsewhere: with the days that
 // it had, from where it was, and what went is told of once and all of it.
 func TestRunGoesOn(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := newService(t, d)
 		done, calls := s.Policies[0], 0
 		done.Name, done.Go = "done", func(context.Context, *db.Tx, time.Time, int) (int64, error) { calls++; return 0, nil }

@@ -18,7 +18,7 @@ import (
 
 // What was put away must come back as it was, and stay untouched until then.
 func TestArchive(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		by := makeUser(t, d, "ada", actor.User, true)
 		ada := actor.With(t.Context(), by)
@@ -95,7 +95,7 @@ func TestArchiveClaimed(t *testing.T) {
 // A task goes, and what was done to it must still be known, as must be what
 // became of those that needed it.
 func TestDelete(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		by := makeUser(t, d, "ada", actor.Admin, true)
 		ada := actor.With(t.Context(), by)

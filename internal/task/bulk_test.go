@@ -14,7 +14,7 @@ import (
 // Of many tasks each must be told for itself: a person who believes that all
 // were changed does not look for the one that was not.
 func TestBulk(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := live(d)
 		makeUser(t, d, "cto", actor.Agent, true)
 		cmo := actor.With(t.Context(), makeUser(t, d, "cmo", actor.Agent, true))

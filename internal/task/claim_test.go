@@ -166,7 +166,7 @@ func TestClaim(t *testing.T) {
 // A holder that died must not keep a task for ever, and one that only slept
 // must not write over the work of the next.
 func TestLease(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := live(d)
 		cto, cmo := actor.With(t.Context(), makeUser(t, d, "cto", actor.Agent, true)), actor.With(t.Context(), makeUser(t, d, "cmo", actor.Agent, true))
 		makeTask(t, s, "Ship it")
@@ -235,7 +235,7 @@ func TestLease(t *testing.T) {
 
 // What an agent gets is the best there is, and nothing that it cannot do.
 func TestClaimNext(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := live(d)
 		cto := actor.With(t.Context(), makeUser(t, d, "cto", actor.Agent, true))
 		makeUser(t, d, "cmo", actor.Agent, true)

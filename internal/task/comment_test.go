@@ -19,7 +19,7 @@ import (
 
 // A comment must be found as it was written, counted, and told of without its text.
 func TestComment(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		ada, cto := makeUser(t, d, "ada", actor.User, true), makeUser(t, d, "cto", actor.Agent, true)
 		boss := makeUser(t, d, "boss", actor.Admin, true)
@@ -97,7 +97,7 @@ func TestComment(t *testing.T) {
 // What is in the archive is not changed any more; but what should not stand
 // there can still be taken out. With the task its comments go.
 func TestCommentsOfTasksThatGo(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		ada := actor.With(t.Context(), makeUser(t, d, "ada", actor.User, true))
 		makeTask(t, s, "Ship it")

@@ -19,7 +19,7 @@ func to(status Status) Change { return Change{Status: &status} }
 
 // A task that is begun before what it needs is there is work for nothing.
 func TestDependencies(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		for _, title := range []string{"Foundation", "Walls", "Roof"} {
 			makeTask(t, s, title)
@@ -188,7 +188,7 @@ func makeProject(t testing.TB, d *db.DB, key string, archived bool) string {
 
 // A task in the wrong project is seen by nobody who looks for it.
 func TestProjects(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		web := makeProject(t, d, "WEB", false)
 		makeProject(t, d, "OLD", true)

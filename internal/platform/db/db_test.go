@@ -297,3 +297,28 @@ func TestClosedIsOneFile(t *testing.T) {
 		t.Errorf("the WAL is still there: %v", err)
 	}
 }
+
+// What a test sees done twice must be what touches more than the database: a
+// rehearsal itself must leave nothing, and tell nobody.
+func TestRehearse(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		d.Rehearse()
+		ran, heard := 0, 0
+		failed := errors.New("failed")
+		for name, fail := range map[string]error{"good": nil, "bad": failed} {
+			err := d.Tx(t.Context(), func(tx *db.Tx) error {
+				ran++
+				tx.Committed(func() { heard++ })
+				_, err := tx.Exec(t.Context(), `INSERT INTO job_timers (name, next_at) VALUES (?, ?)`, name, time.Now())
+				return errors.Join(err, fail)
+			})
+			if !errors.Is(err, fail) {
+				t.Error(err)
+			}
+		}
+		var n int
+		if err := d.QueryRow(t.Context(), `SELECT COUNT(*) FROM job_timers`).Scan(&n); err != nil || n != 1 || ran != 4 || heard != 1 {
+			t.Errorf("%d rows of %d runs, of which %d were heard, %v", n, ran, heard, err)
+		}
+	})
+}

@@ -88,7 +88,7 @@ func request(caller, route, key, sent string) *once.Request {
 // A client whose connection broke sends the same again; what it asked for must
 // be there once, and what somebody else asked for must not be taken for it.
 func TestDo(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := newShop(t, d)
 		if _, _, err := s.make(t.Context(), request("ada", "POST /toys", "k", "bear"), errBroken); !errors.Is(err, errBroken) {
 			t.Fatal(err)

@@ -25,6 +25,18 @@ func Each(t *testing.T, fn func(t *testing.T, d *db.DB)) {
 	}
 }
 
+// Twice is Each, and runs fn also where each transaction is taken back once and
+// run again, for what might do more in one than the database takes back.
+func Twice(t *testing.T, fn func(t *testing.T, d *db.DB)) {
+	t.Helper()
+	Each(t, fn)
+	t.Run("twice", func(t *testing.T) {
+		d := New(t)
+		d.Rehearse()
+		fn(t, d)
+	})
+}
+
 // New returns an empty, migrated SQLite database, for tests that are not about SQL.
 func New(t testing.TB) *db.DB {
 	t.Helper()
