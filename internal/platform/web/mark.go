@@ -43,7 +43,8 @@ func (x *exchange) same() bool {
 	return true
 }
 
-// build names the program that is running: its source and that of its modules.
+// build names the program that is running: its modules, and its own source where
+// that was a repository when it was built.
 func build() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -114,7 +114,7 @@ func New(o Options) *API {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	a := &API{opts: o, mux: http.NewServeMux(), namer: &namer{}, faults: map[string]*fault.Error{}, mended: map[*huma.Schema]bool{}, build: build(), headers: usualHeaders(), noStore: []string{"no-store"}}
+	a := &API{opts: o, mux: http.NewServeMux(), namer: &namer{}, faults: map[string]*fault.Error{}, mended: map[*huma.Schema]bool{}, build: o.Version + build(), headers: usualHeaders(), noStore: []string{"no-store"}}
 	a.buffers.New = newBuffer
 	a.huma = huma.NewAPI(a.config(), adapter{a})
 	for _, f := range edgeFaults() {
