@@ -14,7 +14,8 @@ func TestTagOfAnotherVersion(t *testing.T) {
 		x := &exchange{api: New(Options{Version: version}), r: r}
 		return x.tagOf("mark")
 	}
-	if tag("1.0.0") != tag("1.0.0") || tag("1.0.0") == tag("1.0.1") {
-		t.Errorf("the tags are %s, %s and %s", tag("1.0.0"), tag("1.0.0"), tag("1.0.1"))
+	one, again, next := tag("1.0.0"), tag("1.0.0"), tag("1.0.1")
+	if one != again || one == next {
+		t.Errorf("the tags are %s, %s and %s", one, again, next)
 	}
 }
