@@ -42,8 +42,8 @@ func TestWritersOfAClosedDatabase(t *testing.T) {
 	}
 }
 
-// While another process writes, everybody waits, and nobody for ever: who leaves
-// is let go, and who was refused for that alone tries again.
+// While another process writes, everybody waits, and nobody for ever; what each is
+// told is so, and after it everybody can write again.
 func TestWritersBesideAnotherProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	d, err := openSQLite(t.Context(), path)
@@ -92,8 +92,8 @@ func TestWritersBesideAnotherProcess(t *testing.T) {
 		if (err == nil) != (n == 1) {
 			t.Errorf("%d was told %v, and %d are there", i, err, n)
 		}
-		if err != nil && !errors.Is(err, context.Canceled) {
-			t.Errorf("%d, who waited, was told %v", i, err)
+		if err != nil && !errors.Is(err, context.Canceled) && !isRace(err) {
+			t.Errorf("%d was told %v", i, err)
 		}
 	}
 	change(t, d, `INSERT INTO names VALUES ('after')`)
