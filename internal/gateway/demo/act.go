@@ -16,10 +16,11 @@ import (
 )
 
 // What an agent is told to do over HTTP, in a message such as that of the
-// standup's job: where, and the variable with the credential.
+// standup's job: where, the variable with the credential, and whose standup it is.
 var (
 	serviceIn    = regexp.MustCompile(`https?://[^\s"'<>` + "`" + `]+`)
 	credentialIn = regexp.MustCompile(`Bearer \$\{?([A-Z][A-Z0-9_]*)`)
+	teamIn       = regexp.MustCompile(`\{"team":"[a-z0-9-]{1,64}"\}`)
 )
 
 // isErrand recognises a message that asks for the standup to be held through
@@ -42,11 +43,12 @@ func (r *Runtime) act(ctx context.Context, message string) string {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // it would get the credential
 		Timeout:       20 * time.Second,
 	}
-	opened, err := post(ctx, client, base+"/api/v1/standups", key)
+	// Without a team in the message there is no body, which is the team executive.
+	opened, err := post(ctx, client, base+"/api/v1/standups", key, teamIn.FindString(message))
 	if err != nil || opened.ID == "" {
 		return fmt.Sprintf("I could not open the standup: %s.", opened.why(err))
 	}
-	run, err := post(ctx, client, base+"/api/v1/standups/"+url.PathEscape(opened.ID)+"/run", key)
+	run, err := post(ctx, client, base+"/api/v1/standups/"+url.PathEscape(opened.ID)+"/run", key, "")
 	switch {
 	case err != nil:
 		return fmt.Sprintf("I opened the standup of %s and could not run it: %s.", opened.Date, run.why(err))
@@ -108,10 +110,14 @@ func (s said) why(err error) string {
 	return strings.TrimRight(fmt.Sprintf("it answered %d %s: %s", s.status, s.Code, s.Detail), ". :")
 }
 
-func post(ctx context.Context, client *http.Client, address, key string) (said, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, http.NoBody)
+// post sends a body of JSON; an empty one is none.
+func post(ctx context.Context, client *http.Client, address, key, body string) (said, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(body))
 	if err != nil {
 		return said{}, err
+	}
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
 	}
 	req.Header.Set("Authorization", "Bearer "+key)
 	res, err := client.Do(req)

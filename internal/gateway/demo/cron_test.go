@@ -1,8 +1,10 @@
 package demo
 
 import (
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -232,7 +234,10 @@ func newDesk(t *testing.T, run int, answer string) *desk {
 	d.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		d.calls = append(d.calls, r.Method+" "+r.URL.Path+" "+r.Header.Get("Authorization"))
+		body, _ := io.ReadAll(r.Body)
+		d.calls = append(d.calls, strings.Join(slices.DeleteFunc([]string{
+			r.Method, r.URL.Path, r.Header.Get("Authorization"), r.Header.Get("Content-Type"), string(body),
+		}, func(part string) bool { return part == "" }), " "))
 		if strings.HasSuffix(r.URL.Path, "/run") {
 			w.WriteHeader(run)
 			_, _ = w.Write([]byte(answer))
@@ -276,6 +281,21 @@ func TestErrand(t *testing.T) {
 	}
 	want := []string{"POST /api/v1/standups Bearer wrk_x", "POST /api/v1/standups/s1/run Bearer wrk_x"}
 	if diff := cmp.Diff(want, going.calls); diff != "" {
+		t.Errorf("called (-want +got):\n%s", diff)
+	}
+}
+
+// Of whichever team the message speaks, its standup is opened and no other's.
+func TestErrandOfTeam(t *testing.T) {
+	d := newDesk(t, http.StatusAccepted, `{"id":"s1","date":"2026-11-20","status":"running"}`)
+	c := join(t, open(t, Options{Env: func(string) string { return "wrk_x" }}))
+	message := `Hold it at ` + d.URL + `: POST /api/v1/standups with {"team":"design-2"}, then POST /api/v1/standups/:id/run, with Authorization: Bearer $WARDROOM_API_KEY.`
+	c.ok("agent", question("coo", "run-1", message))
+	if got := must[string](t, c.wait("run-1"), "terminalReply", "text"); got != "The standup of 2026-11-20 is running." {
+		t.Error(got)
+	}
+	want := []string{`POST /api/v1/standups Bearer wrk_x application/json {"team":"design-2"}`, "POST /api/v1/standups/s1/run Bearer wrk_x"}
+	if diff := cmp.Diff(want, d.calls); diff != "" {
 		t.Errorf("called (-want +got):\n%s", diff)
 	}
 }
