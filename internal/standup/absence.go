@@ -1,12 +1,15 @@
 package standup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"wardroom/internal/event"
+	"wardroom/internal/gateway"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/job"
@@ -17,7 +20,7 @@ import (
 const longestAbsence = 31 * 24 * time.Hour
 
 // FallbackKind is the kind of the jobs that begin a standup that was missed;
-// their key is its day.
+// their key is its day and team.
 const FallbackKind = "standup fallback"
 
 // missed is a time of the schedule at which no standup began.
@@ -26,57 +29,73 @@ type missed struct {
 	due time.Time
 }
 
-// WatchSchedule looks at the schedule in the runtime and then at what should
-// have begun by it: a job that was disabled while this service was away has
+// WatchSchedule looks at the schedules in the runtime and then at what should
+// have begun by them: a job that was disabled while this service was away has
 // missed nothing.
 func (s *Service) WatchSchedule(ctx context.Context) error {
 	return errors.Join(s.LookAtSchedule(ctx), s.NoticeAbsence(ctx))
 }
 
-// NoticeAbsence looks which standups should have begun by now, tells a human of
-// each that did not, and has it begun where that is wished for. It goes by the
-// schedule as it was last seen in the runtime, so that it also works while the
-// runtime is away, which is when it is needed.
+// NoticeAbsence looks which standups of which teams should have begun by now,
+// tells a human of each that did not, and has it begun where that is wished for.
+// It goes by the schedules as they were last seen in the runtime, so that it
+// also works while the runtime is away, which is when it is needed.
 //
-// A day has one standup: of its times the first one counts. Each is looked at
-// once, whoever does it and however often.
+// A team's day has one standup: of its times the first one counts. Each is
+// looked at once, whoever does it and however often. A team in the archive has
+// none, and misses none.
 func (s *Service) NoticeAbsence(ctx context.Context) error {
-	was, err := findSchedule(ctx, s.DB, defaultTeam)
+	all, err := s.timetables(ctx)
 	if err != nil {
 		return fmt.Errorf("notice absence: %w", err)
 	}
 	until := s.Now().Add(-s.StartGrace)
-	if !was.Present || !was.Job.Enabled || !until.After(was.CheckedTo.Time) {
-		return nil
+	var errs []error
+	for _, of := range all {
+		if of.team.ArchivedAt != nil || !of.Present || !of.Job.Enabled || !until.After(of.CheckedTo.Time) {
+			continue
+		}
+		due := s.due(of, until)
+		if len(due) == 0 {
+			continue
+		}
+		if err := s.noticeAbsent(ctx, of, due, until); err != nil {
+			errs = append(errs, fmt.Errorf("notice absence in the team %s: %w", of.team.Key, err))
+		}
 	}
-	due := s.due(was, until)
-	if len(due) == 0 {
-		return nil
-	}
+	return errors.Join(errs...)
+}
+
+// noticeAbsent looks at what was due in one team up to until.
+func (s *Service) noticeAbsent(ctx context.Context, of timetable, due []missed, until time.Time) error {
 	var told []missed
-	err = s.DB.Tx(ctx, func(tx *db.Tx) error {
+	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
 		told = nil
-		if err := tx.Lock(ctx, scheduleLock); err != nil {
+		if err := tx.Lock(ctx, scheduleLock(of.team.Key)); err != nil {
 			return err
 		}
-		is, err := findSchedule(ctx, tx, defaultTeam)
-		if err != nil || is.Version != was.Version {
+		is, err := findSchedule(ctx, tx, of.team.Key)
+		if err != nil || is.Version != of.Version {
 			return err // another replica was faster, or the schedule is another one: next time
+		}
+		t, err := s.findTeam(ctx, tx, of.team.ID)
+		if err != nil || t.Version != of.team.Version {
+			return err // its zone may be another one, or it is in the archive: next time
 		}
 		is.CheckedTo, is.CheckedDay = clock.At(until), due[len(due)-1].day
 		is.Version++
-		if err := putSchedule(ctx, tx, defaultTeam, is); err != nil {
+		if err := putSchedule(ctx, tx, t.Key, is); err != nil {
 			return err
 		}
 		for _, d := range due {
-			began, err := s.began(ctx, tx, d)
+			began, err := s.began(ctx, tx, t, d)
 			if err != nil {
 				return err
 			}
 			if began {
 				continue
 			}
-			if err := s.miss(ctx, tx, is, d); err != nil {
+			if err := s.miss(ctx, tx, t, is.Job, d); err != nil {
 				return err
 			}
 			told = append(told, d)
@@ -84,28 +103,29 @@ func (s *Service) NoticeAbsence(ctx context.Context) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("notice absence: %w", err)
+		return err
 	}
 	for _, d := range told {
-		s.Log.WarnContext(ctx, "a standup did not begin", "day", d.day, "due", d.due)
+		s.Log.WarnContext(ctx, "a standup did not begin", "team", of.team.Key, "day", d.day, "due", d.due)
 	}
 	return nil
 }
 
-// due are the first times of the days that have not been looked at, up to until.
-func (s *Service) due(was seenJob, until time.Time) []missed {
-	at, why := times(was.Job)
+// due are the first times of the team's days that have not been looked at, up
+// to until.
+func (s *Service) due(of timetable, until time.Time) []missed {
+	at, why := times(of.Job)
 	if why != "" {
 		return nil
 	}
-	from := was.CheckedTo.Time
+	from, zone := of.CheckedTo.Time, s.zone(of.team)
 	if oldest := until.Add(-longestAbsence); from.Before(oldest) {
 		from = oldest
 	}
 	var due []missed
-	last := was.CheckedDay
+	last := of.CheckedDay
 	for slot := range at.Between(from.Add(time.Nanosecond), until.Add(time.Nanosecond)) {
-		if day := slot.In(s.Zone).Format(time.DateOnly); day > last {
+		if day := slot.In(zone).Format(time.DateOnly); day > last {
 			due = append(due, missed{day, slot})
 			last = day
 		}
@@ -113,21 +133,21 @@ func (s *Service) due(was seenJob, until time.Time) []missed {
 	return due
 }
 
-// began reports whether the standup of a day has been run, or somebody did not
-// want it. One that is due shortly before midnight may be of the next day.
-func (s *Service) began(ctx context.Context, tx *db.Tx, d missed) (bool, error) {
-	m, err := findByDay(ctx, tx, defaultTeam, d.day)
+// began reports whether the team's standup of a day has been run, or somebody
+// did not want it. One that is due shortly before midnight may be of the next day.
+func (s *Service) began(ctx context.Context, tx *db.Tx, t Team, d missed) (bool, error) {
+	m, err := findByDay(ctx, tx, t.Key, d.day)
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return false, err
 	}
 	if err == nil && m.begun() {
 		return true, nil
 	}
-	next := d.due.Add(s.StartGrace).In(s.Zone).Format(time.DateOnly)
+	next := d.due.Add(s.StartGrace).In(s.zone(t)).Format(time.DateOnly)
 	if next == d.day {
 		return false, nil
 	}
-	m, err = findByDay(ctx, tx, defaultTeam, next)
+	m, err = findByDay(ctx, tx, t.Key, next)
 	if errors.Is(err, ErrNotFound) {
 		return false, nil
 	}
@@ -139,32 +159,51 @@ func (s Standup) begun() bool {
 	return s.Attempt > 0 || s.Failure != nil && s.Failure.Code == Cancelled
 }
 
-// miss tells of a standup that did not begin.
-func (s *Service) miss(ctx context.Context, tx *db.Tx, is seenJob, d missed) error {
+// miss tells of a standup of t that did not begin.
+func (s *Service) miss(ctx context.Context, tx *db.Tx, t Team, j gateway.Job, d missed) error {
 	now := s.Now()
-	again := s.Fallback && d.day == now.In(s.Zone).Format(time.DateOnly)
+	again := s.Fallback && d.day == now.In(s.zone(t)).Format(time.DateOnly)
+	title, body := fmt.Sprintf("The standup of %s did not begin", d.day), ""
+	if t.Key != Executive {
+		title, body = fmt.Sprintf("%s: the standup of %s did not begin", t.Name, d.day), fmt.Sprintf(` with {"team":%q}`, t.Key)
+	}
 	text := fmt.Sprintf("The runtime's job `%s` was to start it at %s, and %s later nobody had run it. Look whether the gateway runs, what became of the job's last run there, "+
 		"and whether %s has its key in the variable %s of the gateway's environment.",
-		jobName, wallClock(d.due, is.Job.Schedule.Zone), s.StartGrace, is.Job.AgentID, KeyVariable)
+		j.Name, wallClock(d.due, j.Schedule.Zone), s.StartGrace, j.AgentID, KeyVariable)
 	if again {
 		text += " This service begins it now."
 	} else {
-		text += " It can be run by hand: `POST /api/v1/standups`, then `/run`."
+		text += " It can be run by hand: `POST /api/v1/standups" + body + "`, then `/run`."
 	}
 	err := s.raise(ctx, tx, Matter{
-		Cause: missedCause(d.day), Kind: "standup_missed", Severity: "high",
-		Title: fmt.Sprintf("The standup of %s did not begin", d.day), Detail: text, Subject: scheduleSubject(),
+		Cause: missedCause(t.Key, d.day), Kind: "standup_missed", Severity: "high",
+		Title: title, Detail: text, Subject: t.scheduleSubject(),
 	})
 	if err != nil {
 		return err
 	}
 	if again {
-		if _, err := s.Jobs.Enqueue(ctx, tx, FallbackKind, d.day, nil); err != nil {
+		if _, err := s.Jobs.Enqueue(ctx, tx, FallbackKind, fallbackKey(t.Key, d.day), nil); err != nil {
 			return err
 		}
 	}
-	return event.Record(ctx, tx, now, event.Activity, "standup.missed", scheduleSubject(),
-		map[string]any{"date": d.day, "due_at": clock.At(d.due), "job_id": is.Job.ID, "fallback": again})
+	return event.Record(ctx, tx, now, event.Activity, "standup.missed", t.scheduleSubject(),
+		map[string]any{"date": d.day, "due_at": clock.At(d.due), "job_id": j.ID, "fallback": again})
+}
+
+// fallbackKey is the key of the job that begins a standup that was missed. For
+// the team executive it is the day alone, as it was before there were others.
+func fallbackKey(team, day string) string {
+	if team == Executive {
+		return day
+	}
+	return day + "/" + team
+}
+
+// readFallbackKey is the way back.
+func readFallbackKey(key string) (team, day string) {
+	day, team, _ = strings.Cut(key, "/")
+	return cmp.Or(team, Executive), day
 }
 
 // wallClock is a moment as the clocks of a zone show it.
@@ -176,26 +215,31 @@ func wallClock(at time.Time, zone string) string {
 }
 
 // missedCause names why a human was told, so that it can be taken back.
-func missedCause(day string) string { return "standup/missed/" + defaultTeam + "/" + day }
+func missedCause(team, day string) string { return "standup/missed/" + team + "/" + day }
 
 // settleMissed takes back that the standup of a day did not begin.
 func (s *Service) settleMissed(ctx context.Context, tx *db.Tx, m Standup) error {
-	if m.Team != defaultTeam {
-		return nil
-	}
-	return s.settle(ctx, tx, missedCause(m.Date), "The standup of "+m.Date+" is completed.")
+	return s.settle(ctx, tx, missedCause(m.Team, m.Date), "The standup of "+m.Date+" is completed.")
 }
 
 // Fallbacks is how the queue begins standups that were missed.
 func (s *Service) Fallbacks() job.Kind { return job.Kind{Do: s.beginMissed, Attempts: 3} }
 
-// beginMissed opens and runs the standup of its day, unless somebody has by now,
-// or the day is over.
+// beginMissed opens and runs the standup of its team and day, unless somebody
+// has by now, the day is over, or the team is in the archive.
 func (s *Service) beginMissed(ctx context.Context, h *job.Held) error {
-	if h.Key != s.Now().In(s.Zone).Format(time.DateOnly) {
+	key, day := readFallbackKey(h.Key)
+	t, err := s.findTeam(ctx, s.DB, key)
+	if err != nil {
+		return fmt.Errorf("begin a missed standup: %w", err)
+	}
+	if t.ArchivedAt != nil || day != s.Now().In(s.zone(t)).Format(time.DateOnly) {
 		return nil
 	}
-	m, _, err := s.Open(ctx, New{Date: h.Key})
+	m, _, err := s.Open(ctx, New{Team: t.Key, Date: day})
+	if errors.Is(err, ErrTeamArchived) { // a moment ago
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("begin a missed standup: %w", err)
 	}

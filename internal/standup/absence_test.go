@@ -66,18 +66,21 @@ type calendar struct {
 // timetable is the runtime's jobs, or an error instead.
 type timetable struct {
 	standup.Timetable
-	job  *gateway.Job
-	away bool
+	job   *gateway.Job // of the team executive
+	more  []gateway.Job
+	away  bool
+	asked int
 }
 
 func (tt *timetable) Jobs(context.Context, gateway.JobsWanted) ([]gateway.Job, error) {
+	tt.asked++
 	switch {
 	case tt.away:
 		return nil, gateway.ErrUnreachable
 	case tt.job == nil:
-		return nil, nil
+		return tt.more, nil
 	}
-	return []gateway.Job{*tt.job}, nil
+	return append([]gateway.Job{*tt.job}, tt.more...), nil
 }
 
 // newCalendar begins at a moment, with a job that is due at the times of expr.

@@ -65,18 +65,24 @@ func (s *Service) mountSchedule(api *web.API) {
 		gateway.ErrNotConfigured, gateway.ErrUnreachable, gateway.ErrTimeout, gateway.ErrUnauthorized,
 		gateway.ErrUnpaired, gateway.ErrUntrusted, gateway.ErrMissingScope, gateway.ErrBusy, gateway.ErrRefused,
 	)
-	web.Get(api, "/standups/schedule", actor.Read, "When the runtime starts the standups", s.handleSchedule, fails, web.Fails(ErrNoSchedule),
-		web.Describe("The runtime's job, read there; while the runtime is away, as it was last seen."))
+	web.Get(api, "/standups/schedule", actor.Read, "When the runtime starts the standups", s.handleSchedule, fails, web.Fails(ErrNoSchedule, ErrTeam),
+		web.Describe("The runtime's job of one team, read there; while the runtime is away, as it was last seen."))
 	web.Post(api, "/standups/schedule", actor.ManageSchedules, "Have the runtime start the standups", s.handleSetSchedule, fails,
 		web.Waits(30*time.Second+2*s.Patience), // the runtime is asked twice
-		web.Fails(gateway.ErrNoJob, gateway.ErrJobChanged),
-		web.Describe("Makes the job `daily-standup` in the agent runtime, or changes it; what is left out stays as it is. Repeating it changes nothing more.\n\n"+
-			"It needs the gateway's scope operator.admin in AGENTRT_GATEWAY_SCOPES. The job tells the facilitator to open the standup and to run it, with its own API key, "+
+		web.Fails(gateway.ErrNoJob, gateway.ErrJobChanged, ErrTeam, ErrTeamArchived),
+		web.Describe("Makes the job `daily-standup` in the agent runtime, or changes it; what is left out stays as it is. Repeating it changes nothing more. "+
+			"The job of another team than executive is called `daily-standup-` and the team's key. That of a team in the archive can only be disabled.\n\n"+
+			"It needs the gateway's scope operator.admin in AGENTRT_GATEWAY_SCOPES. The job tells the team's facilitator to open the standup and to run it, with its own API key, "+
 			"which it finds in the variable `WARDROOM_API_KEY` of the runtime's environment."))
 }
 
-func (s *Service) handleSchedule(ctx context.Context, _ *struct{}) (*scheduleOutput, error) {
-	got, err := s.Schedule(ctx)
+// teamInput names the team that is asked about.
+type teamInput struct {
+	Team string `query:"team" maxLength:"64" default:"executive" doc:"Of this team: its key or id."`
+}
+
+func (s *Service) handleSchedule(ctx context.Context, in *teamInput) (*scheduleOutput, error) {
+	got, err := s.Schedule(ctx, in.Team)
 	return &scheduleOutput{got}, err
 }
 
@@ -138,11 +144,7 @@ func (s *Service) handleOpen(ctx context.Context, in *openInput) (*web.Tagged[St
 	return out, err
 }
 
-type latestInput struct {
-	Team string `query:"team" maxLength:"64" default:"executive" doc:"Of this team: its key or id."`
-}
-
-func (s *Service) handleLatest(ctx context.Context, in *latestInput) (*web.Tagged[Standup], error) {
+func (s *Service) handleLatest(ctx context.Context, in *teamInput) (*web.Tagged[Standup], error) {
 	m, err := s.Latest(ctx, in.Team)
 	return web.Tag(m, m.Version), err
 }

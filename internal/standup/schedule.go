@@ -26,12 +26,9 @@ type Timetable interface {
 }
 
 const (
-	// defaultTeam is the key of the team whose standup the specification means.
-	defaultTeam = "executive"
-	// jobName is how the job is called in the runtime, as the specification has it.
-	jobName = "daily-standup"
-	// jobDeclaration names our job for the runtime: whoever makes it twice makes one.
-	jobDeclaration = "wardroom/" + jobName
+	// jobNames is how the job of the team executive is called in the runtime, as
+	// the specification has it, and what the names of all others begin with.
+	jobNames = "daily-standup"
 	// KeyVariable is the variable in the runtime's environment that holds the
 	// facilitator's API key. Only its name is in the job.
 	KeyVariable = "WARDROOM_API_KEY"
@@ -41,8 +38,20 @@ const (
 	nextShown = 5
 )
 
+// jobName is how the job that starts t's standups is called in the runtime.
+func (t Team) jobName() string {
+	if t.Key == Executive {
+		return jobNames
+	}
+	return jobNames + "-" + t.Key
+}
+
+// jobDeclaration names that job for the runtime: whoever makes it twice makes one.
+func (t Team) jobDeclaration() string { return "wardroom/" + t.jobName() }
+
 // Schedule is the runtime's job that starts the standups of a team.
 type Schedule struct {
+	Team         string       `json:"team" doc:"The key of the team whose standups it starts." example:"executive"`
 	Job          gateway.Job  `json:"job" doc:"The job as the runtime has it, in the runtime's own words."`
 	Live         bool         `json:"live" doc:"Whether it was read from the runtime for this answer; else it is as it was last seen there."`
 	SeenAt       clock.Time   `json:"seen_at" doc:"When it was read; of one that was last seen there, to about ten minutes."`
@@ -61,14 +70,14 @@ type Schedule struct {
 // that there is not yet it has its default.
 type Plan struct {
 	Expr       *string `json:"expr,omitempty" maxLength:"500" doc:"Five fields: minute, hour, day of the month, month, weekday. Default: 0 9 * * 1-5, nine o'clock on weekdays." example:"0 9 * * 1-5"`
-	Timezone   *string `json:"timezone,omitempty" maxLength:"64" doc:"The IANA time zone of expr. Default: the service's TIMEZONE." example:"Europe/Berlin"`
-	Team       *string `json:"team,omitempty" maxLength:"64" doc:"The key of the team; executive when left out." example:"executive"`
+	Timezone   *string `json:"timezone,omitempty" maxLength:"64" doc:"The IANA time zone of expr. Default: the team's." example:"Europe/Berlin"`
+	Team       *string `json:"team,omitempty" maxLength:"64" doc:"Whose standups it starts: the team's key or id; the team executive when left out." example:"executive"`
 	Enabled    *bool   `json:"enabled,omitempty" doc:"A disabled job does not trigger. Default: true."`
 	ServiceURL *string `json:"service_url,omitempty" maxLength:"300" doc:"Where the runtime's agents reach this service. Default: PUBLIC_URL, else what was said before, else the address that it listens on when the gateway is on the same machine." example:"http://127.0.0.1:3000"`
 	Revision   *string `json:"revision,omitempty" maxLength:"128" doc:"The job's configRevision as you read it: then nothing is changed when the job is another one by now."`
 }
 
-// ErrNoSchedule means that the runtime has no job that starts the standups.
+// ErrNoSchedule means that the runtime has no job that starts the team's standups.
 var ErrNoSchedule = fault.New(fault.NotFound, "schedule_not_found", "No job of the agent runtime starts the standups.")
 
 // seenJob is a schedule as it was last seen in the runtime.
@@ -84,16 +93,18 @@ type seenJob struct {
 
 // aim is the job as it is to be.
 type aim struct {
-	expr, zone string
-	enabled    bool
-	url        string
+	expr, zone  string
+	enabled     bool
+	url         string
+	facilitator string
+	message     string
 }
 
 // aim puts together what p says, what is there, and the defaults, or says what
 // is wrong with it. Nothing has been sent by then.
-func (s *Service) aim(p Plan, was seenJob, now *gateway.Job) (aim, error) {
+func (s *Service) aim(t Team, p Plan, was seenJob, now *gateway.Job) (aim, error) {
 	var bad fault.Fields
-	a := aim{expr: defaultExpr, zone: s.Zone.String(), enabled: true}
+	a := aim{expr: defaultExpr, zone: t.Timezone, enabled: true, facilitator: t.Facilitator}
 	if now != nil {
 		a.enabled = now.Enabled
 		if now.Schedule.Kind == "cron" {
@@ -107,9 +118,6 @@ func (s *Service) aim(p Plan, was seenJob, now *gateway.Job) (aim, error) {
 	} else if _, err := cron.Parse(a.expr, a.zone); err != nil {
 		bad.Add("/expr", "%s.", capital(err.Error()))
 	}
-	if team := or(p.Team, defaultTeam); team != defaultTeam {
-		bad.Add("/team", "There is no team with this key.")
-	}
 	given := or(p.ServiceURL, "")
 	a.url = cmp.Or(given, s.PublicURL, was.ServiceURL)
 	if a.url == "" && s.OwnURL != nil {
@@ -121,7 +129,7 @@ func (s *Service) aim(p Plan, was seenJob, now *gateway.Job) (aim, error) {
 	case !ok:
 		bad.Add("/service_url", "Give an address such as https://ops.example.com: http or https, no user, no query.")
 	default:
-		a.url = address
+		a.url, a.message = address, jobMessage(address, t.Key)
 	}
 	return a, bad.Err()
 }
@@ -168,25 +176,33 @@ func overheard(address string) bool {
 }
 
 // jobMessage is what the job tells the facilitator: what the specification has
-// it do, and how. There is the name of a variable in it, and no credential.
-func jobMessage(address string) string {
-	return fmt.Sprintf(`Hold today's standup through the operations service at %[1]s.
+// it do, and how. There is the name of a variable in it, and no credential. The
+// endpoints mean the team executive where none is named.
+func jobMessage(address, key string) string {
+	whose, body, data := "", "No body.", ""
+	if key != Executive {
+		named := `{"team":"` + key + `"}`
+		whose = " of the team " + key
+		body = "The body is " + named + ", and nothing else: without it you would open another team's standup."
+		data = fmt.Sprintf(" -H 'Content-Type: application/json' -d '%s'", named)
+	}
+	return fmt.Sprintf(`Hold today's standup%[3]s through the operations service at %[1]s.
 
-1. Open it: POST /api/v1/standups. No body. The answer is JSON; take its "id".
+1. Open it: POST /api/v1/standups. %[4]s The answer is JSON; take its "id".
 2. Run it: POST /api/v1/standups/:id/run, with that id. No body. It answers 202 at once.
 
 Use your own agent credentials: your API key is in the environment variable %[2]s. Never print it, and write it into no file or message. In a shell:
 
-    ID=$(curl -sS -X POST %[1]s/api/v1/standups -H "Authorization: Bearer $%[2]s" | grep -o '"id":"[^"]*"' | head -n 1 | cut -d '"' -f 4)
+    ID=$(curl -sS -X POST %[1]s/api/v1/standups -H "Authorization: Bearer $%[2]s"%[5]s | grep -o '"id":"[^"]*"' | head -n 1 | cut -d '"' -f 4)
     curl -sS -o /dev/null -w '%%{http_code}\n' -X POST "%[1]s/api/v1/standups/$ID/run" -H "Authorization: Bearer $%[2]s"
 
 202 means that the meeting has begun; 409 means that somebody was faster and nothing is left to do. Do not wait for its end, and ask nobody yourself: the service asks every participant in your name, and asks you for the review in another session. End this turn with one line that says what the service answered.
-`, address, KeyVariable)
+`, address, KeyVariable, whose, body, data)
 }
 
 // change is what has to be changed of a job for it to be as it should; empty
 // when nothing has.
-func (a aim) change(j gateway.Job, facilitator string) (c gateway.JobChange, names []string) {
+func (a aim) change(j gateway.Job) (c gateway.JobChange, names []string) {
 	differs := func(name string, is, should any) bool {
 		if is != should {
 			names = append(names, name)
@@ -200,11 +216,11 @@ func (a aim) change(j gateway.Job, facilitator string) (c gateway.JobChange, nam
 	if differs("enabled", j.Enabled, a.enabled) {
 		c.Enabled = &a.enabled
 	}
-	if message := jobMessage(a.url); differs("message", j.Payload.Kind+strings.TrimSpace(j.Payload.Message), "agentTurn"+strings.TrimSpace(message)) {
-		c.Message = &message
+	if differs("message", j.Payload.Kind+strings.TrimSpace(j.Payload.Message), "agentTurn"+strings.TrimSpace(a.message)) {
+		c.Message = &a.message
 	}
-	if differs("agentId", j.AgentID, facilitator) {
-		c.AgentID = &facilitator
+	if differs("agentId", j.AgentID, a.facilitator) {
+		c.AgentID = &a.facilitator
 	}
 	if target := "isolated"; differs("sessionTarget", j.SessionTarget, target) {
 		c.SessionTarget = &target
@@ -215,12 +231,13 @@ func (a aim) change(j gateway.Job, facilitator string) (c gateway.JobChange, nam
 	return c, names
 }
 
-// pick finds the standup's job among the runtime's: the one that is remembered,
-// else the oldest of that name and agent. others are further ones.
-func pick(jobs []gateway.Job, facilitator, id string) (found *gateway.Job, others []string) {
+// pick finds t's job among the runtime's, by its name: the one that is
+// remembered, whoever leads the standups by now, else the oldest of who leads
+// them. others are further ones.
+func (t Team) pick(jobs []gateway.Job, id string) (found *gateway.Job, others []string) {
 	others = []string{}
 	ours := slices.DeleteFunc(slices.Clone(jobs), func(j gateway.Job) bool {
-		return j.ID != id && (j.Name != jobName || j.AgentID != facilitator)
+		return j.Name != t.jobName() || j.ID != id && j.AgentID != t.Facilitator
 	})
 	slices.SortFunc(ours, func(a, b gateway.Job) int {
 		return cmp.Or(yesFirst(a.ID == id, b.ID == id), a.CreatedAt.Compare(b.CreatedAt.Time), cmp.Compare(a.ID, b.ID))
@@ -261,21 +278,23 @@ func times(j gateway.Job) (at cron.Schedule, why string) {
 }
 
 // shown is a schedule as the API answers it.
-func (s *Service) shown(j gateway.Job, live bool, seen clock.Time, address string) Schedule {
+func (s *Service) shown(t Team, j gateway.Job, live bool, seen clock.Time, address string) Schedule {
 	out := Schedule{
-		Job: j, Live: live, SeenAt: seen, NextRuns: []clock.Time{}, ServiceURL: address, Variable: KeyVariable,
+		Team: t.Key, Job: j, Live: live, SeenAt: seen, NextRuns: []clock.Time{}, ServiceURL: address, Variable: KeyVariable,
 		GraceSeconds: int64(s.StartGrace / time.Second), Fallback: s.Fallback, Others: []string{}, Warnings: []string{},
 	}
 	at, why := times(j)
 	if why == "" && !j.Enabled {
 		why = "The job is disabled."
 	}
+	if why == "" {
+		for next := at.Next(s.Now()); len(out.NextRuns) < nextShown && !next.IsZero(); next = at.Next(next) {
+			out.NextRuns = append(out.NextRuns, clock.At(next))
+		}
+		if t.ArchivedAt != nil { // the runtime does not know
+			why = "The team is in the archive."
+		}
+	}
 	out.Unwatched, out.Watched = why, why == ""
-	if !out.Watched {
-		return out
-	}
-	for next := at.Next(s.Now()); len(out.NextRuns) < nextShown && !next.IsZero(); next = at.Next(next) {
-		out.NextRuns = append(out.NextRuns, clock.At(next))
-	}
 	return out
 }

@@ -124,7 +124,6 @@ func TestSetScheduleRefused(t *testing.T) {
 		"seconds":             {standup.Plan{Expr: new("0 0 9 * * *")}, "/expr"},
 		"never":               {standup.Plan{Expr: new("0 9 30 2 *")}, "/expr"},
 		"no zone":             {standup.Plan{Timezone: new("Mars/Olympus")}, "/timezone"},
-		"no team":             {standup.Plan{Team: new("night shift")}, "/team"},
 		"a user in it":        {standup.Plan{ServiceURL: new("https://me:secret@ops.example.com")}, "/service_url"},
 		"a command in it":     {standup.Plan{ServiceURL: new("https://ops.example.com/$(reboot)")}, "/service_url"},
 		"a quote in it":       {standup.Plan{ServiceURL: new(`https://ops.example.com/"`)}, "/service_url"},
@@ -195,7 +194,7 @@ func TestScheduleAddress(t *testing.T) {
 	o.mu.Lock()
 	o.members = slices.DeleteFunc(o.members, func(m standup.Member) bool { return m.AgentID == "coo" })
 	o.mu.Unlock()
-	if got, err := o.Schedule(signedIn(t)); err != nil || !strings.Contains(strings.Join(got.Warnings, " "), "coo has no active account") {
+	if got, err := o.Schedule(signedIn(t), ""); err != nil || !strings.Contains(strings.Join(got.Warnings, " "), "coo has no active account") {
 		t.Errorf("without an account: %q, %v", got.Warnings, err)
 	}
 }
@@ -258,7 +257,7 @@ func TestSetScheduleMeddled(t *testing.T) {
 func TestScheduleOfOthers(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newPlanner(t, d)
-		if _, err := o.Schedule(signedIn(t)); !errors.Is(err, standup.ErrNoSchedule) {
+		if _, err := o.Schedule(signedIn(t), ""); !errors.Is(err, standup.ErrNoSchedule) {
 			t.Errorf("before there is one: %v", err)
 		}
 		n := gateway.NewJob{
@@ -276,12 +275,12 @@ func TestScheduleOfOthers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := o.Schedule(signedIn(t))
+		got, err := o.Schedule(signedIn(t), "")
 		if err != nil || !got.Live || got.Job.ID != made.ID || !slices.Equal(got.Others, []string{second.ID}) || got.ServiceURL != "" {
 			t.Errorf("live: %+v, %v", got, err)
 		}
 		o.Timetable = away{}
-		got, err = o.Schedule(signedIn(t))
+		got, err = o.Schedule(signedIn(t), "")
 		if err != nil || got.Live || got.Job.ID != made.ID || len(got.NextRuns) != 5 {
 			t.Errorf("while the runtime is away: %+v, %v", got, err)
 		}

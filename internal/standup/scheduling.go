@@ -20,38 +20,43 @@ import (
 // seen has to do.
 const quickLook = 5 * time.Second
 
-// scheduleLock is held by whoever changes what is remembered of the schedule.
-const scheduleLock = "schedule/" + defaultTeam
+// scheduleLock is held by whoever changes what is remembered of a team's schedule.
+func scheduleLock(team string) string { return "schedule/" + team }
 
-// SetSchedule makes the runtime's job that starts the standups, or changes it
-// to what p says. It may be repeated: the job is found again, and nothing is
-// sent when nothing differs. What cannot be is refused before anything is sent.
-// When the job is changed by others meanwhile it fails with
-// gateway.ErrJobChanged, and without operator.admin with gateway.ErrMissingScope.
+// SetSchedule makes the runtime's job that starts a team's standups, or changes
+// it to what p says. It may be repeated: the job is found again, and nothing is
+// sent when nothing differs. What cannot be is refused before anything is sent:
+// ErrTeam for a team that there is not, ErrTeamArchived for one in the archive,
+// whose job can only be disabled. When the job is changed by others meanwhile it
+// fails with gateway.ErrJobChanged, and without operator.admin with
+// gateway.ErrMissingScope.
 func (s *Service) SetSchedule(ctx context.Context, p Plan) (Schedule, error) {
-	was, err := findSchedule(ctx, s.DB, defaultTeam)
+	t, was, err := s.remembered(ctx, or(p.Team, ""))
 	if err != nil {
 		return Schedule{}, fmt.Errorf("set schedule: %w", err)
 	}
-	if _, err := s.aim(p, was, nil); err != nil {
+	if _, err := s.aim(t, p, was, nil); err != nil {
 		return Schedule{}, err
 	}
-	jobs, err := s.Timetable.Jobs(ctx, gateway.JobsWanted{Query: jobName})
+	jobs, err := s.Timetable.Jobs(ctx, gateway.JobsWanted{Query: t.jobName()})
 	if err != nil {
 		return Schedule{}, fmt.Errorf("set schedule: %w", err)
 	}
-	found, others := pick(jobs, s.Facilitator, was.Job.ID)
-	a, err := s.aim(p, was, found)
+	found, others := t.pick(jobs, was.Job.ID)
+	a, err := s.aim(t, p, was, found)
 	if err != nil {
 		return Schedule{}, err
 	}
-	j, changed, err := s.send(ctx, p, a, found)
+	if t.ArchivedAt != nil && (a.enabled || found == nil) {
+		return Schedule{}, ErrTeamArchived.With(`It has no new standups. Take it out of the archive first, or disable its job with {"team": %q, "enabled": false}.`, t.Key)
+	}
+	j, changed, err := s.send(ctx, t, p, a, found)
 	if err != nil {
 		return Schedule{}, fmt.Errorf("set schedule: %w", err)
 	}
 	now := s.Now()
 	err = s.DB.Tx(ctx, func(tx *db.Tx) error {
-		if err := s.remember(ctx, tx, &j, a.url, now); err != nil || len(changed) == 0 {
+		if err := s.remember(ctx, tx, t.Key, &j, a.url, now); err != nil || len(changed) == 0 {
 			return err
 		}
 		kind := "schedule.changed"
@@ -59,29 +64,41 @@ func (s *Service) SetSchedule(ctx context.Context, p Plan) (Schedule, error) {
 			kind = "schedule.made"
 		}
 		data := map[string]any{"job_id": j.ID, "expr": j.Schedule.Expr, "timezone": j.Schedule.Zone, "enabled": j.Enabled, "service_url": a.url, "changed": changed}
-		if err := event.Record(ctx, tx, now, event.Activity, kind, scheduleSubject(), data); err != nil {
+		if err := event.Record(ctx, tx, now, event.Activity, kind, t.scheduleSubject(), data); err != nil {
 			return err
 		}
 		// Once more for the audit: it makes an agent work, and spend, by itself.
-		return event.Record(ctx, tx, now, event.Audit, kind, scheduleSubject(), data)
+		return event.Record(ctx, tx, now, event.Audit, kind, t.scheduleSubject(), data)
 	})
 	if err != nil {
 		return Schedule{}, fmt.Errorf("set schedule: %w", err)
 	}
-	out := s.shown(j, true, clock.At(now), a.url)
+	out := s.shown(t, j, true, clock.At(now), a.url)
 	out.Others = others
-	return s.warned(ctx, out)
+	return s.warned(ctx, t, out)
+}
+
+// remembered is a team as it is now, and its schedule as it was last seen.
+func (s *Service) remembered(ctx context.Context, ref string) (t Team, was seenJob, err error) {
+	err = s.DB.View(ctx, func(q db.Queryer) error {
+		if t, err = s.namedTeam(ctx, q, ref); err != nil {
+			return err
+		}
+		was, err = findSchedule(ctx, q, t.Key)
+		return err
+	})
+	return t, was, err
 }
 
 // send has the runtime make or change the job, and says what was changed.
-func (s *Service) send(ctx context.Context, p Plan, a aim, found *gateway.Job) (gateway.Job, []string, error) {
+func (s *Service) send(ctx context.Context, t Team, p Plan, a aim, found *gateway.Job) (gateway.Job, []string, error) {
 	if found == nil {
 		if or(p.Revision, "") != "" {
 			return gateway.Job{}, nil, gateway.ErrJobChanged.With("It has been removed. Leave revision out to make it anew.")
 		}
 		j, err := s.Timetable.AddJob(ctx, gateway.NewJob{
-			Key: jobDeclaration, Name: jobName, Description: "Starts the daily standup of the team " + defaultTeam + ".",
-			AgentID: s.Facilitator, Enabled: a.enabled, SessionTarget: "isolated", Message: jobMessage(a.url),
+			Key: t.jobDeclaration(), Name: t.jobName(), Description: "Starts the daily standup of the team " + t.Key + ".",
+			AgentID: a.facilitator, Enabled: a.enabled, SessionTarget: "isolated", Message: a.message,
 			Schedule: gateway.JobSchedule{Kind: "cron", Expr: a.expr, Zone: a.zone},
 		})
 		return j, []string{"job"}, err
@@ -89,7 +106,7 @@ func (s *Service) send(ctx context.Context, p Plan, a aim, found *gateway.Job) (
 	if r := or(p.Revision, found.Revision); r != found.Revision {
 		return gateway.Job{}, nil, gateway.ErrJobChanged.With("Read it again and repeat the change.").Fact("current_revision", found.Revision)
 	}
-	change, names := a.change(*found, s.Facilitator)
+	change, names := a.change(*found)
 	if len(names) == 0 {
 		return *found, nil, nil
 	}
@@ -97,29 +114,30 @@ func (s *Service) send(ctx context.Context, p Plan, a aim, found *gateway.Job) (
 	return j, names, err
 }
 
-// Schedule answers the job that starts the standups, from the runtime, or as it
-// was last seen while the runtime is away.
-func (s *Service) Schedule(ctx context.Context) (Schedule, error) {
-	was, err := findSchedule(ctx, s.DB, defaultTeam)
+// Schedule answers the job that starts a team's standups, from the runtime, or
+// as it was last seen while the runtime is away. An empty team is the executive
+// one, and one that there is not is ErrTeam.
+func (s *Service) Schedule(ctx context.Context, team string) (Schedule, error) {
+	t, was, err := s.remembered(ctx, team)
 	if err != nil {
 		return Schedule{}, fmt.Errorf("read schedule: %w", err)
 	}
 	quick, cancel := context.WithTimeout(ctx, quickLook)
 	defer cancel()
-	jobs, err := s.Timetable.Jobs(quick, gateway.JobsWanted{Query: jobName})
+	jobs, err := s.Timetable.Jobs(quick, gateway.JobsWanted{Query: t.jobName()})
 	switch {
 	case err == nil:
-		found, others := pick(jobs, s.Facilitator, was.Job.ID)
+		found, others := t.pick(jobs, was.Job.ID)
 		if found == nil {
-			return Schedule{}, ErrNoSchedule.With("Make it with POST /standups/schedule.")
+			return Schedule{}, ErrNoSchedule.With(`Make it with POST /standups/schedule and {"team": %q}.`, t.Key)
 		}
 		address := ""
 		if was.Job.ID == found.ID {
 			address = was.ServiceURL
 		}
-		out := s.shown(*found, true, clock.At(s.Now()), address)
+		out := s.shown(t, *found, true, clock.At(s.Now()), address)
 		out.Others = others
-		return s.warned(ctx, out)
+		return s.warned(ctx, t, out)
 	case fault.Of(err) == nil && ctx.Err() != nil:
 		return Schedule{}, fmt.Errorf("read schedule: %w", err)
 	case was.Version == 0:
@@ -127,17 +145,24 @@ func (s *Service) Schedule(ctx context.Context) (Schedule, error) {
 	case !was.Present:
 		return Schedule{}, ErrNoSchedule.With("The runtime is away, and had none at %s.", was.SeenAt.Format(time.RFC3339))
 	}
-	return s.warned(ctx, s.shown(was.Job, false, was.SeenAt, was.ServiceURL))
+	return s.warned(ctx, t, s.shown(t, was.Job, false, was.SeenAt, was.ServiceURL))
 }
 
 // warned adds what would keep the job from working.
-func (s *Service) warned(ctx context.Context, out Schedule) (Schedule, error) {
+func (s *Service) warned(ctx context.Context, t Team, out Schedule) (Schedule, error) {
 	members, err := s.Members(ctx)
 	if err != nil {
 		return out, fmt.Errorf("warn of the schedule: %w", err)
 	}
-	if !slices.ContainsFunc(members, func(m Member) bool { return m.AgentID == out.Job.AgentID }) {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("%s has no active account here, so that its calls are refused. Make one, and a key for it.", out.Job.AgentID))
+	agent := out.Job.AgentID
+	if !slices.ContainsFunc(members, func(m Member) bool { return m.AgentID == agent }) {
+		out.Warnings = append(out.Warnings, fmt.Sprintf("%s has no active account here, so that its calls are refused. Make one, and a key for it.", agent))
+	}
+	if agent != t.Facilitator {
+		out.Warnings = append(out.Warnings, fmt.Sprintf("The job has %s start the standups, and %s leads them by now. Repeat POST /standups/schedule to hand it over.", agent, t.Facilitator))
+	}
+	if t.ArchivedAt != nil && out.Job.Enabled {
+		out.Warnings = append(out.Warnings, "The team is in the archive, and its agent is told to start a standup all the same. Disable the job.")
 	}
 	if overheard(out.ServiceURL) {
 		out.Warnings = append(out.Warnings, "The address is plain http and on another machine: whoever is between can read the key. Use https.")
@@ -145,27 +170,40 @@ func (s *Service) warned(ctx context.Context, out Schedule) (Schedule, error) {
 	return out, nil
 }
 
-// LookAtSchedule remembers the job as the runtime has it now, also when others
-// have made or changed it there. While the runtime is away nothing is learned.
+// LookAtSchedule remembers the job of each team as the runtime has it now, also
+// when others have made or changed it there. The runtime is asked once for all
+// of them; while it is away nothing is learned.
 func (s *Service) LookAtSchedule(ctx context.Context) error {
-	was, err := findSchedule(ctx, s.DB, defaultTeam)
+	before, err := s.timetables(ctx)
 	if err != nil {
-		return fmt.Errorf("look at the schedule: %w", err)
+		return fmt.Errorf("look at the schedules: %w", err)
 	}
 	if s.Runtime.Status().State == gateway.Connecting { // we have just started
 		soon, cancel := context.WithTimeout(ctx, s.Patience)
 		_, _ = s.Runtime.Await(soon) // the next call says the same
 		cancel()
 	}
-	jobs, err := s.Timetable.Jobs(ctx, gateway.JobsWanted{Query: jobName})
+	jobs, err := s.Timetable.Jobs(ctx, gateway.JobsWanted{Query: jobNames})
 	if ctx.Err() == nil && (fault.Of(err) != nil || errors.Is(err, context.DeadlineExceeded)) {
-		s.Log.DebugContext(ctx, "the standup's job cannot be seen", "err", err)
+		s.Log.DebugContext(ctx, "the standups' jobs cannot be seen", "err", err)
 		return nil //nolint:nilerr // the runtime may be away: what was last seen holds
 	}
 	if err != nil {
-		return fmt.Errorf("look at the schedule: %w", err)
+		return fmt.Errorf("look at the schedules: %w", err)
 	}
-	found, _ := pick(jobs, s.Facilitator, was.Job.ID)
+	var errs []error
+	for _, b := range before {
+		if err := s.look(ctx, b, jobs); err != nil {
+			errs = append(errs, fmt.Errorf("look at the schedule of %s: %w", b.team.Key, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// look remembers the job of one team as it is among jobs.
+func (s *Service) look(ctx context.Context, before timetable, jobs []gateway.Job) error {
+	team, was := before.team.Key, before.seenJob
+	found, _ := before.team.pick(jobs, was.Job.ID)
 	if found == nil && (was.Version == 0 || !was.Present) {
 		return nil
 	}
@@ -173,14 +211,14 @@ func (s *Service) LookAtSchedule(ctx context.Context) error {
 		return nil // nothing to write every minute
 	}
 	return s.DB.Tx(ctx, func(tx *db.Tx) error {
-		if err := tx.Lock(ctx, scheduleLock); err != nil {
+		if err := tx.Lock(ctx, scheduleLock(team)); err != nil {
 			return err
 		}
-		is, err := findSchedule(ctx, tx, defaultTeam)
+		is, err := findSchedule(ctx, tx, team)
 		if err != nil || is.Version != was.Version {
 			return err // somebody has looked, or changed it, since we asked
 		}
-		return s.remember(ctx, tx, found, was.ServiceURL, s.Now())
+		return s.remember(ctx, tx, team, found, was.ServiceURL, s.Now())
 	})
 }
 
@@ -196,11 +234,11 @@ func sameJob(a, b gateway.Job) bool {
 
 // remember keeps how the job was seen; nil is that there is none. What is due
 // counts from when the job was first seen to be so.
-func (s *Service) remember(ctx context.Context, tx *db.Tx, j *gateway.Job, address string, now time.Time) error {
-	if err := tx.Lock(ctx, scheduleLock); err != nil {
+func (s *Service) remember(ctx context.Context, tx *db.Tx, team string, j *gateway.Job, address string, now time.Time) error {
+	if err := tx.Lock(ctx, scheduleLock(team)); err != nil {
 		return err
 	}
-	was, err := findSchedule(ctx, tx, defaultTeam)
+	was, err := findSchedule(ctx, tx, team)
 	if err != nil {
 		return err
 	}
@@ -213,38 +251,9 @@ func (s *Service) remember(ctx context.Context, tx *db.Tx, j *gateway.Job, addre
 		is.CheckedTo = clock.At(now)
 	}
 	is.Version++
-	return putSchedule(ctx, tx, defaultTeam, is)
+	return putSchedule(ctx, tx, team, is)
 }
 
-func scheduleSubject() event.Subject {
-	return event.Subject{Kind: event.TopicSchedule, ID: defaultTeam, Name: jobName}
-}
-
-// findSchedule reads what is remembered of a team's schedule; its Version is 0
-// when nothing is.
-func findSchedule(ctx context.Context, q db.Queryer, team string) (seenJob, error) {
-	var r seenJob
-	var definition string
-	err := q.QueryRow(ctx, `SELECT job, present, service_url, checked_to, checked_day, seen_at, version FROM standup_schedules WHERE team = ?`, team).
-		Scan(&definition, &r.Present, &r.ServiceURL, &r.CheckedTo, &r.CheckedDay, &r.SeenAt, &r.Version)
-	if db.IsNotFound(err) {
-		return seenJob{}, nil
-	}
-	if err != nil {
-		return seenJob{}, err
-	}
-	return r, json.Unmarshal([]byte(definition), &r.Job)
-}
-
-func putSchedule(ctx context.Context, tx *db.Tx, team string, r seenJob) error {
-	definition, err := json.Marshal(r.Job)
-	if err != nil {
-		return err
-	}
-	_, err = tx.Exec(ctx, `
-		INSERT INTO standup_schedules (team, job, present, service_url, checked_to, checked_day, seen_at, version) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (team) DO UPDATE SET job = excluded.job, present = excluded.present, service_url = excluded.service_url,
-			checked_to = excluded.checked_to, checked_day = excluded.checked_day, seen_at = excluded.seen_at, version = excluded.version`,
-		team, string(definition), r.Present, r.ServiceURL, r.CheckedTo, r.CheckedDay, r.SeenAt, r.Version)
-	return err
+func (t Team) scheduleSubject() event.Subject {
+	return event.Subject{Kind: event.TopicSchedule, ID: t.Key, Name: t.jobName()}
 }

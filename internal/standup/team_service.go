@@ -100,6 +100,11 @@ func (s *Service) updateTeam(ctx context.Context, tx *db.Tx, ref string, c TeamC
 	if err := updateTeamRow(ctx, tx, t); err != nil {
 		return Team{}, err
 	}
+	if was.ArchivedAt != nil && t.ArchivedAt == nil {
+		if err := forgive(ctx, tx, t.Key, s.Now()); err != nil {
+			return Team{}, err
+		}
+	}
 	return t, s.recordTeam(ctx, tx, t, "team.changed", map[string]any{"changes": changes})
 }
 

@@ -1,0 +1,198 @@
+package standup_test
+
+import (
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"wardroom/internal/gateway"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/db/dbtest"
+	"wardroom/internal/standup"
+)
+
+// schedules makes a team in a zone, whose job is due at the times of expr.
+func (c *calendar) schedules(t *testing.T, key, zone, expr string) {
+	t.Helper()
+	c.teamIn(t, key, "coo", zone, "cto", "cpo")
+	c.jobs.more = append(c.jobs.more, gateway.Job{
+		ID: "job-" + key, Name: "daily-standup-" + key, AgentID: "coo", Enabled: true, Schedule: gateway.JobSchedule{Kind: "cron", Expr: expr, Zone: zone},
+	})
+}
+
+// holds begins the standup that a team has today, as its meeting would.
+func (c *calendar) holds(t *testing.T, team string) standup.Standup {
+	t.Helper()
+	m := c.openOf(t, team, "")
+	if _, err := c.Run(signedIn(t), m.ID, false); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// One team's standup is no excuse for another's: each is missed for itself, told
+// of once, and settled by its own meeting.
+func TestAbsenceOfTeams(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		c := newCalendar(t, d, "2026-11-19 12:00", "UTC", "0 9 * * *")
+		c.schedules(t, "design", "America/New_York", "0 9 * * *") // 14:00 UTC
+		c.until(t, "2026-11-20 08:55")
+		c.wantInbox(t, map[string]string{"standup/missed/design/2026-11-19": "raised "})
+		if m := c.inbox.last; m.Title != "DESIGN: the standup of 2026-11-19 did not begin" || m.Subject.ID != "design" || m.Subject.Name != "daily-standup-design" ||
+			!contains(m.Detail, "`daily-standup-design`", "2026-11-19 09:00 America/New_York", "`POST /api/v1/standups with {\"team\":\"design\"}`, then `/run`") {
+			t.Errorf("told %+v", m)
+		}
+		asked := c.jobs.asked
+		mine := c.open(t)
+		if _, err := c.Cancel(signedIn(t), mine.ID); err != nil { // the executive one is called off
+			t.Fatal(err)
+		}
+		c.until(t, "2026-11-20 14:10")
+		if looks := c.jobs.asked - asked; looks != 23 { // of 08:55 and each quarter of an hour from then to 14:10
+			t.Errorf("the runtime was asked %d times", looks)
+		}
+		c.until(t, "2026-11-20 14:20")
+		both := map[string]string{"standup/missed/design/2026-11-19": "raised ", "standup/missed/design/2026-11-20": "raised "}
+		c.wantInbox(t, both)
+		c.until(t, "2026-11-20 20:00")
+		c.wantInbox(t, both)
+		work(t, c.Service)
+		c.hold(t, mine.ID) // after all, which settles nothing of the other
+		c.wantInbox(t, both)
+		c.end(t, c.holds(t, "design").ID)
+		both["standup/missed/design/2026-11-20"] += "settled "
+		c.wantInbox(t, both)
+	})
+}
+
+// The day of a team is that of its zone, also where the service's is another day
+// and where only the team's clocks change.
+func TestAbsenceInZonesOfTeams(t *testing.T) {
+	t.Run("it is tomorrow there", func(t *testing.T) {
+		c := newCalendar(t, dbtest.New(t), "2026-11-20 12:00", "UTC", "0 9 1 1 *")
+		c.schedules(t, "tokyo", "Asia/Tokyo", "0 8 * * *") // 23:00 UTC of the day before
+		c.until(t, "2026-11-20 23:30")
+		c.wantInbox(t, map[string]string{"standup/missed/tokyo/2026-11-21": "raised "})
+		c.until(t, "2026-11-21 22:50")
+		c.holds(t, "tokyo")
+		c.until(t, "2026-11-22 12:00")
+		c.wantInbox(t, map[string]string{"standup/missed/tokyo/2026-11-21": "raised "})
+	})
+	for _, expr := range []string{"30 2 * * *", "0 9 * * *", "0 0 * * *"} {
+		for _, begin := range []string{"2026-03-06 12:00", "2026-10-30 12:00"} { // the clocks of New York change in the night to Sunday
+			t.Run(expr+" "+begin, func(t *testing.T) {
+				dbtest.Each(t, func(t *testing.T, d *db.DB) {
+					c := newCalendar(t, d, begin, "Europe/Berlin", "0 9 1 1 *")
+					c.schedules(t, "york", "America/New_York", expr)
+					york, err := time.LoadLocation("America/New_York")
+					if err != nil {
+						t.Fatal(err)
+					}
+					c.at, err = time.ParseInLocation("2006-01-02 15:04", begin, york)
+					if err != nil {
+						t.Fatal(err)
+					}
+					first, want := c.at, map[string]string{}
+					for day := 1; day <= 5; day++ {
+						want["standup/missed/york/"+first.AddDate(0, 0, day).Format(time.DateOnly)] = "raised "
+					}
+					c.until(t, first.AddDate(0, 0, 5).In(c.Zone).Format("2006-01-02 15:04"))
+					c.wantInbox(t, want)
+				})
+			})
+		}
+	}
+}
+
+// A team in the archive misses nothing, neither while it is there nor, once it is
+// back, what was due meanwhile; and it is not begun behind anybody's back.
+func TestAbsenceOfArchivedTeam(t *testing.T) {
+	archive := func(t *testing.T, c *calendar, archived bool) {
+		t.Helper()
+		if _, err := c.UpdateTeam(signedIn(t), "design", standup.TeamChange{Archived: &archived}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		c := newCalendar(t, d, "2026-11-16 08:00", "UTC", "0 9 1 1 *")
+		c.schedules(t, "design", "UTC", "0 9 * * *")
+		c.until(t, "2026-11-16 09:05")
+		archive(t, c, true) // in its grace
+		c.until(t, "2026-11-18 09:05")
+		archive(t, c, false)
+		c.until(t, "2026-11-19 09:10")
+		c.wantInbox(t, nil)
+		c.until(t, "2026-11-19 09:20")
+		c.wantInbox(t, map[string]string{"standup/missed/design/2026-11-19": "raised "})
+	})
+	t.Run("after its fallback was wished for", func(t *testing.T) {
+		c := newCalendar(t, dbtest.New(t), "2026-11-20 08:00", "UTC", "0 9 1 1 *")
+		c.schedules(t, "design", "UTC", "0 9 * * *")
+		c.Fallback = true
+		c.until(t, "2026-11-20 08:55")
+		m := c.openOf(t, "design", "")
+		c.until(t, "2026-11-20 09:20")
+		archive(t, c, true)
+		work(t, c.Service)
+		c.wantFallback(t, "2026-11-20/design")
+		if m, err := c.Get(t.Context(), m.ID); err != nil || m.Attempt != 0 {
+			t.Errorf("attempt %d, %v", m.Attempt, err)
+		}
+	})
+}
+
+// wantFallback waits until the job that begins a missed standup is done.
+func (c *calendar) wantFallback(t *testing.T, key string) {
+	t.Helper()
+	wait(t, "the fallback "+key, func() bool {
+		var state string
+		err := c.DB.QueryRow(t.Context(), `SELECT state FROM jobs WHERE kind = ? AND key = ?`, standup.FallbackKind, key).Scan(&state)
+		return err == nil && state == "done"
+	})
+}
+
+// Of two teams that miss their standup at the same moment the service begins
+// each one's own, once, whichever replica does it.
+func TestFallbackOfTeams(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		c := newCalendar(t, d, "2026-11-20 12:00", "UTC", "0 23 * * *")
+		c.schedules(t, "tokyo", "Asia/Tokyo", "0 8 * * *") // 23:00 UTC, and there the day after
+		replicas := []*standup.Service{c.Service, c.service(d), c.service(d)}
+		for _, s := range replicas {
+			c.settings(s, time.UTC)
+			s.Fallback = true
+		}
+		c.until(t, "2026-11-20 23:10")
+		c.at = c.at.Add(10 * time.Minute)
+		var all sync.WaitGroup
+		for _, s := range replicas {
+			all.Go(func() {
+				if err := s.NoticeAbsence(system(t)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		work(t, c.Service)
+		for team, day := range map[string]string{"executive": "2026-11-20", "tokyo": "2026-11-21"} {
+			wait(t, "the standup of "+team, func() bool {
+				m, err := c.Latest(t.Context(), team)
+				return err == nil && m.Status == standup.Completed && m.Date == day && m.Trigger == "system" && m.Attempt == 1
+			})
+		}
+		c.wantFallback(t, "2026-11-20") // the key that it had before there were teams
+		c.wantFallback(t, "2026-11-21/tokyo")
+		c.wantInbox(t, map[string]string{"standup/missed/executive/2026-11-20": "raised settled ", "standup/missed/tokyo/2026-11-21": "raised settled "})
+		c.wantAsked(t, map[string]int{"coo": 2, "cto": 2, "cpo": 2, "cmo": 1})
+	})
+}
+
+func contains(text string, parts ...string) bool {
+	for _, p := range parts {
+		if !strings.Contains(text, p) {
+			return false
+		}
+	}
+	return true
+}

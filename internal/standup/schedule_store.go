@@ -1,0 +1,88 @@
+package standup
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db"
+)
+
+const scheduleColumns = `job, present, service_url, checked_to, checked_day, seen_at, version`
+
+// findSchedule reads what is remembered of a team's schedule; its Version is 0
+// when nothing is.
+func findSchedule(ctx context.Context, q db.Queryer, team string) (seenJob, error) {
+	var r seenJob
+	var definition string
+	err := q.QueryRow(ctx, `SELECT `+scheduleColumns+` FROM standup_schedules WHERE team = ?`, team).Scan(r.fields(&definition)...)
+	if db.IsNotFound(err) {
+		return seenJob{}, nil
+	}
+	if err != nil {
+		return seenJob{}, err
+	}
+	return r, json.Unmarshal([]byte(definition), &r.Job)
+}
+
+func (r *seenJob) fields(definition *string) []any {
+	return []any{definition, &r.Present, &r.ServiceURL, &r.CheckedTo, &r.CheckedDay, &r.SeenAt, &r.Version}
+}
+
+// timetable is a team and what is remembered of its schedule.
+type timetable struct {
+	team Team
+	seenJob
+}
+
+// timetables are those of all teams, also of those that have no schedule, whose
+// Version is 0, and of those in the archive.
+func (s *Service) timetables(ctx context.Context) ([]timetable, error) {
+	var all []timetable
+	err := s.DB.View(ctx, func(q db.Queryer) error {
+		seen := map[string]seenJob{}
+		rows, err := q.Query(ctx, `SELECT team, `+scheduleColumns+` FROM standup_schedules`)
+		_, err = db.All(rows, err, func(row db.Row) (r seenJob, err error) {
+			var team, definition string
+			if err := row.Scan(append([]any{&team}, r.fields(&definition)...)...); err != nil {
+				return r, err
+			}
+			err = json.Unmarshal([]byte(definition), &r.Job)
+			seen[team] = r
+			return r, err
+		})
+		if err != nil {
+			return err
+		}
+		rows, err = q.Query(ctx, `SELECT `+teamColumns+` FROM teams ORDER BY key`)
+		all, err = db.All(rows, err, func(row db.Row) (timetable, error) {
+			t, err := scanTeam(row)
+			return timetable{s.effective(t), seen[t.Key]}, err
+		})
+		return err
+	})
+	return all, err
+}
+
+func putSchedule(ctx context.Context, tx *db.Tx, team string, r seenJob) error {
+	definition, err := json.Marshal(r.Job)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `
+		INSERT INTO standup_schedules (team, job, present, service_url, checked_to, checked_day, seen_at, version) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (team) DO UPDATE SET job = excluded.job, present = excluded.present, service_url = excluded.service_url,
+			checked_to = excluded.checked_to, checked_day = excluded.checked_day, seen_at = excluded.seen_at, version = excluded.version`,
+		team, string(definition), r.Present, r.ServiceURL, r.CheckedTo, r.CheckedDay, r.SeenAt, r.Version)
+	return err
+}
+
+// forgive has nothing count as missed that a team's schedule had until now.
+func forgive(ctx context.Context, tx *db.Tx, team string, now time.Time) error {
+	if err := tx.Lock(ctx, scheduleLock(team)); err != nil {
+		return err
+	}
+	_, err := tx.Exec(ctx, `UPDATE standup_schedules SET checked_to = ?, version = version + 1 WHERE team = ?`, clock.At(now), team)
+	return err
+}
