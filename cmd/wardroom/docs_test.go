@@ -53,6 +53,7 @@ curl() { case " $* " in *" -w "*) command curl "$@" ;; *) command curl --fail-wi
 	for _, want := range []string{
 		`"status": "completed"`,                 // the standup that was held
 		"Hold today's standup through the oper", // what the job tells the COO
+		"Hold today's standup of the team design through the oper",
 		"\n409\n",                               // running it again does no harm
 	} {
 		if !strings.Contains(string(out), want) {

@@ -60,10 +60,44 @@ func TestScheduledStandup(t *testing.T) {
 				t.Errorf("%s tells %+v", list, told)
 			}
 		}
+		scheduledTeam(t, s, owner)
 		cto := s.login("cto@example.com")
 		cto.get("/api/v1/standups/schedule").want(http.StatusOK)
 		cto.post("/api/v1/standups/schedule", nil).wantProblem(http.StatusForbidden, "forbidden")
 	})
+}
+
+// scheduledTeam has the job of another team hold that team's standup.
+func scheduledTeam(t *testing.T, s *service, owner caller) {
+	t.Helper()
+	team := map[string]any{"key": "design", "name": "Design", "facilitator": "coo", "participants": []string{"cpo"}, "timezone": "Asia/Tokyo"}
+	owner.post("/api/v1/teams", team).want(http.StatusCreated)
+	owner.get("/api/v1/standups/schedule?team=design").wantProblem(http.StatusNotFound, "schedule_not_found")
+	owner.get("/api/v1/standups/schedule?team=none").wantProblem(http.StatusUnprocessableEntity, "team_unknown")
+	owner.post("/api/v1/standups/schedule", map[string]any{"team": "none"}).wantProblem(http.StatusUnprocessableEntity, "team_unknown")
+	made := decode[standup.Schedule](owner.post("/api/v1/standups/schedule", map[string]any{"team": "design"}).want(http.StatusOK))
+	read := decode[standup.Schedule](owner.get("/api/v1/standups/schedule?team=design").want(http.StatusOK))
+	mine := decode[standup.Schedule](owner.get("/api/v1/standups/schedule").want(http.StatusOK))
+	if made.Job.Schedule.Zone != "Asia/Tokyo" || read.Job.ID != made.Job.ID || read.Team != "design" || mine.Job.ID == made.Job.ID || mine.Team != "executive" {
+		t.Errorf("made %+v, read %+v, beside %+v", made, read, mine)
+	}
+	if _, why, err := s.Gateway.RunJob(t.Context(), made.Job.ID); err != nil || why != "" {
+		t.Fatal(why, err)
+	}
+	var m meeting
+	waitFor(t, "the team's meeting to end", func() bool {
+		a := owner.get("/api/v1/standups/latest?team=design")
+		if a.status == http.StatusOK {
+			m = decode[meeting](a)
+		}
+		return m.Status == standup.Completed
+	})
+	if m.Trigger != "agent" || len(m.Reports) != 1 {
+		t.Errorf("held by %q with %d reports", m.Trigger, len(m.Reports))
+	}
+	owner.patch("/api/v1/teams/design", map[string]any{"archived": true}).want(http.StatusOK)
+	owner.post("/api/v1/standups/schedule", map[string]any{"team": "design"}).wantProblem(http.StatusConflict, "team_archived")
+	owner.post("/api/v1/standups/schedule", map[string]any{"team": "design", "enabled": false}).want(http.StatusOK)
 }
 
 // Whoever may not schedule in the runtime is told what is missing, and the rest
