@@ -54,7 +54,7 @@ curl() { case " $* " in *" -w "*) command curl "$@" ;; *) command curl --fail-wi
 		`"status": "completed"`,                 // the standup that was held
 		"Hold today's standup through the oper", // what the job tells the COO
 		"Hold today's standup of the team design through the oper",
-		"\n409\n",                               // running it again does no harm
+		"\n409\n", // running it again does no harm
 	} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("the output lacks %q:\n%s", want, out)

@@ -79,8 +79,8 @@ func TestAbsenceInZonesOfTeams(t *testing.T) {
 		c.until(t, "2026-11-22 12:00")
 		c.wantInbox(t, map[string]string{"standup/missed/tokyo/2026-11-21": "raised "})
 	})
-	for _, expr := range []string{"30 2 * * *", "0 9 * * *", "0 0 * * *"} {
-		for _, begin := range []string{"2026-03-06 12:00", "2026-10-30 12:00"} { // the clocks of New York change in the night to Sunday
+	for _, expr := range []string{"30 2 * * *", "30 19 * * *", "0 0 * * *"} {
+		for _, begin := range []string{"2026-03-06 20:00", "2026-10-30 20:00"} { // the clocks of New York change in the night to Sunday
 			t.Run(expr+" "+begin, func(t *testing.T) {
 				dbtest.Each(t, func(t *testing.T, d *db.DB) {
 					c := newCalendar(t, d, begin, "Europe/Berlin", "0 9 1 1 *")
