@@ -267,8 +267,8 @@ func (c *contract) learn(op route, r request, res *httptest.ResponseRecorder) {
 	if place := res.Header().Get("Location"); strings.Count(op.path, "{") == 1 && len(c.places) < 40 && strings.HasPrefix(place, r.target+"/") {
 		c.places = append(c.places, place)
 	}
-	if place := res.Header().Get("Location"); op.method == http.MethodPost && op.path == "/api/v1/standups" && place != "" && len(c.reports) < 40 {
-		c.reports = append(c.reports, place+"/reports/cto")
+	if place := res.Header().Get("Location"); op.method == http.MethodPost && op.path == "/api/v1/standups" && place != "" {
+		c.learnReport(place, res.Body.Bytes())
 	}
 	if _, link, ok := strings.Cut(res.Header().Get("Link"), "?"); ok {
 		c.next[op.path], _, _ = strings.Cut(link, ">")
@@ -291,6 +291,19 @@ func (c *contract) learn(op route, r request, res *httptest.ResponseRecorder) {
 				c.names[kind] = append(c.names[kind], name)
 			}
 		}
+	}
+}
+
+// learnReport keeps the place of a report in a standup that was opened. Those of
+// long ago have ended meanwhile, and take none.
+func (c *contract) learnReport(standup string, body []byte) {
+	var opened struct {
+		Reports []struct {
+			AgentID string `json:"agent_id"`
+		}
+	}
+	if json.Unmarshal(body, &opened) == nil && len(opened.Reports) > 0 {
+		c.reports = append(c.reports[max(0, len(c.reports)-9):], standup+"/reports/"+opened.Reports[0].AgentID)
 	}
 }
 
