@@ -47,10 +47,20 @@ func digest(row Standup) string {
 	switch {
 	case row.CostUSD != nil:
 		lines = append(lines, "- Cost: $"+row.CostUSD.String())
+	case row.spent != nil:
+		lines = append(lines, fmt.Sprintf("- Cost: at least $%s; what %s cost is unknown", row.spent, counted(row.untold, "run")))
 	case asked:
 		lines = append(lines, "- Cost: unknown")
 	}
 	return strings.Join(lines, "\n")
+}
+
+// counted is a number of things: 1 run, 2 runs.
+func counted(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
 }
 
 func filedMark(r Report) string {
@@ -66,7 +76,7 @@ func (s Standup) whySilent(r Report) string {
 	case Pending:
 		return "not asked"
 	case Asked:
-		return "asked, no answer yet"
+		return "asked, had not answered"
 	case TimedOut:
 		return "no answer in time"
 	case Missing:

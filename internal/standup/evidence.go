@@ -327,12 +327,7 @@ func (e *Evidence) reported() []string {
 
 func (t Tokens) sum() int64 { return t.Input + t.Output + t.CacheRead + t.CacheWrite + t.Other }
 
-func days(n int) string {
-	if n == 1 {
-		return "1 day"
-	}
-	return fmt.Sprintf("%d days", n)
-}
+func days(n int) string { return counted(n, "day") }
 
 // data puts lines between marks and bounds them.
 func data(lines []string) string {

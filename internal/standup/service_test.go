@@ -453,7 +453,8 @@ func TestHostileReport(t *testing.T) {
 	}
 }
 
-// A run that failed and cost money is part of what the standup cost.
+// A run that failed and cost money is part of what the standup cost; while
+// nobody knows how much that was, no sum may look like the whole of it.
 func TestCostOfFailedRun(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
@@ -471,8 +472,9 @@ func TestCostOfFailedRun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if before.CostUSD == nil || after.CostUSD == nil || *after.CostUSD-*before.CostUSD != spent {
+		if before.CostUSD != nil || after.CostUSD == nil || *after.CostUSD <= spent {
 			t.Errorf("cost %v, and %v with a failed run of $5", before.CostUSD, after.CostUSD)
 		}
+		wantDigest(t, m, "- Cost: at least $", "; what 1 run cost is unknown")
 	})
 }

@@ -84,7 +84,7 @@ type Standup struct {
 	Failure     *Failure     `json:"error" doc:"Why the meeting could not be held; null unless status is error."`
 	Attempt     int          `json:"attempt" doc:"How often it was run; 0 before the first time."`
 	Trigger     string       `json:"trigger" enum:",agent,user,system" doc:"Who ran it last."`
-	CostUSD     *money.Nano  `json:"cost_usd" doc:"Of all runs of this standup; null when one of them has no known price."`
+	CostUSD     *money.Nano  `json:"cost_usd" doc:"Of all runs of this standup that have ended; null when of one of them it is not known, such as one that was stopped."`
 	DeadlineAt  *clock.Time  `json:"deadline_at" doc:"When the meeting that is going on ends at the latest."`
 	CreatedAt   clock.Time   `json:"created_at"`
 	StartedAt   *clock.Time  `json:"started_at"`
@@ -95,6 +95,9 @@ type Standup struct {
 	// The team's limits as they were when the last attempt was started; zero
 	// before the first one, and in standups that are older than teams.
 	agentTimeout, deadline time.Duration
+
+	spent  *money.Nano // what the runs have cost of which that is known; nil when it is of none
+	untold int         // how many have ended of which it is not
 }
 
 // Brief is a standup in a list: without what was said.

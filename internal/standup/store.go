@@ -145,16 +145,28 @@ func (s *Standup) load(ctx context.Context, q db.Queryer) error {
 	if err != nil {
 		return fmt.Errorf("transcript: %w", err)
 	}
-	var answered, priced int
+	return s.addUp(ctx, q)
+}
+
+// addUp fills in what the standup has cost. A run that the runtime took and that
+// has ended has cost something, also when nobody waited for its answer; one that
+// it never took has not.
+func (s *Standup) addUp(ctx context.Context, q db.Queryer) error {
 	var sum sql.NullInt64
-	err = q.QueryRow(ctx, `
-		SELECT COUNT(*), COUNT(cost_nano), CAST(SUM(cost_nano) AS BIGINT) FROM standup_questions
-		WHERE standup_id = ? AND (state = 'answered' OR cost_nano IS NOT NULL)`, s.ID).Scan(&answered, &priced, &sum)
-	if sum.Valid && answered == priced {
-		cost := money.Nano(sum.Int64)
-		s.CostUSD = &cost
+	err := q.QueryRow(ctx, `
+		SELECT COUNT(*) FILTER (WHERE cost_nano IS NULL AND accepted AND state <> 'open'), CAST(SUM(cost_nano) AS BIGINT)
+		FROM standup_questions WHERE standup_id = ?`, s.ID).Scan(&s.untold, &sum)
+	if err != nil {
+		return fmt.Errorf("cost: %w", err)
 	}
-	return err
+	s.spent, s.CostUSD = nil, nil
+	if sum.Valid {
+		s.spent = new(money.Nano(sum.Int64))
+	}
+	if s.untold == 0 {
+		s.CostUSD = s.spent
+	}
+	return nil
 }
 
 const reportColumns = `agent_id, name, status, yesterday, today, blockers, text, other, evidence, claims, omitted, asked_at, answered_at, filed_at, filed_by, cost_nano`
