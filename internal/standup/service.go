@@ -1,6 +1,7 @@
 package standup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -314,11 +315,17 @@ func (r Report) kept(asked []question) bool {
 func (s *Service) Cancel(ctx context.Context, id string) (Standup, error) {
 	var open []question
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
-		// The meeting writes under its job and not under our lock. Taking the job
-		// away first waits for what it is writing, which may be its end.
 		if err := tx.Lock(ctx, lockName(id)); err != nil {
 			return err
 		}
+		// One that has ended is refused before anything is written: what is refused
+		// after it has written takes those back who share its commit on SQLite, and
+		// one of them may be the end of this meeting.
+		if row, err := find(ctx, tx, id); err != nil || row.Status != Running {
+			return cmp.Or(err, row.idle())
+		}
+		// The meeting writes under its job and not under our lock. Taking the job
+		// away first waits for what it is writing, which may be its end.
 		if err := s.Jobs.Cancel(ctx, tx, jobKind, id); err != nil {
 			return err
 		}
@@ -327,7 +334,7 @@ func (s *Service) Cancel(ctx context.Context, id string) (Standup, error) {
 			return err
 		}
 		if m.Status != Running {
-			return ErrIdle.With("It is %s; there is nothing to cancel.", m.Status)
+			return m.idle()
 		}
 		all, err := questions(ctx, tx, id)
 		if err != nil {
@@ -341,6 +348,11 @@ func (s *Service) Cancel(ctx context.Context, id string) (Standup, error) {
 	}
 	s.stopRuns(ctx, open)
 	return s.Get(ctx, id)
+}
+
+// idle says why there is nothing to cancel.
+func (s Standup) idle() error {
+	return ErrIdle.With("There is nothing to cancel: it %s.", s.ended())
 }
 
 // stopRuns tells the runtime that nobody waits for these answers any more. It
