@@ -364,7 +364,8 @@ func (d *Demo) escalate(ctx context.Context, at time.Time, key string) error {
 	s := &inbox.Service{DB: d.App.DB, Now: func() time.Time { return at }}
 	return d.App.DB.Tx(ctx, func(tx *db.Tx) error {
 		return s.Raise(ctx, tx, inbox.Matter{
-			Cause: "escalation/" + t.ID, Kind: string(inbox.Escalation), Severity: string(inbox.High),
+			Cause: "escalation/" + t.Key, // as a standup names it: the next one counts this item
+			Kind:  string(inbox.Escalation), Severity: string(inbox.High),
 			Title: "The certificate authority needs a card that works",
 			Detail: "The CTO has been blocked on " + t.Key + " for three days: the card on file at the certificate authority has expired, " +
 				"and no agent may enter another.\n\n" +

@@ -57,6 +57,15 @@ func (s *Service) settle(ctx context.Context, tx *db.Tx, cause, why string) erro
 	return nil
 }
 
+// inTeam names the team where it has to be told from the executive one: the same
+// agent may be held up by the same thing in both.
+func (s Standup) inTeam() string {
+	if s.Team == Executive {
+		return ""
+	}
+	return " in the team " + s.Team
+}
+
 // failed is the cause of the matter that a standup could not be held.
 func (s Standup) failed() string { return "standup/" + s.ID + "/failed" }
 
@@ -66,9 +75,16 @@ func (s *Service) tellFailed(ctx context.Context, tx *db.Tx, m Standup) error {
 	if m.Failure.Code == Cancelled {
 		return s.settle(ctx, tx, m.failed(), m.Failure.Detail)
 	}
-	detail := m.Failure.Detail + " (`" + m.Failure.Code + "`)\n\nThe reports that came in are kept. Run it again to ask for what is missing."
+	detail := strings.TrimSpace(strings.TrimSuffix(m.Failure.Detail, whatIsMissing)) + " (`" + m.Failure.Code + "`)\n\n"
+	title := m.Title + " could not be held"
+	if m.Failure.Code == NotRun {
+		title = m.Title + " was not held"
+		detail += "It can still be run."
+	} else {
+		detail += "The reports that came in are kept. Run it again to ask for what is missing."
+	}
 	return s.raise(ctx, tx, Matter{
-		Cause: m.failed(), Kind: kindFailed, Severity: pressing, Title: m.Title + " could not be held", Detail: detail, Subject: subject(m),
+		Cause: m.failed(), Kind: kindFailed, Severity: pressing, Title: title, Detail: detail, Subject: subject(m),
 	})
 }
 

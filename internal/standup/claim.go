@@ -21,6 +21,18 @@ type Claim struct {
 	Board string `json:"board" doc:"What the board says: its column, blocked or not_blocked; unknown when there is no such task."`
 }
 
+// against says in words what the report says, and what the board does.
+func (c Claim) against() string {
+	board := "on the board it is " + spaced(c.Board)
+	if c.Board == boardUnknown {
+		board = "the board has no such task"
+	}
+	return c.Task + " is " + spaced(c.Says) + "; " + board
+}
+
+// boardUnknown is what the board says of a task that it does not have.
+const boardUnknown = "unknown"
+
 // boardState is how a task stands on the board.
 type boardState struct {
 	status  string
@@ -32,7 +44,7 @@ type boardState struct {
 func (b boardState) against(says string) string {
 	switch {
 	case says == answer.Done && b.status == "":
-		return "unknown"
+		return boardUnknown
 	case b.status == "":
 		return "" // a key that is written wrongly says nothing
 	case says == answer.Done && b.status != "done" && b.status != "review": // an agent's done is a review until somebody has looked

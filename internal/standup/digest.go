@@ -63,6 +63,14 @@ func counted(n int, thing string) string {
 	return fmt.Sprintf("%d %s", n, thing)
 }
 
+// aged is how old a blocker is.
+func aged(n int) string {
+	if n == 0 {
+		return "new"
+	}
+	return days(n)
+}
+
 func filedMark(r Report) string {
 	if r.FiledAt != nil {
 		return " (filed)"
@@ -103,7 +111,7 @@ func (s Standup) blockedFacts() []string {
 		if b.Task != nil {
 			named[*b.Task] = true
 		}
-		out = append(out, fmt.Sprintf("%s (%s)", what, days(b.AgeDays)))
+		out = append(out, fmt.Sprintf("%s (%s)", what, aged(b.AgeDays)))
 	}
 	for _, r := range s.Reports {
 		if r.Evidence == nil {
@@ -111,7 +119,7 @@ func (s Standup) blockedFacts() []string {
 		}
 		for _, i := range r.Evidence.Blocked {
 			if !named[i.Key] {
-				out = append(out, fmt.Sprintf("%s (%s)", i.Key, days(i.AgeDays)))
+				out = append(out, fmt.Sprintf("%s (%s)", i.Key, aged(i.AgeDays)))
 			}
 		}
 	}
@@ -122,7 +130,7 @@ func (s Standup) contradicted() []string {
 	var out []string
 	for _, r := range s.Reports {
 		for _, c := range r.Claims {
-			out = append(out, fmt.Sprintf("%s says %s is %s, the board says %s", r.AgentID, c.Task, spaced(c.Says), spaced(c.Board)))
+			out = append(out, r.AgentID+" says that "+c.against())
 		}
 	}
 	return out

@@ -372,7 +372,7 @@ func (c *closing) escalateOld(ctx context.Context) error {
 		if l.Status != BlockerOpen || age < oldAge || l.LastSeen > c.row.Date {
 			continue
 		}
-		m := Matter{Cause: l.cause(), Kind: kindOldBlocker, Severity: ordinary, Title: l.Agents[0] + " is held up: " + l.Text}
+		m := Matter{Cause: l.cause(), Kind: kindOldBlocker, Severity: ordinary, Title: l.Agents[0] + " is held up" + c.row.inTeam() + ": " + l.Text}
 		if age >= longAge {
 			m.Severity = pressing
 		}

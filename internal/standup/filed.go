@@ -127,7 +127,11 @@ func (s *Service) file(ctx context.Context, tx *db.Tx, row Standup, from Report,
 	case i < 0:
 		return Report{}, nil, ErrParticipant.With("Its reports say who does.")
 	case row.Status != Running:
-		return Report{}, nil, ErrEnded.With("It is %s.", row.Status)
+		remedy := "What is new belongs into the next one."
+		if row.Status == Error {
+			remedy = "Run it again: while it goes on, reports can be filed."
+		}
+		return Report{}, nil, ErrEnded.With("It %s. %s", row.ended(), remedy)
 	}
 	r, now := row.Reports[i], s.Now()
 	if r.FiledAt != nil && *r.FiledBy == *from.FiledBy && *r.Text == text {

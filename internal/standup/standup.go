@@ -5,6 +5,7 @@
 package standup
 
 import (
+	"strings"
 	"time"
 
 	"wardroom/internal/platform/clock"
@@ -177,6 +178,14 @@ type Failure struct {
 	Detail string `json:"detail"`
 }
 
+// ended says in words how a standup that is over has ended.
+func (s Standup) ended() string {
+	if s.Failure != nil {
+		return "ended with the error " + s.Failure.Code
+	}
+	return "is completed"
+}
+
 func (f *Failure) Error() string { return f.Code + ": " + f.Detail }
 
 // The failures of requests about standups.
@@ -197,9 +206,12 @@ type New struct {
 	Title    string `json:"title,omitempty" maxLength:"200"`
 }
 
-// day reads the day and zone of n, or says what is wrong with them.
+// day reads the day and zone of n, or says what is wrong with n.
 func (n New) day(now time.Time, zone *time.Location) (date string, loc *time.Location, err error) {
 	var bad fault.Fields
+	if strings.ContainsFunc(n.Title, deceives) {
+		bad.Add("/title", "Give one line, without control characters and changes of direction.")
+	}
 	if n.Timezone != "" {
 		if zone, err = clock.Zone(n.Timezone); err != nil {
 			bad.Add("/timezone", "Give an IANA name, such as Europe/Berlin.")
