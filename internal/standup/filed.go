@@ -78,15 +78,18 @@ func (s *Service) File(ctx context.Context, id, agentID string, f Filing) (Repor
 	var filed Report
 	var open []question
 	err = s.DB.Tx(ctx, func(tx *db.Tx) error {
-		if err := tx.Lock(ctx, lockName(id)); err != nil {
+		row, err := s.lock(ctx, tx, id)
+		if err == nil {
+			err = row.takes(agentID) // before anything is written: see Cancel
+		}
+		if err != nil {
 			return err
 		}
 		// The meeting writes under its job and not under our lock.
 		if err := job.Hold(ctx, tx, jobKind, id); err != nil {
 			return err
 		}
-		row, err := s.lock(ctx, tx, id)
-		if err != nil {
+		if row, err = s.lock(ctx, tx, id); err != nil {
 			return err
 		}
 		filed, open, err = s.file(ctx, tx, row, Report{AgentID: agentID, Evidence: evidence, FiledBy: &by.Name}, text, parts)
@@ -120,19 +123,25 @@ func (s Standup) place(agentID string) int {
 	return slices.IndexFunc(s.Reports, func(r Report) bool { return r.AgentID == agentID })
 }
 
+// takes says why no report of an agent can be handed in, or nil.
+func (s Standup) takes(agentID string) error {
+	switch {
+	case s.place(agentID) < 0:
+		return ErrParticipant.With("Its reports say who does.")
+	case s.Status == Error:
+		return ErrEnded.With("It %s. Run it again: while it goes on, reports can be filed.", s.ended())
+	case s.Status != Running:
+		return ErrEnded.With("It %s. What is new belongs into the next one.", s.ended())
+	}
+	return nil
+}
+
 // file writes a report down that was handed in, and ends the question for it.
 func (s *Service) file(ctx context.Context, tx *db.Tx, row Standup, from Report, text string, parts answer.Parsed) (Report, []question, error) {
-	i := row.place(from.AgentID)
-	switch {
-	case i < 0:
-		return Report{}, nil, ErrParticipant.With("Its reports say who does.")
-	case row.Status != Running:
-		remedy := "What is new belongs into the next one."
-		if row.Status == Error {
-			remedy = "Run it again: while it goes on, reports can be filed."
-		}
-		return Report{}, nil, ErrEnded.With("It %s. %s", row.ended(), remedy)
+	if err := row.takes(from.AgentID); err != nil {
+		return Report{}, nil, err
 	}
+	i := row.place(from.AgentID)
 	r, now := row.Reports[i], s.Now()
 	if r.FiledAt != nil && *r.FiledBy == *from.FiledBy && *r.Text == text {
 		return r, nil, nil
