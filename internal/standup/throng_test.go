@@ -1,0 +1,154 @@
+package standup_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/db/dbtest"
+	"wardroom/internal/standup"
+)
+
+// Everybody presses every button at once, at two services: whatever the order,
+// nothing fails in a way that nobody foresaw, and in the end the record, its
+// brief, its jobs, its questions and the log tell one story.
+func TestThrong(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		o, inbox := quiet(t, d)
+		o.task(t, 3, "in_progress", "")
+		o.says("cto", "- TASK-3 waits for figures")
+		o.reviews(`{"summary":"Fine.","resolutions":[{"task":"TASK-3","resolution":"cto sends the figures today"}],
+			"escalations":[{"title":"Sign the contract with Acme","detail":"it ends"}],"action_items":[{"title":"Write the report"}]}`)
+		other := o.service(d)
+		other.Raise, other.Settle, other.Comment = o.Raise, o.Settle, o.Comment
+		services := []*standup.Service{o.Service, other}
+		work(t, o.Service)
+		if d.Engine() != db.SQLite {
+			work(t, other) // an SQLite file has one process
+		}
+		id := o.open(t).ID
+		if _, err := o.Run(signedIn(t), id, false); err != nil { // one that is cancelled before has an end and no attempt
+			t.Fatal(err)
+		}
+		end, over := context.WithTimeout(signedIn(t), 2*time.Second)
+		defer over()
+		var crowd sync.WaitGroup
+		for n := range 8 {
+			crowd.Go(func() {
+				s := services[n%2]
+				for end.Err() == nil {
+					if err := o.press(t, s, id); err != nil {
+						t.Errorf("nobody foresaw: %v", err)
+						return
+					}
+				}
+			})
+		}
+		crowd.Wait()
+		m, err := o.Get(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Status == standup.Running {
+			m = o.end(t, id)
+		}
+		if m.Status == standup.Completed { // whatever it was, once more to a known end
+			_, err = o.Run(signedIn(t), id, true)
+		} else {
+			_, err = o.Run(signedIn(t), id, false)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		m = o.end(t, id)
+		wantEnd(t, m, standup.Completed, "")
+		o.oneStory(t, d, m)
+		inbox.want(t, "escalation x1 open Sign the contract with Acme")
+		if len(inbox.comments) != 1 {
+			t.Errorf("the decision was told %d times", len(inbox.comments))
+		}
+	})
+}
+
+// press does one of the things that people and agents do to a standup, and
+// returns only what is no answer to that.
+func (o *office) press(t *testing.T, s *standup.Service, id string) error {
+	ctx := signedIn(t)
+	var err error
+	switch n := rand.IntN(20); {
+	case n < 8:
+		_, err = s.Run(ctx, id, n < 3)
+	case n < 10:
+		_, err = s.Cancel(ctx, id)
+	case n < 16:
+		agent := []string{"cto", "cpo", "cmo"}[rand.IntN(3)]
+		by := actor.Actor{ID: agent, Name: agent, Role: actor.Agent, AgentID: agent}
+		_, err = s.File(actor.With(ctx, by), id, agent, standup.Filing{Text: fmt.Sprintf("## Yesterday\n%d\n## Today\nb\n## Blockers\n- TASK-3 waits for figures", rand.IntN(3))})
+	default:
+		_, err = s.Get(ctx, id)
+	}
+	for _, foreseen := range []error{standup.ErrRunning, standup.ErrCompleted, standup.ErrIdle, standup.ErrEnded} {
+		if errors.Is(err, foreseen) {
+			return nil
+		}
+	}
+	return err
+}
+
+// oneStory compares what is said of one standup in different places.
+func (o *office) oneStory(t *testing.T, d *db.DB, m standup.Standup) {
+	t.Helper()
+	count := func(query string, args ...any) (n int) {
+		t.Helper()
+		if err := d.QueryRow(t.Context(), query, args...).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	said := func(kind, part string) (n int) {
+		for _, l := range m.Transcript {
+			if l.Kind == kind && strings.Contains(l.Text, part) {
+				n++
+			}
+		}
+		return n
+	}
+	wait(t, "the job to be noted as done", func() bool {
+		return count(`SELECT COUNT(*) FROM jobs WHERE kind = 'standup' AND key = ? AND state IN ('ready', 'running')`, m.ID) == 0
+	})
+	for what, is := range map[string][2]int{
+		"attempts, and their events":         {m.Attempt, count(`SELECT COUNT(*) FROM events WHERE kind = 'standup.started'`)},
+		"attempts, and their lines":          {m.Attempt, said("note", " started the standup")},
+		"attempts, and their ends":           {m.Attempt, count(`SELECT COUNT(*) FROM events WHERE kind IN ('standup.completed', 'standup.failed')`)},
+		"failures, and their lines":          {count(`SELECT COUNT(*) FROM events WHERE kind = 'standup.failed'`), said("error", "")},
+		"questions, and their events":        {count(`SELECT COUNT(*) FROM standup_questions`), count(`SELECT COUNT(*) FROM events WHERE kind = 'standup.asked'`)},
+		"questions, and their lines":         {count(`SELECT COUNT(*) FROM standup_questions`), said("question", "")},
+		"reports filed, and their lines":     {count(`SELECT COUNT(*) FROM events WHERE kind = 'standup.reported' AND data LIKE '%"filed"%'`), said("note", " filed the report of ")},
+		"reports, and their lines":           {count(`SELECT COUNT(*) FROM events WHERE kind = 'standup.reported'`), said("answer", "") + said("timeout", "") + said("failure", "")},
+		"questions that are open at the end": {0, count(`SELECT COUNT(*) FROM standup_questions WHERE state = 'open'`)},
+		"open blockers":                      {1, count(`SELECT COUNT(*) FROM standup_blockers WHERE status = 'open'`)},
+		"tasks made":                         {1, count(`SELECT COUNT(*) FROM standup_effects WHERE kind = 'task'`)},
+	} {
+		if is[0] != is[1] {
+			t.Errorf("%s: %d and %d", what, is[0], is[1])
+		}
+	}
+	var roll string
+	if err := d.QueryRow(t.Context(), `SELECT roll FROM standups WHERE id = ?`, m.ID).Scan(&roll); err != nil {
+		t.Fatal(err)
+	}
+	want := make([]string, len(m.Reports))
+	for i, r := range m.Reports {
+		want[i] = fmt.Sprintf("%s %s %s", r.AgentID, r.Status, r.Name)
+	}
+	if roll != strings.Join(want, "\n") {
+		t.Errorf("in lists it is %q, want %q", roll, want)
+	}
+}
