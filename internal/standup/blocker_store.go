@@ -163,10 +163,11 @@ func effectsOf(ctx context.Context, q db.Queryer, standupID string) ([]effect, e
 	return db.All(rows, err, scanEffect)
 }
 
-// escalations reads what a team has escalated since a day, the latest first.
-func escalations(ctx context.Context, q db.Queryer, team, from string) ([]effect, error) {
-	rows, err := q.Query(ctx, `SELECT `+effectColumns+` FROM standup_effects WHERE team = ? AND kind = 'escalation' AND date >= ?
-		ORDER BY date DESC, standup_id DESC, seq DESC LIMIT 200`, team, from)
+// effectsSince reads what the standups of a team have done since a day, of one
+// kind, the latest first.
+func effectsSince(ctx context.Context, q db.Queryer, team, kind, from string) ([]effect, error) {
+	rows, err := q.Query(ctx, `SELECT `+effectColumns+` FROM standup_effects WHERE team = ? AND kind = ? AND date >= ?
+		ORDER BY date DESC, standup_id DESC, seq DESC LIMIT 200`, team, kind, from)
 	return db.All(rows, err, scanEffect)
 }
 

@@ -27,6 +27,7 @@ type closing struct {
 	book  *book
 	done  []effect // by an earlier close of this standup
 	known []effect // escalations of the days before
+	items []effect // action items of the days before whose tasks are not done
 	fresh []effect // by this close
 }
 
@@ -91,21 +92,31 @@ func (m *meeting) closing(ctx context.Context, tx *db.Tx, row *Standup) (*closin
 	if c.done, err = effectsOf(ctx, tx, row.ID); err != nil {
 		return nil, fmt.Errorf("read what was done: %w", err)
 	}
-	c.known, err = m.escalated(ctx, tx, *row)
+	if c.known, err = m.escalated(ctx, tx, *row); err != nil {
+		return nil, err
+	}
+	c.items, err = m.openItems(ctx, tx, *row)
 	return c, err
 }
 
-// escalatedDays is how many days back an escalation is known as the same.
-const escalatedDays = 14
+// knownDays is how many days back an escalation or an action item is known as the
+// same.
+const knownDays = 14
+
+// lately is the first of the last days before a standup.
+func (s Standup) lately() (string, error) {
+	day, err := time.Parse(time.DateOnly, s.Date)
+	return day.AddDate(0, 0, -knownDays).Format(time.DateOnly), err
+}
 
 // escalated is what the facilitator has escalated in the last days, the latest
 // of each cause.
 func (s *Service) escalated(ctx context.Context, q db.Queryer, row Standup) ([]effect, error) {
-	day, err := time.Parse(time.DateOnly, row.Date)
+	from, err := row.lately()
 	if err != nil {
 		return nil, err
 	}
-	all, err := escalations(ctx, q, row.Team, day.AddDate(0, 0, -escalatedDays).Format(time.DateOnly))
+	all, err := effectsSince(ctx, q, row.Team, kindEscalation, from)
 	if err != nil {
 		return nil, fmt.Errorf("read escalations: %w", err)
 	}
@@ -413,52 +424,4 @@ func (c *closing) knownCause(cause string) *string {
 		return &cause
 	}
 	return nil
-}
-
-// actionItems makes a task of each item. One that an earlier close of this
-// standup made already keeps its task.
-func (c *closing) actionItems(ctx context.Context, wanted []answer.ActionItem) ([]ActionItem, error) {
-	items := []ActionItem{}
-	var named []string
-	for _, w := range wanted {
-		if w.Task != nil {
-			named = append(named, *w.Task)
-		}
-	}
-	known, err := taskStates(ctx, c.tx, named)
-	if err != nil {
-		return nil, err
-	}
-	for _, w := range wanted {
-		item := ActionItem{Title: w.Title, Assignee: w.Assignee}
-		if w.Task != nil && known[*w.Task] != "" {
-			item.Task = w.Task // it is on the board already
-		} else if item.Task, err = c.makeTask(ctx, w); err != nil {
-			return nil, err
-		}
-		items = append(items, item)
-	}
-	return items, nil
-}
-
-// makeTask is the task of an action item, made unless it was made before.
-func (c *closing) makeTask(ctx context.Context, w answer.ActionItem) (*string, error) {
-	for _, e := range c.fresh {
-		if e.Kind == "task" && strings.EqualFold(e.Words, w.Title) {
-			return &e.Subject, nil
-		}
-	}
-	if e, had := c.before("task", "", w.Title); had {
-		return &e.Subject, nil
-	}
-	assignee := ""
-	if w.Assignee != nil {
-		assignee = *w.Assignee
-	}
-	key, err := c.MakeTask(ctx, c.tx, w.Title, assignee, c.row.origin())
-	if err != nil {
-		return nil, fmt.Errorf("make a task of an action item: %w", err)
-	}
-	c.effect("task", key, w.Title)
-	return &key, nil
 }

@@ -78,6 +78,48 @@ func TestEffectsOnce(t *testing.T) {
 	})
 }
 
+// What is asked for anew each morning until it is done must be one task, and a
+// new one only when it is needed once more.
+func TestActionItemsOfDays(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		o, _ := quiet(t, d)
+		work(t, o.Service)
+		item := func(date, title string) string {
+			t.Helper()
+			o.on(t, date, 9)
+			o.reviews(`{"summary":"Fine.","action_items":[{"title":"` + title + `"}]}`)
+			m := o.meet(t)
+			return *m.ActionItems[0].Task
+		}
+		if got := item("2027-03-01", "Ask Anna for the logo"); got != "TASK-101" {
+			t.Errorf("the first is %s", got)
+		}
+		o.task(t, 101, "todo", "")
+		if got := item("2027-03-02", "ask Anna for the logo."); got != "TASK-101" {
+			t.Errorf("named anew it is %s", got)
+		}
+		if got := item("2027-03-03", "Ask Boris for the logo"); got != "TASK-102" {
+			t.Errorf("something else is %s", got)
+		}
+		o.task(t, 101, "done", "")
+		if got := item("2027-03-04", "Ask Anna for the logo"); got != "TASK-103" {
+			t.Errorf("after it was done it is %s", got)
+		}
+		o.task(t, 103, "in_progress", "")
+		if got := item("2027-03-25", "Ask Anna for the logo"); got != "TASK-104" {
+			t.Errorf("weeks later it is %s", got)
+		}
+		asked := make(chan string, 1)
+		o.runtime.Answer("coo", func(q demo.Question) string { asked <- q.Message; return nothing })
+		o.task(t, 104, "todo", "")
+		o.on(t, "2027-03-26", 9)
+		o.meet(t)
+		if q := <-asked; !strings.Contains(q, "\n## action items not done yet\n2027-03-25: TASK-104 Ask Anna for the logo\n--- end") {
+			t.Errorf("coo was asked\n%s", q)
+		}
+	})
+}
+
 // What the facilitator escalated is not escalated once more for its age as
 // another item; and nobody naming it decides nothing.
 func TestEscalatedBlocker(t *testing.T) {

@@ -343,9 +343,13 @@ func (m *meeting) review(ctx context.Context) (answer.Review, error) {
 	if err != nil {
 		return answer.Review{}, err
 	}
+	items, err := m.openItems(ctx, m.DB, row)
+	if err != nil {
+		return answer.Review{}, err
+	}
 	var said string
 	for _, purpose := range []string{"review", "repeat"} {
-		q, err := m.ask(ctx, row.Facilitator, purpose, row.StartedAt, func() string { return reviewQuestion(row, known, purpose == "repeat") })
+		q, err := m.ask(ctx, row.Facilitator, purpose, row.StartedAt, func() string { return reviewQuestion(row, known, items, purpose == "repeat") })
 		if err != nil {
 			return answer.Review{}, err
 		}
