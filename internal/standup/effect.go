@@ -85,10 +85,14 @@ func (m *meeting) close(ctx context.Context, review answer.Review) error {
 
 func (m *meeting) closing(ctx context.Context, tx *db.Tx, row *Standup) (*closing, error) {
 	c := &closing{meeting: m, tx: tx, row: row}
+	reports := namings(*row)
 	var err error
-	if c.book, err = m.openBook(ctx, tx, *row, nil); err != nil {
+	if c.book, err = m.openBook(ctx, tx, *row, reports); err != nil {
 		return nil, err
 	}
+	// Once more than at the review: a report may have been filed meanwhile.
+	c.book.take(reports)
+	row.Blockers = c.book.entries()
 	if c.done, err = effectsOf(ctx, tx, row.ID); err != nil {
 		return nil, fmt.Errorf("read what was done: %w", err)
 	}

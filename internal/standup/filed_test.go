@@ -248,3 +248,33 @@ func TestFiledIsKeptByRetry(t *testing.T) {
 		t.Errorf("the report is %+v", m.Reports[0])
 	}
 }
+
+// A report that is filed while the facilitator reads the others counts for the
+// blockers: what it names goes on, and has not ended because nobody was heard.
+func TestFileWhileReviewed(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		o, inbox := quiet(t, d)
+		work(t, o.Service)
+		o.says("cpo", "no access to the billing system")
+		o.on(t, "2027-03-01", 9)
+		first := o.meet(t)
+		for i, day := range []string{"2027-03-02", "2027-03-03"} {
+			o.on(t, day, 9)
+			o.runtime.Fail("cpo", "no credit")
+			m := o.open(t)
+			o.runtime.Answer("coo", func(demo.Question) string {
+				by := actor.Actor{ID: "cpo", Name: "CPO", Role: actor.Agent, AgentID: "cpo"}
+				if _, err := o.File(actor.With(t.Context(), by), m.ID, "cpo", standup.Filing{Today: "b", Blockers: "still no access to the billing system"}); err != nil {
+					t.Error(err)
+				}
+				return nothing
+			})
+			m = o.hold(t, m.ID)
+			wantEnd(t, m, standup.Completed, "")
+			if len(m.Blockers) != 1 || *m.Blockers[0].ID != *first.Blockers[0].ID || m.Blockers[0].AgeDays != i+1 || len(m.Blockers[0].Days) != i+2 || m.Blockers[0].Status != standup.BlockerOpen {
+				t.Errorf("on %s the blockers are %+v", day, m.Blockers)
+			}
+		}
+		inbox.want(t, "old_blocker x1 open cpo is held up: still no access to the billing system")
+	})
+}
