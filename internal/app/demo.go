@@ -244,7 +244,7 @@ func demoTasks() []demoTask {
 		{agent: "cpo", title: "Interview five customers about onboarding", kind: task.Research, priority: task.High, daysAgo: 7, status: task.Review, movedHours: 15},
 		{agent: "cpo", title: "Write the brief for shared workspaces", kind: task.Feature, priority: task.High, daysAgo: 3, status: task.InProgress, movedHours: 26},
 		{agent: "cpo", title: "Decide what the free plan includes", kind: task.Research, priority: task.Medium, daysAgo: 4, status: task.Todo, movedHours: 90, blocked: "Waiting for the cost per workspace from the CTO", blockedDays: 1},
-		{agent: "cpo", title: "Sort the feature requests of October", kind: task.Plain, priority: task.Low, daysAgo: 8, status: task.Done, movedHours: 30},
+		{agent: "cpo", title: "Sort the feature requests of October", kind: task.Plain, priority: task.Low, daysAgo: 8, status: task.Done, movedHours: 21},
 		{agent: "cmo", title: "Announce short-lived tokens in the change log", kind: task.Plain, priority: task.Medium, daysAgo: 2, status: task.Todo, movedHours: 40},
 		{agent: "cmo", title: "Page for the launch of shared workspaces", kind: task.Feature, priority: task.High, daysAgo: 4, status: task.InProgress, movedHours: 18},
 		{agent: "cmo", title: "Newsletter of November", kind: task.Plain, priority: task.Medium, daysAgo: 6, status: task.Done, movedHours: 12},

@@ -23,11 +23,11 @@ type Claim struct {
 
 // against says in words what the report says, and what the board does.
 func (c Claim) against() string {
-	board := "on the board it is " + spaced(c.Board)
+	board := "by the board it is " + spaced(c.Board)
 	if c.Board == boardUnknown {
 		board = "the board has no such task"
 	}
-	return c.Task + " is " + spaced(c.Says) + "; " + board
+	return c.Task + " is " + spaced(c.Says) + ", " + board
 }
 
 // boardUnknown is what the board says of a task that it does not have.

@@ -28,20 +28,21 @@ func digest(row Standup) string {
 			moved = append(moved, fmt.Sprintf("%s (%s)", i.Key, spaced(i.Status)))
 		}
 	}
-	lines := []string{fmt.Sprintf("- Answered: %d of %d%s", len(answered), len(row.Reports), listed(answered))}
+	lines := []string{fmt.Sprintf("- Answered: %d of %d%s", len(answered), len(row.Reports), listed(answered, ", "))}
 	for _, l := range []struct {
-		word  string
-		items []string
+		word    string
+		items   []string
+		between string // sentences have commas of their own
 	}{
-		{"No report", silent},
-		{"Finished", finished},
-		{"Moved", moved},
-		{"Blocked", row.blockedFacts()},
-		{"Contradicted by the board", row.contradicted()},
-		{"Finished and not reported", row.omitted()},
+		{"No report", silent, ", "},
+		{"Finished", finished, ", "},
+		{"Moved", moved, ", "},
+		{"Blocked", row.blockedFacts(), "; "},
+		{"Contradicted by the board", row.contradicted(), "; "},
+		{"Finished and not reported", row.omitted(), ", "},
 	} {
 		if len(l.items) > 0 {
-			lines = append(lines, "- "+l.word+listed(l.items))
+			lines = append(lines, "- "+l.word+listed(l.items, l.between))
 		}
 	}
 	switch {
@@ -161,7 +162,7 @@ var markup = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "[
 func spaced(s string) string { return strings.ReplaceAll(s, "_", " ") }
 
 // listed is the items of a fact, and how many have no place in it.
-func listed(items []string) string {
+func listed(items []string, between string) string {
 	const most = 100
 	if len(items) == 0 {
 		return ""
@@ -170,5 +171,5 @@ func listed(items []string) string {
 	if n := len(items) - most; n > 0 {
 		items, left = items[:most], fmt.Sprintf(" and %d more", n)
 	}
-	return ": " + strings.Join(items, ", ") + left
+	return ": " + strings.Join(items, between) + left
 }

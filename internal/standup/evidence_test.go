@@ -177,12 +177,12 @@ func TestContradictions(t *testing.T) {
 			t.Errorf("claims of cpo %+v, want %+v", got, want)
 		}
 		q := <-asked
-		for _, line := range []string{"! says that TASK-6 is not done; on the board it is done", "! says that TASK-404 is done; the board has no such task"} {
+		for _, line := range []string{"! says that TASK-6 is not done, by the board it is done", "! says that TASK-404 is done, the board has no such task"} {
 			if !strings.Contains(q, line) {
 				t.Errorf("the facilitator is not told %q", line)
 			}
 		}
-		if !strings.Contains(*m.Digest, "cto says that TASK-6 is not done; on the board it is done") {
+		if !strings.Contains(*m.Digest, "cto says that TASK-6 is not done, by the board it is done") {
 			t.Errorf("digest:\n%s", *m.Digest)
 		}
 	})

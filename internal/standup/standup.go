@@ -203,7 +203,7 @@ type New struct {
 	Team     string `json:"team,omitempty" maxLength:"64" doc:"Whose standup it is: a team's key or id; the team executive when left out." example:"executive"`
 	Date     string `json:"date,omitempty" maxLength:"10" doc:"The day it is for; today in the timezone when left out."`
 	Timezone string `json:"timezone,omitempty" maxLength:"64" doc:"An IANA name; the team's when left out."`
-	Title    string `json:"title,omitempty" maxLength:"200"`
+	Title    string `json:"title,omitempty" maxLength:"200" doc:"One line, without control characters and changes of direction; after the day when left out."`
 }
 
 // day reads the day and zone of n, or says what is wrong with n.
