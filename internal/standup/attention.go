@@ -3,6 +3,7 @@ package standup
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"wardroom/internal/event"
@@ -75,17 +76,28 @@ func (s *Service) tellFailed(ctx context.Context, tx *db.Tx, m Standup) error {
 	if m.Failure.Code == Cancelled {
 		return s.settle(ctx, tx, m.failed(), m.Failure.Detail)
 	}
-	detail := strings.TrimSpace(strings.TrimSuffix(m.Failure.Detail, whatIsMissing)) + " (`" + m.Failure.Code + "`)\n\n"
 	title := m.Title + " could not be held"
 	if m.Failure.Code == NotRun {
 		title = m.Title + " was not held"
-		detail += "It can still be run."
-	} else {
-		detail += "The reports that came in are kept. Run it again to ask for what is missing."
 	}
+	detail := m.Failure.Detail + " (`" + m.Failure.Code + "`)\n\n" + m.remedy()
 	return s.raise(ctx, tx, Matter{
 		Cause: m.failed(), Kind: kindFailed, Severity: pressing, Title: title, Detail: detail, Subject: subject(m),
 	})
+}
+
+// remedy says what to do about a standup that could not be held, beside what its
+// failure says.
+func (s Standup) remedy() string {
+	switch {
+	case s.Failure.Code == NotRun:
+		return "It can still be run."
+	case strings.Contains(s.Failure.Detail, "retry"):
+		return "To retry, run it again."
+	case slices.ContainsFunc(s.Reports, func(r Report) bool { return r.Status == Answered }):
+		return "The reports that came in are kept. Run it again to ask for what is missing."
+	}
+	return "Run it again once that is settled."
 }
 
 // subjectOf is what a matter is about: its task, else the standup.

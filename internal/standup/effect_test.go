@@ -205,7 +205,7 @@ func TestFailedReachesInbox(t *testing.T) {
 		wantEnd(t, m, standup.Error, standup.FacilitatorTimedOut)
 		title := "Standup of " + m.Date + " could not be held"
 		inbox.want(t, "standup_failed x1 open "+title)
-		if got := inbox.last["standup/"+m.ID+"/failed"]; got.Subject.ID != m.ID || !strings.Contains(got.Detail, "facilitator_timed_out") || strings.Contains(got.Detail, "A retry") {
+		if got := inbox.last["standup/"+m.ID+"/failed"]; got.Subject.ID != m.ID || !strings.HasSuffix(got.Detail, "a retry asks for the review alone. (`facilitator_timed_out`)\n\nTo retry, run it again.") {
 			t.Errorf("%+v", got)
 		}
 		m = o.hold(t, m.ID)
