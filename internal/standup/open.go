@@ -47,7 +47,7 @@ func (s *Service) openIn(ctx context.Context, tx *db.Tx, n New, now time.Time, m
 		return opened{}, err
 	}
 	made := Standup{
-		ID: db.NewID(), Team: t.Key, Date: date, Timezone: zone.String(), Title: cmp.Or(n.Title, t.title(date)),
+		ID: db.NewID(), Team: t.Key, Date: date, Timezone: zone.String(), Title: cmp.Or(headline(n.Title), t.title(date)),
 		Status: Running, Phase: Opened, Facilitator: t.Facilitator,
 		CreatedAt: clock.At(now), UpdatedAt: clock.At(now), Version: 1,
 	}

@@ -5,7 +5,6 @@
 package standup
 
 import (
-	"strings"
 	"time"
 
 	"wardroom/internal/platform/clock"
@@ -203,15 +202,12 @@ type New struct {
 	Team     string `json:"team,omitempty" maxLength:"64" doc:"Whose standup it is: a team's key or id; the team executive when left out." example:"executive"`
 	Date     string `json:"date,omitempty" maxLength:"10" doc:"The day it is for; today in the timezone when left out."`
 	Timezone string `json:"timezone,omitempty" maxLength:"64" doc:"An IANA name; the team's when left out."`
-	Title    string `json:"title,omitempty" maxLength:"200" doc:"One line, without control characters and changes of direction; after the day when left out."`
+	Title    string `json:"title,omitempty" maxLength:"200" doc:"Kept as one line, without control characters and changes of direction; after the day when left out."`
 }
 
-// day reads the day and zone of n, or says what is wrong with n.
+// day reads the day and zone of n, or says what is wrong with them.
 func (n New) day(now time.Time, zone *time.Location) (date string, loc *time.Location, err error) {
 	var bad fault.Fields
-	if strings.ContainsFunc(n.Title, deceives) {
-		bad.Add("/title", "Give one line, without control characters and changes of direction.")
-	}
 	if n.Timezone != "" {
 		if zone, err = clock.Zone(n.Timezone); err != nil {
 			bad.Add("/timezone", "Give an IANA name, such as Europe/Berlin.")
