@@ -56,9 +56,21 @@ func attend(s *standup.Service) *attention {
 	return a
 }
 
-// want compares the inbox: each line is "kind xCount state title".
+// want compares the inbox: each line is "kind xCount state title". What is
+// committed may be seen a moment before this inbox is told of it.
 func (a *attention) want(t *testing.T, want ...string) {
 	t.Helper()
+	slices.Sort(want)
+	got := a.lines()
+	for end := time.Now().Add(5 * time.Second); !slices.Equal(got, want) && time.Now().Before(end); got = a.lines() {
+		time.Sleep(5 * time.Millisecond)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the inbox has\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func (a *attention) lines() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	got := []string{}
@@ -70,10 +82,7 @@ func (a *attention) want(t *testing.T, want ...string) {
 		got = append(got, fmt.Sprintf("%s x%d %s %s", a.last[cause].Kind, n, state, a.last[cause].Title))
 	}
 	slices.Sort(got)
-	slices.Sort(want)
-	if !slices.Equal(got, want) {
-		t.Errorf("the inbox has\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
+	return got
 }
 
 // says lets an agent name blockers from now on.
