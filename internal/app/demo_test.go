@@ -166,6 +166,7 @@ func TestDemoStandup(t *testing.T) {
 	if c := decode[app.PublicConfig](owner.get("/api/v1/config")); !c.Demo || c.SetupRequired {
 		t.Errorf("the configuration is %+v", c)
 	}
+	s.connected()
 	// The job of the demo's runtime really runs, and its COO has a key.
 	made := decode[standup.Schedule](owner.post("/api/v1/standups/schedule", nil).want(http.StatusOK))
 	if _, _, err := d.App.Gateway.RunJob(t.Context(), made.Job.ID); err != nil {
