@@ -360,6 +360,9 @@ func (s Standup) idle() error {
 func (s *Service) stopRuns(ctx context.Context, open []question) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
 	defer cancel()
+	if len(open) > 0 && s.Runtime.Status().State == gateway.Connecting {
+		_, _ = s.Runtime.Await(ctx) // this process has just begun; what is wrong the first stop says
+	}
 	for _, q := range open {
 		if _, err := s.Runtime.Stop(ctx, q.SessionKey, q.RunID); err != nil {
 			s.Log.WarnContext(ctx, "run could not be stopped", "run", q.RunID, "err", err)
