@@ -1,6 +1,6 @@
 // Bench measures the real service beside a bound: a bare net/http server over
 // the same driver and the same rows. Run it with `make bench`, or with
-// `BENCH=quick make bench` for two minutes instead of twenty.
+// `BENCH=quick make bench` for two minutes instead of twelve.
 //
 // Four processes take part: the built service, the bound, one that sends the
 // requests, and this one, which starts the others, reads their times from /proc
@@ -39,7 +39,7 @@ func planOf(mode, only string) (p plan, err error) {
 	case "quick":
 		p = plan{sizes: []int{10_000}, rounds: 3, slice: 800 * time.Millisecond}
 	case "", "full":
-		p = plan{sizes: []int{1_000, 10_000, 100_000}, postgres: true, rounds: 3, slice: time.Second}
+		p = plan{sizes: []int{1_000, 10_000, 100_000}, postgres: true, rounds: 3, slice: 500 * time.Millisecond}
 	default:
 		return p, fmt.Errorf("BENCH is quick, full or empty, and not %q", mode)
 	}
