@@ -188,12 +188,14 @@ func TestLoginQueue(t *testing.T) {
 }
 
 // queued is how many logins wait: for a core, or for others on their account.
+// Not both together: whoever is let in on an account passes by those who wait for
+// a core, and would be counted although the queue has a place left.
 func queued(s *Service, k *keeper) int {
 	n := int(k.waiting.Load())
 	s.lanes.mu.Lock()
 	defer s.lanes.mu.Unlock()
 	for _, l := range s.lanes.open {
-		n += max(l.users-cap(l.in), 0)
+		n = max(n, l.users-cap(l.in))
 	}
 	return n
 }
