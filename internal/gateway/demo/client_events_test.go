@@ -168,10 +168,9 @@ func TestClientResumedTurn(t *testing.T) {
 		return "answer to " + q.Message
 	})
 	r.Resume(200 * time.Millisecond)
+	made := c.Connections()
 	r.Restart(0)
-	if _, err := c.Await(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	eventually(t, "the next connection", func() bool { return c.Connections() > made })
 	q.RunID, q.Message = "run-2", "second"
 	if s, err := c.Start(t.Context(), q); err != nil || s.Answer != nil {
 		t.Fatalf("asked in between: %+v, %v", s, err)
