@@ -40,7 +40,7 @@ func (e *sqliteEngine) fresh(ctx context.Context, size int, purpose string) (str
 	return to, e.copy(ctx, e.kept(size), to)
 }
 
-// copy writes a whole and tidy copy, also of a file that is in use.
+// copy writes a whole and tidy copy.
 func (e *sqliteEngine) copy(ctx context.Context, from, to string) error {
 	d, err := sql.Open("sqlite", "file:"+from)
 	if err != nil {
@@ -132,12 +132,8 @@ func (p *postgres) fresh(ctx context.Context, size int, purpose string) (string,
 	return p.at(to), err
 }
 
-// copy makes a database of another, whose sessions it ends: their owner gets
-// new ones.
+// copy makes a database of another, which nobody may use meanwhile.
 func (p *postgres) copy(ctx context.Context, from, to string) error {
-	if _, err := p.admin.ExecContext(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1`, from); err != nil {
-		return err
-	}
 	p.made = append(p.made, to)
 	_, err := p.admin.ExecContext(ctx, `CREATE DATABASE `+to+` TEMPLATE `+from+` STRATEGY file_copy`)
 	return err

@@ -39,32 +39,20 @@ const meetings = 60
 // It is filled through the services, in this process, so that every rule, index
 // and line of the log is as if people had done it; only that many tasks share a
 // transaction, which is what makes it quick.
-func seedAll(ctx context.Context, e engine, sizes []int, out io.Writer) (err error) {
+func seedAll(ctx context.Context, e engine, sizes []int, out io.Writer) error {
 	began := time.Now()
-	at := atomic.Pointer[time.Time]{}
 	first := began.Add(-meetings * 24 * time.Hour).UTC()
-	at.Store(&first)
+	s := seeder{}
+	s.at.Store(&first)
 	raw := config.Raw{JWTSecret: secret, BootstrapOwnerEmail: email(0), BootstrapOwnerPassword: password}
 	raw.DatabaseURL = config.Secret(e.seed())
 	cfg, _, err := raw.Check()
 	if err != nil {
 		return err
 	}
-	a, err := app.New(ctx, cfg, slog.New(slog.DiscardHandler), app.Options{Now: func() time.Time { return *at.Load() }, Cost: bcrypt.MinCost + 1})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, a.Close()) }()
-	s := seeder{app: a, move: func(by time.Duration) { next := at.Load().Add(by); at.Store(&next) }}
-	if err := s.people(ctx); err != nil {
-		return err
-	}
-	if err := s.meetings(ctx); err != nil {
-		return err
-	}
 	have := 0
 	for _, size := range sizes {
-		if err := s.tasks(ctx, have, size); err != nil {
+		if err := s.fill(ctx, cfg, have, size); err != nil {
 			return err
 		}
 		if err := e.keep(ctx, size); err != nil {
@@ -78,9 +66,33 @@ func seedAll(ctx context.Context, e engine, sizes []int, out io.Writer) (err err
 
 type seeder struct {
 	app   *app.App
-	move  func(time.Duration) // the clock
-	by    context.Context     // the owner's
-	users []string            // ids
+	at    atomic.Pointer[time.Time] // the clock
+	by    context.Context           // the owner's
+	users []string                  // ids
+}
+
+func (s *seeder) move(by time.Duration) {
+	next := s.at.Load().Add(by)
+	s.at.Store(&next)
+}
+
+// fill opens the service, makes the tasks from have+1 to size, before the first
+// of them everything else, and closes it: nobody may use what is copied.
+func (s *seeder) fill(ctx context.Context, cfg config.Config, have, size int) (err error) {
+	s.app, err = app.New(ctx, cfg, slog.New(slog.DiscardHandler), app.Options{Now: func() time.Time { return *s.at.Load() }, Cost: bcrypt.MinCost + 1})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.app.Close()) }()
+	if have == 0 {
+		if err := s.people(ctx); err != nil {
+			return err
+		}
+		if err := s.meetings(); err != nil {
+			return err
+		}
+	}
+	return s.tasks(ctx, have, size)
 }
 
 func (s *seeder) people(ctx context.Context) error {
@@ -111,7 +123,7 @@ func (s *seeder) people(ctx context.Context) error {
 
 // meetings opens a standup on each of the days. Nobody holds them, so they end
 // by themselves, with their reports missing.
-func (s *seeder) meetings(context.Context) error {
+func (s *seeder) meetings() error {
 	for range meetings {
 		if _, _, err := s.app.Standups.Open(s.by, standup.New{}); err != nil {
 			return err
