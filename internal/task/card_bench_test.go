@@ -1,0 +1,45 @@
+package task
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/db/dbtest"
+)
+
+// What one task costs by its key, of so few that all are in memory and of so
+// many that hardly any is.
+func BenchmarkCard(b *testing.B) {
+	for _, engine := range []db.Engine{db.SQLite, db.Postgres} {
+		for _, size := range []int{1_000, 100_000} {
+			b.Run(fmt.Sprintf("%s/%d", engine, size), func(b *testing.B) {
+				d := dbtest.Open(b, dbtest.URL(b, engine))
+				fill(b, d, size)
+				usual := strings.Repeat("as long as usual, ", 50)
+				err := d.Tx(b.Context(), func(tx *db.Tx) error {
+					_, err := tx.Exec(b.Context(), `UPDATE tasks SET description = ?`, usual)
+					return err
+				})
+				if err != nil {
+					b.Fatal(err)
+				}
+				s := newService(d)
+				for range 2000 {
+					key := keyOf(1 + rand.Int64N(int64(size)))
+					if _, _, err := s.Card(b.Context(), key); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.ReportAllocs()
+				for b.Loop() {
+					if _, _, err := s.Card(b.Context(), keyOf(1+rand.Int64N(int64(size)))); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
