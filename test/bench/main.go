@@ -1,6 +1,6 @@
 // Bench measures the real service beside a bound: a bare net/http server over
 // the same driver and the same rows. Run it with `make bench`, or with
-// `BENCH=quick make bench` for two minutes instead of twelve.
+// `BENCH=quick make bench` for two minutes instead of eight.
 //
 // Four processes take part: the built service, the bound, one that sends the
 // requests, and this one, which starts the others, reads their times from /proc
