@@ -31,6 +31,7 @@ const (
 type cli struct {
 	Serve   serveCmd   `cmd:"" help:"Run the service."`
 	Demo    demoCmd    `cmd:"" help:"Run the service with a built-in team of agents; it needs nothing else."`
+	Doctor  doctorCmd  `cmd:"" help:"Find out what stands between this machine and the agent runtime; needs no running service. The exit status is 0 when all is well, and 1 when not."`
 	Migrate migrateCmd `cmd:"" help:"Bring the database up to date and stop."`
 	User    userCmd    `cmd:"" help:"Look after accounts, also while the service runs."`
 	Key     keyCmd     `cmd:"" help:"Look after the API keys of agent users, also while the service runs."`

@@ -94,6 +94,10 @@ type team struct {
 	err    error
 }
 
+func (team) Examine(context.Context, func(gateway.Step)) (gateway.Examination, error) {
+	return gateway.Examination{}, nil
+}
+
 func (r team) Status() gateway.Status { return gateway.Status{} }
 
 func (r team) Agents(context.Context) ([]gateway.Agent, error) { return r.roster, r.err }

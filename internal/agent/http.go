@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"time"
 
 	"wardroom/internal/gateway"
 	"wardroom/internal/platform/actor"
@@ -14,7 +15,16 @@ func (s *Service) Mount(api *web.API) {
 		web.Describe("Answers while the runtime is away, too; in_runtime is null and everybody is offline then."))
 	web.Get(api, "/agents/{agent_id}", actor.Read, "One member of the team", s.handleGet, web.Fails(ErrNotFound))
 	web.Get(api, "/agentrt/status", actor.Read, "How the connection to the agent runtime is doing", s.handleStatus, web.Quiet())
+	web.Get(api, "/agentrt/doctor", actor.ManageRuntime, "What stands between us and the agent runtime", s.handleDoctor,
+		web.Waits(gateway.ExamLimit+examRoom),
+		web.Describe("Examines the way to the gateway layer by layer, on connections of its own, and stops at the first that does not work, with its cause and what to do. "+
+			"It takes some milliseconds to about a minute: in the worst case it waits for an event. One examination goes on at a time; who asks meanwhile, or within ten seconds (thirty after a refused credential), gets the same. "+
+			"`wardroom doctor` does the same where the service does not run."))
 }
+
+// examRoom is what a request for an examination gets beside the longest one: it
+// may have to wait for another's.
+const examRoom = 10 * time.Second
 
 func (s *Service) handleList(ctx context.Context, _ *struct{}) (*web.List[Agent], error) {
 	agents, err := s.List(ctx)
@@ -37,6 +47,13 @@ func (s *Service) handleGet(ctx context.Context, in *Ref) (*getOutput, error) {
 }
 
 type statusOutput struct{ Body gateway.Status }
+
+type doctorOutput struct{ Body gateway.Examination }
+
+func (s *Service) handleDoctor(ctx context.Context, _ *struct{}) (*doctorOutput, error) {
+	found, err := s.Examine(ctx)
+	return &doctorOutput{found}, err
+}
 
 func (s *Service) handleStatus(context.Context, *struct{}) (*statusOutput, error) {
 	return &statusOutput{s.Status()}, nil

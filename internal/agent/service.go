@@ -13,6 +13,7 @@ import (
 type Runtime interface {
 	Status() gateway.Status
 	Agents(ctx context.Context) ([]gateway.Agent, error)
+	Examine(ctx context.Context, tell func(gateway.Step)) (gateway.Examination, error)
 }
 
 // Service shows the team.
@@ -28,6 +29,12 @@ type Service struct {
 
 // Status is how the connection to the runtime is doing.
 func (s *Service) Status() gateway.Status { return s.Runtime.Status() }
+
+// Examine finds out what stands between us and the runtime. Who asks while
+// somebody else does gets the same examination.
+func (s *Service) Examine(ctx context.Context) (gateway.Examination, error) {
+	return s.Runtime.Examine(ctx, nil)
+}
 
 // List returns the team. While the runtime is away it is the accounts alone,
 // and says so of each: that must not fail with the runtime.

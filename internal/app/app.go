@@ -97,6 +97,18 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, opts Options)
 	return a, nil
 }
 
+// Examine finds out what stands between this machine and the agent runtime, with
+// the settings of the connection alone and without a running service. tell is
+// called with each layer as it is known. The errors are those of an address that
+// cannot be used, and the end of ctx.
+func Examine(ctx context.Context, cfg config.Config, tell func(gateway.Step)) (gateway.Examination, error) {
+	client, err := gateway.New(gatewayOptions(cfg, nil, gateway.Backoff{}))
+	if err != nil {
+		return gateway.Examination{}, fmt.Errorf("AGENTRT_GATEWAY_URL and the settings beside it: %w", err)
+	}
+	return client.Examine(ctx, tell)
+}
+
 // gatewayOptions are the settings of the connection to the agents.
 func gatewayOptions(cfg config.Config, log *slog.Logger, again gateway.Backoff) gateway.Options {
 	opt := gateway.Options{

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"runtime"
 	"runtime/metrics"
+	"slices"
 	"strings"
 	"time"
 
@@ -229,6 +230,16 @@ func access() []trial {
 			if p := f.owner.presence("cto"); p.State != agent.Idle {
 				f.t.Errorf("the presence is %+v", p)
 			}
+		}},
+		{name: "without methods that are used", turns: "Without Drop", turn: func(f *broken) { f.runtime.Without("chat.history", "sessions.usage"); f.again() }, heal: dropped, during: func(f *broken) {
+			lacks := func(method string) bool {
+				return slices.ContainsFunc(f.owner.status().Unavailable, func(u gateway.Unavailable) bool { return u.Method == method && u.Feature != "" && u.Why != "" })
+			}
+			f.await("both being told, also the one that no gateway lists", func() bool { return lacks("chat.history") && lacks("sessions.usage") })
+			if st := f.owner.status(); st.State != gateway.Connected {
+				f.t.Errorf("the status is %+v", st)
+			}
+			f.owner.session(cto)
 		}},
 		unreachable("an older protocol", "Speak Drop", "protocol 3", func(f *broken) { f.runtime.Speak(3); f.runtime.Drop() }),
 		unreachable("a newer protocol", "Speak Drop", "protocol 5", func(f *broken) { f.runtime.Speak(5); f.runtime.Drop() }),

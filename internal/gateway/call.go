@@ -111,6 +111,8 @@ func (c *Client) wireFault(e *wireError) error {
 		return ErrJobChanged.With("Read it again and repeat the change.")
 	case e.Code == "NOT_PAIRED":
 		return ErrUnpaired.With("%s", message)
+	case unknownMethod(e) != nil:
+		return c.withoutMethod(*unknownMethod(e))
 	case restarting(e):
 		return ErrUnreachable.With("The gateway is restarting.").After(e.retryAfter())
 	case e.Code == "UNAVAILABLE":

@@ -30,11 +30,13 @@ type Client struct {
 	runs    runs
 	waiting atomic.Int32  // callers in Await; they make us try again soon
 	wake    chan struct{} // says that there is one more of them
+	exam    examRoom
 
 	mu      sync.Mutex
 	conn    *conn // nil while there is none
 	status  Status
 	latency time.Duration
+	shown   wallet        // a copy of the wallet, for examinations
 	made    uint64        // connections
 	changed chan struct{} // closed, and replaced, when the state changes
 }
@@ -62,7 +64,9 @@ func New(opt Options) (*Client, error) {
 		wallet:  wallet{shared: opt.Token, given: opt.DeviceToken},
 		wake:    make(chan struct{}, 1),
 		changed: make(chan struct{}),
+		exam:    newExamRoom(),
 	}
+	c.showWallet()
 	c.http = &http.Client{
 		Transport: c.opt.HTTP,
 		// Following a redirect would show our token to whoever it names.
@@ -75,6 +79,7 @@ func New(opt Options) (*Client, error) {
 		ScopesAsked:   list(opt.Scopes),
 		ScopesGranted: []string{},
 		MissingScopes: []string{},
+		Unavailable:   []Unavailable{},
 		Auth:          noCredential,
 	}
 	if c.device != nil {
@@ -237,11 +242,16 @@ func (c *Client) session(ctx context.Context) (time.Duration, *failure) {
 	if fail != nil {
 		return 0, fail
 	}
+	c.attach(k, hello)
+	return c.carry(ctx, k)
+}
+
+// carry serves a connection that has been attached, and detaches it.
+func (c *Client) carry(ctx context.Context, k *conn) (time.Duration, *failure) {
 	defer k.probing.Wait()
 	defer k.drop(nil)
 	began := time.Now()
-	c.attach(k, hello)
-	fail = c.serve(ctx, k)
+	fail := c.serve(ctx, k)
 	if ctx.Err() != nil {
 		fail = unreachable(stopping)
 	}
@@ -254,6 +264,7 @@ func (c *Client) attach(k *conn, h hello) {
 	granted := scopesOf(h.Auth.Scopes)
 	c.mu.Lock()
 	restarted := c.status.BootID != "" && c.status.BootID != k.bootID
+	k.tick = h.tick()
 	c.conn = k
 	c.made++
 	s := &c.status
@@ -261,6 +272,7 @@ func (c *Client) attach(k *conn, h hello) {
 	s.GatewayVersion, s.Protocol, s.BootID = c.secrets.bounded(h.Server.Version, 100), int(protocol), k.bootID
 	s.ScopesGranted = granted
 	s.MissingScopes = missingScopes(c.opt.Scopes, granted)
+	s.Unavailable = lacking(h.Features.Methods)
 	c.enter(c.attached())
 	// Under the lock, so that a subscriber that arrives now hears of this
 	// connection exactly once.
@@ -305,7 +317,7 @@ func (c *Client) fail(f *failure, failures int, delay time.Duration) {
 // and has a new Since: while the gateway is away there is one line, not one
 // for every attempt.
 func (c *Client) enter(f *failure) {
-	state, text := f.state, f.text
+	state, text := f.state, f.words()
 	c.status.LastError, c.status.Pairing, c.status.Certificate = text, f.pairing, f.certificate
 	if c.status.State == state {
 		return
@@ -332,6 +344,7 @@ func (c *Client) Status() Status {
 	s.ScopesAsked = list(s.ScopesAsked)
 	s.ScopesGranted = list(s.ScopesGranted)
 	s.MissingScopes = list(s.MissingScopes)
+	s.Unavailable = append([]Unavailable{}, s.Unavailable...)
 	if s.Pairing != nil {
 		p := *s.Pairing
 		p.Scopes, p.ApprovedScopes = list(p.Scopes), list(p.ApprovedScopes)

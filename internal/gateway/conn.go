@@ -35,6 +35,11 @@ type conn struct {
 	pending map[string]chan frame // requests that wait for their answer, by id
 	asked   ring[string]          // the run that an `agent` request began, by its id
 
+	challengedAt time.Time     // when the gateway's challenge came; zero before. Of who connects alone
+	ahead        time.Duration // how far the gateway's clock is ahead of ours, by that challenge; 0 when it does not say
+	tick         time.Duration // between two ticks, as announced; 0 when it is not
+	eventAt      atomic.Int64  // when the last event came, in Unix milliseconds; 0 before the first
+
 	lastSeq  int64  // of the last event that was passed on, 0 before the first; of the reader alone
 	shutdown string // the reason of the gateway's farewell; of the reader alone
 	warned   bool   // a malformed frame has been logged; of the reader alone
@@ -75,6 +80,14 @@ func (k *conn) heard() {
 }
 
 func (k *conn) lastSeen() time.Time { return time.UnixMilli(k.seenAt.Load()) }
+
+// challenged notes the gateway's challenge, and what it says of its clock.
+func (k *conn) challenged(ch challenge, now time.Time) {
+	k.challengedAt = time.Now()
+	if at, ok := ch.TS.whole(); ok && at > 0 {
+		k.ahead = time.UnixMilli(at).Sub(now)
+	}
+}
 
 // drop ends the connection without a farewell.
 func (k *conn) drop(cause error) {

@@ -142,6 +142,13 @@ func (w *wallet) drop(cr credential) bool {
 	return w.next() != cr
 }
 
+// showWallet keeps a copy for examinations, which other goroutines begin.
+func (c *Client) showWallet() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.shown = c.wallet
+}
+
 // tokenShape is what a token may look like that the gateway gives us.
 var tokenShape = regexp.MustCompile(`^[!-~]{1,1000}$`)
 

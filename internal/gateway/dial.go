@@ -20,7 +20,9 @@ import (
 // failure is why there is no connection, in words for the person who can mend it.
 type failure struct {
 	state State
-	text  string
+	text  string // the cause, in whole sentences
+	fix   string // what to do about it: the setting, or the command; may be empty
+	layer Layer  // where it lies, when that is not where the attempt stood
 	pace  pace
 	after time.Duration // the gateway asked us not to come back before
 
@@ -32,6 +34,18 @@ func unreachable(format string, args ...any) *failure {
 	return &failure{state: Unreachable, text: fmt.Sprintf(format, args...)}
 }
 
+// mend adds what to do about it.
+func (f *failure) mend(format string, args ...any) *failure {
+	f.fix = fmt.Sprintf(format, args...)
+	return f
+}
+
+// words is the cause and the fix, for where there is room for one text.
+func (f *failure) words() string { return strings.TrimSpace(f.text + " " + f.fix) }
+
+// lookAtHost is what to do about a gateway that is slow.
+const lookAtHost = "Look at the load of the gateway's host, and whether AGENTRT_GATEWAY_URL names its port; AGENTRT_GATEWAY_TIMEOUT_MS is how long we wait."
+
 // firstFrames is the read limit until the gateway has told its own. Its
 // hello-ok was 26 kB with four agents.
 const firstFrames = 4 << 20
@@ -40,6 +54,22 @@ const firstFrames = 4 << 20
 func (c *Client) connect(ctx context.Context) (*conn, hello, *failure) {
 	ctx, cancel := context.WithTimeout(ctx, c.opt.Timeout)
 	defer cancel()
+	k, fail := c.dial(ctx)
+	if fail != nil {
+		return nil, hello{}, fail
+	}
+	h, fail := c.handshake(ctx, k)
+	c.showWallet()
+	if fail != nil {
+		k.drop(nil)
+		return nil, hello{}, fail
+	}
+	k.ws.SetReadLimit(h.readLimit())
+	return k, h, nil
+}
+
+// dial opens a WebSocket, on which nothing has been said yet.
+func (c *Client) dial(ctx context.Context) (*conn, *failure) {
 	k := newConn(c.opt.Silence, c.opt.Now)
 	k.cred = c.wallet.next()
 	c.mu.Lock()
@@ -61,17 +91,11 @@ func (c *Client) connect(ctx context.Context) (*conn, hello, *failure) {
 	})
 	if err != nil {
 		k.drop(err)
-		return nil, hello{}, c.dialFailure(err, resp, reached.Load())
+		return nil, c.dialFailure(err, resp, reached.Load())
 	}
 	ws.SetReadLimit(firstFrames)
 	k.ws = ws
-	h, fail := c.handshake(ctx, k)
-	if fail != nil {
-		k.drop(nil)
-		return nil, hello{}, fail
-	}
-	ws.SetReadLimit(h.readLimit())
-	return k, h, nil
+	return k, nil
 }
 
 // dialFailure says why not even a WebSocket came about.
@@ -84,23 +108,28 @@ func (c *Client) dialFailure(err error, resp *http.Response, reached bool) *fail
 		return fail
 	}
 	if dns, ok := errors.AsType[*net.DNSError](err); ok {
-		return unreachable("The name %s cannot be resolved. Check AGENTRT_GATEWAY_URL and the DNS of this host.", c.secrets.words(dns.Name))
+		f := unreachable("The name %s cannot be resolved.", c.secrets.words(dns.Name)).mend("Check AGENTRT_GATEWAY_URL and the DNS of this host.")
+		f.layer = LayerDNS
+		return f
 	}
 	var timeout net.Error
 	late := errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
 	switch {
 	case late && reached:
-		return &failure{state: Slow, text: fmt.Sprintf("%s accepted the connection and did not answer within %s. The gateway is overloaded or stands still, or this is none.", host, c.opt.Timeout)}
+		f := &failure{state: Slow, text: fmt.Sprintf("%s accepted the connection and did not answer within %s. The gateway is overloaded or stands still, or this is none.", host, c.opt.Timeout)}
+		return f.mend("%s", lookAtHost)
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return unreachable("Nothing listens at %s. Start the gateway, or correct AGENTRT_GATEWAY_URL.", host)
+		return unreachable("Nothing listens at %s.", host).mend("Start the gateway, or correct AGENTRT_GATEWAY_URL.")
 	case late:
-		return unreachable("%s did not answer within %s. Check AGENTRT_GATEWAY_URL and the firewalls between.", host, c.opt.Timeout)
+		return unreachable("%s did not answer within %s.", host, c.opt.Timeout).mend("Check AGENTRT_GATEWAY_URL and the firewalls between.")
+	case strings.Contains(err.Error(), "malformed HTTP"): // net/http has no type for it
+		return unreachable("What listens at %s does not speak HTTP.", host).mend("It is no gateway: correct the port in AGENTRT_GATEWAY_URL.")
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET):
-		hint := "a gateway with TLS needs wss:// in AGENTRT_GATEWAY_URL"
+		hint := "A gateway with TLS needs wss:// in AGENTRT_GATEWAY_URL"
 		if c.url.Scheme == "wss" {
-			hint = "a gateway without TLS needs ws:// in AGENTRT_GATEWAY_URL"
+			hint = "A gateway without TLS needs ws:// in AGENTRT_GATEWAY_URL"
 		}
-		return unreachable("%s hung up before it answered: %s, and a proxy between must be one that the gateway trusts.", host, hint)
+		return unreachable("%s hung up before it answered.", host).mend("%s, and a proxy between must be one that the gateway trusts (gateway.trustedProxies in its configuration).", hint)
 	default:
 		return unreachable("Cannot connect to %s: %s.", host, c.secrets.words(rootText(err)))
 	}
@@ -123,17 +152,26 @@ func (c *Client) httpFailure(resp *http.Response) *failure {
 	if resp.Body != nil {
 		body, _ = io.ReadAll(io.LimitReader(resp.Body, 200)) // only to quote it
 	}
-	f := unreachable("%s answers HTTP %d and does not open a WebSocket. Is AGENTRT_GATEWAY_URL the address of the gateway?", c.url.Host, resp.StatusCode)
+	f := unreachable("%s answers HTTP %d and does not open a WebSocket.", c.url.Host, resp.StatusCode).
+		mend("Is AGENTRT_GATEWAY_URL the address of the gateway? A proxy between must pass upgrades to WebSocket on.")
 	switch {
 	case resp.StatusCode == http.StatusBadRequest && c.url.Scheme == "ws" && strings.Contains(strings.ToLower(string(body)), "http request to an https"):
-		f.text = fmt.Sprintf("%s wants TLS. Write wss:// or https:// in AGENTRT_GATEWAY_URL.", c.url.Host)
+		f.text, f.layer = fmt.Sprintf("%s wants TLS.", c.url.Host), LayerTLS
+		f.fix = "Write wss:// or https:// in AGENTRT_GATEWAY_URL."
 	case resp.StatusCode == http.StatusSwitchingProtocols:
-		f.text = fmt.Sprintf("%s agreed to open a WebSocket and did it wrongly. A proxy between may be the cause.", c.url.Host)
+		f.text = fmt.Sprintf("%s agreed to open a WebSocket and did it wrongly.", c.url.Host)
+		f.fix = "A proxy between may be the cause: set AGENTRT_GATEWAY_URL to the gateway itself."
 	case resp.StatusCode >= 300 && resp.StatusCode < 400:
-		f.text = fmt.Sprintf("%s redirects to another address, which we do not follow because it would be shown the token. Set AGENTRT_GATEWAY_URL to the gateway itself.", c.url.Host)
+		f.text = fmt.Sprintf("%s redirects to another address, which we do not follow because it would be shown the token.", c.url.Host)
+		f.fix = "Set AGENTRT_GATEWAY_URL to the gateway itself."
 	case resp.StatusCode == http.StatusServiceUnavailable:
 		f.text, f.pace = fmt.Sprintf("The gateway at %s is starting or stopping (HTTP 503).", c.url.Host), quick
+		f.fix = "Wait: a gateway takes up to half a minute to start. If it stays so, look at its log, or at the proxy between."
 		f.after = c.retryAfter(resp.Header.Get("Retry-After"))
+	case strings.Contains(string(body), "proxy_attribution_required"):
+		f.text = fmt.Sprintf("The gateway at %s refuses the proxy between (HTTP %d): it does not trust it to say who its callers are.", c.url.Host, resp.StatusCode)
+		f.fix = "Name the proxy in gateway.trustedProxies of the gateway's configuration, or set AGENTRT_GATEWAY_URL to the gateway itself."
+		f.text += " It says: " + c.secrets.words(string(body))
 	case len(body) > 0:
 		f.text += " It says: " + c.secrets.words(string(body))
 	}

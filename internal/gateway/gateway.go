@@ -107,6 +107,8 @@ type Status struct {
 	ScopesGranted  []string    `json:"scopes_granted" nullable:"false" doc:"The scopes that the gateway granted."`
 	MissingScopes  []string    `json:"scopes_missing" nullable:"false" doc:"The scopes that were asked for and are not covered by those granted."`
 
+	Unavailable []Unavailable `json:"unavailable" nullable:"false" doc:"What does not work because this version of the gateway does not have it. All else works."`
+
 	Auth        string       `json:"auth" enum:"none,token,device_token" doc:"With which credential the last attempt to connect was made."`
 	DeviceID    string       `json:"device_id" doc:"The id of this service as a device, as the gateway lists it; empty when it has no key pair."`
 	Pairing     *Pairing     `json:"pairing" doc:"What waits for approval on the gateway's host; null unless the state is unpaired and the gateway named a request."`

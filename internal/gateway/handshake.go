@@ -63,8 +63,12 @@ type hello struct {
 	Auth struct {
 		Scopes []string `json:"scopes"` // what was really granted
 	} `json:"auth"`
+	Features struct {
+		Methods []string `json:"methods"` // those that it has, but for some that it hides; nil when it does not say
+	} `json:"features"`
 	Policy struct {
-		MaxPayload number `json:"maxPayload"` // bytes in one frame
+		MaxPayload number `json:"maxPayload"`     // bytes in one frame
+		Tick       number `json:"tickIntervalMs"` // between two tick events
 	} `json:"policy"`
 }
 
@@ -78,6 +82,13 @@ func (h hello) readLimit() int64 {
 	return min(max(n, 1<<20), 64<<20)
 }
 
+// tick is how often the gateway announces to send an event at least; 0 when it
+// does not say.
+func (h hello) tick() time.Duration {
+	ms, _ := h.Policy.Tick.whole()
+	return time.Duration(min(max(ms, 0), time.Hour.Milliseconds())) * time.Millisecond
+}
+
 // handshake waits for the challenge, introduces us, and reads what we are given.
 func (c *Client) handshake(ctx context.Context, k *conn) (hello, *failure) {
 	f, _, fail := c.handshakeFrame(ctx, k, "it never began the handshake", func(f frame) bool {
@@ -86,11 +97,12 @@ func (c *Client) handshake(ctx context.Context, k *conn) (hello, *failure) {
 	if fail != nil {
 		return hello{}, fail
 	}
+	ch, ok := readChallenge(f.Payload)
+	k.challenged(ch, c.opt.Now())
 	who := c.introduction(k.cred)
 	if c.device != nil {
-		ch, ok := readChallenge(f.Payload)
 		if !ok {
-			return hello{}, &failure{state: Unreachable, pace: slow, text: "The gateway's challenge is not one that a device can sign. Its version may be too new or too old."}
+			return hello{}, strange("The gateway's challenge is not one that a device can sign.", LayerChallenge)
 		}
 		who.Device = c.device.sign(who, ch)
 	}
@@ -111,7 +123,7 @@ func (c *Client) handshake(ctx context.Context, k *conn) (hello, *failure) {
 	}
 	var h hello
 	if err := json.Unmarshal(f.Payload, &h); err != nil || h.Type != "hello-ok" {
-		return hello{}, &failure{state: Unreachable, pace: slow, text: "The gateway greets us in a way that we do not understand. Its version may be too new or too old."}
+		return hello{}, strange("The gateway greets us in a way that we do not understand.", LayerProtocol)
 	}
 	if v, ok := h.Protocol.whole(); !ok || v != protocol {
 		return hello{}, protocolFailure(h.Protocol)
@@ -162,17 +174,18 @@ func (c *Client) readFailure(ctx context.Context, k *conn, err error, missing st
 	host := c.url.Host
 	switch {
 	case errors.Is(err, websocket.ErrMessageTooBig):
-		return &failure{state: Unreachable, pace: slow, text: "The gateway sent a larger frame than it announced and we accept, so we hung up."}
+		return (&failure{state: Unreachable, pace: slow, text: "The gateway sent a larger frame than it announced and we accept, so we hung up."}).
+			mend("Lower its limit on frames; we accept 64 MiB at most.")
 	case errors.Is(context.Cause(k.life), errSilent):
 		return unreachable("The gateway went silent: nothing was heard from it for %s.", c.opt.Silence)
 	case ctx.Err() != nil:
-		return &failure{state: Slow, text: fmt.Sprintf("%s accepted the connection, and %s within %s. The gateway is overloaded, or this is none.", host, missing, c.opt.Timeout)}
+		return (&failure{state: Slow, text: fmt.Sprintf("%s accepted the connection, and %s within %s. The gateway is overloaded, or this is none.", host, missing, c.opt.Timeout)}).mend("%s", lookAtHost)
 	}
 	if closed, ok := errors.AsType[websocket.CloseError](err); ok {
 		return c.closeFailure(closed, k)
 	}
 	if missing != "" {
-		return unreachable("%s hung up: %s.", host, missing)
+		return unreachable("%s hung up: %s.", host, missing).mend("Check that AGENTRT_GATEWAY_URL names the gateway, and look at its log.")
 	}
 	return unreachable("The connection to the gateway broke: %s.", c.secrets.words(rootText(err)))
 }
@@ -197,4 +210,10 @@ func covers(granted, scope string) bool {
 func missingText(missing []string) string {
 	return fmt.Sprintf("The gateway did not grant %s, so what needs it fails. It grants what is asked for to services on its own host, and to paired devices what was approved for them.",
 		strings.Join(missing, ", "))
+}
+
+// strange is for a gateway of another time.
+func strange(text string, layer Layer) *failure {
+	return (&failure{state: Unreachable, pace: slow, layer: layer, text: text}).
+		mend("Its version may be too new or too old: update whichever is older, the gateway or this service.")
 }

@@ -130,12 +130,12 @@ func FuzzRefusal(f *testing.F) {
 		got := c.refusal(&wireError{Code: code, Message: message, Details: details{
 			Code: detail, Reason: reason, RequestID: request, RequestedScopes: []string{scope}, ApprovedScopes: []string{scope, scope},
 		}}, credential{sharedToken, "request-token-0123"})
-		if got.state == "" || got.text == "" || strings.ContainsAny(got.text, "\x1b\n\x00\u202e") || strings.Contains(got.text, "request-token") {
-			t.Errorf("%s: %q", got.state, got.text)
+		if got.state == "" || got.words() == "" || strings.ContainsAny(got.words(), "\x1b\n\x00\u202e") || strings.Contains(got.words(), "request-token") {
+			t.Errorf("%s: %q", got.state, got.words())
 		}
 		if got.pairing == nil {
-			if i := strings.Index(got.text, "devices approve"); i >= 0 && !strings.Contains(message, "devices approve") {
-				t.Errorf("a command without a request: %q", got.text)
+			if i := strings.Index(got.words(), "devices approve"); i >= 0 && !strings.Contains(message, "devices approve") {
+				t.Errorf("a command without a request: %q", got.words())
 			}
 			return
 		}

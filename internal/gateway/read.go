@@ -70,6 +70,7 @@ func (c *Client) receiveRun(k *conn, run string, f frame) {
 }
 
 func (c *Client) receiveEvent(k *conn, f frame) {
+	k.eventAt.Store(c.opt.Now().UnixMilli())
 	if f.Event == "shutdown" {
 		var p struct {
 			Reason string `json:"reason"`

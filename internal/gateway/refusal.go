@@ -18,7 +18,7 @@ func (c *Client) refusal(e *wireError, cr credential) *failure {
 	case "AUTH_DEVICE_TOKEN_MISMATCH", "AUTH_SCOPE_MISMATCH", "AUTH_TOKEN_MISMATCH":
 		if c.wallet.drop(cr) {
 			f.pace = soon
-			f.text += " Another credential is tried next."
+			f.fix += " Another credential is tried next."
 			c.opt.Log.Warn("the gateway refused the device token; trying another credential", "code", e.Details.Code, "next", c.wallet.next().kind)
 		}
 	}
@@ -36,11 +36,10 @@ func (c *Client) refusalKind(e *wireError, cr credential) *failure {
 		if after := e.retryAfter(); after > 0 {
 			f.text += fmt.Sprintf(" It asks us not to come back for %s.", after.Round(time.Second))
 		}
-		f.text += " Check AGENTRT_GATEWAY_TOKEN and AGENTRT_DEVICE_TOKEN, and what else connects from this address."
-		return f
+		return f.mend("Check AGENTRT_GATEWAY_TOKEN and AGENTRT_DEVICE_TOKEN, and what else connects from this address.")
 	case code == "AUTH_SCOPE_MISMATCH":
-		return &failure{state: MissingScopes, pace: slow, text: fmt.Sprintf("The device's approval covers fewer scopes than AGENTRT_GATEWAY_SCOPES asks for (%s). "+
-			"Ask for fewer; or set AGENTRT_GATEWAY_TOKEN, with which we ask for the larger approval, and approve that on the gateway's host.", strings.Join(c.opt.Scopes, ", "))}
+		f := &failure{state: MissingScopes, pace: slow, layer: LayerScopes, text: fmt.Sprintf("The device's approval covers fewer scopes than AGENTRT_GATEWAY_SCOPES asks for (%s).", strings.Join(c.opt.Scopes, ", "))}
+		return f.mend("Ask for fewer; or set AGENTRT_GATEWAY_TOKEN, with which we ask for the larger approval, and approve that on the gateway's host.")
 	case strings.HasPrefix(code, "DEVICE_AUTH_"):
 		return deviceRefused(code)
 	case strings.HasPrefix(code, "AUTH_"):
@@ -52,15 +51,20 @@ func (c *Client) refusalKind(e *wireError, cr credential) *failure {
 	case code == "PROTOCOL_MISMATCH":
 		return protocolFailure(e.Details.ExpectedProtocol)
 	case code == "CONTROL_UI_ORIGIN_NOT_ALLOWED":
-		return &failure{state: Unreachable, pace: slow, text: fmt.Sprintf("The gateway saw an Origin header and refused it: %s. We send none, so a proxy between adds it: connect to the gateway itself.", c.secrets.words(e.Message))}
+		f := &failure{state: Unreachable, pace: slow, text: fmt.Sprintf("The gateway saw an Origin header and refused it: %s. We send none, so a proxy between adds it.", c.secrets.words(e.Message))}
+		return f.mend("Connect to the gateway itself, or have the proxy add no Origin.")
 	case e.Code == "UNAVAILABLE":
-		return &failure{state: Unreachable, pace: quick, text: "The gateway is starting."}
+		return (&failure{state: Unreachable, pace: quick, text: "The gateway is starting."}).mend("%s", waitForIt)
 	case strings.HasPrefix(e.Message, "invalid "):
-		return &failure{state: Unreachable, pace: slow, text: fmt.Sprintf("The gateway did not understand our introduction: %s. Its version may be too new or too old for this one.", c.secrets.words(e.Message))}
+		return strange(fmt.Sprintf("The gateway did not understand our introduction: %s.", c.secrets.words(e.Message)), LayerProtocol)
 	default:
 		return &failure{state: Unreachable, pace: slow, text: fmt.Sprintf("The gateway refused to connect us: %s.", c.secrets.words(e.Message))}
 	}
 }
+
+// waitForIt is what to do about a gateway that is about to be there. Starting was
+// seen to take 10 to 29 s.
+const waitForIt = "Wait: starting takes it up to half a minute, and we try again by ourselves. If it stays so, look at its log."
 
 const howAuthorized = "Set AGENTRT_GATEWAY_TOKEN to the token of the gateway (gateway.auth.token in its configuration)."
 
@@ -68,16 +72,16 @@ func (c *Client) unauthorized(cr credential) *failure {
 	f := &failure{state: Unauthorized, pace: slow}
 	switch {
 	case cr.kind == deviceToken:
-		f.text = "The gateway refused the device token: it was replaced, or the device was removed. Set AGENTRT_DEVICE_TOKEN to its present one, " +
-			"or remove it and set AGENTRT_GATEWAY_TOKEN, with which the device gets a new one."
+		f.text = "The gateway refused the device token: it was replaced, or the device was removed."
+		return f.mend("Set AGENTRT_DEVICE_TOKEN to its present one, or remove it and set AGENTRT_GATEWAY_TOKEN, with which the device gets a new one.")
 	case cr.kind == sharedToken && c.wallet.refused:
-		f.text = "The gateway refused both the device token and our shared token. " + howAuthorized
+		f.text = "The gateway refused both the device token and our shared token."
 	case cr.kind == sharedToken:
-		f.text = "The gateway refused our token. " + howAuthorized
+		f.text = "The gateway refused our token."
 	default:
-		f.text = "The gateway wants a token and none is set. " + howAuthorized
+		f.text = "The gateway wants a token and none is set."
 	}
-	return f
+	return f.mend("%s", howAuthorized)
 }
 
 // deviceRefused explains why the gateway did not accept our signature. The
@@ -86,17 +90,22 @@ func deviceRefused(code string) *failure {
 	f := &failure{state: Unauthorized, pace: slow}
 	switch code {
 	case "DEVICE_AUTH_SIGNATURE_EXPIRED":
-		f.text = "The gateway says that our device's signature has expired. It carries the gateway's own time, so the clock of the gateway's host jumped, or messages take minutes to arrive. Check that clock and the connection."
+		f.text = "The gateway says that our device's signature has expired. It carries the gateway's own time, so the clock of the gateway's host jumped, or messages take minutes to arrive."
+		f.fix = "Check that clock and the connection."
 		f.pace = steady
 	case "DEVICE_AUTH_NONCE_MISMATCH", "DEVICE_AUTH_NONCE_REQUIRED":
-		f.text = "The gateway says that our device signed the challenge of another connection. A proxy between may mix connections: connect to the gateway itself."
+		f.text = "The gateway says that our device signed the challenge of another connection. A proxy between may mix connections."
+		f.fix = "Connect to the gateway itself."
 		f.pace = steady
 	case "DEVICE_AUTH_DEVICE_ID_MISMATCH":
-		f.text = "The gateway derives another device id from our public key than we do. Remove AGENTRT_DEVICE_ID and AGENTRT_DEVICE_PUBLIC_KEY; if that does not help, its version needs another version of this service."
+		f.text = "The gateway derives another device id from our public key than we do."
+		f.fix = "Remove AGENTRT_DEVICE_ID and AGENTRT_DEVICE_PUBLIC_KEY; if that does not help, its version needs another version of this service."
 	case "DEVICE_AUTH_SIGNATURE_INVALID":
-		f.text = "The gateway could not verify our device's signature. Check that AGENTRT_DEVICE_PRIVATE_KEY is the key of the device that was paired; if it is, the gateway's version wants something else to be signed: update whichever is older."
+		f.text = "The gateway could not verify our device's signature."
+		f.fix = "Check that AGENTRT_DEVICE_PRIVATE_KEY is the key of the device that was paired; if it is, the gateway's version wants something else to be signed: update whichever is older."
 	default:
-		f.text = fmt.Sprintf("The gateway does not accept our device (%.64q). Check the AGENTRT_DEVICE_ settings, or pair the device anew.", code)
+		f.text = fmt.Sprintf("The gateway does not accept our device (%.64q).", code)
+		f.fix = "Check the AGENTRT_DEVICE_ settings, or pair the device anew."
 	}
 	return f
 }
@@ -126,13 +135,13 @@ func scopesOf(named []string) []string {
 // unpaired says what a person has to approve, and where.
 func (c *Client) unpaired(d details) *failure {
 	if c.device == nil {
-		return &failure{state: Unpaired, pace: slow, text: "The gateway accepts only paired devices from this address, and this service has no key pair. " +
-			"Set AGENTRT_DEVICE_PRIVATE_KEY, or run this service on the gateway's host, where the shared token is enough."}
+		f := &failure{state: Unpaired, pace: slow, layer: LayerPairing, text: "The gateway accepts only paired devices from this address, and this service has no key pair."}
+		return f.mend("Set AGENTRT_DEVICE_PRIVATE_KEY, or run this service on the gateway's host, where the shared token is enough.")
 	}
-	f := &failure{state: Unpaired, pace: pairing}
+	f := &failure{state: Unpaired, pace: pairing, layer: LayerPairing}
 	if !requestID.MatchString(d.RequestID) || c.secrets.words(d.RequestID) != d.RequestID {
-		f.text = fmt.Sprintf("The gateway has not approved this device (%s) and named no request. See on its host: openclaw devices list", c.device.id)
-		return f
+		f.text = fmt.Sprintf("The gateway has not approved this device (%s) and named no request.", c.device.id)
+		return f.mend("See on its host: openclaw devices list")
 	}
 	p := &Pairing{
 		RequestID: d.RequestID, Command: "openclaw devices approve " + d.RequestID,
@@ -142,12 +151,13 @@ func (c *Client) unpaired(d details) *failure {
 		p.Scopes = list(c.opt.Scopes)
 	}
 	f.pairing = p
-	f.text = fmt.Sprintf("The gateway waits for approval of this device (%s). Run on its host: %s", c.device.id, p.Command)
+	f.text = fmt.Sprintf("The gateway waits for approval of this device (%s).", c.device.id)
+	f.fix = fmt.Sprintf("Run on its host: %s", p.Command)
 	if d.Reason == "scope-upgrade" {
-		f.text = fmt.Sprintf("This device is approved for %s and asks for %s. Run on the gateway's host: %s, or ask for fewer in AGENTRT_GATEWAY_SCOPES",
-			orNone(p.ApprovedScopes), strings.Join(p.Scopes, ", "), p.Command)
+		f.text = fmt.Sprintf("This device is approved for %s and asks for %s.", orNone(p.ApprovedScopes), strings.Join(p.Scopes, ", "))
+		f.fix = fmt.Sprintf("Run on the gateway's host: %s, or ask for fewer in AGENTRT_GATEWAY_SCOPES", p.Command)
 	}
-	f.text += ". It is noticed within seconds."
+	f.fix += ". It is noticed within seconds."
 	return f
 }
 
@@ -159,11 +169,15 @@ func orNone(scopes []string) string {
 }
 
 func protocolFailure(theirs number) *failure {
-	f := &failure{state: Unreachable, pace: slow, text: fmt.Sprintf("The gateway does not speak protocol %d, which this version needs.", protocol)}
+	f := &failure{state: Unreachable, pace: slow, layer: LayerProtocol, text: fmt.Sprintf("The gateway does not speak protocol %d, which this version needs.", protocol)}
+	f.fix = "Update whichever is older, the gateway or this service."
 	if v, ok := theirs.whole(); ok {
 		f.text = fmt.Sprintf("The gateway speaks protocol %d and this version needs %d.", v, protocol)
+		f.fix = "The gateway is too new for this version: update this service."
+		if v < protocol {
+			f.fix = "The gateway is too old for this version: update the gateway."
+		}
 	}
-	f.text += " Update whichever is older."
 	return f
 }
 
@@ -193,9 +207,9 @@ var closeRequest = regexp.MustCompile(`\(requestId: ([A-Za-z0-9-]{1,64})\)`)
 func (c *Client) closeFailure(e websocket.CloseError, k *conn) *failure {
 	switch e.Code {
 	case websocket.StatusServiceRestart, websocket.StatusTryAgainLater:
-		f := unreachable("The gateway is restarting.")
+		f := unreachable("The gateway is restarting.").mend("%s", waitForIt)
 		if strings.Contains(k.shutdown, "stopping") {
-			f.text = "The gateway was stopped. Start it again."
+			f = unreachable("The gateway was stopped.").mend("Start it again.")
 		}
 		f.pace = quick
 		return f

@@ -81,7 +81,9 @@ func (c *Client) pinned() string {
 func (c *Client) tlsFailure(err error) *failure {
 	host := c.url.Host
 	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok || errors.Is(err, http.ErrSchemeMismatch) {
-		return unreachable("%s does not speak TLS. Use ws:// or http:// in AGENTRT_GATEWAY_URL, or switch TLS on in the gateway (gateway.tls.enabled).", host)
+		f := unreachable("%s does not speak TLS.", host).mend("Use ws:// or http:// in AGENTRT_GATEWAY_URL, or switch TLS on in the gateway (gateway.tls.enabled).")
+		f.layer = LayerTLS
+		return f
 	}
 	if pin, ok := errors.AsType[*pinError](err); ok && pin.leaf != nil {
 		return c.untrusted(pin.leaf, "its fingerprint is not one of AGENTRT_GATEWAY_TLS_PIN, which names "+c.pinned(),
@@ -92,7 +94,9 @@ func (c *Client) tlsFailure(err error) *failure {
 		return c.untrusted(leaf, c.whyUntrusted(untrusted.Err), "")
 	}
 	if alert, ok := errors.AsType[tls.AlertError](err); ok {
-		return unreachable("The TLS handshake with %s failed: %s.", host, alert)
+		f := unreachable("The TLS handshake with %s failed: %s.", host, alert).mend("The gateway, or a proxy between, must speak TLS 1.2 or later.")
+		f.layer = LayerTLS
+		return f
 	}
 	return nil
 }
@@ -109,10 +113,10 @@ func (c *Client) untrusted(leaf *x509.Certificate, why, hint string) *failure {
 	if hint != "" {
 		hint = " " + hint
 	}
-	return &failure{state: Untrusted, pace: slow, certificate: shown, text: fmt.Sprintf(
-		"The certificate of %s is not trusted: %s.%s It presented the SHA-256 fingerprint %s, subject %q, valid from %s until %s. "+
-			"Compare the fingerprint on the gateway's host (openssl x509 -noout -fingerprint -sha256 -in gateway-cert.pem); when it is the same, set AGENTRT_GATEWAY_TLS_PIN=%s and restart.",
-		c.url.Host, why, hint, shown.Fingerprint, shown.Subject, day(leaf.NotBefore), day(leaf.NotAfter), shown.Fingerprint)}
+	f := &failure{state: Untrusted, pace: slow, layer: LayerTLS, certificate: shown, text: fmt.Sprintf(
+		"The certificate of %s is not trusted: %s.%s It presented the SHA-256 fingerprint %s, subject %q, valid from %s until %s.",
+		c.url.Host, why, hint, shown.Fingerprint, shown.Subject, day(leaf.NotBefore), day(leaf.NotAfter))}
+	return f.mend("Compare the fingerprint on the gateway's host (openssl x509 -noout -fingerprint -sha256 -in gateway-cert.pem); when it is the same, set AGENTRT_GATEWAY_TLS_PIN=%s and restart.", shown.Fingerprint)
 }
 
 func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }

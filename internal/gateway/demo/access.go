@@ -21,6 +21,15 @@ func (r *Runtime) Withhold(scopes ...string) {
 	r.faults.withheld = slices.Clone(scopes)
 }
 
+// Without takes methods away, as in a gateway of another version: those who
+// connect from now on are not told of them, and nobody is served. Without any
+// method it heals.
+func (r *Runtime) Without(methods ...string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.faults.without = slices.Clone(methods)
+}
+
 // Speak makes the runtime speak another version of the protocol, such as 3 or
 // 5, to those who connect from now on; its frames stay those of 4. Zero heals.
 func (r *Runtime) Speak(version int) {

@@ -30,6 +30,7 @@ type faults struct {
 	door        Door
 	bell        chan struct{} // closed when a mute door opens; nil without one
 	withheld    []string      // scopes
+	without     []string      // methods
 	protocol    int           // spoken instead of ours
 	skew        time.Duration // of the clock
 	lockedUntil time.Time

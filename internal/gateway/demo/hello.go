@@ -11,7 +11,9 @@ import (
 func (r *Runtime) hello(c *connection, auth object) object {
 	b := c.boot
 	// sessions.usage exists and is not advertised; the gateway hides it too.
-	served := slices.DeleteFunc(slices.Sorted(maps.Keys(r.methods)), func(m string) bool { return r.methods[m].hidden })
+	served := slices.DeleteFunc(slices.Sorted(maps.Keys(r.methods)), func(m string) bool {
+		return r.methods[m].hidden || slices.Contains(r.faults.without, m)
+	})
 	return object{
 		"type": "hello-ok", "protocol": r.speaks(),
 		"server": object{

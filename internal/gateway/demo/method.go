@@ -82,7 +82,7 @@ func (r *Runtime) allow(c call, name string) *failure {
 	switch {
 	case name == methodConnect:
 		return invalid("connect is only valid as the first request")
-	case !known:
+	case !known, slices.Contains(r.faults.without, name):
 		return invalid("unknown method: %s", name)
 	case c.conn.boot.draining:
 		return &failure{

@@ -38,6 +38,7 @@ const (
 	FileReports     Permission = "file_reports"     // hand in a report to a standup: an agent its own, the others anybody's
 	ManageStandups  Permission = "manage_standups"  // delete a standup, cancel a run, make and change teams
 	ManageSchedules Permission = "manage_schedules" // what the runtime does at fixed times
+	ManageRuntime   Permission = "manage_runtime"   // examine the way to the agent runtime
 	UseInbox        Permission = "use_inbox"        // see what needs a human, and deal with it
 	ManageAccounts  Permission = "manage_accounts"  // users and their keys
 	ReadAudit       Permission = "read_audit"       // what happened to accounts and what guards them
@@ -53,6 +54,7 @@ var may = map[Permission][]Role{
 	FileReports:     {Owner, Admin, Agent},
 	ManageStandups:  {Owner, Admin},
 	ManageSchedules: {Owner, Admin},
+	ManageRuntime:   {Owner, Admin},
 	UseInbox:        {Owner, Admin, User},
 	ManageAccounts:  {Owner, Admin},
 	ReadAudit:       {Owner, Admin},
@@ -61,7 +63,7 @@ var may = map[Permission][]Role{
 
 // Permissions lists every permission, Public first.
 func Permissions() []Permission {
-	return []Permission{Public, Read, ChangeTasks, DeleteTasks, HoldStandups, FileReports, ManageStandups, ManageSchedules, UseInbox, ManageAccounts, ReadAudit, ManageRetention}
+	return []Permission{Public, Read, ChangeTasks, DeleteTasks, HoldStandups, FileReports, ManageStandups, ManageSchedules, ManageRuntime, UseInbox, ManageAccounts, ReadAudit, ManageRetention}
 }
 
 // Valid reports whether p stands in the table. A route with another does not start.

@@ -48,11 +48,6 @@ func (r Raw) Check() (Config, []string, error) {
 		BootstrapOwnerPassword: r.BootstrapOwnerPassword,
 		RegistrationEnabled:    k.truth("REGISTRATION_ENABLED", r.RegistrationEnabled),
 
-		GatewayURL:     k.gateway("AGENTRT_GATEWAY_URL", r.GatewayURL),
-		GatewayToken:   k.token("AGENTRT_GATEWAY_TOKEN", r.GatewayToken),
-		GatewayTimeout: time.Duration(k.number("AGENTRT_GATEWAY_TIMEOUT_MS", r.GatewayTimeoutMS, 100, 600_000)) * time.Millisecond,
-		GatewayScopes:  k.list("AGENTRT_GATEWAY_SCOPES", r.GatewayScopes, scope, "a scope such as operator.read"),
-
 		StandupFacilitator:  strings.TrimSpace(r.StandupFacilitator),
 		StandupParticipants: k.list("STANDUP_PARTICIPANTS", r.StandupParticipants, agentID, "an agent's id such as cto"),
 		StandupAgentTimeout: k.duration("STANDUP_AGENT_TIMEOUT", r.StandupAgentTimeout, time.Millisecond, day),
@@ -69,15 +64,37 @@ func (r Raw) Check() (Config, []string, error) {
 		k.warn("JWT_EXPIRES_IN is %q, so that a login lasts %s: a number alone is seconds, and 7d is seven days", r.JWTExpiresIn, clock.FormatDuration(c.JWTExpiresIn))
 	}
 	k.secrets(c)
-	k.device(r, &c)
-	k.gatewayTLS(r, &c)
-	k.unused(r)
+	k.connection(r, &c)
 	k.standup(c)
 	if err := errors.Join(k.errs...); err != nil {
 		return Config{}, k.warnings, err
 	}
 	c.Given = given(r)
 	return c, k.warnings, nil
+}
+
+// CheckGateway is Raw.Check for a command that needs no more than the connection
+// to the gateway: of the Config only the fields of that, and Production, are set.
+func (r Raw) CheckGateway() (Config, []string, error) {
+	r = fill(r)
+	var k checker
+	c := Config{Common: Common{Production: r.NodeEnv == "production"}}
+	k.connection(r, &c)
+	if err := errors.Join(k.errs...); err != nil {
+		return Config{}, k.warnings, err
+	}
+	return c, k.warnings, nil
+}
+
+// connection reads all that the connection to the gateway is made with.
+func (k *checker) connection(r Raw, c *Config) {
+	c.GatewayURL = k.gateway("AGENTRT_GATEWAY_URL", r.GatewayURL)
+	c.GatewayToken = k.token("AGENTRT_GATEWAY_TOKEN", r.GatewayToken)
+	c.GatewayTimeout = time.Duration(k.number("AGENTRT_GATEWAY_TIMEOUT_MS", r.GatewayTimeoutMS, 100, 600_000)) * time.Millisecond
+	c.GatewayScopes = k.list("AGENTRT_GATEWAY_SCOPES", r.GatewayScopes, scope, "a scope such as operator.read")
+	k.device(r, c)
+	k.gatewayTLS(r, c)
+	k.unused(r)
 }
 
 // Check is Raw.Check for a command that needs no more than these.

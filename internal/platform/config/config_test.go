@@ -66,10 +66,10 @@ func TestCheckReportsAllMistakes(t *testing.T) {
 		`PORT is "70000": set it to a whole number from 0 to 65535`,
 		`TIMEZONE is "Moon/Base": set it to an IANA time zone such as UTC or Europe/Lisbon`,
 		`JWT_EXPIRES_IN is "-7d": set it to a duration such as 45s, 30m, 24h, 7d, 2w or a number of seconds, from 1s to 520w`,
-		"AGENTRT_GATEWAY_URL is not an address that can be used: set it to one such as ws://127.0.0.1:18789 (http, https, ws or wss)",
 		"STANDUP_PARTICIPANTS names cto twice: remove one of them",
 		"JWT_SECRET has 5 characters: set it to at least 48, for example the output of: openssl rand -hex 48",
 		"BOOTSTRAP_OWNER_PASSWORD has 11 characters: set it to at least 12",
+		"AGENTRT_GATEWAY_URL is not an address that can be used: set it to one such as ws://127.0.0.1:18789 (http, https, ws or wss)",
 	}
 	if diff := cmp.Diff(want, strings.Split(err.Error(), "\n")); diff != "" {
 		t.Error(diff)

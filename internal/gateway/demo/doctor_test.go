@@ -1,0 +1,441 @@
+package demo
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"wardroom/internal/gateway"
+)
+
+// beat has the runtime tick often, so that nobody waits for an event.
+func beat(p *timing) { p.tick = 50 * time.Millisecond }
+
+// examined is what the doctor finds with the given settings.
+func examined(t *testing.T, o gateway.Options) gateway.Examination {
+	t.Helper()
+	c, err := gateway.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told []gateway.Step
+	found, err := c.Examine(t.Context(), func(s gateway.Step) { told = append(told, s) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	sound(t, found)
+	data, err := json.Marshal(found)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, secret := range []string{o.Token, o.DeviceToken} {
+		if secret != "" && strings.Contains(string(data), secret) {
+			t.Errorf("the examination shows a secret: %s", data)
+		}
+	}
+	if len(told) < len(found.Steps) {
+		t.Errorf("%d steps were told of %d", len(told), len(found.Steps))
+	}
+	return found
+}
+
+// sound holds what is true of every examination: one failure at most, which has
+// a cause and a fix, and nothing but what was not reached behind it.
+func sound(t *testing.T, found gateway.Examination) {
+	t.Helper()
+	if len(found.Steps) != len(gateway.Layers()) {
+		t.Fatalf("%d layers", len(found.Steps))
+	}
+	failed := gateway.Layer("")
+	for i, s := range found.Steps {
+		if s.Layer != gateway.Layers()[i] {
+			t.Errorf("layer %d is %s", i, s.Layer)
+		}
+		switch {
+		case failed != "" && s.State != gateway.StepNotReached:
+			t.Errorf("%s is %s behind the failure", s.Layer, s.State)
+		case s.State == gateway.StepFailed:
+			failed = s.Layer
+		case failed == "" && s.State == gateway.StepNotReached && found.Configured:
+			t.Errorf("%s was not reached, and nothing failed before", s.Layer)
+		case (s.State == gateway.StepNotReached) != (s.Saw == ""):
+			t.Errorf("%s is %s and says %q", s.Layer, s.State, s.Saw)
+		}
+	}
+	switch f := found.Failure; {
+	case f == nil && failed != "", f != nil && (f.Layer != failed || f.Cause == "" || f.Fix == ""):
+		t.Errorf("failed at %q: %+v", failed, f)
+	case found.Healthy != (f == nil && found.Configured):
+		t.Errorf("healthy is %t with %+v", found.Healthy, f)
+	}
+}
+
+// deviceKey is the key pair of these tests.
+func deviceKey() ed25519.PrivateKey { return ed25519.NewKeyFromSeed([]byte(strings.Repeat("d", 32))) }
+
+// listener is a port of ours, which serves each connection.
+func listener(t *testing.T, serve func(net.Conn)) string {
+	t.Helper()
+	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	all.Go(func() {
+		for {
+			c, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			all.Go(func() {
+				defer c.Close()
+				serve(c)
+			})
+		}
+	})
+	t.Cleanup(func() {
+		_ = ln.Close()
+		all.Wait()
+	})
+	return "ws://" + ln.Addr().String()
+}
+
+// closedPort is an address where nothing listens.
+func closedPort(t *testing.T) string {
+	t.Helper()
+	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	return "ws://" + ln.Addr().String()
+}
+
+// deaf is a proxy before the runtime that passes requests on and no upgrades.
+func deaf(t *testing.T, r *Runtime) string {
+	t.Helper()
+	to, err := url.Parse(r.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	via := &http.Transport{DisableKeepAlives: true}
+	proxy := &httputil.ReverseProxy{Transport: via, Rewrite: func(p *httputil.ProxyRequest) {
+		p.SetURL(to)
+		p.Out.Header.Del("Upgrade")
+		p.Out.Header.Del("Connection")
+	}}
+	s := httptest.NewServer(proxy)
+	t.Cleanup(s.Close)
+	return strings.Replace(s.URL, "http", "ws", 1)
+}
+
+// unresolved is a network whose resolver knows no name.
+func unresolved() *http.Transport {
+	return &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+		return nil, &net.DNSError{Err: "no such host", Name: "gateway.invalid", IsNotFound: true}
+	}}
+}
+
+// expired serves a certificate that ended, of an authority that is trusted.
+func expired(t *testing.T, o *gateway.Options) {
+	t.Helper()
+	s := httptest.NewUnstartedServer(http.NotFoundHandler())
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	leaf := s.Certificate()
+	pool := x509.NewCertPool()
+	pool.AddCert(leaf)
+	o.URL, o.Roots = strings.Replace(s.URL, "https", "wss", 1), pool
+	// The same certificate, seen when it has ended.
+	after := func() time.Time { return leaf.NotAfter.Add(time.Hour) }
+	o.HTTP = &http.Transport{TLSClientConfig: &tls.Config{Time: after, MinVersion: tls.VersionTLS12}}
+}
+
+// ailment is something that keeps the service from the gateway, and what the
+// doctor must find.
+type ailment struct {
+	serve  Options
+	inject func(t *testing.T, r *Runtime, o *gateway.Options)
+	layer  gateway.Layer
+	cause  string
+	fix    string
+}
+
+// fingerprints are those of a certificate that nobody has.
+func fingerprints(n byte) [][32]byte { return [][32]byte{{n}} }
+
+// below are the ailments under the gateway's own handshake.
+func below() map[string]ailment {
+	quick := func(o *gateway.Options) { o.Timeout = 300 * time.Millisecond }
+	front := func(d Door) func(*testing.T, *Runtime, *gateway.Options) {
+		return func(_ *testing.T, r *Runtime, o *gateway.Options) { r.Front(d); quick(o) }
+	}
+	address := func(at func(t *testing.T) string) func(*testing.T, *Runtime, *gateway.Options) {
+		return func(t *testing.T, _ *Runtime, o *gateway.Options) { o.URL = at(t); quick(o) }
+	}
+	says := func(text string) func(*testing.T) string {
+		return func(t *testing.T) string {
+			return listener(t, func(c net.Conn) {
+				_, _ = c.Write([]byte(text)) // who hangs up need not hear it
+				_, _ = c.Read(make([]byte, 4096))
+			})
+		}
+	}
+	withTLS := Options{TLS: true}
+	return map[string]ailment{
+		"a name that does not exist": {inject: func(_ *testing.T, _ *Runtime, o *gateway.Options) {
+			o.URL, o.HTTP = "ws://gateway.invalid:18789", unresolved()
+		},
+			layer: gateway.LayerDNS, cause: "gateway.invalid cannot be resolved", fix: "AGENTRT_GATEWAY_URL"},
+		"nothing listens":                       {inject: address(closedPort), layer: gateway.LayerTCP, cause: "Nothing listens", fix: "Start the gateway"},
+		"the port of something else":            {inject: address(says("SSH-2.0-OpenSSH_9.9\r\n")), layer: gateway.LayerHTTP, cause: "does not speak HTTP", fix: "correct the port"},
+		"the port of another web server":        {inject: front(PageDoor), layer: gateway.LayerUpgrade, cause: "answers HTTP 200 and does not open a WebSocket", fix: "AGENTRT_GATEWAY_URL"},
+		"ws:// to a gateway with TLS":           {serve: withTLS, inject: func(_ *testing.T, r *Runtime, o *gateway.Options) { o.URL = strings.Replace(r.URL(), "https", "ws", 1) }, layer: gateway.LayerTLS, cause: "speaks TLS", fix: "AGENTRT_GATEWAY_URL=wss://127.0.0.1"},
+		"wss:// to a gateway without TLS":       {inject: func(_ *testing.T, r *Runtime, o *gateway.Options) { o.URL = strings.Replace(r.URL(), "http", "wss", 1) }, layer: gateway.LayerTLS, cause: "does not speak TLS", fix: "Use ws://"},
+		"a certificate that nobody vouches for": {serve: withTLS, layer: gateway.LayerTLS, cause: "is not trusted", fix: "set AGENTRT_GATEWAY_TLS_PIN="},
+		"another certificate than the pinned one": {serve: withTLS, inject: func(_ *testing.T, _ *Runtime, o *gateway.Options) { o.Pins = fingerprints(7) },
+			layer: gateway.LayerTLS, cause: "not one of AGENTRT_GATEWAY_TLS_PIN", fix: "Compare the fingerprint"},
+		"an expired certificate":               {inject: func(t *testing.T, _ *Runtime, o *gateway.Options) { expired(t, o) }, layer: gateway.LayerTLS, cause: "it is not valid now", fix: "AGENTRT_GATEWAY_TLS_PIN="},
+		"a gateway that is starting":           {inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Starting(true) }, layer: gateway.LayerHTTP, cause: "is starting", fix: "Wait"},
+		"a proxy that knows no upgrades":       {inject: func(t *testing.T, r *Runtime, o *gateway.Options) { o.URL = deaf(t, r) }, layer: gateway.LayerUpgrade, cause: "does not open a WebSocket", fix: "must pass upgrades"},
+		"a proxy whose gateway is away":        {inject: front(BrokenDoor), layer: gateway.LayerHTTP, cause: "the gateway behind it is away (HTTP 502)", fix: "Start the gateway"},
+		"a proxy that cannot take more":        {inject: front(BusyDoor), layer: gateway.LayerHTTP, cause: "HTTP 503", fix: "Wait"},
+		"a redirect":                           {inject: front(MovedDoor), layer: gateway.LayerHTTP, cause: "redirects", fix: "to the gateway itself"},
+		"a proxy that the gateway distrusts":   {inject: front(ProxyDoor), layer: gateway.LayerHTTP, cause: "refuses the proxy", fix: "gateway.trustedProxies"},
+		"a listener that says nothing":         {inject: front(MuteDoor), layer: gateway.LayerHTTP, cause: "did not answer within 300ms", fix: "load of the gateway's host"},
+		"a listener that says nothing to TLS":  {serve: withTLS, inject: front(MuteDoor), layer: gateway.LayerTLS, cause: "did not answer within 300ms", fix: "load of the gateway's host"},
+		"somebody who hangs up":                {inject: front(ResetDoor), layer: gateway.LayerHTTP, cause: "hung up", fix: "gateway.trustedProxies"},
+		"a gateway that takes and is frozen":   {inject: func(_ *testing.T, r *Runtime, o *gateway.Options) { r.Freeze(true); quick(o) }, layer: gateway.LayerHTTP, cause: "did not answer within", fix: "load of the gateway's host"},
+		"an upgrade that is torn in its midst": {inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Tear("connect.challenge", true) }, layer: gateway.LayerChallenge, cause: "hung up: it never began the handshake", fix: "its log"},
+	}
+}
+
+// above are the ailments of the gateway's own handshake, and above it.
+func above() map[string]ailment {
+	quick := func(o *gateway.Options) { o.Timeout = 300 * time.Millisecond }
+	as := func(r *Runtime, o *gateway.Options) { r.RequirePairing(true); o.DeviceKey = deviceKey() }
+	return map[string]ailment{
+		"a wrong token": {inject: func(_ *testing.T, _ *Runtime, o *gateway.Options) { o.Token = "another-token-of-some-length" },
+			layer: gateway.LayerAuth, cause: "refused our token", fix: "gateway.auth.token"},
+		"no token": {inject: func(_ *testing.T, _ *Runtime, o *gateway.Options) { o.Token = "" },
+			layer: gateway.LayerAuth, cause: "wants a token and none is set", fix: "Set AGENTRT_GATEWAY_TOKEN"},
+		"a lock-out": {inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.LockOut(time.Minute) },
+			layer: gateway.LayerAuth, cause: "locked this address out", fix: "what else connects from this address"},
+		"a device that is not approved": {inject: func(_ *testing.T, r *Runtime, o *gateway.Options) { as(r, o) },
+			layer: gateway.LayerPairing, cause: "waits for approval of this device", fix: "openclaw devices approve "},
+		"no device where one is wanted": {inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.RequirePairing(true) },
+			layer: gateway.LayerPairing, cause: "only paired devices", fix: "AGENTRT_DEVICE_PRIVATE_KEY"},
+		"a device that is approved for less": {inject: func(t *testing.T, r *Runtime, o *gateway.Options) {
+			as(r, o)
+			pair(t, r, *o)
+			o.Scopes = append(o.Scopes, scopeAdmin)
+		}, layer: gateway.LayerPairing, cause: "is approved for operator.read, operator.write and asks for", fix: "openclaw devices approve "},
+		"a scope that is withheld": {inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Withhold(scopeWrite) },
+			layer: gateway.LayerScopes, cause: "granted operator.read and not operator.write. That is needed for: asking agents", fix: "AGENTRT_GATEWAY_SCOPES=operator.read"},
+		"a newer protocol": {inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Speak(5) },
+			layer: gateway.LayerProtocol, cause: "speaks protocol 5 and this version needs 4", fix: "update this service"},
+		"an older protocol": {inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Speak(3) },
+			layer: gateway.LayerProtocol, cause: "speaks protocol 3 and this version needs 4", fix: "update the gateway"},
+		"a handshake that is not answered": {inject: func(_ *testing.T, r *Runtime, o *gateway.Options) { r.Hang("connect", true); quick(o) },
+			layer: gateway.LayerAuth, cause: "did not answer our introduction within 300ms", fix: "AGENTRT_GATEWAY_TIMEOUT_MS"},
+		"a gateway that answers late": {inject: func(_ *testing.T, r *Runtime, o *gateway.Options) { r.Lag("agents.list", time.Minute); quick(o) },
+			layer: gateway.LayerMethods, cause: "did not answer a simple question within 300ms", fix: "load of the gateway's host"},
+		"a missing method": {inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Without("cron.run", "sessions.describe") },
+			layer: gateway.LayerMethods, cause: "does not have sessions.describe, cron.run", fix: "Update the gateway"},
+		"a greeting that makes no sense": {inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Garble(WrongTypes) },
+			layer: gateway.LayerProtocol, cause: "greets us in a way that we do not understand", fix: "update whichever is older"},
+		"a connection that breaks with the first answer": {inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Tear("agents.list", true) },
+			layer: gateway.LayerMethods, cause: "The connection ended before the answer came", fix: "gateway's log"},
+		"silence where events should be": {inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Hush(true) },
+			layer: gateway.LayerEvents, cause: "sent no event within", fix: "Restart the gateway"},
+	}
+}
+
+// pair has the device of o approved.
+func pair(t *testing.T, r *Runtime, o gateway.Options) {
+	t.Helper()
+	c := impatient(t, r, func(mine *gateway.Options) { mine.DeviceKey = o.DeviceKey })
+	in(t, c, gateway.Unpaired)
+	for _, p := range r.Pending() {
+		if !r.Approve(p.ID) {
+			t.Fatal("not approved")
+		}
+	}
+	in(t, c, gateway.Connected)
+}
+
+// Somebody who cannot connect reads this and nothing else. A wrong layer sends
+// them to the wrong host; a missing fix leaves them there.
+func TestDoctorFindsTheFault(t *testing.T) {
+	for _, table := range []map[string]ailment{below(), above()} {
+		for name, test := range table {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				r := open(t, test.serve, beat)
+				o := gateway.Options{URL: r.URL(), Token: token, Scopes: []string{scopeRead, scopeWrite}, Timeout: 5 * time.Second}
+				if test.inject != nil {
+					test.inject(t, r, &o)
+				}
+				found := examined(t, o)
+				f := found.Failure
+				if f == nil {
+					t.Fatalf("it finds nothing: %+v", found.Steps)
+				}
+				if f.Layer != test.layer || !strings.Contains(f.Cause, test.cause) || !strings.Contains(f.Fix, test.fix) {
+					t.Errorf("it fails at %s: %s\nfix: %s\nwant %s: %s\nfix: %s", f.Layer, f.Cause, f.Fix, test.layer, test.cause, test.fix)
+				}
+			})
+		}
+	}
+}
+
+// A doctor who calls the healthy ill is not asked again.
+func TestDoctorLikesTheHealthy(t *testing.T) {
+	fingerprint := func(r *Runtime) [][32]byte {
+		var sum [32]byte
+		for i := range sum {
+			sum[i] = unhex(r.Fingerprint()[2*i])<<4 | unhex(r.Fingerprint()[2*i+1])
+		}
+		return [][32]byte{sum}
+	}
+	for name, test := range map[string]struct {
+		serve  Options
+		change func(t *testing.T, r *Runtime, o *gateway.Options)
+		warns  string
+	}{
+		"a gateway on this host":              {},
+		"a gateway with a pinned certificate": {serve: Options{TLS: true}, change: func(_ *testing.T, r *Runtime, o *gateway.Options) { o.Pins = fingerprint(r) }},
+		"a certificate that is not checked":   {serve: Options{TLS: true}, change: func(_ *testing.T, _ *Runtime, o *gateway.Options) { o.InsecureTLS = true }, warns: "AGENTRT_GATEWAY_INSECURE_TLS"},
+		"a paired device": {change: func(t *testing.T, r *Runtime, o *gateway.Options) {
+			r.RequirePairing(true)
+			o.DeviceKey = deviceKey()
+			pair(t, r, *o)
+		}},
+		"a device's token that was replaced, and a shared one": {change: func(t *testing.T, r *Runtime, o *gateway.Options) {
+			r.RequirePairing(true)
+			o.DeviceKey = deviceKey()
+			pair(t, r, *o)
+			o.DeviceToken = "a-device-token-of-another-day"
+		}, warns: "refused the device token"},
+		"a clock that is ahead":  {change: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Skew(10 * time.Minute) }, warns: "10m0s ahead of this host's. A device's signature holds all the same"},
+		"a clock that is behind": {change: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Skew(-3 * time.Hour) }, warns: "3h0m0s behind this host's"},
+		"a clock that is wrong, and a device": {change: func(t *testing.T, r *Runtime, o *gateway.Options) {
+			r.Skew(-time.Hour)
+			r.RequirePairing(true)
+			o.DeviceKey = deviceKey()
+			pair(t, r, *o)
+		}, warns: "1h0m0s behind"},
+		"unknown members and events":  {change: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Garble(ExtraMembers, UnknownEvent, StrayAnswer) }},
+		"missing members":             {change: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Garble(MissingMembers) }},
+		"no more scopes than to read": {change: func(_ *testing.T, _ *Runtime, o *gateway.Options) { o.Scopes = []string{scopeRead} }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := open(t, test.serve, beat)
+			o := gateway.Options{URL: r.URL(), Token: token, Scopes: []string{scopeRead, scopeWrite}, Timeout: 5 * time.Second}
+			if test.change != nil {
+				test.change(t, r, &o)
+			}
+			found := examined(t, o)
+			if !found.Healthy {
+				t.Fatalf("it finds %+v", found.Failure)
+			}
+			var warned []string
+			for _, w := range found.Warnings {
+				warned = append(warned, w.Cause)
+				if w.Fix == "" {
+					t.Errorf("no fix for %q", w.Cause)
+				}
+			}
+			if got := strings.Join(warned, "\n"); (test.warns == "") != (got == "") || !strings.Contains(got, test.warns) {
+				t.Errorf("it warns %q, want %q", got, test.warns)
+			}
+		})
+	}
+}
+
+func unhex(c byte) byte {
+	if c >= 'a' {
+		return c - 'a' + 10
+	}
+	return c - '0'
+}
+
+// Without a gateway there is nothing to find, and no connection to make.
+func TestDoctorWithoutGateway(t *testing.T) {
+	found := examined(t, gateway.Options{})
+	if found.Configured || found.Healthy || found.Failure != nil {
+		t.Errorf("found %+v", found)
+	}
+}
+
+// Twenty admins press the button at once: the gateway is examined once, and the
+// connection that the service works with does not notice.
+func TestDoctorIsSharedAndDisturbsNobody(t *testing.T) {
+	r := open(t, Options{}, beat)
+	c := connected(t, r)
+	made := c.Connections()
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() {
+			found, err := c.Examine(t.Context(), nil)
+			if err != nil || !found.Healthy {
+				t.Errorf("found %+v, %v", found.Failure, err)
+			}
+		})
+	}
+	all.Wait()
+	if n := r.Calls("connect"); n != 2 {
+		t.Errorf("the gateway was connected with %d times, want 2: the service and one examination", n)
+	}
+	if s := c.Status(); c.Connections() != made || s.State != gateway.Connected || s.Failures != 0 {
+		t.Errorf("the service's connection: %+v", s)
+	}
+	works(t, c, "run-1")
+	eventually(t, "only the service is connected", func() bool { return r.Connections() == 1 })
+}
+
+// Whoever asked and went away must not keep the next one from an answer.
+func TestDoctorWhoLeaves(t *testing.T) {
+	r := open(t, Options{}, beat)
+	r.Front(MuteDoor)
+	c, err := gateway.New(gateway.Options{URL: r.URL(), Token: token, Scopes: []string{scopeRead}, Timeout: patience})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, leave := context.WithCancel(t.Context())
+	left := make(chan error, 1)
+	go func() {
+		_, err := c.Examine(ctx, nil)
+		left <- err
+	}()
+	eventually(t, "it is being examined", func() bool { return r.waiting.Load() > 0 })
+	hurried, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if _, err := c.Examine(hurried, nil); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("who waits for their turn: %v", err)
+	}
+	leave()
+	if err := <-left; !errors.Is(err, context.Canceled) {
+		t.Errorf("who left: %v", err)
+	}
+	r.Heal()
+	if found, err := c.Examine(t.Context(), nil); err != nil || !found.Healthy {
+		t.Errorf("who came after: %+v, %v", found.Failure, err)
+	}
+}

@@ -1,0 +1,333 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// sight is what was seen of one HTTP request below HTTP. The standard library
+// tells it from goroutines of its own.
+type sight struct {
+	mu sync.Mutex
+
+	dnsBegan, tcpBegan, tlsBegan time.Time
+	dns, tcp, tls                time.Duration // how long each took; 0 when it did not end well
+	addresses                    []string      // that the name has
+	remote                       string        // with whom we are connected
+	state                        tls.ConnectionState
+}
+
+func (s *sight) trace() *httptrace.ClientTrace {
+	locked := func(do func()) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		do()
+	}
+	first := func(at *time.Time) {
+		locked(func() {
+			if at.IsZero() {
+				*at = time.Now()
+			}
+		})
+	}
+	since := func(at time.Time) time.Duration { return max(time.Since(at), time.Nanosecond) }
+	return &httptrace.ClientTrace{
+		DNSStart: func(httptrace.DNSStartInfo) { first(&s.dnsBegan) },
+		DNSDone: func(i httptrace.DNSDoneInfo) {
+			locked(func() {
+				if i.Err == nil {
+					s.dns = since(s.dnsBegan)
+					for _, a := range i.Addrs {
+						s.addresses = append(s.addresses, a.String())
+					}
+				}
+			})
+		},
+		ConnectStart: func(string, string) { first(&s.tcpBegan) },
+		ConnectDone: func(_, address string, err error) {
+			locked(func() {
+				if err == nil && s.tcp == 0 {
+					s.tcp, s.remote = since(s.tcpBegan), address
+				}
+			})
+		},
+		TLSHandshakeStart: func() { first(&s.tlsBegan) },
+		TLSHandshakeDone: func(state tls.ConnectionState, err error) {
+			locked(func() {
+				if err == nil {
+					s.tls, s.state = since(s.tlsBegan), state
+				}
+			})
+		},
+	}
+}
+
+// reach examines what lies below the WebSocket, with one request to the
+// gateway's health page, which needs no token and gets none.
+func (x *examination) reach(ctx context.Context) bool {
+	c := x.client
+	ctx, cancel := context.WithTimeout(ctx, c.opt.Timeout)
+	defer cancel()
+	s := &sight{}
+	x.begin()
+	resp, body, err := x.probe(httptrace.WithClientTrace(ctx, s.trace()))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	took := time.Since(x.began) - s.dns - s.tcp - s.tls
+	if err != nil {
+		return x.unreached(ctx, s, err)
+	}
+	x.below(s)
+	if f := x.startup(resp, body); f != nil {
+		return x.fail(LayerHTTP, f)
+	}
+	x.step(LayerHTTP, StepOK, took, x.page(resp, body))
+	return true
+}
+
+// mostPage is as much of the health page as is read.
+const mostPage = 4096
+
+func (x *examination) probe(ctx context.Context) (*http.Response, []byte, error) {
+	at := *x.client.url
+	at.Scheme = map[string]string{"ws": "http", "wss": "https"}[at.Scheme]
+	at = *at.JoinPath("startupz")
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), http.NoBody)
+	if err != nil {
+		return nil, nil, err
+	}
+	resp, err := x.client.http.Do(req)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, mostPage))
+	return resp, body, err
+}
+
+// unreached says which layer the request did not get through.
+func (x *examination) unreached(ctx context.Context, s *sight, err error) bool {
+	c := x.client
+	f := c.dialFailure(err, nil, s.tcp > 0)
+	at := f.layer
+	switch {
+	case at != "":
+	case s.tcp == 0 && !s.dnsBegan.IsZero() && s.dns == 0:
+		at = LayerDNS
+		f.text = fmt.Sprintf("The name %s was not resolved: %s", c.url.Hostname(), f.text)
+		f.fix = "Check AGENTRT_GATEWAY_URL and the DNS of this host."
+	case s.tcp == 0:
+		at = LayerTCP
+	case !s.tlsBegan.IsZero() && s.tls == 0:
+		at = LayerTLS
+	default:
+		at = LayerHTTP
+		if f.layer = ""; hungUp(err) && c.speaksTLS(ctx) {
+			at = LayerTLS
+			f = unreachable("%s speaks TLS, and AGENTRT_GATEWAY_URL begins with ws://.", c.url.Host).mend("Set AGENTRT_GATEWAY_URL=%s", secured(c.url))
+		}
+	}
+	switch at {
+	case LayerDNS:
+		return x.fail(LayerDNS, f)
+	case LayerTCP:
+		x.named(s)
+	case LayerTLS:
+		x.named(s)
+		x.connected(s)
+	default:
+		x.below(s)
+	}
+	return x.fail(at, f)
+}
+
+// hungUp says whether the other side ended the connection without an answer.
+func hungUp(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET)
+}
+
+// speaksTLS finds out why somebody hangs up on a plain request. Nothing is sent
+// but the beginning of a handshake, so that the certificate does not matter.
+func (c *Client) speaksTLS(ctx context.Context) bool {
+	if c.url.Scheme != "ws" {
+		return false
+	}
+	d := &tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}}
+	conn, err := d.DialContext(ctx, "tcp", hostPort(c.url))
+	if err != nil {
+		return false
+	}
+	_ = conn.Close() // it was opened to be closed
+	return true
+}
+
+func hostPort(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"ws": "80", "wss": "443"}[u.Scheme]
+	}
+	return net.JoinHostPort(u.Hostname(), port)
+}
+
+// secured is the address with TLS.
+func secured(u *url.URL) string {
+	with := *u
+	with.Scheme = "wss"
+	return with.String()
+}
+
+// below notes the layers below HTTP, which all work.
+func (x *examination) below(s *sight) {
+	x.named(s)
+	x.connected(s)
+	x.encrypted(s)
+}
+
+func (x *examination) named(s *sight) {
+	host := x.client.url.Hostname()
+	_, literal := netip.ParseAddr(host)
+	switch {
+	case x.proxy() != "":
+		x.step(LayerDNS, StepSkipped, -1, fmt.Sprintf("The proxy %s looks the name up (HTTP_PROXY or HTTPS_PROXY in this service's environment).", x.proxy()))
+	case literal == nil:
+		x.step(LayerDNS, StepSkipped, -1, host+" is an address, not a name.")
+	case s.dns > 0:
+		x.step(LayerDNS, StepOK, s.dns, fmt.Sprintf("%s is %s.", host, strings.Join(s.addresses[:min(len(s.addresses), 4)], ", ")))
+	default:
+		x.step(LayerDNS, StepSkipped, -1, "Not seen: the name was not looked up by this service.")
+	}
+}
+
+// proxy is the HTTP proxy between, without its credentials; empty when there is none.
+func (x *examination) proxy() string {
+	c := x.client
+	if c.opt.HTTP.Proxy == nil {
+		return ""
+	}
+	at := *c.url
+	at.Scheme = map[string]string{"ws": "http", "wss": "https"}[at.Scheme]
+	via, err := c.opt.HTTP.Proxy(&http.Request{URL: &at})
+	if err != nil || via == nil {
+		return ""
+	}
+	return via.Host
+}
+
+func (x *examination) connected(s *sight) {
+	if s.tcp == 0 {
+		x.step(LayerTCP, StepSkipped, -1, "Not seen: the connection was not made by this service.")
+		return
+	}
+	x.step(LayerTCP, StepOK, s.tcp, fmt.Sprintf("Connected with %s.", s.remote))
+}
+
+func (x *examination) encrypted(s *sight) {
+	c := x.client
+	if c.url.Scheme == "ws" {
+		x.step(LayerTLS, StepSkipped, -1, "The address begins with ws://, so that nothing is encrypted.")
+		x.exposed()
+		return
+	}
+	if len(s.state.PeerCertificates) == 0 {
+		x.step(LayerTLS, StepOK, s.tls, "Encrypted.")
+		return
+	}
+	leaf := s.state.PeerCertificates[0]
+	how := "vouched for by an authority that this host trusts"
+	switch {
+	case len(c.opt.Pins) > 0:
+		how = "the one of AGENTRT_GATEWAY_TLS_PIN"
+	case c.opt.InsecureTLS:
+		how = "not checked"
+		x.warn(LayerTLS, "AGENTRT_GATEWAY_INSECURE_TLS is true: any certificate is taken, so that anybody between can read the token.",
+			"Set AGENTRT_GATEWAY_TLS_PIN="+fingerprint(leaf)+" instead, after you have compared it on the gateway's host.")
+	case c.opt.Roots != nil:
+		how = "vouched for by an authority in AGENTRT_GATEWAY_CA_FILE"
+	}
+	x.step(LayerTLS, StepOK, s.tls, fmt.Sprintf("%s; the certificate is %s, valid until %s.", tls.VersionName(s.state.Version), how, day(leaf.NotAfter)))
+	const soon = 14 * 24 * time.Hour
+	if left := leaf.NotAfter.Sub(c.opt.Now()); left < soon && len(c.opt.Pins) == 0 && !c.opt.InsecureTLS {
+		x.warn(LayerTLS, fmt.Sprintf("The gateway's certificate ends on %s.", day(leaf.NotAfter)), "Renew it before that: the connection is refused from then on.")
+	}
+}
+
+// exposed warns of a token that travels in clear over a network.
+func (x *examination) exposed() {
+	host := x.client.url.Hostname()
+	if ip, err := netip.ParseAddr(host); host == "localhost" || err == nil && ip.IsLoopback() {
+		return
+	}
+	x.warn(LayerTLS, "The token and all that agents say travel without encryption to "+host+".",
+		"Switch TLS on in the gateway (gateway.tls.enabled), write wss:// in AGENTRT_GATEWAY_URL, and set AGENTRT_GATEWAY_TLS_PIN to its fingerprint; or keep them on one host.")
+}
+
+// health is the gateway's health page.
+type health struct {
+	Status  string `json:"status"` // started, starting or draining
+	Version string `json:"version"`
+	Uptime  number `json:"uptimeMs"`
+	Pending string `json:"pendingReason"`
+}
+
+// startup says what is wrong with the answer to a request for the health page.
+// That there is no such page is nothing wrong: a proxy may not pass it on.
+func (x *examination) startup(resp *http.Response, body []byte) *failure {
+	c := x.client
+	var h health
+	isPage := json.Unmarshal(body, &h) == nil && h.Status != ""
+	switch code := resp.StatusCode; {
+	case code == http.StatusServiceUnavailable && isPage && h.Status == "draining":
+		return unreachable("The gateway is stopping or restarting: it takes nothing new.").mend("Wait, or start it again. We try again by ourselves.")
+	case code == http.StatusServiceUnavailable && isPage:
+		f := unreachable("The gateway is starting.").mend("%s", waitForIt)
+		if h.Pending != "" {
+			f.text = fmt.Sprintf("The gateway is starting; it waits for %s.", c.secrets.bounded(h.Pending, 100))
+		}
+		return f
+	case code >= 300 && code < 400, code == http.StatusBadGateway, code == http.StatusServiceUnavailable, code == http.StatusGatewayTimeout,
+		code == http.StatusForbidden && bytes.Contains(body, []byte("proxy_attribution_required")):
+	case code == http.StatusBadRequest && strings.Contains(strings.ToLower(string(body)), "http request to an https"):
+	default:
+		return nil
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	f := c.httpFailure(resp)
+	if f.layer == LayerTLS {
+		f.fix = "Set AGENTRT_GATEWAY_URL=" + secured(c.url)
+	}
+	if resp.StatusCode == http.StatusBadGateway || resp.StatusCode == http.StatusGatewayTimeout {
+		f.text = fmt.Sprintf("A proxy answers at %s, and says that the gateway behind it is away (HTTP %d).", c.url.Host, resp.StatusCode)
+		f.fix = "Start the gateway, or correct where the proxy looks for it."
+	}
+	return f
+}
+
+// page tells what the health page says.
+func (x *examination) page(resp *http.Response, body []byte) string {
+	var h health
+	if json.Unmarshal(body, &h) != nil || h.Status == "" {
+		return fmt.Sprintf("HTTP %d, without the health page of a gateway (/startupz).", resp.StatusCode)
+	}
+	saw := fmt.Sprintf("HTTP %d from /startupz: %s", resp.StatusCode, x.client.secrets.bounded(h.Status, 40))
+	if h.Version != "" {
+		saw += ", version " + x.client.secrets.bounded(h.Version, 40)
+	}
+	if up, ok := h.Uptime.whole(); ok && up > 0 {
+		saw += fmt.Sprintf(", up for %s", (time.Duration(min(up, 1<<40)) * time.Millisecond).Round(time.Second))
+	}
+	return saw + "."
+}
