@@ -97,6 +97,9 @@ func (j *journey) trusts(t *testing.T) {
 		}
 		j.lists(t, false)
 	})
+	j.scene(t, "the doctor finds the certificate, and names the same pin", func(t *testing.T) {
+		j.doctor(t, "tls", "AGENTRT_GATEWAY_TLS_PIN="+own)
+	})
 	j.scene(t, "a standup says so", func(t *testing.T) {
 		id = j.open(t, "02")
 		j.run(t, id)
@@ -120,6 +123,12 @@ func (j *journey) trusts(t *testing.T) {
 		j.run(t, id)
 		j.end(t, id, "completed", "answered", "answered", "answered")
 		j.wantCalls(t, map[string]int{"cto": 1, "cpo": 1, "cmo": 1, "coo": 1})
+	})
+	j.scene(t, "then the doctor finds nothing", func(t *testing.T) { j.doctor(t, "", "") })
+	j.scene(t, "with another token it is the token that the doctor finds", func(t *testing.T) {
+		j.restart(t, map[string]string{"AGENTRT_GATEWAY_TOKEN": "not-the-token-of-this-gateway"})
+		j.becomes(t, "unauthorized", noticed)
+		j.doctor(t, "auth", "AGENTRT_GATEWAY_TOKEN")
 	})
 }
 
@@ -158,8 +167,10 @@ func (j *journey) pairs(t *testing.T, proxy *Proxy, device *Device) (token strin
 		j.restart(t, device.Settings())
 		j.becomes(t, "unpaired", noticed)
 		j.waits(t, device)
+		j.doctor(t, "pairing", "openclaw devices approve ")
 		approve(t)
 		j.connects(t)
+		j.doctor(t, "", "")
 	})
 	j.scene(t, "it holds a standup", func(t *testing.T) {
 		id := j.open(t, "02")

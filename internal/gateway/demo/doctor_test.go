@@ -198,18 +198,22 @@ func below() map[string]ailment {
 	}
 	withTLS := Options{TLS: true}
 	return map[string]ailment{
-		"a name that does not exist": {inject: func(_ *testing.T, _ *Runtime, o *gateway.Options) {
-			o.URL, o.HTTP = "ws://gateway.invalid:18789", unresolved()
+		"a name that does not exist": {
+			inject: func(_ *testing.T, _ *Runtime, o *gateway.Options) {
+				o.URL, o.HTTP = "ws://gateway.invalid:18789", unresolved()
+			},
+			layer: gateway.LayerDNS, cause: "gateway.invalid cannot be resolved", fix: "AGENTRT_GATEWAY_URL",
 		},
-			layer: gateway.LayerDNS, cause: "gateway.invalid cannot be resolved", fix: "AGENTRT_GATEWAY_URL"},
 		"nothing listens":                       {inject: address(closedPort), layer: gateway.LayerTCP, cause: "Nothing listens", fix: "Start the gateway"},
 		"the port of something else":            {inject: address(says("SSH-2.0-OpenSSH_9.9\r\n")), layer: gateway.LayerHTTP, cause: "does not speak HTTP", fix: "correct the port"},
 		"the port of another web server":        {inject: front(PageDoor), layer: gateway.LayerUpgrade, cause: "answers HTTP 200 and does not open a WebSocket", fix: "AGENTRT_GATEWAY_URL"},
 		"ws:// to a gateway with TLS":           {serve: withTLS, inject: func(_ *testing.T, r *Runtime, o *gateway.Options) { o.URL = strings.Replace(r.URL(), "https", "ws", 1) }, layer: gateway.LayerTLS, cause: "speaks TLS", fix: "AGENTRT_GATEWAY_URL=wss://127.0.0.1"},
 		"wss:// to a gateway without TLS":       {inject: func(_ *testing.T, r *Runtime, o *gateway.Options) { o.URL = strings.Replace(r.URL(), "http", "wss", 1) }, layer: gateway.LayerTLS, cause: "does not speak TLS", fix: "Use ws://"},
 		"a certificate that nobody vouches for": {serve: withTLS, layer: gateway.LayerTLS, cause: "is not trusted", fix: "set AGENTRT_GATEWAY_TLS_PIN="},
-		"another certificate than the pinned one": {serve: withTLS, inject: func(_ *testing.T, _ *Runtime, o *gateway.Options) { o.Pins = fingerprints(7) },
-			layer: gateway.LayerTLS, cause: "not one of AGENTRT_GATEWAY_TLS_PIN", fix: "Compare the fingerprint"},
+		"another certificate than the pinned one": {
+			serve: withTLS, inject: func(_ *testing.T, _ *Runtime, o *gateway.Options) { o.Pins = fingerprints(7) },
+			layer: gateway.LayerTLS, cause: "not one of AGENTRT_GATEWAY_TLS_PIN", fix: "Compare the fingerprint",
+		},
 		"an expired certificate":               {inject: func(t *testing.T, _ *Runtime, o *gateway.Options) { expired(t, o) }, layer: gateway.LayerTLS, cause: "it is not valid now", fix: "AGENTRT_GATEWAY_TLS_PIN="},
 		"a gateway that is starting":           {inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Starting(true) }, layer: gateway.LayerHTTP, cause: "is starting", fix: "Wait"},
 		"a proxy that knows no upgrades":       {inject: func(t *testing.T, r *Runtime, o *gateway.Options) { o.URL = deaf(t, r) }, layer: gateway.LayerUpgrade, cause: "does not open a WebSocket", fix: "must pass upgrades"},
@@ -230,39 +234,67 @@ func above() map[string]ailment {
 	quick := func(o *gateway.Options) { o.Timeout = 300 * time.Millisecond }
 	as := func(r *Runtime, o *gateway.Options) { r.RequirePairing(true); o.DeviceKey = deviceKey() }
 	return map[string]ailment{
-		"a wrong token": {inject: func(_ *testing.T, _ *Runtime, o *gateway.Options) { o.Token = "another-token-of-some-length" },
-			layer: gateway.LayerAuth, cause: "refused our token", fix: "gateway.auth.token"},
-		"no token": {inject: func(_ *testing.T, _ *Runtime, o *gateway.Options) { o.Token = "" },
-			layer: gateway.LayerAuth, cause: "wants a token and none is set", fix: "Set AGENTRT_GATEWAY_TOKEN"},
-		"a lock-out": {inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.LockOut(time.Minute) },
-			layer: gateway.LayerAuth, cause: "locked this address out", fix: "what else connects from this address"},
-		"a device that is not approved": {inject: func(_ *testing.T, r *Runtime, o *gateway.Options) { as(r, o) },
-			layer: gateway.LayerPairing, cause: "waits for approval of this device", fix: "openclaw devices approve "},
-		"no device where one is wanted": {inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.RequirePairing(true) },
-			layer: gateway.LayerPairing, cause: "only paired devices", fix: "AGENTRT_DEVICE_PRIVATE_KEY"},
+		"a wrong token": {
+			inject: func(_ *testing.T, _ *Runtime, o *gateway.Options) { o.Token = "another-token-of-some-length" },
+			layer:  gateway.LayerAuth, cause: "refused our token", fix: "gateway.auth.token",
+		},
+		"no token": {
+			inject: func(_ *testing.T, _ *Runtime, o *gateway.Options) { o.Token = "" },
+			layer:  gateway.LayerAuth, cause: "wants a token and none is set", fix: "Set AGENTRT_GATEWAY_TOKEN",
+		},
+		"a lock-out": {
+			inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.LockOut(time.Minute) },
+			layer:  gateway.LayerAuth, cause: "locked this address out", fix: "what else connects from this address",
+		},
+		"a device that is not approved": {
+			inject: func(_ *testing.T, r *Runtime, o *gateway.Options) { as(r, o) },
+			layer:  gateway.LayerPairing, cause: "waits for approval of this device", fix: "openclaw devices approve ",
+		},
+		"no device where one is wanted": {
+			inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.RequirePairing(true) },
+			layer:  gateway.LayerPairing, cause: "only paired devices", fix: "AGENTRT_DEVICE_PRIVATE_KEY",
+		},
 		"a device that is approved for less": {inject: func(t *testing.T, r *Runtime, o *gateway.Options) {
 			as(r, o)
 			pair(t, r, *o)
 			o.Scopes = append(o.Scopes, scopeAdmin)
 		}, layer: gateway.LayerPairing, cause: "is approved for operator.read, operator.write and asks for", fix: "openclaw devices approve "},
-		"a scope that is withheld": {inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Withhold(scopeWrite) },
-			layer: gateway.LayerScopes, cause: "granted operator.read and not operator.write. That is needed for: asking agents", fix: "AGENTRT_GATEWAY_SCOPES=operator.read"},
-		"a newer protocol": {inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Speak(5) },
-			layer: gateway.LayerProtocol, cause: "speaks protocol 5 and this version needs 4", fix: "update this service"},
-		"an older protocol": {inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Speak(3) },
-			layer: gateway.LayerProtocol, cause: "speaks protocol 3 and this version needs 4", fix: "update the gateway"},
-		"a handshake that is not answered": {inject: func(_ *testing.T, r *Runtime, o *gateway.Options) { r.Hang("connect", true); quick(o) },
-			layer: gateway.LayerAuth, cause: "did not answer our introduction within 300ms", fix: "AGENTRT_GATEWAY_TIMEOUT_MS"},
-		"a gateway that answers late": {inject: func(_ *testing.T, r *Runtime, o *gateway.Options) { r.Lag("agents.list", time.Minute); quick(o) },
-			layer: gateway.LayerMethods, cause: "did not answer a simple question within 300ms", fix: "load of the gateway's host"},
-		"a missing method": {inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Without("cron.run", "sessions.describe") },
-			layer: gateway.LayerMethods, cause: "does not have sessions.describe, cron.run", fix: "Update the gateway"},
-		"a greeting that makes no sense": {inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Garble(WrongTypes) },
-			layer: gateway.LayerProtocol, cause: "greets us in a way that we do not understand", fix: "update whichever is older"},
-		"a connection that breaks with the first answer": {inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Tear("agents.list", true) },
-			layer: gateway.LayerMethods, cause: "The connection ended before the answer came", fix: "gateway's log"},
-		"silence where events should be": {inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Hush(true) },
-			layer: gateway.LayerEvents, cause: "sent no event within", fix: "Restart the gateway"},
+		"a scope that is withheld": {
+			inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Withhold(scopeWrite) },
+			layer:  gateway.LayerScopes, cause: "granted operator.read and not operator.write. That is needed for: asking agents", fix: "AGENTRT_GATEWAY_SCOPES=operator.read",
+		},
+		"a newer protocol": {
+			inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Speak(5) },
+			layer:  gateway.LayerProtocol, cause: "speaks protocol 5 and this version needs 4", fix: "update this service",
+		},
+		"an older protocol": {
+			inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Speak(3) },
+			layer:  gateway.LayerProtocol, cause: "speaks protocol 3 and this version needs 4", fix: "update the gateway",
+		},
+		"a handshake that is not answered": {
+			inject: func(_ *testing.T, r *Runtime, o *gateway.Options) { r.Hang("connect", true); quick(o) },
+			layer:  gateway.LayerAuth, cause: "did not answer our introduction within 300ms", fix: "AGENTRT_GATEWAY_TIMEOUT_MS",
+		},
+		"a gateway that answers late": {
+			inject: func(_ *testing.T, r *Runtime, o *gateway.Options) { r.Lag("agents.list", time.Minute); quick(o) },
+			layer:  gateway.LayerMethods, cause: "did not answer a simple question within 300ms", fix: "load of the gateway's host",
+		},
+		"a missing method": {
+			inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Without("cron.run", "sessions.describe") },
+			layer:  gateway.LayerMethods, cause: "does not have sessions.describe, cron.run", fix: "Update the gateway",
+		},
+		"a greeting that makes no sense": {
+			inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Garble(WrongTypes) },
+			layer:  gateway.LayerProtocol, cause: "greets us in a way that we do not understand", fix: "update whichever is older",
+		},
+		"a connection that breaks with the first answer": {
+			inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Tear("agents.list", true) },
+			layer:  gateway.LayerMethods, cause: "The connection ended before the answer came", fix: "gateway's log",
+		},
+		"silence where events should be": {
+			inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Hush(true) },
+			layer:  gateway.LayerEvents, cause: "sent no event within", fix: "Restart the gateway",
+		},
 	}
 }
 

@@ -84,7 +84,7 @@ func (x *examination) reach(ctx context.Context) bool {
 	defer cancel()
 	s := &sight{}
 	x.begin()
-	resp, body, err := x.probe(httptrace.WithClientTrace(ctx, s.trace()))
+	p, err := x.probe(httptrace.WithClientTrace(ctx, s.trace()))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	took := time.Since(x.began) - s.dns - s.tcp - s.tls
@@ -92,31 +92,38 @@ func (x *examination) reach(ctx context.Context) bool {
 		return x.unreached(ctx, s, err)
 	}
 	x.below(s)
-	if f := x.startup(resp, body); f != nil {
+	if f := x.startup(p); f != nil {
 		return x.fail(LayerHTTP, f)
 	}
-	x.step(LayerHTTP, StepOK, took, x.page(resp, body))
+	x.step(LayerHTTP, StepOK, took, x.healthPage(p))
 	return true
 }
 
 // mostPage is as much of the health page as is read.
 const mostPage = 4096
 
-func (x *examination) probe(ctx context.Context) (*http.Response, []byte, error) {
+// page is what was answered to a request.
+type page struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+func (x *examination) probe(ctx context.Context) (page, error) {
 	at := *x.client.url
 	at.Scheme = map[string]string{"ws": "http", "wss": "https"}[at.Scheme]
 	at = *at.JoinPath("startupz")
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), http.NoBody)
 	if err != nil {
-		return nil, nil, err
+		return page{}, err
 	}
 	resp, err := x.client.http.Do(req)
 	if err != nil {
-		return nil, nil, err
+		return page{}, err
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, mostPage))
-	return resp, body, err
+	return page{resp.StatusCode, resp.Header, body}, err
 }
 
 // unreached says which layer the request did not get through.
@@ -166,6 +173,7 @@ func (c *Client) speaksTLS(ctx context.Context) bool {
 	if c.url.Scheme != "ws" {
 		return false
 	}
+	//nolint:gosec // nothing is sent, and nothing is taken: see above
 	d := &tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}}
 	conn, err := d.DialContext(ctx, "tcp", hostPort(c.url))
 	if err != nil {
@@ -285,11 +293,11 @@ type health struct {
 
 // startup says what is wrong with the answer to a request for the health page.
 // That there is no such page is nothing wrong: a proxy may not pass it on.
-func (x *examination) startup(resp *http.Response, body []byte) *failure {
-	c := x.client
+func (x *examination) startup(p page) *failure {
+	c, body := x.client, p.body
 	var h health
 	isPage := json.Unmarshal(body, &h) == nil && h.Status != ""
-	switch code := resp.StatusCode; {
+	switch code := p.status; {
 	case code == http.StatusServiceUnavailable && isPage && h.Status == "draining":
 		return unreachable("The gateway is stopping or restarting: it takes nothing new.").mend("Wait, or start it again. We try again by ourselves.")
 	case code == http.StatusServiceUnavailable && isPage:
@@ -304,25 +312,24 @@ func (x *examination) startup(resp *http.Response, body []byte) *failure {
 	default:
 		return nil
 	}
-	resp.Body = io.NopCloser(bytes.NewReader(body))
-	f := c.httpFailure(resp)
+	f := c.httpFailure(&http.Response{StatusCode: p.status, Header: p.header, Body: io.NopCloser(bytes.NewReader(body))})
 	if f.layer == LayerTLS {
 		f.fix = "Set AGENTRT_GATEWAY_URL=" + secured(c.url)
 	}
-	if resp.StatusCode == http.StatusBadGateway || resp.StatusCode == http.StatusGatewayTimeout {
-		f.text = fmt.Sprintf("A proxy answers at %s, and says that the gateway behind it is away (HTTP %d).", c.url.Host, resp.StatusCode)
+	if p.status == http.StatusBadGateway || p.status == http.StatusGatewayTimeout {
+		f.text = fmt.Sprintf("A proxy answers at %s, and says that the gateway behind it is away (HTTP %d).", c.url.Host, p.status)
 		f.fix = "Start the gateway, or correct where the proxy looks for it."
 	}
 	return f
 }
 
-// page tells what the health page says.
-func (x *examination) page(resp *http.Response, body []byte) string {
+// healthPage tells what the health page says.
+func (x *examination) healthPage(p page) string {
 	var h health
-	if json.Unmarshal(body, &h) != nil || h.Status == "" {
-		return fmt.Sprintf("HTTP %d, without the health page of a gateway (/startupz).", resp.StatusCode)
+	if json.Unmarshal(p.body, &h) != nil || h.Status == "" {
+		return fmt.Sprintf("HTTP %d, without the health page of a gateway (/startupz).", p.status)
 	}
-	saw := fmt.Sprintf("HTTP %d from /startupz: %s", resp.StatusCode, x.client.secrets.bounded(h.Status, 40))
+	saw := fmt.Sprintf("HTTP %d from /startupz: %s", p.status, x.client.secrets.bounded(h.Status, 40))
 	if h.Version != "" {
 		saw += ", version " + x.client.secrets.bounded(h.Version, 40)
 	}

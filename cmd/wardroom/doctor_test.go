@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/demo"
+)
+
+// gatewayToken is long enough to be looked for.
+const gatewayToken = "gateway-token-of-the-doctor-4711"
+
+// runtimeOf is a runtime that always has something to tell.
+func runtimeOf(t *testing.T) *demo.Runtime {
+	t.Helper()
+	r, err := demo.Start(t.Context(), demo.Options{Token: gatewayToken})
+	if err != nil {
+		t.Fatal(err)
+	}
+	over := make(chan struct{})
+	var talking sync.WaitGroup
+	talking.Go(func() { // its own ticks are half a minute apart
+		for {
+			select {
+			case <-over:
+				return
+			case <-time.After(5 * time.Millisecond):
+				r.Inject([]byte(`{"type":"event","event":"tick","payload":{"ts":1}}`), false)
+			}
+		}
+	})
+	t.Cleanup(func() {
+		close(over)
+		talking.Wait()
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+// The doctor is for a service that does not come up: it must need nothing of it
+// but the settings of the connection, and its exit status is what scripts read.
+func TestDoctor(t *testing.T) {
+	r := runtimeOf(t)
+	doctor := func(t *testing.T, settings map[string]string, args ...string) outcome {
+		t.Helper()
+		machine(t)
+		for name, value := range settings {
+			t.Setenv(name, value)
+		}
+		o := command(t, "", append([]string{"doctor"}, args...)...)
+		if strings.Contains(o.out+o.err, gatewayToken) {
+			t.Errorf("it shows the token:\n%s%s", o.out, o.err)
+		}
+		return o
+	}
+	with := func(token string) map[string]string {
+		return map[string]string{"AGENTRT_GATEWAY_URL": r.URL(), "AGENTRT_GATEWAY_TOKEN": token}
+	}
+	t.Run("says that all is well, with status 0", func(t *testing.T) {
+		o := doctor(t, with(gatewayToken))
+		o.ends(0, "All is well with ws://127.0.0.1", "methods    ok", "tls        skipped", "events     ok")
+		if n := strings.Count(o.out, "\n"); n != len(gateway.Layers())+2 {
+			t.Errorf("%d lines:\n%s", n, o.out)
+		}
+	})
+	t.Run("names the first failure and the fix, with status 1", func(t *testing.T) {
+		o := doctor(t, with("another-token"))
+		o.ends(1, "auth       failed", "events     not reached", "It fails at auth: The gateway refused our token.", "Do: Set AGENTRT_GATEWAY_TOKEN")
+	})
+	t.Run("says what to set where nothing is, with status 1", func(t *testing.T) {
+		doctor(t, nil).ends(1, "No gateway is configured", "AGENTRT_GATEWAY_URL and AGENTRT_GATEWAY_TOKEN")
+	})
+	t.Run("refuses settings that are none, with status 2", func(t *testing.T) {
+		doctor(t, map[string]string{"AGENTRT_GATEWAY_URL": "gopher://x"}).ends(2, "AGENTRT_GATEWAY_URL is not an address")
+	})
+	t.Run("prints what the API answers, and nothing else", func(t *testing.T) {
+		o := doctor(t, with("another-token"), "--json")
+		o.ends(1)
+		var found gateway.Examination
+		d := json.NewDecoder(strings.NewReader(o.out))
+		d.DisallowUnknownFields()
+		if err := d.Decode(&found); err != nil || d.More() {
+			t.Fatalf("%v:\n%s", err, o.out)
+		}
+		if found.Healthy || found.Failure == nil || found.Failure.Layer != gateway.LayerAuth || len(found.Steps) != len(gateway.Layers()) {
+			t.Errorf("found %+v", found)
+		}
+	})
+	t.Run("ends when it is told to", func(t *testing.T) {
+		machine(t)
+		ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer ln.Close()
+		t.Setenv("AGENTRT_GATEWAY_URL", "ws://"+ln.Addr().String())
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan int, 1)
+		var out, errs output
+		go func() { ended <- run(ctx, []string{"doctor"}, terminal{strings.NewReader(""), &out, &errs, 0}) }()
+		c, err := ln.Accept() // it is being examined, and hears nothing
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		stop()
+		if code := <-ended; code != exitFailed {
+			t.Errorf("exit status %d", code)
+		}
+	})
+}

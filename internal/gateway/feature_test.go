@@ -1,0 +1,95 @@
+package gateway
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// A method that is used and not listed here would be missing without anybody
+// being told what does not work.
+func TestNeedsComplete(t *testing.T) {
+	listed, used := map[string]bool{}, map[string]bool{}
+	for _, n := range needs() {
+		if n.feature == "" || listed[n.method] {
+			t.Errorf("%s has no feature, or stands there twice", n.method)
+		}
+		listed[n.method] = true
+	}
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		tree, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(tree, func(n ast.Node) bool {
+			if c, ok := n.(*ast.CallExpr); ok {
+				for _, m := range methodsIn(c) {
+					used[m] = true
+				}
+			}
+			return true
+		})
+	}
+	if len(used) < 10 {
+		t.Fatalf("only %d methods are found: %v", len(used), used)
+	}
+	for m := range used {
+		if !listed[m] {
+			t.Errorf("%s is used and not among the needs", m)
+		}
+	}
+	for m := range listed {
+		if !used[m] {
+			t.Errorf("%s is among the needs and not used", m)
+		}
+	}
+}
+
+// methodsIn are the names of methods that a call sends.
+func methodsIn(c *ast.CallExpr) (methods []string) {
+	f, ok := c.Fun.(*ast.SelectorExpr)
+	if !ok || f.Sel.Name != "call" && f.Sel.Name != "roundTripOn" && f.Sel.Name != "send" {
+		return nil
+	}
+	for _, arg := range c.Args {
+		if lit, ok := arg.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+			if m, err := strconv.Unquote(lit.Value); err == nil && m != "" {
+				methods = append(methods, m)
+			}
+		}
+	}
+	return methods
+}
+
+// What the gateway calls an unknown method comes from outside; only a method
+// that we use may get into the status.
+func TestUnknownMethod(t *testing.T) {
+	for message, want := range map[string]string{
+		"unknown method: cron.run":        "cron.run",
+		"unknown method:  cron.run ":      "cron.run",
+		"unknown method: cron.run\x1b[2J": "",
+		"unknown method: of mine":         "",
+		"unknown method":                  "",
+		"cron.run is an unknown method":   "",
+		"":                                "",
+	} {
+		got := ""
+		if n := unknownMethod(&wireError{Message: message}); n != nil {
+			got = n.method
+		}
+		if got != want {
+			t.Errorf("%q is %q, want %q", message, got, want)
+		}
+	}
+}
