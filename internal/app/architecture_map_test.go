@@ -14,7 +14,7 @@ var plumbing = []string{
 
 // mayImport says who may import whom. A package that is not on it fails.
 var mayImport = map[string][]string{
-	"cmd/wardroom": slices.Concat([]string{"app", "account", "platform/config", "schema"}, plumbing),
+	"cmd/wardroom": slices.Concat([]string{"app", "account", "gateway", "platform/config", "schema"}, plumbing),
 	"app": slices.Concat([]string{
 		"account", "agent", "event", "gateway", "gateway/demo", "inbox", "platform/config", "retention", "schema", "search", "session", "standup", "task",
 	}, plumbing),

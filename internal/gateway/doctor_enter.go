@@ -50,6 +50,9 @@ func (x *examination) introduce(ctx context.Context) (k *conn, h hello, ok, agai
 			x.warn(LayerAuth, fail.text, strings.TrimSuffix(fail.fix, " Another credential is tried next."))
 			return nil, h, false, true
 		}
+		if fail.pairing != nil {
+			x.step(LayerAuth, StepOK, -1, "The gateway took the token: it looks at that before it asks for an approval.")
+		}
 		return nil, h, x.fail(LayerAuth, fail), false
 	}
 	k.ws.SetReadLimit(h.readLimit())
