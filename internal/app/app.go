@@ -31,6 +31,7 @@ import (
 	"wardroom/internal/session"
 	"wardroom/internal/standup"
 	"wardroom/internal/task"
+	"wardroom/internal/usage"
 )
 
 // Version is the version of the service.
@@ -60,6 +61,7 @@ type App struct {
 	Agents    *agent.Service
 	Sessions  *session.Service
 	Inbox     *inbox.Service
+	Usage     *usage.Service
 	Events    *event.Service
 	Retention *retention.Service
 	Gateway   *gateway.Client
@@ -181,12 +183,17 @@ func (a *App) wire() error {
 		Away: func(err error) bool { return a.outage.notice("live streams", err) },
 	}
 	a.Sessions = &session.Service{Runtime: a.Gateway, Log: a.log, Now: now, Patience: cfg.GatewayTimeout, Changed: a.tellSessions}
+	a.Usage = &usage.Service{
+		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Zone: cfg.Timezone, Grown: a.tellUsage,
+		Away: func(err error) bool { return a.outage.notice("the usage ledger", err) },
+	}
+	a.Sessions.Read = a.Usage.Read
 	a.Agents = &agent.Service{Runtime: a.Gateway, Members: a.agentMembers, Activities: a.agentActivities, Now: now}
 	a.Standups = &standup.Service{
 		DB: a.DB, Jobs: a.Queue, Runtime: a.Gateway, Log: a.log, Now: now,
 		Members: a.standupMembers, Board: a.standupBoard, MakeTask: a.makeTask, Comment: a.commentAs,
 		Made: a.standupMade, Reported: a.standupReported, Sessions: a.standupSessions,
-		Raise: a.raiseOfStandup, Settle: a.Inbox.Settle,
+		Raise: a.raiseOfStandup, Settle: a.Inbox.Settle, Used: a.noteStandup,
 		Facilitator: cfg.StandupFacilitator, Participants: cfg.StandupParticipants, Zone: cfg.Timezone,
 		AgentTimeout: cfg.StandupAgentTimeout, Deadline: cfg.StandupDeadline,
 		Grace: cfg.StandupGatewayGrace, Patience: cfg.GatewayTimeout,
@@ -234,6 +241,7 @@ func (a *App) mount() {
 	a.Agents.Mount(a.API)
 	a.Sessions.Mount(a.API)
 	a.Inbox.Mount(a.API)
+	a.Usage.Mount(a.API)
 	a.Events.Mount(a.API)
 	a.Retention.Mount(a.API)
 }
@@ -287,6 +295,7 @@ func (a *App) Run(ctx context.Context, ln net.Listener) error {
 	g, inner := errgroup.WithContext(ctx)
 	g.Go(func() error { return a.Gateway.Run(inner) })
 	g.Go(func() error { return a.Sessions.Run(inner) })
+	g.Go(func() error { return a.Usage.Run(inner) })
 	g.Go(func() error { return a.Queue.Run(inner) })
 	g.Go(func() error { return a.Events.Run(inner) })
 	g.Go(func() error { return a.Accounts.Run(inner) })

@@ -16,7 +16,7 @@ var plumbing = []string{
 var mayImport = map[string][]string{
 	"cmd/wardroom": slices.Concat([]string{"app", "account", "gateway", "platform/config", "schema"}, plumbing),
 	"app": slices.Concat([]string{
-		"account", "agent", "event", "gateway", "gateway/demo", "inbox", "platform/config", "retention", "schema", "search", "session", "standup", "task",
+		"account", "agent", "event", "gateway", "gateway/demo", "inbox", "platform/config", "retention", "schema", "search", "session", "standup", "task", "usage",
 	}, plumbing),
 
 	"account":        slices.Concat([]string{"event"}, plumbing),
@@ -29,6 +29,7 @@ var mayImport = map[string][]string{
 	"standup":        slices.Concat([]string{"event", "gateway", "standup/answer"}, plumbing),
 	"standup/answer": {},
 	"task":           slices.Concat([]string{"event", "search"}, plumbing),
+	"usage":          slices.Concat([]string{"event", "gateway"}, plumbing),
 
 	"gateway":      {"platform/clock", "platform/fault"},
 	"gateway/demo": {"gateway", "platform/cron"}, // its jobs run at the times of a place
@@ -59,7 +60,7 @@ var mayImport = map[string][]string{
 }
 
 // features are the packages whose HTTP stays in http.go.
-var features = []string{"account", "agent", "event", "inbox", "retention", "search", "session", "standup", "standup/answer", "task"}
+var features = []string{"account", "agent", "event", "inbox", "retention", "search", "session", "standup", "standup/answer", "task", "usage"}
 
 // owners says which package writes each table. Reading another's is free.
 var owners = map[string]string{
@@ -91,4 +92,9 @@ var owners = map[string]string{
 	"task_dependencies":  "task",
 	"task_tags":          "task",
 	"task_counter":       "task",
+	"usage_ledger":       "usage",
+	"usage_prices":       "usage",
+	"usage_state":        "usage",
+	"usage_told":         "usage",
+	"usage_transcripts":  "usage",
 }

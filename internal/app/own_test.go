@@ -95,6 +95,7 @@ func withoutObject() []string {
 		"GET /api/v1/teams", "POST /api/v1/teams", "GET /api/v1/teams/{id}", "PATCH /api/v1/teams/{id}", // the service's
 		"GET /api/v1/projects", "POST /api/v1/projects", "GET /api/v1/projects/{id}", "PATCH /api/v1/projects/{id}", // everybody's, and nobody's more
 		"GET /api/v1/search",
+		"GET /api/v1/usage", "GET /api/v1/usage.csv", "GET /api/v1/prices", "PUT /api/v1/prices", "GET /api/v1/agentrt/models", // the service's
 		"GET /api/v1/inbox",
 	)
 }

@@ -66,6 +66,8 @@ func small() map[string]string {
 		"standup_schedules": "a row for each team",
 		"job_timers":        "a row for each piece of timed work",
 		"retention_runs":    "a row for each policy",
+		"usage_state":       "one row",
+		"usage_prices":      "a row for each change of the prices",
 		"setup_tokens":      "a row for each start without an owner, for half an hour",
 		"goose_db_version":  "a row for each migration",
 	}

@@ -16,10 +16,12 @@ import (
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/money"
 	"wardroom/internal/retention"
 	"wardroom/internal/session"
 	"wardroom/internal/standup"
 	"wardroom/internal/task"
+	"wardroom/internal/usage"
 )
 
 // Features do not know each other. Here their questions meet their answers.
@@ -70,6 +72,43 @@ func (a *App) tellSessions(changed []session.Session, gone []string) {
 // goneSession is what is told of a session that the runtime has no more.
 type goneSession struct {
 	Key string `json:"key"`
+}
+
+// tellUsage lets live streams know that the ledger has changed.
+func (a *App) tellUsage(asOf clock.Time) {
+	state := event.State{Kind: "usage.grown", Topics: []string{event.TopicUsage}, Data: grownUsage{asOf}}
+	if err := a.Events.Tell(state); err != nil {
+		a.log.Error("that the usage has grown cannot be told", "err", err)
+	}
+}
+
+// grownUsage is what is told of a ledger that has changed.
+type grownUsage struct {
+	AsOf clock.Time `json:"as_of"`
+}
+
+// noteStandup puts what a standup's run used into the ledger.
+func (a *App) noteStandup(ctx context.Context, tx *db.Tx, u standup.Used) error {
+	r := usage.Run{
+		RunID: u.RunID, AgentID: u.AgentID, SessionKey: u.SessionKey, SessionID: u.Usage.SessionID,
+		Source: usage.Standup, StandupID: u.StandupID, StartedAt: u.StartedAt, EndedAt: u.EndedAt,
+		Parts: []usage.Part{usagePart(u.Usage)},
+	}
+	_, err := a.Usage.Note(ctx, tx, r)
+	return err
+}
+
+// usagePart is what a run used, as the runtime told.
+func usagePart(u gateway.Usage) usage.Part {
+	p := usage.Part{
+		Provider: u.Provider, Model: u.Model,
+		Tokens: usage.Tokens{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Other: u.Other},
+	}
+	if u.CostNanoUSD != nil {
+		cost := money.Nano(*u.CostNanoUSD)
+		p.Cost = &cost
+	}
+	return p
 }
 
 // urlForAgents is where the runtime's agents reach this service when both are

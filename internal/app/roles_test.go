@@ -128,6 +128,7 @@ use_inbox [owner admin user]
 manage_accounts [owner admin]
 read_audit [owner admin]
 manage_retention [owner admin]
+manage_prices [owner admin]
 `
 	if b.String() != want {
 		t.Errorf("the table is\n%swant\n%s", b.String(), want)

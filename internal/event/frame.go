@@ -18,6 +18,7 @@ const (
 	TopicInbox    = "inbox" // what needs a human; only for those who may use the inbox
 	TopicUser     = "user"  // all of the audit, and only for those who may read it
 	TopicGateway  = "gateway"
+	TopicUsage    = "usage"   // that the ledger of what runs cost has grown
 	TopicSession  = "session" // the runtime's sessions, and the connection that they are read over
 )
 

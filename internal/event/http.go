@@ -27,7 +27,7 @@ const eventsText = `Server-sent events, until the token ends. Each event of the 
 
 Ids follow the order of the commits. Send the last one that you have as Last-Event-ID, and you get everything after it, without a gap and without repeats.
 
-Other frames: hello comes first and says where the stream stands; reset comes instead when what you missed cannot be told any more: read anew what you show, and go on from its id; position comes every 15 seconds with the id up to which you have everything that you asked for; end says with a code why the stream ends, such as token_invalid, role_changed or behind. Frames without an id tell a state of this moment: agentrt.status how the connection to the agent runtime is doing, session.changed a session of the runtime that is new or other than before, as in /agentrt/sessions, and session.gone the key of one that is there no more. Read the list of the sessions at each agentrt.status, the first included, and then apply the frames that come.`
+Other frames: hello comes first and says where the stream stands; reset comes instead when what you missed cannot be told any more: read anew what you show, and go on from its id; position comes every 15 seconds with the id up to which you have everything that you asked for; end says with a code why the stream ends, such as token_invalid, role_changed or behind. Frames without an id tell a state of this moment: agentrt.status how the connection to the agent runtime is doing, session.changed a session of the runtime that is new or other than before, as in /agentrt/sessions, session.gone the key of one that is there no more, and usage.grown that /usage has become other, at most once a second. Read the list of the sessions at each agentrt.status, the first included, and then apply the frames that come.`
 
 const auditText = `Logins and failed ones, accounts, keys, deletions and the settings of each start: who, what, before and after, and from where. None of it is in /activity. What happens often is told once a minute: count says how often, and since when. The texts that somebody who failed to log in typed are not kept.`
 
@@ -42,7 +42,7 @@ const begin = -1
 type eventsInput struct {
 	Header string   `header:"Last-Event-ID" maxLength:"19" example:"42" doc:"The last id that you have; what comes after it is sent. Without it the stream begins now."`
 	Query  string   `query:"last_event_id" maxLength:"19" example:"42" doc:"The same, for callers that cannot set headers; the header wins."`
-	Topics []string `query:"topics" enum:"task,project,standup,team,schedule,inbox,user,gateway,session" maxItems:"20" doc:"Only of these, separated by commas: subjects of events, gateway for the connection to the agent runtime, and session for what its agents do. Without it everything."`
+	Topics []string `query:"topics" enum:"task,project,standup,team,schedule,inbox,user,gateway,session,usage" maxItems:"20" doc:"Only of these, separated by commas: subjects of events, gateway for the connection to the agent runtime, session for what its agents do, and usage for what that costs. Without it everything."`
 }
 
 // after reads the id to go on after.

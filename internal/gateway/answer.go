@@ -14,6 +14,7 @@ type Usage struct {
 	CacheWrite      int64
 	Other           int64  // in the gateway's total and in none of the above
 	CostNanoUSD     *int64 // billionths of a dollar, as the gateway computed it; nil when it knows no price
+	SessionID       string `json:",omitempty"` // of the transcript that it is counted in; only where the run itself ended with its usage, never from a history
 }
 
 // add sums two model calls of one run. A sum is unpriced as soon as one part is.
@@ -166,10 +167,11 @@ type outcomePayload struct {
 			VisibleText string `json:"finalAssistantVisibleText"`
 			CostUSD     number `json:"costUsd"`
 			AgentMeta   struct {
-				Provider string     `json:"provider"`
-				Model    string     `json:"model"`
-				Usage    *wireUsage `json:"usage"` // not lastCallUsage: that may be of an earlier run
-				CostUSD  number     `json:"costUsd"`
+				Provider  string     `json:"provider"`
+				Model     string     `json:"model"`
+				SessionID word       `json:"sessionId"`
+				Usage     *wireUsage `json:"usage"` // not lastCallUsage: that may be of an earlier run
+				CostUSD   number     `json:"costUsd"`
 			} `json:"agentMeta"`
 		} `json:"meta"`
 	} `json:"result"`
@@ -202,6 +204,9 @@ func readOutcome(payload json.RawMessage) (Answer, bool) {
 		cost = meta.CostUSD
 	}
 	a.Usage = meta.AgentMeta.Usage.read(meta.AgentMeta.Provider, meta.AgentMeta.Model, cost)
+	if a.Usage != nil {
+		a.Usage.SessionID = string(meta.AgentMeta.SessionID)
+	}
 	return a, true
 }
 

@@ -25,6 +25,10 @@ type Turn struct {
 	Error  string
 	Tools  []ToolCall
 	Usage  *Usage // of this one model call; nil when the gateway has not told
+	// Origin is from where it came when nobody outside the gateway said it: the
+	// tool that did, such as cron or sessions_send, or else its kind.
+	Origin string
+	JobID  string // of the timed job that said it
 }
 
 // ToolCall is a call of a tool by an agent.
@@ -265,6 +269,14 @@ func (c *Client) turn(r turnRow, list []part) Turn {
 	}
 	if len(r.Provenance) > 0 && string(r.Provenance) != "null" {
 		t.Role = "user" // see said
+		var p struct {
+			Kind word `json:"kind"`
+			Tool word `json:"sourceTool"`
+			Job  word `json:"jobId"`
+		}
+		if json.Unmarshal(r.Provenance, &p) == nil {
+			t.Origin, t.JobID = c.short(string(first(p.Tool, p.Kind))), c.short(string(p.Job))
+		}
 	}
 	t.Text, t.Cut = c.secrets.text(visible(list), turnChars)
 	if t.Failed {

@@ -97,7 +97,7 @@ func TestStartAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := gateway.Started{RunID: "two-res-1", BootID: "boot-1", Answer: &gateway.Answer{
-		RunID: "two-res-1", Outcome: gateway.Finished, Text: report, Usage: spent(7048, 24, 21_504_000),
+		RunID: "two-res-1", Outcome: gateway.Finished, Text: report, Usage: told(7048, 24, 21_504_000),
 	}}
 	if diff := cmp.Diff(want, s); diff != "" {
 		t.Errorf("after its end (-want +got):\n%s", diff)
@@ -119,6 +119,13 @@ func TestStartAgain(t *testing.T) {
 
 func spent(in, out, nanos int64) *gateway.Usage {
 	return &gateway.Usage{Provider: "stub", Model: "stub-1", Input: in, Output: out, CostNanoUSD: &nanos}
+}
+
+// told is spent by a run that itself said so, and in which transcript.
+func told(in, out, nanos int64) *gateway.Usage {
+	u := spent(in, out, nanos)
+	u.SessionID = "e123dd26-3855-44a5-8f8e-1fae77f6c472"
+	return u
 }
 
 // Every answer of agent.wait that was recorded. "timeout" means two things, and
@@ -177,7 +184,7 @@ func TestWaitOutcomes(t *testing.T) {
 func TestSecondResponse(t *testing.T) {
 	both := recorded[map[string][]json.RawMessage](t, "both.json")
 	waits := recorded[map[string]exchange](t, "wait.json")
-	finished := gateway.Answer{Outcome: gateway.Finished, Text: report, Usage: spent(7048, 24, 21_504_000)}
+	finished := gateway.Answer{Outcome: gateway.Finished, Text: report, Usage: told(7048, 24, 21_504_000)}
 	timedOut := gateway.Answer{Outcome: gateway.TimedOut, Error: "Request timed out before a response was generated. Please try again, or increase `agents.defaults.timeoutSeconds` in your config."}
 	failed := gateway.Answer{Outcome: gateway.Failed, Error: "LLM request failed: provider rejected the request schema or tool payload."}
 	for name, test := range map[string]struct {

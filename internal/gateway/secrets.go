@@ -175,7 +175,7 @@ func (s *secrets) usage(u *Usage) *Usage {
 		return nil
 	}
 	clean := *u
-	clean.Provider, clean.Model = s.words(u.Provider), s.words(u.Model)
+	clean.Provider, clean.Model, clean.SessionID = s.words(u.Provider), s.words(u.Model), s.words(u.SessionID)
 	return &clean
 }
 

@@ -69,6 +69,9 @@ type SessionUsage struct {
 	// however old it is by then. Zero when it does not say.
 	At     clock.Time
 	Totals map[string]Totals
+	// Transcripts are the same by transcript and model, those of deleted sessions
+	// among them as far as the gateway still lists them.
+	Transcripts []TranscriptUsage
 }
 
 const (
@@ -280,14 +283,22 @@ func (c *Client) Usage(ctx context.Context) (SessionUsage, error) {
 	u := SessionUsage{Fresh: fresh, At: out.At.time(), Totals: map[string]Totals{}}
 	for _, raw := range out.Sessions {
 		var row struct {
-			Key   word      `json:"key"`
-			Usage *usageRow `json:"usage"`
+			Key       word `json:"key"`
+			SessionID word `json:"sessionId"`
+			AgentID   word `json:"agentId"`
+			Usage     *struct {
+				usageRow
+				usageDetail
+			} `json:"usage"`
 		}
 		if json.Unmarshal(raw, &row) != nil || row.Usage == nil {
 			continue
 		}
 		if t, ok := row.Usage.totals(); ok {
 			u.Totals[string(row.Key)] = t
+		}
+		if t, ok := c.transcript(row.Key, row.SessionID, row.AgentID, row.Usage.usageDetail); ok {
+			u.Transcripts = append(u.Transcripts, t)
 		}
 	}
 	return u, nil
@@ -298,6 +309,7 @@ type usageRow struct {
 	Output       number `json:"output"`
 	CacheRead    number `json:"cacheRead"`
 	CacheWrite   number `json:"cacheWrite"`
+	Total        number `json:"totalTokens"`
 	TotalCost    number `json:"totalCost"`
 	MissingCosts number `json:"missingCostEntries"` // messages of models without a price
 }

@@ -258,6 +258,31 @@ func TestUsage(t *testing.T) {
 			t.Errorf("fresh %v, counted at %v", u.Fresh, u.At)
 		}
 	})
+	// The ledger counts by transcript and model, and a deleted session stays in it.
+	t.Run("by transcript and model", func(t *testing.T) {
+		model := func(model, members string) string {
+			return `{"provider":"p","model":"` + model + `","totals":{` + members + `}}`
+		}
+		row := func(id, models string) json.RawMessage {
+			return json.RawMessage(`{"key":"agent:cto:` + id + `","sessionId":"` + id + `","usage":{"input":9,"output":9,"lastActivity":1795161714635,"modelUsage":[` + models + `]}}`)
+		}
+		u := read(t, with(t, r.Usage.Response, "payload.sessions", []any{
+			row("two", model("a", `"input":1,"output":2,"cacheRead":3,"cacheWrite":4,"totalTokens":15,"totalCost":1e-9,"missingCostEntries":0`)+","+
+				model("b", `"input":1,"output":0,"totalTokens":1,"totalCost":0,"missingCostEntries":1`)),
+			row("half", model("a", `"input":1,"output":2`)+`,{"provider":"p","model":"b"}`),
+			row("", model("a", `"input":1,"output":2`)),
+		}))
+		want := []gateway.TranscriptUsage{{
+			SessionKey: "agent:cto:two", SessionID: "two", AgentID: "cto", LastAt: clock.At(time.UnixMilli(1795161714635)),
+			Models: []gateway.ModelTotals{
+				{Provider: "p", Model: "a", Totals: gateway.Totals{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, CostNanoUSD: 1, Pricing: gateway.Priced}, Other: 5},
+				{Provider: "p", Model: "b", Totals: gateway.Totals{Input: 1}},
+			},
+		}}
+		if diff := cmp.Diff(want, u.Transcripts); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
 	t.Run("rows of all kinds", func(t *testing.T) {
 		usage := func(key string, members string) json.RawMessage {
 			return json.RawMessage(`{"key":"` + key + `","usage":{` + members + `}}`)

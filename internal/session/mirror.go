@@ -258,6 +258,9 @@ func (r *reader) refresh(ctx context.Context) time.Duration {
 		return r.retry("list")
 	}
 	delete(r.tries, "list")
+	if s.Read != nil {
+		s.Read(list.Rows, nil)
+	}
 	next := r.count(ctx, list.Rows)
 	r.say(list.Left)
 	s.publish(on, r.mark, r.compose(asOf, list), nil)

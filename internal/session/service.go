@@ -34,6 +34,10 @@ type Service struct {
 	// order of the readings, and keeps the next one waiting: it must be quick. A
 	// gateway that goes away is no change.
 	Changed func(changed []Session, gone []string)
+	// Read, when not nil, is given each reading of the list as it is, and again
+	// when its totals have come, if they are fresh: counted is nil before. What it
+	// gets it must not change, and like Changed it must be quick.
+	Read func(rows []gateway.Session, counted *gateway.SessionUsage)
 
 	mirror mirror
 }

@@ -31,6 +31,7 @@ type counted struct {
 type usageReading struct {
 	reading  int
 	versions map[string]version // the list that was read at the same time; nil when that failed
+	rows     []gateway.Session  // the same
 	answer   chan usageAnswer
 }
 
@@ -71,6 +72,7 @@ func (r *reader) count(ctx context.Context, rows []gateway.Session) time.Duratio
 	if r.usage.reading < r.readings {
 		return reconcile // they are slow, and come when they come
 	}
+	r.usage.rows = rows
 	r.usage.versions = make(map[string]version, len(rows))
 	for i := range rows {
 		r.usage.versions[rows[i].Key] = versionOf(&rows[i])
@@ -98,6 +100,9 @@ func (r *reader) take(u usageAnswer) time.Duration {
 		return r.retry("usage")
 	}
 	delete(r.tries, "usage")
+	if r.s.Read != nil && read.versions != nil {
+		r.s.Read(read.rows, &u.usage)
+	}
 	var uncounted clock.Time
 	for key, v := range read.versions {
 		t, ok := u.usage.Totals[key]

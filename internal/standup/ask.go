@@ -323,13 +323,18 @@ func (m *meeting) finish(ctx context.Context, q question, a gateway.Answer) (que
 		q.CostNano = u.CostNanoUSD
 		q.Tokens = &Tokens{u.Input, u.Output, u.CacheRead, u.CacheWrite, u.Other}
 	}
-	return q, m.save(ctx, q)
+	return q, m.saveUsed(ctx, q, a.Usage)
 }
 
 // save stores how a question stands, while the meeting is ours. One that was
 // dropped meanwhile stays so, because its report was filed: that is errFiled,
 // and what its run cost is kept.
-func (m *meeting) save(ctx context.Context, q question) error {
+func (m *meeting) save(ctx context.Context, q question) error { return m.saveUsed(ctx, q, nil) }
+
+// saveUsed is save for a run that has ended with what it used. Only what the run
+// itself said at its end goes into the ledger from here: what stands in a history
+// may be of the run that the runtime resumed, and is counted there.
+func (m *meeting) saveUsed(ctx context.Context, q question, u *gateway.Usage) error {
 	filed := false
 	err := m.job.Write(ctx, func(tx *db.Tx) error {
 		state, err := standing(ctx, tx, q.RunID)
@@ -339,6 +344,12 @@ func (m *meeting) save(ctx context.Context, q question) error {
 		is := q
 		if filed = state == "dropped"; filed {
 			is.State, is.EndedAt = state, clock.Ptr(m.Now())
+		}
+		if u != nil && u.SessionID != "" && q.EndedAt != nil && m.Used != nil {
+			used := Used{m.id, q.RunID, q.AgentID, q.SessionKey, q.AskedAt.Time, q.EndedAt.Time, *u}
+			if err := m.Used(ctx, tx, used); err != nil {
+				return err
+			}
 		}
 		return putQuestion(ctx, tx, m.id, is)
 	})

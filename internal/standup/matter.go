@@ -1,10 +1,22 @@
 package standup
 
-import "wardroom/internal/event"
+import (
+	"time"
+
+	"wardroom/internal/event"
+	"wardroom/internal/gateway"
+)
 
 // Matter is something that needs a human: it becomes an item of the inbox.
 // Matters of one cause are one item, which counts them.
 type Matter struct {
 	Cause, Kind, Severity, Title, Detail string
 	Subject                              event.Subject
+}
+
+// Used is what a run of a standup used, as the runtime told at its end.
+type Used struct {
+	StandupID, RunID, AgentID, SessionKey string
+	StartedAt, EndedAt                    time.Time
+	Usage                                 gateway.Usage
 }

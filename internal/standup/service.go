@@ -67,6 +67,9 @@ type Service struct {
 	// inbox.
 	Raise  func(ctx context.Context, tx *db.Tx, m Matter) error
 	Settle func(ctx context.Context, tx *db.Tx, cause, why string) error
+	// Used, when not nil, is told in the transaction of a run's end what the run
+	// used, once or more often.
+	Used func(ctx context.Context, tx *db.Tx, u Used) error
 
 	// Made lists the newest tasks that an agent has made for others since then.
 	// Nil when nobody can tell; so for the two that follow.

@@ -43,6 +43,7 @@ const (
 	ManageAccounts  Permission = "manage_accounts"  // users and their keys
 	ReadAudit       Permission = "read_audit"       // what happened to accounts and what guards them
 	ManageRetention Permission = "manage_retention" // see what goes when it is old, and let it go now
+	ManagePrices    Permission = "manage_prices"    // the prices that costs are estimated with
 )
 
 // may is the table of who may do what.
@@ -59,11 +60,12 @@ var may = map[Permission][]Role{
 	ManageAccounts:  {Owner, Admin},
 	ReadAudit:       {Owner, Admin},
 	ManageRetention: {Owner, Admin},
+	ManagePrices:    {Owner, Admin},
 }
 
 // Permissions lists every permission, Public first.
 func Permissions() []Permission {
-	return []Permission{Public, Read, ChangeTasks, DeleteTasks, HoldStandups, FileReports, ManageStandups, ManageSchedules, ManageRuntime, UseInbox, ManageAccounts, ReadAudit, ManageRetention}
+	return []Permission{Public, Read, ChangeTasks, DeleteTasks, HoldStandups, FileReports, ManageStandups, ManageSchedules, ManageRuntime, UseInbox, ManageAccounts, ReadAudit, ManageRetention, ManagePrices}
 }
 
 // Valid reports whether p stands in the table. A route with another does not start.

@@ -73,8 +73,11 @@ func (x *exchange) table(w *csv.Writer, t *Table) {
 	}
 }
 
-// defuse keeps a cell from being taken for a formula.
+// defuse keeps a cell from being taken for a formula. An amount below zero is none.
 func defuse(cell string) string {
+	if amount, negative := strings.CutPrefix(cell, "-"); negative && amount != "" && strings.Trim(amount, "0123456789.") == "" {
+		return cell
+	}
 	if cell != "" && strings.ContainsRune("=+-@\t\r\n＝＋－＠", []rune(cell)[0]) {
 		return "'" + cell
 	}

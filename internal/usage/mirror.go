@@ -1,0 +1,297 @@
+package usage
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"wardroom/internal/gateway"
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db"
+)
+
+// The pace of the mirror.
+const (
+	// lease is for how long a process that reads transcripts keeps the others from
+	// it. Two at once would cost the gateway twice, and the ledger nothing.
+	lease = 15 * time.Second
+	// retry is how soon is tried again what failed, or what another process does.
+	retry = 5 * time.Second
+	// between is how often a transcript is read whose session never rests.
+	between = time.Minute
+	// quiet is how long a transcript that is in no list any more has said nothing
+	// before its totals are final.
+	quiet = 2 * time.Minute
+	// told is how often those who show the ledger hear that it has grown.
+	tellEvery = time.Second
+
+	turnPage   = 500 // rows of a transcript that are read at once
+	turnPages  = 40  // at most; what is older is in the runtime's totals
+	runsAtOnce = 100 // that one transaction notes
+)
+
+// mirror is what the gateway was last heard to have. The zero value is ready to use.
+type mirror struct {
+	mu      sync.Mutex
+	rows    []gateway.Session     // of the last list
+	counted *gateway.SessionUsage // the last totals that were fresh
+	wake    chan struct{}
+}
+
+// signal is the channel that says that there is something to do.
+func (m *mirror) signal() chan struct{} {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.wake == nil {
+		m.wake = make(chan struct{}, 1)
+	}
+	return m.wake
+}
+
+func (m *mirror) nudge() {
+	select {
+	case m.signal() <- struct{}{}:
+	default: // it has been told already
+	}
+}
+
+// Read takes a reading of the runtime's sessions, and of their totals when they
+// are fresh; nil before they have come. It does not wait, and keeps both.
+func (s *Service) Read(rows []gateway.Session, counted *gateway.SessionUsage) {
+	m := &s.mirror
+	m.mu.Lock()
+	if counted == nil {
+		m.rows = rows
+	} else {
+		m.counted = counted
+	}
+	m.mu.Unlock()
+	m.nudge()
+}
+
+// Run writes what the transcripts tell until ctx ends, in one process at a time,
+// and tells in all of them that the ledger has grown. It returns nil, after
+// everything that it started has ended.
+func (s *Service) Run(ctx context.Context) error {
+	var work sync.WaitGroup
+	defer work.Wait()
+	changed := make(chan struct{}, 1)
+	work.Go(func() {
+		s.DB.Watch(ctx, topic, func() {
+			select {
+			case changed <- struct{}{}:
+			default:
+			}
+		}, func(err error) {
+			s.Log.WarnContext(ctx, "the usage is shown late: the database cannot be watched", "err", err)
+		})
+	})
+	work.Go(func() { s.tell(ctx, changed) })
+	r := &reader{s: s, owner: db.NewID(), seen: map[string]int64{}, read: map[string]time.Time{}, settled: map[string]string{}, priced: -1}
+	defer r.release(ctx)
+	again := time.NewTimer(0)
+	defer again.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-s.mirror.signal():
+		case <-again.C:
+		}
+		again.Reset(r.pass(ctx))
+	}
+}
+
+// tell tells Grown what is new, not more often than tellEvery, and wakes the
+// mirror, for whom there may be new prices.
+func (s *Service) tell(ctx context.Context, changed <-chan struct{}) {
+	last := int64(-1)
+	var version int64
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
+		}
+		n, err := grown(ctx, s.DB)
+		if err == nil && n != last && last >= 0 && s.Grown != nil {
+			s.Grown(clock.At(s.Now()))
+		}
+		if err == nil {
+			last = n
+		}
+		if v, err := pricesVersion(ctx, s.DB); err == nil && v != version {
+			version = v
+			s.mirror.nudge()
+		}
+		rest := time.NewTimer(tellEvery)
+		select {
+		case <-ctx.Done():
+		case <-rest.C:
+		}
+		rest.Stop()
+	}
+}
+
+// reader is the mirror's work; it belongs to the goroutine of Run.
+type reader struct {
+	s       *Service
+	owner   string
+	took    bool                 // this process has had the claim
+	seen    map[string]int64     // by transcript: the version of its session up to which all is in the ledger
+	read    map[string]time.Time // by transcript of a busy session: when it was last read
+	settled map[string]string    // by transcript: the totals that the ledger equals
+	priced  int64                // the version of the prices that has been applied; -1 is none
+	broken  bool                 // the log has been told that the ledger cannot be kept
+}
+
+// pass does what is due, and says when to look again although nothing happens.
+func (r *reader) pass(ctx context.Context) time.Duration {
+	m := &r.s.mirror
+	m.mu.Lock()
+	rows, counted := m.rows, m.counted
+	m.mu.Unlock()
+	err := r.work(ctx, rows, counted)
+	switch {
+	case ctx.Err() != nil:
+	case err == nil:
+		r.broken = false
+		return between
+	case !r.broken && err != errClaimed && !r.s.away(err):
+		r.broken = true
+		r.s.Log.WarnContext(ctx, "the usage of the runs cannot be written down; it is tried again", "err", err)
+	}
+	return retry
+}
+
+// errClaimed says that another process does the work.
+var errClaimed = fmt.Errorf("another process reads the transcripts")
+
+func (r *reader) work(ctx context.Context, rows []gateway.Session, counted *gateway.SessionUsage) error {
+	r.forget(rows, counted)
+	prices, err := pricesVersion(ctx, r.s.DB)
+	if err != nil {
+		return err
+	}
+	by := make(map[string]*gateway.Session, len(rows))
+	var due []*gateway.Session
+	for i := range rows {
+		by[rows[i].ID] = &rows[i]
+		if r.due(&rows[i]) {
+			due = append(due, &rows[i])
+		}
+	}
+	if len(due) == 0 && len(r.unsettled(by, counted)) == 0 && prices == r.priced {
+		return nil
+	}
+	if err := r.claim(ctx); err != nil {
+		return err
+	}
+	for i, row := range due {
+		if i%50 == 49 {
+			if err := r.claim(ctx); err != nil {
+				return err
+			}
+		}
+		if err := r.follow(ctx, row); err != nil {
+			return err
+		}
+	}
+	for _, u := range r.unsettled(by, counted) {
+		done, err := r.s.reconcile(ctx, u, counted.At)
+		if err != nil {
+			return err
+		}
+		if done {
+			r.settled[u.SessionID] = fingerprint(u)
+		}
+	}
+	if prices != r.priced {
+		if err := r.s.reprice(ctx); err != nil {
+			return err
+		}
+		r.priced = prices
+	}
+	return nil
+}
+
+// forget drops what is known of transcripts that are gone.
+func (r *reader) forget(rows []gateway.Session, counted *gateway.SessionUsage) {
+	if counted == nil || len(r.seen)+len(r.settled) < 2*(len(rows)+len(counted.Transcripts))+100 {
+		return
+	}
+	there := map[string]bool{}
+	for i := range rows {
+		there[rows[i].ID] = true
+	}
+	for i := range counted.Transcripts {
+		there[counted.Transcripts[i].SessionID] = true
+	}
+	for id := range r.seen {
+		if !there[id] {
+			delete(r.seen, id)
+		}
+	}
+	for id := range r.settled {
+		if !there[id] {
+			delete(r.settled, id)
+		}
+	}
+	for id := range r.read {
+		if !there[id] {
+			delete(r.read, id)
+		}
+	}
+}
+
+func versionOf(row *gateway.Session) int64 {
+	if row.UpdatedAt.IsZero() {
+		return 0
+	}
+	return row.UpdatedAt.UnixMilli()
+}
+
+// due says whether a transcript has something that we have not read.
+func (r *reader) due(row *gateway.Session) bool {
+	if row.ID == "" || row.Key == "" {
+		return false
+	}
+	if row.Active {
+		return r.s.Now().Sub(r.read[row.ID]) >= between
+	}
+	version, ok := r.seen[row.ID]
+	return !ok || version != versionOf(row)
+}
+
+// claim makes this process the one that does the work, for a while.
+func (r *reader) claim(ctx context.Context) error {
+	mine := false
+	err := r.s.DB.Tx(ctx, func(tx *db.Tx) (err error) {
+		// One process owns an SQLite file: who held the claim before us is dead.
+		mine, err = claim(ctx, tx, r.owner, r.s.Now(), lease, !r.took && tx.Engine() == db.SQLite)
+		return err
+	})
+	switch {
+	case err != nil:
+		return fmt.Errorf("claim the ledger: %w", err)
+	case !mine:
+		return errClaimed
+	}
+	r.took = true
+	return nil
+}
+
+// release lets another process go on at once.
+func (r *reader) release(ctx context.Context) {
+	if !r.took {
+		return
+	}
+	const patience = 2 * time.Second
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer cancel()
+	err := r.s.DB.Tx(ctx, func(tx *db.Tx) error { return release(ctx, tx, r.owner) })
+	if err != nil && !r.s.away(err) {
+		r.s.Log.WarnContext(ctx, "the claim on the usage ledger was not given back; it ends by itself", "err", err)
+	}
+}

@@ -1,0 +1,274 @@
+package usage
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/money"
+)
+
+// Kind says what a row of the ledger is.
+type Kind string
+
+// The kinds of rows.
+const (
+	OfRun      Kind = "run"
+	Reconciled Kind = "reconciled" // makes the ledger equal to the runtime's totals
+	Priced     Kind = "priced"     // a price for what had none when it was noted
+)
+
+// Source of a price.
+const (
+	byRuntime = "runtime"
+	estimated = "estimated"
+	unpriced  = "unpriced"
+)
+
+// row is one row of the ledger.
+type row struct {
+	Run
+	Part
+	kind     Kind
+	at       int64 // milliseconds since 1970
+	price    string
+	table    *int64 // version of the prices
+	runs     int64
+	unpriced int64
+}
+
+const ledgerColumns = `run_id, provider, model, kind, at, started_at, ended_at, noted_at, agent_id, session_key, session_id, source, job_id, task_key, standup_id,
+	input, output, cache_read, cache_write, other, cost_nano, price, price_table, runs, unpriced`
+
+// insert adds a row, which must be new.
+func insert(ctx context.Context, tx *db.Tx, r row, now time.Time) error {
+	var started *clock.Time
+	if !r.StartedAt.IsZero() {
+		started = clock.Ptr(r.StartedAt)
+	}
+	var cost *int64
+	if r.Cost != nil {
+		n := int64(*r.Cost)
+		cost = &n
+	}
+	t := r.Tokens
+	_, err := tx.Exec(ctx, `INSERT INTO usage_ledger (`+ledgerColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		r.RunID, r.Provider, r.Model, r.kind, r.at, started, clock.At(time.UnixMilli(r.at)), clock.At(now),
+		r.AgentID, r.SessionKey, r.SessionID, r.Source, r.JobID, r.TaskKey, r.StandupID,
+		t.Input, t.Output, t.CacheRead, t.CacheWrite, t.Other, cost, r.price, r.table, r.runs, r.unpriced)
+	if err != nil {
+		return fmt.Errorf("write usage of run %s: %w", r.RunID, err)
+	}
+	return nil
+}
+
+// knows says whether a run is in the ledger, and files its rows under their
+// transcript where whoever noted them did not know that.
+func knows(ctx context.Context, tx *db.Tx, runID, sessionID string) (bool, error) {
+	var n, unfiled int64
+	err := tx.QueryRow(ctx, `SELECT COUNT(*), COUNT(*) FILTER (WHERE session_id = '') FROM usage_ledger WHERE run_id = ?`, runID).Scan(&n, &unfiled)
+	if err == nil && unfiled > 0 && sessionID != "" {
+		_, err = tx.Exec(ctx, `UPDATE usage_ledger SET session_id = ? WHERE run_id = ? AND session_id = ''`, sessionID, runID)
+	}
+	return n > 0, err
+}
+
+// grow counts rows that were added, and wakes whoever shows the ledger.
+func grow(ctx context.Context, tx *db.Tx, rows int) error {
+	if rows == 0 {
+		return nil
+	}
+	if err := tx.Wake(ctx, topic); err != nil {
+		return err
+	}
+	_, err := tx.Exec(ctx, `UPDATE usage_state SET grown = grown + ? WHERE name = ?`, rows, ledger)
+	return err
+}
+
+// grown is how many rows the ledger ever got.
+func grown(ctx context.Context, q db.Queryer) (n int64, err error) {
+	err = q.QueryRow(ctx, `SELECT grown FROM usage_state WHERE name = ?`, ledger).Scan(&n)
+	return n, err
+}
+
+// claim makes owner the one process that reads transcripts, for a while; false
+// when another one is. On SQLite force takes over from an owner who is dead.
+func claim(ctx context.Context, tx *db.Tx, owner string, now time.Time, lease time.Duration, force bool) (bool, error) {
+	at, err := tx.Clock(ctx, now)
+	if err != nil {
+		return false, err
+	}
+	n, err := tx.Exec(ctx, `UPDATE usage_state SET owner = ?, until = ? WHERE name = ? AND (owner = ? OR until IS NULL OR until < ? OR ?)`,
+		owner, at.Add(lease), ledger, owner, at, force)
+	return n == 1, err
+}
+
+// release gives the claim back.
+func release(ctx context.Context, tx *db.Tx, owner string) error {
+	_, err := tx.Exec(ctx, `UPDATE usage_state SET until = NULL WHERE name = ? AND owner = ?`, ledger, owner)
+	return err
+}
+
+// transcript is how far one is read.
+type transcript struct {
+	sessionID, sessionKey, agentID string
+	seq, version                   int64
+}
+
+func readTranscript(ctx context.Context, q db.Queryer, sessionID string) (t transcript, err error) {
+	t.sessionID = sessionID
+	err = q.QueryRow(ctx, `SELECT session_key, agent_id, seq, version FROM usage_transcripts WHERE session_id = ?`, sessionID).
+		Scan(&t.sessionKey, &t.agentID, &t.seq, &t.version)
+	if db.IsNotFound(err) {
+		return t, nil
+	}
+	return t, err
+}
+
+func putTranscript(ctx context.Context, tx *db.Tx, t transcript) error {
+	_, err := tx.Exec(ctx, `
+		INSERT INTO usage_transcripts (session_id, session_key, agent_id, seq, version) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (session_id) DO UPDATE SET session_key = excluded.session_key, agent_id = excluded.agent_id, seq = excluded.seq, version = excluded.version`,
+		t.sessionID, t.sessionKey, t.agentID, t.seq, t.version)
+	return err
+}
+
+// modelKey names a model.
+type modelKey struct{ provider, model string }
+
+// held is what the ledger has of one model in one transcript.
+type held struct {
+	tokens    Tokens
+	cost      int64 // of what the runtime priced
+	estimated int64
+	unpriced  int64
+}
+
+// holds is what the ledger has of a transcript, and when the last of it was.
+func holds(ctx context.Context, q db.Queryer, sessionID string) (by map[modelKey]held, last int64, err error) {
+	by = map[modelKey]held{}
+	rows, err := q.Query(ctx, `
+		SELECT provider, model, CAST(SUM(input) AS BIGINT), CAST(SUM(output) AS BIGINT), CAST(SUM(cache_read) AS BIGINT),
+			CAST(SUM(cache_write) AS BIGINT), CAST(SUM(other) AS BIGINT),
+			CAST(SUM(CASE WHEN price = 'runtime' THEN COALESCE(cost_nano, 0) ELSE 0 END) AS BIGINT),
+			CAST(SUM(CASE WHEN price = 'estimated' THEN COALESCE(cost_nano, 0) ELSE 0 END) AS BIGINT),
+			CAST(SUM(unpriced) AS BIGINT), MAX(at)
+		FROM usage_ledger WHERE session_id = ? GROUP BY provider, model`, sessionID)
+	type model struct {
+		modelKey
+		held
+	}
+	all, err := db.All(rows, err, func(r db.Row) (m model, err error) {
+		var at int64
+		t := &m.tokens
+		err = r.Scan(&m.provider, &m.model, &t.Input, &t.Output, &t.CacheRead, &t.CacheWrite, &t.Other, &m.cost, &m.estimated, &m.unpriced, &at)
+		last = max(last, at)
+		return m, err
+	})
+	for _, m := range all {
+		by[m.modelKey] = m.held
+	}
+	return by, last, err
+}
+
+// told is what the runtime last said of one model in one transcript.
+type told struct {
+	tokens Tokens
+	cost   int64
+	rows   int64 // of kind Reconciled that the ledger has for it
+	shrunk bool  // it has said less once
+}
+
+func readTold(ctx context.Context, q db.Queryer, sessionID string) (map[modelKey]told, error) {
+	type model struct {
+		modelKey
+		told
+	}
+	rows, err := q.Query(ctx, `SELECT provider, model, input, output, cache_read, cache_write, other, cost_nano, rows_made, shrunk FROM usage_told WHERE session_id = ?`, sessionID)
+	all, err := db.All(rows, err, func(r db.Row) (m model, err error) {
+		t := &m.tokens
+		return m, r.Scan(&m.provider, &m.model, &t.Input, &t.Output, &t.CacheRead, &t.CacheWrite, &t.Other, &m.cost, &m.rows, &m.shrunk)
+	})
+	by := map[modelKey]told{}
+	for _, m := range all {
+		by[m.modelKey] = m.told
+	}
+	return by, err
+}
+
+func putTold(ctx context.Context, tx *db.Tx, sessionID string, k modelKey, t told) error {
+	_, err := tx.Exec(ctx, `
+		INSERT INTO usage_told (session_id, provider, model, input, output, cache_read, cache_write, other, cost_nano, rows_made, shrunk)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (session_id, provider, model) DO UPDATE SET input = excluded.input, output = excluded.output, cache_read = excluded.cache_read,
+			cache_write = excluded.cache_write, other = excluded.other, cost_nano = excluded.cost_nano, rows_made = excluded.rows_made,
+			shrunk = excluded.shrunk`,
+		sessionID, k.provider, k.model, t.tokens.Input, t.tokens.Output, t.tokens.CacheRead, t.tokens.CacheWrite, t.tokens.Other, t.cost, t.rows, t.shrunk)
+	return err
+}
+
+// newestPrices is the last version of the prices.
+func newestPrices(ctx context.Context, q db.Queryer) (Prices, error) {
+	p := Prices{Prices: []Price{}}
+	var text string
+	err := q.QueryRow(ctx, `SELECT version, prices, made_at, made_by FROM usage_prices ORDER BY version DESC LIMIT 1`).
+		Scan(&p.Version, &text, &p.UpdatedAt, &p.UpdatedBy)
+	if db.IsNotFound(err) {
+		return p, nil
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(text), &p.Prices)
+	}
+	if err != nil {
+		return p, fmt.Errorf("read prices: %w", err)
+	}
+	return p, nil
+}
+
+func insertPrices(ctx context.Context, tx *db.Tx, p Prices) error {
+	text, err := json.Marshal(p.Prices)
+	if err == nil {
+		_, err = tx.Exec(ctx, `INSERT INTO usage_prices (version, prices, made_at, made_by) VALUES (?, ?, ?, ?)`, p.Version, string(text), p.UpdatedAt, p.UpdatedBy)
+	}
+	return err
+}
+
+// unpricedRows are rows without a price that none was found for since, behind
+// another in the order of time.
+func unpricedRows(ctx context.Context, q db.Queryer, after row, limit int) ([]row, error) {
+	rows, err := q.Query(ctx, `
+		SELECT run_id, provider, model, at, agent_id, session_key, session_id, source, job_id, task_key, standup_id, input, output, cache_read, cache_write, other
+		FROM usage_ledger l WHERE unpriced > 0 AND (at, run_id, provider, model) > (?, ?, ?, ?)
+			AND NOT EXISTS (SELECT 1 FROM usage_ledger p WHERE p.run_id = 'priced:' || l.run_id AND p.provider = l.provider AND p.model = l.model)
+		ORDER BY at, run_id, provider, model LIMIT ?`, after.at, after.RunID, after.Provider, after.Model, limit)
+	return db.All(rows, err, func(from db.Row) (r row, err error) {
+		t := &r.Tokens
+		err = from.Scan(&r.RunID, &r.Provider, &r.Model, &r.at, &r.AgentID, &r.SessionKey, &r.SessionID, &r.Source, &r.JobID, &r.TaskKey, &r.StandupID,
+			&t.Input, &t.Output, &t.CacheRead, &t.CacheWrite, &t.Other)
+		return r, err
+	})
+}
+
+// sumOf is what all rows with a value in a column used.
+func sumOf(ctx context.Context, q db.Queryer, column, value string) (Sums, error) {
+	var a amounts
+	t := &a.tokens
+	first, _ := sumsOf()
+	err := q.QueryRow(ctx, `SELECT `+first+` FROM usage_ledger WHERE `+column+` = ? AND `+column+` <> ''`, value).
+		Scan(&a.runs, &a.unpriced, &a.corrections, &a.priced, &t.Input, &t.Output, &t.CacheRead, &t.CacheWrite, &t.Other, &a.cost, &a.estimated)
+	return a.sums(), err
+}
+
+// costOf is a cost that is known.
+func costOf(n int64) *money.Nano {
+	cost := money.Nano(n)
+	return &cost
+}
+
+func pricesVersion(ctx context.Context, q db.Queryer) (v int64, err error) {
+	err = q.QueryRow(ctx, `SELECT COALESCE(MAX(version), 0) FROM usage_prices`).Scan(&v)
+	return v, err
+}
