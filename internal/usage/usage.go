@@ -99,9 +99,12 @@ type said struct {
 // attribute fills in what the ids of a run tell: session keys and run ids have
 // a shape (OpenClaw 2026.9.6, and our own).
 func (r *Run) attribute(s said) {
-	rest, _ := strings.CutPrefix(r.SessionKey, "agent:")
-	agent, name, _ := strings.Cut(rest, ":")
-	r.AgentID = cmp.Or(r.AgentID, agent)
+	name := ""
+	if rest, ok := strings.CutPrefix(r.SessionKey, "agent:"); ok {
+		var agent string
+		agent, name, _ = strings.Cut(rest, ":")
+		r.AgentID = cmp.Or(r.AgentID, agent)
+	}
 	place, detail, _ := strings.Cut(name, ":")
 	source := Unknown
 	switch {

@@ -1,0 +1,252 @@
+package usage
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/db/dbtest"
+	"wardroom/internal/platform/money"
+)
+
+// zones are ordinary ones, and those whose clocks do what one does not expect.
+func zones() []string {
+	return []string{
+		"UTC", "Europe/Berlin", "America/New_York", "Asia/Kathmandu", "Australia/Lord_Howe", "Pacific/Apia", "America/Asuncion", "Africa/Casablanca", "Pacific/Chatham",
+	}
+}
+
+// randomLedger is rows of every kind, of two years with all the changes of their
+// clocks; many are at the same moments, and at those where days begin.
+func randomLedger(rnd *rand.Rand, n int) []row {
+	begin := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
+	rows := make([]row, n)
+	for i := range rows {
+		at := begin.Add(time.Duration(rnd.Int64N(int64(730*24*time.Hour)/int64(time.Hour))) * time.Hour)
+		if rnd.IntN(3) > 0 {
+			at = at.Add(time.Duration(rnd.Int64N(int64(time.Hour/time.Millisecond))) * time.Millisecond)
+		}
+		pick := func(list ...string) string { return list[rnd.IntN(len(list))] }
+		r := row{kind: OfRun, at: at.UnixMilli(), price: byRuntime, runs: 1}
+		r.Run = Run{
+			RunID: fmt.Sprint("r", i), AgentID: pick("cto", "cpo", "=cmd"), SessionKey: fmt.Sprint("agent:cto:", rnd.IntN(700)),
+			Source: Sources()[rnd.IntN(len(Sources()))], JobID: pick("", "j1"), TaskKey: pick("", "TASK-1", "TASK-2"), StandupID: pick("", "s1"),
+		}
+		r.Part = Part{Provider: pick("", "p", "q"), Model: pick("m", "n"), Tokens: Tokens{rnd.Int64N(1e9), rnd.Int64N(1e6), rnd.Int64N(1e9), rnd.Int64N(1e6), rnd.Int64N(10)}, Cost: costOf(rnd.Int64N(1e12))}
+		switch rnd.IntN(6) {
+		case 0:
+			r.Cost, r.price, r.unpriced = nil, unpriced, 1
+		case 1:
+			r.price = estimated
+		case 2:
+			r.kind, r.runs, r.Cost, r.Tokens = Reconciled, 0, costOf(rnd.Int64N(1e12)-5e11), Tokens{Input: rnd.Int64N(1e6) - 5e5}
+		}
+		rows[i] = r
+	}
+	return rows
+}
+
+func write(t testing.TB, d *db.DB, rows []row) {
+	t.Helper()
+	err := d.Tx(t.Context(), func(tx *db.Tx) error {
+		if _, err := tx.Exec(t.Context(), `DELETE FROM usage_ledger`); err != nil {
+			return err
+		}
+		for _, r := range rows {
+			if err := insert(t.Context(), tx, r, noon); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (r row) amounts() amounts {
+	a := amounts{runs: r.runs, unpriced: r.unpriced, corrections: 1 - r.runs, tokens: r.Tokens}
+	if r.Cost != nil {
+		a.priced, a.cost = 1, int64(*r.Cost)
+		if r.price == estimated {
+			a.estimated = a.cost
+		}
+	}
+	return a
+}
+
+// back reads sums as a part of a whole. Whether anything has a price is all that
+// they do not tell.
+func (s Sums) back() amounts {
+	a := amounts{runs: s.Runs, unpriced: s.Unpriced, corrections: s.Corrections, tokens: s.Tokens, estimated: int64(s.Estimated)}
+	if s.CostUSD != nil {
+		a.cost = int64(*s.CostUSD)
+	}
+	return a
+}
+
+// The number above the chart, the chart, the table and the file that somebody
+// sends to the bookkeeper: one of them that differs, and nobody believes any.
+func TestEverythingAddsUp(t *testing.T) {
+	const ledgers, entries = 4, 400
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		s := &Service{DB: d, Now: func() time.Time { return noon }, Zone: time.UTC}
+		for seed := range uint64(ledgers) {
+			all := randomLedger(rand.New(rand.NewPCG(seed, 1)), entries)
+			write(t, d, all)
+			rapid.Check(t, func(rt *rapid.T) {
+				zone := rapid.SampledFrom(zones()).Draw(rt, "zone")
+				group := rapid.SampledFrom([]Group{ByAgent, ByModel, BySource, BySession, ByJob, ByTask, ByStandup, ByDay, ByHour}).Draw(rt, "group")
+				first := rapid.Int64Range(0, 720*24).Draw(rt, "hour")
+				length := rapid.Int64Range(1, 60*24*3600*1000).Draw(rt, "length")
+				if rapid.Bool().Draw(rt, "long") && group != ByHour {
+					length *= 13
+				}
+				from := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(first) * time.Hour)
+				wantAddsUp(rt, s, all, from, from.Add(time.Duration(length)*time.Millisecond), zone, group)
+			})
+		}
+	})
+}
+
+func wantAddsUp(t *rapid.T, s *Service, all []row, from, to time.Time, zone string, group Group) {
+	in := &reportInput{From: from.Format(clock.Layout), To: to.Format(clock.Layout), Zone: zone, Group: group}
+	r, err := s.asked(t.Context(), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	place, err := time.LoadLocation(zone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var due amounts
+	days := map[string]amounts{}
+	for _, entry := range all {
+		if at := time.UnixMilli(entry.at); !at.Before(from) && at.Before(to) {
+			due = due.plus(entry.amounts())
+			day := at.In(place).Format(time.DateOnly)
+			days[day] = days[day].plus(entry.amounts())
+		}
+	}
+	if diff := cmp.Diff(due.sums(), r.Total); diff != "" {
+		t.Fatalf("the total (-want +got):\n%s", diff)
+	}
+	var series, groups amounts
+	for i, slot := range r.Series {
+		series = series.plus(slot.back())
+		if i > 0 && !slot.Start.Equal(r.Series[i-1].End.Time) {
+			t.Fatalf("%s begins at %s, and the one before ends at %s", slot.Label, slot.Start, r.Series[i-1].End)
+		}
+		if r.Unit == "day" {
+			if diff := cmp.Diff(days[slot.Label].sums(), slot.Sums); diff != "" {
+				t.Fatalf("%s (-want +got):\n%s", slot.Label, diff)
+			}
+		}
+	}
+	if !r.Series[0].Start.Equal(from) || !r.Series[len(r.Series)-1].End.Equal(to) {
+		t.Fatalf("the series goes from %s to %s", r.Series[0].Start, r.Series[len(r.Series)-1].End)
+	}
+	for _, g := range r.Groups {
+		groups = groups.plus(g.back())
+	}
+	if len(r.Groups) > mostGroups+1 && group != ByDay && group != ByHour {
+		t.Fatalf("%d groups", len(r.Groups))
+	}
+	for name, got := range map[string]amounts{"the series": series, "the groups": groups, "the table": tableOf(t, s, in)} {
+		if diff := cmp.Diff(r.Total.back(), got, cmp.AllowUnexported(amounts{})); diff != "" {
+			t.Fatalf("%s against the total (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// tableOf adds the lines of the table up.
+func tableOf(t *rapid.T, s *Service, in *reportInput) (sum amounts) {
+	table, err := s.handleTable(t.Context(), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = table.Rows(func(cells ...string) error {
+		if len(cells) != len(table.Columns) {
+			t.Fatalf("%d cells for %d columns", len(cells), len(table.Columns))
+		}
+		var n [8]int64
+		for i := range n {
+			if n[i], err = strconv.ParseInt(cells[1+i], 10, 64); err != nil {
+				return err
+			}
+		}
+		line := amounts{runs: n[0], unpriced: n[1], corrections: n[2], tokens: Tokens{n[3], n[4], n[5], n[6], n[7]}}
+		for i, to := range []*int64{&line.cost, &line.estimated} {
+			var amount money.Nano
+			if cell := cells[9+i]; cell != "" {
+				if err := amount.UnmarshalJSON([]byte(strconv.Quote(cell))); err != nil {
+					return err
+				}
+			}
+			*to = int64(amount)
+		}
+		sum = sum.plus(line)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sum
+}
+
+// A month by day over a ledger of a million rows of a year.
+func BenchmarkReport(b *testing.B) {
+	for _, engine := range []db.Engine{db.SQLite, db.Postgres} {
+		b.Run(engine.String(), func(b *testing.B) {
+			d := dbtest.Open(b, dbtest.URL(b, engine))
+			fill(b, d, 1_000_000)
+			s := &Service{DB: d, Now: func() time.Time { return noon }, Zone: time.UTC}
+			for _, group := range []Group{ByDay, ByAgent, BySession} {
+				b.Run(string(group), func(b *testing.B) {
+					for b.Loop() {
+						r, err := s.asked(b.Context(), &reportInput{From: "2026-06-01", To: "2026-07-01", Zone: "Europe/Berlin", Group: group})
+						if err != nil || r.Total.Runs == 0 {
+							b.Fatal(r.Total, err)
+						}
+					}
+				})
+			}
+		})
+	}
+}
+
+// fill writes n rows of a year, in the order of time.
+func fill(b *testing.B, d *db.DB, n int) {
+	b.Helper()
+	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
+	step := int64(365*24*time.Hour/time.Millisecond) / int64(n)
+	const atOnce = 20_000
+	for from := 0; from < n; from += atOnce {
+		err := d.Tx(b.Context(), func(tx *db.Tx) error {
+			_, err := tx.Exec(b.Context(), `
+				WITH RECURSIVE i(n) AS (SELECT CAST(? AS BIGINT) UNION ALL SELECT n + 1 FROM i WHERE n + 1 < ?)
+				INSERT INTO usage_ledger (`+ledgerColumns+`)
+				SELECT 'run-' || n, 'p', 'model-' || (n % 4), 'run', ? + n * ?, NULL, ?, ?, 'agent-' || (n % 8), 'agent:x:session-' || (n / 20), 't-' || (n / 20),
+					'human', '', '', '', 1000, 100, 10, 5, 0, 28314000, 'runtime', NULL, 1, 0 FROM i`,
+				from, min(from+atOnce, n), begin, step, clock.At(noon), clock.At(noon))
+			return err
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	err := d.Tx(b.Context(), func(tx *db.Tx) error {
+		_, err := tx.Exec(b.Context(), `ANALYZE`)
+		return err
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+}

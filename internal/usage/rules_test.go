@@ -1,0 +1,210 @@
+package usage
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/money"
+)
+
+// A run that is filed under the wrong source makes the question "what do our
+// standups cost" unanswerable for ever: rows are not changed.
+func TestAttribute(t *testing.T) {
+	const id = "01990000-0000-7000-8000-000000000001"
+	tests := map[string]struct {
+		key, run string
+		said     said
+		want     Run
+	}{
+		"somebody in the main session":     {"agent:cto:main", "r", said{asked: true}, Run{Source: Human}},
+		"somebody over HTTP":               {"agent:cto:openai:1", "r", said{asked: true}, Run{Source: Human}},
+		"the agent's own clock":            {"agent:cto:main", "r", said{}, Run{Source: Heartbeat}},
+		"another agent":                    {"agent:cto:main", "r", said{true, "sessions_send", ""}, Run{Source: SubAgent}},
+		"a sub-agent":                      {"agent:cto:subagent:1", "r", said{asked: true}, Run{Source: SubAgent}},
+		"a job in a session of its own":    {"agent:cto:cron:j1:run:2", "r", said{asked: true}, Run{Source: Schedule, JobID: "j1"}},
+		"a job in the main session":        {"agent:cto:main", "r", said{true, "cron", "j2"}, Run{Source: Schedule, JobID: "j2"}},
+		"a standup":                        {"agent:cto:standup:2026-11-20", "standup-" + id + "-cto-1", said{asked: true}, Run{Source: Standup, StandupID: id}},
+		"a turn of a standup, resumed":     {"agent:cto:standup:2026-11-20", "r", said{true, "main_session_restart_recovery", ""}, Run{Source: Standup}},
+		"a task":                           {"agent:cto:task:TASK-7", "r", said{asked: true}, Run{Source: Task, TaskKey: "TASK-7"}},
+		"a session that somebody named":    {"agent:cto:plans", "r", said{asked: true}, Run{Source: Unknown}},
+		"a key of another shape":           {"global", "r", said{}, Run{Source: Unknown}},
+		"a run id that looks like another": {"agent:cto:main", "standup-x", said{asked: true}, Run{Source: Standup}},
+	}
+	for name, c := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := Run{RunID: c.run, SessionKey: c.key}
+			r.attribute(c.said)
+			c.want.RunID, c.want.SessionKey = c.run, c.key
+			if c.key != "global" {
+				c.want.AgentID = "cto"
+			}
+			if diff := cmp.Diff(c.want, r); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func price(provider, model, from string, input money.Nano) Price {
+	return Price{Provider: provider, Model: model, From: from, Input: input, Output: 2 * input}
+}
+
+// An estimate with the price of another time or another provider is a wrong bill.
+func TestEstimate(t *testing.T) {
+	p := Prices{Prices: []Price{
+		price("p", "m", "2026-01-01", 1_000_000_000), price("p", "m", "2026-06-01", 3_000_000_000),
+		price("", "m", "2026-09-01", 9_000_000_000), price("", "free", "2026-01-01", 0), price("p", "tiny", "2026-01-01", 1),
+	}}
+	at := func(day string) time.Time {
+		t, _ := time.Parse(time.DateOnly, day)
+		return t
+	}
+	tests := map[string]struct {
+		provider, model, day string
+		tokens               Tokens
+		want                 money.Nano
+		ok                   bool
+	}{
+		"the day before the first price":    {"p", "m", "2025-12-31", Tokens{Input: 1}, 0, false},
+		"from its first day on":             {"p", "m", "2026-01-01", Tokens{Input: 7, Output: 1}, 9_000, true},
+		"the latest that counts":            {"p", "m", "2026-11-20", Tokens{Input: 1}, 3_000, true},
+		"one for any provider":              {"q", "m", "2026-11-20", Tokens{Input: 1}, 9_000, true},
+		"a model that nobody priced":        {"p", "x", "2026-11-20", Tokens{Input: 1}, 0, false},
+		"one that costs nothing":            {"p", "free", "2026-11-20", Tokens{Input: 1}, 0, true},
+		"half a nano-dollar is rounded up":  {"p", "tiny", "2026-11-20", Tokens{Input: 500_000}, 1, true},
+		"less is rounded down":              {"p", "tiny", "2026-11-20", Tokens{Input: 499_999}, 0, true},
+		"what was taken away, the same way": {"p", "tiny", "2026-11-20", Tokens{Input: -500_000}, -1, true},
+		"more than 64 bits on the way":      {"p", "m", "2026-11-20", Tokens{Input: 2_000_000_000_000}, 6_000_000_000_000_000, true},
+	}
+	for name, c := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got, ok := p.estimate(c.provider, c.model, c.tokens, at(c.day)); got != c.want || ok != c.ok {
+				t.Errorf("%d, %v; want %d, %v", got, ok, c.want, c.ok)
+			}
+		})
+	}
+}
+
+// A price that somebody mistyped would be in every estimate from then on.
+func TestCheckPrices(t *testing.T) {
+	for name, bad := range map[string][]Price{
+		"a day that is none":   {price("p", "m", "2026-02-30", 1)},
+		"below zero":           {price("p", "m", "2026-02-01", -1)},
+		"beyond all reason":    {price("p", "m", "2026-02-01", dearest+1)},
+		"twice for one day":    {price("p", "m", "2026-02-01", 1), price("p", "m", "2026-02-01", 2)},
+		"twice without a name": {price("", "m", "2026-02-01", 1), price("", "m", "2026-02-01", 1)},
+	} {
+		if checkPrices(bad) == nil {
+			t.Errorf("%s passes", name)
+		}
+	}
+	if err := checkPrices([]Price{price("p", "m", "2026-02-01", 1), price("p", "m", "2026-02-02", 1), price("q", "m", "2026-02-01", 1)}); err != nil {
+		t.Error(err)
+	}
+}
+
+func period(t testing.TB, from, to, zone string) Period {
+	t.Helper()
+	p, err := readPeriod(from, to, zone, time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// A day of 23 or 25 hours is one day, and an hour that comes twice is two.
+func TestSlots(t *testing.T) {
+	type slot struct {
+		Label string
+		Long  time.Duration
+	}
+	tests := map[string]struct {
+		from, to, zone string
+		hours          bool
+		want           []slot
+	}{
+		"days with a short one":   {"2026-03-28", "2026-03-31", "Europe/Berlin", false, []slot{{"2026-03-28", 24 * time.Hour}, {"2026-03-29", 23 * time.Hour}, {"2026-03-30", 24 * time.Hour}}},
+		"a long one":              {"2026-10-25", "2026-10-26", "Europe/Berlin", false, []slot{{"2026-10-25", 25 * time.Hour}}},
+		"the day that Samoa lost": {"2011-12-29", "2012-01-01", "Pacific/Apia", false, []slot{{"2011-12-29", 24 * time.Hour}, {"2011-12-31", 24 * time.Hour}}},
+		"clocks that change at midnight": {
+			"2024-10-05", "2024-10-08", "America/Asuncion", false,
+			[]slot{{"2024-10-05", 24 * time.Hour}, {"2024-10-06", 23 * time.Hour}, {"2024-10-07", 24 * time.Hour}},
+		},
+		"and back over it": {
+			"2024-03-23", "2024-03-25", "America/Asuncion", false, []slot{{"2024-03-23", 25 * time.Hour}, {"2024-03-24", 24 * time.Hour}},
+		},
+		"an hour that comes twice": {
+			"2026-10-25T00:00:00Z", "2026-10-25T03:00:00Z", "Europe/Berlin", true,
+			[]slot{{"2026-10-25T02:00:00+02:00", time.Hour}, {"2026-10-25T02:00:00+01:00", time.Hour}, {"2026-10-25T03:00:00+01:00", time.Hour}},
+		},
+		"half an hour that comes twice": {
+			"2026-04-04T14:00:00Z", "2026-04-04T16:30:00Z", "Australia/Lord_Howe", true,
+			[]slot{{"2026-04-05T01:00:00+11:00", time.Hour}, {"2026-04-05T01:30:00+10:30", 30 * time.Minute}, {"2026-04-05T02:00:00+10:30", time.Hour}},
+		},
+		"parts at both ends": {
+			"2026-11-20T08:30:00Z", "2026-11-20T10:15:00Z", "UTC", true,
+			[]slot{{"2026-11-20T08:30:00Z", 30 * time.Minute}, {"2026-11-20T09:00:00Z", time.Hour}, {"2026-11-20T10:00:00Z", 15 * time.Minute}},
+		},
+		"a zone of a quarter": {"2026-11-20", "2026-11-21", "Asia/Kathmandu", false, []slot{{"2026-11-20", 24 * time.Hour}}},
+	}
+	for name, c := range tests {
+		t.Run(name, func(t *testing.T) {
+			list, _ := period(t, c.from, c.to, c.zone).slots(c.hours)
+			var got []slot
+			for _, s := range list {
+				got = append(got, slot{s.Label, s.End.Sub(s.Start.Time)})
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Who leaves everything out gets thirty days, today among them.
+func TestReadPeriod(t *testing.T) {
+	p := period(t, "", "", "Europe/Berlin")
+	if got := p.From.Format(time.RFC3339); got != "2026-10-21T22:00:00Z" {
+		t.Errorf("from %s", got)
+	}
+	if now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC); !p.To.After(now) {
+		t.Errorf("to %s, so that what was this moment is not in it", p.To)
+	}
+	for _, bad := range [][3]string{{"x", "", "UTC"}, {"", "2026-13-01", "UTC"}, {"", "", "Mars"}, {"", "", "Local"}} {
+		if _, err := readPeriod(bad[0], bad[1], bad[2], clock.Now()); err == nil {
+			t.Errorf("%q passes", bad)
+		}
+	}
+	for _, bad := range [][2]string{{"2026-01-02", "2026-01-02"}, {"2026-01-02", "2026-01-01"}, {"2020-01-01", "2026-01-01"}, {"1999-12-31", "2000-01-02"}} {
+		if period(t, bad[0], bad[1], "UTC").check(false) == nil {
+			t.Errorf("%q passes", bad)
+		}
+	}
+	long := period(t, "2026-01-01", "2026-04-01", "UTC")
+	if long.check(false) != nil || long.check(true) == nil {
+		t.Error("ninety days are right by day and too long by hour")
+	}
+}
+
+// "Unknown" that looks like nothing is the confident zero that we must not show.
+func TestSums(t *testing.T) {
+	tests := map[string]struct {
+		of   amounts
+		want string
+	}{
+		"nothing happened":      {amounts{}, `"0"`},
+		"nobody knows":          {amounts{runs: 2, unpriced: 2}, `null`},
+		"half of it":            {amounts{runs: 2, unpriced: 1, priced: 1, cost: 5}, `"0.000000005"`},
+		"it cost nothing":       {amounts{runs: 1, priced: 1}, `"0"`},
+		"a price came too late": {amounts{runs: 1, corrections: 1, priced: 1, cost: 7}, `"0.000000007"`},
+	}
+	for name, c := range tests {
+		if got, err := json.Marshal(c.of.sums().CostUSD); err != nil || string(got) != c.want {
+			t.Errorf("%s: %s, %v; want %s", name, got, err, c.want)
+		}
+	}
+}
