@@ -284,7 +284,7 @@ func (g generator) text(s *schema, name string) string {
 		return ownerEmail
 	case "until":
 		return time.Now().Add(time.Duration(rapid.IntRange(1, 2000).Draw(g.T, name)) * time.Hour).Format(time.RFC3339)
-	case "timezone":
+	case "timezone", "zone":
 		return g.pick(name, "UTC", "Europe/Lisbon", "Pacific/Kiritimati")
 	case "pr_url", "avatar_url":
 		return g.pick(name, "https://example.com/a?b=c#d", "http://localhost/ä")

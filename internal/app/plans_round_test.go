@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -71,6 +72,9 @@ func askList(t *testing.T, d *document, owner caller, path string, op operation)
 		if strings.HasSuffix(path, "/search") && !strings.Contains(query, "q=") {
 			query += "&q=number+77" // it finds nothing without words
 		}
+		if strings.Contains(path, "/usage") && strings.HasPrefix(query, "from=") {
+			query += "&to=2026-02-01" // a period has an end
+		}
 		next := path + "?limit=5&" + query
 		if strings.Contains(query, "limit=") || op.Parameters == nil || !strings.Contains(fmt.Sprint(op.Parameters), "limit") {
 			next = path + "?" + query
@@ -106,7 +110,7 @@ func given(d *document, name string, s *schema) (values []string) {
 		"assignee": {"me", "none", "cto", "u-7@example.com"}, "reporter": {"me", "none", "u-7"}, "actor": {"me", "cto", "system"},
 		"q": {"number 77", "nowhere"}, "tag": {"tag-7", "none-has-it"}, "project": {"P7", "none"}, "parent": {"TASK-4", "none"},
 		"subject_id": {"t-7"}, "kind": {"task.created", "task.*"}, "team": {"executive", "team-7"}, "agent_id": {"cto"}, "from": {"2026-01-01"}, "to": {"2026-01-01"},
-		"status": {"done"}, "limit": {"7"}, "total": {"true"}, "last_event_id": {"50990"}, "active": {"true"},
+		"status": {"done"}, "limit": {"7"}, "total": {"true"}, "last_event_id": {"50990"}, "zone": {"Europe/Berlin"}, "active": {"true"},
 	}[name]
 }
 
@@ -198,6 +202,18 @@ func writeRest(t *testing.T, s *service, owner caller) {
 	owner.post("/api/v1/standups/schedule", nil).want(http.StatusOK)
 	owner.post("/api/v1/standups/schedule", map[string]any{"enabled": false}).want(http.StatusOK)
 	owner.send(http.MethodPost, "/api/v1/retention/run", nil, "Prefer", "wait=30")
+	setPrices(s, owner)
+}
+
+// setPrices has the ledger estimate what had no price.
+func setPrices(s *service, owner caller) {
+	price := map[string]any{"provider": "p", "model": "m-0", "from": "2020-01-01", "input": "3", "output": "15", "cache_read": "0.3", "cache_write": "3.75", "other": "0"}
+	owner.send(http.MethodPut, "/api/v1/prices", map[string]any{"prices": []map[string]any{price}}).want(http.StatusOK)
+	waitFor(s.house.t, "the estimates", func() bool {
+		var n int
+		err := s.DB.QueryRow(context.Background(), `SELECT COUNT(*) FROM (SELECT 1 FROM usage_ledger WHERE run_id = 'priced:run-0' LIMIT 1) AS some`).Scan(&n)
+		return err == nil && n == 1
+	})
 }
 
 // useInbox does what is done with an item of the inbox.

@@ -106,7 +106,7 @@ func seed(t *testing.T, d *db.DB) {
 		}},
 		{"api_keys", "id, user_id, name, digest, hint, created_at", 2000, func(i int) []any { return []any{id("key", i), id("u", i%500*2), "K", id("d", i), "h", at(i)} }},
 	}
-	all = append(all, seedWords(d.Engine(), id)...)
+	all = append(append(all, seedWords(d.Engine(), id)...), seedUsage(at, id, pick)...)
 	err := d.Tx(t.Context(), func(tx *db.Tx) error {
 		for _, r := range all {
 			if err := r.insert(t.Context(), tx); err != nil {
@@ -126,6 +126,36 @@ func seed(t *testing.T, d *db.DB) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// seedUsage is a ledger of 50,000 runs in 5,000 sessions.
+func seedUsage(at func(int) time.Time, id func(string, int) string, pick func(int, ...any) any) []rows {
+	const runs, sessions = 50000, 5000
+	return []rows{
+		{"usage_ledger", `run_id, provider, model, kind, at, ended_at, noted_at, agent_id, session_key, session_id, source, job_id, task_key, standup_id,
+			input, output, cache_read, cache_write, other, cost_nano, price, runs, unpriced`, runs, func(i int) []any {
+			unpriced := i%100 == 0
+			return []any{
+				id("run", i), "p", id("m", i%4), "run", at(i * 30).UnixMilli(), at(i * 30), at(i * 30), id("a", i%8), id("agent:a:", i/10), id("t", i/10),
+				pick(i, "human", "task", "standup"), "", orNone(i%3 == 1, id("TASK", i%5000)), orNone(i%3 == 2, id("s", i%1000)),
+				1000, 100, 10, 5, 0, when(!unpriced, 28314000), pick(i%100, "unpriced", "runtime", "runtime"), 1, map[bool]int{true: 1}[unpriced],
+			}
+		}},
+		{"usage_transcripts", "session_id, session_key, agent_id, seq, version", sessions, func(i int) []any {
+			return []any{id("t", i), id("agent:a:", i), id("a", i%8), 20, at(i).UnixMilli()}
+		}},
+		{"usage_told", "session_id, provider, model, input, output, cache_read, cache_write, other, cost_nano, rows_made, shrunk", sessions, func(i int) []any {
+			return []any{id("t", i), "p", "m", 1, 1, 1, 1, 0, 1, 0, false}
+		}},
+	}
+}
+
+// orNone is the text, or none.
+func orNone(yes bool, text string) string {
+	if yes {
+		return text
+	}
+	return ""
 }
 
 // seedWords are the words of the 10,000 tasks and 5,000 comments.

@@ -2,6 +2,7 @@ package usage
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"wardroom/internal/gateway"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/fault"
 )
 
 // The pace of the mirror.
@@ -158,7 +160,7 @@ func (r *reader) pass(ctx context.Context) time.Duration {
 	case err == nil:
 		r.broken = false
 		return between
-	case !r.broken && err != errClaimed && !r.s.away(err):
+	case !r.broken && !errors.Is(err, errClaimed) && fault.Of(err) == nil && !r.s.away(err): // that the gateway is away is told elsewhere
 		r.broken = true
 		r.s.Log.WarnContext(ctx, "the usage of the runs cannot be written down; it is tried again", "err", err)
 	}
@@ -166,7 +168,7 @@ func (r *reader) pass(ctx context.Context) time.Duration {
 }
 
 // errClaimed says that another process does the work.
-var errClaimed = fmt.Errorf("another process reads the transcripts")
+var errClaimed = errors.New("another process reads the transcripts")
 
 func (r *reader) work(ctx context.Context, rows []gateway.Session, counted *gateway.SessionUsage) error {
 	r.forget(rows, counted)

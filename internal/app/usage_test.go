@@ -1,0 +1,265 @@
+package app_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"wardroom/internal/gateway"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/money"
+	"wardroom/internal/standup"
+	"wardroom/internal/usage"
+)
+
+// spentOn is what one model used in one transcript.
+type spentOn struct {
+	Tokens usage.Tokens
+	Cost   money.Nano
+}
+
+// gatewayTotals is what the runtime itself says that its transcripts used.
+func (s *service) gatewayTotals() (by map[string]spentOn, fresh bool) {
+	u, err := s.Gateway.Usage(context.Background())
+	if err != nil || !u.Fresh {
+		return nil, false
+	}
+	by = map[string]spentOn{}
+	for _, t := range u.Transcripts {
+		for _, m := range t.Models {
+			by[t.SessionID+" "+m.Provider+"/"+m.Model] = spentOn{usage.Tokens{Input: m.Input, Output: m.Output, CacheRead: m.CacheRead, CacheWrite: m.CacheWrite, Other: m.Other}, money.Nano(m.CostNanoUSD)}
+		}
+	}
+	return by, true
+}
+
+// ledgerTotals is the same from our rows.
+func (s *service) ledgerTotals() map[string]spentOn {
+	s.house.t.Helper()
+	rows, err := s.DB.Query(context.Background(), `
+		SELECT session_id || ' ' || provider || '/' || model, CAST(SUM(input) AS BIGINT), CAST(SUM(output) AS BIGINT), CAST(SUM(cache_read) AS BIGINT),
+			CAST(SUM(cache_write) AS BIGINT), CAST(SUM(other) AS BIGINT), CAST(SUM(cost_nano) AS BIGINT)
+		FROM usage_ledger GROUP BY session_id, provider, model`)
+	by := map[string]spentOn{}
+	_, err = db.All(rows, err, func(r db.Row) (one struct{}, err error) {
+		var key string
+		var p spentOn
+		err = r.Scan(&key, &p.Tokens.Input, &p.Tokens.Output, &p.Tokens.CacheRead, &p.Tokens.CacheWrite, &p.Tokens.Other, &p.Cost)
+		by[key] = p
+		return one, err
+	})
+	if err != nil {
+		s.house.t.Fatal(err)
+	}
+	return by
+}
+
+// usage reads a report of everything.
+func (c caller) usage(query string) usage.Report {
+	c.house.t.Helper()
+	return decode[usage.Report](c.get("/api/v1/usage?" + query).want(http.StatusOK))
+}
+
+// The promise of the ledger: two hundred runs of all kinds, while the service
+// stops, crashes and starts, and so does the runtime, and at the end both say
+// the same of every session and model; and when the runtime has forgotten it
+// all, we have not.
+func TestUsageEqualsTheRuntimes(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, engine db.Engine) {
+		h := newHouse(t, engine, nil)
+		s := h.start().connected()
+		owner := s.login(ownerEmail)
+		owner.hire("coo", "cto", "cpo", "cmo")
+		seen := owner.follow("/api/v1/events?topics=usage")
+		s.ask("first", cto, "How is it going?")
+		for f := range seen.frames {
+			if f["event"] == "usage.grown" {
+				break
+			}
+		}
+		seen.leave()
+		const rounds, each = 5, 40
+		for round := range rounds {
+			s.askMany(round, each)
+			switch round {
+			case 0: // in the middle of the runs
+				s.crash()
+				h.spawnMany(10)
+				s = h.start().connected()
+			case 1:
+				s.restarted(0)
+			case 2:
+				s.stop()
+				h.spawnMany(10)
+				h.runtime.Restart(0)
+				s = h.start().connected()
+			case 3:
+				s.restarted(200 * time.Millisecond)
+			}
+			owner = owner.at(s)
+		}
+		id := decode[standup.Standup](owner.post("/api/v1/standups", nil)).ID
+		owner.send(http.MethodPost, "/api/v1/standups/"+id+"/run", nil, "Prefer", "wait=30").want(http.StatusOK)
+		s.settled()
+		r := owner.usage("group=source")
+		kinds := map[string]int64{}
+		for _, g := range r.Groups {
+			kinds[*g.Key] = g.Runs
+		}
+		if r.Total.Runs < rounds*each || r.Total.Unpriced != 0 || kinds["task"] == 0 || kinds["sub_agent"] == 0 || kinds["standup"] == 0 || kinds["human"] == 0 {
+			t.Errorf("%+v, by source %v", r.Total, kinds)
+		}
+		held := decode[standup.Standup](owner.get("/api/v1/standups/" + id).want(http.StatusOK))
+		for _, g := range owner.usage("group=standup").Groups {
+			if g.Key != nil && (*g.Key != id || held.CostUSD == nil || *g.CostUSD != *held.CostUSD) {
+				t.Errorf("standup %s: %v; it says %v", *g.Key, g.CostUSD, held.CostUSD)
+			}
+		}
+		s.forgotten(owner)
+	})
+}
+
+// askMany asks the agents in several sessions, and waits for most.
+func (s *service) askMany(round, n int) {
+	s.house.t.Helper()
+	keys := []string{"main", "task:TASK-1", "task:TASK-2", "notes", "dashboard:1"}
+	agents := []string{"coo", "cto", "cpo", "cmo"}
+	for i := range n {
+		agent := agents[i%len(agents)]
+		q := gateway.Question{RunID: fmt.Sprintf("run-%d-%d", round, i), AgentID: agent, SessionKey: "agent:" + agent + ":" + keys[i/len(agents)%len(keys)], Message: "Go on."}
+		if _, err := s.Gateway.Start(context.Background(), q); err != nil {
+			s.house.t.Fatal(err)
+		}
+	}
+	if round > 0 {
+		for i := range n {
+			if _, err := s.Gateway.Wait(context.Background(), fmt.Sprintf("run-%d-%d", round, i), 10*time.Second); err != nil {
+				s.house.t.Fatal(err)
+			}
+		}
+	}
+}
+
+// restarted starts the runtime anew, and waits for the connection to it.
+func (s *service) restarted(down time.Duration) {
+	s.house.t.Helper()
+	was := s.Gateway.Status().BootID
+	s.house.runtime.Restart(down)
+	waitFor(s.house.t, "the runtime to be back", func() bool {
+		st := s.Gateway.Status()
+		return st.State == gateway.Connected && st.BootID != was
+	})
+}
+
+// spawnMany lets agents work while no service looks, and waits for them.
+func (h *house) spawnMany(n int) {
+	h.t.Helper()
+	for i := range n {
+		if _, _, err := h.runtime.Spawn(cto, fmt.Sprint("helper ", i), "Look it up."); err != nil {
+			h.t.Fatal(err)
+		}
+	}
+	waitFor(h.t, "the sub-agents", func() bool { return h.runtime.Busy() == 0 })
+}
+
+// settled waits until the ledger equals the runtime's totals, and stays so.
+func (s *service) settled() {
+	t := s.house.t
+	t.Helper()
+	waitFor(t, "the runs", func() bool { return s.house.runtime.Busy() == 0 })
+	diff := "nothing was read"
+	equal := func() bool {
+		want, ok := s.gatewayTotals()
+		if ok {
+			maps.DeleteFunc(want, func(_ string, p spentOn) bool { return p == spentOn{} })
+			diff = cmp.Diff(want, s.ledgerTotals())
+		}
+		return ok && diff == ""
+	}
+	for end := time.Now().Add(20 * time.Second); !equal(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("the runtime's totals and the ledger's (-runtime +ledger):\n%s", diff)
+		}
+	}
+	var corrected int64
+	if err := s.DB.QueryRow(t.Context(), `SELECT COUNT(*) FROM usage_ledger WHERE kind <> 'run'`).Scan(&corrected); err != nil || corrected != 0 {
+		t.Errorf("%d rows are corrections, %v: every run could be read", corrected, err)
+	}
+}
+
+// forgotten lets the runtime forget everything.
+func (s *service) forgotten(owner caller) {
+	t := s.house.t
+	t.Helper()
+	was := map[usage.Group]usage.Report{}
+	groups := []usage.Group{usage.ByAgent, usage.ByModel, usage.BySession, usage.ByTask, usage.ByHour}
+	const query = "from=2000-01-01T00:00:00Z"
+	day := "from=" + time.Now().UTC().AddDate(0, 0, -1).Format(time.DateOnly) + "&to=" + time.Now().UTC().AddDate(0, 0, 2).Format(time.DateOnly) + "&group="
+	for _, g := range groups {
+		was[g] = owner.usage(day + string(g))
+	}
+	owner.get("/api/v1/usage?"+query).wantProblem(http.StatusUnprocessableEntity, "usage_period")
+	if err := s.house.runtime.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s.house.reopen()
+	waitFor(t, "the empty runtime", func() bool {
+		a := owner.get("/api/v1/agentrt/sessions")
+		return a.status == http.StatusOK && strings.TrimSpace(string(a.body)) == "[]"
+	})
+	for _, g := range groups {
+		if diff := cmp.Diff(was[g], owner.usage(day+string(g))); diff != "" {
+			t.Errorf("by %s, after the runtime forgot (-before +after):\n%s", g, diff)
+		}
+	}
+	table := owner.get("/api/v1/usage.csv?" + day + "agent").want(http.StatusOK)
+	lines := strings.Split(strings.TrimSpace(string(table.body)), "\r\n")
+	if len(lines) != 5 || !slices.IsSorted([]string{lines[0][:6], "agent,"}) {
+		t.Errorf("the table:\n%s", table.body)
+	}
+}
+
+// Prices are in every estimate: only admins set them, and nobody over a change
+// that they have not seen.
+func TestPrices(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, db.SQLite, nil)
+	s := h.start().connected()
+	owner := s.login(ownerEmail)
+	body := map[string]any{"prices": []map[string]any{{
+		"provider": "demo", "model": "demo-1", "from": "2026-01-01", "input": "3", "output": "15", "cache_read": "0.3", "cache_write": "3.75", "other": "0",
+	}}}
+	first := owner.get("/api/v1/prices").want(http.StatusOK)
+	if p := decode[usage.Prices](first); p.Version != 0 || len(p.Prices) != 0 {
+		t.Errorf("at first: %+v", p)
+	}
+	put := func(headers ...string) answer { return owner.send(http.MethodPut, "/api/v1/prices", body, headers...) }
+	made := put().want(http.StatusOK)
+	if p := decode[usage.Prices](made); p.Version != 1 || p.UpdatedBy == nil || p.Prices[0].CacheRead != 300_000_000 {
+		t.Errorf("made: %+v", p)
+	}
+	tag := made.header.Get("ETag")
+	put("If-Match", tag).want(http.StatusOK)
+	put("If-Match", tag).wantProblem(http.StatusPreconditionFailed, "prices_stale")
+	body["prices"].([]map[string]any)[0]["input"] = "-1"
+	put().wantProblem(http.StatusUnprocessableEntity, "invalid_input")
+	models := decode[[]usage.Model](owner.get("/api/v1/agentrt/models").want(http.StatusOK))
+	if len(models) == 0 || models[0].Estimate == nil || models[0].Estimate.Input != 3_000_000_000 {
+		t.Errorf("the models: %+v", models)
+	}
+	before := h.runtime.Calls("models.list")
+	for range 5 {
+		owner.get("/api/v1/agentrt/models").want(http.StatusOK)
+	}
+	if n := h.runtime.Calls("models.list"); n != before {
+		t.Errorf("the runtime was asked %d times more", n-before)
+	}
+}
