@@ -134,11 +134,11 @@ func seedUsage(at func(int) time.Time, id func(string, int) string, pick func(in
 	return []rows{
 		{"usage_ledger", `run_id, provider, model, kind, at, ended_at, noted_at, agent_id, session_key, session_id, source, job_id, task_key, standup_id,
 			input, output, cache_read, cache_write, other, cost_nano, price, runs, unpriced`, runs, func(i int) []any {
-			unpriced := i%100 == 0
+			unpriced := i%1000 == 0
 			return []any{
 				id("run", i), "p", id("m", i%4), "run", at(i * 30).UnixMilli(), at(i * 30), at(i * 30), id("a", i%8), id("agent:a:", i/10), id("t", i/10),
 				pick(i, "human", "task", "standup"), "", orNone(i%3 == 1, id("TASK", i%5000)), orNone(i%3 == 2, id("s", i%1000)),
-				1000, 100, 10, 5, 0, when(!unpriced, 28314000), pick(i%100, "unpriced", "runtime", "runtime"), 1, map[bool]int{true: 1}[unpriced],
+				1000, 100, 10, 5, 0, when(!unpriced, 28314000), map[bool]string{true: "unpriced", false: "runtime"}[unpriced], 1, map[bool]int{true: 1}[unpriced],
 			}
 		}},
 		{"usage_transcripts", "session_id, session_key, agent_id, seq, version", sessions, func(i int) []any {

@@ -234,22 +234,23 @@ func TestPrices(t *testing.T) {
 	h := newHouse(t, db.SQLite, nil)
 	s := h.start().connected()
 	owner := s.login(ownerEmail)
-	body := map[string]any{"prices": []map[string]any{{
+	price := map[string]any{
 		"provider": "demo", "model": "demo-1", "from": "2026-01-01", "input": "3", "output": "15", "cache_read": "0.3", "cache_write": "3.75", "other": "0",
-	}}}
+	}
+	body := map[string]any{"prices": []any{price}}
 	first := owner.get("/api/v1/prices").want(http.StatusOK)
-	if p := decode[usage.Prices](first); p.Version != 0 || len(p.Prices) != 0 {
+	if p := decode[usage.Prices](first); p.Version != 1 || len(p.Prices) != 0 {
 		t.Errorf("at first: %+v", p)
 	}
 	put := func(headers ...string) answer { return owner.send(http.MethodPut, "/api/v1/prices", body, headers...) }
 	made := put().want(http.StatusOK)
-	if p := decode[usage.Prices](made); p.Version != 1 || p.UpdatedBy == nil || p.Prices[0].CacheRead != 300_000_000 {
+	if p := decode[usage.Prices](made); p.Version != 2 || p.UpdatedBy == nil || p.Prices[0].CacheRead != 300_000_000 {
 		t.Errorf("made: %+v", p)
 	}
 	tag := made.header.Get("ETag")
 	put("If-Match", tag).want(http.StatusOK)
 	put("If-Match", tag).wantProblem(http.StatusPreconditionFailed, "prices_stale")
-	body["prices"].([]map[string]any)[0]["input"] = "-1"
+	price["input"] = "-1"
 	put().wantProblem(http.StatusUnprocessableEntity, "invalid_input")
 	models := decode[[]usage.Model](owner.get("/api/v1/agentrt/models").want(http.StatusOK))
 	if len(models) == 0 || models[0].Estimate == nil || models[0].Estimate.Input != 3_000_000_000 {

@@ -190,6 +190,12 @@ func (r *reader) work(ctx context.Context, rows []gateway.Session, counted *gate
 	if err := r.claim(ctx); err != nil {
 		return err
 	}
+	if prices != r.priced { // for which no gateway is needed
+		if err := r.s.reprice(ctx); err != nil {
+			return err
+		}
+		r.priced = prices
+	}
 	for i, row := range due {
 		if i%50 == 49 {
 			if err := r.claim(ctx); err != nil {
@@ -208,12 +214,6 @@ func (r *reader) work(ctx context.Context, rows []gateway.Session, counted *gate
 		if done {
 			r.settled[u.SessionID] = fingerprint(u)
 		}
-	}
-	if prices != r.priced {
-		if err := r.s.reprice(ctx); err != nil {
-			return err
-		}
-		r.priced = prices
 	}
 	return nil
 }

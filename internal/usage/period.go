@@ -28,7 +28,7 @@ const (
 const (
 	mostDays  = 800 // two years, to be held against each other
 	mostHours = 62 * 24
-	fewHours  = 48 * time.Hour // a period up to here has a series by hour
+	hourly    = 48 * time.Hour // a period up to here has a series by hour
 	usualDays = 30
 )
 

@@ -25,7 +25,7 @@ type Price struct {
 
 // Prices are one version of the table that costs are estimated with.
 type Prices struct {
-	Version   int64       `json:"version" doc:"0 before the first prices were set."`
+	Version   int64       `json:"version" doc:"1 before the first prices were set."`
 	UpdatedAt *clock.Time `json:"updated_at"`
 	UpdatedBy *string     `json:"updated_by"`
 	Prices    []Price     `json:"prices" nullable:"false"`

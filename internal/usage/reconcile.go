@@ -152,7 +152,7 @@ func (s *Service) reprice(ctx context.Context) error {
 	if err != nil || len(prices.Prices) == 0 {
 		return err
 	}
-	const atOnce = 500
+	const atOnce = 100
 	var after row
 	for {
 		var some []row

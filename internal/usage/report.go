@@ -41,7 +41,7 @@ var keyOf = map[Group]string{
 
 // report adds a period up.
 func report(ctx context.Context, q db.Queryer, p Period, g Group) (Report, error) {
-	hours := g == ByHour || g != ByDay && p.To.Sub(p.From) <= fewHours
+	hours := g == ByHour || g != ByDay && p.To.Sub(p.From) <= hourly
 	r := Report{From: clock.At(p.From), To: clock.At(p.To), Zone: p.Zone.String(), Group: g, Unit: "day", Groups: []Share{}}
 	if hours {
 		r.Unit = "hour"

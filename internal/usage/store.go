@@ -210,9 +210,12 @@ func putTold(ctx context.Context, tx *db.Tx, sessionID string, k modelKey, t tol
 	return err
 }
 
+// noPrices is the version of the table before anybody has set a price.
+const noPrices = 1
+
 // newestPrices is the last version of the prices.
 func newestPrices(ctx context.Context, q db.Queryer) (Prices, error) {
-	p := Prices{Prices: []Price{}}
+	p := Prices{Version: noPrices, Prices: []Price{}}
 	var text string
 	err := q.QueryRow(ctx, `SELECT version, prices, made_at, made_by FROM usage_prices ORDER BY version DESC LIMIT 1`).
 		Scan(&p.Version, &text, &p.UpdatedAt, &p.UpdatedBy)
@@ -269,6 +272,6 @@ func costOf(n int64) *money.Nano {
 }
 
 func pricesVersion(ctx context.Context, q db.Queryer) (v int64, err error) {
-	err = q.QueryRow(ctx, `SELECT COALESCE(MAX(version), 0) FROM usage_prices`).Scan(&v)
+	err = q.QueryRow(ctx, `SELECT COALESCE(MAX(version), ?) FROM usage_prices`, noPrices).Scan(&v)
 	return v, err
 }

@@ -1,0 +1,125 @@
+package usage
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/db/dbtest"
+)
+
+// Standups and transcripts tell of the same runs, and replicas of all of them:
+// whoever comes second must find the row.
+func TestNoteOnce(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		p := play(d)
+		r := Run{RunID: "a", AgentID: "cto", EndedAt: noon, Parts: []Part{
+			{Provider: "p", Model: "m", Tokens: Tokens{Input: 1}, Cost: costOf(1)},
+			{Provider: "p", Model: "n", Tokens: Tokens{Input: 1}, Cost: costOf(1)},
+		}}
+		const many = 8
+		results := make(chan bool, many)
+		for range many {
+			go func() {
+				made := false
+				err := d.Tx(t.Context(), func(tx *db.Tx) (err error) {
+					made, err = p.Note(t.Context(), tx, r)
+					return err
+				})
+				results <- err == nil && made
+			}()
+		}
+		first := 0
+		for range many {
+			if <-results {
+				first++
+			}
+		}
+		if s := p.total(t); first != 1 || s.Runs != 2 || *s.CostUSD != 2 {
+			t.Errorf("%d were first, %+v", first, s)
+		}
+		r.Parts = []Part{{Provider: "p", Model: "o", Tokens: Tokens{Input: 9}}}
+		if p.note(t, r) {
+			t.Error("a run that is known is noted again, with another model")
+		}
+		r.RunID, r.Parts[0].Tokens = "b", Tokens{}
+		if p.note(t, r) {
+			t.Error("a run that used nothing is noted")
+		}
+	})
+}
+
+// Two processes that read the same transcripts cost the gateway twice.
+func TestClaim(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		a, b := play(d), play(d)
+		b.runtime = a.runtime
+		b.Runtime = a.runtime
+		p := a.open("agent:cto:main")
+		a.ask(p, "a", used("m", 1, 1, 1))
+		a.look(t, true)
+		a.ask(p, "b", used("m", 1, 1, 1))
+		if err := b.reader.work(t.Context(), a.list(), nil); !errors.Is(err, errClaimed) {
+			t.Errorf("the second one got %v", err)
+		}
+		a.reader.release(t.Context())
+		b.look(t, true)
+		if s := a.total(t); s.Runs != 2 {
+			t.Errorf("%+v", s)
+		}
+		if d.Engine() == db.SQLite { // whoever opens the file has it alone
+			c := play(d)
+			c.reader.took = false
+			if err := c.reader.claim(t.Context()); err != nil {
+				t.Errorf("a new owner of the file: %v", err)
+			}
+		}
+	})
+}
+
+// A price that comes later must not be counted beside the estimate, nor leave the
+// run among those without a price.
+func TestPrices(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		p := play(d)
+		c := p.open("agent:cto:main")
+		p.ask(c, "a", free("m", 1_000_000, 0))
+		p.look(t, true)
+		if s := p.total(t); s.Unpriced != 1 || s.CostUSD != nil || s.Corrections != 0 {
+			t.Errorf("without a price: %+v", s)
+		}
+		if _, err := p.SetPrices(actor.With(t.Context(), actor.System), []Price{price("p", "m", "2026-01-01", 2_000_000_000)}, nil); err != nil {
+			t.Fatal(err)
+		}
+		p.look(t, true)
+		p.restart()
+		p.look(t, true)
+		if s := p.total(t); s.Unpriced != 0 || s.Runs != 1 || *s.CostUSD != 2_000_000_000 || s.Estimated != 2_000_000_000 || s.Tokens.Input != 1_000_000 {
+			t.Errorf("estimated afterwards: %+v", s)
+		}
+		p.ask(c, "b", free("m", 500_000, 0))
+		p.look(t, true)
+		if s := p.total(t); s.Unpriced != 0 || s.Runs != 2 || s.Estimated != 3_000_000_000 {
+			t.Errorf("estimated at once: %+v", s)
+		}
+		for i := range c.turns {
+			if u := c.turns[i].Usage; u != nil {
+				u.CostNanoUSD = new(int64)
+				*u.CostNanoUSD = 7_000
+			}
+		}
+		c.UpdatedAt = clock.At(p.tick(time.Second))
+		p.look(t, true)
+		p.look(t, true)
+		if s := p.total(t); s.Unpriced != 0 || s.Runs != 2 || *s.CostUSD != 14_000 || s.Estimated != 0 || s.Tokens.Input != 1_500_000 {
+			t.Errorf("priced by the runtime in the end: %+v", s)
+		}
+		stale := int64(0)
+		if _, err := p.SetPrices(actor.With(t.Context(), actor.System), nil, &stale); err == nil {
+			t.Error("a change of a version that is gone passes")
+		}
+	})
+}
