@@ -211,7 +211,7 @@ func setPrices(s *service, owner caller) {
 	owner.send(http.MethodPut, "/api/v1/prices", map[string]any{"prices": []map[string]any{price}}).want(http.StatusOK)
 	waitFor(s.house.t, "the estimates", func() bool {
 		var n int
-		err := s.DB.QueryRow(context.Background(), `SELECT COUNT(*) FROM (SELECT 1 FROM usage_ledger WHERE run_id = 'priced:run-0' LIMIT 1) AS some`).Scan(&n)
+		err := s.DB.QueryRow(context.Background(), `SELECT COUNT(*) FROM (SELECT 1 FROM usage_ledger WHERE run_id = 'priced:run-0' LIMIT 1) AS found`).Scan(&n)
 		return err == nil && n == 1
 	})
 }
