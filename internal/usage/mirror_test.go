@@ -212,6 +212,20 @@ func (p *played) want(t *testing.T, want ...line) {
 	}
 }
 
+// sources are how many runs there were of each.
+func (p *played) sources(t *testing.T) map[Source]int64 {
+	t.Helper()
+	r, err := p.Report(t.Context(), Period{From: noon.AddDate(-1, 0, 0), To: noon.AddDate(0, 1, 0), Zone: time.UTC}, BySource)
+	if err != nil {
+		t.Fatal(err)
+	}
+	by := map[Source]int64{}
+	for _, g := range r.Groups {
+		by[Source(*g.Key)] = g.Runs
+	}
+	return by
+}
+
 // total is the whole ledger's sums.
 func (p *played) total(t *testing.T) Sums {
 	t.Helper()
@@ -276,6 +290,9 @@ func TestFollowBusy(t *testing.T) {
 	c.Active, c.UpdatedAt = false, clock.At(p.tick(time.Second))
 	p.look(t, true)
 	p.want(t, line{"a", "m", "run", "runtime", 1, 1, "1"}, line{"b", "m", "run", "runtime", 5, 5, "5"})
+	if got := p.sources(t); got[Human] != 2 {
+		t.Errorf("a question that was read before its answer is lost: %v", got)
+	}
 	t.Run("nor one that began after the list was read", func(t *testing.T) {
 		rows := p.list()
 		rows[0].UpdatedAt = clock.At(p.tick(time.Second))

@@ -110,7 +110,20 @@ func TestEverythingAddsUp(t *testing.T) {
 					length *= 13
 				}
 				from := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(first) * time.Hour)
-				wantAddsUp(rt, s, all, from, from.Add(time.Duration(length)*time.Millisecond), zone, group)
+				to := from.Add(time.Duration(length) * time.Millisecond)
+				if rapid.Bool().Draw(rt, "ends at a row") { // the first moment is in it, and the last is not
+					from = time.UnixMilli(rapid.SampledFrom(all).Draw(rt, "row").at).UTC()
+					for _, r := range all {
+						if at := time.UnixMilli(r.at).UTC(); at.After(from) && at.Sub(from) < 60*24*time.Hour {
+							to = at
+							break
+						}
+					}
+					if !to.After(from) || to.Sub(from) > 60*24*time.Hour {
+						to = from.Add(time.Hour)
+					}
+				}
+				wantAddsUp(rt, s, all, from, to, zone, group)
 			})
 		}
 	})
