@@ -26,6 +26,7 @@ import (
 	"wardroom/internal/platform/once"
 	"wardroom/internal/platform/web"
 	"wardroom/internal/retention"
+	"wardroom/internal/schedule"
 	"wardroom/internal/schema"
 	"wardroom/internal/search"
 	"wardroom/internal/session"
@@ -64,6 +65,7 @@ type App struct {
 	Usage     *usage.Service
 	Events    *event.Service
 	Retention *retention.Service
+	Schedules *schedule.Service
 	Gateway   *gateway.Client
 	Queue     *job.Queue
 	DB        *db.DB
@@ -199,6 +201,10 @@ func (a *App) wire() error {
 		Grace: cfg.StandupGatewayGrace, Patience: cfg.GatewayTimeout,
 		Timetable: a.Gateway, PublicURL: cfg.PublicURL, OwnURL: a.urlForAgents, StartGrace: cfg.StandupStartGrace, Fallback: cfg.StandupFallback,
 	}
+	a.Schedules = &schedule.Service{
+		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Zone: cfg.Timezone, Grace: cfg.ScheduleGrace, Patience: cfg.GatewayTimeout,
+		Raise: a.raiseOfSchedule, Settle: a.Inbox.Settle, Changed: a.tellJobs,
+	}
 	a.Retention = &retention.Service{DB: a.DB, Jobs: a.Queue, Log: a.log, Now: now, Zone: cfg.Timezone, Policies: a.policies()}
 	nightly, err := a.Retention.Timer()
 	if err != nil {
@@ -211,6 +217,7 @@ func (a *App) wire() error {
 		{Name: "close standups that nobody ran", Every: time.Minute, Do: a.Standups.CloseUnrun},
 		{Name: "settle blockers whose tasks go on", Every: 10 * time.Second, Do: a.Standups.SettleBlockers},
 		{Name: "notice standups that did not begin", Every: time.Minute, Do: a.Standups.WatchSchedule},
+		{Name: "judge slots of scheduled jobs", Every: 5 * time.Second, Do: a.Schedules.Judge},
 		{Name: "end leases of tasks", Every: 5 * time.Second, Do: a.Tasks.EndLeases},
 		{Name: "end snoozes of the inbox", Every: 5 * time.Second, Do: a.Inbox.EndSnoozes},
 		{Name: "purge failed logins", Every: 10 * time.Minute, Do: a.Accounts.PurgeLoginFailures},
@@ -240,6 +247,7 @@ func (a *App) mount() {
 	a.Standups.Mount(a.API)
 	a.Agents.Mount(a.API)
 	a.Sessions.Mount(a.API)
+	a.Schedules.Mount(a.API)
 	a.Inbox.Mount(a.API)
 	a.Usage.Mount(a.API)
 	a.Events.Mount(a.API)
@@ -296,6 +304,7 @@ func (a *App) Run(ctx context.Context, ln net.Listener) error {
 	g.Go(func() error { return a.Gateway.Run(inner) })
 	g.Go(func() error { return a.Sessions.Run(inner) })
 	g.Go(func() error { return a.Usage.Run(inner) })
+	g.Go(func() error { return a.Schedules.Run(inner) })
 	g.Go(func() error { return a.Queue.Run(inner) })
 	g.Go(func() error { return a.Events.Run(inner) })
 	g.Go(func() error { return a.Accounts.Run(inner) })

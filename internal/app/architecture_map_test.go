@@ -16,7 +16,7 @@ var plumbing = []string{
 var mayImport = map[string][]string{
 	"cmd/wardroom": slices.Concat([]string{"app", "account", "gateway", "platform/config", "schema"}, plumbing),
 	"app": slices.Concat([]string{
-		"account", "agent", "event", "gateway", "gateway/demo", "inbox", "platform/config", "retention", "schema", "search", "session", "standup", "task", "usage",
+		"account", "agent", "event", "gateway", "gateway/demo", "inbox", "platform/config", "retention", "schedule", "schema", "search", "session", "standup", "task", "usage",
 	}, plumbing),
 
 	"account":        slices.Concat([]string{"event"}, plumbing),
@@ -24,6 +24,7 @@ var mayImport = map[string][]string{
 	"event":          plumbing,
 	"inbox":          slices.Concat([]string{"event"}, plumbing),
 	"retention":      slices.Concat([]string{"event"}, plumbing),
+	"schedule":       slices.Concat([]string{"event", "gateway"}, plumbing),
 	"search":         plumbing,
 	"session":        slices.Concat([]string{"event", "gateway"}, plumbing),
 	"standup":        slices.Concat([]string{"event", "gateway", "standup/answer"}, plumbing),
@@ -60,7 +61,7 @@ var mayImport = map[string][]string{
 }
 
 // features are the packages whose HTTP stays in http.go.
-var features = []string{"account", "agent", "event", "inbox", "retention", "search", "session", "standup", "standup/answer", "task", "usage"}
+var features = []string{"account", "agent", "event", "inbox", "retention", "schedule", "search", "session", "standup", "standup/answer", "task", "usage"}
 
 // owners says which package writes each table. Reading another's is free.
 var owners = map[string]string{
@@ -76,6 +77,10 @@ var owners = map[string]string{
 	"job_steps":          "platform/job",
 	"job_timers":         "platform/job",
 	"retention_runs":     "retention",
+	"schedule_jobs":      "schedule",
+	"schedule_reading":   "schedule",
+	"schedule_runs":      "schedule",
+	"schedule_slots":     "schedule",
 	"search_texts":       "search",
 	"search_words":       "search",
 	"standups":           "standup",

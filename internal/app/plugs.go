@@ -18,6 +18,7 @@ import (
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/money"
 	"wardroom/internal/retention"
+	"wardroom/internal/schedule"
 	"wardroom/internal/session"
 	"wardroom/internal/standup"
 	"wardroom/internal/task"
@@ -210,6 +211,26 @@ func (a *App) raiseOfStandup(ctx context.Context, tx *db.Tx, m standup.Matter) e
 	return a.Inbox.Raise(ctx, tx, inbox.Matter(m))
 }
 
+// raiseOfSchedule makes a job that did not run as it should an item of the inbox.
+func (a *App) raiseOfSchedule(ctx context.Context, tx *db.Tx, m schedule.Matter) error {
+	return a.Inbox.Raise(ctx, tx, inbox.Matter(m))
+}
+
+// jobsChanged is what is told of the runtime's timed jobs: whoever shows them
+// reads them anew.
+type jobsChanged struct {
+	Changed []string `json:"changed"`
+	Gone    []string `json:"gone"`
+}
+
+// tellJobs lets live streams know which of the runtime's timed jobs changed.
+func (a *App) tellJobs(changed, gone []string) {
+	data := jobsChanged{append([]string{}, changed...), append([]string{}, gone...)}
+	if err := a.Events.Tell(event.State{Kind: "jobs.changed", Topics: []string{event.TopicSchedule}, Data: data}); err != nil {
+		a.log.Error("changed jobs cannot be told", "err", err)
+	}
+}
+
 // makeTask turns an action item of a standup into a task. An assignee that is
 // nobody here is left out rather than losing the task.
 func (a *App) makeTask(ctx context.Context, tx *db.Tx, title, assignee, origin string) (string, error) {
@@ -272,6 +293,12 @@ func (a *App) policies() []retention.Policy {
 			Does:  "Items of the inbox that were resolved so many days ago are deleted. What is not resolved stays.",
 			Count: a.Inbox.CountResolved,
 			Go:    a.Inbox.PurgeResolved,
+		},
+		{
+			Name: "slots", Setting: "ACTIVITY_LOG_RETENTION_DAYS", Days: a.cfg.ActivityLogRetentionDays,
+			Does:  "What became of each time of the runtime's jobs so many days ago is deleted, and the runs that ended before that. What nobody can say yet stays.",
+			Count: a.Schedules.CountOld,
+			Go:    a.Schedules.PurgeOld,
 		},
 	}
 }

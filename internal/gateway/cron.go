@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -36,6 +37,7 @@ type Job struct {
 	Revision      string      `json:"configRevision" doc:"Changes with every change of the definition, and not with its runs."`
 	State         JobState    `json:"state"`
 	CreatedAt     clock.Time  `json:"createdAt"`
+	Conditional   bool        `json:"conditional,omitempty" doc:"Whether the runtime runs it only when a script of its own says so, or at a pace that its runs choose: then nobody can tell when."`
 }
 
 // JobSchedule says when a job runs. Of a kind that this version does not know
@@ -46,6 +48,9 @@ type JobSchedule struct {
 	Zone    string `json:"tz,omitempty" doc:"Of cron: an IANA time zone. Without one it is that of the runtime's host, which it does not tell."`
 	EveryMS int64  `json:"everyMs,omitempty" doc:"Of every: the milliseconds between two runs."`
 	At      string `json:"at,omitempty" doc:"Of at: the one time, as ISO 8601 has it."` // as the gateway has it
+	// StaggerMS is 0 for a job that runs at its very minute, and for other kinds
+	// than cron. It is not sent: what we make is not spread.
+	StaggerMS int64 `json:"staggerMs,omitempty" doc:"Of cron: the milliseconds over which the runtime spreads jobs that are due together; so late it may be."`
 }
 
 // JobPayload is what a job does.
@@ -146,15 +151,16 @@ type NewJob struct {
 	SessionTarget string      // isolated, or session:<key>
 	Message       string
 	Limit         time.Duration // of the turn, rounded up to whole seconds; zero leaves it to the gateway
+	Delivery      string        // a mode; empty is none, because the gateway's own default announces to a chat channel
 }
 
-// AddJob makes a job whose answers are delivered to nobody. After ErrTimeout or
+// AddJob makes a job. After ErrTimeout or
 // ErrUnreachable it may have been made: without a Key, look before it is repeated.
 func (c *Client) AddJob(ctx context.Context, n NewJob) (Job, error) {
 	p := addParams{
 		Key: n.Key, Name: n.Name, Description: n.Description, AgentID: n.AgentID, Enabled: n.Enabled, Schedule: n.Schedule.wire(),
 		SessionTarget: n.SessionTarget, WakeMode: "now", Payload: turnOf(n.Message, n.Limit),
-		Delivery: JobDelivery{Mode: "none"}, // the default announces to a chat channel
+		Delivery: JobDelivery{Mode: cmp.Or(n.Delivery, "none")},
 	}
 	var raw json.RawMessage
 	if err := c.call(ctx, "cron.add", p, &raw); err != nil {

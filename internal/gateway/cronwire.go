@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"wardroom/internal/platform/clock"
@@ -57,7 +58,10 @@ type jobRow struct {
 		Zone    word   `json:"tz"`
 		EveryMS number `json:"everyMs"`
 		At      word   `json:"at"`
+		Stagger number `json:"staggerMs"`
 	} `json:"schedule"`
+	Trigger json.RawMessage `json:"trigger"`
+	Pacing  json.RawMessage `json:"pacing"`
 	Payload struct {
 		Kind    word   `json:"kind"`
 		Message word   `json:"message"`
@@ -100,16 +104,43 @@ func (c *Client) readJob(raw json.RawMessage) (Job, bool) {
 		Enabled: r.Enabled != no, SessionTarget: clean(r.SessionTarget), WakeMode: clean(r.WakeMode), Revision: clean(r.Revision),
 		Schedule: JobSchedule{
 			Kind: clean(r.Schedule.Kind), Expr: clean(r.Schedule.Expr), Zone: clean(r.Schedule.Zone), At: clean(r.Schedule.At),
-			EveryMS: r.Schedule.EveryMS.count(),
+			EveryMS: r.Schedule.EveryMS.count(), StaggerMS: r.stagger(),
 		},
-		Payload:  JobPayload{Kind: clean(r.Payload.Kind), Message: text, Limit: r.Payload.Limit.span(time.Second)},
-		Delivery: JobDelivery{Mode: clean(r.Delivery.Mode)},
+		Conditional: given(r.Trigger) || given(r.Pacing),
+		Payload:     JobPayload{Kind: clean(r.Payload.Kind), Message: text, Limit: r.Payload.Limit.span(time.Second)},
+		Delivery:    JobDelivery{Mode: clean(r.Delivery.Mode)},
 		State: JobState{
 			NextRunAt: r.State.Next.maybe(), RunningAt: r.State.Running.maybe(), LastRunAt: r.State.Last.maybe(),
 			LastStatus: clean(r.State.LastStatus), LastError: clean(r.State.LastError), Errors: r.State.Errors.count(),
 		},
 		CreatedAt: r.CreatedAt.time(),
 	}, true
+}
+
+// given reports whether a member is there, and is not null.
+func given(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
+
+// spread is for how long the gateway spreads jobs of every full hour, or of some
+// hours, for which nobody has said otherwise.
+// (docs/automation/cron-jobs/schedules.md of the gateway)
+const spread = 5 * time.Minute
+
+// stagger is over how many milliseconds the gateway spreads a job's times.
+func (r *jobRow) stagger() int64 {
+	if r.Schedule.Kind != "cron" {
+		return 0
+	}
+	if ms, ok := r.Schedule.Stagger.whole(); ok && ms >= 0 {
+		return ms
+	}
+	fields := strings.Fields(string(r.Schedule.Expr))
+	if n := len(fields); n == 6 && fields[0] == "0" {
+		fields = fields[1:]
+	}
+	if len(fields) == 5 && fields[0] == "0" && strings.ContainsAny(fields[1], "*?") {
+		return spread.Milliseconds()
+	}
+	return 0
 }
 
 // century bounds what a number stands for as a duration: more does not fit into one.

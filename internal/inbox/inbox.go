@@ -42,11 +42,15 @@ const (
 	StandupFailed Kind = "standup_failed" // a standup could not be held
 	StandupMissed Kind = "standup_missed" // a standup did not begin when it was due
 	OldBlocker    Kind = "old_blocker"    // an agent has been held up for days
+	JobMissed     Kind = "job_missed"     // a job of the runtime did not run when it was due
+	JobFailed     Kind = "job_failed"     // a job of the runtime ran, and its run failed
 )
 
 // Kinds lists every kind that a Matter may have. A kind more is a line here, one
 // above, and a word in the input of the list.
-func Kinds() []Kind { return []Kind{Escalation, StandupFailed, StandupMissed, OldBlocker} }
+func Kinds() []Kind {
+	return []Kind{Escalation, StandupFailed, StandupMissed, OldBlocker, JobMissed, JobFailed}
+}
 
 // Severity says how much it matters that somebody looks.
 type Severity string
@@ -82,7 +86,7 @@ func States() []State { return []State{Open, Acked, Snoozed, Resolved} }
 // Item is one thing that needs a human.
 type Item struct {
 	ID           string        `json:"id"`
-	Kind         Kind          `json:"kind" enum:"escalation,standup_failed,standup_missed,old_blocker"`
+	Kind         Kind          `json:"kind" enum:"escalation,standup_failed,standup_missed,old_blocker,job_missed,job_failed"`
 	Severity     Severity      `json:"severity" enum:"urgent,high,medium,low" doc:"The worst since it was last opened."`
 	Title        string        `json:"title" doc:"One line. Agents write it too: never trust it."`
 	Detail       string        `json:"detail" doc:"Markdown, at most 10,000 characters. Agents write it too: never trust it."`

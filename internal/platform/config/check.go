@@ -56,6 +56,8 @@ func (r Raw) Check() (Config, []string, error) {
 		StandupStartGrace:   k.duration("STANDUP_START_GRACE", r.StandupStartGrace, time.Minute, day),
 		StandupFallback:     k.truth("STANDUP_FALLBACK", r.StandupFallback),
 
+		ScheduleGrace: k.duration("SCHEDULE_GRACE", r.ScheduleGrace, time.Minute, day),
+
 		ArchiveAfterDays:         k.number("ARCHIVE_AFTER_DAYS", r.ArchiveAfterDays, 0, maxDays),
 		ActivityLogRetentionDays: k.number("ACTIVITY_LOG_RETENTION_DAYS", r.ActivityLogRetentionDays, 0, maxDays),
 		SubagentRetentionDays:    k.number("SUBAGENT_RETENTION_DAYS", r.SubagentRetentionDays, 0, maxDays),

@@ -78,8 +78,10 @@ type Raw struct {
 	StandupStartGrace string `name:"standup-start-grace" env:"STANDUP_START_GRACE" default:"15m" group:"Standup" help:"How long after its time in the runtime's schedule a standup may begin before somebody is told that it did not; 1m to 1d."`
 	StandupFallback   string `name:"standup-fallback" env:"STANDUP_FALLBACK" default:"false" group:"Standup" help:"true has the service itself begin a standup that the runtime did not begin within STANDUP_START_GRACE."`
 
+	ScheduleGrace string `name:"schedule-grace" env:"SCHEDULE_GRACE" default:"5m" group:"Gateway" help:"How long after its time a job of the runtime may begin before it counts as missed and somebody is told; 1m to 1d."`
+
 	ArchiveAfterDays         string `name:"archive-after-days" env:"ARCHIVE_AFTER_DAYS" default:"7" group:"Retention" help:"Days after which done tasks are archived, 0 to 36500; 0 keeps them on the board for ever."`
-	ActivityLogRetentionDays string `name:"activity-log-retention-days" env:"ACTIVITY_LOG_RETENTION_DAYS" default:"7" group:"Retention" help:"Days of TIMEZONE after which activity, and resolved items of the inbox, are deleted, 0 to 36500; 0 keeps them for ever. The histories of tasks and the audit stay."`
+	ActivityLogRetentionDays string `name:"activity-log-retention-days" env:"ACTIVITY_LOG_RETENTION_DAYS" default:"7" group:"Retention" help:"Days of TIMEZONE after which activity, and resolved items of the inbox, and runs and slots of the runtime's jobs, are deleted, 0 to 36500; 0 keeps them for ever. The histories of tasks and the audit stay."`
 	SubagentRetentionDays    string `name:"subagent-retention-days" env:"SUBAGENT_RETENTION_DAYS" default:"30" group:"Retention" help:"Days after which archived sub-agent sessions are to be deleted, 0 to 36500; 0 keeps them for ever. Checked at start; no sessions are archived yet, so that nothing goes."`
 }
 
@@ -134,6 +136,8 @@ type Config struct {
 	StandupGatewayGrace time.Duration // may be zero
 	StandupStartGrace   time.Duration // at least a minute
 	StandupFallback     bool
+
+	ScheduleGrace time.Duration // at least a minute
 
 	// Days until data goes; 0 keeps it for ever.
 	ArchiveAfterDays         int // done tasks

@@ -65,6 +65,18 @@ type key struct{}
 // With returns a context that carries r to Do.
 func With(ctx context.Context, r *Request) context.Context { return context.WithValue(ctx, key{}, r) }
 
+// Name names the caller's request for good, for whoever makes the thing outside
+// of the database and must recognise a repetition there: the same for the same
+// request, and for no other one. Without a key it is otherwise.
+func Name(ctx context.Context, otherwise string) string {
+	r, _ := ctx.Value(key{}).(*Request)
+	if r == nil {
+		return otherwise
+	}
+	sum := sha256.Sum256([]byte(r.name + r.digest))
+	return hex.EncodeToString(sum[:])
+}
+
 // Do makes something in a transaction, unless an earlier request with the same
 // key did: then it is found by the name that naming gave it, and nothing is
 // made. Without a key it only makes. Use it once in a request, before anything

@@ -1,0 +1,381 @@
+package schedule
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"wardroom/internal/event"
+	"wardroom/internal/gateway"
+	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/cron"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/fault"
+	"wardroom/internal/platform/once"
+)
+
+// Draft is a job to be made, in the runtime's own words.
+type Draft struct {
+	Name          string     `json:"name" minLength:"1" maxLength:"200"`
+	Description   string     `json:"description,omitempty" maxLength:"2000"`
+	AgentID       string     `json:"agentId" minLength:"1" maxLength:"64" doc:"The agent that runs it, as the runtime knows it." example:"cto"`
+	Enabled       *bool      `json:"enabled,omitempty" doc:"A disabled job does not trigger. Default: true."`
+	Schedule      Times      `json:"schedule"`
+	SessionTarget string     `json:"sessionTarget,omitempty" enum:"isolated" doc:"Each run has a session of its own."`
+	Payload       Payload    `json:"payload"`
+	Delivery      *Delivered `json:"delivery,omitempty" doc:"Default: none, nothing is sent to anybody."`
+}
+
+// Times say when a job runs.
+type Times struct {
+	Kind string `json:"kind,omitempty" enum:"cron" doc:"Jobs of other kinds are listed and watched, and not made here."`
+	Expr string `json:"expr" minLength:"1" maxLength:"500" doc:"Five fields: minute, hour, day of the month, month, weekday." example:"30 9 * * 1-5"`
+	Zone string `json:"tz,omitempty" maxLength:"64" doc:"The IANA time zone of expr. Default: the one that it has, else the service's TIMEZONE." example:"Europe/Berlin"`
+}
+
+// Payload is what a job tells its agent.
+type Payload struct {
+	Kind    string `json:"kind,omitempty" enum:"agentTurn"`
+	Message string `json:"message" minLength:"1" maxLength:"20000" doc:"What the agent is told. Everybody who may read sees it: no credentials."`
+}
+
+// Delivered says where an answer goes.
+type Delivered struct {
+	Mode string `json:"mode" enum:"none,announce" doc:"none, or announce to say it in the agent's last chat channel."`
+}
+
+// Change is what is to be changed of a job; what is left out stays as it is.
+type Change struct {
+	Name        *string    `json:"name,omitempty" minLength:"1" maxLength:"200"`
+	Description *string    `json:"description,omitempty" maxLength:"2000"`
+	AgentID     *string    `json:"agentId,omitempty" minLength:"1" maxLength:"64"`
+	Enabled     *bool      `json:"enabled,omitempty" doc:"Also of jobs that are not of the kind cron."`
+	Schedule    *Times     `json:"schedule,omitempty"`
+	Payload     *Payload   `json:"payload,omitempty"`
+	Delivery    *Delivered `json:"delivery,omitempty"`
+	Revision    string     `json:"configRevision,omitempty" maxLength:"128" doc:"The job's configRevision as you read it: then nothing is changed when the job is another one by now."`
+}
+
+// times are the times of a definition, checked.
+func (t Times) check(bad *fault.Fields, zone string) gateway.JobSchedule {
+	out := gateway.JobSchedule{Kind: "cron", Expr: strings.Join(strings.Fields(t.Expr), " "), Zone: or(t.Zone, zone)}
+	if _, err := clock.Zone(out.Zone); err != nil {
+		bad.Add("/schedule/tz", "Give an IANA name, such as Europe/Berlin.")
+	} else if _, err := cron.Parse(out.Expr, out.Zone); err != nil {
+		bad.Add("/schedule/expr", "%s.", capital(err.Error()))
+	}
+	return out
+}
+
+func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
+
+// words checks a text that must say something.
+func words(bad *fault.Fields, pointer, text string) string {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		bad.Add(pointer, "It must not be blank.")
+	}
+	return text
+}
+
+// agent checks that the runtime knows an agent, after everything else: it is the
+// one check that asks it.
+func (s *Service) agent(ctx context.Context, bad *fault.Fields, id *string) error {
+	if id == nil || len(*bad) > 0 {
+		return nil
+	}
+	agents, err := s.Runtime.Agents(ctx)
+	if err != nil {
+		return fmt.Errorf("look for the agent of a job: %w", err)
+	}
+	if !slices.ContainsFunc(agents, func(a gateway.Agent) bool { return a.ID == *id }) {
+		bad.Add("/agentId", "The runtime knows no such agent. GET /agents lists those it knows.")
+	}
+	return nil
+}
+
+// Make has the runtime make a job. What cannot be is refused before anything is
+// sent. A request that is repeated with its Idempotency-Key makes it once.
+func (s *Service) Make(ctx context.Context, d Draft) (Job, error) {
+	var bad fault.Fields
+	n := gateway.NewJob{
+		Name: words(&bad, "/name", d.Name), Description: strings.TrimSpace(d.Description), AgentID: d.AgentID, Enabled: d.Enabled == nil || *d.Enabled,
+		Schedule: d.Schedule.check(&bad, s.Zone.String()), SessionTarget: "isolated", Message: words(&bad, "/payload/message", d.Payload.Message),
+	}
+	if d.Delivery != nil {
+		n.Delivery = d.Delivery.Mode
+	}
+	if err := s.agent(ctx, &bad, &d.AgentID); err != nil {
+		return Job{}, err
+	}
+	if err := bad.Err(); err != nil {
+		return Job{}, err
+	}
+	w, err := s.make(ctx, n)
+	if err != nil {
+		return Job{}, fmt.Errorf("make job: %w", err)
+	}
+	return s.show(w, Known{AsOf: w.changedAt}), nil
+}
+
+// errNotYet says that no earlier request has made it.
+var errNotYet = errors.New("nobody has made it")
+
+// make asks the runtime between two transactions, because none may be open while
+// we wait for it. Should we end in between, the same request finds the job by
+// its key in the runtime.
+func (s *Service) make(ctx context.Context, n gateway.NewJob) (watched, error) {
+	find := func(ctx context.Context, q db.Queryer, id string) (watched, error) {
+		w, err := findJob(ctx, q, id)
+		if err == nil && (w == nil || !w.present) {
+			return watched{}, gateway.ErrNoJob
+		}
+		if err != nil {
+			return watched{}, err
+		}
+		return *w, nil
+	}
+	var w watched
+	ask := func(makeIt func(*db.Tx) (watched, error)) error {
+		return s.DB.Tx(ctx, func(tx *db.Tx) (err error) {
+			w, err = once.Do(ctx, tx, s.Now(), find, func(w watched) string { return w.job.ID }, func() (watched, error) { return makeIt(tx) })
+			return err
+		})
+	}
+	err := ask(func(*db.Tx) (watched, error) { return watched{}, errNotYet })
+	if !errors.Is(err, errNotYet) {
+		return w, err
+	}
+	n.Key = "wardroom/job/" + once.Name(ctx, db.NewID())
+	j, err := s.Runtime.AddJob(ctx, n)
+	if err != nil {
+		return w, err
+	}
+	err = ask(func(tx *db.Tx) (watched, error) {
+		return s.wrote(ctx, tx, j, "job.made", map[string]any{"agent_id": j.AgentID, "schedule": j.Schedule, "enabled": j.Enabled})
+	})
+	if errors.Is(err, once.ErrConflict) { // the key was used for another request meanwhile
+		err = errors.Join(err, s.Runtime.RemoveJob(ctx, j.ID))
+	}
+	return w, err
+}
+
+// wrote keeps a job as the runtime answered it after we had changed it, and tells
+// of that: in the activity, and in the audit, because it makes an agent work,
+// and spend, by itself.
+func (s *Service) wrote(ctx context.Context, tx *db.Tx, j gateway.Job, kind string, data map[string]any) (watched, error) {
+	if err := tx.Lock(ctx, lock); err != nil {
+		return watched{}, err
+	}
+	was, err := findJob(ctx, tx, j.ID)
+	if err != nil {
+		return watched{}, err
+	}
+	known, err := findReading(ctx, tx)
+	if err != nil {
+		return watched{}, err
+	}
+	text, err := textOf(j)
+	if err != nil {
+		return watched{}, err
+	}
+	v := sighting{job: j, text: text, present: true, at: s.Now(), knownTo: known.to}
+	if err := s.note(ctx, tx, v, was); err != nil {
+		return watched{}, err
+	}
+	is, err := findJob(ctx, tx, j.ID)
+	if err != nil {
+		return watched{}, err
+	}
+	return *is, s.telling(ctx, tx, kind, j.ID, j.Name, data)
+}
+
+func (s *Service) telling(ctx context.Context, tx *db.Tx, kind, id, name string, data map[string]any) error {
+	if err := s.told(ctx, tx, event.Activity, kind, id, name, data); err != nil {
+		return err
+	}
+	return s.told(ctx, tx, event.Audit, kind, id, name, data)
+}
+
+// changed is the failure of a change to a job that is not what its caller saw.
+func changed(expected string, is gateway.Job) error {
+	return gateway.ErrJobChanged.With("Read it again and repeat the change.").
+		Fact("expected_revision", expected).Fact("current_revision", is.Revision).Fact("current", is)
+}
+
+// Change has the runtime change a job. It is refused with gateway.ErrJobChanged,
+// and both versions, when the job is not the one that the caller has read, or
+// somebody else changes it meanwhile; what changes nothing is not sent.
+func (s *Service) Change(ctx context.Context, id string, c Change) (Job, error) {
+	now, err := s.Runtime.Job(ctx, id)
+	if err != nil {
+		return Job{}, fmt.Errorf("change job: %w", err)
+	}
+	if c.Revision != "" && c.Revision != now.Revision {
+		return Job{}, changed(c.Revision, now)
+	}
+	ask, names, err := s.ask(ctx, c, now)
+	if err != nil {
+		return Job{}, err
+	}
+	j := now
+	if len(names) > 0 {
+		j, err = s.Runtime.ChangeJob(ctx, id, ask, now.Revision)
+		if errors.Is(err, gateway.ErrJobChanged) {
+			if is, again := s.Runtime.Job(ctx, id); again == nil {
+				err = changed(now.Revision, is)
+			}
+		}
+		if err != nil {
+			return Job{}, fmt.Errorf("change job: %w", err)
+		}
+	}
+	var w watched
+	err = s.DB.Tx(ctx, func(tx *db.Tx) (err error) {
+		if len(names) == 0 {
+			w, err = s.quietly(ctx, tx, j)
+			return err
+		}
+		w, err = s.wrote(ctx, tx, j, "job.changed", map[string]any{"changes": names})
+		return err
+	})
+	if err != nil {
+		return Job{}, fmt.Errorf("change job: %w", err)
+	}
+	return s.show(w, Known{AsOf: clock.At(s.Now())}), nil
+}
+
+// quietly finds a job that was not changed.
+func (s *Service) quietly(ctx context.Context, tx *db.Tx, j gateway.Job) (watched, error) {
+	w, err := findJob(ctx, tx, j.ID)
+	if err != nil || w != nil && w.present {
+		return orNone(w), err
+	}
+	return watched{job: j, present: true, since: clock.At(s.Now())}, nil
+}
+
+func orNone(w *watched) watched {
+	if w == nil {
+		return watched{}
+	}
+	return *w
+}
+
+// ask is what has to be sent for a job to become what c says, and what of it
+// changes: field → [before, after].
+func (s *Service) ask(ctx context.Context, c Change, now gateway.Job) (ask gateway.JobChange, changes map[string][2]any, err error) {
+	var bad fault.Fields
+	changes = map[string][2]any{}
+	if now.Schedule.Kind != "cron" && (c.Name != nil || c.Description != nil || c.AgentID != nil || c.Schedule != nil || c.Payload != nil || c.Delivery != nil) {
+		return ask, nil, ErrKind.With("This one is of the kind %s. It can be enabled, disabled, run and removed here.", now.Schedule.Kind)
+	}
+	if c.Name != nil {
+		*c.Name = words(&bad, "/name", *c.Name)
+	}
+	if c.Payload != nil {
+		c.Payload.Message = words(&bad, "/payload/message", c.Payload.Message)
+	}
+	put := func(name string, to **string, is string, given *string) {
+		if given != nil && *given != is {
+			*to, changes[name] = given, [2]any{is, *given}
+		}
+	}
+	put("name", &ask.Name, now.Name, c.Name)
+	put("description", &ask.Description, now.Description, c.Description)
+	put("agentId", &ask.AgentID, now.AgentID, c.AgentID)
+	if c.Delivery != nil {
+		put("delivery", &ask.Delivery, now.Delivery.Mode, &c.Delivery.Mode)
+	}
+	if c.Payload != nil && (c.Payload.Message != now.Payload.Message || now.Payload.Kind != "agentTurn") {
+		ask.Message = &c.Payload.Message
+		changes["payload"] = [2]any{len(now.Payload.Message), len(c.Payload.Message)} // the text is in the job
+	}
+	if c.Enabled != nil && *c.Enabled != now.Enabled {
+		ask.Enabled, changes["enabled"] = c.Enabled, [2]any{now.Enabled, *c.Enabled}
+	}
+	if c.Schedule != nil {
+		to := c.Schedule.check(&bad, or(now.Schedule.Zone, s.Zone.String()))
+		if to.Expr != now.Schedule.Expr || to.Zone != now.Schedule.Zone {
+			ask.Schedule, changes["schedule"] = &to, [2]any{now.Schedule, to}
+		}
+	}
+	if err := s.agent(ctx, &bad, ask.AgentID); err != nil {
+		return ask, nil, err
+	}
+	return ask, changes, bad.Err()
+}
+
+// Remove has the runtime remove a job. With a revision it is refused when the
+// job is another one by now. A run that is going goes on.
+func (s *Service) Remove(ctx context.Context, id, revision string) error {
+	j, err := s.Runtime.Job(ctx, id)
+	if err != nil {
+		return fmt.Errorf("remove job: %w", err)
+	}
+	if revision != "" && revision != j.Revision {
+		return changed(revision, j)
+	}
+	if err := s.Runtime.RemoveJob(ctx, id); err != nil {
+		return fmt.Errorf("remove job: %w", err)
+	}
+	err = s.DB.Tx(ctx, func(tx *db.Tx) error {
+		if err := tx.Lock(ctx, lock); err != nil {
+			return err
+		}
+		was, err := findJob(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if was != nil && was.present {
+			known, err := findReading(ctx, tx)
+			if err != nil {
+				return err
+			}
+			if err := s.note(ctx, tx, sighting{at: s.Now(), knownTo: known.to}, was); err != nil {
+				return err
+			}
+		}
+		if err := s.settle(ctx, tx, id, "The job was removed by "+actor.From(ctx).Name+"."); err != nil {
+			return err
+		}
+		return s.telling(ctx, tx, "job.removed", id, j.Name, map[string]any{"agent_id": j.AgentID, "schedule": j.Schedule})
+	})
+	if err != nil {
+		return fmt.Errorf("remove job: %w", err)
+	}
+	return nil
+}
+
+// Started is a run that somebody had begun.
+type Started struct {
+	JobID string     `json:"job_id"`
+	RunID string     `json:"run_id" doc:"By it the run is found in the job's runs, once it has ended."`
+	At    clock.Time `json:"at"`
+}
+
+// Start has the runtime run a job now, also a disabled one, and does not wait
+// for its end. Each time is another run.
+func (s *Service) Start(ctx context.Context, id string) (Started, error) {
+	run, why, err := s.Runtime.RunJob(ctx, id)
+	if err != nil {
+		return Started{}, fmt.Errorf("run job: %w", err)
+	}
+	if run == "" {
+		return Started{}, ErrGoing.With("It says: %s. Look at the job's runs, and try again when it has ended.", or(why, "nothing"))
+	}
+	out := Started{JobID: id, RunID: run, At: clock.At(s.Now())}
+	err = s.DB.Tx(ctx, func(tx *db.Tx) error {
+		w, err := findJob(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		return s.telling(ctx, tx, "job.started", id, orNone(w).job.Name, map[string]any{"run_id": run})
+	})
+	if err != nil {
+		return Started{}, fmt.Errorf("run job: %w", err)
+	}
+	return out, nil
+}

@@ -1,0 +1,266 @@
+package schedule
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"wardroom/internal/event"
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db"
+)
+
+// judged is what this process knows of the ledger. The zero value is ready to use.
+type judged struct {
+	mu sync.Mutex
+	by time.Time // the reading that everything was last judged by
+}
+
+// Judge takes the slots that have come into the ledger, says of each what has
+// become of it by what is known of the runs, and brings to the inbox what was
+// missed or has failed. It is timed work, and follows each reading. Whoever does
+// it and however often, each slot is judged once.
+func (s *Service) Judge(ctx context.Context) error {
+	s.judged.mu.Lock()
+	defer s.judged.mu.Unlock()
+	now := s.Now()
+	known, due, err := s.look(ctx, now)
+	if err != nil {
+		return fmt.Errorf("look at the ledger of slots: %w", err)
+	}
+	if !due {
+		return nil
+	}
+	err = s.DB.Tx(ctx, func(tx *db.Tx) error {
+		if err := tx.Lock(ctx, lock); err != nil {
+			return err
+		}
+		if known, err = findReading(ctx, tx); err != nil {
+			return err
+		}
+		if err := s.expect(ctx, tx, now); err != nil {
+			return err
+		}
+		return s.judgeOpen(ctx, tx, now, known)
+	})
+	if err != nil {
+		return fmt.Errorf("judge slots: %w", err)
+	}
+	s.judged.by = known.to
+	return nil
+}
+
+// look reports whether there is anything to do. It writes nothing, because it
+// does so every few seconds.
+func (s *Service) look(ctx context.Context, now time.Time) (known reading, due bool, err error) {
+	if known, err = findReading(ctx, s.DB); err != nil {
+		return known, false, err
+	}
+	if due, err = anything(ctx, s.DB, `SELECT 1 FROM schedule_jobs WHERE next_due <= ?`, now); due || err != nil {
+		return known, due, err
+	}
+	if due, err = anything(ctx, s.DB, `SELECT 1 FROM schedule_slots WHERE look_at <= ?`, now); due || err != nil {
+		return known, due, err
+	}
+	if s.judged.by.Equal(known.to) {
+		return known, false, nil
+	}
+	due, err = anything(ctx, s.DB, `SELECT 1 FROM schedule_slots WHERE NOT settled`)
+	if err == nil && !due {
+		s.judged.by = known.to
+	}
+	return known, due, err
+}
+
+// expect takes the slots that have come into the ledger.
+func (s *Service) expect(ctx context.Context, tx *db.Tx, now time.Time) error {
+	jobs, err := dueJobs(ctx, tx, now)
+	if err != nil {
+		return err
+	}
+	for _, w := range jobs {
+		is, slots := w.due(now, s.Grace)
+		for _, slot := range slots {
+			if err := addSlot(ctx, tx, slot); err != nil {
+				return err
+			}
+		}
+		// changed_at stays: the definition is as old as it was.
+		if _, err := tx.Exec(ctx, `UPDATE schedule_jobs SET next_due = ?, last_due = ? WHERE id = ?`, is.nextDue, is.lastDue, w.job.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// judgeOpen judges the slots that are not settled.
+func (s *Service) judgeOpen(ctx context.Context, tx *db.Tx, now time.Time, known reading) error {
+	open, err := openSlots(ctx, tx)
+	if err != nil || len(open) == 0 {
+		return err
+	}
+	jobs, err := openJobs(ctx, tx)
+	if err != nil {
+		return err
+	}
+	first := open[0].DueAt.Time
+	for _, slot := range open {
+		if slot.DueAt.Before(first) {
+			first = slot.DueAt.Time
+		}
+	}
+	runs, err := runsSince(ctx, tx, first.Add(-longestBackoff-time.Minute))
+	if err != nil {
+		return err
+	}
+	var all []news
+	for from, to := 0, 0; from < len(open); from = to {
+		for to = from; to < len(open) && open[to].JobID == open[from].JobID; to++ {
+		}
+		w := jobs[open[from].JobID]
+		if w == nil {
+			continue // it cannot be: a job is kept as long as its slots
+		}
+		f := facts{now: now, knownFrom: known.from, knownTo: known.to, since: w.since.Time, errors: w.job.State.Errors, runs: runs[w.job.ID]}
+		if at := w.job.State.RunningAt; at != nil && w.present {
+			f.running = at.Time
+		}
+		after := f.judgeJob(*w, open[from:to])
+		for i, slot := range after {
+			if !slot.differs(open[from+i]) {
+				continue
+			}
+			if err := putSlot(ctx, tx, slot); err != nil {
+				return err
+			}
+		}
+		all = append(all, newsOf(open[from:to], after)...)
+	}
+	return s.tellAll(ctx, tx, all)
+}
+
+// judgeJob judges the slots of one job, which come in the order of their times.
+func (f facts) judgeJob(w watched, open []Slot) []Slot {
+	after := make([]Slot, len(open))
+	p, why := planOf(w.job)
+	for i, slot := range open {
+		var next time.Time
+		switch {
+		case i+1 < len(open):
+			next = open[i+1].DueAt.Time
+		case why == "" && !p.times.IsZero():
+			next = p.times.Next(slot.DueAt.Time)
+		case w.lastDue != nil && w.lastDue.After(slot.DueAt.Time):
+			next = w.lastDue.Time
+		case w.nextDue != nil:
+			next = w.nextDue.Time
+		}
+		after[i] = f.judge(slot, next)
+	}
+	return after
+}
+
+// differs reports whether there is anything to write.
+func (s Slot) differs(was Slot) bool {
+	return s.State != was.State || s.Reason != was.Reason || s.settled != was.settled || !same(s.StartedAt, was.StartedAt) || !same(s.lookAt, was.lookAt)
+}
+
+// news is what became of a slot, as far as it concerns humans.
+type news struct {
+	slot  Slot
+	was   State
+	over  bool // what was brought to the inbox of its job has ended
+	count int  // of slots of which the same is to be told
+}
+
+// newsOf are the news of one job, in their order. Of several that were missed in
+// a row only the last is told, with their number.
+func newsOf(before, after []Slot) []news {
+	var out []news
+	for i, slot := range after {
+		if slot.State == before[i].State {
+			continue
+		}
+		n := news{slot: slot, was: before[i].State, count: 1}
+		switch slot.State {
+		case Missed, Failed:
+			if last := len(out) - 1; last >= 0 && out[last].slot.State == slot.State {
+				n.count += out[last].count
+				out = out[:last]
+			}
+		case OnTime, Late:
+			n.over = true
+			for _, later := range after[i+1:] {
+				n.over = n.over && later.State != Missed && later.State != Failed
+			}
+		case Pending, Running, Unknown, Skipped:
+			continue
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+// tellAll brings the news to the inbox, takes back what is over, and tells of
+// both.
+func (s *Service) tellAll(ctx context.Context, tx *db.Tx, all []news) error {
+	for _, n := range all {
+		switch n.slot.State {
+		case Missed, Failed:
+			if err := s.Raise(ctx, tx, n.matter()); err != nil {
+				return err
+			}
+		default:
+			if n.over {
+				if err := s.settle(ctx, tx, n.slot.JobID, "Its run of "+minute(n.slot.DueAt.Time)+" went well."); err != nil {
+					return err
+				}
+			}
+			if n.slot.State == OnTime || n.was != Missed {
+				continue
+			}
+		}
+		data := map[string]any{"due_at": n.slot.DueAt, "state": n.slot.State, "before": n.was, "reason": n.slot.Reason, "started_at": n.slot.StartedAt, "slots": n.count}
+		if err := s.told(ctx, tx, event.Activity, "slot."+string(n.slot.State), n.slot.JobID, n.slot.Name, data); err != nil {
+			return err
+		}
+		s.Log.WarnContext(ctx, "a scheduled job did not run as it should", "job_id", n.slot.JobID, "due", n.slot.DueAt.Time, "state", string(n.slot.State))
+	}
+	return nil
+}
+
+func minute(at time.Time) string { return at.UTC().Format("2006-01-02 15:04 MST") }
+
+// matter is what the inbox is told. The texts are the runtime's and the agents'.
+func (n news) matter() Matter {
+	m := Matter{
+		Cause: cause(n.slot.State, n.slot.JobID), Kind: "job_" + string(n.slot.State), Severity: "high",
+		Subject: subject(n.slot.JobID, n.slot.Name),
+	}
+	times := minute(n.slot.DueAt.Time)
+	if n.count > 1 {
+		times = fmt.Sprintf("%s, and %d before that", times, n.count-1)
+	}
+	if n.slot.State == Failed {
+		m.Title = fmt.Sprintf("The job %s failed", n.slot.Name)
+		m.Detail = fmt.Sprintf("Its run of %s, by the agent %s, failed: %s\n\nThis is resolved by itself when its next run goes well.", times, n.slot.AgentID, n.slot.Reason)
+		return m
+	}
+	m.Title = fmt.Sprintf("The job %s did not run", n.slot.Name)
+	m.Detail = fmt.Sprintf("The runtime was to run it, by the agent %s, at %s. %s\n\nLook whether the gateway runs and its automations are on. "+
+		"Until the next time it can be run by hand: `POST /api/v1/agentrt/jobs/%s/run`. This is resolved by itself when it runs.", n.slot.AgentID, times, n.slot.Reason, n.slot.JobID)
+	return m
+}
+
+// place is where a slot stands in the ledger, for going on behind it.
+type place struct {
+	due clock.Time
+	job string
+}
+
+func (p place) before(q place) bool {
+	return p.due.Before(q.due.Time) || p.due.Equal(q.due.Time) && p.job < q.job
+}
+
+func (s Slot) place() place { return place{s.DueAt, s.JobID} }

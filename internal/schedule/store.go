@@ -1,0 +1,225 @@
+package schedule
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"wardroom/internal/gateway"
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/list"
+)
+
+// lock is held by whoever changes the mirror or the ledger.
+const lock = "schedule"
+
+const jobColumns = `id, definition, present, watched_from, next_due, last_due, changed_at`
+
+func scanJob(row db.Row) (w watched, err error) {
+	var id string
+	if err := row.Scan(&id, &w.text, &w.present, &w.since, &w.nextDue, &w.lastDue, &w.changedAt); err != nil {
+		return w, err
+	}
+	return w, json.Unmarshal([]byte(w.text), &w.job)
+}
+
+// presentJobs are the jobs that the runtime has.
+func presentJobs(ctx context.Context, q db.Queryer) ([]watched, error) {
+	rows, err := q.Query(ctx, `SELECT `+jobColumns+` FROM schedule_jobs WHERE present ORDER BY id`)
+	return db.All(rows, err, scanJob)
+}
+
+// allJobs are those, too, that it has no more.
+func allJobs(ctx context.Context, q db.Queryer) (map[string]*watched, error) {
+	rows, err := q.Query(ctx, `SELECT `+jobColumns+` FROM schedule_jobs`)
+	return byID(db.All(rows, err, scanJob))
+}
+
+// dueJobs are those with a time that has come and is not in the ledger.
+func dueJobs(ctx context.Context, q db.Queryer, now time.Time) ([]watched, error) {
+	rows, err := q.Query(ctx, `SELECT `+jobColumns+` FROM schedule_jobs WHERE next_due <= ? ORDER BY id`, now)
+	return db.All(rows, err, scanJob)
+}
+
+// openJobs are those with slots that are not settled.
+func openJobs(ctx context.Context, q db.Queryer) (map[string]*watched, error) {
+	rows, err := q.Query(ctx, `SELECT `+jobColumns+` FROM schedule_jobs WHERE id IN (SELECT job_id FROM schedule_slots WHERE NOT settled)`)
+	return byID(db.All(rows, err, scanJob))
+}
+
+func byID(all []watched, err error) (map[string]*watched, error) {
+	out := make(map[string]*watched, len(all))
+	for i := range all {
+		out[all[i].job.ID] = &all[i]
+	}
+	return out, err
+}
+
+// findJob reads one; nil when there is none, or the runtime has it no more.
+func findJob(ctx context.Context, q db.Queryer, id string) (*watched, error) {
+	w, err := scanJob(q.QueryRow(ctx, `SELECT `+jobColumns+` FROM schedule_jobs WHERE id = ?`, id))
+	if db.IsNotFound(err) {
+		return nil, nil
+	}
+	return &w, err
+}
+
+func putJob(ctx context.Context, tx *db.Tx, w watched) error {
+	_, err := tx.Exec(ctx, `
+		INSERT INTO schedule_jobs (`+jobColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (id) DO UPDATE SET definition = excluded.definition, present = excluded.present, watched_from = excluded.watched_from,
+			next_due = excluded.next_due, last_due = excluded.last_due, changed_at = excluded.changed_at`,
+		w.job.ID, w.text, w.present, w.since, w.nextDue, w.lastDue, w.changedAt)
+	return err
+}
+
+// textOf is a job as it is kept.
+func textOf(j gateway.Job) (string, error) {
+	text, err := json.Marshal(j)
+	return string(text), err
+}
+
+const runColumns = `job_id, started_at, ended_at, run_id, session_key, status, error, summary, manual`
+
+func scanRun(row db.Row) (r Run, err error) {
+	return r, row.Scan(&r.JobID, &r.StartedAt, &r.EndedAt, &r.RunID, &r.SessionKey, &r.Status, &r.Error, &r.Summary, &r.Manual)
+}
+
+// runs is how the runs of a job are listed.
+var runs = list.List[Run]{
+	Table: `schedule_runs`, Columns: runColumns, Scan: scanRun, Usual: "-started",
+	Sorts: map[string]list.Sort[Run]{
+		"started": {Columns: []string{`job_id`, `started_at`}, Position: func(r Run) []any { return []any{r.JobID, r.StartedAt.Time} }},
+	},
+}
+
+// addRun keeps a run, and reports whether it is new.
+func addRun(ctx context.Context, tx *db.Tx, r Run) (bool, error) {
+	n, err := tx.Exec(ctx, `INSERT INTO schedule_runs (`+runColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (job_id, started_at) DO NOTHING`,
+		r.JobID, r.StartedAt, r.EndedAt, r.RunID, r.SessionKey, r.Status, r.Error, r.Summary, r.Manual)
+	return n > 0, err
+}
+
+// verdictColumns is what of a run is needed to judge.
+const verdictColumns = `job_id, started_at, ended_at, status, error, manual`
+
+// runsSince are the runs that ended since then, by their jobs and beginnings.
+func runsSince(ctx context.Context, q db.Queryer, since time.Time) (map[string][]Run, error) {
+	rows, err := q.Query(ctx, `SELECT `+verdictColumns+` FROM schedule_runs WHERE ended_at >= ? ORDER BY job_id, started_at`, since)
+	all, err := db.All(rows, err, func(row db.Row) (r Run, err error) {
+		return r, row.Scan(&r.JobID, &r.StartedAt, &r.EndedAt, &r.Status, &r.Error, &r.Manual)
+	})
+	out := map[string][]Run{}
+	for _, r := range all {
+		out[r.JobID] = append(out[r.JobID], r)
+	}
+	return out, err
+}
+
+const slotColumns = `job_id, due_at, agent_id, name, spread, deadline_at, state, reason, started_at, judged_at, settled, look_at`
+
+func scanSlot(row db.Row) (s Slot, err error) {
+	var spread int64
+	err = row.Scan(&s.JobID, &s.DueAt, &s.AgentID, &s.Name, &spread, &s.Deadline, &s.State, &s.Reason, &s.StartedAt, &s.JudgedAt, &s.settled, &s.lookAt)
+	s.spread = time.Duration(spread) * time.Millisecond
+	return s, err
+}
+
+// addSlot takes a slot into the ledger, unless it is there.
+func addSlot(ctx context.Context, tx *db.Tx, s Slot) error {
+	_, err := tx.Exec(ctx, `INSERT INTO schedule_slots (`+slotColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (job_id, due_at) DO NOTHING`,
+		s.JobID, s.DueAt, s.AgentID, s.Name, s.spread.Milliseconds(), s.Deadline, s.State, s.Reason, s.StartedAt, s.JudgedAt, s.settled, s.lookAt)
+	return err
+}
+
+func putSlot(ctx context.Context, tx *db.Tx, s Slot) error {
+	_, err := tx.Exec(ctx, `UPDATE schedule_slots SET state = ?, reason = ?, started_at = ?, judged_at = ?, settled = ?, look_at = ? WHERE job_id = ? AND due_at = ?`,
+		s.State, s.Reason, s.StartedAt, s.JudgedAt, s.settled, s.lookAt, s.JobID, s.DueAt)
+	return err
+}
+
+// openSlots are the slots that are not settled, by their jobs and times.
+func openSlots(ctx context.Context, q db.Queryer) ([]Slot, error) {
+	rows, err := q.Query(ctx, `SELECT `+slotColumns+` FROM schedule_slots WHERE NOT settled ORDER BY job_id, due_at`)
+	return db.All(rows, err, scanSlot)
+}
+
+// slotsBetween are the slots of a job, or of all, from one time on and before
+// another, behind a position, limit at most.
+func slotsBetween(ctx context.Context, q db.Queryer, f SlotFilter, after *place, limit int) ([]Slot, error) {
+	query, args := `SELECT `+slotColumns+` FROM schedule_slots WHERE due_at >= ? AND due_at < ?`, []any{f.From, f.To}
+	if f.JobID != "" {
+		query, args = query+` AND job_id = ?`, append(args, f.JobID)
+	}
+	if after != nil {
+		query, args = query+` AND (due_at, job_id) > (?, ?)`, append(args, after.due, after.job)
+	}
+	rows, err := q.Query(ctx, query+` ORDER BY due_at, job_id LIMIT ?`, append(args, limit)...)
+	return db.All(rows, err, scanSlot)
+}
+
+// reading is how much is known of the runs; zero when nothing is.
+type reading struct{ from, to time.Time }
+
+func findReading(ctx context.Context, q db.Queryer) (r reading, err error) {
+	var from, to clock.Time
+	err = q.QueryRow(ctx, `SELECT known_from, known_to FROM schedule_reading WHERE one = 1`).Scan(&from, &to)
+	if db.IsNotFound(err) {
+		return r, nil
+	}
+	return reading{from.Time, to.Time}, err
+}
+
+func putReading(ctx context.Context, tx *db.Tx, r reading) error {
+	_, err := tx.Exec(ctx, `
+		INSERT INTO schedule_reading (one, known_from, known_to) VALUES (1, ?, ?)
+		ON CONFLICT (one) DO UPDATE SET known_from = excluded.known_from, known_to = excluded.known_to`, r.from, r.to)
+	return err
+}
+
+// anything reports whether a query finds a row.
+func anything(ctx context.Context, q db.Queryer, query string, args ...any) (found bool, err error) {
+	err = q.QueryRow(ctx, `SELECT EXISTS (`+query+`)`, args...).Scan(&found)
+	return found, err
+}
+
+// oldSlots and oldRuns are what purge removes, with the count of the first.
+const (
+	countOld = `SELECT COUNT(*), MIN(due_at) FROM schedule_slots WHERE due_at < ? AND settled`
+	oldSlots = `SELECT job_id, due_at FROM schedule_slots WHERE due_at < ? AND settled ORDER BY due_at, job_id LIMIT ?`
+	oldRuns  = `SELECT job_id, started_at FROM schedule_runs WHERE ended_at < ? ORDER BY ended_at, job_id, started_at LIMIT ?`
+)
+
+// purge removes slots that are settled, runs, and jobs that are gone, of before
+// then, at most limit of all, and says how many slots and runs went. It does so
+// one by one: for a list of keys PostgreSQL would read all of a table.
+func purge(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int64, error) {
+	type key struct {
+		job string
+		at  clock.Time
+	}
+	var all int64
+	for query, remove := range map[string]string{
+		oldSlots: `DELETE FROM schedule_slots WHERE job_id = ? AND due_at = ?`, oldRuns: `DELETE FROM schedule_runs WHERE job_id = ? AND started_at = ?`,
+	} {
+		rows, err := tx.Query(ctx, query, before, limit-int(all))
+		keys, err := db.All(rows, err, func(row db.Row) (k key, err error) { return k, row.Scan(&k.job, &k.at) })
+		if err != nil {
+			return 0, err
+		}
+		for _, k := range keys {
+			if _, err := tx.Exec(ctx, remove, k.job, k.at); err != nil {
+				return 0, err
+			}
+		}
+		all += int64(len(keys))
+	}
+	if all > 0 {
+		return all, nil
+	}
+	_, err := tx.Exec(ctx, `
+		DELETE FROM schedule_jobs WHERE NOT present AND changed_at < ?
+			AND NOT EXISTS (SELECT 1 FROM schedule_slots WHERE job_id = schedule_jobs.id)`, before)
+	return 0, err
+}
