@@ -97,9 +97,12 @@ func newContract(t *testing.T, engine db.Engine) *contract {
 	owner.hold(owner.open().ID)
 	names := map[string][]string{"agents": {"coo", "nobody"}} // of others the requests learn
 	for _, known := range decode[[]session.Session](owner.get("/api/v1/agentrt/sessions").want(http.StatusOK)) {
-		names["agentrt"] = append(names["agentrt"], known.Key)
+		names["sessions"] = append(names["sessions"], known.Key)
 	}
 	for n := range 5 {
+		job := owner.post("/api/v1/agentrt/jobs", jobBody(fmt.Sprint("Job ", n), "cto")).want(http.StatusCreated)
+		names["jobs"] = append(names["jobs"], decode[struct{ ID string }](job).ID)
+		owner.post("/api/v1/agentrt/jobs/"+names["jobs"][n]+"/run", nil).want(http.StatusAccepted)
 		names["inbox"] = append(names["inbox"], h.raise(s.App, fmt.Sprint("contract/", n)).ID)
 	}
 	s.stop()
@@ -347,7 +350,7 @@ func (c *contract) placesOf(path string) []string {
 }
 
 func kindOf(path string) string {
-	return strings.Split(strings.TrimPrefix(path, "/api/v1/"), "/")[0]
+	return strings.Split(strings.TrimPrefix(strings.TrimPrefix(path, "/api/v1/"), "agentrt/"), "/")[0]
 }
 
 // readEverything makes one query of every column of every table. Counts of

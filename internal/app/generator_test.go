@@ -288,9 +288,21 @@ func (g generator) text(s *schema, name string) string {
 		return g.pick(name, "UTC", "Europe/Lisbon", "Pacific/Kiritimati")
 	case "pr_url", "avatar_url":
 		return g.pick(name, "https://example.com/a?b=c#d", "http://localhost/ä")
-	case "date", "from", "to":
+	case "agentId":
+		return g.pick(name, "cto", "coo")
+	case "tz":
+		return g.pick(name, "UTC", "Europe/Lisbon", "Pacific/Kiritimati")
+	case "expr":
+		return g.pick(name, "0 9 * * 1-5", "*/15 22 * * *", "30 2 29 2 *")
+	case "date":
 		return fmt.Sprintf("%04d-%02d-%02d", rapid.SampledFrom([]int{1, 1969, 2026, 9999}).Draw(g.T, "year"),
 			rapid.IntRange(1, 12).Draw(g.T, "month"), rapid.IntRange(1, 28).Draw(g.T, "day"))
+	}
+	if name == "from" || name == "to" {
+		if s.Format == "date-time" {
+			return map[string]string{"from": "2026-11-20T08:00:00Z", "to": "2026-11-23T08:00:00+08:00"}[name]
+		}
+		return "2026-11-20"
 	}
 	if strings.HasPrefix(name, "depends_on/") || strings.HasPrefix(name, "tasks/") {
 		return g.name()

@@ -143,6 +143,16 @@ func inboxDeeds() map[string][]deed {
 	}
 }
 
+// jobDeeds: the runtime's jobs are the admins' to change, whoever runs them.
+func jobDeeds() map[string][]deed {
+	const in = " /api/v1/agentrt/jobs/{id}"
+	say := func(o object) any { return fieldsOf(o, "name", "Another") }
+	return map[string][]deed{
+		"GET" + in: {{"read", nil, "200", nil}}, "PATCH" + in: {{"rename", say, "200", nil}}, "DELETE" + in: {{"remove", nil, "204", nil}},
+		"POST" + in + "/run": {{"run", nil, "202", nil}}, "GET" + in + "/runs": {{"read", nil, "200", nil}}, "GET" + in + "/slots": {{"read", nil, "200", nil}},
+	}
+}
+
 func readOnly(routes ...string) map[string][]deed {
 	deeds := map[string][]deed{}
 	for _, r := range routes {

@@ -12,6 +12,7 @@ import (
 	"wardroom/internal/account"
 	"wardroom/internal/gateway"
 	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/config"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/web"
 	"wardroom/internal/task"
@@ -48,6 +49,7 @@ func TestOwnAndForeign(t *testing.T) {
 		"/api/v1/inbox/":            {inboxDeeds(), p.item, []string{"their own", "another's", "nobody's"}},
 		"/api/v1/agents/":           {readOnly("GET /api/v1/agents/{agent_id}"), p.agent, []string{"their own", "another's"}},
 		"/api/v1/agentrt/sessions/": {readOnly("GET /api/v1/agentrt/sessions/{key}", "GET /api/v1/agentrt/sessions/{key}/messages"), p.session, []string{"their own", "another's"}},
+		"/api/v1/agentrt/jobs/":     {jobDeeds(), p.job, []string{"their own", "another's"}},
 	}
 	known := 0
 	for _, r := range p.API.Routes() {
@@ -88,6 +90,7 @@ func withoutObject() []string {
 		"GET /api/v1/auth/me", "PATCH /api/v1/auth/me", "POST /api/v1/auth/password", // the token says whose
 		"GET /api/v1/activity", "GET /api/v1/audit", "GET /api/v1/audit.csv", "GET /api/v1/events",
 		"GET /api/v1/agents", "GET /api/v1/agentrt/sessions", "GET /api/v1/agentrt/status", "GET /api/v1/agentrt/doctor",
+		"GET /api/v1/agentrt/jobs", "POST /api/v1/agentrt/jobs", "GET /api/v1/agentrt/slots", // the runtime's
 		"GET /api/v1/retention", "POST /api/v1/retention/run",
 		"GET /api/v1/standups", "GET /api/v1/standups/latest", "POST /api/v1/standups", "GET /api/v1/standups/schedule", "POST /api/v1/standups/schedule",
 		"GET /api/v1/tasks", "POST /api/v1/tasks", "POST /api/v1/tasks/claim", // see TestOthersTasksAreNotNext
@@ -188,7 +191,7 @@ type person struct {
 
 func newStaff(t *testing.T) *staff {
 	t.Helper()
-	s := newHouse(t, db.SQLite, nil).start().connected()
+	s := newHouse(t, db.SQLite, func(r *config.Raw) { r.GatewayScopes = "operator.admin" }).start().connected()
 	p := &staff{service: s, roles: map[actor.Role]person{}}
 	p.owner = p.known(s.login(ownerEmail))
 	p.roles[actor.Owner] = p.owner
@@ -348,6 +351,25 @@ func (p *staff) session(whose string, me person) (object, bool) {
 	return o, true
 }
 
+// job is one that the agent runs, who may be the caller.
+func (p *staff) job(whose string, me person) (object, bool) {
+	p.house.t.Helper()
+	o, ok := p.agent(whose, me)
+	if !ok {
+		return object{}, false
+	}
+	p.n++
+	made := decode[struct{ ID string }](p.owner.post("/api/v1/agentrt/jobs", jobBody(fmt.Sprint("Job ", p.n), o.path[0])).want(http.StatusCreated))
+	return object{path: []string{made.ID}, id: made.ID}, true
+}
+
+// jobBody is a job of the runtime that is due once a year.
+func jobBody(name, agentID string) map[string]any {
+	return map[string]any{
+		"name": name, "agentId": agentID, "schedule": map[string]any{"expr": "0 9 1 1 *", "tz": "Europe/Berlin"}, "payload": map[string]any{"message": "How is it going?"},
+	}
+}
+
 // Who asks for the best task must not be given one that somebody else has.
 func TestOthersTasksAreNotNext(t *testing.T) {
 	t.Parallel()
@@ -386,6 +408,7 @@ func TestOthersIdempotencyKeys(t *testing.T) {
 			"/api/v1/users": {"email": "one@example.com", "password": password, "role": "user"}, "/api/v1/projects": {"key": "ONE", "name": "One"},
 			"/api/v1/tasks/{id}/comments": {"body": "One"}, "/api/v1/teams": {"key": "one", "name": "One", "facilitator": "coo", "participants": []string{"cto"}},
 		}
+		bodies["/api/v1/agentrt/jobs"] = jobBody("One", "cto")
 		body := bodies[path]
 		path = strings.Replace(path, "{id}", about.ID, 1)
 		if body == nil {

@@ -27,7 +27,7 @@ func askEverything(t *testing.T, s *service) {
 		}
 		for name, value := range map[string]string{
 			"{id}/keys": "u-2/keys", "/users/{id}": "/users/u-2", "/tasks/{id}": "/tasks/TASK-77", "/standups/{id}": "/standups/s-7", "/inbox/{id}": "/inbox/i-7",
-			"/projects/{id}": "/projects/P7", "/teams/{id}": "/teams/executive",
+			"/jobs/{id}": "/jobs/job-7", "/projects/{id}": "/projects/P7", "/teams/{id}": "/teams/executive",
 			"{agent_id}": "cto", "{key}": "agent:cto:main",
 		} {
 			path = strings.Replace(path, name, value, 1)
@@ -188,6 +188,7 @@ func writeRest(t *testing.T, s *service, owner caller) {
 	owner.get("/api/v1/standups/" + m.ID + "/transcript").want(http.StatusOK)
 	owner.send(http.MethodDelete, "/api/v1/standups/"+m.ID, nil).want(http.StatusNoContent)
 	useInbox(s, owner)
+	useJobs(s, owner)
 	other := decode[meeting](owner.send(http.MethodPost, "/api/v1/standups", map[string]any{"date": "2020-02-02"}, "Idempotency-Key", "k").want(http.StatusCreated))
 	owner.post("/api/v1/standups/"+other.ID+"/cancel", nil).want(http.StatusOK)
 	owner.post("/api/v1/teams", map[string]any{"key": "new", "name": "New", "facilitator": "coo", "participants": []string{"cto"}}).want(http.StatusCreated)
@@ -214,6 +215,19 @@ func setPrices(s *service, owner caller) {
 		err := s.DB.QueryRow(context.Background(), `SELECT COUNT(*) FROM (SELECT 1 FROM usage_ledger WHERE run_id = 'priced:run-0' LIMIT 1) AS found`).Scan(&n)
 		return err == nil && n == 1
 	})
+}
+
+// useJobs does what is done with a job of the runtime, and lets one be due.
+func useJobs(s *service, owner caller) {
+	body := jobBody("Each minute", "cto")
+	body["schedule"] = map[string]any{"expr": "* * * * *", "tz": "UTC"}
+	made := decode[struct{ ID string }](owner.send(http.MethodPost, "/api/v1/agentrt/jobs", body, "Idempotency-Key", "k").want(http.StatusCreated))
+	at := "/api/v1/agentrt/jobs/" + made.ID
+	owner.post(at+"/run", nil).want(http.StatusAccepted)
+	waitFor(s.house.t, "the run to be known", func() bool { return strings.Contains(string(owner.get(at+"/runs").body), made.ID) })
+	owner.get(at + "/slots").want(http.StatusOK)
+	owner.patch(at, map[string]any{"name": "Another", "enabled": false}).want(http.StatusOK)
+	owner.send(http.MethodDelete, at, nil).want(http.StatusNoContent)
 }
 
 // useInbox does what is done with an item of the inbox.

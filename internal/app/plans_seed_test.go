@@ -104,6 +104,12 @@ func seed(t *testing.T, d *db.DB) {
 				when(state == "resolved", ended), when(state == "resolved", "system"), when(state == "resolved", "Wardroom"), when(state == "resolved", ""), 1,
 			}
 		}},
+		{"schedule_runs", "job_id, started_at, ended_at, run_id, session_key, status, error, summary, manual", 10000, func(i int) []any {
+			return []any{id("job", i%100), at(i), at(i + 1), "", "", "ok", "", "", false}
+		}},
+		{"schedule_slots", "job_id, due_at, agent_id, name, spread, deadline_at, state, reason, started_at, judged_at, settled, look_at", 10000, func(i int) []any {
+			return []any{id("job", i%100), at(i), "cto", "J", 0, at(i + 5), pick(i, "on_time", "missed", "late"), "", nil, at(i + 5), true, nil}
+		}},
 		{"api_keys", "id, user_id, name, digest, hint, created_at", 2000, func(i int) []any { return []any{id("key", i), id("u", i%500*2), "K", id("d", i), "h", at(i)} }},
 	}
 	all = append(append(all, seedWords(d.Engine(), id)...), seedUsage(at, id, pick)...)

@@ -64,6 +64,8 @@ func small() map[string]string {
 		"event_counter":     "one row",
 		"task_counter":      "one row",
 		"standup_schedules": "a row for each team",
+		"schedule_jobs":     "a row for each of the runtime's jobs",
+		"schedule_reading":  "one row",
 		"job_timers":        "a row for each piece of timed work",
 		"retention_runs":    "a row for each policy",
 		"usage_state":       "one row",

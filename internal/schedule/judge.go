@@ -88,6 +88,9 @@ func (f facts) verdict(s Slot, next time.Time) (State, string, *clock.Time) {
 	case f.forgotten(s):
 		return Unknown, "The runtime does not remember that far back.", nil
 	}
+	if s.State == Missed {
+		return Missed, s.Reason, nil // what became of the job since excuses nothing
+	}
 	if why := f.excuse(s); why != "" {
 		return Skipped, why, nil
 	}

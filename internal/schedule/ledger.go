@@ -3,6 +3,8 @@ package schedule
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -39,10 +41,7 @@ func (s *Service) Judge(ctx context.Context) error {
 		if known, err = findReading(ctx, tx); err != nil {
 			return err
 		}
-		if err := s.expect(ctx, tx, now); err != nil {
-			return err
-		}
-		return s.judgeOpen(ctx, tx, now, known)
+		return s.judgeAll(ctx, tx, now, known)
 	})
 	if err != nil {
 		return fmt.Errorf("judge slots: %w", err)
@@ -73,71 +72,102 @@ func (s *Service) look(ctx context.Context, now time.Time) (known reading, due b
 	return known, due, err
 }
 
-// expect takes the slots that have come into the ledger.
-func (s *Service) expect(ctx context.Context, tx *db.Tx, now time.Time) error {
-	jobs, err := dueJobs(ctx, tx, now)
-	if err != nil {
+// judgeAll takes the slots that have come into the ledger, and judges all that
+// are not settled.
+func (s *Service) judgeAll(ctx context.Context, tx *db.Tx, now time.Time, known reading) error {
+	c, err := s.cases(ctx, tx, now)
+	if err != nil || len(c.open) == 0 {
 		return err
 	}
-	for _, w := range jobs {
-		is, slots := w.due(now, s.Grace)
-		for _, slot := range slots {
-			if err := addSlot(ctx, tx, slot); err != nil {
-				return err
-			}
-		}
-		// changed_at stays: the definition is as old as it was.
-		if _, err := tx.Exec(ctx, `UPDATE schedule_jobs SET next_due = ?, last_due = ? WHERE id = ?`, is.nextDue, is.lastDue, w.job.ID); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// judgeOpen judges the slots that are not settled.
-func (s *Service) judgeOpen(ctx context.Context, tx *db.Tx, now time.Time, known reading) error {
-	open, err := openSlots(ctx, tx)
-	if err != nil || len(open) == 0 {
-		return err
-	}
-	jobs, err := openJobs(ctx, tx)
-	if err != nil {
-		return err
-	}
-	first := open[0].DueAt.Time
-	for _, slot := range open {
-		if slot.DueAt.Before(first) {
-			first = slot.DueAt.Time
+	first := now
+	for _, open := range c.open {
+		if open[0].DueAt.Before(first) {
+			first = open[0].DueAt.Time
 		}
 	}
 	runs, err := runsSince(ctx, tx, first.Add(-longestBackoff-time.Minute))
 	if err != nil {
 		return err
 	}
+	var write []Slot
 	var all []news
-	for from, to := 0, 0; from < len(open); from = to {
-		for to = from; to < len(open) && open[to].JobID == open[from].JobID; to++ {
-		}
-		w := jobs[open[from].JobID]
+	for _, id := range slices.Sorted(maps.Keys(c.open)) {
+		w, open := c.jobs[id], c.open[id]
 		if w == nil {
 			continue // it cannot be: a job is kept as long as its slots
 		}
-		f := facts{now: now, knownFrom: known.from, knownTo: known.to, since: w.since.Time, errors: w.job.State.Errors, runs: runs[w.job.ID]}
+		f := facts{now: now, knownFrom: known.from, knownTo: known.to, since: w.since.Time, errors: w.job.State.Errors, runs: runs[id]}
 		if at := w.job.State.RunningAt; at != nil && w.present {
 			f.running = at.Time
 		}
-		after := f.judgeJob(*w, open[from:to])
+		after := f.judgeJob(*w, open)
 		for i, slot := range after {
-			if !slot.differs(open[from+i]) {
-				continue
-			}
-			if err := putSlot(ctx, tx, slot); err != nil {
-				return err
+			if c.added[slot.place()] || slot.differs(open[i]) {
+				write = append(write, slot)
 			}
 		}
-		all = append(all, newsOf(open[from:to], after)...)
+		found := newsOf(open, after)
+		if was := w.alarmed; w.alarm(found) != was {
+			c.came[id] = *w
+		}
+		all = append(all, found...)
+	}
+	if err := putSlots(ctx, tx, write...); err != nil {
+		return err
+	}
+	// Their changed_at stays: the definitions are as old as they were.
+	if err := putJobs(ctx, tx, slices.Collect(maps.Values(c.came))...); err != nil {
+		return err
 	}
 	return s.tellAll(ctx, tx, all)
+}
+
+// alarm drops from the news that something is over where nothing has begun, and
+// notes whether anything of the job will wait in the inbox.
+func (w *watched) alarm(all []news) bool {
+	for i := range all {
+		n := &all[i]
+		n.over = n.over && w.alarmed
+		w.alarmed = n.slot.State == Missed || n.slot.State == Failed || w.alarmed && !n.over
+	}
+	return w.alarmed
+}
+
+// cases are the slots that are to be judged.
+type cases struct {
+	jobs  map[string]*watched
+	open  map[string][]Slot  // by their jobs, in the order of their times
+	added map[place]bool     // those that are not in the ledger yet
+	came  map[string]watched // jobs whose rows are to be written
+}
+
+func (s *Service) cases(ctx context.Context, tx *db.Tx, now time.Time) (cases, error) {
+	c := cases{open: map[string][]Slot{}, added: map[place]bool{}, came: map[string]watched{}}
+	open, err := openSlots(ctx, tx)
+	if err != nil {
+		return c, err
+	}
+	if c.jobs, err = openJobs(ctx, tx); err != nil {
+		return c, err
+	}
+	for _, slot := range open {
+		c.open[slot.JobID] = append(c.open[slot.JobID], slot)
+	}
+	due, err := dueJobs(ctx, tx, now)
+	if err != nil {
+		return c, err
+	}
+	for _, w := range due {
+		is, slots := w.due(now, s.Grace)
+		c.came[is.job.ID], c.jobs[is.job.ID] = is, &is
+		for _, slot := range slots {
+			c.added[slot.place()] = true
+		}
+		if len(slots) > 0 {
+			c.open[is.job.ID] = append(c.open[is.job.ID], slots...)
+		}
+	}
+	return c, nil
 }
 
 // judgeJob judges the slots of one job, which come in the order of their times.
@@ -149,6 +179,8 @@ func (f facts) judgeJob(w watched, open []Slot) []Slot {
 		switch {
 		case i+1 < len(open):
 			next = open[i+1].DueAt.Time
+		case same(w.lastDue, &slot.DueAt) && w.nextDue != nil:
+			next = w.nextDue.Time
 		case why == "" && !p.times.IsZero():
 			next = p.times.Next(slot.DueAt.Time)
 		case w.lastDue != nil && w.lastDue.After(slot.DueAt.Time):

@@ -314,12 +314,10 @@ func (s *Service) note(ctx context.Context, tx *db.Tx, v sighting, was *watched)
 	if !changed {
 		return nil
 	}
-	for _, slot := range slots {
-		if err := addSlot(ctx, tx, slot); err != nil {
-			return err
-		}
+	if err := putSlots(ctx, tx, slots...); err != nil {
+		return err
 	}
-	return putJob(ctx, tx, is)
+	return putJobs(ctx, tx, is)
 }
 
 // keepRuns writes the runs that are new, and takes back what was brought to the
@@ -334,6 +332,11 @@ func (s *Service) keepRuns(ctx context.Context, tx *db.Tx, runs []Run, over []st
 		}
 		if isNew && r.Manual && r.Status == "ok" {
 			byHand[r.JobID] = true
+		}
+	}
+	for id := range byHand {
+		if err := calm(ctx, tx, id); err != nil {
+			return err
 		}
 	}
 	for id := range byHand {

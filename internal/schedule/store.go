@@ -3,6 +3,7 @@ package schedule
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"wardroom/internal/gateway"
@@ -14,11 +15,11 @@ import (
 // lock is held by whoever changes the mirror or the ledger.
 const lock = "schedule"
 
-const jobColumns = `id, definition, present, watched_from, next_due, last_due, changed_at`
+const jobColumns = `id, definition, present, watched_from, next_due, last_due, alarmed, changed_at`
 
 func scanJob(row db.Row) (w watched, err error) {
 	var id string
-	if err := row.Scan(&id, &w.text, &w.present, &w.since, &w.nextDue, &w.lastDue, &w.changedAt); err != nil {
+	if err := row.Scan(&id, &w.text, &w.present, &w.since, &w.nextDue, &w.lastDue, &w.alarmed, &w.changedAt); err != nil {
 		return w, err
 	}
 	return w, json.Unmarshal([]byte(w.text), &w.job)
@@ -65,12 +66,43 @@ func findJob(ctx context.Context, q db.Queryer, id string) (*watched, error) {
 	return &w, err
 }
 
-func putJob(ctx context.Context, tx *db.Tx, w watched) error {
-	_, err := tx.Exec(ctx, `
-		INSERT INTO schedule_jobs (`+jobColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (id) DO UPDATE SET definition = excluded.definition, present = excluded.present, watched_from = excluded.watched_from,
-			next_due = excluded.next_due, last_due = excluded.last_due, changed_at = excluded.changed_at`,
-		w.job.ID, w.text, w.present, w.since, w.nextDue, w.lastDue, w.changedAt)
+// putJobs writes rows whole.
+func putJobs(ctx context.Context, tx *db.Tx, jobs ...watched) error {
+	rows := make([][]any, len(jobs))
+	for i, w := range jobs {
+		rows[i] = []any{w.job.ID, w.text, w.present, w.since, w.nextDue, w.lastDue, w.alarmed, w.changedAt}
+	}
+	return insert(ctx, tx, `schedule_jobs (`+jobColumns+`)`, `(id) DO UPDATE SET definition = excluded.definition, present = excluded.present,
+		watched_from = excluded.watched_from, next_due = excluded.next_due, last_due = excluded.last_due, alarmed = excluded.alarmed, changed_at = excluded.changed_at`, rows)
+}
+
+// together is how many rows are written in one statement: a thousand jobs may be
+// due at the same moment.
+const together = 50
+
+// insert writes rows, with what to do with those that are there.
+func insert(ctx context.Context, tx *db.Tx, into, conflict string, rows [][]any) error {
+	for len(rows) > 0 {
+		n := 1
+		if len(rows) >= together {
+			n = together // one of two texts, so that the database knows both
+		}
+		one := `(?` + strings.Repeat(`, ?`, len(rows[0])-1) + `)`
+		var args []any
+		for _, r := range rows[:n] {
+			args = append(args, r...)
+		}
+		if _, err := tx.Exec(ctx, `INSERT INTO `+into+` VALUES `+one+strings.Repeat(`, `+one, n-1)+` ON CONFLICT `+conflict, args...); err != nil {
+			return err
+		}
+		rows = rows[n:]
+	}
+	return nil
+}
+
+// calm notes that nothing about a job waits in the inbox any more.
+func calm(ctx context.Context, tx *db.Tx, id string) error {
+	_, err := tx.Exec(ctx, `UPDATE schedule_jobs SET alarmed = FALSE WHERE id = ?`, id)
 	return err
 }
 
@@ -126,17 +158,14 @@ func scanSlot(row db.Row) (s Slot, err error) {
 	return s, err
 }
 
-// addSlot takes a slot into the ledger, unless it is there.
-func addSlot(ctx context.Context, tx *db.Tx, s Slot) error {
-	_, err := tx.Exec(ctx, `INSERT INTO schedule_slots (`+slotColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (job_id, due_at) DO NOTHING`,
-		s.JobID, s.DueAt, s.AgentID, s.Name, s.spread.Milliseconds(), s.Deadline, s.State, s.Reason, s.StartedAt, s.JudgedAt, s.settled, s.lookAt)
-	return err
-}
-
-func putSlot(ctx context.Context, tx *db.Tx, s Slot) error {
-	_, err := tx.Exec(ctx, `UPDATE schedule_slots SET state = ?, reason = ?, started_at = ?, judged_at = ?, settled = ?, look_at = ? WHERE job_id = ? AND due_at = ?`,
-		s.State, s.Reason, s.StartedAt, s.JudgedAt, s.settled, s.lookAt, s.JobID, s.DueAt)
-	return err
+// putSlots takes slots into the ledger, or notes what became of them there.
+func putSlots(ctx context.Context, tx *db.Tx, slots ...Slot) error {
+	rows := make([][]any, len(slots))
+	for i, s := range slots {
+		rows[i] = []any{s.JobID, s.DueAt, s.AgentID, s.Name, s.spread.Milliseconds(), s.Deadline, string(s.State), s.Reason, s.StartedAt, s.JudgedAt, s.settled, s.lookAt}
+	}
+	return insert(ctx, tx, `schedule_slots (`+slotColumns+`)`, `(job_id, due_at) DO UPDATE SET state = excluded.state, reason = excluded.reason,
+		started_at = excluded.started_at, judged_at = excluded.judged_at, settled = excluded.settled, look_at = excluded.look_at`, rows)
 }
 
 // openSlots are the slots that are not settled, by their jobs and times.

@@ -16,6 +16,7 @@ type watched struct {
 	since     clock.Time  // see Job.Since
 	nextDue   *clock.Time // the first time that is not in the ledger; nil when none is expected
 	lastDue   *clock.Time // the last one that is
+	alarmed   bool        // something about it may wait in the inbox
 	changedAt clock.Time  // when the row was written
 }
 
@@ -75,7 +76,7 @@ func (s sighting) see(was *watched, grace time.Duration) (is watched, slots []Sl
 	if was == nil || !was.present {
 		is.since = clock.At(s.at)
 		if was != nil {
-			is.lastDue = was.lastDue
+			is.lastDue, is.alarmed = was.lastDue, was.alarmed
 		} else if made := s.job.CreatedAt; !s.knownTo.IsZero() && made.After(s.knownTo) && made.Before(s.at) {
 			is.since = made
 		}
@@ -85,7 +86,7 @@ func (s sighting) see(was *watched, grace time.Duration) (is watched, slots []Sl
 	if is.present && was.text == is.text {
 		return *was, nil, false
 	}
-	is.since, is.lastDue = was.since, was.lastDue
+	is.since, is.lastDue, is.alarmed = was.since, was.lastDue, was.alarmed
 	if !is.present {
 		is.job, is.text = was.job, was.text
 	}

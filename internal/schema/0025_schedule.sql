@@ -8,6 +8,7 @@ CREATE TABLE schedule_jobs (
 	watched_from TIMESTAMP NOT NULL, -- nothing is expected before: since when it has been enabled with its present schedule
 	next_due     TIMESTAMP, -- the first time that is not in the ledger; null when none is expected
 	last_due     TIMESTAMP, -- the last one that is
+	alarmed      BOOLEAN NOT NULL, -- something about it may wait in the inbox
 	changed_at   TIMESTAMP NOT NULL -- when this row was last written; a list that was read before has nothing to say of it
 );
 CREATE INDEX schedule_jobs_due ON schedule_jobs (next_due) WHERE next_due IS NOT NULL;

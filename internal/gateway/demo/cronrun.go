@@ -40,7 +40,7 @@ func (r *Runtime) runDue(b *boot) {
 		}
 		due := j.next
 		j.next = j.after(now)
-		if j.going == nil {
+		if j.going == nil && !r.faults.stopped {
 			r.startJob(b, j, fmt.Sprintf("%d", due))
 		}
 	}

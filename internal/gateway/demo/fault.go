@@ -37,6 +37,7 @@ type faults struct {
 	resume      time.Duration // after a restart, until interrupted turns go on; 0: they do not
 	refreshing  int           // calls of sessions.usage that have no numbers yet
 	watch       func(Request) bool
+	stopped     bool // the clockwork of jobs
 }
 
 func newFaults() faults {
@@ -81,6 +82,14 @@ func (r *Runtime) Silence(agentID string, on bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	set(r.faults.silent, agentID, on, !on)
+}
+
+// StopJobs makes the jobs' clockwork stand still: what is due passes without a
+// run and without a word. What is run by hand runs.
+func (r *Runtime) StopJobs(on bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.faults.stopped = on
 }
 
 // Fail makes an agent's runs end as when the model provider refuses, with

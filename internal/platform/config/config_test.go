@@ -428,7 +428,7 @@ func TestSettings(t *testing.T) {
 func TestRetentionSaysWhatItDoes(t *testing.T) {
 	says := map[string]string{
 		"ARCHIVE_AFTER_DAYS":          "done tasks are archived",
-		"ACTIVITY_LOG_RETENTION_DAYS": "activity, and resolved items of the inbox, are deleted",
+		"ACTIVITY_LOG_RETENTION_DAYS": "activity, and resolved items of the inbox, and runs and slots of the runtime's jobs, are deleted",
 		"SUBAGENT_RETENTION_DAYS":     "no sessions are archived yet, so that nothing goes.",
 	}
 	for _, s := range config.Settings() {

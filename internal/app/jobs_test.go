@@ -1,0 +1,137 @@
+package app_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"wardroom/internal/app"
+	"wardroom/internal/event"
+	"wardroom/internal/inbox"
+	"wardroom/internal/platform/config"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/schedule"
+)
+
+// A job is made, seen, changed, run and removed through the runtime's own
+// methods; who would undo somebody else's change is told of both versions.
+func TestJobs(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, engine db.Engine) {
+		h := newHouse(t, engine, func(r *config.Raw) { r.GatewayScopes = "operator.admin" })
+		s := h.start().connected()
+		owner := s.login(ownerEmail)
+		owner.hire("cto")
+		made := decode[schedule.Job](owner.post("/api/v1/agentrt/jobs", jobBody("Yearly", "cto")).want(http.StatusCreated))
+		if made.Delivery.Mode != "none" || made.SessionTarget != "isolated" || !made.Enabled || len(made.NextRuns) != 10 || !strings.Contains(made.NextRuns[0].Local, "T09:00:00+01:00") {
+			t.Errorf("made %+v", made)
+		}
+		at := "/api/v1/agentrt/jobs/" + made.ID
+		for _, bad := range []struct {
+			pointer string
+			change  map[string]any
+		}{
+			{"/schedule/expr", map[string]any{"schedule": map[string]any{"expr": "60 * * * *"}}},
+			{"/schedule/expr", map[string]any{"schedule": map[string]any{"expr": "0 0 9 * * *"}}},
+			{"/schedule/tz", map[string]any{"schedule": map[string]any{"expr": "0 9 * * *", "tz": "Mars/Olympus"}}},
+			{"/agentId", map[string]any{"agentId": "nobody"}},
+			{"/payload/message", map[string]any{"payload": map[string]any{"message": " "}}},
+		} {
+			body := jobBody("Bad", "cto")
+			for name, value := range bad.change {
+				body[name] = value
+			}
+			for _, a := range []answer{owner.post("/api/v1/agentrt/jobs", body), owner.patch(at, bad.change)} {
+				if a.wantProblem(http.StatusUnprocessableEntity, "invalid_input"); !strings.Contains(string(a.body), `"`+bad.pointer+`"`) {
+					t.Errorf("%v: %s", bad.change, a.body)
+				}
+			}
+		}
+		changed := decode[schedule.Job](owner.patch(at, map[string]any{"name": "Each year", "configRevision": made.Revision}).want(http.StatusOK))
+		told := owner.patch(at, map[string]any{"enabled": false, "configRevision": made.Revision}).wantProblem(http.StatusPreconditionFailed, "job_changed")
+		problem := decode[struct {
+			Expected string                `json:"expected_revision"`
+			Current  string                `json:"current_revision"`
+			Job      struct{ Name string } `json:"current"`
+		}](told)
+		if problem.Expected != made.Revision || problem.Current != changed.Revision || problem.Job.Name != "Each year" {
+			t.Errorf("told %+v", problem)
+		}
+		owner.send(http.MethodDelete, at+"?configRevision="+made.Revision, nil).wantProblem(http.StatusPreconditionFailed, "job_changed")
+		waitFor(t, "the mirror", func() bool {
+			a := owner.get("/api/v1/agentrt/jobs")
+			jobs := decode[[]schedule.Job](a.want(http.StatusOK))
+			return len(jobs) == 1 && jobs[0].Name == "Each year" && jobs[0].Live && a.header.Get("X-Away") == ""
+		})
+		run := decode[schedule.Started](owner.post(at+"/run", nil).want(http.StatusAccepted))
+		waitFor(t, "the run", func() bool {
+			runs := decode[[]schedule.Run](owner.get(at + "/runs").want(http.StatusOK))
+			return len(runs) == 1 && runs[0].RunID == run.RunID && runs[0].Manual && runs[0].Status == "ok" && runs[0].Summary != ""
+		})
+		owner.send(http.MethodDelete, at, nil).want(http.StatusNoContent)
+		owner.get(at).wantProblem(http.StatusNotFound, "job_not_found")
+		owner.patch(at, map[string]any{"enabled": false}).wantProblem(http.StatusNotFound, "job_not_found")
+		owner.get(at + "/runs").want(http.StatusOK) // they stay
+		for _, list := range []string{"/api/v1/activity?subject_kind=schedule", "/api/v1/audit?subject_kind=schedule"} {
+			var kinds []string
+			for _, e := range decode[[]event.Event](owner.get(list).want(http.StatusOK)) {
+				kinds = append(kinds, e.Kind)
+			}
+			if got := strings.Join(kinds, " "); got != "job.removed job.started job.changed job.made" {
+				t.Errorf("%s tells %s", list, got)
+			}
+		}
+		cto := s.login("cto@example.com")
+		cto.get("/api/v1/agentrt/slots").want(http.StatusOK)
+		cto.post("/api/v1/agentrt/jobs", jobBody("Mine", "cto")).wantProblem(http.StatusForbidden, "forbidden")
+	})
+}
+
+// The whole way of a missed run: a job of the runtime is due, the runtime does
+// not run it, and a human finds it in the inbox in time.
+func TestMissedJobReachesTheInbox(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, engine db.Engine) {
+		const grace = 2 * time.Second
+		h := newHouse(t, engine, func(r *config.Raw) { r.GatewayScopes = "operator.admin" })
+		build := func() *app.App {
+			a := h.build()
+			a.Schedules.Grace = grace
+			return a
+		}
+		replicas := []*service{h.run(build()).connected()}
+		if engine == db.Postgres {
+			replicas = append(replicas, h.run(build()).connected())
+		}
+		s := replicas[0]
+		owner := s.login(ownerEmail)
+		h.runtime.StopJobs(true) // the clockwork stands still
+		body := jobBody("Each minute", "cto")
+		body["schedule"] = map[string]any{"expr": "* * * * *", "tz": "UTC"}
+		made := decode[schedule.Job](owner.post("/api/v1/agentrt/jobs", body).want(http.StatusCreated))
+		due := made.NextRuns[0].At
+		var items []inbox.Item
+		for end := due.Add(grace + 30*time.Second); len(items) == 0; time.Sleep(50 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatal("nobody was told within the grace and 30 s")
+			}
+			items = decode[[]inbox.Item](owner.get("/api/v1/inbox?kind=job_missed").want(http.StatusOK))
+		}
+		t.Logf("told %s after the grace", time.Since(due.Add(grace)).Round(10*time.Millisecond))
+		if len(items) != 1 || items[0].Count != 1 || items[0].Subject.ID != made.ID || items[0].Severity != inbox.High {
+			t.Errorf("told %+v", items)
+		}
+		slots := decode[[]schedule.Slot](owner.get("/api/v1/agentrt/jobs/" + made.ID + "/slots").want(http.StatusOK))
+		if slots[0].State != schedule.Missed || !slots[0].DueAt.Equal(due.Time) || slots[1].State != schedule.Pending {
+			t.Errorf("the ledger has %+v", slots[:2])
+		}
+		h.runtime.StopJobs(false)
+		for end := due.Add(2 * time.Minute); len(items) > 0; time.Sleep(50 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatal("the next run takes nothing back")
+			}
+			items = decode[[]inbox.Item](owner.get("/api/v1/inbox?kind=job_missed").want(http.StatusOK))
+		}
+	})
+}

@@ -1,0 +1,285 @@
+package schedule
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"wardroom/internal/event"
+	"wardroom/internal/gateway"
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/db/dbtest"
+	"wardroom/internal/platform/page"
+)
+
+const (
+	bothSettled  = "settled schedule/missed/j; settled schedule/failed/j"
+	raisedMissed = "raised job_missed of j"
+	raisedFailed = "raised job_failed of j"
+)
+
+// A run that did not happen, or failed, reaches a human; one that goes well
+// afterwards takes it back. Nobody is told of what is fine.
+func TestJudgeSlots(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		h := newHouse(t, d, hourly(nil))
+		h.at("08:30:00")
+		h.want("", "")
+		h.at("09:00:01")
+		h.want("09:00 pending", "")
+		h.r.change(func() { h.r.jobs["j"] = hourly(func(j *gateway.Job) { j.State.RunningAt = clock.Ptr(at("09:00:00")) }) })
+		h.at("09:01:00")
+		h.want("09:00 running", "")
+		h.r.change(func() { h.r.jobs["j"] = hourly(nil) })
+		h.r.ended("j", "09:00:00", "09:02:00", "ok", "1")
+		h.at("09:02:01")
+		h.want("09:00 on_time", "")
+		h.at("10:04:59")
+		h.want("09:00 on_time, 10:00 pending", "")
+		h.at("10:05:00")
+		h.want("09:00 on_time, 10:00 missed", raisedMissed)
+		h.at("10:05:10")
+		h.want("09:00 on_time, 10:00 missed", "")
+		h.r.ended("j", "11:00:02", "11:01:00", "error", "2")
+		h.at("11:01:01")
+		h.want("09:00 on_time, 10:00 missed, 11:00 failed", raisedFailed)
+		h.r.ended("j", "11:20:00", "11:21:00", "ok", "manual:j:1")
+		h.at("11:21:01")
+		h.want("09:00 on_time, 10:00 missed, 11:00 failed", bothSettled)
+		h.r.ended("j", "12:03:00", "12:04:00", "ok", "3")
+		h.at("12:04:01")
+		h.want("09:00 on_time, 10:00 missed, 11:00 failed, 12:00 late", "")
+		h.at("13:05:00")
+		h.want("09:00 on_time, 10:00 missed, 11:00 failed, 12:00 late, 13:00 missed", raisedMissed)
+		h.r.ended("j", "14:00:01", "14:00:02", "ok", "4")
+		h.at("14:00:03")
+		h.want("09:00 on_time, 10:00 missed, 11:00 failed, 12:00 late, 13:00 missed, 14:00 on_time", bothSettled)
+
+		events, err := event.Read(h.ctx(), d, event.Filter{Class: event.Activity}, page.Want{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var kinds []string
+		for _, e := range events.Rows {
+			kinds = append(kinds, e.Kind)
+		}
+		if got := strings.Join(kinds, " "); got != "slot.missed slot.failed slot.missed" {
+			t.Errorf("the activity has %q", got)
+		}
+		part, err := h.Runs(h.ctx(), "j", page.Want{Query: page.Query{Limit: 2}})
+		if err != nil || len(part.Rows) != 2 || part.Rows[0].RunID != "4" || part.Rows[1].RunID != "3" || part.Next == "" {
+			t.Errorf("runs %+v, %v", part, err)
+		}
+	})
+}
+
+// While the runtime is away nobody can say, and nobody is told; when it is back,
+// its own history decides.
+func TestJudgeAway(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		h := newHouse(t, d, hourly(nil))
+		h.at("08:30:00")
+		h.r.change(func() { h.r.away = gateway.ErrUnreachable.With("It is off.") })
+		h.at("09:10:00")
+		h.at("10:10:00")
+		h.want("09:00 unknown, 10:00 unknown", "")
+		jobs, known, err := h.List(h.ctx(), Filter{}, "", 10)
+		if err != nil || len(jobs) != 1 || jobs[0].Live || known.Away != "It is off." || !known.AsOf.Equal(at("08:30:00")) || len(jobs[0].NextRuns) != 10 {
+			t.Errorf("meanwhile the jobs are %+v, %+v, %v", jobs, known, err)
+		}
+		h.r.ended("j", "09:00:00", "09:01:00", "ok", "1") // it ran on behind a broken line, and then did not
+		h.r.change(func() { h.r.away, h.r.on = nil, 2 })
+		h.at("10:20:00")
+		h.want("09:00 on_time, 10:00 missed", raisedMissed)
+		h.r.ended("j", "10:22:00", "10:23:00", "ok", "2") // it makes up for it
+		h.at("10:23:01")
+		h.want("09:00 on_time, 10:00 late", bothSettled)
+	})
+}
+
+// Nobody is woken for a job that is off, is another one, or is gone.
+func TestJudgeChanged(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		h := newHouse(t, d, hourly(nil))
+		h.at("08:30:00")
+		h.at("09:00:01")
+		h.r.change(func() { h.r.jobs["j"] = hourly(func(j *gateway.Job) { j.Enabled = false }) })
+		h.at("09:02:00")
+		h.at("12:30:00")
+		h.want("09:00 skipped", "")
+		h.r.change(func() { h.r.jobs["j"] = hourly(nil) })
+		h.at("12:31:00")
+		h.at("12:59:00")
+		h.want("09:00 skipped", "")
+		h.at("13:05:00")
+		h.want("09:00 skipped, 13:00 missed", raisedMissed)
+		h.r.change(func() { delete(h.r.jobs, "j") })
+		h.at("13:06:00")
+		h.at("15:06:00")
+		h.want("09:00 skipped, 13:00 missed", bothSettled)
+		if _, err := h.Get(h.ctx(), "j"); err == nil {
+			t.Error("it is still there")
+		}
+	})
+}
+
+// A job of one time that the runtime deletes after its run is not forgotten:
+// whether it ran is known from the run.
+func TestJudgeOneTime(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		once := hourly(func(j *gateway.Job) {
+			j.Schedule = gateway.JobSchedule{Kind: "at", At: "2026-11-20T09:00:00Z"}
+			j.State.NextRunAt = clock.Ptr(at("09:00:00"))
+		})
+		h := newHouse(t, d, once)
+		h.at("08:59:59")
+		h.r.change(func() { delete(h.r.jobs, "j") })
+		h.r.ended("j", "09:00:00", "09:00:02", "ok", "1")
+		h.at("09:00:03")
+		h.want("09:00 on_time", bothSettled) // once, because it is gone
+	})
+}
+
+// Two replicas look at the same moment: a human is told once.
+func TestJudgeOnce(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		var jobs []gateway.Job
+		for n := range 20 {
+			jobs = append(jobs, hourly(func(j *gateway.Job) { j.ID = fmt.Sprint("j", n) }))
+		}
+		h := newHouse(t, d, jobs...)
+		h.at("08:30:00")
+		h.r.change(func() { h.r.now = at("09:05:00") })
+		var work sync.WaitGroup
+		for range 6 {
+			replica := h.replica(d)
+			work.Go(func() { (&reader{s: replica}).read(h.ctx()) })
+		}
+		work.Wait()
+		if err := h.Judge(h.ctx()); err != nil {
+			t.Fatal(err)
+		}
+		if got := h.inbox.since(); strings.Count(got, "raised") != 20 {
+			t.Errorf("the inbox was told %d times: %s", strings.Count(got, "raised"), got)
+		}
+	})
+}
+
+// A list that was read before a change must not undo it.
+func TestAnOlderListUndoesNothing(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		h := newHouse(t, d, hourly(nil))
+		h.at("08:30:00")
+		old := reader{s: h.Service}
+		h.r.change(func() { h.r.now = at("08:40:00") })
+		was, err := old.ask(h.ctx(), h.r.clock())
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.r.change(func() { h.r.now = at("08:40:01") })
+		off := false
+		if _, err := h.Change(h.ctx(), "j", Change{Enabled: &off}); err != nil {
+			t.Fatal(err)
+		}
+		if err := h.keep(h.ctx(), was); err != nil {
+			t.Fatal(err)
+		}
+		j, err := h.Get(h.ctx(), "j")
+		if err != nil || j.Enabled || j.Watched || len(j.NextRuns) > 0 {
+			t.Errorf("it is %+v, %v", j, err)
+		}
+	})
+}
+
+// What is old goes, and what nobody can say yet stays.
+func TestPurge(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		h := newHouse(t, d, hourly(nil))
+		h.at("08:30:00")
+		h.r.ended("j", "09:00:00", "09:01:00", "ok", "1")
+		h.at("09:02:00")
+		h.r.change(func() { h.r.away = gateway.ErrUnreachable })
+		h.at("10:06:00")
+		n, oldest, err := h.CountOld(h.ctx(), at("12:00:00"))
+		if err != nil || n != 1 || !oldest.Equal(at("09:00:00")) {
+			t.Errorf("%d from %s, %v", n, oldest, err)
+		}
+		var gone int64
+		for range 2 {
+			err = d.Tx(h.ctx(), func(tx *db.Tx) (err error) {
+				gone, err = h.PurgeOld(h.ctx(), tx, at("12:00:00"), 100)
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if h.want("10:00 unknown", ""); gone != 0 {
+			t.Errorf("the second time %d went", gone)
+		}
+		if part, err := h.Runs(h.ctx(), "j", page.Want{}); err != nil || len(part.Rows) > 0 {
+			t.Errorf("runs %+v, %v", part, err)
+		}
+	})
+}
+
+// A thousand jobs are checked every few seconds, beside everything else.
+func BenchmarkJudge(b *testing.B) {
+	for name, due := range map[string]bool{"nothing is due": false, "all are due and have run": true} {
+		b.Run(name, func(b *testing.B) {
+			var took time.Duration
+			for range b.N {
+				took += judgeThousand(b, due)
+			}
+			b.ReportMetric(float64(took.Microseconds())/1000/float64(b.N), "ms/check")
+		})
+	}
+}
+
+// judgeThousand checks a thousand jobs once, and says how long that took.
+func judgeThousand(t testing.TB, due bool) time.Duration {
+	d := dbtest.New(t)
+	h := &house{r: newRuntime(), inbox: &told{}}
+	h.Service = h.replica(d)
+	ctx := t.Context()
+	var runs []gateway.JobRun
+	for n := range 1000 {
+		j := hourly(func(j *gateway.Job) { j.ID = fmt.Sprint("j", n) })
+		h.r.jobs[j.ID] = j
+		runs = append(runs, gateway.JobRun{JobID: j.ID, Status: "ok", RanAt: clock.At(at("09:00:01")), EndedAt: clock.At(at("09:00:30"))})
+	}
+	r := reader{s: h.Service}
+	r.read(ctx)
+	h.r.now = at("08:59:00")
+	if due {
+		h.r.now, h.r.runs = at("09:01:00"), runs
+		seen, err := r.ask(ctx, h.r.now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := h.keep(ctx, seen); err != nil {
+			t.Fatal(err)
+		}
+	}
+	began := time.Now()
+	if err := h.Judge(ctx); err != nil {
+		t.Fatal(err)
+	}
+	took := time.Since(began)
+	slots, err := h.Slots(ctx, SlotFilter{From: at("00:00:00"), To: h.r.now.Add(time.Millisecond)}, nil, 2000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range slots {
+		if s.State != OnTime {
+			t.Fatalf("a slot is %s", s.State)
+		}
+	}
+	if want := map[bool]int{true: 1000}[due]; len(slots) != want {
+		t.Fatalf("%d slots, want %d", len(slots), want)
+	}
+	return took
+}

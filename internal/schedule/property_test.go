@@ -1,0 +1,182 @@
+package schedule
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"wardroom/internal/gateway"
+	"wardroom/internal/platform/clock"
+)
+
+// world is a runtime with one job over some days, and what truly happened.
+type world struct {
+	from, to time.Time
+	job      gateway.Job
+	truth    map[time.Time]State
+	runs     []Run
+	down     [][2]time.Time // when the runtime is not there
+}
+
+func (w world) up(t time.Time) bool {
+	return !slices.ContainsFunc(w.down, func(d [2]time.Time) bool { return !t.Before(d[0]) && t.Before(d[1]) })
+}
+
+// drawWorld draws days around one of the two changes of the clocks.
+func drawWorld(t *rapid.T) world {
+	zone := rapid.SampledFrom([]string{"Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Africa/Cairo", "UTC", "Pacific/Apia"}).Draw(t, "zone")
+	expr := rapid.SampledFrom([]string{"30 2 * * *", "0 9 * * *", "15 * * * *", "*/20 * * * *", "0,30 1-3 * * *", "59 23 * * *", "0 0 * * *"}).Draw(t, "expression")
+	changes := []time.Time{
+		time.Date(2026, 3, 29, 1, 0, 0, 0, time.UTC), time.Date(2026, 10, 25, 1, 0, 0, 0, time.UTC), time.Date(2026, 3, 8, 7, 0, 0, 0, time.UTC),
+		time.Date(2026, 11, 1, 6, 0, 0, 0, time.UTC), time.Date(2026, 4, 23, 22, 0, 0, 0, time.UTC), time.Date(2026, 10, 3, 15, 30, 0, 0, time.UTC), time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC),
+	}
+	w := world{truth: map[time.Time]State{}, job: gateway.Job{ID: "j", Enabled: true, Schedule: gateway.JobSchedule{Kind: "cron", Expr: expr, Zone: zone}}}
+	w.from = rapid.SampledFrom(changes).Draw(t, "around").Add(-time.Duration(rapid.IntRange(20, 40).Draw(t, "hours before")) * time.Hour)
+	w.to = w.from.Add(time.Duration(rapid.IntRange(30, 72).Draw(t, "hours")) * time.Hour)
+	for range rapid.IntRange(0, 3).Draw(t, "times down") {
+		from := w.from.Add(time.Duration(rapid.IntRange(0, 70*60).Draw(t, "down from")) * time.Minute)
+		w.down = append(w.down, [2]time.Time{from, from.Add(time.Duration(rapid.IntRange(1, 600).Draw(t, "down for")) * time.Minute)})
+	}
+	p, _ := planOf(w.job)
+	failed := false
+	for due := range p.times.Between(w.from, w.to) {
+		began := due.Add(time.Duration(rapid.IntRange(0, 180).Draw(t, "delay")) * time.Second)
+		fate := rapid.SampledFrom([]string{"ok", "ok", "ok", "error", "never", "skipped"}).Draw(t, "fate")
+		if failed && fate == "never" {
+			fate = "ok" // the runtime may wait after a failure, which is another matter
+		}
+		if fate == "never" || !w.up(began) {
+			w.truth[due], failed = Missed, false
+			if len(w.runs) > 0 && w.runs[len(w.runs)-1].Status == "error" && due.Before(w.runs[len(w.runs)-1].EndedAt.Add(30*time.Second)) {
+				w.truth[due] = Skipped
+			}
+			continue
+		}
+		r := Run{JobID: "j", StartedAt: clock.At(began), EndedAt: clock.At(began.Add(time.Duration(rapid.IntRange(0, 15*60).Draw(t, "took")) * time.Second)), Status: fate}
+		w.runs, failed = append(w.runs, r), fate == "error"
+		switch {
+		case fate == "skipped":
+			w.truth[due] = Skipped
+		case fate == "error":
+			w.truth[due] = Failed
+		case began.Sub(due) > punctual:
+			w.truth[due] = Late
+		default:
+			w.truth[due] = OnTime
+		}
+	}
+	return w
+}
+
+// ledger is what a service makes of a world.
+type ledger struct {
+	w     watched
+	slots []Slot
+	known time.Time
+	facts facts
+}
+
+// poll is one look at the world, when it can be seen, and the judging after it.
+func (l *ledger) poll(t *rapid.T, w world, now time.Time) {
+	const grace = 5 * time.Minute
+	if w.up(now) {
+		l.known = now
+		l.facts.runs, l.facts.running = nil, time.Time{}
+		for _, r := range w.runs {
+			if !r.EndedAt.After(now) {
+				l.facts.runs = append(l.facts.runs, r)
+			} else if !r.StartedAt.After(now) {
+				l.facts.running = r.StartedAt.Time
+			}
+		}
+	}
+	is, came := l.w.due(now, grace)
+	l.w, l.slots = is, append(l.slots, came...)
+	l.facts.now, l.facts.knownFrom, l.facts.knownTo, l.facts.since = now, w.from.Add(-time.Hour), l.known, l.w.since.Time
+	before := slices.Clone(l.slots)
+	l.slots = l.facts.judgeJob(l.w, l.slots)
+	for i, s := range l.slots {
+		was := before[i]
+		if s.State == Missed && was.State != Missed && l.known.Before(s.Deadline.Time) {
+			t.Fatalf("at %s, with all known up to %s, %s is missed", now, l.known, s.DueAt)
+		}
+		if was.settled && s.differs(was) {
+			t.Fatalf("at %s %s became %s, after it was settled as %s", now, s.DueAt, s.State, was.State)
+		}
+	}
+}
+
+// Whatever the schedule, the changes of the clocks, the fates of the runs, the
+// absences of the runtime and the moments at which we look: in the end each time
+// is in the ledger once, and says what truly happened.
+func TestLedgerTellsTheTruth(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		text, _ := textOf(w.job)
+		first, _, _ := sighting{job: w.job, text: text, present: true, at: w.from}.see(nil, 5*time.Minute)
+		l := ledger{w: first}
+		end := w.to.Add(15 * time.Hour) // the runtime is back by then
+		for now := w.from; now.Before(end); {
+			step := rapid.SampledFrom([]int{5, 40, 300, 3000, 20000}).Draw(t, "seconds to the next look")
+			now = now.Add(time.Duration(step) * time.Second)
+			if now.Before(w.to) {
+				l.poll(t, w, now)
+			} else {
+				now = end
+			}
+		}
+		l.poll(t, w, w.to.Add(-time.Nanosecond))
+		l.w.nextDue = nil // what comes later is not in this world
+		l.poll(t, w, end)
+		got := map[time.Time]State{}
+		for _, s := range l.slots {
+			if _, twice := got[s.DueAt.Time]; twice {
+				t.Fatalf("%s is in the ledger twice", s.DueAt)
+			}
+			got[s.DueAt.Time] = s.State
+		}
+		for due, want := range w.truth {
+			if got[due] != want {
+				t.Fatalf("%s in %s: the slot of %s is %q, and in truth it is %s", w.job.Schedule.Expr, w.job.Schedule.Zone, due, got[due], want)
+			}
+		}
+		if len(got) != len(w.truth) {
+			t.Fatalf("%d slots, want %d", len(got), len(w.truth))
+		}
+	})
+}
+
+// A daily job has one slot on each day that there is, on those with 23 and 25
+// hours, too, wherever the night is cut.
+func TestOneSlotADay(t *testing.T) {
+	for _, zone := range []string{"Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Africa/Cairo"} {
+		loc, err := time.LoadLocation(zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for hour := range 4 {
+			w := watched{present: true, job: gateway.Job{ID: "j", Enabled: true, Schedule: gateway.JobSchedule{Kind: "cron", Expr: fmt.Sprintf("30 %d * * *", hour), Zone: zone}}}
+			w.since = clock.At(time.Date(2026, 1, 1, 12, 0, 0, 0, loc))
+			w.nextDue = w.upcoming()
+			days := map[string]int{}
+			for now := w.since.Time; now.Before(w.since.AddDate(1, 0, 0)); now = now.Add(6 * time.Hour) {
+				var slots []Slot
+				w, slots = w.due(now, time.Minute)
+				for _, s := range slots {
+					days[s.DueAt.In(loc).Format(time.DateOnly)]++
+				}
+			}
+			for day, n := range days {
+				if n != 1 {
+					t.Errorf("%s at %d:30: %d slots on %s", zone, hour, n, day)
+				}
+			}
+			if len(days) != 364 && len(days) != 365 {
+				t.Errorf("%s at %d:30: %d days", zone, hour, len(days))
+			}
+		}
+	}
+}

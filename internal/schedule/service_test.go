@@ -1,0 +1,228 @@
+package schedule
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"wardroom/internal/gateway"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/db/dbtest"
+	"wardroom/internal/platform/fault"
+	"wardroom/internal/platform/once"
+)
+
+// Two people change a job at once: one of them is told, and shown what the other
+// one made of it.
+func TestChangeRace(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		h := newHouse(t, d, hourly(nil))
+		h.at("08:30:00")
+		h.r.race = func() {
+			h.r.change(func() {
+				h.r.jobs["j"] = hourly(func(j *gateway.Job) { j.Name, j.Revision = "Theirs", "r2" })
+			})
+		}
+		mine := "Mine"
+		_, err := h.Change(h.ctx(), "j", Change{Name: &mine})
+		f := fault.Of(err)
+		if f == nil || f.Code != "job_changed" || f.Facts["expected_revision"] != "r1" || f.Facts["current_revision"] != "r2" {
+			t.Fatalf("told %+v", f)
+		}
+		if is, ok := f.Facts["current"].(gateway.Job); !ok || is.Name != "Theirs" {
+			t.Errorf("shown %+v", f.Facts["current"])
+		}
+	})
+}
+
+// What cannot be is refused before the runtime hears of it, and what changes
+// nothing is not sent.
+func TestChangeAsks(t *testing.T) {
+	h := newHouse(t, dbtest.New(t), hourly(nil), hourly(func(j *gateway.Job) { j.ID, j.Schedule = "e", gateway.JobSchedule{Kind: "every", EveryMS: 1000} }))
+	h.at("08:30:00")
+	text, off := "Another", false
+	t.Run("the definition of another kind is not touched", func(t *testing.T) {
+		if _, err := h.Change(h.ctx(), "e", Change{Name: &text}); !errors.Is(err, ErrKind) {
+			t.Errorf("it is %v", err)
+		}
+		if j, err := h.Change(h.ctx(), "e", Change{Enabled: &off}); err != nil || j.Enabled {
+			t.Errorf("disabled it is %+v, %v", j, err)
+		}
+	})
+	t.Run("the same is not sent", func(t *testing.T) {
+		before := h.r.calls["change"]
+		same := "Hourly"
+		if j, err := h.Change(h.ctx(), "j", Change{Name: &same, Schedule: &Times{Expr: " 0  * * * *"}}); err != nil || j.Name != same || h.r.calls["change"] != before {
+			t.Errorf("it is %+v, %v, after %d changes", j, err, h.r.calls["change"]-before)
+		}
+	})
+	t.Run("a zone that is left out stays", func(t *testing.T) {
+		if j, err := h.Change(h.ctx(), "j", Change{Schedule: &Times{Expr: "0 9 * * *"}}); err != nil || j.Schedule.Zone != "UTC" || j.NextRuns[0].Local != "2026-11-20T09:00:00Z" {
+			t.Errorf("it is %+v, %v", j, err)
+		}
+	})
+	t.Run("a job that the runtime does not start is no run", func(t *testing.T) {
+		s := h.replica(h.DB)
+		s.Runtime = busy{h.r}
+		if _, err := s.Start(h.ctx(), "j"); !errors.Is(err, ErrGoing) {
+			t.Errorf("it is %v", err)
+		}
+	})
+}
+
+// busy is a runtime whose jobs are all running.
+type busy struct{ *runtime }
+
+func (busy) RunJob(context.Context, string) (string, string, error) {
+	return "", "already-running", nil
+}
+
+// A request that is repeated makes one job, in the runtime, too.
+func TestMakeOnce(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		h := newHouse(t, d)
+		h.at("08:30:00")
+		draft := Draft{Name: "Once", AgentID: "cto", Schedule: Times{Expr: "0 9 * * *", Zone: "Europe/Berlin"}, Payload: Payload{Message: "Go"}}
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		ids := map[string]bool{}
+		for range 8 {
+			wg.Go(func() {
+				j, err := h.Make(once.With(h.ctx(), once.New("me", "jobs", "k", []byte("the same"))), draft)
+				mu.Lock()
+				defer mu.Unlock()
+				if ids[j.ID] = true; err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if len(ids) != 1 || len(h.r.jobs) != 1 {
+			t.Errorf("made %v, and the runtime has %d", ids, len(h.r.jobs))
+		}
+		draft.Name = "Another"
+		if _, err := h.Make(once.With(h.ctx(), once.New("me", "jobs", "k", []byte("another"))), draft); !errors.Is(err, once.ErrConflict) || len(h.r.jobs) != 1 {
+			t.Errorf("with the key of another request: %v, and the runtime has %d", err, len(h.r.jobs))
+		}
+	})
+}
+
+// Whoever turns the pages of the ledger sees each slot once, from the past into
+// the future.
+func TestSlotsPages(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		var jobs []gateway.Job
+		for n := range 3 {
+			jobs = append(jobs, hourly(func(j *gateway.Job) { j.ID = fmt.Sprint("j", n) }))
+		}
+		jobs = append(jobs, hourly(func(j *gateway.Job) { j.ID, j.Enabled = "off", false }))
+		h := newHouse(t, d, jobs...)
+		h.at("08:30:00")
+		h.at("10:30:00")
+		f := SlotFilter{From: at("09:30:00"), To: at("13:00:00")}
+		var got []string
+		var after *place
+		for {
+			page, err := h.Slots(h.ctx(), f, after, 2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range page {
+				got = append(got, s.DueAt.Format("15")+s.JobID+string(s.State)[:1])
+			}
+			if len(page) < 2 {
+				break
+			}
+			last := page[len(page)-1].place()
+			after = &last
+		}
+		want := strings.Fields("10j0m 10j1m 10j2m 11j0p 11j1p 11j2p 12j0p 12j1p 12j2p")
+		if !slices.Equal(got, want) {
+			t.Errorf("got %v, want %v", got, want)
+		}
+		for _, bad := range []SlotFilter{{From: at("10:00:00"), To: at("10:00:00")}, {From: at("10:00:00"), To: at("11:00:00").AddDate(0, 0, 31)}} {
+			if _, err := h.Slots(h.ctx(), bad, nil, 1); !errors.Is(err, ErrSpan) {
+				t.Errorf("%+v: %v", bad, err)
+			}
+		}
+	})
+}
+
+// The gateway sees the same calls whether nobody looks or five hundred do, and
+// one reading for many events.
+func TestCallsDoNotGrow(t *testing.T) {
+	h := newHouse(t, dbtest.New(t), hourly(nil))
+	ctx, stop := context.WithCancel(h.ctx())
+	ended := make(chan error, 1)
+	go func() { ended <- h.Run(ctx) }()
+	defer func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}()
+	if jobs, _, err := h.List(ctx, Filter{}, "", 10); err != nil || len(jobs) != 1 { // it waits for the first reading
+		t.Fatalf("%+v, %v", jobs, err)
+	}
+	before := h.r.count()
+	var readers sync.WaitGroup
+	for range 500 {
+		readers.Go(func() {
+			_, _, err := h.List(ctx, Filter{}, "", 10)
+			if _, again := h.Get(ctx, "j"); err != nil || again != nil {
+				t.Error(err, again)
+			}
+		})
+	}
+	readers.Wait()
+	if n := h.r.count() - before; n != 0 {
+		t.Errorf("500 readers made %d calls", n)
+	}
+	h.r.change(func() {
+		h.r.now = h.r.now.Add(time.Minute)
+		h.r.jobs["j"] = hourly(func(j *gateway.Job) { j.Name = "Renamed" })
+	})
+	for range 100 {
+		h.r.tell(gateway.Event{Name: "cron"})
+	}
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		j, err := h.Get(ctx, "j")
+		if err != nil || time.Now().After(end) {
+			t.Fatal("the change is not seen", err)
+		}
+		if j.Name == "Renamed" {
+			break
+		}
+	}
+	if n := h.r.count() - before; n > 4 {
+		t.Errorf("100 events made %d calls", n)
+	}
+}
+
+// A deadline that has passed is a reason to ask, once for all replicas: silence
+// may be a broken stream of events.
+func TestReaderAsksAtDeadlines(t *testing.T) {
+	h := newHouse(t, dbtest.New(t), hourly(nil))
+	h.at("08:59:30")
+	r := reader{s: h.Service, last: at("09:04:00"), tried: at("09:04:00")}
+	h.r.change(func() { h.r.now = at("09:04:30") })
+	if err := h.Judge(h.ctx()); err != nil {
+		t.Fatal(err)
+	}
+	for when, want := range map[string]bool{"09:04:59": false, "09:05:01": true} {
+		h.r.change(func() { h.r.now = at(when) })
+		if r.due(h.ctx()) != want {
+			t.Errorf("at %s: due %t", when, !want)
+		}
+	}
+	h.at("09:05:02")
+	h.r.change(func() { h.r.now = at("09:05:30") })
+	if r.due(h.ctx()) {
+		t.Error("once more, although it is known")
+	}
+}

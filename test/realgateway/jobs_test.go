@@ -1,0 +1,100 @@
+//go:build journey
+
+package realgateway
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// timedJob is what is looked at in a job of the runtime.
+type timedJob struct {
+	ID, Name       string
+	ConfigRevision string
+	Enabled, Live  bool
+	Delivery       struct{ Mode string }
+	State          struct{ NextRunAt time.Time }
+	NextRuns       []struct{ At time.Time } `json:"next_runs"`
+}
+
+// slot is what is looked at in a slot of the ledger.
+type slot struct {
+	DueAt     time.Time  `json:"due_at"`
+	StartedAt *time.Time `json:"started_at"`
+	State     string
+}
+
+// What the demo runtime does with timed jobs is only believed because the real
+// gateway does it: that a job is made, run by hand, run by the time, told of in
+// its history, guarded against two who change it, and removed.
+func TestTimedJobs(t *testing.T) {
+	t.Parallel()
+	bin, model := Build(t), StartModel(t)
+	gateway := StartGateway(t, t.TempDir(), model, Access{})
+	j := startJourney(t, bin, model, gateway, "2026-09", map[string]string{"AGENTRT_GATEWAY_SCOPES": "operator.read,operator.write,operator.admin"})
+	j.connected(t)
+	var made timedJob
+	j.owner.Post(t, "/api/v1/agentrt/jobs", map[string]any{
+		"name": "each minute", "agentId": "cto", "schedule": map[string]any{"expr": "* * * * *", "tz": "Europe/Berlin"}, "payload": map[string]any{"message": "How is it going?"},
+	}).Into(t, http.StatusCreated, &made)
+	if made.Delivery.Mode != "none" || len(made.NextRuns) != 10 || !made.State.NextRunAt.Equal(made.NextRuns[0].At) {
+		t.Errorf("made %+v", made)
+	}
+	at := "/api/v1/agentrt/jobs/" + made.ID
+	var started struct {
+		RunID string `json:"run_id"`
+	}
+	j.owner.Post(t, at+"/run", nil).Into(t, http.StatusAccepted, &started)
+	type run struct {
+		RunID, Status, Summary, Error string
+		Manual                        bool
+		StartedAt                     time.Time `json:"started_at"`
+	}
+	var runs []struct {
+		run
+		ID string `json:"run_id"`
+	}
+	WaitFor(t, 4*time.Minute, "a run by hand and one by the time", func() bool {
+		j.owner.Get(t, at+"/runs").Into(t, http.StatusOK, &runs)
+		hand, clock := false, false
+		for _, r := range runs {
+			hand, clock = hand || r.Manual && r.ID == started.RunID, clock || !r.Manual
+		}
+		return hand && clock
+	})
+	for _, r := range runs {
+		t.Logf("run %s: %s, by hand %t, at %s %s", r.ID, r.Status, r.Manual, r.StartedAt, r.Error)
+		if r.Status != "ok" || r.Summary == "" {
+			t.Errorf("run %+v", r)
+		}
+	}
+	var slots []slot
+	WaitFor(t, time.Minute, "a slot of the ledger", func() bool {
+		j.owner.Get(t, at+"/slots").Into(t, http.StatusOK, &slots)
+		return len(slots) > 0 && (slots[0].State == "on_time" || slots[0].State == "late")
+	})
+	if s := slots[0]; s.StartedAt == nil || s.StartedAt.Before(s.DueAt) || s.State != "on_time" {
+		t.Errorf("the first slot is %+v", s)
+	}
+	var changed timedJob
+	j.owner.Patch(t, at, map[string]any{"enabled": false, "configRevision": made.ConfigRevision}).Into(t, http.StatusOK, &changed)
+	if changed.Enabled || changed.ConfigRevision == made.ConfigRevision || len(changed.NextRuns) != 0 {
+		t.Errorf("changed %+v", changed)
+	}
+	refused := j.owner.Patch(t, at, map[string]any{"name": "mine", "configRevision": made.ConfigRevision})
+	refused.Want(t, http.StatusPreconditionFailed)
+	if !strings.Contains(string(refused.Body), changed.ConfigRevision) {
+		t.Errorf("refused with %s", refused.Body)
+	}
+	// Somebody else changes it in the gateway itself: we see it without being asked.
+	j.administrator(t).call(t, "cron.update", map[string]any{"id": made.ID, "patch": map[string]any{"name": "theirs"}})
+	WaitFor(t, 20*time.Second, "the change by others", func() bool {
+		var seen timedJob
+		j.owner.Get(t, at).Into(t, http.StatusOK, &seen)
+		return seen.Name == "theirs" && seen.Live
+	})
+	j.owner.Delete(t, at).Want(t, http.StatusNoContent)
+	j.owner.Get(t, at).Want(t, http.StatusNotFound)
+}
