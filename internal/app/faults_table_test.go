@@ -127,6 +127,7 @@ func agents() []trial {
 			active(f, id)
 			ends(f, id, gateway.TimedOut, "timeout")
 		}},
+		{name: "the clockwork of jobs stands still", turns: "StopJobs", turn: func(f *broken) { f.runtime.StopJobs(true) }}, // see TestMissedJobReachesTheInbox
 		{name: "an agent's provider refuses", turns: "Fail", turn: func(f *broken) { f.runtime.Fail("cto", "the provider is overloaded") }, during: func(f *broken) {
 			ends(f, f.begin(), gateway.Failed, "failed")
 		}},

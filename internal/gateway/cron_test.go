@@ -135,6 +135,54 @@ func TestAddJob(t *testing.T) {
 	}
 }
 
+// An answer that is to be told in a chat is only told where somebody wants it.
+func TestAddJobDelivery(t *testing.T) {
+	e := cronRecorded(t, "cron.add")
+	c, asked := answering(t, "cron.add", e.Response)
+	if _, err := c.AddJob(within(t), gateway.NewJob{Delivery: "announce"}); err != nil {
+		t.Fatal(err)
+	}
+	if sent := <-asked; !strings.Contains(sent, `"delivery":{"mode":"announce"}`) {
+		t.Errorf("asked %s", sent)
+	}
+}
+
+// Who takes a job that the gateway spreads for one that is late, or one that
+// waits for a condition for one that was missed, wakes somebody for nothing.
+func TestJobTimes(t *testing.T) {
+	e := cronRecorded(t, "cron.get")
+	for name, tt := range map[string]struct {
+		schedule    string
+		member      string
+		stagger     int64
+		conditional bool
+	}{
+		"of a fixed hour":                {`{"kind":"cron","expr":"0 9 * * *"}`, "", 0, false},
+		"of each full hour":              {`{"kind":"cron","expr":"0 * * * *"}`, "", 300_000, false},
+		"of every second hour":           {`{"kind":"cron","expr":" 0  */2 * * *"}`, "", 300_000, false},
+		"of each full hour, in seconds":  {`{"kind":"cron","expr":"0 0 * * * *"}`, "", 300_000, false},
+		"of each full hour, exactly":     {`{"kind":"cron","expr":"0 * * * *","staggerMs":0}`, "", 0, false},
+		"of another minute of each hour": {`{"kind":"cron","expr":"5 * * * *"}`, "", 0, false},
+		"that is spread by its maker":    {`{"kind":"cron","expr":"5 4 * * *","staggerMs":30000}`, "", 30_000, false},
+		"with a spread that is none":     {`{"kind":"cron","expr":"5 4 * * *","staggerMs":-1}`, "", 0, false},
+		"of an interval":                 {`{"kind":"every","everyMs":60000,"staggerMs":5}`, "", 0, false},
+		"with a condition":               {`{"kind":"every","everyMs":60000}`, "trigger", 0, true},
+		"with a pace of its own":         {`{"kind":"every","everyMs":60000}`, "pacing", 0, true},
+	} {
+		t.Run("a job "+name, func(t *testing.T) {
+			response := with(t, e.Response, "payload.schedule", json.RawMessage(tt.schedule))
+			if tt.member != "" {
+				response = with(t, response, "payload."+tt.member, map[string]any{"script": "x"})
+			}
+			c, _ := answering(t, "cron.get", response)
+			j, err := c.Job(within(t), "770ced3d")
+			if err != nil || j.Schedule.StaggerMS != tt.stagger || j.Conditional != tt.conditional {
+				t.Errorf("it is %+v, conditional %t, %v", j.Schedule, j.Conditional, err)
+			}
+		})
+	}
+}
+
 // A change names the definition that it is a change of, or two people undo
 // each other's.
 func TestChangeJob(t *testing.T) {

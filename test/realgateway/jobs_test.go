@@ -47,14 +47,11 @@ func TestTimedJobs(t *testing.T) {
 		RunID string `json:"run_id"`
 	}
 	j.owner.Post(t, at+"/run", nil).Into(t, http.StatusAccepted, &started)
-	type run struct {
-		RunID, Status, Summary, Error string
-		Manual                        bool
-		StartedAt                     time.Time `json:"started_at"`
-	}
 	var runs []struct {
-		run
-		ID string `json:"run_id"`
+		ID                     string `json:"run_id"`
+		Status, Summary, Error string
+		Manual                 bool
+		StartedAt              time.Time `json:"started_at"`
 	}
 	WaitFor(t, 4*time.Minute, "a run by hand and one by the time", func() bool {
 		j.owner.Get(t, at+"/runs").Into(t, http.StatusOK, &runs)
@@ -79,11 +76,11 @@ func TestTimedJobs(t *testing.T) {
 		t.Errorf("the first slot is %+v", s)
 	}
 	var changed timedJob
-	j.owner.Patch(t, at, map[string]any{"enabled": false, "configRevision": made.ConfigRevision}).Into(t, http.StatusOK, &changed)
+	j.owner.Do(t, http.MethodPatch, at, map[string]any{"enabled": false, "configRevision": made.ConfigRevision}, nil).Into(t, http.StatusOK, &changed)
 	if changed.Enabled || changed.ConfigRevision == made.ConfigRevision || len(changed.NextRuns) != 0 {
 		t.Errorf("changed %+v", changed)
 	}
-	refused := j.owner.Patch(t, at, map[string]any{"name": "mine", "configRevision": made.ConfigRevision})
+	refused := j.owner.Do(t, http.MethodPatch, at, map[string]any{"name": "mine", "configRevision": made.ConfigRevision}, nil)
 	refused.Want(t, http.StatusPreconditionFailed)
 	if !strings.Contains(string(refused.Body), changed.ConfigRevision) {
 		t.Errorf("refused with %s", refused.Body)
@@ -95,6 +92,6 @@ func TestTimedJobs(t *testing.T) {
 		j.owner.Get(t, at).Into(t, http.StatusOK, &seen)
 		return seen.Name == "theirs" && seen.Live
 	})
-	j.owner.Delete(t, at).Want(t, http.StatusNoContent)
+	j.owner.Do(t, http.MethodDelete, at, nil, nil).Want(t, http.StatusNoContent)
 	j.owner.Get(t, at).Want(t, http.StatusNotFound)
 }

@@ -299,3 +299,22 @@ func TestErrandOfTeam(t *testing.T) {
 		t.Errorf("called (-want +got):\n%s", diff)
 	}
 }
+
+// Who cannot see a job that was not run cannot test that somebody is told.
+func TestStopJobs(t *testing.T) {
+	r := open(t, Options{})
+	c := admin(t, r)
+	r.StopJobs(true)
+	id := must[string](t, c.ok("cron.add", job(func(p object) { p["schedule"] = object{"kind": "every", "everyMs": 20} })), "id")
+	next := func() float64 { return dig[float64](c.ok("cron.get", object{"id": id}), "state", "nextRunAtMs") }
+	for first, end := next(), time.Now().Add(20*time.Second); next() == first; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("its time does not pass")
+		}
+	}
+	if runs := must[[]any](t, c.ok("cron.runs", object{"id": id}), "entries"); len(runs) > 0 {
+		t.Errorf("it ran %v", runs)
+	}
+	r.StopJobs(false)
+	c.until("a run", 0, func(f object) bool { return dig[string](f, "payload", "action") == "finished" })
+}
