@@ -122,7 +122,8 @@ func (c *coming) skip(from time.Time) {
 		return
 	}
 	every := step.Sub(c.due)
-	c.due = c.due.Add((from.Sub(c.due) + every - 1) / every * every)
+	missing := from.Sub(c.due) + every - 1
+	c.due = c.due.Add(missing - missing%every)
 }
 
 // queue has the job with the earliest slot first.

@@ -77,6 +77,13 @@ func TestSee(t *testing.T) {
 			t.Error("the same job is written again")
 		}
 	})
+	t.Run("what is in the ledger is not expected again", func(t *testing.T) {
+		w, _ := first.due(at("09:00:01"), grace)
+		w, slots, _ := sight(t, hourly(func(j *gateway.Job) { j.State.LastRunAt = clock.Ptr(at("09:00:00")) }), "09:02:00").see(&w, grace)
+		if !w.nextDue.Equal(at("10:00:00")) || len(slots) > 0 {
+			t.Errorf("next is %s, with %v", w.nextDue, times(slots))
+		}
+	})
 	for name, gone := range map[string]func(*sighting){
 		"is disabled": func(v *sighting) { *v = sight(t, hourly(off), "11:30:00") },
 		"is removed":  func(v *sighting) { *v = sighting{at: at("11:30:00")} },
