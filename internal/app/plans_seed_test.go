@@ -34,6 +34,12 @@ func seed(t *testing.T, d *db.DB) {
 	at := func(i int) time.Time { return from.Add(time.Duration(i) * time.Minute) }
 	id := func(kind string, i int) string { return fmt.Sprint(kind, "-", i) }
 	pick := func(i int, of ...any) any { return of[i%len(of)] }
+	recent := func(i int) time.Time { // but for some, what is older has gone
+		if i%100 == 1 {
+			return at(i)
+		}
+		return time.Now().UTC().Truncate(time.Second).Add(-time.Duration(i) * 30 * time.Second)
+	}
 	all := []rows{
 		{"users", "id, email, email_key, name, name_key, role, agent_id, active, password_hash, created_at, updated_at, version", 1000, func(i int) []any {
 			mail := id("u", i) + "@example.com"
@@ -105,10 +111,10 @@ func seed(t *testing.T, d *db.DB) {
 			}
 		}},
 		{"schedule_runs", "job_id, started_at, ended_at, run_id, session_key, status, error, summary, manual", 10000, func(i int) []any {
-			return []any{id("job", i%100), at(i), at(i + 1), "", "", "ok", "", "", false}
+			return []any{id("job", i%100), recent(i), recent(i), "", "", "ok", "", "", false}
 		}},
 		{"schedule_slots", "job_id, due_at, agent_id, name, spread, deadline_at, state, reason, started_at, judged_at, settled, look_at", 10000, func(i int) []any {
-			return []any{id("job", i%100), at(i), "cto", "J", 0, at(i + 5), pick(i, "on_time", "missed", "late"), "", nil, at(i + 5), true, nil}
+			return []any{id("job", i%100), recent(i), "cto", "J", 0, recent(i), pick(i, "on_time", "missed", "late"), "", nil, recent(i), true, nil}
 		}},
 		{"api_keys", "id, user_id, name, digest, hint, created_at", 2000, func(i int) []any { return []any{id("key", i), id("u", i%500*2), "K", id("d", i), "h", at(i)} }},
 	}

@@ -47,6 +47,7 @@ CREATE TABLE schedule_slots (
 	PRIMARY KEY (job_id, due_at)
 );
 CREATE INDEX schedule_slots_by_due ON schedule_slots (due_at, job_id);
+CREATE INDEX schedule_slots_settled ON schedule_slots (due_at, job_id) WHERE settled;
 CREATE INDEX schedule_slots_open ON schedule_slots (due_at, job_id) WHERE NOT settled;
 CREATE INDEX schedule_slots_look ON schedule_slots (look_at) WHERE look_at IS NOT NULL;
 
