@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"wardroom/internal/platform/clock"
@@ -25,6 +26,7 @@ type facts struct {
 	knownTo   time.Time
 	since     time.Time // when the job became what it is: before, it was another one, or there was none
 	running   time.Time // when the run that is going began; zero when none is
+	last      time.Time // when the last run began that the runtime knows to have ended; zero when none did
 	errors    int64     // runs that failed in a row, as the runtime counts
 	runs      []Run     // of this job, by their beginning
 }
@@ -80,6 +82,9 @@ func (f facts) verdict(s Slot, next time.Time) (State, string, *clock.Time) {
 	if f.within(f.running, s, next) {
 		return Running, "", clock.Ptr(f.running)
 	}
+	if f.within(f.last, s, next) && f.untold() {
+		return Running, "", clock.Ptr(f.last)
+	}
 	switch {
 	case f.now.Before(s.Deadline.Time):
 		return Pending, "", nil
@@ -95,6 +100,12 @@ func (f facts) verdict(s Slot, next time.Time) (State, string, *clock.Time) {
 		return Skipped, why, nil
 	}
 	return Missed, "No run had begun by " + s.Deadline.Format("15:04 MST") + ".", nil
+}
+
+// untold reports whether the last run has ended and is not in the history yet: the
+// runtime may write the one a moment before the other. After a day it never will be.
+func (f facts) untold() bool {
+	return f.now.Sub(f.last) < 24*time.Hour && !slices.ContainsFunc(f.runs, func(r Run) bool { return !r.StartedAt.Before(f.last) })
 }
 
 // within reports whether a run that began then belongs to s.

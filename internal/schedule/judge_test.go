@@ -37,6 +37,7 @@ func TestJudge(t *testing.T) {
 		known   string // until when; the same as now when empty
 		since   string
 		running string
+		last    string
 		errors  int64
 		runs    []Run
 		want    State
@@ -47,6 +48,8 @@ func TestJudge(t *testing.T) {
 		{name: "is unknown when the runtime could not be asked since", now: "09:05:00", known: "09:04:59", want: Unknown},
 		{name: "that ran is judged although the runtime is away", now: "09:30:00", known: "09:02:00", runs: []Run{ran("09:00:01", "09:01:00", "ok")}, want: OnTime},
 		{name: "that runs is running", now: "09:20:00", running: "09:00:02", want: Running},
+		{name: "whose run has ended a moment ago, and is not told of yet, is running", now: "09:20:00", last: "09:00:02", want: Running},
+		{name: "during which only a run by hand has ended is missed", now: "09:20:00", last: "09:00:30", runs: []Run{byHand(ran("09:00:30", "09:01:00", "ok"))}, want: Missed},
 		{name: "that went well is on time", now: "09:20:00", runs: []Run{ran("09:00:59", "09:10:00", "ok")}, want: OnTime},
 		{name: "whose run began after a minute is late", now: "09:20:00", runs: []Run{ran("09:01:01", "09:10:00", "ok")}, want: Late},
 		{name: "whose run began after its grace is late", now: "09:40:00", runs: []Run{ran("09:30:00", "09:31:00", "ok")}, want: Late},
@@ -67,6 +70,9 @@ func TestJudge(t *testing.T) {
 			f := facts{now: at(tt.now), knownFrom: at("00:00:00"), knownTo: at(or(tt.known, tt.now)), since: at(or(tt.since, "07:00:00")), errors: tt.errors, runs: tt.runs}
 			if tt.running != "" {
 				f.running = at(tt.running)
+			}
+			if tt.last != "" {
+				f.last = at(tt.last)
 			}
 			s := slotOf(gateway.Job{ID: "j"}, at("09:00:00"), grace)
 			got := f.judge(s, at("10:00:00"))

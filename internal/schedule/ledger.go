@@ -100,6 +100,9 @@ func (s *Service) judgeAll(ctx context.Context, tx *db.Tx, now time.Time, known 
 		if at := w.job.State.RunningAt; at != nil && w.present {
 			f.running = at.Time
 		}
+		if at := w.job.State.LastRunAt; at != nil {
+			f.last = at.Time
+		}
 		after := f.judgeJob(*w, open)
 		for i, slot := range after {
 			if c.added[slot.place()] || slot.differs(open[i]) {
@@ -257,7 +260,9 @@ func (s *Service) tellAll(ctx context.Context, tx *db.Tx, all []news) error {
 		if err := s.told(ctx, tx, event.Activity, "slot."+string(n.slot.State), n.slot.JobID, n.slot.Name, data); err != nil {
 			return err
 		}
-		s.Log.WarnContext(ctx, "a scheduled job did not run as it should", "job_id", n.slot.JobID, "due", n.slot.DueAt.Time, "state", string(n.slot.State))
+		tx.Committed(func() {
+			s.Log.WarnContext(ctx, "a scheduled job did not run as it should", "job_id", n.slot.JobID, "due", n.slot.DueAt.Time, "state", string(n.slot.State))
+		})
 	}
 	return nil
 }
