@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -39,9 +40,7 @@ func TestJobs(t *testing.T) {
 			{"/payload/message", map[string]any{"payload": map[string]any{"message": " "}}},
 		} {
 			body := jobBody("Bad", "cto")
-			for name, value := range bad.change {
-				body[name] = value
-			}
+			maps.Copy(body, bad.change)
 			for _, a := range []answer{owner.post("/api/v1/agentrt/jobs", body), owner.patch(at, bad.change)} {
 				if a.wantProblem(http.StatusUnprocessableEntity, "invalid_input"); !strings.Contains(string(a.body), `"`+bad.pointer+`"`) {
 					t.Errorf("%v: %s", bad.change, a.body)
