@@ -134,3 +134,28 @@ func TestMissedJobReachesTheInbox(t *testing.T) {
 		}
 	})
 }
+
+// Whoever may not change jobs in the runtime is told what is missing, before
+// anything is half done; and the jobs are there while the runtime is away.
+func TestJobsRefusals(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, db.SQLite, nil)
+	s := h.start().connected()
+	owner := s.login(ownerEmail)
+	told := owner.post("/api/v1/agentrt/jobs", jobBody("Mine", "cto")).wantProblem(http.StatusForbidden, "missing_scope")
+	if scope := decode[struct {
+		Scope string `json:"missing_scope"`
+	}](told).Scope; scope != "operator.admin" {
+		t.Errorf("missing is %q", scope)
+	}
+	if jobs := decode[[]schedule.Job](owner.get("/api/v1/agentrt/jobs").want(http.StatusOK)); len(jobs) > 0 {
+		t.Errorf("there are %+v", jobs)
+	}
+	_ = h.runtime.Close()
+	waitFor(t, "the gateway to be away", func() bool { return owner.get("/api/v1/agentrt/jobs").header.Get("X-Away") != "" })
+	owner.get("/api/v1/agentrt/slots").want(http.StatusOK)
+	owner.post("/api/v1/agentrt/jobs", jobBody("Mine", "cto")).wantProblem(http.StatusServiceUnavailable, "gateway_unreachable")
+
+	none := newHouse(t, db.SQLite, func(r *config.Raw) { r.GatewayURL, r.GatewayToken = "", "" })
+	none.start().login(ownerEmail).get("/api/v1/agentrt/jobs").wantProblem(http.StatusServiceUnavailable, "gateway_not_configured")
+}
