@@ -72,7 +72,7 @@ func putJobs(ctx context.Context, tx *db.Tx, jobs ...watched) error {
 	for i, w := range jobs {
 		rows[i] = []any{w.job.ID, w.text, w.present, w.since, w.nextDue, w.lastDue, w.alarmed, w.changedAt}
 	}
-	return insert(ctx, tx, `schedule_jobs (`+jobColumns+`)`, `(id) DO UPDATE SET definition = excluded.definition, present = excluded.present,
+	return insert(ctx, tx, `INSERT INTO schedule_jobs (`+jobColumns+`) VALUES `, ` ON CONFLICT (id) DO UPDATE SET definition = excluded.definition, present = excluded.present,
 		watched_from = excluded.watched_from, next_due = excluded.next_due, last_due = excluded.last_due, alarmed = excluded.alarmed, changed_at = excluded.changed_at`, rows)
 }
 
@@ -92,7 +92,7 @@ func insert(ctx context.Context, tx *db.Tx, into, conflict string, rows [][]any)
 		for _, r := range rows[:n] {
 			args = append(args, r...)
 		}
-		if _, err := tx.Exec(ctx, `INSERT INTO `+into+` VALUES `+one+strings.Repeat(`, `+one, n-1)+` ON CONFLICT `+conflict, args...); err != nil {
+		if _, err := tx.Exec(ctx, into+one+strings.Repeat(`, `+one, n-1)+conflict, args...); err != nil {
 			return err
 		}
 		rows = rows[n:]
@@ -164,7 +164,7 @@ func putSlots(ctx context.Context, tx *db.Tx, slots ...Slot) error {
 	for i, s := range slots {
 		rows[i] = []any{s.JobID, s.DueAt, s.AgentID, s.Name, s.spread.Milliseconds(), s.Deadline, string(s.State), s.Reason, s.StartedAt, s.JudgedAt, s.settled, s.lookAt}
 	}
-	return insert(ctx, tx, `schedule_slots (`+slotColumns+`)`, `(job_id, due_at) DO UPDATE SET state = excluded.state, reason = excluded.reason,
+	return insert(ctx, tx, `INSERT INTO schedule_slots (`+slotColumns+`) VALUES `, ` ON CONFLICT (job_id, due_at) DO UPDATE SET state = excluded.state, reason = excluded.reason,
 		started_at = excluded.started_at, judged_at = excluded.judged_at, settled = excluded.settled, look_at = excluded.look_at`, rows)
 }
 
