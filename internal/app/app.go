@@ -162,7 +162,8 @@ func (a *App) prepare(ctx context.Context) error {
 	return err
 }
 
-// wire fills the services, each with what it needs of the others.
+// wire fills the services, each with what it needs of the others, and says what
+// is done in the background.
 func (a *App) wire() error {
 	cfg, now := a.cfg, a.opts.Now
 	a.Queue = job.New(a.DB, a.log, now)
@@ -184,6 +185,13 @@ func (a *App) wire() error {
 		DB: a.DB, Now: now, Log: a.log, Current: a.currentStates,
 		Away: func(err error) bool { return a.outage.notice("live streams", err) },
 	}
+	a.wireRuntime()
+	return a.plan()
+}
+
+// wireRuntime fills the services that look at the runtime or ask its agents.
+func (a *App) wireRuntime() {
+	cfg, now := a.cfg, a.opts.Now
 	a.Sessions = &session.Service{Runtime: a.Gateway, Log: a.log, Now: now, Patience: cfg.GatewayTimeout, Changed: a.tellSessions}
 	a.Usage = &usage.Service{
 		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Zone: cfg.Timezone, Grown: a.tellUsage,
@@ -205,7 +213,13 @@ func (a *App) wire() error {
 		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Zone: cfg.Timezone, Grace: cfg.ScheduleGrace, Patience: cfg.GatewayTimeout,
 		Raise: a.raiseOfSchedule, Settle: a.Inbox.Settle, Changed: a.tellJobs,
 	}
-	a.Retention = &retention.Service{DB: a.DB, Jobs: a.Queue, Log: a.log, Now: now, Zone: cfg.Timezone, Policies: a.policies()}
+}
+
+// plan says what is done in the background: one thing after the other by the
+// queue, and again and again by its timers.
+func (a *App) plan() error {
+	now := a.opts.Now
+	a.Retention = &retention.Service{DB: a.DB, Jobs: a.Queue, Log: a.log, Now: now, Zone: a.cfg.Timezone, Policies: a.policies()}
 	nightly, err := a.Retention.Timer()
 	if err != nil {
 		return fmt.Errorf("TIMEZONE: %w", err)
