@@ -44,6 +44,8 @@ func needs() []need {
 		{method: "sessions.subscribe", feature: "sessions that change as they are watched", scope: read},
 		{method: "sessions.describe", feature: "one session", scope: read},
 		{method: "sessions.usage", feature: "tokens and cost of sessions", scope: read, hidden: true},
+		{method: "models.list", feature: "the list of models", scope: read},
+		{method: "sessions.get", feature: "telling what for agents worked that had nothing to say", scope: read, hidden: true},
 		{method: "cron.list", feature: "the runtime's timed jobs", scope: read},
 		{method: "cron.get", feature: "one timed job", scope: read},
 		{method: "cron.runs", feature: "the runs of timed jobs", scope: read},

@@ -52,10 +52,11 @@ const (
 
 // TurnPage is a part of a conversation.
 type TurnPage struct {
-	SessionID string // of the transcript; another one after a reset
-	Turns     []Turn // the newest last
-	Total     int64  // rows of the whole transcript, when it was read
-	Older     int64  // the offset at which the next older page begins; 0 when there is none
+	SessionID string  // of the transcript; another one after a reset
+	Turns     []Turn  // the newest last
+	Seqs      []int64 // the numbers of its rows, those of folded results among them
+	Total     int64   // rows of the whole transcript, when it was read, with those that are left out
+	Older     int64   // the offset at which the next older page begins; 0 when there is none
 }
 
 const (
@@ -96,6 +97,9 @@ func (c *Client) Turns(ctx context.Context, sessionKey string, limit int, offset
 		if seq := rows[keep].Meta.Seq.count(); seq > 0 && page.Total-seq+1 > p.Offset {
 			rows, next = rows[keep:], page.Total-seq+1
 		}
+	}
+	for _, r := range rows {
+		page.Seqs = append(page.Seqs, r.Meta.Seq.count())
 	}
 	page.Older, page.Turns = next, c.fold(rows)
 	return page, nil

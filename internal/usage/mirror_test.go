@@ -25,6 +25,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type conversation struct {
 	gateway.Session
 	turns   []gateway.Turn
+	hidden  map[int64]bool // rows that are left out where people read them
 	deleted bool
 	forgot  int // turns that its totals leave out
 }
@@ -33,7 +34,9 @@ type conversation struct {
 type runtime struct {
 	now      time.Time
 	sessions []*conversation
-	read     int // pages of transcripts
+	read     int  // pages of transcripts
+	kept     int  // times that all rows were asked for
+	unkept   bool // the gateway cannot tell them
 	fail     error
 }
 
@@ -75,7 +78,12 @@ func (r *runtime) Turns(_ context.Context, key string, limit int, offset int64) 
 		}
 		end := max(len(c.turns)-int(offset), 0)
 		begin := max(end-limit, 0)
-		page := gateway.TurnPage{SessionID: c.ID, Turns: slices.Clone(c.turns[begin:end]), Total: int64(len(c.turns))}
+		page := gateway.TurnPage{SessionID: c.ID, Total: int64(len(c.turns))}
+		for _, turn := range c.turns[begin:end] {
+			if !c.hidden[turn.Seq] {
+				page.Turns, page.Seqs = append(page.Turns, turn), append(page.Seqs, turn.Seq)
+			}
+		}
 		if begin > 0 {
 			page.Older = int64(len(c.turns) - begin)
 		}
@@ -86,6 +94,19 @@ func (r *runtime) Turns(_ context.Context, key string, limit int, offset int64) 
 
 func (r *runtime) TurnsBefore(ctx context.Context, key string, limit int, offset, _, _ int64) (gateway.TurnPage, error) {
 	return r.Turns(ctx, key, limit, offset)
+}
+
+func (r *runtime) Kept(_ context.Context, key string, limit int) ([]gateway.Turn, error) {
+	r.kept++
+	if r.unkept {
+		return nil, gateway.ErrRefused.With("It does not have the method.")
+	}
+	for _, c := range slices.Backward(r.sessions) {
+		if c.Key == key && !c.deleted {
+			return slices.Clone(c.turns[max(len(c.turns)-limit, 0):]), nil
+		}
+	}
+	return nil, nil
 }
 
 func (r *runtime) Models(context.Context) ([]gateway.Model, error) { return nil, nil }

@@ -2,6 +2,7 @@ package usage
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -30,6 +31,9 @@ func TestAttribute(t *testing.T) {
 		"a standup":                        {"agent:cto:standup:2026-11-20", "standup-" + id + "-cto-1", said{asked: true}, Run{Source: Standup, StandupID: id}},
 		"a turn of a standup, resumed":     {"agent:cto:standup:2026-11-20", "r", said{true, "main_session_restart_recovery", ""}, Run{Source: Standup}},
 		"a task":                           {"agent:cto:task:TASK-7", "r", said{asked: true}, Run{Source: Task, TaskKey: "TASK-7"}},
+		"a task, as the runtime spells it": {"agent:cto:task:task-7", "r", said{asked: true}, Run{Source: Task, TaskKey: "TASK-7"}},
+		"the agent's own clock, told":      {"agent:cto:main", "r", said{true, "heartbeat", ""}, Run{Source: Heartbeat}},
+		"what a sub-agent has announced":   {"agent:cto:main", "announce:v1:agent:cto:subagent:1:2", said{}, Run{Source: SubAgent}},
 		"a session that somebody named":    {"agent:cto:plans", "r", said{asked: true}, Run{Source: Unknown}},
 		"a key of another shape":           {"global", "r", said{}, Run{Source: Unknown}},
 		"a run id that looks like another": {"agent:cto:main", "standup-x", said{asked: true}, Run{Source: Standup}},
@@ -38,7 +42,7 @@ func TestAttribute(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := Run{RunID: c.run, SessionKey: c.key}
 			r.attribute(c.said)
-			c.want.RunID, c.want.SessionKey = c.run, c.key
+			c.want.RunID, c.want.SessionKey = c.run, strings.ToLower(c.key)
 			if c.key != "global" {
 				c.want.AgentID = "cto"
 			}

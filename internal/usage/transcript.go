@@ -3,7 +3,9 @@ package usage
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -23,12 +25,12 @@ func (r *reader) follow(ctx context.Context, row *gateway.Session) error {
 		r.seen[row.ID] = version // before a restart, or by another process
 		return nil
 	}
-	turns, ours, err := s.turns(ctx, row, t.seq)
+	read, err := s.turns(ctx, row, t.seq)
 	if err != nil {
 		return fmt.Errorf("read what %s used: %w", row.Key, err)
 	}
-	if ours {
-		runs, upTo := runsOf(turns, row)
+	if read != nil {
+		runs, upTo := runsOf(read, row)
 		t.sessionKey, t.agentID, t.seq = row.Key, row.AgentID, max(t.seq, upTo)
 		if !row.Active {
 			t.version = max(t.version, version)
@@ -47,24 +49,77 @@ func (r *reader) follow(ctx context.Context, row *gateway.Session) error {
 	return nil
 }
 
-// turns reads what a transcript has behind seq, the oldest first; false when the
-// session has another transcript by now.
-func (s *Service) turns(ctx context.Context, row *gateway.Session, seq int64) (turns []gateway.Turn, ours bool, err error) {
+// reading is what was read of a transcript: the rows behind one, the oldest
+// first, and those before it as far as they came along.
+type reading struct {
+	before, turns []gateway.Turn
+	whole         int64 // from this row on nothing is left out
+}
+
+// turns reads what a transcript has behind seq; nil when the session has another
+// transcript by now.
+func (s *Service) turns(ctx context.Context, row *gateway.Session, seq int64) (*reading, error) {
 	page, err := s.Runtime.Turns(ctx, row.Key, turnPage, 0)
+	var all []gateway.Turn
+	total, shown := page.Total, int64(0)
 	for range turnPages {
 		if err != nil {
-			return nil, false, err
+			return nil, err
 		}
 		if page.SessionID != row.ID {
-			return nil, false, nil
+			return nil, nil
 		}
-		turns = slices.Concat(page.Turns, turns)
+		all = slices.Concat(page.Turns, all)
+		for _, n := range page.Seqs {
+			if n > seq && n <= total {
+				shown++
+			}
+		}
 		if page.Older == 0 || len(page.Turns) == 0 || page.Turns[0].Seq <= seq+1 {
 			break
 		}
 		page, err = s.Runtime.TurnsBefore(ctx, row.Key, turnPage, page.Older, page.Total, page.Turns[0].Seq)
 	}
-	return slices.DeleteFunc(turns, func(t gateway.Turn) bool { return t.Seq > 0 && t.Seq <= seq }), true, nil
+	if err != nil {
+		return nil, err
+	}
+	whole := seq + 1
+	if hidden := total - seq - shown; hidden > 0 {
+		var ours bool
+		if all, whole, ours, err = s.unhide(ctx, row, all, total-seq); err != nil || !ours {
+			return nil, err
+		}
+	}
+	// A gateway that does not number the rows has them all behind seq.
+	first := slices.IndexFunc(all, func(t gateway.Turn) bool { return t.Seq == 0 || t.Seq > seq })
+	if first < 0 {
+		first = len(all)
+	}
+	return &reading{all[:first], all[first:], whole}, nil
+}
+
+// alongside is how many rows before those that are new are read again with them:
+// they tell what a run goes on with that nobody asked anew.
+const alongside = 20
+
+// unhide puts those of the newest rows into a transcript that are left out where
+// people read it, and says from which row on they are all there: never where the
+// gateway cannot tell them. It is false when they may be of another transcript.
+func (s *Service) unhide(ctx context.Context, row *gateway.Session, shown []gateway.Turn, newest int64) (all []gateway.Turn, whole int64, ours bool, err error) {
+	kept, err := s.Runtime.Kept(ctx, row.Key, int(min(newest, turnPage))+alongside)
+	if errors.Is(err, gateway.ErrRefused) || err == nil && (len(kept) == 0 || kept[0].Seq == 0) {
+		return shown, math.MaxInt64, true, nil // what they used is in the runtime's totals
+	}
+	if err != nil {
+		return nil, 0, false, err
+	}
+	again, err := s.Runtime.Turns(ctx, row.Key, 1, 0)
+	if err != nil || again.SessionID != row.ID {
+		return nil, 0, false, err
+	}
+	whole = kept[0].Seq
+	older := slices.DeleteFunc(shown, func(t gateway.Turn) bool { return t.Seq >= whole })
+	return append(older, kept...), whole, true, nil
 }
 
 // noteAll notes runs and how far their transcript is read with them.
@@ -102,12 +157,17 @@ type found struct {
 // runsOf are the runs of a transcript that have ended, and the row up to which
 // it need not be read again. The last one of a busy session goes on; one that
 // began after its list was read may.
-func runsOf(turns []gateway.Turn, row *gateway.Session) (ended []Run, upTo int64) {
-	all, waiting := gather(turns, row)
-	if n := len(turns); n > 0 {
-		upTo = turns[n-1].Seq
+func runsOf(read *reading, row *gateway.Session) (ended []Run, upTo int64) {
+	var earlier, story story
+	earlier.whole, story.whole = read.whole, read.whole
+	earlier.tell(read.before, row)
+	story.last = earlier.last
+	story.tell(read.turns, row)
+	all := story.runs
+	if n := len(read.turns); n > 0 {
+		upTo = read.turns[n-1].Seq
 	}
-	if waiting > 0 { // a question without an answer
+	if waiting := story.waiting(row); waiting > 0 {
 		upTo = waiting - 1
 	}
 	for len(all) > 0 {
@@ -127,46 +187,84 @@ func runsOf(turns []gateway.Turn, row *gateway.Session) (ended []Run, upTo int64
 	return ended, upTo
 }
 
-// gather puts the model calls of a transcript together by run. waiting is the
-// row of a question that nothing has answered yet.
-func gather(turns []gateway.Turn, row *gateway.Session) (all []found, waiting int64) {
-	var question *gateway.Turn
+// story puts the model calls of a transcript together by run.
+type story struct {
+	whole    int64 // see reading
+	runs     []found
+	last     said          // of the run before
+	question *gateway.Turn // that nothing has answered yet
+	idle     *found        // a run that has used nothing so far, as one whose first call failed
+}
+
+// tell goes on with the story.
+func (s *story) tell(turns []gateway.Turn, row *gateway.Session) {
 	for i := range turns {
 		t := &turns[i]
-		if t.Role == "user" {
-			question = t
-			continue
+		switch {
+		case t.Role == "user":
+			s.question = t
+		case t.RunID != "" || t.Usage != nil:
+			s.step(t, row)
 		}
-		if t.Usage == nil {
-			continue
-		}
-		id := t.RunID
-		if id == "" {
-			id = "message:" + row.ID + ":" + cmp.Or(t.ID, fmt.Sprint(t.Seq))
-		}
-		at := t.At.Time
-		if at.IsZero() {
-			at = row.UpdatedAt.Time
-		}
-		n := slices.IndexFunc(all, func(f found) bool { return f.RunID == id })
-		if n < 0 {
-			f := found{Run: Run{RunID: id, AgentID: row.AgentID, SessionKey: row.Key, SessionID: row.ID, StartedAt: at}, begin: t.Seq}
-			if question != nil {
-				f.said = said{asked: true, origin: question.Origin, job: question.JobID}
-				f.begin = question.Seq
-				if !question.At.IsZero() {
-					f.StartedAt = question.At.Time
-				}
-			}
-			n, all = len(all), append(all, f)
-		}
-		question = nil
-		all[n].add(t.Usage, at)
 	}
-	if question != nil {
-		waiting = question.Seq
+}
+
+// step is a row of a run.
+func (s *story) step(t *gateway.Turn, row *gateway.Session) {
+	id := t.RunID
+	if id == "" {
+		id = "message:" + row.ID + ":" + cmp.Or(t.ID, fmt.Sprint(t.Seq))
 	}
-	return all, waiting
+	at := t.At.Time
+	if at.IsZero() {
+		at = row.UpdatedAt.Time
+	}
+	n := slices.IndexFunc(s.runs, func(f found) bool { return f.RunID == id })
+	if n < 0 && (s.idle == nil || s.idle.RunID != id) {
+		s.begin(id, t.Seq, at, row)
+	}
+	s.question = nil // asked of a run that is going, it is a part of that
+	if t.Usage == nil {
+		return
+	}
+	if n < 0 {
+		n, s.runs = len(s.runs), append(s.runs, *s.idle)
+		s.idle = nil
+	}
+	s.runs[n].add(t.Usage, at)
+}
+
+// resumption is by what the gateway goes on with a turn that its restart has cut.
+const resumption = "main_session_restart_recovery"
+
+// begin begins a run. One that nobody has asked goes on with what the run before
+// was for: the turn that the gateway resumes after a restart, the last word of a
+// talk among agents. Where rows are left out nobody knows.
+func (s *story) begin(id string, seq int64, at time.Time, row *gateway.Session) {
+	f := found{Run: Run{RunID: id, AgentID: row.AgentID, SessionKey: row.Key, SessionID: row.ID, StartedAt: at}, begin: seq}
+	switch q := s.question; {
+	case q != nil && q.Origin == resumption && s.last != said{}:
+		f.said, f.begin = s.last, q.Seq
+	case q != nil:
+		f.said, f.begin = said{asked: true, origin: q.Origin, job: q.JobID}, q.Seq
+		if !q.At.IsZero() {
+			f.StartedAt = q.At.Time
+		}
+	case seq >= s.whole:
+		f.said = s.last
+	}
+	s.idle, s.last = &f, f.said
+}
+
+// waiting is the row of what has begun and used nothing yet; 0 without such.
+func (s *story) waiting(row *gateway.Session) int64 {
+	switch {
+	case s.question != nil:
+		return s.question.Seq
+	case s.idle != nil && row.Active:
+		return s.idle.begin
+	}
+	return 0
 }
 
 // add adds a model call to a run. As soon as one has no price, the sum has none.

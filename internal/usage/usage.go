@@ -99,6 +99,8 @@ type said struct {
 // attribute fills in what the ids of a run tell: session keys and run ids have
 // a shape (OpenClaw 2026.9.6, and our own).
 func (r *Run) attribute(s said) {
+	// The runtime keeps session keys in small letters, whoever made them.
+	r.SessionKey = strings.ToLower(r.SessionKey)
 	name := ""
 	if rest, ok := strings.CutPrefix(r.SessionKey, "agent:"); ok {
 		var agent string
@@ -109,7 +111,7 @@ func (r *Run) attribute(s said) {
 	source := Unknown
 	switch {
 	case place == "task" && detail != "":
-		source, r.TaskKey = Task, cmp.Or(r.TaskKey, detail)
+		source, r.TaskKey = Task, cmp.Or(r.TaskKey, strings.ToUpper(detail))
 	case place == "standup" || strings.HasPrefix(r.RunID, "standup-"):
 		source, r.StandupID = Standup, cmp.Or(r.StandupID, standupOf(r.RunID))
 	case place == "cron":
@@ -117,10 +119,10 @@ func (r *Run) attribute(s said) {
 		source, r.JobID = Schedule, cmp.Or(r.JobID, job)
 	case s.origin == "cron":
 		source, r.JobID = Schedule, cmp.Or(r.JobID, s.job)
+	case place == "subagent", strings.HasPrefix(r.RunID, "announce:"), strings.HasPrefix(s.origin, "sessions_"), s.origin == "inter_session":
+		source = SubAgent
 	case s.origin == "heartbeat", place == "main" && s == said{}:
 		source = Heartbeat
-	case place == "subagent", strings.HasPrefix(s.origin, "sessions_"), s.origin == "inter_session":
-		source = SubAgent
 	case s.asked && s.origin == "" && (place == "main" || place == "dashboard" || place == "openai" || place == "openai-user"):
 		source = Human
 	}

@@ -16,6 +16,12 @@ type usage struct {
 	Prompt     int `json:"prompt_tokens"`
 	Completion int `json:"completion_tokens"`
 	Total      int `json:"total_tokens"`
+	// Details are those of Prompt; nil without any.
+	Details *details `json:"prompt_tokens_details,omitempty"`
+}
+
+type details struct {
+	Cached int `json:"cached_tokens"`
 }
 
 type said struct {
@@ -60,6 +66,9 @@ func (c completion) usage(text string) *usage {
 	}
 	u := &usage{Prompt: tokens(read), Completion: tokens(len(text))}
 	u.Total = u.Prompt + u.Completion
+	if c.caches {
+		u.Details = &details{u.Prompt / 3}
+	}
 	return u
 }
 

@@ -68,6 +68,7 @@ func Install(t testing.TB) string {
 type Access struct {
 	TLS         bool // with a certificate that the gateway makes for itself
 	BehindProxy bool // a Proxy on this machine may say who its callers are
+	Open        bool // it answers the chat completions API, too, and its agents have all tools, those to ask each other among them
 }
 
 // StartGateway starts a gateway that writes below dir and asks model, and
@@ -117,6 +118,13 @@ func (a Access) settings(t testing.TB) []byte {
 	}
 	if a.BehindProxy {
 		gateway["trustedProxies"] = []string{"127.0.0.1"}
+	}
+	if a.Open {
+		gateway["http"] = map[string]any{"endpoints": map[string]any{"chatCompletions": map[string]bool{"enabled": true}}}
+		all["tools"] = map[string]any{
+			"profile": "full", "sessions": map[string]string{"visibility": "all"},
+			"agentToAgent": map[string]any{"enabled": true, "allow": agentIDs()},
+		}
 	}
 	data, err := json.Marshal(all)
 	if err != nil {

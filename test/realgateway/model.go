@@ -3,6 +3,7 @@
 package realgateway
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -41,6 +42,7 @@ type Model struct {
 	calls   []*Call
 	begin   int // of what counts in calls
 	linger  bool
+	caches  bool
 	closing chan struct{}
 }
 
@@ -74,6 +76,14 @@ func (m *Model) Linger(on bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.linger = on
+}
+
+// Cache has a third of what the model reads come from a cache, which the gateway
+// counts and prices by itself.
+func (m *Model) Cache(on bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.caches = on
 }
 
 // lingers waits for that, and for a minute at most.
@@ -139,6 +149,8 @@ type completion struct {
 	Model    string    `json:"model"`
 	Stream   bool      `json:"stream"`
 	Messages []message `json:"messages"`
+
+	caches bool // see Model.Cache
 }
 
 type message struct {
@@ -236,6 +248,7 @@ func (m *Model) complete(w http.ResponseWriter, r *http.Request) {
 	m.mu.Lock()
 	m.calls = append(m.calls, call)
 	reply := m.replies[call.Agent]
+	in.caches = m.caches
 	m.mu.Unlock()
 
 	if reply.Delay > 0 {
@@ -252,11 +265,18 @@ func (m *Model) complete(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	output, told := in.told()
+	do := errand(call.Agent, call.Prompt)
+	if reply.Text == "" {
+		var stop bool
+		if reply.Text, do, stop = m.obey(w, r, in, cmp.Or(output, call.Prompt), do); stop {
+			return
+		}
+	}
 	if told && reply.Text == "" {
 		m.lingers(r, call.Agent)
 		reply.Text = "Done. It said: " + output
 	}
-	if do := errand(call.Agent, call.Prompt); do != nil && reply.Text == "" {
+	if do != nil && reply.Text == "" {
 		m.mu.Lock()
 		call.Used = in.usage(do.Name)
 		m.mu.Unlock()

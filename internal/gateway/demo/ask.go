@@ -149,7 +149,7 @@ func (r *Runtime) handleAbort(c call) (any, *failure) {
 		return nil, f
 	}
 	ids := []string{}
-	s := r.sessions[in.SessionKey]
+	s := r.sessions[canonical(in.SessionKey)]
 	if s != nil {
 		// The queue first, so that ending the present run starts nothing that is to be stopped too.
 		for _, q := range slices.Concat(slices.Clone(s.queue), []*run{s.active}) {

@@ -226,7 +226,7 @@ func (r *Runtime) handleDescribe(c call) (any, *failure) {
 	if f := p.read("sessions.describe", "", c.params, &in); f != nil {
 		return nil, f
 	}
-	s := r.sessions[in.Key]
+	s := r.sessions[canonical(in.Key)]
 	if s == nil {
 		return object{"session": nil}, nil
 	}
@@ -262,7 +262,7 @@ func (r *Runtime) handleHistory(c call) (any, *failure) {
 		"sessionKey": in.SessionKey, "messages": []object{}, "hasMore": false, "totalMessages": 0,
 		"pendingInputs": object{"items": []object{}, "total": 0}, "defaults": r.defaults(false),
 	}
-	s := r.sessions[in.SessionKey]
+	s := r.sessions[canonical(in.SessionKey)]
 	if s == nil {
 		return out, nil
 	}

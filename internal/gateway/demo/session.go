@@ -48,8 +48,12 @@ type message struct {
 	took         int64  // milliseconds from the question to this answer
 }
 
+// canonical is a key as the gateway keeps it: in small letters, however it is asked for.
+func canonical(key string) string { return strings.ToLower(key) }
+
 // sessionOf finds a session by its key, or makes it. The lock is held.
 func (r *Runtime) sessionOf(key string, a Agent) (s *session, made bool) {
+	key = canonical(key)
 	if s = r.sessions[key]; s != nil {
 		return s, false
 	}

@@ -18,7 +18,7 @@ var ErrNoSession = errors.New("demo: no such session")
 func (r *Runtime) Spawn(parentKey, label, message string) (sessionKey, runID string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	parent := r.sessions[parentKey]
+	parent := r.sessions[canonical(parentKey)]
 	if parent == nil || r.boot == nil {
 		return "", "", fmt.Errorf("%w: %s", ErrNoSession, parentKey)
 	}
@@ -38,7 +38,7 @@ func (r *Runtime) Spawn(parentKey, label, message string) (sessionKey, runID str
 func (r *Runtime) Label(sessionKey, label string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s := r.sessions[sessionKey]
+	s := r.sessions[canonical(sessionKey)]
 	if s == nil {
 		return fmt.Errorf("%w: %s", ErrNoSession, sessionKey)
 	}

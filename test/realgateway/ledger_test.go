@@ -1,0 +1,400 @@
+//go:build journey
+
+package realgateway
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// burnt is what was used, as the ledger and the gateway both tell it.
+type burnt struct {
+	Input      int64 `json:"input"`
+	Output     int64 `json:"output"`
+	CacheRead  int64 `json:"cache_read"`
+	CacheWrite int64 `json:"cache_write"`
+	Other      int64 `json:"other"`
+}
+
+// sums is a part of the ledger.
+type sums struct {
+	Key         *string `json:"key"`
+	Runs        int64   `json:"runs"`
+	Unpriced    int64   `json:"unpriced_runs"`
+	Corrections int64   `json:"corrections"`
+	Tokens      burnt   `json:"tokens"`
+	CostUSD     *string `json:"cost_usd"`
+}
+
+func (s sums) cost() *big.Rat {
+	if s.CostUSD == nil {
+		return new(big.Rat)
+	}
+	r, _ := new(big.Rat).SetString(*s.CostUSD)
+	return r
+}
+
+// spending is a report of the ledger.
+type spending struct {
+	Total  sums
+	Series []sums
+	Groups []sums
+}
+
+// totals are what the gateway itself says that its sessions used.
+type totals struct {
+	Cost  float64
+	Burnt burnt
+}
+
+// trial is the ledger of a service that is killed, beside a gateway that is, too.
+type trial struct {
+	*journey
+	op *operator
+}
+
+// A ledger that is a cent off after a crash is believed by nobody: two hundred
+// runs of every kind, while both sides die and come back, and at the end both
+// say the same; and when the gateway has deleted it all, ours has not changed.
+func TestLedger(t *testing.T) {
+	bin, model := Build(t), StartModel(t)
+	model.Cache(true)
+	gateway := StartGateway(t, t.TempDir(), model, Access{Open: true})
+	for _, engine := range []struct {
+		name   string
+		env    map[string]string
+		rounds int
+	}{{"SQLite", nil, 1}} {
+		t.Run(engine.name, func(t *testing.T) {
+			j := &trial{journey: startJourney(t, bin, model, gateway, "2026-11", engine.env)}
+			j.connected(t)
+			j.live(t, engine.rounds)
+		})
+	}
+}
+
+func (j *trial) live(t *testing.T, rounds int) {
+	t.Run("the standup of the day is held", func(t *testing.T) {
+		j.end(t, j.hold(t), "completed", "answered", "answered", "answered")
+	})
+	for n := range rounds {
+		j.model.Forget()
+		whole := t.Run(fmt.Sprint("round ", n), func(t *testing.T) {
+			for _, agent := range agentIDs() {
+				t.Run(agent, func(t *testing.T) {
+					t.Parallel()
+					(&worker{j.gateway, j.administrator(t), agent, n}).work(t)
+				})
+			}
+			t.Run("the service dies meanwhile", func(t *testing.T) {
+				t.Parallel()
+				if n%2 == 0 {
+					WaitFor(t, time.Minute, "some runs", func() bool { return len(j.model.Calls("cto")) > 4 })
+					j.server.Kill9(t)
+					j.server.Start(t)
+				}
+			})
+		})
+		if !whole {
+			return
+		}
+		if n != 1 {
+			j.gatewayDies(t, n)
+		}
+	}
+	j.connected(t)
+	j.op = j.administrator(t)
+	j.equals(t)
+	j.sources(t)
+	j.addsUp(t)
+	j.outlives(t)
+}
+
+func (j *trial) hold(t *testing.T) string {
+	id := j.open(t, "05")
+	j.run(t, id)
+	return id
+}
+
+// gatewayDies kills the gateway in the middle of runs, and starts it anew.
+func (j *trial) gatewayDies(t *testing.T, n int) {
+	t.Helper()
+	op := j.administrator(t)
+	j.model.Forget()
+	for _, agent := range agentIDs() {
+		op.call(t, "agent", map[string]any{
+			"message": `[[use exec {"command":"echo '[[wait 4s]]'"}]]`, "agentId": agent, "sessionKey": "agent:" + agent + ":main",
+			"idempotencyKey": fmt.Sprint("dies-", agent, n), "deliver": false, "timeout": 60,
+		})
+	}
+	WaitFor(t, time.Minute, "a run in its second call", func() bool { return len(j.model.Calls("cto")) > 1 })
+	if n%2 == 0 {
+		j.server.Kill9(t)
+	}
+	j.gateway.Kill(t)
+	j.gateway.Start(t)
+	if n%2 == 0 {
+		j.server.Start(t)
+	}
+}
+
+// gatewayTotals are the gateway's own, all of them and by session key; ok only
+// when they are fresh.
+func (j *trial) gatewayTotals(t *testing.T) (all totals, by map[string]totals, ok bool) {
+	t.Helper()
+	var out struct {
+		Sessions []struct {
+			Key   string
+			Usage *struct {
+				Input, Output, CacheRead, CacheWrite, TotalTokens int64
+				TotalCost                                         float64
+				MissingCostEntries                                int64
+			}
+		}
+		CacheStatus struct{ Status string }
+	}
+	answer := j.op.call(t, "sessions.usage", map[string]any{"agentScope": "all", "range": "all", "mode": "utc", "limit": 5000})
+	if err := json.Unmarshal(answer, &out); err != nil {
+		t.Fatal(err)
+	}
+	by = map[string]totals{}
+	for _, s := range out.Sessions {
+		if s.Usage == nil {
+			return all, nil, false
+		}
+		u := s.Usage
+		one := burnt{u.Input, u.Output, u.CacheRead, u.CacheWrite, u.TotalTokens - u.Input - u.Output - u.CacheRead - u.CacheWrite}
+		was := by[s.Key]
+		by[s.Key] = totals{was.Cost + u.TotalCost, was.Burnt.plus(one)}
+		all = totals{all.Cost + u.TotalCost, all.Burnt.plus(one)}
+	}
+	return all, by, out.CacheStatus.Status == "fresh"
+}
+
+func (b burnt) plus(o burnt) burnt {
+	return burnt{b.Input + o.Input, b.Output + o.Output, b.CacheRead + o.CacheRead, b.CacheWrite + o.CacheWrite, b.Other + o.Other}
+}
+
+func (j *trial) report(t *testing.T, query string) (r spending) {
+	t.Helper()
+	j.owner.Get(t, "/api/v1/usage?"+query).Into(t, http.StatusOK, &r)
+	return r
+}
+
+// near says whether two costs differ by less than a micro-dollar.
+func near(ours *big.Rat, theirs float64) bool {
+	d := new(big.Rat).Sub(ours, new(big.Rat).SetFloat64(theirs))
+	return d.Abs(d).Cmp(big.NewRat(1, 1_000_000)) < 0
+}
+
+// equals waits until the ledger says what the gateway says.
+func (j *trial) equals(t *testing.T) {
+	t.Helper()
+	var all totals
+	var by map[string]totals
+	begin, said := time.Now(), ""
+	end := begin.Add(3 * time.Minute)
+	for {
+		var ok bool
+		all, by, ok = j.gatewayTotals(t)
+		total := j.report(t, "group=agent").Total
+		if said = fmt.Sprintf("the gateway, fresh %t: %+v; the ledger: %+v, %s", ok, all, total, total.cost().FloatString(9)); ok && total.Tokens == all.Burnt && near(total.cost(), all.Cost) {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("they are not the same: %s\n%s", said, j.server.Log())
+		}
+		time.Sleep(time.Second)
+	}
+	t.Logf("equal after %s: %s", time.Since(begin).Round(time.Second), said)
+	for _, g := range j.report(t, "group=session").Groups {
+		if g.Key == nil {
+			t.Errorf("of no session: %+v", g)
+			continue
+		}
+		theirs, ok := by[*g.Key]
+		if ok && (g.Tokens != theirs.Burnt || !near(g.cost(), theirs.Cost)) {
+			t.Errorf("%s: ours %+v %s, theirs %+v", *g.Key, g.Tokens, g.cost().FloatString(9), theirs)
+		}
+		if g.Corrections != 0 {
+			t.Logf("%s: %d corrections, %d runs, there %t", *g.Key, g.Corrections, g.Runs, ok)
+		}
+	}
+	j.once(t)
+}
+
+// once wants each run of the gateway's sessions in the ledger exactly once.
+func (j *trial) once(t *testing.T) {
+	t.Helper()
+	ours := map[string]int64{}
+	for _, g := range j.report(t, "group=session").Groups {
+		if g.Key != nil {
+			ours[*g.Key] = g.Runs
+		}
+	}
+	for _, key := range j.keys(t) {
+		var out struct {
+			Messages []struct {
+				Model string
+				Usage struct{ TotalTokens int64 }
+				Meta  struct{ RunID string } `json:"__openclaw"`
+			}
+		}
+		if err := json.Unmarshal(j.op.call(t, "sessions.get", map[string]any{"key": key, "limit": 1000}), &out); err != nil {
+			t.Fatal(err)
+		}
+		runs := map[string]bool{}
+		for _, m := range out.Messages {
+			if m.Usage.TotalTokens > 0 {
+				runs[m.Meta.RunID+" "+m.Model] = true
+			}
+		}
+		if got := ours[key]; got != int64(len(runs)) && !strings.HasSuffix(key, ":anew") {
+			t.Errorf("%s: the ledger has %d runs, the gateway %d", key, got, len(runs))
+		}
+	}
+}
+
+// keys are those of the gateway's sessions.
+func (j *trial) keys(t *testing.T) (keys []string) {
+	t.Helper()
+	var out struct{ Sessions []struct{ Key string } }
+	if err := json.Unmarshal(j.op.call(t, "sessions.list", map[string]any{"limit": 1000}), &out); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range out.Sessions {
+		keys = append(keys, s.Key)
+	}
+	return keys
+}
+
+// sources wants runs of every source, as many as there were.
+func (j *trial) sources(t *testing.T) {
+	t.Helper()
+	got := map[string]int64{}
+	for _, g := range j.report(t, "group=source").Groups {
+		got[*g.Key] = g.Runs
+		t.Logf("%s: %d runs, %d corrections, %s", *g.Key, g.Runs, g.Corrections, g.cost().FloatString(6))
+	}
+	for _, source := range []string{"human", "schedule", "heartbeat", "sub_agent", "standup", "task"} {
+		if got[source] == 0 {
+			t.Errorf("no run is of the source %s: %v", source, got)
+		}
+	}
+	for _, g := range j.report(t, "group=task").Groups {
+		if g.Key != nil && *g.Key != "TRI-1" {
+			t.Errorf("runs for the task %s", *g.Key)
+		}
+	}
+}
+
+// addsUp wants the same number in every view of the same time.
+func (j *trial) addsUp(t *testing.T) {
+	t.Helper()
+	for _, zone := range []string{"UTC", "Europe/Berlin", "Asia/Kathmandu", "America/St_Johns"} {
+		day := time.Now().UTC().AddDate(0, 0, -2).Format(time.DateOnly)
+		until := time.Now().UTC().AddDate(0, 0, 2).Format(time.DateOnly)
+		for _, group := range []string{"agent", "model", "source", "session", "job", "task", "standup", "day", "hour"} {
+			query := "from=" + day + "&to=" + until + "&zone=" + zone + "&group=" + group
+			r := j.report(t, query)
+			var series, groups sums
+			series.add(r.Series)
+			groups.add(r.Groups)
+			table := j.table(t, query)
+			for name, part := range map[string]sums{"series": series, "groups": groups, "table": table} {
+				if part.Runs != r.Total.Runs || part.Tokens != r.Total.Tokens || part.cost().Cmp(r.Total.cost()) != 0 {
+					t.Errorf("%s: the %s is %+v %s, the total %+v %s", query, name, part, *part.CostUSD, r.Total, *r.Total.CostUSD)
+				}
+			}
+		}
+	}
+}
+
+func (s *sums) add(list []sums) {
+	cost := new(big.Rat)
+	for _, one := range list {
+		s.Runs, s.Tokens = s.Runs+one.Runs, s.Tokens.plus(one.Tokens)
+		cost.Add(cost, one.cost())
+	}
+	s.CostUSD = new(cost.FloatString(9))
+}
+
+// table is the sum of the table's lines.
+func (j *trial) table(t *testing.T, query string) (s sums) {
+	t.Helper()
+	res := j.owner.Get(t, "/api/v1/usage.csv?"+query)
+	res.Want(t, http.StatusOK)
+	lines, err := csv.NewReader(bytes.NewReader(res.Body)).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []sums
+	for _, cells := range lines[1:] {
+		var n [8]int64
+		for i := range n {
+			if n[i], err = strconv.ParseInt(cells[i+1], 10, 64); err != nil {
+				t.Fatal(err)
+			}
+		}
+		list = append(list, sums{Runs: n[0], Tokens: burnt{n[3], n[4], n[5], n[6], n[7]}, CostUSD: new(cmpOr(cells[9], "0"))})
+	}
+	s.add(list)
+	return s
+}
+
+func cmpOr(text, otherwise string) string {
+	if text == "" {
+		return otherwise
+	}
+	return text
+}
+
+// outlives deletes every session of the gateway, and wants no sum of ours to change.
+func (j *trial) outlives(t *testing.T) {
+	t.Helper()
+	groups := []string{"agent", "model", "source", "session", "task", "hour"}
+	day := time.Now().UTC().AddDate(0, 0, -2).Format(time.DateOnly)
+	until := time.Now().UTC().AddDate(0, 0, 2).Format(time.DateOnly)
+	read := func() (all []string) {
+		for _, g := range groups {
+			all = append(all, string(j.owner.Get(t, "/api/v1/usage?from="+day+"&to="+until+"&group="+g).Body))
+		}
+		return all
+	}
+	before := read()
+	for _, key := range j.keys(t) {
+		if f := j.op.exchange(t, "sessions.delete", map[string]any{"key": key}); !f.OK {
+			if f = j.op.exchange(t, "sessions.reset", map[string]any{"key": key}); !f.OK {
+				t.Logf("%s stays: %s", key, f.Error)
+			}
+		}
+	}
+	t.Logf("the gateway has %v left", j.keys(t))
+	j.gateway.Restart(t)
+	j.server.Kill9(t)
+	j.server.Start(t)
+	j.connected(t)
+	j.op = j.administrator(t)
+	WaitFor(t, 2*time.Minute, "the gateway's fresh totals of what is left", func() bool {
+		_, _, ok := j.gatewayTotals(t)
+		return ok
+	})
+	// The service has read those, too, when it has a reading from after that.
+	time.Sleep(5 * time.Second)
+	if after := read(); !slices.Equal(before, after) {
+		for i := range after {
+			if before[i] != after[i] {
+				t.Errorf("by %s\nbefore %s\nafter  %s", groups[i], before[i], after[i])
+			}
+		}
+	}
+}
