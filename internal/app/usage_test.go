@@ -91,6 +91,7 @@ func TestUsageEqualsTheRuntimes(t *testing.T) {
 			s.askMany(round, each)
 			switch round {
 			case 0: // in the middle of the runs
+				s.pollAll()
 				s.crash()
 				h.spawnMany(10)
 				s = h.start().connected()
@@ -113,6 +114,9 @@ func TestUsageEqualsTheRuntimes(t *testing.T) {
 		kinds := map[string]int64{}
 		for _, g := range r.Groups {
 			kinds[*g.Key] = g.Runs
+		}
+		if kinds["heartbeat"] != 4 {
+			t.Errorf("%d heartbeats, want 4: %v", kinds["heartbeat"], kinds)
 		}
 		if r.Total.Runs < rounds*each || r.Total.Unpriced != 0 || kinds["task"] == 0 || kinds["sub_agent"] == 0 || kinds["standup"] == 0 || kinds["human"] == 0 {
 			t.Errorf("%+v, by source %v", r.Total, kinds)
@@ -144,6 +148,16 @@ func (s *service) askMany(round, n int) {
 			if _, err := s.Gateway.Wait(context.Background(), fmt.Sprintf("run-%d-%d", round, i), 10*time.Second); err != nil {
 				s.house.t.Fatal(err)
 			}
+		}
+	}
+}
+
+// pollAll has every agent wake on its own, and find nothing to do.
+func (s *service) pollAll() {
+	s.house.t.Helper()
+	for _, agent := range []string{"coo", "cto", "cpo", "cmo"} {
+		if _, err := s.house.runtime.Poll(agent); err != nil {
+			s.house.t.Fatal(err)
 		}
 	}
 }

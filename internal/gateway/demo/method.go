@@ -40,6 +40,7 @@ func (r *Runtime) table() map[string]method {
 		"sessions.list":      {scope: scopeRead, serve: r.handleSessions},
 		"sessions.describe":  {scope: scopeRead, serve: r.handleDescribe},
 		"sessions.subscribe": {scope: scopeRead, serve: r.handleSubscribe},
+		"sessions.get":       {scope: scopeRead, hidden: true, serve: r.handleKept},
 		"sessions.usage":     {scope: scopeRead, hidden: true, serve: r.handleUsage},
 		"models.list":        {scope: scopeRead, serve: r.handleModels},
 		"cron.status":        {scope: scopeRead, serve: r.handleCronStatus},
@@ -270,7 +271,9 @@ func (r *Runtime) handleHistory(c call) (any, *failure) {
 	from := max(0, to-in.Limit)
 	rows := []object{}
 	for i := from; i < to; i++ {
-		rows = append(rows, s.json(s.messages[i], i+1))
+		if !s.messages[i].hidden {
+			rows = append(rows, s.json(s.messages[i], i+1))
+		}
 	}
 	cursor, _ := json.Marshal(object{
 		"agentId": s.agentID, "generation": s.source, "lastSeq": len(s.messages), "sessionId": s.id, "version": 1,

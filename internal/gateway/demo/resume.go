@@ -86,5 +86,8 @@ func (q *run) question() message {
 	if q.resumes {
 		m.text, m.source = recoveryText, recoveryTool
 	}
+	if q.polls {
+		m.text, m.source, m.hidden = pollText, pollTool, true
+	}
 	return m
 }

@@ -65,6 +65,7 @@ type run struct {
 	taskID  string
 	timeout time.Duration // 0: none
 	resumes bool          // what a restart interrupted, and the runtime goes on with by itself
+	polls   bool          // by which the agent wakes on its own, and has nothing to say
 	askers  []call        // who gets the second response
 	job     *cronJob      // whose run it is; nil when a client asked
 	jobRun  string        // its id among the runs of the job
@@ -120,6 +121,9 @@ func (r *Runtime) begin(q *run) {
 		silent: of(r.faults.silent, q.agent.ID),
 		fail:   of(r.faults.fail, q.agent.ID),
 		script: of(r.faults.answer, q.agent.ID),
+	}
+	if q.polls {
+		plan.script = func(Question) string { return pollAnswer }
 	}
 	question := Question{
 		AgentID: q.agent.ID, SessionKey: s.key, RunID: q.id, Message: q.message, At: time.UnixMilli(q.startedAt).UTC(),

@@ -44,6 +44,7 @@ type message struct {
 	at, recorded int64
 	stop, errors string
 	source       string // the tool of the gateway that wrote it; empty when a client did
+	hidden       bool   // chat.history leaves it out
 	spent        *spent // nil for a question
 	took         int64  // milliseconds from the question to this answer
 }

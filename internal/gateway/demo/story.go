@@ -162,6 +162,7 @@ func (r *Runtime) tellUnbegun(q *run, settle func()) {
 // tellReply writes the answer to the transcript and tells of it.
 func (r *Runtime) tellReply(q *run) {
 	if m, ok := q.record(r.now()); ok {
+		m.hidden = q.polls
 		m, seq := q.session.append(m)
 		r.tellMessage(q.session, m, seq)
 	}
