@@ -53,7 +53,7 @@ func readPeriod(from, to, zone string, now time.Time) (Period, error) {
 		if text == "" {
 			return usual()
 		}
-		if at, err := time.ParseInLocation(time.DateOnly, text, p.Zone); err == nil {
+		if at, err := time.Parse(time.DateOnly, text); err == nil {
 			return clock.At(firstOf(at.Year(), at.Month(), at.Day(), p.Zone)).Time
 		}
 		at, err := time.Parse(time.RFC3339Nano, text)
@@ -86,7 +86,7 @@ func firstOf(year int, month time.Month, day int, zone *time.Location) time.Time
 			return at
 		}
 	}
-	return time.Date(year, month, day, 0, 0, 0, 0, zone) // a day that the zone has left out
+	return firstOf(year, month, day+1, zone) // a day that the zone has left out ends where it begins
 }
 
 // check refuses a period that is none, or too long for its series.

@@ -3,6 +3,7 @@ package usage
 import (
 	"fmt"
 	"math/big"
+	"strings"
 	"time"
 
 	"wardroom/internal/platform/clock"
@@ -42,6 +43,11 @@ func checkPrices(list []Price) error {
 		at := func(name string) string { return fmt.Sprintf("/prices/%d/%s", i, name) }
 		if _, err := time.Parse(time.DateOnly, p.From); err != nil {
 			wrong.Add(at("from"), "It is a day, such as 2026-11-20.")
+		}
+		for name, text := range map[string]string{"provider": p.Provider, "model": p.Model} {
+			if strings.TrimSpace(text) != text || name == "model" && text == "" {
+				wrong.Add(at(name), "Write it as the runtime does, without spaces around it. GET /agentrt/models lists the models.")
+			}
 		}
 		for name, v := range map[string]money.Nano{
 			"input": p.Input, "output": p.Output, "cache_read": p.CacheRead, "cache_write": p.CacheWrite, "other": p.Other,
@@ -84,11 +90,12 @@ func (p Prices) estimate(provider, model string, t Tokens, at time.Time) (money.
 	if best == nil {
 		return 0, false
 	}
-	return best.of(t), true
+	return best.of(t)
 }
 
-// of is what tokens cost, to the nearest nano-dollar, a half away from zero.
-func (p Price) of(t Tokens) money.Nano {
+// of is what tokens cost, to the nearest nano-dollar, a half away from zero; false
+// for more than can be written down.
+func (p Price) of(t Tokens) (money.Nano, bool) {
 	sum := new(big.Int)
 	for _, c := range [][2]int64{
 		{t.Input, int64(p.Input)},
@@ -105,5 +112,8 @@ func (p Price) of(t Tokens) money.Nano {
 		half.Neg(half)
 	}
 	sum.Quo(sum.Add(sum, half), big.NewInt(million))
-	return money.Nano(sum.Int64())
+	if !sum.IsInt64() {
+		return 0, false
+	}
+	return money.Nano(sum.Int64()), true
 }

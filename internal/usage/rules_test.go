@@ -62,6 +62,7 @@ func TestEstimate(t *testing.T) {
 	p := Prices{Prices: []Price{
 		price("p", "m", "2026-01-01", 1_000_000_000), price("p", "m", "2026-06-01", 3_000_000_000),
 		price("", "m", "2026-09-01", 9_000_000_000), price("", "free", "2026-01-01", 0), price("p", "tiny", "2026-01-01", 1),
+		price("", "dear", "2026-01-01", dearest),
 	}}
 	at := func(day string) time.Time {
 		t, _ := time.Parse(time.DateOnly, day)
@@ -82,6 +83,7 @@ func TestEstimate(t *testing.T) {
 		"half a nano-dollar is rounded up":  {"p", "tiny", "2026-11-20", Tokens{Input: 500_000}, 1, true},
 		"less is rounded down":              {"p", "tiny", "2026-11-20", Tokens{Input: 499_999}, 0, true},
 		"what was taken away, the same way": {"p", "tiny", "2026-11-20", Tokens{Input: -500_000}, -1, true},
+		"more than can be written down":     {"any", "dear", "2026-11-20", Tokens{Input: 10_000_000_000}, 0, false},
 		"more than 64 bits on the way":      {"p", "m", "2026-11-20", Tokens{Input: 2_000_000_000_000}, 6_000_000_000_000_000, true},
 	}
 	for name, c := range tests {
@@ -100,6 +102,10 @@ func TestCheckPrices(t *testing.T) {
 		"below zero":           {price("p", "m", "2026-02-01", -1)},
 		"beyond all reason":    {price("p", "m", "2026-02-01", dearest+1)},
 		"twice for one day":    {price("p", "m", "2026-02-01", 1), price("p", "m", "2026-02-01", 2)},
+		"a model without one":  {price("p", "", "2026-02-01", 1)},
+		"a model of blanks":    {price("p", "  ", "2026-02-01", 1)},
+		"blanks around it":     {price("p", "m ", "2026-02-01", 1)},
+		"a provider of blanks": {price(" ", "m", "2026-02-01", 1)},
 		"twice without a name": {price("", "m", "2026-02-01", 1), price("", "m", "2026-02-01", 1)},
 	} {
 		if checkPrices(bad) == nil {
@@ -187,6 +193,10 @@ func TestReadPeriod(t *testing.T) {
 		if period(t, bad[0], bad[1], "UTC").check(false) == nil {
 			t.Errorf("%q passes", bad)
 		}
+	}
+	// Samoa went over the date line: the 30th was left out, and is not the 29th.
+	if p := period(t, "2011-12-30", "2011-12-31", "Pacific/Apia"); p.check(false) == nil {
+		t.Errorf("a day that never was goes from %s to %s", p.From, p.To)
 	}
 	long := period(t, "2026-01-01", "2026-04-01", "UTC")
 	if long.check(false) != nil || long.check(true) == nil {

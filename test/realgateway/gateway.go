@@ -208,6 +208,27 @@ func (g *Gateway) Restart(t testing.TB) {
 	g.Start(t)
 }
 
+// Set changes a part of the gateway's settings while it is stopped.
+func (g *Gateway) Set(t testing.TB, part string, value any) {
+	t.Helper()
+	var all map[string]any
+	file := g.path("state", "openclaw.json")
+	data, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(data, &all)
+	}
+	if err == nil {
+		all[part] = value
+		data, err = json.Marshal(all)
+	}
+	if err == nil {
+		err = os.WriteFile(file, data, 0o600)
+	}
+	if err != nil {
+		t.Fatalf("change the gateway's settings: %v", err)
+	}
+}
+
 // Log returns what the gateway's latest process printed.
 func (g *Gateway) Log() string { return g.proc.log.String() }
 
