@@ -152,7 +152,7 @@ func (s *Service) make(ctx context.Context, n gateway.NewJob) (watched, error) {
 	n.Key = "wardroom/job/" + once.Name(ctx, db.NewID())
 	j, err := s.Runtime.AddJob(ctx, n)
 	if err != nil {
-		return w, err
+		return w, unsure(err, "Repeated with the same Idempotency-Key it makes the job once; without one, look at GET /agentrt/jobs first.")
 	}
 	err = ask(func(tx *db.Tx) (watched, error) {
 		return s.wrote(ctx, tx, j, "job.made", map[string]any{"agent_id": j.AgentID, "schedule": j.Schedule, "enabled": j.Enabled})
@@ -161,6 +161,19 @@ func (s *Service) make(ctx context.Context, n gateway.NewJob) (watched, error) {
 		err = errors.Join(err, s.Runtime.RemoveJob(ctx, j.ID))
 	}
 	return w, err
+}
+
+// lookFirst is what to do about a change of which nobody knows whether it was made.
+const lookFirst = "Read the job again before you repeat it."
+
+// unsure adds to a failure after which the runtime may have done what it was
+// asked that nobody knows, and what to do then.
+func unsure(err error, next string) error {
+	f := fault.Of(err)
+	if f == nil || !errors.Is(err, gateway.ErrTimeout) && !errors.Is(err, gateway.ErrUnreachable) {
+		return err
+	}
+	return f.With("%s", strings.TrimSpace(f.Detail+" It may have been done all the same. "+next))
 }
 
 // wrote keeps a job as the runtime answered it after we had changed it, and tells
@@ -224,6 +237,7 @@ func (s *Service) Change(ctx context.Context, id string, c Change) (Job, error) 
 	j := now
 	if len(names) > 0 {
 		j, err = s.Runtime.ChangeJob(ctx, id, ask, now.Revision)
+		err = unsure(err, lookFirst)
 		if errors.Is(err, gateway.ErrJobChanged) {
 			if is, again := s.Runtime.Job(ctx, id); again == nil {
 				err = changed(now.Revision, is)
@@ -319,7 +333,7 @@ func (s *Service) Remove(ctx context.Context, id, revision string) error {
 		return changed(revision, j)
 	}
 	if err := s.Runtime.RemoveJob(ctx, id); err != nil {
-		return fmt.Errorf("remove job: %w", err)
+		return fmt.Errorf("remove job: %w", unsure(err, lookFirst))
 	}
 	err = s.DB.Tx(ctx, func(tx *db.Tx) error {
 		if err := tx.Lock(ctx, lock); err != nil {
@@ -359,9 +373,12 @@ type Started struct {
 // Start has the runtime run a job now, also a disabled one, and does not wait
 // for its end. Each time is another run.
 func (s *Service) Start(ctx context.Context, id string) (Started, error) {
+	if _, err := s.Runtime.Connection(); err != nil {
+		return Started{}, fmt.Errorf("run job: %w", err)
+	}
 	run, why, err := s.Runtime.RunJob(ctx, id)
 	if err != nil {
-		return Started{}, fmt.Errorf("run job: %w", err)
+		return Started{}, fmt.Errorf("run job: %w", unsure(err, "The agent may be at work: look at its sessions, or at the job's runs, before you repeat it."))
 	}
 	if run == "" {
 		return Started{}, ErrGoing.With("It says: %s. Look at the job's runs, and try again when it has ended.", or(why, "nothing"))

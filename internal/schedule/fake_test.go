@@ -26,6 +26,7 @@ type runtime struct {
 	now    time.Time // of the whole test
 	on     any
 	away   error
+	lost   error // of changes whose answer does not come
 	jobs   map[string]gateway.Job
 	runs   []gateway.JobRun // the newest first
 	calls  map[string]int
@@ -67,6 +68,9 @@ func (r *runtime) called(method string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.calls[method]++
+	if r.lost != nil && slices.Contains([]string{"add", "change", "remove", "run"}, method) {
+		return r.lost
+	}
 	return r.away
 }
 

@@ -40,6 +40,41 @@ func TestChangeRace(t *testing.T) {
 	})
 }
 
+// "It failed", after a change that was made all the same, has people make it twice.
+func TestChangesWithoutAnAnswer(t *testing.T) {
+	const maybe = "may have been done"
+	h := newHouse(t, dbtest.New(t), hourly(nil))
+	h.at("08:30:00")
+	name := "Another"
+	asks := map[string]func() error{
+		"make": func() error {
+			_, err := h.Make(h.ctx(), Draft{Name: "n", AgentID: "cto", Schedule: Times{Expr: "* * * * *"}, Payload: Payload{Message: "m"}})
+			return err
+		},
+		"change": func() error { _, err := h.Change(h.ctx(), "j", Change{Name: &name}); return err },
+		"remove": func() error { return h.Remove(h.ctx(), "j", "") },
+		"run":    func() error { _, err := h.Start(h.ctx(), "j"); return err },
+	}
+	for what, ask := range asks {
+		h.r.change(func() { h.r.lost = gateway.ErrTimeout.With("It had no answer within 15s.") })
+		if f := fault.Of(ask()); f == nil || f.Code != "gateway_timeout" || !strings.Contains(f.Detail, "15s. It "+maybe) {
+			t.Errorf("%s, not answered: %+v", what, f)
+		}
+		h.r.change(func() { h.r.lost, h.r.jobs["j"] = gateway.ErrRefused.With("It says: no."), hourly(nil) })
+		if f := fault.Of(ask()); f == nil || f.Code != "gateway_refused" || strings.Contains(f.Detail, maybe) {
+			t.Errorf("%s, refused: %+v", what, f)
+		}
+		h.r.change(func() { h.r.lost, h.r.away = nil, gateway.ErrUnreachable })
+		if f := fault.Of(ask()); f == nil || f.Code != "gateway_unreachable" || strings.Contains(f.Detail, maybe) {
+			t.Errorf("%s, while it is away: %+v", what, f)
+		}
+		h.r.change(func() {
+			h.r.away = nil
+			h.r.jobs["j"] = hourly(nil)
+		})
+	}
+}
+
 // What cannot be is refused before the runtime hears of it, and what changes
 // nothing is not sent.
 func TestChangeAsks(t *testing.T) {

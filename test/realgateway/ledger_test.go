@@ -98,7 +98,7 @@ func (j *trial) live(t *testing.T, rounds int) {
 			t.Run("the service dies meanwhile", func(t *testing.T) {
 				t.Parallel()
 				if n%2 == 0 {
-					WaitFor(t, time.Minute, "some runs", func() bool { return len(j.model.Calls("cto")) > 4 })
+					WaitFor(t, 5*time.Minute, "some runs", func() bool { return len(j.model.Calls("cto")) > 4 })
 					j.server.Kill9(t)
 					j.server.Start(t)
 				}
