@@ -56,95 +56,94 @@ type totals struct {
 	Burnt burnt
 }
 
-// trial is the ledger of a service that is killed, beside a gateway that is, too.
+// trial is a service whose ledger is tried, on one of the databases.
 type trial struct {
 	*journey
-	op *operator
+	name string
+	op   *operator
 }
 
-// A ledger that is a cent off after a crash is believed by nobody: two hundred
-// runs of every kind, while both sides die and come back, and at the end both
-// say the same; and when the gateway has deleted it all, ours has not changed.
+// rounds is how often every agent does everything that makes a run.
+const rounds = 3
+
+// A ledger that is a cent off after a crash is believed by nobody: more than two
+// hundred runs of every kind, while both sides die and come back, and at the end
+// both say the same; and when the gateway has deleted it all, ours has not changed.
 func TestLedger(t *testing.T) {
 	bin, model := Build(t), StartModel(t)
 	model.Cache(true)
 	gateway := StartGateway(t, t.TempDir(), model, Access{Open: true})
-	for _, engine := range []struct {
-		name   string
-		env    map[string]string
-		rounds int
-	}{{"SQLite", nil, 1}} {
-		t.Run(engine.name, func(t *testing.T) {
-			j := &trial{journey: startJourney(t, bin, model, gateway, "2026-11", engine.env)}
-			j.connected(t)
-			j.live(t, engine.rounds)
-		})
+	trials := []*trial{
+		{name: "SQLite", journey: startJourney(t, bin, model, gateway, "2026-11", nil)},
+		{name: "PostgreSQL", journey: startJourney(t, bin, model, gateway, "2026-11", map[string]string{"DATABASE_URL": PostgresDatabase(t)})},
 	}
-}
-
-func (j *trial) live(t *testing.T, rounds int) {
-	t.Run("the standup of the day is held", func(t *testing.T) {
-		j.end(t, j.hold(t), "completed", "answered", "answered", "answered")
-	})
+	for _, j := range trials {
+		j.connected(t)
+	}
+	trials[0].end(t, trials[0].hold(t), "completed", "answered", "answered", "answered")
 	for n := range rounds {
-		j.model.Forget()
-		whole := t.Run(fmt.Sprint("round ", n), func(t *testing.T) {
-			for _, agent := range agentIDs() {
-				t.Run(agent, func(t *testing.T) {
-					t.Parallel()
-					(&worker{j.gateway, j.administrator(t), agent, n}).work(t)
-				})
-			}
-			t.Run("the service dies meanwhile", func(t *testing.T) {
-				t.Parallel()
-				if n%2 == 0 {
-					WaitFor(t, 5*time.Minute, "some runs", func() bool { return len(j.model.Calls("cto")) > 4 })
-					j.server.Kill9(t)
-					j.server.Start(t)
-				}
-			})
-		})
-		if !whole {
+		model.Forget()
+		if !t.Run(fmt.Sprint("round ", n), func(t *testing.T) { round(t, n, gateway, trials) }) {
 			return
 		}
-		if n != 1 {
-			j.gatewayDies(t, n)
-		}
+		gatewayDies(t, n, gateway, trials)
 	}
-	j.connected(t)
-	j.op = j.administrator(t)
-	j.equals(t)
-	j.sources(t)
-	j.addsUp(t)
-	j.outlives(t)
+	for _, j := range trials {
+		t.Run(j.name, func(t *testing.T) {
+			j.connected(t)
+			j.op = j.administrator(t)
+			j.equals(t)
+			j.once(t)
+			j.sources(t)
+			j.addsUp(t)
+		})
+	}
+	t.Run("the gateway has deleted it all", func(t *testing.T) { outlive(t, gateway, trials) })
+}
+
+// round has all agents at work at once, and the services killed meanwhile.
+func round(t *testing.T, n int, gateway *Gateway, trials []*trial) {
+	for _, agent := range agentIDs() {
+		t.Run(agent, func(t *testing.T) {
+			t.Parallel()
+			(&worker{gateway, trials[0].administrator(t), agent, n}).work(t)
+		})
+	}
+	for i, j := range trials {
+		t.Run(j.name+" dies meanwhile", func(t *testing.T) {
+			t.Parallel()
+			WaitFor(t, 5*time.Minute, "some runs", func() bool { return len(j.model.Calls("cto")) > 4+8*i })
+			j.server.Kill9(t)
+			j.server.Start(t)
+		})
+	}
 }
 
 func (j *trial) hold(t *testing.T) string {
+	t.Helper()
 	id := j.open(t, "05")
 	j.run(t, id)
 	return id
 }
 
-// gatewayDies kills the gateway in the middle of runs, and starts it anew.
-func (j *trial) gatewayDies(t *testing.T, n int) {
+// gatewayDies kills the gateway in the middle of runs, now and then with a
+// service, and starts it anew.
+func gatewayDies(t *testing.T, n int, gateway *Gateway, trials []*trial) {
 	t.Helper()
-	op := j.administrator(t)
-	j.model.Forget()
+	op, model := trials[0].administrator(t), trials[0].model
+	model.Forget()
 	for _, agent := range agentIDs() {
 		op.call(t, "agent", map[string]any{
 			"message": `[[use exec {"command":"echo '[[wait 4s]]'"}]]`, "agentId": agent, "sessionKey": "agent:" + agent + ":main",
 			"idempotencyKey": fmt.Sprint("dies-", agent, n), "deliver": false, "timeout": 60,
 		})
 	}
-	WaitFor(t, time.Minute, "a run in its second call", func() bool { return len(j.model.Calls("cto")) > 1 })
-	if n%2 == 0 {
-		j.server.Kill9(t)
-	}
-	j.gateway.Kill(t)
-	j.gateway.Start(t)
-	if n%2 == 0 {
-		j.server.Start(t)
-	}
+	WaitFor(t, 2*time.Minute, "a run in its second call", func() bool { return len(model.Calls("cto")) > 1 })
+	dead := trials[n%len(trials)].server
+	dead.Kill9(t)
+	gateway.Kill(t)
+	gateway.Start(t)
+	dead.Start(t)
 }
 
 // gatewayTotals are the gateway's own, all of them and by session key; ok only
@@ -229,7 +228,6 @@ func (j *trial) equals(t *testing.T) {
 			t.Logf("%s: %d corrections, %d runs, there %t", *g.Key, g.Corrections, g.Runs, ok)
 		}
 	}
-	j.once(t)
 }
 
 // once wants each run of the gateway's sessions in the ledger exactly once.
@@ -281,7 +279,11 @@ func (j *trial) keys(t *testing.T) (keys []string) {
 func (j *trial) sources(t *testing.T) {
 	t.Helper()
 	got := map[string]int64{}
-	for _, g := range j.report(t, "group=source").Groups {
+	r := j.report(t, "group=source")
+	if r.Total.Runs < 200 {
+		t.Errorf("%d runs, want two hundred", r.Total.Runs)
+	}
+	for _, g := range r.Groups {
 		got[*g.Key] = g.Runs
 		t.Logf("%s: %d runs, %d corrections, %s", *g.Key, g.Runs, g.Corrections, g.cost().FloatString(6))
 	}
@@ -358,43 +360,44 @@ func cmpOr(text, otherwise string) string {
 	return text
 }
 
-// outlives deletes every session of the gateway, and wants no sum of ours to change.
-func (j *trial) outlives(t *testing.T) {
+// everything is what a service says of all that was used.
+func (j *trial) everything(t *testing.T) (all []string) {
 	t.Helper()
-	groups := []string{"agent", "model", "source", "session", "task", "hour"}
-	day := time.Now().UTC().AddDate(0, 0, -2).Format(time.DateOnly)
-	until := time.Now().UTC().AddDate(0, 0, 2).Format(time.DateOnly)
-	read := func() (all []string) {
-		for _, g := range groups {
-			all = append(all, string(j.owner.Get(t, "/api/v1/usage?from="+day+"&to="+until+"&group="+g).Body))
-		}
-		return all
+	day, until := time.Now().UTC().AddDate(0, 0, -2).Format(time.DateOnly), time.Now().UTC().AddDate(0, 0, 2).Format(time.DateOnly)
+	for _, g := range []string{"agent", "model", "source", "session", "task", "hour"} {
+		all = append(all, string(j.owner.Get(t, "/api/v1/usage?from="+day+"&to="+until+"&group="+g).Body))
 	}
-	before := read()
-	for _, key := range j.keys(t) {
-		if f := j.op.exchange(t, "sessions.delete", map[string]any{"key": key}); !f.OK {
-			if f = j.op.exchange(t, "sessions.reset", map[string]any{"key": key}); !f.OK {
-				t.Logf("%s stays: %s", key, f.Error)
-			}
+	return all
+}
+
+// outlive deletes every session of the gateway, and wants no sum of ours to change.
+func outlive(t *testing.T, gateway *Gateway, trials []*trial) {
+	before := map[*trial][]string{}
+	for _, j := range trials {
+		before[j] = j.everything(t)
+	}
+	first := trials[0]
+	first.op = first.administrator(t)
+	for _, key := range first.keys(t) {
+		// The main session of an agent cannot be deleted, and begins anew.
+		if f := first.op.exchange(t, "sessions.delete", map[string]any{"key": key}); !f.OK {
+			first.op.call(t, "sessions.reset", map[string]any{"key": key})
 		}
 	}
-	t.Logf("the gateway has %v left", j.keys(t))
-	j.gateway.Restart(t)
-	j.server.Kill9(t)
-	j.server.Start(t)
-	j.connected(t)
-	j.op = j.administrator(t)
-	WaitFor(t, 2*time.Minute, "the gateway's fresh totals of what is left", func() bool {
-		_, _, ok := j.gatewayTotals(t)
-		return ok
-	})
-	// The service has read those, too, when it has a reading from after that.
-	time.Sleep(5 * time.Second)
-	if after := read(); !slices.Equal(before, after) {
-		for i := range after {
-			if before[i] != after[i] {
-				t.Errorf("by %s\nbefore %s\nafter  %s", groups[i], before[i], after[i])
-			}
+	t.Logf("the gateway has %v left", first.keys(t))
+	gateway.Restart(t)
+	for _, j := range trials {
+		j.server.Kill9(t)
+		j.server.Start(t)
+		j.connected(t)
+		j.op = j.administrator(t)
+		WaitFor(t, 2*time.Minute, "the gateway's totals of what is left", func() bool {
+			_, _, fresh := j.gatewayTotals(t)
+			return fresh
+		})
+		WaitFor(t, time.Minute, "the list of what is left", func() bool { return len(j.sessions(t, "")) == len(j.keys(t)) })
+		if after := j.everything(t); !slices.Equal(before[j], after) {
+			t.Errorf("%s: before\n%s\nafter\n%s", j.name, strings.Join(before[j], "\n"), strings.Join(after, "\n"))
 		}
 	}
 }
