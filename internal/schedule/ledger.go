@@ -192,9 +192,16 @@ func (f facts) judgeJob(w watched, open []Slot) []Slot {
 			next = w.nextDue.Time
 		}
 		after[i] = f.judge(slot, next)
+		if s := &after[i]; s.State == Missed && open[i].State != Missed && !p.times.IsZero() && !p.times.Names(s.DueAt.Time) {
+			s.Reason += skippedTime
+		}
 	}
 	return after
 }
+
+// skippedTime explains a miss in spring: the runtime (OpenClaw 2026.9.6) runs a
+// job on no later time of a day on which the clocks skip its own.
+const skippedTime = " The clocks of its zone skipped its time, and the runtime does not make up for that. Run it by hand if it matters, or give it another time."
 
 // differs reports whether there is anything to write.
 func (s Slot) differs(was Slot) bool {

@@ -139,7 +139,7 @@ func planOf(j gateway.Job) (p plan, why string) {
 	switch j.Schedule.Kind {
 	case "cron":
 		if times, err := cron.Parse(j.Schedule.Expr, j.Schedule.Zone); err == nil {
-			p.times = times
+			p.times = times.Once() // as the runtime reckons in autumn (OpenClaw 2026.9.6, computeNextRunAtMs)
 		}
 		return p, ""
 	case "every", "at":

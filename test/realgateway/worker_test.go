@@ -14,13 +14,30 @@ import (
 
 // worker has one agent do everything that makes a run.
 type worker struct {
-	gateway *Gateway
-	op      *operator
-	agent   string
-	round   int
+	*trial
+
+	agent string
+	round int
 }
 
 func (w *worker) key(name string) string { return "agent:" + w.agent + ":" + name }
+
+// call asks the gateway over a connection of its own: one that nobody reads from,
+// while an agent is waited for otherwise, does not answer the gateway's pings.
+func (w *worker) call(t *testing.T, method string, params any) json.RawMessage {
+	t.Helper()
+	op := w.administrator(t)
+	defer op.conn.CloseNow()
+	return op.call(t, method, params)
+}
+
+// ran says whether a job has.
+func (w *worker) ran(t *testing.T, id string) bool {
+	t.Helper()
+	op := w.administrator(t)
+	defer op.conn.CloseNow()
+	return len(jobRuns(t, op, id)) > 0
+}
 
 // next is another agent.
 func (w *worker) next() string {
@@ -31,7 +48,7 @@ func (w *worker) next() string {
 func (w *worker) start(t *testing.T, name, message string) (runID string) {
 	t.Helper()
 	runID = fmt.Sprintf("trial-%s-%d-%d", w.agent, w.round, time.Now().UnixNano())
-	w.op.call(t, "agent", map[string]any{
+	w.call(t, "agent", map[string]any{
 		"message": message, "agentId": w.agent, "sessionKey": w.key(name), "idempotencyKey": runID, "deliver": false, "timeout": 60,
 	})
 	return runID
@@ -41,14 +58,16 @@ func (w *worker) start(t *testing.T, name, message string) (runID string) {
 func (w *worker) ask(t *testing.T, name, message string) {
 	t.Helper()
 	begin := time.Now()
-	w.op.call(t, "agent.wait", map[string]any{"runId": w.start(t, name, message), "timeoutMs": 60_000})
+	w.call(t, "agent.wait", map[string]any{"runId": w.start(t, name, message), "timeoutMs": 60_000})
 	if took := time.Since(begin); took > 5*time.Second {
 		t.Logf("%s: %s %s", took.Round(time.Second), name, message)
 	}
 }
 
 func (w *worker) work(t *testing.T) {
-	w.ask(t, "main", "How is it going?")
+	for _, question := range []string{"How is it going?", "And now?", "What is next?"} {
+		w.ask(t, "main", question)
+	}
 	w.ask(t, "main", `[[use exec {"command":"echo one"}]]`)
 	w.ask(t, "task:TRI-1", "Do the task.")
 	w.ask(t, "task:TRI-1", `[[use exec {"command":"echo '[[use exec {}]]'"}]]`)
@@ -57,19 +76,19 @@ func (w *worker) work(t *testing.T) {
 	w.ask(t, "main", `[[use tool_call {"id":"sessions_spawn","args":{"task":"Count to three.","label":"helper"}}]]`)
 	w.ask(t, "main", `[[use tool_call {"id":"sessions_send","args":{"sessionKey":"agent:`+w.next()+`:main","message":"What do you think?","timeoutSeconds":20}}]]`)
 	w.ask(t, "two", "With the usual model.")
-	w.op.call(t, "sessions.patch", map[string]any{"key": w.key("two"), "model": map[bool]string{true: "scripted/large", false: "scripted/small"}[w.agent == "cmo"]})
+	w.call(t, "sessions.patch", map[string]any{"key": w.key("two"), "model": map[bool]string{true: "scripted/large", false: "scripted/small"}[w.agent == "cmo"]})
 	w.ask(t, "two", "With the other one.")
 	w.ask(t, "notes", "[[fail 400]]")
 	w.ask(t, "notes", `[[use exec {"command":"echo '[[fail 400]]'"}]]`)
 	w.ask(t, "notes", "[[say NO_REPLY]]")
 	w.aborted(t)
 	w.ask(t, "anew", "Before it is begun anew.")
-	w.op.call(t, "sessions.reset", map[string]any{"key": w.key("anew")})
+	w.call(t, "sessions.reset", map[string]any{"key": w.key("anew")})
 	w.ask(t, "anew", "And after.")
 	w.ask(t, "gone", "This session is deleted at once.")
-	w.op.call(t, "sessions.delete", map[string]any{"key": w.key("gone")})
+	w.call(t, "sessions.delete", map[string]any{"key": w.key("gone")})
 	w.jobs(t)
-	w.op.call(t, "wake", map[string]any{"mode": "now", "text": "Look around.", "agentId": w.agent})
+	w.call(t, "wake", map[string]any{"mode": "now", "text": "Look around.", "agentId": w.agent})
 }
 
 // http asks over the gateway's chat completions API.
@@ -104,12 +123,12 @@ func (w *worker) aborted(t *testing.T) {
 	t.Helper()
 	name := fmt.Sprint("stopped:", w.round)
 	run := w.start(t, name, `[[use exec {"command":"echo '[[wait 50s]]'"}]]`)
-	WaitFor(t, time.Minute, "the first call of the run", func() bool {
+	WaitFor(t, 3*time.Minute, "the first call of the run", func() bool {
 		var out struct{ Messages []json.RawMessage }
-		return json.Unmarshal(w.op.call(t, "sessions.get", map[string]any{"key": w.key(name), "limit": 50}), &out) == nil && len(out.Messages) >= 3
+		return json.Unmarshal(w.call(t, "sessions.get", map[string]any{"key": w.key(name), "limit": 50}), &out) == nil && len(out.Messages) >= 3
 	})
-	w.op.call(t, "chat.abort", map[string]any{"sessionKey": w.key(name), "runId": run})
-	w.op.call(t, "agent.wait", map[string]any{"runId": run, "timeoutMs": 60_000})
+	w.call(t, "chat.abort", map[string]any{"sessionKey": w.key(name), "runId": run})
+	w.call(t, "agent.wait", map[string]any{"runId": run, "timeoutMs": 60_000})
 }
 
 // jobs runs a timed job in a session of its own, and one in the main session, which
@@ -131,11 +150,11 @@ func (w *worker) jobs(t *testing.T) {
 			job["delivery"] = map[string]string{"mode": "none"}
 		}
 		var made struct{ ID string }
-		if err := json.Unmarshal(w.op.call(t, "cron.add", job), &made); err != nil {
+		if err := json.Unmarshal(w.call(t, "cron.add", job), &made); err != nil {
 			t.Fatal(err)
 		}
-		w.op.call(t, "cron.run", map[string]any{"id": made.ID, "mode": "force"})
-		WaitFor(t, time.Minute, "the job", func() bool { return len(jobRuns(t, w.op, made.ID)) > 0 })
-		w.op.call(t, "cron.remove", map[string]any{"id": made.ID})
+		w.call(t, "cron.run", map[string]any{"id": made.ID, "mode": "force"})
+		WaitFor(t, 3*time.Minute, "the job", func() bool { return w.ran(t, made.ID) })
+		w.call(t, "cron.remove", map[string]any{"id": made.ID})
 	}
 }

@@ -130,6 +130,23 @@ func (s Schedule) Between(from, to time.Time) iter.Seq[time.Time] {
 	}
 }
 
+// Once is s as those reckon who only look at the clock: what is due every hour is
+// not due again in an hour that looks like the one before.
+func (s Schedule) Once() Schedule {
+	s.every = false
+	return s
+}
+
+// Names reports whether the clocks show a time at t that s names. They do not
+// where t stands for one that they have skipped.
+func (s Schedule) Names(t time.Time) bool {
+	if s.IsZero() {
+		return false
+	}
+	wall := spanAt(t, s.zone).wall(t)
+	return s.spec.Next(wall.Add(-time.Nanosecond)).Equal(wall)
+}
+
 // nextOnce is Next where each time of the clock counts once.
 func (s Schedule) nextOnce(t time.Time) time.Time {
 	wall := spanAt(t, s.zone).wall(t)

@@ -1,0 +1,73 @@
+package schedule
+
+import (
+	"encoding/json"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"wardroom/internal/gateway"
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db/dbtest"
+)
+
+// Where we reckon otherwise than the runtime, it misses a slot that it never had,
+// and wakes somebody on the last Sunday of October. The file has what the real
+// one (OpenClaw 2026.9.6) reckons around the changes of five zones.
+func TestTimesAreTheRuntimes(t *testing.T) {
+	var cases []struct {
+		Expr, Zone string
+		From, To   time.Time
+		Minutes    []int // of its runs, after From
+	}
+	text, err := os.ReadFile("testdata/runtime_times.json")
+	if err == nil {
+		err = json.Unmarshal(text, &cases)
+	}
+	if err != nil || len(cases) < 100 {
+		t.Fatal(len(cases), err)
+	}
+	for _, c := range cases {
+		p, why := planOf(gateway.Job{Enabled: true, Schedule: gateway.JobSchedule{Kind: "cron", Expr: c.Expr, Zone: c.Zone}})
+		if why != "" || p.times.IsZero() {
+			t.Fatalf("%s %s: %s", c.Expr, c.Zone, why)
+		}
+		var ours []int
+		gaps := 0
+		for at := p.times.Next(c.From); at.Before(c.To); at = p.times.Next(at) {
+			if !p.times.Names(at) {
+				gaps++ // ours alone: the runtime leaves it out, and a human is told
+				continue
+			}
+			ours = append(ours, int(at.Sub(c.From)/time.Minute))
+		}
+		if !slices.Equal(ours, c.Minutes) || gaps > 1 {
+			t.Errorf("%s in %s from %s, %d in a gap:\nours   %v\ntheirs %v", c.Expr, c.Zone, c.From, gaps, ours, c.Minutes)
+		}
+	}
+}
+
+// Who is told that a job did not run at three looks for a broken gateway, unless
+// it is said that there was no half past two.
+func TestMissedInAGap(t *testing.T) {
+	night := time.Date(2027, 3, 28, 0, 30, 0, 0, time.UTC) // half past one in Berlin
+	h := newHouse(t, dbtest.New(t), hourly(func(j *gateway.Job) {
+		j.Schedule.Expr, j.Schedule.Zone, j.CreatedAt = "30 2 * * *", "Europe/Berlin", clock.At(night.Add(-24*time.Hour))
+	}))
+	look := func(now time.Time) {
+		h.r.change(func() { h.r.now = now })
+		r := reader{s: h.Service}
+		r.read(h.ctx())
+		if err := h.Judge(h.ctx()); err != nil || r.said != "" {
+			t.Fatal(err, r.said)
+		}
+	}
+	look(night)
+	look(night.Add(time.Hour))
+	slots, err := h.Slots(h.ctx(), SlotFilter{From: night, To: night.Add(time.Hour)}, nil, 10)
+	if err != nil || len(slots) != 1 || slots[0].State != Missed || !strings.Contains(slots[0].Reason, "skipped its time") || !slots[0].DueAt.Equal(night.Add(30*time.Minute)) {
+		t.Errorf("%+v, %v", slots, err)
+	}
+}
