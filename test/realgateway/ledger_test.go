@@ -200,7 +200,8 @@ func (j *trial) equals(t *testing.T) {
 	t.Helper()
 	var all totals
 	var by map[string]totals
-	begin, said := time.Now(), ""
+	begin := time.Now()
+	var said string
 	end := begin.Add(3 * time.Minute)
 	for {
 		var ok bool
