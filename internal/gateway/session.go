@@ -36,8 +36,9 @@ type Session struct {
 
 // Sessions are the sessions of a gateway.
 type Sessions struct {
-	Rows []Session // the last changed first
-	Left int       // how many more there are than were asked for
+	Rows   []Session // the last changed first
+	Left   int       // how many more there are than were asked for
+	Stamps []int64   // by row: when the gateway made it, in milliseconds of its clock; 0 when it does not say. Nil is all 0
 }
 
 // Pricing says how much of what was used has a price.
@@ -116,18 +117,18 @@ func (c *Client) ListSessions(ctx context.Context, most int) (Sessions, error) {
 			return Sessions{}, fmt.Errorf("list sessions: %w", err)
 		}
 		for _, raw := range page.Sessions {
-			s, ok := c.readSession(raw)
+			s, more, ok := c.readRow(raw)
 			if !ok {
 				continue
 			}
 			// A session that moves up meanwhile pushes another one onto the next
 			// page, where it comes again, as it is by then.
 			if i, seen := place[s.Key]; seen {
-				all.Rows[i] = s
+				all.Rows[i], all.Stamps[i] = s, more.stamp
 				continue
 			}
 			place[s.Key] = len(all.Rows)
-			all.Rows = append(all.Rows, s)
+			all.Rows, all.Stamps = append(all.Rows, s), append(all.Stamps, more.stamp)
 		}
 		total, _ = page.TotalCount.whole()
 		next, ok := page.NextOffset.whole()
@@ -205,13 +206,28 @@ type sessionRow struct {
 	EndedAt        number `json:"endedAt"`
 	LastActivityAt number `json:"lastActivityAt"`
 	UpdatedAt      number `json:"updatedAt"`
+	SnapshotAt     number `json:"snapshotAt"`
+	Archived       flag   `json:"archived"`
 }
 
 // readSession reads a row; false for one without a key that can be asked for.
 func (c *Client) readSession(raw json.RawMessage) (Session, bool) {
+	s, _, ok := c.readRow(raw)
+	return s, ok
+}
+
+// rowFacts is what a row says beside the session.
+type rowFacts struct {
+	stamp    int64 // when it was made; 0 when it does not say
+	whole    bool  // it says whether a run is going, as those do that have everything
+	archived bool
+}
+
+// readRow is readSession with what else the row says.
+func (c *Client) readRow(raw json.RawMessage) (Session, rowFacts, bool) {
 	var r sessionRow
 	if json.Unmarshal(raw, &r) != nil || !validKey(string(r.Key)) {
-		return Session{}, false
+		return Session{}, rowFacts{}, false
 	}
 	clean := func(w word) string { return c.short(string(w)) }
 	s := Session{
@@ -234,7 +250,7 @@ func (c *Client) readSession(raw json.RawMessage) (Session, bool) {
 	if s.Active && len(r.ActiveRunIDs) > 0 {
 		s.RunID = clean(r.ActiveRunIDs[0])
 	}
-	return s, true
+	return s, rowFacts{stamp: r.SnapshotAt.count(), whole: r.HasActiveRun != absent, archived: r.Archived.is()}, true
 }
 
 // validKey says whether a key can be shown and asked for as it is.
@@ -332,63 +348,6 @@ func (r usageRow) totals() (Totals, bool) {
 		t.CostNanoUSD, t.Pricing = cost, PartlyPriced
 	}
 	return t, true
-}
-
-// RunChange is what an event tells of the beginning or the end of a run.
-type RunChange struct {
-	SessionKey, RunID string
-	Began             bool       // else it has ended
-	At                clock.Time // zero when the gateway does not say
-}
-
-// Run reads an event about the beginning or the end of a run; false for any
-// other event.
-func (e Event) Run() (RunChange, bool) {
-	if e.Name != "agent" {
-		return RunChange{}, false
-	}
-	var p struct {
-		RunID      word `json:"runId"`
-		SessionKey word `json:"sessionKey"`
-		Stream     word `json:"stream"`
-		Data       struct {
-			Phase     word   `json:"phase"`
-			StartedAt number `json:"startedAt"`
-			EndedAt   number `json:"endedAt"`
-		} `json:"data"`
-	}
-	if json.Unmarshal(e.Payload, &p) != nil || p.Stream != "lifecycle" || !validKey(string(p.RunID)) || !validKey(string(p.SessionKey)) {
-		return RunChange{}, false
-	}
-	r := RunChange{SessionKey: string(p.SessionKey), RunID: string(p.RunID)}
-	switch p.Data.Phase {
-	case "start":
-		r.Began, r.At = true, p.Data.StartedAt.time()
-	case "end", "error":
-		r.At = p.Data.EndedAt.time()
-	default:
-		return RunChange{}, false
-	}
-	return r, true
-}
-
-// TouchesSessions says whether a list of the sessions that was read before the
-// event may be wrong after it.
-func (e Event) TouchesSessions() bool {
-	switch e.Name {
-	case "sessions.changed", "session.message", "task", EventDisconnected:
-		return true
-	case "agent":
-		_, ok := e.Run()
-		return ok
-	case "chat":
-		var p struct {
-			State word `json:"state"`
-		}
-		return json.Unmarshal(e.Payload, &p) != nil || p.State == "final" || p.State == "aborted" || p.State == "error"
-	default:
-		return e.Resync
-	}
 }
 
 // word is a text, and absent where the gateway has anything else.

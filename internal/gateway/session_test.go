@@ -351,39 +351,3 @@ func TestConnection(t *testing.T) {
 		t.Errorf("without a gateway: %v, %v", id, err)
 	}
 }
-
-// An event that is overlooked leaves an old state on the screen; one too many
-// for each word of an answer would keep the gateway busy.
-func TestEventsThatTouchSessions(t *testing.T) {
-	want := []struct {
-		touches, run, began bool
-	}{
-		{true, true, true}, {true, true, false}, {true, true, false}, // agent: start, end, error
-		{false, false, false}, {false, false, false}, // words of an answer
-		{true, false, false}, {true, false, false}, {true, false, false}, // chat final, task, sessions.changed
-		{false, false, false}, {false, false, false}, // tick, session.tool
-	}
-	events := sessionsRecorded(t).Events
-	if len(events) != len(want) {
-		t.Fatalf("%d events", len(events))
-	}
-	for i, e := range events {
-		ev := gateway.Event{Name: e.Event, Payload: e.Payload}
-		run, ok := ev.Run()
-		if ev.TouchesSessions() != want[i].touches || ok != want[i].run || run.Began != want[i].began {
-			t.Errorf("%s %.80s: touches %v, run %v %+v", e.Event, e.Payload, ev.TouchesSessions(), ok, run)
-		}
-	}
-	run, _ := gateway.Event{Name: "agent", Payload: events[0].Payload}.Run()
-	if diff := cmp.Diff(gateway.RunChange{SessionKey: "agent:cto:main", RunID: "idem-standup-1", Began: true, At: at(1795161590099)}, run); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if !(gateway.Event{Name: gateway.EventGap, Resync: true}).TouchesSessions() || !(gateway.Event{Name: gateway.EventDisconnected}).TouchesSessions() {
-		t.Error("a gap or a loss of the connection touches nothing")
-	}
-	for _, payload := range []string{``, `null`, `7`, `{"stream":"lifecycle","runId":7,"sessionKey":"k","data":{"phase":"start"}}`} {
-		if run, ok := (gateway.Event{Name: "agent", Payload: json.RawMessage(payload)}).Run(); ok {
-			t.Errorf("%q is a run: %+v", payload, run)
-		}
-	}
-}

@@ -39,7 +39,7 @@ func TestCostsAreKnownOrNull(t *testing.T) {
 			r.rows = append(r.rows, sessionAt("other", 0))
 			r.usage = priced(5, "main", "other")
 			list(t, s)
-			r.change("task", func() { r.rows[0].UpdatedAt, r.usage.Fresh = clock.At(began.Add(time.Hour)), false })
+			r.change("sessions.changed", func() { r.rows[0].UpdatedAt, r.usage.Fresh = clock.At(began.Add(time.Hour)), false })
 			synctest.Wait()
 			got := list(t, s)
 			unknown(t, got[0])
@@ -50,7 +50,8 @@ func TestCostsAreKnownOrNull(t *testing.T) {
 		mirrored(t, func(t *testing.T, s *Service, r *runtime) {
 			r.rows[0].Active = true
 			known(t, list(t, s)[0], 28_314_000)
-			r.change("task", func() { r.usageErr = gateway.ErrBusy })
+			time.Sleep(usagePause)
+			r.change("sessions.changed", func() { r.usageErr = gateway.ErrBusy })
 			synctest.Wait()
 			unknown(t, list(t, s)[0])
 		})
@@ -63,7 +64,7 @@ func TestCostsAreKnownOrNull(t *testing.T) {
 			if d := time.Since(now); d > usageGrace {
 				t.Errorf("the list came after %s", d)
 			}
-			r.change("task", func() {}) // nothing has changed in the session
+			r.change("sessions.changed", func() {}) // nothing has changed in the session
 			synctest.Wait()
 			now = time.Now()
 			unknown(t, list(t, s)[0])
@@ -81,7 +82,7 @@ func TestCostsAreKnownOrNull(t *testing.T) {
 		mirrored(t, func(t *testing.T, s *Service, r *runtime) {
 			r.slowUse = 5 * time.Second
 			list(t, s)
-			r.change("task", func() { r.rows[0].UpdatedAt = clock.At(began.Add(time.Hour)) })
+			r.change("sessions.changed", func() { r.rows[0].UpdatedAt = clock.At(began.Add(time.Hour)) })
 			time.Sleep(4 * time.Second)
 			unknown(t, list(t, s)[0])
 			time.Sleep(500 * time.Millisecond) // the old ones are here
@@ -98,7 +99,7 @@ func TestCostsAreKnownOrNull(t *testing.T) {
 			r.usage = priced(5, "main", "other")
 			r.usage.At = clock.At(began.Add(time.Second))
 			known(t, list(t, s)[0], 5)
-			r.change("task", func() {
+			r.change("sessions.changed", func() {
 				r.rows[0].UpdatedAt = later
 				r.rows = append(r.rows, sessionAt("new", 3601))
 			})

@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -10,79 +9,133 @@ import (
 	"wardroom/internal/platform/clock"
 )
 
-// The pace of the mirror.
-const (
-	// pause is the least time from one reading to the next. A run is told of in a
-	// dozen events within moments; one reading serves them all.
-	pause = 250 * time.Millisecond
-	// reconcile is how often the list is read although nothing seems to have
-	// changed, for the event that never came.
-	reconcile = time.Minute
-	// retryFirst and retryLast bound how soon is tried again what failed, or came
-	// without numbers because the runtime was still counting.
-	retryFirst, retryLast = time.Second, 30 * time.Second
-	// most is how many sessions are kept, the last changed ones.
-	most = 5000
-	// eventsBehind is how many events may wait to be looked at. Past it we are
-	// dropped, and read everything anew.
-	eventsBehind = 1024
-)
+// most is how many sessions are kept, the last changed ones.
+const most = 5000
 
-// mirror is what is known of the runtime's sessions. The zero value is ready to use.
+// mirror is what is known of the runtime's sessions: the list as it was read, and
+// on it what events have told since. The zero value is ready to use.
+//
+// Rows are put in order by when they came to us: the gateway makes a row when it
+// sends the event, and the events of one connection come in their order. Only a
+// list takes its time, so that what events tell while it is read is newer than
+// what it says, unless the gateway's own stamps say otherwise.
 type mirror struct {
 	mu      sync.Mutex
-	marked  uint64                       // counts the reasons to read anew
-	read    uint64                       // the reasons that the last reading came after
-	on      any                          // the connection of the last reading
-	shown   *snapshot                    // what it brought; nil when it failed
-	err     error                        // why it failed
-	changed chan struct{}                // closed and replaced when any of these changes
-	wake    chan struct{}                // says that there is a reason
+	marked  uint64               // counts the reasons to read anew before anybody is shown anything
+	read    uint64               // the reasons that the last reading came after
+	on      any                  // the connection of the last reading
+	err     error                // why it failed
+	changed chan struct{}        // closed and replaced when any of these changes
+	wake    chan struct{}        // says that there is something to do for the reader
+	poke    chan struct{}        // the same for who tells
+	rows    map[string]*known    // by key
+	left    int                  // sessions that were not read, because there are too many
+	epoch   uint64               // counts the times at which events may have been missed, from 1
+	asOf    clock.Time           // of the last thing that we heard of any of them
+	parted  map[string]time.Time // sessions that events say are gone, and when we heard; until the next reading
+	subbed  any                  // the connection that tells of changed sessions; nil when it does not
+
 	runs    map[string]gateway.RunChange // runs that events say are going, by session key
-	last    map[string]row               // what Changed has been told, by key; of the reader alone
+	totals  map[string]counted           // by session key
+	counted int                          // the last reading of totals that has ended
+
+	owed   map[string]time.Time // sessions of which something was told without their row, and since when
+	verify time.Time            // when the list is to be looked at, though nobody need wait for it; zero is never
+	grown  bool                 // rows have changed since they were last given to Read
+	bare   bool                 // a session at rest has changed, so that its totals are not known
+
+	shown *snapshot              // what was composed last; nil when it is not right any more
+	order []string               // the keys of what was composed last, in the order of lists
+	dirty map[string]struct{}    // sessions that may be other than what Changed was told
+	told  map[string]toldSession // what Changed was told last, by key
+	stats Counts
 }
 
-// snapshot is one reading of the list. It does not change.
+// known is the last row of a session. It is replaced, never changed.
+type known struct {
+	gateway.Session
+	stamp int64      // when the gateway made it; 0 when it does not say
+	asOf  clock.Time // never before that of the row before it
+	came  time.Time  // when it came, or the reading began that brought it
+	epoch uint64     // of the events that brought it; 0 when a list did
+	said  time.Time  // when an event told what was said last; zero when a list did
+}
+
+// snapshot is the list at one moment. It does not change.
 type snapshot struct {
 	asOf   clock.Time
 	rows   []row // in the order of lists
 	place  map[string]int
 	agents map[string]Activity
-	left   int // sessions that were not read, because there are too many
+	left   int
 }
 
-// signals makes the channels on first use; the caller holds the lock.
-func (m *mirror) signals() (wake, changed chan struct{}) {
-	if m.wake == nil {
-		m.wake, m.changed = make(chan struct{}, 1), make(chan struct{})
+// Counts are what the mirror has done since the start of the process.
+type Counts struct {
+	Readings  uint64 // of the whole list
+	Rows      uint64 // that events brought
+	Late      uint64 // of them, those that were older than what we had
+	Corrected uint64 // rows that a reading found other than events had made them, or that no event told of
+}
+
+// Counts says what the mirror has done so far. Corrections are a fault of ours,
+// or of the gateway's.
+func (s *Service) Counts() Counts {
+	s.mirror.mu.Lock()
+	defer s.mirror.mu.Unlock()
+	return s.mirror.stats
+}
+
+// init makes what the zero value lacks; the caller holds the lock.
+func (m *mirror) init() {
+	if m.wake != nil {
+		return
 	}
-	return m.wake, m.changed
+	m.wake, m.poke, m.changed = make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{})
+	m.epoch = 1
+	m.rows, m.parted, m.totals = map[string]*known{}, map[string]time.Time{}, map[string]counted{}
+	m.runs, m.owed = map[string]gateway.RunChange{}, map[string]time.Time{}
+	m.dirty, m.told = map[string]struct{}{}, map[string]toldSession{}
+}
+
+// lock is mu.Lock for whoever uses what init makes.
+func (m *mirror) lock() {
+	m.mu.Lock()
+	m.init()
 }
 
 // tell wakes whoever waits in current; the caller holds the lock.
 func (m *mirror) tell() {
-	_, changed := m.signals()
-	close(changed)
+	close(m.changed)
 	m.changed = make(chan struct{})
 }
 
-// mark notes a reason to read anew.
-func (m *mirror) mark() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.marked++
-	wake, _ := m.signals()
+// nudge wakes somebody who works by a channel of one place.
+func nudge(c chan struct{}) {
 	select {
-	case wake <- struct{}{}:
+	case c <- struct{}{}:
 	default: // it has been told already
 	}
 }
 
+// mark notes a reason to read anew; the caller holds the lock.
+func (m *mirror) mark() {
+	m.marked++
+	nudge(m.wake)
+}
+
+// touch notes that a session may look other than before; the caller holds the lock.
+func (m *mirror) touch(key string) {
+	m.dirty[key] = struct{}{}
+	m.shown, m.grown = nil, true
+	nudge(m.poke)
+}
+
 // current is the list as it is now: of the present connection, and read after
-// everything that was known to have changed when it was asked for.
+// everything that was known to have changed, and not how, when it was asked for.
 func (s *Service) current(ctx context.Context) (*snapshot, error) {
 	m := &s.mirror
-	m.mu.Lock()
+	m.lock()
 	want := m.marked
 	m.mu.Unlock()
 	late := time.NewTimer(s.Patience)
@@ -93,17 +146,17 @@ func (s *Service) current(ctx context.Context) (*snapshot, error) {
 			return nil, err
 		}
 		m.mu.Lock()
-		_, changed := m.signals()
-		due := m.on != on || m.read < want
-		shown, failed := m.shown, m.err
-		m.mu.Unlock()
 		switch {
-		case due:
-		case failed != nil:
-			return nil, failed
+		case m.on != on || m.read < want:
+		case m.err != nil:
+			defer m.mu.Unlock()
+			return nil, m.err
 		default:
-			return shown, nil
+			defer m.mu.Unlock()
+			return m.compose(), nil
 		}
+		changed := m.changed
+		m.mu.Unlock()
 		select {
 		case <-changed:
 		case <-late.C:
@@ -114,252 +167,152 @@ func (s *Service) current(ctx context.Context) (*snapshot, error) {
 	}
 }
 
-// Run keeps the mirror until ctx ends. It returns nil, after everything that it
-// started has ended. Nobody else may run at the same time.
-func (s *Service) Run(ctx context.Context) error {
-	var work sync.WaitGroup
-	defer work.Wait()
-	work.Go(func() { s.listen(ctx) })
-	s.mirror.mu.Lock()
-	wake, _ := s.mirror.signals()
-	s.mirror.mu.Unlock()
-	r := reader{s: s, work: &work, totals: map[string]counted{}, tries: map[string]int{}}
-	again := time.NewTimer(reconcile)
-	defer again.Stop()
-	due := time.Now().Add(reconcile)
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-wake:
-			if !r.behind() {
-				continue // the last reading began after it
-			}
-		case <-again.C:
-		case u := <-r.pending():
-			if next := time.Now().Add(r.belated(u)); next.Before(due) {
-				due = next
-				again.Reset(time.Until(due))
-			}
-			continue
+// compose puts together what is known; the caller holds the lock.
+func (m *mirror) compose() *snapshot {
+	if m.shown != nil {
+		return m.shown
+	}
+	shown := &snapshot{asOf: m.asOf, rows: make([]row, 0, len(m.rows)), place: make(map[string]int, len(m.rows)), left: m.left}
+	for _, key := range m.order { // which is nearly the order that it has now
+		if k, ok := m.rows[key]; ok {
+			shown.place[key] = len(shown.rows)
+			shown.rows = append(shown.rows, m.row(k))
 		}
-		began := time.Now()
-		due = began.Add(r.refresh(ctx))
-		// A list that takes long is read at most half of the time.
-		sleep(ctx, max(pause-time.Since(began), r.took))
-		again.Reset(time.Until(due))
 	}
-}
-
-// sleep waits, at most until ctx ends.
-func sleep(ctx context.Context, d time.Duration) {
-	rest := time.NewTimer(d)
-	defer rest.Stop()
-	select {
-	case <-ctx.Done():
-	case <-rest.C:
-	}
-}
-
-// listen notes what the gateway tells, without ever waiting for a reading.
-func (s *Service) listen(ctx context.Context) {
-	for ctx.Err() == nil {
-		events, stop := s.Runtime.Events(eventsBehind)
-		s.heard(gateway.Event{Resync: true}) // whatever happened before we listened
-		for open := true; open; {
-			select {
-			case e, ok := <-events:
-				if open = ok; ok {
-					s.heard(e)
-				}
-			case <-ctx.Done():
-				open = false
-			}
+	for key, k := range m.rows {
+		if _, ok := shown.place[key]; !ok {
+			shown.rows = append(shown.rows, m.row(k))
 		}
-		stop()
-		// We were too slow, or the gateway's client has ended.
-		sleep(ctx, retryFirst)
 	}
-}
-
-// heard notes one event.
-func (s *Service) heard(e gateway.Event) {
-	m := &s.mirror
-	run, isRun := e.Run()
-	if e.Resync || e.Name == gateway.EventDisconnected || isRun {
-		m.mu.Lock()
-		switch {
-		case !isRun:
-			m.runs = nil // we may have missed how they ended
-			m.tell()     // whoever waits looks whether there is a connection
-		case run.Began && len(m.runs) < most:
-			if m.runs == nil {
-				m.runs = map[string]gateway.RunChange{}
-			}
-			m.runs[run.SessionKey] = run
-		case !run.Began && m.runs[run.SessionKey].RunID == run.RunID:
-			delete(m.runs, run.SessionKey)
-		}
-		m.mu.Unlock()
-	}
-	if e.TouchesSessions() {
-		m.mark()
-	}
-}
-
-// reader reads the runtime; it belongs to the goroutine of Run.
-type reader struct {
-	s          *Service
-	work       *sync.WaitGroup
-	mark       uint64 // that the last reading began after
-	subscribed any    // the connection that tells of changed sessions
-	readings   int
-	took       time.Duration      // how long the last list took
-	usage      *usageReading      // that is under way; nil when there is none
-	totals     map[string]counted // by session key
-	tries      map[string]int     // failures in a row, by what failed
-	uncounted  clock.Time         // of the last change that the totals do not have yet
-	cut        bool               // we have said that there are too many sessions
-}
-
-// version tells whether a session has changed between two readings.
-type version struct {
-	id      string
-	updated clock.Time
-	active  bool
-}
-
-func versionOf(r *gateway.Session) version { return version{r.ID, r.UpdatedAt, r.Active} }
-
-// refresh reads the list and its totals once, and says when to do so again
-// although nothing has happened.
-func (r *reader) refresh(ctx context.Context) time.Duration {
-	s, m := r.s, &r.s.mirror
-	m.mu.Lock()
-	r.mark = m.marked
-	m.mu.Unlock()
-	on, err := s.Runtime.Connection()
-	if err != nil {
-		return reconcile // an event will tell of the next connection
-	}
-	r.readings++
-	asOf := clock.At(s.Now())
-	began := time.Now()
-	list, err := r.list(ctx, on)
-	r.took = time.Since(began)
-	if ctx.Err() != nil {
-		return reconcile
-	}
-	if still, gone := s.Runtime.Connection(); gone != nil || still != on {
-		return pause // what was read may be of two connections; nobody was shown it
-	}
-	if err != nil {
-		s.publish(on, r.mark, nil, err)
-		return r.retry("list")
-	}
-	delete(r.tries, "list")
-	if s.Read != nil {
-		s.Read(list.Rows, nil)
-	}
-	next := r.count(ctx, list.Rows)
-	r.say(list.Left)
-	s.publish(on, r.mark, r.compose(asOf, list), nil)
-	return next
-}
-
-// behind says whether there is a reason that no reading came after.
-func (r *reader) behind() bool {
-	r.s.mirror.mu.Lock()
-	defer r.s.mirror.mu.Unlock()
-	return r.s.mirror.marked != r.mark
-}
-
-// list reads the list, after it has made sure that we hear of changes.
-func (r *reader) list(ctx context.Context, on any) (gateway.Sessions, error) {
-	if r.subscribed != on {
-		err := r.s.Runtime.SubscribeSessions(ctx)
-		switch {
-		case err == nil:
-		case errors.Is(err, gateway.ErrRefused) || errors.Is(err, gateway.ErrMissingScope):
-			// Runs are told of to everybody. Only what has no run comes late.
-			r.s.Log.WarnContext(ctx, "the gateway will not tell which sessions change; they are read every minute and with every run", "err", err)
-		default:
-			return gateway.Sessions{}, err
-		}
-		r.subscribed = on
-	}
-	if r.usage == nil {
-		r.ask(ctx)
-	}
-	return r.s.Runtime.ListSessions(ctx, most)
-}
-
-// retry is how long to wait after one more failure.
-func (r *reader) retry(what string) time.Duration {
-	wait := min(retryFirst<<min(r.tries[what], 10), retryLast)
-	r.tries[what]++
-	return wait
-}
-
-// say tells the log once when sessions are left out.
-func (r *reader) say(left int) {
-	if left > 0 && !r.cut {
-		r.s.Log.Warn("the runtime has more sessions than are shown; the oldest are left out", "shown", most, "left_out", left)
-	}
-	r.cut = left > 0
-}
-
-// compose puts together what is known.
-func (r *reader) compose(asOf clock.Time, list gateway.Sessions) *snapshot {
-	shown := &snapshot{asOf: asOf, rows: make([]row, len(list.Rows)), place: make(map[string]int, len(list.Rows)), left: list.Left}
-	r.s.mirror.mu.Lock()
-	for i, g := range list.Rows {
-		rw := row{Session: g}
-		if run, ok := r.s.mirror.runs[g.Key]; ok && g.Active && (g.RunID == "" || g.RunID == run.RunID) {
-			rw.RunID, rw.began = run.RunID, run.At
-		}
-		// While a run is going its session grows without a new version.
-		if t, ok := r.totals[g.Key]; ok && t.of == versionOf(&g) && (!g.Active || t.reading == r.readings) {
-			rw.totals, rw.counted = t.Totals, true
-		}
-		shown.rows[i] = rw
-	}
-	r.s.mirror.mu.Unlock()
 	order(shown.rows)
+	m.order = m.order[:0]
 	for i := range shown.rows {
 		shown.place[shown.rows[i].Key] = i
+		m.order = append(m.order, shown.rows[i].Key)
 	}
 	shown.agents = activities(shown.rows)
+	m.shown = shown
 	return shown
 }
 
-// publish shows a reading to whoever waits, and tells Changed what is new.
-func (s *Service) publish(on any, mark uint64, shown *snapshot, err error) {
-	m := &s.mirror
-	m.mu.Lock()
-	m.on, m.read, m.shown, m.err = on, mark, shown, err
-	m.tell()
-	m.mu.Unlock()
-	if shown == nil || s.Changed == nil {
+// row is a session with all that is known of it; the caller holds the lock.
+func (m *mirror) row(k *known) row {
+	r := row{Session: k.Session, asOf: k.asOf}
+	if run, ok := m.runs[k.Key]; ok && k.Active && (k.RunID == "" || k.RunID == run.RunID) {
+		r.RunID, r.began = run.RunID, run.At
+	}
+	// While a run is going its session grows without a new version.
+	if t, ok := m.totals[k.Key]; ok && t.of == versionOf(&k.Session) && (!k.Active || t.reading == m.counted) {
+		r.totals, r.counted = t.Totals, true
+	}
+	return r
+}
+
+// merge puts a list that was asked for at a moment under what events have told
+// since. sure says that events should have told all that is in it; the return
+// value is what they had not. The caller holds the lock.
+func (m *mirror) merge(list gateway.Sessions, asked time.Time, asOf clock.Time, sure bool) (corrected []string) {
+	there := make(map[string]bool, len(list.Rows))
+	for i := range list.Rows {
+		g, stamp := &list.Rows[i], int64(0)
+		if i < len(list.Stamps) {
+			stamp = list.Stamps[i]
+		}
+		there[g.Key] = true
+		if at, ok := m.parted[g.Key]; ok && !at.Before(asked) {
+			there[g.Key] = false
+			continue
+		}
+		if m.place(g, stamp, asked, asOf) && sure && rested(g, stamp) {
+			corrected = append(corrected, g.Key)
+		}
+	}
+	for key, k := range m.rows {
+		if there[key] || m.newer(k, asked) {
+			continue
+		}
+		if _, known := m.parted[key]; sure && !known {
+			corrected = append(corrected, key)
+		}
+		delete(m.rows, key)
+		m.touch(key)
+	}
+	for key, at := range m.parted {
+		if at.Before(asked) {
+			delete(m.parted, key)
+		}
+	}
+	for key := range m.totals {
+		if m.rows[key] == nil {
+			delete(m.totals, key)
+		}
+	}
+	m.left = list.Left
+	if asOf.After(m.asOf.Time) {
+		m.asOf = asOf
+	}
+	m.shown = nil
+	m.stats.Corrected += uint64(len(corrected))
+	return corrected
+}
+
+// place takes one row of a list, and says whether it is other than what events
+// had made of it. The caller holds the lock.
+func (m *mirror) place(g *gateway.Session, stamp int64, asked time.Time, asOf clock.Time) (other bool) {
+	was := m.rows[g.Key]
+	k := &known{Session: *g, stamp: stamp, asOf: asOf, came: asked}
+	if was != nil {
+		k.asOf = latest(asOf, was.asOf)
+		if m.newer(was, asked) && (stamp == 0 || was.stamp == 0 || stamp <= was.stamp) {
+			// An event has told of it meanwhile, and only the list knows for certain what
+			// was said last.
+			kept := *was
+			if was.said.Before(asked) {
+				kept.LastMessage, kept.said = g.LastMessage, time.Time{}
+			}
+			k = &kept
+		}
+	}
+	m.rows[g.Key] = k
+	m.price(was, k)
+	if was == nil || was.Session != k.Session {
+		m.touch(g.Key)
+	}
+	if was == nil {
+		return true
+	}
+	before := was.Session
+	before.LastMessage = k.LastMessage // events may have an older one
+	return before != k.Session
+}
+
+// price has the totals asked for of a session at rest that has changed; the
+// caller holds the lock.
+func (m *mirror) price(was, k *known) {
+	v := versionOf(&k.Session)
+	if k.Active || m.bare || was != nil && versionOf(&was.Session) == v || m.totals[k.Key].of == v {
 		return
 	}
-	var changed []Session
-	var gone []string
-	now := make(map[string]row, len(shown.rows))
-	for i := range shown.rows {
-		r := shown.rows[i]
-		now[r.Key] = r
-		if was, ok := m.last[r.Key]; !ok || was != r {
-			changed = append(changed, r.show(shown.asOf))
-		}
+	m.bare = true
+	nudge(m.wake)
+}
+
+// newer says whether an event told of a session after a list was asked for, and
+// none was missed since; the caller holds the lock.
+func (m *mirror) newer(k *known, asked time.Time) bool {
+	return k.epoch == m.epoch && !k.came.Before(asked)
+}
+
+// rested says whether a session had been left alone for so long, when a list was
+// made, that its events must have come before.
+func rested(g *gateway.Session, stamp int64) bool {
+	const margin = 2000 // milliseconds
+	return stamp == 0 || g.UpdatedAt.IsZero() || stamp-g.UpdatedAt.UnixMilli() > margin
+}
+
+func latest(a, b clock.Time) clock.Time {
+	if b.After(a.Time) {
+		return b
 	}
-	for key := range m.last {
-		if _, ok := now[key]; !ok {
-			gone = append(gone, key)
-		}
-	}
-	m.last = now
-	if len(changed)+len(gone) > 0 {
-		s.Changed(changed, gone)
-	}
+	return a
 }

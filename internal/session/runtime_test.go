@@ -2,9 +2,11 @@ package session
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -35,6 +37,7 @@ type runtime struct {
 	page     gateway.TurnPage
 	begun    chan struct{}
 	once     sync.Once
+	carried  map[string]gateway.SessionChange // by payload: what an event tells
 }
 
 // begin lets the mirror look: until then the test prepares the runtime.
@@ -59,7 +62,7 @@ func (r *runtime) change(name string, do func()) {
 	do()
 	r.mu.Unlock()
 	if name != "" {
-		r.events <- gateway.Event{Name: name, Resync: name == gateway.EventConnected}
+		r.events <- gateway.Event{Name: name, Resync: name == gateway.EventConnected, At: time.Now()}
 	}
 }
 
@@ -72,7 +75,36 @@ func (r *runtime) Connection() (any, error) {
 	return r.conn, nil
 }
 
-func (r *runtime) Events(int) (<-chan gateway.Event, func()) { return r.events, func() {} }
+func (r *runtime) Events(int) (<-chan gateway.Event, func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.conn != 0 {
+		r.events <- gateway.Event{Name: gateway.EventConnected, Resync: true, At: time.Now()}
+	}
+	return r.events, func() {}
+}
+
+// push has an event tell of a session.
+func (r *runtime) push(c gateway.SessionChange) {
+	r.mu.Lock()
+	if r.carried == nil {
+		r.carried = map[string]gateway.SessionChange{}
+	}
+	id := strconv.Itoa(len(r.carried))
+	r.carried[id] = c
+	r.mu.Unlock()
+	r.events <- gateway.Event{Name: "sessions.changed", Payload: json.RawMessage(id), At: time.Now()}
+}
+
+func (r *runtime) SessionOf(e gateway.Event) (gateway.SessionChange, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e.Name == "agent" {
+		run, ok := e.Run()
+		return gateway.SessionChange{Key: run.SessionKey, Run: &run}, ok
+	}
+	return r.carried[string(e.Payload)], e.Name == "sessions.changed"
+}
 
 func (r *runtime) SubscribeSessions(context.Context) error {
 	r.mu.Lock()

@@ -13,7 +13,8 @@ import (
 // Runtime is the part of the gateway that the sessions need.
 type Runtime interface {
 	Connection() (id any, err error)
-	Events(buffer int) (events <-chan gateway.Event, stop func())
+	Events(buffer int) (events <-chan gateway.Event, stop func()) // begins with EventConnected while there is a connection
+	SessionOf(e gateway.Event) (gateway.SessionChange, bool)
 	SubscribeSessions(ctx context.Context) error
 	ListSessions(ctx context.Context, most int) (gateway.Sessions, error)
 	Session(ctx context.Context, key string) (gateway.Session, bool, error)
@@ -30,13 +31,14 @@ type Service struct {
 	Now      func() time.Time
 	Patience time.Duration // how long a reader waits for the list; the gateway's own limit for one request
 	// Changed, when not nil, is told which sessions are new or other than before,
-	// and the keys of those that are gone. It is called by one goroutine, in the
-	// order of the readings, and keeps the next one waiting: it must be quick. A
-	// gateway that goes away is no change.
+	// and the keys of those that are gone: at once, and of each at most once every
+	// 250 ms, as it is by then. It is called by one goroutine, one after another, and
+	// may take its time. A gateway that goes away is no change.
 	Changed func(changed []Session, gone []string)
-	// Read, when not nil, is given each reading of the list as it is, and again
-	// when its totals have come, if they are fresh: counted is nil before. What it
-	// gets it must not change, and like Changed it must be quick.
+	// Read, when not nil, is given all sessions after each reading of the list, and at
+	// most once a second as events have changed them; and the sessions for which
+	// totals have come, if these are fresh: counted is nil else. What it gets it must
+	// not change, and it must be quick: the next reading waits for it.
 	Read func(rows []gateway.Session, counted *gateway.SessionUsage)
 
 	mirror mirror
@@ -60,7 +62,7 @@ func (s *Service) List(ctx context.Context, f Filter, after *position, limit int
 	}
 	for i := from; i < len(shown.rows) && len(page) < limit; i++ {
 		if r := &shown.rows[i]; f.takes(r) {
-			page = append(page, r.show(shown.asOf))
+			page = append(page, r.show())
 		}
 	}
 	return page, shown.left, nil
@@ -73,7 +75,7 @@ func (s *Service) Get(ctx context.Context, key string) (Session, error) {
 		return Session{}, err
 	}
 	if i, ok := shown.place[key]; ok {
-		return shown.rows[i].show(shown.asOf), nil
+		return shown.rows[i].show(), nil
 	}
 	// Only the gateway knows those that the list leaves out: archived ones, and
 	// the oldest of very many.
@@ -85,7 +87,7 @@ func (s *Service) Get(ctx context.Context, key string) (Session, error) {
 	if !ok {
 		return Session{}, ErrNotFound.With("The runtime has no session %q. GET /agentrt/sessions lists those it has.", key)
 	}
-	return (&row{Session: g}).show(asOf), nil
+	return (&row{Session: g, asOf: asOf}).show(), nil
 }
 
 // Messages is a part of a conversation.
@@ -139,7 +141,11 @@ func (s *Service) Messages(ctx context.Context, key string, limit int, before *o
 // Doubt says that the gateway may have changed what was read without telling, as
 // one does that has stopped answering: readers get nothing until it has been
 // read anew.
-func (s *Service) Doubt() { s.mirror.mark() }
+func (s *Service) Doubt() {
+	s.mirror.lock()
+	defer s.mirror.mu.Unlock()
+	s.mirror.mark()
+}
 
 // Activities is what the sessions tell of each agent that has any, and of when
 // that is. It fails while the sessions cannot be read.

@@ -58,6 +58,13 @@ type row struct {
 	totals  gateway.Totals
 	counted bool       // totals are known
 	began   clock.Time // of the run that is going; zero when nobody says
+	asOf    clock.Time
+}
+
+// same says whether two rows tell the same, whenever that was so.
+func (r row) same(other *row) bool {
+	r.asOf = other.asOf
+	return r == *other
 }
 
 // before is the order of lists: what is active first, then what changed last.
@@ -87,12 +94,12 @@ func (r *row) position() position {
 }
 
 // show is a row as the API answers it.
-func (r *row) show(asOf clock.Time) Session {
+func (r *row) show() Session {
 	s := Session{
 		Key: r.Key, AgentID: r.AgentID, Kind: text(r.Kind), Label: text(r.Label), Status: text(r.Status), Active: r.Active,
 		Model: text(r.Model), Context: count(r.Context), ContextLimit: count(r.ContextLimit),
 		StartedAt: moment(r.started()), UpdatedAt: moment(r.UpdatedAt),
-		LastMessage: text(r.LastMessage), ParentKey: text(r.ParentKey), AsOf: asOf,
+		LastMessage: text(r.LastMessage), ParentKey: text(r.ParentKey), AsOf: r.asOf,
 	}
 	if r.Active {
 		s.ActiveRunID = text(r.RunID)

@@ -14,11 +14,23 @@ const (
 	// usageGrace is how much longer than the list its costs may take for both to
 	// be shown at once; after it the list is shown without.
 	usageGrace = time.Second
+	// usagePause is the least time from one asking that had an answer with numbers to
+	// the next on one connection: it may have megabytes.
+	usagePause = 4 * time.Second
 	// The gateway repeats totals for half a minute and then counts anew, which takes
 	// it three questions. Until those of the last change are there, it is asked every
 	// staleLast; after staleTries as seldom as after any failure.
 	staleLast, staleTries = 4 * time.Second, 20
 )
+
+// version tells whether a session has changed between two readings.
+type version struct {
+	id      string
+	updated clock.Time
+	active  bool
+}
+
+func versionOf(r *gateway.Session) version { return version{r.ID, r.UpdatedAt, r.Active} }
 
 // counted are the totals of a session, and of what.
 type counted struct {
@@ -30,7 +42,7 @@ type counted struct {
 // usageReading is one asking for the totals.
 type usageReading struct {
 	reading  int
-	versions map[string]version // the list that was read at the same time; nil when that failed
+	versions map[string]version // of the sessions when it was asked; nil while they are not known
 	rows     []gateway.Session  // the same
 	answer   chan usageAnswer
 }
@@ -40,8 +52,18 @@ type usageAnswer struct {
 	err   error
 }
 
+// of says which sessions are meant.
+func (u *usageReading) of(rows []gateway.Session) {
+	u.rows, u.versions = rows, make(map[string]version, len(rows))
+	for i := range rows {
+		u.versions[rows[i].Key] = versionOf(&rows[i])
+	}
+}
+
 // ask begins to read the totals.
 func (r *reader) ask(ctx context.Context) {
+	r.readings++
+	r.asked = time.Now()
 	u := &usageReading{reading: r.readings, answer: make(chan usageAnswer, 1)}
 	r.usage = u
 	r.work.Go(func() {
@@ -50,7 +72,19 @@ func (r *reader) ask(ctx context.Context) {
 	})
 }
 
-// pending is where the totals arrive that were too late for their list.
+// usageNext is when to ask for the totals.
+func (r *reader) usageNext() time.Time {
+	m := &r.s.mirror
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.bare {
+		m.bare = false
+		r.usageDue = first(r.usageDue, time.Now().Add(retryFirst))
+	}
+	return last(r.usageDue, r.usageFree)
+}
+
+// pending is where the totals arrive that nobody waits for.
 func (r *reader) pending() <-chan usageAnswer {
 	if r.usage == nil {
 		return nil
@@ -58,73 +92,79 @@ func (r *reader) pending() <-chan usageAnswer {
 	return r.usage.answer
 }
 
-// count waits a moment for the totals of these rows, and says when to read again.
-func (r *reader) count(ctx context.Context, rows []gateway.Session) time.Duration {
-	there := make(map[string]bool, len(rows))
-	for i := range rows {
-		there[rows[i].Key] = true
+// await waits a moment for the totals that were asked for with a list.
+func (r *reader) await(ctx context.Context, rows []gateway.Session) {
+	if r.usage == nil || r.usage.versions != nil {
+		return // they are slow, and come when they come
 	}
-	for key := range r.totals {
-		if !there[key] {
-			delete(r.totals, key)
-		}
-	}
-	if r.usage.reading < r.readings {
-		return reconcile // they are slow, and come when they come
-	}
-	r.usage.rows = rows
-	r.usage.versions = make(map[string]version, len(rows))
-	for i := range rows {
-		r.usage.versions[rows[i].Key] = versionOf(&rows[i])
-	}
+	r.usage.of(rows)
 	limit := time.NewTimer(usageGrace)
 	defer limit.Stop()
 	select {
 	case u := <-r.usage.answer:
-		return r.take(u)
+		r.take(u)
 	case <-limit.C:
 	case <-ctx.Done():
 	}
-	return reconcile
 }
 
-// take keeps totals that have come, and says when to read again. Numbers of
+// take keeps totals that have come, and notes when to ask again. Numbers of
 // before stay good for a session that has not changed since.
-func (r *reader) take(u usageAnswer) time.Duration {
-	read := r.usage
+func (r *reader) take(u usageAnswer) {
+	read, m := r.usage, &r.s.mirror
 	r.usage = nil
-	if u.err != nil || !u.usage.Fresh {
+	m.mu.Lock()
+	m.counted = read.reading
+	for key := range m.totals {
+		if k := m.rows[key]; k != nil && k.Active {
+			m.touch(key) // what it had was of the reading before
+		}
+	}
+	m.mu.Unlock()
+	if u.err != nil || !u.usage.Fresh || read.versions == nil {
 		if u.err != nil && r.tries["usage"] == 0 && fault.Of(u.err) == nil {
 			r.s.Log.Warn("the costs of the sessions could not be read", "err", u.err)
 		}
-		return r.retry("usage")
+		r.usageDue = time.Now().Add(r.retry("usage"))
+		return
 	}
 	delete(r.tries, "usage")
-	if r.s.Read != nil && read.versions != nil {
+	r.usageFree = r.asked.Add(usagePause)
+	if r.s.Read != nil {
 		r.s.Read(read.rows, &u.usage)
 	}
-	var uncounted clock.Time
+	r.usageDue = time.Now().Add(reconcile)
+	if uncounted := r.keep(read, u.usage); !uncounted.IsZero() {
+		r.usageDue = time.Now().Add(r.stale(uncounted))
+	}
+}
+
+// keep keeps what was counted, and says when the last session changed that was not.
+func (r *reader) keep(read *usageReading, usage gateway.SessionUsage) (uncounted clock.Time) {
+	m := &r.s.mirror
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	for key, v := range read.versions {
-		t, ok := u.usage.Totals[key]
+		t, ok := usage.Totals[key]
 		switch {
-		case !u.usage.At.IsZero() && v.updated.After(u.usage.At.Time):
-			if r.totals[key].of != v && v.updated.After(uncounted.Time) {
+		case !usage.At.IsZero() && v.updated.After(usage.At.Time):
+			if m.totals[key].of != v && v.updated.After(uncounted.Time) {
 				uncounted = v.updated
 			}
+			continue
 		case ok:
-			r.totals[key] = counted{t, v, read.reading}
+			m.totals[key] = counted{t, v, read.reading}
 		default:
-			delete(r.totals, key)
+			delete(m.totals, key)
+		}
+		m.touch(key)
+	}
+	for key, k := range m.rows { // what has changed since it was asked
+		if v := versionOf(&k.Session); v != read.versions[key] && !k.Active && m.totals[key].of != v && v.updated.After(uncounted.Time) {
+			uncounted = v.updated
 		}
 	}
-	switch {
-	case read.reading < r.readings:
-		return pause // for what has changed meanwhile
-	case !uncounted.IsZero():
-		return r.stale(uncounted)
-	default:
-		return reconcile
-	}
+	return uncounted
 }
 
 // stale is how long to wait for totals that have the last change in them.
@@ -138,23 +178,4 @@ func (r *reader) stale(uncounted clock.Time) time.Duration {
 		wait = min(wait, staleLast)
 	}
 	return wait
-}
-
-// belated takes totals that came after their list, shows them, and says when to
-// read again.
-func (r *reader) belated(u usageAnswer) time.Duration {
-	next := r.take(u)
-	s, m := r.s, &r.s.mirror
-	m.mu.Lock()
-	on, mark, shown := m.on, m.read, m.shown
-	m.mu.Unlock()
-	if shown == nil {
-		return next
-	}
-	list := gateway.Sessions{Rows: make([]gateway.Session, len(shown.rows)), Left: shown.left}
-	for i := range shown.rows {
-		list.Rows[i] = shown.rows[i].Session
-	}
-	s.publish(on, mark, r.compose(shown.asOf, list), nil)
-	return next
 }

@@ -296,10 +296,14 @@ func (m *Model) complete(w http.ResponseWriter, r *http.Request) {
 	whole(w, in, reply.Text)
 }
 
+// inShell, in a question, has any agent do what its indented lines say.
+const inShell = "Do this in a shell:"
+
 // errand is what an agent does that is told to do something in a shell: the
 // indented lines of the message, as they stand.
 func errand(agent, prompt string) *toolCall {
-	if agent != "coo" || !strings.Contains(prompt, "POST /api/v1/standups/:id/run") {
+	standup := agent == "coo" && strings.Contains(prompt, "POST /api/v1/standups/:id/run")
+	if !standup && !strings.Contains(prompt, inShell) {
 		return nil
 	}
 	var lines []string
