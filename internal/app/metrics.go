@@ -19,6 +19,7 @@ import (
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/job"
 	"wardroom/internal/platform/web"
+	"wardroom/internal/session"
 )
 
 // Metrics are for the operator's Prometheus. No label has a text that a caller
@@ -34,11 +35,12 @@ type measured struct {
 	gateway  *gateway.Client
 	inFlight func() int64
 	cards    func() cache.Stats
+	sessions func() session.Counts
 }
 
 func (a *App) measured() measured {
 	// These are made later than those who report to the metrics.
-	return measured{a.DB, a.Gateway, func() int64 { return a.API.InFlight() }, func() cache.Stats { return a.Tasks.Kept() }}
+	return measured{a.DB, a.Gateway, func() int64 { return a.API.InFlight() }, func() cache.Stats { return a.Tasks.Kept() }, func() session.Counts { return a.Sessions.Counts() }}
 }
 
 // metrics has its own registry: the global one would also carry what any
@@ -139,6 +141,8 @@ type readings struct {
 	state   *prometheus.Desc
 	made    *prometheus.Desc
 	latency *prometheus.Desc
+	lists   *prometheus.Desc
+	rows    *prometheus.Desc
 }
 
 func newReadings(from measured) *readings {
@@ -163,6 +167,8 @@ func newReadings(from measured) *readings {
 		state:   one("wardroom_gateway_state", "1 for the state that the connection to the gateway is in, 0 for the others.", "state"),
 		made:    one("wardroom_gateway_connections_total", "Connections to the gateway that were made; all but the first are reconnects."),
 		latency: one("wardroom_gateway_latency_seconds", "The last round trip to the gateway. Missing before the first."),
+		lists:   one("wardroom_sessions_readings_total", "How often the gateway was asked for the list of its sessions."),
+		rows:    one("wardroom_sessions_rows_total", "Sessions that the gateway's events brought up to date (event), events that were older than what was known (late), and sessions of which a reading knew what no event had told (corrected): a fault of ours or of the gateway's.", "outcome"),
 	}
 	r.stored = &watched{check: r.read}
 	return r
@@ -186,7 +192,7 @@ func (r *readings) read(ctx context.Context) error {
 
 // Describe is for the registry.
 func (r *readings) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{r.inAPI, r.up, r.queued, r.events, r.cards, r.kept, r.state, r.made, r.latency} {
+	for _, d := range []*prometheus.Desc{r.inAPI, r.up, r.queued, r.events, r.cards, r.kept, r.state, r.made, r.latency, r.lists, r.rows} {
 		to <- d
 	}
 	for _, d := range r.pool {
@@ -222,6 +228,11 @@ func (r *readings) Collect(to chan<- prometheus.Metric) {
 	if status.LatencyMS != nil {
 		gauge(r.latency, *status.LatencyMS/1000)
 	}
+	sessions := r.from.sessions()
+	counter(r.lists, float64(sessions.Readings))
+	counter(r.rows, float64(sessions.Rows-sessions.Late), "event")
+	counter(r.rows, float64(sessions.Late), "late")
+	counter(r.rows, float64(sessions.Corrected), "corrected")
 	err := r.stored.ask(context.Background())
 	gauge(r.up, truth(err == nil))
 	if err != nil {

@@ -2,6 +2,7 @@ package event
 
 import (
 	"sync"
+	"time"
 
 	"wardroom/internal/platform/places"
 )
@@ -16,6 +17,10 @@ type hub struct {
 	at      int64 // the last id that was handed out
 	streams map[*feed]struct{}
 	closed  bool
+
+	states []frame     // that wait for the end of the breath
+	free   time.Time   // when states may be handed out again
+	breath *time.Timer // ends it; nil while nothing waits
 }
 
 // feed is what one stream is handed.
@@ -49,6 +54,7 @@ func (h *hub) join(pos int64, buffer int) (f *feed, from int64) {
 		close(f.gone)
 		return f, pos
 	}
+	h.flush() // whoever joins now is told newer states than those
 	if len(h.streams) == 0 {
 		h.at = max(h.at, pos) // the tail reads for nobody what is older
 	}
@@ -87,6 +93,10 @@ func (h *hub) dropAll() {
 func (h *hub) close() {
 	h.mu.Lock()
 	h.closed = true
+	if h.breath != nil {
+		h.breath.Stop()
+	}
+	h.states, h.breath = nil, nil
 	h.mu.Unlock()
 	h.dropAll()
 }
@@ -104,6 +114,12 @@ func (h *hub) hand(batch []frame, upTo int64) (streams int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.at = max(h.at, upTo)
+	h.give(batch)
+	return len(h.streams)
+}
+
+// give is hand without the lock, which the caller holds.
+func (h *hub) give(batch []frame) {
 	for f := range h.streams {
 		select {
 		case f.batches <- batch:
@@ -111,5 +127,41 @@ func (h *hub) hand(batch []frame, upTo int64) (streams int) {
 			h.drop(f)
 		}
 	}
-	return len(h.streams)
+}
+
+// tell hands out states: at once after a rest, else all that have gathered at
+// the end of a breath.
+func (h *hub) tell(states []frame) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return
+	}
+	h.states = append(h.states, states...)
+	switch rest := time.Until(h.free); {
+	case h.breath != nil: // they go with those that wait
+	case rest <= 0:
+		h.flush()
+	default:
+		h.breath = time.AfterFunc(rest, func() {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			h.flush()
+		})
+	}
+}
+
+// flush hands out the states that wait; the caller holds the lock.
+func (h *hub) flush() {
+	if h.breath != nil {
+		h.breath.Stop()
+		h.breath = nil
+	}
+	if len(h.states) == 0 {
+		return
+	}
+	batch := h.states
+	h.states = nil
+	h.give(batch)
+	h.free = time.Now().Add(breath(len(h.streams)))
 }

@@ -266,12 +266,9 @@ func (t *Stream) again(ctx context.Context) error {
 // passAll is pass for a batch and for those that came meanwhile: however many
 // there are, they are sent at once.
 func (t *Stream) passAll(ctx context.Context, f *feed, batch []frame) error {
-	for {
+	for range t.limits.Buffer { // then the beat has its turn
 		if err := t.gather(ctx, batch); err != nil {
 			return err
-		}
-		if len(t.pending) > mostPending {
-			return t.flush()
 		}
 		select {
 		case batch = <-f.batches:
@@ -279,6 +276,7 @@ func (t *Stream) passAll(ctx context.Context, f *feed, batch []frame) error {
 			return t.flush()
 		}
 	}
+	return t.pass(ctx, batch)
 }
 
 // pass sends those of a batch that the reader wants, may see and does not have.
@@ -289,7 +287,7 @@ func (t *Stream) pass(ctx context.Context, batch []frame) error {
 	return t.flush()
 }
 
-// gather is pass without the sending.
+// gather is pass without sending the rest.
 func (t *Stream) gather(ctx context.Context, batch []frame) error {
 	if t.left() <= 0 || t.s.now().Sub(t.seen) > 2*t.limits.Beat { // when there is no rest between portions
 		if err := t.again(ctx); err != nil {
@@ -312,6 +310,11 @@ func (t *Stream) gather(ctx context.Context, batch []frame) error {
 		t.pos = max(t.pos, f.id)
 		if t.wants(f) {
 			t.pending = append(t.pending, f.text...)
+		}
+		if len(t.pending) > mostPending { // however many change at once, streams take little room
+			if err := t.flush(); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -12,8 +12,8 @@ import (
 const (
 	// portion is how many events are read and handed out at once.
 	portion = 256
-	// The tail stays away from the log for a breath after it found something, so
-	// that many commits in a row become few portions: to each stream a portion is
+	// The tail stays away from the log for a breath after it found something, and
+	// states that change meanwhile gather, so that many commits in a row become few portions: to each stream a portion is
 	// one write, however much is in it, and 500 streams are 500 of them. So it
 	// breathes longer the more there are. It is the most that this adds to the way
 	// of an event; one that comes after a rest is told at once.
@@ -83,9 +83,14 @@ func (s *Service) pull(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(min(leastBreath+time.Duration(streams)*breathPerEach, mostBreath)):
+		case <-time.After(breath(streams)):
 		}
 	}
+}
+
+// breath is how long so many streams are left alone after a portion.
+func breath(streams int) time.Duration {
+	return min(leastBreath+time.Duration(streams)*breathPerEach, mostBreath)
 }
 
 // portion reads what follows the id. It waits for Limits.Read at most: a
@@ -110,8 +115,8 @@ func frames(events []Event) ([]frame, error) {
 
 // Tell sends states to all open streams of this process that want their topics.
 // They are not kept: whoever comes later hears of them from Current, or reads
-// them. It never waits. All of one call are one portion of what a stream may
-// fall behind, so many states that change at once belong into one call.
+// them. It never waits. What is told within a breath is one portion of what a
+// stream may fall behind, as is all of one call.
 func (s *Service) Tell(states ...State) error {
 	if _, wanted := s.hub().position(); !wanted {
 		return nil // nor is it worth the encoding
@@ -123,7 +128,7 @@ func (s *Service) Tell(states ...State) error {
 			return err
 		}
 	}
-	s.hub().hand(list, 0)
+	s.hub().tell(list)
 	return nil
 }
 
