@@ -1,17 +1,24 @@
 package app_test
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"wardroom/internal/event"
 	"wardroom/internal/gateway"
 	"wardroom/internal/gateway/demo"
+	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/session"
@@ -138,4 +145,158 @@ func diffSessions(seen map[string]session.Session, c caller) string {
 		was[key] = r
 	}
 	return cmp.Diff(was, now)
+}
+
+// watcher is a stream of the service's own, without the wire.
+func (s *service) watcher(ctx context.Context, user string, send func(frames []byte) error) (run func()) {
+	s.house.t.Helper()
+	who := actor.Actor{ID: user, Name: user, Role: actor.User}
+	ask := event.Ask{Topics: []string{event.TopicSession}, After: -1, Caller: func(context.Context) (actor.Actor, error) { return who, nil }}
+	stream, err := s.Events.Open(actor.With(ctx, who), ask)
+	if err != nil {
+		s.house.t.Fatal(err)
+	}
+	return func() { stream.Run(ctx, send) }
+}
+
+// The gateway must not pay for those who look: five hundred dashboards, each with
+// the list and a stream, cost it the same as one.
+func TestDashboardsCostTheGatewayNothing(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, db.SQLite, nil)
+	s := h.start().connected()
+	owner := s.login(ownerEmail)
+	var mu sync.Mutex
+	calls := map[string]int{}
+	h.runtime.Watch(func(r demo.Request) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		calls[r.Method]++
+		return true
+	})
+	watch := func(dashboards int) map[string]int {
+		ctx, cancel := context.WithCancel(t.Context())
+		var watching sync.WaitGroup
+		defer watching.Wait()
+		defer cancel()
+		var told atomic.Int64 // dashboards that have been told of the end
+		key := fmt.Sprintf("agent:cto:of-%d", dashboards)
+		for i := range dashboards {
+			sawEnd := sync.OnceFunc(func() { told.Add(1) })
+			watching.Go(s.watcher(ctx, fmt.Sprintf("user-%d", i/10), func(frames []byte) error {
+				for frame := range bytes.SplitSeq(frames, []byte("\n\n")) {
+					if bytes.Contains(frame, []byte(key)) && bytes.Contains(frame, []byte(`"last_message":"Told.`)) {
+						sawEnd()
+					}
+				}
+				return nil
+			}))
+		}
+		mu.Lock()
+		clear(calls)
+		mu.Unlock()
+		h.runtime.Answer("cto", func(demo.Question) string { return "Told." })
+		run := fmt.Sprint("run-of-", dashboards)
+		s.ask(run, key, "What is next?")
+		for range dashboards {
+			owner.get("/api/v1/agentrt/sessions").want(http.StatusOK)
+		}
+		s.answered(run)
+		waitFor(t, "every dashboard to be told", func() bool { return told.Load() == int64(dashboards) })
+		waitFor(t, "the cost", func() bool { return owner.session(key).CostUSD != nil })
+		mu.Lock()
+		defer mu.Unlock()
+		return maps.Clone(calls)
+	}
+	one, many := watch(1), watch(500)
+	t.Logf("one dashboard: %v; five hundred: %v", one, many)
+	for method, n := range many {
+		// The pace of the readings does not begin anew with each dashboard, so that one
+		// or two more of them may fall into the longer time.
+		if n > one[method]+2 {
+			t.Errorf("%s was called %d times with one dashboard and %d times with five hundred", method, one[method], n)
+		}
+	}
+}
+
+// A browser that sleeps while fifty agents work is let go with a word, keeps
+// nobody waiting, and has everything when it comes back.
+func TestStalledDashboardComesBack(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, db.SQLite, nil)
+	s := h.start().connected()
+	owner := s.login(ownerEmail)
+	for i := range 50 {
+		s.ask(fmt.Sprint("run-", i), fmt.Sprintf("agent:cto:busy-%d", i), "Go on.")
+	}
+	for i := range 50 {
+		s.answered(fmt.Sprint("run-", i))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	asleep, frames, ended := make(chan struct{}), make(chan string, 1000), make(chan struct{})
+	run := s.watcher(ctx, "sleeper", func(b []byte) error {
+		if bytes.Contains(b, []byte("event: session.")) {
+			<-asleep
+		}
+		frames <- string(b)
+		return nil
+	})
+	go func() { defer close(ended); run() }()
+	t.Cleanup(func() { cancel(); <-ended })
+	wake := sync.OnceFunc(func() { close(asleep) })
+	t.Cleanup(wake)
+	quick := owner.see()
+	stop := make(chan struct{})
+	var working sync.WaitGroup
+	working.Go(func() {
+		for n := 0; ; n++ {
+			for i := range 50 {
+				select {
+				case <-stop:
+					return
+				case <-time.After(2 * time.Millisecond):
+				}
+				if err := h.runtime.Label(fmt.Sprintf("agent:cto:busy-%d", i), fmt.Sprint("label ", n)); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	})
+	// 64 portions of at least 5 ms each are what a stream may fall behind.
+	for end := time.After(2 * time.Second); ; {
+		select {
+		case f := <-quick.frames:
+			quick.apply(t, f)
+			continue
+		case <-end:
+		}
+		break
+	}
+	close(stop)
+	working.Wait()
+	wake()
+	<-ended
+	close(frames)
+	var last string
+	for f := range frames {
+		last = f
+	}
+	if !strings.Contains(last, "event: end") || !strings.Contains(last, `"code":"behind"`) {
+		t.Errorf("the sleeper's last words are %q", last)
+	}
+	for i := range 50 {
+		if err := h.runtime.Label(fmt.Sprintf("agent:cto:busy-%d", i), "the last"); err != nil {
+			t.Error(err)
+		}
+	}
+	all := func(rows map[string]session.Session) bool {
+		for _, r := range rows {
+			if r.Label == nil || *r.Label != "the last" {
+				return false
+			}
+		}
+		return len(rows) == 50
+	}
+	quick.until("the last labels, by who was quick", all)
+	owner.see().until("the last labels, by who came back", all)
 }

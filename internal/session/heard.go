@@ -55,6 +55,7 @@ func (s *Service) heard(e gateway.Event) {
 		clear(m.runs)
 		clear(m.owed)
 		clear(m.parted)
+		clear(m.doubts)
 		m.epoch++
 		m.mark()
 		m.tell() // whoever waits looks whether there is a connection
@@ -118,6 +119,7 @@ func (m *mirror) part(key string, came time.Time) {
 	delete(m.rows, key)
 	delete(m.runs, key)
 	delete(m.owed, key)
+	delete(m.doubts, key)
 	delete(m.totals, key)
 	m.touch(key)
 }
@@ -127,6 +129,7 @@ func (m *mirror) apply(change gateway.SessionChange, came time.Time) {
 	m.stats.Rows++
 	was := m.rows[change.Key]
 	delete(m.owed, change.Key)
+	delete(m.doubts, change.Key)
 	if was != nil && late(was, change.Stamp, came) {
 		m.stats.Late++
 		return

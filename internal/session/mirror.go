@@ -42,6 +42,7 @@ type mirror struct {
 	owed   map[string]time.Time // sessions of which something was told without their row, and since when
 	verify time.Time            // when the list is to be looked at, though nobody need wait for it; zero is never
 	grown  bool                 // rows have changed since they were last given to Read
+	doubts map[string]time.Time // sessions of which a reading knew what no event had told, and since when
 	bare   bool                 // a session at rest has changed, so that its totals are not known
 
 	shown *snapshot              // what was composed last; nil when it is not right any more
@@ -95,6 +96,7 @@ func (m *mirror) init() {
 	m.epoch = 1
 	m.rows, m.parted, m.totals = map[string]*known{}, map[string]time.Time{}, map[string]counted{}
 	m.runs, m.owed = map[string]gateway.RunChange{}, map[string]time.Time{}
+	m.doubts = map[string]time.Time{}
 	m.dirty, m.told = map[string]struct{}{}, map[string]toldSession{}
 }
 
@@ -210,8 +212,9 @@ func (m *mirror) row(k *known) row {
 
 // merge puts a list that was asked for at a moment under what events have told
 // since. sure says that events should have told all that is in it; the return
-// value is what they had not. The caller holds the lock.
+// value is of which sessions they never did. The caller holds the lock.
 func (m *mirror) merge(list gateway.Sessions, asked time.Time, asOf clock.Time, sure bool) (corrected []string) {
+	var news []string
 	there := make(map[string]bool, len(list.Rows))
 	for i := range list.Rows {
 		g, stamp := &list.Rows[i], int64(0)
@@ -223,8 +226,8 @@ func (m *mirror) merge(list gateway.Sessions, asked time.Time, asOf clock.Time, 
 			there[g.Key] = false
 			continue
 		}
-		if m.place(g, stamp, asked, asOf) && sure && rested(g, stamp) {
-			corrected = append(corrected, g.Key)
+		if m.place(g, stamp, asked, asOf) && sure {
+			news = append(news, g.Key)
 		}
 	}
 	for key, k := range m.rows {
@@ -232,7 +235,7 @@ func (m *mirror) merge(list gateway.Sessions, asked time.Time, asOf clock.Time, 
 			continue
 		}
 		if _, known := m.parted[key]; sure && !known {
-			corrected = append(corrected, key)
+			news = append(news, key)
 		}
 		delete(m.rows, key)
 		m.touch(key)
@@ -252,8 +255,7 @@ func (m *mirror) merge(list gateway.Sessions, asked time.Time, asOf clock.Time, 
 		m.asOf = asOf
 	}
 	m.shown = nil
-	m.stats.Corrected += uint64(len(corrected))
-	return corrected
+	return m.doubt(news)
 }
 
 // place takes one row of a list, and says whether it is other than what events
@@ -303,11 +305,25 @@ func (m *mirror) newer(k *known, asked time.Time) bool {
 	return k.epoch == m.epoch && !k.came.Before(asked)
 }
 
-// rested says whether a session had been left alone for so long, when a list was
-// made, that its events must have come before.
-func rested(g *gateway.Session, stamp int64) bool {
-	const margin = 2000 // milliseconds
-	return stamp == 0 || g.UpdatedAt.IsZero() || stamp-g.UpdatedAt.UnixMilli() > margin
+// doubt notes sessions of which a list knew what no event had told by then, and
+// returns those of before of which none has told since: the state of a session
+// changes a moment before its event is made. The caller holds the lock.
+func (m *mirror) doubt(keys []string) (corrected []string) {
+	const moment = 3 * time.Second
+	now := time.Now()
+	for key, since := range m.doubts {
+		if now.Sub(since) > moment {
+			corrected = append(corrected, key)
+			delete(m.doubts, key)
+		}
+	}
+	for _, key := range keys {
+		if _, ok := m.doubts[key]; !ok {
+			m.doubts[key] = now
+		}
+	}
+	m.stats.Corrected += uint64(len(corrected))
+	return corrected
 }
 
 func latest(a, b clock.Time) clock.Time {

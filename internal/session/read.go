@@ -239,7 +239,7 @@ func (r *reader) publish(list gateway.Sessions, began time.Time, asOf clock.Time
 	m.tell()
 	m.mu.Unlock()
 	if len(corrected) > 0 {
-		r.s.Log.Info("the list of the sessions has what no event told", "sessions", len(corrected), "first", corrected[0])
+		r.s.Log.Info("the gateway's list of sessions had what none of its events has told", "sessions", len(corrected), "first", corrected[0])
 	}
 	if r.s.Read != nil {
 		r.give()
