@@ -199,14 +199,15 @@ func (r *reader) refresh(ctx context.Context, on any) {
 	m.verify = time.Time{}
 	clear(m.owed) // of what the list will tell
 	m.stats.Readings++
-	deaf := m.subbed == nil
 	m.mu.Unlock()
 	list, err := r.list(ctx, on, fresh)
 	r.free = time.Now().Add(max(pause, time.Since(began)))
+	m.mu.Lock()
 	r.due = time.Now().Add(reconcile)
-	if deaf {
+	if m.subbed == nil {
 		r.due = time.Now().Add(reconcileDeaf)
 	}
+	m.mu.Unlock()
 	if ctx.Err() != nil {
 		return
 	}
