@@ -190,9 +190,12 @@ func TestToldAtOnceAndFourTimesASecond(t *testing.T) {
 			key   string
 			label string
 		}
+		var mu sync.Mutex
 		var told []frame
 		begin := time.Now()
 		s := &Service{Runtime: r, Log: slog.New(slog.DiscardHandler), Now: clock.Now, Patience: time.Second, Changed: func(changed []Session, _ []string) {
+			mu.Lock()
+			defer mu.Unlock()
 			for _, c := range changed {
 				told = append(told, frame{time.Since(begin), c.Key, str(c.Label)})
 			}
@@ -201,7 +204,9 @@ func TestToldAtOnceAndFourTimesASecond(t *testing.T) {
 		var running sync.WaitGroup
 		running.Go(func() { _ = s.Run(ctx) })
 		time.Sleep(10 * time.Second)
+		mu.Lock()
 		told, begin = nil, time.Now()
+		mu.Unlock()
 		a, b := r.rows[0], r.rows[1]
 		for n := range 100 { // every 10 ms, for a second
 			a.Label = string(rune('A' + n%26))

@@ -25,14 +25,14 @@ type world struct {
 	runtime
 	dice    *rand.Rand
 	truth   map[string]gateway.Session
-	stamped bool // its rows say when they were made
-	lag     []gateway.SessionChange
-	hidden  bool // something has changed that no event will tell of
+	stamped bool                    // its rows say when they were made
+	lag     []gateway.SessionChange // on their way; one without any member is a gap, where some were lost
+	pace    *rand.Rand              // of the lists
 }
 
 func (w *world) ListSessions(ctx context.Context, _ int) (gateway.Sessions, error) {
 	w.mu.Lock()
-	before, after := time.Duration(w.dice.IntN(300))*time.Millisecond, time.Duration(w.dice.IntN(300))*time.Millisecond
+	before, after := time.Duration(w.pace.IntN(300))*time.Millisecond, time.Duration(w.pace.IntN(300))*time.Millisecond
 	w.mu.Unlock()
 	sleep(ctx, before)
 	w.mu.Lock()
@@ -76,8 +76,7 @@ func (w *world) happen() {
 		change.Stamp = time.Now().UnixMilli()
 	}
 	if w.dice.IntN(30) == 0 {
-		w.hidden = true // and the numbers of the events show it
-		return
+		change = gateway.SessionChange{} // it is lost, and the number of the next one shows it
 	}
 	w.lag = append(w.lag, change)
 }
@@ -87,17 +86,16 @@ func (w *world) deliver() {
 	w.mu.Lock()
 	lag := w.lag
 	w.lag = nil
-	hidden, conn := w.hidden, w.conn
-	w.hidden = false
+	conn := w.conn
 	w.mu.Unlock()
 	if conn == 0 {
 		return // they are lost
 	}
-	if hidden {
-		w.change(gateway.EventGap, func() {})
-		w.events <- gateway.Event{Name: gateway.EventGap, Resync: true, At: time.Now()}
-	}
 	for _, c := range lag {
+		if c == (gateway.SessionChange{}) {
+			w.events <- gateway.Event{Name: gateway.EventGap, Resync: true, At: time.Now()}
+			continue
+		}
 		w.push(c)
 	}
 }
@@ -111,7 +109,7 @@ func (w *world) reconnect() {
 		time.Sleep(50 * time.Millisecond)
 	}
 	w.mu.Lock()
-	w.lag, w.hidden = nil, false
+	w.lag = nil
 	w.mu.Unlock()
 	w.change(gateway.EventConnected, func() { w.conn = w.calls["list"] + 2 })
 }
@@ -141,7 +139,7 @@ func (f *follower) told(changed []Session, gone []string) {
 func TestMirrorEqualsTheRuntime(t *testing.T) {
 	for seed := range uint64(60) {
 		synctest.Test(t, func(t *testing.T) {
-			w := &world{dice: rand.New(rand.NewPCG(seed, 7)), truth: map[string]gateway.Session{}, stamped: seed%2 == 0} //nolint:gosec // a test repeats
+			w := &world{dice: rand.New(rand.NewPCG(seed, 7)), pace: rand.New(rand.NewPCG(seed, 8)), truth: map[string]gateway.Session{}, stamped: seed%2 == 0} //nolint:gosec // a test repeats
 			w.conn, w.events, w.begun = 1, make(chan gateway.Event, 5000), make(chan struct{})
 			w.calls = map[string]int{}
 			f := &follower{rows: map[string]Session{}}
