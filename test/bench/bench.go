@@ -70,6 +70,13 @@ func (b *bench) run(ctx context.Context) (p part, err error) {
 		}
 		p.Live = append(p.Live, w)
 	}
+	if b.wants("sessions") && b.size == b.sizes[0] {
+		s, err := b.busy(ctx)
+		if err != nil {
+			return p, fmt.Errorf("sessions: %w", err)
+		}
+		p.Sessions = &s
+	}
 	return p, nil
 }
 

@@ -58,7 +58,7 @@ func (b *bench) live(ctx context.Context, rate int) (w watched, err error) {
 	}
 	b.turn++
 	ask := watching{Address: b.service.address, Streams: b.streams, Rate: rate, For: 10 * b.slice, Tasks: b.size, Lap: b.turn, Token: b.token}
-	if ask.Tokens, err = b.watchers(ctx); err != nil {
+	if ask.Tokens, err = b.watchers(ctx, b.service.address, b.token); err != nil {
 		return w, err
 	}
 	told, err := json.Marshal(ask)
@@ -85,8 +85,8 @@ func (b *bench) live(ctx context.Context, rate int) (w watched, err error) {
 }
 
 // watchers are tokens of all accounts, because one may only have a few streams. They are signed here, because logins are slow on purpose.
-func (b *bench) watchers(ctx context.Context) ([]string, error) {
-	body, err := read(ctx, "http://"+b.service.address+"/api/v1/users?limit=100", b.token)
+func (b *bench) watchers(ctx context.Context, address, token string) ([]string, error) {
+	body, err := read(ctx, "http://"+address+"/api/v1/users?limit=100", token)
 	if err != nil {
 		return nil, err
 	}

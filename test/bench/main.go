@@ -89,6 +89,17 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 			return err
 		}
 		return answers.Encode(done)
+	case "busy":
+		var ask busying
+		if err := json.NewDecoder(in).Decode(&ask); err != nil {
+			return fmt.Errorf("read what to watch: %w", err)
+		}
+		answers := json.NewEncoder(out)
+		done, err := ask.run(ctx, func() error { return answers.Encode(struct{}{}) })
+		if err != nil {
+			return err
+		}
+		return answers.Encode(done)
 	case "bound":
 		return serveBound(ctx, args[1], args[2])
 	}

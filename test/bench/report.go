@@ -30,6 +30,7 @@ type part struct {
 	BoundLoadedMB float64   `json:"bound_loaded_mb"`
 	Results       []result  `json:"results"`
 	Live          []watched `json:"live"`
+	Sessions      *busy     `json:"sessions,omitempty"`
 }
 
 // result is one operation with so many connections.
@@ -110,5 +111,10 @@ func (p part) print(out io.Writer) {
 		fmt.Fprintf(out, "live: %d changes, %d a second, to %d streams: seen by the last after p50 %.0f, p99 %.0f ms (by any p50 %.0f, p99 %.0f; "+
 			"from the request p99 %.0f); %.0f µs CPU each, and %.0f µs of the reader; %d missing\n",
 			l.Changes, l.Rate, l.Streams, l.Last50, l.Last99, l.Each50, l.Each99, l.Sent99, l.CPU, l.Client, l.Missing)
+	}
+	if s := p.Sessions; s != nil {
+		fmt.Fprintf(out, "sessions: %d changes of %d sessions, of which %d were told, to %d streams: seen after p50 %.0f, p99 %.0f ms (by the last p50 %.0f, p99 %.0f; "+
+			"%d missing), %.0f MB (%.0f resident), CPU %.0f µs a change (the reader's %.0f), %d lists of the gateway, load %s\n",
+			s.Changes, s.Sessions, s.Told, s.Streams, s.Each50, s.Each99, s.Last50, s.Last99, s.Missing, s.MemoryMB, s.RSSMB, s.CPU, s.Client, s.Lists, s.Load)
 	}
 }

@@ -175,6 +175,7 @@ func TestJourney(t *testing.T) {
 		{"holds a standup of four agents, and tells of it live", (*journey).holds},
 		{"shows its sessions, and what was said in them", (*journey).showsSessions},
 	}
+	live := scene{"shows what four agents do as the gateway itself lists it", (*journey).live}
 	slow := scene{"goes on without an agent that is too slow", (*journey).timesOut}
 	costs := scene{"knows what each session cost, to the last digit", (*journey).costs}
 	gone := scene{"says why when the gateway is gone, and asks only for what is missing afterwards", (*journey).gatewayGoes}
@@ -182,7 +183,7 @@ func TestJourney(t *testing.T) {
 	killed := scene{"goes on after kill -9 at three points", (*journey).isKilled}
 	t.Run("SQLite", func(t *testing.T) {
 		j := startJourney(t, bin, model, gateway, "2026-11", nil)
-		j.play(t, slices.Concat(opening, []scene{slow, costs, gone, scheduled, killed}))
+		j.play(t, slices.Concat(opening, []scene{live, slow, costs, gone, scheduled, killed}))
 	})
 	// Here without the agent that is too slow: that takes half a minute and no other
 	// SQL. The costs are last, because until the gateway is started anew it repeats

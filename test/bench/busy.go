@@ -1,0 +1,304 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/demo"
+)
+
+const (
+	busySessions        = 50
+	busyLeast, busyMost = 200 * time.Millisecond, 500 * time.Millisecond // between two changes of one session
+	gatewayToken        = "of-the-benchmark"
+	busyAgent           = "cto"
+	busySettle          = 2 * time.Second // after the last change but one of each session
+	busyPatience        = 10 * time.Second
+	busyTimes           = 20 // as many of the plan's slices does it take
+)
+
+// busying is what the process with the streams is told.
+type busying struct {
+	Address string
+	Tokens  []string // of the watchers, in turn
+	Streams int
+	Mark    string // begins the label of each change; its number and the moment of its event follow
+	Final   int    // the number from which on every stream must see every change
+	Finals  int
+}
+
+// busy is what came of fifty sessions of an agent runtime that change all the
+// time. Times are in milliseconds, from the moment before the gateway's event is
+// made. A change that was overtaken by the next one of its session within a
+// quarter of a second is told of by nobody, and is not in them.
+type busy struct {
+	Streams  int     `json:"streams"`
+	Sessions int     `json:"sessions"`
+	Changes  int     `json:"changes"`
+	Told     int     `json:"told"`    // changes that a stream saw
+	Missing  int     `json:"missing"` // last changes of a session that a stream did not see
+	Each50   float64 `json:"each_p50_ms"`
+	Each99   float64 `json:"each_p99_ms"`
+	Last50   float64 `json:"last_p50_ms"` // until the last stream had a change
+	Last99   float64 `json:"last_p99_ms"`
+	MemoryMB float64 `json:"memory_mb"` // of the server by itself
+	RSSMB    float64 `json:"rss_mb"`    // with the pages of its file
+	CPU      float64 `json:"cpu_us"`    // of the server, per change
+	Client   float64 `json:"client_cpu_us"`
+	Lists    int     `json:"lists"` // how often the gateway was asked for its sessions
+	Load     string  `json:"load"`
+}
+
+// busy measures how long a change of a session takes from the gateway's
+// event until many have seen it, with a service and a gateway of its own. The
+// gateway is the demo runtime, in this process.
+func (b *bench) busy(ctx context.Context) (s busy, err error) {
+	runtime, err := demo.Start(ctx, demo.Options{Token: gatewayToken, Pace: time.Millisecond})
+	if err != nil {
+		return s, err
+	}
+	defer func() { err = errors.Join(err, runtime.Close()) }()
+	keys, err := workIn(ctx, runtime)
+	if err != nil {
+		return s, err
+	}
+	service, err := b.startBusy(ctx, runtime.URL())
+	if err != nil {
+		return s, err
+	}
+	defer service.end()
+	token, err := login(ctx, service.address, 0)
+	if err != nil {
+		return s, err
+	}
+	b.turn++
+	ask := busying{Address: service.address, Streams: b.streams, Mark: fmt.Sprintf("busy-%d-", b.turn), Finals: len(keys), Final: 1 << 20}
+	if ask.Tokens, err = b.watchers(ctx, service.address, token); err != nil {
+		return s, err
+	}
+	told, err := json.Marshal(ask)
+	if err != nil {
+		return s, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return s, err
+	}
+	cmd := exec.CommandContext(ctx, self, "busy")
+	cmd.Stdin, cmd.Stderr = bytes.NewReader(told), os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return s, err
+	}
+	if err := cmd.Start(); err != nil {
+		return s, err
+	}
+	answers := json.NewDecoder(out)
+	var ready struct{}
+	if err := answers.Decode(&ready); err != nil {
+		return s, errors.Join(err, cmd.Wait())
+	}
+	pid := service.cmd.Process.Pid
+	before, reader, lists := cpu(pid), cpu(cmd.Process.Pid), runtime.Calls("sessions.list")
+	changes, err := b.work(runtime, keys, ask)
+	errs := []error{err, answers.Decode(&s)}
+	each := func(spent time.Duration) float64 { return float64(spent.Microseconds()) / float64(max(changes, 1)) }
+	s.Changes, s.Sessions, s.Streams, s.Load = changes, len(keys), b.streams, loadAverage()
+	s.CPU, s.Client = each(cpu(pid)-before), each(cpu(cmd.Process.Pid)-reader)
+	s.MemoryMB, s.RSSMB, s.Lists = memory(pid), resident(pid), runtime.Calls("sessions.list")-lists
+	return s, errors.Join(append(errs, cmd.Wait())...)
+}
+
+// startBusy starts a service beside that gateway.
+func (b *bench) startBusy(ctx context.Context, url string) (*process, error) {
+	address, err := freeAddress(ctx)
+	if err != nil {
+		return nil, err
+	}
+	database, err := b.engine.fresh(ctx, b.size, "busy")
+	if err != nil {
+		return nil, err
+	}
+	if b.engine.name() == "sqlite" {
+		database = "sqlite:" + database
+	}
+	bin, err := filepath.Abs("bin/wardroom")
+	if err != nil {
+		return nil, err
+	}
+	host, port, _ := strings.Cut(address, ":")
+	return start(ctx, filepath.Join(b.dir, "busy.log"), address, []string{
+		"HOST=" + host, "PORT=" + port, "DATA_DIR=" + b.dir, "DATABASE_URL=" + database, "JWT_SECRET=" + secret,
+		"ARCHIVE_AFTER_DAYS=0", "ACTIVITY_LOG_RETENTION_DAYS=0", "AGENTRT_GATEWAY_URL=" + url, "AGENTRT_GATEWAY_TOKEN=" + gatewayToken,
+		"BOOTSTRAP_OWNER_EMAIL=", "BOOTSTRAP_OWNER_PASSWORD=",
+	}, bin, "serve")
+}
+
+// workIn makes the sessions, with a run in each.
+func workIn(ctx context.Context, runtime *demo.Runtime) (keys []string, err error) {
+	c, err := gateway.New(gateway.Options{URL: runtime.URL(), Token: gatewayToken, Scopes: []string{"operator.read", "operator.write"}})
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer cancel()
+	running.Go(func() { _ = c.Run(ctx) }) // returns nil
+	if _, err := c.Await(ctx); err != nil {
+		return nil, err
+	}
+	for n := range busySessions {
+		run, key := fmt.Sprint("busy-", n), fmt.Sprintf("agent:%s:busy-%d", busyAgent, n)
+		if _, err := c.Start(ctx, gateway.Question{RunID: run, AgentID: busyAgent, SessionKey: key, Message: "Go on."}); err != nil {
+			return nil, err
+		}
+		if _, err := c.Wait(ctx, run, busyPatience); err != nil {
+			return nil, err
+		}
+		keys = append(keys, key)
+	}
+	return keys, nil
+}
+
+// work changes the sessions all the time, and each once more after a rest.
+func (b *bench) work(runtime *demo.Runtime, keys []string, ask busying) (changes int, err error) {
+	var n atomic.Int64
+	label := func(key string, n int64) error {
+		return runtime.Label(key, fmt.Sprintf("%s%d-%d", ask.Mark, n, time.Now().UnixNano()))
+	}
+	var working sync.WaitGroup
+	errs := make([]error, len(keys))
+	end := time.Now().Add(busyTimes * b.slice)
+	for i, key := range keys {
+		working.Go(func() {
+			for errs[i] == nil && time.Now().Before(end) {
+				time.Sleep(busyLeast + rand.N(busyMost-busyLeast)) //nolint:gosec // chance, not a secret
+				errs[i] = label(key, n.Add(1))
+			}
+		})
+	}
+	working.Wait()
+	time.Sleep(busySettle)
+	for i, key := range keys {
+		errs = append(errs, label(key, int64(ask.Final+i)))
+		time.Sleep(5 * time.Millisecond)
+	}
+	return int(n.Load()) + len(keys), errors.Join(errs...)
+}
+
+// run opens the streams, says that it is ready, and answers what it has seen.
+func (ask busying) run(ctx context.Context, ready func() error) (s busy, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	v := &viewer{watching: watching{Address: ask.Address}, all: make(chan struct{})}
+	v.left.Store(int64(ask.Streams * ask.Finals))
+	seen := make([]map[int]time.Duration, ask.Streams)
+	var reading sync.WaitGroup
+	defer reading.Wait()
+	defer cancel() // before the readers are waited for
+	for i := range ask.Streams {
+		conn, r, err := v.open(ctx, ask.Tokens[i%len(ask.Tokens)])
+		if err != nil {
+			return s, err
+		}
+		stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+		seen[i] = map[int]time.Duration{}
+		reading.Go(func() { defer stop(); ask.follow(v, r, seen[i]) })
+	}
+	if err := ready(); err != nil {
+		return s, err
+	}
+	select {
+	case <-v.all:
+	case <-time.After(time.Minute):
+	}
+	cancel()
+	reading.Wait()
+	return ask.sum(seen), nil
+}
+
+// follow notes how long each change took that comes.
+func (ask busying) follow(v *viewer, r *bufio.Reader, seen map[int]time.Duration) {
+	mark := []byte(`"` + ask.Mark)
+	for {
+		line, err := r.ReadSlice('\n')
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			return
+		}
+		i := bytes.Index(line, mark)
+		if i < 0 {
+			continue
+		}
+		text, _, _ := bytes.Cut(line[i+len(mark):], []byte{'"'})
+		number, moment, _ := strings.Cut(string(text), "-")
+		n, err := strconv.Atoi(number)
+		at, err2 := strconv.ParseInt(moment, 10, 64)
+		if err != nil || err2 != nil {
+			continue
+		}
+		if _, again := seen[n]; again {
+			continue // it comes again with its tokens
+		}
+		seen[n] = time.Since(time.Unix(0, at))
+		if n >= ask.Final && v.left.Add(-1) == 0 {
+			close(v.all)
+		}
+	}
+}
+
+func (ask busying) sum(seen []map[int]time.Duration) (s busy) {
+	latest := map[int]time.Duration{}
+	var each []time.Duration
+	for _, stream := range seen {
+		finals := 0
+		for n, took := range stream {
+			latest[n] = max(latest[n], took)
+			each = append(each, took)
+			if n >= ask.Final {
+				finals++
+			}
+		}
+		s.Missing += ask.Finals - finals
+	}
+	last := make([]time.Duration, 0, len(latest))
+	for _, took := range latest {
+		last = append(last, took)
+	}
+	share := func(list []time.Duration, percent int) float64 {
+		if len(list) == 0 {
+			return 0
+		}
+		slices.Sort(list)
+		return float64(list[len(list)*percent/100].Microseconds()) / 1000
+	}
+	s.Told, s.Each50, s.Each99, s.Last50, s.Last99 = len(latest), share(each, 50), share(each, 99), share(last, 50), share(last, 99)
+	return s
+}
+
+// resident is how much of the machine's memory a process has, in MB.
+func resident(pid int) float64 {
+	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	for line := range strings.Lines(string(data)) {
+		if f := strings.Fields(line); len(f) == 3 && f[0] == "VmRSS:" {
+			n, _ := strconv.Atoi(f[1])
+			return float64(n) / 1024
+		}
+	}
+	return 0
+}
