@@ -300,3 +300,90 @@ func TestStalledDashboardComesBack(t *testing.T) {
 	quick.until("the last labels, by who was quick", all)
 	owner.see().until("the last labels, by who came back", all)
 }
+
+// Events come twice, swapped, as 25 MiB or not at all, answers late and reversed,
+// while agents work: when it is over, the list and the stream are what the runtime has.
+func TestSessionsThroughDisorder(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, db.SQLite, nil)
+	s := h.start().connected()
+	owner := s.login(ownerEmail)
+	const sessions = 8
+	key := func(i int) string { return fmt.Sprintf("agent:cto:wild-%d", i%sessions) }
+	for i := range sessions {
+		s.ask(fmt.Sprint("run-", i), key(i), "Go on.")
+		s.answered(fmt.Sprint("run-", i))
+	}
+	seen := owner.see()
+	label := func(i int, text string) {
+		if err := h.runtime.Label(key(i), text); err != nil {
+			t.Error(err)
+		}
+	}
+	n := 0
+	for name, fault := range map[string]func(){
+		"swapped":  func() { h.runtime.Swap(true) },
+		"repeated": func() { h.runtime.Repeat("", 2) },
+		"lost":     func() { h.runtime.Lose("sessions.changed", true) },
+		"late":     func() { h.runtime.Lag("sessions.list", 300*time.Millisecond) },
+		"reversed": func() { h.runtime.Reverse("sessions.list", 2) },
+		"huge":     func() { h.runtime.Bloat("sessions.changed", 25<<20) },
+		"strange":  func() { h.runtime.Garble(demo.ExtraMembers, demo.UnknownEvent, demo.StrayAnswer) },
+	} {
+		fault()
+		for range 12 {
+			n++
+			label(n, fmt.Sprint(name, " ", n))
+		}
+		if name == "huge" {
+			waitFor(t, "the huge ones to arrive", func() bool {
+				return owner.get("/api/v1/agentrt/sessions").status == http.StatusOK
+			})
+		}
+		h.runtime.Heal()
+		label(n, fmt.Sprint("healed ", n)) // whose number shows what was lost
+		s.alike(owner, name)
+	}
+	for i := range sessions {
+		label(i, "over")
+	}
+	seen.until("the end", func(rows map[string]session.Session) bool {
+		over := 0
+		for _, r := range rows {
+			if r.Label != nil && *r.Label == "over" {
+				over++
+			}
+		}
+		return over == sessions
+	})
+}
+
+// alike waits until the service lists what the runtime does.
+func (s *service) alike(c caller, after string) {
+	s.house.t.Helper()
+	var diff string
+	defer func() {
+		if s.house.t.Failed() {
+			s.house.t.Logf("after %s (-runtime +service):\n%s", after, diff)
+		}
+	}()
+	waitFor(s.house.t, "the truth after "+after, func() bool {
+		list, err := s.Gateway.ListSessions(context.Background(), 100)
+		if err != nil {
+			return false
+		}
+		want, got := map[string]string{}, map[string]string{}
+		for _, r := range list.Rows {
+			want[r.Key] = fmt.Sprint(r.Label, r.Status, r.Active, r.UpdatedAt, r.LastMessage)
+		}
+		a := c.get("/api/v1/agentrt/sessions?limit=200")
+		if a.status != http.StatusOK {
+			return false
+		}
+		for _, r := range decode[[]session.Session](a) {
+			got[r.Key] = fmt.Sprint(*r.Label, *r.Status, r.Active, *r.UpdatedAt, *r.LastMessage)
+		}
+		diff = cmp.Diff(want, got)
+		return diff == ""
+	})
+}

@@ -90,7 +90,7 @@ func TestClientReconnectStorm(t *testing.T) {
 			}
 		})
 	}
-	const cuts = 60
+	const cuts = 100
 	for n := uint64(1); n <= cuts; n++ {
 		eventually(t, "the next connection", func() bool { return c.Connections() >= n && r.Connections() > 0 })
 		r.Drop()
