@@ -1,10 +1,12 @@
 // Package session shows what the agents are doing: the sessions of the agent
 // runtime with their tokens and costs, and what was said in them.
 //
-// The service keeps one mirror of the runtime's list (mirror.go), so that the
-// gateway is asked the same whether one person looks or five hundred. What it
-// shows is true: a reader that comes while something has changed waits until the
-// list has been read anew, and while the gateway is away there is nothing to see.
+// The service keeps one mirror of the runtime's sessions (mirror.go), made of the
+// rows that its events carry (heard.go) and of lists (read.go), so that the gateway
+// is asked the same whether one person looks or five hundred. What it shows is
+// true: a reader that comes after something has changed, and nobody said how,
+// waits until the list has been read anew, and while the gateway is away there is
+// nothing to see.
 package session
 
 import (
@@ -41,7 +43,7 @@ type Session struct {
 	UpdatedAt    *clock.Time `json:"updated_at"`
 	LastMessage  *string     `json:"last_message" doc:"The beginning of what was said last, on one line."`
 	ParentKey    *string     `json:"parent_key" doc:"Of the session that made this one."`
-	AsOf         clock.Time  `json:"as_of" doc:"The row is what the runtime said then, and nothing is known to have changed since."`
+	AsOf         clock.Time  `json:"as_of" doc:"When the runtime last said all of this, in an event or a list. It never goes back."`
 }
 
 // Tokens are what a session or a message has used.
