@@ -24,8 +24,10 @@ type Client struct {
 	url     *url.URL // nil when none is configured
 	http    *http.Client
 	secrets *secrets
-	device  *device // nil when we are none
-	wallet  wallet  // of the goroutine of Run alone
+	device  *device // nil when we are none; of the goroutine of Run alone, as the next one
+	wallet  wallet
+	hear    func(DeviceNews) // nil is nobody; see OnDevice
+	became  chan struct{}    // says that there is another identity
 	events  hub
 	runs    runs
 	waiting atomic.Int32  // callers in Await; they make us try again soon
@@ -37,6 +39,8 @@ type Client struct {
 	status  Status
 	latency time.Duration
 	shown   wallet        // a copy of the wallet, for examinations
+	is      *device       // a copy of the device, likewise
+	next    *Identity     // what to become with the next connection; nil when that is so already
 	made    uint64        // connections
 	changed chan struct{} // closed, and replaced, when the state changes
 }
@@ -63,6 +67,7 @@ func New(opt Options) (*Client, error) {
 		device:  newDevice(opt.DeviceKey),
 		wallet:  wallet{shared: opt.Token, given: opt.DeviceToken},
 		wake:    make(chan struct{}, 1),
+		became:  make(chan struct{}, 1),
 		changed: make(chan struct{}),
 		exam:    newExamRoom(),
 	}
@@ -214,9 +219,12 @@ const restartTakes = time.Minute
 func (c *Client) pause(ctx context.Context, delay time.Duration, fail *failure) {
 	due := time.NewTimer(delay)
 	defer due.Stop()
-	wake := c.wake
+	wake, became := c.wake, c.became
 	if fail.pace == slow || fail.after > 0 {
 		wake = nil
+	}
+	if fail.after > 0 {
+		became = nil
 	}
 	until := time.Now().Add(delay)
 	for {
@@ -224,6 +232,8 @@ func (c *Client) pause(ctx context.Context, delay time.Duration, fail *failure) 
 		case <-ctx.Done():
 			return
 		case <-due.C:
+			return
+		case <-became:
 			return
 		case <-wake:
 			sooner := c.opt.Backoff.delay(1, quick, 0)
@@ -238,9 +248,14 @@ func (c *Client) pause(ctx context.Context, delay time.Duration, fail *failure) 
 // session makes one connection and serves it to its end. It returns how long it
 // lived and why it ended or did not begin.
 func (c *Client) session(ctx context.Context) (time.Duration, *failure) {
+	c.adopt()
 	k, hello, fail := c.connect(ctx)
 	if fail != nil {
 		return 0, fail
+	}
+	if c.outdated() {
+		k.drop(errBecame)
+		return 0, anotherDevice()
 	}
 	c.attach(k, hello)
 	return c.carry(ctx, k)
@@ -318,8 +333,13 @@ func (c *Client) fail(f *failure, failures int, delay time.Duration) {
 // for every attempt.
 func (c *Client) enter(f *failure) {
 	state, text := f.state, f.words()
+	asked := f.pairing != nil && (c.status.Pairing == nil || c.status.Pairing.RequestID != f.pairing.RequestID)
 	c.status.LastError, c.status.Pairing, c.status.Certificate = text, f.pairing, f.certificate
 	if c.status.State == state {
+		if asked { // the command to run is another one
+			close(c.changed)
+			c.changed = make(chan struct{})
+		}
 		return
 	}
 	c.status.State = state

@@ -51,6 +51,7 @@ const askedKept = 1000
 
 var (
 	errSilent  = errors.New("silence")
+	errBecame  = errors.New("another device")
 	errStopped = errors.New("stopped")
 )
 

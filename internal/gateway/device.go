@@ -107,7 +107,7 @@ func (cr credential) auth() *auth {
 type wallet struct {
 	shared  string
 	given   string // the device's token from the settings
-	issued  string // the device's token from the last hello-ok; kept in memory only
+	issued  string // the device's token from the last hello-ok, or as it was kept from an earlier one
 	refused bool   // the gateway knows nothing of the given one any more
 }
 
@@ -133,7 +133,7 @@ func (w *wallet) drop(cr credential) bool {
 	if cr.kind != deviceToken {
 		return false
 	}
-	if cr.token == w.issued {
+	if cr.token == w.issued && w.spare() {
 		w.issued = ""
 	}
 	if cr.token == w.given {
@@ -142,18 +142,22 @@ func (w *wallet) drop(cr credential) bool {
 	return w.next() != cr
 }
 
+// spare says whether there is anything else to show than a device token that the
+// gateway gave us.
+func (w *wallet) spare() bool { return w.shared != "" || w.given != "" && !w.refused }
+
 // showWallet keeps a copy for examinations, which other goroutines begin.
 func (c *Client) showWallet() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.shown = c.wallet
+	c.shown, c.is = c.wallet, c.device
 }
 
 // tokenShape is what a token may look like that the gateway gives us.
 var tokenShape = regexp.MustCompile(`^[!-~]{1,1000}$`)
 
 // keep takes the device token that a hello-ok brought, for the next connection.
-func (c *Client) keep(raw []byte) {
+func (c *Client) keep(raw []byte, cr credential) {
 	var f struct {
 		Payload struct {
 			Auth struct {
@@ -164,8 +168,12 @@ func (c *Client) keep(raw []byte) {
 	if c.device == nil || json.Unmarshal(raw, &f) != nil {
 		return
 	}
-	if t := f.Payload.Auth.DeviceToken; tokenShape.MatchString(t) {
+	switch t := f.Payload.Auth.DeviceToken; {
+	case tokenShape.MatchString(t):
 		c.secrets.add(t)
 		c.wallet.issued = t
+		c.tell(DeviceNews{DeviceID: c.device.id, Kind: TokenIssued, Token: t})
+	case t == "" && cr.kind != deviceToken:
+		c.tell(DeviceNews{DeviceID: c.device.id, Kind: LetInAsLocal})
 	}
 }

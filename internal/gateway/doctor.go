@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"crypto/ed25519"
 	"log/slog"
 	"slices"
 	"time"
@@ -158,14 +159,26 @@ func newExamination(c *Client, tell func(Step)) *examination {
 // connection and tells nobody of what it does.
 func (c *Client) twin() *Client {
 	c.mu.Lock()
-	has := c.shown
+	has, is := c.shown, c.is
+	if c.next != nil { // nothing has been connected with it yet
+		has, is = wallet{shared: c.opt.Token, issued: c.next.Token}, newDevice(c.next.Key)
+	}
 	c.mu.Unlock()
+	return c.twinAs(is, has)
+}
+
+// twinAs is twin with another device and its credentials.
+func (c *Client) twinAs(is *device, has wallet) *Client {
 	opt := c.opt
 	opt.Log = slog.New(slog.DiscardHandler)
+	var key ed25519.PrivateKey
+	if is != nil {
+		key = is.key
+	}
 	t := &Client{
-		opt: opt, url: c.url, http: c.http, device: c.device, wallet: has,
-		secrets: newSecrets(opt.DeviceKey, opt.Token, opt.DeviceToken, has.issued),
-		wake:    make(chan struct{}, 1), changed: make(chan struct{}), exam: newExamRoom(),
+		opt: opt, url: c.url, http: c.http, device: is, wallet: has,
+		secrets: newSecrets(key, opt.Token, opt.DeviceToken, has.issued),
+		wake:    make(chan struct{}, 1), became: make(chan struct{}, 1), changed: make(chan struct{}), exam: newExamRoom(),
 	}
 	t.events.now = t.opt.Now
 	return t

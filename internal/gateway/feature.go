@@ -103,6 +103,34 @@ func (c *Client) withoutMethod(n need) error {
 	return ErrRefused.With("It does not have the method %s, which is needed for: %s. %s", n.method, n.feature, updateGateway)
 }
 
+// NeededFor is what does not work without a scope, in words; empty when nothing
+// of ours needs it.
+func NeededFor(scope string) []string {
+	features := []string{}
+	for _, n := range needs() {
+		if n.scope == scope && !slices.Contains(features, n.feature) {
+			features = append(features, n.feature)
+		}
+	}
+	return features
+}
+
+// NeededScopes are the scopes that something of ours needs, the least first.
+func NeededScopes() []string {
+	var scopes []string
+	for _, n := range needs() {
+		if n.scope != "" && !slices.Contains(scopes, n.scope) {
+			scopes = append(scopes, n.scope)
+		}
+	}
+	return scopes
+}
+
+// Covered says whether one of the scopes that were granted is, or includes, scope.
+func Covered(granted []string, scope string) bool {
+	return slices.ContainsFunc(granted, func(g string) bool { return covers(g, scope) })
+}
+
 // neededFor says what does not work without the given scopes.
 func neededFor(missing []string) string {
 	var features []string

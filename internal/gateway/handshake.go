@@ -128,7 +128,7 @@ func (c *Client) handshake(ctx context.Context, k *conn) (hello, *failure) {
 	if v, ok := h.Protocol.whole(); !ok || v != protocol {
 		return hello{}, protocolFailure(h.Protocol)
 	}
-	c.keep(raw)
+	c.keep(raw, k.cred)
 	k.bootID = c.secrets.bounded(h.Server.BootID, 100)
 	return h, nil
 }
@@ -176,6 +176,8 @@ func (c *Client) readFailure(ctx context.Context, k *conn, err error, missing st
 	case errors.Is(err, websocket.ErrMessageTooBig):
 		return (&failure{state: Unreachable, pace: slow, text: "The gateway sent a larger frame than it announced and we accept, so we hung up."}).
 			mend("Lower its limit on frames; we accept 64 MiB at most.")
+	case errors.Is(context.Cause(k.life), errBecame):
+		return anotherDevice()
 	case errors.Is(context.Cause(k.life), errSilent):
 		return unreachable("The gateway went silent: nothing was heard from it for %s.", c.opt.Silence)
 	case ctx.Err() != nil:
@@ -208,7 +210,7 @@ func covers(granted, scope string) bool {
 }
 
 func missingText(missing []string) string {
-	return fmt.Sprintf("The gateway did not grant %s, so what needs it fails. It grants what is asked for to services on its own host, and to paired devices what was approved for them.",
+	return fmt.Sprintf("The gateway did not grant %s, so what needs it fails. It grants what is asked for to services on its own host, and to paired devices what was approved for them: POST /api/v1/agentrt/pairing makes this service one.",
 		strings.Join(missing, ", "))
 }
 

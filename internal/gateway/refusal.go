@@ -17,6 +17,7 @@ func (c *Client) refusal(e *wireError, cr credential) *failure {
 	switch e.Details.Code {
 	case "AUTH_DEVICE_TOKEN_MISMATCH", "AUTH_SCOPE_MISMATCH", "AUTH_TOKEN_MISMATCH":
 		if c.wallet.drop(cr) {
+			c.tell(DeviceNews{DeviceID: c.deviceID(), Kind: TokenRefused, Token: cr.token})
 			f.pace = soon
 			f.fix += " Another credential is tried next."
 			c.opt.Log.Warn("the gateway refused the device token; trying another credential", "code", e.Details.Code, "next", c.wallet.next().kind)
@@ -41,7 +42,7 @@ func (c *Client) refusalKind(e *wireError, cr credential) *failure {
 		f := &failure{state: MissingScopes, pace: slow, layer: LayerScopes, text: fmt.Sprintf("The device's approval covers fewer scopes than AGENTRT_GATEWAY_SCOPES asks for (%s).", strings.Join(c.opt.Scopes, ", "))}
 		return f.mend("Ask for fewer; or set AGENTRT_GATEWAY_TOKEN, with which we ask for the larger approval, and approve that on the gateway's host.")
 	case strings.HasPrefix(code, "DEVICE_AUTH_"):
-		return deviceRefused(code)
+		return c.deviceRefused(code)
 	case strings.HasPrefix(code, "AUTH_"):
 		return c.unauthorized(cr)
 	case code == "DEVICE_IDENTITY_REQUIRED" && cr.token == "":
@@ -73,6 +74,9 @@ func (c *Client) unauthorized(cr credential) *failure {
 	switch {
 	case cr.kind == deviceToken:
 		f.text = "The gateway refused the device token: it was replaced, or the device was removed."
+		if cr.token != c.opt.DeviceToken {
+			return f.mend("Set AGENTRT_GATEWAY_TOKEN, with which the device gets a new one.")
+		}
 		return f.mend("Set AGENTRT_DEVICE_TOKEN to its present one, or remove it and set AGENTRT_GATEWAY_TOKEN, with which the device gets a new one.")
 	case cr.kind == sharedToken && c.wallet.refused:
 		f.text = "The gateway refused both the device token and our shared token."
@@ -86,7 +90,7 @@ func (c *Client) unauthorized(cr credential) *failure {
 
 // deviceRefused explains why the gateway did not accept our signature. The
 // settings have been checked at start, so the key pair itself is sound.
-func deviceRefused(code string) *failure {
+func (c *Client) deviceRefused(code string) *failure {
 	f := &failure{state: Unauthorized, pace: slow}
 	switch code {
 	case "DEVICE_AUTH_SIGNATURE_EXPIRED":
@@ -106,6 +110,9 @@ func deviceRefused(code string) *failure {
 	default:
 		f.text = fmt.Sprintf("The gateway does not accept our device (%.64q).", code)
 		f.fix = "Check the AGENTRT_DEVICE_ settings, or pair the device anew."
+	}
+	if c.device != nil && len(c.opt.DeviceKey) == 0 && f.pace == slow { // nothing of it stands in the settings
+		f.fix = "Forget the device (DELETE /api/v1/agentrt/pairing) and pair anew; if that does not help, the gateway's version wants something else to be signed: update whichever is older."
 	}
 	return f
 }
@@ -136,7 +143,7 @@ func scopesOf(named []string) []string {
 func (c *Client) unpaired(d details) *failure {
 	if c.device == nil {
 		f := &failure{state: Unpaired, pace: slow, layer: LayerPairing, text: "The gateway accepts only paired devices from this address, and this service has no key pair."}
-		return f.mend("Set AGENTRT_DEVICE_PRIVATE_KEY, or run this service on the gateway's host, where the shared token is enough.")
+		return f.mend("Make one with POST /api/v1/agentrt/pairing (or set AGENTRT_DEVICE_PRIVATE_KEY), or run this service on the gateway's host, where the shared token is enough.")
 	}
 	f := &failure{state: Unpaired, pace: pairing, layer: LayerPairing}
 	if !requestID.MatchString(d.RequestID) || c.secrets.words(d.RequestID) != d.RequestID {

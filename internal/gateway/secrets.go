@@ -18,6 +18,7 @@ import (
 // package. A nil one knows none.
 type secrets struct {
 	fixed []needle
+	keys  [][]needle               // of the devices that we became, the latest last
 	added []needle                 // those that the gateway gave us; of the one who adds
 	now   atomic.Pointer[[]needle] // all of them, the longest first: one may begin like another
 }
@@ -99,8 +100,28 @@ func (s *secrets) add(token string) {
 	s.publish()
 }
 
+// keysKept is how many device keys are remembered beside that of the settings.
+// The latest one is in use, and the one before was a moment ago.
+const keysKept = 4
+
+// addKey makes the key of a device that we become a secret. Only the goroutine
+// that adds tokens adds keys.
+func (s *secrets) addKey(key ed25519.PrivateKey) {
+	var forms []needle
+	for _, form := range keyForms(key) {
+		forms = append(forms, needle{[]byte(form), true})
+	}
+	known := func(k []needle) bool { return len(forms) > 0 && bytes.Equal(k[0].text, forms[0].text) }
+	if len(forms) == 0 || slices.ContainsFunc(s.keys, known) {
+		return
+	}
+	s.keys = append(s.keys, forms)
+	s.keys = slices.Clone(s.keys[max(0, len(s.keys)-keysKept):])
+	s.publish()
+}
+
 func (s *secrets) publish() {
-	all := slices.Concat(s.fixed, s.added)
+	all := slices.Concat(slices.Concat(s.fixed, s.added), slices.Concat(s.keys...))
 	slices.SortStableFunc(all, func(a, b needle) int { return len(b.text) - len(a.text) })
 	s.now.Store(&all)
 }

@@ -20,8 +20,9 @@ import (
 
 // The shortest secrets that are taken, in characters.
 const (
-	minJWTSecret = 48
-	minPassword  = 12
+	minJWTSecret     = 48
+	minPassword      = 12
+	minEncryptionKey = 32
 )
 
 // Check returns the settings, with warnings about what is allowed and probably
@@ -66,6 +67,7 @@ func (r Raw) Check() (Config, []string, error) {
 		k.warn("JWT_EXPIRES_IN is %q, so that a login lasts %s: a number alone is seconds, and 7d is seven days", r.JWTExpiresIn, clock.FormatDuration(c.JWTExpiresIn))
 	}
 	k.secrets(c)
+	k.encryption(r, &c)
 	k.connection(r, &c)
 	k.standup(c)
 	if err := errors.Join(k.errs...); err != nil {
@@ -76,15 +78,25 @@ func (r Raw) Check() (Config, []string, error) {
 }
 
 // CheckGateway is Raw.Check for a command that needs no more than the connection
-// to the gateway: of the Config only the fields of that, and Production, are set.
+// to the gateway: of the Config only the fields of that, Production, and what a
+// stored device is found with are set. That the database cannot be found, or what
+// it keeps not be read, is a warning here, and then its address is empty.
 func (r Raw) CheckGateway() (Config, []string, error) {
 	r = fill(r)
-	var k checker
+	var k, stored checker
 	c := Config{Common: Common{Production: r.NodeEnv == "production"}}
 	k.connection(r, &c)
 	if err := errors.Join(k.errs...); err != nil {
 		return Config{}, k.warnings, err
 	}
+	common := r.common(&stored)
+	stored.encryption(r, &c)
+	if err := errors.Join(stored.errs...); err != nil {
+		first, _, _ := strings.Cut(err.Error(), "\n")
+		k.warn("whether this service has stored a device of its own is not looked at, because of a setting: %s", first)
+		return c, k.warnings, nil
+	}
+	c.DataDir, c.DatabaseURL = common.DataDir, common.DatabaseURL
 	return c, k.warnings, nil
 }
 
@@ -155,6 +167,54 @@ func (k *checker) secrets(c Config) {
 	if n := utf8.RuneCountInString(c.BootstrapOwnerPassword.Reveal()); n > 0 && n < minPassword {
 		k.reject("BOOTSTRAP_OWNER_PASSWORD", "has %d characters: set it to at least %d", n, minPassword)
 	}
+}
+
+// encryption reads the keys of what is stored. A key that could be guessed, or
+// that is something else, too, would be none.
+func (k *checker) encryption(r Raw, c *Config) {
+	const name, old = "ENCRYPTION_KEY", "ENCRYPTION_KEY_OLD"
+	c.EncryptionKey = k.encryptionKey(name, r.EncryptionKey)
+	for v := range strings.SplitSeq(r.EncryptionKeyOld.Reveal(), ",") {
+		if v = strings.TrimSpace(v); v == "" {
+			continue
+		}
+		switch key := k.encryptionKey(old, Secret(v)); {
+		case key == "":
+		case key == c.EncryptionKey || slices.Contains(c.EncryptionKeyOld, key):
+			k.reject(old, "holds a key twice, or the one of %s: remove it", name)
+		default:
+			c.EncryptionKeyOld = append(c.EncryptionKeyOld, key)
+		}
+	}
+	if s := c.EncryptionKey; s != "" && (s == r.JWTSecret || s == r.GatewayToken) {
+		k.reject(name, "is another secret, too: set it to one of its own, for example the output of: openssl rand -base64 32")
+	}
+}
+
+// encryptionKey returns the key, or an empty one when it is none or refused.
+func (k *checker) encryptionKey(name string, s Secret) Secret {
+	const fix = "for example the output of: openssl rand -base64 32"
+	v := strings.TrimSpace(s.Reveal())
+	kinds := map[rune]bool{}
+	for _, r := range v {
+		kinds[r] = true
+	}
+	odd := func(r rune) bool { return r <= ' ' || r > '~' || r == ',' }
+	switch n := utf8.RuneCountInString(v); {
+	case n == 0:
+		return ""
+	case strings.HasPrefix(v, "${") && strings.HasSuffix(v, "}"):
+		k.reject(name, "names another variable, and nothing is put in its place here: set it to the key itself")
+	case strings.ContainsFunc(v, odd):
+		k.reject(name, "has a blank, a comma or another character that no key has: set it to at least %d others, %s", minEncryptionKey, fix)
+	case n < minEncryptionKey || n > 1000:
+		k.reject(name, "has %d characters: set it to at least %d, %s", n, minEncryptionKey, fix)
+	case len(kinds) < 10:
+		k.reject(name, "has only %d different characters, so that it can be guessed: set it to another, %s", len(kinds), fix)
+	default:
+		return Secret(v)
+	}
+	return ""
 }
 
 // standup holds the settings of the standup against each other.

@@ -49,6 +49,9 @@ type Raw struct {
 
 	MetricsAddr string `name:"metrics-addr" env:"METRICS_ADDR" group:"Server" help:"Where Prometheus reads metrics, as HOST:PORT, such as 127.0.0.1:9464; nothing else is served there, and no token is asked for. Empty: nowhere."`
 
+	EncryptionKey    Secret `name:"encryption-key" env:"ENCRYPTION_KEY" group:"Storage" help:"Key that encrypts what is stored and must stay secret, such as the device that POST /api/v1/agentrt/pairing makes: 32 to 1000 characters without blanks and commas that nobody can guess, such as the output of: openssl rand -base64 32. Empty with SQLite: a file encryption.key in DATA_DIR, which the service makes when it first needs it. With PostgreSQL the same one for all processes; without it nothing is stored that needs it."`
+	EncryptionKeyOld Secret `name:"encryption-key-old" env:"ENCRYPTION_KEY_OLD" group:"Storage" help:"Keys of before, separated by commas: what was encrypted with them can be read, and is encrypted with ENCRYPTION_KEY at the next start."`
+
 	JWTSecret              Secret `name:"jwt-secret" env:"JWT_SECRET" must:"true" group:"Accounts" help:"Key that signs logins, at least 48 characters. Changing it logs everybody out."`
 	JWTExpiresIn           string `name:"jwt-expires-in" env:"JWT_EXPIRES_IN" default:"7d" group:"Accounts" help:"How long a login lasts: 45s, 30m, 24h, 7d, 2w, or a number of seconds; at most 520w."`
 	BootstrapOwnerEmail    string `name:"bootstrap-owner-email" env:"BOOTSTRAP_OWNER_EMAIL" group:"Accounts" help:"Email of the owner that is made at start while there is none. Needs BOOTSTRAP_OWNER_PASSWORD."`
@@ -108,6 +111,9 @@ type Config struct {
 	CORSOrigin     string         // as browsers write it, "*" (never in production), or empty
 	TrustedProxies []netip.Prefix // without host bits; IPv4 is never written as IPv6
 	MetricsAddr    string         // host:port, or empty
+
+	EncryptionKey    Secret   // empty, or at least 32 characters
+	EncryptionKeyOld []Secret // like it, none twice and none of them EncryptionKey; none without it, but for a key file
 
 	JWTSecret              Secret        // at least 48 characters
 	JWTExpiresIn           time.Duration // at least a second

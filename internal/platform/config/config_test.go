@@ -20,6 +20,9 @@ import (
 
 const secret = config.Secret("0123456789abcdef0123456789abcdef0123456789abcdef")
 
+// sealing encrypts what is stored.
+const sealing = config.Secret("dGhlIGVuY3J5cHRpb24ga2V5IG9mIHRoZXNlIHRlc3Q=")
+
 // good is the least that a start needs.
 func good() config.Raw { return config.Raw{JWTSecret: secret} }
 
@@ -87,6 +90,15 @@ func TestCheckRefuses(t *testing.T) {
 		"a secret of 47 characters":     {func(r *config.Raw) { r.JWTSecret = secret[:47] }, "JWT_SECRET has 47"},
 		"a login of no length":          {func(r *config.Raw) { r.JWTExpiresIn = "0" }, "JWT_EXPIRES_IN"},
 		"a login for ever":              {func(r *config.Raw) { r.JWTExpiresIn = "521w" }, "JWT_EXPIRES_IN"},
+		"a short encryption key":        {func(r *config.Raw) { r.EncryptionKey = secret[:31] }, "ENCRYPTION_KEY has 31 characters: set it to at least 32, for example the output of: openssl rand -base64 32"},
+		"an endless encryption key":     {func(r *config.Raw) { r.EncryptionKey = config.Secret(strings.Repeat(string(secret), 30)) }, "ENCRYPTION_KEY has 1440"},
+		"an encryption key of one sort": {func(r *config.Raw) { r.EncryptionKey = config.Secret(strings.Repeat("0", 64)) }, "ENCRYPTION_KEY has only 1 different"},
+		"an encryption key with blanks": {func(r *config.Raw) { r.EncryptionKey = "correct horse battery staple and more" }, "ENCRYPTION_KEY has a blank"},
+		"two encryption keys":           {func(r *config.Raw) { r.EncryptionKey = sealing + "," + sealing }, "ENCRYPTION_KEY has a blank, a comma"},
+		"a variable for a key":          {func(r *config.Raw) { r.EncryptionKey = "${ENCRYPTION_KEY_OF_THE_SERVICE_0}" }, "ENCRYPTION_KEY names another variable"},
+		"logins and secrets by one key": {func(r *config.Raw) { r.EncryptionKey = secret }, "ENCRYPTION_KEY is another secret, too"},
+		"an old key that is the new":    {func(r *config.Raw) { r.EncryptionKey, r.EncryptionKeyOld = sealing, sealing }, "ENCRYPTION_KEY_OLD holds a key twice"},
+		"a short old key":               {func(r *config.Raw) { r.EncryptionKeyOld = sealing + ", short" }, "ENCRYPTION_KEY_OLD has 5"},
 		"a port that is a word":         {func(r *config.Raw) { r.Port = "http" }, "PORT"},
 		"a host with a port":            {func(r *config.Raw) { r.Host = "localhost:80" }, "HOST"},
 		"a zone by another spelling":    {func(r *config.Raw) { r.Timezone = "europe/lisbon" }, "TIMEZONE"},
@@ -277,6 +289,7 @@ func TestSecretsAreNeverShown(t *testing.T) {
 	secrets := config.Raw{
 		RawCommon: config.RawCommon{DatabaseURL: "postgres://u:" + mark + "-long-enough@h/d", DBPassword: mark},
 		JWTSecret: config.Secret(strings.Repeat(mark, 9)), BootstrapOwnerPassword: mark + mark, GatewayToken: mark,
+		EncryptionKey: config.Secret(mark + "0123456789abcdefghijklmnop"), EncryptionKeyOld: config.Secret(mark + "ponmlkjihgfedcba9876543210"),
 	}
 	c, warnings, err := secrets.Check()
 	if err != nil {
@@ -285,6 +298,7 @@ func TestSecretsAreNeverShown(t *testing.T) {
 	broken := secrets
 	broken.NodeEnv, broken.DBHost = "production", "db"
 	broken.JWTSecret, broken.BootstrapOwnerPassword, broken.GatewayToken = mark, mark, mark+"\n"
+	broken.EncryptionKey, broken.EncryptionKeyOld = mark, mark+","+mark+" 0123456789abcdefghijklmnop"
 	broken.DatabaseURL = "postgres://u:" + mark + "@h:" + mark + "/d"
 	_, more, mistakes := broken.Check()
 	if mistakes == nil {
@@ -441,5 +455,27 @@ func TestRetentionSaysWhatItDoes(t *testing.T) {
 	}
 	if len(says) > 0 {
 		t.Errorf("no settings for %v", says)
+	}
+}
+
+// The command that examines the way to the gateway must work where the service
+// does not: a mistake in another setting is told and does not end it.
+func TestCheckGateway(t *testing.T) {
+	r := config.Raw{GatewayURL: "ws://127.0.0.1:18789", EncryptionKey: " " + sealing + "\n", EncryptionKeyOld: "0123456789abcdefghijklmnopqrstuvwxyz, "}
+	c, warnings, err := r.CheckGateway()
+	if err != nil || len(warnings) != 0 || c.GatewayURL == "" || c.DatabaseURL != "data/wardroom.db" || c.DataDir != "data" ||
+		c.EncryptionKey != sealing || len(c.EncryptionKeyOld) != 1 {
+		t.Errorf("%v with %v, %v", c, warnings, err)
+	}
+	for name, spoil := range map[string]func(*config.Raw){
+		"DATABASE_URL":   func(r *config.Raw) { r.DatabaseURL = "mysql:u@h/d" },
+		"ENCRYPTION_KEY": func(r *config.Raw) { r.EncryptionKey = "short" },
+	} {
+		r := r
+		spoil(&r)
+		c, warnings, err := r.CheckGateway()
+		if err != nil || len(warnings) != 1 || !strings.Contains(warnings[0], name) || c.GatewayURL == "" || c.DatabaseURL != "" {
+			t.Errorf("%s: %v with %v, %v", name, c, warnings, err)
+		}
 	}
 }
