@@ -19,6 +19,7 @@ import (
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
 	"wardroom/internal/inbox"
+	"wardroom/internal/pairing"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/config"
 	"wardroom/internal/platform/db"
@@ -66,6 +67,7 @@ type App struct {
 	Events    *event.Service
 	Retention *retention.Service
 	Schedules *schedule.Service
+	Pairing   *pairing.Service
 	Gateway   *gateway.Client
 	Queue     *job.Queue
 	DB        *db.DB
@@ -101,18 +103,6 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, opts Options)
 	return a, nil
 }
 
-// Examine finds out what stands between this machine and the agent runtime, with
-// the settings of the connection alone and without a running service. tell is
-// called with each layer as it is known. The errors are those of an address that
-// cannot be used, and the end of ctx.
-func Examine(ctx context.Context, cfg config.Config, tell func(gateway.Step)) (gateway.Examination, error) {
-	client, err := gateway.New(gatewayOptions(cfg, nil, gateway.Backoff{}))
-	if err != nil {
-		return gateway.Examination{}, fmt.Errorf("AGENTRT_GATEWAY_URL and the settings beside it: %w", err)
-	}
-	return client.Examine(ctx, tell)
-}
-
 // gatewayOptions are the settings of the connection to the agents.
 func gatewayOptions(cfg config.Config, log *slog.Logger, again gateway.Backoff) gateway.Options {
 	opt := gateway.Options{
@@ -139,6 +129,9 @@ func (a *App) prepare(ctx context.Context) error {
 		a.log.InfoContext(ctx, "database migrated", "files", done)
 	}
 	if err := a.wire(); err != nil {
+		return err
+	}
+	if err := a.Pairing.Load(ctx); err != nil {
 		return err
 	}
 	a.mount()
@@ -213,6 +206,8 @@ func (a *App) wireRuntime() {
 		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Zone: cfg.Timezone, Grace: cfg.ScheduleGrace, Patience: cfg.GatewayTimeout,
 		Raise: a.raiseOfSchedule, Settle: a.Inbox.Settle, Changed: a.tellJobs,
 	}
+	a.Pairing = a.pairing()
+	a.Gateway.OnDevice(a.Pairing.Hear)
 }
 
 // plan says what is done in the background: one thing after the other by the
@@ -260,6 +255,7 @@ func (a *App) mount() {
 	a.Search.Mount(a.API)
 	a.Standups.Mount(a.API)
 	a.Agents.Mount(a.API)
+	a.Pairing.Mount(a.API)
 	a.Sessions.Mount(a.API)
 	a.Schedules.Mount(a.API)
 	a.Inbox.Mount(a.API)
@@ -319,6 +315,7 @@ func (a *App) Run(ctx context.Context, ln net.Listener) error {
 	g.Go(func() error { return a.Sessions.Run(inner) })
 	g.Go(func() error { return a.Usage.Run(inner) })
 	g.Go(func() error { return a.Schedules.Run(inner) })
+	g.Go(func() error { return a.Pairing.Run(inner) })
 	g.Go(func() error { return a.Queue.Run(inner) })
 	g.Go(func() error { return a.Events.Run(inner) })
 	g.Go(func() error { return a.Accounts.Run(inner) })

@@ -9,20 +9,21 @@ import "slices"
 // features get theirs as fields, and dbtest is for tests.
 var plumbing = []string{
 	"platform/actor", "platform/cache", "platform/clock", "platform/cron", "platform/db", "platform/encode", "platform/fault", "platform/job",
-	"platform/list", "platform/money", "platform/once", "platform/page", "platform/patch", "platform/places", "platform/web",
+	"platform/list", "platform/money", "platform/once", "platform/page", "platform/patch", "platform/places", "platform/vault", "platform/web",
 }
 
 // mayImport says who may import whom. A package that is not on it fails.
 var mayImport = map[string][]string{
 	"cmd/wardroom": slices.Concat([]string{"app", "account", "gateway", "platform/config", "schema"}, plumbing),
 	"app": slices.Concat([]string{
-		"account", "agent", "event", "gateway", "gateway/demo", "inbox", "platform/config", "retention", "schedule", "schema", "search", "session", "standup", "task", "usage",
+		"account", "agent", "event", "gateway", "gateway/demo", "inbox", "pairing", "platform/config", "retention", "schedule", "schema", "search", "session", "standup", "task", "usage",
 	}, plumbing),
 
 	"account":        slices.Concat([]string{"event"}, plumbing),
 	"agent":          slices.Concat([]string{"event", "gateway"}, plumbing),
 	"event":          plumbing,
 	"inbox":          slices.Concat([]string{"event"}, plumbing),
+	"pairing":        slices.Concat([]string{"event", "gateway"}, plumbing),
 	"retention":      slices.Concat([]string{"event"}, plumbing),
 	"schedule":       slices.Concat([]string{"event", "gateway"}, plumbing),
 	"search":         plumbing,
@@ -52,6 +53,7 @@ var mayImport = map[string][]string{
 	"platform/page":      {"platform/fault"},
 	"platform/patch":     {},
 	"platform/places":    {},
+	"platform/vault":     {},
 	"platform/web":       {"platform/actor", "platform/encode", "platform/fault", "platform/once", "platform/page"},
 
 	"test/durable":     {},                                                                                        // so do its tests, with the demo runtime
@@ -61,7 +63,7 @@ var mayImport = map[string][]string{
 }
 
 // features are the packages whose HTTP stays in http.go.
-var features = []string{"account", "agent", "event", "inbox", "retention", "schedule", "search", "session", "standup", "standup/answer", "task", "usage"}
+var features = []string{"account", "agent", "event", "inbox", "pairing", "retention", "schedule", "search", "session", "standup", "standup/answer", "task", "usage"}
 
 // owners says which package writes each table. Reading another's is free.
 var owners = map[string]string{
@@ -76,6 +78,7 @@ var owners = map[string]string{
 	"jobs":               "platform/job",
 	"job_steps":          "platform/job",
 	"job_timers":         "platform/job",
+	"pairing_devices":    "pairing",
 	"retention_runs":     "retention",
 	"schedule_jobs":      "schedule",
 	"schedule_reading":   "schedule",

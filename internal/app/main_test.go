@@ -86,6 +86,7 @@ func newHouse(t *testing.T, engine db.Engine, change func(*config.Raw)) *house {
 		GatewayURL: runtime.URL(), GatewayToken: gatewayToken, GatewayTimeoutMS: "3000",
 		StandupAgentTimeout: "20s", StandupDeadline: "60s", StandupGatewayGrace: "20s",
 	}
+	h.raw.DataDir = t.TempDir() // of the key file
 	h.raw.DatabaseURL = h.database(engine)
 	if change != nil {
 		change(&h.raw)

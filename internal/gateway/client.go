@@ -445,7 +445,9 @@ func (c *Client) fault() *fault.Error {
 	case Slow:
 		e = ErrTimeout
 	case Connecting:
-		text = "The first connection is being made."
+		if text == "" {
+			text = "The first connection is being made."
+		}
 	case Connected, Unreachable:
 	}
 	e = e.With("%s", text)

@@ -77,7 +77,7 @@ type State string
 // not flap back to Connecting.
 const (
 	NotConfigured State = "not_configured" // no address is set
-	Connecting    State = "connecting"     // the first attempt has not ended yet
+	Connecting    State = "connecting"     // the first attempt has not ended yet, or the first one as another device
 	Connected     State = "connected"      // and everything asked for was granted
 	Unauthorized  State = "unauthorized"   // the token is refused
 	Unpaired      State = "unpaired"       // a device must be approved on the gateway's side

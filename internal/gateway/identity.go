@@ -41,11 +41,12 @@ func (c *Client) tell(n DeviceNews) {
 	}
 }
 
-func (c *Client) deviceID() string {
-	if c.device == nil {
+// idOf is the id of a device, and empty for none.
+func idOf(d *device) string {
+	if d == nil {
 		return ""
 	}
-	return c.device.id
+	return d.id
 }
 
 // Become makes us another device, or none, from the next connection on. The
@@ -60,15 +61,10 @@ func (c *Client) Become(id Identity) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.next = &id
-	was, is := "", ""
-	if c.is != nil {
-		was = c.is.id
+	if c.url == nil {
+		c.status.DeviceID = idOf(newDevice(id.Key))
 	}
-	if d := newDevice(id.Key); d != nil {
-		is = d.id
-	}
-	c.status.DeviceID = is
-	if was == is {
+	if idOf(c.is) == idOf(newDevice(id.Key)) {
 		return
 	}
 	if c.conn != nil {
@@ -89,11 +85,21 @@ func (c *Client) adopt() {
 	if next == nil {
 		return
 	}
+	was := idOf(c.device)
 	c.device = newDevice(next.Key)
 	c.wallet = wallet{shared: c.opt.Token, issued: next.Token}
 	c.secrets.addKey(next.Key)
 	c.secrets.add(next.Token)
 	c.showWallet()
+	if was == idOf(c.device) {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.status.DeviceID = idOf(c.device)
+	if c.status.State != Connecting {
+		c.enter(anotherDevice()) // what was wrong was said to the one before
+	}
 }
 
 // outdated says whether we are to be another device than the one that the
@@ -101,14 +107,13 @@ func (c *Client) adopt() {
 func (c *Client) outdated() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.next != nil && c.status.DeviceID != c.deviceID()
+	return c.next != nil && idOf(newDevice(c.next.Key)) != idOf(c.device)
 }
 
-// anotherDevice is why a connection ends that was made as another device.
+// anotherDevice is why a connection ends that was made as another device, and how
+// things stand until the next attempt has ended.
 func anotherDevice() *failure {
-	f := unreachable("The connection is made anew, as another device.")
-	f.pace = soon
-	return f
+	return &failure{state: Connecting, pace: soon, text: "The connection is made anew, as another device."}
 }
 
 // Introduction is how the gateway took a device.

@@ -17,7 +17,7 @@ func (c *Client) refusal(e *wireError, cr credential) *failure {
 	switch e.Details.Code {
 	case "AUTH_DEVICE_TOKEN_MISMATCH", "AUTH_SCOPE_MISMATCH", "AUTH_TOKEN_MISMATCH":
 		if c.wallet.drop(cr) {
-			c.tell(DeviceNews{DeviceID: c.deviceID(), Kind: TokenRefused, Token: cr.token})
+			c.tell(DeviceNews{DeviceID: idOf(c.device), Kind: TokenRefused, Token: cr.token})
 			f.pace = soon
 			f.fix += " Another credential is tried next."
 			c.opt.Log.Warn("the gateway refused the device token; trying another credential", "code", e.Details.Code, "next", c.wallet.next().kind)

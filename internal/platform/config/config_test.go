@@ -422,7 +422,7 @@ func TestSettings(t *testing.T) {
 		if n := strings.Count(markdown, "\n| `"+s.Env+"` | `--"+s.Flag+"` | "); n != 1 {
 			t.Errorf("%s stands %d times in the document", s.Env, n)
 		}
-		secretive := strings.Contains(s.Env, "SECRET") || strings.Contains(s.Env, "PASSWORD") || strings.HasSuffix(s.Env, "TOKEN") || strings.Contains(s.Env, "PRIVATE") || s.Env == "DATABASE_URL"
+		secretive := strings.Contains(s.Env, "SECRET") || strings.Contains(s.Env, "PASSWORD") || strings.HasSuffix(s.Env, "TOKEN") || strings.Contains(s.Env, "PRIVATE") || strings.HasPrefix(s.Env, "ENCRYPTION") || s.Env == "DATABASE_URL"
 		if s.Secret != secretive {
 			t.Errorf("%s: secret is %v", s.Env, s.Secret)
 		}

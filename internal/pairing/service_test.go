@@ -1,0 +1,533 @@
+package pairing_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/demo"
+	"wardroom/internal/pairing"
+	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/db/dbtest"
+	"wardroom/internal/platform/fault"
+	"wardroom/internal/platform/vault"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	shared = "the-shared-token-of-the-gateway-0123"
+	keyA   = "a-key-of-this-test-which-is-long-enough-A"
+	keyB   = "a-key-of-this-test-which-is-long-enough-B"
+)
+
+// runtimeOf is a gateway that takes in paired devices only.
+func runtimeOf(t *testing.T) *demo.Runtime {
+	t.Helper()
+	r, err := demo.Start(context.Background(), demo.Options{Token: shared})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() })
+	r.RequirePairing(true)
+	return r
+}
+
+// process is one process of the service: a client, and the service that keeps
+// its device.
+type process struct {
+	*pairing.Service
+	t      *testing.T
+	client *gateway.Client
+	log    *record
+	cancel context.CancelFunc
+	ended  sync.WaitGroup
+}
+
+// record keeps what is written to it, from any goroutine.
+type record struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (r *record) Write(b []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.buf.Write(b)
+}
+
+func (r *record) String() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.buf.String()
+}
+
+// start runs a process. change, when given, changes the service before it loads.
+func start(t *testing.T, d *db.DB, r *demo.Runtime, change func(*pairing.Service, *gateway.Options)) *process {
+	t.Helper()
+	log := &record{}
+	p := &process{t: t, log: log}
+	opt := gateway.Options{
+		URL: r.URL(), Token: shared, Scopes: []string{"operator.read", "operator.write"}, Timeout: 5 * time.Second,
+		Backoff: gateway.Backoff{Min: 2 * time.Millisecond, Max: 20 * time.Millisecond, Quick: 10 * time.Millisecond, Pairing: 10 * time.Millisecond},
+		Log:     slog.New(slog.NewTextHandler(log, nil)),
+	}
+	p.Service = &pairing.Service{
+		DB: d, Keys: vault.Source{Key: keyA}, Log: opt.Log, Now: clock.Now, Gateway: r.URL(), Scopes: opt.Scopes,
+		Every: 20 * time.Millisecond, Ask: 20 * time.Millisecond,
+	}
+	if change != nil {
+		change(p.Service, &opt)
+	}
+	client, err := gateway.New(opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Shared = opt.Token != ""
+	p.client, p.Runtime = client, client
+	client.OnDevice(p.Hear)
+	if err := p.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	p.cancel = cancel
+	for _, run := range []func(context.Context) error{client.Run, p.Service.Run} {
+		p.ended.Go(func() {
+			if err := run(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	t.Cleanup(p.stop)
+	return p
+}
+
+func (p *process) stop() {
+	p.cancel()
+	p.ended.Wait()
+}
+
+// becomes waits until what is shown is as it should be.
+func (p *process) becomes(what string, ok func(pairing.Pairing) bool) pairing.Pairing {
+	p.t.Helper()
+	var is pairing.Pairing
+	late := time.Now().Add(20 * time.Second)
+	for {
+		var err error
+		if is, err = p.Show(p.t.Context()); err != nil {
+			p.t.Fatal(err)
+		}
+		if ok(is) {
+			return is
+		}
+		if time.Now().After(late) {
+			p.t.Fatalf("never %s: %+v device %+v request %+v next %+v\n%s", what, is, is.Device, is.Request, is.Next, p.log)
+		}
+		<-time.After(2 * time.Millisecond)
+	}
+}
+
+func state(s pairing.State) func(pairing.Pairing) bool {
+	return func(p pairing.Pairing) bool { return p.State == s }
+}
+
+// admin is the context of somebody who may do this.
+func admin(t *testing.T) context.Context {
+	return actor.With(t.Context(), actor.Actor{ID: "0199a0b4-5c00-7000-8000-000000000001", Name: "Ada", Role: actor.Admin})
+}
+
+// pair makes a device and has it approved.
+func (p *process) pair(r *demo.Runtime) pairing.Pairing {
+	p.t.Helper()
+	if _, made, err := p.Start(admin(p.t)); err != nil || !made {
+		p.t.Fatalf("made %t, %v", made, err)
+	}
+	is := p.becomes("pending", func(is pairing.Pairing) bool { return is.State == pairing.Pending && is.Request != nil })
+	if !r.Approve(is.Request.RequestID) {
+		p.t.Fatal("the gateway knows of no such request")
+	}
+	return p.paired()
+}
+
+// paired waits until the device's token is kept and the connection is there.
+func (p *process) paired() pairing.Pairing {
+	p.t.Helper()
+	return p.becomes("paired", func(is pairing.Pairing) bool {
+		return is.State == pairing.Paired && is.TokenSince != nil && is.Connection == gateway.Connected
+	})
+}
+
+// reconnects waits for another connection.
+func (p *process) reconnects(r *demo.Runtime) gateway.Status {
+	p.t.Helper()
+	made := p.client.Connections()
+	r.Drop()
+	late := time.Now().Add(20 * time.Second)
+	for p.client.Connections() == made || p.client.Status().State != gateway.Connected {
+		if time.Now().After(late) {
+			p.t.Fatalf("never connected again: %+v", p.client.Status())
+		}
+		<-time.After(2 * time.Millisecond)
+	}
+	return p.client.Status()
+}
+
+// From nothing to a connection with a token of its own, and back: each step is
+// what an operator on another machine than the runtime's has to rely on.
+func TestPairing(t *testing.T) {
+	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
+		r := runtimeOf(t)
+		p := start(t, d, r, nil)
+		is := p.becomes("told that there is no device", func(is pairing.Pairing) bool { return is.Connection == gateway.Unpaired })
+		if is.State != pairing.None || is.Device != nil || !strings.Contains(is.Detail, "POST /api/v1/agentrt/pairing") {
+			t.Errorf("before it begins: %+v", is)
+		}
+		if _, made, err := p.Start(admin(t)); err != nil || !made {
+			t.Fatalf("made %t, %v", made, err)
+		}
+		is = p.becomes("pending", state(pairing.Pending))
+		pending := r.Pending()
+		if len(pending) != 1 || is.Request == nil || is.Request.Command != "openclaw devices approve "+pending[0].ID ||
+			is.Device.ID != pending[0].DeviceID || is.Device.PublicKey != pending[0].PublicKey || len(is.Device.Fingerprint) != 95 {
+			t.Fatalf("it shows %+v %+v, and the gateway %+v", is.Device, is.Request, pending)
+		}
+		if len(is.Missing) != 3 || is.Missing[0].Scope != "operator.read" || !strings.Contains(is.Missing[0].Fix, is.Request.Command) || len(is.Missing[1].NeededFor) == 0 ||
+			is.Missing[2].Scope != "operator.admin" || is.Missing[2].Asked || !strings.Contains(is.Missing[2].Fix, "AGENTRT_GATEWAY_SCOPES") {
+			t.Errorf("missing: %+v", is.Missing)
+		}
+		if again, made, err := p.Start(admin(t)); err != nil || made || again.Device.ID != is.Device.ID {
+			t.Errorf("asked again: %+v, %t, %v", again.Device, made, err)
+		}
+		r.Approve(is.Request.RequestID)
+		is = p.paired()
+		if is.Request != nil || len(is.Missing) != 1 || is.Device.Remove != "openclaw devices remove "+is.Device.ID {
+			t.Errorf("paired: %+v", is)
+		}
+		if st := p.reconnects(r); st.Auth != "device_token" {
+			t.Errorf("it comes back with %s", st.Auth)
+		}
+		p.stop()
+
+		p = start(t, d, r, func(_ *pairing.Service, o *gateway.Options) { o.Token = "" }) // the device's own will do
+		if is = p.paired(); is.Auth != "device_token" {
+			t.Errorf("after a restart it shows the %s", is.Auth)
+		}
+		p.stop()
+
+		p = start(t, d, r, nil)
+		gone, err := p.Forget(admin(t))
+		if err != nil || len(gone.Devices) != 1 || gone.Devices[0].ID != is.Device.ID {
+			t.Errorf("forgot %+v, %v", gone, err)
+		}
+		p.becomes("forgotten", func(is pairing.Pairing) bool { return is.State == pairing.None && is.Connection == gateway.Unpaired })
+		if _, err := p.Forget(admin(t)); !errors.Is(err, pairing.ErrNone) {
+			t.Errorf("forgot again: %v", err)
+		}
+		for _, kind := range []string{"pairing.started", "pairing.let_in", "pairing.forgotten"} {
+			if n := count(t, d, kind); n != 1 {
+				t.Errorf("the audit has %d of %s", n, kind)
+			}
+		}
+	})
+}
+
+func count(t *testing.T, d *db.DB, kind string) (n int) {
+	t.Helper()
+	if err := d.QueryRow(t.Context(), `SELECT COUNT(*) FROM events WHERE class = 'audit' AND kind = ?`, kind).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// A token that the gateway replaced, or took away with the device, must not lock
+// us out, and what is kept must be the one that works.
+func TestTokenIsReplaced(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		r := runtimeOf(t)
+		p := start(t, d, r, nil)
+		id := p.pair(r).Device.ID
+		p.reconnects(r)
+		before := sealed(t, d)
+		r.RotateToken(id)
+		p.reconnects(r)
+		p.becomes("kept", func(pairing.Pairing) bool { now := sealed(t, d); return now != "" && now != before })
+		if st := p.reconnects(r); st.Auth != "device_token" {
+			t.Errorf("with the new token it shows the %s", st.Auth)
+		}
+		if !strings.Contains(p.log.String(), "refused the device token") {
+			t.Errorf("the log says nothing: %s", p.log)
+		}
+		r.Remove(id)
+		is := p.becomes("asked for anew", func(is pairing.Pairing) bool { return is.State == pairing.Pending && is.TokenSince == nil })
+		r.Approve(is.Request.RequestID)
+		if p.paired().Device.ID != id {
+			t.Error("another device was made")
+		}
+	})
+}
+
+func sealed(t *testing.T, d *db.DB) (token string) {
+	t.Helper()
+	if err := d.QueryRow(t.Context(), `SELECT sealed_token FROM pairing_devices WHERE place = 'current'`).Scan(&token); err != nil {
+		t.Fatal(err)
+	}
+	return token
+}
+
+// On the gateway's own host nothing is approved: it must not be said that
+// something waits, or that the device is known there.
+func TestLocal(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		r := runtimeOf(t)
+		r.RequirePairing(false)
+		p := start(t, d, r, nil)
+		if _, _, err := p.Start(admin(t)); err != nil {
+			t.Fatal(err)
+		}
+		is := p.becomes("local", state(pairing.Local))
+		if is.TokenSince != nil || !strings.Contains(is.Detail, "without an approval") {
+			t.Errorf("it shows %+v", is)
+		}
+		if _, _, err := p.Rotate(admin(t)); err != nil {
+			t.Fatal(err)
+		}
+		p.becomes("another device", func(now pairing.Pairing) bool {
+			return now.State == pairing.Local && now.Device.ID != is.Device.ID && now.Next == nil
+		})
+	})
+}
+
+// The key pair is replaced without a gap: the old one is used until the new one
+// may be.
+func TestRotate(t *testing.T) {
+	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
+		r := runtimeOf(t)
+		p := start(t, d, r, nil)
+		if _, _, err := p.Rotate(admin(t)); !errors.Is(err, pairing.ErrNone) {
+			t.Errorf("without a device: %v", err)
+		}
+		first := p.pair(r).Device
+		made := p.client.Connections()
+		_, ok, err := p.Rotate(admin(t))
+		if err != nil || !ok {
+			t.Fatalf("made %t, %v", ok, err)
+		}
+		asked := func(is pairing.Pairing) bool { return is.Next != nil && is.Next.Request != nil }
+		is := p.becomes("the next one asked for", asked)
+		if is.State != pairing.Paired || is.Device.ID != first.ID || is.Next.Device.ID == first.ID || is.Connection != gateway.Connected || p.client.Connections() != made {
+			t.Errorf("meanwhile it shows %+v", is)
+		}
+		if again, ok, err := p.Rotate(admin(t)); err != nil || ok || again.Next.Device.ID != is.Next.Device.ID {
+			t.Errorf("asked again: %+v, %t, %v", again.Next, ok, err)
+		}
+		if _, err := p.KeepPresent(admin(t)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.KeepPresent(admin(t)); !errors.Is(err, pairing.ErrNone) {
+			t.Errorf("kept again: %v", err)
+		}
+		if _, _, err := p.Rotate(admin(t)); err != nil {
+			t.Fatal(err)
+		}
+		dropped := is.Next.Device.ID
+		is = p.becomes("another one asked for", func(is pairing.Pairing) bool { return asked(is) && is.Next.Device.ID != dropped })
+		r.Approve(is.Next.Request.RequestID)
+		then := is.Next.Device.ID
+		is = p.becomes("replaced", func(is pairing.Pairing) bool {
+			return is.State == pairing.Paired && is.Device.ID == then && is.Connection == gateway.Connected && p.client.Status().DeviceID == then
+		})
+		if is.Next != nil || is.Replaced == nil || is.Replaced.ID != first.ID || is.TokenSince == nil {
+			t.Errorf("replaced, it shows %+v", is)
+		}
+		r.Remove(first.ID)
+		if st := p.reconnects(r); st.Auth != "device_token" || st.DeviceID != then {
+			t.Errorf("it comes back as %s with %s", st.DeviceID, st.Auth)
+		}
+		gone, err := p.Forget(admin(t))
+		if err != nil || len(gone.Devices) != 2 {
+			t.Errorf("forgot %+v, %v", gone, err)
+		}
+	})
+}
+
+// Replicas are one device: what one of them is told, the others know.
+func TestReplicas(t *testing.T) {
+	d := dbtest.Open(t, dbtest.URL(t, db.Postgres))
+	r := runtimeOf(t)
+	a, b := start(t, d, r, nil), start(t, d, r, nil)
+	b.becomes("unpaired", func(is pairing.Pairing) bool { return is.Connection == gateway.Unpaired })
+	var made sync.WaitGroup
+	won := make(chan bool, 2)
+	for _, p := range []*process{a, b} {
+		made.Go(func() {
+			_, ok, err := p.Start(admin(t))
+			if err != nil {
+				t.Error(err)
+			}
+			won <- ok
+		})
+	}
+	made.Wait()
+	if x, y := <-won, <-won; x == y {
+		t.Errorf("made %t and %t: one of them makes the device", x, y)
+	}
+	is := a.becomes("pending", func(is pairing.Pairing) bool { return is.State == pairing.Pending && is.Request != nil })
+	if len(r.Pending()) != 1 {
+		t.Errorf("they ask as %+v", r.Pending())
+	}
+	r.Approve(is.Request.RequestID)
+	if x, y := a.paired(), b.paired(); x.Device.ID != y.Device.ID {
+		t.Errorf("they are %s and %s", x.Device.ID, y.Device.ID)
+	}
+	if _, _, err := b.Rotate(admin(t)); err != nil {
+		t.Fatal(err)
+	}
+	is = a.becomes("the next one asked for", func(is pairing.Pairing) bool { return is.Next != nil && is.Next.Request != nil })
+	r.Approve(is.Next.Request.RequestID)
+	for _, p := range []*process{a, b} {
+		p.becomes("replaced", func(now pairing.Pairing) bool {
+			return now.Device.ID == is.Next.Device.ID && now.Connection == gateway.Connected && p.client.Status().DeviceID == is.Next.Device.ID
+		})
+	}
+	if _, err := b.Forget(admin(t)); err != nil {
+		t.Fatal(err)
+	}
+	a.becomes("forgotten", func(is pairing.Pairing) bool {
+		return is.State == pairing.None && p0(a).DeviceID == "" && is.Connection == gateway.Unpaired
+	})
+}
+
+func p0(p *process) gateway.Status { return p.client.Status() }
+
+// A device that cannot be read is told as that. Another one in its place would
+// hide a wrong setting, and cost an approval on another machine.
+func TestWrongKey(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		r := runtimeOf(t)
+		p := start(t, d, r, nil)
+		id := p.pair(r).Device.ID
+		p.stop()
+
+		with := func(keys vault.Source) func(*pairing.Service, *gateway.Options) {
+			return func(s *pairing.Service, _ *gateway.Options) { s.Keys = keys }
+		}
+		for name, keys := range map[string]vault.Source{"another key": {Key: keyB}, "no key": {}, "no key file": {File: filepath.Join(t.TempDir(), "encryption.key")}} {
+			p = start(t, d, r, with(keys))
+			is := p.becomes("unreadable", state(pairing.Unreadable))
+			if is.Device.ID != id || !strings.Contains(is.Detail, "ENCRYPTION_KEY") || !strings.Contains(p.log.String(), "ENCRYPTION_KEY") {
+				t.Errorf("%s: it says %q, and the log %s", name, is.Detail, p.log)
+			}
+			for what, do := range map[string]func(context.Context) (pairing.Pairing, bool, error){"start": p.Start, "rotate": p.Rotate} {
+				if _, _, err := do(admin(t)); !errors.Is(err, pairing.ErrOtherKey) || !strings.Contains(fault.Of(err).Detail, "DELETE /api/v1/agentrt/pairing") {
+					t.Errorf("%s, %s: %v", name, what, err)
+				}
+			}
+			p.stop()
+		}
+
+		p = start(t, d, r, with(vault.Source{Key: keyB, Old: []string{keyA}}))
+		if p.paired().Device.ID != id || !strings.Contains(p.log.String(), "encrypted anew") {
+			t.Errorf("with both keys: %s", p.log)
+		}
+		p.stop()
+		p = start(t, d, r, with(vault.Source{Key: keyB}))
+		if is := p.paired(); is.Device.ID != id || is.Auth != "device_token" {
+			t.Errorf("with the new key alone: %+v", is)
+		}
+		p.stop()
+		p = start(t, d, r, nil)
+		p.becomes("unreadable with the old key", state(pairing.Unreadable))
+		if _, err := p.Forget(admin(t)); err != nil {
+			t.Errorf("it cannot even be forgotten: %v", err)
+		}
+		p.pair(r)
+	})
+}
+
+// What is asked for and cannot be must be refused with what to do.
+func TestRefusals(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		r := runtimeOf(t)
+		t.Run("without a key it names the setting", func(t *testing.T) {
+			p := start(t, d, r, func(s *pairing.Service, _ *gateway.Options) { s.Keys = vault.Source{} })
+			if _, _, err := p.Start(admin(t)); !errors.Is(err, pairing.ErrNoKey) || !strings.Contains(fault.Of(err).Detail, "ENCRYPTION_KEY") {
+				t.Errorf("it says %v", err)
+			}
+		})
+		t.Run("with the device in the settings they win", func(t *testing.T) {
+			p := start(t, d, r, func(s *pairing.Service, _ *gateway.Options) { s.Own = make([]byte, 32) })
+			_, _, start := p.Start(admin(t))
+			_, _, rotate := p.Rotate(admin(t))
+			_, forget := p.Forget(admin(t))
+			for _, err := range []error{start, rotate, forget} {
+				if !errors.Is(err, pairing.ErrSettings) || !strings.Contains(fault.Of(err).Detail, "AGENTRT_DEVICE_PRIVATE_KEY") {
+					t.Errorf("it says %v", err)
+				}
+			}
+			if is := p.becomes("told", state(pairing.Settings)); is.Device == nil {
+				t.Error("the device is not shown")
+			}
+		})
+		t.Run("a device that waits has nothing to replace", func(t *testing.T) {
+			p := start(t, d, r, nil)
+			if _, _, err := p.Start(admin(t)); err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := p.Rotate(admin(t)); !errors.Is(err, pairing.ErrNotPaired) {
+				t.Errorf("it says %v", err)
+			}
+		})
+		t.Run("a new device needs the shared token", func(t *testing.T) {
+			p := start(t, d, r, func(_ *pairing.Service, o *gateway.Options) { o.Token = "" })
+			if _, _, err := p.Rotate(admin(t)); !errors.Is(err, pairing.ErrNeedsToken) {
+				t.Errorf("it says %v", err)
+			}
+		})
+	})
+}
+
+// A token is shown to the gateway that gave it and to no other.
+func TestTokenStaysWithItsGateway(t *testing.T) {
+	d := dbtest.New(t)
+	r := runtimeOf(t)
+	p := start(t, d, r, nil)
+	id := p.pair(r).Device.ID
+	p.stop()
+	other := runtimeOf(t)
+	p = start(t, d, other, nil)
+	is := p.becomes("pending there", state(pairing.Pending))
+	if is.Device.ID != id || is.Auth != "token" || strings.Contains(p.log.String(), "refused the device token") {
+		t.Errorf("it shows %+v: %s", is, p.log)
+	}
+}
+
+// What of a row was put into another one, or changed, is not used.
+func TestRowsAreBound(t *testing.T) {
+	d := dbtest.New(t)
+	r := runtimeOf(t)
+	p := start(t, d, r, nil)
+	p.pair(r)
+	p.stop()
+	err := d.Tx(t.Context(), func(tx *db.Tx) error {
+		_, err := tx.Exec(t.Context(), `UPDATE pairing_devices SET sealed_token = sealed_key`)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p = start(t, d, r, nil)
+	if is := p.becomes("unreadable", state(pairing.Unreadable)); !strings.Contains(is.Detail, "was changed") {
+		t.Errorf("it says %q", is.Detail)
+	}
+}
