@@ -31,11 +31,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // What must never be shown. Each is unlike anything else, so that finding it
 // in an answer or a log line is no accident.
 const (
-	jwtSecret    = "jwt-secret-0123456789-0123456789-0123456789-0123456789"
-	gatewayToken = "gateway-token-7f3a91c2"
-	password     = "correct horse battery 9c41"
-	dbPassword   = "database-password-52be"
-	ownerEmail   = "owner@example.com"
+	jwtSecret     = "jwt-secret-0123456789-0123456789-0123456789-0123456789"
+	gatewayToken  = "gateway-token-7f3a91c2"
+	password      = "correct horse battery 9c41"
+	dbPassword    = "database-password-52be"
+	encryptionKey = "encryption-key-5b1f-0123456789abcdefghij"
+	ownerEmail    = "owner@example.com"
 )
 
 // both runs fn on each engine.
@@ -73,6 +74,7 @@ func newHouse(t *testing.T, engine db.Engine, change func(*config.Raw)) *house {
 	t.Helper()
 	h := &house{t: t, secrets: map[string]string{
 		jwtSecret: "JWT_SECRET", gatewayToken: "the gateway's token", password: "a password", dbPassword: "the database's password",
+		encryptionKey: "ENCRYPTION_KEY",
 	}}
 	t.Cleanup(h.keptSecrets)
 	runtime, err := demo.Start(context.Background(), demo.Options{Token: gatewayToken, Board: h.tasksOf, Env: h.env, Writes: 100_000})
@@ -87,6 +89,9 @@ func newHouse(t *testing.T, engine db.Engine, change func(*config.Raw)) *house {
 		StandupAgentTimeout: "20s", StandupDeadline: "60s", StandupGatewayGrace: "20s",
 	}
 	h.raw.DataDir = t.TempDir() // of the key file
+	if engine == db.Postgres {
+		h.raw.EncryptionKey = encryptionKey // processes have no folder in common
+	}
 	h.raw.DatabaseURL = h.database(engine)
 	if change != nil {
 		change(&h.raw)

@@ -204,6 +204,7 @@ func writeRest(t *testing.T, s *service, owner caller) {
 	owner.post("/api/v1/standups/schedule", map[string]any{"enabled": false}).want(http.StatusOK)
 	owner.send(http.MethodPost, "/api/v1/retention/run", nil, "Prefer", "wait=30")
 	setPrices(s, owner)
+	usePairing(s, owner)
 }
 
 // setPrices has the ledger estimate what had no price.

@@ -67,6 +67,7 @@ func small() map[string]string {
 		"schedule_jobs":     "a row for each of the runtime's jobs",
 		"schedule_reading":  "one row",
 		"job_timers":        "a row for each piece of timed work",
+		"pairing_devices":   "two rows at most",
 		"retention_runs":    "a row for each policy",
 		"usage_state":       "one row",
 		"usage_prices":      "a row for each change of the prices",
