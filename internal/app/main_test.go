@@ -214,6 +214,13 @@ func (r *record) String() string {
 	return r.buf.String()
 }
 
+// Reset forgets what was written.
+func (r *record) Reset() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.buf.Reset()
+}
+
 // service is one running process of the service, as its callers see it.
 type service struct {
 	*app.App

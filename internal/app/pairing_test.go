@@ -47,6 +47,9 @@ func settlePairing(t *testing.T, a *app.App) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
+	if _, _, err := a.Sessions.Activities(t.Context()); err != nil { // which are read anew, and what they used is noted
+		t.Error(err)
+	}
 }
 
 // usePairing does what is done with the service's device, where the gateway asks
@@ -93,6 +96,24 @@ func (h *house) isPaired(owner caller, deviceID string) pairing.Pairing {
 	return is
 }
 
+// ticking has the runtime tell something all the time, until the test ends: a
+// doctor that hears nothing waits for half a minute.
+func (h *house) ticking() {
+	over, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-over:
+				return
+			case <-time.After(20 * time.Millisecond):
+				h.runtime.Inject([]byte(`{"type":"event","event":"tick","payload":{"ts":1}}`), false)
+			}
+		}
+	}()
+	h.t.Cleanup(func() { close(over); <-ended })
+}
+
 // Whoever sets the service up on another machine does nothing but this: one
 // request here, one command over there. It must hold over restarts, in every
 // replica, and tell nobody who may not know.
@@ -102,6 +123,7 @@ func TestPairing(t *testing.T) {
 		h := newHouse(t, engine, nil)
 		h.backoff = gateway.Backoff{Min: 5 * time.Millisecond, Max: 100 * time.Millisecond, Quick: 20 * time.Millisecond, Pairing: 20 * time.Millisecond}
 		h.runtime.RequirePairing(true)
+		h.ticking()
 		s := h.start()
 		owner := s.login(ownerEmail)
 		live := owner.follow("/api/v1/events")
@@ -191,6 +213,7 @@ func TestEncryptionKey(t *testing.T) {
 		h.secret(other, "the other ENCRYPTION_KEY")
 		h.backoff = gateway.Backoff{Min: 5 * time.Millisecond, Max: 100 * time.Millisecond, Quick: 20 * time.Millisecond, Pairing: 20 * time.Millisecond}
 		h.runtime.RequirePairing(true)
+		h.ticking()
 		file := filepath.Join(h.raw.DataDir, "encryption.key")
 		var owner caller
 		restart := func(change func()) caller {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"wardroom/internal/gateway"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/web"
@@ -56,6 +57,13 @@ func TestRoutesAskForTheirPermission(t *testing.T) {
 				}
 			}
 		})
+		if name == "POST "+pairingPath+"/rotate" { // the others want the gateway
+			callers[actor.Owner].send(http.MethodDelete, pairingPath, nil)
+			waitFor(t, "the gateway", func() bool {
+				st := s.Gateway.Status()
+				return st.State == gateway.Connected && st.DeviceID == ""
+			})
+		}
 	}
 	slices.Sort(open)
 	if !slices.Equal(open, public()) {
