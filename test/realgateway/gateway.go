@@ -69,6 +69,7 @@ type Access struct {
 	TLS         bool // with a certificate that the gateway makes for itself
 	BehindProxy bool // a Proxy on this machine may say who its callers are
 	Open        bool // it answers the chat completions API, too, and its agents have all tools, those to ask each other among them
+	Strict      bool // no device is approved by itself, not even one of this machine
 }
 
 // StartGateway starts a gateway that writes below dir and asks model, and
@@ -125,6 +126,9 @@ func (a Access) settings(t testing.TB) []byte {
 			"profile": "full", "sessions": map[string]string{"visibility": "all"},
 			"agentToAgent": map[string]any{"enabled": true, "allow": agentIDs()},
 		}
+	}
+	if a.Strict {
+		gateway["nodes"] = map[string]any{"pairing": map[string]bool{"autoApproveLocal": false}}
 	}
 	data, err := json.Marshal(all)
 	if err != nil {
