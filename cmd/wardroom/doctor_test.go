@@ -81,6 +81,16 @@ func TestDoctor(t *testing.T) {
 	t.Run("refuses settings that are none, with status 2", func(t *testing.T) {
 		doctor(t, map[string]string{"AGENTRT_GATEWAY_URL": "gopher://x"}).ends(2, "AGENTRT_GATEWAY_URL is not an address")
 	})
+	t.Run("says that it cannot see the device that the service has stored, and examines the rest", func(t *testing.T) {
+		settings := with(gatewayToken)
+		settings["DATABASE_URL"] = "postgres://nobody@127.0.0.1:1/none?sslmode=disable"
+		doctor(t, settings).ends(0, "events     ok", "Warning (pairing): Whether this service has made a device of its own cannot be seen", "ENCRYPTION_KEY")
+	})
+	t.Run("goes on beside a setting that has nothing to do with the connection", func(t *testing.T) {
+		settings := with(gatewayToken)
+		settings["ENCRYPTION_KEY"] = "short"
+		doctor(t, settings).ends(0, "events     ok", "Note: whether this service has stored a device of its own is not looked at", "ENCRYPTION_KEY has 5 characters")
+	})
 	t.Run("prints what the API answers, and nothing else", func(t *testing.T) {
 		o := doctor(t, with("another-token"), "--json")
 		o.ends(1)

@@ -104,7 +104,7 @@ func (s *Service) detail(p Pairing, st gateway.Status, trouble error) string {
 	var b strings.Builder
 	switch p.State {
 	case None:
-		b.WriteString("This service shows the shared token alone. On the gateway's own host that is enough. From elsewhere, and where the gateway approves no local device by itself, it has to be a paired device: POST /api/v1/agentrt/pairing makes it one.")
+		b.WriteString("This service shows the shared token alone. On the gateway's own host that is enough. From elsewhere it has to be a paired device: POST /api/v1/agentrt/pairing makes it one.")
 	case Settings:
 		b.WriteString("The device stands in AGENTRT_DEVICE_PRIVATE_KEY. Nothing of it is changed here.")
 	case Made:
