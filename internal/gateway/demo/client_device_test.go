@@ -1,0 +1,191 @@
+package demo
+
+import (
+	"context"
+	"crypto/ed25519"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"wardroom/internal/gateway"
+)
+
+// keyOf is one of several devices.
+func keyOf(n byte) ed25519.PrivateKey {
+	seed := make([]byte, ed25519.SeedSize)
+	seed[0] = n
+	return ed25519.NewKeyFromSeed(seed)
+}
+
+// hearing is a client whose news are kept, and who does not try again by itself
+// where only a person can help.
+func hearing(t *testing.T, r *Runtime) (*gateway.Client, func() []gateway.DeviceNews) {
+	t.Helper()
+	var mu sync.Mutex
+	var heard []gateway.DeviceNews
+	c, err := gateway.New(gateway.Options{
+		URL: r.URL(), Token: token, Scopes: []string{scopeRead, scopeWrite}, Timeout: 2 * time.Second,
+		Backoff: gateway.Backoff{Min: 2 * time.Millisecond, Max: time.Hour, Quick: 10 * time.Millisecond, Pairing: 5 * time.Millisecond},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.OnDevice(func(n gateway.DeviceNews) {
+		mu.Lock()
+		defer mu.Unlock()
+		heard = append(heard, n)
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- c.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return c, func() []gateway.DeviceNews {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(heard)
+	}
+}
+
+// as waits until the client is connected as a device, or as none.
+func as(t *testing.T, c *gateway.Client, key ed25519.PrivateKey) gateway.Status {
+	t.Helper()
+	want := ""
+	if key != nil {
+		want = (&machine{key: key}).id()
+	}
+	late := time.Now().Add(patience)
+	for s := c.Status(); ; s = c.Status() {
+		if s.State == gateway.Connected && s.DeviceID == want {
+			return s
+		}
+		if time.Now().After(late) {
+			t.Fatalf("is %s as %s (%s), want to be connected as %q", s.State, s.DeviceID, s.LastError, want)
+		}
+		<-time.After(time.Millisecond)
+	}
+}
+
+// A device comes, and goes, while the service runs: what it is refused for at the
+// moment, with half a minute or more until the next attempt, must not matter.
+func TestClientBecomes(t *testing.T) {
+	r := open(t, Options{})
+	r.RequirePairing(true)
+	c, _ := hearing(t, r)
+	in(t, c, gateway.Unpaired) // as none; the next attempt is an hour away
+	c.Become(gateway.Identity{Key: keyOf(1)})
+	late := time.Now().Add(patience)
+	for len(r.Pending()) == 0 || c.Status().Pairing == nil {
+		if time.Now().After(late) {
+			t.Fatalf("it does not ask: %+v", c.Status())
+		}
+		<-time.After(time.Millisecond)
+	}
+	r.Approve(r.Pending()[0].ID)
+	as(t, c, keyOf(1))
+	made := c.Connections()
+	c.Become(gateway.Identity{Key: keyOf(1), Token: "another-token-0123456789"})
+	if c.Connections() != made || c.Status().State != gateway.Connected {
+		t.Error("another token ended the connection")
+	}
+	r.RequirePairing(false)
+	c.Become(gateway.Identity{Key: keyOf(2)})
+	if s := as(t, c, keyOf(2)); s.Auth != "token" {
+		t.Errorf("as another device it shows the %s", s.Auth)
+	}
+	c.Become(gateway.Identity{})
+	as(t, c, nil)
+	works(t, c, "run-after")
+}
+
+// What the gateway makes of the device has to be told, because it is stored: a
+// token that is lost costs an approval.
+func TestClientTellsOfItsDevice(t *testing.T) {
+	r := open(t, Options{})
+	r.RequirePairing(true)
+	c, heard := hearing(t, r)
+	key := keyOf(1)
+	id := (&machine{key: key}).id()
+	c.Become(gateway.Identity{Key: key})
+	in(t, c, gateway.Unpaired)
+	late := time.Now().Add(patience)
+	until := func(what string, ok func([]gateway.DeviceNews) bool) {
+		t.Helper()
+		for !ok(heard()) {
+			if time.Now().After(late) {
+				t.Fatalf("never heard of %s: %+v", what, heard())
+			}
+			<-time.After(time.Millisecond)
+		}
+	}
+	last := func(kind gateway.NewsKind, token string) func([]gateway.DeviceNews) bool {
+		return func(all []gateway.DeviceNews) bool {
+			return len(all) > 0 && all[len(all)-1] == gateway.DeviceNews{DeviceID: id, Kind: kind, Token: token}
+		}
+	}
+	for len(r.Pending()) == 0 {
+		<-time.After(time.Millisecond)
+	}
+	r.Approve(r.Pending()[0].ID)
+	as(t, c, key)
+	first := r.DeviceToken(id)
+	until("the token", last(gateway.TokenIssued, first))
+	r.RotateToken(id)
+	r.Drop()
+	until("the other token", last(gateway.TokenIssued, r.DeviceToken(id)))
+	refused := 0
+	for _, n := range heard() {
+		if n.Kind == gateway.TokenRefused && n.Token == first {
+			refused++
+		}
+	}
+	if refused != 1 {
+		t.Errorf("that the first one was refused was told %d times: %+v", refused, heard())
+	}
+	r.RequirePairing(false)
+	c.Become(gateway.Identity{Key: keyOf(3)})
+	as(t, c, keyOf(3))
+	if all := heard(); all[len(all)-1].Kind != gateway.LetInAsLocal || all[len(all)-1].Token != "" {
+		t.Errorf("at last it heard %+v", all[len(all)-1])
+	}
+}
+
+// Another device is introduced beside the connection, which must not notice.
+func TestIntroduce(t *testing.T) {
+	r := open(t, Options{})
+	c := connected(t, r)
+	made := c.Connections()
+	r.RequirePairing(true)
+	key := keyOf(7)
+	first := c.Introduce(t.Context(), key)
+	if first.State != gateway.Unpaired || first.Pairing == nil || first.Pairing.RequestID != r.Pending()[0].ID || first.Token != "" {
+		t.Errorf("not approved: %+v", first)
+	}
+	r.Approve(first.Pairing.RequestID)
+	if in := c.Introduce(t.Context(), key); in.State != gateway.Connected || in.Token != r.DeviceToken((&machine{key: key}).id()) || len(in.Scopes) != 2 {
+		t.Errorf("approved: %s, scopes %v, %s", in.State, in.Scopes, in.Error)
+	}
+	r.RequirePairing(false)
+	if in := c.Introduce(t.Context(), keyOf(8)); in.State != gateway.Connected || in.Token != "" {
+		t.Errorf("on the gateway's own host: %s %s", in.State, in.Error)
+	}
+	r.LockOut(time.Minute)
+	if in := c.Introduce(t.Context(), key); in.State != gateway.Unauthorized || in.After < 30*time.Second {
+		t.Errorf("locked out: %s, not before %s", in.State, in.After)
+	}
+	r.LockOut(0)
+	if c.Connections() != made || c.Status().State != gateway.Connected || c.Status().DeviceID != "" {
+		t.Errorf("the connection noticed: %+v", c.Status())
+	}
+	said := fmt.Sprintf("%+v", c.Status())
+	if strings.Contains(said, r.DeviceToken((&machine{key: key}).id())) {
+		t.Error("the status has the token")
+	}
+}
