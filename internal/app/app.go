@@ -131,7 +131,7 @@ func (a *App) prepare(ctx context.Context) error {
 	if err := a.wire(); err != nil {
 		return err
 	}
-	if err := a.Pairing.Load(ctx); err != nil {
+	if err := a.wirePairing(ctx); err != nil {
 		return err
 	}
 	a.mount()
@@ -206,8 +206,6 @@ func (a *App) wireRuntime() {
 		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Zone: cfg.Timezone, Grace: cfg.ScheduleGrace, Patience: cfg.GatewayTimeout,
 		Raise: a.raiseOfSchedule, Settle: a.Inbox.Settle, Changed: a.tellJobs,
 	}
-	a.Pairing = a.pairing()
-	a.Gateway.OnDevice(a.Pairing.Hear)
 }
 
 // plan says what is done in the background: one thing after the other by the

@@ -33,17 +33,19 @@ func keysOf(cfg config.Config, engine db.Engine) vault.Source {
 	return s
 }
 
-// pairing is the device of this service.
-func (a *App) pairing() *pairing.Service {
-	s := &pairing.Service{
+// wirePairing fills the service of our device, which the client is given before it
+// first connects.
+func (a *App) wirePairing(ctx context.Context) error {
+	a.Pairing = &pairing.Service{
 		DB: a.DB, Runtime: a.Gateway, Keys: keysOf(a.cfg, a.DB.Engine()), Log: a.log, Now: a.opts.Now,
-		Gateway: a.cfg.GatewayURL, Shared: a.cfg.GatewayToken != "", Scopes: a.cfg.GatewayScopes,
+		Gateway: a.cfg.GatewayURL, Shared: a.cfg.GatewayToken != "",
 		Away: func(err error) bool { return a.outage.notice("the pairing", err) },
 	}
 	if key := a.cfg.DeviceKey.Reveal(); key != nil {
-		s.Own = ed25519.PublicKey(key[ed25519.SeedSize:])
+		a.Pairing.Own = ed25519.PublicKey(key[ed25519.SeedSize:])
 	}
-	return s
+	a.Gateway.OnDevice(a.Pairing.Hear)
+	return a.Pairing.Load(ctx)
 }
 
 // Examine finds out what stands between this machine and the agent runtime,

@@ -66,10 +66,10 @@ func letIn(t *testing.T, a *app.App) {
 // for no approval.
 func usePairing(s *service, owner caller) {
 	owner.post(pairingPath, nil).want(http.StatusCreated)
-	is := owner.pairingIs("the device to be let in", func(p pairing.Pairing) bool { return p.State == pairing.Local })
+	owner.pairingIs("the device to be let in", func(p pairing.Pairing) bool { return p.State == pairing.Local })
 	s.house.runtime.RequirePairing(true)
 	owner.post(pairingPath+"/rotate", nil).want(http.StatusAccepted)
-	is = owner.pairingIs("the next one to be asked for", func(p pairing.Pairing) bool { return p.Next != nil && p.Next.Request != nil })
+	is := owner.pairingIs("the next one to be asked for", func(p pairing.Pairing) bool { return p.Next != nil && p.Next.Request != nil })
 	owner.send(http.MethodDelete, pairingPath+"/rotate", nil).want(http.StatusOK)
 	s.house.runtime.RequirePairing(false)
 	owner.post(pairingPath+"/rotate", nil).want(http.StatusAccepted)

@@ -284,7 +284,7 @@ func (s *Service) introduce(ctx context.Context) error {
 	}
 	in := s.Runtime.Introduce(ctx, id.Key)
 	if ctx.Err() != nil {
-		return nil // what looks like a failure is our own end
+		return ctx.Err() // what looks like a failure is our own end
 	}
 	if in.State == gateway.Connected {
 		return s.replace(ctx, r, in.Token)

@@ -34,7 +34,6 @@ type Service struct {
 	Gateway string            // its address: a token is shown to no other
 	Shared  bool              // whether there is a shared token
 	Own     ed25519.PublicKey // of the device in the settings; nil when there is none. It wins
-	Scopes  []string          // that we ask for
 
 	Every time.Duration // how often the database is looked at for what other processes did; 2 s
 	Ask   time.Duration // how often the next device is introduced until it is approved; 4 s

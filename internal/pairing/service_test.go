@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -20,7 +19,6 @@ import (
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
-	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/vault"
 )
 
@@ -84,7 +82,7 @@ func start(t *testing.T, d *db.DB, r *demo.Runtime, change func(*pairing.Service
 		Log:     slog.New(slog.NewTextHandler(log, nil)),
 	}
 	p.Service = &pairing.Service{
-		DB: d, Keys: vault.Source{Key: keyA}, Log: opt.Log, Now: clock.Now, Gateway: r.URL(), Scopes: opt.Scopes,
+		DB: d, Keys: vault.Source{Key: keyA}, Log: opt.Log, Now: clock.Now, Gateway: r.URL(),
 		Every: 20 * time.Millisecond, Ask: 20 * time.Millisecond,
 	}
 	if change != nil {
@@ -102,7 +100,7 @@ func start(t *testing.T, d *db.DB, r *demo.Runtime, change func(*pairing.Service
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	p.cancel = cancel
-	for _, run := range []func(context.Context) error{client.Run, p.Service.Run} {
+	for _, run := range []func(context.Context) error{client.Run, p.Run} {
 		p.ended.Go(func() {
 			if err := run(ctx); err != nil {
 				t.Error(err)
@@ -404,130 +402,6 @@ func TestReplicas(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.becomes("forgotten", func(is pairing.Pairing) bool {
-		return is.State == pairing.None && p0(a).DeviceID == "" && is.Connection == gateway.Unpaired
+		return is.State == pairing.None && a.client.Status().DeviceID == "" && is.Connection == gateway.Unpaired
 	})
-}
-
-func p0(p *process) gateway.Status { return p.client.Status() }
-
-// A device that cannot be read is told as that. Another one in its place would
-// hide a wrong setting, and cost an approval on another machine.
-func TestWrongKey(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		r := runtimeOf(t)
-		p := start(t, d, r, nil)
-		id := p.pair(r).Device.ID
-		p.stop()
-
-		with := func(keys vault.Source) func(*pairing.Service, *gateway.Options) {
-			return func(s *pairing.Service, _ *gateway.Options) { s.Keys = keys }
-		}
-		for name, keys := range map[string]vault.Source{"another key": {Key: keyB}, "no key": {}, "no key file": {File: filepath.Join(t.TempDir(), "encryption.key")}} {
-			p = start(t, d, r, with(keys))
-			is := p.becomes("unreadable", state(pairing.Unreadable))
-			if is.Device.ID != id || !strings.Contains(is.Detail, "ENCRYPTION_KEY") || !strings.Contains(p.log.String(), "ENCRYPTION_KEY") {
-				t.Errorf("%s: it says %q, and the log %s", name, is.Detail, p.log)
-			}
-			for what, do := range map[string]func(context.Context) (pairing.Pairing, bool, error){"start": p.Start, "rotate": p.Rotate} {
-				if _, _, err := do(admin(t)); !errors.Is(err, pairing.ErrOtherKey) || !strings.Contains(fault.Of(err).Detail, "DELETE /api/v1/agentrt/pairing") {
-					t.Errorf("%s, %s: %v", name, what, err)
-				}
-			}
-			p.stop()
-		}
-
-		p = start(t, d, r, with(vault.Source{Key: keyB, Old: []string{keyA}}))
-		if p.paired().Device.ID != id || !strings.Contains(p.log.String(), "encrypted anew") {
-			t.Errorf("with both keys: %s", p.log)
-		}
-		p.stop()
-		p = start(t, d, r, with(vault.Source{Key: keyB}))
-		if is := p.paired(); is.Device.ID != id || is.Auth != "device_token" {
-			t.Errorf("with the new key alone: %+v", is)
-		}
-		p.stop()
-		p = start(t, d, r, nil)
-		p.becomes("unreadable with the old key", state(pairing.Unreadable))
-		if _, err := p.Forget(admin(t)); err != nil {
-			t.Errorf("it cannot even be forgotten: %v", err)
-		}
-		p.pair(r)
-	})
-}
-
-// What is asked for and cannot be must be refused with what to do.
-func TestRefusals(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		r := runtimeOf(t)
-		t.Run("without a key it names the setting", func(t *testing.T) {
-			p := start(t, d, r, func(s *pairing.Service, _ *gateway.Options) { s.Keys = vault.Source{} })
-			if _, _, err := p.Start(admin(t)); !errors.Is(err, pairing.ErrNoKey) || !strings.Contains(fault.Of(err).Detail, "ENCRYPTION_KEY") {
-				t.Errorf("it says %v", err)
-			}
-		})
-		t.Run("with the device in the settings they win", func(t *testing.T) {
-			p := start(t, d, r, func(s *pairing.Service, _ *gateway.Options) { s.Own = make([]byte, 32) })
-			_, _, start := p.Start(admin(t))
-			_, _, rotate := p.Rotate(admin(t))
-			_, forget := p.Forget(admin(t))
-			for _, err := range []error{start, rotate, forget} {
-				if !errors.Is(err, pairing.ErrSettings) || !strings.Contains(fault.Of(err).Detail, "AGENTRT_DEVICE_PRIVATE_KEY") {
-					t.Errorf("it says %v", err)
-				}
-			}
-			if is := p.becomes("told", state(pairing.Settings)); is.Device == nil {
-				t.Error("the device is not shown")
-			}
-		})
-		t.Run("a device that waits has nothing to replace", func(t *testing.T) {
-			p := start(t, d, r, nil)
-			if _, _, err := p.Start(admin(t)); err != nil {
-				t.Fatal(err)
-			}
-			if _, _, err := p.Rotate(admin(t)); !errors.Is(err, pairing.ErrNotPaired) {
-				t.Errorf("it says %v", err)
-			}
-		})
-		t.Run("a new device needs the shared token", func(t *testing.T) {
-			p := start(t, d, r, func(_ *pairing.Service, o *gateway.Options) { o.Token = "" })
-			if _, _, err := p.Rotate(admin(t)); !errors.Is(err, pairing.ErrNeedsToken) {
-				t.Errorf("it says %v", err)
-			}
-		})
-	})
-}
-
-// A token is shown to the gateway that gave it and to no other.
-func TestTokenStaysWithItsGateway(t *testing.T) {
-	d := dbtest.New(t)
-	r := runtimeOf(t)
-	p := start(t, d, r, nil)
-	id := p.pair(r).Device.ID
-	p.stop()
-	other := runtimeOf(t)
-	p = start(t, d, other, nil)
-	is := p.becomes("pending there", state(pairing.Pending))
-	if is.Device.ID != id || is.Auth != "token" || strings.Contains(p.log.String(), "refused the device token") {
-		t.Errorf("it shows %+v: %s", is, p.log)
-	}
-}
-
-// What of a row was put into another one, or changed, is not used.
-func TestRowsAreBound(t *testing.T) {
-	d := dbtest.New(t)
-	r := runtimeOf(t)
-	p := start(t, d, r, nil)
-	p.pair(r)
-	p.stop()
-	err := d.Tx(t.Context(), func(tx *db.Tx) error {
-		_, err := tx.Exec(t.Context(), `UPDATE pairing_devices SET sealed_token = sealed_key`)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p = start(t, d, r, nil)
-	if is := p.becomes("unreadable", state(pairing.Unreadable)); !strings.Contains(is.Detail, "was changed") {
-		t.Errorf("it says %q", is.Detail)
-	}
 }

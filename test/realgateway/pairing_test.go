@@ -102,7 +102,7 @@ func TestPairing(t *testing.T) {
 		}
 		j.doctor(t, "pairing", p.Request.Command)
 		j.gateway.Operate(t, p.Request.Command+" --json")
-		p = j.paired(t, "paired", func(p pairing) bool {
+		j.paired(t, "paired", func(p pairing) bool {
 			return p.State == "paired" && p.Connection == "connected" && p.TokenSince != nil
 		})
 		j.connects(t)
