@@ -59,7 +59,7 @@ func TestNeedsComplete(t *testing.T) {
 // methodsIn are the names of methods that a call sends.
 func methodsIn(c *ast.CallExpr) (methods []string) {
 	f, ok := c.Fun.(*ast.SelectorExpr)
-	if !ok || f.Sel.Name != "call" && f.Sel.Name != "roundTripOn" && f.Sel.Name != "send" {
+	if !ok || f.Sel.Name != "call" && f.Sel.Name != "once" && f.Sel.Name != "roundTripOn" && f.Sel.Name != "send" {
 		return nil
 	}
 	for _, arg := range c.Args {

@@ -1,54 +1,34 @@
 package gateway
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
+	"slices"
 
 	"wardroom/internal/platform/clock"
 )
 
-// Turn is one row of a conversation as people read it: what was said, and the
-// tools that were called along the way with what became of them. Its texts are
-// cleaned and bounded; they stay hostile all the same.
+// Turn is one row of a conversation as people read it: what was said and
+// thought, and the tools that were called along the way with what became of
+// them. Its texts are cleaned and bounded; they stay hostile all the same.
 type Turn struct {
 	ID     string
 	Seq    int64  // counts the rows of a transcript from 1; 0 when the gateway does not say
 	Role   string // user for what was said to the agent, assistant, tool for a result whose call is not here, or another of the gateway's
 	RunID  string // of the run that wrote it
 	At     clock.Time
-	Text   string
-	Cut    bool // the text was longer
-	Failed bool // the run went wrong here; Error says how
+	Blocks []Block // in their order
+	Left   int     // how many further blocks it had, because there were too many
+	Reason string  // why the model stopped: stop, toolUse, error, aborted and others; empty when the gateway does not say
+	Failed bool    // the run went wrong here; Error says how
 	Error  string
-	Tools  []ToolCall
 	Usage  *Usage // of this one model call; nil when the gateway has not told
 	// Origin is from where it came when nobody outside the gateway said it: the
 	// tool that did, such as cron or sessions_send, or else its kind.
 	Origin string
 	JobID  string // of the timed job that said it
 }
-
-// ToolCall is a call of a tool by an agent.
-type ToolCall struct {
-	Name      string
-	Status    ToolStatus
-	Arguments string // the beginning of its JSON, on one line
-	Result    string // its beginning, on one line
-}
-
-// ToolStatus says what became of a call.
-type ToolStatus string
-
-// What became of a call. A call has no result while it runs, and none is kept
-// of one whose run died.
-const (
-	ToolDone    ToolStatus = "done"
-	ToolFailed  ToolStatus = "failed"
-	ToolPending ToolStatus = "pending"
-)
 
 // TurnPage is a part of a conversation.
 type TurnPage struct {
@@ -60,11 +40,9 @@ type TurnPage struct {
 }
 
 const (
-	turnsMost   = 500
-	turnChars   = 20_000        // of a text that we pass on
-	askedChars  = 2 * turnChars // of a text that we ask for, so that we know when it was longer
-	turnsTried  = 4             // readings of one page, while the transcript grows
-	toolsOfTurn = 50
+	turnsMost  = 500
+	askedChars = 2 * turnChars // of a text that we ask for, so that we know when it was longer
+	turnsTried = 4             // readings of one page, while the transcript grows
 )
 
 // Turns reads a part of a conversation: at most limit rows (1 to 500), without
@@ -159,49 +137,6 @@ type turnRow struct {
 	} `json:"__openclaw"`
 }
 
-// part is a piece of a message.
-type part struct {
-	Type       word            `json:"type"`
-	Text       word            `json:"text"`
-	ID         word            `json:"id"`
-	Name       word            `json:"name"`
-	Arguments  json.RawMessage `json:"arguments"`
-	ToolCallID word            `json:"toolCallId"`
-	ToolName   word            `json:"toolName"`
-	IsError    flag            `json:"isError"`
-	Content    json.RawMessage `json:"content"`
-}
-
-// parts reads a content, of which a bare text is the one part.
-func parts(raw json.RawMessage) []part {
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
-		return []part{{Type: "text", Text: word(text)}}
-	}
-	var pieces []json.RawMessage
-	if json.Unmarshal(raw, &pieces) != nil {
-		return nil
-	}
-	list := make([]part, 0, len(pieces))
-	for _, piece := range pieces {
-		var p part
-		if json.Unmarshal(piece, &p) == nil {
-			list = append(list, p)
-		}
-	}
-	return list
-}
-
-func visible(list []part) string {
-	var texts []string
-	for _, p := range list {
-		if p.Type == "text" && p.Text != "" {
-			texts = append(texts, string(p.Text))
-		}
-	}
-	return strings.Join(texts, "\n")
-}
-
 // leading counts the results at the beginning whose calls are not among rows.
 func leading(rows []turnRow) int {
 	for i, r := range rows {
@@ -212,64 +147,11 @@ func leading(rows []turnRow) int {
 	return len(rows)
 }
 
-// fold turns rows into turns; the result of a tool goes to its call.
-func (c *Client) fold(rows []turnRow) []Turn {
-	turns := make([]Turn, 0, len(rows))
-	calls := map[string]*ToolCall{} // that wait for their result, by id
-	for _, r := range rows {
-		if r.Role == "toolResult" {
-			done := part{Name: r.ToolName, ToolCallID: r.ToolCallID, IsError: r.IsError, Content: r.Content}
-			if call := calls[string(r.ToolCallID)]; call != nil {
-				c.settleCall(call, done)
-				continue
-			}
-			t := c.turn(r, nil)
-			call := ToolCall{Name: c.short(string(r.ToolName))}
-			c.settleCall(&call, done)
-			t.Role, t.Tools = "tool", []ToolCall{call}
-			turns = append(turns, t)
-			continue
-		}
-		list := parts(r.Content)
-		t := c.turn(r, list)
-		t.Tools = []ToolCall{}
-		var ids []string // of t.Tools
-		for _, p := range list {
-			switch {
-			case p.Type == "toolCall" && len(t.Tools) < toolsOfTurn:
-				t.Tools = append(t.Tools, ToolCall{Name: c.short(string(p.Name)), Status: ToolPending, Arguments: c.compact(p.Arguments)})
-				ids = append(ids, string(p.ID))
-			case p.Type == "toolResult":
-				for i, id := range ids {
-					if id == string(p.ToolCallID) {
-						c.settleCall(&t.Tools[i], p)
-					}
-				}
-			}
-		}
-		for i, id := range ids {
-			if id != "" && t.Tools[i].Status == ToolPending {
-				calls[id] = &t.Tools[i]
-			}
-		}
-		turns = append(turns, t)
-	}
-	return turns
-}
-
-// settleCall notes the result of a call.
-func (c *Client) settleCall(call *ToolCall, p part) {
-	call.Status = ToolDone
-	if p.IsError.is() {
-		call.Status = ToolFailed
-	}
-	call.Result = c.short(visible(parts(p.Content)))
-}
-
 func (c *Client) turn(r turnRow, list []part) Turn {
 	t := Turn{
 		ID: c.short(string(r.Meta.ID)), Seq: r.Meta.Seq.count(), Role: c.short(string(r.Role)), RunID: c.short(string(r.Meta.RunID)),
-		At: r.Timestamp.time(), Failed: r.StopReason == "error" || r.StopReason == "aborted", Usage: c.secrets.usage(r.usage()),
+		At: r.Timestamp.time(), Reason: c.short(string(r.StopReason)), Failed: r.StopReason == "error" || r.StopReason == "aborted",
+		Blocks: []Block{}, Usage: c.secrets.usage(r.usage()),
 	}
 	if len(r.Provenance) > 0 && string(r.Provenance) != "null" {
 		t.Role = "user" // see said
@@ -282,16 +164,17 @@ func (c *Client) turn(r turnRow, list []part) Turn {
 			t.Origin, t.JobID = c.short(string(first(p.Tool, p.Kind))), c.short(string(p.Job))
 		}
 	}
-	t.Text, t.Cut = c.secrets.text(visible(list), turnChars)
 	if t.Failed {
 		t.Error = c.short(string(r.ErrorMessage))
 		if t.Error == "" {
-			t.Error, t.Text = c.short(t.Text), "" // such a text is the gateway's, not the agent's
+			t.Error = c.short(visible(list)) // such a text is the gateway's, not the agent's
+			list = slices.DeleteFunc(list, func(p part) bool { return p.Type == "text" })
 		}
 		if u := t.Usage; u != nil && u.Input+u.Output+u.CacheRead+u.CacheWrite+u.Other == 0 {
 			t.Usage = nil // nobody counted
 		}
 	}
+	t.Blocks, t.Left = c.blocks(list)
 	return t
 }
 
@@ -313,13 +196,4 @@ func (r turnRow) usage() *Usage {
 func (c *Client) short(text string) string {
 	text, _ = c.secrets.text(text, turnChars)
 	return c.secrets.words(text)
-}
-
-// compact is a JSON value on one line, not endless.
-func (c *Client) compact(raw json.RawMessage) string {
-	var b bytes.Buffer
-	if len(raw) == 0 || string(raw) == "null" || json.Compact(&b, raw) != nil {
-		return ""
-	}
-	return c.short(b.String())
 }

@@ -28,6 +28,8 @@ func turns(t *testing.T, rows []any) []gateway.Turn {
 	return got.Turns
 }
 
+func says(text string) []gateway.Block { return []gateway.Block{{Kind: gateway.TextBlock, Text: text}} }
+
 // The conversation as people read it: who said what, which tools were called
 // with what result, at what cost.
 func TestTurns(t *testing.T) {
@@ -35,15 +37,15 @@ func TestTurns(t *testing.T) {
 	t.Run("a tool and its result are one, as recorded", func(t *testing.T) {
 		got := turns(t, rows["idem-tool-1"])
 		want := []gateway.Turn{
-			{ID: "767c8120-0587-4611-a21f-0d7f1835f485", Seq: 31, Role: "user", At: at(1795161828433), Text: `[[tool:ls {"path":"."}]] please`, Tools: []gateway.ToolCall{}},
+			{ID: "767c8120-0587-4611-a21f-0d7f1835f485", Seq: 31, Role: "user", At: at(1795161828433), Blocks: says(`[[tool:ls {"path":"."}]] please`)},
 			{
 				ID: "83d6a7c7-4df1-4433-84d1-42b464832ba8", Seq: 32, Role: "assistant", RunID: "idem-tool-1", At: at(1795161835150),
-				Tools: []gateway.ToolCall{{Name: "ls", Status: gateway.ToolDone, Arguments: `{"path":"."}`, Result: "(empty directory)"}},
-				Usage: spent(9824, 3, 29_517_000),
+				Blocks: []gateway.Block{{Kind: gateway.ToolBlock, Tool: &gateway.ToolCall{ID: "call_1795161835173", Name: "ls", Status: gateway.ToolDone, Arguments: `{"path":"."}`, Result: "(empty directory)"}}},
+				Reason: "toolUse", Usage: spent(9824, 3, 29_517_000),
 			},
 			{
 				ID: "25c7c52d-8e58-446c-9fc2-11cafe4165a1", Seq: 34, Role: "assistant", RunID: "idem-tool-1", At: at(1795161835325),
-				Text: "stub answer to: ", Tools: []gateway.ToolCall{}, Usage: spent(9829, 4, 29_547_000),
+				Blocks: says("stub answer to: "), Reason: "stop", Usage: spent(9829, 4, 29_547_000),
 			},
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -52,7 +54,7 @@ func TestTurns(t *testing.T) {
 	})
 	t.Run("a run that failed, as recorded", func(t *testing.T) {
 		got := turns(t, rows["idem-err-1"])[1]
-		if !got.Failed || !strings.Contains(got.Error, "request format rejected") || got.Text != "" || got.Usage != nil {
+		if !got.Failed || !strings.Contains(got.Error, "request format rejected") || len(got.Blocks) > 0 || got.Usage != nil {
 			t.Errorf("%+v", got)
 		}
 		if got := turns(t, rows["idem-slow-2"])[1]; got.Error != "request timed out" {
@@ -66,26 +68,26 @@ func TestTurns(t *testing.T) {
 	})
 	t.Run("a tool that a tool called, as recorded", func(t *testing.T) {
 		got := turns(t, []any{sessionsRecorded(t).NestedTool})
-		if len(got) != 1 || len(got[0].Tools) != 1 {
+		if len(got) != 1 || len(got[0].Blocks) != 1 {
 			t.Fatalf("%+v", got)
 		}
-		call := got[0].Tools[0]
-		if call.Name != "sessions_spawn" || call.Status != gateway.ToolDone || !strings.Contains(call.Result, `"status": "accepted"`) || len(call.Result) > 410 {
+		call := got[0].Blocks[0].Tool
+		if call.Name != "sessions_spawn" || call.Status != gateway.ToolDone || !strings.Contains(call.Result, `"status": "accepted"`) || !json.Valid([]byte(call.Arguments)) {
 			t.Errorf("%+v", call)
 		}
 	})
 	t.Run("calls without a result, failed ones, and results without a call", func(t *testing.T) {
 		tool := rows["idem-tool-1"]
 		got := turns(t, []any{tool[1]})
-		if len(got) != 1 || got[0].Tools[0].Status != gateway.ToolPending {
+		if len(got) != 1 || got[0].Blocks[0].Tool.Status != gateway.ToolPending {
 			t.Errorf("without a result: %+v", got)
 		}
 		got = turns(t, []any{tool[1], with(t, tool[2], "isError", true)})
-		if len(got) != 1 || got[0].Tools[0].Status != gateway.ToolFailed {
+		if len(got) != 1 || got[0].Blocks[0].Tool.Status != gateway.ToolFailed {
 			t.Errorf("failed: %+v", got)
 		}
 		got = turns(t, []any{tool[2]})
-		if len(got) != 1 || got[0].Role != "tool" || got[0].Tools[0] != (gateway.ToolCall{Name: "ls", Status: gateway.ToolDone, Result: "(empty directory)"}) {
+		if len(got) != 1 || got[0].Role != "tool" || *got[0].Blocks[0].Tool != (gateway.ToolCall{ID: "call_1795161835173", Name: "ls", Status: gateway.ToolDone, Result: "(empty directory)"}) {
 			t.Errorf("without its call: %+v", got)
 		}
 	})
@@ -111,15 +113,18 @@ func TestTurnsStrange(t *testing.T) {
 	})
 	texts := make([]string, len(got))
 	for i, g := range got {
-		texts[i] = g.Text
+		texts[i] = g.Said()
 	}
 	if want := []string{"", "a\nb\tc[31md[token]", long[:40_000], "seen", ""}; !slices.Equal(texts, want) {
 		t.Errorf("%.200q", texts)
 	}
-	if got[1].Cut || !got[2].Cut {
+	if got[1].Blocks[0].Cut != 0 || got[2].Blocks[0].Cut != 1 {
 		t.Error("what was longer does not say so, or what was not does")
 	}
-	if call := got[4].Tools[0]; call.Name != "x" || len([]rune(call.Arguments)) != 401 {
+	if got[3].Blocks[1] != (gateway.Block{Kind: gateway.ThinkingBlock, Text: "hidden"}) {
+		t.Errorf("%+v", got[3].Blocks)
+	}
+	if call := got[4].Blocks[0].Tool; call.Name != "x" || len(call.Arguments) != 4000 || call.ArgumentsCut != 5008 {
 		t.Errorf("%+v", call)
 	}
 }
@@ -219,7 +224,7 @@ func scrollBack(t *testing.T, limit, grows int) {
 		var seqs []int64
 		for _, turn := range p.Turns {
 			seqs = append(seqs, turn.Seq)
-			if limit > 1 && (turn.Role == "tool" || len(turn.Tools) > 0 && turn.Tools[0].Status != gateway.ToolDone) {
+			if limit > 1 && (turn.Role == "tool" || len(turn.Blocks) > 0 && turn.Blocks[0].Tool != nil && turn.Blocks[0].Tool.Status != gateway.ToolDone) {
 				t.Errorf("the result of a call was torn off: %+v", turn)
 			}
 		}

@@ -190,6 +190,19 @@ func (s *secrets) text(text string, most int) (clean string, cut bool) {
 	return text, false
 }
 
+// bound is said for at most that many characters, and how many more there were.
+func (s *secrets) bound(text string, most int) (clean string, cut int64) {
+	clean = s.said(text)
+	n, end := 0, len(clean)
+	for i := range clean {
+		if n == most {
+			end = i
+		}
+		n++
+	}
+	return clean[:end], int64(max(n-most, 0))
+}
+
 // usage is u with names that are fit to be shown.
 func (s *secrets) usage(u *Usage) *Usage {
 	if u == nil {

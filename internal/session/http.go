@@ -140,7 +140,7 @@ type messagesInput struct {
 	page.Query
 }
 
-func (s *Service) handleMessages(ctx context.Context, in *messagesInput) (*web.List[Message], error) {
+func (s *Service) handleMessages(ctx context.Context, in *messagesInput) (*web.List[transcript.Message], error) {
 	parts, err := page.Decode(in.Cursor, 4)
 	if err != nil {
 		return nil, err

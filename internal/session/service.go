@@ -8,6 +8,7 @@ import (
 
 	"wardroom/internal/gateway"
 	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db"
 )
 
 // Runtime is the part of the gateway that the sessions need.
@@ -40,6 +41,16 @@ type Service struct {
 	// totals have come, if these are fresh: counted is nil else. What it gets it must
 	// not change, and it must be quick: the next reading waits for it.
 	Read func(rows []gateway.Session, counted *gateway.SessionUsage)
+
+	// What follows is for sending and stopping (control.go).
+	Controls Controls
+	DB       *db.DB
+
+	// What follows is for the live tail (tail.go). Followed says whether anybody
+	// wants to hear what is said in a session; nil is nobody. Tell tells them, and
+	// must not wait.
+	Followed func(sessionKey string) bool
+	Tell     func(sessionKey string, n News)
 
 	mirror mirror
 }
@@ -88,54 +99,6 @@ func (s *Service) Get(ctx context.Context, key string) (Session, error) {
 		return Session{}, ErrNotFound.With("The runtime has no session %q. GET /agentrt/sessions lists those it has.", key)
 	}
 	return (&row{Session: g, asOf: asOf}).show(), nil
-}
-
-// Messages is a part of a conversation.
-type Messages struct {
-	List  []Message // the newest last
-	older *older    // nil when there is nothing older
-}
-
-// older is where the messages before a page are, in terms of the moment when it
-// was read.
-type older struct {
-	transcript         string
-	total, offset, seq int64
-}
-
-// Messages reads the newest part of a conversation, or what is older than the
-// page that before came with. At most limit rows of the transcript go into it.
-func (s *Service) Messages(ctx context.Context, key string, limit int, before *older) (Messages, error) {
-	if _, err := s.Get(ctx, key); err != nil {
-		return Messages{}, err
-	}
-	var page gateway.TurnPage
-	var err error
-	if before == nil {
-		page, err = s.Runtime.Turns(ctx, key, limit, 0)
-	} else {
-		page, err = s.Runtime.TurnsBefore(ctx, key, limit, before.offset, before.total, before.seq)
-	}
-	if err != nil {
-		return Messages{}, err
-	}
-	if before != nil && before.transcript != page.SessionID {
-		return Messages{}, errOtherTranscript
-	}
-	m := Messages{List: make([]Message, len(page.Turns))}
-	for i, t := range page.Turns {
-		m.List[i] = message(t)
-	}
-	if page.Older > 0 {
-		m.older = &older{transcript: page.SessionID, total: page.Total, offset: page.Older}
-		if before != nil {
-			m.older.seq = before.seq
-		}
-		if len(page.Turns) > 0 {
-			m.older.seq = page.Turns[0].Seq
-		}
-	}
-	return m, nil
 }
 
 // Doubt says that the gateway may have changed what was read without telling, as

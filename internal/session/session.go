@@ -174,49 +174,6 @@ func (f Filter) takes(r *row) bool {
 		(f.Status == "" || r.Status == f.Status) && (f.Active == nil || r.Active == *f.Active)
 }
 
-// Message is one part of a conversation: what was said, with the tools that
-// were called along the way. Texts come from agents and are not to be trusted.
-type Message struct {
-	ID        *string     `json:"id"`
-	Role      string      `json:"role" doc:"user for what was said to the agent, assistant for what it said, tool for a result whose call is gone, or another of the runtime's."`
-	At        *clock.Time `json:"at"`
-	Text      string      `json:"text" doc:"Markdown; empty where only tools were called."`
-	Truncated bool        `json:"truncated" doc:"Whether the text was longer than what is shown."`
-	Error     *string     `json:"error" doc:"Why the run went wrong here."`
-	Tools     []Tool      `json:"tools" nullable:"false"`
-	RunID     *string     `json:"run_id"`
-	Model     *string     `json:"model"`
-	Tokens    *Tokens     `json:"tokens" doc:"Of this one model call; null when nobody counted."`
-	CostUSD   *money.Nano `json:"cost_usd" doc:"Null when unknown or without a price."`
-}
-
-// Tool is a call of a tool, folded to its outline.
-type Tool struct {
-	Name      string  `json:"name"`
-	Status    string  `json:"status" enum:"done,failed,pending" doc:"Pending while there is no result."`
-	Arguments *string `json:"arguments" doc:"Their beginning, as JSON on one line."`
-	Result    *string `json:"result" doc:"Its beginning, on one line."`
-}
-
-func message(t gateway.Turn) Message {
-	m := Message{
-		ID: text(t.ID), Role: t.Role, At: moment(t.At), Text: t.Text, Truncated: t.Cut,
-		Error: text(t.Error), Tools: make([]Tool, len(t.Tools)), RunID: text(t.RunID),
-	}
-	for i, c := range t.Tools {
-		m.Tools[i] = Tool{Name: c.Name, Status: string(c.Status), Arguments: text(c.Arguments), Result: text(c.Result)}
-	}
-	if u := t.Usage; u != nil {
-		m.Model = text(strings.Trim(u.Provider+"/"+u.Model, "/"))
-		m.Tokens = &Tokens{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite}
-		if u.CostNanoUSD != nil {
-			cost := money.Nano(*u.CostNanoUSD)
-			m.CostUSD = &cost
-		}
-	}
-	return m
-}
-
 // Activity is what the sessions tell of one agent.
 type Activity struct {
 	Active int        // sessions with a run that is going

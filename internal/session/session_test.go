@@ -167,7 +167,7 @@ func TestGet(t *testing.T) {
 // A conversation that was begun anew has no older part of the one before.
 func TestMessagesOfAnotherTranscript(t *testing.T) {
 	mirrored(t, func(t *testing.T, s *Service, r *runtime) {
-		r.page = gateway.TurnPage{SessionID: "two", Turns: []gateway.Turn{{Seq: 5, Role: "user", Text: "Hello"}}, Total: 9, Older: 5}
+		r.page = gateway.TurnPage{SessionID: "two", Turns: []gateway.Turn{{Seq: 5, Role: "user"}}, Total: 9, Older: 5}
 		r.begin()
 		m, err := s.Messages(t.Context(), "agent:cto:main", 10, nil)
 		if err != nil || len(m.List) != 1 || m.older == nil || *m.older != (older{transcript: "two", total: 9, offset: 5, seq: 5}) {
@@ -207,21 +207,5 @@ func TestActivities(t *testing.T) {
 			}
 			slices.Reverse(tt.rows)
 		}
-	}
-}
-
-// What was folded away must still be there in outline.
-func TestMessage(t *testing.T) {
-	cost := int64(5)
-	m := message(gateway.Turn{
-		ID: "m", Role: "assistant", Text: "Done", Cut: true, Tools: []gateway.ToolCall{{Name: "ls", Status: gateway.ToolPending}},
-		Usage: &gateway.Usage{Provider: "p", Model: "m", Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, CostNanoUSD: &cost},
-	})
-	if !m.Truncated || m.At != nil || m.RunID != nil || *m.Model != "p/m" || *m.Tokens != (Tokens{1, 2, 3, 4}) || *m.CostUSD != 5 ||
-		!slices.Equal(m.Tools, []Tool{{Name: "ls", Status: "pending"}}) {
-		t.Errorf("%+v", m)
-	}
-	if m := message(gateway.Turn{}); m.Tools == nil || m.Tokens != nil || m.CostUSD != nil || strings.TrimSpace(m.Text) != "" {
-		t.Errorf("%+v", m)
 	}
 }

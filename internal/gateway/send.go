@@ -1,0 +1,85 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// ErrUnsure is beside the failure of a request that was sent and not answered:
+// the gateway may have done what it was asked for.
+var ErrUnsure = errors.New("it may have been done")
+
+// Saying is a message to a session, of whoever stands behind this service.
+type Saying struct {
+	SessionKey string
+	Text       string
+	RunID      string // chosen by us; the gateway takes a message of the same id once
+}
+
+// Say sends a message to a session, which comes into being with it where there
+// is none. It comes back as soon as the gateway has taken it: what the agent
+// makes of it is in the session. A session that is at work takes it into the run
+// that is going, unless the gateway is set otherwise. It needs operator.write.
+//
+// A failure that comes with ErrUnsure leaves open whether the gateway has it:
+// sending the same RunID again is safe as long as it runs.
+func (c *Client) Say(ctx context.Context, s Saying) error {
+	params := struct {
+		SessionKey     string `json:"sessionKey"`
+		Message        string `json:"message"`
+		IdempotencyKey string `json:"idempotencyKey"`
+		Deliver        bool   `json:"deliver"` // false: the answer stays in the session
+	}{s.SessionKey, s.Text, s.RunID, false}
+	var out struct{}
+	if err := c.once(ctx, "chat.send", params, &out); err != nil {
+		return fmt.Errorf("send a message: %w", err)
+	}
+	return nil
+}
+
+// StopSession ends a run of a session, or with an empty runID all that are going
+// or wait there, and names those that it ended: none when there was nothing to
+// end. It needs operator.write.
+func (c *Client) StopSession(ctx context.Context, sessionKey, runID string) ([]string, error) {
+	params := struct {
+		SessionKey string `json:"sessionKey"`
+		RunID      string `json:"runId,omitempty"`
+	}{sessionKey, runID}
+	var out struct {
+		Aborted flag  `json:"aborted"`
+		RunIDs  words `json:"runIds"`
+	}
+	if err := c.once(ctx, "chat.abort", params, &out); err != nil {
+		return nil, fmt.Errorf("stop a session: %w", err)
+	}
+	stopped := []string{}
+	for _, id := range out.RunIDs {
+		stopped = append(stopped, c.short(string(id)))
+	}
+	if out.Aborted.is() && len(stopped) == 0 && runID != "" {
+		stopped = append(stopped, runID)
+	}
+	return stopped, nil
+}
+
+// once is call for what changes something: its failures say whether the request
+// was sent.
+func (c *Client) once(ctx context.Context, method string, params, out any) error {
+	k, err := c.connection()
+	if err != nil {
+		return err
+	}
+	f, err := c.roundTripOn(ctx, k, method, params, "")
+	if err != nil {
+		return errors.Join(err, ErrUnsure)
+	}
+	if f.Error != nil {
+		return c.wireFault(f.Error)
+	}
+	if json.Unmarshal(f.Payload, out) != nil {
+		return errors.Join(ErrRefused.With("The gateway answers %s in a way that this version does not understand.", method), ErrUnsure)
+	}
+	return nil
+}

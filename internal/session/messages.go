@@ -1,0 +1,56 @@
+package session
+
+import (
+	"context"
+
+	"wardroom/internal/gateway"
+	"wardroom/internal/transcript"
+)
+
+// Messages is a part of a conversation.
+type Messages struct {
+	List  []transcript.Message // the newest last
+	older *older    // nil when there is nothing older
+}
+
+// older is where the messages before a page are, in terms of the moment when it
+// was read.
+type older struct {
+	transcript         string
+	total, offset, seq int64
+}
+
+// Messages reads the newest part of a conversation, or what is older than the
+// page that before came with. At most limit rows of the transcript go into it.
+func (s *Service) Messages(ctx context.Context, key string, limit int, before *older) (Messages, error) {
+	if _, err := s.Get(ctx, key); err != nil {
+		return Messages{}, err
+	}
+	var page gateway.TurnPage
+	var err error
+	if before == nil {
+		page, err = s.Runtime.Turns(ctx, key, limit, 0)
+	} else {
+		page, err = s.Runtime.TurnsBefore(ctx, key, limit, before.offset, before.total, before.seq)
+	}
+	if err != nil {
+		return Messages{}, err
+	}
+	if before != nil && before.transcript != page.SessionID {
+		return Messages{}, errOtherTranscript
+	}
+	m := Messages{List: make([]transcript.Message, len(page.Turns))}
+	for i, t := range page.Turns {
+		m.List[i] = transcript.Of(t)
+	}
+	if page.Older > 0 {
+		m.older = &older{transcript: page.SessionID, total: page.Total, offset: page.Older}
+		if before != nil {
+			m.older.seq = before.seq
+		}
+		if len(page.Turns) > 0 {
+			m.older.seq = page.Turns[0].Seq
+		}
+	}
+	return m, nil
+}
