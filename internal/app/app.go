@@ -186,6 +186,8 @@ func (a *App) wire() error {
 func (a *App) wireRuntime() {
 	cfg, now := a.cfg, a.opts.Now
 	a.Sessions = &session.Service{Runtime: a.Gateway, Log: a.log, Now: now, Patience: cfg.GatewayTimeout, Changed: a.tellSessions}
+	a.Sessions.Controls, a.Sessions.DB = a.Gateway, a.DB
+	a.Sessions.Followed, a.Sessions.Tell = a.Events.Followed, a.tellMessage
 	a.Usage = &usage.Service{
 		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Zone: cfg.Timezone, Grown: a.tellUsage,
 		Away: func(err error) bool { return a.outage.notice("the usage ledger", err) },
@@ -318,6 +320,7 @@ func (a *App) Run(ctx context.Context, ln net.Listener) error {
 	g.Go(func() error { return a.Events.Run(inner) })
 	g.Go(func() error { return a.Accounts.Run(inner) })
 	g.Go(func() error { a.tellGateway(inner); return nil })
+	g.Go(func() error { a.Sessions.FollowMessages(inner); return nil })
 	g.Go(func() error { a.outage.watch(inner, a.Queue.Wake); return nil })
 	if a.opts.OnSetup != nil {
 		g.Go(func() error {

@@ -16,8 +16,9 @@ var plumbing = []string{
 var mayImport = map[string][]string{
 	"cmd/wardroom": slices.Concat([]string{"app", "account", "gateway", "platform/config", "schema"}, plumbing),
 	"app": slices.Concat([]string{
-		"account", "agent", "event", "gateway", "gateway/demo", "inbox", "pairing", "platform/config", "retention", "schedule", "schema", "search", "session", "standup", "task", "usage",
+		"account", "agent", "archive", "event", "gateway", "gateway/demo", "inbox", "pairing", "platform/config", "retention", "schedule", "schema", "search", "session", "standup", "task", "usage",
 	}, plumbing),
+	"archive":        slices.Concat([]string{"event", "gateway", "search", "transcript"}, plumbing),
 
 	"account":        slices.Concat([]string{"event"}, plumbing),
 	"agent":          slices.Concat([]string{"event", "gateway"}, plumbing),
@@ -27,9 +28,10 @@ var mayImport = map[string][]string{
 	"retention":      slices.Concat([]string{"event"}, plumbing),
 	"schedule":       slices.Concat([]string{"event", "gateway"}, plumbing),
 	"search":         plumbing,
-	"session":        slices.Concat([]string{"event", "gateway"}, plumbing),
+	"session":        slices.Concat([]string{"event", "gateway", "transcript"}, plumbing),
 	"standup":        slices.Concat([]string{"event", "gateway", "standup/answer"}, plumbing),
 	"standup/answer": {},
+	"transcript":     {"gateway", "platform/clock", "platform/money"}, // what both the sessions and their archive show
 	"task":           slices.Concat([]string{"event", "search"}, plumbing),
 	"usage":          slices.Concat([]string{"event", "gateway"}, plumbing),
 
@@ -63,7 +65,7 @@ var mayImport = map[string][]string{
 }
 
 // features are the packages whose HTTP stays in http.go.
-var features = []string{"account", "agent", "event", "inbox", "pairing", "retention", "schedule", "search", "session", "standup", "standup/answer", "task", "usage"}
+var features = []string{"account", "agent", "archive", "event", "inbox", "pairing", "retention", "schedule", "search", "session", "standup", "standup/answer", "task", "usage"}
 
 // owners says which package writes each table. Reading another's is free.
 var owners = map[string]string{
@@ -94,6 +96,10 @@ var owners = map[string]string{
 	"standup_transcript": "standup",
 	"standup_schedules":  "standup",
 	"teams":              "standup",
+	"archive_parts":      "archive",
+	"archive_sessions":   "archive",
+	"archive_state":      "archive",
+	"archive_texts":      "archive",
 	"comments":           "task",
 	"projects":           "task",
 	"tasks":              "task",

@@ -75,6 +75,14 @@ type goneSession struct {
 	Key string `json:"key"`
 }
 
+// tellMessage lets the live streams that follow a session know what is said in it.
+func (a *App) tellMessage(key string, n session.News) {
+	state := event.State{Kind: "session.message", Topics: []string{event.TopicSession}, Data: n, Session: key}
+	if err := a.Events.Tell(state); err != nil {
+		a.log.Error("a session's message cannot be told", "err", err)
+	}
+}
+
 // tellUsage lets live streams know that the ledger has changed.
 func (a *App) tellUsage(asOf clock.Time) {
 	state := event.State{Kind: "usage.grown", Topics: []string{event.TopicUsage}, Data: grownUsage{asOf}}

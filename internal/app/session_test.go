@@ -17,6 +17,7 @@ import (
 	"wardroom/internal/platform/config"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/session"
+	"wardroom/internal/transcript"
 )
 
 const cto = "agent:cto:main"
@@ -50,6 +51,17 @@ func (c caller) presence(agentID string) agent.Presence {
 		c.house.t.Fatalf("%s has no presence", agentID)
 	}
 	return *a.Presence
+}
+
+// said is what the texts of a message say.
+func said(m transcript.Message) string {
+	var texts []string
+	for _, b := range m.Blocks {
+		if b.Type == "text" {
+			texts = append(texts, *b.Text)
+		}
+	}
+	return strings.Join(texts, "\n")
 }
 
 // links follows the Link header to its end and returns every row.
@@ -213,11 +225,11 @@ func TestMessagesInPages(t *testing.T) {
 	s.ask("run-9", cto, "run-9")
 	s.answered("run-9")
 	next, _, _ := strings.Cut(strings.TrimPrefix(first.header.Get("Link"), "<"), ">")
-	pages := append([][]session.Message{decode[[]session.Message](first)}, links[session.Message](owner, next)...)
+	pages := append([][]transcript.Message{decode[[]transcript.Message](first)}, links[transcript.Message](owner, next)...)
 	slices.Reverse(pages)
 	var texts []string
 	for _, m := range slices.Concat(pages...) {
-		texts = append(texts, m.Text)
+		texts = append(texts, said(m))
 		if m.Role == "assistant" && (m.Tokens == nil || m.CostUSD == nil || m.RunID == nil || m.At == nil) {
 			t.Errorf("an answer is %+v", m)
 		}
@@ -229,7 +241,7 @@ func TestMessagesInPages(t *testing.T) {
 	if !slices.Equal(texts, want) {
 		t.Errorf("read %q, want %q", texts, want)
 	}
-	if newest := decode[[]session.Message](owner.get(path)); newest[len(newest)-1].Text != "Answer to run-9" {
+	if newest := decode[[]transcript.Message](owner.get(path)); said(newest[len(newest)-1]) != "Answer to run-9" {
 		t.Errorf("the newest is %+v", newest[len(newest)-1])
 	}
 	owner.get(path+"&cursor=1WyJhIl0").wantProblem(http.StatusUnprocessableEntity, "invalid_cursor")
@@ -255,8 +267,8 @@ func TestSessionsStrange(t *testing.T) {
 			if got := owner.session(way); got.Key != key {
 				t.Errorf("%s is %q", way, got.Key)
 			}
-			got := decode[[]session.Message](owner.get("/api/v1/agentrt/sessions/" + way + "/messages?limit=1").want(http.StatusOK))
-			if len(got) != 1 || !strings.HasPrefix(got[0].Text, "<script>alert(1)</script> [2J [token] long") || !got[0].Truncated || len(got[0].Text) > 20_000 {
+			got := decode[[]transcript.Message](owner.get("/api/v1/agentrt/sessions/" + way + "/messages?limit=1").want(http.StatusOK))
+			if len(got) != 1 || !strings.HasPrefix(said(got[0]), "<script>alert(1)</script> [2J [token] long") || got[0].Blocks[0].Cut == 0 || len(said(got[0])) > 20_000 {
 				t.Errorf("%s: %.200v", way, got)
 			}
 		}

@@ -431,7 +431,7 @@ func TestActivityRefuses(t *testing.T) {
 		"/activity?actor=nobody":                          "actor_unknown",
 		"/activity?since=yesterday":                       "invalid_input",
 		"/activity?subject_id=" + "x%00":                  "invalid_url",
-		"/activity?subject_id=" + strings.Repeat("x", 65): "invalid_input",
+		"/activity?subject_id=" + strings.Repeat("x", 513): "invalid_input",
 	} {
 		status, _, body := ask(t, site, "user", path)
 		problem, _ := body.(map[string]any)

@@ -28,6 +28,9 @@ type State struct {
 	Kind   string // such as agentrt.status
 	Topics []string
 	Data   any // what json.Marshal makes an object of
+	// Session, when not empty, is the key of the session of the runtime that the
+	// state is of, and only those streams get it that asked for that session.
+	Session string
 }
 
 // frame is one event or state as it goes over the wire, encoded once for all
@@ -37,6 +40,7 @@ type frame struct {
 	class  Class    // empty for a state
 	topics []string // one for an event
 	about  string   // the id of the subject
+	only   string   // the key of the session that a reader must have asked for; empty is everybody
 	text   []byte
 }
 
@@ -51,7 +55,7 @@ func frameOf(e Event) (frame, error) {
 
 func (s State) frame() (frame, error) {
 	text, err := encode(0, s.Kind, s.Data)
-	return frame{topics: s.Topics, text: text}, err
+	return frame{topics: s.Topics, only: s.Session, text: text}, err
 }
 
 // note is the frame that tells a reader where its stream stands: what it has

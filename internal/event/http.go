@@ -27,7 +27,7 @@ const eventsText = `Server-sent events, until the token ends. Each event of the 
 
 Ids follow the order of the commits. Send the last one that you have as Last-Event-ID, and you get everything after it, without a gap and without repeats.
 
-Other frames: hello comes first and says where the stream stands; reset comes instead when what you missed cannot be told any more: read anew what you show, and go on from its id; position comes every 15 seconds with the id up to which you have everything that you asked for; end says with a code why the stream ends, such as token_invalid, role_changed or behind. Frames without an id tell a state of this moment: agentrt.status how the connection to the agent runtime is doing, session.changed a session of the runtime that is new or other than before, as in /agentrt/sessions, session.gone the key of one that is there no more, usage.grown that /usage has become other, at most once a second, and jobs.changed the ids of timed jobs of the runtime that are other than before, or gone: read them anew. Read the list of the sessions at each agentrt.status, the first included, and then apply the frames that come.`
+Other frames: hello comes first and says where the stream stands; reset comes instead when what you missed cannot be told any more: read anew what you show, and go on from its id; position comes every 15 seconds with the id up to which you have everything that you asked for; end says with a code why the stream ends, such as token_invalid, role_changed or behind. Frames without an id tell a state of this moment: agentrt.status how the connection to the agent runtime is doing, session.changed a session of the runtime that is new or other than before, as in /agentrt/sessions, session.gone the key of one that is there no more, session.message what is said in a session that you asked for with session, usage.grown that /usage has become other, at most once a second, and jobs.changed the ids of timed jobs of the runtime that are other than before, or gone: read them anew. Read the list of the sessions at each agentrt.status, the first included, and then apply the frames that come.`
 
 const auditText = `Logins and failed ones, accounts, keys, deletions and the settings of each start: who, what, before and after, and from where. None of it is in /activity. What happens often is told once a minute: count says how often, and since when. The texts that somebody who failed to log in typed are not kept.`
 
@@ -43,6 +43,7 @@ type eventsInput struct {
 	Header string   `header:"Last-Event-ID" maxLength:"19" example:"42" doc:"The last id that you have; what comes after it is sent. Without it the stream begins now."`
 	Query  string   `query:"last_event_id" maxLength:"19" example:"42" doc:"The same, for callers that cannot set headers; the header wins."`
 	Topics []string `query:"topics" enum:"task,project,standup,team,schedule,inbox,user,gateway,session,usage" maxItems:"20" doc:"Only of these, separated by commas: subjects of events, gateway for the connection to the agent runtime, session for what its agents do, and usage for what that costs. Without it everything."`
+	Sessions []string `query:"session" maxItems:"10" doc:"Keys of sessions of the runtime, separated by commas: what is said in them comes as session.message."`
 }
 
 // after reads the id to go on after.
@@ -68,7 +69,7 @@ func (s *Service) handleEvents(ctx context.Context, in *eventsInput) (web.Stream
 	if err != nil {
 		return nil, err
 	}
-	stream, err := s.Open(ctx, Ask{Caller: web.Again, Topics: in.Topics, After: after})
+	stream, err := s.Open(ctx, Ask{Caller: web.Again, Topics: in.Topics, After: after, Sessions: in.Sessions})
 	if err != nil {
 		return nil, err
 	}
@@ -76,8 +77,8 @@ func (s *Service) handleEvents(ctx context.Context, in *eventsInput) (web.Stream
 }
 
 type activityInput struct {
-	SubjectKind string    `query:"subject_kind" enum:"task,project,standup,team,schedule,inbox" doc:"Only of things of this kind."`
-	SubjectID   string    `query:"subject_id" maxLength:"64" doc:"Only of the thing with this id."`
+	SubjectKind string    `query:"subject_kind" enum:"task,project,standup,team,schedule,inbox,session" doc:"Only of things of this kind."`
+	SubjectID   string    `query:"subject_id" maxLength:"512" doc:"Only of the thing with this id; of a session of the runtime, its key."`
 	Actor       string    `query:"actor" maxLength:"254" doc:"Only what this one did: a user's id or email, an agent_id, me, or system for the service."`
 	Kinds       []string  `query:"kind" maxItems:"20" doc:"Only of these kinds, such as task.created; task.* is all that begin so."`
 	Since       time.Time `query:"since" doc:"Only at this time or later."`
@@ -94,8 +95,8 @@ func (s *Service) handleActivity(ctx context.Context, in *activityInput) (*web.L
 
 // AuditFilter is what both forms of the audit can be asked for.
 type AuditFilter struct {
-	SubjectKind string    `query:"subject_kind" enum:"user,address,service,task,standup,schedule" doc:"Only of things of this kind."`
-	SubjectID   string    `query:"subject_id" maxLength:"64" doc:"Only of the thing with this id; of an address, the address."`
+	SubjectKind string    `query:"subject_kind" enum:"user,address,service,task,standup,schedule,session" doc:"Only of things of this kind."`
+	SubjectID   string    `query:"subject_id" maxLength:"512" doc:"Only of the thing with this id; of an address, the address."`
 	Actor       string    `query:"actor" maxLength:"254" doc:"Only what this one did: a user's id or email, an agent_id, me, system for the service, or anonymous for those who were not signed in."`
 	Kinds       []string  `query:"kind" maxItems:"20" doc:"Only of these kinds, such as login.failed; login.* is all that begin so."`
 	Since       time.Time `query:"since" doc:"Only at this time or later."`

@@ -1,7 +1,10 @@
 package event
 
 import (
+	"maps"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"wardroom/internal/platform/places"
@@ -21,6 +24,9 @@ type hub struct {
 	states []frame     // that wait for the end of the breath
 	free   time.Time   // when states may be handed out again
 	breath *time.Timer // ends it; nil while nothing waits
+
+	followed map[string]int // by session key, how many streams want its messages
+	keys     atomic.Pointer[[]string]
 }
 
 // feed is what one stream is handed.
@@ -61,6 +67,27 @@ func (h *hub) join(pos int64, buffer int) (f *feed, from int64) {
 	h.streams[f] = struct{}{}
 	h.wake() // it did not look while there was nobody
 	return f, h.at
+}
+
+// follow notes that one more stream wants the messages of these sessions, until
+// unfollow is called.
+func (h *hub) follow(sessions []string) (unfollow func()) {
+	count := func(by int) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if h.followed == nil {
+			h.followed = map[string]int{}
+		}
+		for _, key := range sessions {
+			if h.followed[key] += by; h.followed[key] <= 0 {
+				delete(h.followed, key)
+			}
+		}
+		keys := slices.Sorted(maps.Keys(h.followed))
+		h.keys.Store(&keys)
+	}
+	count(1)
+	return sync.OnceFunc(func() { count(-1) })
 }
 
 // part takes a stream out.

@@ -30,6 +30,15 @@ type Service struct {
 	live *hub
 }
 
+// Followed are the keys of the runtime's sessions of which some stream of this
+// process wants every message. It is not to be changed.
+func (s *Service) Followed() []string {
+	if keys := s.hub().keys.Load(); keys != nil {
+		return *keys
+	}
+	return nil
+}
+
 // Activity returns one page of what happened, the newest first, as far as f
 // goes; its class and its actors are set here, and what the caller may not see
 // is left out. by names who did it: a user's id

@@ -53,6 +53,8 @@ type Ask struct {
 	Caller func(context.Context) (actor.Actor, error)
 	Topics []string // empty is all
 	After  int64    // go on after this id; negative begins now
+	// Sessions are the keys of the runtime's sessions of which every message is wanted.
+	Sessions []string
 }
 
 // Stream is one reader's way through the log. It holds a place until it is run.
@@ -76,6 +78,10 @@ func (s *Service) Open(ctx context.Context, ask Ask) (_ *Stream, err error) {
 	leave, ok := s.hub().places.Take(user, limits.Streams, limits.Each)
 	if !ok {
 		return nil, ErrStreams.With("Close some, or come back later. One account may have %d open.", limits.Each).After(limits.Beat)
+	}
+	if len(ask.Sessions) > 0 {
+		place, unfollow := leave, s.hub().follow(ask.Sessions)
+		leave = func() { unfollow(); place() }
 	}
 	defer func() {
 		if err != nil {
@@ -328,6 +334,9 @@ func (t *Stream) wants(f frame) bool {
 		if p, ok := guarded[topic]; ok && !t.who.Role.May(p) {
 			return false
 		}
+	}
+	if f.only != "" && !slices.Contains(t.ask.Sessions, f.only) {
+		return false
 	}
 	return len(t.ask.Topics) == 0 || slices.ContainsFunc(f.topics, func(topic string) bool { return slices.Contains(t.ask.Topics, topic) })
 }

@@ -5,12 +5,15 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"math"
+	"net/http"
+	"net/url"
 	"strconv"
 
 	"wardroom/internal/gateway"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/page"
 	"wardroom/internal/platform/web"
+	"wardroom/internal/transcript"
 )
 
 // errOtherTranscript refuses a cursor of a conversation that was begun anew.
@@ -27,7 +30,12 @@ func (s *Service) Mount(api *web.API) {
 	web.Get(api, "/agentrt/sessions/{key}", actor.Read, "One session", s.handleGet, away, web.Fails(ErrNotFound), web.Quiet())
 	web.Get(api, "/agentrt/sessions/{key}/messages", actor.Read, "What was said in a session, the newest last", s.handleMessages, away,
 		web.Fails(ErrNotFound, page.ErrCursor), web.Quiet(),
-		web.Describe("The first page is the newest; the Link header leads to the older ones. The result of a tool is with its call."))
+		web.Describe("The first page is the newest; the Link header leads to the older ones. The result of a tool is with its call. What is too long is cut, and says by how much. To hear of further ones as they come, follow the session with GET /events?session=."))
+	web.Post(api, "/agentrt/sessions/{key}/messages", actor.ControlSessions, "Send a message to a session", s.handleSend, away, web.Fails(ErrNotFound),
+		web.Status(http.StatusAccepted), web.Once(),
+		web.Describe("Answers when the runtime has taken it; what the agent says to it is in the session's messages. A failure whose maybe_sent is true leaves open whether it was: send it again with the same Idempotency-Key."))
+	web.Post(api, "/agentrt/sessions/{key}/stop", actor.ControlSessions, "End the runs of a session", s.handleStop, away, web.Fails(ErrNotFound),
+		web.Describe("Ends what is going and what waits there, or the one run that is named. When nothing is going, nothing is stopped and nothing is wrong."))
 }
 
 type listInput struct {
@@ -133,6 +141,41 @@ type getOutput struct{ Body Session }
 func (s *Service) handleGet(ctx context.Context, in *Ref) (*getOutput, error) {
 	session, err := s.Get(ctx, in.Key)
 	return &getOutput{session}, err
+}
+
+type sendInput struct {
+	Ref
+	Body struct {
+		Text string `json:"text" minLength:"1" maxLength:"20000" doc:"What to say to the agent: Markdown. It must not begin with a slash, which the runtime takes for a command. Everybody who may read sees it: no credentials."`
+	}
+}
+
+type sendOutput struct {
+	Location string `header:"Location" doc:"Where the session's messages are."`
+	Body     Sent
+}
+
+func (s *Service) handleSend(ctx context.Context, in *sendInput) (*sendOutput, error) {
+	sent, err := s.Send(ctx, in.Key, in.Body.Text)
+	return &sendOutput{Location: web.Prefix + "/agentrt/sessions/" + url.PathEscape(in.Key) + "/messages", Body: sent}, err
+}
+
+type stopInput struct {
+	Ref
+	Body *struct {
+		RunID string `json:"run_id,omitempty" maxLength:"512" doc:"Only this run. Default: all that are going or wait in the session."`
+	}
+}
+
+type stopOutput struct{ Body Stopped }
+
+func (s *Service) handleStop(ctx context.Context, in *stopInput) (*stopOutput, error) {
+	runID := ""
+	if in.Body != nil {
+		runID = in.Body.RunID
+	}
+	stopped, err := s.Stop(ctx, in.Key, runID)
+	return &stopOutput{stopped}, err
 }
 
 type messagesInput struct {

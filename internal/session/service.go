@@ -22,6 +22,7 @@ type Runtime interface {
 	Usage(ctx context.Context) (gateway.SessionUsage, error)
 	Turns(ctx context.Context, sessionKey string, limit int, offset int64) (gateway.TurnPage, error)
 	TurnsBefore(ctx context.Context, sessionKey string, limit int, offset, total, seq int64) (gateway.TurnPage, error)
+	Heard(e gateway.Event) (gateway.Heard, bool)
 }
 
 // Service shows the sessions. Nothing is read until Run; its exported fields
@@ -46,10 +47,9 @@ type Service struct {
 	Controls Controls
 	DB       *db.DB
 
-	// What follows is for the live tail (tail.go). Followed says whether anybody
-	// wants to hear what is said in a session; nil is nobody. Tell tells them, and
-	// must not wait.
-	Followed func(sessionKey string) bool
+	// What follows is for the live tail (tail.go). Followed are the sessions of
+	// which somebody wants to hear what is said, and Tell tells them. Neither waits.
+	Followed func() []string
 	Tell     func(sessionKey string, n News)
 
 	mirror mirror

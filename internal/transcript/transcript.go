@@ -126,3 +126,37 @@ func (m *Message) Each(fn func(text *string, cut, json bool)) {
 		}
 	}
 }
+
+// Brief is the message with less of its texts where they are more than that many
+// bytes together; what is left out is counted as cut.
+func (m Message) Brief(most int) Message {
+	const each, blocks = 500, 16
+	size := 0
+	m.Each(func(text *string, _, _ bool) { size += len(*text) })
+	if size <= most {
+		return m
+	}
+	all := m.Blocks[:min(blocks, len(m.Blocks))]
+	m.BlocksCut += len(m.Blocks) - len(all)
+	m.Blocks = make([]Block, len(all))
+	shorten := func(text **string, cut *int64) {
+		if *text == nil {
+			return
+		}
+		if r := []rune(**text); len(r) > each {
+			short := string(r[:each])
+			*text, *cut = &short, *cut+int64(len(r)-each)
+		}
+	}
+	for i, b := range all {
+		shorten(&b.Text, &b.Cut)
+		if b.Tool != nil {
+			t := *b.Tool
+			shorten(&t.Arguments, &t.ArgumentsCut)
+			shorten(&t.Result, &t.ResultCut)
+			b.Tool = &t
+		}
+		m.Blocks[i] = b
+	}
+	return m
+}

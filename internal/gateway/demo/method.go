@@ -36,6 +36,7 @@ func (r *Runtime) table() map[string]method {
 		"agent":              {scope: scopeWrite, serve: r.handleAgent},
 		"agent.wait":         {scope: scopeWrite, serve: r.handleWait},
 		"chat.history":       {scope: scopeRead, serve: r.handleHistory},
+		"chat.send":          {scope: scopeWrite, serve: r.handleSend},
 		"chat.abort":         {scope: scopeWrite, serve: r.handleAbort},
 		"sessions.list":      {scope: scopeRead, serve: r.handleSessions},
 		"sessions.describe":  {scope: scopeRead, serve: r.handleDescribe},

@@ -47,6 +47,7 @@ type message struct {
 	hidden       bool   // chat.history leaves it out
 	spent        *spent // nil for a question
 	took         int64  // milliseconds from the question to this answer
+	line         *Line  // what it consists of, where it is more than a text
 }
 
 // canonical is a key as the gateway keeps it: in small letters, however it is asked for.
@@ -143,8 +144,18 @@ func (s *session) json(m message, seq int) object {
 		}
 		return row
 	}
-	meta["runId"] = m.runID
-	row["content"] = content(m.text)
+	if m.runID != "" {
+		meta["runId"] = m.runID
+	}
+	if m.line != nil {
+		m.line.write(row)
+	}
+	if m.role == "toolResult" {
+		return row
+	}
+	if m.line == nil {
+		row["content"] = content(m.text)
+	}
 	row["api"], row["provider"], row["model"] = "openai-completions", m.spent.model.provider, m.spent.model.id
 	row["usage"], row["stopReason"] = m.spent.json(), m.stop
 	switch {

@@ -41,9 +41,10 @@ type counts struct{ user, assistant, errors int }
 
 func (c *counts) add(m message) {
 	switch {
+	case m.role == "toolResult":
 	case m.role == "user":
 		c.user++
-	case m.stop == "stop":
+	case m.stop == "stop", m.stop == "toolUse":
 		c.assistant++
 	default:
 		c.assistant++
@@ -133,7 +134,7 @@ func (l *ledger) add(m message) {
 		}
 		l.quarters[q].add(m)
 	}
-	if m.spent == nil || m.stop != "stop" {
+	if m.spent == nil || m.stop != "stop" && m.stop != "toolUse" {
 		return
 	}
 	key := modelKey{m.spent.model.provider, m.spent.model.id}
@@ -216,7 +217,7 @@ func (r *Runtime) handleUsage(c call) (any, *failure) {
 			if day := dayOf(m.at); fresh && day >= first && day <= last {
 				own.add(m)
 				all.add(m)
-				if m.spent != nil && m.stop == "stop" {
+				if m.spent != nil && (m.stop == "stop" || m.stop == "toolUse") {
 					at(agents, s.agentID).add(*m.spent)
 				}
 			}

@@ -38,6 +38,7 @@ const (
 	FileReports     Permission = "file_reports"     // hand in a report to a standup: an agent its own, the others anybody's
 	ManageStandups  Permission = "manage_standups"  // delete a standup, cancel a run, make and change teams
 	ManageSchedules Permission = "manage_schedules" // what the runtime does at fixed times
+	ControlSessions Permission = "control_sessions" // send messages to the runtime's sessions, and end their runs
 	ManageRuntime   Permission = "manage_runtime"   // examine the way to the agent runtime
 	UseInbox        Permission = "use_inbox"        // see what needs a human, and deal with it
 	ManageAccounts  Permission = "manage_accounts"  // users and their keys
@@ -55,6 +56,7 @@ var may = map[Permission][]Role{
 	FileReports:     {Owner, Admin, Agent},
 	ManageStandups:  {Owner, Admin},
 	ManageSchedules: {Owner, Admin},
+	ControlSessions: {Owner, Admin},
 	ManageRuntime:   {Owner, Admin},
 	UseInbox:        {Owner, Admin, User},
 	ManageAccounts:  {Owner, Admin},
@@ -65,7 +67,7 @@ var may = map[Permission][]Role{
 
 // Permissions lists every permission, Public first.
 func Permissions() []Permission {
-	return []Permission{Public, Read, ChangeTasks, DeleteTasks, HoldStandups, FileReports, ManageStandups, ManageSchedules, ManageRuntime, UseInbox, ManageAccounts, ReadAudit, ManageRetention, ManagePrices}
+	return []Permission{Public, Read, ChangeTasks, DeleteTasks, HoldStandups, FileReports, ManageStandups, ManageSchedules, ControlSessions, ManageRuntime, UseInbox, ManageAccounts, ReadAudit, ManageRetention, ManagePrices}
 }
 
 // Valid reports whether p stands in the table. A route with another does not start.

@@ -1,0 +1,198 @@
+package app_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"wardroom/internal/event"
+	"wardroom/internal/gateway/demo"
+	"wardroom/internal/platform/config"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/session"
+	"wardroom/internal/transcript"
+)
+
+const ctoPath = "/api/v1/agentrt/sessions/" + cto
+
+// at work keeps the CTO busy until the test ends.
+func (s *service) atWork() {
+	s.house.t.Helper()
+	s.house.runtime.Silence("cto", true)
+	s.ask("run-1", cto, "What is next?")
+	owner := s.login(ownerEmail)
+	waitFor(s.house.t, "the run", func() bool { return owner.get(ctoPath).status == http.StatusOK && owner.session(cto).Active })
+}
+
+// A message that is sent twice makes an agent do its work twice; one that got
+// lost without a word is never done at all.
+func TestSendToSession(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, engine db.Engine) {
+		h := newHouse(t, engine, nil)
+		s := h.start().connected()
+		owner := s.login(ownerEmail)
+		s.ask("run-1", cto, "What is next?")
+		s.answered("run-1")
+		send := func(text string, headers ...string) answer {
+			return owner.send(http.MethodPost, ctoPath+"/messages", map[string]string{"text": text}, headers...)
+		}
+		asked := h.runtime.Asked("cto")
+		first := send("Please go on.", "Idempotency-Key", "one").want(http.StatusAccepted)
+		sent := decode[session.Sent](first)
+		s.answered(sent.RunID)
+		again := send("Please go on.", "Idempotency-Key", "one").want(http.StatusAccepted)
+		if again.header.Get("Idempotency-Replayed") != "true" || decode[session.Sent](again) != sent || h.runtime.Asked("cto") != asked+1 {
+			t.Errorf("sent again: %s; asked %d times", again.body, h.runtime.Asked("cto")-asked)
+		}
+		send("Something else.", "Idempotency-Key", "one").wantProblem(http.StatusConflict, "idempotency_conflict")
+		for _, text := range []string{"  ", "/reset", " /new"} {
+			send(text).wantProblem(http.StatusUnprocessableEntity, "invalid_input")
+		}
+		owner.post("/api/v1/agentrt/sessions/agent:cto:nobody/messages", map[string]string{"text": "Hello"}).wantProblem(http.StatusNotFound, "session_not_found")
+		if n := h.runtime.Asked("cto"); n != asked+1 {
+			t.Errorf("what was refused was sent %d times", n-asked-1)
+		}
+		newest := decode[[]transcript.Message](owner.get(ctoPath + "/messages?limit=2").want(http.StatusOK))
+		if len(newest) != 2 || said(newest[0]) != "Please go on." || newest[1].RunID == nil || *newest[1].RunID != sent.RunID || *newest[1].StopReason != "stop" {
+			t.Errorf("the session has %s", first.body)
+		}
+		told := decode[[]event.Event](owner.get("/api/v1/activity?subject_kind=session&subject_id=" + cto).want(http.StatusOK))
+		if len(told) != 1 || told[0].Kind != "session.message_sent" || told[0].Actor.Name == "" || !strings.Contains(string(told[0].Data), sent.RunID) || strings.Contains(string(told[0].Data), "Please") {
+			t.Errorf("told %+v", told)
+		}
+	})
+}
+
+// When nobody knows whether a message arrived, the sender must be told so, and
+// how to send it without sending it twice.
+func TestSendInDoubt(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, db.SQLite, func(r *config.Raw) { r.GatewayTimeoutMS = "600" })
+	s := h.start().connected()
+	owner := s.login(ownerEmail)
+	s.ask("run-1", cto, "What is next?")
+	s.answered("run-1")
+	send := func() answer {
+		return owner.send(http.MethodPost, ctoPath+"/messages", map[string]string{"text": "Go on."}, "Idempotency-Key", "one")
+	}
+	waitFor(t, "the session", func() bool { return owner.get(ctoPath).status == http.StatusOK })
+	asked := h.runtime.Asked("cto")
+	h.runtime.Hang("chat.send", true)
+	var doubt struct {
+		MaybeSent bool   `json:"maybe_sent"`
+		RunID     string `json:"run_id"`
+		Detail    string
+	}
+	doubt = decode[struct {
+		MaybeSent bool   `json:"maybe_sent"`
+		RunID     string `json:"run_id"`
+		Detail    string
+	}](send().wantProblem(http.StatusGatewayTimeout, "gateway_timeout"))
+	if !doubt.MaybeSent || doubt.RunID == "" || !strings.Contains(doubt.Detail, "Idempotency-Key") {
+		t.Errorf("told %+v", doubt)
+	}
+	h.runtime.Hang("chat.send", false)
+	waitFor(t, "the connection to be well", func() bool { return owner.get(ctoPath).status == http.StatusOK })
+	if got := decode[session.Sent](send().want(http.StatusAccepted)); got.RunID != doubt.RunID || h.runtime.Asked("cto") != asked+1 {
+		t.Errorf("%+v, and the agent was asked %d times", got, h.runtime.Asked("cto")-asked)
+	}
+	told := string(owner.get("/api/v1/audit?kind=session.*").want(http.StatusOK).body)
+	if !strings.Contains(told, `"confirmed":false`) || !strings.Contains(told, `"confirmed":true`) {
+		t.Errorf("the audit has %s", told)
+	}
+	_ = h.runtime.Close()
+	waitFor(t, "the loss", func() bool { return owner.get(ctoPath).status == http.StatusServiceUnavailable })
+	owner.post(ctoPath+"/messages", map[string]string{"text": "Hello"}).wantProblem(http.StatusServiceUnavailable, "gateway_unreachable")
+	owner.post(ctoPath+"/stop", nil).wantProblem(http.StatusServiceUnavailable, "gateway_unreachable")
+}
+
+// Somebody who sees an agent run wild must be able to end it, and learn whether
+// they did.
+func TestStopSession(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, db.SQLite, nil)
+	s := h.start().connected()
+	owner := s.login(ownerEmail)
+	s.atWork()
+	s.ask("run-2", cto, "And then?")
+	stop := func(body any) session.Stopped {
+		return decode[session.Stopped](owner.post(ctoPath+"/stop", body).want(http.StatusOK))
+	}
+	if got := stop(map[string]string{"run_id": "another"}); got.Stopped || len(got.RunIDs) > 0 {
+		t.Errorf("a run that is not there: %+v", got)
+	}
+	if got := stop(nil); !got.Stopped || fmt.Sprint(got.RunIDs) != "[run-1 run-2]" {
+		t.Errorf("stopped %+v", got)
+	}
+	waitFor(t, "the end", func() bool { return !owner.session(cto).Active })
+	if got := stop(nil); got.Stopped {
+		t.Errorf("nothing was going, and it stopped %+v", got)
+	}
+	told := decode[[]event.Event](owner.get("/api/v1/activity?kind=session.stopped").want(http.StatusOK))
+	if len(told) != 1 || told[0].Subject.ID != cto {
+		t.Errorf("told %+v", told)
+	}
+}
+
+// Who follows a session hears what is said in it, others are not bothered with
+// it, and nobody's listening costs the gateway anything.
+func TestSessionTail(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, db.SQLite, nil)
+	s := h.start().connected()
+	owner := s.login(ownerEmail)
+	s.ask("run-1", cto, "What is next?")
+	s.answered("run-1")
+	live, other := owner.follow("/api/v1/events?session="+cto), owner.follow("/api/v1/events")
+	live.until("agentrt.status", "connected")
+	other.until("agentrt.status", "connected")
+	calls := h.runtime.Calls("chat.history")
+	if err := h.runtime.Recite(cto, demo.Line{Role: "user", Text: "Look."},
+		demo.Line{Role: "assistant", Thinking: "Where?", Call: "c1", Tool: "ls", Args: map[string]any{"path": "."}},
+		demo.Line{Role: "toolResult", Call: "c1", Tool: "ls", Text: strings.Repeat("file ", 9000)}, demo.Line{Role: "assistant", Text: "Seen."}); err != nil {
+		t.Fatal(err)
+	}
+	var got []transcript.Message
+	for range 4 {
+		var n session.News
+		if err := json.Unmarshal([]byte(live.until("session.message", cto)["data"]), &n); err != nil || n.Missed || n.Message == nil {
+			t.Fatalf("%+v, %v", n, err)
+		}
+		got = append(got, *n.Message)
+	}
+	call, result := got[1].Blocks[1].Tool, got[2].Blocks[0].Tool
+	if said(got[0]) != "Look." || *got[1].Blocks[0].Text != "Where?" || call.Status != "pending" || *call.Arguments != `{"path":"."}` || got[2].Role != "tool" ||
+		*result.ID != *call.ID || result.ResultCut != 37_000 || said(got[3]) != "Seen." || got[3].CostUSD == nil || *got[3].Seq != *got[0].Seq+3 {
+		t.Errorf("heard %+v", got)
+	}
+	t.Run("too much at once is told as that", func(t *testing.T) {
+		lines := make([]demo.Line, 200)
+		for i := range lines {
+			lines[i] = demo.Line{Role: "assistant", Text: fmt.Sprint("Line ", i)}
+		}
+		if err := h.runtime.Recite(cto, lines...); err != nil {
+			t.Fatal(err)
+		}
+		live.until("session.message", `"missed":true`)
+	})
+	t.Run("so is a line that broke", func(t *testing.T) {
+		time.AfterFunc(0, h.runtime.Drop)
+		live.until("session.message", `"missed":true`)
+	})
+	owner.post("/api/v1/tasks", map[string]string{"title": "Last"}).want(http.StatusCreated)
+	for f := range other.frames {
+		if f["event"] == "session.message" {
+			t.Fatalf("somebody who did not ask heard %v", f)
+		}
+		if f["event"] == "task.created" {
+			break
+		}
+	}
+	if n := h.runtime.Calls("chat.history") - calls; n > 8 {
+		t.Errorf("it cost %d readings", n)
+	}
+}

@@ -1,0 +1,139 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"wardroom/internal/event"
+	"wardroom/internal/gateway"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/fault"
+	"wardroom/internal/platform/once"
+)
+
+// Controls is the part of the gateway that acts on sessions.
+type Controls interface {
+	Say(ctx context.Context, s gateway.Saying) error
+	StopSession(ctx context.Context, sessionKey, runID string) ([]string, error)
+}
+
+// Sent is a message that the runtime has taken.
+type Sent struct {
+	RunID string `json:"run_id" doc:"Names the message and the run that answers it. A session that was at work may take it into the run that was going."`
+	Key   string `json:"session_key"`
+}
+
+// Stopped is what came of stopping a session.
+type Stopped struct {
+	Stopped bool     `json:"stopped" doc:"False: nothing was going."`
+	RunIDs  []string `json:"run_ids" nullable:"false" doc:"The runs that were ended."`
+}
+
+// subject is what events about a session are about.
+func subject(key string) event.Subject {
+	return event.Subject{Kind: event.TopicSession, ID: key, Name: key}
+}
+
+// record tells of what somebody did to a session: in the activity, and in the
+// audit, because it makes an agent work, and spend.
+func (s *Service) record(ctx context.Context, tx *db.Tx, kind, key string, data map[string]any) error {
+	if err := event.Record(ctx, tx, s.Now(), event.Activity, kind, subject(key), data); err != nil {
+		return err
+	}
+	return event.Record(ctx, tx, s.Now(), event.Audit, kind, subject(key), data)
+}
+
+// errNotSent says that no earlier request has sent it.
+var errNotSent = errors.New("nobody has sent it")
+
+// Send sends a message to a session of the runtime, which must be there. It
+// comes back when the runtime has taken it. A request that is repeated with its
+// Idempotency-Key is taken once: we remember it, and should we have ended before
+// we could, the runtime knows it by its run id.
+func (s *Service) Send(ctx context.Context, key, text string) (Sent, error) {
+	text = strings.TrimSpace(text)
+	if err := sayable(text); err != nil {
+		return Sent{}, err
+	}
+	find := func(_ context.Context, _ db.Queryer, id string) (Sent, error) { return Sent{id, key}, nil }
+	var out Sent
+	ask := func(makeIt func(*db.Tx) (Sent, error)) error {
+		return s.DB.Tx(ctx, func(tx *db.Tx) (err error) {
+			out, err = once.Do(ctx, tx, s.Now(), find, func(m Sent) string { return m.RunID }, func() (Sent, error) { return makeIt(tx) })
+			return err
+		})
+	}
+	// Our transaction is not open while we wait for the runtime.
+	err := ask(func(*db.Tx) (Sent, error) { return Sent{}, errNotSent })
+	if !errors.Is(err, errNotSent) {
+		return out, err
+	}
+	if _, err := s.Get(ctx, key); err != nil {
+		return Sent{}, err
+	}
+	id := "wardroom-" + once.Name(ctx, db.NewID())
+	told := map[string]any{"run_id": id, "characters": utf8.RuneCountInString(text), "confirmed": true}
+	err = s.Controls.Say(ctx, gateway.Saying{SessionKey: key, Text: text, RunID: id})
+	if err != nil {
+		return Sent{}, s.unsent(ctx, err, key, told)
+	}
+	err = ask(func(tx *db.Tx) (Sent, error) {
+		return Sent{id, key}, s.record(ctx, tx, "session.message_sent", key, told)
+	})
+	return out, err
+}
+
+// sayable refuses what is no message. The runtime takes a text that begins with
+// a slash for a command, and some of those reset the session.
+func sayable(text string) error {
+	var bad fault.Fields
+	switch {
+	case text == "":
+		bad.Add("/text", "It must not be blank.")
+	case strings.HasPrefix(text, "/"):
+		bad.Add("/text", "It must not begin with a slash: the runtime takes that for a command. Begin with another character.")
+	}
+	return bad.Err()
+}
+
+// unsent is the failure of a message. Where nobody knows whether the runtime has
+// it, that is told, with how to find out.
+func (s *Service) unsent(ctx context.Context, err error, key string, told map[string]any) error {
+	f := fault.Of(err)
+	if !errors.Is(err, gateway.ErrUnsure) || f == nil {
+		return err
+	}
+	told["confirmed"] = false
+	noted := s.DB.Tx(context.WithoutCancel(ctx), func(tx *db.Tx) error {
+		return s.record(ctx, tx, "session.message_sent", key, told)
+	})
+	return errors.Join(f.With("%s The message may have been sent. Send the same request again with the same Idempotency-Key, which sends it once; without a key, look for this run_id in the session's messages first.", f.Detail).
+		Fact("maybe_sent", true).Fact("run_id", told["run_id"]), noted)
+}
+
+// Stop ends a run of a session, or with an empty runID all that are going or
+// wait there. With nothing to end it ends nothing, which is no failure.
+func (s *Service) Stop(ctx context.Context, key, runID string) (Stopped, error) {
+	if _, err := s.Get(ctx, key); err != nil {
+		return Stopped{}, err
+	}
+	ids, err := s.Controls.StopSession(ctx, key, runID)
+	if f := fault.Of(err); f != nil && errors.Is(err, gateway.ErrUnsure) {
+		return Stopped{}, f.With("%s It may have been stopped. Read the session: it says whether a run is going. To stop again does no harm.", f.Detail).Fact("maybe_stopped", true)
+	}
+	if err != nil {
+		return Stopped{}, err
+	}
+	if len(ids) > 0 {
+		err = s.DB.Tx(ctx, func(tx *db.Tx) error {
+			return s.record(ctx, tx, "session.stopped", key, map[string]any{"run_ids": ids})
+		})
+		if err != nil {
+			return Stopped{}, fmt.Errorf("note that a session was stopped: %w", err)
+		}
+	}
+	return Stopped{Stopped: len(ids) > 0, RunIDs: ids}, nil
+}
