@@ -16,6 +16,7 @@ import (
 
 	"wardroom/internal/account"
 	"wardroom/internal/agent"
+	"wardroom/internal/archive"
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
 	"wardroom/internal/inbox"
@@ -63,6 +64,7 @@ type App struct {
 	Agents    *agent.Service
 	Sessions  *session.Service
 	Inbox     *inbox.Service
+	Archive   *archive.Service
 	Usage     *usage.Service
 	Events    *event.Service
 	Retention *retention.Service
@@ -192,7 +194,11 @@ func (a *App) wireRuntime() {
 		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Zone: cfg.Timezone, Grown: a.tellUsage,
 		Away: func(err error) bool { return a.outage.notice("the usage ledger", err) },
 	}
-	a.Sessions.Read = a.Usage.Read
+	a.Archive = &archive.Service{
+		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now,
+		Away: func(err error) bool { return a.outage.notice("the archive of sessions", err) },
+	}
+	a.Sessions.Read = a.readSessions
 	a.Agents = &agent.Service{Runtime: a.Gateway, Members: a.agentMembers, Activities: a.agentActivities, Now: now}
 	a.Standups = &standup.Service{
 		DB: a.DB, Jobs: a.Queue, Runtime: a.Gateway, Log: a.log, Now: now,
@@ -257,6 +263,7 @@ func (a *App) mount() {
 	a.Agents.Mount(a.API)
 	a.Pairing.Mount(a.API)
 	a.Sessions.Mount(a.API)
+	a.Archive.Mount(a.API)
 	a.Schedules.Mount(a.API)
 	a.Inbox.Mount(a.API)
 	a.Usage.Mount(a.API)
@@ -314,6 +321,7 @@ func (a *App) Run(ctx context.Context, ln net.Listener) error {
 	g.Go(func() error { return a.Gateway.Run(inner) })
 	g.Go(func() error { return a.Sessions.Run(inner) })
 	g.Go(func() error { return a.Usage.Run(inner) })
+	g.Go(func() error { return a.Archive.Run(inner) })
 	g.Go(func() error { return a.Schedules.Run(inner) })
 	g.Go(func() error { return a.Pairing.Run(inner) })
 	g.Go(func() error { return a.Queue.Run(inner) })

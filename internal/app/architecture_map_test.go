@@ -18,7 +18,7 @@ var mayImport = map[string][]string{
 	"app": slices.Concat([]string{
 		"account", "agent", "archive", "event", "gateway", "gateway/demo", "inbox", "pairing", "platform/config", "retention", "schedule", "schema", "search", "session", "standup", "task", "usage",
 	}, plumbing),
-	"archive":        slices.Concat([]string{"event", "gateway", "search", "transcript"}, plumbing),
+	"archive": slices.Concat([]string{"event", "gateway", "search", "transcript"}, plumbing),
 
 	"account":        slices.Concat([]string{"event"}, plumbing),
 	"agent":          slices.Concat([]string{"event", "gateway"}, plumbing),

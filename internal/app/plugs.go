@@ -83,6 +83,15 @@ func (a *App) tellMessage(key string, n session.News) {
 	}
 }
 
+// readSessions gives each reading of the runtime's sessions to those who keep
+// something of it.
+func (a *App) readSessions(rows []gateway.Session, counted *gateway.SessionUsage) {
+	a.Usage.Read(rows, counted)
+	if counted == nil {
+		a.Archive.Read(rows)
+	}
+}
+
 // tellUsage lets live streams know that the ledger has changed.
 func (a *App) tellUsage(asOf clock.Time) {
 	state := event.State{Kind: "usage.grown", Topics: []string{event.TopicUsage}, Data: grownUsage{asOf}}
@@ -293,8 +302,9 @@ func (a *App) policies() []retention.Policy {
 		},
 		{
 			Name: "subagent_sessions", Setting: "SUBAGENT_RETENTION_DAYS", Days: a.cfg.SubagentRetentionDays,
-			Does:   "Archived sessions of sub-agents that ended so many days ago are deleted.",
-			NotYet: "Sessions are not archived yet: there is nothing to delete.",
+			Does:  "Archived sessions of sub-agents in which nothing has happened for so many days are deleted, with what was said in them. What they used stays in the ledger.",
+			Count: a.Archive.CountOld,
+			Go:    a.Archive.PurgeOld,
 		},
 		{
 			Name: "inbox", Setting: "ACTIVITY_LOG_RETENTION_DAYS", Days: a.cfg.ActivityLogRetentionDays,

@@ -423,14 +423,14 @@ func TestActivityFilters(t *testing.T) {
 func TestActivityRefuses(t *testing.T) {
 	site := newSite(t, dbtest.New(t))
 	for path, code := range map[string]string{
-		"/activity?subject_kind=user":                     "invalid_input", // accounts are audit
-		"/activity?limit=0":                               "invalid_input",
-		"/activity?subject=1":                             "invalid_input",
-		"/activity?cursor=x":                              "invalid_cursor",
-		"/activity?cursor=1WyJ4Il0":                       "invalid_cursor", // of another list
-		"/activity?actor=nobody":                          "actor_unknown",
-		"/activity?since=yesterday":                       "invalid_input",
-		"/activity?subject_id=" + "x%00":                  "invalid_url",
+		"/activity?subject_kind=user":                      "invalid_input", // accounts are audit
+		"/activity?limit=0":                                "invalid_input",
+		"/activity?subject=1":                              "invalid_input",
+		"/activity?cursor=x":                               "invalid_cursor",
+		"/activity?cursor=1WyJ4Il0":                        "invalid_cursor", // of another list
+		"/activity?actor=nobody":                           "actor_unknown",
+		"/activity?since=yesterday":                        "invalid_input",
+		"/activity?subject_id=" + "x%00":                   "invalid_url",
 		"/activity?subject_id=" + strings.Repeat("x", 513): "invalid_input",
 	} {
 		status, _, body := ask(t, site, "user", path)

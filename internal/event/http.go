@@ -40,9 +40,9 @@ const exportTime = 10 * time.Minute
 const begin = -1
 
 type eventsInput struct {
-	Header string   `header:"Last-Event-ID" maxLength:"19" example:"42" doc:"The last id that you have; what comes after it is sent. Without it the stream begins now."`
-	Query  string   `query:"last_event_id" maxLength:"19" example:"42" doc:"The same, for callers that cannot set headers; the header wins."`
-	Topics []string `query:"topics" enum:"task,project,standup,team,schedule,inbox,user,gateway,session,usage" maxItems:"20" doc:"Only of these, separated by commas: subjects of events, gateway for the connection to the agent runtime, session for what its agents do, and usage for what that costs. Without it everything."`
+	Header   string   `header:"Last-Event-ID" maxLength:"19" example:"42" doc:"The last id that you have; what comes after it is sent. Without it the stream begins now."`
+	Query    string   `query:"last_event_id" maxLength:"19" example:"42" doc:"The same, for callers that cannot set headers; the header wins."`
+	Topics   []string `query:"topics" enum:"task,project,standup,team,schedule,inbox,user,gateway,session,usage" maxItems:"20" doc:"Only of these, separated by commas: subjects of events, gateway for the connection to the agent runtime, session for what its agents do, and usage for what that costs. Without it everything."`
 	Sessions []string `query:"session" maxItems:"10" doc:"Keys of sessions of the runtime, separated by commas: what is said in them comes as session.message."`
 }
 

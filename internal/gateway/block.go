@@ -303,4 +303,3 @@ func (e Event) MessageOf() (sessionKey string, ok bool) {
 	err := json.Unmarshal(e.Payload, &p)
 	return string(p.SessionKey), err == nil && p.SessionKey != ""
 }
-

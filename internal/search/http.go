@@ -9,22 +9,26 @@ import (
 
 // Mount adds the route of the search.
 func (s *Service) Mount(api *web.API) {
-	web.Get(api, "/search", actor.Read, "Find tasks and comments by their words", s.handleFind,
+	web.Get(api, "/search", actor.Read, "Find tasks, comments and archived sessions by their words", s.handleFind,
 		web.Describe("What has all the words, whatever their case; the last one may be the beginning of a word. "+
 			"First the tasks whose key and title have them, then what else has them, the newest first. No character means anything special."))
 }
 
 type findInput struct {
-	Text     string `query:"q" required:"true" maxLength:"200" doc:"The words to look for."`
-	Archived string `query:"archived" enum:"true,false" doc:"Only what is in the archive, or only what is not; both when left out."`
-	Limit    int    `query:"limit" minimum:"1" maximum:"100" default:"20" doc:"How many to answer at most."`
+	Text     string   `query:"q" required:"true" maxLength:"200" doc:"The words to look for."`
+	Archived string   `query:"archived" enum:"true,false" doc:"Only what is in the archive, or only what is not; both when left out."`
+	Kinds    []string `query:"kind" enum:"task,comment,session" maxItems:"3" doc:"Only of these kinds, separated by commas; all when left out."`
+	Limit    int      `query:"limit" minimum:"1" maximum:"100" default:"20" doc:"How many to answer at most."`
 }
 
 func (s *Service) handleFind(ctx context.Context, in *findInput) (*struct{ Body []Result }, error) {
-	var archived *bool
+	var only Only
 	if in.Archived != "" {
-		archived = new(in.Archived == "true")
+		only.Archived = new(in.Archived == "true")
 	}
-	found, err := s.Find(ctx, in.Text, archived, in.Limit)
+	for _, k := range in.Kinds {
+		only.Kinds = append(only.Kinds, Kind(k))
+	}
+	found, err := s.Find(ctx, in.Text, only, in.Limit)
 	return &struct{ Body []Result }{found}, err
 }

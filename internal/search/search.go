@@ -1,4 +1,4 @@
-// Package search finds tasks and comments by the words in them.
+// Package search finds tasks, comments and archived sessions by the words in them.
 //
 // The words are made here and not by the databases, whose ideas of a word and
 // of its small letters differ: so both engines find the same, and nothing that
@@ -21,6 +21,7 @@ type Kind string
 const (
 	OfTask    Kind = "task"
 	OfComment Kind = "comment"
+	OfSession Kind = "session" // of the runtime, in the archive
 )
 
 // Text is what can be searched for: that of a task, or of one of its comments.
@@ -31,17 +32,26 @@ type Text struct {
 	Body      string
 }
 
+// SessionText is what an archived session can be searched for.
+type SessionText struct {
+	ID    string // of the archive
+	Title string // what is found first
+	Body  string
+}
+
 // Result is one text that was found.
 type Result struct {
-	Kind      Kind        `json:"kind" enum:"task,comment"`
-	TaskID    string      `json:"task_id"`
-	TaskKey   string      `json:"task_key" example:"TASK-12"`
+	Kind      Kind        `json:"kind" enum:"task,comment,session"`
+	TaskID    *string     `json:"task_id" doc:"Null for a session."`
+	TaskKey   *string     `json:"task_key" example:"TASK-12" doc:"Null for a session."`
 	CommentID *string     `json:"comment_id" doc:"The comment that has the words; null when the task has them itself."`
-	Title     string      `json:"title" doc:"Of the task."`
-	Archived  bool        `json:"archived" doc:"Whether the task is in the archive."`
+	SessionID *string     `json:"session_id" doc:"The id of the archived session, as in GET /sessions/{id}; null for a task or a comment."`
+	AgentID   *string     `json:"agent_id" doc:"Whose session it was; null for a task or a comment."`
+	Title     string      `json:"title" doc:"Of the task; of a session its label, or else its key."`
+	Archived  bool        `json:"archived" doc:"Whether the task is in the archive. A session that is found always is."`
 	Snippet   string      `json:"snippet" doc:"A piece of the text, around the first word that was found in it; plain text on one line, and empty when there is no text. Agents write it: never trust it."`
 	Marks     []Mark      `json:"marks" nullable:"false" doc:"Where the words are in the snippet."`
-	At        clock.Time  `json:"at" doc:"When the task or the comment was made."`
+	At        clock.Time  `json:"at" doc:"When the task or the comment was made; of a session, when anything last happened in it."`
 	EditedAt  *clock.Time `json:"edited_at" doc:"When it was last changed; null when it never was."`
 }
 

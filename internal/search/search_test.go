@@ -43,13 +43,13 @@ func add(t testing.TB, d *db.DB, number int, title, body string) string {
 
 func found4(t testing.TB, s *Service, text string) string {
 	t.Helper()
-	list, err := s.Find(t.Context(), text, nil, 20)
+	list, err := s.Find(t.Context(), text, Only{}, 20)
 	if err != nil {
 		t.Fatalf("%q: %v", text, err)
 	}
 	var keys []string
 	for _, r := range list {
-		keys = append(keys, strings.TrimPrefix(r.TaskKey, "TASK-"))
+		keys = append(keys, strings.TrimPrefix(*r.TaskKey, "TASK-"))
 	}
 	return strings.Join(keys, " ")
 }
@@ -104,7 +104,7 @@ func TestFind(t *testing.T) {
 		if got := found4(t, s, many.String()); got != "" {
 			t.Errorf("200 words find %q", got)
 		}
-		if list, err := s.Find(t.Context(), "invoice", nil, 1); err != nil || len(list) != 1 {
+		if list, err := s.Find(t.Context(), "invoice", Only{}, 1); err != nil || len(list) != 1 {
 			t.Errorf("one of three: %v, %v", list, err)
 		}
 	})
@@ -171,8 +171,8 @@ func TestAnyText(t *testing.T) {
 			n++
 			add(t, d, n, "x", text)
 			for _, word := range wordsOf(text) {
-				hits, err := s.Find(t.Context(), word, nil, 100)
-				if err != nil || !slices.ContainsFunc(hits, func(r Result) bool { return r.TaskKey == fmt.Sprint("TASK-", n) }) && len(hits) < 100 {
+				hits, err := s.Find(t.Context(), word, Only{}, 100)
+				if err != nil || !slices.ContainsFunc(hits, func(r Result) bool { return *r.TaskKey == fmt.Sprint("TASK-", n) }) && len(hits) < 100 {
 					rt.Fatalf("%q is not found by %q: %v", text, word, err)
 				}
 			}
@@ -237,6 +237,7 @@ func TestRoute(t *testing.T) {
 			text, _ := json.Marshal(list[0])
 			const says = `{"archived":false,"at":"2026-11-16T08:00:00.000Z","comment_id":null,"edited_at":null,"kind":"task","marks":[{"end":9,"start":7}],"snippet":"all of it","task_key":"TASK-1","title":"Ship \u003cb\u003eit\u003c/b\u003e"}`
 			if string(text) != says {
+				t.Errorf("answer %s, want %s", text, says)
 				t.Errorf("answer %s, want %s", text, says)
 			}
 		}

@@ -14,17 +14,22 @@ type Service struct {
 	DB *db.DB
 }
 
+// Only says which texts are looked at. The zero Only is all of them.
+type Only struct {
+	Archived *bool // what is in the archive, or what is not
+	Kinds    []Kind
+}
+
 // maxResults is how many texts one search finds at most.
 const maxResults = 100
 
 // Find returns at most limit texts that have all the words of text, the last of
 // which may be the beginning of one. First come the tasks whose key and title
 // have them, then what else has them, and of both the newest first: the order is
-// the same each time, and on both engines. Without archived it finds what is in
-// the archive, too. Nothing in text is syntax; without a word nothing is found.
+// the same each time, and on both engines. Nothing in text is syntax; without a word nothing is found.
 //
 // Of one caller two searches run at once, like lists; see db.Turn.
-func (s *Service) Find(ctx context.Context, text string, archived *bool, limit int) ([]Result, error) {
+func (s *Service) Find(ctx context.Context, text string, only Only, limit int) ([]Result, error) {
 	q := query{wordsOf(text)}
 	if len(q.words) == 0 {
 		return []Result{}, nil
@@ -38,11 +43,11 @@ func (s *Service) Find(ctx context.Context, text string, archived *bool, limit i
 	var rows []row
 	err = s.DB.View(ctx, func(in db.Queryer) (err error) {
 		engine := s.DB.Engine()
-		if rows, err = found(ctx, in, engine, q.match(engine, true), archived, limit); err != nil || len(rows) == limit {
+		if rows, err = found(ctx, in, engine, q.match(engine, true), only, limit); err != nil || len(rows) == limit {
 			return err
 		}
 		// Those with the words in their title are among these again.
-		more, err := found(ctx, in, engine, q.match(engine, false), archived, limit+len(rows))
+		more, err := found(ctx, in, engine, q.match(engine, false), only, limit+len(rows))
 		titled := len(rows)
 		for _, r := range more {
 			known := slices.ContainsFunc(rows[:titled], func(t row) bool { return t.id == r.id })

@@ -2,7 +2,9 @@ package search
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"wardroom/internal/platform/clock"
@@ -127,18 +129,39 @@ const (
 )
 
 // found are the newest texts that match, each with its whole text.
-func found(ctx context.Context, q db.Queryer, engine db.Engine, match string, archived *bool, limit int) ([]row, error) {
+func found(ctx context.Context, q db.Queryer, engine db.Engine, match string, only Only, limit int) ([]row, error) {
 	from, where, order := fromWords, isWords, byWords
 	if engine == db.Postgres {
 		from, where, order = fromVector, isVector, byVector
 	}
-	if archived != nil {
-		where += map[bool]string{true: ` AND t.archived_at IS NOT NULL`, false: ` AND t.archived_at IS NULL`}[*archived]
-	}
-	rows, err := q.Query(ctx, `SELECT s.id, t.id, t.number, t.title, t.archived_at, t.created_at, t.updated_at, t.version,
-		COALESCE(c.body, t.description), c.id, c.created_at, c.edited_at`+from+`
-		JOIN tasks t ON t.id = s.task_id LEFT JOIN comments c ON c.id = s.comment_id`+where+order, match, limit)
+	rows, err := q.Query(ctx, `SELECT s.id, t.id, t.number, COALESCE(t.title, NULLIF(a.label, ''), a.session_key), t.archived_at, t.created_at, t.updated_at, t.version,
+		COALESCE(c.body, t.description, x.head || ' ' || x.tail, ''), c.id, c.created_at, c.edited_at, s.session_id, a.agent_id, a.last_at`+from+`
+		LEFT JOIN tasks t ON t.id = s.task_id LEFT JOIN comments c ON c.id = s.comment_id
+		LEFT JOIN archive_sessions a ON a.id = s.session_id LEFT JOIN archive_texts x ON x.session_id = s.session_id`+where+only.clause()+order, match, limit)
 	return db.All(rows, err, scan)
+}
+
+// clause is the further conditions that o makes.
+func (o Only) clause() string {
+	text := ``
+	if o.Archived != nil {
+		text += map[bool]string{
+			true: ` AND (t.archived_at IS NOT NULL OR s.session_id IS NOT NULL)`, false: ` AND t.archived_at IS NULL AND s.session_id IS NULL`,
+		}[*o.Archived]
+	}
+	of := map[Kind]string{
+		OfTask: `s.task_id IS NOT NULL AND s.comment_id IS NULL`, OfComment: `s.comment_id IS NOT NULL`, OfSession: `s.session_id IS NOT NULL`,
+	}
+	var kinds []string
+	for _, k := range []Kind{OfTask, OfComment, OfSession} { // in one order, whatever the caller's
+		if slices.Contains(o.Kinds, k) {
+			kinds = append(kinds, of[k])
+		}
+	}
+	if len(kinds) > 0 {
+		text += ` AND (` + strings.Join(kinds, ` OR `) + `)`
+	}
+	return text
 }
 
 // row is a Result before its snippet is cut.
@@ -150,16 +173,68 @@ type row struct {
 
 func scan(from db.Row) (row, error) {
 	var r row
-	var number, version int64
-	var archived, said *clock.Time
-	var made, changed clock.Time
-	err := from.Scan(&r.id, &r.TaskID, &number, &r.Title, &archived, &made, &changed, &version, &r.text, &r.CommentID, &said, &r.EditedAt)
-	r.Kind, r.TaskKey, r.Archived, r.At = OfTask, fmt.Sprint("TASK-", number), archived != nil, made
+	var number, version *int64
+	var archived, said, made, changed, last *clock.Time
+	err := from.Scan(&r.id, &r.TaskID, &number, &r.Title, &archived, &made, &changed, &version, &r.text, &r.CommentID, &said, &r.EditedAt, &r.SessionID, &r.AgentID, &last)
+	switch {
+	case err != nil:
+		return r, err
+	case r.SessionID != nil:
+		r.Kind, r.Archived = OfSession, true
+		if last != nil {
+			r.At = *last
+		}
+		return r, nil
+	case number == nil || made == nil || version == nil:
+		return r, errors.New("a text of nothing is findable")
+	}
+	key := fmt.Sprint("TASK-", *number)
+	r.Kind, r.TaskKey, r.Archived, r.At = OfTask, &key, archived != nil, *made
 	switch {
 	case r.CommentID != nil && said != nil:
 		r.Kind, r.At = OfComment, *said
-	case version > 1:
-		r.EditedAt = &changed
+	case *version > 1:
+		r.EditedAt = changed
 	}
-	return r, err
+	return r, nil
+}
+
+// PutSession makes an archived session findable, in the transaction that writes
+// it, or findable as it is now: then it counts as the newest text.
+func PutSession(ctx context.Context, tx *db.Tx, t SessionText) error {
+	title, body := wordsOf(t.Title), wordsOf(t.Body)
+	_, err := tx.Exec(ctx, `DELETE FROM search_texts WHERE session_id = ?`, t.ID)
+	switch {
+	case err != nil:
+	case tx.Engine() == db.Postgres:
+		_, err = tx.Exec(ctx, `INSERT INTO search_texts (session_id, words) VALUES (?, CAST(CAST(? AS TEXT) AS TSVECTOR))`, t.ID, vector(title, body))
+	default:
+		if _, err = tx.Exec(ctx, `INSERT INTO search_texts (session_id) VALUES (?)`, t.ID); err == nil {
+			_, err = tx.Exec(ctx, `INSERT INTO search_words (rowid, title, body) VALUES (LAST_INSERT_ROWID(), ?, ?)`, strings.Join(title, " "), strings.Join(body, " "))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("make a session findable: %w", err)
+	}
+	return nil
+}
+
+// DropSession makes an archived session findable no more.
+func DropSession(ctx context.Context, tx *db.Tx, id string) error {
+	_, err := tx.Exec(ctx, `DELETE FROM search_texts WHERE session_id = ?`, id)
+	return err
+}
+
+// Sessions is a condition for those rows whose column names an archived session
+// that has all the words of text, as in Find; false when there is no word in it.
+func Sessions(engine db.Engine, column, text string) (condition, match string, ok bool) {
+	q := query{wordsOf(text)}
+	if len(q.words) == 0 {
+		return "", "", false
+	}
+	from, where := fromWords, isWords
+	if engine == db.Postgres {
+		from, where = fromVector, isVector
+	}
+	return column + ` IN (SELECT s.session_id` + from + where + ` AND s.session_id IS NOT NULL)`, q.match(engine, false), true
 }

@@ -10,7 +10,7 @@ import (
 // Messages is a part of a conversation.
 type Messages struct {
 	List  []transcript.Message // the newest last
-	older *older    // nil when there is nothing older
+	older *older               // nil when there is nothing older
 }
 
 // older is where the messages before a page are, in terms of the moment when it

@@ -12,13 +12,13 @@ import (
 
 func searched(t testing.TB, d *db.DB, text string, archived *bool) string {
 	t.Helper()
-	list, err := (&search.Service{DB: d}).Find(asService(t), text, archived, 10)
+	list, err := (&search.Service{DB: d}).Find(asService(t), text, search.Only{Archived: archived}, 10)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var lines []string
 	for _, r := range list {
-		lines = append(lines, fmt.Sprint(r.Kind, " ", r.TaskKey, " ", r.Archived, " ", r.Snippet))
+		lines = append(lines, fmt.Sprint(r.Kind, " ", *r.TaskKey, " ", r.Archived, " ", r.Snippet))
 	}
 	return strings.Join(lines, "; ")
 }

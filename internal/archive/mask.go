@@ -1,0 +1,229 @@
+package archive
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+// masked stands where a secret was, with what it was.
+func masked(kind string) string { return "[masked:" + kind + "]" }
+
+// pattern is one form of secrets. docs/sessions.md has the list, for people.
+type pattern struct {
+	kind  string
+	hints []string // one of them is in every text that has such a secret; cheaper to look for
+	text  *regexp.Regexp
+	group int // what of the match is the secret; 0 is all
+	// is, when not nil, says whether what was found really is one.
+	is func(value string) bool
+}
+
+// The forms of secrets that are known. Keys of vendors begin with what their
+// documentations say; each is at least as long as the shortest that is given out.
+func patterns() []pattern {
+	p := func(kind, text string, group int, hints ...string) pattern {
+		return pattern{kind: kind, hints: hints, text: regexp.MustCompile(text), group: group}
+	}
+	named := p("secret", `(?i)([a-z0-9_.-]*(?:api[_-]?key|apikey|secret|token|credentials?|access[_-]?key|private[_-]?key|auth[_-]?key|session[_-]?id))["'\x60]?\s*(?::=|=>|[:=]|\s+is\s+|\s)\s*["'\x60]?([A-Za-z0-9+/_.~$!@#%^&*=-]{16,})`, 2,
+		"key", "Key", "KEY", "ecret", "ECRET", "oken", "OKEN", "redential", "REDENTIAL", "ession", "ESSION")
+	named.is = random
+	password := p("password", `(?i)(?:pass(?:word|wd|phrase)|\bpwd|\bpass)["'\x60]?\s*(?::=|=>|[:=])\s*["'\x60]?([^\s"'\x60<>,;(){}\[\]|]{6,})`, 1,
+		"pass", "Pass", "PASS", "pwd", "Pwd", "PWD")
+	password.is = chosen
+	return []pattern{
+		p("private_key", `-----BEGIN[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\z)`, 0, "PRIVATE KEY"),
+		p("jwt", `\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`, 0, "eyJ"),
+		p("url_password", `\b[A-Za-z][A-Za-z0-9+.-]{1,30}://[^\s/:@"'<>]{0,200}:([^\s/@"'<>]{1,200})@`, 1, "://"),
+		p("wardroom_key", `\bwrk_[A-Za-z0-9_-]{8,}`, 0, "wrk_"),
+		p("anthropic_key", `\bsk-ant-[A-Za-z0-9_-]{16,}`, 0, "sk-ant-"),
+		p("openai_key", `\bsk-(?:proj-|svcacct-|admin-)?[A-Za-z0-9_-]{20,}`, 0, "sk-"),
+		p("stripe_key", `\b(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{10,}|\bwhsec_[A-Za-z0-9]{16,}`, 0, "_live_", "_test_", "whsec_"),
+		p("github_token", `\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,})`, 0, "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
+		p("gitlab_token", `\bgl(?:pat|dt|ptt|soat|rt|ft|imt|agent|oas)-[A-Za-z0-9_=.-]{16,}`, 0, "glpat-", "gldt-", "glptt-", "glsoat-", "glrt-", "glft-", "glimt-", "glagent-", "gloas-"),
+		p("slack_token", `\bxox[abeoprs]-[A-Za-z0-9-]{10,}|\bxapp-[A-Za-z0-9-]{10,}|hooks\.slack\.com/services/[A-Za-z0-9/_-]{20,}`, 0, "xox", "xapp-", "hooks.slack.com"),
+		p("aws_key", `\b(?:AKIA|ASIA|AROA|AIDA|AGPA|ANPA|ANVA|ABIA|ACCA)[A-Z0-9]{16}\b`, 0, "AKIA", "ASIA", "AROA", "AIDA", "AGPA", "ANPA", "ANVA", "ABIA", "ACCA"),
+		p("google_key", `\bAIza[A-Za-z0-9_-]{35}|\bya29\.[A-Za-z0-9_-]{20,}|\bGOCSPX-[A-Za-z0-9_-]{20,}`, 0, "AIza", "ya29.", "GOCSPX-"),
+		p("npm_token", `\bnpm_[A-Za-z0-9]{30,}|\bpypi-[A-Za-z0-9_-]{40,}`, 0, "npm_", "pypi-"),
+		p("sendgrid_key", `\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}`, 0, "SG."),
+		p("huggingface_token", `\bhf_[A-Za-z0-9]{20,}`, 0, "hf_"),
+		p("digitalocean_token", `\bdo[opr]_v1_[a-f0-9]{32,}`, 0, "_v1_"),
+		p("telegram_token", `\b[0-9]{8,10}:AA[A-Za-z0-9_-]{33,35}\b`, 0, ":AA"),
+		p("bearer", `(?i)\bbearer\s+([A-Za-z0-9._~+/-]{8,}=*)`, 1, "earer", "EARER"),
+		p("basic", `(?i)\b(?:authorization["']?\s*[:=]\s*["']?)basic\s+([A-Za-z0-9+/]{8,}=*)`, 1, "asic", "ASIC"),
+		named,
+		password,
+	}
+}
+
+// begun is the beginning of a secret that is cut off by the end of a text.
+const begun = `(?:\bsk-|\bsk_|\brk_|\bwrk_|\bgh[pousr]_|\bgithub_pat_|\bgl[a-z]{2,5}-|\bxox[a-z]-|\bAKIA|\bASIA|\bAIza|\beyJ|\bnpm_|\bhf_|\bSG\.|\bya29\.)[A-Za-z0-9._-]*\z`
+
+// masker takes secrets out of texts. The zero value knows none: make one with
+// newMasker. It may be used by many at once.
+type masker struct {
+	patterns []pattern
+	begun    *regexp.Regexp
+	name     *regexp.Regexp // of a member of JSON whose value is a secret, whatever it looks like
+}
+
+func newMasker() *masker {
+	return &masker{
+		patterns: patterns(), begun: regexp.MustCompile(begun),
+		name: regexp.MustCompile(`(?i)^(?:.*[_.-])?(?:pass(?:word|wd|phrase)?|pwd|secret|client[_-]?secret|api[_-]?key|apikey|x-api-key|access[_-]?token|refresh[_-]?token|auth[_-]?token|private[_-]?key|authorization|cookie|set-cookie)$`),
+	}
+}
+
+// text is a text without the secrets that are recognised in it. cut says that
+// its end is missing, and perhaps with it the end of a secret.
+func (m *masker) text(text string, cut bool) string {
+	for _, p := range m.patterns {
+		text = p.mask(text)
+	}
+	if cut {
+		text = m.begun.ReplaceAllString(text, masked("cut_off"))
+	}
+	return text
+}
+
+// mask replaces what the pattern finds.
+func (p pattern) mask(text string) string {
+	if !p.near(text) {
+		return text
+	}
+	var b strings.Builder
+	done := 0
+	for _, at := range p.text.FindAllStringSubmatchIndex(text, -1) {
+		from, to := at[2*p.group], at[2*p.group+1]
+		value := text[from:to]
+		if from < done || strings.Contains(value, "[masked:") || strings.HasPrefix(text[from:], "[masked:") || p.is != nil && !p.is(value) {
+			continue
+		}
+		b.WriteString(text[done:from])
+		b.WriteString(masked(p.kind))
+		done = to
+	}
+	if done == 0 {
+		return text
+	}
+	b.WriteString(text[done:])
+	return b.String()
+}
+
+func (p pattern) near(text string) bool {
+	for _, h := range p.hints {
+		if strings.Contains(text, h) {
+			return true
+		}
+	}
+	return false
+}
+
+// json is a document of JSON without the secrets in it: of its texts as text
+// does, and of members that are named like a secret all of it. What is no JSON
+// is a text.
+func (m *masker) json(text string) string {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	var v any
+	if d.Decode(&v) != nil || d.More() {
+		return m.text(text, false)
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if e.Encode(m.value(v)) != nil {
+		return m.text(text, false)
+	}
+	return strings.TrimSpace(b.String())
+}
+
+func (m *masker) value(v any) any {
+	switch v := v.(type) {
+	case string:
+		return m.text(v, false)
+	case []any:
+		for i := range v {
+			v[i] = m.value(v[i])
+		}
+		return v
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for name, e := range v {
+			if s, ok := e.(string); ok && s != "" && m.name.MatchString(name) && !strings.HasPrefix(s, "[masked:") && !reference(s) {
+				e = masked("secret")
+			} else {
+				e = m.value(e)
+			}
+			out[m.text(name, false)] = e
+		}
+		return out
+	default:
+		return v
+	}
+}
+
+// reference says whether a value only names where a secret is, or what it is
+// called, as configurations and programs do.
+func reference(v string) bool {
+	for _, start := range []string{"$", "{", "<", "%", "*", "/", "./", "~/", "http://", "https://", "process.env", "os.", "env.", "var.", "file:", "vault:", "secretKeyRef"} {
+		if strings.HasPrefix(v, start) {
+			return true
+		}
+	}
+	return false
+}
+
+// random says whether a value looks as if nobody had thought it up: with figures
+// or both cases in it, and as many different characters as such texts have.
+func random(v string) bool {
+	return !reference(v) && classes(v) >= 2 && strings.ContainsFunc(v, unicode.IsDigit) && entropy(v) >= 3.2
+}
+
+// chosen says whether a value may be a password, and not a word about passwords.
+func chosen(v string) bool {
+	return !reference(v) && classes(v) >= 2 && entropy(v) >= 2
+}
+
+// classes counts the kinds of characters in a text: small and capital letters,
+// figures, and others.
+func classes(v string) int {
+	var has [4]bool
+	for _, r := range v {
+		switch {
+		case unicode.IsLower(r):
+			has[0] = true
+		case unicode.IsUpper(r):
+			has[1] = true
+		case unicode.IsDigit(r):
+			has[2] = true
+		default:
+			has[3] = true
+		}
+	}
+	n := 0
+	for _, h := range has {
+		if h {
+			n++
+		}
+	}
+	return n
+}
+
+// entropy is that of a text's characters, in bits for each.
+func entropy(v string) float64 {
+	counts := map[rune]float64{}
+	total := 0.0
+	for _, r := range v {
+		counts[r]++
+		total++
+	}
+	bits := 0.0
+	for _, n := range counts {
+		bits -= n / total * math.Log2(n/total)
+	}
+	return bits
+}

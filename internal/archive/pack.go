@@ -1,0 +1,100 @@
+package archive
+
+import (
+	"bytes"
+	"compress/flate"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"wardroom/internal/transcript"
+)
+
+// A portion of a transcript ends when it has so many messages or bytes, so that
+// a page of it is read without the rest.
+const (
+	partMessages = 100
+	partBytes    = 256 << 10
+	// sizeMost is how many bytes of JSON one portion may unpack to: a message has
+	// at most some 600,000 characters.
+	sizeMost = 16 << 20
+)
+
+// part is a portion of a transcript.
+type part struct {
+	number, first, messages, size int64
+	data                          []byte
+}
+
+// pack makes portions of messages, of which the first is the one with that
+// number, behind so many others.
+func pack(messages []transcript.Message, number, first int64) ([]part, error) {
+	var parts []part
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	n := int64(0)
+	end := func() error {
+		if n == 0 {
+			return nil
+		}
+		data, err := deflate(text.Bytes())
+		if err != nil {
+			return err
+		}
+		parts = append(parts, part{number, first, n, int64(text.Len()), data})
+		number, first, n = number+1, first+n, 0
+		text.Reset()
+		return nil
+	}
+	for i := range messages {
+		if err := e.Encode(&messages[i]); err != nil {
+			return nil, fmt.Errorf("pack a message: %w", err)
+		}
+		if n++; n == partMessages || text.Len() >= partBytes {
+			if err := end(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return parts, end()
+}
+
+func deflate(text []byte) ([]byte, error) {
+	var b bytes.Buffer
+	w, err := flate.NewWriter(&b, flate.DefaultCompression)
+	if err == nil {
+		_, err = w.Write(text)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("deflate a transcript: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// unpack are the messages of a portion.
+func (p part) unpack() ([]transcript.Message, error) {
+	if p.size > sizeMost {
+		return nil, errors.New("a portion of a transcript is too large")
+	}
+	text, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(p.data)), p.size+1))
+	if err != nil || int64(len(text)) != p.size {
+		return nil, fmt.Errorf("unpack a transcript: %d bytes of %d: %w", len(text), p.size, err)
+	}
+	messages := make([]transcript.Message, 0, p.messages)
+	for d := json.NewDecoder(bytes.NewReader(text)); d.More(); {
+		var m transcript.Message
+		if err := d.Decode(&m); err != nil {
+			return nil, fmt.Errorf("read an archived message: %w", err)
+		}
+		messages = append(messages, m)
+	}
+	if int64(len(messages)) != p.messages {
+		return nil, fmt.Errorf("a portion has %d messages and should have %d", len(messages), p.messages)
+	}
+	return messages, nil
+}

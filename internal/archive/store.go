@@ -1,0 +1,286 @@
+package archive
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"wardroom/internal/gateway"
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/list"
+	"wardroom/internal/platform/money"
+	"wardroom/internal/search"
+)
+
+// state is the one row about the archive itself.
+const state = "archive"
+
+// claim makes owner the one process that archives, for a while; false when
+// another one is. On SQLite force takes over from an owner who is dead.
+func claim(ctx context.Context, tx *db.Tx, owner string, now time.Time, lease time.Duration, force bool) (bool, error) {
+	at, err := tx.Clock(ctx, now)
+	if err != nil {
+		return false, err
+	}
+	n, err := tx.Exec(ctx, `UPDATE archive_state SET owner = ?, until = ? WHERE name = ? AND (owner = ? OR until IS NULL OR until < ? OR ?)`,
+		owner, at.Add(lease), state, owner, at, force)
+	return n == 1, err
+}
+
+// release gives the claim back.
+func release(ctx context.Context, tx *db.Tx, owner string) error {
+	_, err := tx.Exec(ctx, `UPDATE archive_state SET until = NULL WHERE name = ? AND owner = ?`, state, owner)
+	return err
+}
+
+// putReading notes when the runtime told all its sessions.
+func putReading(ctx context.Context, tx *db.Tx, at clock.Time) error {
+	_, err := tx.Exec(ctx, `UPDATE archive_state SET read_at = ? WHERE name = ? AND (read_at IS NULL OR read_at < ?)`, at, state, at)
+	return err
+}
+
+func findReading(ctx context.Context, q db.Queryer) (at *clock.Time, err error) {
+	return at, q.QueryRow(ctx, `SELECT read_at FROM archive_state WHERE name = ?`, state).Scan(&at)
+}
+
+// kept is what the archive has of a session that the runtime has, too.
+type kept struct {
+	id          string
+	seen        gateway.Session // as it is written down
+	fresh       bool            // it is so in the runtime, as far as we heard since we began
+	readVersion int64
+	lastSeq     int64
+	messages    int64
+	coverage    Coverage
+	purged      bool
+	since       time.Time // when we heard that it changed last
+	hiddenUntil time.Time // it is in no list, and the runtime has it: no need to ask again until then
+}
+
+// name tells sessions apart that have one key, one after another.
+type name struct{ key, transcript string }
+
+func nameOf(g *gateway.Session) name { return name{g.Key, g.ID} }
+
+// findPresent are those that the runtime had when it was last heard.
+func findPresent(ctx context.Context, q db.Queryer) ([]*kept, error) {
+	rows, err := q.Query(ctx, `
+		SELECT id, session_key, transcript_id, agent_id, kind, active, ended_at, version, read_version, last_seq, messages, coverage, purged
+		FROM archive_sessions WHERE present ORDER BY last_at DESC, id DESC`)
+	return db.All(rows, err, func(from db.Row) (*kept, error) {
+		var k kept
+		var ended *clock.Time
+		var version int64
+		g := &k.seen
+		err := from.Scan(&k.id, &g.Key, &g.ID, &g.AgentID, &g.Kind, &g.Active, &ended, &version, &k.readVersion, &k.lastSeq, &k.messages, &k.coverage, &k.purged)
+		if ended != nil {
+			g.EndedAt = *ended
+		}
+		if version > 0 {
+			g.UpdatedAt = clock.At(time.UnixMilli(version))
+		}
+		return &k, err
+	})
+}
+
+// findKept finds one that may have been gone.
+func findKept(ctx context.Context, q db.Queryer, n name) (k kept, err error) {
+	err = q.QueryRow(ctx, `
+		SELECT id, read_version, last_seq, messages, coverage, purged FROM archive_sessions WHERE session_key = ? AND transcript_id = ?`, n.key, n.transcript).
+		Scan(&k.id, &k.readVersion, &k.lastSeq, &k.messages, &k.coverage, &k.purged)
+	return k, err
+}
+
+// putSeen writes down a session as the runtime has it.
+func putSeen(ctx context.Context, tx *db.Tx, id string, g gateway.Session, asOf clock.Time) error {
+	moment := func(t clock.Time) *clock.Time {
+		if t.IsZero() {
+			return nil
+		}
+		return &t
+	}
+	_, err := tx.Exec(ctx, `
+		INSERT INTO archive_sessions (id, session_key, transcript_id, agent_id, kind, label, status, model, parent_key, last_message, active, began_at,
+			started_at, ended_at, last_at, version, as_of, present, ended, archived_at, coverage, read_version, last_seq, messages, purged)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, TRUE, '', NULL, 'none', -1, 0, 0, FALSE)
+		ON CONFLICT (session_key, transcript_id) DO UPDATE SET agent_id = excluded.agent_id, kind = excluded.kind, label = excluded.label,
+			status = excluded.status, model = excluded.model, parent_key = excluded.parent_key, last_message = excluded.last_message,
+			active = excluded.active, began_at = COALESCE(archive_sessions.began_at, excluded.began_at), started_at = excluded.started_at,
+			ended_at = excluded.ended_at, last_at = excluded.last_at, version = excluded.version, as_of = excluded.as_of, present = TRUE
+		WHERE archive_sessions.as_of <= excluded.as_of`,
+		id, g.Key, g.ID, g.AgentID, g.Kind, g.Label, g.Status, g.Model, g.ParentKey, g.LastMessage, g.Active, moment(g.StartedAt),
+		moment(g.StartedAt), moment(g.EndedAt), lastOf(&g, asOf), versionOf(&g), asOf)
+	return err
+}
+
+// putGone notes that the runtime has a session no more.
+func putGone(ctx context.Context, tx *db.Tx, k *kept, why Ended, coverage Coverage, at clock.Time) error {
+	_, err := tx.Exec(ctx, `
+		UPDATE archive_sessions SET present = FALSE, active = FALSE, ended = ?, coverage = ?, archived_at = COALESCE(archived_at, ?) WHERE id = ?`,
+		why, coverage, at, k.id)
+	return err
+}
+
+// putRead notes how far a transcript is here. With a version it is all here.
+func putRead(ctx context.Context, tx *db.Tx, k *kept, began *clock.Time, done bool, why Ended, at clock.Time) error {
+	query := `UPDATE archive_sessions SET last_seq = ?, messages = ?, coverage = ?, began_at = COALESCE(?, began_at)`
+	args := []any{k.lastSeq, k.messages, k.coverage, began}
+	if done {
+		query += `, read_version = ?, ended = ?, archived_at = ?, purged = FALSE`
+		args = append(args, k.readVersion, why, at)
+	}
+	_, err := tx.Exec(ctx, query+` WHERE id = ?`, append(args, k.id)...)
+	return err
+}
+
+const partColumns = `part, first, messages, size, data`
+
+func scanPart(from db.Row) (p part, err error) {
+	return p, from.Scan(&p.number, &p.first, &p.messages, &p.size, &p.data)
+}
+
+func lastPart(ctx context.Context, q db.Queryer, id string) (part, error) {
+	return scanPart(q.QueryRow(ctx, `SELECT `+partColumns+` FROM archive_parts WHERE session_id = ? ORDER BY part DESC LIMIT 1`, id))
+}
+
+// partsBetween are the portions that have messages from one number up to another.
+func partsBetween(ctx context.Context, q db.Queryer, id string, from, to int64) ([]part, error) {
+	rows, err := q.Query(ctx, `SELECT `+partColumns+` FROM archive_parts WHERE session_id = ? AND first < ? AND first + messages > ? ORDER BY part`, id, to, from)
+	return db.All(rows, err, scanPart)
+}
+
+func deleteParts(ctx context.Context, tx *db.Tx, id string, from int64) error {
+	_, err := tx.Exec(ctx, `DELETE FROM archive_parts WHERE session_id = ? AND part >= ?`, id, from)
+	return err
+}
+
+func insertPart(ctx context.Context, tx *db.Tx, id string, p part) error {
+	_, err := tx.Exec(ctx, `INSERT INTO archive_parts (session_id, `+partColumns+`) VALUES (?, ?, ?, ?, ?, ?)`, id, p.number, p.first, p.messages, p.size, p.data)
+	return err
+}
+
+// words are the texts that a session is found by.
+type words struct{ head, tail string }
+
+func findWords(ctx context.Context, q db.Queryer, id string) (w words, err error) {
+	err = q.QueryRow(ctx, `SELECT head, tail FROM archive_texts WHERE session_id = ?`, id).Scan(&w.head, &w.tail)
+	if db.IsNotFound(err) {
+		return w, nil
+	}
+	return w, err
+}
+
+func putWords(ctx context.Context, tx *db.Tx, id string, w words) error {
+	_, err := tx.Exec(ctx, `INSERT INTO archive_texts (session_id, head, tail) VALUES (?, ?, ?)
+		ON CONFLICT (session_id) DO UPDATE SET head = excluded.head, tail = excluded.tail`, id, w.head, w.tail)
+	return err
+}
+
+// used are the columns that say what a session used, from the ledger of usage.
+func used() string {
+	var b strings.Builder
+	for _, sum := range []string{"input", "output", "cache_read", "cache_write", "other", "cost_nano", "unpriced"} {
+		fmt.Fprintf(&b, `, (SELECT CAST(SUM(u.%s) AS BIGINT) FROM usage_ledger u WHERE u.session_id = archive_sessions.transcript_id)`, sum)
+	}
+	return b.String()
+}
+
+const columns = `id, session_key, agent_id, kind, label, status, active, model, parent_key, began_at, started_at, ended_at, last_at, last_message,
+	messages, coverage, ended, archived_at, present, as_of`
+
+func scan(from db.Row) (a Archived, err error) {
+	var kind, label, status, model, parent, message string
+	var ended Ended
+	var t Tokens
+	var input, output, read, write, other, cost, unpriced *int64
+	err = from.Scan(&a.ID, &a.Key, &a.AgentID, &kind, &label, &status, &a.Active, &model, &parent, &a.BeganAt, &a.StartedAt, &a.EndedAt, &a.LastAt, &message,
+		&a.Messages, &a.Coverage, &ended, &a.ArchivedAt, &a.Present, &a.AsOf, &input, &output, &read, &write, &other, &cost, &unpriced)
+	a.Kind, a.Label, a.Status, a.Model, a.ParentKey, a.LastMessage = some(kind), some(label), some(status), some(model), some(parent), some(message)
+	if ended != "" {
+		a.Ended = &ended
+	}
+	if input != nil {
+		t.Input, t.Output, t.CacheRead, t.CacheWrite, t.Other = *input, *output, *read, *write, *other
+		complete := *unpriced == 0
+		a.Tokens, a.Complete = &t, &complete
+	}
+	if cost != nil {
+		n := money.Nano(*cost)
+		a.CostUSD = &n
+	}
+	return a, err
+}
+
+func some(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// sessions is the list of the archive.
+func sessions() list.List[Archived] {
+	return list.List[Archived]{
+		Table: `archive_sessions`, Columns: columns + used(), Scan: scan, Usual: "-last",
+		Sorts: map[string]list.Sort[Archived]{
+			"last": {Columns: []string{`last_at`, `id`}, Position: func(a Archived) []any { return []any{a.LastAt.Time, a.ID} }},
+		},
+	}
+}
+
+func find(ctx context.Context, q db.Queryer, id string) (Archived, error) {
+	return scan(q.QueryRow(ctx, `SELECT `+columns+used()+` FROM archive_sessions WHERE id = ?`, id))
+}
+
+// old are the conditions for what retention takes.
+const old = ` FROM archive_sessions WHERE kind = '` + subagent + `' AND last_at < ? AND archived_at IS NOT NULL`
+
+func countOld(ctx context.Context, q db.Queryer, before time.Time) (n int64, oldest time.Time, err error) {
+	var first *clock.Time
+	if err = q.QueryRow(ctx, `SELECT COUNT(*)`+old, before).Scan(&n); err == nil && n > 0 {
+		err = q.QueryRow(ctx, `SELECT last_at`+old+` ORDER BY last_at, id LIMIT 1`, before).Scan(&first)
+	}
+	if first != nil {
+		oldest = first.Time
+	}
+	return n, oldest, err
+}
+
+// purgeOld takes at most limit of them, the oldest first.
+func purgeOld(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int64, error) {
+	type going struct {
+		id      string
+		present bool
+	}
+	rows, err := tx.Query(ctx, `SELECT id, present`+old+` ORDER BY last_at, id LIMIT ?`, before, limit)
+	ids, err := db.All(rows, err, func(from db.Row) (g going, err error) { return g, from.Scan(&g.id, &g.present) })
+	if err != nil {
+		return 0, err
+	}
+	for _, g := range ids {
+		if err := purge(ctx, tx, g.id, g.present); err != nil {
+			return 0, err
+		}
+	}
+	return int64(len(ids)), nil
+}
+
+// purge deletes a session. Of one that the runtime has still we keep that it is
+// there, or it would be archived again.
+func purge(ctx context.Context, tx *db.Tx, id string, present bool) error {
+	if !present {
+		_, err := tx.Exec(ctx, `DELETE FROM archive_sessions WHERE id = ?`, id)
+		return err
+	}
+	for _, query := range []string{
+		`DELETE FROM archive_parts WHERE session_id = ?`, `DELETE FROM archive_texts WHERE session_id = ?`,
+		`UPDATE archive_sessions SET archived_at = NULL, ended = '', coverage = 'none', messages = 0, last_seq = 0, purged = TRUE WHERE id = ?`,
+	} {
+		if _, err := tx.Exec(ctx, query, id); err != nil {
+			return err
+		}
+	}
+	return search.DropSession(ctx, tx, id)
+}
