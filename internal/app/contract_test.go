@@ -106,6 +106,7 @@ func newContract(t *testing.T, engine db.Engine) *contract {
 		owner.post("/api/v1/agentrt/jobs/"+names["jobs"][n]+"/run", nil).want(http.StatusAccepted)
 		names["inbox"] = append(names["inbox"], h.raise(s.App, fmt.Sprint("contract/", n)).ID)
 	}
+	names["archive"] = []string{owner.archived("agent:cto:main", isWhole).ID}
 	s.stop()
 
 	a := h.build()
@@ -355,6 +356,9 @@ func (c *contract) placesOf(path string) []string {
 }
 
 func kindOf(path string) string {
+	if strings.HasPrefix(path, "/api/v1/sessions") {
+		return "archive" // whose names are not those of the runtime
+	}
 	return strings.Split(strings.TrimPrefix(strings.TrimPrefix(path, "/api/v1/"), "agentrt/"), "/")[0]
 }
 

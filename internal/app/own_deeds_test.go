@@ -153,6 +153,17 @@ func jobDeeds() map[string][]deed {
 	}
 }
 
+// sessionDeeds: the runtime's sessions are the admins' to speak in, whosever
+// agent has them.
+func sessionDeeds() map[string][]deed {
+	const in = " /api/v1/agentrt/sessions/{key}"
+	say := func(o object) any { return fieldsOf(o, "text", "Go on.") }
+	return map[string][]deed{
+		"GET" + in: {{"read", nil, "200", nil}}, "GET" + in + "/messages": {{"read", nil, "200", nil}},
+		"POST" + in + "/messages": {{"send", say, "202", nil}}, "POST" + in + "/stop": {{"stop", nil, "200", nil}},
+	}
+}
+
 func readOnly(routes ...string) map[string][]deed {
 	deeds := map[string][]deed{}
 	for _, r := range routes {

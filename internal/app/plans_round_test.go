@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"wardroom/internal/account"
+	"wardroom/internal/archive"
 	"wardroom/internal/task"
 )
 
@@ -27,7 +28,7 @@ func askEverything(t *testing.T, s *service) {
 		}
 		for name, value := range map[string]string{
 			"{id}/keys": "u-2/keys", "/users/{id}": "/users/u-2", "/tasks/{id}": "/tasks/TASK-77", "/standups/{id}": "/standups/s-7", "/inbox/{id}": "/inbox/i-7",
-			"/jobs/{id}": "/jobs/job-7", "/projects/{id}": "/projects/P7", "/teams/{id}": "/teams/executive",
+			"/jobs/{id}": "/jobs/job-7", "/v1/sessions/{id}": "/v1/sessions/z-7", "/projects/{id}": "/projects/P7", "/teams/{id}": "/teams/executive",
 			"{agent_id}": "cto", "{key}": "agent:cto:main",
 		} {
 			path = strings.Replace(path, name, value, 1)
@@ -67,6 +68,9 @@ func askList(t *testing.T, d *document, owner caller, path string, op operation)
 	}
 	if strings.HasSuffix(path, "/standups") {
 		queries = append(queries, "team=all", "team=all&sort=date", "team=all&status=error&from=2026-01-01", "team=team-7&status=completed&total=true")
+	}
+	if strings.HasSuffix(path, "/v1/sessions") {
+		queries = append(queries, "kind=subagent&agent_id=a-3", "last_known=true&agent_id=a-3", "status=done&total=true", "q=number+77&kind=subagent", "last_known=true&q=number")
 	}
 	for _, query := range queries {
 		if strings.HasSuffix(path, "/search") && !strings.Contains(query, "q=") {
@@ -110,7 +114,7 @@ func given(d *document, name string, s *schema) (values []string) {
 		"assignee": {"me", "none", "cto", "u-7@example.com"}, "reporter": {"me", "none", "u-7"}, "actor": {"me", "cto", "system"},
 		"q": {"number 77", "nowhere"}, "tag": {"tag-7", "none-has-it"}, "project": {"P7", "none"}, "parent": {"TASK-4", "none"},
 		"subject_id": {"t-7"}, "kind": {"task.created", "task.*"}, "team": {"executive", "team-7"}, "agent_id": {"cto"}, "from": {"2026-01-01"}, "to": {"2026-01-01"},
-		"status": {"done"}, "limit": {"7"}, "total": {"true"}, "last_event_id": {"50990"}, "zone": {"Europe/Berlin"}, "active": {"true"},
+		"status": {"done"}, "limit": {"7"}, "total": {"true"}, "last_event_id": {"50990"}, "zone": {"Europe/Berlin"}, "active": {"true"}, "last_known": {"true"}, "session": {"agent:cto:main"},
 	}[name]
 }
 
@@ -189,6 +193,7 @@ func writeRest(t *testing.T, s *service, owner caller) {
 	owner.send(http.MethodDelete, "/api/v1/standups/"+m.ID, nil).want(http.StatusNoContent)
 	useInbox(s, owner)
 	useJobs(s, owner)
+	useSessions(s, owner)
 	other := decode[meeting](owner.send(http.MethodPost, "/api/v1/standups", map[string]any{"date": "2020-02-02"}, "Idempotency-Key", "k").want(http.StatusCreated))
 	owner.post("/api/v1/standups/"+other.ID+"/cancel", nil).want(http.StatusOK)
 	owner.post("/api/v1/teams", map[string]any{"key": "new", "name": "New", "facilitator": "coo", "participants": []string{"cto"}}).want(http.StatusCreated)
@@ -205,6 +210,22 @@ func writeRest(t *testing.T, s *service, owner caller) {
 	owner.send(http.MethodPost, "/api/v1/retention/run", nil, "Prefer", "wait=30")
 	setPrices(s, owner)
 	usePairing(s, owner)
+}
+
+// useSessions does what is done with a session, and has it archived.
+func useSessions(s *service, owner caller) {
+	s.ask("plans-1", cto, "How is it going?")
+	s.answered("plans-1")
+	waitFor(s.house.t, "the session", func() bool { return owner.get("/api/v1/agentrt/sessions/"+cto).status == http.StatusOK })
+	at := "/api/v1/agentrt/sessions/" + cto
+	owner.send(http.MethodPost, at+"/messages", map[string]any{"text": "Go on."}, "Idempotency-Key", "plans").want(http.StatusAccepted)
+	owner.post(at+"/stop", nil).want(http.StatusOK)
+	a := owner.archived(cto, isWhole)
+	owner.get("/api/v1/sessions/" + a.ID + "/messages?limit=1").want(http.StatusOK)
+	if err := s.house.runtime.Delete(cto); err != nil {
+		s.house.t.Fatal(err)
+	}
+	owner.archived(cto, func(a archive.Archived) bool { return !a.Present })
 }
 
 // setPrices has the ledger estimate what had no price.

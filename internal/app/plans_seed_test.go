@@ -118,7 +118,7 @@ func seed(t *testing.T, d *db.DB) {
 		}},
 		{"api_keys", "id, user_id, name, digest, hint, created_at", 2000, func(i int) []any { return []any{id("key", i), id("u", i%500*2), "K", id("d", i), "h", at(i)} }},
 	}
-	all = append(append(all, seedWords(d.Engine(), id)...), seedUsage(at, id, pick)...)
+	all = append(append(all, seedArchive(at, recent, id, pick)...), append(seedWords(d.Engine(), id), seedUsage(at, id, pick)...)...)
 	err := d.Tx(t.Context(), func(tx *db.Tx) error {
 		for _, r := range all {
 			if err := r.insert(t.Context(), tx); err != nil {
@@ -162,6 +162,27 @@ func seedUsage(at func(int) time.Time, id func(string, int) string, pick func(in
 	}
 }
 
+// seedArchive is an archive of 5,000 sessions, of which few are in the runtime,
+// and few old ones of sub-agents have not gone.
+func seedArchive(at, recent func(int) time.Time, id func(string, int) string, pick func(int, ...any) any) []rows {
+	const sessions = 5000
+	return []rows{
+		{"archive_sessions", `id, session_key, transcript_id, agent_id, kind, label, status, model, parent_key, last_message, active, began_at, started_at, ended_at, last_at,
+			version, as_of, present, ended, archived_at, coverage, read_version, last_seq, messages, purged`, sessions, func(i int) []any {
+			kind, last := pick(i, "main", "custom", "cron"), at(i)
+			if i%4 == 3 {
+				kind, last = "subagent", recent(i)
+			}
+			return []any{
+				id("z", i), id("agent:a:", i), id("t", i), id("a", i%8), kind, "", pick(i, "done", "failed"), "p/m", "", "x", false, last, last, last, last,
+				last.UnixMilli(), last, i%200 == 0, "rests", last, "whole", last.UnixMilli(), 20, 20, false,
+			}
+		}},
+		{"archive_parts", "session_id, part, first, messages, size, data", sessions, func(i int) []any { return []any{id("z", i), 0, 0, 0, 0, []byte{3, 0}} }},
+		{"archive_texts", "session_id, head, tail", sessions, func(i int) []any { return []any{id("z", i), fmt.Sprint("Number ", i), ""} }},
+	}
+}
+
 // orNone is the text, or none.
 func orNone(yes bool, text string) string {
 	if yes {
@@ -172,23 +193,26 @@ func orNone(yes bool, text string) string {
 
 // seedWords are the words of the 10,000 tasks and 5,000 comments.
 func seedWords(engine db.Engine, id func(string, int) string) []rows {
-	const tasks, texts = 10000, 15000
-	of := func(i int) (taskID string, commentID any) {
-		if i < tasks {
-			return id("t", i), nil
+	const tasks, comments, texts = 10000, 15000, 20000
+	of := func(i int) (taskID, commentID, sessionID any) {
+		switch {
+		case i < tasks:
+			return id("t", i), nil, nil
+		case i < comments:
+			return id("t", i-tasks), id("c", i-tasks), nil
 		}
-		return id("t", i-tasks), id("c", i-tasks)
+		return nil, nil, id("z", i-comments)
 	}
 	if engine == db.Postgres {
-		return []rows{{"search_texts", "task_id, comment_id, words", texts, func(i int) []any {
-			taskID, commentID := of(i)
-			return []any{taskID, commentID, fmt.Sprintf("'number':1A '%d':2A", i)}
+		return []rows{{"search_texts", "task_id, comment_id, session_id, words", texts, func(i int) []any {
+			taskID, commentID, sessionID := of(i)
+			return []any{taskID, commentID, sessionID, fmt.Sprintf("'number':1A '%d':2A", i)}
 		}}}
 	}
 	return []rows{
-		{"search_texts", "id, task_id, comment_id", texts, func(i int) []any {
-			taskID, commentID := of(i)
-			return []any{i + 1, taskID, commentID}
+		{"search_texts", "id, task_id, comment_id, session_id", texts, func(i int) []any {
+			taskID, commentID, sessionID := of(i)
+			return []any{i + 1, taskID, commentID, sessionID}
 		}},
 		{"search_words", "rowid, title, body", texts, func(i int) []any { return []any{i + 1, fmt.Sprint("number ", i), ""} }},
 	}

@@ -343,7 +343,7 @@ func (k *keeper) readDue(ctx context.Context) (time.Duration, error) {
 	now := k.s.Now()
 	for _, p := range k.known {
 		g := &p.seen
-		if g.Active || p.readVersion >= versionOf(g) {
+		if g.Active || p.readVersion >= versionOf(g) || now.Before(p.badUntil) {
 			continue
 		}
 		rest, ended := k.pace.Rest, Rests
@@ -359,8 +359,13 @@ func (k *keeper) readDue(ctx context.Context) (time.Duration, error) {
 		if n++; n > batch {
 			return 0, nil // look first at what else has happened
 		}
-		if err := k.read(ctx, p, ended); err != nil {
+		switch err := k.read(ctx, p, ended); {
+		case err == nil:
+		case ctx.Err() != nil, errors.Is(err, errClaimed), fault.Of(err) != nil, k.s.away(err):
 			return 0, fmt.Errorf("archive %s: %w", g.Key, err)
+		default: // it must not keep the others out
+			p.badUntil = now.Add(hidden)
+			k.s.Log.WarnContext(ctx, "a session cannot be archived; it is tried again later", "session", g.Key, "err", err)
 		}
 	}
 	return next, nil

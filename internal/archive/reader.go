@@ -250,7 +250,7 @@ func (k *keeper) index(ctx context.Context, tx *db.Tx, p *kept, g *gateway.Sessi
 			more.WriteByte('\n')
 		}
 	}
-	w = w.with(more.String())
+	w = w.with(strings.ReplaceAll(more.String(), "\x00", "")) // which no database takes
 	if err := putWords(ctx, tx, p.id, w); err != nil {
 		return err
 	}
