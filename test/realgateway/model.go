@@ -299,9 +299,13 @@ func (m *Model) complete(w http.ResponseWriter, r *http.Request) {
 // inShell, in a question, has any agent do what its indented lines say.
 const inShell = "Do this in a shell:"
 
-// errand is what an agent does that is told to do something in a shell: the
-// indented lines of the message, as they stand.
+// errand is what an agent does that is told to do something in a shell: what is
+// between [[exec: and ]], or the indented lines of the message, as they stand.
 func errand(agent, prompt string) *toolCall {
+	if _, rest, ok := strings.Cut(prompt, "[[exec:"); ok {
+		command, _, _ := strings.Cut(rest, "]]")
+		return &toolCall{Name: "exec", Args: map[string]any{"command": strings.TrimSpace(command)}}
+	}
 	standup := agent == "coo" && strings.Contains(prompt, "POST /api/v1/standups/:id/run")
 	if !standup && !strings.Contains(prompt, inShell) {
 		return nil

@@ -3,6 +3,7 @@
 package realgateway
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/big"
 	"net/http"
@@ -39,6 +40,25 @@ type utterance struct {
 	Text    string  `json:"text"`
 	CostUSD *string `json:"cost_usd"`
 	Tokens  *spent  `json:"tokens"`
+}
+
+// UnmarshalJSON puts the texts of a message together.
+func (u *utterance) UnmarshalJSON(data []byte) error {
+	type plain utterance
+	var m struct {
+		plain
+		Blocks []struct{ Type, Text string }
+	}
+	if err := json.Unmarshal(data, &m); err != nil {
+		return fmt.Errorf("decode a message: %w", err)
+	}
+	*u = utterance(m.plain)
+	for _, b := range m.Blocks {
+		if b.Type == "text" {
+			u.Text += b.Text
+		}
+	}
+	return nil
 }
 
 // presence is what the list of agents says of one.
