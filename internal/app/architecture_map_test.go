@@ -16,7 +16,7 @@ var plumbing = []string{
 var mayImport = map[string][]string{
 	"cmd/wardroom": slices.Concat([]string{"app", "account", "gateway", "platform/config", "schema"}, plumbing),
 	"app": slices.Concat([]string{
-		"account", "agent", "archive", "event", "gateway", "gateway/demo", "inbox", "pairing", "platform/config", "retention", "schedule", "schema", "search", "session", "standup", "task", "usage",
+		"account", "agent", "archive", "event", "gateway", "gateway/demo", "inbox", "pairing", "platform/config", "retention", "schedule", "schema", "search", "session", "standup", "task", "transcript", "usage",
 	}, plumbing),
 	"archive": slices.Concat([]string{"event", "gateway", "search", "transcript"}, plumbing),
 

@@ -106,7 +106,7 @@ func newContract(t *testing.T, engine db.Engine) *contract {
 		owner.post("/api/v1/agentrt/jobs/"+names["jobs"][n]+"/run", nil).want(http.StatusAccepted)
 		names["inbox"] = append(names["inbox"], h.raise(s.App, fmt.Sprint("contract/", n)).ID)
 	}
-	names["archive"] = []string{owner.archived("agent:cto:main", isWhole).ID}
+	names["archive"] = []string{owner.archived(names["sessions"][0], isWhole).ID}
 	s.stop()
 
 	a := h.build()

@@ -424,9 +424,9 @@ func TestOthersIdempotencyKeys(t *testing.T) {
 			"/api/v1/tasks/{id}/comments": {"body": "One"}, "/api/v1/teams": {"key": "one", "name": "One", "facilitator": "coo", "participants": []string{"cto"}},
 		}
 		bodies["/api/v1/agentrt/jobs"] = jobBody("One", "cto")
-		body := bodies[path]
 		const sending = "/api/v1/agentrt/sessions/{key}/messages"
 		bodies[sending] = map[string]any{"text": "One"}
+		body := bodies[path]
 		if body == nil {
 			t.Errorf("%s: say here what it is asked for", path)
 			continue

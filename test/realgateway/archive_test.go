@@ -40,7 +40,7 @@ func TestArchiveOfSessions(t *testing.T) {
 	gateway := StartGateway(t, t.TempDir(), model, Access{})
 	j := startJourney(t, bin, model, gateway, "2026-08", nil)
 	j.connected(t)
-	const key, secret = "agent:cto:notes", "ghp_a8Fk2Lm9Qp4Rt7Vx1Zb6Nc3Hd5Jg0Sw8"
+	const key, secret = "agent:cto:notes", "wrk_a8Fk2Lm9Qp4Rt7Vx1Zb6Nc3"
 	admin := j.administrator(t)
 	admin.call(t, "agent", map[string]any{"message": "Hello.", "agentId": "cto", "sessionKey": key, "idempotencyKey": "archive-1", "deliver": false})
 	admin.call(t, "agent.wait", map[string]any{"runId": "archive-1", "timeoutMs": 120_000})
@@ -112,7 +112,7 @@ func TestArchiveOfSessions(t *testing.T) {
 	var stored []wholeMessage
 	res := j.owner.Get(t, "/api/v1/sessions/"+a.ID+"/messages")
 	res.Into(t, http.StatusOK, &stored)
-	j.wantTool(t, "the archive", stored, "[masked:github_token]")
+	j.wantTool(t, "the archive", stored, "[masked:wardroom_key]")
 	if strings.Contains(string(res.Body), secret) {
 		t.Error("the archive has the secret")
 	}
