@@ -121,13 +121,11 @@ func (k *keeper) write(ctx context.Context, p *kept, c piece, why Ended) error {
 	for i, t := range c.turns {
 		messages[i] = transcript.Of(t)
 		messages[i].Each(func(text *string, cut, json bool) {
-			clean := ""
 			if json {
-				clean = k.mask.json(*text)
-			} else {
-				clean = k.mask.text(*text, cut)
+				*text = k.mask.json(*text)
+				return
 			}
-			*text = clean
+			*text = k.mask.text(*text, cut)
 		})
 	}
 	is := *p
