@@ -311,3 +311,21 @@ func TestArchiveOfSubAgents(t *testing.T) {
 		}
 	})
 }
+
+// A message of two megabytes is cut, says by how much, and keeps nobody from the
+// rest.
+func TestArchiveOfAHugeMessage(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, db.SQLite, nil)
+	s := h.start().connected()
+	owner := s.login(ownerEmail)
+	const size, key = 2_000_000, "agent:cto:huge"
+	h.recite(key, demo.Line{Role: "user", Text: "How much?"}, demo.Line{Role: "assistant", Text: strings.Repeat("much ", size/5)}, demo.Line{Role: "user", Text: "Thanks."})
+	a := owner.archived(key, isWhole)
+	for _, path := range []string{"/api/v1/agentrt/sessions/" + key, "/api/v1/sessions/" + a.ID} {
+		got := owner.all(path, 10)
+		if len(got) != 3 || got[1].Blocks[0].Cut != size-20_000 || len(*got[1].Blocks[0].Text) != 20_000 || said(got[2]) != "Thanks." {
+			t.Errorf("%s has %d messages", path, len(got))
+		}
+	}
+}

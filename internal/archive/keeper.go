@@ -278,6 +278,7 @@ func (k *keeper) part(ctx context.Context, rows []gateway.Session, at clock.Time
 	for i := range rows {
 		there[nameOf(&rows[i])], keys[rows[i].Key] = true, true
 	}
+	asked := 0
 	for n, p := range k.known {
 		if there[n] {
 			p.hiddenUntil = time.Time{}
@@ -290,6 +291,11 @@ func (k *keeper) part(ctx context.Context, rows []gateway.Session, at clock.Time
 			}
 			// A list may leave sessions out: the oldest of very many, and those that
 			// people put away.
+			if asked++; asked%batch == 0 {
+				if err := k.claim(ctx); err != nil {
+					return err
+				}
+			}
 			k.wait(ctx)
 			g, ok, err := k.s.Runtime.Session(ctx, n.key)
 			switch {
