@@ -23,7 +23,7 @@ func TestStormOfReconnects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.Close()
+	defer func() { _ = r.Close() }()
 	short := gateway.Backoff{Min: time.Millisecond, Max: 5 * time.Millisecond, Quick: 5 * time.Millisecond, Jitter: func() float64 { return 0 }}
 	c, err := gateway.New(gateway.Options{URL: r.URL(), Token: "storm", Scopes: []string{"operator.read", "operator.write"}, Backoff: short})
 	if err != nil {

@@ -139,7 +139,7 @@ func (f *follower) told(changed []Session, gone []string) {
 func TestMirrorEqualsTheRuntime(t *testing.T) {
 	for seed := range uint64(60) {
 		synctest.Test(t, func(t *testing.T) {
-			w := &world{dice: rand.New(rand.NewPCG(seed, 7)), pace: rand.New(rand.NewPCG(seed, 8)), truth: map[string]gateway.Session{}, stamped: seed%2 == 0} //nolint:gosec // a test repeats
+			w := &world{dice: rand.New(rand.NewPCG(seed, 7)), pace: rand.New(rand.NewPCG(seed, 8)), truth: map[string]gateway.Session{}, stamped: seed%2 == 0}
 			w.conn, w.events, w.begun = 1, make(chan gateway.Event, 5000), make(chan struct{})
 			w.calls = map[string]int{}
 			f := &follower{rows: map[string]Session{}}

@@ -188,7 +188,7 @@ func (b *bench) work(runtime *demo.Runtime, keys []string, ask busying) (changes
 	for i, key := range keys {
 		working.Go(func() {
 			for errs[i] == nil && time.Now().Before(end) {
-				time.Sleep(busyLeast + rand.N(busyMost-busyLeast)) //nolint:gosec // chance, not a secret
+				time.Sleep(busyLeast + rand.N(busyMost-busyLeast))
 				errs[i] = label(key, n.Add(1))
 			}
 		})
@@ -196,7 +196,7 @@ func (b *bench) work(runtime *demo.Runtime, keys []string, ask busying) (changes
 	working.Wait()
 	time.Sleep(busySettle)
 	for i, key := range keys {
-		errs = append(errs, label(key, int64(ask.Final+i)))
+		errs[i] = errors.Join(errs[i], label(key, int64(ask.Final+i)))
 		time.Sleep(5 * time.Millisecond)
 	}
 	return int(n.Load()) + len(keys), errors.Join(errs...)
@@ -241,11 +241,11 @@ func (ask busying) follow(v *viewer, r *bufio.Reader, seen map[int]time.Duration
 		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
 			return
 		}
-		i := bytes.Index(line, mark)
-		if i < 0 {
+		_, rest, ok := bytes.Cut(line, mark)
+		if !ok {
 			continue
 		}
-		text, _, _ := bytes.Cut(line[i+len(mark):], []byte{'"'})
+		text, _, _ := bytes.Cut(rest, []byte{'"'})
 		number, moment, _ := strings.Cut(string(text), "-")
 		n, err := strconv.Atoi(number)
 		at, err2 := strconv.ParseInt(moment, 10, 64)
