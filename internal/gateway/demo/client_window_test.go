@@ -97,6 +97,7 @@ func TestClientReconnectStorm(t *testing.T) {
 	}
 	close(over)
 	asking.Wait()
+	eventually(t, "the connection that stays", func() bool { return c.Connections() > cuts })
 	in(t, c, gateway.Connected)
 	works(t, c, "run-1")
 	if n := r.Connections(); n != 1 {
