@@ -213,7 +213,8 @@ func (m *mirror) row(k *known) row {
 // merge puts a list that was asked for at a moment under what events have told
 // since. sure says that events should have told all that is in it; the return
 // value is of which sessions they never did. The caller holds the lock.
-func (m *mirror) merge(list gateway.Sessions, asked time.Time, asOf clock.Time, sure bool) (corrected []string) {
+func (m *mirror) merge(list gateway.Sessions, asOf clock.Time, sure bool) (corrected []string) {
+	asked := asOf.Time // in whole milliseconds, like the moments of events: in the same one the event is the newer
 	var news []string
 	there := make(map[string]bool, len(list.Rows))
 	for i := range list.Rows {
@@ -226,7 +227,7 @@ func (m *mirror) merge(list gateway.Sessions, asked time.Time, asOf clock.Time, 
 			there[g.Key] = false
 			continue
 		}
-		if m.place(g, stamp, asked, asOf) && sure {
+		if m.place(g, stamp, asOf) && sure {
 			news = append(news, g.Key)
 		}
 	}
@@ -260,7 +261,8 @@ func (m *mirror) merge(list gateway.Sessions, asked time.Time, asOf clock.Time, 
 
 // place takes one row of a list, and says whether it is other than what events
 // had made of it. The caller holds the lock.
-func (m *mirror) place(g *gateway.Session, stamp int64, asked time.Time, asOf clock.Time) (other bool) {
+func (m *mirror) place(g *gateway.Session, stamp int64, asOf clock.Time) (other bool) {
+	asked := asOf.Time
 	was := m.rows[g.Key]
 	k := &known{Session: *g, stamp: stamp, asOf: asOf, came: asked}
 	if was != nil {

@@ -16,8 +16,9 @@ const (
 	// reconcile is how often the list is read although nothing seems to be amiss,
 	// and reconcileDeaf the same while the gateway does not tell what changes.
 	reconcile, reconcileDeaf = 2 * time.Minute, time.Minute
-	// verifyEvery is the least time between two readings for which nobody waits.
-	verifyEvery = 5 * time.Second
+	// verifyEvery is the least time between two readings for which nobody waits, and
+	// verifyShare how many times as long as one takes.
+	verifyEvery, verifyShare = 5 * time.Second, 20
 	// pause is the least time between two readings of one connection. A list that
 	// takes longer is read at most half of the time.
 	pause = time.Second
@@ -38,6 +39,7 @@ type reader struct {
 	tried   any            // the connection of the last reading, also of one that failed
 	settled any            // the connection of which we know whether it tells of changed sessions
 	began   time.Time      // when it began
+	took    time.Duration  // how long it took
 	free    time.Time      // when the next one may begin
 	due     time.Time      // when the next one is due though there is no reason
 	given   time.Time      // when Read was last called
@@ -134,7 +136,7 @@ func (r *reader) next(on any) time.Time {
 		}
 	}
 	if !m.verify.IsZero() {
-		at = first(at, last(m.verify, r.began.Add(verifyEvery)))
+		at = first(at, last(m.verify, r.began.Add(max(verifyEvery, verifyShare*r.took))))
 	}
 	if m.marked != r.mark {
 		return r.free
@@ -201,7 +203,8 @@ func (r *reader) refresh(ctx context.Context, on any) {
 	m.stats.Readings++
 	m.mu.Unlock()
 	list, err := r.list(ctx, on, fresh)
-	r.free = time.Now().Add(max(pause, time.Since(began)))
+	r.took = time.Since(began)
+	r.free = time.Now().Add(max(pause, r.took))
 	m.mu.Lock()
 	r.due = time.Now().Add(reconcile)
 	if m.subbed == nil {
@@ -228,14 +231,14 @@ func (r *reader) refresh(ctx context.Context, on any) {
 	if !sure {
 		r.await(ctx, list.Rows)
 	}
-	r.publish(list, began, asOf, sure)
+	r.publish(list, asOf, sure)
 }
 
 // publish shows a reading to whoever waits.
-func (r *reader) publish(list gateway.Sessions, began time.Time, asOf clock.Time, sure bool) {
+func (r *reader) publish(list gateway.Sessions, asOf clock.Time, sure bool) {
 	m := &r.s.mirror
 	m.mu.Lock()
-	corrected := m.merge(list, began, asOf, sure)
+	corrected := m.merge(list, asOf, sure)
 	m.on, m.read, m.err = r.tried, r.mark, nil
 	m.tell()
 	m.mu.Unlock()
