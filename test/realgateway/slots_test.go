@@ -104,7 +104,7 @@ func TestSlots(t *testing.T) {
 	bin, model := Build(t), StartModel(t)
 	gateway := StartGateway(t, t.TempDir(), model, Access{})
 	j := startJourney(t, bin, model, gateway, "2026-09", map[string]string{
-		"AGENTRT_GATEWAY_SCOPES": "operator.read,operator.write,operator.admin", "SCHEDULE_GRACE": slotsGrace.String(),
+		"AGENTRT_GATEWAY_SCOPES": "operator.read,operator.write,operator.admin", "SCHEDULE_GRACE": "1m",
 	})
 	j.connected(t)
 	model.Script("cpo", Reply{Status: http.StatusBadRequest})

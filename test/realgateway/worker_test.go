@@ -65,8 +65,8 @@ func (w *worker) ask(t *testing.T, name, message string) {
 }
 
 func (w *worker) work(t *testing.T) {
-	for _, question := range []string{"How is it going?", "And now?", "What is next?"} {
-		w.ask(t, "main", question)
+	for n := range 8 {
+		w.ask(t, "main", fmt.Sprint("How is it going? ", n))
 	}
 	w.ask(t, "main", `[[use exec {"command":"echo one"}]]`)
 	w.ask(t, "task:TRI-1", "Do the task.")
