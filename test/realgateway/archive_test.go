@@ -108,7 +108,7 @@ func TestArchiveOfSessions(t *testing.T) {
 	}
 	find(func(a kept) bool { return a.Coverage == "whole" })
 	j.owner.Get(t, sessionPath(key)+"/messages").Into(t, http.StatusOK, &messages)
-	admin.call(t, "sessions.delete", map[string]any{"key": key, "deleteTranscript": true})
+	j.administrator(t).call(t, "sessions.delete", map[string]any{"key": key, "deleteTranscript": true})
 	a := find(func(a kept) bool { return !a.Present })
 	if a.Ended == nil || *a.Ended != "deleted" || a.Coverage != "whole" || a.Messages != len(messages) || a.CostUSD == nil {
 		t.Errorf("kept %+v of %d messages", a, len(messages))
