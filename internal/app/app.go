@@ -17,6 +17,7 @@ import (
 	"wardroom/internal/account"
 	"wardroom/internal/agent"
 	"wardroom/internal/archive"
+	"wardroom/internal/dispatch"
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
 	"wardroom/internal/inbox"
@@ -70,8 +71,10 @@ type App struct {
 	Retention *retention.Service
 	Schedules *schedule.Service
 	Pairing   *pairing.Service
+	Dispatch  *dispatch.Service
 	Gateway   *gateway.Client
 	Queue     *job.Queue
+	Errands   *job.Queue // what waits for agents for hours, with workers of its own
 	DB        *db.DB
 	API       *web.API
 
@@ -191,7 +194,7 @@ func (a *App) wireRuntime() {
 	a.Sessions.Controls, a.Sessions.DB = a.Gateway, a.DB
 	a.Sessions.Followed, a.Sessions.Tell = a.Events.Followed, a.tellMessage
 	a.Usage = &usage.Service{
-		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Zone: cfg.Timezone, Grown: a.tellUsage,
+		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Zone: cfg.Timezone, Grown: a.tellUsage, Spent: a.spentOnTask,
 		Away: func(err error) bool { return a.outage.notice("the usage ledger", err) },
 	}
 	a.Archive = &archive.Service{
@@ -214,6 +217,7 @@ func (a *App) wireRuntime() {
 		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Zone: cfg.Timezone, Grace: cfg.ScheduleGrace, Patience: cfg.GatewayTimeout,
 		Raise: a.raiseOfSchedule, Settle: a.Inbox.Settle, Changed: a.tellJobs,
 	}
+	a.wireDispatch()
 }
 
 // plan says what is done in the background: one thing after the other by the
@@ -265,6 +269,7 @@ func (a *App) mount() {
 	a.Sessions.Mount(a.API)
 	a.Archive.Mount(a.API)
 	a.Schedules.Mount(a.API)
+	a.Dispatch.Mount(a.API)
 	a.Inbox.Mount(a.API)
 	a.Usage.Mount(a.API)
 	a.Events.Mount(a.API)
@@ -325,11 +330,12 @@ func (a *App) Run(ctx context.Context, ln net.Listener) error {
 	g.Go(func() error { return a.Schedules.Run(inner) })
 	g.Go(func() error { return a.Pairing.Run(inner) })
 	g.Go(func() error { return a.Queue.Run(inner) })
+	g.Go(func() error { return a.Errands.Run(inner) })
 	g.Go(func() error { return a.Events.Run(inner) })
 	g.Go(func() error { return a.Accounts.Run(inner) })
 	g.Go(func() error { a.tellGateway(inner); return nil })
 	g.Go(func() error { a.Sessions.FollowMessages(inner); return nil })
-	g.Go(func() error { a.outage.watch(inner, a.Queue.Wake); return nil })
+	g.Go(func() error { a.outage.watch(inner, a.wakeQueues); return nil })
 	if a.opts.OnSetup != nil {
 		g.Go(func() error {
 			offerSetup(inner, a.Accounts.OfferSetup, a.opts.Now, a.log, func(token string, until time.Time) {

@@ -16,12 +16,13 @@ var plumbing = []string{
 var mayImport = map[string][]string{
 	"cmd/wardroom": slices.Concat([]string{"app", "account", "gateway", "platform/config", "schema"}, plumbing),
 	"app": slices.Concat([]string{
-		"account", "agent", "archive", "event", "gateway", "gateway/demo", "inbox", "pairing", "platform/config", "retention", "schedule", "schema", "search", "session", "standup", "task", "transcript", "usage",
+		"account", "agent", "archive", "dispatch", "event", "gateway", "gateway/demo", "inbox", "pairing", "platform/config", "retention", "schedule", "schema", "search", "session", "standup", "task", "transcript", "usage",
 	}, plumbing),
 	"archive": slices.Concat([]string{"event", "gateway", "search", "transcript"}, plumbing),
 
 	"account":        slices.Concat([]string{"event"}, plumbing),
 	"agent":          slices.Concat([]string{"event", "gateway"}, plumbing),
+	"dispatch":       slices.Concat([]string{"event", "gateway"}, plumbing),
 	"event":          plumbing,
 	"inbox":          slices.Concat([]string{"event"}, plumbing),
 	"pairing":        slices.Concat([]string{"event", "gateway"}, plumbing),
@@ -65,7 +66,7 @@ var mayImport = map[string][]string{
 }
 
 // features are the packages whose HTTP stays in http.go.
-var features = []string{"account", "agent", "archive", "event", "inbox", "pairing", "retention", "schedule", "search", "session", "standup", "standup/answer", "task", "usage"}
+var features = []string{"account", "agent", "archive", "dispatch", "event", "inbox", "pairing", "retention", "schedule", "search", "session", "standup", "standup/answer", "task", "usage"}
 
 // owners says which package writes each table. Reading another's is free.
 var owners = map[string]string{
@@ -74,6 +75,7 @@ var owners = map[string]string{
 	"idempotency_keys":   "platform/once",
 	"login_failures":     "account",
 	"setup_tokens":       "account",
+	"dispatches":         "dispatch",
 	"events":             "event",
 	"event_counter":      "event",
 	"inbox_items":        "inbox",
@@ -88,6 +90,7 @@ var owners = map[string]string{
 	"schedule_slots":     "schedule",
 	"search_texts":       "search",
 	"search_words":       "search",
+	"stalled_runs":       "session",
 	"standups":           "standup",
 	"standup_blockers":   "standup",
 	"standup_effects":    "standup",

@@ -116,6 +116,15 @@ func (a *App) noteStandup(ctx context.Context, tx *db.Tx, u standup.Used) error 
 	return err
 }
 
+// spentOnTask puts on a task's card what the ledger has of its runs.
+func (a *App) spentOnTask(ctx context.Context, tx *db.Tx, key string) (event.Subject, bool, error) {
+	sums, err := a.Usage.OfTask(ctx, tx, key)
+	if err != nil {
+		return event.Subject{}, false, err
+	}
+	return a.Tasks.NoteSpend(ctx, tx, key, task.Spend{CostUSD: sums.CostUSD, Tokens: task.Tokens(sums.Tokens), Unpriced: sums.Unpriced})
+}
+
 // usagePart is what a run used, as the runtime told.
 func usagePart(u gateway.Usage) usage.Part {
 	p := usage.Part{

@@ -44,12 +44,15 @@ const (
 	OldBlocker    Kind = "old_blocker"    // an agent has been held up for days
 	JobMissed     Kind = "job_missed"     // a job of the runtime did not run when it was due
 	JobFailed     Kind = "job_failed"     // a job of the runtime ran, and its run failed
+
+	DispatchFailed Kind = "dispatch_failed" // an agent could not be given a task, or its run failed
+	RunStalled     Kind = "run_stalled"     // a run has stopped telling of itself
 )
 
 // Kinds lists every kind that a Matter may have. A kind more is a line here, one
 // above, and a word in the input of the list.
 func Kinds() []Kind {
-	return []Kind{Escalation, StandupFailed, StandupMissed, OldBlocker, JobMissed, JobFailed}
+	return []Kind{Escalation, StandupFailed, StandupMissed, OldBlocker, JobMissed, JobFailed, DispatchFailed, RunStalled}
 }
 
 // Severity says how much it matters that somebody looks.
@@ -86,7 +89,7 @@ func States() []State { return []State{Open, Acked, Snoozed, Resolved} }
 // Item is one thing that needs a human.
 type Item struct {
 	ID           string        `json:"id"`
-	Kind         Kind          `json:"kind" enum:"escalation,standup_failed,standup_missed,old_blocker,job_missed,job_failed"`
+	Kind         Kind          `json:"kind" enum:"escalation,standup_failed,standup_missed,old_blocker,job_missed,job_failed,dispatch_failed,run_stalled"`
 	Severity     Severity      `json:"severity" enum:"urgent,high,medium,low" doc:"The worst since it was last opened."`
 	Title        string        `json:"title" doc:"One line. Agents write it too: never trust it."`
 	Detail       string        `json:"detail" doc:"Markdown, at most 10,000 characters. Agents write it too: never trust it."`

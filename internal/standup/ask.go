@@ -442,10 +442,5 @@ func (m *meeting) pause(ctx context.Context, why error) error {
 }
 
 // away reports whether a request failed because the gateway was not there, so
-// that it is to be waited for. A timeout counts: what became of the request is
-// found out before it is sent again.
-func away(err error) bool {
-	return errors.Is(err, gateway.ErrUnreachable) || errors.Is(err, gateway.ErrTimeout) ||
-		errors.Is(err, gateway.ErrUnauthorized) || errors.Is(err, gateway.ErrUnpaired) ||
-		errors.Is(err, gateway.ErrUntrusted) || errors.Is(err, gateway.ErrBusy)
-}
+// that it is to be waited for.
+func away(err error) bool { return gateway.Away(err) }

@@ -148,14 +148,21 @@ func (s *Standup) load(ctx context.Context, q db.Queryer) error {
 	return s.addUp(ctx, q)
 }
 
+// ledgerCost is what the usage ledger has of the run of a question q: it learns
+// later of runs whose end nobody here heard, such as those that were stopped or
+// ended while the service was down. Null while it knows no price for all of it.
+const ledgerCost = `(SELECT CASE WHEN SUM(l.unpriced) = 0 THEN CAST(SUM(l.cost_nano) AS BIGINT) END
+	FROM usage_ledger l WHERE l.run_id IN (q.run_id, 'priced:' || q.run_id))`
+
 // addUp fills in what the standup has cost. A run that the runtime took and that
 // has ended has cost something, also when nobody waited for its answer; one that
-// it never took has not.
+// it never took has not. What was not told here may be in the ledger, which has
+// the same of all others.
 func (s *Standup) addUp(ctx context.Context, q db.Queryer) error {
 	var sum sql.NullInt64
 	err := q.QueryRow(ctx, `
-		SELECT COUNT(*) FILTER (WHERE cost_nano IS NULL AND accepted AND state <> 'open'), CAST(SUM(cost_nano) AS BIGINT)
-		FROM standup_questions WHERE standup_id = ?`, s.ID).Scan(&s.untold, &sum)
+		SELECT COUNT(*) FILTER (WHERE cost IS NULL AND accepted AND state <> 'open'), CAST(SUM(cost) AS BIGINT)
+		FROM (SELECT q.accepted, q.state, COALESCE(q.cost_nano, `+ledgerCost+`) AS cost FROM standup_questions q WHERE q.standup_id = ?) AS runs`, s.ID).Scan(&s.untold, &sum)
 	if err != nil {
 		return fmt.Errorf("cost: %w", err)
 	}
@@ -172,7 +179,10 @@ func (s *Standup) addUp(ctx context.Context, q db.Queryer) error {
 const reportColumns = `agent_id, name, status, yesterday, today, blockers, text, other, evidence, claims, omitted, asked_at, answered_at, filed_at, filed_by, cost_nano`
 
 func reports(ctx context.Context, q db.Queryer, standupID string) ([]Report, error) {
-	rows, err := q.Query(ctx, `SELECT `+reportColumns+` FROM standup_reports WHERE standup_id = ? ORDER BY place`, standupID)
+	rows, err := q.Query(ctx, `SELECT `+strings.TrimSuffix(reportColumns, "cost_nano")+`
+		COALESCE(r.cost_nano, (SELECT `+ledgerCost+` FROM standup_questions q WHERE q.standup_id = r.standup_id AND q.agent_id = r.agent_id
+			AND q.purpose = 'report' AND q.state IN ('answered', 'timed_out', 'failed') ORDER BY q.number DESC LIMIT 1))
+		FROM standup_reports r WHERE standup_id = ? ORDER BY place`, standupID)
 	return db.All(rows, err, func(row db.Row) (Report, error) {
 		var r Report
 		var evidence, claims, omitted string

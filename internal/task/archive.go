@@ -24,6 +24,10 @@ func (s *Service) Archive(ctx context.Context, ref string, version *int64) (Task
 		if err != nil || was.ArchivedAt != nil {
 			return was, nil, err
 		}
+		ended, err := s.withdraw(ctx, tx, &was, false)
+		if err != nil {
+			return Task{}, nil, err
+		}
 		now, err := tx.Clock(ctx, s.Now())
 		if err != nil {
 			return Task{}, nil, err
@@ -39,7 +43,8 @@ func (s *Service) Archive(ctx context.Context, ref string, version *int64) (Task
 			t.move(Todo, s.Now(), by)
 		}
 		t.ArchivedAt = clock.Ptr(s.Now())
-		return s.save(ctx, tx, was, t, "task.archived", nil)
+		t, notes, err := s.save(ctx, tx, was, t, "task.archived", nil)
+		return t, append(notes, ended...), err
 	})
 }
 
@@ -112,10 +117,14 @@ func (s *Service) archiveOne(ctx context.Context, tx *db.Tx, id string) ([]note,
 	if err != nil {
 		return nil, err
 	}
+	ended, err := s.withdraw(ctx, tx, &was, false)
+	if err != nil {
+		return nil, err
+	}
 	t := was
 	t.ArchivedAt = clock.Ptr(s.Now())
 	_, told, err := s.save(ctx, tx, was, t, "task.archived", nil)
-	return told, err
+	return append(told, ended...), err
 }
 
 // deleted is the kind of the event that a task has been removed.
@@ -135,10 +144,15 @@ func (s *Service) Delete(ctx context.Context, ref string, version *int64) error 
 		if err != nil {
 			return Task{}, nil, err
 		}
-		notes, err := s.untie(ctx, tx, t)
+		notes, err := s.withdraw(ctx, tx, &t, true)
 		if err != nil {
 			return Task{}, nil, err
 		}
+		untied, err := s.untie(ctx, tx, t)
+		if err != nil {
+			return Task{}, nil, err
+		}
+		notes = append(notes, untied...)
 		for _, statement := range []string{
 			`DELETE FROM task_dependencies WHERE task_id = ?`,
 			`DELETE FROM tasks WHERE id = ?`,

@@ -40,6 +40,7 @@ type state struct {
 	claimed  int64 // until when; 0 when nobody holds it, or not any more
 	waiting  int64
 	comments int64
+	shown    int64 // counts the changes of its dispatch and its costs
 	position string
 }
 
@@ -51,7 +52,7 @@ type stamp struct {
 	rank    int64
 }
 
-const stampColumns = `number, version, updated_at, claim_until, waiting_on, comment_count, position`
+const stampColumns = `number, version, updated_at, claim_until, waiting_on, comment_count, shown, position`
 
 // stamps is tasks without their texts, in the order of Columns. The table and the
 // order are those of tasks, so that they have each other's cursors.
@@ -66,7 +67,7 @@ func stamps(order string, position func(stamp) []any, more string, place func(*s
 	l.Scan = func(row db.Row) (s stamp, err error) {
 		var updated clock.Time
 		var until *clock.Time
-		to := []any{&s.number, &s.version, &updated, &until, &s.waiting, &s.comments, &s.position}
+		to := []any{&s.number, &s.version, &updated, &until, &s.waiting, &s.comments, &s.shown, &s.position}
 		if place != nil {
 			to = append(to, place(&s))
 		}
@@ -94,7 +95,7 @@ var stampsBy = map[string]list.List[stamp]{
 
 // stateOf is the state that a task is in then.
 func stateOf(t Task, now time.Time) state {
-	s := state{version: t.Version, updated: t.UpdatedAt.UnixMicro(), waiting: t.WaitingOn, comments: t.Comments, position: t.Position}
+	s := state{version: t.Version, updated: t.UpdatedAt.UnixMicro(), waiting: t.WaitingOn, comments: t.Comments, shown: t.shown, position: t.Position}
 	if c := t.held(now); c != nil {
 		s.claimed = c.ExpiresAt.UnixMicro()
 	}

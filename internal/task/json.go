@@ -27,6 +27,8 @@ func (t *Task) AppendJSON(to []byte) []byte {
 	to = encode.Optional(append(to, `,"session_key":`...), t.SessionKey)
 	to = encode.Optional(append(to, `,"branch":`...), t.Branch)
 	to = encode.Optional(append(to, `,"pr_url":`...), t.PRURL)
+	to = t.Dispatch.appendJSON(append(to, `,"dispatch":`...))
+	to = t.appendSpend(to)
 	to = encode.Optional(append(to, `,"origin":`...), t.Origin)
 	to = appendTime(append(to, `,"due_at":`...), t.DueAt)
 	to = appendTime(append(to, `,"done_at":`...), t.DoneAt)

@@ -55,6 +55,8 @@ func randomize(random *rand.Rand, v reflect.Value) {
 	case v.Kind() == reflect.String:
 		texts := []string{"", "plain", "a \"quote\" \\ <b>", "line\nline\t\x01", "漢字 \u2028 🙂", "broken \xff"}
 		v.SetString(texts[random.IntN(len(texts))])
+	case v.Kind() == reflect.Bool:
+		v.SetBool(random.IntN(2) == 0)
 	case v.Kind() == reflect.Int64:
 		v.SetInt(random.Int64N(3) * random.Int64())
 	default:

@@ -22,6 +22,11 @@ import (
 type Service struct {
 	DB  *db.DB
 	Now func() time.Time
+	// Withdraw, when given, is called before a task that was ever handed to its
+	// agent goes into the archive, or is deleted (gone): what the agent has of it is
+	// stopped. It writes no event, and answers how the dispatch ended by that; nil
+	// when none was going on.
+	Withdraw func(ctx context.Context, tx *db.Tx, t Task, gone bool) (*Dispatch, error)
 
 	cards   cards
 	endings endings

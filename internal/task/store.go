@@ -1,6 +1,7 @@
 package task
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -29,18 +30,24 @@ var fields = []string{
 const columns = `id, number, title, description, status, priority, type, tags, assignee_id, reporter_id, project_id, parent_id, depends_on, waiting_on,
 	blocked_reason, blocked_since, blocked_by, claim_by, claim_name, claim_until, claim_seq, claim_lost_by, last_report,
 	session_key, branch, pr_url, origin, due_at, done_at, archived_at, archive_from, moved_at, created_at, updated_at,
-	position, version, comment_count`
+	position, version, comment_count, dispatch, cost_nano, tokens, unpriced, shown`
 
 func scan(row db.Row) (Task, error) {
 	var t Task
 	var tags, dependsOn string
 	var reason, by, claimBy, claimName sql.NullString
+	var dispatch, tokens *string
+	var cost *int64
+	var unpriced int64
 	var since, until *clock.Time
 	err := row.Scan(&t.ID, &t.number, &t.Title, &t.Description, &t.Status, &t.Priority, &t.Type, &tags, &t.AssigneeID, &t.ReporterID,
 		&t.ProjectID, &t.ParentID, &dependsOn, &t.WaitingOn,
 		&reason, &since, &by, &claimBy, &claimName, &until, &t.claimSeq, &t.lostBy, &t.lastReport,
 		&t.SessionKey, &t.Branch, &t.PRURL, &t.Origin, &t.DueAt, &t.DoneAt, &t.ArchivedAt, &t.archiveFrom, &t.MovedAt, &t.CreatedAt, &t.UpdatedAt,
-		&t.Position, &t.Version, &t.Comments)
+		&t.Position, &t.Version, &t.Comments, &dispatch, &cost, &tokens, &unpriced, &t.shown)
+	if err == nil {
+		err = cmp.Or(t.readDispatch(dispatch), t.readSpend(cost, tokens, unpriced))
+	}
 	if err != nil {
 		return Task{}, err
 	}

@@ -15,6 +15,7 @@ import (
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/fault"
+	"wardroom/internal/platform/money"
 	"wardroom/internal/platform/patch"
 )
 
@@ -104,21 +105,27 @@ type Task struct {
 	SessionKey  *string     `json:"session_key" doc:"The runtime session where the work happens; as last reported."`
 	Branch      *string     `json:"branch"`
 	PRURL       *string     `json:"pr_url"`
-	Origin      *string     `json:"origin" doc:"Where it comes from when nobody typed it, such as standup:2026-11-20."`
-	DueAt       *clock.Time `json:"due_at"`
-	DoneAt      *clock.Time `json:"done_at"`
-	ArchivedAt  *clock.Time `json:"archived_at"`
-	MovedAt     clock.Time  `json:"moved_at" doc:"When it came into its column."`
-	CreatedAt   clock.Time  `json:"created_at"`
-	UpdatedAt   clock.Time  `json:"updated_at"`
-	Position    string      `json:"position" doc:"Its place on the board: tasks stand in the order of these texts."`
-	Comments    int64       `json:"comment_count"`
-	Version     int64       `json:"version" doc:"Counts the changes; part of the ETag."`
+	Dispatch    *Dispatch   `json:"dispatch" doc:"How handing it to its agent went the last time; null when it never was."`
+	CostUSD     *money.Nano `json:"cost_usd" doc:"What its runs in the runtime have cost, as the usage ledger has it; null when that is not known."`
+	Tokens      *Tokens     `json:"tokens" doc:"What they have used; null when none is known."`
+	// CostComplete is nil exactly when Tokens is.
+	CostComplete *bool       `json:"cost_complete" doc:"Whether all of them have a price. False: cost_usd is too small, or null. Null when none is known."`
+	Origin       *string     `json:"origin" doc:"Where it comes from when nobody typed it, such as standup:2026-11-20."`
+	DueAt        *clock.Time `json:"due_at"`
+	DoneAt       *clock.Time `json:"done_at"`
+	ArchivedAt   *clock.Time `json:"archived_at"`
+	MovedAt      clock.Time  `json:"moved_at" doc:"When it came into its column."`
+	CreatedAt    clock.Time  `json:"created_at"`
+	UpdatedAt    clock.Time  `json:"updated_at"`
+	Position     string      `json:"position" doc:"Its place on the board: tasks stand in the order of these texts."`
+	Comments     int64       `json:"comment_count"`
+	Version      int64       `json:"version" doc:"Counts the changes; part of the ETag."`
 
 	number      int64
 	claimSeq    int64       // counts its claims; the token of the last one
 	lostBy      *string     // who lost it against their will, until it moves on
 	lastReport  *string     // see Report.digest
+	shown       int64       // counts what changes Dispatch and the costs
 	archiveFrom *clock.Time // from when the days until it is archived count
 }
 

@@ -82,7 +82,10 @@ func (s *Service) reconcile(ctx context.Context, u *gateway.TranscriptUsage, asO
 			made += n
 		}
 		done = true
-		return grow(ctx, tx, made)
+		if err := grow(ctx, tx, made); err != nil || made == 0 {
+			return err
+		}
+		return s.announce(ctx, tx, []string{base.TaskKey})
 	})
 	if err != nil {
 		return false, fmt.Errorf("reconcile %s: %w", u.SessionKey, err)
@@ -165,7 +168,7 @@ func (s *Service) reprice(ctx context.Context) error {
 			if some, err = unpricedRows(ctx, tx, after, atOnce); err != nil {
 				return err
 			}
-			made := 0
+			var tasks []string
 			for _, r := range some {
 				cost, ok := prices.estimate(r.Provider, r.Model, r.Tokens, time.UnixMilli(r.at))
 				if !ok {
@@ -176,9 +179,12 @@ func (s *Service) reprice(ctx context.Context) error {
 				if err := insert(ctx, tx, r, s.Now()); err != nil {
 					return err
 				}
-				made++
+				tasks = append(tasks, r.TaskKey)
 			}
-			return grow(ctx, tx, made)
+			if err := grow(ctx, tx, len(tasks)); err != nil {
+				return err
+			}
+			return s.announce(ctx, tx, tasks)
 		})
 		if err != nil {
 			return fmt.Errorf("price what had none: %w", err)

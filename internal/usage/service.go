@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"wardroom/internal/event"
@@ -32,6 +33,10 @@ type Service struct {
 	// Grown, when not nil, is told that the ledger has changed, in every process
 	// and at most once a second. It must not wait.
 	Grown func(asOf clock.Time)
+	// Spent, when given, is told in the same transaction what has grown for a task,
+	// by the key that its runs name. It writes what depends on that, and no event:
+	// it answers what the log is to call the task, and whether there is one.
+	Spent func(ctx context.Context, tx *db.Tx, taskKey string) (event.Subject, bool, error)
 	// Away, when given, tells whether an error says that the database cannot be
 	// used at the moment, and logs it.
 	Away func(error) bool
@@ -46,9 +51,49 @@ const topic, ledger = "usage", "ledger"
 // Note puts what a run used into the ledger, in the caller's transaction, and
 // says whether it was new: a run is counted once, whoever tells of it and however
 // often, and what was noted first stays. A run that used nothing is not noted.
+// The log hears of it only through the caller's own event about the task.
 func (s *Service) Note(ctx context.Context, tx *db.Tx, r Run) (bool, error) {
 	r.attribute(said{asked: true})
-	return s.note(ctx, tx, r)
+	isNew, err := s.note(ctx, tx, r)
+	if isNew {
+		_, err = s.spent(ctx, tx, r.TaskKey)
+	}
+	return isNew, err
+}
+
+// spent tells of tasks for which the ledger has grown, and answers what the log
+// calls them.
+func (s *Service) spent(ctx context.Context, tx *db.Tx, keys ...string) ([]event.Subject, error) {
+	if s.Spent == nil {
+		return nil, nil
+	}
+	var told []event.Subject
+	slices.Sort(keys) // so that two who note do not wait for each other's tasks
+	for _, key := range slices.Compact(keys) {
+		if key == "" {
+			continue
+		}
+		of, ok, err := s.Spent(ctx, tx, key)
+		if err != nil {
+			return nil, fmt.Errorf("tell what %s has cost: %w", key, err)
+		}
+		if ok {
+			told = append(told, of)
+		}
+	}
+	return told, nil
+}
+
+// announce is spent with an event for each task, as the last of a transaction of
+// our own: whoever shows a task reads it anew.
+func (s *Service) announce(ctx context.Context, tx *db.Tx, keys []string) error {
+	told, err := s.spent(ctx, tx, keys...)
+	for _, of := range told {
+		if err == nil {
+			err = event.Record(actor.With(ctx, actor.System), tx, s.Now(), event.Activity, "task.spent", of, map[string]any{})
+		}
+	}
+	return err
 }
 
 func (s *Service) note(ctx context.Context, tx *db.Tx, r Run) (bool, error) {

@@ -128,15 +128,22 @@ func (s *Service) noteAll(ctx context.Context, runs []Run, t transcript) error {
 		some := runs[:min(runsAtOnce, len(runs))]
 		runs = runs[len(some):]
 		err := s.DB.Tx(ctx, func(tx *db.Tx) error {
+			var tasks []string
 			for _, r := range some {
-				if _, err := s.note(ctx, tx, r); err != nil {
+				isNew, err := s.note(ctx, tx, r)
+				if err != nil {
+					return err
+				}
+				if isNew {
+					tasks = append(tasks, r.TaskKey)
+				}
+			}
+			if len(runs) == 0 {
+				if err := putTranscript(ctx, tx, t); err != nil {
 					return err
 				}
 			}
-			if len(runs) > 0 {
-				return nil
-			}
-			return putTranscript(ctx, tx, t)
+			return s.announce(ctx, tx, tasks)
 		})
 		if err != nil {
 			return fmt.Errorf("note what %s used: %w", t.sessionKey, err)

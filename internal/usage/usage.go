@@ -111,7 +111,8 @@ func (r *Run) attribute(s said) {
 	source := Unknown
 	switch {
 	case place == "task" && detail != "":
-		source, r.TaskKey = Task, cmp.Or(r.TaskKey, strings.ToUpper(detail))
+		key, _, _ := strings.Cut(detail, ":")
+		source, r.TaskKey = Task, cmp.Or(r.TaskKey, strings.ToUpper(key)) // the runtime may write its keys small
 	case place == "standup" || strings.HasPrefix(r.RunID, "standup-"):
 		source, r.StandupID = Standup, cmp.Or(r.StandupID, standupOf(r.RunID))
 	case place == "cron":

@@ -45,6 +45,7 @@ const (
 	ReadAudit       Permission = "read_audit"       // what happened to accounts and what guards them
 	ManageRetention Permission = "manage_retention" // see what goes when it is old, and let it go now
 	ManagePrices    Permission = "manage_prices"    // the prices that costs are estimated with
+	DispatchTasks   Permission = "dispatch_tasks"   // hand tasks to agents, and take them back
 )
 
 // may is the table of who may do what.
@@ -63,11 +64,12 @@ var may = map[Permission][]Role{
 	ReadAudit:       {Owner, Admin},
 	ManageRetention: {Owner, Admin},
 	ManagePrices:    {Owner, Admin},
+	DispatchTasks:   {Owner, Admin},
 }
 
 // Permissions lists every permission, Public first.
 func Permissions() []Permission {
-	return []Permission{Public, Read, ChangeTasks, DeleteTasks, HoldStandups, FileReports, ManageStandups, ManageSchedules, ControlSessions, ManageRuntime, UseInbox, ManageAccounts, ReadAudit, ManageRetention, ManagePrices}
+	return []Permission{Public, Read, ChangeTasks, DeleteTasks, HoldStandups, FileReports, ManageStandups, ManageSchedules, ControlSessions, ManageRuntime, UseInbox, ManageAccounts, ReadAudit, ManageRetention, ManagePrices, DispatchTasks}
 }
 
 // Valid reports whether p stands in the table. A route with another does not start.

@@ -57,7 +57,9 @@ func (r Raw) Check() (Config, []string, error) {
 		StandupStartGrace:   k.duration("STANDUP_START_GRACE", r.StandupStartGrace, time.Minute, day),
 		StandupFallback:     k.truth("STANDUP_FALLBACK", r.StandupFallback),
 
-		ScheduleGrace: k.duration("SCHEDULE_GRACE", r.ScheduleGrace, time.Minute, day),
+		ScheduleGrace:    k.duration("SCHEDULE_GRACE", r.ScheduleGrace, time.Minute, day),
+		DispatchPatience: k.duration("DISPATCH_PATIENCE", r.DispatchPatience, time.Second, 7*day), DispatchTimeout: k.duration("DISPATCH_TIMEOUT", r.DispatchTimeout, time.Second, day),
+		StalledAfter: k.duration("STALLED_AFTER", r.StalledAfter, time.Second, day),
 
 		ArchiveAfterDays:         k.number("ARCHIVE_AFTER_DAYS", r.ArchiveAfterDays, 0, maxDays),
 		ActivityLogRetentionDays: k.number("ACTIVITY_LOG_RETENTION_DAYS", r.ActivityLogRetentionDays, 0, maxDays),

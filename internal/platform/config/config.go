@@ -81,7 +81,10 @@ type Raw struct {
 	StandupStartGrace string `name:"standup-start-grace" env:"STANDUP_START_GRACE" default:"15m" group:"Standup" help:"How long after its time in the runtime's schedule a standup may begin before somebody is told that it did not; 1m to 1d."`
 	StandupFallback   string `name:"standup-fallback" env:"STANDUP_FALLBACK" default:"false" group:"Standup" help:"true has the service itself begin a standup that the runtime did not begin within STANDUP_START_GRACE."`
 
-	ScheduleGrace string `name:"schedule-grace" env:"SCHEDULE_GRACE" default:"5m" group:"Gateway" help:"How long after its time a job of the runtime may begin before it counts as missed and somebody is told; 1m to 1d."`
+	ScheduleGrace    string `name:"schedule-grace" env:"SCHEDULE_GRACE" default:"5m" group:"Gateway" help:"How long after its time a job of the runtime may begin before it counts as missed and somebody is told; 1m to 1d."`
+	DispatchPatience string `name:"dispatch-patience" env:"DISPATCH_PATIENCE" default:"1h" group:"Gateway" help:"How long a task that was handed to its agent waits for the gateway and the agent before that has failed; 1s to 7d."`
+	DispatchTimeout  string `name:"dispatch-timeout" env:"DISPATCH_TIMEOUT" default:"2h" group:"Gateway" help:"How long the agent's run for a task may take before it is stopped; 1s to 1d."`
+	StalledAfter     string `name:"stalled-after" env:"STALLED_AFTER" default:"5m" group:"Gateway" help:"For how long a run may tell nothing of itself before it is shown as stalled and somebody is told; 1s to 1d."`
 
 	ArchiveAfterDays         string `name:"archive-after-days" env:"ARCHIVE_AFTER_DAYS" default:"7" group:"Retention" help:"Days after which done tasks are archived, 0 to 36500; 0 keeps them on the board for ever."`
 	ActivityLogRetentionDays string `name:"activity-log-retention-days" env:"ACTIVITY_LOG_RETENTION_DAYS" default:"7" group:"Retention" help:"Days of TIMEZONE after which activity, and resolved items of the inbox, and runs and slots of the runtime's jobs, are deleted, 0 to 36500; 0 keeps them for ever. The histories of tasks and the audit stay."`
@@ -144,6 +147,8 @@ type Config struct {
 	StandupFallback     bool
 
 	ScheduleGrace time.Duration // at least a minute
+
+	DispatchPatience, DispatchTimeout, StalledAfter time.Duration
 
 	// Days until data goes; 0 keeps it for ever.
 	ArchiveAfterDays         int // done tasks

@@ -47,7 +47,9 @@ type Timer struct {
 	Do    func(ctx context.Context) error
 }
 
-// Queue hands out the jobs of one process.
+// Queue hands out the jobs of one process. A process may have several, each with
+// kinds of its own and workers of its own: what waits for hours must not keep
+// the timers from firing. One of them has the timers.
 type Queue struct {
 	DB     *db.DB
 	Log    *slog.Logger

@@ -23,7 +23,9 @@ const timerKind = "timer"
 // and returns.
 func (q *Queue) Run(ctx context.Context) error {
 	ctx = actor.With(ctx, actor.System)
-	q.Kinds[timerKind] = Kind{Do: q.fire, Attempts: 1}
+	if len(q.Timers) > 0 { // else they are another queue's of this process
+		q.Kinds[timerKind] = Kind{Do: q.fire, Attempts: 1}
+	}
 	poll, beat := time.NewTicker(q.Poll), time.NewTicker(q.Lease/3)
 	defer poll.Stop()
 	defer beat.Stop()
@@ -68,7 +70,7 @@ func (q *Queue) note(ctx context.Context, what string, err error) {
 func (q *Queue) away(err error) bool { return err != nil && q.Away != nil && q.Away(err) }
 
 // start makes the timers known. On SQLite the owner of the file knows that
-// earlier processes are dead, and need not wait for their leases to end.
+// earlier processes are dead, and need not wait for the leases of its kinds to end.
 func (q *Queue) start(ctx context.Context) error {
 	return q.DB.Tx(ctx, func(tx *db.Tx) error {
 		now, err := tx.Clock(ctx, q.Now())
@@ -76,7 +78,12 @@ func (q *Queue) start(ctx context.Context) error {
 			return err
 		}
 		if q.DB.Engine() == db.SQLite {
-			if _, err := tx.Exec(ctx, `UPDATE jobs SET lease_until = ? WHERE state = 'running'`, now.Add(-time.Second)); err != nil {
+			kinds := q.kinds()
+			if len(kinds) == 0 {
+				return nil
+			}
+			if _, err := tx.Exec(ctx, `UPDATE jobs SET lease_until = ? WHERE state = 'running' AND kind IN (?`+strings.Repeat(`, ?`, len(kinds)-1)+`)`,
+				append([]any{now.Add(-time.Second)}, kinds...)...); err != nil {
 				return err
 			}
 		}
@@ -119,10 +126,9 @@ func (q *Queue) claim(ctx context.Context, limit int) ([]*Held, error) {
 	if err != nil || !due {
 		return nil, err
 	}
-	// What another version enqueued is left to it: replicas are upgraded one by one.
-	var kinds []any
-	for _, k := range slices.Sorted(maps.Keys(q.Kinds)) {
-		kinds = append(kinds, k)
+	kinds := q.kinds()
+	if len(kinds) == 0 {
+		return nil, nil
 	}
 	skip := ""
 	if q.DB.Engine() == db.Postgres {
@@ -160,6 +166,16 @@ func (q *Queue) claim(ctx context.Context, limit int) ([]*Held, error) {
 		return nil, err // should it have been committed, the lease ends by itself
 	}
 	return held, nil
+}
+
+// kinds are the kinds of jobs that this queue does. What another version
+// enqueued is left to it: replicas are upgraded one by one. So are those of
+// another queue of this process.
+func (q *Queue) kinds() (kinds []any) {
+	for _, k := range slices.Sorted(maps.Keys(q.Kinds)) {
+		kinds = append(kinds, k)
+	}
+	return kinds
 }
 
 // due spares an idle SQLite the write lock: it looks before it claims.

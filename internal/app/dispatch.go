@@ -1,0 +1,133 @@
+package app
+
+import (
+	"context"
+	"maps"
+
+	"wardroom/internal/dispatch"
+	"wardroom/internal/inbox"
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/fault"
+	"wardroom/internal/platform/job"
+	"wardroom/internal/task"
+	"wardroom/internal/usage"
+)
+
+// errands is how many tasks of one process are with their agents at once; others
+// wait. Each takes one worker for as long as its run goes on.
+const errands = 64
+
+// wireDispatch fills what hands tasks to agents, and the queue that it has for
+// itself: a run takes hours, and the timers must not wait for it.
+func (a *App) wireDispatch() {
+	cfg, now := a.cfg, a.opts.Now
+	a.Errands = job.New(a.DB, a.log, now)
+	a.Errands.Workers, a.Errands.Away, a.Errands.Observe = errands, a.Queue.Away, a.Queue.Observe
+	a.Dispatch = &dispatch.Service{
+		DB: a.DB, Jobs: a.Errands, Runtime: a.Gateway, Log: a.log, Now: now,
+		HandOver: a.handOver, TaskID: a.taskID, Unwanted: a.unwanted, Show: a.showDispatch, Used: a.noteDispatch,
+		Refusals: []*fault.Error{task.ErrNotFound, task.ErrArchived, task.ErrIsDone, task.ErrNoAgent, task.ErrWaiting, task.ErrClaimed},
+		Raise:    a.raiseOfDispatch, Settle: a.Inbox.Settle,
+		PublicURL: cfg.PublicURL, OwnURL: a.urlForAgents, Patience: cfg.DispatchPatience, Limit: cfg.DispatchTimeout,
+	}
+	maps.Copy(a.Errands.Kinds, a.Dispatch.Kinds())
+	a.Tasks.Withdraw = a.withdrawTask
+}
+
+// wakeQueues makes both queues look for work.
+func (a *App) wakeQueues() {
+	a.Queue.Wake()
+	a.Errands.Wake()
+}
+
+// handOver reads a task as its agent is told of it.
+func (a *App) handOver(ctx context.Context, tx *db.Tx, ref string) (dispatch.Task, error) {
+	h, err := a.Tasks.HandOver(ctx, tx, ref)
+	if err != nil {
+		return dispatch.Task{}, err
+	}
+	t := h.Task
+	out := dispatch.Task{
+		ID: t.ID, Key: t.Key, Title: t.Title, Description: t.Description, Status: string(t.Status), Priority: string(t.Priority), Type: string(t.Type),
+		DueAt: t.DueAt, AgentID: h.AgentID, UserID: h.UserID,
+	}
+	if t.Blocked != nil {
+		out.Blocked = t.Blocked.Reason
+	}
+	for _, d := range h.Depends {
+		out.Depends = append(out.Depends, d.Key+" ("+string(d.Status)+") "+d.Title)
+	}
+	for _, c := range h.Comments {
+		out.Comments = append(out.Comments, dispatch.Comment{At: c.CreatedAt.Time, Author: c.AuthorName, Text: c.Body})
+	}
+	return out, nil
+}
+
+func (a *App) taskID(ctx context.Context, q db.Queryer, ref string) (string, error) {
+	t, err := a.Tasks.Find(ctx, q, ref)
+	return t.ID, err
+}
+
+// unwanted says why a task is not to be handed over any more.
+func (a *App) unwanted(ctx context.Context, q db.Queryer, taskID, userID string) (code dispatch.Code, why string, err error) {
+	t, err := a.Tasks.Find(ctx, q, taskID)
+	switch {
+	case err != nil:
+		return "", "", err
+	case t.AssigneeID == nil || *t.AssigneeID != userID:
+		return dispatch.Reassigned, "The task was given to somebody else before the agent began.", nil
+	case t.Status == task.Done || t.ArchivedAt != nil:
+		return dispatch.Withdrawn, "The task was done before the agent began.", nil
+	}
+	return "", "", nil
+}
+
+// showDispatch puts a dispatch on the card of its task.
+func (a *App) showDispatch(ctx context.Context, tx *db.Tx, d dispatch.Dispatch) error {
+	id, err := a.taskID(ctx, tx, d.Task)
+	if err != nil {
+		return err
+	}
+	return a.Tasks.Show(ctx, tx, id, cardOf(d))
+}
+
+func cardOf(d dispatch.Dispatch) task.Dispatch {
+	c := task.Dispatch{
+		State: task.DispatchState(d.State), Since: d.Since, AgentID: d.AgentID, RunID: d.RunID, SessionKey: d.SessionKey, By: d.By, Waiting: d.Waiting,
+	}
+	if d.Error != nil {
+		c.Error = &task.DispatchError{Code: string(d.Error.Code), Detail: d.Error.Detail}
+	}
+	return c
+}
+
+// withdrawTask takes a task back from its agent that goes away.
+func (a *App) withdrawTask(ctx context.Context, tx *db.Tx, t task.Task, gone bool) (*task.Dispatch, error) {
+	d, err := a.Dispatch.Withdraw(ctx, tx, t.ID, gone)
+	if err != nil || d == nil {
+		return nil, err
+	}
+	c := cardOf(*d)
+	return &c, nil
+}
+
+// noteDispatch puts what the run of a dispatch used into the ledger.
+func (a *App) noteDispatch(ctx context.Context, tx *db.Tx, u dispatch.Used) error {
+	_, err := a.Usage.Note(ctx, tx, usage.Run{
+		RunID: u.RunID, AgentID: u.AgentID, SessionKey: u.SessionKey, SessionID: u.Usage.SessionID,
+		Source: usage.Task, TaskKey: u.TaskKey, StartedAt: u.StartedAt, EndedAt: u.EndedAt,
+		Parts: []usage.Part{usagePart(u.Usage)},
+	})
+	return err
+}
+
+// raiseOfDispatch makes a task that could not be handed over an item of the inbox.
+func (a *App) raiseOfDispatch(ctx context.Context, tx *db.Tx, m dispatch.Matter) error {
+	return a.Inbox.Raise(ctx, tx, inbox.Matter(m))
+}
+
+// dispatchTroubles are the dispatches to an agent that failed of late.
+func (a *App) dispatchTroubles(ctx context.Context, agentID string, since clock.Time, limit int) ([]dispatch.Trouble, error) {
+	return a.Dispatch.FailedOf(ctx, agentID, since.Time, limit)
+}

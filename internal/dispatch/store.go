@@ -1,0 +1,84 @@
+package dispatch
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db"
+)
+
+const columns = `id, task_id, task_key, agent_id, user_id, by_name, session_key, first_number, number, run_id, message, state, since, waiting, sent, boot_id,
+	asked_at, start_by, end_by, error_code, error_detail, created_at, ended_at`
+
+func scan(row db.Row) (Dispatch, error) {
+	var d Dispatch
+	var code, detail sql.NullString
+	err := row.Scan(&d.ID, &d.taskID, &d.Task, &d.AgentID, &d.userID, &d.By, &d.SessionKey, &d.first, &d.number, &d.RunID, &d.message,
+		&d.State, &d.Since, &d.Waiting, &d.sent, &d.bootID, &d.askedAt, &d.startBy, &d.endBy, &code, &detail, &d.CreatedAt, &d.endedAt)
+	if err == nil && code.Valid {
+		d.Error = &Failure{Code(code.String), detail.String}
+	}
+	return d, err
+}
+
+func insert(ctx context.Context, tx *db.Tx, d Dispatch) error {
+	_, err := tx.Exec(ctx, `INSERT INTO dispatches (`+columns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		d.ID, d.taskID, d.Task, d.AgentID, d.userID, d.By, d.SessionKey, d.first, d.number, d.RunID, d.message,
+		d.State, d.Since, d.Waiting, d.sent, d.bootID, d.askedAt, d.startBy, d.endBy, nil, nil, d.CreatedAt, d.endedAt)
+	return err
+}
+
+func update(ctx context.Context, tx *db.Tx, d Dispatch) error {
+	var code, detail *string
+	if d.Error != nil {
+		code, detail = new(string(d.Error.Code)), &d.Error.Detail
+	}
+	_, err := tx.Exec(ctx, `
+		UPDATE dispatches SET number = ?, run_id = ?, message = ?, state = ?, since = ?, waiting = ?, sent = ?, boot_id = ?, asked_at = ?, end_by = ?,
+			error_code = ?, error_detail = ?, ended_at = ? WHERE id = ?`,
+		d.number, d.RunID, d.message, d.State, d.Since, d.Waiting, d.sent, d.bootID, d.askedAt, d.endBy, code, detail, d.endedAt, d.ID)
+	if err != nil {
+		return fmt.Errorf("write dispatch %s: %w", d.RunID, err)
+	}
+	return nil
+}
+
+func find(ctx context.Context, q db.Queryer, id string) (Dispatch, error) {
+	d, err := scan(q.QueryRow(ctx, `SELECT `+columns+` FROM dispatches WHERE id = ?`, id))
+	if db.IsNotFound(err) {
+		return d, ErrNotFound.With("Its task may have been deleted.")
+	}
+	return d, err
+}
+
+// last is the last dispatch of a task; ErrNotFound when there was none.
+func last(ctx context.Context, q db.Queryer, taskID string) (Dispatch, error) {
+	d, err := scan(q.QueryRow(ctx, `SELECT `+columns+` FROM dispatches WHERE task_id = ? ORDER BY number DESC LIMIT 1`, taskID))
+	if db.IsNotFound(err) {
+		return d, ErrNotFound
+	}
+	return d, err
+}
+
+// Trouble is a dispatch that failed.
+type Trouble struct {
+	Task  string
+	RunID string
+	Code  Code
+	Why   string
+	At    clock.Time
+}
+
+// FailedOf lists the dispatches to an agent that failed since then, the newest
+// first. Those that somebody took back are none of them.
+func (s *Service) FailedOf(ctx context.Context, agentID string, since time.Time, limit int) ([]Trouble, error) {
+	rows, err := s.DB.Query(ctx, `SELECT task_key, run_id, error_code, error_detail, ended_at FROM dispatches
+		WHERE agent_id = ? AND state = 'failed' AND ended_at >= ? AND error_code NOT IN ('cancelled', 'withdrawn', 'reassigned')
+		ORDER BY ended_at DESC LIMIT ?`, agentID, since, limit)
+	return db.All(rows, err, func(row db.Row) (t Trouble, err error) {
+		return t, row.Scan(&t.Task, &t.RunID, &t.Code, &t.Why, &t.At)
+	})
+}

@@ -1,0 +1,307 @@
+package task
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"wardroom/internal/event"
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/encode"
+	"wardroom/internal/platform/fault"
+	"wardroom/internal/platform/money"
+)
+
+// This file is about what a card shows and others write: how handing the task to
+// its agent went, and what its runs have cost. Neither makes a version, so that
+// nobody's If-Match fails because an agent has begun; both count in shown.
+
+// The failures of handing a task over.
+var (
+	ErrNoAgent = fault.New(fault.Conflict, "task_without_agent", "The task is assigned to no agent.")
+	ErrIsDone  = fault.New(fault.Conflict, "task_done", "The task is done.")
+)
+
+// Dispatch is how handing the task to its agent went the last time.
+type Dispatch struct {
+	State      DispatchState  `json:"state" enum:"queued,started,ended,failed" doc:"queued: the runtime has not taken it yet. started: it has, and the agent works. ended: its run has ended well; what came of the task its reports say. failed: see error."`
+	Since      clock.Time     `json:"since" doc:"When it came into this state."`
+	AgentID    string         `json:"agent_id" doc:"Whom it was handed to; the assignee may be another by now."`
+	RunID      string         `json:"run_id" example:"task-TASK-12-1-9f3a21bc"`
+	SessionKey string         `json:"session_key" example:"agent:cto:task:TASK-12"`
+	By         string         `json:"by" doc:"The name of who handed it over."`
+	Waiting    *string        `json:"waiting" doc:"Why it has not begun; null unless it is queued and has to wait."`
+	Error      *DispatchError `json:"error" doc:"Why it failed; null unless it did."`
+}
+
+// DispatchState says how far a dispatch is.
+type DispatchState string
+
+// The states of a dispatch.
+const (
+	Queued  DispatchState = "queued"
+	Started DispatchState = "started"
+	Ended   DispatchState = "ended"
+	Failed  DispatchState = "failed"
+)
+
+// DispatchError is why a dispatch failed.
+type DispatchError struct {
+	Code   string `json:"code" enum:"cancelled,withdrawn,reassigned,gateway_unreachable,agent_unknown,refused,timed_out,stopped,run_failed,broken" doc:"withdrawn: the task went into the archive. stopped: somebody stopped the run in the runtime."`
+	Detail string `json:"detail" doc:"In words. It may hold words of the runtime: never trust it."`
+}
+
+// alive says whether the agent has it, or is to get it.
+func (d *Dispatch) alive() bool { return d != nil && (d.State == Queued || d.State == Started) }
+
+// Tokens are what the runs for a task have used, in the classes in which they are sold.
+type Tokens struct {
+	Input      int64 `json:"input"`
+	Output     int64 `json:"output"`
+	CacheRead  int64 `json:"cache_read"`
+	CacheWrite int64 `json:"cache_write"`
+	Other      int64 `json:"other" doc:"In the runtime's total and in none of the four."`
+}
+
+// Spend is what all runs for a task have used and cost.
+type Spend struct {
+	CostUSD  *money.Nano // nil when unknown
+	Tokens   Tokens
+	Unpriced int64 // runs that have no price
+}
+
+// Handover is a task as its agent is told of it.
+type Handover struct {
+	Task     Task
+	AgentID  string    // the assignee's
+	UserID   string    // the account of it
+	Depends  []Related // what has to be done before
+	Comments []Comment // the newest ones, the oldest of them first
+}
+
+// Related is another task as one line.
+type Related struct {
+	Key, Title string
+	Status     Status
+}
+
+// HandOver reads a task that is to be handed to its agent, and refuses one that
+// the agent could not work on: it has no agent, is done or in the archive, waits
+// for another, or somebody else holds it. It takes the lock of the board, so
+// that of two at once the second sees what the first has noted.
+func (s *Service) HandOver(ctx context.Context, tx *db.Tx, ref string) (Handover, error) {
+	if err := tx.Lock(ctx, board); err != nil {
+		return Handover{}, err
+	}
+	t, err := findOpen(ctx, tx, ref)
+	if err != nil {
+		return Handover{}, err
+	}
+	h := Handover{Task: t}
+	if t.Status == Done {
+		return h, ErrIsDone.With("Move it back to todo or in_progress first.")
+	}
+	if t.AssigneeID != nil {
+		err = tx.QueryRow(ctx, `SELECT id, agent_id FROM users WHERE id = ? AND active AND role = 'agent' AND agent_id IS NOT NULL`, *t.AssigneeID).Scan(&h.UserID, &h.AgentID)
+	}
+	switch {
+	case err != nil && !db.IsNotFound(err):
+		return h, err
+	case h.AgentID == "":
+		return h, ErrNoAgent.With("Set assignee_id to an agent that has an active account; GET /agents lists them.").Fact("assignee_id", t.AssigneeID)
+	}
+	if err := ready(ctx, tx, t); err != nil {
+		return h, err
+	}
+	now, err := tx.Clock(ctx, s.Now())
+	if err != nil {
+		return h, err
+	}
+	if held := t.held(now); held != nil && held.By != h.UserID {
+		return h, ErrClaimed.With("%s holds it until %s. Have it given back first.", held.Name, held.ExpiresAt.UTC().Format(time.RFC3339)).Fact("claim", held)
+	}
+	if h.Depends, err = related(ctx, tx, t); err != nil {
+		return h, err
+	}
+	h.Comments, err = lastComments(ctx, tx, t.ID)
+	return h, err
+}
+
+// Find is Get within what the caller reads or writes.
+func (s *Service) Find(ctx context.Context, q db.Queryer, ref string) (Task, error) {
+	return find(ctx, q, ref)
+}
+
+// Subject is how the log names a task.
+func (t Task) Subject() event.Subject { return event.Subject{Kind: "task", ID: t.ID, Name: t.Key} }
+
+// Show puts on the card how the dispatch of a task is going. The caller tells
+// the log of it in the same transaction. It answers ErrNotFound when the task is
+// gone.
+func (s *Service) Show(ctx context.Context, tx *db.Tx, id string, d Dispatch) error {
+	text, err := json.Marshal(d) //nolint:gosec // G117: the key of a session is its name
+	if err != nil {
+		return fmt.Errorf("write a dispatch: %w", err)
+	}
+	n, err := tx.Exec(ctx, `UPDATE tasks SET dispatch = ?, shown = shown + 1 WHERE id = ?`, string(text), id)
+	if err == nil && n == 0 {
+		err = ErrNotFound.With("It was deleted meanwhile.")
+	}
+	return err
+}
+
+// NoteSpend puts on the card what the runs of a task have cost, and says what the
+// log calls it. The caller tells the log of it in the same transaction. A task
+// that is gone is none, and no error.
+func (s *Service) NoteSpend(ctx context.Context, tx *db.Tx, key string, sp Spend) (event.Subject, bool, error) {
+	number, ok := parseKey(key)
+	if !ok {
+		return event.Subject{}, false, nil
+	}
+	text, err := json.Marshal(sp.Tokens)
+	if err != nil {
+		return event.Subject{}, false, fmt.Errorf("write tokens: %w", err)
+	}
+	var cost *int64
+	if sp.CostUSD != nil {
+		cost = new(int64(*sp.CostUSD))
+	}
+	n, err := tx.Exec(ctx, `UPDATE tasks SET cost_nano = ?, tokens = ?, unpriced = ?, shown = shown + 1 WHERE number = ?`, cost, string(text), sp.Unpriced, number)
+	if err != nil || n == 0 {
+		return event.Subject{}, false, err
+	}
+	t := Task{Key: keyOf(number)}
+	err = tx.QueryRow(ctx, `SELECT id FROM tasks WHERE number = ?`, number).Scan(&t.ID)
+	return t.Subject(), err == nil, err
+}
+
+// withdraw takes a task back that goes away or into the archive while its agent
+// has it, before anything else of it is written: the run is stopped. What is
+// then in t was read with the row locked, so that nobody changes it any more.
+func (s *Service) withdraw(ctx context.Context, tx *db.Tx, t *Task, gone bool) ([]note, error) {
+	if s.Withdraw == nil || t.Dispatch == nil || !gone && !t.Dispatch.alive() {
+		return nil, nil
+	}
+	d, err := s.Withdraw(ctx, tx, *t, gone)
+	if err != nil || d == nil {
+		return nil, err
+	}
+	if !gone {
+		if err := s.Show(ctx, tx, t.ID, *d); err != nil {
+			return nil, err
+		}
+		if *t, err = find(ctx, tx, t.ID); err != nil {
+			return nil, err
+		}
+	}
+	return []note{{s.Now(), DispatchEnded, *t, map[string]any{"dispatch": d}}}, nil
+}
+
+// DispatchEnded is the kind of the event that a dispatch has ended or failed.
+const DispatchEnded = "task.dispatch_ended"
+
+// related are the tasks that t depends on, as lines.
+func related(ctx context.Context, q db.Queryer, t Task) ([]Related, error) {
+	var numbers []any
+	for _, key := range t.DependsOn {
+		n, _ := parseKey(key)
+		numbers = append(numbers, n)
+	}
+	if len(numbers) == 0 {
+		return nil, nil
+	}
+	found, err := numbered(ctx, q, numbers)
+	var lines []Related
+	for _, n := range numbers {
+		if d, ok := found[n.(int64)]; ok {
+			lines = append(lines, Related{d.Key, d.Title, d.Status})
+		}
+	}
+	return lines, err
+}
+
+// lastComments are the newest comments on a task, the oldest of them first.
+func lastComments(ctx context.Context, q db.Queryer, taskID string) ([]Comment, error) {
+	const most = 5
+	rows, err := q.Query(ctx, `SELECT `+commentColumns+` FROM (
+		SELECT * FROM comments WHERE task_id = ? ORDER BY created_at DESC, id DESC LIMIT ?) AS newest ORDER BY created_at, id`, taskID, most)
+	return db.All(rows, err, scanComment)
+}
+
+// readSpend reads what NoteSpend has written.
+func (t *Task) readSpend(cost *int64, tokens *string, unpriced int64) error {
+	if tokens == nil {
+		return nil
+	}
+	if err := json.Unmarshal([]byte(*tokens), &t.Tokens); err != nil {
+		return fmt.Errorf("read the tokens of a task: %w", err)
+	}
+	t.CostComplete = new(unpriced == 0)
+	if cost != nil {
+		t.CostUSD = new(money.Nano(*cost))
+	}
+	return nil
+}
+
+// readDispatch reads what Show has written.
+func (t *Task) readDispatch(text *string) error {
+	if text == nil {
+		return nil
+	}
+	if err := json.Unmarshal([]byte(*text), &t.Dispatch); err != nil {
+		return fmt.Errorf("read the dispatch of a task: %w", err)
+	}
+	return nil
+}
+
+func (d *Dispatch) appendJSON(to []byte) []byte {
+	if d == nil {
+		return append(to, "null"...)
+	}
+	to = encode.String(append(to, `{"state":`...), d.State)
+	to = encode.Time(append(to, `,"since":`...), d.Since.Time)
+	to = encode.String(append(to, `,"agent_id":`...), d.AgentID)
+	to = encode.String(append(to, `,"run_id":`...), d.RunID)
+	to = encode.String(append(to, `,"session_key":`...), d.SessionKey)
+	to = encode.String(append(to, `,"by":`...), d.By)
+	to = encode.Optional(append(to, `,"waiting":`...), d.Waiting)
+	if d.Error == nil {
+		return append(to, `,"error":null}`...)
+	}
+	to = encode.String(append(to, `,"error":{"code":`...), d.Error.Code)
+	to = encode.String(append(to, `,"detail":`...), d.Error.Detail)
+	return append(to, "}}"...)
+}
+
+func (t *Tokens) appendJSON(to []byte) []byte {
+	if t == nil {
+		return append(to, "null"...)
+	}
+	to = encode.Int(append(to, `{"input":`...), t.Input)
+	to = encode.Int(append(to, `,"output":`...), t.Output)
+	to = encode.Int(append(to, `,"cache_read":`...), t.CacheRead)
+	to = encode.Int(append(to, `,"cache_write":`...), t.CacheWrite)
+	to = encode.Int(append(to, `,"other":`...), t.Other)
+	return append(to, '}')
+}
+
+// appendSpend appends what the task's runs have cost.
+func (t *Task) appendSpend(to []byte) []byte {
+	to = append(to, `,"cost_usd":`...)
+	if t.CostUSD == nil {
+		to = append(to, "null"...)
+	} else {
+		to = append(append(append(to, '"'), t.CostUSD.String()...), '"')
+	}
+	to = t.Tokens.appendJSON(append(to, `,"tokens":`...))
+	to = append(to, `,"cost_complete":`...)
+	switch {
+	case t.CostComplete == nil:
+		return append(to, "null"...)
+	case *t.CostComplete:
+		return append(to, "true"...)
+	}
+	return append(to, "false"...)
+}
