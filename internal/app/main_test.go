@@ -248,6 +248,7 @@ func (h *house) build() *app.App {
 	}
 	h.t.Cleanup(func() { _ = a.Close() }) // closed already where it was run
 	a.Queue.Poll, a.Queue.Lease = 50*time.Millisecond, 3*time.Second
+	a.Errands.Poll, a.Errands.Lease = a.Queue.Poll, a.Queue.Lease
 	a.Accounts.NoteEvery = 50 * time.Millisecond
 	a.Archive.Pace = archive.Pace{Pass: 20 * time.Millisecond, Call: time.Millisecond, Rest: 300 * time.Millisecond, Final: 50 * time.Millisecond, Lease: 2 * time.Second}
 	return a
