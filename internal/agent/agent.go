@@ -46,6 +46,9 @@ type Presence struct {
 	Since  *clock.Time `json:"since" doc:"Active: when the run began. Idle: when the last one ended, null when there was none. Offline: since when the gateway is away, null when it is there and does not know the agent."`
 	Age    *int64      `json:"age_seconds" doc:"Whole seconds since then; null like since."`
 	AsOf   clock.Time  `json:"as_of" doc:"Of when the evidence is."`
+
+	Stalled bool        `json:"stalled" doc:"Active: whether one of the runs has told nothing of itself for longer than STALLED_AFTER."`
+	Silent  *clock.Time `json:"silent_since" doc:"Since when that one has; null unless stalled."`
 }
 
 // Activity is what the runtime's sessions tell of an agent.
@@ -53,6 +56,8 @@ type Activity struct {
 	Active  int        // sessions with a run that is going
 	Session string     // the key of the first of them
 	Since   clock.Time // when that run began; without one, when the last ended; zero when nobody says
+	Stalled int        // of the active ones, those whose run has stopped telling of itself
+	Silent  clock.Time // since when the first of those has
 }
 
 // evidence is what presences are read from.
@@ -88,6 +93,15 @@ func (e evidence) presence(agentID string, inRuntime *bool, now time.Time) *Pres
 
 // known is the presence of an agent of the runtime.
 func (e evidence) known(a Activity, now time.Time) *Presence {
+	if a.Stalled > 0 {
+		p := e.as(Active, fmt.Sprintf("A run is going in %s. It has told nothing since %s.", a.Session, a.Silent.UTC().Format("15:04:05 UTC")), a.Since, now)
+		if a.Active > 1 {
+			p.Reason = fmt.Sprintf("Runs are going in %d sessions, the first in %s. Of them %d have stopped telling of themselves, the first at %s.",
+				a.Active, a.Session, a.Stalled, a.Silent.UTC().Format("15:04:05 UTC"))
+		}
+		p.Stalled, p.Silent = true, &a.Silent
+		return p
+	}
 	switch {
 	case a.Active > 1:
 		return e.as(Active, fmt.Sprintf("Runs are going in %d sessions, the first in %s.", a.Active, a.Session), a.Since, now)

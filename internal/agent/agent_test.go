@@ -58,22 +58,30 @@ func TestPresence(t *testing.T) {
 		inRuntime *bool
 		want      *Presence
 	}{
-		"a run is going":          {seen(Activity{1, "agent:cto:main", since}), &yes, &Presence{Active, "A run is going in agent:cto:main.", &since, &age, now}},
-		"several are":             {seen(Activity{3, "agent:cto:main", since}), &yes, &Presence{Active, "Runs are going in 3 sessions, the first in agent:cto:main.", &since, &age, now}},
-		"nobody says since when":  {seen(Activity{1, "agent:cto:main", clock.Time{}}), &yes, &Presence{Active, "A run is going in agent:cto:main.", nil, nil, now}},
-		"nothing is going":        {seen(Activity{Since: since}), &yes, &Presence{Idle, "The runtime is connected, and no run is going.", &since, &age, now}},
-		"nothing ever was":        {evidence{asOf: now}, &yes, &Presence{Idle, "The runtime is connected, and the agent has not run yet.", nil, nil, now}},
-		"unknown to the runtime":  {seen(Activity{1, "agent:cto:main", since}), &no, &Presence{Offline, "The runtime does not know this agent.", nil, nil, now}},
-		"unknown, and no session": {evidence{err: gateway.ErrMissingScope}, &no, &Presence{Offline, "The runtime does not know this agent.", nil, nil, now}},
+		"a run is going": {seen(Activity{Active: 1, Session: "agent:cto:main", Since: since}), &yes, &Presence{Active, "A run is going in agent:cto:main.", &since, &age, now, false, nil}},
+		"several are":    {seen(Activity{Active: 3, Session: "agent:cto:main", Since: since}), &yes, &Presence{Active, "Runs are going in 3 sessions, the first in agent:cto:main.", &since, &age, now, false, nil}},
+		"one says nothing any more": {
+			seen(Activity{Active: 1, Session: "agent:cto:main", Since: since, Stalled: 1, Silent: now}), &yes,
+			&Presence{Active, "A run is going in agent:cto:main. It has told nothing since 08:00:00 UTC.", &since, &age, now, true, &now},
+		},
+		"one of several does": {
+			seen(Activity{Active: 3, Session: "agent:cto:main", Since: since, Stalled: 1, Silent: now}), &yes,
+			&Presence{Active, "Runs are going in 3 sessions, the first in agent:cto:main. Of them 1 have stopped telling of themselves, the first at 08:00:00 UTC.", &since, &age, now, true, &now},
+		},
+		"nobody says since when":  {seen(Activity{Active: 1, Session: "agent:cto:main", Since: clock.Time{}}), &yes, &Presence{Active, "A run is going in agent:cto:main.", nil, nil, now, false, nil}},
+		"nothing is going":        {seen(Activity{Since: since}), &yes, &Presence{Idle, "The runtime is connected, and no run is going.", &since, &age, now, false, nil}},
+		"nothing ever was":        {evidence{asOf: now}, &yes, &Presence{Idle, "The runtime is connected, and the agent has not run yet.", nil, nil, now, false, nil}},
+		"unknown to the runtime":  {seen(Activity{Active: 1, Session: "agent:cto:main", Since: since}), &no, &Presence{Offline, "The runtime does not know this agent.", nil, nil, now, false, nil}},
+		"unknown, and no session": {evidence{err: gateway.ErrMissingScope}, &no, &Presence{Offline, "The runtime does not know this agent.", nil, nil, now, false, nil}},
 		"the gateway is away": {
 			evidence{err: gateway.ErrUnreachable.With("Nothing listens."), status: away},
 			nil,
-			&Presence{Offline, "The agent runtime cannot be reached. Nothing listens.", &since, &age, now},
+			&Presence{Offline, "The agent runtime cannot be reached. Nothing listens.", &since, &age, now, false, nil},
 		},
 		"the gateway does not answer": {
 			evidence{err: gateway.ErrTimeout, status: gateway.Status{Since: since, ConnectedAt: &since}},
 			&yes,
-			&Presence{Offline, "The agent runtime did not answer in time.", nil, nil, now},
+			&Presence{Offline, "The agent runtime did not answer in time.", nil, nil, now, false, nil},
 		},
 		"the gateway does not let us see": {evidence{err: gateway.ErrMissingScope, status: away}, &yes, nil},
 		"something of ours is broken":     {evidence{err: errors.New("broken")}, nil, nil},

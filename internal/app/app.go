@@ -193,6 +193,8 @@ func (a *App) wireRuntime() {
 	a.Sessions = &session.Service{Runtime: a.Gateway, Log: a.log, Now: now, Patience: cfg.GatewayTimeout, Changed: a.tellSessions}
 	a.Sessions.Controls, a.Sessions.DB = a.Gateway, a.DB
 	a.Sessions.Followed, a.Sessions.Tell = a.Events.Followed, a.tellMessage
+	a.Sessions.StalledAfter, a.Sessions.Raise, a.Sessions.Settle = cfg.StalledAfter, a.raiseOfSession, a.Inbox.Settle
+	a.Sessions.Away = func(err error) bool { return a.outage.notice("stalled runs", err) }
 	a.Usage = &usage.Service{
 		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Zone: cfg.Timezone, Grown: a.tellUsage, Spent: a.spentOnTask,
 		Away: func(err error) bool { return a.outage.notice("the usage ledger", err) },

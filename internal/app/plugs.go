@@ -166,7 +166,7 @@ func (a *App) agentActivities(ctx context.Context) (asOf clock.Time, byAgent map
 	asOf, seen, err := a.Sessions.Activities(ctx)
 	byAgent = make(map[string]agent.Activity, len(seen))
 	for id, s := range seen {
-		byAgent[id] = agent.Activity{Active: s.Active, Session: s.Key, Since: s.Since}
+		byAgent[id] = agent.Activity{Active: s.Active, Session: s.Key, Since: s.Since, Stalled: s.Stalled, Silent: s.Silent}
 	}
 	return asOf, byAgent, err
 }
@@ -239,6 +239,11 @@ func (a *App) raiseOfStandup(ctx context.Context, tx *db.Tx, m standup.Matter) e
 
 // raiseOfSchedule makes a job that did not run as it should an item of the inbox.
 func (a *App) raiseOfSchedule(ctx context.Context, tx *db.Tx, m schedule.Matter) error {
+	return a.Inbox.Raise(ctx, tx, inbox.Matter(m))
+}
+
+// raiseOfSession makes a run that has stalled an item of the inbox.
+func (a *App) raiseOfSession(ctx context.Context, tx *db.Tx, m session.Matter) error {
 	return a.Inbox.Raise(ctx, tx, inbox.Matter(m))
 }
 

@@ -44,14 +44,12 @@ CREATE TABLE dispatches (
 CREATE INDEX dispatches_of_task ON dispatches (task_id, number);
 CREATE INDEX dispatches_failed ON dispatches (agent_id, ended_at) WHERE state = 'failed';
 
--- Runs that stopped telling of themselves, as long as they go on. Owned by session.
+-- Sessions whose run has stopped telling of itself, until that run is over. Owned
+-- by session.
 CREATE TABLE stalled_runs (
-	session_key TEXT NOT NULL,
-	run_id      TEXT NOT NULL, -- empty when the runtime does not name it
-	agent_id    TEXT NOT NULL,
-	silent_since TIMESTAMP NOT NULL,
-	raised_at   TIMESTAMP NOT NULL,
-	PRIMARY KEY (session_key, run_id)
+	session_key TEXT PRIMARY KEY,
+	stalled     BOOLEAN NOT NULL, -- false: it has told something since, and goes on
+	last_sign   TIMESTAMP NOT NULL -- when it last told anything, as far as any replica knows
 );
 
 -- +goose Down

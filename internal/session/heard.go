@@ -46,6 +46,7 @@ func (s *Service) listen(ctx context.Context) {
 // heard takes one event.
 func (s *Service) heard(e gateway.Event) {
 	m := &s.mirror
+	s.signs.heard(e, s.Now())
 	if e.Resync || e.Name == gateway.EventDisconnected {
 		m.lock()
 		defer m.mu.Unlock()

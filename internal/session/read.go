@@ -64,6 +64,7 @@ func (s *Service) Run(ctx context.Context) error {
 	wake := m.wake
 	m.mu.Unlock()
 	work.Go(func() { s.listen(ctx) })
+	work.Go(func() { s.watchStalls(ctx) })
 	if s.Changed != nil {
 		work.Go(func() { s.tellAll(ctx) })
 	}

@@ -52,7 +52,17 @@ type Service struct {
 	Followed func() []string
 	Tell     func(sessionKey string, n News)
 
+	// StalledAfter is how long a run may tell nothing of itself before it counts as
+	// stalled; zero is for ever. Raise and Settle bring such runs to whoever sees to
+	// them; without a DB nobody hears of them. Away, when given, tells whether an
+	// error says that the database cannot be used at the moment.
+	StalledAfter time.Duration
+	Raise        func(ctx context.Context, tx *db.Tx, m Matter) error
+	Settle       func(ctx context.Context, tx *db.Tx, cause, why string) error
+	Away         func(error) bool
+
 	mirror mirror
+	signs  signs
 }
 
 // List is the sessions that the filter takes, from behind a position on, at
@@ -73,7 +83,7 @@ func (s *Service) List(ctx context.Context, f Filter, after *position, limit int
 	}
 	for i := from; i < len(shown.rows) && len(page) < limit; i++ {
 		if r := &shown.rows[i]; f.takes(r) {
-			page = append(page, r.show())
+			page = append(page, s.present(r))
 		}
 	}
 	return page, shown.left, nil
@@ -86,7 +96,7 @@ func (s *Service) Get(ctx context.Context, key string) (Session, error) {
 		return Session{}, err
 	}
 	if i, ok := shown.place[key]; ok {
-		return shown.rows[i].show(), nil
+		return s.present(&shown.rows[i]), nil
 	}
 	// Only the gateway knows those that the list leaves out: archived ones, and
 	// the oldest of very many.
@@ -98,7 +108,7 @@ func (s *Service) Get(ctx context.Context, key string) (Session, error) {
 	if !ok {
 		return Session{}, ErrNotFound.With("The runtime has no session %q. GET /agentrt/sessions lists those it has.", key)
 	}
-	return (&row{Session: g, asOf: asOf}).show(), nil
+	return s.present(&row{Session: g, asOf: asOf}), nil
 }
 
 // Doubt says that the gateway may have changed what was read without telling, as
@@ -117,5 +127,5 @@ func (s *Service) Activities(ctx context.Context) (asOf clock.Time, byAgent map[
 	if err != nil {
 		return clock.Time{}, nil, err
 	}
-	return shown.asOf, shown.agents, nil
+	return shown.asOf, s.stalled(shown), nil
 }

@@ -32,6 +32,8 @@ type Session struct {
 	Label        *string     `json:"label"`
 	Status       *string     `json:"status" doc:"Of its present or last run, in the runtime's words: running, done, failed, killed, timeout and others."`
 	Active       bool        `json:"active" doc:"Whether a run is going or waits for its turn."`
+	Stalled      bool        `json:"stalled" doc:"Whether its run goes on and has told nothing of itself for longer than STALLED_AFTER."`
+	SilentSince  *clock.Time `json:"silent_since" doc:"When that run last told anything; null unless it is stalled."`
 	ActiveRunID  *string     `json:"active_run_id" doc:"Of the run that is going; null when there is none, or the runtime does not name it."`
 	Model        *string     `json:"model" doc:"Provider and model."`
 	Context      *int64      `json:"context_tokens" doc:"Tokens of the last prompt."`
@@ -179,6 +181,9 @@ type Activity struct {
 	Active int        // sessions with a run that is going
 	Key    string     // of the one whose run began first
 	Since  clock.Time // when that run began; without one, when the last ended or anything was said; zero when nobody says
+
+	Stalled int        // of the active ones, those whose run has stopped telling of itself
+	Silent  clock.Time // since when the first of those has
 }
 
 // activities sums the rows up by agent.

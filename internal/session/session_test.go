@@ -193,8 +193,8 @@ func TestActivities(t *testing.T) {
 		rows []row
 		want Activity
 	}{
-		"the run that began first":            {[]row{running("b", at(7)), running("a", at(5)), ended("c", 9)}, Activity{2, "a", at(5)}},
-		"one of which nobody says since when": {[]row{running("b", clock.Time{}), running("a", at(5))}, Activity{2, "a", at(5)}},
+		"the run that began first":            {[]row{running("b", at(7)), running("a", at(5)), ended("c", 9)}, Activity{Active: 2, Key: "a", Since: at(5)}},
+		"one of which nobody says since when": {[]row{running("b", clock.Time{}), running("a", at(5))}, Activity{Active: 2, Key: "a", Since: at(5)}},
 		"the end that was last":               {[]row{ended("a", 3), ended("b", 9), ended("c", 5)}, Activity{Since: at(9)}},
 		"what was said last, without an end":  {[]row{{Session: gateway.Session{AgentID: "cto", ActiveAt: at(4)}}}, Activity{Since: at(4)}},
 		"never":                               {[]row{{Session: gateway.Session{AgentID: "cto"}}}, Activity{}},

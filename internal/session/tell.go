@@ -24,18 +24,27 @@ func (s *Service) tellAll(ctx context.Context) {
 	m.mu.Unlock()
 	again := time.NewTimer(time.Hour)
 	defer again.Stop()
+	stalls := time.NewTicker(s.pace())
+	defer stalls.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-poke:
 		case <-again.C:
+		case <-stalls.C:
+			s.flip()
+			continue
 		}
 		m.mu.Lock()
 		changed, gone, rest := m.news(time.Now())
 		m.mu.Unlock()
 		if len(changed)+len(gone) > 0 {
-			s.Changed(changed, gone)
+			shown := make([]Session, len(changed))
+			for i := range changed {
+				shown[i] = s.present(&changed[i])
+			}
+			s.Changed(shown, gone)
 		}
 		again.Reset(rest)
 	}
@@ -43,7 +52,7 @@ func (s *Service) tellAll(ctx context.Context) {
 
 // news is what Changed is to be told now, and when to look again. The caller
 // holds the lock.
-func (m *mirror) news(now time.Time) (changed []Session, gone []string, rest time.Duration) {
+func (m *mirror) news(now time.Time) (changed []row, gone []string, rest time.Duration) {
 	rest = time.Hour
 	for key := range m.dirty {
 		told, known := m.told[key]
@@ -67,7 +76,7 @@ func (m *mirror) news(now time.Time) (changed []Session, gone []string, rest tim
 			continue
 		}
 		if r := m.row(k); !told.there || !told.row.same(&r) {
-			changed = append(changed, r.show())
+			changed = append(changed, r)
 			m.told[key] = toldSession{r, true, now}
 		}
 	}

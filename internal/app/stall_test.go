@@ -1,0 +1,77 @@
+package app_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"wardroom/internal/agent"
+	"wardroom/internal/gateway/demo"
+	"wardroom/internal/inbox"
+	"wardroom/internal/platform/config"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/session"
+)
+
+// A run that hangs costs money and holds its task: somebody must hear of it,
+// once, also where two replicas see it, and not any more when it is over.
+func TestStalledRun(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, engine db.Engine) {
+		h := newHouse(t, engine, func(r *config.Raw) { r.StalledAfter = "1s" })
+		s := h.start().connected()
+		replicas := []*service{s}
+		if engine == db.Postgres {
+			replicas = append(replicas, h.start().connected())
+		}
+		owner := s.login(ownerEmail)
+		watched := owner.follow("/api/v1/events?topics=session")
+		watched.until("hello", "")
+		word := make(chan struct{})
+		h.runtime.Answer("cto", func(demo.Question) string { <-word; return "Done." })
+		s.ask("run-1", cto, "Are you there?")
+		for _, r := range replicas {
+			c := owner.at(r)
+			var got session.Session
+			waitFor(t, "the session to be stalled", func() bool { got = c.session(cto); return got.Stalled })
+			if !got.Active || got.SilentSince == nil || time.Since(got.SilentSince.Time) < time.Second {
+				t.Errorf("stalled: %+v", got)
+			}
+			if p := c.presence("cto"); p.State != agent.Active || !p.Stalled || p.Silent == nil || !strings.Contains(p.Reason, "has told nothing since") {
+				t.Errorf("the agent: %+v", p)
+			}
+		}
+		watched.until("session.changed", `"stalled":true`)
+		var items []inbox.Item
+		waitFor(t, "the inbox", func() bool { items = owner.inboxOf(inbox.RunStalled, "open"); return len(items) == 1 })
+		since := owner.session(cto).SilentSince
+		if items[0].Count != 1 || items[0].Subject.ID != cto || !strings.Contains(items[0].Detail, since.UTC().Format("15:04:05")) {
+			t.Errorf("the inbox has %+v", items[0])
+		}
+		// Neither a connection that breaks nor a process that begins makes it younger,
+		// or another matter.
+		h.runtime.Drop()
+		if engine == db.SQLite {
+			s.stop()
+			s = h.start()
+			owner = owner.at(s)
+		}
+		s.connected()
+		waitFor(t, "the session to be stalled", func() bool {
+			a := owner.get("/api/v1/agentrt/sessions/" + cto)
+			return a.status == http.StatusOK && decode[session.Session](a).Stalled
+		})
+		if again := owner.session(cto).SilentSince; again.After(since.Add(time.Second)) {
+			t.Errorf("silent since %v, and after the connection broke since %v", since, again)
+		}
+		close(word)
+		waitFor(t, "the end", func() bool { return len(owner.inboxOf(inbox.RunStalled, "resolved")) == 1 })
+		if i := owner.inboxOf(inbox.RunStalled, "resolved")[0]; i.Count != 1 || !strings.HasPrefix(i.Resolution.Note, "The run ") {
+			t.Errorf("at the end: count %d, %+v", i.Count, i.Resolution)
+		}
+		if got := owner.session(cto); got.Stalled || got.SilentSince != nil {
+			t.Errorf("at the end: %+v", got)
+		}
+	})
+}
