@@ -13,7 +13,8 @@ import (
 func (s *Service) Mount(api *web.API) {
 	web.Get(api, "/agents", actor.Read, "The team", s.handleList,
 		web.Describe("Answers while the runtime is away, too; in_runtime is null and everybody is offline then."))
-	web.Get(api, "/agents/{agent_id}", actor.Read, "One member of the team", s.handleGet, web.Fails(ErrNotFound))
+	web.Get(api, "/agents/{agent_id}", actor.Read, "One member of the team, with all that is known of it", s.handleGet, web.Fails(ErrNotFound),
+		web.Describe("What it does, has to do, said, spent, and what went wrong. What only the runtime knows is null while that is away; the rest stands."))
 	web.Get(api, "/agentrt/status", actor.Read, "How the connection to the agent runtime is doing", s.handleStatus, web.Quiet())
 	web.Get(api, "/agentrt/doctor", actor.ManageRuntime, "What stands between us and the agent runtime", s.handleDoctor,
 		web.Waits(gateway.ExamLimit+examRoom),
@@ -39,11 +40,11 @@ type Ref struct {
 	AgentID string `path:"agent_id" maxLength:"64" example:"cto"`
 }
 
-type getOutput struct{ Body Agent }
+type getOutput struct{ Body Page }
 
 func (s *Service) handleGet(ctx context.Context, in *Ref) (*getOutput, error) {
-	a, err := s.Get(ctx, in.AgentID)
-	return &getOutput{a}, err
+	p, err := s.Page(ctx, in.AgentID)
+	return &getOutput{p}, err
 }
 
 type statusOutput struct{ Body gateway.Status }

@@ -24,7 +24,11 @@ type Service struct {
 	// Activities is what the runtime's sessions tell of each agent that has any,
 	// and of when that is. It fails while nobody can say.
 	Activities func(ctx context.Context) (asOf clock.Time, byAgent map[string]Activity, err error)
-	Now        func() time.Time
+	// Sessions are the last sessions of an agent in the runtime, those with a run
+	// first. It fails while nobody can say.
+	Sessions func(ctx context.Context, agentID string, most int) ([]Session, error)
+	Records  Records
+	Now      func() time.Time
 }
 
 // Status is how the connection to the runtime is doing.

@@ -205,6 +205,7 @@ func (a *App) wireRuntime() {
 	}
 	a.Sessions.Read = a.readSessions
 	a.Agents = &agent.Service{Runtime: a.Gateway, Members: a.agentMembers, Activities: a.agentActivities, Now: now}
+	a.Agents.Sessions, a.Agents.Records = a.agentSessions, a.agentRecords()
 	a.Standups = &standup.Service{
 		DB: a.DB, Jobs: a.Queue, Runtime: a.Gateway, Log: a.log, Now: now,
 		Members: a.standupMembers, Board: a.standupBoard, MakeTask: a.makeTask, Comment: a.commentAs,

@@ -6,7 +6,6 @@ import (
 
 	"wardroom/internal/dispatch"
 	"wardroom/internal/inbox"
-	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/job"
@@ -125,9 +124,4 @@ func (a *App) noteDispatch(ctx context.Context, tx *db.Tx, u dispatch.Used) erro
 // raiseOfDispatch makes a task that could not be handed over an item of the inbox.
 func (a *App) raiseOfDispatch(ctx context.Context, tx *db.Tx, m dispatch.Matter) error {
 	return a.Inbox.Raise(ctx, tx, inbox.Matter(m))
-}
-
-// dispatchTroubles are the dispatches to an agent that failed of late.
-func (a *App) dispatchTroubles(ctx context.Context, agentID string, since clock.Time, limit int) ([]dispatch.Trouble, error) {
-	return a.Dispatch.FailedOf(ctx, agentID, since.Time, limit)
 }

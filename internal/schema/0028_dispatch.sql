@@ -52,7 +52,15 @@ CREATE TABLE stalled_runs (
 	last_sign   TIMESTAMP NOT NULL -- when it last told anything, as far as any replica knows
 );
 
+-- What one agent's page reads.
+CREATE INDEX usage_ledger_of_agent ON usage_ledger (agent_id, at);
+CREATE INDEX standup_reports_by_agent ON standup_reports (agent_id, standup_id); -- ids grow with time
+CREATE INDEX schedule_slots_failed ON schedule_slots (agent_id, due_at) WHERE state IN ('missed', 'failed');
+
 -- +goose Down
+DROP INDEX schedule_slots_failed;
+DROP INDEX standup_reports_by_agent;
+DROP INDEX usage_ledger_of_agent;
 DROP TABLE stalled_runs;
 DROP TABLE dispatches;
 ALTER TABLE tasks DROP COLUMN shown;

@@ -1,0 +1,82 @@
+package app_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"wardroom/internal/agent"
+	"wardroom/internal/gateway/demo"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/task"
+)
+
+func (c caller) page(agentID string) agent.Page {
+	c.house.t.Helper()
+	return decode[agent.Page](c.get("/api/v1/agents/" + agentID).want(http.StatusOK))
+}
+
+// Whoever looks after an agent must see on one page what it does and what it
+// costs; and with the runtime away still all that we know ourselves.
+func TestAgentPage(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, engine db.Engine) {
+		h := newHouse(t, engine, nil)
+		s := h.start().connected()
+		owner := s.login(ownerEmail)
+		owner.hire("coo", "cto", "cpo", "cmo")
+		p := owner.page("cto")
+		if p.Presence.State != agent.Idle || p.Account == nil || *p.Runtime != true || *p.Runs == nil || len(*p.Runs) != 0 || len(*p.Sessions) != 0 ||
+			p.Tasks.Last == nil || p.Standups == nil || p.Failures == nil || p.Spend.Thirty.Runs != 0 || p.Spend.Zone != "UTC" {
+			t.Errorf("of one who did nothing yet: %+v", p)
+		}
+		owner.get("/api/v1/agents/nobody").wantProblem(http.StatusNotFound, "agent_not_found")
+
+		m := owner.hold(owner.open().ID)
+		agentAt := s.login("cto@example.com")
+		blocked, claimed := owner.handed("cto", "Blocked"), owner.handed("cto", "Claimed")
+		owner.patch("/api/v1/tasks/"+blocked.Key, map[string]any{"blocked": map[string]any{"reason": "No key"}}).want(http.StatusOK)
+		agentAt.post("/api/v1/tasks/"+claimed.Key+"/claim", nil).want(http.StatusOK)
+		failing := owner.handed("cto", "Failing")
+		h.runtime.Fail("cto", "no credit")
+		owner.dispatch(failing.Key)
+		owner.becomes(failing.Key, task.Failed)
+		h.runtime.Fail("cto", "")
+		word := make(chan struct{})
+		h.runtime.Answer("cto", func(demo.Question) string { <-word; return "Done." })
+		going := owner.handed("cto", "Going")
+		d := owner.dispatch(going.Key)
+		owner.becomes(going.Key, task.Started)
+		waitFor(t, "the run", func() bool { p = owner.page("cto"); return p.Runs != nil && len(*p.Runs) == 1 && (*p.Runs)[0].RunID != nil })
+		if r := (*p.Runs)[0]; r.SessionKey != d.SessionKey || *r.RunID != d.RunID || r.Since == nil || r.Stalled {
+			t.Errorf("it does %+v", r)
+		}
+		if p.Presence.State != agent.Active || p.Tasks.Open.Todo != 3 || p.Tasks.Open.InProgress != 1 || p.Tasks.Blocked != 1 || p.Tasks.Claimed != 1 || len(p.Tasks.Last) != 4 {
+			t.Errorf("it has to do %+v", p.Tasks)
+		}
+		if len(p.Standups) != 1 || p.Standups[0].StandupID != m.ID || p.Standups[0].Status != "answered" || p.Standups[0].Today == nil {
+			t.Errorf("it said %+v", p.Standups)
+		}
+		if len(p.Failures) == 0 || p.Failures[len(p.Failures)-1].Kind != "dispatch" && p.Failures[0].Kind != "dispatch" {
+			t.Errorf("what failed: %+v", p.Failures)
+		}
+		close(word)
+		owner.becomes(going.Key, task.Ended)
+		waitFor(t, "what it spent", func() bool { p = owner.page("cto"); return p.Spend.Today.Runs >= 2 })
+		if sp := p.Spend; sp.Today.CostUSD == nil || *sp.Week.CostUSD != *sp.Today.CostUSD || sp.Thirty.Tokens != sp.Today.Tokens ||
+			sp.Week.From.Sub(sp.Thirty.From.Time) != 23*24*time.Hour || sp.Today.From.Sub(sp.Week.From.Time) != 6*24*time.Hour {
+			t.Errorf("it spent %+v", sp)
+		}
+
+		calls := h.runtime.Calls("agents.list")
+		_ = h.runtime.Close()
+		waitFor(t, "the gateway to be gone", func() bool { return s.Gateway.Status().ConnectedAt == nil })
+		away := owner.page("cto")
+		if away.Presence.State != agent.Offline || away.Presence.Reason == "" || away.Runs != nil || away.Sessions != nil || away.Runtime != nil {
+			t.Errorf("with the runtime away: %+v", away)
+		}
+		if len(away.Tasks.Last) != 4 || len(away.Standups) != 1 || *away.Spend.Today.CostUSD != *p.Spend.Today.CostUSD || len(away.Failures) == 0 || calls == 0 {
+			t.Errorf("what we know ourselves is gone: %+v", away)
+		}
+	})
+}
