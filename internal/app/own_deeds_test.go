@@ -37,6 +37,8 @@ func taskDeeds() map[string][]deed {
 		in("POST /archive"):                 {{"archive", nil, "200", theirs}},
 		in("POST /restore"):                 {{"restore", nil, "200", nil}},
 		in("DELETE "):                       {{"delete", nil, "204", nil}},
+		in("POST /dispatch"):                {{"hand over", nil, "409 task_without_agent", map[string]string{"another's": "202", held: "202"}}}, // another's is an agent's
+		in("DELETE /dispatch"):              {{"take back", nil, "409 not_dispatched", nil}},
 		in("GET /comments"):                 {{"read", nil, "200", nil}},
 		in("POST /comments"):                {{"comment", say("body", "Well done"), "201", nil}},
 		in("PATCH /comments/{comment_id}"):  {{"edit", say("body", "Well done"), "403 not_the_author", map[string]string{"their own": "200", "held by them": "200"}}},

@@ -405,7 +405,7 @@ func TestOthersIdempotencyKeys(t *testing.T) {
 	t.Parallel()
 	p := newStaff(t)
 	d := readDocument(t, p.API.Document())
-	about := decode[task.Task](p.owner.post("/api/v1/tasks", map[string]any{"title": "One"}).want(http.StatusCreated))
+	about := decode[task.Task](p.owner.post("/api/v1/tasks", map[string]any{"title": "One", "assignee_id": p.person(actor.Agent).id}).want(http.StatusCreated))
 	if _, ok := p.session("their own", p.roles[actor.Agent]); !ok {
 		t.Fatal("there is no session")
 	}
@@ -426,13 +426,14 @@ func TestOthersIdempotencyKeys(t *testing.T) {
 		bodies["/api/v1/agentrt/jobs"] = jobBody("One", "cto")
 		const sending = "/api/v1/agentrt/sessions/{key}/messages"
 		bodies[sending] = map[string]any{"text": "One"}
+		bodies["/api/v1/tasks/{id}/dispatch"] = map[string]any{"note": "One"}
 		body := bodies[path]
 		if body == nil {
 			t.Errorf("%s: say here what it is asked for", path)
 			continue
 		}
 		status := http.StatusCreated
-		if path == sending {
+		if path == sending || strings.HasSuffix(path, "/dispatch") { // which are only begun
 			status = http.StatusAccepted
 		}
 		path = strings.NewReplacer("{id}", about.ID, "{key}", cto).Replace(path)

@@ -138,6 +138,7 @@ manage_accounts [owner admin]
 read_audit [owner admin]
 manage_retention [owner admin]
 manage_prices [owner admin]
+dispatch_tasks [owner admin]
 `
 	if b.String() != want {
 		t.Errorf("the table is\n%swant\n%s", b.String(), want)
