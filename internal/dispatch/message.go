@@ -41,9 +41,9 @@ func message(t Task, note, by, address string) string {
 		address = "$" + AddressVariable
 	}
 	fmt.Fprintf(&b, `
-Report to the board over HTTP as you go; the key for it is in the variable %[2]s, and you never print it:
+Report to the board over HTTP as you go; the key for it is in the environment variable %[2]s, and you never print it:
 
-curl -sS -X POST "%[1]s/api/v1/tasks/%[3]s/reports" -H "Authorization: Bearer $%[2]s" -H 'Content-Type: application/json' -d '{"kind":"ack"}'
+    curl -sS -X POST "%[1]s/api/v1/tasks/%[3]s/reports" -H "Authorization: Bearer $%[2]s" -H 'Content-Type: application/json' -d '{"kind":"ack"}'
 
 {"kind":"ack"} when you begin. {"kind":"progress","text":"…"} when there is something to tell. {"kind":"blocker","text":"why"} when you cannot go on; then stop. {"kind":"done","text":"what came of it"} when you are done: somebody looks at it then. "branch" and "pr_url" may stand beside them.
 

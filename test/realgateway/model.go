@@ -302,6 +302,9 @@ const inShell = "Do this in a shell:"
 // errand is what an agent does that is told to do something in a shell: what is
 // between [[exec: and ]], or the indented lines of the message, as they stand.
 func errand(agent, prompt string) *toolCall {
+	if do := handedOver(prompt); do != nil {
+		return do
+	}
 	if _, rest, ok := strings.Cut(prompt, "[[exec:"); ok {
 		command, _, _ := strings.Cut(rest, "]]")
 		return &toolCall{Name: "exec", Args: map[string]any{"command": strings.TrimSpace(command)}}
@@ -310,13 +313,34 @@ func errand(agent, prompt string) *toolCall {
 	if !standup && !strings.Contains(prompt, inShell) {
 		return nil
 	}
-	var lines []string
+	return shell(indented(prompt))
+}
+
+// indented are the lines of a message that are commands.
+func indented(prompt string) (lines []string) {
 	for line := range strings.Lines(prompt) {
 		if command, ok := strings.CutPrefix(strings.TrimRight(line, "\n"), "    "); ok {
 			lines = append(lines, command)
 		}
 	}
+	return lines
+}
+
+func shell(lines []string) *toolCall {
 	return &toolCall{Name: "exec", Args: map[string]any{"command": strings.Join(lines, "\n")}}
+}
+
+// handedOver is what an agent does that is handed a task: it says that it has
+// begun, as the message shows, and in the same way that it is done.
+func handedOver(prompt string) *toolCall {
+	if !strings.HasPrefix(prompt, "You are handed the task ") && !strings.Contains(prompt, "\nYou are handed the task ") && !strings.Contains(prompt, "] You are handed the task ") {
+		return nil
+	}
+	var lines []string
+	for _, line := range indented(prompt) {
+		lines = append(lines, line, strings.Replace(line, `"kind":"ack"`, `"kind":"done","text":"All of it."`, 1))
+	}
+	return shell(lines)
 }
 
 // usual is the answer of an agent that nobody scripted: a report in the form

@@ -1,0 +1,119 @@
+//go:build journey
+
+package realgateway
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// handedTask is what the journey looks at in a task that is handed over.
+type handedTask struct {
+	Key      string
+	Status   string
+	CostUSD  *string `json:"cost_usd"`
+	Tokens   *spent
+	Dispatch *struct {
+		State      string
+		RunID      string `json:"run_id"`
+		SessionKey string `json:"session_key"`
+		Waiting    *string
+		Error      *struct{ Code, Detail string }
+	}
+}
+
+// A task that is handed to an agent of a real gateway: the agent reports to us
+// from its own turn, with its own key, and the task shows what the gateway says
+// that it cost; and one that is taken back stops burning money.
+func TestDispatch(t *testing.T) {
+	t.Parallel()
+	bin, model := Build(t), StartModel(t)
+	gateway := StartGateway(t, t.TempDir(), model, Access{})
+	j := startJourney(t, bin, model, gateway, "2026-11", nil)
+	gateway.Restart(t) // with the agent's key in its environment
+	j.connected(t)
+	t.Run("is worked on, and costs what the gateway says", j.handsOver)
+	t.Run("is taken back", j.takesBack)
+	j.hides(t, gateway.Token, agentPassword, OwnerPassword, j.apiKey)
+}
+
+// hand makes a task of the COO's and hands it over.
+func (j *journey) hand(t *testing.T, title string) (key string) {
+	t.Helper()
+	var made handedTask
+	j.owner.Post(t, "/api/v1/tasks", map[string]string{"title": title, "assignee_id": "coo", "description": "It is on the shelf."}).Into(t, http.StatusCreated, &made)
+	j.owner.Post(t, "/api/v1/tasks/"+made.Key+"/dispatch", nil).Want(t, http.StatusAccepted)
+	return made.Key
+}
+
+func (j *journey) handed(t *testing.T, key string) (got handedTask) {
+	t.Helper()
+	j.owner.Get(t, "/api/v1/tasks/"+key).Into(t, http.StatusOK, &got)
+	return got
+}
+
+func (j *journey) handsOver(t *testing.T) {
+	j.model.Forget()
+	key := j.hand(t, "Count the chairs")
+	var got handedTask
+	WaitFor(t, 3*time.Minute, "the dispatch to end", func() bool {
+		got = j.handed(t, key)
+		return got.Dispatch.State == "ended" || got.Dispatch.State == "failed"
+	})
+	if got.Dispatch.State != "ended" || got.Status != "review" || got.CostUSD == nil || got.Tokens == nil {
+		t.Fatalf("the task is %s, cost %v, dispatch %+v %+v; the model was asked %+v\nservice:\n%s",
+			got.Status, got.CostUSD, got.Dispatch, got.Dispatch.Error, j.model.Calls("coo"), j.server.Log())
+	}
+	var history []struct{ Kind string }
+	j.owner.Get(t, "/api/v1/tasks/"+key+"/history").Into(t, http.StatusOK, &history)
+	reports := 0
+	for _, e := range history {
+		if e.Kind == "task.reported" {
+			reports++
+		}
+	}
+	if reports != 2 {
+		t.Errorf("it was reported on %d times, want the beginning and the end: %+v", reports, history)
+	}
+	if calls := j.model.Calls("coo"); len(calls) != 2 {
+		t.Errorf("the model was asked %d times, want once before the tool and once after it", len(calls))
+	}
+	var of session
+	WaitFor(t, 3*time.Minute, "the gateway to have counted", func() bool {
+		res := j.owner.Get(t, sessionPath(got.Dispatch.SessionKey))
+		if res.Status == http.StatusNotFound { // the gateway writes its keys small
+			res = j.owner.Get(t, sessionPath(strings.ToLower(got.Dispatch.SessionKey)))
+		}
+		res.Into(t, http.StatusOK, &of)
+		return of.CostUSD != nil
+	})
+	if *of.CostUSD != *got.CostUSD || of.Tokens.Input != got.Tokens.Input || of.Tokens.Output != got.Tokens.Output {
+		t.Errorf("the task cost %s and %+v, the gateway says %s and %+v", *got.CostUSD, got.Tokens, *of.CostUSD, of.Tokens)
+	}
+	t.Logf("the session is %s for us and %s for the gateway; it cost %s", got.Dispatch.SessionKey, of.Key, *got.CostUSD)
+}
+
+func (j *journey) takesBack(t *testing.T) {
+	j.model.Script("coo", Reply{Text: "At last.", Delay: 2 * time.Minute})
+	defer j.model.Script("coo", Reply{})
+	j.model.Forget()
+	key := j.hand(t, "Wait for it")
+	WaitFor(t, 2*time.Minute, "the agent to begin", func() bool { return len(j.model.Calls("coo")) > 0 })
+	WaitFor(t, time.Minute, "the dispatch to have started", func() bool { return j.handed(t, key).Dispatch.State == "started" })
+	j.owner.Do(t, http.MethodDelete, "/api/v1/tasks/"+key+"/dispatch", nil, nil).Want(t, http.StatusOK)
+	got := j.handed(t, key)
+	if got.Dispatch.State != "failed" || got.Dispatch.Error.Code != "cancelled" {
+		t.Errorf("taken back: %+v", got.Dispatch)
+	}
+	WaitFor(t, time.Minute, "the run to stop", func() bool {
+		var all []session
+		res := j.owner.Get(t, "/api/v1/agentrt/sessions?agent_id=coo&active=true")
+		if res.Status != http.StatusOK {
+			return false
+		}
+		res.Into(t, http.StatusOK, &all)
+		return len(all) == 0
+	})
+}
