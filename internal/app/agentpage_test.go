@@ -47,7 +47,10 @@ func TestAgentPage(t *testing.T) {
 		going := owner.handed("cto", "Going")
 		d := owner.dispatch(going.Key)
 		owner.becomes(going.Key, task.Started)
-		waitFor(t, "the run", func() bool { p = owner.page("cto"); return p.Runs != nil && len(*p.Runs) == 1 && (*p.Runs)[0].RunID != nil })
+		waitFor(t, "the run", func() bool {
+			p = owner.page("cto")
+			return p.Runs != nil && len(*p.Runs) == 1 && (*p.Runs)[0].RunID != nil
+		})
 		if r := (*p.Runs)[0]; r.SessionKey != d.SessionKey || *r.RunID != d.RunID || r.Since == nil || r.Stalled {
 			t.Errorf("it does %+v", r)
 		}

@@ -150,6 +150,15 @@ func writeTasks(t *testing.T, s *service, owner caller) {
 				t.Errorf("PATCH %v: %d %s", body, got.status, got.body)
 			}
 		}
+		if c == owner {
+			for range 2 {
+				handed := made(map[string]any{"assignee_id": "cto"})
+				owner.post("/api/v1/tasks/"+handed.Key+"/dispatch", nil).want(http.StatusAccepted)
+				owner.becomes(handed.Key, task.Ended)
+				owner.send(http.MethodDelete, "/api/v1/tasks/"+handed.Key+"/dispatch", nil).want(http.StatusConflict)
+				owner.send(http.MethodDelete, "/api/v1/tasks/"+handed.Key, nil).want(http.StatusNoContent)
+			}
+		}
 		c.post("/api/v1/tasks/bulk", map[string]any{"tasks": []string{a.Key, b.ID, "TASK-99999"}, "change": map[string]any{"priority": "high"}}).want(http.StatusOK)
 		c.post(at+"/claim", nil).want(http.StatusOK)
 		c.post(at+"/claim", map[string]any{"lease_seconds": 60}).want(http.StatusOK)

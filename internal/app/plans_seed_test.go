@@ -54,6 +54,16 @@ func seed(t *testing.T, d *db.DB) {
 		seedTasks(at, id, pick),
 		{"task_tags", "tag, number", 20000, func(i int) []any { return []any{id("tag", i%501), i/2 + 1} }},
 		{"task_dependencies", "task_id, depends_on_id", 5000, func(i int) []any { return []any{id("t", i+5000), id("t", i)} }},
+		{
+			"dispatches", "id, task_id, task_key, agent_id, user_id, by_name, session_key, first_number, number, run_id, message, state, since, sent, boot_id, start_by, error_code, error_detail, created_at, ended_at",
+			10000, func(i int) []any {
+				failed := i%9 == 0
+				return []any{
+					id("d", i), id("t", i/2), fmt.Sprint("TASK-", i/2), id("a", i%500*2), id("u", i%500*2), "U", "", 1, i%2 + 1, id("r", i), "", pick(i, "failed", "ended", "ended", "ended", "ended", "ended", "ended", "ended", "ended"),
+					at(i), true, "", at(i), when(failed, "timed_out"), when(failed, ""), at(i), at(i + 1),
+				}
+			},
+		},
 		{"comments", "id, task_id, author_id, author_name, body, mentions, created_at, version", 5000, func(i int) []any {
 			return []any{id("c", i), id("t", i), id("u", i%1000), "U", fmt.Sprint("Number ", i), "[]", at(i), 1}
 		}},

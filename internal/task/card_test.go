@@ -15,6 +15,7 @@ import (
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
 	"wardroom/internal/platform/fault"
+	"wardroom/internal/platform/money"
 	"wardroom/internal/platform/page"
 	"wardroom/internal/platform/patch"
 )
@@ -309,4 +310,68 @@ func TestCardAsJSON(t *testing.T) {
 	if err != nil || !bytes.Contains(text, []byte(`"key":"TASK-1"`)) || !json.Valid(text) {
 		t.Errorf("%s, %v", text, err)
 	}
+}
+
+// What a task has cost, and how its dispatch goes, change without a version: a
+// card that does not notice shows a sum of yesterday.
+func TestCardShowsDispatchAndCost(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		s := newService(d)
+		ctx := asService(t)
+		made := makeTask(t, s, "Ship it")
+		see := func() Task {
+			t.Helper()
+			c, _, err := s.Card(ctx, made.Key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			part, err := s.Cards(ctx, Filter{}, page.Want{})
+			if err != nil || string(part.Rows[0].text) != string(c.text) {
+				t.Errorf("the list has %s, %v, the card %s", part.Rows[0].text, err, c.text)
+			}
+			var got Task
+			if err := json.Unmarshal(c.text, &got); err != nil {
+				t.Fatal(err)
+			}
+			return got
+		}
+		if got := see(); got.Dispatch != nil || got.CostUSD != nil || got.Tokens != nil || got.CostComplete != nil {
+			t.Errorf("of one that nobody worked on: %+v", got)
+		}
+		write := func(fn func(tx *db.Tx) error) {
+			t.Helper()
+			if err := d.Tx(ctx, fn); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write(func(tx *db.Tx) error { return s.Show(ctx, tx, made.ID, Dispatch{State: Started, RunID: "r"}) })
+		write(func(tx *db.Tx) error {
+			_, ok, err := s.NoteSpend(ctx, tx, strings.ToLower(made.Key), Spend{Tokens: Tokens{Input: 7}, Unpriced: 1})
+			if !ok {
+				t.Error("the task is not found by its key")
+			}
+			return err
+		})
+		if got := see(); got.Dispatch.State != Started || got.CostUSD != nil || got.Tokens.Input != 7 || *got.CostComplete || got.Version != made.Version {
+			t.Errorf("while it goes on: %+v %v %+v", got.Dispatch, got.CostUSD, got.Tokens)
+		}
+		cost := money.Nano(28_314_000)
+		write(func(tx *db.Tx) error {
+			_, _, err := s.NoteSpend(ctx, tx, made.Key, Spend{CostUSD: &cost, Tokens: Tokens{Input: 9}})
+			return err
+		})
+		if _, err := s.Update(ctx, made.ID, Change{Title: new("Shipped")}, nil); err != nil {
+			t.Fatal(err)
+		}
+		if got := see(); *got.CostUSD != cost || !*got.CostComplete || got.Dispatch.RunID != "r" || got.Title != "Shipped" {
+			t.Errorf("at the end: %+v", got)
+		}
+		write(func(tx *db.Tx) error {
+			_, ok, err := s.NoteSpend(ctx, tx, "TASK-99", Spend{})
+			if ok {
+				t.Error("a task that is not there was found")
+			}
+			return err
+		})
+	})
 }

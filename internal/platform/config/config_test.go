@@ -41,6 +41,7 @@ func TestDefaults(t *testing.T) {
 		GatewayTimeout: 15 * time.Second, GatewayScopes: []string{"operator.read", "operator.write"},
 		StandupFacilitator: "coo", StandupParticipants: []string{"cto", "cpo", "cmo"},
 		StandupAgentTimeout: 2 * time.Minute, StandupDeadline: 20 * time.Minute, StandupGatewayGrace: time.Minute, StandupStartGrace: 15 * time.Minute, ScheduleGrace: 5 * time.Minute,
+		DispatchPatience: time.Hour, DispatchTimeout: 2 * time.Hour, StalledAfter: 5 * time.Minute,
 		ArchiveAfterDays: 7, ActivityLogRetentionDays: 7, SubagentRetentionDays: 30,
 		Given: config.Given{"JWT_SECRET": "[secret]"},
 	}
@@ -119,6 +120,9 @@ func TestCheckRefuses(t *testing.T) {
 		"a public address for a shell":  {func(r *config.Raw) { r.PublicURL = "https://ops.example.com/$(id)" }, "PUBLIC_URL"},
 		"a public address with a quote": {func(r *config.Raw) { r.PublicURL = `http://[::1%25"]` }, "PUBLIC_URL"},
 		"no protocol":                   {func(r *config.Raw) { r.PublicURL = "ops.example.com" }, "PUBLIC_URL"},
+		"no patience for a dispatch":    {func(r *config.Raw) { r.DispatchPatience = "0s" }, "DISPATCH_PATIENCE"},
+		"a dispatch that never ends":    {func(r *config.Raw) { r.DispatchTimeout = "25h" }, "DISPATCH_TIMEOUT"},
+		"runs that stall at once":       {func(r *config.Raw) { r.StalledAfter = "10ms" }, "STALLED_AFTER"},
 		"no grace for a job":            {func(r *config.Raw) { r.ScheduleGrace = "59s" }, "SCHEDULE_GRACE"},
 		"no grace for a start":          {func(r *config.Raw) { r.StandupStartGrace = "10s" }, "STANDUP_START_GRACE"},
 		"perhaps a fallback":            {func(r *config.Raw) { r.StandupFallback = "maybe" }, "STANDUP_FALLBACK"},

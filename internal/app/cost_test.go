@@ -1,0 +1,94 @@
+package app_test
+
+import (
+	"context"
+	"net/http"
+	"testing"
+
+	"wardroom/internal/gateway"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/standup"
+	"wardroom/internal/task"
+)
+
+// A standup that says another sum than the usage is believed by nobody; and what
+// a run cost whose end nobody here heard must not stay unknown for ever.
+func TestStandupCostsWhatTheLedgerSays(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, engine db.Engine) {
+		h := newHouse(t, engine, nil)
+		s := h.start().connected()
+		owner := s.login(ownerEmail)
+		owner.hire("coo", "cto", "cpo", "cmo")
+		held := decode[standup.Standup](owner.get("/api/v1/standups/" + owner.hold(owner.open().ID).ID).want(http.StatusOK))
+		sums, err := s.Usage.OfStandup(t.Context(), s.DB, held.ID)
+		if err != nil || sums.Runs != 4 || held.CostUSD == nil || *sums.CostUSD != *held.CostUSD {
+			t.Fatalf("the ledger has %+v, %v; the standup says %v", sums, err, held.CostUSD)
+		}
+		forget := func(query string) {
+			t.Helper()
+			err := s.DB.Tx(t.Context(), func(tx *db.Tx) error {
+				_, err := tx.Exec(t.Context(), query)
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		forget(`UPDATE standup_questions SET cost_nano = NULL WHERE agent_id = 'cto'`)
+		forget(`UPDATE standup_reports SET cost_nano = NULL WHERE agent_id = 'cto'`)
+		got := decode[standup.Standup](owner.get("/api/v1/standups/" + held.ID).want(http.StatusOK))
+		if got.CostUSD == nil || *got.CostUSD != *held.CostUSD || got.Reports[0].CostUSD == nil || *got.Reports[0].CostUSD != *held.Reports[0].CostUSD {
+			t.Errorf("from the ledger it costs %v, and cto's report %v; want %v and %v", got.CostUSD, got.Reports[0].CostUSD, held.CostUSD, held.Reports[0].CostUSD)
+		}
+		forget(`UPDATE usage_ledger SET cost_nano = NULL, price = 'unpriced', unpriced = 1 WHERE agent_id = 'cto'`)
+		got = decode[standup.Standup](owner.get("/api/v1/standups/" + held.ID).want(http.StatusOK))
+		if got.CostUSD != nil || got.Reports[0].CostUSD != nil {
+			t.Errorf("without a price it costs %v, and cto's report %v; want unknown", got.CostUSD, got.Reports[0].CostUSD)
+		}
+	})
+}
+
+// An agent that works in a task's session on its own account costs, too; and the
+// board that is open must learn of it.
+func TestTaskCostsWhatTheLedgerSays(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, engine db.Engine) {
+		h := newHouse(t, engine, nil)
+		s := h.start().connected()
+		owner := s.login(ownerEmail)
+		owner.hire("cto")
+		made := owner.handed("cto", "Look")
+		before := owner.get("/api/v1/tasks").want(http.StatusOK)
+		etag := before.header.Get("ETag")
+		owner.send(http.MethodGet, "/api/v1/tasks", nil, "If-None-Match", etag).want(http.StatusNotModified)
+		key := "agent:cto:task:" + made.Key
+		var last task.Task
+		for i, run := range []string{"by-hand-1", "by-hand-2"} {
+			_, err := s.Gateway.Start(context.Background(), gateway.Question{RunID: run, AgentID: "cto", SessionKey: key, Message: "What is next?"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			waitFor(t, "the cost", func() bool {
+				now := owner.task(made.Key)
+				if now.CostUSD == nil || last.CostUSD != nil && *now.CostUSD <= *last.CostUSD {
+					return false
+				}
+				last = now
+				return true
+			})
+			sums, err := s.Usage.OfTask(t.Context(), s.DB, made.Key)
+			if err != nil || sums.Runs != int64(i+1) || *sums.CostUSD != *last.CostUSD || last.Tokens.Input != sums.Tokens.Input {
+				t.Errorf("the ledger has %+v, %v; the card %v %+v", sums, err, last.CostUSD, last.Tokens)
+			}
+		}
+		after := owner.send(http.MethodGet, "/api/v1/tasks", nil, "If-None-Match", etag).want(http.StatusOK)
+		if listed := decode[[]task.Task](after); listed[0].CostUSD == nil || *listed[0].CostUSD != *last.CostUSD {
+			t.Errorf("the list shows %v, want %v", listed[0].CostUSD, last.CostUSD)
+		}
+		if last.Version != made.Version || last.Dispatch != nil {
+			t.Errorf("what it cost made version %d of %d", last.Version, made.Version)
+		}
+		owner.tells(made.Key, "task.spent")
+	})
+}
