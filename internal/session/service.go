@@ -95,7 +95,7 @@ func (s *Service) Get(ctx context.Context, key string) (Session, error) {
 	if err != nil {
 		return Session{}, err
 	}
-	if i, ok := shown.place[key]; ok {
+	if i, ok := shown.find(key); ok {
 		return s.present(&shown.rows[i]), nil
 	}
 	// Only the gateway knows those that the list leaves out: archived ones, and

@@ -209,3 +209,15 @@ func TestActivities(t *testing.T) {
 		}
 	}
 }
+// A session is linked to by the key that we gave it; the gateway writes it small.
+func TestKeysAreFoundEitherWay(t *testing.T) {
+	shown := &snapshot{place: map[string]int{"agent:cto:task:task-1": 3, "agent:cto:Main": 4}}
+	for key, want := range map[string]int{"agent:cto:task:TASK-1": 3, "agent:cto:task:task-1": 3, "agent:cto:Main": 4} {
+		if got, ok := shown.find(key); !ok || got != want {
+			t.Errorf("%s is at %d, %v; want %d", key, got, ok, want)
+		}
+	}
+	if _, ok := shown.find("agent:cto:main"); ok {
+		t.Error("another key is taken for one that is not small")
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -129,6 +130,15 @@ func (s *Service) glance() *snapshot {
 		return nil
 	}
 	return m.compose()
+}
+
+// find is the place of a session. The gateway writes keys small, so that those we
+// have made, such as agent:cto:task:TASK-12, are found either way.
+func (shown *snapshot) find(key string) (place int, ok bool) {
+	if place, ok = shown.place[key]; !ok {
+		place, ok = shown.place[strings.ToLower(key)]
+	}
+	return place, ok
 }
 
 // active are the rows that have a run; they come first.
