@@ -10,7 +10,22 @@ import (
 	"wardroom/internal/usage"
 )
 
-// What one agent's page is put together from.
+// What the agents do, and what one agent's page is put together from.
+
+func (a *App) wireSessions() {
+	a.Sessions = &session.Service{
+		Runtime: a.Gateway, Log: a.log, Now: a.opts.Now, Patience: a.cfg.GatewayTimeout, Changed: a.tellSessions,
+		Controls: a.Gateway, DB: a.DB, Followed: a.Events.Followed, Tell: a.tellMessage,
+		StalledAfter: a.cfg.StalledAfter, Raise: a.raiseOfSession, Settle: a.Inbox.Settle,
+		Away: func(err error) bool { return a.outage.notice("stalled runs", err) },
+	}
+}
+
+func (a *App) wireAgents() {
+	a.Agents = &agent.Service{
+		Runtime: a.Gateway, Members: a.agentMembers, Activities: a.agentActivities, Sessions: a.agentSessions, Records: a.agentRecords(), Now: a.opts.Now,
+	}
+}
 
 // agentRecords are what the service has written down of an agent.
 func (a *App) agentRecords() agent.Records {

@@ -190,22 +190,14 @@ func (a *App) wire() error {
 // wireRuntime fills the services that look at the runtime or ask its agents.
 func (a *App) wireRuntime() {
 	cfg, now := a.cfg, a.opts.Now
-	a.Sessions = &session.Service{Runtime: a.Gateway, Log: a.log, Now: now, Patience: cfg.GatewayTimeout, Changed: a.tellSessions}
-	a.Sessions.Controls, a.Sessions.DB = a.Gateway, a.DB
-	a.Sessions.Followed, a.Sessions.Tell = a.Events.Followed, a.tellMessage
-	a.Sessions.StalledAfter, a.Sessions.Raise, a.Sessions.Settle = cfg.StalledAfter, a.raiseOfSession, a.Inbox.Settle
-	a.Sessions.Away = func(err error) bool { return a.outage.notice("stalled runs", err) }
-	a.Usage = &usage.Service{
-		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Zone: cfg.Timezone, Grown: a.tellUsage, Spent: a.spentOnTask,
-		Away: func(err error) bool { return a.outage.notice("the usage ledger", err) },
-	}
+	a.wireSessions()
+	a.wireUsage()
 	a.Archive = &archive.Service{
 		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now,
 		Away: func(err error) bool { return a.outage.notice("the archive of sessions", err) },
 	}
 	a.Sessions.Read = a.readSessions
-	a.Agents = &agent.Service{Runtime: a.Gateway, Members: a.agentMembers, Activities: a.agentActivities, Now: now}
-	a.Agents.Sessions, a.Agents.Records = a.agentSessions, a.agentRecords()
+	a.wireAgents()
 	a.Standups = &standup.Service{
 		DB: a.DB, Jobs: a.Queue, Runtime: a.Gateway, Log: a.log, Now: now,
 		Members: a.standupMembers, Board: a.standupBoard, MakeTask: a.makeTask, Comment: a.commentAs,
@@ -216,10 +208,7 @@ func (a *App) wireRuntime() {
 		Grace: cfg.StandupGatewayGrace, Patience: cfg.GatewayTimeout,
 		Timetable: a.Gateway, PublicURL: cfg.PublicURL, OwnURL: a.urlForAgents, StartGrace: cfg.StandupStartGrace, Fallback: cfg.StandupFallback,
 	}
-	a.Schedules = &schedule.Service{
-		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Zone: cfg.Timezone, Grace: cfg.ScheduleGrace, Patience: cfg.GatewayTimeout,
-		Raise: a.raiseOfSchedule, Settle: a.Inbox.Settle, Changed: a.tellJobs,
-	}
+	a.wireSchedules()
 	a.wireDispatch()
 }
 
@@ -248,6 +237,22 @@ func (a *App) plan() error {
 		nightly,
 	}
 	return nil
+}
+
+func (a *App) wireUsage() {
+	cfg, now := a.cfg, a.opts.Now
+	a.Usage = &usage.Service{
+		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Zone: cfg.Timezone, Grown: a.tellUsage, Spent: a.spentOnTask,
+		Away: func(err error) bool { return a.outage.notice("the usage ledger", err) },
+	}
+}
+
+func (a *App) wireSchedules() {
+	cfg, now := a.cfg, a.opts.Now
+	a.Schedules = &schedule.Service{
+		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Zone: cfg.Timezone, Grace: cfg.ScheduleGrace, Patience: cfg.GatewayTimeout,
+		Raise: a.raiseOfSchedule, Settle: a.Inbox.Settle, Changed: a.tellJobs,
+	}
 }
 
 // mount declares every route.

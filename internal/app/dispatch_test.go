@@ -372,7 +372,7 @@ func TestDispatchSurvives(t *testing.T) {
 				owner.hire("cto")
 				word := make(chan struct{})
 				var runs atomic.Int32
-				h.runtime.Answer("cto", func(q demo.Question) string {
+				h.runtime.Answer("cto", func(demo.Question) string {
 					<-word
 					return fmt.Sprintf("Done the %d. time.", runs.Add(1))
 				})

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"time"
 
 	"wardroom/internal/event"
@@ -294,9 +295,7 @@ func (s *Service) tellInbox(ctx context.Context, tx *db.Tx, d Dispatch) error {
 // record tells the log; nothing else may be written after it.
 func (s *Service) record(ctx context.Context, tx *db.Tx, kind string, d Dispatch, data map[string]any) error {
 	all := map[string]any{"dispatch": d}
-	for name, v := range data {
-		all[name] = v
-	}
+	maps.Copy(all, data)
 	return event.Record(ctx, tx, s.Now(), event.Activity, kind, d.subject(), all)
 }
 

@@ -209,6 +209,7 @@ func TestActivities(t *testing.T) {
 		}
 	}
 }
+
 // A session is linked to by the key that we gave it; the gateway writes it small.
 func TestKeysAreFoundEitherWay(t *testing.T) {
 	shown := &snapshot{place: map[string]int{"agent:cto:task:task-1": 3, "agent:cto:Main": 4}}

@@ -204,18 +204,18 @@ const DispatchEnded = "task.dispatch_ended"
 
 // related are the tasks that t depends on, as lines.
 func related(ctx context.Context, q db.Queryer, t Task) ([]Related, error) {
-	var numbers []any
-	for _, key := range t.DependsOn {
-		n, _ := parseKey(key)
-		numbers = append(numbers, n)
-	}
-	if len(numbers) == 0 {
+	if len(t.DependsOn) == 0 {
 		return nil, nil
+	}
+	numbers := make([]any, len(t.DependsOn))
+	for i, key := range t.DependsOn {
+		numbers[i], _ = parseKey(key)
 	}
 	found, err := numbered(ctx, q, numbers)
 	var lines []Related
-	for _, n := range numbers {
-		if d, ok := found[n.(int64)]; ok {
+	for _, key := range t.DependsOn {
+		n, _ := parseKey(key)
+		if d, ok := found[n]; ok {
 			lines = append(lines, Related{d.Key, d.Title, d.Status})
 		}
 	}
