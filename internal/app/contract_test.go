@@ -101,6 +101,7 @@ func newContract(t *testing.T, engine db.Engine) *contract {
 		names["sessions"] = append(names["sessions"], known.Key)
 	}
 	for n := range 5 {
+		names["tasks"] = append(names["tasks"], owner.handed("cto", fmt.Sprint("To be handed over ", n)).Key)
 		job := owner.post("/api/v1/agentrt/jobs", jobBody(fmt.Sprint("Job ", n), "cto")).want(http.StatusCreated)
 		names["jobs"] = append(names["jobs"], decode[struct{ ID string }](job).ID)
 		owner.post("/api/v1/agentrt/jobs/"+names["jobs"][n]+"/run", nil).want(http.StatusAccepted)
