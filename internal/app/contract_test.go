@@ -18,10 +18,13 @@ import (
 	"pgregory.net/rapid"
 
 	"wardroom/internal/app"
+	"wardroom/internal/dispatch"
 	"wardroom/internal/gateway"
+	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/config"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/session"
+	"wardroom/internal/task"
 )
 
 // TestContract draws requests, good and broken, from the OpenAPI document and
@@ -113,6 +116,17 @@ func newContract(t *testing.T, engine db.Engine) *contract {
 	a := h.build()
 	watch(t, a)
 	a.Pairing.Runtime = settled{a.Gateway}
+	for n := range 5 { // nobody begins them here, so that they can be taken back
+		with := actor.With(t.Context(), actor.System)
+		made, err := a.Tasks.Create(with, task.New{Title: fmt.Sprint("Handed over ", n), Assignee: new("cto")})
+		if err == nil {
+			_, err = a.Dispatch.Hand(with, made.Key, dispatch.New{})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		names["tasks"] = append(names["tasks"], made.Key)
+	}
 	if engine == db.SQLite {
 		a.DB.Rehearse() // there transactions are done again for others' sake
 	}
