@@ -82,12 +82,7 @@ func TestSendInDoubt(t *testing.T) {
 	waitFor(t, "the session", func() bool { return owner.get(ctoPath).status == http.StatusOK })
 	asked := h.runtime.Asked("cto")
 	h.runtime.Hang("chat.send", true)
-	var doubt struct {
-		MaybeSent bool   `json:"maybe_sent"`
-		RunID     string `json:"run_id"`
-		Detail    string
-	}
-	doubt = decode[struct {
+	doubt := decode[struct {
 		MaybeSent bool   `json:"maybe_sent"`
 		RunID     string `json:"run_id"`
 		Detail    string
@@ -147,6 +142,7 @@ func TestSessionTail(t *testing.T) {
 	owner := s.login(ownerEmail)
 	s.ask("run-1", cto, "What is next?")
 	s.answered("run-1")
+	waitFor(t, "us to be told of sessions", func() bool { return owner.get(ctoPath).status == http.StatusOK })
 	live, other := owner.follow("/api/v1/events?session="+cto), owner.follow("/api/v1/events")
 	live.until("agentrt.status", "connected")
 	other.until("agentrt.status", "connected")
