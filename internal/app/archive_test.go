@@ -114,11 +114,11 @@ func TestArchive(t *testing.T) {
 		})
 		t.Run("what is deleted stays, and is found", func(t *testing.T) {
 			h.recite("agent:cto:plans", demo.Line{Role: "user", Text: "Consider the zeppelin."})
-			b := owner.archived("agent:cto:plans", isWhole)
+			owner.archived("agent:cto:plans", isWhole)
 			if err := h.runtime.Delete("agent:cto:plans"); err != nil {
 				t.Fatal(err)
 			}
-			b = owner.archived("agent:cto:plans", func(a archive.Archived) bool { return !a.Present })
+			b := owner.archived("agent:cto:plans", func(a archive.Archived) bool { return !a.Present })
 			if *b.Ended != archive.Deleted || b.Coverage != archive.Whole || said(owner.all("/api/v1/sessions/"+b.ID, 10)[0]) != "Consider the zeppelin." {
 				t.Errorf("deleted %+v", b)
 			}

@@ -175,7 +175,7 @@ func TestSessionTail(t *testing.T) {
 		}
 		live.until("session.message", `"missed":true`)
 	})
-	t.Run("so is a line that broke", func(t *testing.T) {
+	t.Run("so is a line that broke", func(*testing.T) {
 		time.AfterFunc(0, h.runtime.Drop)
 		live.until("session.message", `"missed":true`)
 	})

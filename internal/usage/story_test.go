@@ -25,7 +25,7 @@ func (r *runtime) say(c *conversation, hidden bool, t gateway.Turn) {
 // poll plays a run by which the agent wakes on its own, and says nothing.
 func (r *runtime) poll(c *conversation, runID string) {
 	r.say(c, true, gateway.Turn{Role: "user", Origin: "heartbeat"})
-	r.say(c, true, gateway.Turn{Role: "assistant", RunID: runID, Text: "HEARTBEAT_OK", Usage: used("m", 7, 1, 2)})
+	r.say(c, true, gateway.Turn{Role: "assistant", RunID: runID, Blocks: inWords("HEARTBEAT_OK"), Usage: used("m", 7, 1, 2)})
 }
 
 // purposes are the sources of the runs in the ledger.
@@ -59,7 +59,7 @@ func TestSilentRuns(t *testing.T) {
 		p.ask(c, "b", used("m", 10, 1, 5))
 		// Another agent passes something on, which is answered with nothing.
 		p.say(c, false, gateway.Turn{Role: "user", Origin: "sessions_send"})
-		p.say(c, true, gateway.Turn{Role: "assistant", RunID: "talk", Text: "REPLY_SKIP", Usage: used("m", 1, 1, 1)})
+		p.say(c, true, gateway.Turn{Role: "assistant", RunID: "talk", Blocks: inWords("REPLY_SKIP"), Usage: used("m", 1, 1, 1)})
 		p.poll(c, "h3")
 		p.restart()
 		p.look(t, true)
@@ -117,7 +117,7 @@ func TestRunsThatNobodyAsked(t *testing.T) {
 		p.say(c, false, gateway.Turn{Role: "assistant", RunID: "again", Usage: used("m", 1, 1, 1)})
 		p.say(c, false, gateway.Turn{Role: "user", Origin: "sessions_send"})
 		p.say(c, false, gateway.Turn{Role: "assistant", RunID: "talk", Usage: used("m", 1, 1, 1)})
-		p.say(c, true, gateway.Turn{Role: "assistant", RunID: "last", Text: "ANNOUNCE_SKIP", Usage: used("m", 1, 1, 1)})
+		p.say(c, true, gateway.Turn{Role: "assistant", RunID: "last", Blocks: inWords("ANNOUNCE_SKIP"), Usage: used("m", 1, 1, 1)})
 		// One whose first call fails, and the next one does not.
 		p.say(c, false, gateway.Turn{Role: "user"})
 		p.say(c, false, gateway.Turn{Role: "assistant", RunID: "late", Failed: true})
@@ -131,4 +131,9 @@ func TestRunsThatNobodyAsked(t *testing.T) {
 			}
 		}
 	})
+}
+
+// inWords is an answer in words.
+func inWords(text string) []gateway.Block {
+	return []gateway.Block{{Kind: gateway.TextBlock, Text: text}}
 }

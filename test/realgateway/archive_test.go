@@ -66,7 +66,7 @@ func TestArchiveOfSessions(t *testing.T) {
 	j.wantTool(t, "the runtime's transcript", messages, secret)
 	WaitFor(t, 20*time.Second, "the live tail", func() bool {
 		for _, f := range live.Frames() {
-			if f.Event == "session.message" && strings.Contains(string(f.Data), "Done. It said") {
+			if f.Event == "session.message" && strings.Contains(f.Data, "Done. It said") {
 				return true
 			}
 		}
