@@ -190,7 +190,7 @@ func (b *bench) wanted(key string) []transcript.Message {
 
 func someRows(t *rapid.T) []row {
 	var rows []row
-	for range rapid.IntRange(0, 30).Draw(t, "bursts") {
+	for range rapid.IntRange(0, 20).Draw(t, "bursts") {
 		calls := rapid.IntRange(0, 3).Draw(t, "calls")
 		for range rapid.IntRange(0, 40).Draw(t, "plain") {
 			rows = append(rows, row{text: "plain"})
@@ -225,7 +225,7 @@ func TestArchiveEqualsTheTranscript(t *testing.T) {
 					b.k = b.keeper()
 				}
 				b.look(t.Context())
-				a, got := b.stored(key, rapid.IntRange(1, 300).Draw(rt, "page"))
+				a, got := b.stored(key, rapid.IntRange(20, 300).Draw(rt, "page"))
 				if diff := cmp.Diff(b.wanted(key), append([]transcript.Message{}, got...)); diff != "" || a.Coverage != Whole || a.Messages != int64(len(got)) {
 					rt.Fatalf("%+v (-runtime +archive):\n%s", a, diff)
 				}
