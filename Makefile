@@ -7,6 +7,8 @@ LINT    := $(GO) tool -modfile=tools/go.mod golangci-lint
 # own races are still found.
 RACE    := -race -gcflags='modernc.org/...=-race=false'
 RAN     := $(GO) run ./test/ran
+# What no change should have to wait for.
+TRIALS  := ^(TestLedger|TestSlots)$$
 STAGE   := @test/stage.sh
 
 # A failed test must not pass because what shows it did not fail.
@@ -14,7 +16,7 @@ SHELL       := bash
 .SHELLFLAGS := -o pipefail -c
 
 .DEFAULT_GOAL := help
-.PHONY: help build fmt lint vet generate needs format-check generated-check unit journey claims test bench clean
+.PHONY: help build fmt lint vet generate needs format-check generated-check unit journey trials claims test bench clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -54,10 +56,13 @@ unit: ## all Go tests with the race detector, on SQLite and on a PostgreSQL of t
 
 journey: ## the built binary against a real agent gateway (installs it once, about 860 MB)
 	@mkdir -p bin
-	test/postgres.sh $(GO) test -json -tags journey -count=1 -timeout 20m -v ./test/realgateway | $(RAN) record -v bin/journey.ran
+	test/postgres.sh $(GO) test -json -tags journey -count=1 -timeout 20m -v -skip '$(TRIALS)' ./test/realgateway | $(RAN) record -v bin/journey.ran
+
+trials: ## the long trials on a real gateway: the ledgers of usage and of slots, with everything killed meanwhile
+	test/postgres.sh $(GO) test -tags journey -count=1 -timeout 60m -v -run '$(TRIALS)' ./test/realgateway
 
 claims: ## every test that the documents of facts name has run and passed (after unit and journey)
-	$(RAN) check docs/specification.md docs/board.md docs/standups.md docs/security.md bin/unit.ran bin/journey.ran
+	$(RAN) check docs/specification.md docs/board.md docs/standups.md docs/view.md docs/security.md bin/unit.ran bin/journey.ran
 
 test: ## everything: format, vet, lint, generated files, unit tests, journey
 	$(STAGE) "what the tests need" $(MAKE) --no-print-directory needs
