@@ -101,7 +101,7 @@ func TestDispatch(t *testing.T) {
 			t.Errorf("dispatched: %+v", d)
 		}
 		q := <-told
-		if q.RunID != d.RunID || q.SessionKey != d.SessionKey {
+		if q.RunID != d.RunID || !strings.EqualFold(q.SessionKey, d.SessionKey) {
 			t.Errorf("the agent was asked as %s in %s", q.RunID, q.SessionKey)
 		}
 		for _, want := range []string{
