@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -51,7 +52,7 @@ func TestAgentPage(t *testing.T) {
 			p = owner.page("cto")
 			return p.Runs != nil && len(*p.Runs) == 1 && (*p.Runs)[0].RunID != nil
 		})
-		if r := (*p.Runs)[0]; r.SessionKey != d.SessionKey || *r.RunID != d.RunID || r.Since == nil || r.Stalled {
+		if r := (*p.Runs)[0]; !strings.EqualFold(r.SessionKey, d.SessionKey) || *r.RunID != d.RunID || r.Since == nil || r.Stalled {
 			t.Errorf("it does %+v", r)
 		}
 		if p.Presence.State != agent.Active || p.Tasks.Open.Todo != 3 || p.Tasks.Open.InProgress != 1 || p.Tasks.Blocked != 1 || p.Tasks.Claimed != 1 || len(p.Tasks.Last) != 4 {
