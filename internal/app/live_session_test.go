@@ -245,6 +245,14 @@ func TestStalledDashboardComesBack(t *testing.T) {
 	t.Cleanup(func() { cancel(); <-ended })
 	wake := sync.OnceFunc(func() { close(asleep) })
 	t.Cleanup(wake)
+	var portions atomic.Int64 // that the sleeper has been given, too
+	awake := s.watcher(ctx, "awake", func(b []byte) error {
+		if bytes.Contains(b, []byte("event: session.")) {
+			portions.Add(1)
+		}
+		return nil
+	})
+	go awake()
 	quick := owner.see()
 	stop := make(chan struct{})
 	var working sync.WaitGroup
@@ -262,15 +270,16 @@ func TestStalledDashboardComesBack(t *testing.T) {
 			}
 		}
 	})
-	// 64 portions of at least 5 ms each are what a stream may fall behind.
-	for end := time.After(2 * time.Second); ; {
+	const enough = 80 // a stream may fall 64 portions behind
+	for late := time.After(time.Minute); portions.Load() < enough; {
 		select {
 		case f := <-quick.frames:
 			quick.apply(t, f)
-			continue
-		case <-end:
+		case <-late:
+			t.Errorf("there were %d portions in a minute", portions.Load())
+			cancel()
+			portions.Store(enough)
 		}
-		break
 	}
 	close(stop)
 	working.Wait()
