@@ -22,45 +22,81 @@ type pattern struct {
 	is func(value string) bool
 }
 
+// edge is where a secret may begin: where a word does, and behind what only looks
+// like a part of one. What tools answer is often JSON that nobody has read, in
+// which a line ends with \n, or has colours, of which the gateway's client leaves
+// "[31m". Nor do people always put a blank before a secret.
+const edge = `(?:\b|_|\\[nrtbf]|\[[0-9;]*m)`
+
+// quote is a quotation mark, as it is or escaped, once or in JSON within JSON.
+const quote = "(?:\\\\{0,7}[\"'\x60])?"
+
 // The forms of secrets that are known. Keys of vendors begin with what their
 // documentations say; each is at least as long as the shortest that is given out.
 func patterns() []pattern {
 	p := func(kind, text string, group int, hints ...string) pattern {
+		if rest, ok := strings.CutPrefix(text, `\b`); ok {
+			if text = edge + rest; group == 0 {
+				text, group = edge+`(`+rest+`)`, 1
+			}
+		}
 		return pattern{kind: kind, hints: hints, text: regexp.MustCompile(text), group: group}
 	}
-	named := p("secret", `(?i)([a-z0-9_.-]*(?:api[_-]?key|apikey|secret|token|credentials?|access[_-]?key|private[_-]?key|auth[_-]?key|session[_-]?id))["'\x60]?\s*(?::=|=>|[:=]|\s+is\s+|\s)\s*["'\x60]?([A-Za-z0-9+/_.~$!@#%^&*=-]{16,})`, 2,
+	return append(vendors(p), worded(p)...)
+}
+
+// maker makes a pattern. A text that begins with \b begins at an edge.
+type maker func(kind, text string, group int, hints ...string) pattern
+
+// worded are the forms that are recognised by what stands before them.
+func worded(p maker) []pattern {
+	named := p("secret", `(?i)([a-z0-9_.-]*(?:api[_-]?key|apikey|secret|token|credentials?|(?:access|account|auth|encryption|private|signing)[_-]?key|session[_-]?id))`+quote+`\s*(?::=|=>|[:=]|\s+is\s+|\s)\s*`+quote+`([A-Za-z0-9+/_.~$!@#%^&*=-]{16,})`, 2,
 		"key", "Key", "KEY", "ecret", "ECRET", "oken", "OKEN", "redential", "REDENTIAL", "ession", "ESSION")
 	named.is = random
-	password := p("password", `(?i)(?:pass(?:word|wd|phrase)|\bpwd|\bpass)["'\x60]?\s*(?::=|=>|[:=])\s*["'\x60]?([^\s"'\x60<>,;(){}\[\]|]{6,})`, 1,
+	password := p("password", `(?i)(?:pass(?:word|wd|phrase)|`+edge+`pwd|`+edge+`pass)`+quote+`\s*(?::=|=>|[:=])\s*`+quote+`((?:[^\s"'\x60<>,;(){}\[\]|\\]|\\[^\snrt"'\x60\\]){6,})`, 1,
 		"pass", "Pass", "PASS", "pwd", "Pwd", "PWD")
 	password.is = chosen
+	variable := p("secret", `\b[A-Z0-9_]*(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|SECRET_KEY|TOKEN|API_KEY)=`+quote+`((?:[^\s"'\x60<>,;(){}\[\]|&\\]|\\[^\snrt"'\x60\\]){6,})`, 1, "PASS", "SECRET", "TOKEN", "KEY")
+	variable.is = func(v string) bool { return !reference(v) && !strings.HasPrefix(v, "=") && entropy(v) >= 2 }
+	option := p("password", `(?i)\s--?(?:[a-z]+-)*(?:password|passwd|passphrase|token|secret|api-?key)[=\s]\s*`+quote+`([^\s"'\x60<>,;(){}\[\]|-][^\s"'\x60<>,;(){}\[\]|]{5,})`, 1, "-")
+	option.is = func(v string) bool { return chosen(v) && strings.ContainsFunc(v, unicode.IsDigit) }
+	login := p("password", `\bcurl\s[^\n|;]*?-(?:u|-user)[=\s]?\s*`+quote+`[^\s:"'\x60\\]+:([^\s"'\x60\\]{3,})`, 1, "curl")
+	login.is = func(v string) bool { return !reference(v) }
+	cookie := p("cookie", `(?i)`+edge+`(?:set-)?cookie`+quote+`\s*:\s*`+quote+`([^\s"'\x60=]+=[^\r\n"'\x60\\]{8,})`, 1, "ookie", "OOKIE")
+	return []pattern{named, password, variable, option, login, cookie}
+}
+
+// vendors are the forms that are recognised by themselves.
+func vendors(p maker) []pattern {
+	further := p("vendor_key", `\b(?:gsk_|xai-|pplx-|r8_|lin_api_|ntn_|shp(?:at|ss|ca|pa)_|figd_|tskey-|sntrys_|hv[sb]\.|ATATT3|PMAK-|dckr_pat_|AGE-SECRET-KEY-1|dapi)[A-Za-z0-9_.=-]{16,}`, 0,
+		"gsk_", "xai-", "pplx-", "r8_", "lin_api_", "ntn_", "shp", "figd_", "tskey-", "sntrys_", "hvs.", "hvb.", "ATATT3", "PMAK-", "dckr_pat_", "AGE-SECRET", "dapi")
+	further.is = random
 	return []pattern{
 		p("private_key", `-----BEGIN[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\z)`, 0, "PRIVATE KEY"),
 		p("jwt", `\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`, 0, "eyJ"),
-		p("url_password", `\b[A-Za-z][A-Za-z0-9+.-]{1,30}://[^\s/:@"'<>]{0,200}:([^\s/@"'<>]{1,200})@`, 1, "://"),
+		p("url_password", `\b[A-Za-z][A-Za-z0-9+.-]{1,30}://[^\s/:@"'<>]{0,200}:([^\s/"'<>]{1,200})@`, 1, "://"),
 		p("wardroom_key", `\bwrk_[A-Za-z0-9_-]{8,}`, 0, "wrk_"),
 		p("anthropic_key", `\bsk-ant-[A-Za-z0-9_-]{16,}`, 0, "sk-ant-"),
 		p("openai_key", `\bsk-(?:proj-|svcacct-|admin-)?[A-Za-z0-9_-]{20,}`, 0, "sk-"),
-		p("stripe_key", `\b(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{10,}|\bwhsec_[A-Za-z0-9]{16,}`, 0, "_live_", "_test_", "whsec_"),
+		p("stripe_key", `\b(?:(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{10,}|whsec_[A-Za-z0-9]{16,})`, 0, "_live_", "_test_", "whsec_"),
 		p("github_token", `\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,})`, 0, "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
 		p("gitlab_token", `\bgl(?:pat|dt|ptt|soat|rt|ft|imt|agent|oas)-[A-Za-z0-9_=.-]{16,}`, 0, "glpat-", "gldt-", "glptt-", "glsoat-", "glrt-", "glft-", "glimt-", "glagent-", "gloas-"),
-		p("slack_token", `\bxox[abeoprs]-[A-Za-z0-9-]{10,}|\bxapp-[A-Za-z0-9-]{10,}|hooks\.slack\.com/services/[A-Za-z0-9/_-]{20,}`, 0, "xox", "xapp-", "hooks.slack.com"),
+		p("slack_token", `\b(?:xox[abeoprs]-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{10,})|hooks\.slack\.com/services/[A-Za-z0-9/_-]{20,}`, 0, "xox", "xapp-", "hooks.slack.com"),
 		p("aws_key", `\b(?:AKIA|ASIA|AROA|AIDA|AGPA|ANPA|ANVA|ABIA|ACCA)[A-Z0-9]{16}\b`, 0, "AKIA", "ASIA", "AROA", "AIDA", "AGPA", "ANPA", "ANVA", "ABIA", "ACCA"),
-		p("google_key", `\bAIza[A-Za-z0-9_-]{35}|\bya29\.[A-Za-z0-9_-]{20,}|\bGOCSPX-[A-Za-z0-9_-]{20,}`, 0, "AIza", "ya29.", "GOCSPX-"),
-		p("npm_token", `\bnpm_[A-Za-z0-9]{30,}|\bpypi-[A-Za-z0-9_-]{40,}`, 0, "npm_", "pypi-"),
+		p("google_key", `\b(?:AIza[A-Za-z0-9_-]{35}|ya29\.[A-Za-z0-9_-]{20,}|GOCSPX-[A-Za-z0-9_-]{20,})`, 0, "AIza", "ya29.", "GOCSPX-"),
+		p("npm_token", `\b(?:npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{40,})`, 0, "npm_", "pypi-"),
 		p("sendgrid_key", `\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}`, 0, "SG."),
 		p("huggingface_token", `\bhf_[A-Za-z0-9]{20,}`, 0, "hf_"),
 		p("digitalocean_token", `\bdo[opr]_v1_[a-f0-9]{32,}`, 0, "_v1_"),
 		p("telegram_token", `\b[0-9]{8,10}:AA[A-Za-z0-9_-]{33,35}\b`, 0, ":AA"),
-		p("bearer", `(?i)\bbearer\s+([A-Za-z0-9._~+/-]{8,}=*)`, 1, "earer", "EARER"),
-		p("basic", `(?i)\b(?:authorization["']?\s*[:=]\s*["']?)basic\s+([A-Za-z0-9+/]{8,}=*)`, 1, "asic", "ASIC"),
-		named,
-		password,
+		p("bearer", `(?i)`+edge+`bearer\s+([A-Za-z0-9._~+/-]{8,}=*)`, 1, "earer", "EARER"),
+		p("basic", `(?i)authorization`+quote+`\s*[:=]\s*`+quote+`basic\s+([A-Za-z0-9+/]{8,}=*)`, 1, "asic", "ASIC"),
+		further,
 	}
 }
 
 // begun is the beginning of a secret that is cut off by the end of a text.
-const begun = `(?:\bsk-|\bsk_|\brk_|\bwrk_|\bgh[pousr]_|\bgithub_pat_|\bgl[a-z]{2,5}-|\bxox[a-z]-|\bAKIA|\bASIA|\bAIza|\beyJ|\bnpm_|\bhf_|\bSG\.|\bya29\.)[A-Za-z0-9._-]*\z`
+const begun = edge + `(?:sk-|sk_|rk_|wrk_|gh[pousr]_|github_pat_|gl[a-z]{2,5}-|xox[a-z]-|AKIA|ASIA|AIza|eyJ|npm_|hf_|SG\.|ya29\.)[A-Za-z0-9._-]*\z`
 
 // masker takes secrets out of texts. The zero value knows none: make one with
 // newMasker. It may be used by many at once.
@@ -98,6 +134,9 @@ func (p pattern) mask(text string) string {
 	done := 0
 	for _, at := range p.text.FindAllStringSubmatchIndex(text, -1) {
 		from, to := at[2*p.group], at[2*p.group+1]
+		for to > from && text[to-1] == '\\' { // it escapes the mark behind the secret
+			to--
+		}
 		value := text[from:to]
 		if from < done || strings.Contains(value, "[masked:") || strings.HasPrefix(text[from:], "[masked:") || p.is != nil && !p.is(value) {
 			continue
@@ -153,17 +192,32 @@ func (m *masker) value(v any) any {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for name, e := range v {
-			if s, ok := e.(string); ok && s != "" && m.name.MatchString(name) && !strings.HasPrefix(s, "[masked:") && !reference(s) {
-				e = masked("secret")
-			} else {
-				e = m.value(e)
+			if m.name.MatchString(name) {
+				e = hide(e)
 			}
-			out[m.text(name, false)] = e
+			out[m.text(name, false)] = m.value(e)
 		}
 		return out
 	default:
 		return v
 	}
+}
+
+// hide is the value of a member that is named like a secret, without it.
+func hide(v any) any {
+	switch v := v.(type) {
+	case string:
+		if v != "" && !strings.HasPrefix(v, "[masked:") && !reference(v) {
+			return masked("secret")
+		}
+	case json.Number:
+		return masked("secret")
+	case []any:
+		for i := range v {
+			v[i] = hide(v[i])
+		}
+	}
+	return v
 }
 
 // reference says whether a value only names where a secret is, or what it is

@@ -51,6 +51,46 @@ func TestMaskFinds(t *testing.T) {
 	}
 }
 
+// What tools answer is text to us, and most of it was JSON, a configuration or a
+// coloured terminal: a key behind an escaped line break is as much a key.
+func TestMaskFindsTheWrapped(t *testing.T) {
+	m := newMasker()
+	rand := "a8Fk2Lm9Qp4Rt7Vx1Zb6Nc3Hd5Jg0Sw8"
+	for text, secret := range map[string]string{
+		`{"stdout":"x\nghp_` + rand + `"}`:            rand,
+		`{"stdout":"x\tsk-ant-` + rand + `"}`:         rand,
+		`{"out":"a\nBearer ` + rand + `"}`:            rand,
+		`{"out":"{\"api_key\":\"` + rand + `\"}"}`:    rand,
+		`"{\"password\":\"Hunter22\"}"`:               "Hunter22",
+		`{"a":"{\\\"password\\\":\\\"Hunter22\\\"}"`:  "Hunter22",
+		`{"file":"pwd: Hunter22\npass: Hunter33"}`:    "Hunter33",
+		"[31mghp_" + rand + "[0m":                     rand,
+		"OLD_ghp_" + rand:                             rand,
+		"DB_PASSWORD=swordfish":                       "swordfish",
+		`{"env":"A=1\nDB_PASSWORD=swordfish\nB=2"}`:   "swordfish",
+		"mysql --password hunter22":                   "hunter22",
+		"curl -s -u bob:hunter22 https://example.com": "hunter22",
+		"ENCRYPTION_KEY=" + rand:                      rand,
+		"AccountKey=" + rand + ";EndpointSuffix=":     rand,
+		"Set-Cookie: sid=" + rand + "; Path=/":        rand,
+		"gsk_" + rand:                                 rand,
+		"postgres://app:p@ss@db/prod":                 "ss@db",
+	} {
+		if got := m.text(text, false); strings.Contains(got, secret) || !strings.Contains(got, "[masked:") {
+			t.Errorf("%q became %q", text, got)
+		}
+	}
+	if got := m.text(`{"out":"it begins\nghp_a8Fk`, true); strings.Contains(got, "a8Fk") {
+		t.Errorf("a secret that is cut off: %q", got)
+	}
+	if got := m.text(`{\"password\":\"Hunter22\",\"b\":1}`, false); got != `{\"password\":\"[masked:password]\",\"b\":1}` {
+		t.Errorf("what is around it became %s", got)
+	}
+	if got := m.json(`{"password":12345678,"secret":["kitten",{"a":1}],"pwd":null}`); got != `{"password":"[masked:secret]","pwd":null,"secret":["[masked:secret]",{"a":1}]}` {
+		t.Errorf("members became %s", got)
+	}
+}
+
 // An archive in which every hash and every word about passwords is blacked out
 // is not worth keeping.
 func TestMaskLeaves(t *testing.T) {
@@ -64,6 +104,8 @@ func TestMaskLeaves(t *testing.T) {
 		"tokens: 14000 in, 320 out", "max_tokens=4096", "the secretary of state", "https://example.com/a?b=c", "see http://localhost:3000/x@y",
 		"func (t Token) String() string", "session_key: agent:cto:main", "skip-ci and sk-learn", "AKIA is how they begin", "eyJ is base64 of {\"",
 		"bearer of bad news", "TOKEN_EXPIRED", "password=os.Getenv(\"X\")",
+		"mytask-0123456789012345678901234567", "C:\\temp\\notes.txt", "PASSWORD=$1", "TOKEN=${X}", "MAX_TOKENS=4096", "--token is an option", "docker run -u 1000:1000 x",
+		"docker login --password-stdin", "cookie: a small text", "if TOKEN==x", "npm run build -- --token=", "dapi is an API",
 	} {
 		if got := m.text(text, false); got != text {
 			t.Errorf("%q became %q", text, got)
