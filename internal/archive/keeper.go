@@ -21,8 +21,14 @@ const (
 	// look is how often the archive looks although nothing was heard.
 	look = time.Minute
 	// hidden is how long a session is taken to be in the runtime that is in no list
-	// and was there when it was asked for.
-	hidden = 10 * time.Minute
+	// and was there when it was asked for: twice as long each time, up to hiddenMost.
+	hidden, hiddenMost = 10 * time.Minute, 24 * time.Hour
+	// refused is how long a session is left alone of which the runtime, or what is
+	// here of it, cannot be read; slow the same when it only took too long.
+	refused, slow = 10 * time.Minute, time.Minute
+	// asksAtOnce is how many sessions that are in no list are asked for in one pass,
+	// and failsAtOnce how many in a row may not be read until the fault is not theirs.
+	asksAtOnce, failsAtOnce = 100, 3
 
 	rowsAtOnce = 100 // that one transaction writes
 	batch      = 20  // readings after which the claim is renewed, and the rows are looked at anew
@@ -160,6 +166,10 @@ type keeper struct {
 	noted  time.Time      // when that was last written down
 	called time.Time      // when the runtime was last asked
 	broken bool           // the last pass failed, and we have said so
+	// claimed is when the claim was last renewed.
+	claimed time.Time
+	parting bool               // the last pass has not asked for all that are in no list
+	bad     map[name]time.Time // could not be archived: no need to try again until then
 }
 
 // errClaimed says that another process archives.
@@ -177,13 +187,13 @@ func (k *keeper) pass(ctx context.Context) time.Duration {
 	case ctx.Err() != nil:
 		return retry
 	}
-	k.known = nil
+	k.known, k.parting = nil, false
 	if !errors.Is(err, errClaimed) {
 		k.s.mirror.again(skipped)
 	} else if fresh {
 		k.s.mirror.again(nil) // the other one has heard of those
 	}
-	if !k.broken && !errors.Is(err, errClaimed) && fault.Of(err) == nil && !k.s.away(err) { // that the gateway is away is told elsewhere
+	if !k.broken && !errors.Is(err, errClaimed) && (fault.Of(err) == nil || one(err)) && !k.s.away(err) { // that the gateway is away is told elsewhere
 		k.broken = true
 		k.s.Log.WarnContext(ctx, "sessions cannot be archived; it is tried again", "err", err)
 	}
@@ -221,11 +231,19 @@ func (k *keeper) work(ctx context.Context, rows []gateway.Session, skipped map[n
 		if err := k.note(ctx, all, at); err != nil {
 			return 0, err
 		}
-		if err := k.part(ctx, rows, at); err != nil {
+	}
+	if fresh || k.parting {
+		more, err := k.part(ctx, rows, at)
+		if err != nil {
 			return 0, err
 		}
+		k.parting = more
 	}
-	return k.readDue(ctx)
+	next, err := k.readDue(ctx)
+	if k.parting {
+		next = 0
+	}
+	return next, err
 }
 
 // note writes down the sessions that are new or other than before.
@@ -272,8 +290,9 @@ func (k *keeper) note(ctx context.Context, rows []gateway.Session, at clock.Time
 	return nil
 }
 
-// part parts with the sessions that the runtime has no more.
-func (k *keeper) part(ctx context.Context, rows []gateway.Session, at clock.Time) error {
+// part parts with the sessions that the runtime has no more; more says that there
+// are others to be asked for, after what else is to be done.
+func (k *keeper) part(ctx context.Context, rows []gateway.Session, at clock.Time) (more bool, err error) {
 	there, keys := make(map[name]bool, len(rows)), make(map[string]bool, len(rows))
 	for i := range rows {
 		there[nameOf(&rows[i])], keys[rows[i].Key] = true, true
@@ -281,7 +300,7 @@ func (k *keeper) part(ctx context.Context, rows []gateway.Session, at clock.Time
 	asked := 0
 	for n, p := range k.known {
 		if there[n] {
-			p.hiddenUntil = time.Time{}
+			p.hiddenUntil, p.hiddenFor = time.Time{}, 0
 			continue
 		}
 		why := Reset
@@ -289,31 +308,58 @@ func (k *keeper) part(ctx context.Context, rows []gateway.Session, at clock.Time
 			if k.s.Now().Before(p.hiddenUntil) {
 				continue
 			}
-			// A list may leave sessions out: the oldest of very many, and those that
-			// people put away.
-			if asked++; asked%batch == 0 {
+			if asked++; asked > asksAtOnce {
+				more = true
+				continue
+			}
+			if asked%batch == 0 {
 				if err := k.claim(ctx); err != nil {
-					return err
+					return false, err
 				}
 			}
-			k.wait(ctx)
-			g, ok, err := k.s.Runtime.Session(ctx, n.key)
-			switch {
-			case err != nil:
-				return fmt.Errorf("look for a session that is not listed: %w", err)
-			case ok && g.ID == n.transcript:
-				p.hiddenUntil = k.s.Now().Add(hidden)
+			var is bool
+			if why, is, err = k.hides(ctx, p); err != nil {
+				return false, fmt.Errorf("look for a session that is not listed: %w", err)
+			}
+			if is {
 				continue
-			case !ok:
-				why = Deleted
 			}
 		}
 		if err := k.gone(ctx, p, why, at); err != nil {
-			return fmt.Errorf("archive a session that is gone: %w", err)
+			return false, fmt.Errorf("archive a session that is gone: %w", err)
 		}
 		delete(k.known, n)
+		delete(k.bad, n)
 	}
-	return nil
+	return more, nil
+}
+
+// hides asks the runtime whether it has a session that is in no list, or else why
+// it is gone. A list may leave sessions out: the oldest of very many, and those
+// that people put away.
+func (k *keeper) hides(ctx context.Context, p *kept) (why Ended, is bool, err error) {
+	k.wait(ctx)
+	g, ok, err := k.s.Runtime.Session(ctx, p.seen.Key)
+	switch {
+	case err != nil && (ctx.Err() != nil || !one(err)):
+		return "", false, err
+	case err != nil: // of this one nobody can tell; the others wait
+		p.hiddenUntil = k.s.Now().Add(refused)
+		return "", true, nil
+	case ok && g.ID == p.seen.ID:
+		p.hiddenFor = min(max(2*p.hiddenFor, hidden), hiddenMost)
+		p.hiddenUntil = k.s.Now().Add(p.hiddenFor)
+		return "", true, nil
+	case !ok:
+		return Deleted, false, nil
+	}
+	return Reset, false, nil
+}
+
+// one says whether a failure of the runtime's may be of the one session that it
+// was asked about, and nothing that keeps the others from being read.
+func one(err error) bool {
+	return errors.Is(err, gateway.ErrRefused) || errors.Is(err, gateway.ErrBusy) || errors.Is(err, gateway.ErrTimeout)
 }
 
 // gone archives a session that the runtime has no more, with what is here of it.
@@ -345,11 +391,11 @@ func (k *keeper) gone(ctx context.Context, p *kept, why Ended, at clock.Time) er
 // readDue reads the transcripts of which something is not here, and says when
 // the next will have rested for long enough.
 func (k *keeper) readDue(ctx context.Context) (time.Duration, error) {
-	next, n := look, 0
+	next, n, fails := look, 0, 0
 	now := k.s.Now()
-	for _, p := range k.known {
+	for at, p := range k.known {
 		g := &p.seen
-		if g.Active || p.readVersion >= versionOf(g) || now.Before(p.badUntil) {
+		if g.Active || p.readVersion >= versionOf(g) || now.Before(k.bad[at]) {
 			continue
 		}
 		rest, ended := k.pace.Rest, Rests
@@ -365,16 +411,41 @@ func (k *keeper) readDue(ctx context.Context) (time.Duration, error) {
 		if n++; n > batch {
 			return 0, nil // look first at what else has happened
 		}
-		switch err := k.read(ctx, p, ended); {
-		case err == nil:
-		case ctx.Err() != nil, errors.Is(err, errClaimed), fault.Of(err) != nil, k.s.away(err):
-			return 0, fmt.Errorf("archive %s: %w", g.Key, err)
-		default: // it must not keep the others out
-			p.badUntil = now.Add(hidden)
-			k.s.Log.WarnContext(ctx, "a session cannot be archived; it is tried again later", "session", g.Key, "err", err)
+		err := k.read(ctx, p, ended)
+		if err == nil {
+			delete(k.bad, at)
+			fails = 0
+			continue
+		}
+		if err = k.failed(ctx, p, err); err != nil {
+			return 0, err
+		}
+		if fails++; fails == failsAtOnce {
+			return 0, fmt.Errorf("archive %s, like others before it: %w", g.Key, errSeveral)
 		}
 	}
 	return next, nil
+}
+
+// errSeveral says that the fault does not seem to be one session's.
+var errSeveral = errors.New("several sessions in a row cannot be read")
+
+// failed notes that a session could not be archived, which must not keep the
+// others out; the error is one that does.
+func (k *keeper) failed(ctx context.Context, p *kept, err error) error {
+	if ctx.Err() != nil || errors.Is(err, errClaimed) || fault.Of(err) != nil && !one(err) || k.s.away(err) {
+		return fmt.Errorf("archive %s: %w", p.seen.Key, err)
+	}
+	again := refused
+	if errors.Is(err, gateway.ErrBusy) || errors.Is(err, gateway.ErrTimeout) {
+		again = slow
+	}
+	if k.bad == nil || len(k.bad) > 2*skippedMost {
+		k.bad = map[name]time.Time{}
+	}
+	k.bad[nameOf(&p.seen)] = k.s.Now().Add(again)
+	k.s.Log.WarnContext(ctx, "a session cannot be archived; it is tried again later", "session", p.seen.Key, "err", err)
+	return nil
 }
 
 // wait keeps to the number of questions that the runtime is asked in a second.
@@ -397,8 +468,16 @@ func (k *keeper) claim(ctx context.Context) error {
 	case !mine:
 		return errClaimed
 	}
-	k.took = true
+	k.took, k.claimed = true, k.s.Now()
 	return nil
+}
+
+// hold is claim when that was a while ago, for whoever is at work for long.
+func (k *keeper) hold(ctx context.Context) error {
+	if k.s.Now().Sub(k.claimed) < k.pace.Lease/4 {
+		return nil
+	}
+	return k.claim(ctx)
 }
 
 // release lets another process go on at once.

@@ -33,6 +33,8 @@ type runtime struct {
 	calls  int
 	before func() // what happens before a reading
 	err    error
+	refuse map[string]error // by session key
+	sought int              // how often a session was asked for
 }
 
 // row is one of a transcript: hidden, the result of a tool, or a message.
@@ -46,6 +48,10 @@ type row struct {
 func (r *runtime) Session(_ context.Context, key string) (gateway.Session, bool, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.sought++
+	if err := r.refuse[key]; err != nil {
+		return gateway.Session{}, false, err
+	}
 	return gateway.Session{Key: key, ID: r.ids[key]}, r.rows[key] != nil, r.err
 }
 
@@ -58,6 +64,9 @@ func (r *runtime) Turns(_ context.Context, key string, limit int, offset int64) 
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.calls++
+	if err := r.refuse[key]; err != nil {
+		return gateway.TurnPage{}, err
+	}
 	rows := r.rows[key]
 	total := int64(len(rows))
 	if r.err != nil || rows == nil {

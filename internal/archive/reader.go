@@ -119,6 +119,9 @@ func numbered(turns []gateway.Turn, upTo int64) []gateway.Turn {
 func (k *keeper) write(ctx context.Context, p *kept, c piece, why Ended) error {
 	messages := make([]transcript.Message, len(c.turns))
 	for i, t := range c.turns {
+		if err := k.hold(ctx); err != nil { // to mask very many takes its time
+			return err
+		}
 		messages[i] = transcript.Of(t)
 		messages[i].Each(func(text *string, cut, json bool) {
 			if json {

@@ -56,8 +56,8 @@ type kept struct {
 	coverage    Coverage
 	purged      bool
 	since       time.Time // when we heard that it changed last
-	badUntil    time.Time // it could not be archived: no need to try again until then
 	hiddenUntil time.Time // it is in no list, and the runtime has it: no need to ask again until then
+	hiddenFor   time.Duration
 }
 
 // name tells sessions apart that have one key, one after another.

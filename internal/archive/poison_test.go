@@ -1,0 +1,120 @@
+package archive
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"testing"
+	"time"
+
+	"wardroom/internal/gateway"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/db/dbtest"
+)
+
+// One session that the runtime will not show, such as one whose file is damaged,
+// must not keep all others out of the archive.
+func TestArchiveWithoutTheRefused(t *testing.T) {
+	for name, err := range map[string]error{"refused": gateway.ErrRefused, "busy": gateway.ErrBusy, "slow": gateway.ErrTimeout} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, dbtest.New(t))
+			const many = 12
+			for i := range many {
+				b.say(fmt.Sprint("agent:cto:s", i), row{text: "x"})
+			}
+			b.say("agent:cto:hidden", row{text: "x"})
+			b.runtime.refuse = map[string]error{"agent:cto:s3": err}
+			b.look(t.Context())
+			b.runtime.refuse["agent:cto:hidden"] = err
+			b.rows = slices.DeleteFunc(b.rows, func(g gateway.Session) bool { return g.Key == "agent:cto:hidden" })
+			for i := range many {
+				if i != 3 {
+					b.say(fmt.Sprint("agent:cto:s", i), row{text: "y"})
+				}
+			}
+			b.look(t.Context())
+			for i := range many {
+				a, got := b.stored(fmt.Sprint("agent:cto:s", i), 10)
+				if i != 3 && (a.Coverage != Whole || len(got) != 2) {
+					t.Errorf("%d has %d messages", i, len(got))
+				}
+			}
+			if a, _ := b.stored("agent:cto:hidden", 10); !a.Present {
+				t.Errorf("what nobody could tell of is %+v", a)
+			}
+			b.runtime.refuse = nil
+			b.now = b.now.Add(refused)
+			b.look(t.Context())
+			if a, got := b.stored("agent:cto:s3", 10); a.Coverage != Whole || len(got) != 1 {
+				t.Errorf("when it is shown again it is %+v", a)
+			}
+		})
+	}
+}
+
+// A runtime with more sessions than a list has must not be asked for each of the
+// others again and again, and what ends meanwhile must be archived.
+func TestArchiveBesideManyHidden(t *testing.T) {
+	b := newBench(t, dbtest.New(t))
+	const many = 3 * asksAtOnce
+	for i := range many {
+		b.say(fmt.Sprint("agent:cto:old", i), row{text: "x"})
+		b.rows[i].Active = true // nobody need read them here
+	}
+	b.look(t.Context())
+	b.rows = nil
+	b.say("agent:cto:new", row{text: "x"})
+	b.look(t.Context())
+	if n := b.runtime.sought; n > asksAtOnce {
+		t.Errorf("one pass asked for %d sessions", n)
+	}
+	if a, _ := b.stored("agent:cto:new", 10); a.Coverage != Whole {
+		t.Errorf("the new one is %+v", a)
+	}
+	for range 10 {
+		b.k.pass(t.Context())
+	}
+	if n := b.runtime.sought; n != many {
+		t.Errorf("they were asked for %d times, and are %d", n, many)
+	}
+	b.runtime.sought = 0
+	for range 24 * 6 { // a day
+		b.now = b.now.Add(hidden - time.Minute)
+		b.look(t.Context())
+		for range 5 {
+			b.k.pass(t.Context())
+		}
+	}
+	if n := b.runtime.sought; n > 8*many {
+		t.Errorf("in a day they were asked for %d times each", n/many)
+	}
+}
+
+// To mask a very long chunk takes its time. The claim must not run out over it,
+// or two processes do the same work in turns for ever.
+func TestArchiveHoldsItsClaim(t *testing.T) {
+	d := dbtest.New(t)
+	b := newBench(t, d)
+	b.k.pace.Lease = 20 * time.Second
+	slowly := pattern{kind: "x", hints: []string{"x"}, text: regexp.MustCompile("x"), is: func(string) bool {
+		b.now = b.now.Add(10 * time.Second)
+		err := d.Tx(context.Background(), func(tx *db.Tx) error {
+			mine, err := claim(context.Background(), tx, "other", b.now, time.Second, false)
+			if mine {
+				t.Error("another process got the claim meanwhile")
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		return false
+	}}
+	b.say("agent:cto:main", row{text: "x"}, row{text: "x"}, row{text: "x"}, row{text: "x"})
+	b.k.mask.patterns = append(b.k.mask.patterns, slowly)
+	b.look(t.Context())
+	if a, _ := b.stored("agent:cto:main", 10); a.Coverage != Whole {
+		t.Errorf("it is %+v", a)
+	}
+}
