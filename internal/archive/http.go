@@ -16,7 +16,7 @@ func (s *Service) Mount(api *web.API) {
 	web.Get(api, "/sessions/{id}", actor.Read, "One session of the archive", s.handleGet, web.Fails(ErrNotFound))
 	web.Get(api, "/sessions/{id}/messages", actor.Read, "What was said in an archived session, the newest last", s.handleMessages,
 		web.Fails(ErrNotFound, page.ErrCursor),
-		web.Describe("The same as in /agentrt/sessions/{key}/messages, as it was when it was archived, with secrets masked. The first page is the newest; the Link header leads to the older ones."))
+		web.Describe("The same as in /agentrt/sessions/{key}/messages, as it was when it was archived, with secrets masked. The first page is the newest; the Link header leads to the older ones. Of long messages a page has fewer than the limit."))
 }
 
 const listText = `Sessions that ended, rest or are gone from the runtime, with what was said in them; it outlives the runtime's memory. One that goes on is archived anew, in its place.

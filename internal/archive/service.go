@@ -112,9 +112,29 @@ func (s *Service) Get(ctx context.Context, id string) (Archived, error) {
 	return rows[0], err
 }
 
+// pageBytes is about how much JSON one page of messages has at most. A message may
+// have two megabytes, so that 500 of them would have all memory that there is.
+const pageBytes = 4 << 20
+
+// fitting is from which message on the ones up to another fit into a page, from a
+// first one on: in whole portions, and at least in one.
+func fitting(ctx context.Context, q db.Queryer, id string, from, to int64) (int64, error) {
+	sizes, err := sizesBetween(ctx, q, id, from, to)
+	if err != nil || len(sizes) == 0 {
+		return from, err
+	}
+	room := int64(pageBytes)
+	for i, p := range sizes { // the last first
+		if room -= p.size; room < 0 && i > 0 {
+			return max(from, sizes[i-1].first), nil
+		}
+	}
+	return from, nil
+}
+
 // Messages are at most limit messages of a session, the newest last, from before
 // a place that another page gave out, or the newest; next is the place for what
-// is older, or empty.
+// is older, or empty. There may be fewer where they are long.
 func (s *Service) Messages(ctx context.Context, id, cursor string, limit int) (messages []transcript.Message, next string, err error) {
 	given, err := page.Decode(cursor, 2)
 	if err != nil {
@@ -137,6 +157,9 @@ func (s *Service) Messages(ctx context.Context, id, cursor string, limit int) (m
 			to = min(n, to)
 		}
 		from := max(to-int64(limit), 0)
+		if from, err = fitting(ctx, q, id, from, to); err != nil {
+			return err
+		}
 		if messages, err = between(ctx, q, id, from, to); err != nil {
 			return err
 		}

@@ -152,6 +152,12 @@ func partsBetween(ctx context.Context, q db.Queryer, id string, from, to int64) 
 	return db.All(rows, err, scanPart)
 }
 
+// sizesBetween are those portions without their data, the last first.
+func sizesBetween(ctx context.Context, q db.Queryer, id string, from, to int64) ([]part, error) {
+	rows, err := q.Query(ctx, `SELECT first, size FROM archive_parts WHERE session_id = ? AND first < ? AND first + messages > ? ORDER BY part DESC`, id, to, from)
+	return db.All(rows, err, func(from db.Row) (p part, err error) { return p, from.Scan(&p.first, &p.size) })
+}
+
 func deleteParts(ctx context.Context, tx *db.Tx, id string, from int64) error {
 	_, err := tx.Exec(ctx, `DELETE FROM archive_parts WHERE session_id = ? AND part >= ?`, id, from)
 	return err
