@@ -49,7 +49,7 @@ func TestSendToSession(t *testing.T) {
 			t.Errorf("sent again: %s; asked %d times", again.body, h.runtime.Asked("cto")-asked)
 		}
 		send("Something else.", "Idempotency-Key", "one").wantProblem(http.StatusConflict, "idempotency_conflict")
-		for _, text := range []string{"  ", "/reset", " /new"} {
+		for _, text := range []string{"  ", "/reset", " /new", "\ufeff/reset", "\u200b \u0001/new", "\u200b", "Stop.", "please  STOP!"} {
 			send(text).wantProblem(http.StatusUnprocessableEntity, "invalid_input")
 		}
 		owner.post("/api/v1/agentrt/sessions/agent:cto:nobody/messages", map[string]string{"text": "Hello"}).wantProblem(http.StatusNotFound, "session_not_found")
@@ -103,6 +103,43 @@ func TestSendInDoubt(t *testing.T) {
 	waitFor(t, "the loss", func() bool { return owner.get(ctoPath).status == http.StatusServiceUnavailable })
 	owner.post(ctoPath+"/messages", map[string]string{"text": "Hello"}).wantProblem(http.StatusServiceUnavailable, "gateway_unreachable")
 	owner.post(ctoPath+"/stop", nil).wantProblem(http.StatusServiceUnavailable, "gateway_unreachable")
+}
+
+// The runtime forgets which messages it has when it restarts. What is sent again
+// because its answer got lost must not be done a second time for that.
+func TestSendInDoubtAcrossARestart(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, db.SQLite, func(r *config.Raw) { r.GatewayTimeoutMS = "600" })
+	s := h.start().connected()
+	owner := s.login(ownerEmail)
+	s.ask("run-1", cto, "What is next?")
+	s.answered("run-1")
+	waitFor(t, "the session", func() bool { return owner.get(ctoPath).status == http.StatusOK })
+	send := func() answer {
+		return owner.send(http.MethodPost, ctoPath+"/messages", map[string]string{"text": "Pay them."}, "Idempotency-Key", "one")
+	}
+	h.runtime.Hang("chat.send", true)
+	doubt := decode[struct {
+		RunID string `json:"run_id"`
+	}](send().wantProblem(http.StatusGatewayTimeout, "gateway_timeout"))
+	said := func() (n int) {
+		for _, m := range decode[[]transcript.Message](owner.get(ctoPath + "/messages").want(http.StatusOK)) {
+			if said(m) == "Pay them." {
+				n++
+			}
+		}
+		return n
+	}
+	waitFor(t, "the message to be there", func() bool { return said() == 1 })
+	h.runtime.Hang("chat.send", false)
+	h.runtime.Restart(0)
+	waitFor(t, "the restart to be over", func() bool { return owner.get(ctoPath).status == http.StatusOK })
+	if got := decode[session.Sent](send().want(http.StatusAccepted)); got.RunID != doubt.RunID {
+		t.Errorf("sent %+v", got)
+	}
+	if n := said(); n != 1 {
+		t.Errorf("the agent was told %d times", n)
+	}
 }
 
 // Somebody who sees an agent run wild must be able to end it, and learn whether

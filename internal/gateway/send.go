@@ -24,7 +24,7 @@ type Saying struct {
 // that is going, unless the gateway is set otherwise. It needs operator.write.
 //
 // A failure that comes with ErrUnsure leaves open whether the gateway has it:
-// sending the same RunID again is safe as long as it runs.
+// sending the same RunID again is safe as long as it runs; ask Sent first.
 func (c *Client) Say(ctx context.Context, s Saying) error {
 	params := struct {
 		SessionKey     string `json:"sessionKey"`
@@ -32,11 +32,38 @@ func (c *Client) Say(ctx context.Context, s Saying) error {
 		IdempotencyKey string `json:"idempotencyKey"`
 		Deliver        bool   `json:"deliver"` // false: the answer stays in the session
 	}{s.SessionKey, s.Text, s.RunID, false}
-	var out struct{}
+	var out struct {
+		Status  word  `json:"status"`
+		Aborted *flag `json:"aborted"`
+	}
 	if err := c.once(ctx, "chat.send", params, &out); err != nil {
 		return fmt.Errorf("send a message: %w", err)
 	}
+	if out.Aborted != nil && out.Status == "" {
+		return ErrRefused.With("The gateway took the message for a command to stop, and has stopped what was going in the session. The agent was not told.")
+	}
 	return nil
+}
+
+// What Sent reads: the newest rows, without their texts.
+const (
+	sentRows  = 100
+	sentChars = 100
+)
+
+// Sent says whether a session has, or is about to have, a message that was sent
+// with that run id, as far as its newest rows tell. The gateway forgets the ids
+// when it restarts, and after a while (five minutes in version 2026.9.6); the
+// transcript stays.
+func (c *Client) Sent(ctx context.Context, sessionKey, runID string) (bool, error) {
+	var h history
+	if err := c.call(ctx, "chat.history", historyParams{SessionKey: sessionKey, Limit: sentRows, MaxChars: sentChars}, &h); err != nil {
+		if noSession(err) {
+			return false, nil
+		}
+		return false, fmt.Errorf("look for a message: %w", err)
+	}
+	return asked(h.rows(), runID) || h.active(runID), nil
 }
 
 // StopSession ends a run of a session, or with an empty runID all that are going

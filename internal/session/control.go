@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"wardroom/internal/event"
@@ -16,6 +18,7 @@ import (
 
 // Controls is the part of the gateway that acts on sessions.
 type Controls interface {
+	Sent(ctx context.Context, sessionKey, runID string) (bool, error)
 	Say(ctx context.Context, s gateway.Saying) error
 	StopSession(ctx context.Context, sessionKey, runID string) ([]string, error)
 }
@@ -52,7 +55,7 @@ var errNotSent = errors.New("nobody has sent it")
 // Send sends a message to a session of the runtime, which must be there. It
 // comes back when the runtime has taken it. A request that is repeated with its
 // Idempotency-Key is taken once: we remember it, and should we have ended before
-// we could, the runtime knows it by its run id.
+// we could, the session has it by its run id.
 func (s *Service) Send(ctx context.Context, key, text string) (Sent, error) {
 	text = strings.TrimSpace(text)
 	if err := sayable(text); err != nil {
@@ -76,9 +79,18 @@ func (s *Service) Send(ctx context.Context, key, text string) (Sent, error) {
 	}
 	id := "wardroom-" + once.Name(ctx, db.NewID())
 	told := map[string]any{"run_id": id, "characters": utf8.RuneCountInString(text), "confirmed": true}
-	err = s.Controls.Say(ctx, gateway.Saying{SessionKey: key, Text: text, RunID: id})
-	if err != nil {
-		return Sent{}, s.unsent(ctx, err, key, told)
+	// An earlier request with this key may have got as far as the runtime, and we not
+	// as far as noting it. The runtime knows the id only for a while.
+	has, err := once.Named(ctx), error(nil)
+	if has {
+		if has, err = s.Controls.Sent(ctx, key, id); err != nil {
+			return Sent{}, err
+		}
+	}
+	if !has {
+		if err := s.Controls.Say(ctx, gateway.Saying{SessionKey: key, Text: text, RunID: id}); err != nil {
+			return Sent{}, s.unsent(ctx, err, key, told)
+		}
 	}
 	err = ask(func(tx *db.Tx) (Sent, error) {
 		return Sent{id, key}, s.record(ctx, tx, "session.message_sent", key, told)
@@ -87,16 +99,36 @@ func (s *Service) Send(ctx context.Context, key, text string) (Sent, error) {
 }
 
 // sayable refuses what is no message. The runtime takes a text that begins with
-// a slash for a command, and some of those reset the session.
+// a slash for a command, and some of those reset the session; it looks for the
+// slash behind what nobody sees. And it takes some words for the wish to stop.
 func sayable(text string) error {
 	var bad fault.Fields
+	seen := strings.TrimLeftFunc(text, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)
+	})
 	switch {
-	case text == "":
+	case seen == "":
 		bad.Add("/text", "It must not be blank.")
-	case strings.HasPrefix(text, "/"):
+	case strings.HasPrefix(seen, "/"):
 		bad.Add("/text", "It must not begin with a slash: the runtime takes that for a command. Begin with another character.")
+	case stops(seen):
+		bad.Add("/text", "The runtime takes that for a command to stop, and does not tell the agent. To stop the session, use its route stop; to tell the agent, say more.")
 	}
 	return bad.Err()
+}
+
+// stops says whether the runtime takes a text for a command to stop (OpenClaw
+// 2026.9.6). It has words for that in twelve languages.
+func stops(text string) bool {
+	text = strings.ToLower(strings.NewReplacer("’", "'", "`", "'").Replace(text))
+	text = strings.TrimSpace(strings.TrimRight(strings.Join(strings.Fields(text), " "), `.!?！？…,，。;；:：'"’”)]}`))
+	return slices.Contains([]string{
+		"stop", "esc", "abort", "exit", "interrupt", "halt", "pare", "stopp", "anhalten", "aufhören", "hoer auf",
+		"detente", "deten", "detén", "arrete", "arrête", "停止", "停下来", "暂停", "やめて", "止めて", "रुको", "توقف",
+		"стоп", "остановись", "останови", "остановить", "прекрати",
+		"stop openclaw", "openclaw stop", "stop action", "stop current action", "stop run", "stop current run", "stop agent", "stop the agent",
+		"stop don't do anything", "stop dont do anything", "stop do not do anything", "stop doing anything", "do not do that", "please stop", "stop please",
+	}, text)
 }
 
 // unsent is the failure of a message. Where nobody knows whether the runtime has

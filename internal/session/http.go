@@ -146,7 +146,7 @@ func (s *Service) handleGet(ctx context.Context, in *Ref) (*getOutput, error) {
 type sendInput struct {
 	Ref
 	Body struct {
-		Text string `json:"text" minLength:"1" maxLength:"20000" doc:"What to say to the agent: Markdown. It must not begin with a slash, which the runtime takes for a command. Everybody who may read sees it: no credentials."`
+		Text string `json:"text" minLength:"1" maxLength:"20000" doc:"What to say to the agent: Markdown. It must not begin with a slash, which the runtime takes for a command, nor be one of the words by which it stops, such as stop. Everybody who may read sees it: no credentials."`
 	}
 }
 

@@ -77,6 +77,13 @@ func Name(ctx context.Context, otherwise string) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// Named says whether the caller gave the request a key, so that it may be a
+// repetition.
+func Named(ctx context.Context) bool {
+	r, _ := ctx.Value(key{}).(*Request)
+	return r != nil
+}
+
 // Do makes something in a transaction, unless an earlier request with the same
 // key did: then it is found by the name that naming gave it, and nothing is
 // made. Without a key it only makes. Use it once in a request, before anything
