@@ -26,13 +26,16 @@ func (s *Service) Messages(ctx context.Context, key string, limit int, before *o
 	if _, err := s.Get(ctx, key); err != nil {
 		return Messages{}, err
 	}
-	var page gateway.TurnPage
-	var err error
-	if before == nil {
-		page, err = s.Runtime.Turns(ctx, key, limit, 0)
-	} else {
-		page, err = s.Runtime.TurnsBefore(ctx, key, limit, before.offset, before.total, before.seq)
+	of := pageOf{key: key, limit: limit}
+	if before != nil {
+		of.before = *before
 	}
+	page, err := s.pages.read(ctx, of, func() (gateway.TurnPage, error) {
+		if before == nil {
+			return s.Runtime.Turns(ctx, key, limit, 0)
+		}
+		return s.Runtime.TurnsBefore(ctx, key, limit, before.offset, before.total, before.seq)
+	})
 	if err != nil {
 		return Messages{}, err
 	}

@@ -35,6 +35,7 @@ type runtime struct {
 	calls    map[string]int
 	events   chan gateway.Event
 	page     gateway.TurnPage
+	slowPage time.Duration // how long a page takes
 	begun    chan struct{}
 	once     sync.Once
 	carried  map[string]gateway.SessionChange // by payload: what an event tells
@@ -138,8 +139,17 @@ func (r *runtime) Usage(ctx context.Context) (gateway.SessionUsage, error) {
 	return u, errors.Join(err, ctx.Err())
 }
 
-func (r *runtime) Turns(context.Context, string, int, int64) (gateway.TurnPage, error) {
-	return r.page, nil
+func (r *runtime) Turns(ctx context.Context, _ string, _ int, _ int64) (gateway.TurnPage, error) {
+	r.mu.Lock()
+	r.called("turns")
+	page, slow := r.page, r.slowPage
+	r.mu.Unlock()
+	select {
+	case <-time.After(slow):
+		return page, nil
+	case <-ctx.Done():
+		return gateway.TurnPage{}, ctx.Err()
+	}
 }
 
 func (r *runtime) TurnsBefore(context.Context, string, int, int64, int64, int64) (gateway.TurnPage, error) {

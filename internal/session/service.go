@@ -63,6 +63,7 @@ type Service struct {
 
 	mirror mirror
 	signs  signs
+	pages  sharedPages
 }
 
 // List is the sessions that the filter takes, from behind a position on, at
