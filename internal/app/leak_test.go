@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"bytes"
+	"compress/flate"
 	"context"
 	"encoding/base64"
 	"encoding/hex"
@@ -133,6 +134,10 @@ func dump(t *testing.T, d *db.DB, table string) []byte {
 		for i, v := range values {
 			value := *v.(*any) //nolint:errcheck,forcetypeassert // it is one
 			if data, ok := value.([]byte); ok {
+				// What is compressed hides nothing from who has it, and all from a search.
+				if text, err := io.ReadAll(flate.NewReader(bytes.NewReader(data))); table == "archive_parts" && err == nil {
+					data = text
+				}
 				value = string(data)
 			}
 			fmt.Fprintf(&out, "%s=%v\t", names[i], value)
@@ -231,6 +236,12 @@ func TestNothingLeaks(t *testing.T) {
 		s.answered("tell")
 		owner.get("/api/v1/agentrt/sessions/" + cto + "/messages").want(http.StatusOK)
 		h.runtime.Answer("cto", nil)
+		a := owner.archived(cto, isWhole)
+		owner.get("/api/v1/sessions/" + a.ID + "/messages").want(http.StatusOK)
+		owner.get("/api/v1/search?q=found").want(http.StatusOK)
+		if text := dump(t, s.DB, "archive_parts"); !bytes.Contains(text, []byte("I found ")) {
+			t.Errorf("the archive cannot be searched: %s", text)
+		}
 		l.look(h, s.DB, "paired")
 
 		h.runtime.RotateToken(is.Device.ID)
