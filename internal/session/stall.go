@@ -36,7 +36,7 @@ type signs struct {
 	mu    sync.Mutex
 	last  map[string]time.Time // by session key; kept over connections: what was heard was heard
 	first map[string]time.Time // when a run was first seen of which the gateway does not say when it began
-	told  map[string]bool      // which sessions are known to be stalled; of the goroutine that calls Changed
+	told  map[string]bool      // which sessions Changed was told to be stalled; of the goroutine that calls it
 }
 
 // note keeps a sign of life; an older one counts as nothing.
@@ -182,28 +182,43 @@ func (s *Service) pace() time.Duration {
 }
 
 // flip tells Changed of the sessions whose run has stalled, or tells of itself
-// again, since the last time. It belongs to the goroutine that calls Changed.
+// again, since it was told of them. It belongs to the goroutine that calls
+// Changed. Sessions that it was not told of yet are not for this to tell first:
+// nobody would hear that they are gone.
 func (s *Service) flip() {
 	shown := s.glance()
 	if shown == nil || s.Changed == nil {
 		return
 	}
-	now := map[string]bool{}
 	var changed []Session
 	for i := range shown.active() {
 		r := &shown.rows[i]
-		_, stalled := s.silent(r)
-		if stalled {
-			now[r.Key] = true
-		}
-		if stalled != s.signs.told[r.Key] {
+		if _, stalled := s.silent(r); stalled != s.signs.told[r.Key] && s.mirror.knownToAll(r.Key) {
 			changed = append(changed, s.present(r))
 		}
 	}
-	s.signs.told = now
-	if len(changed) > 0 {
-		s.Changed(changed, nil)
+	s.tell(changed, nil)
+}
+
+// tell tells Changed, and keeps what it was told of stalled runs.
+func (s *Service) tell(changed []Session, gone []string) {
+	if len(changed)+len(gone) == 0 {
+		return
 	}
+	if s.signs.told == nil {
+		s.signs.told = map[string]bool{}
+	}
+	for i := range changed {
+		if changed[i].Stalled {
+			s.signs.told[changed[i].Key] = true
+		} else {
+			delete(s.signs.told, changed[i].Key)
+		}
+	}
+	for _, key := range gone {
+		delete(s.signs.told, key)
+	}
+	s.Changed(changed, gone)
 }
 
 // watchStalls brings stalled runs to the inbox, and takes them out again, until
@@ -228,11 +243,11 @@ func (s *Service) watchStalls(ctx context.Context) {
 			continue
 		}
 		seen := s.lookOver(shown)
-		if now := seen.stalled(); was == nil || !maps.Equal(was, now) || len(now)+len(was) > 0 && seen.ended(was) {
-			err := s.keepStalls(ctx, seen)
+		if was == nil || !maps.Equal(was, seen.stalled()) {
+			kept, err := s.keepStalls(ctx, seen)
 			switch {
 			case err == nil:
-				was = s.lookOver(shown).stalled()
+				was = kept // not what is so by now: what changed meanwhile is in no table
 			case ctx.Err() == nil && fault.Of(err) == nil && (s.Away == nil || !s.Away(err)):
 				s.Log.WarnContext(ctx, "stalled runs cannot be brought to the inbox; it is tried again", "err", err)
 			}
@@ -272,20 +287,12 @@ func (l lives) stalled() map[string]bool {
 	return keys
 }
 
-// ended says whether one of those has no run any more.
-func (l lives) ended(keys map[string]bool) bool {
-	for key := range keys {
-		if _, ok := l[key]; !ok {
-			return true
-		}
-	}
-	return false
-}
-
 // keepStalls makes the table and the inbox equal to what is seen, once whichever
-// replica sees it. One that has heard more is believed.
-func (s *Service) keepStalls(ctx context.Context, seen lives) error {
-	return s.DB.Tx(ctx, func(tx *db.Tx) error {
+// replica sees it, and answers which of the runs are stalled there. One that has
+// heard more is believed.
+func (s *Service) keepStalls(ctx context.Context, seen lives) (kept map[string]bool, err error) {
+	err = s.DB.Tx(ctx, func(tx *db.Tx) error {
+		kept = seen.stalled()
 		if err := tx.Lock(ctx, "stalled runs"); err != nil {
 			return err
 		}
@@ -299,6 +306,9 @@ func (s *Service) keepStalls(ctx context.Context, seen lives) error {
 			switch {
 			case is.stalled && was.sign.After(is.sign):
 				s.signs.note(key, was.sign) // another replica has heard of it since
+				if !was.stalled {
+					delete(kept, key)
+				}
 			case is.stalled && !was.stalled:
 				raise, err = append(raise, key), putStall(ctx, tx, key, is)
 			case !is.stalled && was.stalled:
@@ -321,6 +331,7 @@ func (s *Service) keepStalls(ctx context.Context, seen lives) error {
 		}
 		return s.tellStalls(ctx, tx, seen, raise, settle)
 	})
+	return kept, err
 }
 
 // tellStalls brings runs to the inbox and takes others out of it. Nothing may be

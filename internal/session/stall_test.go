@@ -1,13 +1,18 @@
 package session
 
 import (
+	"context"
+	"log/slog"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"wardroom/internal/gateway"
 	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/db/dbtest"
 )
 
 // runningAt is the row of a session whose run began that many seconds after the
@@ -131,6 +136,72 @@ func TestStallsAreTold(t *testing.T) {
 		synctest.Wait()
 		if !slices.Equal(slices.Compact(told), []bool{false, true, false}) {
 			t.Errorf("told %v", told)
+		}
+	})
+}
+
+// A browser that opens on a run that hung before must learn that it goes on,
+// though its row does not change by that.
+func TestStallsToldWithARowAreTakenBack(t *testing.T) {
+	mirrored(t, func(t *testing.T, s *Service, r *runtime) {
+		s.StalledAfter = 5 * time.Minute
+		var told []bool
+		s.Changed = func(changed []Session, _ []string) {
+			for _, c := range changed {
+				told = append(told, c.Stalled)
+			}
+		}
+		r.rows = []gateway.Session{runningAt("main", -600)}
+		list(t, s)
+		time.Sleep(time.Second)
+		r.events <- sign("agent", "main")
+		time.Sleep(6 * time.Second)
+		synctest.Wait()
+		if !slices.Equal(told, []bool{true, false}) {
+			t.Errorf("told %v", told)
+		}
+	})
+}
+
+// Runs that hang for the same reason cross the line one shortly after the other:
+// each must reach a human, also the one that does while the first is written down.
+func TestStallsOfOneMomentAreAllRaised(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		const limit = 100 * time.Millisecond
+		var mu sync.Mutex
+		now := began.Add(limit)
+		second := runningAt("second", 0)
+		second.StartedAt = clock.At(began.Add(limit / 2))
+		second.ActiveAt, second.UpdatedAt = second.StartedAt, second.StartedAt
+		r := &runtime{conn: 1, rows: []gateway.Session{runningAt("first", 0), second}, events: make(chan gateway.Event, 10), begun: make(chan struct{})}
+		raised := make(chan string, 10)
+		s := &Service{
+			Runtime: r, Log: slog.New(slog.DiscardHandler), Patience: 15 * time.Second, DB: d, StalledAfter: limit,
+			Now: func() time.Time { mu.Lock(); defer mu.Unlock(); return now },
+			Raise: func(_ context.Context, tx *db.Tx, m Matter) error {
+				tx.Committed(func() { raised <- m.Subject.Name })
+				mu.Lock()
+				defer mu.Unlock()
+				now = began.Add(2 * limit) // meanwhile the other one hangs, too
+				return nil
+			},
+			Settle: func(context.Context, *db.Tx, string, string) error { return nil },
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { _ = s.Run(ctx) })
+		defer running.Wait()
+		defer cancel()
+		r.begin()
+		for _, want := range []string{"agent:cto:first", "agent:cto:second"} {
+			select {
+			case got := <-raised:
+				if got != want {
+					t.Errorf("raised %s, want %s", got, want)
+				}
+			case <-time.After(10 * time.Second):
+				t.Fatalf("%s was not raised", want)
+			}
 		}
 	})
 }

@@ -39,15 +39,20 @@ func (s *Service) tellAll(ctx context.Context) {
 		m.mu.Lock()
 		changed, gone, rest := m.news(time.Now())
 		m.mu.Unlock()
-		if len(changed)+len(gone) > 0 {
-			shown := make([]Session, len(changed))
-			for i := range changed {
-				shown[i] = s.present(&changed[i])
-			}
-			s.Changed(shown, gone)
+		shown := make([]Session, len(changed))
+		for i := range changed {
+			shown[i] = s.present(&changed[i])
 		}
+		s.tell(shown, gone)
 		again.Reset(rest)
 	}
+}
+
+// knownToAll says whether Changed was told of a session, and not that it is gone.
+func (m *mirror) knownToAll(key string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.told[key].there
 }
 
 // news is what Changed is to be told now, and when to look again. The caller
