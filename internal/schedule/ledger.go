@@ -130,11 +130,16 @@ func (s *Service) judgeAll(ctx context.Context, tx *db.Tx, now time.Time, known 
 func (w *watched) alarm(all []news) bool {
 	for i := range all {
 		n := &all[i]
-		n.over = n.over && w.alarmed
-		w.alarmed = n.slot.State == Missed || n.slot.State == Failed || w.alarmed && !n.over
+		if !w.alarmed {
+			n.over = nil
+		}
+		w.alarmed = n.slot.State == Missed || n.slot.State == Failed || w.alarmed && len(n.over) < len(troubles())
 	}
 	return w.alarmed
 }
+
+// troubles are the states that are brought to the inbox, each as an item of its own.
+func troubles() []State { return []State{Missed, Failed} }
 
 // cases are the slots that are to be judged.
 type cases struct {
@@ -212,8 +217,8 @@ func (s Slot) differs(was Slot) bool {
 type news struct {
 	slot  Slot
 	was   State
-	over  bool // what was brought to the inbox of its job has ended
-	count int  // of slots of which the same is to be told
+	over  []State // which of its job's items in the inbox have ended
+	count int     // of slots of which the same is to be told
 }
 
 // newsOf are the news of one job, in their order. Of several that were missed in
@@ -232,10 +237,10 @@ func newsOf(before, after []Slot) []news {
 				out = out[:last]
 			}
 		case OnTime, Late:
-			n.over = true
-			for _, later := range after[i+1:] {
-				n.over = n.over && later.State != Missed && later.State != Failed
-			}
+			// An item that a later slot brings again at once stays as it is.
+			n.over = slices.DeleteFunc(troubles(), func(trouble State) bool {
+				return slices.ContainsFunc(after[i+1:], func(later Slot) bool { return later.State == trouble })
+			})
 		case Pending, Running, Unknown, Skipped:
 			continue
 		}
@@ -254,8 +259,8 @@ func (s *Service) tellAll(ctx context.Context, tx *db.Tx, all []news) error {
 				return err
 			}
 		default:
-			if n.over {
-				if err := s.settle(ctx, tx, n.slot.JobID, "Its run of "+minute(n.slot.DueAt.Time)+" went well."); err != nil {
+			for _, trouble := range n.over {
+				if err := s.Settle(ctx, tx, cause(trouble, n.slot.JobID), "Its run of "+minute(n.slot.DueAt.Time)+" went well."); err != nil {
 					return err
 				}
 			}

@@ -76,6 +76,34 @@ func TestJudgeSlots(t *testing.T) {
 	})
 }
 
+// What a good run has ended must not wait for a human only because the same look
+// has found other trouble after it.
+func TestGoodRunBeforeTrouble(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		h := newHouse(t, d, hourly(nil))
+		h.at("08:30:00")
+		h.r.ended("j", "09:00:01", "09:01:00", "error", "1")
+		h.at("09:01:01")
+		h.want("09:00 failed", raisedFailed)
+		h.r.ended("j", "10:00:01", "10:01:00", "ok", "2")
+		h.at("11:06:00")
+		h.want("09:00 failed, 10:00 on_time, 11:00 missed", "settled schedule/failed/j; "+raisedMissed)
+		h.r.ended("j", "12:00:01", "12:01:00", "ok", "3")
+		h.r.ended("j", "13:00:01", "13:01:00", "error", "4")
+		h.at("13:01:01")
+		h.want("09:00 failed, 10:00 on_time, 11:00 missed, 12:00 on_time, 13:00 failed", "settled schedule/missed/j; "+raisedFailed)
+		h.r.ended("j", "14:00:01", "14:01:00", "ok", "5")
+		h.r.ended("j", "15:00:01", "15:01:00", "error", "6")
+		h.at("15:01:01")
+		h.inbox.since()
+		h.r.ended("j", "16:00:01", "16:01:00", "ok", "7")
+		h.at("16:01:01")
+		if got := h.inbox.since(); got != bothSettled {
+			t.Errorf("at the end the inbox was told %q", got)
+		}
+	})
+}
+
 // While the runtime is away nobody can say, and nobody is told; when it is back,
 // its own history decides.
 func TestJudgeAway(t *testing.T) {
