@@ -59,12 +59,17 @@ func (w *wireUsage) read(provider, model string, cost number) *Usage {
 		return nil
 	}
 	u := Usage{Provider: provider, Model: model}
+	for _, n := range []number{w.Input, w.Output, w.CacheRead, w.CacheWrite, w.Total, w.TotalTokens} {
+		if n.absurd() {
+			return nil // nor are the others to be believed
+		}
+	}
 	known := false
 	for _, class := range []struct {
 		to   *int64
 		from number
 	}{{&u.Input, w.Input}, {&u.Output, w.Output}, {&u.CacheRead, w.CacheRead}, {&u.CacheWrite, w.CacheWrite}} {
-		if v, ok := class.from.whole(); ok && v >= 0 {
+		if v, ok := class.from.tokens(); ok {
 			*class.to, known = v, true
 		}
 	}
@@ -84,7 +89,7 @@ func (w *wireUsage) read(provider, model string, cost number) *Usage {
 		cost = object.Total
 	}
 	if cost != "" {
-		if nanos, err := cost.nanos(); err == nil {
+		if nanos, err := cost.nanos(); err == nil && nanos <= mostNanos {
 			u.CostNanoUSD = &nanos
 		}
 	}

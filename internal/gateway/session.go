@@ -332,16 +332,16 @@ type usageRow struct {
 
 // totals reads a row; false when it counts nothing that we know.
 func (r usageRow) totals() (Totals, bool) {
-	input, in := r.Input.whole()
-	output, out := r.Output.whole()
-	if !in || !out || input < 0 || output < 0 {
+	input, in := r.Input.tokens()
+	output, out := r.Output.tokens()
+	if !in || !out || r.CacheRead.absurd() || r.CacheWrite.absurd() {
 		return Totals{}, false
 	}
 	t := Totals{Input: input, Output: output, CacheRead: r.CacheRead.count(), CacheWrite: r.CacheWrite.count()}
 	cost, err := r.TotalCost.nanos()
 	missing, said := r.MissingCosts.whole()
 	switch {
-	case err != nil:
+	case err != nil || cost > mostNanosAll:
 	case said && missing == 0:
 		t.CostNanoUSD, t.Pricing = cost, Priced
 	case cost > 0:

@@ -296,10 +296,14 @@ func TestUsage(t *testing.T) {
 			usage("unsaid", `"input":1,"output":2,"totalCost":0`),
 			usage("free", `"input":1,"output":2,"totalCost":0,"missingCostEntries":0`),
 			usage("absurd", `"input":1,"output":2,"totalCost":1e40,"missingCostEntries":0`),
+			usage("too dear", `"input":1,"output":2,"totalCost":1000001,"missingCostEntries":0`),
+			usage("too many", `"input":1,"output":1000000000001`),
+			usage("too many read", `"input":1,"output":2,"cacheRead":9223372036854775807`),
+			usage("more than 64 bits", `"input":1,"output":2,"cacheWrite":1e30`),
 		}))
 		want := map[string]gateway.Totals{
 			"some": {Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, CostNanoUSD: 1, Pricing: gateway.PartlyPriced},
-			"none": {Input: 1, Output: 2}, "unsaid": {Input: 1, Output: 2}, "absurd": {Input: 1, Output: 2},
+			"none": {Input: 1, Output: 2}, "unsaid": {Input: 1, Output: 2}, "absurd": {Input: 1, Output: 2}, "too dear": {Input: 1, Output: 2},
 			"free": {Input: 1, Output: 2, Pricing: gateway.Priced},
 		}
 		if diff := cmp.Diff(want, u.Totals); diff != "" {

@@ -1,6 +1,32 @@
 package gateway
 
-import "wardroom/internal/platform/clock"
+import (
+	"errors"
+	"strconv"
+
+	"wardroom/internal/platform/clock"
+)
+
+// mostTokens and mostNanos bound what one number of the gateway may say: a
+// trillion tokens, and a hundred thousand dollars for one model call or a million
+// for all that a session used. Thousands of them add up without leaving 64 bits;
+// what is more counts as not told.
+const (
+	mostTokens              = 1_000_000_000_000
+	mostNanos, mostNanosAll = 100_000_000_000_000, 1_000_000_000_000_000
+)
+
+// tokens reads a number of tokens; false where there is none, or none that can be.
+func (n number) tokens() (int64, bool) {
+	v, ok := n.whole()
+	return v, ok && v >= 0 && v <= mostTokens
+}
+
+// absurd says whether it is a number of more tokens than there can be.
+func (n number) absurd() bool {
+	v, err := strconv.ParseFloat(string(n), 64)
+	return (err == nil || errors.Is(err, strconv.ErrRange)) && v > mostTokens
+}
 
 // TranscriptUsage is what one transcript has used since it began, by model.
 type TranscriptUsage struct {
@@ -43,7 +69,7 @@ func (c *Client) transcript(key, id, agentID word, d usageDetail) (TranscriptUsa
 			return t, false
 		}
 		totals, ok := m.Totals.totals()
-		if !ok {
+		if !ok || m.Totals.Total.absurd() {
 			return t, false
 		}
 		other := max(m.Totals.Total.count()-totals.Input-totals.Output-totals.CacheRead-totals.CacheWrite, 0)

@@ -2,9 +2,12 @@ package usage
 
 import (
 	"errors"
+	"fmt"
+	"math"
 	"testing"
 	"time"
 
+	"wardroom/internal/gateway"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
@@ -48,6 +51,59 @@ func TestNoteOnce(t *testing.T) {
 		r.RunID, r.Parts[0].Tokens = "b", Tokens{}
 		if p.note(t, r) {
 			t.Error("a run that used nothing is noted")
+		}
+	})
+}
+
+// A gateway that lies, or counts wrong, must not be able to break every report by
+// a few rows whose sum no column holds.
+func TestAbsurdNumbers(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		p := play(d)
+		if !p.note(t, Run{RunID: "good", AgentID: "cto", EndedAt: noon, Parts: []Part{
+			{Provider: "p", Model: "m", Tokens: Tokens{Input: 5}, Cost: costOf(5)},
+			{Provider: "p", Model: "n", Tokens: Tokens{Input: mostTokens + 1}, Cost: costOf(5)},
+		}}) {
+			t.Error("what can be is not noted beside what cannot")
+		}
+		for i, bad := range []Part{
+			{Provider: "p", Model: "m", Tokens: Tokens{Output: math.MaxInt64}},
+			{Provider: "p", Model: "m", Tokens: Tokens{Output: math.MaxInt64}, Cost: costOf(1)},
+			{Provider: "p", Model: "m", Tokens: Tokens{CacheRead: math.MinInt64}},
+			{Provider: "p", Model: "m", Tokens: Tokens{Input: 1}, Cost: costOf(math.MaxInt64)},
+			{Provider: "p", Model: "m", Tokens: Tokens{Input: 1}, Cost: costOf(math.MaxInt64)},
+		} {
+			if p.note(t, Run{RunID: fmt.Sprint("bad", i), AgentID: "cto", EndedAt: noon, Parts: []Part{bad}}) {
+				t.Errorf("%+v is noted", bad)
+			}
+		}
+		for _, cost := range []int64{1, math.MaxInt64} {
+			for i := range 3 {
+				total := gateway.ModelTotals{Provider: "p", Model: "m", Totals: gateway.Totals{Input: math.MaxInt64, CostNanoUSD: cost, Pricing: gateway.Priced}}
+				if cost > 1 {
+					total.Input = 1
+				}
+				u := &gateway.TranscriptUsage{SessionKey: "agent:cto:main", SessionID: fmt.Sprint("t", cost, i), AgentID: "cto", LastAt: clock.At(noon), Models: []gateway.ModelTotals{total}}
+				if _, err := p.reconcile(t.Context(), u, clock.At(noon)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if s := p.total(t); s.Runs != 1 || s.Corrections != 0 || *s.CostUSD != 5 || s.Tokens != (Tokens{Input: 5}) {
+			t.Errorf("%+v", s)
+		}
+		// An estimate can leave the bounds, too.
+		if _, err := p.SetPrices(actor.With(t.Context(), actor.System), []Price{price("p", "dear", "2026-01-01", dearest/100)}, nil); err != nil {
+			t.Fatal(err)
+		}
+		if !p.note(t, Run{RunID: "dear", AgentID: "cto", EndedAt: noon, Parts: []Part{{Provider: "p", Model: "dear", Tokens: Tokens{Input: mostTokens}}}}) {
+			t.Error("a run with many tokens is not noted")
+		}
+		if err := p.reprice(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if s := p.total(t); s.Unpriced != 1 || *s.CostUSD != 5 {
+			t.Errorf("with a run that is too dear: %+v", s)
 		}
 	})
 }

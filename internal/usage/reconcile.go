@@ -98,6 +98,10 @@ func (s *Service) reconcile(ctx context.Context, u *gateway.TranscriptUsage, asO
 func (s *Service) level(ctx context.Context, tx *db.Tx, base row, m gateway.ModelTotals, has held, before told) (made int, err error) {
 	k := modelKey{m.Provider, m.Model}
 	is := told{tokens: Tokens{m.Input, m.Output, m.CacheRead, m.CacheWrite, m.Other}, cost: m.CostNanoUSD, rows: before.rows, shrunk: before.shrunk}
+	if !believable(is.tokens, costOf(is.cost)) {
+		s.Log.WarnContext(ctx, "what the runtime says that a transcript used cannot be, and is left out", "session", base.SessionKey, "model", m.Model)
+		return 0, nil
+	}
 	if m.Pricing == gateway.Unpriced {
 		is.cost = before.cost
 	}
@@ -171,7 +175,7 @@ func (s *Service) reprice(ctx context.Context) error {
 			var tasks []string
 			for _, r := range some {
 				cost, ok := prices.estimate(r.Provider, r.Model, r.Tokens, time.UnixMilli(r.at))
-				if !ok {
+				if !ok || !believable(r.Tokens, &cost) {
 					continue
 				}
 				r.RunID, r.Tokens = "priced:"+r.RunID, Tokens{}

@@ -102,6 +102,10 @@ func (s *Service) note(ctx context.Context, tx *db.Tx, r Run) (bool, error) {
 	}
 	var used []Part
 	for _, p := range r.Parts {
+		if !believable(p.Tokens, p.Cost) {
+			s.Log.WarnContext(ctx, "what the runtime says that a run used cannot be, and is left out", "run", r.RunID, "model", p.Model)
+			continue
+		}
 		if p.Tokens != (Tokens{}) || p.Cost != nil && *p.Cost != 0 {
 			used = append(used, p)
 		}
@@ -141,7 +145,7 @@ func (s *Service) price(ctx context.Context, tx *db.Tx, r *row) error {
 	if err != nil {
 		return err
 	}
-	if cost, ok := prices.estimate(r.Provider, r.Model, r.Tokens, time.UnixMilli(r.at)); ok {
+	if cost, ok := prices.estimate(r.Provider, r.Model, r.Tokens, time.UnixMilli(r.at)); ok && believable(r.Tokens, &cost) {
 		r.Cost, r.price, r.table = &cost, estimated, &prices.Version
 		return nil
 	}

@@ -89,6 +89,22 @@ type Part struct {
 	Cost            *money.Nano // as the runtime computed it; nil without a price
 }
 
+// mostTokens and mostCost are what one row may have of each class, and cost, in
+// nano-dollars: a trillion tokens, a million dollars. No run has used as much. What
+// a gateway says beyond it is a fault of its own, and a few such rows would make
+// sums that no column holds, and with that every report fail.
+const mostTokens, mostCost = 1_000_000_000_000, 1_000_000_000_000_000
+
+// believable says whether a row may have that much.
+func believable(t Tokens, cost *money.Nano) bool {
+	for _, n := range []int64{t.Input, t.Output, t.CacheRead, t.CacheWrite, t.Other} {
+		if n < -mostTokens || n > mostTokens {
+			return false
+		}
+	}
+	return cost == nil || *cost >= -mostCost && *cost <= mostCost
+}
+
 // said is what the transcript tells of how a run came about.
 type said struct {
 	asked  bool   // there is a question before it
