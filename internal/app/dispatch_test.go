@@ -404,6 +404,32 @@ func TestDispatchSurvives(t *testing.T) {
 	}
 }
 
+// A task that is taken back while the runtime goes on by itself with the turn that
+// its restart has cut must not be worked on any further.
+func TestDispatchTakenBackWhileResumed(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, db.SQLite, nil)
+	h.runtime.Resume(time.Second)
+	s := h.start().connected()
+	owner := s.login(ownerEmail)
+	owner.hire("cto")
+	h.runtime.Silence("", true)
+	made := owner.handed("cto", "Back")
+	owner.dispatch(made.Key)
+	owner.becomes(made.Key, task.Started)
+	h.runtime.Restart(100 * time.Millisecond)
+	waitFor(t, "the turn to be resumed", func() bool { return h.runtime.Asked("cto") == 2 })
+	owner.send(http.MethodDelete, "/api/v1/tasks/"+made.Key+"/dispatch", nil).want(http.StatusOK)
+	waitFor(t, "the resumed turn to stop", func() bool { return h.runtime.Busy() == 0 })
+
+	owner.dispatch(made.Key)
+	owner.becomes(made.Key, task.Started)
+	h.runtime.Restart(500 * time.Millisecond)
+	owner.send(http.MethodDelete, "/api/v1/tasks/"+made.Key+"/dispatch", nil).want(http.StatusOK)
+	waitFor(t, "the turn to be resumed once more", func() bool { return h.runtime.Asked("cto") == 4 })
+	waitFor(t, "that turn to stop, too", func() bool { return h.runtime.Busy() == 0 })
+}
+
 // Two replicas and two impatient people: one run, and whoever holds it may die.
 func TestDispatchOfReplicas(t *testing.T) {
 	t.Parallel()

@@ -2,7 +2,6 @@ package dispatch
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -217,15 +216,12 @@ func (s *Service) drop(ctx context.Context, tx *db.Tx, taskID string, why Failur
 		return nil, err
 	}
 	if d.sent {
-		if _, err := s.Jobs.Enqueue(ctx, tx, kindStop, d.RunID, orphan{d.SessionKey, d.RunID}); err != nil {
+		if _, err := s.Jobs.Enqueue(ctx, tx, kindStop, d.RunID, d.orphan()); err != nil {
 			return nil, err
 		}
 	}
 	return &d, nil
 }
-
-// orphan is a run that nobody waits for any more.
-type orphan struct{ SessionKey, RunID string }
 
 // gaveUp ends a dispatch whose job has failed for good.
 func (s *Service) gaveUp(ctx context.Context, tx *db.Tx, id string, cause error) error {
@@ -237,7 +233,7 @@ func (s *Service) gaveUp(ctx context.Context, tx *db.Tx, id string, cause error)
 		return err
 	}
 	if d.sent {
-		if _, err := s.Jobs.Enqueue(ctx, tx, kindStop, d.RunID, orphan{d.SessionKey, d.RunID}); err != nil {
+		if _, err := s.Jobs.Enqueue(ctx, tx, kindStop, d.RunID, d.orphan()); err != nil {
 			return err
 		}
 	}
@@ -297,38 +293,6 @@ func (s *Service) record(ctx context.Context, tx *db.Tx, kind string, d Dispatch
 	all := map[string]any{"dispatch": d}
 	maps.Copy(all, data)
 	return event.Record(ctx, tx, s.Now(), event.Activity, kind, d.subject(), all)
-}
-
-// stop ends a run that nobody waits for any more. One that was sent in the very
-// moment in which it was taken back arrives later than the first stop: so it is
-// looked at again, until the runtime does not have it any more.
-func (s *Service) stop(ctx context.Context, h *job.Held) error {
-	var o orphan
-	if err := json.Unmarshal(h.Payload, &o); err != nil {
-		return fmt.Errorf("read which run to stop: %w", err)
-	}
-	const looks = 3
-	until := time.Now().Add(s.Patience)
-	for n := 0; n < looks; {
-		_, err := s.Runtime.Stop(ctx, o.SessionKey, o.RunID)
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		switch {
-		case err == nil:
-			n++
-		case !gateway.Away(err):
-			s.Log.WarnContext(ctx, "run could not be stopped", "run", o.RunID, "err", err)
-			return nil // it will not be another time either
-		case time.Now().After(until):
-			s.Log.WarnContext(ctx, "run could not be stopped, the gateway is away", "run", o.RunID, "err", err)
-			return nil
-		}
-		if err := moment(ctx, time.Second<<n); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // moment lets some time pass.
