@@ -75,6 +75,7 @@ type App struct {
 	Gateway   *gateway.Client
 	Queue     *job.Queue
 	Errands   *job.Queue // what waits for agents for hours, with workers of its own
+	Recalls   *job.Queue // what stops runs that were taken back, with workers of its own
 	DB        *db.DB
 	API       *web.API
 
@@ -339,6 +340,7 @@ func (a *App) Run(ctx context.Context, ln net.Listener) error {
 	g.Go(func() error { return a.Pairing.Run(inner) })
 	g.Go(func() error { return a.Queue.Run(inner) })
 	g.Go(func() error { return a.Errands.Run(inner) })
+	g.Go(func() error { return a.Recalls.Run(inner) })
 	g.Go(func() error { return a.Events.Run(inner) })
 	g.Go(func() error { return a.Accounts.Run(inner) })
 	g.Go(func() error { a.tellGateway(inner); return nil })

@@ -17,27 +17,35 @@ import (
 // wait. Each takes one worker for as long as its run goes on.
 const errands = 64
 
-// wireDispatch fills what hands tasks to agents, and the queue that it has for
-// itself: a run takes hours, and the timers must not wait for it.
+// recalls is how many runs of one process are stopped at once.
+const recalls = 16
+
+// wireDispatch fills what hands tasks to agents, and the queues that it has for
+// itself: a run takes hours, and neither the timers nor the end of another run
+// must wait for it.
 func (a *App) wireDispatch() {
 	cfg, now := a.cfg, a.opts.Now
 	a.Errands = job.New(a.DB, a.log, now)
 	a.Errands.Workers, a.Errands.Away, a.Errands.Observe = errands, a.Queue.Away, a.Queue.Observe
+	a.Recalls = job.New(a.DB, a.log, now)
+	a.Recalls.Workers, a.Recalls.Away, a.Recalls.Observe = recalls, a.Queue.Away, a.Queue.Observe
 	a.Dispatch = &dispatch.Service{
-		DB: a.DB, Jobs: a.Errands, Runtime: a.Gateway, Log: a.log, Now: now,
+		DB: a.DB, Jobs: a.Errands, Stops: a.Recalls, Runtime: a.Gateway, Log: a.log, Now: now,
 		HandOver: a.handOver, TaskID: a.taskID, Unwanted: a.unwanted, Show: a.showDispatch, Used: a.noteDispatch,
 		Refusals: []*fault.Error{task.ErrNotFound, task.ErrArchived, task.ErrIsDone, task.ErrNoAgent, task.ErrWaiting, task.ErrClaimed},
 		Raise:    a.raiseOfDispatch, Settle: a.Inbox.Settle,
 		PublicURL: cfg.PublicURL, OwnURL: a.urlForAgents, Patience: cfg.DispatchPatience, Limit: cfg.DispatchTimeout,
 	}
 	maps.Copy(a.Errands.Kinds, a.Dispatch.Kinds())
+	maps.Copy(a.Recalls.Kinds, a.Dispatch.StopKinds())
 	a.Tasks.Withdraw = a.withdrawTask
 }
 
-// wakeQueues makes both queues look for work.
+// wakeQueues makes all queues look for work.
 func (a *App) wakeQueues() {
 	a.Queue.Wake()
 	a.Errands.Wake()
+	a.Recalls.Wake()
 }
 
 // handOver reads a task as its agent is told of it.

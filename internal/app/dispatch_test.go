@@ -430,6 +430,26 @@ func TestDispatchTakenBackWhileResumed(t *testing.T) {
 	waitFor(t, "that turn to stop, too", func() bool { return h.runtime.Busy() == 0 })
 }
 
+// When all hands are full, a run that is taken back must stop all the same, and not
+// when somebody else's has ended.
+func TestDispatchTakenBackWhileOthersWait(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, db.SQLite, nil)
+	a := h.build()
+	a.Errands.Workers = 1
+	s := h.run(a).connected()
+	owner := s.login(ownerEmail)
+	owner.hire("cto", "cpo")
+	h.runtime.Silence("", true)
+	first, second := owner.handed("cto", "First"), owner.handed("cpo", "Second")
+	owner.dispatch(first.Key)
+	owner.becomes(first.Key, task.Started)
+	owner.dispatch(second.Key)
+	owner.send(http.MethodDelete, "/api/v1/tasks/"+first.Key+"/dispatch", nil).want(http.StatusOK)
+	owner.becomes(second.Key, task.Started)
+	waitFor(t, "the first run to stop", func() bool { return h.runtime.Busy() == 1 })
+}
+
 // Two replicas and two impatient people: one run, and whoever holds it may die.
 func TestDispatchOfReplicas(t *testing.T) {
 	t.Parallel()

@@ -25,6 +25,7 @@ import (
 	"wardroom/internal/platform/config"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
+	"wardroom/internal/platform/job"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -248,7 +249,9 @@ func (h *house) build() *app.App {
 	}
 	h.t.Cleanup(func() { _ = a.Close() }) // closed already where it was run
 	a.Queue.Poll, a.Queue.Lease = 50*time.Millisecond, 3*time.Second
-	a.Errands.Poll, a.Errands.Lease = a.Queue.Poll, a.Queue.Lease
+	for _, q := range []*job.Queue{a.Errands, a.Recalls} {
+		q.Poll, q.Lease = a.Queue.Poll, a.Queue.Lease
+	}
 	a.Accounts.NoteEvery = 50 * time.Millisecond
 	a.Archive.Pace = archive.Pace{Pass: 20 * time.Millisecond, Call: time.Millisecond, Rest: 300 * time.Millisecond, Final: 50 * time.Millisecond, Lease: 2 * time.Second}
 	return a

@@ -34,7 +34,10 @@ type Service struct {
 	DB *db.DB
 	// Jobs has workers that may wait for hours: one for each task that an agent of
 	// the runtime works on.
-	Jobs    *job.Queue
+	Jobs *job.Queue
+	// Stops has workers of its own, so that no run goes on because all workers of
+	// Jobs wait for others.
+	Stops   *job.Queue
 	Runtime Runtime
 	Log     *slog.Logger
 	Now     func() time.Time
@@ -74,10 +77,12 @@ const (
 
 // Kinds are the jobs that Jobs does.
 func (s *Service) Kinds() map[string]job.Kind {
-	return map[string]job.Kind{
-		kindCourse: {Do: s.bring, GaveUp: s.gaveUp},
-		kindStop:   {Do: s.stop},
-	}
+	return map[string]job.Kind{kindCourse: {Do: s.bring, GaveUp: s.gaveUp}}
+}
+
+// StopKinds are the jobs that Stops does.
+func (s *Service) StopKinds() map[string]job.Kind {
+	return map[string]job.Kind{kindStop: {Do: s.stop}}
 }
 
 // New is what a dispatch may say.
@@ -216,7 +221,7 @@ func (s *Service) drop(ctx context.Context, tx *db.Tx, taskID string, why Failur
 		return nil, err
 	}
 	if d.sent {
-		if _, err := s.Jobs.Enqueue(ctx, tx, kindStop, d.RunID, d.orphan()); err != nil {
+		if _, err := s.Stops.Enqueue(ctx, tx, kindStop, d.RunID, d.orphan()); err != nil {
 			return nil, err
 		}
 	}
@@ -233,7 +238,7 @@ func (s *Service) gaveUp(ctx context.Context, tx *db.Tx, id string, cause error)
 		return err
 	}
 	if d.sent {
-		if _, err := s.Jobs.Enqueue(ctx, tx, kindStop, d.RunID, d.orphan()); err != nil {
+		if _, err := s.Stops.Enqueue(ctx, tx, kindStop, d.RunID, d.orphan()); err != nil {
 			return err
 		}
 	}
