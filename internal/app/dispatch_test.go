@@ -39,7 +39,7 @@ func (c caller) dispatch(key string) dispatch.Dispatch {
 func (c caller) becomes(key string, state task.DispatchState) task.Task {
 	c.house.t.Helper()
 	var t task.Task
-	end := time.Now().Add(20 * time.Second)
+	end := time.Now().Add(atMost)
 	for t = c.task(key); t.Dispatch == nil || t.Dispatch.State != state; t = c.task(key) {
 		if time.Now().After(end) {
 			c.house.t.Fatalf("%s: the dispatch is %+v, want %s", key, t.Dispatch, state)

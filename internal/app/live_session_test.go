@@ -42,7 +42,7 @@ func (c caller) see() *sessionsSeen {
 func (s *sessionsSeen) until(what string, ok func(map[string]session.Session) bool) {
 	t := s.house.t
 	t.Helper()
-	for late := time.After(20 * time.Second); !ok(s.rows); {
+	for late := time.After(atMost); !ok(s.rows); {
 		select {
 		case f, open := <-s.frames:
 			if !open {
@@ -50,7 +50,7 @@ func (s *sessionsSeen) until(what string, ok func(map[string]session.Session) bo
 			}
 			s.apply(t, f)
 		case <-late:
-			t.Fatalf("waited for %s for 20 s; the rows are %+v", what, s.rows)
+			t.Fatalf("waited for %s for a minute; the rows are %+v", what, s.rows)
 		}
 	}
 }

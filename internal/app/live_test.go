@@ -67,7 +67,7 @@ func (c caller) follow(path string) *stream {
 // until reads frames up to one of that kind with that text in it.
 func (s *stream) until(kind, text string) map[string]string {
 	s.t.Helper()
-	late := time.After(20 * time.Second)
+	late := time.After(atMost)
 	for {
 		select {
 		case f, ok := <-s.frames:
@@ -78,7 +78,7 @@ func (s *stream) until(kind, text string) map[string]string {
 				return f
 			}
 		case <-late:
-			s.t.Fatalf("waited for %s for 20 s", kind)
+			s.t.Fatalf("waited for %s for a minute", kind)
 		}
 	}
 }

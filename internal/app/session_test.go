@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"wardroom/internal/agent"
 	"wardroom/internal/gateway"
@@ -34,7 +33,7 @@ func (s *service) ask(runID, sessionKey, message string) {
 // answered waits for the end of a run.
 func (s *service) answered(runID string) {
 	s.house.t.Helper()
-	if a, err := s.Gateway.Wait(context.Background(), runID, 20*time.Second); err != nil || a.Outcome != gateway.Finished {
+	if a, err := s.Gateway.Wait(context.Background(), runID, atMost); err != nil || a.Outcome != gateway.Finished {
 		s.house.t.Fatalf("%s: %+v, %v", runID, a, err)
 	}
 }

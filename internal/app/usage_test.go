@@ -198,7 +198,7 @@ func (s *service) settled() {
 		}
 		return ok && diff == ""
 	}
-	for end := time.Now().Add(20 * time.Second); !equal(); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(atMost); !equal(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("the runtime's totals and the ledger's (-runtime +ledger):\n%s", diff)
 		}
