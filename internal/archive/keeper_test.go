@@ -379,6 +379,21 @@ func TestArchiveGoesOn(t *testing.T) {
 		if b.runtime.calls != calls {
 			t.Error("what failed is tried again at once")
 		}
+		err = d.Tx(t.Context(), func(tx *db.Tx) error {
+			_, err := tx.Exec(t.Context(), `DELETE FROM archive_parts WHERE session_id = 'bad'`)
+			if err == nil {
+				_, err = tx.Exec(t.Context(), `UPDATE archive_sessions SET messages = 0, last_seq = 0 WHERE id = 'bad'`)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.now = b.now.Add(refused)
+		b.look(t.Context())
+		if a, got := b.stored("agent:cto:bad", 10); a.Coverage != Whole || len(got) != 1 {
+			t.Errorf("what failed is not tried again: %+v", a)
+		}
 	})
 }
 

@@ -118,3 +118,40 @@ func TestArchiveHoldsItsClaim(t *testing.T) {
 		t.Errorf("it is %+v", a)
 	}
 }
+
+// Retention that comes while a long transcript is read must not leave the end of
+// it in the archive as if it were all.
+func TestArchiveMeetsRetention(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		b := newBench(t, d)
+		const key = "agent:cto:subagent:a"
+		say := func() {
+			b.say(key, plain(3*chunk)...)
+			b.rows[0].Kind = subagent
+		}
+		say()
+		b.look(t.Context())
+		say()
+		read, took := 0, int64(0)
+		b.runtime.before = func() {
+			if read++; read != 2 {
+				return
+			}
+			err := d.Tx(t.Context(), func(tx *db.Tx) (err error) {
+				took, err = b.s.PurgeOld(t.Context(), tx, b.now.Add(time.Hour), 10)
+				return err
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		b.look(t.Context())
+		if a, got := b.stored(key, 500); took != 1 || a.Coverage == Whole && len(got) != 6*chunk {
+			t.Errorf("it took %d, and %d messages are %s", took, len(got), a.Coverage)
+		}
+		b.look(t.Context())
+		if a, got := b.stored(key, 500); a.Coverage != Whole || len(got) != 6*chunk {
+			t.Errorf("then %d messages are %s", len(got), a.Coverage)
+		}
+	})
+}

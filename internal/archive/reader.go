@@ -2,6 +2,7 @@ package archive
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -51,7 +52,14 @@ func (k *keeper) read(ctx context.Context, p *kept, why Ended) error {
 		if total = c.total; c.done {
 			p.readVersion = version
 		}
-		if err := k.write(ctx, p, c, why); err != nil {
+		err = k.write(ctx, p, c, why)
+		if err != nil {
+			p.readVersion = is.readVersion
+		}
+		switch {
+		case errors.Is(err, errTaken):
+			return nil // the next pass begins anew
+		case err != nil:
 			return fmt.Errorf("write it: %w", err)
 		}
 		if c.done {
@@ -60,6 +68,10 @@ func (k *keeper) read(ctx context.Context, p *kept, why Ended) error {
 	}
 	return nil
 }
+
+// errTaken says that what was here of a transcript went by retention while more of
+// it was read.
+var errTaken = errors.New("what was here is gone")
 
 // piece is a chunk of a transcript.
 type piece struct {
@@ -136,6 +148,12 @@ func (k *keeper) write(ctx context.Context, p *kept, c piece, why Ended) error {
 		is = *p // the transaction may run again
 		if mine, err := claim(ctx, tx, k.owner, k.s.Now(), k.pace.Lease, false); err != nil || !mine {
 			return orClaimed(err)
+		}
+		switch now, err := findKept(ctx, tx, nameOf(&is.seen)); {
+		case db.IsNotFound(err) || err == nil && (now.lastSeq != is.lastSeq || now.messages != is.messages):
+			return errTaken
+		case err != nil:
+			return err
 		}
 		before := is.lastSeq
 		if c.anew {

@@ -125,8 +125,10 @@ func (r *runtime) ListSessions(ctx context.Context, _ int) (gateway.Sessions, er
 
 func (r *runtime) Session(_ context.Context, key string) (gateway.Session, bool, error) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.called("describe")
+	slow := r.slowPage
+	r.mu.Unlock()
+	time.Sleep(slow) // of the bubble's clock
 	return gateway.Session{Key: key}, strings.HasSuffix(key, "archived"), nil
 }
 

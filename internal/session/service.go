@@ -63,7 +63,8 @@ type Service struct {
 
 	mirror mirror
 	signs  signs
-	pages  sharedPages
+	pages  shared[pageOf, gateway.TurnPage]
+	sought shared[string, sought]
 }
 
 // List is the sessions that the filter takes, from behind a position on, at
@@ -102,14 +103,23 @@ func (s *Service) Get(ctx context.Context, key string) (Session, error) {
 	// Only the gateway knows those that the list leaves out: archived ones, and
 	// the oldest of very many.
 	asOf := clock.At(s.Now())
-	g, ok, err := s.Runtime.Session(ctx, key)
+	g, err := s.sought.read(ctx, key, func() (sought, error) {
+		g, ok, err := s.Runtime.Session(ctx, key)
+		return sought{g, ok}, err
+	})
 	if err != nil {
 		return Session{}, err
 	}
-	if !ok {
+	if !g.there {
 		return Session{}, ErrNotFound.With("The runtime has no session %q. GET /agentrt/sessions lists those it has.", key)
 	}
-	return s.present(&row{Session: g, asOf: asOf}), nil
+	return s.present(&row{Session: g.Session, asOf: asOf}), nil
+}
+
+// sought is what the gateway says of a session that is in no list.
+type sought struct {
+	gateway.Session
+	there bool
 }
 
 // Doubt says that the gateway may have changed what was read without telling, as

@@ -3,8 +3,6 @@ package session
 import (
 	"context"
 	"sync"
-
-	"wardroom/internal/gateway"
 )
 
 // pageOf names a part of a conversation that somebody asks for.
@@ -14,70 +12,71 @@ type pageOf struct {
 	before older // the zero value is the newest part
 }
 
-// sharedPages lets those who ask for the same part at once share the readings, so
-// that five hundred browsers which come back after a break cost the gateway two
-// and not five hundred. Whoever asks gets one that began after that: nobody is
-// shown less than was there when they asked. The zero value is ready to use.
-type sharedPages struct {
+// shared lets those who ask for the same at once share the readings, so that five
+// hundred browsers which come back after a break cost the gateway two and not
+// five hundred. Whoever asks gets one that began after that: nobody is shown less
+// than was there when they asked. The zero value is ready to use.
+type shared[K comparable, V any] struct {
 	mu    sync.Mutex
-	under map[pageOf]*turns
+	under map[K]*turns[V]
 }
 
-// turns are the readings of one part: at most one that is going, and one that
+// turns are the readings of one thing: at most one that is going, and one that
 // waits for its end.
-type turns struct{ going, waiting *sharedPage }
+type turns[V any] struct{ going, waiting *reading[V] }
 
-// sharedPage is a reading. What it brought is there when done is closed, and is
-// not changed by anybody.
-type sharedPage struct {
-	done chan struct{}
-	page gateway.TurnPage
-	err  error
-	left bool // who read it went away: the others read anew
+// reading is one for everybody who has joined it. What it brought is there when
+// done is closed, and is not changed by anybody.
+type reading[V any] struct {
+	done  chan struct{}
+	value V
+	err   error
+	left  bool // who read it went away: the others read anew
 }
 
-// read is a page by fn, or by that of somebody who asked at the same time.
-func (s *sharedPages) read(ctx context.Context, of pageOf, fn func() (gateway.TurnPage, error)) (gateway.TurnPage, error) {
+// read is what fn reads, or that of somebody who asked at the same time.
+func (s *shared[K, V]) read(ctx context.Context, of K, fn func() (V, error)) (V, error) {
+	var zero V
 	for {
 		r, mine, before := s.join(of)
 		if mine {
 			s.lead(ctx, of, r, before, fn)
-			return r.page, r.err
+			return r.value, r.err
 		}
 		select {
 		case <-r.done:
 		case <-ctx.Done():
-			return gateway.TurnPage{}, context.Cause(ctx)
+			return zero, context.Cause(ctx)
 		}
 		if !r.left {
-			return r.page, r.err
+			return r.value, r.err
 		}
 	}
 }
 
 // join is the reading to wait for, and whether the caller is to make it, after
 // the end of another one if there is one.
-func (s *sharedPages) join(of pageOf) (r *sharedPage, mine bool, before *sharedPage) {
+func (s *shared[K, V]) join(of K) (r *reading[V], mine bool, before *reading[V]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := s.under[of]
 	switch {
 	case t == nil:
-		r = &sharedPage{done: make(chan struct{})}
+		r = &reading[V]{done: make(chan struct{})}
 		if s.under == nil {
-			s.under = map[pageOf]*turns{}
+			s.under = map[K]*turns[V]{}
 		}
-		s.under[of] = &turns{going: r}
+		s.under[of] = &turns[V]{going: r}
 		return r, true, nil
 	case t.waiting != nil:
 		return t.waiting, false, nil
 	}
-	t.waiting = &sharedPage{done: make(chan struct{})}
+	t.waiting = &reading[V]{done: make(chan struct{})}
 	return t.waiting, true, t.going
 }
 
 // lead makes a reading for everybody who has joined it.
-func (s *sharedPages) lead(ctx context.Context, of pageOf, r, before *sharedPage, fn func() (gateway.TurnPage, error)) {
+func (s *shared[K, V]) lead(ctx context.Context, of K, r, before *reading[V], fn func() (V, error)) {
 	r.left = true // until it has been made
 	defer close(r.done)
 	defer s.end(of, r)
@@ -90,19 +89,19 @@ func (s *sharedPages) lead(ctx context.Context, of pageOf, r, before *sharedPage
 		}
 		s.begin(of, r)
 	}
-	r.page, r.err = fn()
+	r.value, r.err = fn()
 	r.left = ctx.Err() != nil
 }
 
 // begin has those who come from now on wait for the next one.
-func (s *sharedPages) begin(of pageOf, r *sharedPage) {
+func (s *shared[K, V]) begin(of K, r *reading[V]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := s.under[of]
 	t.going, t.waiting = r, nil
 }
 
-func (s *sharedPages) end(of pageOf, r *sharedPage) {
+func (s *shared[K, V]) end(of K, r *reading[V]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := s.under[of]

@@ -11,6 +11,27 @@ import (
 	"wardroom/internal/gateway"
 )
 
+// The same for a session that is in no list, of which only the gateway knows.
+func TestHiddenSessionsAreReadTogether(t *testing.T) {
+	mirrored(t, func(t *testing.T, s *Service, r *runtime) {
+		r.begin()
+		list(t, s)
+		r.slowPage = time.Second
+		var readers sync.WaitGroup
+		for range 500 {
+			readers.Go(func() {
+				if got, err := s.Get(t.Context(), "agent:cto:archived"); err != nil || got.Key != "agent:cto:archived" {
+					t.Errorf("read %+v, %v", got, err)
+				}
+			})
+		}
+		readers.Wait()
+		if n := r.count("describe"); n > 2 {
+			t.Errorf("500 readers made %d readings", n)
+		}
+	})
+}
+
 // When the line to the runtime breaks, every browser that shows a conversation
 // reads it anew, all at once: the gateway must not pay for each of them, and
 // nobody may be shown what was there before they asked.
