@@ -345,7 +345,7 @@ func (k *keeper) hides(ctx context.Context, p *kept) (why Ended, is bool, err er
 		return "", false, err
 	case err != nil: // of this one nobody can tell; the others wait
 		p.hiddenUntil = k.s.Now().Add(refused)
-		return "", true, nil
+		return "", true, nil //nolint:nilerr // one that stays refused is no reason to stop
 	case ok && g.ID == p.seen.ID:
 		p.hiddenFor = min(max(2*p.hiddenFor, hidden), hiddenMost)
 		p.hiddenUntil = k.s.Now().Add(p.hiddenFor)

@@ -81,8 +81,8 @@ func (s *Service) Send(ctx context.Context, key, text string) (Sent, error) {
 	told := map[string]any{"run_id": id, "characters": utf8.RuneCountInString(text), "confirmed": true}
 	// An earlier request with this key may have got as far as the runtime, and we not
 	// as far as noting it. The runtime knows the id only for a while.
-	has, err := once.Named(ctx), error(nil)
-	if has {
+	has := false
+	if once.Named(ctx) {
 		if has, err = s.Controls.Sent(ctx, key, id); err != nil {
 			return Sent{}, err
 		}

@@ -117,6 +117,9 @@ func (m *mirror) part(key string, came time.Time) {
 		clear(m.parted)
 		m.mark()
 	}
+	if k := m.rows[key]; k != nil && len(m.passing) < most {
+		m.passing = append(m.passing, k.Session)
+	}
 	delete(m.rows, key)
 	delete(m.runs, key)
 	delete(m.owed, key)

@@ -45,6 +45,8 @@ type mirror struct {
 	doubts map[string]time.Time // sessions of which a reading knew what no event had told, and since when
 	bare   bool                 // a session at rest has changed, so that its totals are not known
 
+	passing []gateway.Session // that have gone since Read was last given all, as they were
+
 	shown *snapshot              // what was composed last; nil when it is not right any more
 	order []string               // the keys of what was composed last, in the order of lists
 	dirty map[string]struct{}    // sessions that may be other than what Changed was told

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -165,9 +166,15 @@ func (r *reader) give() {
 	m := &r.s.mirror
 	m.mu.Lock()
 	m.grown = false
+	passing := slices.DeleteFunc(m.passing, func(g gateway.Session) bool { return m.rows[g.Key] != nil })
+	m.passing = nil
 	m.mu.Unlock()
 	r.given = time.Now()
-	r.s.Read(r.rows(), nil)
+	rows := r.rows()
+	if len(passing) > 0 { // they may have come and gone since the last time
+		r.s.Read(slices.Concat(rows, passing), nil)
+	}
+	r.s.Read(rows, nil)
 }
 
 // sound says whether there is a list.
