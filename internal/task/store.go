@@ -211,6 +211,10 @@ func update(ctx context.Context, tx *db.Tx, was, t Task) error {
 		condition += ` AND claim_seq = ? AND claim_until = ?`
 		args = append(args, was.claimSeq, was.Claim.ExpiresAt)
 	}
+	if t.ArchivedAt != nil && was.ArchivedAt == nil { // it must not have been handed to its agent since
+		condition += ` AND shown = ?`
+		args = append(args, was.shown)
+	}
 	n, err := tx.Exec(ctx, `UPDATE tasks SET `+strings.Join(set, `, `)+condition, args...)
 	if err == nil && n == 0 {
 		return errRaced
