@@ -276,13 +276,14 @@ func (c *contract) hold(op route, res *httptest.ResponseRecorder) string {
 	return ""
 }
 
-// tryAll draws a hundred rounds of every operation.
+// tryAll draws a hundred rounds, in each of which two of five operations have
+// their turn: around each request all that is stored is read, which takes long.
 func (c *contract) tryAll(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		for _, op := range c.operations {
 			// What a request meets depends on those before it, so that there is
 			// nothing to shrink: the first failure is told, and that is all.
-			if !t.Failed() {
+			if !t.Failed() && rapid.IntRange(0, 4).Draw(rt, "its turn") < 2 {
 				c.try(rt, op)
 			}
 		}
