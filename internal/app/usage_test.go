@@ -145,8 +145,9 @@ func (s *service) askMany(round, n int) {
 	}
 	if round > 0 {
 		for i := range n {
-			if _, err := s.Gateway.Wait(context.Background(), fmt.Sprintf("run-%d-%d", round, i), 10*time.Second); err != nil {
-				s.house.t.Fatal(err)
+			// One that goes on when the runtime ends would be a correction.
+			if a, err := s.Gateway.Wait(context.Background(), fmt.Sprintf("run-%d-%d", round, i), atMost); err != nil || a.Outcome != gateway.Finished {
+				s.house.t.Fatalf("run %d of round %d: %+v, %v", i, round, a, err)
 			}
 		}
 	}
