@@ -122,7 +122,7 @@ func (c *Client) dialFailure(err error, resp *http.Response, reached bool) *fail
 		return unreachable("Nothing listens at %s.", host).mend("Start the gateway, or correct AGENTRT_GATEWAY_URL.")
 	case late:
 		return unreachable("%s did not answer within %s.", host, c.opt.Timeout).mend("Check AGENTRT_GATEWAY_URL and the firewalls between.")
-	case strings.Contains(err.Error(), "malformed HTTP"): // net/http has no type for it
+	case speaksOther(err):
 		return unreachable("What listens at %s does not speak HTTP.", host).mend("It is no gateway: correct the port in AGENTRT_GATEWAY_URL.")
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET):
 		hint := "A gateway with TLS needs wss:// in AGENTRT_GATEWAY_URL"
@@ -133,6 +133,12 @@ func (c *Client) dialFailure(err error, resp *http.Response, reached bool) *fail
 	default:
 		return unreachable("Cannot connect to %s: %s.", host, c.secrets.words(rootText(err)))
 	}
+}
+
+// speaksOther tells an answer that is no HTTP, for which net/http has no type. The
+// second wording is that of somebody who speaks before the request is written.
+func speaksOther(err error) bool {
+	return strings.Contains(err.Error(), "malformed HTTP") || strings.Contains(err.Error(), "readLoopPeekFailLocked: %!w(<nil>)")
 }
 
 // rootText is the innermost text of err: the layers around it only repeat that

@@ -336,6 +336,20 @@ func TestDoctorFindsTheFault(t *testing.T) {
 	}
 }
 
+// Whoever speaks before the request is written meets another wording of net/http
+// than whoever answers it. Either is met within some tries.
+func TestDoctorKnowsWhoSpeaksFirst(t *testing.T) {
+	t.Parallel()
+	r := open(t, Options{}, beat)
+	o := gateway.Options{URL: r.URL(), Token: token, Timeout: 5 * time.Second}
+	below()["the port of something else"].inject(t, r, &o)
+	for range 100 {
+		if f := examined(t, o).Failure; f == nil || f.Layer != gateway.LayerHTTP || !strings.Contains(f.Cause, "does not speak HTTP") {
+			t.Fatalf("it finds %+v", f)
+		}
+	}
+}
+
 // A doctor who calls the healthy ill is not asked again.
 func TestDoctorLikesTheHealthy(t *testing.T) {
 	fingerprint := func(r *Runtime) [][32]byte {
