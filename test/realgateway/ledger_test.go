@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -101,22 +102,23 @@ func TestLedger(t *testing.T) {
 	t.Run("the gateway has deleted it all", func(t *testing.T) { outlive(t, gateway, trials) })
 }
 
-// round has all agents at work at once, and the services killed meanwhile.
+// round has all agents at work at once, and the services killed meanwhile. They
+// are no parallel tests, of which only as many run at once as there are cores.
 func round(t *testing.T, n int, trials []*trial) {
+	var all sync.WaitGroup
 	for _, agent := range agentIDs() {
-		t.Run(agent, func(t *testing.T) {
-			t.Parallel()
-			(&worker{trials[0], agent, n}).work(t)
-		})
+		all.Go(func() { t.Run(agent, (&worker{trials[0], agent, n}).work) })
 	}
 	for i, j := range trials {
-		t.Run(j.name+" dies meanwhile", func(t *testing.T) {
-			t.Parallel()
-			WaitFor(t, 5*time.Minute, "some runs", func() bool { return len(j.model.Calls("cto")) > 4+8*i })
-			j.server.Kill9(t)
-			j.server.Start(t)
+		all.Go(func() {
+			t.Run(j.name+" dies meanwhile", func(t *testing.T) {
+				WaitFor(t, 5*time.Minute, "some runs", func() bool { return len(j.model.Calls("cto")) > 4+8*i })
+				j.server.Kill9(t)
+				j.server.Start(t)
+			})
 		})
 	}
+	all.Wait()
 }
 
 func (j *trial) hold(t *testing.T) string {
