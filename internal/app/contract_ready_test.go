@@ -2,22 +2,82 @@ package app_test
 
 import (
 	"context"
+	"fmt"
+	"time"
 
+	"wardroom/internal/app"
+	"wardroom/internal/dispatch"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/db"
+	"wardroom/internal/standup"
 	"wardroom/internal/task"
 )
 
-// handOver is the operation that only few tasks are ready for, and of those the
-// requests before it leave hardly any.
-const handOver = "post-tasks-by-id-dispatch"
+// readiness makes, for operations that only few things are ready for, one that
+// is, and says where. Of those that there were at the beginning the requests
+// leave hardly any.
+func (c *contract) readiness() map[string]func(context.Context, *app.App) (target string, err error) {
+	rotation := pairingPath + "/rotate"
+	return map[string]func(context.Context, *app.App) (string, error){
+		"post-tasks-by-id-dispatch": func(ctx context.Context, a *app.App) (string, error) {
+			key, err := c.assigned(ctx, a)
+			return "/api/v1/tasks/" + key + "/dispatch", err
+		},
+		"delete-tasks-by-id-dispatch": func(ctx context.Context, a *app.App) (string, error) {
+			key, err := c.assigned(ctx, a)
+			if err == nil {
+				_, err = a.Dispatch.Hand(ctx, key, dispatch.New{}) // which nobody begins here
+			}
+			return "/api/v1/tasks/" + key + "/dispatch", err
+		},
+		"put-standups-by-id-reports-by-agent-id": func(ctx context.Context, a *app.App) (string, error) {
+			c.days++
+			day := time.Now().AddDate(-5, 0, -c.days).Format(time.DateOnly)
+			s, _, err := a.Standups.Open(ctx, standup.New{Date: day})
+			if err != nil {
+				return "", err
+			}
+			return fmt.Sprintf("/api/v1/standups/%s/reports/%s", s.ID, s.Reports[0].AgentID), nil
+		},
+		"post-agentrt-pairing-rotate": func(ctx context.Context, a *app.App) (string, error) {
+			_, made, err := a.Pairing.Start(ctx)
+			if made {
+				c.letIn() // what is to be replaced must have been let in
+			}
+			return rotation, err
+		},
+		"delete-agentrt-pairing-rotate": func(ctx context.Context, a *app.App) (string, error) {
+			_, made, err := a.Pairing.Start(ctx)
+			if made {
+				c.letIn()
+			}
+			if err == nil {
+				_, _, err = a.Pairing.Rotate(ctx)
+			}
+			return rotation, err
+		},
+	}
+}
 
-// ready makes a task that can be handed over, and says where it is. Should all
-// agents be deactivated by now, one comes back.
-func (c *contract) ready() string {
-	ctx := actor.With(context.Background(), actor.System)
+// ready is where op can be done now; empty for those that need no help.
+func (c *contract) ready(op route) string {
+	makeReady, ok := c.readiness()[op.ID]
+	if !ok {
+		return ""
+	}
+	target, err := makeReady(actor.With(context.Background(), actor.System), c.app)
+	if err != nil {
+		c.t.Fatalf("make ready for %s: %v", op.ID, err)
+	}
+	c.before = c.now()
+	return target
+}
+
+// assigned makes a task of an agent. Should all agents be deactivated by now,
+// one comes back.
+func (c *contract) assigned(ctx context.Context, a *app.App) (key string, err error) {
 	agentID := ""
-	err := c.db.Tx(ctx, func(tx *db.Tx) error {
+	err = a.DB.Tx(ctx, func(tx *db.Tx) error {
 		_, err := tx.Exec(ctx, `UPDATE users SET active = TRUE
 			WHERE NOT EXISTS (SELECT 1 FROM users WHERE active AND role = 'agent') AND id = (SELECT MIN(id) FROM users WHERE role = 'agent')`)
 		if err != nil {
@@ -26,12 +86,8 @@ func (c *contract) ready() string {
 		return tx.QueryRow(ctx, `SELECT agent_id FROM users WHERE active AND role = 'agent' ORDER BY id LIMIT 1`).Scan(&agentID)
 	})
 	if err != nil {
-		c.t.Fatal(err)
+		return "", err
 	}
-	made, err := c.tasks.Create(ctx, task.New{Title: "To be handed over", Assignee: &agentID})
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	c.before = c.state()
-	return "/api/v1/tasks/" + made.Key + "/dispatch"
+	made, err := a.Tasks.Create(ctx, task.New{Title: "To be handed over", Assignee: &agentID})
+	return made.Key, err
 }
