@@ -197,14 +197,16 @@ func near(ours *big.Rat, theirs float64) bool {
 	return d.Abs(d).Cmp(big.NewRat(1, 1_000_000)) < 0
 }
 
-// equals waits until the ledger says what the gateway says.
+// equals waits until the ledger says what the gateway says. What a transcript that
+// is gone used is final when it has been quiet for two minutes, and the totals
+// are read at least every two.
 func (j *trial) equals(t *testing.T) {
 	t.Helper()
 	var all totals
 	var by map[string]totals
 	begin := time.Now()
 	var said string
-	end := begin.Add(3 * time.Minute)
+	end := begin.Add(6 * time.Minute)
 	for {
 		var ok bool
 		all, by, ok = j.gatewayTotals(t)
@@ -213,6 +215,9 @@ func (j *trial) equals(t *testing.T) {
 			break
 		}
 		if time.Now().After(end) {
+			for _, g := range j.report(t, "group=session").Groups {
+				t.Logf("of %s the ledger has %+v, the gateway %+v", *g.Key, g.Tokens, by[*g.Key].Burnt)
+			}
 			t.Fatalf("they are not the same: %s\n%s", said, j.server.Log())
 		}
 		time.Sleep(time.Second)
