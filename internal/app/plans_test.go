@@ -71,7 +71,7 @@ func small() map[string]string {
 		"retention_runs":    "a row for each policy",
 		"usage_state":       "one row",
 		"archive_state":     "one row",
-		"stalled_runs":      "a row for each run that hangs now",
+		"stalled_runs":      "a row for each run that hung within the hour",
 		"usage_prices":      "a row for each change of the prices",
 		"setup_tokens":      "a row for each start without an owner, for half an hour",
 		"goose_db_version":  "a row for each migration",

@@ -44,11 +44,11 @@ CREATE TABLE dispatches (
 CREATE INDEX dispatches_of_task ON dispatches (task_id, number);
 CREATE INDEX dispatches_failed ON dispatches (agent_id, ended_at) WHERE state = 'failed';
 
--- Sessions whose run has stopped telling of itself, until that run is over. Owned
--- by session.
+-- Sessions whose run has stopped telling of itself, until an hour after that run
+-- is over. Owned by session.
 CREATE TABLE stalled_runs (
 	session_key TEXT PRIMARY KEY,
-	stalled     BOOLEAN NOT NULL, -- false: it has told something since, and goes on
+	stalled     BOOLEAN NOT NULL, -- false: it has told something since, or is over
 	last_sign   TIMESTAMP NOT NULL -- when it last told anything, as far as any replica knows
 );
 

@@ -322,7 +322,7 @@ func (s *Service) keepStalls(ctx context.Context, seen lives) (kept map[string]b
 			if _, ok := seen[key]; ok {
 				continue
 			}
-			if _, err := tx.Exec(ctx, `DELETE FROM stalled_runs WHERE session_key = ?`, key); err != nil {
+			if err := s.endStall(ctx, tx, key, before[key]); err != nil {
 				return err
 			}
 			if before[key].stalled {
@@ -332,6 +332,24 @@ func (s *Service) keepStalls(ctx context.Context, seen lives) (kept map[string]b
 		return s.tellStalls(ctx, tx, seen, raise, settle)
 	})
 	return kept, err
+}
+
+// lateFor is how long is kept that a run has ended, for replicas that hear of it
+// late: that it had stalled is no news any more.
+const lateFor = time.Hour
+
+// endStall notes of a run that is in the table that it goes on no more. Its end is
+// its last sign of life.
+func (s *Service) endStall(ctx context.Context, tx *db.Tx, key string, of life) error {
+	now := s.Now()
+	if of.stalled {
+		return putStall(ctx, tx, key, life{sign: now})
+	}
+	if now.Sub(of.sign) < lateFor {
+		return nil
+	}
+	_, err := tx.Exec(ctx, `DELETE FROM stalled_runs WHERE session_key = ?`, key)
+	return err
 }
 
 // tellStalls brings runs to the inbox and takes others out of it. Nothing may be

@@ -205,3 +205,44 @@ func TestStallsOfOneMomentAreAllRaised(t *testing.T) {
 		}
 	})
 }
+
+// A replica that hears late of the end of a run must not bring it back to the
+// people who have just been told that it is over.
+func TestStallsThatAreOverStayOver(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		now := began.Add(10 * time.Minute)
+		told := []string{}
+		replica := func(name string) *Service {
+			return &Service{
+				DB: d, StalledAfter: 5 * time.Minute, Now: func() time.Time { return now },
+				Raise:  func(context.Context, *db.Tx, Matter) error { told = append(told, name+" raises"); return nil },
+				Settle: func(context.Context, *db.Tx, string, string) error { told = append(told, name+" settles"); return nil },
+			}
+		}
+		one, two := replica("one"), replica("two")
+		keep := func(s *Service, seen lives) {
+			t.Helper()
+			if _, err := s.keepStalls(t.Context(), seen); err != nil {
+				t.Fatal(err)
+			}
+		}
+		hung := lives{"agent:cto:main": {"cto", began.Time, true}}
+		keep(one, hung)
+		keep(two, hung)
+		keep(one, lives{})
+		keep(two, hung)
+		keep(two, lives{})
+		again := lives{"agent:cto:main": {"cto", now.Add(time.Minute), true}}
+		now = now.Add(10 * time.Minute)
+		keep(two, again)
+		keep(two, lives{})
+		if want := []string{"one raises", "one settles", "two raises", "two settles"}; !slices.Equal(told, want) {
+			t.Errorf("told %v, want %v", told, want)
+		}
+		now = now.Add(2 * time.Hour)
+		keep(one, lives{})
+		if left, err := readStalls(t.Context(), d); err != nil || len(left) != 0 {
+			t.Errorf("hours later there are %v, %v", left, err)
+		}
+	})
+}
