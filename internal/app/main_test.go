@@ -87,7 +87,7 @@ func newHouse(t *testing.T, engine db.Engine, change func(*config.Raw)) *house {
 	h.runtime = runtime
 	h.raw = config.Raw{
 		Port: "0", JWTSecret: jwtSecret, BootstrapOwnerEmail: ownerEmail, BootstrapOwnerPassword: password,
-		GatewayURL: runtime.URL(), GatewayToken: gatewayToken, GatewayTimeoutMS: "3000",
+		GatewayURL: runtime.URL(), GatewayToken: gatewayToken, GatewayTimeoutMS: "15000", // a busy machine takes its time
 		StandupAgentTimeout: "20s", StandupDeadline: "60s", StandupGatewayGrace: "20s",
 	}
 	h.raw.DataDir = t.TempDir() // of the key file
