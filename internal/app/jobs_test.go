@@ -48,7 +48,7 @@ func TestJobs(t *testing.T) {
 			}
 		}
 		changed := decode[schedule.Job](owner.patch(at, map[string]any{"name": "Each year", "configRevision": made.Revision}).want(http.StatusOK))
-		told := owner.patch(at, map[string]any{"enabled": false, "configRevision": made.Revision}).wantProblem(http.StatusPreconditionFailed, "job_changed")
+		told := owner.patch(at, map[string]any{"enabled": false, "configRevision": made.Revision}).wantProblem(http.StatusConflict, "job_changed")
 		problem := decode[struct {
 			Expected string                `json:"expected_revision"`
 			Current  string                `json:"current_revision"`
@@ -57,7 +57,7 @@ func TestJobs(t *testing.T) {
 		if problem.Expected != made.Revision || problem.Current != changed.Revision || problem.Job.Name != "Each year" {
 			t.Errorf("told %+v", problem)
 		}
-		owner.send(http.MethodDelete, at+"?configRevision="+made.Revision, nil).wantProblem(http.StatusPreconditionFailed, "job_changed")
+		owner.send(http.MethodDelete, at+"?configRevision="+made.Revision, nil).wantProblem(http.StatusConflict, "job_changed")
 		waitFor(t, "the mirror", func() bool {
 			a := owner.get("/api/v1/agentrt/jobs")
 			jobs := decode[[]schedule.Job](a.want(http.StatusOK))

@@ -36,7 +36,7 @@ func TestScheduledStandup(t *testing.T) {
 			t.Errorf("once more it is %+v", again.Job)
 		}
 		owner.post("/api/v1/standups/schedule", map[string]any{"expr": "soon"}).wantProblem(http.StatusUnprocessableEntity, "invalid_input")
-		owner.post("/api/v1/standups/schedule", map[string]any{"enabled": false, "revision": "sha256:old"}).wantProblem(http.StatusPreconditionFailed, "job_changed")
+		owner.post("/api/v1/standups/schedule", map[string]any{"enabled": false, "revision": "sha256:old"}).wantProblem(http.StatusConflict, "job_changed")
 
 		for range 2 { // twice does no harm
 			if _, why, err := s.Gateway.RunJob(t.Context(), made.Job.ID); err != nil || why != "" {

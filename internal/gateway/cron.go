@@ -18,7 +18,7 @@ var (
 	ErrNoJob = fault.New(fault.NotFound, "job_not_found", "The agent runtime has no such job.")
 	// ErrJobChanged means that a job is not as it was when it was read, so that
 	// nothing was changed.
-	ErrJobChanged = fault.New(fault.Stale, "job_changed", "The job was changed in the agent runtime meanwhile.")
+	ErrJobChanged = fault.New(fault.Conflict, "job_changed", "The job was changed in the agent runtime meanwhile.")
 )
 
 // Job is one of the gateway's timed jobs, in the runtime's own words: its JSON
