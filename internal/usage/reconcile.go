@@ -33,14 +33,23 @@ func (r *reader) unsettled(rows map[string]*gateway.Session, counted *gateway.Se
 		if ok {
 			version, read := r.seen[u.SessionID]
 			ok = read && !row.Active && version == versionOf(row) && !row.UpdatedAt.After(counted.At.Time)
+			// The list may be older than the totals, which then have a run in them that
+			// we are about to read.
+			ok = ok && (!u.LastAt.After(row.UpdatedAt.Time) || final(u, counted.At))
 		} else {
-			ok = !u.LastAt.IsZero() && counted.At.Sub(u.LastAt.Time) >= quiet
+			ok = final(u, counted.At)
 		}
 		if ok {
 			list = append(list, u)
 		}
 	}
 	return list
+}
+
+// final says whether a transcript had said nothing for so long, when its totals
+// were counted, that nothing of it can be on its way.
+func final(u *gateway.TranscriptUsage, at clock.Time) bool {
+	return !u.LastAt.IsZero() && at.Sub(u.LastAt.Time) >= quiet
 }
 
 // reconcile makes the ledger equal to the runtime's totals of a transcript, as
