@@ -74,7 +74,11 @@ func TestKillDispatch(t *testing.T) {
 
 func (p handing) play(x *trial) {
 	x.runtime.Answer("cto", func(demo.Question) string { return "Done." })
-	x.runtime.Delay("cto", 300*time.Millisecond)
+	const thinks = 300 * time.Millisecond
+	x.runtime.Delay("cto", thinks)
+	if p.down != nil {
+		x.runtime.Delay("cto", 30*time.Second) // not done before
+	}
 	x.start()
 	x.connected()
 	var task struct{ Key string }
@@ -90,6 +94,7 @@ func (p handing) play(x *trial) {
 		x.Fatal(err)
 	}
 	if p.down != nil {
+		x.runtime.Delay("cto", thinks)
 		p.down(x)
 	}
 	x.start()
