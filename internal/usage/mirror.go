@@ -37,6 +37,7 @@ const (
 type mirror struct {
 	mu      sync.Mutex
 	rows    []gateway.Session     // of the last list
+	listed  bool                  // there has been one
 	counted *gateway.SessionUsage // the last totals that were fresh
 	wake    chan struct{}
 }
@@ -64,7 +65,7 @@ func (s *Service) Read(rows []gateway.Session, counted *gateway.SessionUsage) {
 	m := &s.mirror
 	m.mu.Lock()
 	if counted == nil {
-		m.rows = rows
+		m.rows, m.listed = rows, true
 	} else {
 		m.counted = counted
 	}
@@ -153,6 +154,11 @@ func (r *reader) pass(ctx context.Context) time.Duration {
 	m := &r.s.mirror
 	m.mu.Lock()
 	rows, counted := m.rows, m.counted
+	if !m.listed {
+		// The totals may come before the first list. Held against them, a ledger that
+		// lacks every run would get a correction for each of them.
+		counted = nil
+	}
 	m.mu.Unlock()
 	err := r.work(ctx, rows, counted)
 	switch {

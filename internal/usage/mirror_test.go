@@ -207,6 +207,24 @@ func (p *played) look(t *testing.T, totals bool) {
 	}
 }
 
+// Whoever connects to a runtime that has worked for long may hear its totals
+// before its first list: a ledger that is held against them then gets a
+// correction for each run, and another one when the run itself is found.
+func TestTotalsBeforeTheFirstList(t *testing.T) {
+	p := play(dbtest.New(t))
+	c := p.open("agent:cto:main")
+	p.ask(c, "run-1", used("m", 10, 20, 30))
+	p.tick(2 * quiet)
+	p.Service.Read(p.list(), p.counted())
+	p.reader.pass(t.Context())
+	p.want(t)
+	p.Service.Read(p.list(), nil)
+	p.reader.pass(t.Context())
+	if all := p.lines(t); len(all) != 1 || all[0].Run != "run-1" {
+		t.Errorf("the ledger has %+v", all)
+	}
+}
+
 // line is a row of the ledger as tests tell it.
 type line struct {
 	Run, Model, Kind, Price string
