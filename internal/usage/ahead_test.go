@@ -1,0 +1,57 @@
+package usage
+
+import (
+	"testing"
+	"time"
+
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db/dbtest"
+)
+
+// A list that is older than the totals beside it must not make a correction of a
+// run that the next list will tell of.
+func TestTotalsThatAreAheadOfTheList(t *testing.T) {
+	p := play(dbtest.New(t))
+	c := p.open("agent:cto:main")
+	p.ask(c, "a", used("m", 1, 1, 1))
+	old := p.list()
+	p.ask(c, "b", used("m", 2, 2, 2))
+	for range 2 {
+		if err := p.reader.work(t.Context(), old, p.counted()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.look(t, true)
+	p.want(t, line{"a", "m", "run", "runtime", 1, 1, "1"}, line{"b", "m", "run", "runtime", 2, 2, "2"})
+	t.Run("but what stays ahead of it is believed", func(t *testing.T) {
+		old := p.list()
+		ahead := p.counted()
+		count(&ahead.Transcripts[0], used("m", 7, 7, 7))
+		ahead.Transcripts[0].LastAt = clock.At(p.tick(time.Second))
+		ahead.At = clock.At(p.tick(quiet))
+		if err := p.reader.work(t.Context(), old, ahead); err != nil {
+			t.Fatal(err)
+		}
+		if s := p.total(t); s.Tokens.Input != 10 || s.Corrections != 1 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// Whoever connects to a runtime that has worked for long may hear its totals
+// before its first list: a ledger that is held against them then gets a
+// correction for each run, and another one when the run itself is found.
+func TestTotalsBeforeTheFirstList(t *testing.T) {
+	p := play(dbtest.New(t))
+	c := p.open("agent:cto:main")
+	p.ask(c, "run-1", used("m", 10, 20, 30))
+	p.tick(2 * quiet)
+	p.Read(p.list(), p.counted())
+	p.reader.pass(t.Context())
+	p.want(t)
+	p.Read(p.list(), nil)
+	p.reader.pass(t.Context())
+	if all := p.lines(t); len(all) != 1 || all[0].Run != "run-1" {
+		t.Errorf("the ledger has %+v", all)
+	}
+}
