@@ -45,14 +45,19 @@ func (c serveCmd) Run(ctx context.Context, t terminal) error {
 // showSetup tells the person who started the service how to become its owner.
 // It goes to the terminal and never through the log, which others read.
 func (t terminal) showSetup(o app.SetupOffer) {
-	fmt.Fprintf(t.err, setup, account.SetupLife/time.Minute, o.Until.Local().Format("15:04"), o.Token, o.Address, o.Token)
+	fmt.Fprintf(t.err, setup, account.SetupLife/time.Minute, o.Until.Local().Format("15:04"), o.Address, o.Token, o.Token, o.Address, o.Token)
 }
 
-// setup has two parts to copy: what is given to a program on its standard input
+// setup begins with a link that holds the token behind a #, which browsers send
+// to no server, so that no log has it. Then it has two parts to copy: what is given to a program on its standard input
 // stands neither in the list of processes nor in the shell's history, where a
 // here-document would be as well.
 const setup = `
-Nobody owns this service yet. With this one-time token you become its owner; it works for %d minutes, until %s:
+Nobody owns this service yet. With this link you become its owner; it works once, for %d minutes, until %s:
+
+  %s/setup#%s
+
+From another machine, put its address in place of the link's. Without a browser, this is the token:
 
   %s
 

@@ -140,7 +140,9 @@ func (a *App) prepare(ctx context.Context) error {
 	if err := a.wirePairing(ctx); err != nil {
 		return err
 	}
-	a.mount()
+	if err := a.mount(); err != nil {
+		return err
+	}
 	created, warnings, err := a.Accounts.Bootstrap(ctx, a.cfg.BootstrapOwnerEmail, a.cfg.BootstrapOwnerPassword.Reveal())
 	for _, w := range warnings {
 		a.log.WarnContext(ctx, w) //nolint:sloglint // the account service words its warnings
@@ -257,7 +259,7 @@ func (a *App) wireSchedules() {
 }
 
 // mount declares every route.
-func (a *App) mount() {
+func (a *App) mount() error {
 	var observe func(web.Observed)
 	if a.metrics != nil {
 		observe = a.metrics.request
@@ -283,6 +285,7 @@ func (a *App) mount() {
 	a.Usage.Mount(a.API)
 	a.Events.Mount(a.API)
 	a.Retention.Mount(a.API)
+	return a.mountDashboard()
 }
 
 // Close gives the database and the address of the metrics back. Run does it by

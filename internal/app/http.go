@@ -1,15 +1,15 @@
 package app
 
 import (
-	"bytes"
 	"context"
-	_ "embed"
-	"html/template"
 	"net/http"
+	"strings"
 
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/web"
+	dashboard "wardroom/web"
 )
 
 // Health says that the service lives. It does not depend on the gateway.
@@ -33,7 +33,6 @@ func (a *App) mountPublic() {
 	web.Get(a.API, "/health", actor.Public, "Whether the service lives", a.handleHealth, web.Root(), web.Quiet())
 	web.Get(a.API, "/config", actor.Public, "What anyone may know of the settings", a.handleConfig, web.Quiet())
 	a.mountProbes()
-	a.API.Raw("GET /{$}", actor.Public, http.HandlerFunc(a.serveWelcome))
 }
 
 func (a *App) handleHealth(context.Context, *struct{}) (*struct{ Body Health }, error) {
@@ -47,22 +46,29 @@ func (a *App) handleConfig(ctx context.Context, _ *struct{}) (*struct{ Body Publ
 	}}, err
 }
 
-//go:embed welcome.html
-var welcomeText string
-
-// serveWelcome is the page at / until there is a dashboard.
-func (a *App) serveWelcome(w http.ResponseWriter, r *http.Request) {
-	owned, unknown := a.Accounts.HasOwner(r.Context()) // without a database the page is still of use
-	page, err := template.New("welcome").Parse(welcomeText)
-	var body bytes.Buffer
-	if err == nil {
-		err = page.Execute(&body, map[string]any{"Version": Version, "Demo": a.opts.Demo, "Setup": unknown == nil && !owned})
-	}
+// mountDashboard adds what the binary carries for browsers: the page at / and
+// wherever no route is, and the files that it loads.
+func (a *App) mountDashboard() error {
+	d, err := dashboard.New()
 	if err != nil {
-		http.Error(w, "The page could not be made.", http.StatusInternalServerError)
-		return
+		return err
 	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
-	_, _ = w.Write(body.Bytes()) // the caller may have left
+	a.API.Raw("GET /{$}", actor.Public, http.HandlerFunc(d.ServePage), web.Quiet())
+	file := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !d.ServeFile(w, r) {
+			web.Fail(w, r, errNoFile)
+		}
+	})
+	a.API.Raw("GET /assets/{name}", actor.Public, file, web.Quiet())
+	for _, p := range d.Paths() {
+		if !strings.HasPrefix(p, "/assets/") {
+			a.API.Raw("GET "+p, actor.Public, file, web.Quiet())
+		}
+	}
+	a.API.Pages(d.ServePage)
+	return nil
 }
+
+// errNoFile is for whoever has the page of another build open: what it loads
+// later is gone.
+var errNoFile = fault.New(fault.NotFound, "file_unknown", "There is no such file of the dashboard; reload the page.")

@@ -201,6 +201,11 @@ func (x *exchange) miss() {
 	case http.StatusBadRequest:
 		x.fail(errURL)
 	default: // also for a redirect
+		if x.api.pages != nil && wantsPage(x.r) {
+			x.route, x.answered = pageRoute(), true
+			x.api.pages(x.w, x.r)
+			return
+		}
 		x.fail(errNotFound)
 	}
 }

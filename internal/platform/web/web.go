@@ -90,6 +90,7 @@ type API struct {
 	noStore []string
 	page    func() (docsPage, error)
 	openapi func() []byte
+	pages   http.HandlerFunc // nil when there are none; see Pages
 	running atomic.Int64 // requests that are being answered
 }
 

@@ -1,0 +1,34 @@
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import type { Plugin } from 'vite'
+
+// What dist is made of. web_test.go has the same list, and the same hash.
+const sources = [
+  'index.html',
+  'package-lock.json',
+  'package.json',
+  'public',
+  'source-hash.ts',
+  'src',
+  'tsconfig.json',
+  'vite.config.ts',
+]
+
+const files = (path: string): string[] =>
+  statSync(path).isDirectory() ? readdirSync(path).flatMap(name => files(`${path}/${name}`)) : [path]
+
+/** Writes dist/source.sha256, by which a Go test sees without Node that dist is older than its sources. */
+export function sourceHash(): Plugin {
+  return {
+    name: 'source-hash',
+    apply: 'build',
+    generateBundle() {
+      const hash = createHash('sha256')
+      const made = sources.flatMap(files).filter(name => !name.includes('.test.'))
+      for (const name of made.sort()) {
+        hash.update(`${name}\0`).update(readFileSync(name, 'utf8').replaceAll('\r\n', '\n')).update('\0')
+      }
+      this.emitFile({ type: 'asset', fileName: 'source.sha256', source: `${hash.digest('hex')}\n` })
+    },
+  }
+}

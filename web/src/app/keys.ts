@@ -1,0 +1,68 @@
+import { useEffect, useRef } from 'react'
+import { view } from './view'
+
+/** Something that a key does: `j`, `?`, `g t` (one after the other), `mod+k` (⌘ or Ctrl). */
+export interface Binding {
+  keys: string
+  label: string
+  run: () => void
+}
+
+const sets: (() => readonly Binding[])[] = []
+let first: { key: string; at: number } | null = null
+/** How long the second key of two may take, in ms. */
+const between = 1200
+
+/** Everything that a key does at the moment, the nearest last. */
+export const bindings = (): Binding[] => sets.flatMap(of => of())
+
+const typing = (target: EventTarget | null): boolean =>
+  target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
+
+/** In a dialog or a menu keys are its own. */
+const elsewhere = (target: EventTarget | null): boolean =>
+  target instanceof Element && target.closest('[role="dialog"]:not([data-keys]), [role="menu"], [role="listbox"]') !== null
+
+function find(keys: string): Binding | undefined {
+  return bindings().findLast(b => b.keys === keys)
+}
+
+function onKey(e: KeyboardEvent): void {
+  if (e.defaultPrevented || e.isComposing || e.altKey) return
+  const mod = e.metaKey || e.ctrlKey
+  const key = e.key.length === 1 ? e.key.toLowerCase() : e.key
+  if (mod) {
+    const found = find(`mod+${key}`)
+    if (!found) return
+    e.preventDefault()
+    return found.run()
+  }
+  if (!view().keys || typing(e.target) || elsewhere(e.target)) return
+  const before = first !== null && e.timeStamp - first.at < between ? first.key : null
+  first = null
+  const found = (before !== null && find(`${before} ${key}`)) || find(key)
+  if (found) {
+    e.preventDefault()
+    return found.run()
+  }
+  if (bindings().some(b => b.keys.startsWith(`${key} `))) first = { key, at: e.timeStamp }
+}
+
+export function startKeys(): void {
+  addEventListener('keydown', onKey)
+}
+
+/** Has keys do something while the component is there. The last one that asked for a key gets it. */
+export function useKeys(of: readonly Binding[]): void {
+  const latest = useRef(of)
+  useEffect(() => {
+    latest.current = of
+  })
+  useEffect(() => {
+    const read = () => latest.current
+    sets.push(read)
+    return () => {
+      sets.splice(sets.indexOf(read), 1)
+    }
+  }, [])
+}

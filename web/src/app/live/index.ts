@@ -1,0 +1,65 @@
+import type { QueryClient } from '@tanstack/react-query'
+import { useSyncExternalStore } from 'react'
+import type { Frame } from '../../api/sse'
+import { session } from '../session'
+import { dispatch, type Patch } from './patches'
+import { type Line, LiveStream, parse } from './stream'
+
+let line: Line = { state: 'offline', heardAt: null }
+const watchers = new Set<() => void>()
+
+const subscribe = (f: () => void) => {
+  watchers.add(f)
+  return () => watchers.delete(f)
+}
+
+/** How the line to the service is. Renders again when its state changes, not with each frame. */
+export const useLineState = (): Line['state'] => useSyncExternalStore(subscribe, () => line.state)
+
+/** When something was last heard, in ms; for what ticks by itself. */
+export const heardAt = (): number | null => line.heardAt
+
+/** Opens the one stream of this tab while somebody is signed in, and patches what is cached by it. */
+export function startLive(cache: QueryClient, patches: readonly Patch[]): void {
+  let greeted = false
+  const onFrame = (frame: Frame) => {
+    if (frame.event === 'position') return
+    if (frame.event === 'hello' && !greeted) {
+      greeted = true
+      // What was read before the stream began may lack what came between the two.
+      const now = Date.now()
+      void cache.invalidateQueries({ predicate: q => q.state.dataUpdatedAt > 0 && q.state.dataUpdatedAt <= now })
+      return
+    }
+    if (frame.event === 'reset') {
+      greeted = true
+      void cache.invalidateQueries()
+      return
+    }
+    dispatch(patches, { kind: frame.event, data: parse(frame.data) }, cache)
+  }
+  const stream = new LiveStream({
+    fetch: (input, init) => fetch(input, init),
+    now: () => Date.now(),
+    random: () => Math.random(),
+    token: session.token,
+    onFrame,
+    onLine: next => {
+      line = next
+      for (const tell of watchers) tell()
+    },
+    onRefused: (token, code) => session.refused(token, code),
+  })
+  const follow = () => {
+    stream.stop()
+    greeted = false
+    if (session.token() !== null) stream.start()
+  }
+  session.subscribe(follow)
+  follow()
+  addEventListener('online', () => stream.nudge())
+  addEventListener('pageshow', () => stream.nudge())
+  document.addEventListener('visibilitychange', () => {
+    if (!document.hidden) stream.nudge()
+  })
+}

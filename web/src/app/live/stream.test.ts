@@ -1,0 +1,166 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { type Line, LiveStream, type Outside } from './stream'
+
+interface Call {
+  lastId: string | null
+  send: (text: string) => Promise<void>
+  end: () => Promise<void>
+  aborted: () => boolean
+}
+
+const settle = () => vi.advanceTimersByTimeAsync(0)
+
+function house(answer: (n: number) => Response | 'stream' | 'down' = () => 'stream') {
+  const calls: Call[] = []
+  const frames: string[] = []
+  const refused: string[] = []
+  let line: Line = { state: 'offline', heardAt: null }
+  const out: Outside = {
+    now: () => Date.now(),
+    random: () => 0.5,
+    token: () => 'token',
+    onFrame: f => frames.push(`${f.event} ${f.data}`),
+    onLine: l => {
+      line = l
+    },
+    onRefused: (_, code) => refused.push(code),
+    fetch: async (_, init) => {
+      let control!: ReadableStreamDefaultController<Uint8Array>
+      const body = new ReadableStream<Uint8Array>({
+        start: c => {
+          control = c
+        },
+      })
+      const signal = init?.signal as AbortSignal
+      signal.addEventListener('abort', () => control.error(new DOMException('gone', 'AbortError')))
+      calls.push({
+        lastId: new Headers(init?.headers).get('Last-Event-ID'),
+        aborted: () => signal.aborted,
+        send: async text => {
+          control.enqueue(new TextEncoder().encode(text))
+          await settle()
+        },
+        end: async () => {
+          control.close()
+          await settle()
+        },
+      })
+      const given = answer(calls.length)
+      if (given === 'down') throw new TypeError('failed to fetch')
+      return given === 'stream' ? new Response(body, { headers: { 'Content-Type': 'text/event-stream' } }) : given
+    },
+  }
+  const stream = new LiveStream(out)
+  const last = () => calls.at(-1) as Call
+  return { stream, calls, frames, refused, last, line: () => line }
+}
+
+beforeEach(() => vi.useFakeTimers())
+afterEach(() => vi.useRealTimers())
+
+// The stream is what keeps the screen true: each way in which a line breaks must
+// lead back without a gap, and the mark must not say "live" meanwhile.
+describe('the live stream', () => {
+  it('comes back after the last id that it saw', async () => {
+    const h = house()
+    h.stream.start()
+    await settle()
+    expect(h.last().lastId).toBeNull()
+    await h.last().send('retry: 2000\nid: 4\nevent: hello\ndata: {"id":4}\n\nid: 7\nevent: position\ndata: {}\n\n')
+    expect(h.line().state).toBe('live')
+    await h.last().end()
+    expect(h.line().state).toBe('stale')
+    await vi.advanceTimersByTimeAsync(250)
+    expect(h.calls.map(c => c.lastId)).toEqual([null, '7'])
+    h.stream.stop()
+  })
+
+  it('calls itself stale when nothing comes, and opens a dead line anew', async () => {
+    const h = house()
+    h.stream.start()
+    await settle()
+    await h.last().send('id: 1\nevent: hello\ndata: {}\n\n')
+    await vi.advanceTimersByTimeAsync(19_000)
+    expect(h.line().state).toBe('live')
+    await vi.advanceTimersByTimeAsync(3_000)
+    expect(h.line().state).toBe('stale')
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(h.calls.length).toBe(2)
+    expect(h.calls[0]?.aborted()).toBe(true)
+    expect(h.last().lastId).toBe('1')
+    h.stream.stop()
+  })
+
+  it('waits longer each time that nobody answers, but not for ever', async () => {
+    const h = house(() => 'down')
+    h.stream.start()
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(h.line().state).toBe('offline')
+    const soon = h.calls.length
+    expect(soon).toBeGreaterThan(2)
+    await vi.advanceTimersByTimeAsync(300_000)
+    const later = h.calls.length - soon
+    expect(later).toBeGreaterThan(9)
+    expect(later).toBeLessThan(20)
+    h.stream.stop()
+  })
+
+  it('waits as long as the service asks', async () => {
+    const h = house(n => (n === 1 ? new Response('', { status: 429, headers: { 'Retry-After': '7' } }) : 'stream'))
+    h.stream.start()
+    await vi.advanceTimersByTimeAsync(6_900)
+    expect(h.calls.length).toBe(1)
+    await vi.advanceTimersByTimeAsync(200)
+    expect(h.calls.length).toBe(2)
+    h.stream.stop()
+  })
+
+  it('comes back at once when the machine has slept', async () => {
+    const h = house()
+    h.stream.start()
+    await settle()
+    await h.last().send('id: 1\nevent: hello\ndata: {}\n\n')
+    vi.setSystemTime(Date.now() + 3_600_000)
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(h.calls.length).toBe(2)
+    h.stream.stop()
+  })
+
+  it('leads to the login when its token has ended, and does not come back', async () => {
+    const h = house()
+    h.stream.start()
+    await settle()
+    await h.last().send('event: end\ndata: {"code":"token_invalid"}\n\n')
+    expect(h.refused).toEqual(['token_invalid'])
+    await vi.advanceTimersByTimeAsync(120_000)
+    expect(h.calls.length).toBe(1)
+    h.stream.stop()
+    const closed = house(() => Response.json({ code: 'account_deactivated' }, { status: 403 }))
+    closed.stream.start()
+    await settle()
+    expect(closed.refused).toEqual(['account_deactivated'])
+    closed.stream.stop()
+  })
+
+  it('comes back when it read too slowly', async () => {
+    const h = house()
+    h.stream.start()
+    await settle()
+    await h.last().send('id: 3\nevent: hello\ndata: {}\n\nevent: end\ndata: {"code":"behind"}\n\n')
+    await vi.advanceTimersByTimeAsync(300)
+    expect(h.refused).toEqual([])
+    expect(h.last().lastId).toBe('3')
+    h.stream.stop()
+  })
+
+  it('is silent after it was stopped', async () => {
+    const h = house()
+    h.stream.start()
+    await settle()
+    h.stream.stop()
+    await vi.advanceTimersByTimeAsync(120_000)
+    expect(h.calls.length).toBe(1)
+    expect(h.last().aborted()).toBe(true)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+})

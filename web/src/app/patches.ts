@@ -1,0 +1,6 @@
+import { taskPatches } from '../tasks/patches'
+import type { Patch } from './live/patches'
+import { framePatches } from './queries'
+
+/** How every place follows the stream. A place adds one line here. */
+export const patches: readonly Patch[] = [...framePatches, ...taskPatches]

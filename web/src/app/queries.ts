@@ -1,0 +1,63 @@
+import { useQuery } from '@tanstack/react-query'
+import { useMemo } from 'react'
+import { api, type Schemas, take } from '../api/client'
+import type { Patch } from './live/patches'
+import { eventOf, rereadSoon } from './live/patches'
+
+type Asked = { signal: AbortSignal }
+
+/** What several places and the frame ask for. */
+export const queries = {
+  me: { queryKey: ['me'], queryFn: ({ signal }: Asked) => take(api.GET('/api/v1/auth/me', { signal })), staleTime: Number.POSITIVE_INFINITY },
+  agents: { queryKey: ['agents', 'list'], queryFn: ({ signal }: Asked) => take(api.GET('/api/v1/agents', { signal })), staleTime: 30_000 },
+  users: { queryKey: ['users', 'list'], queryFn: ({ signal }: Asked) => take(api.GET('/api/v1/users', { params: { query: { limit: 500 } }, signal })), staleTime: 300_000 },
+  gateway: { queryKey: ['gateway', 'status'], queryFn: ({ signal }: Asked) => take(api.GET('/api/v1/agentrt/status', { signal })), staleTime: Number.POSITIVE_INFINITY },
+} as const
+
+export const useMe = () => useQuery(queries.me)
+
+/** Owners and admins. The service decides; this hides what it would refuse. */
+export const leads = (me: Schemas['AccountUser'] | undefined): boolean => me?.role === 'owner' || me?.role === 'admin'
+
+export interface Person {
+  id: string
+  name: string
+  agent: string | null
+  active: boolean
+}
+
+/** Everybody whose name one may know, by id: those who may not list the users know the agents and themselves. */
+export function usePeople(): ReadonlyMap<string, Person> {
+  const me = useMe().data
+  const agents = useQuery(queries.agents).data
+  const users = useQuery({ ...queries.users, enabled: leads(me) }).data
+  return useMemo(() => {
+    const people = new Map<string, Person>()
+    for (const a of agents ?? []) {
+      if (a.account) people.set(a.account.user_id, { id: a.account.user_id, name: a.name, agent: a.agent_id, active: true })
+    }
+    for (const u of [...(users ?? []), ...(me ? [me] : [])]) people.set(u.id, { id: u.id, name: u.name, agent: u.agent_id, active: u.active })
+    return people
+  }, [me, agents, users])
+}
+
+/** How the frame's own answers follow the stream. */
+export const framePatches: readonly Patch[] = [
+  {
+    on: ['agentrt.status'],
+    apply: ({ data }, cache) => {
+      cache.setQueryData(queries.gateway.queryKey, data)
+      rereadSoon(cache, queries.agents.queryKey)
+    },
+  },
+  { on: ['usage.grown'], apply: (_, cache) => rereadSoon(cache, ['usage']) },
+  {
+    on: ['user.'],
+    apply: (happened, cache) => {
+      const about = eventOf(happened)?.subject.id
+      rereadSoon(cache, ['users'])
+      rereadSoon(cache, queries.agents.queryKey)
+      if (about && about === cache.getQueryData<Schemas['AccountUser']>(queries.me.queryKey)?.id) rereadSoon(cache, ['me'])
+    },
+  },
+]

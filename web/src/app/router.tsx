@@ -1,0 +1,51 @@
+import { createRouter } from '@tanstack/react-router'
+import { agentsRoute } from '../agents/route'
+import { inboxRoute } from '../inbox/route'
+import { loginRoute, setupRoute } from '../login/route'
+import { nowRoute } from '../now/route'
+import { schedulesRoute } from '../schedules/route'
+import { sessionsRoute } from '../sessions/route'
+import { settingsRoute } from '../settings/route'
+import { spendRoute } from '../spend/route'
+import { standupsRoute } from '../standups/route'
+import { taskRoute, tasksRoute } from '../tasks/route'
+import { frameRoute, rootRoute } from './roots'
+
+const tree = rootRoute.addChildren([
+  loginRoute,
+  setupRoute,
+  frameRoute.addChildren([
+    nowRoute,
+    inboxRoute,
+    tasksRoute,
+    taskRoute,
+    agentsRoute,
+    sessionsRoute,
+    standupsRoute,
+    schedulesRoute,
+    spendRoute,
+    settingsRoute,
+  ]),
+])
+
+export const router = createRouter({
+  routeTree: tree,
+  // Addresses that people can read and write: ?status=todo,review and no JSON.
+  parseSearch: text => Object.fromEntries(new URLSearchParams(text)),
+  stringifySearch: search => {
+    const params = new URLSearchParams()
+    for (const [name, value] of Object.entries(search)) {
+      if (value !== undefined && value !== null && value !== '') params.set(name, String(value))
+    }
+    const text = params.toString().replaceAll('%2C', ',').replaceAll('%2F', '/')
+    return text && `?${text}`
+  },
+  defaultPreload: 'intent',
+  scrollRestoration: false,
+})
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router
+  }
+}

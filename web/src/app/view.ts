@@ -1,0 +1,64 @@
+import { useSyncExternalStore } from 'react'
+
+/** How one likes to look at things: the only other thing that is kept on this machine. */
+export interface View {
+  theme: 'system' | 'light' | 'dark'
+  tasks: 'board' | 'table'
+  /** Whether single keys do something; those who speak to their machine may not want that. */
+  keys: boolean
+}
+
+const name = 'wardroom.view'
+const usual: View = { theme: 'system', tasks: 'board', keys: true }
+const watchers = new Set<() => void>()
+let current: View = read()
+
+function read(): View {
+  try {
+    const kept: unknown = JSON.parse(localStorage.getItem(name) ?? '{}')
+    return { ...usual, ...(typeof kept === 'object' ? kept : {}) }
+  } catch {
+    return usual
+  }
+}
+
+/** Shows the theme that was chosen, or the system's. public/theme.js does the same before the first paint. */
+function dress(): void {
+  const dark = current.theme === 'dark' || (current.theme !== 'light' && matchMedia('(prefers-color-scheme: dark)').matches)
+  document.documentElement.dataset.theme = dark ? 'dark' : 'light'
+}
+
+/** How one likes to look at things now. */
+export const view = (): View => current
+
+export function setView(change: Partial<View>): void {
+  current = { ...current, ...change }
+  try {
+    localStorage.setItem(name, JSON.stringify(current))
+  } catch {
+    // Then it lasts as long as the tab.
+  }
+  dress()
+  for (const tell of watchers) tell()
+}
+
+/** Follows the system's theme and what other tabs choose. */
+export function startView(): void {
+  dress()
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', dress)
+  addEventListener('storage', e => {
+    if (e.key !== name) return
+    current = read()
+    dress()
+    for (const tell of watchers) tell()
+  })
+}
+
+export const useView = (): View =>
+  useSyncExternalStore(
+    f => {
+      watchers.add(f)
+      return () => watchers.delete(f)
+    },
+    view,
+  )

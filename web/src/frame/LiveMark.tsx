@@ -1,0 +1,39 @@
+import { useQuery } from '@tanstack/react-query'
+import { useTicking } from '../app/clock'
+import { span } from '../app/format'
+import { heardAt, useLineState } from '../app/live'
+import { queries } from '../app/queries'
+import { texts } from '../texts'
+import { State } from '../ui/State'
+
+const words = texts.app.live
+
+/** Whether what is on screen follows what happens: the line to the service first, then the agents' gateway. */
+export function LiveMark() {
+  const line = useLineState()
+  const gateway = useQuery(queries.gateway).data
+  const quiet = useTicking(now => {
+    const at = heardAt()
+    return line === 'live' || at === null ? '' : span(now - at)
+  })
+  const away = line === 'live' && gateway ? words.gateway[gateway.state] : undefined
+  return (
+    <span aria-live="polite" className="shrink-0 text-xs">
+      {away ? (
+        <State icon="off" title={`${words.gatewayHelp} ${gateway?.error ?? ''}`} tone="attention">
+          <span className="sr-only sm:not-sr-only">{away}</span>
+        </State>
+      ) : line === 'live' ? (
+        <State title={words.liveHelp} tone="active">
+          <span className="sr-only sm:not-sr-only">{words.live}</span>
+        </State>
+      ) : (
+        <State icon="off" title={line === 'stale' ? words.staleHelp : words.offlineHelp} tone={line === 'stale' ? 'attention' : 'danger'}>
+          {words[line]}
+          {/* Read out once, not each second. */}
+          <span aria-hidden="true">{quiet}</span>
+        </State>
+      )}
+    </span>
+  )
+}

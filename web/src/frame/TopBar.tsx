@@ -1,0 +1,35 @@
+import { useLocation } from '@tanstack/react-router'
+import { places } from '../app/places'
+import { texts } from '../texts'
+import { Icon } from '../ui/Icon'
+import { LiveMark } from './LiveMark'
+import { MeMenu } from './MeMenu'
+import { SpendToday } from './SpendToday'
+
+/** On a Mac the key is ⌘. */
+const mod = typeof navigator !== 'undefined' && /Mac|iPhone|iPad/.test(navigator.platform) ? '⌘' : 'Ctrl'
+
+/** Where one is, the search, whether what is seen is true, what today cost, and who is looking. */
+export function TopBar({ onSearch, onKeys }: { onSearch: () => void; onKeys: () => void }) {
+  const path = useLocation({ select: l => l.pathname })
+  const place = places.find(p => (p.path === '/' ? path === '/' : path.startsWith(p.path)))
+  return (
+    <header className="flex h-11 shrink-0 items-center gap-2 border-line border-b px-3">
+      <h1 className="shrink-0 font-semibold text-base">{place ? texts.app.places[place.id] : texts.app.name}</h1>
+      <div className="flex min-w-0 grow justify-end lg:justify-center">
+        <button
+          className="flex h-8 w-9 items-center justify-center gap-2 rounded-md border border-transparent px-2 text-soft hover:text-ink sm:w-64 sm:justify-start sm:border-line-strong sm:bg-panel"
+          onClick={onSearch}
+          type="button"
+        >
+          <Icon name="search" />
+          <span className="sr-only grow text-left sm:not-sr-only">{texts.app.palette.open}</span>
+          <kbd className="hidden font-mono text-xs sm:inline">{mod === '⌘' ? '⌘K' : 'Ctrl K'}</kbd>
+        </button>
+      </div>
+      <SpendToday />
+      <LiveMark />
+      <MeMenu onKeys={onKeys} />
+    </header>
+  )
+}

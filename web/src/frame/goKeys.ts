@@ -1,0 +1,12 @@
+import { useNavigate } from '@tanstack/react-router'
+import { useKeys } from '../app/keys'
+import { places } from '../app/places'
+import { texts } from '../texts'
+
+/** `g t` and so on go to a place. */
+export function useGoKeys(): void {
+  const navigate = useNavigate()
+  useKeys(
+    places.flatMap(p => (p.key ? [{ keys: `g ${p.key}`, label: `${texts.app.keys.go} ${texts.app.places[p.id]}`, run: () => void navigate({ to: p.path }) }] : [])),
+  )
+}

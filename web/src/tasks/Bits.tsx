@@ -1,0 +1,49 @@
+import { useTicking } from '../app/clock'
+import { day, moment } from '../app/format'
+import type { Person } from '../app/queries'
+import { texts } from '../texts'
+import { Badge, State, type Tone } from '../ui/State'
+import type { IconName } from '../ui/Icon'
+import type { Status, Task } from './task'
+
+const words = texts.tasks
+
+const priorityLook: Record<Task['priority'], { tone: Tone; icon: IconName }> = {
+  urgent: { tone: 'danger', icon: 'warning' },
+  high: { tone: 'attention', icon: 'up' },
+  medium: { tone: 'idle', icon: 'sleep' },
+  low: { tone: 'idle', icon: 'down' },
+}
+
+export const PriorityMark = ({ of }: { of: Task['priority'] }) => (
+  <State icon={priorityLook[of].icon} tone={priorityLook[of].tone}>
+    {words.priority[of]}
+  </State>
+)
+
+export const statusLook: Record<Status, { tone: Tone; icon: IconName }> = {
+  backlog: { tone: 'idle', icon: 'archive' },
+  todo: { tone: 'idle', icon: 'tasks' },
+  in_progress: { tone: 'active', icon: 'pulse' },
+  review: { tone: 'attention', icon: 'eye' },
+  done: { tone: 'done', icon: 'check' },
+}
+
+export const StatusMark = ({ of }: { of: Status }) => (
+  <State icon={statusLook[of].icon} tone={statusLook[of].tone}>
+    {words.status[of]}
+  </State>
+)
+
+export const nameOf = (id: string | null, people: ReadonlyMap<string, Person>): string => (id === null ? words.unassigned : (people.get(id)?.name ?? words.somebody))
+
+/** When it is due; red when that is over and it is not done. */
+export function Due({ task }: { task: Task }) {
+  const late = useTicking(now => task.due_at !== null && task.status !== 'done' && Date.parse(task.due_at) < now)
+  if (task.due_at === null) return null
+  return (
+    <Badge icon="clock" title={`${words.fields.due} ${moment(task.due_at)}`} tone={late ? 'danger' : 'idle'}>
+      {late ? `${words.overdue} ${day(task.due_at)}` : day(task.due_at)}
+    </Badge>
+  )
+}

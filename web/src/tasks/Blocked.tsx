@@ -1,0 +1,60 @@
+import { useState } from 'react'
+import { texts } from '../texts'
+import { Age } from '../ui/Age'
+import { Button } from '../ui/Button'
+import { Field } from '../ui/Field'
+import { Icon } from '../ui/Icon'
+import { useChange } from './change'
+import type { Task } from './task'
+
+const words = texts.tasks
+
+/** What is in the way, who says so and since when, with the way to say that it is gone. */
+export function Blocked({ task }: { task: Task }) {
+  const change = useChange()
+  const [reason, setReason] = useState<string | null>(null)
+  const set = (blocked: Task['blocked']) =>
+    change({ task, body: { blocked: blocked ? { reason: blocked.reason } : null }, looks: { blocked }, done: words.changed(task.key) })
+  if (task.blocked) {
+    return (
+      <div className="flex flex-col gap-1 rounded-md bg-danger-tint px-3 py-2">
+        <p className="flex items-center gap-1.5 font-medium text-danger">
+          <Icon name="blocked" />
+          <span>
+            {words.blockedBy(task.blocked.by)} · <Age at={task.blocked.since} />
+          </span>
+        </p>
+        <p className="wrap-anywhere">
+          <bdi>{task.blocked.reason}</bdi>
+        </p>
+        <Button className="self-start" onClick={() => set(null)}>
+          {words.unblock}
+        </Button>
+      </div>
+    )
+  }
+  if (task.status === 'done') return null
+  if (reason === null) {
+    return (
+      <Button className="self-start" icon="blocked" onClick={() => setReason('')}>
+        {words.block}
+      </Button>
+    )
+  }
+  return (
+    <form
+      className="flex items-end gap-2"
+      onSubmit={e => {
+        e.preventDefault()
+        if (!reason.trim()) return
+        set({ reason: reason.trim(), by: '', since: new Date().toISOString() })
+        setReason(null)
+      }}
+    >
+      <Field autoFocus className="grow" label={words.reason} maxLength={2000} onChange={e => setReason(e.target.value)} required value={reason} />
+      <Button look="primary" type="submit">
+        {words.save}
+      </Button>
+    </form>
+  )
+}

@@ -1,0 +1,95 @@
+import { monitorForElements } from '@atlaskit/pragmatic-drag-and-drop/element/adapter'
+import { extractClosestEdge } from '@atlaskit/pragmatic-drag-and-drop-hitbox/closest-edge'
+import { useEffect, useMemo, useRef, useState } from 'react'
+import { useKeys } from '../app/keys'
+import type { Person } from '../app/queries'
+import { texts } from '../texts'
+import { useActions } from './actions'
+import { Column } from './Column'
+import { type Status, sorted, statuses, type Task } from './task'
+
+const words = texts.tasks.keys
+
+interface Props {
+  tasks: readonly Task[]
+  people: ReadonlyMap<string, Person>
+  statuses: string | undefined
+  opened: string | undefined
+  onOpen: (key: string) => void
+}
+
+/** The columns, side by side; on a phone one beside the other to swipe. */
+export function Board({ tasks, people, statuses: only, opened, onOpen }: Props) {
+  const shown = useMemo(() => statuses.filter(s => !only || only.split(',').includes(s)), [only])
+  const columns = useMemo(() => {
+    const all = sorted(tasks, 'position')
+    return new Map<Status, Task[]>(statuses.map(s => [s, all.filter(t => t.status === s)]))
+  }, [tasks])
+  const { move, step, menu } = useActions()
+  const [current, setCurrent] = useState<{ id: string; focus: number }>({ id: '', focus: 0 })
+  const latest = useRef(columns)
+  latest.current = columns
+
+  useEffect(
+    () =>
+      monitorForElements({
+        canMonitor: ({ source }) => source.data.kind === 'task',
+        onDrop: ({ source, location }) => {
+          const target = location.current.dropTargets[0]
+          const task = [...latest.current.values()].flat().find(t => t.id === source.data.id)
+          if (!target || !task) return
+          const status = target.data.status as Status
+          const column = latest.current.get(status) ?? []
+          const over = column.findIndex(t => t.id === target.data.id)
+          const next = over < 0 ? null : (column[over + (extractClosestEdge(target.data) === 'bottom' ? 1 : 0)] ?? null)
+          if (next?.id !== task.id && target.data.id !== task.id) move(task, status, column, next)
+        },
+      }),
+    [move],
+  )
+
+  const focus = (task: Task | undefined) => task && setCurrent(was => ({ id: task.id, focus: was.focus + 1 }))
+  const place = (): [number, number] => {
+    for (const [x, s] of shown.entries()) {
+      const y = columns.get(s)?.findIndex(t => t.id === current.id) ?? -1
+      if (y >= 0) return [x, y]
+    }
+    return [-1, -1]
+  }
+  const at = (x: number, y: number): Task | undefined => {
+    const column = columns.get(shown[x] as Status) ?? []
+    return column[Math.min(y, column.length - 1)]
+  }
+  const along = (by: 1 | -1) => {
+    const [x, y] = place()
+    focus(x < 0 ? shown.map((_, i) => at(i, 0)).find(Boolean) : at(x, Math.max(0, y + by)))
+  }
+  const across = (by: 1 | -1) => {
+    const [x, y] = place()
+    for (let to = x + by; to >= 0 && to < shown.length; to += by) {
+      const task = at(to, Math.max(0, y))
+      if (task) return focus(task)
+    }
+  }
+  const here = () => at(...place())
+  const stepHere = (by: 1 | -1) => {
+    const task = here()
+    if (task) step(task, by)
+  }
+  useKeys([
+    { keys: 'j', label: words.next, run: () => along(1) },
+    { keys: 'k', label: words.previous, run: () => along(-1) },
+    { keys: 'h', label: words.left, run: () => across(-1) },
+    { keys: 'l', label: words.right, run: () => across(1) },
+    { keys: 'o', label: words.open, run: () => { const t = here(); if (t) onOpen(t.key) } },
+    { keys: '[', label: words.back, run: () => stepHere(-1) },
+    { keys: ']', label: words.on, run: () => stepHere(1) },
+  ])
+  return (
+    <div className="flex min-h-0 grow snap-x snap-mandatory gap-2 overflow-x-auto p-2 sm:snap-none">
+      {shown.map(s => (
+        <Column key={s} current={current} menu={menu} onCurrent={setCurrent} onOpen={onOpen} opened={opened} people={people} status={s} tasks={columns.get(s) ?? []} />
+      ))}
+    </div>
+  )
+}

@@ -1,0 +1,127 @@
+import { combine } from '@atlaskit/pragmatic-drag-and-drop/combine'
+import { draggable, dropTargetForElements } from '@atlaskit/pragmatic-drag-and-drop/element/adapter'
+import { attachClosestEdge, type Edge, extractClosestEdge } from '@atlaskit/pragmatic-drag-and-drop-hitbox/closest-edge'
+import { Link } from '@tanstack/react-router'
+import { memo, useEffect, useRef, useState } from 'react'
+import type { Person } from '../app/queries'
+import { texts } from '../texts'
+import { Age } from '../ui/Age'
+import { IconButton } from '../ui/Button'
+import { Icon } from '../ui/Icon'
+import { Menu, type MenuItem } from '../ui/Menu'
+import { Badge, Chip } from '../ui/State'
+import { Due, nameOf, PriorityMark } from './Bits'
+import type { Task } from './task'
+
+const words = texts.tasks
+
+interface Props {
+  task: Task
+  people: ReadonlyMap<string, Person>
+  opened: boolean
+  /** Above 0 when it is to take the focus, and another number each time. */
+  focus: number
+  onFocus: () => void
+  onOpen: (key: string) => void
+  menu: () => { label?: string; items: MenuItem[] }[]
+}
+
+/** Where a dragged card would come to stand, beside this one. */
+function useDrag(task: Task) {
+  const ref = useRef<HTMLElement>(null)
+  const [edge, setEdge] = useState<Edge | null>(null)
+  const [dragged, setDragged] = useState(false)
+  useEffect(() => {
+    const element = ref.current
+    if (!element) return
+    const data = { kind: 'task', id: task.id, status: task.status }
+    return combine(
+      draggable({ element, getInitialData: () => data, onDragStart: () => setDragged(true), onDrop: () => setDragged(false) }),
+      dropTargetForElements({
+        element,
+        canDrop: ({ source }) => source.data.kind === 'task',
+        getData: ({ input }) => attachClosestEdge(data, { element, input, allowedEdges: ['top', 'bottom'] }),
+        onDrag: ({ self, source }) => setEdge(source.data.id === task.id ? null : extractClosestEdge(self.data)),
+        onDragLeave: () => setEdge(null),
+        onDrop: () => setEdge(null),
+      }),
+    )
+  }, [task.id, task.status])
+  return { ref, edge, dragged }
+}
+
+export const Card = memo(
+  function Card({ task, people, opened, focus, onFocus, onOpen, menu }: Props) {
+    const { ref, edge, dragged } = useDrag(task)
+    useEffect(() => {
+      if (focus > 0) ref.current?.querySelector('a')?.focus()
+    }, [focus, ref])
+    return (
+      <article
+        ref={ref}
+        className={`group relative rounded-md border bg-ground p-2 ${opened ? 'border-accent' : 'border-line hover:border-line-strong'} ${dragged ? 'opacity-50' : ''}`}
+        onFocus={onFocus}
+      >
+        {edge && <span className={`absolute inset-x-0 h-0.5 bg-accent ${edge === 'top' ? '-top-1' : '-bottom-1'}`} />}
+        <div className="flex items-start gap-1">
+          <Link
+            className="wrap-anywhere line-clamp-3 grow font-medium after:absolute after:inset-0"
+            data-task={task.key}
+            draggable={false}
+            onClick={e => {
+              if (e.metaKey || e.ctrlKey || e.shiftKey) return
+              e.preventDefault()
+              onOpen(task.key)
+            }}
+            preload={false}
+            search={was => ({ ...was, task: task.key })}
+            to="/tasks"
+          >
+            <bdi>{task.title}</bdi>
+          </Link>
+          <span className="-mt-1 -mr-1 relative z-10 shrink-0 pointer-fine:opacity-0 focus-within:opacity-100 group-hover:opacity-100">
+            <LazyMenu label={words.actions(task.key)} menu={menu} />
+          </span>
+        </div>
+        {(task.blocked || task.waiting_on > 0 || task.due_at) && (
+          <div className="mt-1 flex flex-wrap gap-1">
+            {task.blocked && (
+              <Badge icon="blocked" title={task.blocked.reason} tone="danger">
+                {task.blocked.reason}
+              </Badge>
+            )}
+            {task.waiting_on > 0 && (
+              <Badge icon="dependency" tone="attention">
+                {words.waits(task.waiting_on)}
+              </Badge>
+            )}
+            <Due task={task} />
+          </div>
+        )}
+        <div className="mt-1.5 flex flex-wrap items-center gap-x-2 gap-y-1 text-soft text-xs">
+          <span className="key">{task.key}</span>
+          <PriorityMark of={task.priority} />
+          {task.tags?.slice(0, 3).map(tag => (
+            <Chip key={tag}>{tag}</Chip>
+          ))}
+          {task.comment_count > 0 && (
+            <span className="inline-flex items-center gap-0.5" title={words.comments}>
+              <Icon className="size-3.5" name="comment" />
+              {task.comment_count}
+            </span>
+          )}
+          <span className="ml-auto inline-flex min-w-0 items-center gap-1">
+            <span className="max-w-24 truncate">{nameOf(task.assignee_id, people)}</span>·<Age at={task.moved_at} />
+          </span>
+        </div>
+      </article>
+    )
+  },
+  // The functions are others each time and do the same.
+  (a, b) => a.task === b.task && a.people === b.people && a.opened === b.opened && a.focus === b.focus,
+)
+
+/** The menu is made when somebody wants it: five thousand cards do not need five thousand of them. */
+export function LazyMenu({ label, menu }: { label: string; menu: () => { label?: string; items: MenuItem[] }[] }) {
+  return <Menu groups={menu} trigger={<IconButton className="h-6! min-w-6! pointer-coarse:h-9! pointer-coarse:min-w-9!" icon="more" label={label} />} />
+}

@@ -1,0 +1,108 @@
+import { dropTargetForElements } from '@atlaskit/pragmatic-drag-and-drop/element/adapter'
+import { useVirtualizer } from '@tanstack/react-virtual'
+import { useEffect, useRef, useState } from 'react'
+import type { Person } from '../app/queries'
+import { texts } from '../texts'
+import type { MenuItem } from '../ui/Menu'
+import { StatusMark } from './Bits'
+import { Card } from './Card'
+import type { Status, Task } from './task'
+
+const words = texts.tasks
+
+export interface Current {
+  id: string
+  /** Grows with each move by keyboard, after which the card takes the focus. */
+  focus: number
+}
+
+interface Props {
+  status: Status
+  tasks: readonly Task[]
+  people: ReadonlyMap<string, Person>
+  opened: string | undefined
+  current: Current
+  onCurrent: (current: Current) => void
+  onOpen: (key: string) => void
+  menu: (task: Task, column: readonly Task[]) => { label?: string; items: MenuItem[] }[]
+}
+
+/** One column: its name, how many there are, and those of its cards that can be seen. */
+export function Column({ status, tasks, people, opened, current, onCurrent, onOpen, menu }: Props) {
+  const scroller = useRef<HTMLDivElement>(null)
+  const latest = useRef(tasks)
+  latest.current = tasks
+  const [over, setOver] = useState(false)
+  const rows = useVirtualizer({
+    count: tasks.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => 84,
+    getItemKey: i => tasks[i]?.id ?? i,
+    overscan: 6,
+    gap: 6,
+    paddingEnd: 8,
+  })
+  useEffect(() => {
+    const element = scroller.current
+    if (!element) return
+    return dropTargetForElements({
+      element,
+      canDrop: ({ source }) => source.data.kind === 'task',
+      getData: () => ({ status }),
+      onDragEnter: () => setOver(true),
+      onDragLeave: () => setOver(false),
+      onDrop: () => setOver(false),
+    })
+  }, [status])
+  const at = current.focus > 0 ? tasks.findIndex(t => t.id === current.id) : -1
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it scrolls when somebody moves by keyboard, and not when rows change
+  useEffect(() => {
+    if (at >= 0) rows.scrollToIndex(at, { align: 'auto' })
+  }, [current])
+  return (
+    <section aria-label={words.status[status]} className={`flex w-[85vw] min-w-60 shrink-0 snap-center flex-col rounded-md sm:w-auto sm:grow sm:basis-0 ${over ? 'bg-accent-tint' : 'bg-panel'}`}>
+      <h2 className="flex h-9 shrink-0 items-center gap-2 px-3 font-medium">
+        <StatusMark of={status} />
+        <span className="text-soft text-xs">{tasks.length.toLocaleString('en-US')}</span>
+      </h2>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard */}
+      <div ref={scroller} aria-label={words.status[status]} className="min-h-24 grow overflow-y-auto px-1.5 outline-offset-[-2px]" role="list" tabIndex={tasks.length > 0 ? -1 : 0}>
+        {tasks.length === 0 && (
+          <p className="px-2 py-3 text-center text-soft text-xs" role="listitem">
+            {words.emptyColumn}
+          </p>
+        )}
+        {tasks.length > 0 && (
+          <div className="relative w-full" role="presentation" style={{ height: rows.getTotalSize() }}>
+            {rows.getVirtualItems().map(row => {
+              const task = tasks[row.index]
+              if (!task) return null
+              return (
+                <div
+                  key={row.key}
+                  ref={rows.measureElement}
+                  aria-posinset={row.index + 1}
+                  aria-setsize={tasks.length}
+                  className="absolute inset-x-0 top-0"
+                  data-index={row.index}
+                  role="listitem"
+                  style={{ transform: `translateY(${row.start}px)` }}
+                >
+                  <Card
+                    focus={task.id === current.id ? current.focus : 0}
+                    menu={() => menu(task, latest.current)}
+                    onFocus={() => task.id !== current.id && onCurrent({ id: task.id, focus: 0 })}
+                    onOpen={onOpen}
+                    opened={task.key === opened}
+                    people={people}
+                    task={task}
+                  />
+                </div>
+              )
+            })}
+          </div>
+        )}
+      </div>
+    </section>
+  )
+}

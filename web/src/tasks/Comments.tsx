@@ -1,0 +1,82 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { api, newKey, type Schemas, take } from '../api/client'
+import { asProblem } from '../api/problem'
+import { texts } from '../texts'
+import { Age } from '../ui/Age'
+import { Button } from '../ui/Button'
+import { TextArea } from '../ui/Field'
+import { Markdown } from '../ui/Markdown'
+import { Answer } from '../ui/Views'
+import { commentsQuery } from './queries'
+import type { Task } from './task'
+
+const words = texts.tasks
+
+/** What was said about a task, and a place to say something. */
+export function Comments({ task }: { task: Task }) {
+  const asked = useQuery(commentsQuery(task.id))
+  return (
+    <div className="flex flex-col gap-3">
+      <Answer of={asked} rows={3} what={words.comments}>
+        {comments =>
+          comments.length === 0 ? (
+            <p className="text-soft">{words.noComments}</p>
+          ) : (
+            <ol className="flex flex-col gap-3">
+              {comments.map(c => (
+                <li key={c.id}>
+                  <p className="mb-0.5 text-soft text-xs">
+                    <bdi className="font-medium text-ink">{c.author_name}</bdi> · <Age at={c.created_at} />
+                    {c.edited_at && ` · ${words.edited}`}
+                  </p>
+                  <Markdown text={c.body} />
+                </li>
+              ))}
+            </ol>
+          )
+        }
+      </Answer>
+      <Write task={task} />
+    </div>
+  )
+}
+
+function Write({ task }: { task: Task }) {
+  const cache = useQueryClient()
+  const [body, setBody] = useState('')
+  const [key, setKey] = useState(newKey)
+  const send = useMutation({
+    mutationFn: () => take(api.POST('/api/v1/tasks/{id}/comments', { params: { path: { id: task.id } }, body: { body }, headers: { 'Idempotency-Key': key } })),
+    onSuccess: made => {
+      setBody('')
+      setKey(newKey())
+      cache.setQueryData<Schemas['TaskComment'][]>(commentsQuery(task.id).queryKey, was => (was?.some(c => c.id === made.id) ? was : [...(was ?? []), made]))
+    },
+    onError: err => asProblem(err).status > 0 && setKey(newKey()),
+  })
+  const problem = send.error ? asProblem(send.error) : null
+  return (
+    <form
+      className="flex flex-col gap-2"
+      onSubmit={e => {
+        e.preventDefault()
+        if (body.trim() && !send.isPending) send.mutate()
+      }}
+    >
+      <TextArea
+        error={problem ? (problem.of('body') ?? problem.message) : undefined}
+        help={words.mention}
+        label={words.writeComment}
+        onChange={e => setBody(e.target.value)}
+        onKeyDown={e => {
+          if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) e.currentTarget.form?.requestSubmit()
+        }}
+        value={body}
+      />
+      <Button busy={send.isPending} className="self-end" disabled={!body.trim()} type="submit">
+        {words.send}
+      </Button>
+    </form>
+  )
+}

@@ -1,0 +1,118 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useRef, useState } from 'react'
+import { api, newKey, type Schemas, take } from '../api/client'
+import { asProblem } from '../api/problem'
+import { useMe, usePeople } from '../app/queries'
+import { texts } from '../texts'
+import { Button } from '../ui/Button'
+import { Dialog } from '../ui/Dialog'
+import { Field, Select, TextArea } from '../ui/Field'
+import { say } from '../ui/Toast'
+import { noteOwn } from '../ui/useHeld'
+import { putTask } from './queries'
+import type { TaskSearch } from './route'
+import { priorities, statuses, types } from './task'
+
+const words = texts.tasks
+
+interface Props {
+  open: boolean
+  onClose: () => void
+  onCreated: (key: string) => void
+  /** What the filters say, so that the new task is among what one looks at. */
+  defaults: TaskSearch
+}
+
+/** A task with its title alone, or with a little more. */
+export function Create({ open, onClose, onCreated, defaults }: Props) {
+  return (
+    <Dialog onClose={onClose} open={open} title={words.create}>
+      <Form defaults={defaults} onClose={onClose} onCreated={onCreated} />
+    </Dialog>
+  )
+}
+
+function Form({ onClose, onCreated, defaults }: Omit<Props, 'open'>) {
+  const cache = useQueryClient()
+  const me = useMe().data
+  const people = usePeople()
+  const form = useRef<HTMLFormElement>(null)
+  // The same try has the same key, also when it is sent again after the line broke.
+  const [key, setKey] = useState(newKey)
+  const create = useMutation({
+    mutationFn: ({ body }: { body: Schemas['TaskNew']; more: boolean }) => take(api.POST('/api/v1/tasks', { body, headers: { 'Idempotency-Key': key } })),
+    onSuccess: (task, { more }) => {
+      noteOwn(task.id)
+      putTask(cache, task)
+      say(words.created(task.key))
+      setKey(newKey())
+      if (!more) return onCreated(task.key)
+      const title = form.current?.elements.namedItem('title')
+      if (title instanceof HTMLInputElement) {
+        title.value = ''
+        title.focus()
+      }
+    },
+    // What was refused was not made; another body needs another key.
+    onError: err => asProblem(err).status > 0 && setKey(newKey()),
+  })
+  const problem = create.error ? asProblem(create.error) : null
+  const send = (more: boolean) => {
+    if (!form.current?.reportValidity()) return
+    const data = new FormData(form.current)
+    const text = (name: string) => String(data.get(name) ?? '').trim()
+    const assignee = text('assignee')
+    const description = text('description')
+    create.mutate({
+      more,
+      body: {
+        title: text('title'),
+        status: text('status') as Schemas['TaskNew']['status'] & string,
+        priority: text('priority') as Schemas['TaskNew']['priority'] & string,
+        type: text('type') as Schemas['TaskNew']['type'] & string,
+        ...(description ? { description } : {}),
+        ...(assignee ? { assignee_id: assignee } : {}),
+        ...(defaults.project && defaults.project !== 'none' ? { project_id: defaults.project } : {}),
+      },
+    })
+  }
+  const f = words.fields
+  const only = (list: string | undefined) => (list && !list.includes(',') ? list : undefined)
+  const team = [...people.values()].filter(p => p.active)
+  const preset = team.find(p => p.agent === defaults.assignee || p.id === defaults.assignee || (defaults.assignee === 'me' && p.id === me?.id))?.id
+  return (
+    <form
+      ref={form}
+      className="flex flex-col gap-3"
+      onSubmit={e => {
+        e.preventDefault()
+        send(false)
+      }}
+    >
+      <Field autoComplete="off" autoFocus error={problem?.of('title')} label={f.title} maxLength={200} name="title" required />
+      <TextArea error={problem?.of('description')} help={words.markdown} label={f.description} name="description" rows={4} />
+      <div className="grid grid-cols-1 gap-3 min-[26rem]:grid-cols-2">
+        <Select choices={statuses.filter(s => s !== 'done').map(s => ({ value: s, label: words.status[s] }))} defaultValue={only(defaults.status) ?? 'todo'} error={problem?.of('status')} label={f.status} name="status" />
+        <Select choices={[{ value: '', label: words.unassigned }, ...team.map(p => ({ value: p.id, label: p.name }))]} defaultValue={preset ?? ''} error={problem?.of('assignee_id')} label={f.assignee} name="assignee" />
+        <Select choices={priorities.map(p => ({ value: p, label: words.priority[p] }))} defaultValue={only(defaults.priority) ?? 'medium'} label={f.priority} name="priority" />
+        <Select choices={types.map(t => ({ value: t, label: words.type[t] }))} defaultValue={only(defaults.type) ?? 'task'} label={f.type} name="type" />
+      </div>
+      {problem && problem.fields.length === 0 && (
+        <p className="text-danger" role="alert">
+          {problem.message}
+        </p>
+      )}
+      <div className="flex flex-wrap justify-end gap-2">
+        <Button look="quiet" onClick={onClose}>
+          {texts.ui.cancel}
+        </Button>
+        <Button busy={create.isPending} onClick={() => send(true)}>
+          {words.createMore}
+        </Button>
+        <Button busy={create.isPending} look="primary" type="submit">
+          {words.createSubmit}
+        </Button>
+      </div>
+    </form>
+  )
+}

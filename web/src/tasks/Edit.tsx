@@ -1,0 +1,101 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { asProblem } from '../api/problem'
+import { texts } from '../texts'
+import { Button, IconButton } from '../ui/Button'
+import { Field, TextArea } from '../ui/Field'
+import { Markdown } from '../ui/Markdown'
+import { sendChange } from './change'
+import { putTask } from './queries'
+import type { Task } from './task'
+
+const words = texts.tasks
+
+/**
+ * Edits one text of a task. What was changed elsewhere while one writes does not
+ * touch what one has written: it is told when saving, and saving again wins.
+ */
+function useEdit(task: Task, field: 'title' | 'description') {
+  const cache = useQueryClient()
+  const [draft, setDraft] = useState<{ text: string; version: number } | null>(null)
+  const save = useMutation({
+    mutationFn: (d: { text: string; version: number }) => sendChange(task.id, { [field]: d.text }, d.version),
+    onSuccess: next => {
+      putTask(cache, next)
+      setDraft(null)
+    },
+    onError: (err, d) => {
+      const problem = asProblem(err)
+      const version = problem.facts.current_version
+      if (problem.status === 412 && typeof version === 'number') setDraft({ ...d, version })
+    },
+  })
+  const problem = save.error ? asProblem(save.error) : null
+  return {
+    draft: draft?.text ?? null,
+    begin: () => {
+      save.reset()
+      setDraft({ text: task[field], version: task.version })
+    },
+    write: (text: string) => setDraft(d => d && { ...d, text }),
+    stop: () => setDraft(null),
+    save: () => draft && (draft.text === task[field] ? setDraft(null) : save.mutate(draft)),
+    busy: save.isPending,
+    error: problem ? (problem.status === 412 ? words.conflict : (problem.of(field) ?? problem.message)) : undefined,
+  }
+}
+
+const keys = (e: React.KeyboardEvent, edit: { stop: () => void; save: () => void }, enter: boolean) => {
+  if (e.key === 'Escape') edit.stop()
+  else if (e.key === 'Enter' && (enter || e.ctrlKey || e.metaKey) && !e.nativeEvent.isComposing) edit.save()
+  else return
+  e.preventDefault()
+  e.stopPropagation()
+}
+
+export function Title({ task }: { task: Task }) {
+  const edit = useEdit(task, 'title')
+  if (edit.draft === null) {
+    return (
+      <div className="flex items-start gap-2">
+        <h2 className="wrap-anywhere min-w-0 grow font-semibold text-lg">
+          <bdi>{task.title}</bdi>
+        </h2>
+        <IconButton icon="board" label={`${words.edit}: ${words.fields.title}`} onClick={edit.begin} />
+      </div>
+    )
+  }
+  return (
+    <div className="flex items-end gap-2">
+      <Field autoFocus className="grow" error={edit.error} label={words.fields.title} maxLength={200} onChange={e => edit.write(e.target.value)} onKeyDown={e => keys(e, edit, true)} value={edit.draft} />
+      <Button busy={edit.busy} look="primary" onClick={edit.save}>
+        {words.save}
+      </Button>
+    </div>
+  )
+}
+
+export function Description({ task }: { task: Task }) {
+  const edit = useEdit(task, 'description')
+  if (edit.draft === null) {
+    return (
+      <div className="flex items-start gap-2">
+        <div className="min-w-0 grow">{task.description ? <Markdown text={task.description} /> : <p className="text-soft">{words.noDescription}</p>}</div>
+        <IconButton icon="board" label={`${words.edit}: ${words.fields.description}`} onClick={edit.begin} />
+      </div>
+    )
+  }
+  return (
+    <div className="flex flex-col gap-2">
+      <TextArea autoFocus error={edit.error} help={words.markdown} label={words.fields.description} onChange={e => edit.write(e.target.value)} onKeyDown={e => keys(e, edit, false)} rows={10} value={edit.draft} />
+      <div className="flex justify-end gap-2">
+        <Button look="quiet" onClick={edit.stop}>
+          {texts.ui.cancel}
+        </Button>
+        <Button busy={edit.busy} look="primary" onClick={edit.save}>
+          {words.save}
+        </Button>
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,122 @@
+import { useNavigate } from '@tanstack/react-router'
+import { useCallback, useMemo } from 'react'
+import { useKeys } from '../app/keys'
+import { useMe, usePeople } from '../app/queries'
+import { given } from '../app/roots'
+import { useTitle } from '../app/title'
+import { setView, useView } from '../app/view'
+import { texts } from '../texts'
+import { Button } from '../ui/Button'
+import { useHeld } from '../ui/useHeld'
+import { Empty, Failed, Partial, Skeleton, Stale } from '../ui/Views'
+import { Board } from './Board'
+import { Create } from './Create'
+import { Panel } from './Panel'
+import { useTasks } from './queries'
+import { type Go, type SearchChange, type TaskSearch, tasksRoute } from './route'
+import { TaskTable } from './TaskTable'
+import { filtersOf, fits, isFiltered, type Task } from './task'
+import { Toolbar } from './Toolbar'
+
+const words = texts.tasks
+const noNew: SearchChange = { new: undefined }
+
+/** Where the work is: the same tasks as a board or as a table, and one of them beside it. */
+export function TasksPage() {
+  const search = tasksRoute.useSearch()
+  const navigate = useNavigate({ from: '/tasks' })
+  const kept = useView().tasks
+  const view = search.view ?? kept
+  const go = useCallback(
+    (change: SearchChange, replace = false) => void navigate({ search: was => given({ ...was, ...change }), replace }),
+    [navigate],
+  )
+  const open = useCallback((key: string | undefined) => go({ task: key, tab: undefined }), [go])
+  const setBoard = (next: 'board' | 'table') => {
+    setView({ tasks: next })
+    go({ view: next }, true)
+  }
+  useTitle(search.task, texts.app.places.tasks)
+  useKeys([
+    { keys: 'c', label: words.keys.create, run: () => go({ new: '1' }) },
+    { keys: 'v', label: words.keys.view, run: () => setBoard(view === 'board' ? 'table' : 'board') },
+  ])
+  const close = useCallback(() => {
+    const key = search.task
+    open(undefined)
+    // Back to the card or row that was open.
+    setTimeout(() => document.querySelector<HTMLElement>(`[data-task="${CSS.escape(key ?? '')}"]`)?.focus())
+  }, [open, search.task])
+  return (
+    <div className="flex h-full min-h-0">
+      <div className="flex min-w-0 grow flex-col">
+        <Toolbar go={go} onView={setBoard} search={search} view={view} />
+        <List go={go} onOpen={open} search={search} view={view} />
+      </div>
+      {search.task && <Panel key={search.task} onClose={close} onOpen={open} onTab={next => go({ tab: next }, true)} tab={search.tab ?? 'comments'} task={search.task} />}
+      <Create defaults={search} onClose={() => go(noNew)} onCreated={key => go({ ...noNew, task: key })} open={search.new === '1'} />
+    </div>
+  )
+}
+
+interface ListProps {
+  search: TaskSearch
+  view: 'board' | 'table'
+  go: Go
+  onOpen: (key: string) => void
+}
+
+function List({ search, view, go, onOpen }: ListProps) {
+  const filters = useMemo(() => filtersOf(search), [search])
+  const asked = useTasks(filters)
+  const me = useMe().data?.id
+  const people = usePeople()
+  const fitting = useMemo(() => asked.tasks?.filter(t => fits(t, filters, me, people)), [asked.tasks, filters, me, people])
+  const held = useHeld(fitting, idOf, JSON.stringify(filters), asked.reading)
+  if (fitting === undefined || held.rows === undefined) {
+    return asked.error ? <Failed again={() => void asked.refetch()} error={asked.error} what={`${texts.ui.couldNotRead} ${words.what}.`} /> : <Skeleton label={`${texts.ui.reading} ${words.what}`} />
+  }
+  return (
+    <>
+      {asked.error ? <Stale error={asked.error} since={asked.dataUpdatedAt} /> : null}
+      {asked.cut && <Partial>{words.tooMany(fitting.length)}</Partial>}
+      {held.waiting > 0 && (
+        <div className="flex shrink-0 justify-center py-1">
+          <Button icon="up" onClick={held.show}>
+            {texts.ui.newRows(held.waiting)}
+          </Button>
+        </div>
+      )}
+      {held.rows.length === 0 && !asked.reading ? (
+        <Nothing filtered={isFiltered(filters)} onClear={() => void go(cleared)} onCreate={() => go({ new: '1' })} />
+      ) : view === 'board' ? (
+        <Board onOpen={onOpen} opened={search.task} people={people} statuses={filters.status} tasks={held.rows} />
+      ) : (
+        <TaskTable onOpen={onOpen} onSort={sort => go({ sort } as TaskSearch, true)} opened={search.task} people={people} sort={search.sort ?? 'position'} tasks={held.rows} />
+      )}
+    </>
+  )
+}
+
+const idOf = (t: Task) => t.id
+
+/** Takes every filter out of the address. */
+export const cleared: SearchChange = { q: undefined, status: undefined, priority: undefined, type: undefined, assignee: undefined, project: undefined, tag: undefined, blocked: undefined } satisfies SearchChange
+
+function Nothing({ filtered, onClear, onCreate }: { filtered: boolean; onClear: () => void; onCreate: () => void }) {
+  return filtered ? (
+    <Empty action={<Button onClick={onClear}>{words.filters.clear}</Button>} icon="filter" title={words.noneFit} />
+  ) : (
+    <Empty
+      action={
+        <Button icon="plus" look="primary" onClick={onCreate}>
+          {words.create}
+        </Button>
+      }
+      icon="tasks"
+      title={words.emptyTitle}
+    >
+      {words.emptyText}
+    </Empty>
+  )
+}

@@ -1,0 +1,160 @@
+import { useQuery } from '@tanstack/react-query'
+import { useEffect, useRef } from 'react'
+import type { Person } from '../app/queries'
+import { usePeople } from '../app/queries'
+import { texts } from '../texts'
+import { Age } from '../ui/Age'
+import { IconButton } from '../ui/Button'
+import { Field, Select } from '../ui/Field'
+import { Menu } from '../ui/Menu'
+import { Tabs } from '../ui/Tabs'
+import { Answer } from '../ui/Views'
+import { useActions } from './actions'
+import { Blocked } from './Blocked'
+import { Comments } from './Comments'
+import { useChange } from './change'
+import { Description, Title } from './Edit'
+import { History } from './History'
+import { oneQuery } from './queries'
+import { Relations } from './Relations'
+import type { tabs } from './route'
+import { priorities, statuses, type Task, types } from './task'
+
+const words = texts.tasks
+const f = words.fields
+
+interface Props {
+  /** Its key or id, as the address says. */
+  task: string
+  tab: (typeof tabs)[number]
+  onTab: (tab: (typeof tabs)[number]) => void
+  onClose: () => void
+  onOpen: (key: string) => void
+}
+
+/** One task beside the others; on a phone above them. */
+export function Panel({ task: key, tab, onTab, onClose, onOpen }: Props) {
+  const asked = useQuery(oneQuery(key))
+  const people = usePeople()
+  const { menu } = useActions()
+  const ref = useRef<HTMLElement>(null)
+  useEffect(() => {
+    ref.current?.focus()
+  }, [])
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveElementInteractions: Escape closes, wherever in it one is
+    <aside
+      ref={ref}
+      aria-label={key}
+      className="fixed inset-0 z-40 flex flex-col overflow-hidden bg-ground outline-none lg:static lg:z-auto lg:w-[30rem] lg:shrink-0 lg:border-line lg:border-l"
+      onKeyDown={e => {
+        if (e.key === 'Escape' && !e.defaultPrevented) {
+          e.stopPropagation()
+          onClose()
+        }
+      }}
+      tabIndex={-1}
+    >
+      <header className="flex h-10 shrink-0 items-center gap-2 border-line border-b pr-2 pl-4">
+        <span className="key grow text-soft">{asked.data?.key ?? key}</span>
+        {asked.data && <Menu groups={menu(asked.data, null)} trigger={<IconButton icon="more" label={words.actions(asked.data.key)} />} />}
+        <IconButton icon="close" label={texts.ui.close} onClick={onClose} />
+      </header>
+      <div className="grow overflow-y-auto px-4 py-3">
+        <Answer of={asked} what={key}>
+          {task => (
+            <div className="flex flex-col gap-4">
+              <Title task={task} />
+              <Facts people={people} task={task} />
+              <Blocked task={task} />
+              <Description task={task} />
+              <Tabs
+                label={task.key}
+                onChange={onTab}
+                tabs={[
+                  { id: 'comments', label: words.comments, count: task.comment_count, panel: () => <Comments task={task} /> },
+                  { id: 'history', label: words.history, panel: () => <History people={people} task={task} /> },
+                  { id: 'relations', label: words.relations, count: task.depends_on?.length ?? 0, panel: () => <Relations onOpen={onOpen} task={task} /> },
+                ]}
+                value={tab}
+              />
+            </div>
+          )}
+        </Answer>
+      </div>
+    </aside>
+  )
+}
+
+function Facts({ task, people }: { task: Task; people: ReadonlyMap<string, Person> }) {
+  const change = useChange()
+  const team = [...people.values()].filter(p => p.active || p.id === task.assignee_id)
+  const set = (part: Partial<Task>) => change({ task, body: part as Record<string, never>, looks: part, done: words.changed(task.key) })
+  const unknownHolder = task.assignee_id !== null && !people.has(task.assignee_id)
+  return (
+    <div className="grid grid-cols-2 gap-x-3 gap-y-2">
+      <Select choices={statuses.map(s => ({ value: s, label: words.status[s] }))} label={f.status} onChange={e => set({ status: e.target.value as Task["status"] })} value={task.status} />
+      <Select
+        choices={[{ value: '', label: words.unassigned }, ...(unknownHolder ? [{ value: task.assignee_id ?? '', label: words.somebody }] : []), ...team.map(p => ({ value: p.id, label: p.name }))]}
+        label={f.assignee}
+        onChange={e => set({ assignee_id: e.target.value || null })}
+        value={task.assignee_id ?? ''}
+      />
+      <Select choices={priorities.map(p => ({ value: p, label: words.priority[p] }))} label={f.priority} onChange={e => set({ priority: e.target.value as Task['priority'] })} value={task.priority} />
+      <Select choices={types.map(t => ({ value: t, label: words.type[t] }))} label={f.type} onChange={e => set({ type: e.target.value as Task['type'] })} value={task.type} />
+      <Field label={f.due} onChange={e => set({ due_at: e.target.value ? new Date(`${e.target.value}T18:00`).toISOString() : null })} type="date" value={task.due_at ? localDay(task.due_at) : ''} />
+      <Field
+        key={task.tags?.join(',')}
+        defaultValue={task.tags?.join(', ')}
+        label={f.tags}
+        onBlur={e => {
+          const tags = [...new Set(e.target.value.split(',').map(t => t.trim()).filter(Boolean))]
+          if (tags.join() !== (task.tags ?? []).join()) set({ tags })
+        }}
+      />
+      <p className="col-span-2 flex flex-wrap gap-x-4 text-soft text-xs">
+        <span>
+          {f.age} <Age at={task.moved_at} />
+        </span>
+        <span>
+          {f.created} <Age at={task.created_at} />
+          {task.reporter_id && ` ${words.by} ${people.get(task.reporter_id)?.name ?? words.somebody}`}
+        </span>
+        {task.claim && (
+          <span>
+            {words.claimed(task.claim.name)} · <Age at={task.claim.expires_at} />
+          </span>
+        )}
+        {task.branch && (
+          <span>
+            {f.branch} <bdi className="key wrap-anywhere">{task.branch}</bdi>
+          </span>
+        )}
+        {task.session_key && (
+          <span>
+            {f.session} <bdi className="key wrap-anywhere">{task.session_key}</bdi>
+          </span>
+        )}
+        {task.pr_url && <PullRequest url={task.pr_url} />}
+      </p>
+    </div>
+  )
+}
+
+function PullRequest({ url }: { url: string }) {
+  const safe = /^https?:\/\//i.test(url)
+  return safe ? (
+    <a className="wrap-anywhere text-accent underline" href={url} rel="noopener noreferrer nofollow" target="_blank">
+      {f.pr}
+    </a>
+  ) : (
+    <bdi className="key wrap-anywhere">{url}</bdi>
+  )
+}
+
+/** The day of a moment where one is, as a date field wants it. */
+function localDay(at: string): string {
+  const d = new Date(at)
+  const two = (n: number) => String(n).padStart(2, '0')
+  return `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())}`
+}

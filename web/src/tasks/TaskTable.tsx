@@ -1,0 +1,88 @@
+import { useCallback, useMemo, useState } from 'react'
+import type { Person } from '../app/queries'
+import { texts } from '../texts'
+import { Age } from '../ui/Age'
+import { Icon } from '../ui/Icon'
+import { Chip } from '../ui/State'
+import { Table, type TableColumn } from '../ui/Table'
+import { useActions } from './actions'
+import { Due, nameOf, PriorityMark, StatusMark } from './Bits'
+import { Bulk } from './Bulk'
+import { LazyMenu } from './Card'
+import type { TaskSearch } from './route'
+import { sorted, type Task } from './task'
+
+const words = texts.tasks
+const f = words.fields
+
+interface Props {
+  tasks: readonly Task[]
+  people: ReadonlyMap<string, Person>
+  sort: NonNullable<TaskSearch['sort']>
+  opened: string | undefined
+  onSort: (sort: NonNullable<TaskSearch['sort']>) => void
+  onOpen: (key: string) => void
+}
+
+/** The tasks as rows, to look through many, and to change many alike. */
+export function TaskTable({ tasks, people, sort, opened, onSort, onOpen }: Props) {
+  const rows = useMemo(() => sorted(tasks, sort), [tasks, sort])
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
+  const { menu } = useActions()
+  const toggle = useCallback((t: Task) => {
+    setSelected(was => {
+      const next = new Set(was)
+      if (!next.delete(t.id)) next.add(t.id)
+      return next
+    })
+  }, [])
+  const columns = useMemo<TableColumn<Task>[]>(
+    () => [
+      { id: 'key', label: f.key, width: '6rem', sort: 'key', cell: t => <span className="key text-soft">{t.key}</span> },
+      {
+        id: 'title',
+        label: f.title,
+        width: 'minmax(12rem,1fr)',
+        sort: 'title',
+        cell: t => (
+          <span className="flex min-w-0 items-center gap-1.5">
+            {t.blocked && <Icon className="text-danger" name="blocked" />}
+            <bdi className="truncate font-medium" title={t.title}>
+              {t.title}
+            </bdi>
+            {t.blocked && <span className="sr-only">{f.blocked}</span>}
+            {t.tags?.slice(0, 2).map(tag => (
+              <Chip key={tag}>{tag}</Chip>
+            ))}
+          </span>
+        ),
+      },
+      { id: 'status', label: f.status, width: '7rem', sort: 'status', cell: t => <StatusMark of={t.status} /> },
+      { id: 'priority', label: f.priority, width: '6rem', sort: 'priority', cell: t => <PriorityMark of={t.priority} /> },
+      { id: 'assignee', label: f.assignee, width: '7rem', cell: t => <bdi className="truncate">{nameOf(t.assignee_id, people)}</bdi> },
+      { id: 'age', label: f.age, width: '6rem', sort: 'age', cell: t => <Age at={t.moved_at} /> },
+      { id: 'due', label: f.due, width: '7rem', sort: 'due', cell: t => <Due task={t} /> },
+      { id: 'menu', label: '', width: '2.5rem', cell: t => <LazyMenu label={words.actions(t.key)} menu={() => menu(t, null)} /> },
+    ],
+    [people, menu],
+  )
+  const chosen = useMemo(() => rows.filter(t => selected.has(t.id)), [rows, selected])
+  return (
+    <>
+      <Table
+        columns={columns}
+        idOf={t => t.id}
+        label={texts.app.places.tasks}
+        nameOf={t => t.key}
+        onOpen={t => onOpen(t.key)}
+        onSelect={toggle}
+        onSort={s => onSort(s as NonNullable<TaskSearch['sort']>)}
+        opened={t => t.key === opened}
+        rows={rows}
+        selected={selected}
+        sort={sort}
+      />
+      {chosen.length > 0 && <Bulk onNone={() => setSelected(new Set())} people={people} tasks={chosen} />}
+    </>
+  )
+}

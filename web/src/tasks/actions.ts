@@ -1,0 +1,86 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useMemo } from 'react'
+import { api, take } from '../api/client'
+import { texts } from '../texts'
+import type { MenuItem } from '../ui/Menu'
+import { say, sayFailed } from '../ui/Toast'
+import { statusLook } from './Bits'
+import { useChange } from './change'
+import { putTask } from './queries'
+import { between, type Status, statuses, type Task } from './task'
+
+const words = texts.tasks
+
+/** What can be done with a task from its card, its row and by keys. `column` is its neighbours, in their order. */
+export function useActions() {
+  const change = useChange()
+  const cache = useQueryClient()
+  return useMemo(() => {
+    /** Puts a task into a column, before `next`; at its end when that is null, where it is when it is undefined. */
+    const move = (task: Task, status: Status, column: readonly Task[], next: Task | null | undefined) => {
+      const other = status !== task.status
+      const rest = column.filter(t => t.id !== task.id)
+      const at = next ? rest.findIndex(t => t.id === next.id) : rest.length
+      const before = next === undefined ? undefined : rest[at - 1]
+      const place = next === undefined ? undefined : next ? { before: next.key } : before ? { after: before.key } : undefined
+      const was = column.findIndex(t => t.id === task.id)
+      const wasAfter = column[was - 1]
+      const wasBefore = column[was + 1]
+      const placeBefore = was < 0 || other ? undefined : wasBefore ? { before: wasBefore.key } : wasAfter ? { after: wasAfter.key } : undefined
+      if (!other && !place) return
+      change({
+        task,
+        body: { ...(other ? { status } : {}), ...(place ? { position: place } : {}) },
+        looks: {
+          status,
+          ...(place ? { position: between(before?.position ?? '', next?.position ?? '') } : {}),
+          ...(other ? { moved_at: new Date().toISOString() } : {}),
+        },
+        done: other ? words.moved(task.key, words.status[status]) : words.movedHere(task.key),
+        ...(placeBefore ? { placeBefore } : {}),
+      })
+    }
+    const archive = async (task: Task) => {
+      const path = { params: { path: { id: task.id } } }
+      try {
+        putTask(cache, await take(api.POST('/api/v1/tasks/{id}/archive', path)))
+        say(words.archived(task.key), () => {
+          take(api.POST('/api/v1/tasks/{id}/restore', path)).then(
+            back => putTask(cache, back),
+            err => sayFailed(err),
+          )
+        })
+      } catch (err) {
+        sayFailed(err, words.couldNot(task.key))
+      }
+    }
+    const step = (task: Task, by: 1 | -1) => {
+      const to = statuses[statuses.indexOf(task.status) + by]
+      if (to) move(task, to, [], undefined)
+    }
+    const menu = (task: Task, column: readonly Task[] | null): { label?: string; items: MenuItem[] }[] => {
+      const at = column?.findIndex(t => t.id === task.id) ?? -1
+      const last = (column?.length ?? 0) - 1
+      const place = (id: 'first' | 'up' | 'down' | 'last', next: Task | null | undefined, disabled: boolean): MenuItem => ({
+        id,
+        label: words[id],
+        icon: id === 'first' || id === 'up' ? 'up' : 'down',
+        disabled,
+        onSelect: () => move(task, task.status, column ?? [], next),
+      })
+      return [
+        { label: words.moveTo, items: statuses.map(s => ({ id: s, label: words.status[s], icon: statusLook[s].icon, checked: s === task.status, disabled: s === task.status, onSelect: () => move(task, s, [], undefined) })) },
+        ...(column && at >= 0
+          ? [
+              {
+                label: words.place,
+                items: [place('first', column[0], at === 0), place('up', column[at - 1], at === 0), place('down', column[at + 2] ?? null, at === last), place('last', null, at === last)],
+              },
+            ]
+          : []),
+        { items: [{ id: 'archive', label: words.archive, icon: 'archive', onSelect: () => void archive(task) }] },
+      ]
+    }
+    return { move, step, menu, change }
+  }, [change, cache])
+}

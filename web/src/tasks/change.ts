@@ -1,0 +1,71 @@
+import { type QueryClient, useMutation, useQueryClient } from '@tanstack/react-query'
+import { useCallback } from 'react'
+import { api, ifMatch, type Schemas, take } from '../api/client'
+import { Problem } from '../api/problem'
+import { texts } from '../texts'
+import { say, sayFailed } from '../ui/Toast'
+import { putTask } from './queries'
+import type { Task } from './task'
+
+type Body = Schemas['TaskChange']
+
+/** Sends a change; with a version it is refused when somebody was faster. */
+export const sendChange = (id: string, body: Body, version?: number): Promise<Task> =>
+  take(api.PATCH('/api/v1/tasks/{id}', { params: { path: { id }, ...(version ? { header: ifMatch(version) } : {}) }, body }))
+
+/** What a body takes back, for undoing it. */
+export function inverse(was: Task, body: Body): Body {
+  const back: Record<string, unknown> = {}
+  for (const name of Object.keys(body) as (keyof Body)[]) {
+    if (name === 'position' || name === 'claim_token') continue
+    if (name === 'blocked') back.blocked = was.blocked ? { reason: was.blocked.reason } : null
+    else back[name] = was[name as keyof Task]
+  }
+  return back as Body
+}
+
+async function readAgain(cache: QueryClient, task: Task): Promise<void> {
+  try {
+    putTask(cache, await take(api.GET('/api/v1/tasks/{id}', { params: { path: { id: task.id } } })))
+  } catch {
+    // Then it is what it was before.
+    putTask(cache, task)
+  }
+}
+
+export interface Step {
+  task: Task
+  body: Body
+  /** What the task looks like until the service has answered. */
+  looks?: Partial<Task>
+  /** What is said when it is done, with a way back; nothing when it is left out. */
+  done?: string
+  /** The place to go back to, which the task itself does not know. */
+  placeBefore?: Schemas['TaskPlace']
+}
+
+/** Changes a task at once on the screen, then at the service; what it refuses is put back and said. */
+export function useChange(): (step: Step) => void {
+  const cache = useQueryClient()
+  const { mutate } = useMutation({
+    mutationFn: (s: Step) => sendChange(s.task.id, s.body),
+    onMutate: s => putTask(cache, { ...s.task, ...s.looks }),
+    onSuccess: (task, s) => {
+      putTask(cache, task)
+      if (!s.done) return
+      say(s.done, () => {
+        const body = { ...inverse(s.task, s.body), ...(s.placeBefore ? { position: s.placeBefore } : {}) }
+        sendChange(s.task.id, body).then(
+          back => putTask(cache, back),
+          err => sayFailed(err, texts.tasks.couldNot(s.task.key)),
+        )
+      })
+    },
+    onError: (err, s) => {
+      sayFailed(err, texts.tasks.couldNot(s.task.key))
+      putTask(cache, s.task)
+      if (!(err instanceof Problem) || err.status !== 0) void readAgain(cache, s.task)
+    },
+  })
+  return useCallback(step => mutate(step), [mutate])
+}

@@ -1,0 +1,44 @@
+import type { QueryClient } from '@tanstack/react-query'
+import { api, take } from '../api/client'
+import { Problem } from '../api/problem'
+import { eventOf, gathered, type Patch, rereadSoon } from '../app/live/patches'
+import { dropTask, putTask } from './queries'
+
+/** From so many at once, reading the lists is less than reading each. */
+const many = 20
+
+let cacheOf: QueryClient | null = null
+
+const readAnew = gathered(ids => {
+  const cache = cacheOf
+  if (!cache) return
+  if (ids.length > many) return rereadSoon(cache, ['tasks', 'list'])
+  for (const id of ids) {
+    take(api.GET('/api/v1/tasks/{id}', { params: { path: { id } } })).then(
+      task => putTask(cache, task),
+      err => {
+        if (err instanceof Problem && err.status === 404) dropTask(cache, id)
+      },
+    )
+  }
+})
+
+/** An event says which task, not all that it is now: it is read, and put where it is shown. */
+export const taskPatches: readonly Patch[] = [
+  {
+    on: ['task.', 'comment.'],
+    apply: (happened, cache) => {
+      const event = eventOf(happened)
+      if (event?.subject.kind !== 'task') return
+      cacheOf = cache
+      const { id, name } = event.subject
+      if (event.kind === 'task.deleted') dropTask(cache, id)
+      else if (cache.getQueryCache().find({ queryKey: ['tasks'], exact: false })) readAnew(id)
+      for (const key of [id, name]) {
+        rereadSoon(cache, ['tasks', 'history', key])
+        if (event.kind.includes('comment')) rereadSoon(cache, ['tasks', 'comments', key])
+      }
+      rereadSoon(cache, ['tasks', 'parts'])
+    },
+  },
+]

@@ -1,0 +1,105 @@
+import { type InfiniteData, type QueryClient, infiniteQueryOptions, queryOptions, useInfiniteQuery } from '@tanstack/react-query'
+import { useEffect, useMemo } from 'react'
+import { api, type Page, take, takePage } from '../api/client'
+import { patchRow } from '../app/live/patches'
+import { type Filters, priorities, statuses, type Task, types } from './task'
+
+/** More than this is not read at once: nobody looks through it, and filters find it. */
+export const most = 6000
+const pageSize = 500
+
+const pick = <T extends string>(list: string | undefined, words: readonly T[]): T[] | undefined => (list ? words.filter(w => list.split(',').includes(w)) : undefined)
+
+/** The tasks that fit, page by page, in the order of the board. */
+export const listQuery = (f: Filters) =>
+  infiniteQueryOptions({
+    queryKey: ['tasks', 'list', f],
+    queryFn: ({ pageParam, signal }): Promise<Page<Task>> => {
+      const status = pick(f.status, statuses)
+      const priority = pick(f.priority, priorities)
+      const type = pick(f.type, types)
+      const query = {
+        limit: pageSize,
+        sort: 'position' as const,
+        ...(pageParam ? { cursor: pageParam } : {}),
+        ...(f.q ? { q: f.q } : {}),
+        ...(status ? { status } : {}),
+        ...(priority ? { priority } : {}),
+        ...(type ? { type } : {}),
+        ...(f.assignee ? { assignee: f.assignee } : {}),
+        ...(f.project ? { project: f.project } : {}),
+        ...(f.tag ? { tag: f.tag.split(',') } : {}),
+        ...(f.blocked ? { blocked: f.blocked } : {}),
+      }
+      return takePage<Task>(api.GET('/api/v1/tasks', { params: { query }, signal }))
+    },
+    initialPageParam: null as string | null,
+    getNextPageParam: last => last.next,
+  })
+
+/** All tasks that fit, read in pages until there are no more. */
+export function useTasks(f: Filters) {
+  const asked = useInfiniteQuery(listQuery(f))
+  const { data, hasNextPage, isFetching, fetchNextPage, error } = asked
+  const tasks = useMemo(() => {
+    const seen = new Map<string, Task>()
+    for (const page of data?.pages ?? []) for (const t of page.rows) seen.set(t.id, t)
+    return data ? [...seen.values()] : undefined
+  }, [data])
+  const more = hasNextPage && (tasks?.length ?? 0) < most
+  useEffect(() => {
+    if (more && !isFetching && !error) void fetchNextPage()
+  }, [more, isFetching, error, fetchNextPage])
+  return { ...asked, tasks, reading: more, cut: hasNextPage && !more }
+}
+
+export const oneQuery = (key: string) =>
+  queryOptions({
+    queryKey: ['tasks', 'one', key],
+    queryFn: ({ signal }) => take(api.GET('/api/v1/tasks/{id}', { params: { path: { id: key } }, signal })),
+  })
+
+export const commentsQuery = (key: string) =>
+  queryOptions({
+    queryKey: ['tasks', 'comments', key],
+    queryFn: ({ signal }) => take(api.GET('/api/v1/tasks/{id}/comments', { params: { path: { id: key }, query: { limit: 500 } }, signal })),
+  })
+
+export const historyQuery = (key: string) =>
+  queryOptions({
+    queryKey: ['tasks', 'history', key],
+    queryFn: ({ signal }) => take(api.GET('/api/v1/tasks/{id}/history', { params: { path: { id: key }, query: { limit: 200 } }, signal })),
+  })
+
+export const partsQuery = (key: string) =>
+  queryOptions({
+    queryKey: ['tasks', 'parts', key],
+    queryFn: ({ signal }) => take(api.GET('/api/v1/tasks', { params: { query: { parent: key, limit: 200, sort: 'position' } }, signal })),
+  })
+
+const same = (a: Task, b: Task) => a.id === b.id
+// Claims and counts change without a version, so the same version may be newer.
+const newer = (next: Task, was: Task) => next.version >= was.version
+
+type List = InfiniteData<Page<Task>>
+
+/** Puts a task that was read into all that is cached; into lists also when it is new there. */
+export function putTask(cache: QueryClient, task: Task): void {
+  patchRow(cache, ['tasks', 'list'], task, same, newer)
+  patchRow(cache, ['tasks', 'parts'], task, same, newer)
+  cache.setQueriesData<List>({ queryKey: ['tasks', 'list'] }, data => {
+    const [firstPage, ...others] = data?.pages ?? []
+    if (!data || !firstPage || data.pages.some(p => p.rows.some(t => t.id === task.id))) return data
+    return { ...data, pages: [{ ...firstPage, rows: [...firstPage.rows, task] }, ...others] }
+  })
+  for (const name of [task.key, task.id]) {
+    cache.setQueryData<Task>(['tasks', 'one', name], was => (was && newer(task, was) ? task : was))
+  }
+}
+
+/** Takes a task that is gone out of all that is cached. */
+export function dropTask(cache: QueryClient, id: string): void {
+  cache.setQueriesData<List>({ queryKey: ['tasks', 'list'] }, data =>
+    data?.pages.some(p => p.rows.some(t => t.id === id)) ? { ...data, pages: data.pages.map(p => ({ ...p, rows: p.rows.filter(t => t.id !== id) })) } : data,
+  )
+}

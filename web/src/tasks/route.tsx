@@ -1,0 +1,48 @@
+import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router'
+import { frameRoute, given, textParam, wordParam, wordsParam } from '../app/roots'
+import { priorities, statuses, types } from './task'
+
+export const sorts = ['position', 'key', '-key', 'title', 'status', 'priority', '-priority', 'age', '-age', 'due', '-due'] as const
+export const tabs = ['comments', 'history', 'relations'] as const
+
+/** What the address of the tasks says: which ones, how, and which one is open. */
+function search(s: Record<string, unknown>) {
+  return given({
+    view: wordParam(s.view, ['board', 'table']),
+    q: textParam(s.q),
+    status: wordsParam(s.status, statuses)?.join(','),
+    priority: wordsParam(s.priority, priorities)?.join(','),
+    type: wordsParam(s.type, types)?.join(','),
+    assignee: textParam(s.assignee),
+    project: textParam(s.project),
+    tag: textParam(s.tag),
+    blocked: wordParam(s.blocked, ['true', 'false']),
+    sort: wordParam(s.sort, sorts),
+    task: textParam(s.task),
+    tab: wordParam(s.tab, tabs),
+    new: wordParam(s.new, ['1']),
+  })
+}
+
+export type TaskSearch = ReturnType<typeof search>
+
+/** Another value for some of it; undefined takes it out of the address. */
+export type SearchChange = { [K in keyof TaskSearch]?: TaskSearch[K] | undefined }
+
+export type Go = (change: SearchChange, replace?: boolean) => void
+
+export const tasksRoute = createRoute({
+  getParentRoute: () => frameRoute,
+  path: '/tasks',
+  validateSearch: search,
+  component: lazyRouteComponent(() => import('./Page'), 'TasksPage'),
+})
+
+/** The address that people write down: it opens the task beside the board. */
+export const taskRoute = createRoute({
+  getParentRoute: () => frameRoute,
+  path: '/tasks/$key',
+  beforeLoad: ({ params }) => {
+    throw redirect({ to: '/tasks', search: { task: params.key }, replace: true })
+  },
+})

@@ -1,0 +1,17 @@
+export const ui = {
+  close: 'Close',
+  cancel: 'Cancel',
+  undo: 'Undo',
+  tryAgain: 'Try again',
+  requestId: 'Request',
+  reading: 'Reading',
+  couldNotRead: 'Could not read',
+  shownIsFrom: 'What you see is from',
+  ago: 'ago.',
+  notAllowed: 'Your role does not allow this.',
+  newRows: (n: number) => `${n} new`,
+  show: 'show',
+  none: 'None',
+  any: 'Any',
+  loadMore: 'Read more',
+} as const

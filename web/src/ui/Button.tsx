@@ -1,0 +1,54 @@
+import type { ComponentProps, ReactNode } from 'react'
+import { Icon, type IconName } from './Icon'
+
+const looks = {
+  plain: 'hairline bg-raised text-ink hover:bg-hover',
+  primary: 'border border-accent bg-accent text-on-accent hover:opacity-90',
+  danger: 'hairline bg-raised text-danger hover:bg-danger-tint',
+  quiet: 'border border-transparent text-soft hover:bg-hover hover:text-ink',
+} as const
+
+/** What a button looks like, for what is one by other means, such as a link. */
+export function buttonClass(look: keyof typeof looks = 'plain', more = ''): string {
+  return `inline-flex h-7 min-w-7 shrink-0 select-none items-center justify-center gap-1.5 rounded-md px-2.5 text-sm whitespace-nowrap disabled:opacity-50 pointer-coarse:h-9 pointer-coarse:min-w-9 ${looks[look]} ${more}`
+}
+
+interface Props extends Omit<ComponentProps<'button'>, 'className'> {
+  look?: keyof typeof looks
+  icon?: IconName
+  busy?: boolean
+  className?: string
+  children: ReactNode
+}
+
+/** A button. While it is `busy` it keeps its focus and does nothing. */
+export function Button({ look = 'plain', icon, busy = false, className = '', children, onClick, ...rest }: Props) {
+  return (
+    <button
+      type="button"
+      {...rest}
+      aria-busy={busy || undefined}
+      aria-disabled={busy || undefined}
+      className={buttonClass(look, `${busy ? 'opacity-60' : ''} ${className}`)}
+      onClick={e => (busy ? e.preventDefault() : onClick?.(e))}
+    >
+      {icon && <Icon name={icon} />}
+      {children}
+    </button>
+  )
+}
+
+/** A button that is only a drawing; its label is what a screen reader says and a pointer shows. */
+export function IconButton({
+  label,
+  icon,
+  look = 'quiet',
+  className = '',
+  ...rest
+}: Omit<ComponentProps<'button'>, 'children' | 'className'> & { label: string; icon: IconName; look?: keyof typeof looks; className?: string }) {
+  return (
+    <button type="button" {...rest} aria-label={label} className={buttonClass(look, `px-0 ${className}`)} title={label}>
+      <Icon name={icon} />
+    </button>
+  )
+}

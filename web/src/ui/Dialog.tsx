@@ -1,0 +1,36 @@
+import { Dialog as Base } from '@base-ui/react/dialog'
+import type { ReactNode } from 'react'
+import { texts } from '../texts'
+import { IconButton } from './Button'
+
+/** A question that has to be answered or closed first. Its focus is kept in it and given back. */
+export function Dialog({
+  open,
+  onClose,
+  title,
+  children,
+  wide = false,
+}: {
+  open: boolean
+  onClose: () => void
+  title: string
+  children: ReactNode
+  wide?: boolean
+}) {
+  return (
+    <Base.Root open={open} onOpenChange={next => !next && onClose()}>
+      <Base.Portal>
+        <Base.Backdrop className="fixed inset-0 bg-shade" />
+        <Base.Popup
+          className={`hairline fixed top-[10vh] left-1/2 flex max-h-[80vh] w-[calc(100vw-16px)] -translate-x-1/2 flex-col overflow-hidden rounded-md bg-raised text-ink ${wide ? 'max-w-2xl' : 'max-w-md'}`}
+        >
+          <header className="flex items-center justify-between border-line border-b py-2 pr-2 pl-4">
+            <Base.Title className="font-semibold text-base">{title}</Base.Title>
+            <Base.Close render={<IconButton icon="close" label={texts.ui.close} />} />
+          </header>
+          <div className="overflow-y-auto p-4">{children}</div>
+        </Base.Popup>
+      </Base.Portal>
+    </Base.Root>
+  )
+}

@@ -1,0 +1,44 @@
+import type { ReactNode } from 'react'
+import { Icon, type IconName } from './Icon'
+
+/** The five states that anything can be in, each with its colour. */
+export type Tone = 'active' | 'idle' | 'attention' | 'danger' | 'done'
+
+const tones: Record<Tone, { icon: IconName; text: string; tint: string }> = {
+  active: { icon: 'pulse', text: 'text-active', tint: 'bg-active-tint' },
+  idle: { icon: 'sleep', text: 'text-idle', tint: 'bg-idle-tint' },
+  attention: { icon: 'warning', text: 'text-attention', tint: 'bg-attention-tint' },
+  danger: { icon: 'error', text: 'text-danger', tint: 'bg-danger-tint' },
+  done: { icon: 'check', text: 'text-done', tint: 'bg-done-tint' },
+}
+
+/** A state: a drawing, a word and a colour, so that none of them is needed alone. */
+export function State({ tone, icon, children, title }: { tone: Tone; icon?: IconName; children: ReactNode; title?: string }) {
+  const t = tones[tone]
+  return (
+    <span className={`inline-flex items-center gap-1 whitespace-nowrap ${t.text}`} title={title}>
+      <Icon className="size-3.5" name={icon ?? t.icon} />
+      {children}
+    </span>
+  )
+}
+
+/** The same on a ground of its own, for what must be seen among much else. */
+export function Badge({ tone, icon, children, title }: { tone: Tone; icon?: IconName; children: ReactNode; title?: string }) {
+  const t = tones[tone]
+  return (
+    <span className={`inline-flex h-5 max-w-full items-center gap-1 rounded-sm px-1.5 text-xs ${t.text} ${t.tint}`} title={title}>
+      <Icon className="size-3" name={icon ?? t.icon} />
+      <span className="truncate">{children}</span>
+    </span>
+  )
+}
+
+/** A word that somebody attached: a tag, a type. */
+export function Chip({ children, title }: { children: ReactNode; title?: string }) {
+  return (
+    <span className="inline-flex h-5 max-w-40 items-center rounded-sm bg-hover px-1.5 text-soft text-xs" title={title}>
+      <span className="truncate">{children}</span>
+    </span>
+  )
+}

@@ -1,0 +1,110 @@
+import type { ReactNode } from 'react'
+import { asProblem } from '../api/problem'
+import { texts } from '../texts'
+import { Age } from './Age'
+import { Button } from './Button'
+import { Icon, type IconName } from './Icon'
+
+/** Why there is nothing, what would fill it, and the way to do that. */
+export function Empty({ icon, title, children, action }: { icon?: IconName; title: string; children?: ReactNode; action?: ReactNode }) {
+  return (
+    <div className="mx-auto flex max-w-md flex-col items-center gap-2 px-4 py-12 text-center">
+      {icon && <Icon className="size-6 text-soft" name={icon} />}
+      <h2 className="font-semibold text-base">{title}</h2>
+      {children && <div className="text-soft">{children}</div>}
+      {action && <div className="mt-2">{action}</div>}
+    </div>
+  )
+}
+
+/** What failed, in the words of the service, and how to try again. A 403 says which role may. */
+export function Failed({ error, again, what }: { error: unknown; again?: () => void; what?: string }) {
+  const problem = asProblem(error)
+  if (problem.status === 403) return <NotAllowed detail={problem.detail} />
+  return (
+    <div className="mx-auto flex max-w-lg flex-col items-center gap-2 px-4 py-10 text-center" role="alert">
+      <Icon className="size-6 text-danger" name="error" />
+      {what && <p className="text-soft">{what}</p>}
+      <h2 className="font-semibold text-base">{problem.title}</h2>
+      {problem.detail && <p className="wrap-anywhere text-soft">{problem.detail}</p>}
+      {problem.requestId && (
+        <p className="text-soft text-xs">
+          {texts.ui.requestId} <span className="key select-all">{problem.requestId}</span>
+        </p>
+      )}
+      {again && (
+        <Button className="mt-2" icon="reload" onClick={again}>
+          {texts.ui.tryAgain}
+        </Button>
+      )}
+    </div>
+  )
+}
+
+export function NotAllowed({ detail }: { detail: string }) {
+  return (
+    <Empty icon="blocked" title={texts.ui.notAllowed}>
+      {detail}
+    </Empty>
+  )
+}
+
+/** A line above something that is shown although it could not be read anew: it is old, and so old. */
+export function Stale({ since, error }: { since: number; error: unknown }) {
+  return (
+    <p className="flex flex-wrap items-center gap-1.5 bg-attention-tint px-3 py-1 text-attention text-xs" role="status">
+      <Icon className="size-3.5" name="clock" />
+      {asProblem(error).title} {texts.ui.shownIsFrom} <Age at={new Date(since).toISOString()} /> {texts.ui.ago}
+    </p>
+  )
+}
+
+/** A line above something of which a part is missing. */
+export function Partial({ children }: { children: ReactNode }) {
+  return (
+    <p className="flex items-center gap-1.5 bg-attention-tint px-3 py-1 text-attention text-xs" role="status">
+      <Icon className="size-3.5" name="warning" />
+      {children}
+    </p>
+  )
+}
+
+/** Grey bars where rows will be, if it takes longer than a moment. */
+export function Skeleton({ rows = 8, label }: { rows?: number; label: string }) {
+  return (
+    <div aria-busy="true" className="flex flex-col gap-2 p-3">
+      <span className="sr-only" role="status">
+        {label}
+      </span>
+      {Array.from({ length: rows }, (_, i) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: they are all the same
+        <div key={i} className={`skeleton h-6 ${i % 3 === 2 ? 'w-2/3' : 'w-full'}`} />
+      ))}
+    </div>
+  )
+}
+
+interface Asked<T> {
+  data: T | undefined
+  error: unknown
+  isPending: boolean
+  dataUpdatedAt: number
+  refetch: () => unknown
+}
+
+/**
+ * One answer in all its states: awaited, failed, or there, then with its age
+ * when it could not be read anew. What was known stays on the screen.
+ */
+export function Answer<T>({ of, what, rows, children }: { of: Asked<T>; what: string; rows?: number; children: (data: T) => ReactNode }) {
+  if (of.data !== undefined) {
+    return (
+      <>
+        {of.error ? <Stale error={of.error} since={of.dataUpdatedAt} /> : null}
+        {children(of.data)}
+      </>
+    )
+  }
+  if (of.error) return <Failed again={() => void of.refetch()} error={of.error} what={`${texts.ui.couldNotRead} ${what}.`} />
+  return <Skeleton label={`${texts.ui.reading} ${what}`} {...(rows ? { rows } : {})} />
+}

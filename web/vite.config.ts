@@ -1,0 +1,17 @@
+import tailwind from '@tailwindcss/vite'
+import react from '@vitejs/plugin-react'
+import { defineConfig } from 'vitest/config'
+import { sourceHash } from './source-hash.ts'
+
+export default defineConfig({
+  plugins: [react(), tailwind(), sourceHash()],
+  build: {
+    target: 'es2023',
+    // The policy of the page allows no inline script and no data: address.
+    modulePreload: { polyfill: false },
+    assetsInlineLimit: 0,
+    reportCompressedSize: false,
+  },
+  server: { proxy: { '/api': process.env.WARDROOM ?? 'http://127.0.0.1:3000' } },
+  test: { include: ['src/**/*.test.{ts,tsx}'], environment: 'node' },
+})

@@ -1,0 +1,148 @@
+package dashboard_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	dashboard "wardroom/web"
+)
+
+func open(t *testing.T) *dashboard.Dashboard {
+	t.Helper()
+	d, err := dashboard.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func get(t *testing.T, h http.HandlerFunc, method, path string, headers ...string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), method, path, nil)
+	for i := 0; i+1 < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	h(w, r)
+	return w
+}
+
+// What the binary carries must be what the source says: whoever changes a
+// source and forgets `make web` would ship the dashboard of yesterday.
+func TestDistIsOfTheseSources(t *testing.T) {
+	var names []string
+	for _, root := range []string{"index.html", "package-lock.json", "package.json", "public", "source-hash.ts", "src", "tsconfig.json", "vite.config.ts"} {
+		err := filepath.WalkDir(root, func(name string, e fs.DirEntry, err error) error {
+			if err == nil && !e.IsDir() && !strings.Contains(name, ".test.") {
+				names = append(names, filepath.ToSlash(name))
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	slices.Sort(names)
+	hash := sha256.New()
+	for _, name := range names {
+		body, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hash.Write([]byte(name + "\x00"))
+		hash.Write(bytes.ReplaceAll(body, []byte("\r\n"), []byte("\n")))
+		hash.Write([]byte{0})
+	}
+	built, err := os.ReadFile("dist/source.sha256")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := hex.EncodeToString(hash.Sum(nil)); got != strings.TrimSpace(string(built)) {
+		t.Errorf("dist was built of other sources (%s, these are %s): run `make web` and commit what it writes", built, got)
+	}
+}
+
+// The page must run what its policy allows and nothing else: a script or style
+// in it, or from elsewhere, would not work, and would be a way in if it did.
+func TestPageKeepsItsPolicy(t *testing.T) {
+	d := open(t)
+	page := get(t, d.ServePage, http.MethodGet, "/tasks")
+	html := page.Body.String()
+	if csp := page.Header().Get("Content-Security-Policy"); !strings.Contains(csp, "default-src 'self'") || strings.Contains(csp, "unsafe") {
+		t.Errorf("the policy is %q", csp)
+	}
+	if got := page.Header().Get("Cache-Control"); got != "no-store" {
+		t.Errorf("the page may be kept: %q", got)
+	}
+	for what, bad := range map[string]string{
+		"a script in the page": `<script>|<script (?:[^s>]|s[^r])*>`, "a style in the page": `<style| style=`,
+		"a handler in the page": ` on[a-z]+=`, "another origin": `(?:src|href)="(?:https?:)?//`,
+	} {
+		if found := regexp.MustCompile(bad).FindString(html); found != "" {
+			t.Errorf("%s: %q", what, found)
+		}
+	}
+	for _, asset := range regexp.MustCompile(`(?:src|href)="(/[^"]+)"`).FindAllStringSubmatch(html, -1) {
+		if w := httptest.NewRecorder(); !d.ServeFile(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, asset[1], nil)) {
+			t.Errorf("the page loads %s, which is not there", asset[1])
+		}
+	}
+}
+
+// Files are sent once, small, and kept for as long as their name says.
+func TestServeFile(t *testing.T) {
+	d := open(t)
+	serve := func(w http.ResponseWriter, r *http.Request) {
+		if !d.ServeFile(w, r) {
+			http.NotFound(w, r)
+		}
+	}
+	script := ""
+	for _, p := range d.Paths() {
+		if strings.HasPrefix(p, "/assets/index-") && strings.HasSuffix(p, ".js") {
+			script = p
+		}
+	}
+	plain := get(t, serve, http.MethodGet, script)
+	packed := get(t, serve, http.MethodGet, script, "Accept-Encoding", "br, gzip")
+	z, err := gzip.NewReader(packed.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body, err := io.ReadAll(z); err != nil || !bytes.Equal(body, plain.Body.Bytes()) {
+		t.Errorf("unpacked it is not what is sent plain: %v", err)
+	}
+	if plain.Header().Get("ETag") == packed.Header().Get("ETag") {
+		t.Error("two encodings have one ETag")
+	}
+	if got := packed.Header().Get("Cache-Control"); !strings.Contains(got, "immutable") {
+		t.Errorf("%s: Cache-Control is %q", script, got)
+	}
+	if got := get(t, serve, http.MethodGet, script, "Accept-Encoding", "gzip;q=0").Header().Get("Content-Encoding"); got != "" {
+		t.Errorf("who takes no gzip gets %s", got)
+	}
+	theme := get(t, serve, http.MethodGet, "/theme.js")
+	if got := theme.Header().Get("Cache-Control"); got != "no-cache" {
+		t.Errorf("/theme.js has no hash in its name and Cache-Control %q", got)
+	}
+	if got := get(t, serve, http.MethodGet, "/theme.js", "If-None-Match", theme.Header().Get("ETag")); got.Code != http.StatusNotModified || got.Body.Len() > 0 {
+		t.Errorf("what is unchanged is sent again: %d", got.Code)
+	}
+	for _, gone := range []string{"/assets/gone.js", "/index.html", "/assets/../../web.go", "/assets/"} {
+		if got := get(t, serve, http.MethodGet, gone); got.Code != http.StatusNotFound {
+			t.Errorf("%s: %d", gone, got.Code)
+		}
+	}
+}
