@@ -39,7 +39,8 @@ const usual: Middleware = {
     throw problem
   },
   onError({ error }) {
-    if (error instanceof Problem || (error instanceof DOMException && error.name === 'AbortError')) return error as Error
+    if (error instanceof Problem || (error instanceof DOMException && error.name === 'AbortError'))
+      return error as Error
     return unreachable()
   },
 }

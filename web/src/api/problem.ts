@@ -72,7 +72,17 @@ export async function readProblem(response: Response): Promise<Problem> {
       detail: `HTTP ${response.status}`,
     })
   }
-  const { type: _, title, status: __, detail, instance: ___, code, request_id, errors, ...facts } = body as Record<string, unknown>
+  const {
+    type: _,
+    title,
+    status: __,
+    detail,
+    instance: ___,
+    code,
+    request_id,
+    errors,
+    ...facts
+  } = body as Record<string, unknown>
   return new Problem({
     ...common,
     code: text(code) || 'unknown',

@@ -44,7 +44,12 @@ describe('a stream of events', () => {
   it('is the same byte by byte, and in a thousand ways of cutting', () => {
     const whole = read(sample)
     const length = bytes(sample).length
-    expect(read(sample, Array.from({ length }, (_, i) => i))).toEqual(whole)
+    expect(
+      read(
+        sample,
+        Array.from({ length }, (_, i) => i),
+      ),
+    ).toEqual(whole)
     let seed = 7
     const random = () => {
       seed = (seed * 1103515245 + 12345) % 2147483648

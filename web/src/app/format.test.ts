@@ -19,7 +19,8 @@ describe('money', () => {
     ['90071992547.409931234', '$90,071,992,547'],
   ])('%s is %s', (usd, want) => expect(money(usd)).toBe(want))
 
-  it('keeps every digit that a float would lose', () => expect(nanos('90071992547.409931234')).toBe(90071992547409931234n))
+  it('keeps every digit that a float would lose', () =>
+    expect(nanos('90071992547.409931234')).toBe(90071992547409931234n))
 
   it('says what has no price', () => {
     expect(cost({ cost_usd: '1.5', unpriced_runs: 0, runs: 3 })).toBe('$1.50')
@@ -30,14 +31,26 @@ describe('money', () => {
 })
 
 describe('counts and times', () => {
-  it.each([[null, 'unknown'], [0, '0'], [812, '812'], [999, '999'], [999.9, '1k'], [1234, '1.2k'], [34_000, '34k'], [999_960, '1M'], [1_250_000, '1.3M']])(
-    '%s tokens are %s',
-    (n, want) => expect(tokens(n)).toBe(want),
-  )
-  it.each([[8_000, '8 s'], [59_999, '59 s'], [300_000, '5 min'], [12_000_000, '3 h 20 min'], [40_000_000, '11 h'], [360_000_000, '4 d'], [-5, '0 s']])(
-    '%d ms are %s',
-    (ms, want) => expect(span(ms)).toBe(want),
-  )
+  it.each([
+    [null, 'unknown'],
+    [0, '0'],
+    [812, '812'],
+    [999, '999'],
+    [999.9, '1k'],
+    [1234, '1.2k'],
+    [34_000, '34k'],
+    [999_960, '1M'],
+    [1_250_000, '1.3M'],
+  ])('%s tokens are %s', (n, want) => expect(tokens(n)).toBe(want))
+  it.each([
+    [8_000, '8 s'],
+    [59_999, '59 s'],
+    [300_000, '5 min'],
+    [12_000_000, '3 h 20 min'],
+    [40_000_000, '11 h'],
+    [360_000_000, '4 d'],
+    [-5, '0 s'],
+  ])('%d ms are %s', (ms, want) => expect(span(ms)).toBe(want))
   it('tells what was and what will be', () => {
     const now = Date.parse('2026-11-20T08:00:00Z')
     expect(age('2026-11-20T07:55:00Z', now)).toBe('5 min')

@@ -46,7 +46,11 @@ export function cost(of: { cost_usd?: string | null; unpriced_runs: number; runs
 /** A count of tokens in at most four characters and a letter: 812, 1.2k, 34k, 1.2M. */
 export function tokens(n: number | null | undefined): string {
   if (n === null || n === undefined) return unknown
-  for (const [size, letter] of [[1e9, 'B'], [1e6, 'M'], [1e3, 'k']] as const) {
+  for (const [size, letter] of [
+    [1e9, 'B'],
+    [1e6, 'M'],
+    [1e3, 'k'],
+  ] as const) {
     if (n >= size * 0.9995) {
       const v = n / size
       return `${v >= 99.95 ? Math.round(v) : v.toFixed(1).replace(/\.0$/, '')}${letter}`
@@ -104,5 +108,9 @@ export function moments(at: string, service: string | undefined): string {
 export function day(at: string): string {
   const d = new Date(at)
   const other = d.getFullYear() !== new Date().getFullYear()
-  return new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', ...(other ? { year: 'numeric' } : {}) }).format(d)
+  return new Intl.DateTimeFormat('en-GB', {
+    day: 'numeric',
+    month: 'short',
+    ...(other ? { year: 'numeric' } : {}),
+  }).format(d)
 }

@@ -21,7 +21,8 @@ const typing = (target: EventTarget | null): boolean =>
 
 /** In a dialog or a menu keys are its own. */
 const elsewhere = (target: EventTarget | null): boolean =>
-  target instanceof Element && target.closest('[role="dialog"]:not([data-keys]), [role="menu"], [role="listbox"]') !== null
+  target instanceof Element &&
+  target.closest('[role="dialog"]:not([data-keys]), [role="menu"], [role="listbox"]') !== null
 
 function find(keys: string): Binding | undefined {
   return bindings().findLast(b => b.keys === keys)
@@ -35,7 +36,8 @@ function onKey(e: KeyboardEvent): void {
     const found = find(`mod+${key}`)
     if (!found) return
     e.preventDefault()
-    return found.run()
+    found.run()
+    return
   }
   if (!view().keys || typing(e.target) || elsewhere(e.target)) return
   const before = first !== null && e.timeStamp - first.at < between ? first.key : null
@@ -43,7 +45,8 @@ function onKey(e: KeyboardEvent): void {
   const found = (before !== null && find(`${before} ${key}`)) || find(key)
   if (found) {
     e.preventDefault()
-    return found.run()
+    found.run()
+    return
   }
   if (bindings().some(b => b.keys.startsWith(`${key} `))) first = { key, at: e.timeStamp }
 }

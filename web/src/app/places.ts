@@ -1,6 +1,15 @@
 import type { IconName } from '../ui/Icon'
 
-export type PlaceId = 'now' | 'inbox' | 'tasks' | 'agents' | 'sessions' | 'standups' | 'schedules' | 'spend' | 'settings'
+export type PlaceId =
+  | 'now'
+  | 'inbox'
+  | 'tasks'
+  | 'agents'
+  | 'sessions'
+  | 'standups'
+  | 'schedules'
+  | 'spend'
+  | 'settings'
 
 export interface Place {
   id: PlaceId

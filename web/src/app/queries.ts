@@ -8,10 +8,26 @@ type Asked = { signal: AbortSignal }
 
 /** What several places and the frame ask for. */
 export const queries = {
-  me: { queryKey: ['me'], queryFn: ({ signal }: Asked) => take(api.GET('/api/v1/auth/me', { signal })), staleTime: Number.POSITIVE_INFINITY },
-  agents: { queryKey: ['agents', 'list'], queryFn: ({ signal }: Asked) => take(api.GET('/api/v1/agents', { signal })), staleTime: 30_000 },
-  users: { queryKey: ['users', 'list'], queryFn: ({ signal }: Asked) => take(api.GET('/api/v1/users', { params: { query: { limit: 500 } }, signal })), staleTime: 300_000 },
-  gateway: { queryKey: ['gateway', 'status'], queryFn: ({ signal }: Asked) => take(api.GET('/api/v1/agentrt/status', { signal })), staleTime: Number.POSITIVE_INFINITY },
+  me: {
+    queryKey: ['me'],
+    queryFn: ({ signal }: Asked) => take(api.GET('/api/v1/auth/me', { signal })),
+    staleTime: Number.POSITIVE_INFINITY,
+  },
+  agents: {
+    queryKey: ['agents', 'list'],
+    queryFn: ({ signal }: Asked) => take(api.GET('/api/v1/agents', { signal })),
+    staleTime: 30_000,
+  },
+  users: {
+    queryKey: ['users', 'list'],
+    queryFn: ({ signal }: Asked) => take(api.GET('/api/v1/users', { params: { query: { limit: 500 } }, signal })),
+    staleTime: 300_000,
+  },
+  gateway: {
+    queryKey: ['gateway', 'status'],
+    queryFn: ({ signal }: Asked) => take(api.GET('/api/v1/agentrt/status', { signal })),
+    staleTime: Number.POSITIVE_INFINITY,
+  },
 } as const
 
 export const useMe = () => useQuery(queries.me)
@@ -34,9 +50,11 @@ export function usePeople(): ReadonlyMap<string, Person> {
   return useMemo(() => {
     const people = new Map<string, Person>()
     for (const a of agents ?? []) {
-      if (a.account) people.set(a.account.user_id, { id: a.account.user_id, name: a.name, agent: a.agent_id, active: true })
+      if (a.account)
+        people.set(a.account.user_id, { id: a.account.user_id, name: a.name, agent: a.agent_id, active: true })
     }
-    for (const u of [...(users ?? []), ...(me ? [me] : [])]) people.set(u.id, { id: u.id, name: u.name, agent: u.agent_id, active: u.active })
+    for (const u of [...(users ?? []), ...(me ? [me] : [])])
+      people.set(u.id, { id: u.id, name: u.name, agent: u.agent_id, active: u.active })
     return people
   }, [me, agents, users])
 }
@@ -57,7 +75,8 @@ export const framePatches: readonly Patch[] = [
       const about = eventOf(happened)?.subject.id
       rereadSoon(cache, ['users'])
       rereadSoon(cache, queries.agents.queryKey)
-      if (about && about === cache.getQueryData<Schemas['AccountUser']>(queries.me.queryKey)?.id) rereadSoon(cache, ['me'])
+      if (about && about === cache.getQueryData<Schemas['AccountUser']>(queries.me.queryKey)?.id)
+        rereadSoon(cache, ['me'])
     },
   },
 ]

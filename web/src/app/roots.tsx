@@ -33,5 +33,7 @@ export function wordsParam<T extends string>(v: unknown, words: readonly T[]): T
 
 /** Without what is undefined, as the router's types want it. */
 export function given<T extends object>(of: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(of).filter(([, v]) => v !== undefined)) as { [K in keyof T]?: Exclude<T[K], undefined> }
+  return Object.fromEntries(Object.entries(of).filter(([, v]) => v !== undefined)) as {
+    [K in keyof T]?: Exclude<T[K], undefined>
+  }
 }

@@ -24,7 +24,8 @@ function read(): View {
 
 /** Shows the theme that was chosen, or the system's. public/theme.js does the same before the first paint. */
 function dress(): void {
-  const dark = current.theme === 'dark' || (current.theme !== 'light' && matchMedia('(prefers-color-scheme: dark)').matches)
+  const dark =
+    current.theme === 'dark' || (current.theme !== 'light' && matchMedia('(prefers-color-scheme: dark)').matches)
   document.documentElement.dataset.theme = dark ? 'dark' : 'light'
 }
 
@@ -55,10 +56,7 @@ export function startView(): void {
 }
 
 export const useView = (): View =>
-  useSyncExternalStore(
-    f => {
-      watchers.add(f)
-      return () => watchers.delete(f)
-    },
-    view,
-  )
+  useSyncExternalStore(f => {
+    watchers.add(f)
+    return () => watchers.delete(f)
+  }, view)

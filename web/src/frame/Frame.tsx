@@ -2,8 +2,8 @@ import { Outlet } from '@tanstack/react-router'
 import { lazy, Suspense, useState } from 'react'
 import { useConfig } from '../app/config'
 import { useKeys } from '../app/keys'
-import { useGoKeys } from './goKeys'
 import { texts } from '../texts'
+import { useGoKeys } from './goKeys'
 import { NewBuild } from './NewBuild'
 import { BottomBar, Rail } from './Rail'
 import { TopBar } from './TopBar'
@@ -27,16 +27,13 @@ export function Frame() {
   ])
   return (
     <div className="flex h-full flex-col">
-      <a
+      <button
         className="absolute top-1 left-1 z-50 -translate-y-16 rounded-md bg-accent px-3 py-2 text-on-accent focus:translate-y-0"
-        href="#content"
-        onClick={e => {
-          e.preventDefault()
-          document.getElementById('content')?.focus()
-        }}
+        onClick={() => document.getElementById('content')?.focus()}
+        type="button"
       >
         {texts.app.skip}
-      </a>
+      </button>
       {demo && <p className="shrink-0 bg-accent-tint px-3 py-0.5 text-center text-accent text-xs">{texts.app.demo}</p>}
       <NewBuild />
       <div className="flex min-h-0 grow">

@@ -18,7 +18,7 @@ export function LiveMark() {
   })
   const away = line === 'live' && gateway ? words.gateway[gateway.state] : undefined
   return (
-    <span aria-live="polite" className="shrink-0 text-xs">
+    <span aria-live="polite" className="flex shrink-0 items-center text-xs">
       {away ? (
         <State icon="off" title={`${words.gatewayHelp} ${gateway?.error ?? ''}`} tone="attention">
           <span className="sr-only sm:not-sr-only">{away}</span>
@@ -28,7 +28,11 @@ export function LiveMark() {
           <span className="sr-only sm:not-sr-only">{words.live}</span>
         </State>
       ) : (
-        <State icon="off" title={line === 'stale' ? words.staleHelp : words.offlineHelp} tone={line === 'stale' ? 'attention' : 'danger'}>
+        <State
+          icon="off"
+          title={line === 'stale' ? words.staleHelp : words.offlineHelp}
+          tone={line === 'stale' ? 'attention' : 'danger'}
+        >
           {words[line]}
           {/* Read out once, not each second. */}
           <span aria-hidden="true">{quiet}</span>

@@ -29,13 +29,36 @@ export function MeMenu({ onKeys }: { onKeys: () => void }) {
       groups={[
         {
           label: me ? `${me.name} · ${me.email} · ${me.role}` : words.me,
-          items: [{ id: 'keys', label: words.keys.title, icon: 'keyboard', onSelect: onKeys }, { id: 'docs', label: words.apiDocs, icon: 'link', onSelect: () => window.open('/api/docs', '_blank', 'noopener') }],
+          items: [
+            { id: 'keys', label: words.keys.title, icon: 'keyboard', onSelect: onKeys },
+            {
+              id: 'docs',
+              label: words.apiDocs,
+              icon: 'link',
+              onSelect: () => window.open('/api/docs', '_blank', 'noopener'),
+            },
+          ],
         },
         {
           label: words.theme,
-          items: themes.map(t => ({ id: t.id, label: words.themes[t.id], icon: t.icon, checked: view.theme === t.id, onSelect: () => setView({ theme: t.id }) })),
+          items: themes.map(t => ({
+            id: t.id,
+            label: words.themes[t.id],
+            icon: t.icon,
+            checked: view.theme === t.id,
+            onSelect: () => setView({ theme: t.id }),
+          })),
         },
-        { items: [{ id: 'single', label: words.singleKeys, checked: view.keys, onSelect: () => setView({ keys: !view.keys }) }] },
+        {
+          items: [
+            {
+              id: 'single',
+              label: words.singleKeys,
+              checked: view.keys,
+              onSelect: () => setView({ keys: !view.keys }),
+            },
+          ],
+        },
         { items: [{ id: 'out', label: words.signOut, icon: 'out', onSelect: session.signOut }] },
       ]}
       trigger={

@@ -29,7 +29,10 @@ export function NewBuild() {
   }, [line, fresh])
   if (!fresh) return null
   return (
-    <div className="flex shrink-0 flex-wrap items-center justify-center gap-3 bg-done-tint px-3 py-1 text-done" role="status">
+    <div
+      className="flex shrink-0 flex-wrap items-center justify-center gap-3 bg-done-tint px-3 py-1 text-done"
+      role="status"
+    >
       {texts.app.newBuild.text}
       <Button onClick={() => location.reload()}>{texts.app.newBuild.reload}</Button>
     </div>

@@ -28,7 +28,11 @@ export function UnknownPage() {
 export function Broken({ error }: { error: unknown }) {
   useTitle(texts.app.broken.title)
   return (
-    <Empty action={<Button onClick={() => location.reload()}>{texts.app.broken.reload}</Button>} icon="error" title={texts.app.broken.title}>
+    <Empty
+      action={<Button onClick={() => location.reload()}>{texts.app.broken.reload}</Button>}
+      icon="error"
+      title={texts.app.broken.title}
+    >
       <p>{texts.app.broken.text}</p>
       <p className="key mt-2 text-xs">{String(error)}</p>
     </Empty>

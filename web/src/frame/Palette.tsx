@@ -54,22 +54,73 @@ function useEntries(typed: string, open: boolean, onKeys: () => void): { entries
     const list: Entry[] = []
     const openTask = (task: string) => () => void navigate({ to: '/tasks', search: { task } })
     if (/^[a-z][a-z0-9]*-\d+$/i.test(q)) {
-      list.push({ id: `key-${q}`, group: words.tasks, icon: 'tasks', label: q.toUpperCase(), run: openTask(q.toUpperCase()) })
+      list.push({
+        id: `key-${q}`,
+        group: words.tasks,
+        icon: 'tasks',
+        label: q.toUpperCase(),
+        run: openTask(q.toUpperCase()),
+      })
     }
     for (const t of q.length > 1 ? (found.data ?? []) : []) {
       const known = list.some(e => e.id === `task-${t.task_id}` || e.label === t.task_key)
-      if (!known) list.push({ id: `task-${t.task_id}`, group: words.tasks, icon: t.kind === 'task' ? 'tasks' : 'comment', label: t.title, hint: t.task_key, run: openTask(t.task_key) })
+      if (!known)
+        list.push({
+          id: `task-${t.task_id}`,
+          group: words.tasks,
+          icon: t.kind === 'task' ? 'tasks' : 'comment',
+          label: t.title,
+          hint: t.task_key,
+          run: openTask(t.task_key),
+        })
     }
-    for (const p of places) list.push({ id: p.id, group: words.places, icon: p.icon, label: texts.app.places[p.id], ...(p.key ? { hint: `g ${p.key}` } : {}), run: () => void navigate({ to: p.path }) })
-    for (const a of agents ?? []) list.push({ id: `agent-${a.agent_id}`, group: words.agents, icon: 'agents', label: a.name, hint: a.agent_id, run: () => void navigate({ to: '/tasks', search: { assignee: a.agent_id } }) })
+    for (const p of places)
+      list.push({
+        id: p.id,
+        group: words.places,
+        icon: p.icon,
+        label: texts.app.places[p.id],
+        ...(p.key ? { hint: `g ${p.key}` } : {}),
+        run: () => void navigate({ to: p.path }),
+      })
+    for (const a of agents ?? [])
+      list.push({
+        id: `agent-${a.agent_id}`,
+        group: words.agents,
+        icon: 'agents',
+        label: a.name,
+        hint: a.agent_id,
+        run: () => void navigate({ to: '/tasks', search: { assignee: a.agent_id } }),
+      })
     list.push(
-      { id: 'new', group: words.commands, icon: 'plus', label: words.newTask, hint: 'c', run: () => void navigate({ to: '/tasks', search: { new: '1' } }) },
-      { id: 'light', group: words.commands, icon: 'sun', label: `${texts.app.theme}: ${texts.app.themes.light}`, run: () => setView({ theme: 'light' }) },
-      { id: 'dark', group: words.commands, icon: 'moon', label: `${texts.app.theme}: ${texts.app.themes.dark}`, run: () => setView({ theme: 'dark' }) },
+      {
+        id: 'new',
+        group: words.commands,
+        icon: 'plus',
+        label: words.newTask,
+        hint: 'c',
+        run: () => void navigate({ to: '/tasks', search: { new: '1' } }),
+      },
+      {
+        id: 'light',
+        group: words.commands,
+        icon: 'sun',
+        label: `${texts.app.theme}: ${texts.app.themes.light}`,
+        run: () => setView({ theme: 'light' }),
+      },
+      {
+        id: 'dark',
+        group: words.commands,
+        icon: 'moon',
+        label: `${texts.app.theme}: ${texts.app.themes.dark}`,
+        run: () => setView({ theme: 'dark' }),
+      },
       { id: 'keys', group: words.commands, icon: 'keyboard', label: words.keys, hint: '?', run: onKeys },
       { id: 'out', group: words.commands, icon: 'out', label: texts.app.signOut, run: session.signOut },
     )
-    return typed.trim() ? list.filter(e => e.group === words.tasks || fits(`${e.label} ${e.hint ?? ''}`, typed.trim())) : list
+    return typed.trim()
+      ? list.filter(e => e.group === words.tasks || fits(`${e.label} ${e.hint ?? ''}`, typed.trim()))
+      : list
   }, [typed, q, found.data, agents, navigate, onKeys])
   return { entries, error: found.error }
 }
@@ -157,7 +208,9 @@ function Content({ onClose, onKeys }: { onClose: () => void; onKeys: () => void 
             <Icon className="text-soft" name={e.icon} />
             <span className="truncate">{e.label}</span>
             {e.hint && <span className="key shrink-0 text-soft text-xs">{e.hint}</span>}
-            <span className="ml-auto shrink-0 text-soft text-xs">{entries[i - 1]?.group === e.group ? '' : e.group}</span>
+            <span className="ml-auto shrink-0 text-soft text-xs">
+              {entries[i - 1]?.group === e.group ? '' : e.group}
+            </span>
           </div>
         ))}
       </div>

@@ -15,13 +15,19 @@ function useHere(): (p: Place) => boolean {
 export function Rail() {
   const here = useHere()
   return (
-    <nav aria-label={words.nav} className="hidden w-12 shrink-0 flex-col overflow-y-auto border-line border-r bg-panel px-1.5 py-2 md:flex lg:w-44">
+    <nav
+      aria-label={words.nav}
+      className="hidden w-12 shrink-0 flex-col overflow-y-auto border-line border-r bg-panel px-1.5 py-2 md:flex lg:w-44"
+    >
       <p className="mb-2 flex h-8 items-center gap-2 px-2 font-semibold">
         <img alt="" className="size-5" src="/favicon.svg" />
         <span className="hidden lg:inline">{words.name}</span>
       </p>
       {groups.map(group => (
-        <ul key={group[0]?.id} className="mb-3 flex flex-col gap-0.5 border-line border-t pt-3 first-of-type:border-t-0 first-of-type:pt-0">
+        <ul
+          key={group[0]?.id}
+          className="mb-3 flex flex-col gap-0.5 border-line border-t pt-3 first-of-type:border-t-0 first-of-type:pt-0"
+        >
           {group.map(p => (
             <li key={p.id}>
               <Link
@@ -50,17 +56,35 @@ export function BottomBar() {
   const cell = 'flex h-14 grow basis-0 flex-col items-center justify-center gap-0.5 text-xs'
   const rest = places.filter(p => !onPhone.includes(p.id))
   return (
-    <nav aria-label={words.nav} className="flex shrink-0 border-line border-t bg-panel pb-[env(safe-area-inset-bottom)] md:hidden">
+    <nav
+      aria-label={words.nav}
+      className="flex shrink-0 border-line border-t bg-panel pb-[env(safe-area-inset-bottom)] md:hidden"
+    >
       {places
         .filter(p => onPhone.includes(p.id))
         .map(p => (
-          <Link key={p.id} aria-current={here(p) ? 'page' : undefined} className={`${cell} ${here(p) ? 'text-accent' : 'text-soft'}`} to={p.path}>
+          <Link
+            key={p.id}
+            aria-current={here(p) ? 'page' : undefined}
+            className={`${cell} ${here(p) ? 'text-accent' : 'text-soft'}`}
+            to={p.path}
+          >
             <Icon className="size-5" name={p.icon} />
             {words.places[p.id]}
           </Link>
         ))}
       <Menu
-        groups={[{ items: rest.map(p => ({ id: p.id, label: words.places[p.id], icon: p.icon, checked: here(p), onSelect: () => void navigate({ to: p.path }) })) }]}
+        groups={[
+          {
+            items: rest.map(p => ({
+              id: p.id,
+              label: words.places[p.id],
+              icon: p.icon,
+              checked: here(p),
+              onSelect: () => void navigate({ to: p.path }),
+            })),
+          },
+        ]}
         trigger={
           <button className={`${cell} ${rest.some(here) ? 'text-accent' : 'text-soft'}`} type="button">
             <Icon className="size-5" name="more" />

@@ -23,8 +23,12 @@ export function TopBar({ onSearch, onKeys }: { onSearch: () => void; onKeys: () 
           type="button"
         >
           <Icon name="search" />
-          <span className="sr-only grow text-left sm:not-sr-only">{texts.app.palette.open}</span>
-          <kbd className="hidden font-mono text-xs sm:inline">{mod === '⌘' ? '⌘K' : 'Ctrl K'}</kbd>
+          <span className="sr-only grow truncate whitespace-nowrap text-left sm:not-sr-only">
+            {texts.app.palette.open}
+          </span>
+          <kbd className="hidden shrink-0 whitespace-nowrap font-mono text-xs sm:inline">
+            {mod === '⌘' ? '⌘K' : 'Ctrl K'}
+          </kbd>
         </button>
       </div>
       <SpendToday />

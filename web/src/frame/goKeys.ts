@@ -7,6 +7,16 @@ import { texts } from '../texts'
 export function useGoKeys(): void {
   const navigate = useNavigate()
   useKeys(
-    places.flatMap(p => (p.key ? [{ keys: `g ${p.key}`, label: `${texts.app.keys.go} ${texts.app.places[p.id]}`, run: () => void navigate({ to: p.path }) }] : [])),
+    places.flatMap(p =>
+      p.key
+        ? [
+            {
+              keys: `g ${p.key}`,
+              label: `${texts.app.keys.go} ${texts.app.places[p.id]}`,
+              run: () => void navigate({ to: p.path }),
+            },
+          ]
+        : [],
+    ),
   )
 }

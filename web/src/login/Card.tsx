@@ -20,11 +20,28 @@ export function Card({ title, children }: { title: string; children: ReactNode }
 }
 
 /** A password that can be looked at. */
-export function Password({ label, autoComplete, error, help }: { label: string; autoComplete: string; error?: string | undefined; help?: string }) {
+export function Password({
+  label,
+  autoComplete,
+  error,
+  help,
+}: {
+  label: string
+  autoComplete: string
+  error?: string | undefined
+  help?: string
+}) {
   const [shown, setShown] = useState(false)
   return (
     <Field
-      after={<IconButton aria-pressed={shown} icon="eye" label={shown ? texts.login.hide : texts.login.reveal} onClick={() => setShown(!shown)} />}
+      after={
+        <IconButton
+          aria-pressed={shown}
+          icon="eye"
+          label={shown ? texts.login.hide : texts.login.reveal}
+          onClick={() => setShown(!shown)}
+        />
+      }
       autoComplete={autoComplete}
       error={error}
       help={help}

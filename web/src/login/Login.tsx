@@ -52,7 +52,16 @@ export function Login() {
           signIn.mutate({ email: String(form.get('email')), password: String(form.get('password')) })
         }}
       >
-        <Field autoCapitalize="none" autoComplete="username" autoFocus inputMode="email" label={words.email} name="email" required spellCheck={false} />
+        <Field
+          autoCapitalize="none"
+          autoComplete="username"
+          autoFocus
+          inputMode="email"
+          label={words.email}
+          name="email"
+          required
+          spellCheck={false}
+        />
         <Password autoComplete="current-password" label={words.password} />
         {problem && (
           <p className="text-danger" role="alert">

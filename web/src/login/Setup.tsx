@@ -31,7 +31,8 @@ export function Setup() {
   const navigate = useNavigate()
   const [wait, setWait] = useWait()
   const setup = useMutation({
-    mutationFn: (body: { token: string; email: string; name?: string; password: string }) => take(api.POST('/api/v1/auth/setup', { body })),
+    mutationFn: (body: { token: string; email: string; name?: string; password: string }) =>
+      take(api.POST('/api/v1/auth/setup', { body })),
     onSuccess: answer => {
       session.signIn(answer.token)
       void navigate({ to: '/' })
@@ -60,13 +61,47 @@ export function Setup() {
           const form = new FormData(e.currentTarget)
           const text = (name: string) => String(form.get(name) ?? '').trim()
           const name = text('name')
-          setup.mutate({ token: text('token'), email: text('email'), password: String(form.get('password')), ...(name ? { name } : {}) })
+          setup.mutate({
+            token: text('token'),
+            email: text('email'),
+            password: String(form.get('password')),
+            ...(name ? { name } : {}),
+          })
         }}
       >
-        <Field autoComplete="off" defaultValue={token} error={problem?.of('token')} help={words.tokenHelp} label={words.token} name="token" required spellCheck={false} />
-        <Field autoComplete="username" error={problem?.of('email')} inputMode="email" label={texts.login.email} name="email" required spellCheck={false} />
-        <Field autoComplete="name" error={problem?.of('name')} help={words.nameHelp} label={words.name} maxLength={100} name="name" />
-        <Password autoComplete="new-password" error={problem?.of('password')} help={words.passwordHelp} label={texts.login.password} />
+        <Field
+          autoComplete="off"
+          defaultValue={token}
+          error={problem?.of('token')}
+          help={words.tokenHelp}
+          label={words.token}
+          name="token"
+          required
+          spellCheck={false}
+        />
+        <Field
+          autoComplete="username"
+          error={problem?.of('email')}
+          inputMode="email"
+          label={texts.login.email}
+          name="email"
+          required
+          spellCheck={false}
+        />
+        <Field
+          autoComplete="name"
+          error={problem?.of('name')}
+          help={words.nameHelp}
+          label={words.name}
+          maxLength={100}
+          name="name"
+        />
+        <Password
+          autoComplete="new-password"
+          error={problem?.of('password')}
+          help={words.passwordHelp}
+          label={texts.login.password}
+        />
         {problem && problem.fields.length === 0 && (
           <p className="text-danger" role="alert">
             {wait > 0 ? texts.login.wait(wait) : `${problem.title} ${problem.detail}`}

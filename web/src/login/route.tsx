@@ -5,7 +5,8 @@ import { session } from '../app/session'
 /** Where one wanted to go, if that is a path of ours: an address that leads elsewhere is a trap. */
 export function safeBack(v: unknown): string | undefined {
   const back = textParam(v)
-  if (!back?.startsWith('/') || back.startsWith('//') || back.includes('\\') || back.startsWith('/login')) return undefined
+  if (!back?.startsWith('/') || back.startsWith('//') || back.includes('\\') || back.startsWith('/login'))
+    return undefined
   return back
 }
 

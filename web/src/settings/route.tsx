@@ -2,4 +2,8 @@ import { createRoute } from '@tanstack/react-router'
 import { frameRoute } from '../app/roots'
 import { placeNotBuilt } from '../frame/placeNotBuilt'
 
-export const settingsRoute = createRoute({ getParentRoute: () => frameRoute, path: '/settings', component: placeNotBuilt('settings') })
+export const settingsRoute = createRoute({
+  getParentRoute: () => frameRoute,
+  path: '/settings',
+  component: placeNotBuilt('settings'),
+})

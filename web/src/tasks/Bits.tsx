@@ -2,8 +2,8 @@ import { useTicking } from '../app/clock'
 import { day, moment } from '../app/format'
 import type { Person } from '../app/queries'
 import { texts } from '../texts'
-import { Badge, State, type Tone } from '../ui/State'
 import type { IconName } from '../ui/Icon'
+import { Badge, State, type Tone } from '../ui/State'
 import type { Status, Task } from './task'
 
 const words = texts.tasks
@@ -35,7 +35,8 @@ export const StatusMark = ({ of }: { of: Status }) => (
   </State>
 )
 
-export const nameOf = (id: string | null, people: ReadonlyMap<string, Person>): string => (id === null ? words.unassigned : (people.get(id)?.name ?? words.somebody))
+export const nameOf = (id: string | null, people: ReadonlyMap<string, Person>): string =>
+  id === null ? words.unassigned : (people.get(id)?.name ?? words.somebody)
 
 /** When it is due; red when that is over and it is not done. */
 export function Due({ task }: { task: Task }) {

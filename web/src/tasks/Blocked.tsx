@@ -14,7 +14,12 @@ export function Blocked({ task }: { task: Task }) {
   const change = useChange()
   const [reason, setReason] = useState<string | null>(null)
   const set = (blocked: Task['blocked']) =>
-    change({ task, body: { blocked: blocked ? { reason: blocked.reason } : null }, looks: { blocked }, done: words.changed(task.key) })
+    change({
+      task,
+      body: { blocked: blocked ? { reason: blocked.reason } : null },
+      looks: { blocked },
+      done: words.changed(task.key),
+    })
   if (task.blocked) {
     return (
       <div className="flex flex-col gap-1 rounded-md bg-danger-tint px-3 py-2">
@@ -51,7 +56,15 @@ export function Blocked({ task }: { task: Task }) {
         setReason(null)
       }}
     >
-      <Field autoFocus className="grow" label={words.reason} maxLength={2000} onChange={e => setReason(e.target.value)} required value={reason} />
+      <Field
+        autoFocus
+        className="grow"
+        label={words.reason}
+        maxLength={2000}
+        onChange={e => setReason(e.target.value)}
+        required
+        value={reason}
+      />
       <Button look="primary" type="submit">
         {words.save}
       </Button>

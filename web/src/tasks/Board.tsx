@@ -81,14 +81,31 @@ export function Board({ tasks, people, statuses: only, opened, onOpen }: Props) 
     { keys: 'k', label: words.previous, run: () => along(-1) },
     { keys: 'h', label: words.left, run: () => across(-1) },
     { keys: 'l', label: words.right, run: () => across(1) },
-    { keys: 'o', label: words.open, run: () => { const t = here(); if (t) onOpen(t.key) } },
+    {
+      keys: 'o',
+      label: words.open,
+      run: () => {
+        const t = here()
+        if (t) onOpen(t.key)
+      },
+    },
     { keys: '[', label: words.back, run: () => stepHere(-1) },
     { keys: ']', label: words.on, run: () => stepHere(1) },
   ])
   return (
     <div className="flex min-h-0 grow snap-x snap-mandatory gap-2 overflow-x-auto p-2 sm:snap-none">
       {shown.map(s => (
-        <Column key={s} current={current} menu={menu} onCurrent={setCurrent} onOpen={onOpen} opened={opened} people={people} status={s} tasks={columns.get(s) ?? []} />
+        <Column
+          key={s}
+          current={current}
+          menu={menu}
+          onCurrent={setCurrent}
+          onOpen={onOpen}
+          opened={opened}
+          people={people}
+          status={s}
+          tasks={columns.get(s) ?? []}
+        />
       ))}
     </div>
   )

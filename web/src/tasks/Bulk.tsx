@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { api, type Schemas, take } from '../api/client'
-import type { Person } from '../app/queries'
 import { rereadSoon } from '../app/live/patches'
+import type { Person } from '../app/queries'
 import { texts } from '../texts'
 import { Button } from '../ui/Button'
 import { Select } from '../ui/Field'
@@ -24,7 +24,15 @@ async function changeAll(tasks: readonly Task[], change: Schemas['TaskChange']):
 }
 
 /** Changes all that are selected alike, tells which were refused, and takes it back when asked. */
-export function Bulk({ tasks, people, onNone }: { tasks: readonly Task[]; people: ReadonlyMap<string, Person>; onNone: () => void }) {
+export function Bulk({
+  tasks,
+  people,
+  onNone,
+}: {
+  tasks: readonly Task[]
+  people: ReadonlyMap<string, Person>
+  onNone: () => void
+}) {
   const cache = useQueryClient()
   const bulk = useMutation({
     mutationFn: (change: Schemas['TaskChange']) => changeAll(tasks, change),
@@ -32,7 +40,13 @@ export function Bulk({ tasks, people, onNone }: { tasks: readonly Task[]; people
       rereadSoon(cache, ['tasks', 'list'])
       const refused = results.filter(r => r.problem !== null)
       const done = tasks.filter(t => !refused.some(r => r.task === t.id || r.key === t.key))
-      if (refused.length > 0) sayFailed(new Error(refused.map(r => `${r.key ?? r.task}: ${r.problem?.title ?? ''} ${r.problem?.detail ?? ''}`).join('\n')), words.bulkFailed(refused.length))
+      if (refused.length > 0)
+        sayFailed(
+          new Error(
+            refused.map(r => `${r.key ?? r.task}: ${r.problem?.title ?? ''} ${r.problem?.detail ?? ''}`).join('\n'),
+          ),
+          words.bulkFailed(refused.length),
+        )
       if (done.length === 0) return
       say(words.bulkDone(done.length), () => {
         for (const t of done) {
@@ -50,15 +64,32 @@ export function Bulk({ tasks, people, onNone }: { tasks: readonly Task[]; people
   const team = [...people.values()].filter(p => p.active)
   const common = { hideLabel: true, className: 'w-36', value: '', disabled: bulk.isPending }
   return (
-    <section aria-label={words.selected(tasks.length)} className="flex shrink-0 flex-wrap items-center gap-2 border-line border-t bg-panel px-3 py-2">
+    <section
+      aria-label={words.selected(tasks.length)}
+      className="flex shrink-0 flex-wrap items-center gap-2 border-line border-t bg-panel px-3 py-2"
+    >
       <span className="font-medium" role="status">
         {words.selected(tasks.length)}
       </span>
-      <Select {...common} choices={[pick(f.status), ...statuses.map(s => ({ value: s, label: words.status[s] }))]} label={f.status} onChange={e => bulk.mutate({ status: e.target.value as Task['status'] })} />
-      <Select {...common} choices={[pick(f.priority), ...priorities.map(p => ({ value: p, label: words.priority[p] }))]} label={f.priority} onChange={e => bulk.mutate({ priority: e.target.value as Task['priority'] })} />
       <Select
         {...common}
-        choices={[pick(f.assignee), { value: 'none', label: words.unassigned }, ...team.map(p => ({ value: p.id, label: p.name }))]}
+        choices={[pick(f.status), ...statuses.map(s => ({ value: s, label: words.status[s] }))]}
+        label={f.status}
+        onChange={e => bulk.mutate({ status: e.target.value as Task['status'] })}
+      />
+      <Select
+        {...common}
+        choices={[pick(f.priority), ...priorities.map(p => ({ value: p, label: words.priority[p] }))]}
+        label={f.priority}
+        onChange={e => bulk.mutate({ priority: e.target.value as Task['priority'] })}
+      />
+      <Select
+        {...common}
+        choices={[
+          pick(f.assignee),
+          { value: 'none', label: words.unassigned },
+          ...team.map(p => ({ value: p.id, label: p.name })),
+        ]}
         label={f.assignee}
         onChange={e => bulk.mutate({ assignee_id: e.target.value === 'none' ? null : e.target.value })}
       />

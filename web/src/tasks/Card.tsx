@@ -36,7 +36,12 @@ function useDrag(task: Task) {
     if (!element) return
     const data = { kind: 'task', id: task.id, status: task.status }
     return combine(
-      draggable({ element, getInitialData: () => data, onDragStart: () => setDragged(true), onDrop: () => setDragged(false) }),
+      draggable({
+        element,
+        getInitialData: () => data,
+        onDragStart: () => setDragged(true),
+        onDrop: () => setDragged(false),
+      }),
       dropTargetForElements({
         element,
         canDrop: ({ source }) => source.data.kind === 'task',
@@ -123,5 +128,12 @@ export const Card = memo(
 
 /** The menu is made when somebody wants it: five thousand cards do not need five thousand of them. */
 export function LazyMenu({ label, menu }: { label: string; menu: () => { label?: string; items: MenuItem[] }[] }) {
-  return <Menu groups={menu} trigger={<IconButton className="h-6! min-w-6! pointer-coarse:h-9! pointer-coarse:min-w-9!" icon="more" label={label} />} />
+  return (
+    <Menu
+      groups={menu}
+      trigger={
+        <IconButton className="h-6! min-w-6! pointer-coarse:h-9! pointer-coarse:min-w-9!" icon="more" label={label} />
+      }
+    />
+  )
 }

@@ -60,13 +60,21 @@ export function Column({ status, tasks, people, opened, current, onCurrent, onOp
     if (at >= 0) rows.scrollToIndex(at, { align: 'auto' })
   }, [current])
   return (
-    <section aria-label={words.status[status]} className={`flex w-[85vw] min-w-60 shrink-0 snap-center flex-col rounded-md sm:w-auto sm:grow sm:basis-0 ${over ? 'bg-accent-tint' : 'bg-panel'}`}>
+    <section
+      aria-label={words.status[status]}
+      className={`flex w-[85vw] min-w-60 shrink-0 snap-center flex-col rounded-md sm:w-auto sm:grow sm:basis-0 ${over ? 'bg-accent-tint' : 'bg-panel'}`}
+    >
       <h2 className="flex h-9 shrink-0 items-center gap-2 px-3 font-medium">
         <StatusMark of={status} />
         <span className="text-soft text-xs">{tasks.length.toLocaleString('en-US')}</span>
       </h2>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard */}
-      <div ref={scroller} aria-label={words.status[status]} className="min-h-24 grow overflow-y-auto px-1.5 outline-offset-[-2px]" role="list" tabIndex={tasks.length > 0 ? -1 : 0}>
+      <div
+        ref={scroller}
+        aria-label={words.status[status]}
+        className="min-h-24 grow overflow-y-auto px-1.5 outline-offset-[-2px]"
+        role="list"
+        tabIndex={tasks.length > 0 ? -1 : 0}
+      >
         {tasks.length === 0 && (
           <p className="px-2 py-3 text-center text-soft text-xs" role="listitem">
             {words.emptyColumn}

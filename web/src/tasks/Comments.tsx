@@ -47,11 +47,20 @@ function Write({ task }: { task: Task }) {
   const [body, setBody] = useState('')
   const [key, setKey] = useState(newKey)
   const send = useMutation({
-    mutationFn: () => take(api.POST('/api/v1/tasks/{id}/comments', { params: { path: { id: task.id } }, body: { body }, headers: { 'Idempotency-Key': key } })),
+    mutationFn: () =>
+      take(
+        api.POST('/api/v1/tasks/{id}/comments', {
+          params: { path: { id: task.id } },
+          body: { body },
+          headers: { 'Idempotency-Key': key },
+        }),
+      ),
     onSuccess: made => {
       setBody('')
       setKey(newKey())
-      cache.setQueryData<Schemas['TaskComment'][]>(commentsQuery(task.id).queryKey, was => (was?.some(c => c.id === made.id) ? was : [...(was ?? []), made]))
+      cache.setQueryData<Schemas['TaskComment'][]>(commentsQuery(task.id).queryKey, was =>
+        was?.some(c => c.id === made.id) ? was : [...(was ?? []), made],
+      )
     },
     onError: err => asProblem(err).status > 0 && setKey(newKey()),
   })

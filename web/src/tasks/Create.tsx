@@ -40,7 +40,8 @@ function Form({ onClose, onCreated, defaults }: Omit<Props, 'open'>) {
   // The same try has the same key, also when it is sent again after the line broke.
   const [key, setKey] = useState(newKey)
   const create = useMutation({
-    mutationFn: ({ body }: { body: Schemas['TaskNew']; more: boolean }) => take(api.POST('/api/v1/tasks', { body, headers: { 'Idempotency-Key': key } })),
+    mutationFn: ({ body }: { body: Schemas['TaskNew']; more: boolean }) =>
+      take(api.POST('/api/v1/tasks', { body, headers: { 'Idempotency-Key': key } })),
     onSuccess: (task, { more }) => {
       noteOwn(task.id)
       putTask(cache, task)
@@ -79,7 +80,9 @@ function Form({ onClose, onCreated, defaults }: Omit<Props, 'open'>) {
   const f = words.fields
   const only = (list: string | undefined) => (list && !list.includes(',') ? list : undefined)
   const team = [...people.values()].filter(p => p.active)
-  const preset = team.find(p => p.agent === defaults.assignee || p.id === defaults.assignee || (defaults.assignee === 'me' && p.id === me?.id))?.id
+  const preset = team.find(
+    p => p.agent === defaults.assignee || p.id === defaults.assignee || (defaults.assignee === 'me' && p.id === me?.id),
+  )?.id
   return (
     <form
       ref={form}
@@ -89,13 +92,49 @@ function Form({ onClose, onCreated, defaults }: Omit<Props, 'open'>) {
         send(false)
       }}
     >
-      <Field autoComplete="off" autoFocus error={problem?.of('title')} label={f.title} maxLength={200} name="title" required />
-      <TextArea error={problem?.of('description')} help={words.markdown} label={f.description} name="description" rows={4} />
+      <Field
+        autoComplete="off"
+        autoFocus
+        error={problem?.of('title')}
+        label={f.title}
+        maxLength={200}
+        name="title"
+        required
+      />
+      <TextArea
+        error={problem?.of('description')}
+        help={words.markdown}
+        label={f.description}
+        name="description"
+        rows={4}
+      />
       <div className="grid grid-cols-1 gap-3 min-[26rem]:grid-cols-2">
-        <Select choices={statuses.filter(s => s !== 'done').map(s => ({ value: s, label: words.status[s] }))} defaultValue={only(defaults.status) ?? 'todo'} error={problem?.of('status')} label={f.status} name="status" />
-        <Select choices={[{ value: '', label: words.unassigned }, ...team.map(p => ({ value: p.id, label: p.name }))]} defaultValue={preset ?? ''} error={problem?.of('assignee_id')} label={f.assignee} name="assignee" />
-        <Select choices={priorities.map(p => ({ value: p, label: words.priority[p] }))} defaultValue={only(defaults.priority) ?? 'medium'} label={f.priority} name="priority" />
-        <Select choices={types.map(t => ({ value: t, label: words.type[t] }))} defaultValue={only(defaults.type) ?? 'task'} label={f.type} name="type" />
+        <Select
+          choices={statuses.filter(s => s !== 'done').map(s => ({ value: s, label: words.status[s] }))}
+          defaultValue={only(defaults.status) ?? 'todo'}
+          error={problem?.of('status')}
+          label={f.status}
+          name="status"
+        />
+        <Select
+          choices={[{ value: '', label: words.unassigned }, ...team.map(p => ({ value: p.id, label: p.name }))]}
+          defaultValue={preset ?? ''}
+          error={problem?.of('assignee_id')}
+          label={f.assignee}
+          name="assignee"
+        />
+        <Select
+          choices={priorities.map(p => ({ value: p, label: words.priority[p] }))}
+          defaultValue={only(defaults.priority) ?? 'medium'}
+          label={f.priority}
+          name="priority"
+        />
+        <Select
+          choices={types.map(t => ({ value: t, label: words.type[t] }))}
+          defaultValue={only(defaults.type) ?? 'task'}
+          label={f.type}
+          name="type"
+        />
       </div>
       {problem && problem.fields.length === 0 && (
         <p className="text-danger" role="alert">

@@ -61,13 +61,22 @@ export function Title({ task }: { task: Task }) {
         <h2 className="wrap-anywhere min-w-0 grow font-semibold text-lg">
           <bdi>{task.title}</bdi>
         </h2>
-        <IconButton icon="board" label={`${words.edit}: ${words.fields.title}`} onClick={edit.begin} />
+        <IconButton icon="pencil" label={`${words.edit}: ${words.fields.title}`} onClick={edit.begin} />
       </div>
     )
   }
   return (
     <div className="flex items-end gap-2">
-      <Field autoFocus className="grow" error={edit.error} label={words.fields.title} maxLength={200} onChange={e => edit.write(e.target.value)} onKeyDown={e => keys(e, edit, true)} value={edit.draft} />
+      <Field
+        autoFocus
+        className="grow"
+        error={edit.error}
+        label={words.fields.title}
+        maxLength={200}
+        onChange={e => edit.write(e.target.value)}
+        onKeyDown={e => keys(e, edit, true)}
+        value={edit.draft}
+      />
       <Button busy={edit.busy} look="primary" onClick={edit.save}>
         {words.save}
       </Button>
@@ -80,14 +89,25 @@ export function Description({ task }: { task: Task }) {
   if (edit.draft === null) {
     return (
       <div className="flex items-start gap-2">
-        <div className="min-w-0 grow">{task.description ? <Markdown text={task.description} /> : <p className="text-soft">{words.noDescription}</p>}</div>
-        <IconButton icon="board" label={`${words.edit}: ${words.fields.description}`} onClick={edit.begin} />
+        <div className="min-w-0 grow">
+          {task.description ? <Markdown text={task.description} /> : <p className="text-soft">{words.noDescription}</p>}
+        </div>
+        <IconButton icon="pencil" label={`${words.edit}: ${words.fields.description}`} onClick={edit.begin} />
       </div>
     )
   }
   return (
     <div className="flex flex-col gap-2">
-      <TextArea autoFocus error={edit.error} help={words.markdown} label={words.fields.description} onChange={e => edit.write(e.target.value)} onKeyDown={e => keys(e, edit, false)} rows={10} value={edit.draft} />
+      <TextArea
+        autoFocus
+        error={edit.error}
+        help={words.markdown}
+        label={words.fields.description}
+        onChange={e => edit.write(e.target.value)}
+        onKeyDown={e => keys(e, edit, false)}
+        rows={10}
+        value={edit.draft}
+      />
       <div className="flex justify-end gap-2">
         <Button look="quiet" onClick={edit.stop}>
           {texts.ui.cancel}

@@ -23,7 +23,14 @@ function say(field: string, v: unknown, people: ReadonlyMap<string, Person>): st
 
 function changesOf(event: Schemas['Event'], people: ReadonlyMap<string, Person>): Change[] {
   const data: unknown = event.data
-  if (typeof data !== 'object' || data === null || !('changes' in data) || typeof data.changes !== 'object' || data.changes === null) return []
+  if (
+    typeof data !== 'object' ||
+    data === null ||
+    !('changes' in data) ||
+    typeof data.changes !== 'object' ||
+    data.changes === null
+  )
+    return []
   return Object.entries(data.changes).map(([name, pair]) => {
     const [from, to] = Array.isArray(pair) ? pair : [null, pair]
     const field = words.fields[name.replace(/_(id|at)$/, '') as keyof typeof words.fields] ?? name
@@ -45,7 +52,8 @@ export function History({ task, people }: { task: Task; people: ReadonlyMap<stri
                 <bdi className="font-medium">{e.actor.name}</bdi> {words.historyKind[e.kind] ?? e.kind}
                 {changesOf(e, people).map(c => (
                   <p key={c.field} className="text-soft">
-                    {c.field}: <bdi className="line-clamp-2 inline">{c.from}</bdi> → <bdi className="line-clamp-2 inline text-ink">{c.to}</bdi>
+                    {c.field}: <bdi className="line-clamp-2 inline">{c.from}</bdi> →{' '}
+                    <bdi className="line-clamp-2 inline text-ink">{c.to}</bdi>
                   </p>
                 ))}
               </div>

@@ -15,8 +15,8 @@ import { Panel } from './Panel'
 import { useTasks } from './queries'
 import { type Go, type SearchChange, type TaskSearch, tasksRoute } from './route'
 import { TaskTable } from './TaskTable'
-import { filtersOf, fits, isFiltered, type Task } from './task'
 import { Toolbar } from './Toolbar'
+import { filtersOf, fits, isFiltered, type Task } from './task'
 
 const words = texts.tasks
 const noNew: SearchChange = { new: undefined }
@@ -53,8 +53,22 @@ export function TasksPage() {
         <Toolbar go={go} onView={setBoard} search={search} view={view} />
         <List go={go} onOpen={open} search={search} view={view} />
       </div>
-      {search.task && <Panel key={search.task} onClose={close} onOpen={open} onTab={next => go({ tab: next }, true)} tab={search.tab ?? 'comments'} task={search.task} />}
-      <Create defaults={search} onClose={() => go(noNew)} onCreated={key => go({ ...noNew, task: key })} open={search.new === '1'} />
+      {search.task && (
+        <Panel
+          key={search.task}
+          onClose={close}
+          onOpen={open}
+          onTab={next => go({ tab: next }, true)}
+          tab={search.tab ?? 'comments'}
+          task={search.task}
+        />
+      )}
+      <Create
+        defaults={search}
+        onClose={() => go(noNew)}
+        onCreated={key => go({ ...noNew, task: key })}
+        open={search.new === '1'}
+      />
     </div>
   )
 }
@@ -71,10 +85,17 @@ function List({ search, view, go, onOpen }: ListProps) {
   const asked = useTasks(filters)
   const me = useMe().data?.id
   const people = usePeople()
-  const fitting = useMemo(() => asked.tasks?.filter(t => fits(t, filters, me, people)), [asked.tasks, filters, me, people])
+  const fitting = useMemo(
+    () => asked.tasks?.filter(t => fits(t, filters, me, people)),
+    [asked.tasks, filters, me, people],
+  )
   const held = useHeld(fitting, idOf, JSON.stringify(filters), asked.reading)
   if (fitting === undefined || held.rows === undefined) {
-    return asked.error ? <Failed again={() => void asked.refetch()} error={asked.error} what={`${texts.ui.couldNotRead} ${words.what}.`} /> : <Skeleton label={`${texts.ui.reading} ${words.what}`} />
+    return asked.error ? (
+      <Failed again={() => void asked.refetch()} error={asked.error} what={`${texts.ui.couldNotRead} ${words.what}.`} />
+    ) : (
+      <Skeleton label={`${texts.ui.reading} ${words.what}`} />
+    )
   }
   return (
     <>
@@ -92,7 +113,14 @@ function List({ search, view, go, onOpen }: ListProps) {
       ) : view === 'board' ? (
         <Board onOpen={onOpen} opened={search.task} people={people} statuses={filters.status} tasks={held.rows} />
       ) : (
-        <TaskTable onOpen={onOpen} onSort={sort => go({ sort } as TaskSearch, true)} opened={search.task} people={people} sort={search.sort ?? 'position'} tasks={held.rows} />
+        <TaskTable
+          onOpen={onOpen}
+          onSort={sort => go({ sort } as TaskSearch, true)}
+          opened={search.task}
+          people={people}
+          sort={search.sort ?? 'position'}
+          tasks={held.rows}
+        />
       )}
     </>
   )
@@ -101,7 +129,16 @@ function List({ search, view, go, onOpen }: ListProps) {
 const idOf = (t: Task) => t.id
 
 /** Takes every filter out of the address. */
-export const cleared: SearchChange = { q: undefined, status: undefined, priority: undefined, type: undefined, assignee: undefined, project: undefined, tag: undefined, blocked: undefined } satisfies SearchChange
+export const cleared: SearchChange = {
+  q: undefined,
+  status: undefined,
+  priority: undefined,
+  type: undefined,
+  assignee: undefined,
+  project: undefined,
+  tag: undefined,
+  blocked: undefined,
+} satisfies SearchChange
 
 function Nothing({ filtered, onClear, onCreate }: { filtered: boolean; onClear: () => void; onCreate: () => void }) {
   return filtered ? (

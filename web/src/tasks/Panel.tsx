@@ -42,7 +42,6 @@ export function Panel({ task: key, tab, onTab, onClose, onOpen }: Props) {
     ref.current?.focus()
   }, [])
   return (
-    // biome-ignore lint/a11y/noNoninteractiveElementInteractions: Escape closes, wherever in it one is
     <aside
       ref={ref}
       aria-label={key}
@@ -57,7 +56,12 @@ export function Panel({ task: key, tab, onTab, onClose, onOpen }: Props) {
     >
       <header className="flex h-10 shrink-0 items-center gap-2 border-line border-b pr-2 pl-4">
         <span className="key grow text-soft">{asked.data?.key ?? key}</span>
-        {asked.data && <Menu groups={menu(asked.data, null)} trigger={<IconButton icon="more" label={words.actions(asked.data.key)} />} />}
+        {asked.data && (
+          <Menu
+            groups={menu(asked.data, null)}
+            trigger={<IconButton icon="more" label={words.actions(asked.data.key)} />}
+          />
+        )}
         <IconButton icon="close" label={texts.ui.close} onClick={onClose} />
       </header>
       <div className="grow overflow-y-auto px-4 py-3">
@@ -72,9 +76,19 @@ export function Panel({ task: key, tab, onTab, onClose, onOpen }: Props) {
                 label={task.key}
                 onChange={onTab}
                 tabs={[
-                  { id: 'comments', label: words.comments, count: task.comment_count, panel: () => <Comments task={task} /> },
+                  {
+                    id: 'comments',
+                    label: words.comments,
+                    count: task.comment_count,
+                    panel: () => <Comments task={task} />,
+                  },
                   { id: 'history', label: words.history, panel: () => <History people={people} task={task} /> },
-                  { id: 'relations', label: words.relations, count: task.depends_on?.length ?? 0, panel: () => <Relations onOpen={onOpen} task={task} /> },
+                  {
+                    id: 'relations',
+                    label: words.relations,
+                    count: task.depends_on?.length ?? 0,
+                    panel: () => <Relations onOpen={onOpen} task={task} />,
+                  },
                 ]}
                 value={tab}
               />
@@ -89,26 +103,58 @@ export function Panel({ task: key, tab, onTab, onClose, onOpen }: Props) {
 function Facts({ task, people }: { task: Task; people: ReadonlyMap<string, Person> }) {
   const change = useChange()
   const team = [...people.values()].filter(p => p.active || p.id === task.assignee_id)
-  const set = (part: Partial<Task>) => change({ task, body: part as Record<string, never>, looks: part, done: words.changed(task.key) })
+  const set = (part: Partial<Task>) =>
+    change({ task, body: part as Record<string, never>, looks: part, done: words.changed(task.key) })
   const unknownHolder = task.assignee_id !== null && !people.has(task.assignee_id)
   return (
     <div className="grid grid-cols-2 gap-x-3 gap-y-2">
-      <Select choices={statuses.map(s => ({ value: s, label: words.status[s] }))} label={f.status} onChange={e => set({ status: e.target.value as Task["status"] })} value={task.status} />
       <Select
-        choices={[{ value: '', label: words.unassigned }, ...(unknownHolder ? [{ value: task.assignee_id ?? '', label: words.somebody }] : []), ...team.map(p => ({ value: p.id, label: p.name }))]}
+        choices={statuses.map(s => ({ value: s, label: words.status[s] }))}
+        label={f.status}
+        onChange={e => set({ status: e.target.value as Task['status'] })}
+        value={task.status}
+      />
+      <Select
+        choices={[
+          { value: '', label: words.unassigned },
+          ...(unknownHolder ? [{ value: task.assignee_id ?? '', label: words.somebody }] : []),
+          ...team.map(p => ({ value: p.id, label: p.name })),
+        ]}
         label={f.assignee}
         onChange={e => set({ assignee_id: e.target.value || null })}
         value={task.assignee_id ?? ''}
       />
-      <Select choices={priorities.map(p => ({ value: p, label: words.priority[p] }))} label={f.priority} onChange={e => set({ priority: e.target.value as Task['priority'] })} value={task.priority} />
-      <Select choices={types.map(t => ({ value: t, label: words.type[t] }))} label={f.type} onChange={e => set({ type: e.target.value as Task['type'] })} value={task.type} />
-      <Field label={f.due} onChange={e => set({ due_at: e.target.value ? new Date(`${e.target.value}T18:00`).toISOString() : null })} type="date" value={task.due_at ? localDay(task.due_at) : ''} />
+      <Select
+        choices={priorities.map(p => ({ value: p, label: words.priority[p] }))}
+        label={f.priority}
+        onChange={e => set({ priority: e.target.value as Task['priority'] })}
+        value={task.priority}
+      />
+      <Select
+        choices={types.map(t => ({ value: t, label: words.type[t] }))}
+        label={f.type}
+        onChange={e => set({ type: e.target.value as Task['type'] })}
+        value={task.type}
+      />
+      <Field
+        label={f.due}
+        onChange={e => set({ due_at: e.target.value ? new Date(`${e.target.value}T18:00`).toISOString() : null })}
+        type="date"
+        value={task.due_at ? localDay(task.due_at) : ''}
+      />
       <Field
         key={task.tags?.join(',')}
         defaultValue={task.tags?.join(', ')}
         label={f.tags}
         onBlur={e => {
-          const tags = [...new Set(e.target.value.split(',').map(t => t.trim()).filter(Boolean))]
+          const tags = [
+            ...new Set(
+              e.target.value
+                .split(',')
+                .map(t => t.trim())
+                .filter(Boolean),
+            ),
+          ]
           if (tags.join() !== (task.tags ?? []).join()) set({ tags })
         }}
       />

@@ -9,7 +9,9 @@ const words = texts.tasks
 
 /** What a task waits for, what it is part of, and its parts. */
 export function Relations({ task, onOpen }: { task: Task; onOpen: (key: string) => void }) {
-  const above = useQueries({ queries: [...(task.depends_on ?? []), ...(task.parent_id ? [task.parent_id] : [])].map(id => oneQuery(id)) })
+  const above = useQueries({
+    queries: [...(task.depends_on ?? []), ...(task.parent_id ? [task.parent_id] : [])].map(id => oneQuery(id)),
+  })
   const parts = useQuery(partsQuery(task.id))
   const failed = above.find(a => a.error && !a.data)
   if (failed) return <Failed again={() => void failed.refetch()} error={failed.error} />
@@ -31,7 +33,11 @@ export function Relations({ task, onOpen }: { task: Task; onOpen: (key: string) 
           <ul>
             {l.tasks.map(t => (
               <li key={t.id}>
-                <button className="flex h-8 w-full items-center gap-2 rounded-md px-1 text-left hover:bg-hover" onClick={() => onOpen(t.key)} type="button">
+                <button
+                  className="flex h-8 w-full items-center gap-2 rounded-md px-1 text-left hover:bg-hover"
+                  onClick={() => onOpen(t.key)}
+                  type="button"
+                >
                   <span className="key shrink-0 text-soft">{t.key}</span>
                   <bdi className="grow truncate">{t.title}</bdi>
                   <StatusMark of={t.status} />

@@ -38,7 +38,13 @@ export function TaskTable({ tasks, people, sort, opened, onSort, onOpen }: Props
   }, [])
   const columns = useMemo<TableColumn<Task>[]>(
     () => [
-      { id: 'key', label: f.key, width: '6rem', sort: 'key', cell: t => <span className="key text-soft">{t.key}</span> },
+      {
+        id: 'key',
+        label: f.key,
+        width: '6rem',
+        sort: 'key',
+        cell: t => <span className="key text-soft">{t.key}</span>,
+      },
       {
         id: 'title',
         label: f.title,
@@ -58,11 +64,27 @@ export function TaskTable({ tasks, people, sort, opened, onSort, onOpen }: Props
         ),
       },
       { id: 'status', label: f.status, width: '7rem', sort: 'status', cell: t => <StatusMark of={t.status} /> },
-      { id: 'priority', label: f.priority, width: '6rem', sort: 'priority', cell: t => <PriorityMark of={t.priority} /> },
-      { id: 'assignee', label: f.assignee, width: '7rem', cell: t => <bdi className="truncate">{nameOf(t.assignee_id, people)}</bdi> },
+      {
+        id: 'priority',
+        label: f.priority,
+        width: '6rem',
+        sort: 'priority',
+        cell: t => <PriorityMark of={t.priority} />,
+      },
+      {
+        id: 'assignee',
+        label: f.assignee,
+        width: '7rem',
+        cell: t => <bdi className="truncate">{nameOf(t.assignee_id, people)}</bdi>,
+      },
       { id: 'age', label: f.age, width: '6rem', sort: 'age', cell: t => <Age at={t.moved_at} /> },
       { id: 'due', label: f.due, width: '7rem', sort: 'due', cell: t => <Due task={t} /> },
-      { id: 'menu', label: '', width: '2.5rem', cell: t => <LazyMenu label={words.actions(t.key)} menu={() => menu(t, null)} /> },
+      {
+        id: 'menu',
+        label: '',
+        width: '2.5rem',
+        cell: t => <LazyMenu label={words.actions(t.key)} menu={() => menu(t, null)} />,
+      },
     ],
     [people, menu],
   )

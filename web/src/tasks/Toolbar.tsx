@@ -11,7 +11,8 @@ import { filtersOf, isFiltered, priorities, statuses, types } from './task'
 
 const words = texts.tasks
 
-const choices = (list: readonly string[], names: Record<string, string>): Choice[] => list.map(v => ({ value: v, label: names[v] ?? v }))
+const choices = (list: readonly string[], names: Record<string, string>): Choice[] =>
+  list.map(v => ({ value: v, label: names[v] ?? v }))
 
 interface Props {
   search: TaskSearch
@@ -25,13 +26,13 @@ export function Toolbar({ search, view, go, onView }: Props) {
   const [more, setMore] = useState(false)
   const filtered = isFiltered(filtersOf(search))
   return (
-    <div className="flex shrink-0 flex-wrap items-center gap-2 border-line border-b px-3 py-1.5">
+    <div className="flex shrink-0 flex-wrap items-center gap-2 border-line border-b px-3 py-1.5 max-md:[&>fieldset]:order-none max-md:[&>div]:order-last">
       <TextFilter onChange={q => go({ q }, true)} value={search.q ?? ''} />
       <Button aria-expanded={more} className="md:hidden" icon="filter" onClick={() => setMore(!more)}>
         {words.filters.more}
       </Button>
       <div className={`${more ? 'flex' : 'hidden'} w-full flex-wrap items-center gap-2 md:flex md:w-auto`}>
-        <Filters go={go} search={search} />
+        <Filters go={go} search={search} view={view} />
         {filtered && (
           <Button look="quiet" onClick={() => go(cleared)}>
             {words.filters.clear}
@@ -41,11 +42,18 @@ export function Toolbar({ search, view, go, onView }: Props) {
       <fieldset className="ml-auto flex rounded-md border border-line">
         <legend className="sr-only">{words.view.label}</legend>
         {(['board', 'table'] as const).map(v => (
-          <IconButton key={v} aria-pressed={view === v} className={view === v ? 'bg-accent-tint text-accent!' : ''} icon={v} label={words.view[v]} onClick={() => onView(v)} />
+          <IconButton
+            key={v}
+            aria-pressed={view === v}
+            className={view === v ? 'bg-accent-tint text-accent!' : ''}
+            icon={v}
+            label={words.view[v]}
+            onClick={() => onView(v)}
+          />
         ))}
       </fieldset>
       <Button icon="plus" look="primary" onClick={() => go({ new: '1' })}>
-        {words.create}
+        <span className="sr-only sm:not-sr-only">{words.create}</span>
       </Button>
     </div>
   )
@@ -65,7 +73,7 @@ function TextFilter({ value, onChange }: { value: string; onChange: (q: string |
   return (
     <input
       aria-label={words.filters.text}
-      className={`${inputClass} h-7 w-40! grow sm:grow-0 pointer-coarse:h-9`}
+      className={`${inputClass} h-7 w-24! grow sm:w-40! sm:grow-0 pointer-coarse:h-9`}
       onChange={e => {
         const next = e.target.value
         setTyped(next)
@@ -82,32 +90,75 @@ function TextFilter({ value, onChange }: { value: string; onChange: (q: string |
   )
 }
 
-function Filters({ search, go }: { search: TaskSearch; go: Go }) {
+function Filters({ search, go, view }: Omit<Props, 'onView'>) {
   const me = useMe().data
   const people = usePeople()
-  const projects = useQuery({ queryKey: ['projects'], queryFn: ({ signal }) => take(api.GET('/api/v1/projects', { signal })) }).data
-  const team = [...people.values()].filter(p => p.active && p.id !== me?.id).sort((a, b) => a.name.localeCompare(b.name))
-  const set = (name: keyof TaskSearch) => (e: { target: { value: string } }) => go({ [name]: e.target.value || undefined })
-  const any = (label: string): Choice => ({ value: '', label: `${label}: ${texts.ui.any.toLowerCase()}` })
+  const projects = useQuery({
+    queryKey: ['projects'],
+    queryFn: ({ signal }) => take(api.GET('/api/v1/projects', { signal })),
+  }).data
+  const team = [...people.values()]
+    .filter(p => p.active && p.id !== me?.id)
+    .sort((a, b) => a.name.localeCompare(b.name))
+  const set = (name: keyof TaskSearch) => (e: { target: { value: string } }) =>
+    go({ [name]: e.target.value || undefined })
+  const any = (label: string): Choice => ({ value: '', label })
+  const w = words.filters
   const f = words.fields
   const common = { hideLabel: true, className: 'w-full min-[28rem]:w-32' }
   return (
     <>
       <Select
         {...common}
-        choices={[any(f.assignee), { value: 'me', label: words.filters.me }, { value: 'none', label: words.filters.noOne }, ...team.map(p => ({ value: p.agent ?? p.id, label: p.name }))]}
+        choices={[
+          any(w.anyone),
+          { value: 'me', label: words.filters.me },
+          { value: 'none', label: words.filters.noOne },
+          ...team.map(p => ({ value: p.agent ?? p.id, label: p.name })),
+        ]}
         label={f.assignee}
         onChange={set('assignee')}
         value={search.assignee ?? ''}
       />
-      <Select {...common} choices={[any(f.priority), ...choices(priorities, words.priority)]} label={f.priority} onChange={set('priority')} value={search.priority ?? ''} />
-      <Select {...common} choices={[any(f.type), ...choices(types, words.type)]} label={f.type} onChange={set('type')} value={search.type ?? ''} />
-      <Select {...common} choices={[any(f.status), ...choices(statuses, words.status)]} label={f.status} onChange={set('status')} value={search.status ?? ''} />
+      <Select
+        {...common}
+        choices={[any(w.anyPriority), ...choices(priorities, words.priority)]}
+        label={f.priority}
+        onChange={set('priority')}
+        value={search.priority ?? ''}
+      />
+      <Select
+        {...common}
+        choices={[any(w.anyType), ...choices(types, words.type)]}
+        label={f.type}
+        onChange={set('type')}
+        value={search.type ?? ''}
+      />
+      {view === 'table' && (
+        <Select
+          {...common}
+          choices={[any(w.anyStatus), ...choices(statuses, words.status)]}
+          label={f.status}
+          onChange={set('status')}
+          value={search.status ?? ''}
+        />
+      )}
       {projects && projects.length > 0 && (
-        <Select {...common} choices={[any(f.project), ...projects.map(p => ({ value: p.key, label: p.name }))]} label={f.project} onChange={set('project')} value={search.project ?? ''} />
+        <Select
+          {...common}
+          choices={[any(w.anyProject), ...projects.map(p => ({ value: p.key, label: p.name }))]}
+          label={f.project}
+          onChange={set('project')}
+          value={search.project ?? ''}
+        />
       )}
       <label className="flex h-8 items-center gap-1.5 text-soft">
-        <input checked={search.blocked === 'true'} className="accent-accent" onChange={e => go({ blocked: e.target.checked ? 'true' : undefined })} type="checkbox" />
+        <input
+          checked={search.blocked === 'true'}
+          className="accent-accent"
+          onChange={e => go({ blocked: e.target.checked ? 'true' : undefined })}
+          type="checkbox"
+        />
         {words.filters.blockedOnly}
       </label>
     </>

@@ -22,11 +22,19 @@ export function useActions() {
       const rest = column.filter(t => t.id !== task.id)
       const at = next ? rest.findIndex(t => t.id === next.id) : rest.length
       const before = next === undefined ? undefined : rest[at - 1]
-      const place = next === undefined ? undefined : next ? { before: next.key } : before ? { after: before.key } : undefined
+      const place =
+        next === undefined ? undefined : next ? { before: next.key } : before ? { after: before.key } : undefined
       const was = column.findIndex(t => t.id === task.id)
       const wasAfter = column[was - 1]
       const wasBefore = column[was + 1]
-      const placeBefore = was < 0 || other ? undefined : wasBefore ? { before: wasBefore.key } : wasAfter ? { after: wasAfter.key } : undefined
+      const placeBefore =
+        was < 0 || other
+          ? undefined
+          : wasBefore
+            ? { before: wasBefore.key }
+            : wasAfter
+              ? { after: wasAfter.key }
+              : undefined
       if (!other && !place) return
       change({
         task,
@@ -61,7 +69,11 @@ export function useActions() {
     const menu = (task: Task, column: readonly Task[] | null): { label?: string; items: MenuItem[] }[] => {
       const at = column?.findIndex(t => t.id === task.id) ?? -1
       const last = (column?.length ?? 0) - 1
-      const place = (id: 'first' | 'up' | 'down' | 'last', next: Task | null | undefined, disabled: boolean): MenuItem => ({
+      const place = (
+        id: 'first' | 'up' | 'down' | 'last',
+        next: Task | null | undefined,
+        disabled: boolean,
+      ): MenuItem => ({
         id,
         label: words[id],
         icon: id === 'first' || id === 'up' ? 'up' : 'down',
@@ -69,12 +81,27 @@ export function useActions() {
         onSelect: () => move(task, task.status, column ?? [], next),
       })
       return [
-        { label: words.moveTo, items: statuses.map(s => ({ id: s, label: words.status[s], icon: statusLook[s].icon, checked: s === task.status, disabled: s === task.status, onSelect: () => move(task, s, [], undefined) })) },
+        {
+          label: words.moveTo,
+          items: statuses.map(s => ({
+            id: s,
+            label: words.status[s],
+            icon: statusLook[s].icon,
+            checked: s === task.status,
+            disabled: s === task.status,
+            onSelect: () => move(task, s, [], undefined),
+          })),
+        },
         ...(column && at >= 0
           ? [
               {
                 label: words.place,
-                items: [place('first', column[0], at === 0), place('up', column[at - 1], at === 0), place('down', column[at + 2] ?? null, at === last), place('last', null, at === last)],
+                items: [
+                  place('first', column[0], at === 0),
+                  place('up', column[at - 1], at === 0),
+                  place('down', column[at + 2] ?? null, at === last),
+                  place('last', null, at === last),
+                ],
               },
             ]
           : []),

@@ -11,7 +11,12 @@ type Body = Schemas['TaskChange']
 
 /** Sends a change; with a version it is refused when somebody was faster. */
 export const sendChange = (id: string, body: Body, version?: number): Promise<Task> =>
-  take(api.PATCH('/api/v1/tasks/{id}', { params: { path: { id }, ...(version ? { header: ifMatch(version) } : {}) }, body }))
+  take(
+    api.PATCH('/api/v1/tasks/{id}', {
+      params: { path: { id }, ...(version ? { header: ifMatch(version) } : {}) },
+      body,
+    }),
+  )
 
 /** What a body takes back, for undoing it. */
 export function inverse(was: Task, body: Body): Body {

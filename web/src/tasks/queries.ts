@@ -1,4 +1,10 @@
-import { type InfiniteData, type QueryClient, infiniteQueryOptions, queryOptions, useInfiniteQuery } from '@tanstack/react-query'
+import {
+  type InfiniteData,
+  infiniteQueryOptions,
+  type QueryClient,
+  queryOptions,
+  useInfiniteQuery,
+} from '@tanstack/react-query'
 import { useEffect, useMemo } from 'react'
 import { api, type Page, take, takePage } from '../api/client'
 import { patchRow } from '../app/live/patches'
@@ -8,7 +14,8 @@ import { type Filters, priorities, statuses, type Task, types } from './task'
 export const most = 6000
 const pageSize = 500
 
-const pick = <T extends string>(list: string | undefined, words: readonly T[]): T[] | undefined => (list ? words.filter(w => list.split(',').includes(w)) : undefined)
+const pick = <T extends string>(list: string | undefined, words: readonly T[]): T[] | undefined =>
+  list ? words.filter(w => list.split(',').includes(w)) : undefined
 
 /** The tasks that fit, page by page, in the order of the board. */
 export const listQuery = (f: Filters) =>
@@ -62,19 +69,22 @@ export const oneQuery = (key: string) =>
 export const commentsQuery = (key: string) =>
   queryOptions({
     queryKey: ['tasks', 'comments', key],
-    queryFn: ({ signal }) => take(api.GET('/api/v1/tasks/{id}/comments', { params: { path: { id: key }, query: { limit: 500 } }, signal })),
+    queryFn: ({ signal }) =>
+      take(api.GET('/api/v1/tasks/{id}/comments', { params: { path: { id: key }, query: { limit: 500 } }, signal })),
   })
 
 export const historyQuery = (key: string) =>
   queryOptions({
     queryKey: ['tasks', 'history', key],
-    queryFn: ({ signal }) => take(api.GET('/api/v1/tasks/{id}/history', { params: { path: { id: key }, query: { limit: 200 } }, signal })),
+    queryFn: ({ signal }) =>
+      take(api.GET('/api/v1/tasks/{id}/history', { params: { path: { id: key }, query: { limit: 200 } }, signal })),
   })
 
 export const partsQuery = (key: string) =>
   queryOptions({
     queryKey: ['tasks', 'parts', key],
-    queryFn: ({ signal }) => take(api.GET('/api/v1/tasks', { params: { query: { parent: key, limit: 200, sort: 'position' } }, signal })),
+    queryFn: ({ signal }) =>
+      take(api.GET('/api/v1/tasks', { params: { query: { parent: key, limit: 200, sort: 'position' } }, signal })),
   })
 
 const same = (a: Task, b: Task) => a.id === b.id
@@ -100,6 +110,8 @@ export function putTask(cache: QueryClient, task: Task): void {
 /** Takes a task that is gone out of all that is cached. */
 export function dropTask(cache: QueryClient, id: string): void {
   cache.setQueriesData<List>({ queryKey: ['tasks', 'list'] }, data =>
-    data?.pages.some(p => p.rows.some(t => t.id === id)) ? { ...data, pages: data.pages.map(p => ({ ...p, rows: p.rows.filter(t => t.id !== id) })) } : data,
+    data?.pages.some(p => p.rows.some(t => t.id === id))
+      ? { ...data, pages: data.pages.map(p => ({ ...p, rows: p.rows.filter(t => t.id !== id) })) }
+      : data,
   )
 }

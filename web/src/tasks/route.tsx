@@ -2,7 +2,19 @@ import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-route
 import { frameRoute, given, textParam, wordParam, wordsParam } from '../app/roots'
 import { priorities, statuses, types } from './task'
 
-export const sorts = ['position', 'key', '-key', 'title', 'status', 'priority', '-priority', 'age', '-age', 'due', '-due'] as const
+export const sorts = [
+  'position',
+  'key',
+  '-key',
+  'title',
+  'status',
+  'priority',
+  '-priority',
+  'age',
+  '-age',
+  'due',
+  '-due',
+] as const
 export const tabs = ['comments', 'history', 'relations'] as const
 
 /** What the address of the tasks says: which ones, how, and which one is open. */

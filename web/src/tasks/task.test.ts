@@ -3,22 +3,56 @@ import type { Person } from '../app/queries'
 import { between, fits, sorted, type Task } from './task'
 
 const make = (of: Partial<Task>): Task =>
-  ({ id: of.key ?? 'x', key: 'TASK-1', title: 'Ship it', status: 'todo', priority: 'high', type: 'task', tags: ['a'], assignee_id: 'u1', archived_at: null, blocked: null, position: '5', due_at: null, moved_at: '', ...of }) as Task
+  ({
+    id: of.key ?? 'x',
+    key: 'TASK-1',
+    title: 'Ship it',
+    status: 'todo',
+    priority: 'high',
+    type: 'task',
+    tags: ['a'],
+    assignee_id: 'u1',
+    archived_at: null,
+    blocked: null,
+    position: '5',
+    due_at: null,
+    moved_at: '',
+    ...of,
+  }) as Task
 const people = new Map<string, Person>([['u1', { id: 'u1', name: 'CTO', agent: 'cto', active: true }]])
 
 // A task that changed must leave and join the lists as the service would have it.
 describe('a filter', () => {
   it.each([
-    [{}, true], [{ status: 'todo,done' }, true], [{ status: 'done' }, false], [{ assignee: 'cto' }, true], [{ assignee: 'u1' }, true], [{ assignee: 'me' }, true],
-    [{ assignee: 'none' }, false], [{ assignee: 'coo' }, false], [{ tag: 'b,a' }, true], [{ tag: 'b' }, false], [{ q: 'SHIP' }, true], [{ q: 'task-1' }, true], [{ q: 'boat' }, false],
-    [{ blocked: 'true' as const }, false], [{ blocked: 'false' as const }, true],
+    [{}, true],
+    [{ status: 'todo,done' }, true],
+    [{ status: 'done' }, false],
+    [{ assignee: 'cto' }, true],
+    [{ assignee: 'u1' }, true],
+    [{ assignee: 'me' }, true],
+    [{ assignee: 'none' }, false],
+    [{ assignee: 'coo' }, false],
+    [{ tag: 'b,a' }, true],
+    [{ tag: 'b' }, false],
+    [{ q: 'SHIP' }, true],
+    [{ q: 'task-1' }, true],
+    [{ q: 'boat' }, false],
+    [{ blocked: 'true' as const }, false],
+    [{ blocked: 'false' as const }, true],
   ])('%j: %s', (filters, want) => expect(fits(make({}), filters, 'u1', people)).toBe(want))
   it('never shows what is in the archive', () => expect(fits(make({ archived_at: 'x' }), {}, 'u1', people)).toBe(false))
 })
 
 // A card must stand where it was dropped until the service says where that is.
 describe('a place', () => {
-  it.each([['000000000001', '000000000002'], ['000000000001', ''], ['', '000000000001'], ['5', '51'], ['59', '6'], ['1', '1000001']])('between %s and %s', (low, high) => {
+  it.each([
+    ['000000000001', '000000000002'],
+    ['000000000001', ''],
+    ['', '000000000001'],
+    ['5', '51'],
+    ['59', '6'],
+    ['1', '1000001'],
+  ])('between %s and %s', (low, high) => {
     const made = between(low, high)
     expect(made > low).toBe(true)
     if (high) expect(made < high).toBe(true)

@@ -7,14 +7,26 @@ export type Status = Task['status']
 
 export const statuses = ['backlog', 'todo', 'in_progress', 'review', 'done'] as const satisfies readonly Status[]
 export const priorities = ['urgent', 'high', 'medium', 'low'] as const satisfies readonly Task['priority'][]
-export const types = ['task', 'bug', 'feature', 'improvement', 'research', 'epic'] as const satisfies readonly Task['type'][]
+export const types = [
+  'task',
+  'bug',
+  'feature',
+  'improvement',
+  'research',
+  'epic',
+] as const satisfies readonly Task['type'][]
 
 /** The part of the address that says which tasks. */
-export type Filters = Pick<TaskSearch, 'q' | 'status' | 'priority' | 'type' | 'assignee' | 'project' | 'tag' | 'blocked'>
+export type Filters = Pick<
+  TaskSearch,
+  'q' | 'status' | 'priority' | 'type' | 'assignee' | 'project' | 'tag' | 'blocked'
+>
 
 export function filtersOf(s: TaskSearch): Filters {
   const { q, status, priority, type, assignee, project, tag, blocked } = s
-  return Object.fromEntries(Object.entries({ q, status, priority, type, assignee, project, tag, blocked }).filter(([, v]) => v)) as Filters
+  return Object.fromEntries(
+    Object.entries({ q, status, priority, type, assignee, project, tag, blocked }).filter(([, v]) => v),
+  ) as Filters
 }
 
 export const isFiltered = (f: Filters): boolean => Object.values(f).some(Boolean)

@@ -43,7 +43,8 @@ export const app = {
       slow: 'Gateway slow',
       unreachable: 'Gateway away',
     } as Record<string, string>,
-    gatewayHelp: 'The agents’ runtime cannot be asked at the moment. Tasks, standups’ history and spend go on; what is shown of agents is old.',
+    gatewayHelp:
+      'The agents’ runtime cannot be asked at the moment. Tasks, standups’ history and spend go on; what is shown of agents is old.',
   },
   spendToday: 'Spent today',
   today: 'today',
@@ -63,7 +64,7 @@ export const app = {
     reload: 'Reload',
   },
   newBuild: { text: 'A newer version of the dashboard is there.', reload: 'Reload when it suits you' },
-  demo: 'This is a demo: the agents are built in, and nothing here costs money.',
+  demo: 'Demo: the agents are built in; nothing costs money.',
   palette: {
     open: 'Search and commands',
     label: 'Search tasks, agents, places and commands',
@@ -84,6 +85,5 @@ export const app = {
     search: 'Search and commands',
     help: 'This list',
     off: 'Single keys are off; switch them on in the menu with your name.',
-    then: 'then',
   },
 } as const

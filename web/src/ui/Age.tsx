@@ -1,6 +1,6 @@
 import { useTicking } from '../app/clock'
-import { age, moments } from '../app/format'
 import { useZone } from '../app/config'
+import { age, moments } from '../app/format'
 
 /** How long ago something was. It counts by itself; the moment in both zones is behind it. */
 export function Age({ at, className = '' }: { at: string; className?: string }) {

@@ -45,7 +45,12 @@ export function IconButton({
   look = 'quiet',
   className = '',
   ...rest
-}: Omit<ComponentProps<'button'>, 'children' | 'className'> & { label: string; icon: IconName; look?: keyof typeof looks; className?: string }) {
+}: Omit<ComponentProps<'button'>, 'children' | 'className'> & {
+  label: string
+  icon: IconName
+  look?: keyof typeof looks
+  className?: string
+}) {
   return (
     <button type="button" {...rest} aria-label={label} className={buttonClass(look, `px-0 ${className}`)} title={label}>
       <Icon name={icon} />

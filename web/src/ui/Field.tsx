@@ -12,7 +12,15 @@ interface FieldProps {
 }
 
 /** A label, a control, and what is wrong with it; tied together for those who do not see them. */
-function Wrapped({ id, label, help, error, hideLabel, className = '', children }: FieldProps & { id: string; children: ReactNode }) {
+function Wrapped({
+  id,
+  label,
+  help,
+  error,
+  hideLabel,
+  className = '',
+  children,
+}: FieldProps & { id: string; children: ReactNode }) {
   return (
     <div className={`flex min-w-0 flex-col gap-1 ${className}`}>
       <label className={hideLabel ? 'sr-only' : 'font-medium text-soft text-xs'} htmlFor={id}>
@@ -48,20 +56,43 @@ export function Field({
   ...input
 }: FieldProps & Omit<ComponentProps<'input'>, 'className' | 'id'> & { after?: ReactNode }) {
   const id = useId()
-  const p = { label, help, ...(error ? { error } : {}), ...(hideLabel ? { hideLabel } : {}), ...(className ? { className } : {}) }
+  const p = {
+    label,
+    help,
+    ...(error ? { error } : {}),
+    ...(hideLabel ? { hideLabel } : {}),
+    ...(className ? { className } : {}),
+  }
   return (
     <Wrapped id={id} {...p}>
       <span className="relative flex">
-        <input {...input} {...tied(id, p)} className={`${inputClass} h-8 pointer-coarse:h-10 ${after ? 'pr-10' : ''}`} />
+        <input
+          {...input}
+          {...tied(id, p)}
+          className={`${inputClass} h-8 pointer-coarse:h-10 ${after ? 'pr-10' : ''}`}
+        />
         {after && <span className="absolute inset-y-0 right-0.5 flex items-center">{after}</span>}
       </span>
     </Wrapped>
   )
 }
 
-export function TextArea({ label, help, error, hideLabel, className, ...input }: FieldProps & Omit<ComponentProps<'textarea'>, 'className' | 'id'>) {
+export function TextArea({
+  label,
+  help,
+  error,
+  hideLabel,
+  className,
+  ...input
+}: FieldProps & Omit<ComponentProps<'textarea'>, 'className' | 'id'>) {
   const id = useId()
-  const p = { label, help, ...(error ? { error } : {}), ...(hideLabel ? { hideLabel } : {}), ...(className ? { className } : {}) }
+  const p = {
+    label,
+    help,
+    ...(error ? { error } : {}),
+    ...(hideLabel ? { hideLabel } : {}),
+    ...(className ? { className } : {}),
+  }
   return (
     <Wrapped id={id} {...p}>
       <textarea {...input} {...tied(id, p)} className={`${inputClass} min-h-16 resize-y py-1.5 leading-5`} />
@@ -85,7 +116,13 @@ export function Select({
   ...input
 }: FieldProps & Omit<ComponentProps<'select'>, 'className' | 'id'> & { choices: readonly Choice[] }) {
   const id = useId()
-  const p = { label, help, ...(error ? { error } : {}), ...(hideLabel ? { hideLabel } : {}), ...(className ? { className } : {}) }
+  const p = {
+    label,
+    help,
+    ...(error ? { error } : {}),
+    ...(hideLabel ? { hideLabel } : {}),
+    ...(className ? { className } : {}),
+  }
   return (
     <Wrapped id={id} {...p}>
       <select {...input} {...tied(id, p)} className={`${inputClass} h-8 pointer-coarse:h-10`}>

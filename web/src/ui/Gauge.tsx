@@ -5,7 +5,13 @@ export function Gauge({ value, of, label }: { value: number | null; of: number |
   const tone = part > 0.9 ? 'fill-danger' : part > 0.75 ? 'fill-attention' : 'fill-active'
   return (
     <span className="inline-flex items-center gap-1.5">
-      <svg aria-label={`${label}: ${Math.round(part * 100)} %`} className="h-1.5 w-14 rounded-sm" preserveAspectRatio="none" role="img" viewBox="0 0 100 6">
+      <svg
+        aria-label={`${label}: ${Math.round(part * 100)} %`}
+        className="h-1.5 w-14 rounded-sm"
+        preserveAspectRatio="none"
+        role="img"
+        viewBox="0 0 100 6"
+      >
         <rect className="fill-hover" height="6" width="100" />
         <rect className={tone} height="6" width={part * 100} />
       </svg>
@@ -17,7 +23,15 @@ export function Gauge({ value, of, label }: { value: number | null; of: number |
 }
 
 /** The course of some numbers, without axes; the numbers themselves stand elsewhere. Gaps are gaps. */
-export function Sparkline({ values, label, className = 'h-6 w-24' }: { values: readonly (number | null)[]; label: string; className?: string }) {
+export function Sparkline({
+  values,
+  label,
+  className = 'h-6 w-24',
+}: {
+  values: readonly (number | null)[]
+  label: string
+  className?: string
+}) {
   const most = Math.max(1e-9, ...values.map(v => v ?? 0))
   const step = 100 / Math.max(1, values.length - 1)
   let pen = 'M'

@@ -51,8 +51,19 @@ function block(node: Block): ReactNode {
     case 'list': {
       const items = keyed(node.items, item => (
         <li>
-          {item.done !== null && <input aria-label={item.done ? 'done' : 'open'} checked={item.done} className="mr-1.5 align-[-2px]" disabled readOnly type="checkbox" />}
-          {item.of.length === 1 && item.of[0]?.kind === 'paragraph' ? keyed(item.of[0].of, inline) : keyed(item.of, block)}
+          {item.done !== null && (
+            <input
+              aria-label={item.done ? 'done' : 'open'}
+              checked={item.done}
+              className="mr-1.5 align-[-2px]"
+              disabled
+              readOnly
+              type="checkbox"
+            />
+          )}
+          {item.of.length === 1 && item.of[0]?.kind === 'paragraph'
+            ? keyed(item.of[0].of, inline)
+            : keyed(item.of, block)}
         </li>
       ))
       return node.ordered ? <ol start={node.start}>{items}</ol> : <ul>{items}</ul>

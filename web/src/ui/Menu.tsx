@@ -45,20 +45,20 @@ export function Menu({
 function Groups({ of }: { of: readonly MenuGroup[] | (() => readonly MenuGroup[]) }) {
   const groups = typeof of === 'function' ? of() : of
   return groups.map((group, i) => (
-              <Base.Group key={group.label ?? i} className={i > 0 ? 'mt-1 border-line border-t pt-1' : ''}>
-                {group.label && <Base.GroupLabel className="px-3 py-1 text-soft text-xs">{group.label}</Base.GroupLabel>}
-                {group.items.map(item => (
-                  <Base.Item
-                    key={item.id}
-                    className={`flex h-7 select-none items-center gap-2 px-3 outline-none data-disabled:opacity-50 data-highlighted:bg-hover pointer-coarse:h-10 ${item.danger ? 'text-danger' : ''}`}
-                    disabled={item.disabled ?? false}
-                    onClick={item.onSelect}
-                  >
-                    {item.icon ? <Icon name={item.icon} /> : <span className="w-4" />}
-                    <span className="grow">{item.label}</span>
-                    {item.checked && <Icon name="check" />}
-                  </Base.Item>
-                ))}
-              </Base.Group>
+    <Base.Group key={group.label ?? i} className={i > 0 ? 'mt-1 border-line border-t pt-1' : ''}>
+      {group.label && <Base.GroupLabel className="px-3 py-1 text-soft text-xs">{group.label}</Base.GroupLabel>}
+      {group.items.map(item => (
+        <Base.Item
+          key={item.id}
+          className={`flex h-7 select-none items-center gap-2 px-3 outline-none data-disabled:opacity-50 data-highlighted:bg-hover pointer-coarse:h-10 ${item.danger ? 'text-danger' : ''}`}
+          disabled={item.disabled ?? false}
+          onClick={item.onSelect}
+        >
+          {item.icon ? <Icon name={item.icon} /> : <span className="w-4" />}
+          <span className="grow">{item.label}</span>
+          {item.checked && <Icon name="check" />}
+        </Base.Item>
+      ))}
+    </Base.Group>
   ))
 }

@@ -13,7 +13,17 @@ const tones: Record<Tone, { icon: IconName; text: string; tint: string }> = {
 }
 
 /** A state: a drawing, a word and a colour, so that none of them is needed alone. */
-export function State({ tone, icon, children, title }: { tone: Tone; icon?: IconName; children: ReactNode; title?: string }) {
+export function State({
+  tone,
+  icon,
+  children,
+  title,
+}: {
+  tone: Tone
+  icon?: IconName
+  children: ReactNode
+  title?: string
+}) {
   const t = tones[tone]
   return (
     <span className={`inline-flex items-center gap-1 whitespace-nowrap ${t.text}`} title={title}>
@@ -24,10 +34,23 @@ export function State({ tone, icon, children, title }: { tone: Tone; icon?: Icon
 }
 
 /** The same on a ground of its own, for what must be seen among much else. */
-export function Badge({ tone, icon, children, title }: { tone: Tone; icon?: IconName; children: ReactNode; title?: string }) {
+export function Badge({
+  tone,
+  icon,
+  children,
+  title,
+}: {
+  tone: Tone
+  icon?: IconName
+  children: ReactNode
+  title?: string
+}) {
   const t = tones[tone]
   return (
-    <span className={`inline-flex h-5 max-w-full items-center gap-1 rounded-sm px-1.5 text-xs ${t.text} ${t.tint}`} title={title}>
+    <span
+      className={`inline-flex h-5 max-w-full items-center gap-1 rounded-sm px-1.5 text-xs ${t.text} ${t.tint}`}
+      title={title}
+    >
       <Icon className="size-3" name={icon ?? t.icon} />
       <span className="truncate">{children}</span>
     </span>

@@ -36,10 +36,28 @@ const words = texts.tasks.keys
  * Dense rows, of which only those are made that can be seen. j and k move, o
  * opens, x selects; the row that has the focus is the one they mean.
  */
-export function Table<T>({ label, rows, columns, idOf, nameOf, opened, onOpen, selected, onSelect, sort, onSort }: Props<T>) {
+export function Table<T>({
+  label,
+  rows,
+  columns,
+  idOf,
+  nameOf,
+  opened,
+  onOpen,
+  selected,
+  onSelect,
+  sort,
+  onSort,
+}: Props<T>) {
   const scroller = useRef<HTMLDivElement>(null)
   const [current, setCurrent] = useState<{ id: string; focus: number }>({ id: '', focus: 0 })
-  const list = useVirtualizer({ count: rows.length, getScrollElement: () => scroller.current, estimateSize: () => height, overscan: 12, getItemKey: i => (rows[i] ? idOf(rows[i]) : i) })
+  const list = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => height,
+    overscan: 12,
+    getItemKey: i => (rows[i] ? idOf(rows[i]) : i),
+  })
   const at = useMemo(() => rows.findIndex(r => idOf(r) === current.id), [rows, current.id, idOf])
   const go = (by: number) => {
     const to = Math.max(0, Math.min(rows.length - 1, at < 0 ? 0 : at + by))
@@ -59,14 +77,28 @@ export function Table<T>({ label, rows, columns, idOf, nameOf, opened, onOpen, s
     ...(onSelect ? [{ keys: 'x', label: words.select, run: () => here(onSelect) }] : []),
   ])
   useEffect(() => {
-    if (current.focus > 0) scroller.current?.querySelector<HTMLElement>(`[data-row="${CSS.escape(current.id)}"] button`)?.focus()
+    if (current.focus > 0)
+      scroller.current?.querySelector<HTMLElement>(`[data-row="${CSS.escape(current.id)}"] button`)?.focus()
   }, [current])
   const template = { gridTemplateColumns: [...(onSelect ? ['2.25rem'] : []), ...columns.map(c => c.width)].join(' ') }
   return (
-    // biome-ignore lint/a11y/useSemanticElements: rows that are not made need a grid of our own
-    <div ref={scroller} aria-label={label} aria-rowcount={rows.length + 1} className="min-h-0 grow overflow-auto" role="table">
-      <div className="sticky top-0 z-20 grid h-8 min-w-max items-center border-line border-b bg-panel text-soft text-xs md:min-w-0" role="row" style={template}>
-        {onSelect && <span role="columnheader"><span className="sr-only">{words.select}</span></span>}
+    <div
+      ref={scroller}
+      aria-label={label}
+      aria-rowcount={rows.length + 1}
+      className="min-h-0 grow overflow-auto"
+      role="table"
+    >
+      <div
+        className="sticky top-0 z-20 grid h-8 min-w-max items-center border-line border-b bg-panel text-soft text-xs md:min-w-0"
+        role="row"
+        style={template}
+      >
+        {onSelect && (
+          <span role="columnheader">
+            <span className="sr-only">{words.select}</span>
+          </span>
+        )}
         {columns.map(c => (
           <Head key={c.id} column={c} onSort={onSort} sort={sort} />
         ))}
@@ -78,7 +110,6 @@ export function Table<T>({ label, rows, columns, idOf, nameOf, opened, onOpen, s
           const id = idOf(row)
           const chosen = selected?.has(id) ?? false
           return (
-            // biome-ignore lint/a11y/useSemanticElements: as above
             <div
               key={id}
               aria-rowindex={item.index + 2}
@@ -90,16 +121,25 @@ export function Table<T>({ label, rows, columns, idOf, nameOf, opened, onOpen, s
               tabIndex={-1}
             >
               {onSelect && (
-                // biome-ignore lint/a11y/useSemanticElements: as above
                 <span className="flex justify-center" role="cell">
-                  <input aria-label={texts.tasks.select(nameOf(row))} checked={chosen} className="size-4 accent-accent" onChange={() => onSelect(row)} type="checkbox" />
+                  <input
+                    aria-label={texts.tasks.select(nameOf(row))}
+                    checked={chosen}
+                    className="size-4 accent-accent"
+                    onChange={() => onSelect(row)}
+                    type="checkbox"
+                  />
                 </span>
               )}
               {columns.map((c, i) => (
-                // biome-ignore lint/a11y/useSemanticElements: as above
                 <span key={c.id} className="flex min-w-0 items-center px-2" role="cell">
                   {i === 0 ? (
-                    <button className="truncate hover:underline" data-task={nameOf(row)} onClick={() => onOpen(row)} type="button">
+                    <button
+                      className="truncate hover:underline"
+                      data-task={nameOf(row)}
+                      onClick={() => onOpen(row)}
+                      type="button"
+                    >
                       {c.cell(row)}
                     </button>
                   ) : (
@@ -115,18 +155,31 @@ export function Table<T>({ label, rows, columns, idOf, nameOf, opened, onOpen, s
   )
 }
 
-function Head<T>({ column, sort, onSort }: { column: TableColumn<T>; sort: string | undefined; onSort: ((sort: string) => void) | undefined }) {
+function Head<T>({
+  column,
+  sort,
+  onSort,
+}: {
+  column: TableColumn<T>
+  sort: string | undefined
+  onSort: ((sort: string) => void) | undefined
+}) {
   const by = column.sort
   const direction = by && sort === by ? 'ascending' : by && sort === `-${by}` ? 'descending' : undefined
   return (
-    // biome-ignore lint/a11y/useSemanticElements: see Table
     <span aria-sort={direction} className="flex px-2" role="columnheader" tabIndex={-1}>
       {by && onSort ? (
-        <button className="flex items-center gap-1 hover:text-ink" onClick={() => onSort(direction === 'ascending' ? `-${by}` : by)} type="button">
+        <button
+          className="flex items-center gap-1 hover:text-ink"
+          onClick={() => onSort(direction === 'ascending' ? `-${by}` : by)}
+          type="button"
+        >
           {column.label}
           {direction && <Icon className="size-3" name={direction === 'ascending' ? 'up' : 'down'} />}
         </button>
-      ) : column.label || <span className="sr-only">{texts.app.more}</span>}
+      ) : (
+        column.label || <span className="sr-only">{texts.app.more}</span>
+      )}
     </span>
   )
 }

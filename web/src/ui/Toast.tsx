@@ -1,7 +1,7 @@
 import { Toast as Base } from '@base-ui/react/toast'
 import { asProblem } from '../api/problem'
 import { texts } from '../texts'
-import { IconButton, buttonClass } from './Button'
+import { buttonClass, IconButton } from './Button'
 import { Icon } from './Icon'
 
 const manager = Base.createToastManager()
@@ -46,7 +46,10 @@ function List() {
       swipeDirection="right"
       toast={toast}
     >
-      <Icon className={`mt-1 ${toast.type === 'error' ? 'text-danger' : 'text-active'}`} name={toast.type === 'error' ? 'error' : 'check'} />
+      <Icon
+        className={`mt-1 ${toast.type === 'error' ? 'text-danger' : 'text-active'}`}
+        name={toast.type === 'error' ? 'error' : 'check'}
+      />
       <div className="min-w-0 grow py-1">
         <Base.Title className="wrap-anywhere" render={<p />} />
         <Base.Description className="wrap-anywhere text-soft" />

@@ -6,7 +6,17 @@ import { Button } from './Button'
 import { Icon, type IconName } from './Icon'
 
 /** Why there is nothing, what would fill it, and the way to do that. */
-export function Empty({ icon, title, children, action }: { icon?: IconName; title: string; children?: ReactNode; action?: ReactNode }) {
+export function Empty({
+  icon,
+  title,
+  children,
+  action,
+}: {
+  icon?: IconName
+  title: string
+  children?: ReactNode
+  action?: ReactNode
+}) {
   return (
     <div className="mx-auto flex max-w-md flex-col items-center gap-2 px-4 py-12 text-center">
       {icon && <Icon className="size-6 text-soft" name={icon} />}
@@ -96,7 +106,17 @@ interface Asked<T> {
  * One answer in all its states: awaited, failed, or there, then with its age
  * when it could not be read anew. What was known stays on the screen.
  */
-export function Answer<T>({ of, what, rows, children }: { of: Asked<T>; what: string; rows?: number; children: (data: T) => ReactNode }) {
+export function Answer<T>({
+  of,
+  what,
+  rows,
+  children,
+}: {
+  of: Asked<T>
+  what: string
+  rows?: number
+  children: (data: T) => ReactNode
+}) {
   if (of.data !== undefined) {
     return (
       <>
@@ -105,6 +125,7 @@ export function Answer<T>({ of, what, rows, children }: { of: Asked<T>; what: st
       </>
     )
   }
-  if (of.error) return <Failed again={() => void of.refetch()} error={of.error} what={`${texts.ui.couldNotRead} ${what}.`} />
+  if (of.error)
+    return <Failed again={() => void of.refetch()} error={of.error} what={`${texts.ui.couldNotRead} ${what}.`} />
   return <Skeleton label={`${texts.ui.reading} ${what}`} {...(rows ? { rows } : {})} />
 }

@@ -8,15 +8,32 @@ const links = (nodes: (Block | Inline)[]): string[] =>
     ...('items' in n ? n.items.flatMap(i => links(i.of)) : []),
   ])
 const words = (nodes: (Block | Inline)[]): string =>
-  nodes.map(n => ('text' in n ? n.text : 'items' in n ? n.items.map(i => words(i.of)).join('|') : 'of' in n ? words(n.of) : ' ')).join('')
+  nodes
+    .map(n =>
+      'text' in n ? n.text : 'items' in n ? n.items.map(i => words(i.of)).join('|') : 'of' in n ? words(n.of) : ' ',
+    )
+    .join('')
 
 // A link of an agent that runs a script, or shows another address than it opens, is a way in.
 describe('links', () => {
   it.each([
-    'javascript:alert(1)', 'JaVaScRiPt:alert(1)', 'java\tscript:alert(1)', '\u0001javascript:alert(1)', 'data:text/html,x', 'vbscript:x',
-    'file:///etc/passwd', '//evil.example', '/relative', 'https:evil', 'http://user:pass@evil.example', 'https://', 'blob:https://x/y',
+    'javascript:alert(1)',
+    'JaVaScRiPt:alert(1)',
+    'java\tscript:alert(1)',
+    '\u0001javascript:alert(1)',
+    'data:text/html,x',
+    'vbscript:x',
+    'file:///etc/passwd',
+    '//evil.example',
+    '/relative',
+    'https:evil',
+    'http://user:pass@evil.example',
+    'https://',
+    'blob:https://x/y',
   ])('%j is none', href => expect(safeHref(href)).toBeNull())
-  it.each(['https://example.com/a?b=c#d', 'http://127.0.0.1:3000/', 'mailto:ada@example.com'])('%s is one', href => expect(safeHref(href)).toBe(href))
+  it.each(['https://example.com/a?b=c#d', 'http://127.0.0.1:3000/', 'mailto:ada@example.com'])('%s is one', href =>
+    expect(safeHref(href)).toBe(href),
+  )
   it('that must not be followed stay as they were written', () => {
     const tree = readMarkdown('see [here](javascript:alert(1)) and ![x](https://evil.example/p.png)')
     expect(words(tree)).toContain('javascript:alert')
@@ -26,7 +43,9 @@ describe('links', () => {
 
 describe('a text', () => {
   it('becomes blocks', () => {
-    const tree = readMarkdown('# Head\n\nOne **two** `three`\n\n- a\n- [x] b\n  - c\n\n> q\n\n```go\nfunc main() {}\n```\n\n---\n1. x\n2. y')
+    const tree = readMarkdown(
+      '# Head\n\nOne **two** `three`\n\n- a\n- [x] b\n  - c\n\n> q\n\n```go\nfunc main() {}\n```\n\n---\n1. x\n2. y',
+    )
     expect(tree.map(b => b.kind)).toEqual(['heading', 'paragraph', 'list', 'quote', 'code', 'rule', 'list'])
     expect(tree[2]).toMatchObject({ ordered: false, items: [{ done: null }, { done: true }] })
     expect(tree[4]).toEqual({ kind: 'code', text: 'func main() {}', language: 'go' })
@@ -35,14 +54,38 @@ describe('a text', () => {
     const hostile = '<script>alert(1)</script><img src=x onerror=alert(1)>'
     expect(readMarkdown(hostile)).toEqual([{ kind: 'paragraph', of: [{ kind: 'text', text: hostile }] }])
   })
-  it('keeps snake_case and 2 * 3 * 4 as they are', () => expect(words(readMarkdown('snake_case_name and 2 * 3 * 4'))).toBe('snake_case_name and 2 * 3 * 4'))
+  it('keeps snake_case and 2 * 3 * 4 as they are', () =>
+    expect(words(readMarkdown('snake_case_name and 2 * 3 * 4'))).toBe('snake_case_name and 2 * 3 * 4'))
   it('does not take long for what is meant to', () => {
     const start = performance.now()
     for (const s of ['[', '*', '`', '_', '> ', '- ', '**a', '~~', '[a](', '(`', '\\']) readMarkdown(s.repeat(10_000))
     expect(performance.now() - start).toBeLessThan(5_000)
   })
   it('never fails, whatever it is', () => {
-    const pieces = ['*', '**', '_', '`', '```', '[', ']', '(', ')', '\n', '\n\n', '- ', '1. ', '> ', '#', ' ', 'a', 'https://x.y', '\\', '\u202e', '~~', '  ']
+    const pieces = [
+      '*',
+      '**',
+      '_',
+      '`',
+      '```',
+      '[',
+      ']',
+      '(',
+      ')',
+      '\n',
+      '\n\n',
+      '- ',
+      '1. ',
+      '> ',
+      '#',
+      ' ',
+      'a',
+      'https://x.y',
+      '\\',
+      '\u202e',
+      '~~',
+      '  ',
+    ]
     let seed = 3
     for (let i = 0; i < 3000; i++) {
       let s = ''

@@ -63,7 +63,8 @@ export function readMarkdown(text: string, depth = 0): Block[] {
     } else if (depth < deepest && /^ {0,3}>/.test(line)) {
       close()
       const body: string[] = []
-      for (; i < lines.length && /^ {0,3}>/.test(lines[i] ?? ''); i++) body.push((lines[i] ?? '').replace(/^ {0,3}> ?/, ''))
+      for (; i < lines.length && /^ {0,3}>/.test(lines[i] ?? ''); i++)
+        body.push((lines[i] ?? '').replace(/^ {0,3}> ?/, ''))
       blocks.push({ kind: 'quote', of: readMarkdown(body.join('\n'), depth + 1) })
     } else if (depth < deepest && item.test(line)) {
       close()
@@ -131,23 +132,30 @@ export function readInline(text: string, depth = 0): Inline[] {
   for (let i = 0; i < text.length; ) {
     const rest = text.slice(i, i + 4000)
     const c = text[i] ?? ''
-    let found: RegExpExecArray | null
+    const nests = depth < deepest
+    const code = c === '`' ? /^(`+)([\s\S]*?[^`])\1(?!`)/.exec(rest) : null
+    const link =
+      nests && c === '[' ? /^\[([^[\]]{1,500})\]\(\s*<?([^\s<>()]{1,2000})>?(?:\s+"[^"]*")?\s*\)/.exec(rest) : null
+    const bare =
+      nests && (c === 'h' || c === 'H') && !/\w/.test(text[i - 1] ?? '')
+        ? /^https?:\/\/[^\s<>"'`\]]{1,2000}/i.exec(rest)
+        : null
     if (c === '\\' && /[\\`*_{}[\]()#+\-.!~>|]/.test(text[i + 1] ?? '')) {
       plain += text[i + 1]
       i += 2
     } else if (c === '\n') {
       push({ kind: 'break' })
       i++
-    } else if (c === '`' && (found = /^(`+)([\s\S]*?[^`])\1(?!`)/.exec(rest))) {
-      push({ kind: 'code', text: (found[2] ?? '').replace(/\n/g, ' ').replace(/^ (.*) $/, '$1') })
-      i += found[0].length
-    } else if (depth < deepest && c === '[' && (found = /^\[([^[\]]{1,500})\]\(\s*<?([^\s<>()]{1,2000})>?(?:\s+"[^"]*")?\s*\)/.exec(rest))) {
-      const href = safeHref(found[2] ?? '')
+    } else if (code) {
+      push({ kind: 'code', text: (code[2] ?? '').replace(/\n/g, ' ').replace(/^ (.*) $/, '$1') })
+      i += code[0].length
+    } else if (link) {
+      const href = safeHref(link[2] ?? '')
       // What must not be followed stays what it was, so that one sees it.
-      push(href ? { kind: 'link', href, of: readInline(found[1] ?? '', deepest) } : { kind: 'text', text: found[0] })
-      i += found[0].length
-    } else if (depth < deepest && (c === 'h' || c === 'H') && !/\w/.test(text[i - 1] ?? '') && (found = /^https?:\/\/[^\s<>"'`\]]{1,2000}/i.exec(rest))) {
-      const shown = found[0].replace(/[.,;:!?)*_]+$/, '')
+      push(href ? { kind: 'link', href, of: readInline(link[1] ?? '', deepest) } : { kind: 'text', text: link[0] })
+      i += link[0].length
+    } else if (bare) {
+      const shown = bare[0].replace(/[.,;:!?)*_]+$/, '')
       const href = safeHref(shown)
       push(href ? { kind: 'link', href, of: [{ kind: 'text', text: shown }] } : { kind: 'text', text: shown })
       i += shown.length
@@ -171,7 +179,10 @@ function emphasis(text: string, i: number, rest: string, depth: number): [Inline
     if (!rest.startsWith(open) || /\s/.test(rest[open.length] ?? ' ')) continue
     if (open.startsWith('_') && /\w/.test(text[i - 1] ?? '')) return null
     let end = rest.indexOf(open, open.length + 1)
-    while (end > 0 && (/\s/.test(rest[end - 1] ?? '') || (open.startsWith('_') && /\w/.test(rest[end + open.length] ?? '')))) {
+    while (
+      end > 0 &&
+      (/\s/.test(rest[end - 1] ?? '') || (open.startsWith('_') && /\w/.test(rest[end + open.length] ?? '')))
+    ) {
       end = rest.indexOf(open, end + 1)
     }
     if (end > 0) return [{ kind, of: readInline(rest.slice(open.length, end), depth + 1) }, end + open.length]

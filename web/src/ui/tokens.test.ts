@@ -29,7 +29,8 @@ describe.each(['light', 'dark'])('the %s theme', theme => {
   const grounds = ['ground', 'panel', 'raised', 'hover']
 
   it.each(['ink', 'soft', ...states])('%s can be read on every ground', text => {
-    for (const ground of grounds) expect(contrast(t[text], t[ground]), `${text} on ${ground}`).toBeGreaterThanOrEqual(4.5)
+    for (const ground of grounds)
+      expect(contrast(t[text], t[ground]), `${text} on ${ground}`).toBeGreaterThanOrEqual(4.5)
   })
   it.each(states)('%s can be read on its own tint, and so can plain text', state => {
     for (const text of [state, 'ink']) {
@@ -38,6 +39,7 @@ describe.each(['light', 'dark'])('the %s theme', theme => {
   })
   it('has buttons that can be read and fields that can be seen', () => {
     expect(contrast(t['on-accent'], t.accent)).toBeGreaterThanOrEqual(4.5)
-    for (const ground of ['ground', 'panel', 'raised']) expect(contrast(t['line-strong'], t[ground])).toBeGreaterThanOrEqual(3)
+    for (const ground of ['ground', 'panel', 'raised'])
+      expect(contrast(t['line-strong'], t[ground])).toBeGreaterThanOrEqual(3)
   })
 })

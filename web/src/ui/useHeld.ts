@@ -11,7 +11,12 @@ export const noteOwn = (id: string): void => void own.add(id)
  * rows are of; with another one all of them are shown anew. While they are still
  * being read, none is held back.
  */
-export function useHeld<T>(rows: readonly T[] | undefined, idOf: (row: T) => string, about: string, reading: boolean): { rows: T[] | undefined; waiting: number; show: () => void } {
+export function useHeld<T>(
+  rows: readonly T[] | undefined,
+  idOf: (row: T) => string,
+  about: string,
+  reading: boolean,
+): { rows: T[] | undefined; waiting: number; show: () => void } {
   const shown = useRef<{ about: string; ids: Set<string> } | null>(null)
   const [, again] = useState(0)
   const settled = useRef(false)

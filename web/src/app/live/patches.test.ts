@@ -9,11 +9,20 @@ const newer = (a: { version: number }, b: { version: number }) => a.version > b.
 describe('patches', () => {
   it('change a row in every list that has it, if it is newer there', () => {
     const cache = new QueryClient()
-    cache.setQueryData(['tasks', 'list', 1], [{ id: 'a', version: 1 }, { id: 'b', version: 1 }])
+    cache.setQueryData(
+      ['tasks', 'list', 1],
+      [
+        { id: 'a', version: 1 },
+        { id: 'b', version: 1 },
+      ],
+    )
     cache.setQueryData(['tasks', 'list', 2], { pages: [{ rows: [{ id: 'a', version: 3 }] }], pageParams: [null] })
     cache.setQueryData(['other'], [{ id: 'a', version: 1 }])
     patchRow(cache, ['tasks', 'list'], { id: 'a', version: 2 }, same, newer)
-    expect(cache.getQueryData(['tasks', 'list', 1])).toEqual([{ id: 'a', version: 2 }, { id: 'b', version: 1 }])
+    expect(cache.getQueryData(['tasks', 'list', 1])).toEqual([
+      { id: 'a', version: 2 },
+      { id: 'b', version: 1 },
+    ])
     expect(cache.getQueryData(['tasks', 'list', 2])).toMatchObject({ pages: [{ rows: [{ id: 'a', version: 3 }] }] })
     expect(cache.getQueryData(['other'])).toEqual([{ id: 'a', version: 1 }])
   })

@@ -54,7 +54,13 @@ export function mapRows<T, D extends Rows<T>>(data: D, f: (row: T) => T): D {
  * Puts a row that was read anew into every cached list under `key`, where it is
  * newer than what the list has. What was read late must not undo what came since.
  */
-export function patchRow<T>(cache: QueryClient, key: QueryKey, row: T, same: (a: T, b: T) => boolean, newer: (next: T, was: T) => boolean): void {
+export function patchRow<T>(
+  cache: QueryClient,
+  key: QueryKey,
+  row: T,
+  same: (a: T, b: T) => boolean,
+  newer: (next: T, was: T) => boolean,
+): void {
   cache.setQueriesData<Rows<T>>({ queryKey: key }, data =>
     mapRows(data, (was: T) => (same(was, row) && newer(row, was) ? row : was)),
   )

@@ -78,7 +78,10 @@ export class LiveStream {
     const now = this.out.now()
     const gap = now - this.lookedAt
     this.lookedAt = now
-    if (gap > slept) return this.nudge()
+    if (gap > slept) {
+      this.nudge()
+      return
+    }
     const quiet = this.line.heardAt === null ? 0 : now - this.line.heardAt
     if (this.control === null) return
     if (this.line.state === 'live' && quiet > quietFor) this.tell({ ...this.line, state: 'stale' })

@@ -1,0 +1,110 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+
+export interface House {
+  base: string
+  email: string
+  password: string
+  close: () => Promise<void>
+}
+
+/** Starts the real binary with its demo, on a port of its own and in a folder of its own. */
+export async function openHouse(): Promise<House> {
+  const binary = process.env.WARDROOM_BINARY ?? '../bin/wardroom'
+  const folder = await mkdtemp(join(tmpdir(), 'wardroom-e2e-'))
+  const child: ChildProcess = spawn(binary, ['demo', '--dir', folder, '--port', '0'], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { PATH: process.env.PATH, HOME: folder },
+  })
+  const close = async () => {
+    if (child.exitCode === null) {
+      const ended = new Promise(done => child.once('exit', done))
+      child.kill('SIGTERM')
+      await ended
+    }
+    await rm(folder, { recursive: true, force: true })
+  }
+  let said = ''
+  const told = new Promise<House>((resolve, reject) => {
+    const read = (piece: Buffer) => {
+      said += piece.toString()
+      const base = /Look at\s+(http:\S+)/.exec(said)?.[1]
+      const email = /Sign in as\s+(\S+)/.exec(said)?.[1]
+      const password = /Password\s+(\S+)/.exec(said)?.[1]
+      if (base && email && password) resolve({ base, email, password, close })
+    }
+    child.stdout?.on('data', read)
+    child.stderr?.on('data', read)
+    child.once('error', reject)
+    child.once('exit', code => reject(new Error(`the demo ended with ${code}:\n${said}`)))
+    setTimeout(() => reject(new Error(`the demo says nothing:\n${said}`)), 30_000).unref()
+  })
+  return told.catch(async err => {
+    await close()
+    throw err
+  })
+}
+
+export const openBrowser = (): Promise<Browser> =>
+  chromium.launch({
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    args: process.getuid?.() === 0 ? ['--no-sandbox'] : [],
+  })
+
+export interface Look {
+  theme: 'light' | 'dark'
+  width: number
+  height: number
+}
+
+export const looks: Record<string, Look> = {
+  'light desktop': { theme: 'light', width: 1440, height: 900 },
+  'dark desktop': { theme: 'dark', width: 1440, height: 900 },
+  'light phone': { theme: 'light', width: 360, height: 740 },
+  'dark phone': { theme: 'dark', width: 360, height: 740 },
+}
+
+export interface Watched {
+  context: BrowserContext
+  page: Page
+  /** What went wrong unseen: messages of the console, reports of the policy, requests elsewhere. */
+  complaints: string[]
+}
+
+/** A page on which nothing may go wrong unseen. */
+export async function openPage(browser: Browser, base: string, look: Look): Promise<Watched> {
+  const context = await browser.newContext({
+    baseURL: base,
+    colorScheme: look.theme,
+    viewport: { width: look.width, height: look.height },
+    hasTouch: look.width < 600,
+    reducedMotion: 'reduce',
+    locale: 'en-GB',
+    timezoneId: 'Europe/Berlin',
+  })
+  const complaints: string[] = []
+  await context.exposeBinding('__violated', (_, what: string) => complaints.push(`policy: ${what}`))
+  await context.addInitScript(() => {
+    addEventListener('securitypolicyviolation', e => {
+      const tell = (globalThis as unknown as { __violated: (what: string) => void }).__violated
+      tell(`${e.violatedDirective} ${e.blockedURI} ${e.sourceFile ?? ''}:${e.lineNumber} ${e.sample}`)
+    })
+  })
+  const page = await context.newPage()
+  page.on('console', m => complaints.push(`console: ${m.type()} ${m.text()}`))
+  page.on('pageerror', e => complaints.push(`error: ${e.message}`))
+  page.on('request', r => {
+    if (!r.url().startsWith(base) && !r.url().startsWith('blob:')) complaints.push(`request elsewhere: ${r.url()}`)
+  })
+  return { context, page, complaints }
+}
+
+export async function signIn(page: Page, house: House): Promise<void> {
+  await page.getByLabel('Email').fill(house.email)
+  await page.getByLabel('Password', { exact: true }).fill(house.password)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('navigation', { name: 'Places' }).first().waitFor()
+}

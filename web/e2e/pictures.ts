@@ -1,0 +1,56 @@
+// Makes a picture of every place in every look, for people to look at: `make pictures`.
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { it } from 'vitest'
+import { looks, openBrowser, openHouse, openPage, signIn } from './house.ts'
+
+const folder = process.env.PICTURES ?? '../bin/pictures'
+/** The beginning of a name, to make those only. */
+const only = process.env.ONLY
+
+/** Where to go, and what has to be there before the picture is taken. */
+const places: [name: string, path: string, ready: string][] = [
+  ['now', '/', 'main h1, main h2'],
+  ['inbox', '/inbox', 'main h1, main h2'],
+  ['tasks-board', '/tasks?view=board', 'article'],
+  ['tasks-table', '/tasks?view=table', '[role=row] button'],
+  ['task', '/tasks?view=board&task=TASK-7', 'aside h2'],
+  ['task-new', '/tasks?new=1', '[role=dialog] input'],
+  ['agents', '/agents', 'main h1, main h2'],
+  ['sessions', '/sessions', 'main h1, main h2'],
+  ['standups', '/standups', 'main h1, main h2'],
+  ['schedules', '/schedules', 'main h1, main h2'],
+  ['spend', '/spend', 'main h1, main h2'],
+  ['settings', '/settings', 'main h1, main h2'],
+]
+
+it('makes a picture of every place', { timeout: 300_000 }, async () => {
+  await mkdir(folder, { recursive: true })
+  const house = await openHouse()
+  const browser = await openBrowser()
+  try {
+    for (const [name, look] of Object.entries(looks)) {
+      const { context, page, complaints } = await openPage(browser, house.base, look)
+      const shoot = async (what: string) =>
+        page.screenshot({ path: join(folder, `${what}-${name.replace(' ', '-')}.png`) })
+      await page.goto('/')
+      await page.getByLabel('Email').waitFor()
+      if (!only) await shoot('login')
+      await signIn(page, house)
+      for (const [what, path, ready] of places) {
+        if (only && !what.startsWith(only)) continue
+        await page.goto(path)
+        await page.locator(ready).first().waitFor()
+        await page.waitForLoadState('domcontentloaded')
+        await page.waitForTimeout(250)
+        await shoot(what)
+      }
+      if (complaints.length > 0) console.error(name, complaints)
+      await context.close()
+    }
+    console.log(`pictures are in ${folder}`)
+  } finally {
+    await browser.close()
+    await house.close()
+  }
+})
