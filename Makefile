@@ -16,7 +16,7 @@ SHELL       := bash
 .SHELLFLAGS := -o pipefail -c
 
 .DEFAULT_GOAL := help
-.PHONY: help build fmt lint vet generate needs format-check generated-check unit journey trials claims test bench clean
+.PHONY: help build fmt lint vet generate needs format-check generated-check web web-needs web-check e2e pictures unit journey trials claims test bench clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -42,6 +42,36 @@ generate: ## writes the files that are generated from the code
 generated-check:
 	$(GO) test ./internal/app -count=1 -run 'Generated'
 
+# What the dashboard is built with. The lock files name no registry, so that npm's
+# own settings say where packages come from.
+web-needs: web/node_modules/.package-lock.json web/openapi/node_modules/.package-lock.json
+
+web/node_modules/.package-lock.json: web/package-lock.json
+	npm ci --prefix web --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+web/openapi/node_modules/.package-lock.json: web/openapi/package-lock.json
+	npm ci --prefix web/openapi --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+web: web-needs ## the dashboard: the types of the API, its format, and what the binary carries (web/dist)
+	npm run --silent --prefix web/openapi generate
+	npm run --silent --prefix web fix
+	npm run --silent --prefix web build
+
+web-check: web-needs ## the dashboard's types, lint and tests, and whether web/dist is what its sources build
+	npm run --silent --prefix web/openapi generate -- --check
+	npm run --silent --prefix web check
+	npm run --silent --prefix web test
+	cd web && npx vite build --logLevel=warn --outDir ../bin/web-check --emptyOutDir
+	@diff -rq web/dist bin/web-check || { echo "web/dist is not what its sources build: run make web" >&2; exit 1; }
+
+e2e: build web-needs ## the dashboard in a real browser against the built binary
+	npm run --silent --prefix web e2e
+
+pictures: build web-needs ## a picture of every place in both themes, on a desktop and a phone, in bin/pictures
+	PICTURES=$(CURDIR)/bin/pictures npm run --silent --prefix web e2e
+
 needs:
 	@test/needs.sh
 	@$(GO) version
@@ -64,13 +94,15 @@ trials: ## the long trials on a real gateway: the ledgers of usage and of slots,
 claims: ## every test that the documents of facts name has run and passed (after unit and journey)
 	$(RAN) check docs/specification.md docs/board.md docs/standups.md docs/view.md docs/security.md bin/unit.ran bin/journey.ran
 
-test: ## everything: format, vet, lint, generated files, unit tests, journey
+test: ## everything: format, vet, lint, generated files, the dashboard, unit tests, a browser, journey
 	$(STAGE) "what the tests need" $(MAKE) --no-print-directory needs
 	$(STAGE) "format" $(MAKE) --no-print-directory format-check
 	$(STAGE) "vet" $(MAKE) --no-print-directory vet
 	$(STAGE) "lint" $(MAKE) --no-print-directory lint
 	$(STAGE) "generated files are fresh" $(MAKE) --no-print-directory generated-check
+	$(STAGE) "the dashboard" $(MAKE) --no-print-directory web-check
 	$(STAGE) "tests, both databases, race detector" $(MAKE) --no-print-directory unit
+	$(STAGE) "the dashboard in a browser" $(MAKE) --no-print-directory e2e
 	$(STAGE) "journey on a real gateway" $(MAKE) --no-print-directory journey
 	$(STAGE) "what the documents claim, shown by tests that ran" $(MAKE) --no-print-directory claims
 	@printf '\n== everything passed\n'

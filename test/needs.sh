@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks that what the tests use is on this machine:  test/needs.sh [go] [cc] [node] [postgres] [shell]
+# Checks that what the tests use is on this machine:  test/needs.sh [go] [cc] [node] [postgres] [shell] [chromium]
 # Without arguments: all of them. What is missing is installed where that is possible without asking (root on a
 # Debian-like system). Elsewhere it says what to install, and fails.
 set -euo pipefail
@@ -46,6 +46,7 @@ check() {
       if ! have node; then need "Node.js with npm" nodejs; elif ! have npm; then need "npm" npm; fi
       ;;
     postgres) have_initdb || need "PostgreSQL (initdb, pg_ctl)" postgresql ;;
+    chromium) [ -x "${CHROMIUM:-/usr/bin/chromium}" ] || need "Chromium (or CHROMIUM says where one is)" chromium ;;
     shell) have bash && have curl && have jq && have openssl || need "curl, jq and openssl (for what the documents say)" curl jq openssl ;;
     *) echo "needs.sh: $1 is not known" >&2; exit 2 ;;
   esac
@@ -65,7 +66,7 @@ install() {
 }
 
 all=("$@")
-if [ $# -eq 0 ]; then all=(go cc node postgres shell); fi
+if [ $# -eq 0 ]; then all=(go cc node postgres shell chromium); fi
 
 look() {
   missing=()

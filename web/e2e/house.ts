@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { AxeBuilder } from '@axe-core/playwright'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 
 export interface House {
@@ -93,6 +94,7 @@ export async function openPage(browser: Browser, base: string, look: Look): Prom
       tell(`${e.violatedDirective} ${e.blockedURI} ${e.sourceFile ?? ''}:${e.lineNumber} ${e.sample}`)
     })
   })
+  context.setDefaultTimeout(10_000)
   const page = await context.newPage()
   page.on('console', m => complaints.push(`console: ${m.type()} ${m.text()}`))
   page.on('pageerror', e => complaints.push(`error: ${e.message}`))
@@ -107,4 +109,29 @@ export async function signIn(page: Page, house: House): Promise<void> {
   await page.getByLabel('Password', { exact: true }).fill(house.password)
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByRole('navigation', { name: 'Places' }).first().waitFor()
+}
+
+/** What axe finds on the page, in a line each; nothing is what we want. */
+export async function faults(page: Page): Promise<string[]> {
+  const { violations } = await new AxeBuilder({ page })
+    .withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'])
+    .analyze()
+  return violations.flatMap(v => v.nodes.map(n => `${v.id}: ${n.target.join(' ')} ${n.failureSummary ?? ''}`))
+}
+
+/** Asks the API directly, as somebody else would. */
+export async function call(house: House, method: string, path: string, body?: unknown): Promise<unknown> {
+  const login = await fetch(`${house.base}/api/v1/auth/login`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ email: house.email, password: house.password }),
+  })
+  const { token } = (await login.json()) as { token: string }
+  const answer = await fetch(`${house.base}/api/v1${path}`, {
+    method,
+    headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+    ...(body ? { body: JSON.stringify(body) } : {}),
+  })
+  if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`)
+  return answer.status === 204 ? null : answer.json()
 }

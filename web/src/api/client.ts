@@ -1,6 +1,6 @@
 import createClient, { type Middleware } from 'openapi-fetch'
 import { session } from '../app/session'
-import { Problem, readProblem, unreachable } from './problem'
+import { Problem, readProblem, signedOut, unreachable } from './problem'
 import type { components, paths } from './schema'
 
 /** The types of the API, as its document has them. */
@@ -23,7 +23,9 @@ const usual: Middleware = {
   onRequest({ request, schemaPath }) {
     if (!open.includes(schemaPath)) {
       const token = session.token()
-      if (token) request.headers.set('Authorization', `Bearer ${token}`)
+      // What is still on its way when somebody signs out need not be refused by the service.
+      if (token === null) throw signedOut()
+      request.headers.set('Authorization', `Bearer ${token}`)
       if (request.method === 'POST' && !request.headers.has('Idempotency-Key')) {
         request.headers.set('Idempotency-Key', newKey())
       }

@@ -35,7 +35,7 @@ export class Problem extends Error {
 
   /** What was wrong with one field of the body, such as `email`. */
   of(field: string): string | undefined {
-    return this.fields.find(f => f.pointer === `body.${field}` || f.pointer.startsWith(`body.${field}.`))?.detail
+    return this.fields.find(f => f.pointer === `/${field}` || f.pointer.startsWith(`/${field}/`))?.detail
   }
 }
 
@@ -52,6 +52,9 @@ export const unreachable = (): Problem =>
     title: 'The service does not answer.',
     detail: 'What you see is what was known before. It is tried again by itself.',
   })
+
+/** Nobody is signed in on this tab any more. */
+export const signedOut = (): Problem => new Problem({ status: 401, code: 'signed_out', title: 'You are signed out.' })
 
 const text = (v: unknown): string => (typeof v === 'string' ? v : '')
 

@@ -18,6 +18,9 @@ export const frameRoute = createRoute({
   notFoundComponent: UnknownPage,
 })
 
+/** Whatever is no place: a page within the frame, so that one gets on from there. */
+export const unknownRoute = createRoute({ getParentRoute: () => frameRoute, path: '$', component: UnknownPage })
+
 /** A text of the address, or undefined; whoever reads search parameters begins here. */
 export const textParam = (v: unknown): string | undefined => (typeof v === 'string' && v !== '' ? v : undefined)
 
@@ -31,9 +34,8 @@ export function wordsParam<T extends string>(v: unknown, words: readonly T[]): T
   return found.length > 0 ? found : undefined
 }
 
-/** Without what is undefined, as the router's types want it. */
-export function given<T extends object>(of: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(of).filter(([, v]) => v !== undefined)) as {
-    [K in keyof T]?: Exclude<T[K], undefined>
-  }
-}
+/**
+ * The parameters of an address, as its route reads them. What was refused stays
+ * here as undefined: the router would put the raw text in its place otherwise.
+ */
+export const params = <T extends object>(of: T): { [K in keyof T]?: T[K] } => of

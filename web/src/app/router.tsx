@@ -9,7 +9,7 @@ import { settingsRoute } from '../settings/route'
 import { spendRoute } from '../spend/route'
 import { standupsRoute } from '../standups/route'
 import { taskRoute, tasksRoute } from '../tasks/route'
-import { frameRoute, rootRoute } from './roots'
+import { frameRoute, rootRoute, unknownRoute } from './roots'
 
 const tree = rootRoute.addChildren([
   loginRoute,
@@ -25,6 +25,7 @@ const tree = rootRoute.addChildren([
     schedulesRoute,
     spendRoute,
     settingsRoute,
+    unknownRoute,
   ]),
 ])
 

@@ -34,7 +34,14 @@ export function Frame() {
       >
         {texts.app.skip}
       </button>
-      {demo && <p className="shrink-0 bg-accent-tint px-3 py-0.5 text-center text-accent text-xs">{texts.app.demo}</p>}
+      {demo && (
+        <aside
+          aria-label={texts.app.demoLabel}
+          className="shrink-0 bg-accent-tint px-3 py-0.5 text-center text-accent text-xs"
+        >
+          {texts.app.demo}
+        </aside>
+      )}
       <NewBuild />
       <div className="flex min-h-0 grow">
         <Rail />

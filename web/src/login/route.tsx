@@ -1,5 +1,5 @@
 import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router'
-import { given, rootRoute, textParam } from '../app/roots'
+import { params, rootRoute, textParam } from '../app/roots'
 import { session } from '../app/session'
 
 /** Where one wanted to go, if that is a path of ours: an address that leads elsewhere is a trap. */
@@ -13,9 +13,9 @@ export function safeBack(v: unknown): string | undefined {
 export const loginRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/login',
-  validateSearch: (s: Record<string, unknown>) => given({ back: safeBack(s.back) }),
+  validateSearch: (s: Record<string, unknown>) => params({ back: safeBack(s.back) }),
   beforeLoad: ({ search }) => {
-    if (session.token() !== null) throw redirect({ href: search.back ?? '/', replace: true })
+    if (session.token() !== null) throw redirect({ href: safeBack(search.back) ?? '/', replace: true })
   },
   component: lazyRouteComponent(() => import('./Login'), 'Login'),
 })

@@ -2,7 +2,6 @@ import { useNavigate } from '@tanstack/react-router'
 import { useCallback, useMemo } from 'react'
 import { useKeys } from '../app/keys'
 import { useMe, usePeople } from '../app/queries'
-import { given } from '../app/roots'
 import { useTitle } from '../app/title'
 import { setView, useView } from '../app/view'
 import { texts } from '../texts'
@@ -28,7 +27,7 @@ export function TasksPage() {
   const kept = useView().tasks
   const view = search.view ?? kept
   const go = useCallback(
-    (change: SearchChange, replace = false) => void navigate({ search: was => given({ ...was, ...change }), replace }),
+    (change: SearchChange, replace = false) => void navigate({ search: was => ({ ...was, ...change }), replace }),
     [navigate],
   )
   const open = useCallback((key: string | undefined) => go({ task: key, tab: undefined }), [go])

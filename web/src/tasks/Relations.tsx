@@ -17,8 +17,8 @@ export function Relations({ task, onOpen }: { task: Task; onOpen: (key: string) 
   if (failed) return <Failed again={() => void failed.refetch()} error={failed.error} />
   if (above.some(a => a.isPending) || parts.isPending) return <Skeleton label={words.relations} rows={2} />
   const known = above.flatMap(a => (a.data ? [a.data] : []))
-  const waits = known.filter(t => task.depends_on?.includes(t.id))
-  const parent = known.filter(t => t.id === task.parent_id)
+  const waits = known.filter(t => task.depends_on?.some(d => d === t.id || d === t.key))
+  const parent = known.filter(t => [t.id, t.key].includes(task.parent_id ?? ''))
   const lists = [
     { label: words.dependsOn, tasks: waits },
     { label: words.partOf, tasks: parent },

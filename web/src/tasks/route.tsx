@@ -1,5 +1,5 @@
 import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router'
-import { frameRoute, given, textParam, wordParam, wordsParam } from '../app/roots'
+import { frameRoute, params, textParam, wordParam, wordsParam } from '../app/roots'
 import { priorities, statuses, types } from './task'
 
 export const sorts = [
@@ -19,7 +19,7 @@ export const tabs = ['comments', 'history', 'relations'] as const
 
 /** What the address of the tasks says: which ones, how, and which one is open. */
 function search(s: Record<string, unknown>) {
-  return given({
+  return params({
     view: wordParam(s.view, ['board', 'table']),
     q: textParam(s.q),
     status: wordsParam(s.status, statuses)?.join(','),
@@ -39,7 +39,7 @@ function search(s: Record<string, unknown>) {
 export type TaskSearch = ReturnType<typeof search>
 
 /** Another value for some of it; undefined takes it out of the address. */
-export type SearchChange = { [K in keyof TaskSearch]?: TaskSearch[K] | undefined }
+export type SearchChange = TaskSearch
 
 export type Go = (change: SearchChange, replace?: boolean) => void
 

@@ -64,6 +64,7 @@ export const app = {
     reload: 'Reload',
   },
   newBuild: { text: 'A newer version of the dashboard is there.', reload: 'Reload when it suits you' },
+  demoLabel: 'Demo',
   demo: 'Demo: the agents are built in; nothing costs money.',
   palette: {
     open: 'Search and commands',

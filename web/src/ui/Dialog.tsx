@@ -24,10 +24,10 @@ export function Dialog({
         <Base.Popup
           className={`hairline fixed top-[10vh] left-1/2 flex max-h-[80vh] w-[calc(100vw-16px)] -translate-x-1/2 flex-col overflow-hidden rounded-md bg-raised text-ink ${wide ? 'max-w-2xl' : 'max-w-md'}`}
         >
-          <header className="flex items-center justify-between border-line border-b py-2 pr-2 pl-4">
+          <div className="flex items-center justify-between border-line border-b py-2 pr-2 pl-4">
             <Base.Title className="font-semibold text-base">{title}</Base.Title>
             <Base.Close render={<IconButton icon="close" label={texts.ui.close} />} />
-          </header>
+          </div>
           <div className="overflow-y-auto p-4">{children}</div>
         </Base.Popup>
       </Base.Portal>
