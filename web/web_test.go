@@ -146,3 +146,21 @@ func TestServeFile(t *testing.T) {
 		}
 	}
 }
+
+// The first load is what somebody waits for each morning: its script and style
+// must stay within 200 kB as they are sent, before the page's own part.
+func TestFirstLoad(t *testing.T) {
+	const most = 200_000
+	d := open(t)
+	page := get(t, d.ServePage, http.MethodGet, "/")
+	sum := 0
+	for _, asset := range regexp.MustCompile(`(?:src|href)="(/[^"]+\.(?:js|css))"`).FindAllStringSubmatch(page.Body.String(), -1) {
+		w := get(t, func(w http.ResponseWriter, r *http.Request) { d.ServeFile(w, r) }, http.MethodGet, asset[1], "Accept-Encoding", "gzip")
+		t.Logf("%7d bytes %s", w.Body.Len(), asset[1])
+		sum += w.Body.Len()
+	}
+	t.Logf("%7d bytes in all", sum)
+	if sum > most || sum == 0 {
+		t.Errorf("the first load is %d bytes, at most %d are to be", sum, most)
+	}
+}

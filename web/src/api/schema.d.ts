@@ -3322,14 +3322,14 @@ export interface components {
              * @default medium
              * @enum {string}
              */
-            priority: "low" | "medium" | "high" | "urgent";
+            priority?: "low" | "medium" | "high" | "urgent";
             /** @description A project's id or key. */
             project_id?: string;
             /**
              * @default todo
              * @enum {string}
              */
-            status: "backlog" | "todo" | "in_progress" | "review" | "done";
+            status?: "backlog" | "todo" | "in_progress" | "review" | "done";
             /** @description Lower-case words. */
             tags?: string[];
             title: string;
@@ -3337,7 +3337,7 @@ export interface components {
              * @default task
              * @enum {string}
              */
-            type: "task" | "bug" | "feature" | "improvement" | "research" | "epic";
+            type?: "task" | "bug" | "feature" | "improvement" | "research" | "epic";
         };
         TaskNewProject: {
             /** @description Markdown. */

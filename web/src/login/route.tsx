@@ -1,14 +1,7 @@
 import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router'
-import { params, rootRoute, textParam } from '../app/roots'
+import { params, rootRoute } from '../app/roots'
 import { session } from '../app/session'
-
-/** Where one wanted to go, if that is a path of ours: an address that leads elsewhere is a trap. */
-export function safeBack(v: unknown): string | undefined {
-  const back = textParam(v)
-  if (!back?.startsWith('/') || back.startsWith('//') || back.includes('\\') || back.startsWith('/login'))
-    return undefined
-  return back
-}
+import { safeBack } from './back'
 
 export const loginRoute = createRoute({
   getParentRoute: () => rootRoute,

@@ -1,0 +1,123 @@
+import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { session } from '../app/session'
+import { api, ifMatch, nextCursor, take, takePage } from './client'
+import { Problem } from './problem'
+
+const asked: Request[] = []
+
+function answer(status: number, body: unknown, headers: Record<string, string> = {}) {
+  vi.stubGlobal('fetch', async (r: Request) => {
+    asked.push(r)
+    const type = status < 400 ? 'application/json' : 'application/problem+json'
+    return new Response(JSON.stringify(body), { status, headers: { 'Content-Type': type, ...headers } })
+  })
+}
+
+beforeEach(() => {
+  asked.length = 0
+  session.signIn('the-token')
+})
+
+// Every place talks to the service through this: what it gets wrong, all of them get wrong.
+describe('the client', () => {
+  it('says who is asking, but not where that is no matter', async () => {
+    answer(200, {})
+    await take(api.GET('/api/v1/auth/me'))
+    await take(api.GET('/api/v1/config'))
+    expect(asked.map(r => r.headers.get('Authorization'))).toEqual(['Bearer the-token', null])
+  })
+
+  it('makes each POST repeatable, and keeps a key that was given', async () => {
+    answer(201, { id: '1' })
+    const body = { title: 'x' }
+    await take(api.POST('/api/v1/tasks', { body }))
+    await take(api.POST('/api/v1/tasks', { body }))
+    await take(api.POST('/api/v1/tasks', { body, headers: { 'Idempotency-Key': 'mine' } }))
+    const keys = asked.map(r => r.headers.get('Idempotency-Key'))
+    expect(new Set(keys).size).toBe(3)
+    expect(keys[2]).toBe('mine')
+  })
+
+  it('says which version a change is based on', async () => {
+    answer(200, {})
+    await take(
+      api.PATCH('/api/v1/tasks/{id}', { params: { path: { id: 'TASK-1' }, header: ifMatch(7) }, body: { title: 'y' } }),
+    )
+    expect(asked[0]?.headers.get('If-Match')).toBe('"7"')
+  })
+
+  it('writes lists as the service reads them', async () => {
+    answer(200, [])
+    await takePage(api.GET('/api/v1/tasks', { params: { query: { status: ['todo', 'done'] } } }))
+    expect(new URL(asked[0]?.url ?? '').search).toBe('?status=todo,done')
+  })
+
+  it('turns a refusal into a problem with its code, fields and facts', async () => {
+    answer(409, {
+      title: 'No.',
+      status: 409,
+      code: 'task_claimed',
+      request_id: 'R',
+      detail: 'D',
+      errors: [{ pointer: '/title', detail: 'Too long.' }],
+      holder: 'cto',
+    })
+    const problem = await take(api.GET('/api/v1/auth/me')).catch(e => e)
+    expect(problem).toBeInstanceOf(Problem)
+    expect(problem).toMatchObject({ status: 409, code: 'task_claimed', requestId: 'R', facts: { holder: 'cto' } })
+    expect(problem.of('title')).toBe('Too long.')
+    expect(problem.of('tit')).toBeUndefined()
+  })
+
+  it('tells how long to wait', async () => {
+    answer(429, { title: 'Slow down.', code: 'too_many' }, { 'Retry-After': '17' })
+    expect(await take(api.GET('/api/v1/auth/me')).catch(e => e)).toMatchObject({ retryAfter: 17 })
+  })
+
+  it('ends the session when its token is refused, and not when another is', async () => {
+    answer(401, { title: 'Expired.', code: 'token_invalid' })
+    await take(api.GET('/api/v1/auth/me')).catch(() => null)
+    expect(session.token()).toBeNull()
+    expect(session.ended()).toBe('expired')
+    session.signIn('old')
+    vi.stubGlobal('fetch', async () => {
+      session.signIn('new')
+      return new Response('{}', { status: 401, headers: { 'Content-Type': 'application/problem+json' } })
+    })
+    await take(api.GET('/api/v1/auth/me')).catch(() => null)
+    expect(session.token()).toBe('new')
+  })
+
+  it('asks nothing when nobody is signed in', async () => {
+    answer(200, {})
+    session.signOut()
+    expect(await take(api.GET('/api/v1/auth/me')).catch(e => e)).toMatchObject({ code: 'signed_out' })
+    expect(asked).toEqual([])
+  })
+
+  it('says that nobody answered, and is silent when it was told to give up', async () => {
+    vi.stubGlobal('fetch', async () => {
+      throw new TypeError('Failed to fetch')
+    })
+    expect(await take(api.GET('/api/v1/auth/me')).catch(e => e)).toMatchObject({ code: 'unreachable', status: 0 })
+    vi.stubGlobal('fetch', async () => {
+      throw new DOMException('aborted', 'AbortError')
+    })
+    expect(await take(api.GET('/api/v1/auth/me')).catch(e => e)).toMatchObject({ name: 'AbortError' })
+  })
+
+  it('survives an answer of something else', async () => {
+    vi.stubGlobal(
+      'fetch',
+      async () => new Response('<h1>Bad gateway</h1>', { status: 502, headers: { 'Content-Type': 'text/html' } }),
+    )
+    expect(await take(api.GET('/api/v1/auth/me')).catch(e => e)).toMatchObject({ code: 'strange_answer', status: 502 })
+  })
+
+  it('finds the next page', () => {
+    const of = (link: string) => nextCursor(new Response('', { headers: { Link: link } }))
+    expect(of('</api/v1/tasks?cursor=abc%3D&limit=2>; rel="next"')).toBe('abc=')
+    expect(of('</a?cursor=1>; rel="prev"')).toBeNull()
+    expect(nextCursor(new Response(''))).toBeNull()
+  })
+})
