@@ -78,11 +78,20 @@ export function age(at: string, now: number): string {
   return ms >= 0 ? span(ms) : `in ${span(-ms)}`
 }
 
+const formats = new Map<string, Intl.DateTimeFormat>()
+
+/** Making one costs more than using it a hundred times. */
+function format(name: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+  const known = formats.get(name) ?? new Intl.DateTimeFormat('en-GB', options)
+  formats.set(name, known)
+  return known
+}
+
 /** A moment in a zone; the zone of whoever looks when none is given. */
 export function moment(at: string, zone?: string): string {
   const d = new Date(at)
   if (Number.isNaN(d.getTime())) return unknown
-  return new Intl.DateTimeFormat('en-GB', {
+  return format(`moment ${zone}`, {
     weekday: 'short',
     day: 'numeric',
     month: 'short',
@@ -108,9 +117,5 @@ export function moments(at: string, service: string | undefined): string {
 export function day(at: string): string {
   const d = new Date(at)
   const other = d.getFullYear() !== new Date().getFullYear()
-  return new Intl.DateTimeFormat('en-GB', {
-    day: 'numeric',
-    month: 'short',
-    ...(other ? { year: 'numeric' } : {}),
-  }).format(d)
+  return format(`day ${other}`, { day: 'numeric', month: 'short', ...(other ? { year: 'numeric' } : {}) }).format(d)
 }

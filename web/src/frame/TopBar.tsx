@@ -23,7 +23,7 @@ export function TopBar({ onSearch, onKeys }: { onSearch: () => void; onKeys: () 
           type="button"
         >
           <Icon name="search" />
-          <span className="sr-only grow truncate whitespace-nowrap text-left sm:not-sr-only">
+          <span className="sr-only grow text-left sm:not-sr-only sm:truncate sm:whitespace-nowrap">
             {texts.app.palette.open}
           </span>
           <kbd className="hidden shrink-0 whitespace-nowrap font-mono text-xs sm:inline">

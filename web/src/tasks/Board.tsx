@@ -4,6 +4,7 @@ import { useEffect, useMemo, useRef, useState } from 'react'
 import { useKeys } from '../app/keys'
 import type { Person } from '../app/queries'
 import { texts } from '../texts'
+import { useSharedMenu } from '../ui/SharedMenu'
 import { useActions } from './actions'
 import { Column } from './Column'
 import { type Status, sorted, statuses, type Task } from './task'
@@ -26,6 +27,7 @@ export function Board({ tasks, people, statuses: only, opened, onOpen }: Props) 
     return new Map<Status, Task[]>(statuses.map(s => [s, all.filter(t => t.status === s)]))
   }, [tasks])
   const { move, step, menu } = useActions()
+  const [onMenu, shared] = useSharedMenu()
   const [current, setCurrent] = useState<{ id: string; focus: number }>({ id: '', focus: 0 })
   const latest = useRef(columns)
   latest.current = columns
@@ -99,6 +101,7 @@ export function Board({ tasks, people, statuses: only, opened, onOpen }: Props) 
           key={s}
           current={current}
           menu={menu}
+          onMenu={onMenu}
           onCurrent={setCurrent}
           onOpen={onOpen}
           opened={opened}
@@ -107,6 +110,7 @@ export function Board({ tasks, people, statuses: only, opened, onOpen }: Props) 
           tasks={columns.get(s) ?? []}
         />
       ))}
+      {shared}
     </div>
   )
 }

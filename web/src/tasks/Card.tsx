@@ -6,9 +6,9 @@ import { memo, useEffect, useRef, useState } from 'react'
 import type { Person } from '../app/queries'
 import { texts } from '../texts'
 import { Age } from '../ui/Age'
-import { IconButton } from '../ui/Button'
 import { Icon } from '../ui/Icon'
-import { Menu, type MenuItem } from '../ui/Menu'
+import type { MenuGroup } from '../ui/Menu'
+import { MenuButton, type OpenMenu } from '../ui/SharedMenu'
 import { Badge, Chip } from '../ui/State'
 import { Due, nameOf, PriorityMark } from './Bits'
 import type { Task } from './task'
@@ -23,7 +23,8 @@ interface Props {
   focus: number
   onFocus: () => void
   onOpen: (key: string) => void
-  menu: () => { label?: string; items: MenuItem[] }[]
+  menu: () => readonly MenuGroup[]
+  onMenu: OpenMenu
 }
 
 /** Where a dragged card would come to stand, beside this one. */
@@ -56,7 +57,7 @@ function useDrag(task: Task) {
 }
 
 export const Card = memo(
-  function Card({ task, people, opened, focus, onFocus, onOpen, menu }: Props) {
+  function Card({ task, people, opened, focus, onFocus, onOpen, menu, onMenu }: Props) {
     const { ref, edge, dragged } = useDrag(task)
     useEffect(() => {
       if (focus > 0) ref.current?.querySelector('a')?.focus()
@@ -85,7 +86,7 @@ export const Card = memo(
             <bdi>{task.title}</bdi>
           </Link>
           <span className="-mt-1 -mr-1 relative z-10 shrink-0 pointer-fine:opacity-0 focus-within:opacity-100 group-hover:opacity-100">
-            <LazyMenu label={words.actions(task.key)} menu={menu} />
+            <MenuButton groups={menu} label={words.actions(task.key)} onMenu={onMenu} />
           </span>
         </div>
         {(task.blocked || task.waiting_on > 0 || task.due_at) && (
@@ -125,15 +126,3 @@ export const Card = memo(
   // The functions are others each time and do the same.
   (a, b) => a.task === b.task && a.people === b.people && a.opened === b.opened && a.focus === b.focus,
 )
-
-/** The menu is made when somebody wants it: five thousand cards do not need five thousand of them. */
-export function LazyMenu({ label, menu }: { label: string; menu: () => { label?: string; items: MenuItem[] }[] }) {
-  return (
-    <Menu
-      groups={menu}
-      trigger={
-        <IconButton className="h-6! min-w-6! pointer-coarse:h-9! pointer-coarse:min-w-9!" icon="more" label={label} />
-      }
-    />
-  )
-}

@@ -3,7 +3,8 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import { useEffect, useRef, useState } from 'react'
 import type { Person } from '../app/queries'
 import { texts } from '../texts'
-import type { MenuItem } from '../ui/Menu'
+import type { MenuGroup } from '../ui/Menu'
+import type { OpenMenu } from '../ui/SharedMenu'
 import { StatusMark } from './Bits'
 import { Card } from './Card'
 import type { Status, Task } from './task'
@@ -24,11 +25,12 @@ interface Props {
   current: Current
   onCurrent: (current: Current) => void
   onOpen: (key: string) => void
-  menu: (task: Task, column: readonly Task[]) => { label?: string; items: MenuItem[] }[]
+  menu: (task: Task, column: readonly Task[]) => readonly MenuGroup[]
+  onMenu: OpenMenu
 }
 
 /** One column: its name, how many there are, and those of its cards that can be seen. */
-export function Column({ status, tasks, people, opened, current, onCurrent, onOpen, menu }: Props) {
+export function Column({ status, tasks, people, opened, current, onCurrent, onOpen, menu, onMenu }: Props) {
   const scroller = useRef<HTMLDivElement>(null)
   const latest = useRef(tasks)
   latest.current = tasks
@@ -99,6 +101,7 @@ export function Column({ status, tasks, people, opened, current, onCurrent, onOp
                   <Card
                     focus={task.id === current.id ? current.focus : 0}
                     menu={() => menu(task, latest.current)}
+                    onMenu={onMenu}
                     onFocus={() => task.id !== current.id && onCurrent({ id: task.id, focus: 0 })}
                     onOpen={onOpen}
                     opened={task.key === opened}

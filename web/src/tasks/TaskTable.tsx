@@ -3,12 +3,12 @@ import type { Person } from '../app/queries'
 import { texts } from '../texts'
 import { Age } from '../ui/Age'
 import { Icon } from '../ui/Icon'
+import { MenuButton, useSharedMenu } from '../ui/SharedMenu'
 import { Chip } from '../ui/State'
 import { Table, type TableColumn } from '../ui/Table'
 import { useActions } from './actions'
 import { Due, nameOf, PriorityMark, StatusMark } from './Bits'
 import { Bulk } from './Bulk'
-import { LazyMenu } from './Card'
 import type { TaskSearch } from './route'
 import { sorted, type Task } from './task'
 
@@ -29,6 +29,7 @@ export function TaskTable({ tasks, people, sort, opened, onSort, onOpen }: Props
   const rows = useMemo(() => sorted(tasks, sort), [tasks, sort])
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
   const { menu } = useActions()
+  const [onMenu, shared] = useSharedMenu()
   const toggle = useCallback((t: Task) => {
     setSelected(was => {
       const next = new Set(was)
@@ -83,10 +84,10 @@ export function TaskTable({ tasks, people, sort, opened, onSort, onOpen }: Props
         id: 'menu',
         label: '',
         width: '2.5rem',
-        cell: t => <LazyMenu label={words.actions(t.key)} menu={() => menu(t, null)} />,
+        cell: t => <MenuButton groups={() => menu(t, null)} label={words.actions(t.key)} onMenu={onMenu} />,
       },
     ],
-    [people, menu],
+    [people, menu, onMenu],
   )
   const chosen = useMemo(() => rows.filter(t => selected.has(t.id)), [rows, selected])
   return (
@@ -105,6 +106,7 @@ export function TaskTable({ tasks, people, sort, opened, onSort, onOpen }: Props
         sort={sort}
       />
       {chosen.length > 0 && <Bulk onNone={() => setSelected(new Set())} people={people} tasks={chosen} />}
+      {shared}
     </>
   )
 }

@@ -12,6 +12,9 @@ export interface MenuItem {
   onSelect: () => void
 }
 
+export const menuClass =
+  'hairline max-h-[70vh] min-w-44 overflow-y-auto rounded-md bg-raised py-1 text-ink text-sm outline-none'
+
 export interface MenuGroup {
   label?: string
   items: readonly MenuItem[]
@@ -33,7 +36,7 @@ export function Menu({
       <Base.Trigger render={trigger} />
       <Base.Portal>
         <Base.Positioner align={align} className="z-50 outline-none" sideOffset={4}>
-          <Base.Popup className="hairline max-h-[70vh] min-w-44 overflow-y-auto rounded-md bg-raised py-1 text-ink text-sm outline-none">
+          <Base.Popup className={menuClass}>
             <Groups of={groups} />
           </Base.Popup>
         </Base.Positioner>
@@ -42,7 +45,8 @@ export function Menu({
   )
 }
 
-function Groups({ of }: { of: readonly MenuGroup[] | (() => readonly MenuGroup[]) }) {
+/** What a menu lists, made when it opens. */
+export function Groups({ of }: { of: readonly MenuGroup[] | (() => readonly MenuGroup[]) }) {
   const groups = typeof of === 'function' ? of() : of
   return groups.map((group, i) => (
     <Base.Group key={group.label ?? i} className={i > 0 ? 'mt-1 border-line border-t pt-1' : ''}>

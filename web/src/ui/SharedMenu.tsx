@@ -1,0 +1,49 @@
+import { Menu as Base } from '@base-ui/react/menu'
+import { type ReactNode, useCallback, useState } from 'react'
+import { IconButton } from './Button'
+import { Groups, type MenuGroup, menuClass } from './Menu'
+
+export type OpenMenu = (anchor: HTMLElement, groups: () => readonly MenuGroup[]) => void
+
+/** One menu for many rows: each has only a button, and the menu comes to whichever is pressed. */
+export function useSharedMenu(): [OpenMenu, ReactNode] {
+  const [at, setAt] = useState<{ anchor: HTMLElement; groups: () => readonly MenuGroup[] } | null>(null)
+  const [open, setOpen] = useState(false)
+  const show = useCallback<OpenMenu>((anchor, groups) => {
+    setAt({ anchor, groups })
+    setOpen(true)
+  }, [])
+  const menu = at && (
+    <Base.Root modal={false} onOpenChange={setOpen} open={open}>
+      <Base.Portal>
+        <Base.Positioner align="end" anchor={at.anchor} className="z-50 outline-none" sideOffset={4}>
+          <Base.Popup className={menuClass} finalFocus={() => at.anchor}>
+            <Groups of={at.groups} />
+          </Base.Popup>
+        </Base.Positioner>
+      </Base.Portal>
+    </Base.Root>
+  )
+  return [show, menu]
+}
+
+/** The button of a row that opens its menu. */
+export function MenuButton({
+  label,
+  groups,
+  onMenu,
+}: {
+  label: string
+  groups: () => readonly MenuGroup[]
+  onMenu: OpenMenu
+}) {
+  return (
+    <IconButton
+      aria-haspopup="menu"
+      className="h-6! min-w-6! pointer-coarse:h-9! pointer-coarse:min-w-9!"
+      icon="more"
+      label={label}
+      onClick={e => onMenu(e.currentTarget, groups)}
+    />
+  )
+}
