@@ -9,23 +9,33 @@ export interface House {
   base: string
   email: string
   password: string
+  folder: string
+  /** Ends the service and keeps its data. */
+  stop: () => Promise<void>
   close: () => Promise<void>
 }
 
-/** Starts the real binary with its demo, on a port of its own and in a folder of its own. */
-export async function openHouse(): Promise<House> {
+/** Starts the real binary with its demo, on a port of its own and in a folder of its own; or again where it was. */
+export async function openHouse(again?: House): Promise<House> {
   const binary = process.env.WARDROOM_BINARY ?? '../bin/wardroom'
-  const folder = await mkdtemp(join(tmpdir(), 'wardroom-e2e-'))
-  const child: ChildProcess = spawn(binary, ['demo', '--dir', folder, '--port', '0'], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { PATH: process.env.PATH, HOME: folder },
-  })
-  const close = async () => {
+  const folder = again?.folder ?? (await mkdtemp(join(tmpdir(), 'wardroom-e2e-')))
+  const child: ChildProcess = spawn(
+    binary,
+    ['demo', '--dir', folder, '--port', again ? new URL(again.base).port : '0'],
+    {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { PATH: process.env.PATH, HOME: folder },
+    },
+  )
+  const stop = async () => {
     if (child.exitCode === null) {
       const ended = new Promise(done => child.once('exit', done))
       child.kill('SIGTERM')
       await ended
     }
+  }
+  const close = async () => {
+    await stop()
     await rm(folder, { recursive: true, force: true })
   }
   let said = ''
@@ -35,7 +45,7 @@ export async function openHouse(): Promise<House> {
       const base = /Look at\s+(http:\S+)/.exec(said)?.[1]
       const email = /Sign in as\s+(\S+)/.exec(said)?.[1]
       const password = /Password\s+(\S+)/.exec(said)?.[1]
-      if (base && email && password) resolve({ base, email, password, close })
+      if (base && email && password) resolve({ base, email, password, folder, stop, close })
     }
     child.stdout?.on('data', read)
     child.stderr?.on('data', read)

@@ -364,7 +364,7 @@ func (w *responder) Write(b []byte) (int, error) {
 	if w.status == 0 {
 		w.status = http.StatusOK
 	}
-	return w.ResponseWriter.Write(b) //nolint:gosec // G705: what is HTML comes from html/template, and nosniff keeps the rest from being taken for it
+	return w.ResponseWriter.Write(b)
 }
 
 // Unwrap is for http.ResponseController: flushing, deadlines.

@@ -91,7 +91,7 @@ type API struct {
 	page    func() (docsPage, error)
 	openapi func() []byte
 	pages   http.HandlerFunc // nil when there are none; see Pages
-	running atomic.Int64 // requests that are being answered
+	running atomic.Int64     // requests that are being answered
 }
 
 // New returns an API without routes of features; it has its document at
