@@ -18,7 +18,7 @@ export function TopBar({ onSearch, onKeys }: { onSearch: () => void; onKeys: () 
       <h1 className="shrink-0 font-semibold text-base">{place ? texts.app.places[place.id] : texts.app.name}</h1>
       <div className="flex min-w-0 grow justify-end lg:justify-center">
         <button
-          className="flex h-8 w-9 items-center justify-center gap-2 rounded-md border border-transparent px-2 text-soft hover:text-ink sm:w-64 sm:justify-start sm:border-line-strong sm:bg-panel"
+          className="flex h-8 w-9 items-center justify-center gap-2 rounded-md border border-transparent px-2 text-soft hover:text-ink sm:w-72 sm:justify-start sm:border-line-strong sm:bg-panel"
           onClick={onSearch}
           type="button"
         >

@@ -85,7 +85,7 @@ export const Card = memo(
           >
             <bdi>{task.title}</bdi>
           </Link>
-          <span className="-mt-1 -mr-1 relative z-10 shrink-0 pointer-fine:opacity-0 focus-within:opacity-100 group-hover:opacity-100">
+          <span className="z-10 shrink-0 pointer-coarse:relative pointer-coarse:-mt-1 pointer-coarse:-mr-1 pointer-fine:absolute pointer-fine:top-1 pointer-fine:right-1 pointer-fine:rounded-md pointer-fine:bg-ground pointer-fine:opacity-0 focus-within:opacity-100 group-hover:opacity-100">
             <MenuButton groups={menu} label={words.actions(task.key)} onMenu={onMenu} />
           </span>
         </div>
