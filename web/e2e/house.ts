@@ -104,7 +104,7 @@ export async function openPage(browser: Browser, base: string, look: Look): Prom
       tell(`${e.violatedDirective} ${e.blockedURI} ${e.sourceFile ?? ''}:${e.lineNumber} ${e.sample}`)
     })
   })
-  context.setDefaultTimeout(10_000)
+  context.setDefaultTimeout(20_000)
   const page = await context.newPage()
   page.on('console', m => complaints.push(`console: ${m.type()} ${m.text()}`))
   page.on('pageerror', e => complaints.push(`error: ${e.message}`))

@@ -6,7 +6,8 @@ export default defineConfig({
     include: process.env.PICTURES ? ['e2e/pictures.ts'] : ['e2e/**/*.e2e.ts'],
     environment: 'node',
     fileParallelism: false,
-    testTimeout: 60_000,
+    // axe looks at eight pages in some of them, which takes minutes where others work as well.
+    testTimeout: 240_000,
     hookTimeout: 60_000,
   },
 })
