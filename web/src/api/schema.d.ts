@@ -176,6 +176,58 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/agentrt/pairing": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What this service is to the agent runtime, and what is missing
+         * @description Says which device this service is, whether it is approved, the command that approves it, and which scopes are missing and what they are needed for. No secret is in it.
+         */
+        get: operations["get-agentrt-pairing"];
+        put?: never;
+        /**
+         * Make this service a device of the agent runtime
+         * @description Makes a key pair, stores it encrypted and shows it to the gateway; then somebody approves it on the gateway's host with the command that GET tells, and nothing else is to be done: the approval is noticed within seconds, here and in every replica. Answers 201 when the device is made, and 200 with the one that there is, so that it may be sent again.
+         */
+        post: operations["post-agentrt-pairing"];
+        /**
+         * Forget the device
+         * @description Deletes its key and token here and goes on with the shared token alone. The gateway still knows the device: the answer has the command that removes it there.
+         */
+        delete: operations["delete-agentrt-pairing"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/agentrt/pairing/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replace the device by a new one
+         * @description Makes another key pair and asks the gateway to approve it, with the shared token. The present device stays in use until then, and the new one takes its place by itself. Answers 202 when the next device is made, and 200 with the one that waits already. GET /agentrt/pairing shows it in `next`, with the command that approves it.
+         */
+        post: operations["post-agentrt-pairing-rotate"];
+        /**
+         * Keep the present device
+         * @description Drops the device that was to replace it and waits for approval.
+         */
+        delete: operations["delete-agentrt-pairing-rotate"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/agentrt/sessions": {
         parameters: {
             query?: never;
@@ -222,11 +274,35 @@ export interface paths {
         };
         /**
          * What was said in a session, the newest last
-         * @description The first page is the newest; the Link header leads to the older ones. The result of a tool is with its call.
+         * @description The first page is the newest; the Link header leads to the older ones. The result of a tool is with its call. What is too long is cut, and says by how much. To hear of further ones as they come, follow the session with GET /events?session=.
          */
         get: operations["get-agentrt-sessions-by-key-messages"];
         put?: never;
-        post?: never;
+        /**
+         * Send a message to a session
+         * @description Answers when the runtime has taken it; what the agent says to it is in the session's messages. A failure whose maybe_sent is true leaves open whether it was: send it again with the same Idempotency-Key.
+         */
+        post: operations["post-agentrt-sessions-by-key-messages"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/agentrt/sessions/{key}/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End the runs of a session
+         * @description Ends what is going and what waits there, or the one run that is named. When nothing is going, nothing is stopped and nothing is wrong.
+         */
+        post: operations["post-agentrt-sessions-by-key-stop"];
         delete?: never;
         options?: never;
         head?: never;
@@ -299,7 +375,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One member of the team */
+        /**
+         * One member of the team, with all that is known of it
+         * @description What it does, has to do, said, spent, and what went wrong. What only the runtime knows is null while that is away; the rest stands.
+         */
         get: operations["get-agents-by-agent-id"];
         put?: never;
         post?: never;
@@ -480,7 +559,7 @@ export interface paths {
          *
          *     Ids follow the order of the commits. Send the last one that you have as Last-Event-ID, and you get everything after it, without a gap and without repeats.
          *
-         *     Other frames: hello comes first and says where the stream stands; reset comes instead when what you missed cannot be told any more: read anew what you show, and go on from its id; position comes every 15 seconds with the id up to which you have everything that you asked for; end says with a code why the stream ends, such as token_invalid, role_changed or behind. Frames without an id tell a state of this moment: agentrt.status how the connection to the agent runtime is doing, session.changed a session of the runtime that is new or other than before, as in /agentrt/sessions, session.gone the key of one that is there no more, usage.grown that /usage has become other, at most once a second, and jobs.changed the ids of timed jobs of the runtime that are other than before, or gone: read them anew. Read the list of the sessions at each agentrt.status, the first included, and then apply the frames that come.
+         *     Other frames: hello comes first and says where the stream stands; reset comes instead when what you missed cannot be told any more: read anew what you show, and go on from its id; position comes every 15 seconds with the id up to which you have everything that you asked for; end says with a code why the stream ends, such as token_invalid, role_changed or behind. Frames without an id tell a state of this moment: agentrt.status how the connection to the agent runtime is doing, session.changed a session of the runtime that is new or other than before, as in /agentrt/sessions, session.gone the key of one that is there no more, session.message what is said in a session that you asked for with session, usage.grown that /usage has become other, at most once a second, and jobs.changed the ids of timed jobs of the runtime that are other than before, or gone: read them anew. Read the list of the sessions at each agentrt.status, the first included, and then apply the frames that come.
          */
         get: operations["get-events"];
         put?: never;
@@ -738,10 +817,69 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Find tasks and comments by their words
+         * Find tasks, comments and archived sessions by their words
          * @description What has all the words, whatever their case; the last one may be the beginning of a word. First the tasks whose key and title have them, then what else has them, the newest first. No character means anything special.
          */
         get: operations["get-search"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The archive of sessions, the last first
+         * @description Sessions that ended, rest or are gone from the runtime, with what was said in them; it outlives the runtime's memory. One that goes on is archived anew, in its place.
+         *
+         *     With last_known=true it lists the sessions that the runtime had when it was last heard, also while it is away: as_of and age_seconds say how old that is.
+         */
+        get: operations["get-sessions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One session of the archive */
+        get: operations["get-sessions-by-id"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{id}/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What was said in an archived session, the newest last
+         * @description The same as in /agentrt/sessions/{key}/messages, as it was when it was archived, with secrets masked. The first page is the newest; the Link header leads to the older ones. Of long messages a page has fewer than the limit.
+         */
+        get: operations["get-sessions-by-id-messages"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1080,6 +1218,32 @@ export interface paths {
         head?: never;
         /** Change one's own comment */
         patch: operations["patch-tasks-by-id-comments-by-comment-id"];
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}/dispatch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Hand a task to its agent
+         * @description The agent is asked once, in a session of the task's own, as soon as the runtime and the agent are there. The task shows in `dispatch` how it goes, and its history tells of it. It is neither claimed nor moved by this: that is the agent's report to do.
+         *
+         *     What is assigned to another while the agent works stays with the agent until it ends, or is taken back; what has not begun is not begun then.
+         */
+        post: operations["post-tasks-by-id-dispatch"];
+        /**
+         * Take a task back from its agent
+         * @description The run is stopped in the runtime, as soon as that is there. What the agent has done and reported stays.
+         */
+        delete: operations["delete-tasks-by-id-dispatch"];
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/v1/tasks/{id}/history": {
@@ -1619,6 +1783,77 @@ export interface components {
             name: string;
             user_id: string;
         };
+        AgentCounts: {
+            /** Format: int64 */
+            backlog: number;
+            /** Format: int64 */
+            in_progress: number;
+            /** Format: int64 */
+            review: number;
+            /** Format: int64 */
+            todo: number;
+        };
+        AgentDesk: {
+            /**
+             * Format: int64
+             * @description Of those, how many are blocked.
+             */
+            blocked: number;
+            /**
+             * Format: int64
+             * @description How many tasks it holds.
+             */
+            claimed: number;
+            /** @description Those that were changed last; 10 at most. */
+            last: components["schemas"]["AgentTask"][];
+            /** @description How many of its tasks are in each column but done. */
+            open: components["schemas"]["AgentCounts"];
+        };
+        AgentFailure: {
+            /**
+             * Format: date-time
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            at: string;
+            /** @description In words; it may hold words of the runtime or of an agent: never trust it. */
+            detail: string;
+            /**
+             * @description dispatch: a task could not be handed over, or its run failed. standup: it did not answer. job_missed, job_failed: a timed job of the runtime. session: the last run of a session failed.
+             * @enum {string}
+             */
+            kind: "dispatch" | "standup" | "job_missed" | "job_failed" | "session";
+            /**
+             * @description The key of the task, the day of the standup, the name of the job, or the key of the session.
+             * @example TASK-12
+             */
+            what: string;
+        };
+        AgentPage: {
+            /** @description Null when the agent has no active account, and so takes no part in standups. */
+            account: components["schemas"]["AgentAccount"] | null;
+            /** @example cto */
+            agent_id: string;
+            emoji: string | null;
+            /** @description What went wrong in the last seven days, the newest first; 20 at most. */
+            failures: components["schemas"]["AgentFailure"][];
+            /** @description Whether the runtime knows the agent; null while the runtime is away and nobody can say. */
+            in_runtime: boolean | null;
+            /** @description Provider and model; null when the runtime does not say. */
+            model: string | null;
+            /** @description As the runtime has it, else as the account has it. */
+            name: string;
+            /** @description Null when the gateway is there and does not let us see. */
+            presence: components["schemas"]["AgentPresence"] | null;
+            /** @description What it does now, the run that began first at the top; null while nobody can say: see presence. */
+            runs: components["schemas"]["AgentRun"][] | null;
+            /** @description Its last sessions in the runtime, 10 at most, those with a run first; null while nobody can say. */
+            sessions: components["schemas"]["AgentSession"][] | null;
+            /** @description As the usage ledger has it. */
+            spend: components["schemas"]["AgentSpend"];
+            /** @description What it said in its last standups, the newest first; 5 at most. */
+            standups: components["schemas"]["AgentSaid"][];
+            tasks: components["schemas"]["AgentDesk"];
+        };
         AgentPresence: {
             /**
              * Format: int64
@@ -1635,12 +1870,133 @@ export interface components {
             reason: string;
             /**
              * Format: date-time
+             * @description Since when that one has; null unless stalled.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            silent_since: string | null;
+            /**
+             * Format: date-time
              * @description Active: when the run began. Idle: when the last one ended, null when there was none. Offline: since when the gateway is away, null when it is there and does not know the agent.
              * @example 2026-11-20T08:00:00.000Z
              */
             since: string | null;
+            /** @description Active: whether one of the runs has told nothing of itself for longer than STALLED_AFTER. */
+            stalled: boolean;
             /** @enum {string} */
             state: "active" | "idle" | "offline";
+        };
+        AgentRun: {
+            /** @description Null when the runtime does not name it. */
+            run_id: string | null;
+            session_key: string;
+            /**
+             * Format: date-time
+             * @description When it last told anything; null unless it is stalled.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            silent_since: string | null;
+            /**
+             * Format: date-time
+             * @description When it began; null when nobody says.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            since: string | null;
+            /** @description Whether it has told nothing of itself for longer than STALLED_AFTER. */
+            stalled: boolean;
+        };
+        AgentSaid: {
+            /**
+             * Format: date-time
+             * @description When it answered, else when it was asked.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            at: string | null;
+            blockers: string | null;
+            /** @example 2026-11-20 */
+            date: string;
+            standup_id: string;
+            /** @enum {string} */
+            status: "asked" | "answered" | "timed_out" | "failed";
+            /** @description The key of the team. */
+            team: string;
+            today: string | null;
+            /** @description Markdown; null when it said nothing under that heading. */
+            yesterday: string | null;
+        };
+        AgentSession: {
+            active: boolean;
+            /**
+             * @description Null while it is not known.
+             * @example 0.028314
+             */
+            cost_usd: string | null;
+            key: string;
+            kind: string | null;
+            label: string | null;
+            /** @description The beginning of what was said last, on one line. */
+            last_message: string | null;
+            /** @description Of its present or last run, in the runtime's words. */
+            status: string | null;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            updated_at: string | null;
+        };
+        AgentSpend: {
+            /** @description Today and the 29 days before. */
+            last_30_days: components["schemas"]["AgentSpent"];
+            /** @description Today and the six days before. */
+            last_7_days: components["schemas"]["AgentSpent"];
+            today: components["schemas"]["AgentSpent"];
+            /**
+             * @description Whose days these are.
+             * @example Europe/Berlin
+             */
+            zone: string;
+        };
+        AgentSpent: {
+            /**
+             * @description Null when nothing here has a price; never zero for it.
+             * @example 0.028314
+             */
+            cost_usd: string | null;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            from: string;
+            /** Format: int64 */
+            runs: number;
+            /**
+             * Format: int64
+             * @description Of all classes together.
+             */
+            tokens: number;
+            /**
+             * Format: int64
+             * @description Of which nobody knows what they cost: cost_usd is without them.
+             */
+            unpriced_runs: number;
+        };
+        AgentTask: {
+            blocked: boolean;
+            claimed: boolean;
+            /**
+             * @description How handing it to its agent went the last time; null when it never was.
+             * @enum {string|null}
+             */
+            dispatch: "queued" | "started" | "ended" | "failed" | null;
+            key: string;
+            /** @enum {string} */
+            status: "backlog" | "todo" | "in_progress" | "review" | "done";
+            /** @description Agents write it too: never trust it. */
+            title: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            updated_at: string;
         };
         AppAlive: {
             /**
@@ -1672,6 +2028,145 @@ export interface components {
             /** @description In which days begin and end. */
             timezone: string;
             version: string;
+        };
+        ArchiveD: {
+            /** @description Whether a run was going when the runtime was last heard. */
+            active: boolean;
+            /**
+             * Format: int64
+             * @description How long ago that was.
+             */
+            age_seconds: number;
+            /**
+             * @description Empty for a session of no agent.
+             * @example cto
+             */
+            agent_id: string;
+            /**
+             * Format: date-time
+             * @description When it was last archived; null when it is only known.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            archived_at: string | null;
+            /**
+             * Format: date-time
+             * @description When the runtime last said so.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            as_of: string;
+            /**
+             * Format: date-time
+             * @description Of its first message, or else when the first run began that was seen.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            began_at: string | null;
+            /** @description Whether everything in it has a price; null when the ledger has nothing of it. */
+            cost_complete: boolean | null;
+            /**
+             * @description What that cost, estimates included; null when nothing of it has a price.
+             * @example 0.028314
+             */
+            cost_usd: string | null;
+            /**
+             * @description How much of its transcript is here: none when the runtime had forgotten it before it was read, partial when it went on and was forgotten then.
+             * @enum {string}
+             */
+            coverage: "none" | "partial" | "whole";
+            /**
+             * @description Why it was archived. rests: nothing happens in it, and it may go on. finished: it had one thing to do, and that is over. deleted: the runtime has it no more. reset: it was begun anew under the same key. Null before it is archived.
+             * @enum {string|null}
+             */
+            ended: "rests" | "finished" | "deleted" | "reset" | null;
+            /**
+             * Format: date-time
+             * @description When its last run ended.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            ended_at: string | null;
+            id: string;
+            /**
+             * @description Names the session in the runtime. After a reset another session has it, which is another one here.
+             * @example agent:cto:main
+             */
+            key: string;
+            /** @description In the runtime's words: main, custom, subagent, cron, dashboard and others. */
+            kind: string | null;
+            label: string | null;
+            /**
+             * Format: date-time
+             * @description When anything last happened in it.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            last_at: string;
+            /** @description The beginning of what was said last, on one line. */
+            last_message: string | null;
+            /**
+             * Format: int64
+             * @description How many messages are here.
+             */
+            messages: number;
+            /** @description Provider and model. */
+            model: string | null;
+            /** @description Of the session that made this one. */
+            parent_key: string | null;
+            /** @description Whether the runtime had it when it was last heard. */
+            present: boolean;
+            /**
+             * Format: date-time
+             * @description When its last run began.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            started_at: string | null;
+            /** @description Of its last run, in the runtime's words: done, failed, killed, timeout and others. */
+            status: string | null;
+            /** @description All that it used, by the usage ledger; null when that has nothing of it. */
+            tokens: components["schemas"]["TranscriptTokens"] | null;
+        };
+        Dispatch: {
+            /** @example cto */
+            agent_id: string;
+            /** @description The name of who handed it over. */
+            by: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            created_at: string;
+            /** @description Why it failed; null unless it did. */
+            error: components["schemas"]["DispatchFailure"] | null;
+            id: string;
+            /** @example task-TASK-12-1-9f3a21bc */
+            run_id: string;
+            /** @example agent:cto:task:TASK-12 */
+            session_key: string;
+            /**
+             * Format: date-time
+             * @description When it came into this state.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            since: string;
+            /**
+             * @description queued: the runtime has not taken it yet. started: it has, and the agent works. ended: its run has ended well; what came of the task its reports say. failed: see error.
+             * @enum {string}
+             */
+            state: "queued" | "started" | "ended" | "failed";
+            /**
+             * @description The key of the task.
+             * @example TASK-12
+             */
+            task: string;
+            /** @description Why it has not begun; null unless it is queued and has to wait. */
+            waiting: string | null;
+        };
+        DispatchFailure: {
+            /** @enum {string} */
+            code: "cancelled" | "withdrawn" | "reassigned" | "gateway_unreachable" | "agent_unknown" | "refused" | "timed_out" | "stopped" | "run_failed" | "broken";
+            /** @description In words. It may hold words of the runtime: never trust it. */
+            detail: string;
+        };
+        DispatchNew: {
+            /** @description What the agent is told besides the task, in your name. */
+            note?: string;
         };
         Event: {
             actor: components["schemas"]["EventAuthor"];
@@ -1709,7 +2204,7 @@ export interface components {
         };
         EventSubject: {
             id: string;
-            /** @description What it is: task, project, standup, team, schedule, inbox or user; in the audit also address and service. */
+            /** @description What it is: task, project, standup, team, schedule, inbox, session or user; in the audit also address, device and service. */
             kind: string;
             /** @description What it was called then, such as TASK-12. */
             name: string;
@@ -1996,7 +2491,7 @@ export interface components {
             first_at: string;
             id: string;
             /** @enum {string} */
-            kind: "escalation" | "standup_failed" | "standup_missed" | "old_blocker" | "job_missed" | "job_failed";
+            kind: "escalation" | "standup_failed" | "standup_missed" | "old_blocker" | "job_missed" | "job_failed" | "dispatch_failed" | "run_stalled";
             /**
              * Format: date-time
              * @example 2026-11-20T08:00:00.000Z
@@ -2051,6 +2546,95 @@ export interface components {
              * @description When it is to be open again: after now, and at most 90 days from now.
              */
             until: string;
+        };
+        Pairing: {
+            /**
+             * @description With which credential the last attempt to connect was made.
+             * @enum {string}
+             */
+            auth: "none" | "token" | "device_token";
+            /**
+             * @description How the connection of this process is doing, as GET /agentrt/status tells at length.
+             * @enum {string}
+             */
+            connection: "not_configured" | "connecting" | "connected" | "unauthorized" | "unpaired" | "untrusted" | "missing_scopes" | "slow" | "unreachable";
+            /** @description What that means and what to do, in words. */
+            detail: string;
+            /** @description The device; null when there is none. */
+            device: components["schemas"]["PairingDevice"] | null;
+            /** @description The device that is to replace this one, and waits for its approval; null when none is. */
+            next: components["schemas"]["PairingNext"] | null;
+            /** @description The device that this one has replaced; the gateway may still know it. Null when there was none. */
+            replaced: components["schemas"]["PairingReminder"] | null;
+            /** @description What waits for approval on the gateway's host, with the command to run there; else null. */
+            request: components["schemas"]["GatewayPairing"] | null;
+            /** @description The scopes that we ask for (AGENTRT_GATEWAY_SCOPES). */
+            scopes_asked: string[];
+            /** @description The scopes that we have: granted on the last connection, or approved already while a request waits. */
+            scopes_granted: string[];
+            /** @description The scopes that something needs and that we do not have; empty while nobody can say. */
+            scopes_missing: components["schemas"]["PairingMissing"][];
+            /**
+             * Format: date-time
+             * @description Since when it is so: when the device was made, or first let in; null when there is none of ours.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            since: string | null;
+            /**
+             * @description none: there is no device, and the shared token alone is shown. settings: the device stands in AGENTRT_DEVICE_PRIVATE_KEY, and nothing of it is changed here. made: the gateway has not said anything of it yet. pending: somebody has to approve it on the gateway's host. paired: it is approved. local: it was let in without an approval, as on the gateway's own host. unreadable: it is stored, and cannot be read with the key that this service has.
+             * @enum {string}
+             */
+            state: "none" | "settings" | "made" | "pending" | "paired" | "local" | "unreadable";
+            /**
+             * Format: date-time
+             * @description Since when the device's token is kept; null when none is.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            token_since: string | null;
+        };
+        PairingDevice: {
+            /** @description As the gateway lists it: the SHA-256 of the public key, in hex. */
+            device_id: string;
+            /** @description The same SHA-256 as people compare it: AB:CD:… */
+            fingerprint: string;
+            /**
+             * Format: date-time
+             * @description When it was made; null when it stands in the settings.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            made_at: string | null;
+            /** @description Ed25519, in base64url without padding, as the gateway lists it. */
+            public_key: string;
+            /** @description What to run on the gateway's host to have it forgotten there. */
+            remove_command: string;
+        };
+        PairingForgotten: {
+            /** @description What that means, in words. */
+            detail: string;
+            /** @description What the gateway may still know. */
+            devices: components["schemas"]["PairingReminder"][];
+        };
+        PairingMissing: {
+            /** @description Whether we ask for it. */
+            asked: boolean;
+            /** @description What to do to get it. */
+            fix: string;
+            /** @description What does not work without it, in words. */
+            needed_for: string[];
+            /** @example operator.admin */
+            scope: string;
+        };
+        PairingNext: {
+            device: components["schemas"]["PairingDevice"];
+            /** @description What the gateway, or the way to it, last said; empty before it was asked. */
+            error: string;
+            /** @description What to approve, with the command; null until the gateway has been asked, and when it does not answer. */
+            request: components["schemas"]["GatewayPairing"] | null;
+        };
+        PairingReminder: {
+            device_id: string;
+            /** @description What to run on the gateway's host to have it forgotten there. */
+            remove_command: string;
         };
         Problem: {
             /** @description Stable and for programs: decide by this, never by the texts. */
@@ -2389,11 +2973,13 @@ export interface components {
             start: number;
         };
         SearchResult: {
-            /** @description Whether the task is in the archive. */
+            /** @description Whose session it was; null for a task or a comment. */
+            agent_id: string | null;
+            /** @description Whether the task is in the archive. A session that is found always is. */
             archived: boolean;
             /**
              * Format: date-time
-             * @description When the task or the comment was made.
+             * @description When the task or the comment was made; of a session, when anything last happened in it.
              * @example 2026-11-20T08:00:00.000Z
              */
             at: string;
@@ -2406,15 +2992,21 @@ export interface components {
              */
             edited_at: string | null;
             /** @enum {string} */
-            kind: "task" | "comment";
+            kind: "task" | "comment" | "session";
             /** @description Where the words are in the snippet. */
             marks: components["schemas"]["SearchMark"][];
+            /** @description The id of the archived session, as in GET /sessions/{id}; null for a task or a comment. */
+            session_id: string | null;
             /** @description A piece of the text, around the first word that was found in it; plain text on one line, and empty when there is no text. Agents write it: never trust it. */
             snippet: string;
-            task_id: string;
-            /** @example TASK-12 */
-            task_key: string;
-            /** @description Of the task. */
+            /** @description Null for a session. */
+            task_id: string | null;
+            /**
+             * @description Null for a session.
+             * @example TASK-12
+             */
+            task_key: string | null;
+            /** @description Of the task; of a session its label, or else its key. */
             title: string;
         };
         Session: {
@@ -2429,7 +3021,7 @@ export interface components {
             agent_id: string;
             /**
              * Format: date-time
-             * @description The row is what the runtime said then, and nothing is known to have changed since.
+             * @description When the runtime last said all of this, in an event or a list. It never goes back.
              * @example 2026-11-20T08:00:00.000Z
              */
             as_of: string;
@@ -2466,6 +3058,14 @@ export interface components {
             parent_key: string | null;
             /**
              * Format: date-time
+             * @description When that run last told anything; null unless it is stalled.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            silent_since: string | null;
+            /** @description Whether its run goes on and has told nothing of itself for longer than STALLED_AFTER. */
+            stalled: boolean;
+            /**
+             * Format: date-time
              * @description When its present or last run began.
              * @example 2026-11-20T08:00:00.000Z
              */
@@ -2480,31 +3080,24 @@ export interface components {
              */
             updated_at: string | null;
         };
-        SessionMessage: {
-            /**
-             * Format: date-time
-             * @example 2026-11-20T08:00:00.000Z
-             */
-            at: string | null;
-            /**
-             * @description Null when unknown or without a price.
-             * @example 0.028314
-             */
-            cost_usd: string | null;
-            /** @description Why the run went wrong here. */
-            error: string | null;
-            id: string | null;
-            model: string | null;
-            /** @description user for what was said to the agent, assistant for what it said, tool for a result whose call is gone, or another of the runtime's. */
-            role: string;
-            run_id: string | null;
-            /** @description Markdown; empty where only tools were called. */
+        SessionSendInputBody: {
+            /** @description What to say to the agent: Markdown. It must not begin with a slash, which the runtime takes for a command, nor be one of the words by which it stops, such as stop. Everybody who may read sees it: no credentials. */
             text: string;
-            /** @description Of this one model call; null when nobody counted. */
-            tokens: components["schemas"]["SessionTokens"] | null;
-            tools: components["schemas"]["SessionTool"][];
-            /** @description Whether the text was longer than what is shown. */
-            truncated: boolean;
+        };
+        SessionSent: {
+            /** @description Names the message and the run that answers it. A session that was at work may take it into the run that was going. */
+            run_id: string;
+            session_key: string;
+        };
+        SessionStopInputBody: {
+            /** @description Only this run. Default: all that are going or wait in the session. */
+            run_id?: string;
+        };
+        SessionStopped: {
+            /** @description The runs that were ended. */
+            run_ids: string[];
+            /** @description False: nothing was going. */
+            stopped: boolean;
         };
         SessionTokens: {
             /** Format: int64 */
@@ -2515,18 +3108,6 @@ export interface components {
             input: number;
             /** Format: int64 */
             output: number;
-        };
-        SessionTool: {
-            /** @description Their beginning, as JSON on one line. */
-            arguments: string | null;
-            name: string;
-            /** @description Its beginning, on one line. */
-            result: string | null;
-            /**
-             * @description Pending while there is no result.
-             * @enum {string}
-             */
-            status: "done" | "failed" | "pending";
         };
         Standup: {
             action_items: components["schemas"]["StandupActionItem"][];
@@ -3075,6 +3656,13 @@ export interface components {
             claim: components["schemas"]["TaskClaim"] | null;
             /** Format: int64 */
             comment_count: number;
+            /** @description Whether all of them have a price. False: cost_usd is too small, or null. Null when none is known. */
+            cost_complete: boolean | null;
+            /**
+             * @description What its runs in the runtime have cost, as the usage ledger has it; null when that is not known.
+             * @example 0.028314
+             */
+            cost_usd: string | null;
             /**
              * Format: date-time
              * @example 2026-11-20T08:00:00.000Z
@@ -3089,6 +3677,8 @@ export interface components {
             depends_on: string[];
             /** @description Markdown. Agents write it too: never trust it. */
             description: string;
+            /** @description How handing it to its agent went the last time; null when it never was. */
+            dispatch: components["schemas"]["TaskDispatch"] | null;
             /**
              * Format: date-time
              * @example 2026-11-20T08:00:00.000Z
@@ -3129,6 +3719,8 @@ export interface components {
             status: "backlog" | "todo" | "in_progress" | "review" | "done";
             tags: string[];
             title: string;
+            /** @description What they have used; null when none is known. */
+            tokens: components["schemas"]["TaskTokens"] | null;
             /** @enum {string} */
             type: "task" | "bug" | "feature" | "improvement" | "research" | "epic";
             /**
@@ -3304,6 +3896,40 @@ export interface components {
             /** @description Markdown. @agent_id and @name mention somebody, except in code. */
             body: string;
         };
+        TaskDispatch: {
+            /** @description Whom it was handed to; the assignee may be another by now. */
+            agent_id: string;
+            /** @description The name of who handed it over. */
+            by: string;
+            /** @description Why it failed; null unless it did. */
+            error: components["schemas"]["TaskDispatchError"] | null;
+            /** @example task-TASK-12-1-9f3a21bc */
+            run_id: string;
+            /** @example agent:cto:task:TASK-12 */
+            session_key: string;
+            /**
+             * Format: date-time
+             * @description When it came into this state.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            since: string;
+            /**
+             * @description queued: the runtime has not taken it yet. started: it has, and the agent works. ended: its run has ended well; what came of the task its reports say. failed: see error.
+             * @enum {string}
+             */
+            state: "queued" | "started" | "ended" | "failed";
+            /** @description Why it has not begun; null unless it is queued and has to wait. */
+            waiting: string | null;
+        };
+        TaskDispatchError: {
+            /**
+             * @description withdrawn: the task went into the archive. stopped: somebody stopped the run in the runtime.
+             * @enum {string}
+             */
+            code: "cancelled" | "withdrawn" | "reassigned" | "gateway_unreachable" | "agent_unknown" | "refused" | "timed_out" | "stopped" | "run_failed" | "broken";
+            /** @description In words. It may hold words of the runtime: never trust it. */
+            detail: string;
+        };
         TaskNew: {
             /** @description A user's id or email, or an agent_id. */
             assignee_id?: string;
@@ -3427,6 +4053,115 @@ export interface components {
             session_key?: string;
             /** @description Markdown; required for progress and blocker, and at most 2000 characters for a blocker. */
             text?: string;
+        };
+        TaskTokens: {
+            /** Format: int64 */
+            cache_read: number;
+            /** Format: int64 */
+            cache_write: number;
+            /** Format: int64 */
+            input: number;
+            /**
+             * Format: int64
+             * @description In the runtime's total and in none of the four.
+             */
+            other: number;
+            /** Format: int64 */
+            output: number;
+        };
+        TranscriptBlock: {
+            /**
+             * Format: int64
+             * @description How many characters of the text were left out at its end; 0 is none. The runtime gives us 40,000 of one text, so there may have been more.
+             */
+            cut: number;
+            /** @description Of text and thinking: Markdown. Of other: its kind, such as image. Null for tool_call. */
+            text: string | null;
+            /** @description Null but for tool_call. */
+            tool: components["schemas"]["TranscriptToolCall"] | null;
+            /**
+             * @description text was said; thinking came before it, where the runtime tells; tool_call is a call of a tool with its result; other is anything else, such as an image, which is not shown.
+             * @enum {string}
+             */
+            type: "text" | "thinking" | "tool_call" | "other";
+        };
+        TranscriptMessage: {
+            /**
+             * Format: date-time
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            at: string | null;
+            /** @description What it consists of, in order. */
+            blocks: components["schemas"]["TranscriptBlock"][];
+            /**
+             * Format: int64
+             * @description How many further blocks it had; 0 is none.
+             */
+            blocks_cut: number;
+            /**
+             * @description Null when unknown or without a price.
+             * @example 0.028314
+             */
+            cost_usd: string | null;
+            /** @description Why the run went wrong here. */
+            error: string | null;
+            id: string | null;
+            model: string | null;
+            /** @description From where it came when nobody outside the runtime said it, such as cron or sessions_send. */
+            origin: string | null;
+            /** @description user for what was said to the agent, assistant for what it said, tool for a result whose call is in an earlier message or gone, or another of the runtime's. */
+            role: string;
+            run_id: string | null;
+            /**
+             * Format: int64
+             * @description Its place in the transcript, counted from 1; some numbers have no message of their own. Null when the runtime does not say.
+             */
+            seq: number | null;
+            /** @description Why the model stopped, in the runtime's words: stop, toolUse, error, aborted and others. */
+            stop_reason: string | null;
+            /** @description Of this one model call; null when nobody counted. */
+            tokens: components["schemas"]["TranscriptTokens"] | null;
+        };
+        TranscriptTokens: {
+            /** Format: int64 */
+            cache_read: number;
+            /** Format: int64 */
+            cache_write: number;
+            /** Format: int64 */
+            input: number;
+            /**
+             * Format: int64
+             * @description In the runtime's total and in none of the other four.
+             */
+            other: number;
+            /** Format: int64 */
+            output: number;
+        };
+        TranscriptToolCall: {
+            /** @description A document of JSON, unless some of it was left out. */
+            arguments: string | null;
+            /**
+             * Format: int64
+             * @description How many characters of the arguments were left out at their end.
+             */
+            arguments_cut: number;
+            /** @description Names the call in its session. */
+            id: string | null;
+            /** @description Whether the tool says that it failed. */
+            is_error: boolean;
+            name: string;
+            /** @description What the tool answered, as text. */
+            result: string | null;
+            /**
+             * Format: int64
+             * @description How many characters of the result were left out at its end; see cut.
+             */
+            result_cut: number;
+            /**
+             * @description Pending while there is no result.
+             * @enum {string}
+             */
+            status: "done" | "failed" | "pending";
         };
         UsageModel: {
             /**
@@ -3737,8 +4472,8 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only of things of this kind. */
-                subject_kind?: "task" | "project" | "standup" | "team" | "schedule" | "inbox";
-                /** @description Only of the thing with this id. */
+                subject_kind?: "task" | "project" | "standup" | "team" | "schedule" | "inbox" | "session";
+                /** @description Only of the thing with this id; of a session of the runtime, its key. */
                 subject_id?: string;
                 /** @description Only what this one did: a user's id or email, an agent_id, me, or system for the service. */
                 actor?: string;
@@ -4466,6 +5201,221 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    "get-agentrt-pairing": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Pairing"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["UnprocessableEntity"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    "post-agentrt-pairing": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Pairing"];
+                };
+            };
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Pairing"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description Conflict. `pairing_in_settings`: The settings hold the device already. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Service Unavailable. `encryption_key_missing`: There is no key to encrypt secrets with. `encryption_key_wrong`: The stored device cannot be read with the key that this service has. `encryption_key_unusable`: The key file cannot be used. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    "delete-agentrt-pairing": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PairingForgotten"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description Not Found. `pairing_none`: This service has no device of its own. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict. `pairing_in_settings`: The settings hold the device already. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            422: components["responses"]["UnprocessableEntity"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    "post-agentrt-pairing-rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Pairing"];
+                };
+            };
+            /** @description Accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Pairing"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description Not Found. `pairing_none`: This service has no device of its own. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict. `pairing_in_settings`: The settings hold the device already. `pairing_not_done`: The device is not paired yet. `pairing_needs_token`: This needs the gateway's shared token. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Service Unavailable. `encryption_key_missing`: There is no key to encrypt secrets with. `encryption_key_wrong`: The stored device cannot be read with the key that this service has. `encryption_key_unusable`: The key file cannot be used. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    "delete-agentrt-pairing-rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Pairing"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description Not Found. `pairing_none`: This service has no device of its own. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            422: components["responses"]["UnprocessableEntity"];
+            default: components["responses"]["Problem"];
+        };
+    };
     "get-agentrt-sessions": {
         parameters: {
             query?: {
@@ -4647,7 +5597,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SessionMessage"][];
+                    "application/json": components["schemas"]["TranscriptMessage"][];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -4688,6 +5638,170 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Service Unavailable. `gateway_not_configured`: No agent runtime is configured. `gateway_unreachable`: The agent runtime cannot be reached. `gateway_unauthorized`: The agent runtime refuses our credentials. `gateway_unpaired`: The agent runtime has not paired with this service. `gateway_untrusted`: The agent runtime's certificate is not trusted. `gateway_busy`: The agent runtime cannot take this now. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gateway Timeout. `gateway_timeout`: The agent runtime did not answer in time. */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    "post-agentrt-sessions-by-key-messages": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes it safe to send the request again: for 24 hours the same key with the same request makes nothing new and answers what was made, as it is now. Of several at once, one makes it and the others wait. With another request it is refused. Take a random one, such as a UUID. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description The session's key. A slash in it is written %2F; colons may stay. */
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SessionSendInputBody"];
+            };
+        };
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    /** @description Whether an earlier request with the same Idempotency-Key had made it; absent when it was this one. */
+                    "Idempotency-Replayed"?: "true";
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionSent"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description Forbidden. `missing_scope`: The agent runtime has not granted what this needs. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found. `session_not_found`: There is no such session. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description Conflict. `gateway_refused`: The agent runtime refused this. `idempotency_conflict`: The Idempotency-Key was used for another request. `idempotency_gone`: What the first request with this Idempotency-Key made is gone. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Service Unavailable. `gateway_not_configured`: No agent runtime is configured. `gateway_unreachable`: The agent runtime cannot be reached. `gateway_unauthorized`: The agent runtime refuses our credentials. `gateway_unpaired`: The agent runtime has not paired with this service. `gateway_untrusted`: The agent runtime's certificate is not trusted. `gateway_busy`: The agent runtime cannot take this now. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gateway Timeout. `gateway_timeout`: The agent runtime did not answer in time. */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    "post-agentrt-sessions-by-key-stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session's key. A slash in it is written %2F; colons may stay. */
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["SessionStopInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionStopped"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description Forbidden. `missing_scope`: The agent runtime has not granted what this needs. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found. `session_not_found`: There is no such session. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description Conflict. `gateway_refused`: The agent runtime refused this. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
             /** @description Service Unavailable. `gateway_not_configured`: No agent runtime is configured. `gateway_unreachable`: The agent runtime cannot be reached. `gateway_unauthorized`: The agent runtime refuses our credentials. `gateway_unpaired`: The agent runtime has not paired with this service. `gateway_untrusted`: The agent runtime's certificate is not trusted. `gateway_busy`: The agent runtime cannot take this now. */
             503: {
                 headers: {
@@ -4822,7 +5936,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Agent"];
+                    "application/json": components["schemas"]["AgentPage"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -4845,7 +5959,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only of things of this kind. */
-                subject_kind?: "user" | "address" | "service" | "task" | "standup" | "schedule";
+                subject_kind?: "user" | "address" | "service" | "task" | "standup" | "schedule" | "session";
                 /** @description Only of the thing with this id; of an address, the address. */
                 subject_id?: string;
                 /** @description Only what this one did: a user's id or email, an agent_id, me, system for the service, or anonymous for those who were not signed in. */
@@ -4901,7 +6015,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only of things of this kind. */
-                subject_kind?: "user" | "address" | "service" | "task" | "standup" | "schedule";
+                subject_kind?: "user" | "address" | "service" | "task" | "standup" | "schedule" | "session";
                 /** @description Only of the thing with this id; of an address, the address. */
                 subject_id?: string;
                 /** @description Only what this one did: a user's id or email, an agent_id, me, system for the service, or anonymous for those who were not signed in. */
@@ -5312,6 +6426,8 @@ export interface operations {
                 last_event_id?: string;
                 /** @description Only of these, separated by commas: subjects of events, gateway for the connection to the agent runtime, session for what its agents do, and usage for what that costs. Without it everything. */
                 topics?: ("task" | "project" | "standup" | "team" | "schedule" | "inbox" | "user" | "gateway" | "session" | "usage")[] | null;
+                /** @description Keys of sessions of the runtime, separated by commas: what is said in them comes as session.message. */
+                session?: string[] | null;
             };
             header?: {
                 /** @description The last id that you have; what comes after it is sent. Without it the stream begins now. */
@@ -5353,7 +6469,7 @@ export interface operations {
                 /** @description Only in one of these states; without it open and acked. */
                 state?: ("open" | "acked" | "snoozed" | "resolved")[] | null;
                 /** @description Only of one of these kinds. */
-                kind?: ("escalation" | "standup_failed" | "standup_missed" | "old_blocker" | "job_missed" | "job_failed")[] | null;
+                kind?: ("escalation" | "standup_failed" | "standup_missed" | "old_blocker" | "job_missed" | "job_failed" | "dispatch_failed" | "run_stalled")[] | null;
                 /** @description Only of one of these severities. */
                 severity?: ("urgent" | "high" | "medium" | "low")[] | null;
                 /** @description Only what this person sees to: a user's id or email, an agent_id, me, or none for what nobody does. */
@@ -6126,6 +7242,8 @@ export interface operations {
                 q: string;
                 /** @description Only what is in the archive, or only what is not; both when left out. */
                 archived?: "true" | "false";
+                /** @description Only of these kinds, separated by commas; all when left out. */
+                kind?: ("task" | "comment" | "session")[] | null;
                 /** @description How many to answer at most. */
                 limit?: number;
             };
@@ -6148,6 +7266,151 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             422: components["responses"]["UnprocessableEntity"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    "get-sessions": {
+        parameters: {
+            query?: {
+                /** @description Only of this agent. */
+                agent_id?: string;
+                /** @description Only of this kind, such as subagent. */
+                kind?: string;
+                /** @description Only with this status. */
+                status?: string;
+                /** @description Only where something happened at this time or later. */
+                from?: string;
+                /** @description Only where nothing happened from this time on. */
+                to?: string;
+                /** @description Only those that have all these words in them, as in /search. */
+                q?: string;
+                /** @description Instead of the archive, the sessions that the runtime had when it was last heard. */
+                last_known?: boolean;
+                /** @description How many to answer at most. */
+                limit?: number;
+                /** @description Where to go on: taken from the Link header of the page before. */
+                cursor?: string;
+                /** @description Whether to count everything that matches, in the header X-Total-Count. */
+                total?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    Link?: string;
+                    "X-Total-Count"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ArchiveD"][];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description Unprocessable Entity. `invalid_cursor`: The cursor is not one that this list gave out. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    "get-sessions-by-id": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id in the archive. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ArchiveD"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description Not Found. `archived_session_not_found`: There is no such session in the archive. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            422: components["responses"]["UnprocessableEntity"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    "get-sessions-by-id-messages": {
+        parameters: {
+            query?: {
+                /** @description How many to answer at most. */
+                limit?: number;
+                /** @description Where to go on: taken from the Link header of the page before. */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The id in the archive. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    Link?: string;
+                    "X-Total-Count"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TranscriptMessage"][];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description Not Found. `archived_session_not_found`: There is no such session in the archive. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity. `invalid_cursor`: The cursor is not one that this list gave out. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             default: components["responses"]["Problem"];
         };
     };
@@ -7581,6 +8844,119 @@ export interface operations {
             };
             413: components["responses"]["RequestEntityTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    "post-tasks-by-id-dispatch": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes it safe to send the request again: for 24 hours the same key with the same request makes nothing new and answers what was made, as it is now. Of several at once, one makes it and the others wait. With another request it is refused. Take a random one, such as a UUID. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description The task's id or key. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["DispatchNew"];
+            };
+        };
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    /** @description Whether an earlier request with the same Idempotency-Key had made it; absent when it was this one. */
+                    "Idempotency-Replayed"?: "true";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Dispatch"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description Not Found. `task_not_found`: There is no such task. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description Conflict. `idempotency_conflict`: The Idempotency-Key was used for another request. `idempotency_gone`: What the first request with this Idempotency-Key made is gone. `already_dispatched`: The task is with its agent already. `task_archived`: The task is in the archive. `task_done`: The task is done. `task_without_agent`: The task is assigned to no agent. `dependencies_unfinished`: The task depends on others that are not done. `task_claimed`: Somebody else holds the task. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Service Unavailable. `gateway_not_configured`: No agent runtime is configured. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    "delete-tasks-by-id-dispatch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The task's id or key. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Dispatch"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description Not Found. `task_not_found`: There is no such task. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict. `not_dispatched`: The task is with no agent. `task_archived`: The task is in the archive. `task_done`: The task is done. `task_without_agent`: The task is assigned to no agent. `dependencies_unfinished`: The task depends on others that are not done. `task_claimed`: Somebody else holds the task. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             422: components["responses"]["UnprocessableEntity"];
             default: components["responses"]["Problem"];
         };

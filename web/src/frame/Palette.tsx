@@ -63,15 +63,17 @@ function useEntries(typed: string, open: boolean, onKeys: () => void): { entries
       })
     }
     for (const t of q.length > 1 ? (found.data ?? []) : []) {
-      const known = list.some(e => e.id === `task-${t.task_id}` || e.label === t.task_key)
+      const key = t.task_key
+      if (key === null) continue
+      const known = list.some(e => e.id === `task-${t.task_id}` || e.label === key)
       if (!known)
         list.push({
           id: `task-${t.task_id}`,
           group: words.tasks,
           icon: t.kind === 'task' ? 'tasks' : 'comment',
           label: t.title,
-          hint: t.task_key,
-          run: openTask(t.task_key),
+          hint: key,
+          run: openTask(key),
         })
     }
     for (const p of places)
