@@ -20,7 +20,10 @@ const places: [name: string, path: string, ready: string][] = [
   ['sessions', '/sessions', 'main h1, main h2'],
   ['standups', '/standups', 'main h1, main h2'],
   ['schedules', '/schedules', 'main h1, main h2'],
-  ['spend', '/spend', 'main h1, main h2'],
+  ['spend', '/spend', '[data-bar]'],
+  ['spend-table', '/spend?view=table&by=model&period=today', '[data-col=cost]'],
+  ['spend-prices', '/spend?tab=prices', 'main h2'],
+  ['spend-price', '/spend?tab=prices&price=new', '[role=dialog] input'],
   ['settings', '/settings', 'main h1, main h2'],
 ]
 

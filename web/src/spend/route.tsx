@@ -1,9 +1,35 @@
-import { createRoute } from '@tanstack/react-router'
-import { frameRoute } from '../app/roots'
-import { placeNotBuilt } from '../frame/placeNotBuilt'
+import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
+import { frameRoute, params, textParam, wordParam } from '../app/roots'
+import { dayParam, periods } from './period'
+
+export const groups = ['agent', 'model', 'source', 'task'] as const
+export type By = (typeof groups)[number]
+export const measures = ['cost', 'tokens'] as const
+export const tabs = ['spend', 'prices'] as const
+
+/** What the address of the spend says: of when, in whose days, by what, and which price is open. */
+function search(s: Record<string, unknown>) {
+  return params({
+    tab: wordParam(s.tab, tabs),
+    period: wordParam(s.period, periods),
+    from: dayParam(s.from),
+    to: dayParam(s.to),
+    zone: textParam(s.zone),
+    by: wordParam(s.by, groups),
+    measure: wordParam(s.measure, measures),
+    view: wordParam(s.view, ['chart', 'table']),
+    price: textParam(s.price),
+  })
+}
+
+export type SpendSearch = ReturnType<typeof search>
+
+/** Goes to the same place with other values for some of it; undefined takes one out of the address. */
+export type Go = (change: SpendSearch, replace?: boolean) => void
 
 export const spendRoute = createRoute({
   getParentRoute: () => frameRoute,
   path: '/spend',
-  component: placeNotBuilt('spend'),
+  validateSearch: search,
+  component: lazyRouteComponent(() => import('./Page'), 'SpendPage'),
 })

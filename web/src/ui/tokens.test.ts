@@ -37,6 +37,11 @@ describe.each(['light', 'dark'])('the %s theme', theme => {
       expect(contrast(t[text], t[`${state}-tint`]), `${text} on ${state}-tint`).toBeGreaterThanOrEqual(4.5)
     }
   })
+  // A part of a bar is no text; what it is made of must be seen all the same.
+  it.each(['a', 'b', 'c', 'd', 'e', 'f', 'rest'])('part %s of a bar can be seen on every ground', name => {
+    for (const ground of grounds)
+      expect(contrast(t[`chart-${name}`], t[ground]), `chart-${name} on ${ground}`).toBeGreaterThanOrEqual(3)
+  })
   it('has buttons that can be read and fields that can be seen', () => {
     expect(contrast(t['on-accent'], t.accent)).toBeGreaterThanOrEqual(4.5)
     for (const ground of ['ground', 'panel', 'raised'])

@@ -1,0 +1,262 @@
+import { readFile } from 'node:fs/promises'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { csvTotal, readCsv } from '../src/spend/csv.ts'
+import { call, faults, type House, type Look, looks, openBrowser, openHouse, openPage, signIn } from './house.ts'
+
+let house: House
+let browser: Browser
+
+const viewer = { email: 'viewer@example.com', password: 'four random words again' }
+
+beforeAll(async () => {
+  house = await openHouse()
+  browser = await openBrowser()
+  await call(house, 'POST', '/users', { ...viewer, name: 'Viewer', role: 'user' })
+})
+afterAll(async () => {
+  await browser?.close()
+  await house?.close()
+})
+
+async function opened(look: Look, path: string, who: Pick<House, 'email' | 'password'> = house) {
+  const watched = await openPage(browser, house.base, look)
+  await watched.page.goto(path)
+  await signIn(watched.page, { ...house, ...who })
+  return watched
+}
+
+const desktop = looks['light desktop'] as Look
+
+/** Dollars to the last digit, in nano-dollars. */
+function nano(usd: string | null): bigint {
+  const [whole = '0', rest = ''] = (usd ?? '0').replace('-', '').split('.')
+  const size = BigInt(whole) * 1_000_000_000n + BigInt(rest.padEnd(9, '0'))
+  return usd?.startsWith('-') ? -size : size
+}
+
+const total = async (page: Page) => nano(await page.locator('[data-total] data').getAttribute('value'))
+
+async function column(page: Page, table: string, id: string): Promise<bigint[]> {
+  const cells = page.getByRole('table', { name: table, exact: true }).locator(`tbody [data-col="${id}"] data`)
+  return (await cells.evaluateAll(list => list.map(c => c.getAttribute('value')))).map(nano)
+}
+
+const sum = (list: readonly bigint[]) => list.reduce((a, b) => a + b, 0n)
+
+async function download(page: Page, name: string): Promise<string> {
+  const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name }).click()])
+  return readFile(await file.path(), 'utf8')
+}
+
+const price = { provider: 'demo', model: 'demo-1', from: '2026-11-01', input: '3', output: '15', cache_read: '0.3' }
+const table = [{ ...price, cache_write: '3.75', other: '0' }]
+
+describe.each(Object.entries(looks))('spend, %s', (_, look) => {
+  it('has no fault that axe knows: chart, table, nothing, prices, a price', async () => {
+    await call(house, 'PUT', '/prices', { prices: table })
+    const { context, page, complaints } = await opened(look, '/spend')
+    for (const [path, ready] of [
+      ['/spend', '[data-bar]'],
+      ['/spend?period=today&by=source&measure=tokens', '[data-bar]'],
+      ['/spend?view=table&by=task&period=month', '[data-col=cost]'],
+      ['/spend?period=days&from=2020-01-01&to=2020-01-02', 'main h2'],
+      ['/spend?tab=prices', '[data-col=input]'],
+      ['/spend?tab=prices&price=new', '[role=dialog] input'],
+    ] as const) {
+      await page.goto(path)
+      await page.locator(ready).first().waitFor()
+      expect(await faults(page), path).toEqual([])
+      expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), path).toBe(true)
+    }
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})
+
+// The number that people believe first, and then hold against every other one.
+describe('the numbers', () => {
+  it('are the same in the header, the chart, both tables and the files', async () => {
+    const { context, page, complaints } = await opened(desktop, '/spend?view=table')
+    await page.locator('[data-total] data').waitFor()
+    // Runs may end meanwhile; what is compared must be of one moment.
+    await expect
+      .poll(async () => {
+        const whole = await total(page)
+        const groups = sum(await column(page, 'By agent', 'cost'))
+        const bars = sum(await column(page, 'Over time, by agent', 'whole'))
+        return whole > 0n && groups === whole && bars === whole
+      })
+      .toBe(true)
+    await expect
+      .poll(async () => {
+        const file = await download(page, 'By agent as CSV')
+        return csvTotal(file).cost - (await total(page))
+      })
+      .toBe(0n)
+    const [head = [], ...rows] = readCsv(await download(page, 'By agent as CSV'))
+    expect(head.slice(0, 2)).toEqual(['agent', 'runs'])
+    const names = page.getByRole('table', { name: 'By agent', exact: true }).locator('tbody tr')
+    expect(await names.evaluateAll(list => list.map(r => r.getAttribute('data-row')))).toEqual(rows.map(r => `=${r[0]}`))
+    await expect
+      .poll(async () => {
+        const [first = [], ...lines] = readCsv(await download(page, 'Over time as CSV'))
+        return lines.reduce((n, l) => n + nano(l[first.indexOf('cost_usd')] ?? '0'), 0n) - (await total(page))
+      })
+      .toBe(0n)
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it('of what has no price are said and not counted as nothing', async () => {
+    const { context, page, complaints } = await opened(desktop, '/spend')
+    await page.route(/\/api\/v1\/usage\?/, async route => {
+      const answer = await route.fetch()
+      const report = (await answer.json()) as {
+        total: object
+        series: object[]
+        groups: object[]
+      }
+      const none = (of: object) => ({ ...of, cost_usd: null, estimated_usd: '0', runs: 4, unpriced_runs: 4 })
+      Object.assign(report, { total: none(report.total), series: report.series.map(none), groups: report.groups.map(none) })
+      await route.fulfill({ response: answer, json: report })
+    })
+    await page.goto('/spend?by=model')
+    await page.locator('[data-total]').getByText('unpriced').waitFor()
+    await page.getByText('4 of 4 runs').waitFor()
+    expect(await page.locator('[data-bar]').first().getAttribute('aria-label')).toContain('unpriced')
+    expect(await faults(page)).toEqual([])
+    await page.getByRole('table', { name: 'By model', exact: true }).getByRole('link', { name: 'Set prices' }).first().click()
+    await page.getByRole('dialog', { name: 'Add a price' }).waitFor()
+    expect(await page.getByRole('combobox', { name: 'Model' }).inputValue()).toMatch(/^demo-/)
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})
+
+describe('the address', () => {
+  it('keeps period, zone and everything else over a reload and the way back', async () => {
+    const { context, page, complaints } = await opened(desktop, '/spend')
+    await page.getByRole('button', { name: 'Month' }).click()
+    await page.getByLabel('Zone of the days').selectOption('Asia/Tokyo')
+    await page.getByLabel('By', { exact: true }).selectOption('source')
+    await page.keyboard.press('Escape')
+    await page.getByRole('button', { name: 'Table', exact: true }).click()
+    await page.waitForURL(u => u.search.includes('zone=Asia/Tokyo') && u.search.includes('view=table'))
+    await page.reload()
+    await page.getByRole('table', { name: 'By source', exact: true }).waitFor()
+    expect(await page.getByLabel('Zone of the days').inputValue()).toBe('Asia/Tokyo')
+    expect(await page.getByRole('button', { name: 'Month' }).getAttribute('aria-pressed')).toBe('true')
+    await page.goBack()
+    await page.waitForURL(u => !u.search.includes('zone='))
+    expect(await page.getByRole('button', { name: 'Month' }).getAttribute('aria-pressed')).toBe('true')
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it('with a zone that is none is answered with what is wrong, and one gets on from there', async () => {
+    const { context, page } = await opened(desktop, '/spend?zone=Not/AZone')
+    await page.getByRole('alert').waitFor()
+    await page.getByLabel('Zone of the days').selectOption('UTC')
+    await page.locator('[data-bar]').first().waitFor()
+    await context.close()
+  })
+})
+
+describe('the bars', () => {
+  it('are walked along and read by keyboard alone, also on the narrowest and the widest screen', async () => {
+    for (const width of [320, 2000]) {
+      const { context, page, complaints } = await opened({ ...desktop, width, height: 800 }, '/spend?period=month')
+      const last = page.locator('[data-bar]').last()
+      await last.waitFor()
+      await last.focus()
+      const here = await last.getAttribute('aria-label')
+      await page.keyboard.press('ArrowLeft')
+      const before = page.locator('[data-bar]:focus')
+      expect(await before.getAttribute('aria-label')).not.toBe(here)
+      await page.keyboard.press('Home')
+      expect(await page.locator('[data-bar]').first().evaluate(b => b === document.activeElement)).toBe(true)
+      await page.keyboard.press('End')
+      expect(await last.evaluate(b => b === document.activeElement)).toBe(true)
+      // Each bar is within the drawing, and so is every label.
+      const outside = await page.locator('svg[role=group]').evaluate(svg => {
+        const box = svg.getBoundingClientRect()
+        return [...svg.querySelectorAll('text, rect')].filter(e => {
+          const own = e.getBoundingClientRect()
+          return own.width > 0 && (own.left < box.left - 1 || own.right > box.right + 1)
+        }).length
+      })
+      expect(outside).toBe(0)
+      expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true)
+      expect(complaints).toEqual([])
+      await context.close()
+    }
+  })
+})
+
+// Two who change one table: what the first wrote must not be lost.
+describe('the prices', () => {
+  it('are changed by the owner, who is told when somebody was faster', async () => {
+    await call(house, 'PUT', '/prices', { prices: table })
+    const { context, page, complaints } = await opened(desktop, '/spend?tab=prices')
+    await page.getByRole('button', { name: 'Add a price' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Add a price' })
+    await dialog.getByRole('combobox', { name: 'Model' }).fill('demo-2')
+    await dialog.getByRole('combobox', { name: 'Provider' }).fill('demo')
+    await dialog.getByLabel('Input').fill('1,5')
+    await dialog.getByLabel('Output').fill('5')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await dialog.getByText('Write dollars with a point').waitFor()
+    await dialog.getByLabel('Input').fill('1.5')
+    // Somebody else is faster.
+    await call(house, 'PUT', '/prices', { prices: [...table, { ...table[0], from: '2026-12-01', input: '2' }] })
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await dialog.getByText('Somebody changed the prices meanwhile').waitFor()
+    expect(await dialog.getByLabel('Input').inputValue()).toBe('1.5')
+    expect(await faults(page)).toEqual([])
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    const now = (await call(house, 'GET', '/prices')) as { prices: { model: string; from: string; input: string }[] }
+    expect(now.prices.map(p => [p.model, p.from, p.input])).toEqual([
+      ['demo-1', '2026-11-01', '3'],
+      ['demo-1', '2026-12-01', '2'],
+      ['demo-2', expect.any(String), '1.5'],
+    ])
+    await page.getByRole('button', { name: 'Remove the price of demo-2' }).click()
+    await page.getByText('The price of demo-2 is gone.').waitFor()
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByRole('button', { name: 'Remove the price of demo-2' }).waitFor()
+    // The browser tells of the 412 itself.
+    expect(complaints.filter(c => !c.includes('412'))).toEqual([])
+    await context.close()
+  })
+
+  it('are read by everybody, who is told who may change them', async () => {
+    const { context, page, complaints } = await opened(desktop, '/spend?tab=prices&price=new', viewer)
+    await page.getByRole('dialog').getByText('Only the owner and admins change prices.').waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('note').getByText('You are signed in as user.').waitFor()
+    await page.locator('[data-col=input]').first().waitFor()
+    expect(await page.getByRole('button', { name: /price/i }).count()).toBe(0)
+    expect(await faults(page)).toEqual([])
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})
+
+describe('what today costs', () => {
+  it('stands in the bar, leads here, and is what the place says', async () => {
+    const { context, page, complaints } = await opened(desktop, '/tasks')
+    await page.getByRole('banner').getByRole('link', { name: /today/ }).click()
+    await page.waitForURL('**/spend?period=today')
+    await page.locator('[data-total] data').waitFor()
+    await expect
+      .poll(async () => {
+        const here = await page.locator('[data-total] data').textContent()
+        return (await page.getByRole('banner').getByRole('link', { name: /today/ }).textContent())?.startsWith(here ?? '?')
+      })
+      .toBe(true)
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})

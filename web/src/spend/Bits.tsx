@@ -1,0 +1,128 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { type ReactNode, useCallback, useMemo, useState } from 'react'
+import { money, tokens, unknown } from '../app/format'
+import { queries } from '../app/queries'
+import { texts } from '../texts'
+import { Button } from '../ui/Button'
+import { sayFailed } from '../ui/Toast'
+import { keyOf, type PartId } from './split'
+import { type Amounts, costOf, tokensOf } from './sums'
+
+const words = texts.spend
+
+/** An amount, rounded to be read; to the last digit behind it, for pointers and programs. */
+export function Money({ usd, className = '' }: { usd: string | null; className?: string }) {
+  if (usd === null) return <span className={`text-attention ${className}`}>{words.unpriced}</span>
+  return (
+    <data className={className} title={`${words.known.exact}: $${usd}`} value={usd}>
+      {money(usd)}
+    </data>
+  )
+}
+
+/** What some runs cost, and of how many nobody knows it. */
+export function Cost({ of }: { of: Amounts }) {
+  const cost = costOf(of)
+  return (
+    <span className="whitespace-nowrap">
+      <Money usd={cost} />
+      {of.unpriced > 0 && cost !== null && (
+        <span className="text-attention text-xs"> {words.withUnpriced(of.unpriced)}</span>
+      )}
+    </span>
+  )
+}
+
+/** The same as one text, for what takes no elements. */
+export function costText(of: Amounts): string {
+  const cost = costOf(of)
+  if (cost === null) return words.unpriced
+  return of.unpriced > 0 ? `${money(cost)} ${words.withUnpriced(of.unpriced)}` : money(cost)
+}
+
+export const Count = ({ of }: { of: number }) => (
+  <data title={of.toLocaleString('en-US')} value={of}>
+    {tokens(of)}
+  </data>
+)
+
+export const tokenText = (of: Amounts): string => tokens(tokensOf(of.tokens))
+
+/** What a group is called: an agent by its name, a source by its word, all else by its key. */
+export function useNames(group: string): (id: PartId) => string {
+  const agents = useQuery({ ...queries.agents, enabled: group === 'agent' }).data
+  const names = useMemo(() => new Map(agents?.map(a => [a.agent_id, a.name])), [agents])
+  return useCallback(
+    id => {
+      if (id === 'rest') return words.others
+      const key = keyOf(id)
+      if (key === null) return words.none[group] ?? unknown
+      if (group === 'agent') return names.get(key) ?? key
+      return group === 'source' ? (words.source[key] ?? key) : key
+    },
+    [group, names],
+  )
+}
+
+/** The name of a group; a task leads to where it is. */
+export function GroupName({ id, group, name }: { id: PartId; group: string; name: string }) {
+  const key = keyOf(id)
+  if (group === 'task' && key !== null) {
+    return (
+      <Link className="key text-accent hover:underline" search={{ task: key }} to="/tasks">
+        <bdi>{key}</bdi>
+      </Link>
+    )
+  }
+  return (
+    <bdi className={key === null ? 'text-soft' : ''} title={key ?? name}>
+      {name}
+    </bdi>
+  )
+}
+
+/** Hands a text over as a file. The request had the token; the address of the file has nothing. */
+export function saveFile(name: string, text: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type: 'text/csv;charset=utf-8' }))
+  const link = document.createElement('a')
+  link.href = url
+  link.download = name
+  link.click()
+  // Some browsers begin to read it only after this.
+  setTimeout(() => URL.revokeObjectURL(url), 10_000)
+}
+
+/** A button that makes a file. */
+export function CsvButton({ label, name, text }: { label: string; name: string; text: () => Promise<string> }) {
+  const [busy, setBusy] = useState(false)
+  const save = async () => {
+    setBusy(true)
+    try {
+      saveFile(name, await text())
+    } catch (err) {
+      sayFailed(err, words.csvFailed)
+    } finally {
+      setBusy(false)
+    }
+  }
+  return (
+    <Button aria-label={label} busy={busy} icon="down" onClick={() => void save()}>
+      {words.csv}
+    </Button>
+  )
+}
+
+/** A heading with what can be done about what is under it. */
+export function Section({ title, actions, children }: { title: string; actions?: ReactNode; children: ReactNode }) {
+  return (
+    <section aria-label={title} className="flex min-w-0 flex-col gap-2">
+      <div className="flex min-h-7 flex-wrap items-center gap-2">
+        <h2 className="grow font-semibold text-base">{title}</h2>
+        {actions}
+      </div>
+      {children}
+    </section>
+  )
+}
+

@@ -1,0 +1,132 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { leads, useMe } from '../app/queries'
+import { texts } from '../texts'
+import { Sparkline } from '../ui/Gauge'
+import { type NumberColumn, NumberTable } from '../ui/NumberTable'
+import { Cost, Count, CsvButton, GroupName, Money, Section, useNames } from './Bits'
+import { tableOf } from './download'
+import type { Ask } from './period'
+import { newPriceId } from './prices'
+import type { Course } from './queries'
+import { keyOf, type PartId, partId } from './split'
+import { amountsOf, classes, costOf, type Report, type Share, tokensOf } from './sums'
+
+const words = texts.spend
+
+/** The groups of a report with all that is known of each; the same lines as the file. */
+export function Groups({ report, ask, course }: { report: Report; ask: Ask; course: Course }) {
+  const cache = useQueryClient()
+  const name = useNames(report.group)
+  const mayPrice = leads(useMe().data)
+  const title = words.by[report.group as 'agent'] ?? report.group
+  const columns = useColumns(report, name, course)
+  return (
+    <Section
+      actions={
+        <CsvButton
+          label={words.csvOf(title)}
+          name={`spend-by-${report.group}-${ask.from}-${ask.to}.csv`}
+          text={() => tableOf(cache, ask, report.group)}
+        />
+      }
+      title={title}
+    >
+      <NumberTable
+        columns={
+          report.group === 'model' && mayPrice && report.total.unpriced_runs > 0
+            ? [...columns, pricing(ask.from)]
+            : columns
+        }
+        idOf={partId}
+        label={title}
+        rows={report.groups}
+      />
+    </Section>
+  )
+}
+
+function useColumns(report: Report, name: (id: PartId) => string, course: Course): NumberColumn<Share>[] {
+  const all = amountsOf(report.total)
+  const whole = (n: number) => n.toLocaleString('en-US')
+  return [
+    {
+      id: 'name',
+      label: words.group[report.group] ?? report.group,
+      cell: g => <GroupName group={report.group} id={partId(g)} name={name(partId(g))} />,
+      foot: words.total,
+    },
+    { id: 'cost', label: words.cost, cell: g => <Cost of={amountsOf(g)} />, foot: <Cost of={all} /> },
+    { id: 'share', label: words.share, cell: g => shareOf(g, report) },
+    ...(course.bins.length > 1
+      ? [
+          {
+            id: 'course',
+            label: words.course,
+            left: true,
+            cell: (g: Share) => (
+              <Sparkline label={words.courseOf(name(partId(g)))} values={courseOf(course, partId(g))} />
+            ),
+          },
+        ]
+      : []),
+    {
+      id: 'estimated',
+      label: words.estimatedCost,
+      cell: g => <Money usd={g.estimated_usd} />,
+      foot: <Money usd={report.total.estimated_usd} />,
+    },
+    { id: 'runs', label: words.runs, cell: g => whole(g.runs), foot: whole(all.runs) },
+    {
+      id: 'unpriced',
+      label: words.unpricedRuns,
+      cell: g => <span className={g.unpriced_runs > 0 ? 'text-attention' : ''}>{whole(g.unpriced_runs)}</span>,
+      foot: whole(all.unpriced),
+    },
+    { id: 'corrections', label: words.corrections, cell: g => whole(g.corrections), foot: whole(all.corrections) },
+    ...classes.map(c => ({
+      id: c,
+      label: words.tokens[c],
+      cell: (g: Share) => <Count of={g.tokens[c]} />,
+      foot: <Count of={all.tokens[c]} />,
+    })),
+  ]
+}
+
+/** What part of the cost a group is; none can be told of what has no price. */
+function shareOf(g: Share, report: Report): string {
+  const all = amountsOf(report.total).cost
+  if (g.cost_usd === null || all <= 0n) return '–'
+  const mille = Number((amountsOf(g).cost * 1000n) / all)
+  return `${(mille / 10).toFixed(1)} %`
+}
+
+/** A group over the bars, in dollars, or in tokens where nothing of it has a price; a gap where it is not known yet. */
+function courseOf(course: Course, id: PartId): (number | null)[] {
+  const own = course.parts.map(parts => parts?.get(id))
+  const priced = own.some(a => a && costOf(a) !== null && a.cost !== 0n)
+  return course.bins.map((bin, i) => {
+    if (course.parts[i] === undefined) return bin.sums.runs + bin.sums.corrections === 0 ? 0 : null
+    const a = own[i]
+    if (!a) return 0
+    return priced ? Number(a.cost) / 1e9 : tokensOf(a.tokens)
+  })
+}
+
+/** Where the price is missing, there is the way to set it. */
+const pricing = (from: string): NumberColumn<Share> => ({
+  id: 'price',
+  label: words.prices.fields.actions,
+  cell: g => {
+    const model = keyOf(partId(g))
+    return g.unpriced_runs > 0 && model !== null ? (
+      <Link
+        className="text-accent hover:underline"
+        search={was => ({ ...was, tab: 'prices' as const, price: newPriceId(model, from) })}
+        to="/spend"
+      >
+        {words.known.setPrices}
+      </Link>
+    ) : null
+  },
+})

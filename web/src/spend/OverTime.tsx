@@ -1,0 +1,165 @@
+import { useMemo } from 'react'
+import { money, tokens } from '../app/format'
+import { texts } from '../texts'
+import { Button } from '../ui/Button'
+import { type Bar, Bars, type ChartSeries } from '../ui/chart/Bars'
+import type { Look } from '../ui/chart/looks'
+import { Segments } from '../ui/Segments'
+import { Partial } from '../ui/Views'
+import { CsvButton, costText, Section, tokenText, useNames } from './Bits'
+import { writeCsv } from './csv'
+import type { Ask } from './period'
+import { type Course, splitAll } from './queries'
+import type { Go } from './route'
+import { type Measure, namesOf, type PartId, partId, type SplitBin, seriesOf, valueOf } from './split'
+import { type Amounts, amountsOf, nothing, plus, type Report, total, usd } from './sums'
+import { TimeTable } from './TimeTable'
+
+const words = texts.spend
+
+interface Props {
+  report: Report
+  course: Course
+  ask: Ask
+  measure: Measure
+  view: 'chart' | 'table'
+  go: Go
+}
+
+/** The course of a period, as bars or as the numbers that they are drawn from. */
+export function OverTime({ report, course, ask, measure, view, go }: Props) {
+  const name = useNames(report.group)
+  const series = useMemo(() => seriesOf(report.groups, measure), [report.groups, measure])
+  const split = useMemo(() => splitAll(course, series), [course, series])
+  const by = words.by[report.group as 'agent'] ?? report.group
+  const csv = () => Promise.resolve(writeCsv(lines(split, series, measure)))
+  return (
+    <Section
+      actions={
+        <>
+          <Segments
+            choices={(['chart', 'table'] as const).map(v => ({ value: v, label: words.view[v] }))}
+            label={words.view.label}
+            onChange={v => go({ view: v === 'chart' ? undefined : v }, true)}
+            value={view}
+          />
+          <CsvButton
+            label={words.csvOf(words.overTime)}
+            name={`spend-over-time-${report.group}-${ask.from}-${ask.to}.csv`}
+            text={csv}
+          />
+        </>
+      }
+      title={words.overTime}
+    >
+      {course.failed > 0 && <NotSplit course={course} />}
+      {view === 'chart' && <Chart by={by} measure={measure} name={name} report={report} series={series} split={split} />}
+      {/* Behind the bars it is there for those who hear the page. */}
+      <div className={view === 'chart' ? 'sr-only' : 'contents'}>
+        <TimeTable
+          focusable={view === 'table'}
+          go={go}
+          label={words.chartLabel(by)}
+          measure={measure}
+          name={name}
+          report={report}
+          series={series}
+          split={split}
+        />
+      </div>
+    </Section>
+  )
+}
+
+function NotSplit({ course }: { course: Course }) {
+  return (
+    <Partial>
+      {words.notSplit(course.failed)} {words.notSplitHelp}
+      <Button icon="reload" look="quiet" onClick={course.again}>
+        {texts.ui.tryAgain}
+      </Button>
+    </Partial>
+  )
+}
+
+const colours = ['a', 'b', 'c', 'd', 'e', 'f'] as const satisfies Look[]
+
+interface ChartProps {
+  report: Report
+  split: readonly SplitBin[]
+  series: readonly PartId[]
+  name: (id: PartId) => string
+  measure: Measure
+  by: string
+}
+
+function Chart({ report, split, series, name, measure, by }: ChartProps) {
+  const text = measure === 'cost' ? costText : tokenText
+  const drawn = useMemo(() => {
+    const open = split.some(s => s.open)
+    const list: ChartSeries[] = series.map((id, i) => ({
+      id,
+      label: name(id),
+      look: id === 'rest' ? 'rest' : (colours[i] ?? 'rest'),
+    }))
+    if (open) list.push({ id: 'open', label: words.open, look: 'open' })
+    const bins = split.map(s => s.bin)
+    const bars: Bar[] = split.map((s, i) => {
+      const { short, long } = namesOf(bins, i)
+      return {
+        id: s.bin.start,
+        short,
+        long,
+        parts: [...s.parts, ...(open ? [s.open ?? nothing] : [])].map(a => valueOf(a, measure)),
+        total: text(s.bin.sums),
+        flag: measure === 'cost' && s.bin.sums.unpriced > 0 ? words.flag(s.bin.sums.unpriced) : undefined,
+      }
+    })
+    const totals = [...groupTotals(report, series), ...(open ? [total(split.map(s => s.open ?? nothing))] : [])]
+    return { list, bars, totals: totals.map(text) }
+  }, [report, split, series, name, measure, text])
+  return (
+    <Bars
+      bars={drawn.bars}
+      flagged={words.flagged}
+      format={v => (measure === 'cost' ? money(usd(v)) : tokens(Number(v)))}
+      help={words.chartHelp}
+      label={words.chartLabel(by)}
+      series={drawn.list}
+      totals={drawn.totals}
+      whole={{ name: words.total, total: text(amountsOf(report.total)) }}
+    />
+  )
+}
+
+/** What each of the series is over the whole period, as the report's own groups say. */
+function groupTotals(report: Report, series: readonly PartId[]): Amounts[] {
+  const sums = series.map(() => nothing)
+  for (const g of report.groups) {
+    const own = series.indexOf(partId(g))
+    const i = own >= 0 ? own : series.indexOf('rest')
+    const was = sums[i]
+    if (was) sums[i] = plus(was, amountsOf(g))
+  }
+  return sums
+}
+
+/** The table as it is shown, with all digits: a line for each bar, and what of it is of which group. */
+function lines(split: readonly SplitBin[], series: readonly PartId[], measure: Measure): string[][] {
+  const value = (a: Amounts) => (measure === 'cost' ? usd(a.cost) : String(valueOf(a, measure)))
+  const unit = measure === 'cost' ? 'cost_usd' : 'tokens'
+  const open = split.some(s => s.open)
+  const names = series.map(id => (id === 'rest' ? '(all others)' : id === 'none' ? '' : id.slice(1)))
+  return [
+    ['from', 'to', unit, 'runs', 'unpriced_runs', ...names.map(n => `${unit} ${n}`.trim()), ...(open ? ['(not split)'] : [])],
+    ...split.map(({ bin, parts, open: rest }) => [
+      bin.start,
+      bin.end,
+      bin.sums.unpriced > 0 && !bin.sums.priced ? '' : value(bin.sums),
+      String(bin.sums.runs),
+      String(bin.sums.unpriced),
+      ...parts.map(value),
+      ...(open ? [value(rest ?? nothing)] : []),
+    ]),
+  ]
+}

@@ -1,0 +1,129 @@
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { useCallback } from 'react'
+import { useTicking } from '../app/clock'
+import { useConfig } from '../app/config'
+import { useKeys } from '../app/keys'
+import { useTitle } from '../app/title'
+import { texts } from '../texts'
+import { Button } from '../ui/Button'
+import { Tabs } from '../ui/Tabs'
+import { Answer, Empty, Partial } from '../ui/Views'
+import { Groups } from './Groups'
+import { OverTime } from './OverTime'
+import { PricesTab } from './Prices'
+import { type Ask, addDays, askOf, dayIn, daysOf } from './period'
+import { useCourse } from './queries'
+import { reportQuery } from './report'
+import { type Go, type SpendSearch, spendRoute, type tabs } from './route'
+import { amountsOf, isNothing, type Report } from './sums'
+import { Toolbar } from './Toolbar'
+import { Total } from './Total'
+import { TopSessions } from './TopSessions'
+
+const words = texts.spend
+
+/** Where the money went: a period of the ledger, and the prices that costs are estimated with. */
+export function SpendPage() {
+  const search = spendRoute.useSearch()
+  const navigate = useNavigate({ from: '/spend' })
+  const go = useCallback<Go>(
+    (change, replace = false) => void navigate({ search: was => ({ ...was, ...change }), replace }),
+    [navigate],
+  )
+  const tab: (typeof tabs)[number] = search.tab ?? 'spend'
+  useTitle(tab === 'prices' ? words.tabs.prices : undefined, texts.app.places.spend)
+  return (
+    <div className="relative mx-auto flex max-w-[120rem] flex-col px-3 pt-1.5 pb-6">
+      <Tabs
+        label={words.tabs.label}
+        onChange={next => go({ tab: next === 'spend' ? undefined : next, price: undefined })}
+        tabs={[
+          { id: 'spend', label: words.tabs.spend, panel: () => <Spend go={go} search={search} /> },
+          { id: 'prices', label: words.tabs.prices, panel: () => <PricesTab go={go} search={search} /> },
+        ]}
+        value={tab}
+      />
+    </div>
+  )
+}
+
+function Spend({ search, go }: { search: SpendSearch; go: Go }) {
+  const config = useConfig()
+  // Without a zone in the address the days are the service's.
+  if (search.zone) return <InZone go={go} search={search} service={config.data?.timezone} zone={search.zone} />
+  return (
+    <Answer of={config} what={words.what}>
+      {({ timezone }) => <InZone go={go} search={search} service={timezone} zone={timezone} />}
+    </Answer>
+  )
+}
+
+interface InZoneProps {
+  search: SpendSearch
+  go: Go
+  zone: string
+  service: string | undefined
+}
+
+function InZone({ search, go, zone, service }: InZoneProps) {
+  const today = useTicking(now => dayIn(now, zone))
+  const days = daysOf(search, today)
+  const ask = askOf(days, zone)
+  const by = search.by ?? 'agent'
+  const asked = useQuery(reportQuery(ask, by))
+  useKeys([
+    {
+      keys: 'v',
+      label: words.keys.view,
+      run: () => go({ view: search.view === 'table' ? undefined : 'table' }, true),
+    },
+  ])
+  const wider = () => go({ period: 'days', from: addDays(today, -89), to: today })
+  return (
+    <div className="flex min-w-0 flex-col gap-5">
+      <Toolbar days={days} go={go} search={search} service={service} today={today} zone={zone} />
+      <Answer of={asked} what={words.what}>
+        {report =>
+          isNothing(amountsOf(report.total)) ? (
+            <Empty action={<Button onClick={wider}>{words.emptyAction}</Button>} icon="spend" title={words.empty}>
+              {words.emptyText}
+            </Empty>
+          ) : (
+            <>
+              <Total days={days} report={report} />
+              {report.groups.some(g => g.rest) && <Partial>{words.rest}</Partial>}
+              <Parts ask={ask} go={go} report={report} search={search} />
+              <Sessions ask={ask} />
+            </>
+          )
+        }
+      </Answer>
+    </div>
+  )
+}
+
+/** The period over time and by its groups; both need what each bar is made of. */
+function Parts({ report, ask, search, go }: { report: Report; ask: Ask; search: SpendSearch; go: Go }) {
+  const course = useCourse(report)
+  return (
+    <>
+      <OverTime
+        ask={ask}
+        course={course}
+        go={go}
+        measure={search.measure ?? 'cost'}
+        report={report}
+        view={search.view ?? 'chart'}
+      />
+      <Groups ask={ask} course={course} report={report} />
+    </>
+  )
+}
+
+/** They are an answer of their own: what is wrong with it leaves the rest of the page as it is. */
+const Sessions = ({ ask }: { ask: Ask }) => (
+  <Answer of={useQuery(reportQuery(ask, 'session'))} rows={3} what={words.what}>
+    {report => <TopSessions ask={ask} report={report} />}
+  </Answer>
+)

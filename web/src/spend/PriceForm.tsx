@@ -1,0 +1,152 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { type FormEvent, useId, useState } from 'react'
+import { asProblem, type Problem } from '../api/problem'
+import { money } from '../app/format'
+import { texts } from '../texts'
+import { Button } from '../ui/Button'
+import { Field } from '../ui/Field'
+import { say, sayFailed } from '../ui/Toast'
+import { type Editing, isAmount, priceId, sameDigits, withPrice } from './prices'
+import { modelsQuery, type Price, type Prices, pricesQuery } from './queries'
+import { savePrices } from './savePrices'
+import { classes } from './sums'
+
+const words = texts.spend.prices
+
+interface Props {
+  edited: Editing
+  prices: Prices
+  onClose: () => void
+}
+
+/** One price of the table. What was written stays, whatever happens to the table meanwhile. */
+export function PriceForm({ edited, prices, onClose }: Props) {
+  const cache = useQueryClient()
+  const { was } = edited
+  // The table may move on; what one has not seen of it must not be lost.
+  const [version, setVersion] = useState(prices.version)
+  const [draft, setDraft] = useState(edited.draft)
+  const [tried, setTried] = useState(false)
+  const models = useQuery(modelsQuery).data
+  const list = useId()
+  const save = useMutation({
+    mutationFn: (next: Price) => savePrices(cache, all => withPrice(all, was, next), version),
+    onSuccess: (_, next) => {
+      say(words.saved(next.model), () => {
+        savePrices(cache, all => withPrice(all, next, was)).catch(err => sayFailed(err, words.couldNot))
+      })
+      onClose()
+    },
+    onError: async err => {
+      if (asProblem(err).status !== 412) return
+      setVersion((await cache.fetchQuery(pricesQuery)).version)
+    },
+  })
+  const problem = save.error ? asProblem(save.error) : null
+  const at = withPrice(prices.prices, was, draft).findIndex(p => p === draft)
+  const wrong = (name: keyof Price) => problem?.of(`prices/${at}/${name}`)
+  const set = (name: keyof Price) => (e: { target: { value: string } }) =>
+    setDraft(d => ({ ...d, [name]: e.target.value }))
+  const amounts = classes.every(c => isAmount(draft[c]))
+  const send = (e: FormEvent<HTMLFormElement>) => {
+    e.preventDefault()
+    setTried(true)
+    if (amounts && !save.isPending) save.mutate({ ...draft, model: draft.model.trim(), provider: draft.provider.trim() })
+  }
+  return (
+    <form className="flex flex-col gap-3" onSubmit={send}>
+      <div className="grid grid-cols-1 gap-3 sm:grid-cols-3">
+        <Field
+          autoComplete="off"
+          error={wrong('model')}
+          help={words.help.model}
+          label={words.fields.model}
+          list={`${list}-models`}
+          maxLength={200}
+          onChange={set('model')}
+          required
+          value={draft.model}
+        />
+        <Field
+          autoComplete="off"
+          error={wrong('provider')}
+          help={words.help.provider}
+          label={words.fields.provider}
+          list={`${list}-providers`}
+          maxLength={100}
+          onChange={set('provider')}
+          value={draft.provider}
+        />
+        <Field
+          error={wrong('from')}
+          help={words.help.from}
+          label={words.fields.from}
+          onChange={set('from')}
+          required
+          type="date"
+          value={draft.from}
+        />
+      </div>
+      <datalist id={`${list}-models`}>
+        {[...new Set(models?.map(m => m.model))].map(m => (
+          <option key={m} value={m} />
+        ))}
+      </datalist>
+      <datalist id={`${list}-providers`}>
+        {[...new Set(models?.map(m => m.provider))].map(p => (
+          <option key={p} value={p} />
+        ))}
+      </datalist>
+      <fieldset>
+        <legend className="pb-1 text-soft text-xs">{words.perMillion}</legend>
+        <div className="grid grid-cols-2 gap-3 sm:grid-cols-5">
+          {classes.map(c => (
+            <Field
+              key={c}
+              autoComplete="off"
+              error={wrong(c) ?? (tried && !isAmount(draft[c]) ? words.amount : undefined)}
+              inputMode="decimal"
+              label={words.fields[c]}
+              onChange={set(c)}
+              required
+              value={draft[c]}
+            />
+          ))}
+        </div>
+      </fieldset>
+      {problem && <Refused draft={draft} prices={prices} problem={problem} was={was} />}
+      <div className="flex flex-wrap justify-end gap-2">
+        <Button look="quiet" onClick={onClose}>
+          {texts.ui.cancel}
+        </Button>
+        <Button busy={save.isPending} look="primary" type="submit">
+          {words.save}
+        </Button>
+      </div>
+    </form>
+  )
+}
+
+/** Why it was not saved. When somebody was faster: what they made of this price. */
+function Refused({ problem, was, draft, prices }: { problem: Problem; was: Price | null; draft: Price; prices: Prices }) {
+  if (problem.status === 409) return <Words>{words.busy}</Words>
+  if (problem.status !== 412) return problem.fields.length > 0 ? null : <Words>{problem.message}</Words>
+  const theirs = prices.prices.find(p => priceId(p) === priceId(was ?? draft))
+  return (
+    <div className="text-danger" role="alert">
+      <p>{words.stale(prices.version)}</p>
+      {was && !theirs && <p>{words.theirsGone}</p>}
+      {theirs && !(was && sameDigits(was, theirs)) && (
+        <p>
+          {words.theirs} {classes.map(c => `${words.fields[c]} ${money(theirs[c])}`).join(', ')}
+        </p>
+      )}
+    </div>
+  )
+}
+
+const Words = ({ children }: { children: string }) => (
+  <p className="text-danger" role="alert">
+    {children}
+  </p>
+)

@@ -1,0 +1,165 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useTicking } from '../app/clock'
+import { leads, useMe } from '../app/queries'
+import { texts } from '../texts'
+import { Age } from '../ui/Age'
+import { Button, IconButton } from '../ui/Button'
+import { Dialog } from '../ui/Dialog'
+import { type NumberColumn, NumberTable } from '../ui/NumberTable'
+import { State } from '../ui/State'
+import { say, sayFailed } from '../ui/Toast'
+import { Answer, Empty, Skeleton } from '../ui/Views'
+import { Money } from './Bits'
+import { PriceForm } from './PriceForm'
+import { dayIn } from './period'
+import { editing, inOrder, newPriceId, priceId, stateOf, withPrice } from './prices'
+import { type Price, type Prices, pricesQuery } from './queries'
+import type { Go, SpendSearch } from './route'
+import { savePrices } from './savePrices'
+import { shortDay } from './split'
+import { classes } from './sums'
+
+const words = texts.spend.prices
+
+/** The dated prices. Everybody reads them; the owner and admins change them. */
+export function PricesTab({ search, go }: { search: SpendSearch; go: Go }) {
+  const me = useMe()
+  const asked = useQuery(pricesQuery)
+  const today = useTicking(now => dayIn(now, 'UTC'))
+  const may = leads(me.data)
+  const close = () => go({ price: undefined })
+  return (
+    <div className="flex min-w-0 flex-col gap-3">
+      <div className="flex flex-wrap items-start gap-3">
+        <div className="min-w-0 max-w-3xl grow basis-72">
+          <h2 className="font-semibold text-base">{words.title}</h2>
+          <p className="text-soft">{words.intro}</p>
+        </div>
+        {may && (
+          <Button icon="plus" look="primary" onClick={() => go({ price: newPriceId() })}>
+            {words.add}
+          </Button>
+        )}
+      </div>
+      {me.data && !may && (
+        <p className="text-soft" role="note">
+          {words.readOnly(me.data.role)}
+        </p>
+      )}
+      <Answer of={asked} rows={4} what={words.what}>
+        {prices => (
+          <>
+            <Table go={go} may={may} prices={prices} today={today} />
+            <Dialog
+              onClose={close}
+              open={search.price !== undefined}
+              title={search.price?.startsWith('new') ? words.add : words.edit}
+              wide
+            >
+              {me.data === undefined ? (
+                <Skeleton label={texts.ui.reading} rows={3} />
+              ) : !may ? (
+                <p>{words.readOnly(me.data.role)}</p>
+              ) : (
+                search.price && (
+                  <Editor key={search.price} close={close} id={search.price} prices={prices} today={today} />
+                )
+              )}
+            </Dialog>
+          </>
+        )}
+      </Answer>
+    </div>
+  )
+}
+
+/** What is edited is taken from the table once: what others do meanwhile must not write into a form. */
+function Editor({ id, prices, today, close }: { id: string; prices: Prices; today: string; close: () => void }) {
+  const [edited] = useState(() => editing(id, prices.prices, today))
+  return edited ? <PriceForm edited={edited} onClose={close} prices={prices} /> : <p>{words.gone}</p>
+}
+
+function Table({ prices, may, today, go }: { prices: Prices; may: boolean; today: string; go: Go }) {
+  const list = prices.prices
+  if (list.length === 0)
+    return (
+      <Empty
+        action={may ? <Button onClick={() => go({ price: newPriceId() })}>{words.add}</Button> : undefined}
+        icon="spend"
+        title={words.empty}
+      >
+        {words.emptyText}
+      </Empty>
+    )
+  const columns: NumberColumn<Price>[] = [
+    {
+      id: 'model',
+      label: words.fields.model,
+      cell: p => (
+        <span>
+          <bdi className="font-medium">{p.model}</bdi>{' '}
+          <bdi className="text-soft text-xs">{p.provider || words.anyProvider}</bdi>
+        </span>
+      ),
+    },
+    { id: 'from', label: words.fields.from, left: true, cell: p => <time dateTime={p.from}>{p.from}</time> },
+    { id: 'state', label: words.fields.state, left: true, cell: p => <PriceState all={list} of={p} today={today} /> },
+    ...classes.map(c => ({ id: c, label: words.fields[c], cell: (p: Price) => <Money usd={p[c]} /> })),
+    ...(may ? [{ id: 'actions', label: words.fields.actions, cell: (p: Price) => <Actions go={go} of={p} /> }] : []),
+  ]
+  return (
+    <>
+      <p className="text-soft text-xs">
+        {words.perMillion} · {words.version(prices.version)}
+        {prices.updated_at && (
+          <>
+            , {words.setBy} <bdi>{prices.updated_by ?? words.somebody}</bdi> <Age at={prices.updated_at} /> {words.ago}
+          </>
+        )}
+      </p>
+      <NumberTable columns={columns} idOf={priceId} label={words.title} rows={inOrder(list)} />
+    </>
+  )
+}
+
+function PriceState({ of, all, today }: { of: Price; all: readonly Price[]; today: string }) {
+  const { now, until } = stateOf(of, all, today)
+  if (now)
+    return <State tone="active">{until ? words.state.nowUntil(shortDay(until)) : words.state.now}</State>
+  return of.from > today ? (
+    <State icon="clock" tone="idle">
+      {words.state.later}
+    </State>
+  ) : (
+    <State icon="archive" tone="idle">
+      {words.state.over(until ? shortDay(until) : '')}
+    </State>
+  )
+}
+
+function Actions({ of, go }: { of: Price; go: Go }) {
+  const cache = useQueryClient()
+  const remove = useMutation({
+    mutationFn: () => savePrices(cache, list => withPrice(list, of, null)),
+    onSuccess: () =>
+      say(words.removed(of.model), () => {
+        savePrices(cache, list => withPrice(list, of, of)).catch(err => sayFailed(err, words.couldNot))
+      }),
+    onError: err => {
+      sayFailed(err, words.couldNot)
+      void cache.invalidateQueries({ queryKey: pricesQuery.queryKey })
+    },
+  })
+  return (
+    <span className="inline-flex">
+      <IconButton icon="pencil" label={words.editOf(of.model)} onClick={() => go({ price: priceId(of) })} />
+      <IconButton
+        disabled={remove.isPending}
+        icon="close"
+        label={words.removeOf(of.model)}
+        onClick={() => remove.mutate()}
+      />
+    </span>
+  )
+}

@@ -1,0 +1,91 @@
+import { useMemo } from 'react'
+import { texts } from '../texts'
+import { type NumberColumn, NumberTable } from '../ui/NumberTable'
+import { Cost, Count } from './Bits'
+import type { Go } from './route'
+import { daysOfBin, type Measure, namesOf, type PartId, type SplitBin } from './split'
+import { type Amounts, amountsOf, isNothing, nothing, type Report, tokensOf, total } from './sums'
+
+const words = texts.spend
+
+interface Props {
+  label: string
+  report: Report
+  split: readonly SplitBin[]
+  series: readonly PartId[]
+  name: (id: PartId) => string
+  measure: Measure
+  go: Go
+  /** Whether it is seen: what is only heard has nothing to press. */
+  focusable: boolean
+}
+
+interface Row {
+  of: SplitBin
+  name: string
+}
+
+/** The numbers that the bars are drawn from. Its last line is the total. */
+export function TimeTable({ label, report, split, series, name, measure, go, focusable }: Props) {
+  const rows = useMemo(() => {
+    const bins = split.map(s => s.bin)
+    return split.map((of, i): Row => ({ of, name: namesOf(bins, i).long }))
+  }, [split])
+  const value = (a: Amounts) => (measure === 'cost' ? <Cost of={a} /> : <Count of={tokensOf(a.tokens)} />)
+  // A group that had no run has nothing to say; a zero would look like a price.
+  const cell = (a: Amounts) => (isNothing(a) ? <span className="text-soft">–</span> : value(a))
+  const unit = split[0]?.bin.unit ?? 'day'
+  const open = split.some(s => s.open)
+  const columns: NumberColumn<Row>[] = [
+    {
+      id: 'time',
+      label: words.time[unit],
+      foot: words.total,
+      cell: row => <Time focusable={focusable} go={go} row={row} />,
+    },
+    {
+      id: 'whole',
+      label: measure === 'cost' ? words.cost : words.tokens.title,
+      cell: row => cell(row.of.bin.sums),
+      foot: value(amountsOf(report.total)),
+    },
+    {
+      id: 'runs',
+      label: words.runs,
+      cell: row => row.of.bin.sums.runs.toLocaleString('en-US'),
+      foot: report.total.runs.toLocaleString('en-US'),
+    },
+    ...series.map((id, i) => ({
+      id,
+      label: name(id),
+      cell: (row: Row) => cell(row.of.parts[i] ?? nothing),
+      foot: value(total(split.map(s => s.parts[i] ?? nothing))),
+    })),
+    ...(open
+      ? [
+          {
+            id: 'open',
+            label: words.open,
+            cell: (row: Row) => cell(row.of.open ?? nothing),
+            foot: value(total(split.map(s => s.open ?? nothing))),
+          },
+        ]
+      : []),
+  ]
+  return <NumberTable columns={columns} idOf={row => row.of.bin.start} label={label} rows={rows} still={!focusable} />
+}
+
+function Time({ row, go, focusable }: { row: Row; go: Go; focusable: boolean }) {
+  const days = daysOfBin(row.of.bin)
+  if (!days || !focusable || isNothing(row.of.bin.sums)) return <>{row.name}</>
+  return (
+    <button
+      className="text-accent hover:underline"
+      onClick={() => go({ period: 'days', ...days, view: undefined })}
+      title={words.onlyThis(row.name)}
+      type="button"
+    >
+      {row.name}
+    </button>
+  )
+}

@@ -1,0 +1,95 @@
+import { useMemo } from 'react'
+import { myZone } from '../app/format'
+import { texts } from '../texts'
+import { type Choice, Field, Select } from '../ui/Field'
+import { Segments } from '../ui/Segments'
+import { periods } from './period'
+import { type Go, groups, measures, type SpendSearch } from './route'
+
+const words = texts.spend
+
+interface Props {
+  search: SpendSearch
+  go: Go
+  zone: string
+  service: string | undefined
+  today: string
+  days: { first: string; last: string }
+}
+
+/** Of when, in whose days, and by what. All of it stands in the address. */
+export function Toolbar({ search, go, zone, service, today, days }: Props) {
+  const zones = useMemo(() => zoneChoices(zone, service), [zone, service])
+  const period = search.period ?? 'week'
+  return (
+    <div className="flex flex-wrap items-end gap-2">
+      <Segments
+        choices={periods.map(p => ({ value: p, label: words.period[p] }))}
+        label={words.period.label}
+        onChange={p =>
+          go({
+            period: p === 'week' ? undefined : p,
+            // From–to begins with the days that were looked at.
+            from: p === 'days' ? days.first : undefined,
+            to: p === 'days' ? days.last : undefined,
+          })
+        }
+        value={period}
+      />
+      {period === 'days' && (
+        <>
+          <Field
+            className="w-36"
+            hideLabel
+            label={words.from}
+            max={days.last}
+            min="2000-01-01"
+            onChange={e => e.target.value && go({ from: e.target.value }, true)}
+            type="date"
+            value={days.first}
+          />
+          <Field
+            className="w-36"
+            hideLabel
+            label={words.to}
+            max={today > days.last ? today : days.last}
+            min={days.first}
+            onChange={e => e.target.value && go({ to: e.target.value }, true)}
+            type="date"
+            value={days.last}
+          />
+        </>
+      )}
+      <Select
+        choices={zones}
+        className="w-full min-[28rem]:w-52"
+        hideLabel
+        label={words.zone}
+        onChange={e => go({ zone: e.target.value === service ? undefined : e.target.value })}
+        value={zone}
+      />
+      <Select
+        choices={groups.map(g => ({ value: g, label: words.by[g] }))}
+        className="w-32"
+        hideLabel
+        label={words.by.label}
+        onChange={e => go({ by: groups.find(g => g === e.target.value && g !== 'agent') }, true)}
+        value={search.by ?? 'agent'}
+      />
+      <Segments
+        choices={measures.map(m => ({ value: m, label: words.measure[m] }))}
+        label={words.measure.label}
+        onChange={m => go({ measure: m === 'cost' ? undefined : m }, true)}
+        value={search.measure ?? 'cost'}
+      />
+    </div>
+  )
+}
+
+/** The service's zone, one's own, UTC, that of the address, and then all that this browser knows. */
+function zoneChoices(zone: string, service: string | undefined): Choice[] {
+  const mine = myZone()
+  const name = (z: string) => (z === service ? words.zoneService(z) : z === mine ? words.zoneMine(z) : z)
+  const all = new Set([service ?? zone, mine, 'UTC', zone, ...Intl.supportedValuesOf('timeZone')])
+  return [...all].map(z => ({ value: z, label: name(z) }))
+}

@@ -1,0 +1,98 @@
+import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { leads, useMe } from '../app/queries'
+import { texts } from '../texts'
+import { buttonClass } from '../ui/Button'
+import { Icon } from '../ui/Icon'
+import { Count, Money } from './Bits'
+import { longDay } from './split'
+import { classes, known, type Report, tokensOf } from './sums'
+
+const words = texts.spend
+const k = words.known
+
+/** The whole of a period, how it is known, and its tokens. What has no price is said beside it and never counted as nothing. */
+export function Total({ report, days }: { report: Report; days: { first: string; last: string } }) {
+  const of = report.total
+  const parts = known(of)
+  const mayPrice = leads(useMe().data)
+  return (
+    <section aria-label={words.total} className="grid grid-cols-1 gap-4 lg:grid-cols-[auto_1fr_auto]">
+      <div className="min-w-40">
+        <p className="text-soft text-xs">{words.inPeriod(longDay(days.first), longDay(days.last))}</p>
+        <p className="font-semibold text-xl" data-total="">
+          <Money usd={of.cost_usd} />
+        </p>
+        {of.unpriced_runs > 0 && of.cost_usd !== null && (
+          <p className="text-attention">{words.withUnpriced(of.unpriced_runs)}</p>
+        )}
+        <p className="text-soft">
+          {of.runs.toLocaleString('en-US')} {words.runs.toLowerCase()}
+        </p>
+      </div>
+      <dl className="grid grid-cols-1 content-start gap-x-6 gap-y-2 sm:grid-cols-2">
+        <Fact help={k.runtimeHelp} name={k.runtime}>
+          <Money usd={parts.runtime} />
+        </Fact>
+        <Fact help={k.estimatedHelp} name={k.estimated}>
+          <Money usd={parts.estimated} />
+        </Fact>
+        <Fact
+          help={parts.unpriced > 0 ? k.unpricedHelp : k.noneUnpriced}
+          name={k.unpriced}
+          tone={parts.unpriced > 0 ? 'text-attention' : ''}
+        >
+          {parts.unpriced > 0 && <Icon className="mr-1 inline size-3.5" name="warning" />}
+          {k.ofRuns(parts.unpriced, parts.runs)}
+          {parts.unpriced > 0 && (
+            <Link
+              className={buttonClass('plain', 'ml-2')}
+              search={was => ({ ...was, tab: 'prices' as const })}
+              to="/spend"
+            >
+              {mayPrice ? k.setPrices : k.seePrices}
+            </Link>
+          )}
+        </Fact>
+        <Fact help={k.correctionsHelp} name={k.corrections}>
+          {of.corrections.toLocaleString('en-US')}
+        </Fact>
+      </dl>
+      <table className="self-start text-sm">
+        <caption className="text-left text-soft text-xs" title={words.tokens.help}>
+          {words.tokens.title}
+        </caption>
+        <tbody>
+          {classes.map(c => (
+            <tr key={c}>
+              <th className="pr-6 text-left font-normal" scope="row">
+                {words.tokens[c]}
+              </th>
+              <td className="text-right">
+                <Count of={of.tokens[c]} />
+              </td>
+            </tr>
+          ))}
+          <tr className="border-line border-t font-medium">
+            <th className="pr-6 text-left font-medium" scope="row">
+              {words.tokens.sum}
+            </th>
+            <td className="text-right">
+              <Count of={tokensOf(of.tokens)} />
+            </td>
+          </tr>
+        </tbody>
+      </table>
+    </section>
+  )
+}
+
+function Fact({ name, help, tone = '', children }: { name: string; help: string; tone?: string; children: ReactNode }) {
+  return (
+    <div className="min-w-0">
+      <dt className="text-soft text-xs">{name}</dt>
+      <dd className={`font-medium ${tone}`}>{children}</dd>
+      <dd className="text-soft text-xs">{help}</dd>
+    </div>
+  )
+}

@@ -1,0 +1,143 @@
+import { mondayOf } from './period'
+import { type Amounts, amountsOf, isNothing, mark, minus, nothing, plus, type Report, tokensOf } from './sums'
+
+/** More bars than these cannot be told apart on a phone. */
+const mostBars = 48
+
+export type Unit = 'hour' | 'day' | 'week' | 'month'
+
+/** One bar: an hour, a day, a week from Monday on, or a month of the report, as far as it is in the period. */
+export interface Bin {
+  start: string
+  end: string
+  /** The label of its first slot, and of its last. */
+  first: string
+  last: string
+  unit: Unit
+  sums: Amounts
+}
+
+/** Cuts the series of a report into so few bars that each can be seen. They add up to the series. */
+export function binsOf(report: Pick<Report, 'series' | 'unit'>): Bin[] {
+  const { series, unit: given } = report
+  const unit: Unit =
+    given === 'hour' || series.length <= mostBars ? given : series.length <= (mostBars - 1) * 7 ? 'week' : 'month'
+  const bins: Bin[] = []
+  let now = ''
+  for (const slot of series) {
+    const name =
+      unit === 'week' ? mondayOf(slot.label) : unit === 'month' ? slot.label.slice(0, 7) : slot.start
+    const bin = bins.at(-1)
+    if (bin && name === now) {
+      bin.end = slot.end
+      bin.last = slot.label
+      bin.sums = plus(bin.sums, amountsOf(slot))
+    } else {
+      now = name
+      bins.push({ start: slot.start, end: slot.end, first: slot.label, last: slot.label, unit, sums: amountsOf(slot) })
+    }
+  }
+  return bins
+}
+
+/** The days of a bar, to look at it alone; null for an hour. */
+export const daysOfBin = (bin: Bin): { from: string; to: string } | null =>
+  bin.unit === 'hour' ? null : { from: bin.first, to: bin.last }
+
+const clock = (label: string) => label.slice(11, 16)
+const zoneOf = (label: string) => label.slice(19).replace('Z', '+00:00')
+
+const dayFormat = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' })
+const longFormat = new Intl.DateTimeFormat('en-GB', {
+  weekday: 'short',
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+  timeZone: 'UTC',
+})
+const monthFormat = new Intl.DateTimeFormat('en-GB', { month: 'short', year: 'numeric', timeZone: 'UTC' })
+const at = (day: string) => new Date(`${day}T00:00:00Z`)
+
+/** A day of whatever zone, to read: 20 Nov. */
+export const shortDay = (day: string): string => dayFormat.format(at(day))
+export const longDay = (day: string): string => longFormat.format(at(day))
+
+/** What stands under a bar, and what it is called in full. An hour that comes twice says which of the two it is. */
+export function namesOf(bins: readonly Bin[], i: number): { short: string; long: string } {
+  const bin = bins[i]
+  if (!bin) return { short: '', long: '' }
+  if (bin.unit === 'month') {
+    const name = monthFormat.format(at(bin.first))
+    return { short: name, long: name }
+  }
+  if (bin.unit === 'week')
+    return { short: shortDay(bin.first), long: `${longDay(bin.first)} – ${longDay(bin.last)}` }
+  if (bin.unit === 'day') return { short: shortDay(bin.first), long: longDay(bin.first) }
+  const hour = clock(bin.first)
+  const day = bin.first.slice(0, 10)
+  const twice = [bins[i - 1], bins[i + 1]].some(b => b && clock(b.first) === hour && b.first.startsWith(day))
+  return { short: hour, long: `${longDay(day)}, ${hour}${twice ? ` (${zoneOf(bin.first)})` : ''}` }
+}
+
+/** Names a group within a report: its key, what has none, or all that are not told apart. */
+export type PartId = `=${string}` | 'none' | 'rest'
+
+export const partId = (s: { key: string | null; rest: boolean }): PartId =>
+  s.rest ? 'rest' : s.key === null ? 'none' : `=${s.key}`
+
+export const keyOf = (id: PartId): string | null => (id.startsWith('=') ? id.slice(1) : null)
+
+export type Measure = 'cost' | 'tokens'
+
+export const valueOf = (a: Amounts, by: Measure): bigint => (by === 'cost' ? a.cost : BigInt(tokensOf(a.tokens)))
+
+/** So many groups have a colour of their own. */
+export const mostSeries = 6
+
+/**
+ * The groups that the bars are made of: those with most, in the order of their
+ * names, so that a colour stays with its group when the sums grow. All others are one.
+ */
+export function seriesOf(groups: Report['groups'], by: Measure): PartId[] {
+  const ranked = groups
+    .filter(g => !g.rest)
+    .map(g => ({ id: partId(g), value: valueOf(amountsOf(g), by) }))
+    .sort((a, b) => (a.value === b.value ? 0 : a.value > b.value ? -1 : 1))
+  const chosen = ranked.slice(0, mostSeries).map(g => g.id)
+  const named = chosen.filter(id => id !== 'none').sort((a, b) => a.localeCompare(b))
+  const others = ranked.length > mostSeries || groups.some(g => g.rest)
+  return [...named, ...(chosen.includes('none') ? (['none'] as const) : []), ...(others ? (['rest'] as const) : [])]
+}
+
+export type Parts = ReadonlyMap<PartId, Amounts>
+
+/** One bar, split. Its parts and what is not split yet are the bar, to the last digit. */
+export interface SplitBin {
+  bin: Bin
+  parts: Amounts[]
+  /** What is not known to be of any group: all of it until the groups were read. */
+  open: Amounts | null
+}
+
+/**
+ * Splits a bar by groups. Groups that are older than the bar count as they were,
+ * and the difference is what is not split yet; so nothing shown is ever more or
+ * less than the report says.
+ */
+export function splitBin(bin: Bin, series: readonly PartId[], parts: Parts | undefined): SplitBin {
+  const values = series.map(() => nothing)
+  let rest = bin.sums
+  for (const [id, amounts] of parts ?? []) {
+    const own = series.indexOf(id)
+    const i = own >= 0 ? own : series.indexOf('rest')
+    const was = values[i]
+    if (!was) continue
+    values[i] = plus(was, amounts)
+    rest = minus(rest, amounts)
+  }
+  return { bin, parts: values, open: isNothing(rest) ? null : rest }
+}
+
+/** Names a bar with all that is in it: as long as this stays, so do its groups. */
+export const binKey = (bin: Bin) => [bin.start, bin.end, mark(bin.sums)] as const
+

@@ -1,0 +1,201 @@
+import { describe, expect, it } from 'vitest'
+import { csvTotal, readCsv, writeCsv } from './csv'
+import { agrees } from './download'
+import { binsOf, namesOf, type PartId, partId, seriesOf, splitBin, valueOf } from './split'
+import { type Amounts, amountsOf, costOf, known, nothing, plus, type Report, type Sums, total, usd } from './sums'
+
+/** The same numbers each time, so that what fails fails again. */
+function chance(seed: number): () => number {
+  let s = seed
+  return () => {
+    s = (s * 1_103_515_245 + 12_345) % 2_147_483_648
+    return s / 2_147_483_648
+  }
+}
+
+interface Row {
+  slot: number
+  key: string | null
+  of: Amounts
+}
+
+function row(random: () => number, slots: number): Row {
+  const whole = (most: number) => Math.floor(random() * most)
+  const kind = random()
+  const price = kind < 0.6 ? 'runtime' : kind < 0.8 ? 'estimated' : 'none'
+  const correction = random() < 0.1
+  // Some amounts are larger than a float can hold to the last digit, some are below zero.
+  const cost = price === 'none' ? 0n : BigInt(whole(2 ** 40)) * BigInt(1 + whole(2 ** 20)) * (correction ? -1n : 1n)
+  return {
+    slot: whole(slots),
+    key: random() < 0.1 ? null : `agent-${whole(12)}`,
+    of: {
+      runs: correction ? 0 : 1,
+      unpriced: price === 'none' && !correction ? 1 : 0,
+      corrections: correction ? 1 : 0,
+      tokens: { input: whole(9e6), output: whole(9e5), cache_read: whole(9e7), cache_write: whole(9e6), other: whole(9) },
+      cost,
+      estimated: price === 'estimated' ? cost : 0n,
+      priced: price !== 'none',
+    },
+  }
+}
+
+const sums = (a: Amounts): Sums => ({
+  runs: a.runs,
+  unpriced_runs: a.unpriced,
+  corrections: a.corrections,
+  tokens: a.tokens,
+  cost_usd: costOf(a),
+  estimated_usd: usd(a.estimated),
+})
+
+const day = (i: number) => new Date(Date.UTC(2026, 0, 1 + i)).toISOString()
+
+/** What the service makes of some rows: the whole, its course, and its parts. */
+function reportOf(rows: readonly Row[], slots: number): Report {
+  const keys = [...new Set(rows.map(r => r.key))]
+  const where = (f: (r: Row) => boolean) => total(rows.filter(f).map(r => r.of))
+  return {
+    from: day(0),
+    to: day(slots),
+    zone: 'UTC',
+    group: 'agent',
+    unit: 'day',
+    total: sums(where(() => true)),
+    series: Array.from({ length: slots }, (_, i) => ({
+      start: day(i),
+      end: day(i + 1),
+      label: day(i).slice(0, 10),
+      ...sums(where(r => r.slot === i)),
+    })),
+    groups: keys.map(key => ({ key, rest: false, ...sums(where(r => r.key === key)) })),
+  }
+}
+
+const fileOf = (report: Report): string =>
+  writeCsv([
+    ['agent', 'runs', 'unpriced_runs', 'cost_usd'],
+    ...report.groups.map(g => [g.key ?? '', String(g.runs), String(g.unpriced_runs), g.cost_usd ?? '']),
+  ])
+
+// One number in the header and another one in the table: then neither is believed.
+describe('header, series, bars, groups and file', () => {
+  it.each([
+    [1, 7],
+    [2, 31],
+    [3, 48],
+    [4, 49],
+    [5, 329],
+    [6, 330],
+    [7, 800],
+  ])('are one number to the nano-dollar (ledger %d, %d days)', (seed, slots) => {
+    const random = chance(seed)
+    const rows = Array.from({ length: 400 }, () => row(random, slots))
+    const report = reportOf(rows, slots)
+    const whole = amountsOf(report.total)
+    expect(total(report.series.map(amountsOf))).toEqual(whole)
+    expect(total(report.groups.map(amountsOf))).toEqual(whole)
+
+    const bins = binsOf(report)
+    expect(bins.length).toBeLessThanOrEqual(48)
+    expect(total(bins.map(b => b.sums))).toEqual(whole)
+    expect(bins[0]?.start).toBe(report.from)
+    expect(bins.at(-1)?.end).toBe(report.to)
+
+    const series = seriesOf(report.groups, 'cost')
+    for (const bin of bins) {
+      const inside = rows.filter(r => day(r.slot) >= bin.start && day(r.slot) < bin.end)
+      const parts = new Map<PartId, Amounts>()
+      for (const r of inside) {
+        const id = partId({ key: r.key, rest: false })
+        parts.set(id, plus(parts.get(id) ?? nothing, r.of))
+      }
+      const split = splitBin(bin, series, parts)
+      expect(split.open).toBeNull()
+      expect(total(split.parts)).toEqual(bin.sums)
+      // Groups that are older than the bar, and none at all: what is missing is said, and the bar stays what it is.
+      for (const known of [new Map([...parts].slice(1)), undefined]) {
+        const old = splitBin(bin, series, known)
+        expect(total([...old.parts, old.open ?? nothing]).cost).toBe(bin.sums.cost)
+      }
+    }
+
+    const file = fileOf(report)
+    expect(csvTotal(file)).toEqual({ runs: whole.runs, cost: whole.cost })
+    expect(agrees(file, report)).toBe(true)
+    const [first, ...others] = report.groups
+    if (first) expect(agrees(fileOf({ ...report, groups: others }), report)).toBe(first.runs === 0 && first.cost_usd === '0')
+  })
+})
+
+describe('a total', () => {
+  const of = (s: Partial<Sums>): Sums => ({ ...sums(nothing), ...s })
+  it('tells what the runtime said from what was estimated', () =>
+    expect(known(of({ runs: 3, cost_usd: '1.5', estimated_usd: '0.500000001' }))).toEqual({
+      runtime: '0.999999999',
+      estimated: '0.500000001',
+      unpriced: 0,
+      runs: 3,
+    }))
+  it('of which nothing has a price is unknown and not zero', () => {
+    const none = of({ runs: 2, unpriced_runs: 2, cost_usd: null })
+    expect(known(none).runtime).toBeNull()
+    expect(costOf(amountsOf(none))).toBeNull()
+    expect(costOf(plus(amountsOf(none), amountsOf(of({}))))).toBeNull()
+    expect(costOf(plus(amountsOf(none), amountsOf(of({ runs: 1, cost_usd: '0' }))))).toBe('0')
+  })
+  it.each(['0', '0.000000001', '-0.5', '9223372036.854775807', '12.34', '-9223372036.854775808'])(
+    'keeps every digit of %s',
+    text => expect(usd(amountsOf(of({ runs: 1, cost_usd: text })).cost)).toBe(text),
+  )
+})
+
+describe('the groups that are told apart', () => {
+  const group = (key: string | null, cost: string, rest = false) => ({ ...sums(nothing), key, rest, runs: 1, cost_usd: cost })
+  it('are those with most, by name, so that their colours stay', () => {
+    const groups = ['b', 'a', 'c', 'g', 'e', 'f', 'd'].map((k, i) => group(k, String(10 - i)))
+    expect(seriesOf(groups, 'cost')).toEqual(['=a', '=b', '=c', '=e', '=f', '=g', 'rest'])
+    expect(seriesOf([group('x', '1'), group(null, '5')], 'cost')).toEqual(['=x', 'none'])
+    expect(seriesOf([group('x', '1'), group(null, '5', true)], 'cost')).toEqual(['=x', 'rest'])
+  })
+  it('may be those with most tokens', () => {
+    const big = { ...group('z', '0'), tokens: { ...nothing.tokens, output: 5 } }
+    expect(valueOf(amountsOf(big), 'tokens')).toBe(5n)
+  })
+})
+
+// Two bars of the same name are taken for one.
+describe('names of bars', () => {
+  const hours = ['2026-10-25T01:00:00+02:00', '2026-10-25T02:00:00+02:00', '2026-10-25T02:00:00+01:00', '2026-10-25T03:00:00+01:00']
+  const series = hours.map(label => ({ ...sums(nothing), start: label, end: label, label }))
+  it('say which of two hours it is when the clocks go back', () => {
+    const bins = binsOf({ series, unit: 'hour' })
+    expect(bins.map((_, i) => namesOf(bins, i).long)).toEqual([
+      'Sun, 25 Oct 2026, 01:00',
+      'Sun, 25 Oct 2026, 02:00 (+02:00)',
+      'Sun, 25 Oct 2026, 02:00 (+01:00)',
+      'Sun, 25 Oct 2026, 03:00',
+    ])
+  })
+  it('say the week and the month', () => {
+    const long = (n: number) => reportOf([], n)
+    const weeks = binsOf(long(60))
+    expect(namesOf(weeks, 1)).toEqual({ short: '5 Jan', long: 'Mon, 5 Jan 2026 – Sun, 11 Jan 2026' })
+    const months = binsOf(long(400))
+    expect(namesOf(months, 1).long).toBe('Feb 2026')
+  })
+})
+
+describe('a file', () => {
+  it('is read as it was written, and has no formulas', () => {
+    const rows = [
+      ['a', 'say "x", y', 'two\nlines', ''],
+      ['-0.5', '=1+1', '@x', '-cmd'],
+    ]
+    expect(readCsv(writeCsv(rows))).toEqual([
+      rows[0],
+      ['-0.5', "'=1+1", "'@x", "'-cmd"],
+    ])
+  })
+})

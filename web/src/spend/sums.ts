@@ -1,0 +1,95 @@
+import type { Schemas } from '../api/client'
+import { nanos } from '../app/format'
+
+export type Report = Schemas['UsageReport']
+export type Sums = Schemas['UsageSums']
+export type Share = Schemas['UsageShare']
+export type Tokens = Schemas['UsageTokens']
+
+export const classes = ['input', 'output', 'cache_read', 'cache_write', 'other'] as const satisfies (keyof Tokens)[]
+
+/** Sums as they are added up: whole nano-dollars, so that nothing is lost on the way. */
+export interface Amounts {
+  runs: number
+  unpriced: number
+  corrections: number
+  tokens: Tokens
+  /** In nano-dollars, of what has a price. */
+  cost: bigint
+  estimated: bigint
+  /** Whether anything in it has a price. Without one, cost is not zero but unknown. */
+  priced: boolean
+}
+
+export const nothing: Amounts = {
+  runs: 0,
+  unpriced: 0,
+  corrections: 0,
+  tokens: { input: 0, output: 0, cache_read: 0, cache_write: 0, other: 0 },
+  cost: 0n,
+  estimated: 0n,
+  priced: false,
+}
+
+export const amountsOf = (s: Sums): Amounts => ({
+  runs: s.runs,
+  unpriced: s.unpriced_runs,
+  corrections: s.corrections,
+  tokens: s.tokens,
+  cost: nanos(s.cost_usd) ?? 0n,
+  estimated: nanos(s.estimated_usd) ?? 0n,
+  priced: s.cost_usd !== null && s.runs + s.corrections > 0,
+})
+
+function combined(a: Amounts, b: Amounts, sign: 1 | -1): Amounts {
+  const big = BigInt(sign)
+  return {
+    runs: a.runs + sign * b.runs,
+    unpriced: a.unpriced + sign * b.unpriced,
+    corrections: a.corrections + sign * b.corrections,
+    tokens: {
+      input: a.tokens.input + sign * b.tokens.input,
+      output: a.tokens.output + sign * b.tokens.output,
+      cache_read: a.tokens.cache_read + sign * b.tokens.cache_read,
+      cache_write: a.tokens.cache_write + sign * b.tokens.cache_write,
+      other: a.tokens.other + sign * b.tokens.other,
+    },
+    cost: a.cost + big * b.cost,
+    estimated: a.estimated + big * b.estimated,
+    priced: a.priced || b.priced,
+  }
+}
+
+export const plus = (a: Amounts, b: Amounts): Amounts => combined(a, b, 1)
+export const minus = (a: Amounts, b: Amounts): Amounts => combined(a, b, -1)
+export const total = (list: Iterable<Amounts>): Amounts => [...list].reduce(plus, nothing)
+
+export const tokensOf = (t: Tokens): number => t.input + t.output + t.cache_read + t.cache_write + t.other
+
+/** Tells two sums apart that are not the same to the last digit. */
+export const mark = (a: Amounts): string =>
+  [a.runs, a.unpriced, a.corrections, a.cost, a.estimated, ...classes.map(c => a.tokens[c])].join('/')
+
+export const isNothing = (a: Amounts): boolean => mark(a) === mark(nothing)
+
+/** Nano-dollars as the API writes dollars: "0.028314", to the last digit. */
+export function usd(nano: bigint): string {
+  const size = nano < 0n ? -nano : nano
+  const rest = (size % 1_000_000_000n).toString().padStart(9, '0').replace(/0+$/, '')
+  return `${nano < 0n ? '-' : ''}${size / 1_000_000_000n}${rest && `.${rest}`}`
+}
+
+/** The cost as the API would write it; null when nothing of it has a price. */
+export const costOf = (a: Amounts): string | null => (a.priced || a.unpriced === 0 ? usd(a.cost) : null)
+
+/** How the total is known: what the runtime said, what was estimated, and how many runs have no price at all. */
+export function known(s: Sums): { runtime: string | null; estimated: string; unpriced: number; runs: number } {
+  const a = amountsOf(s)
+  const cost = costOf(a)
+  return {
+    runtime: cost === null ? null : usd(a.cost - a.estimated),
+    estimated: usd(a.estimated),
+    unpriced: a.unpriced,
+    runs: a.runs,
+  }
+}

@@ -1,0 +1,89 @@
+import type { ReactNode } from 'react'
+
+export interface NumberColumn<T> {
+  id: string
+  label: string
+  /** What stands at the left: names. All else is numbers, at the right. */
+  left?: boolean
+  cell: (row: T) => ReactNode
+  foot?: ReactNode
+}
+
+/**
+ * Numbers in rows, whose first column names the row and stays in sight while one
+ * scrolls aside. For some hundred rows; `Table` is for thousands.
+ */
+export function NumberTable<T>({
+  label,
+  columns,
+  rows,
+  idOf,
+  still = false,
+}: {
+  label: string
+  columns: readonly NumberColumn<T>[]
+  rows: readonly T[]
+  idOf: (row: T) => string
+  /** It is not seen, so there is nothing to scroll. */
+  still?: boolean
+}) {
+  const [first, ...others] = columns
+  if (!first) return null
+  const side = (c: NumberColumn<T>) => (c.left ? 'text-left' : 'text-right')
+  const cell = 'h-[30px] px-2 whitespace-nowrap'
+  const sticky = 'sticky left-0 bg-ground max-w-[45vw] truncate text-left font-normal'
+  return (
+    // One who has no pointer scrolls it with the arrow keys.
+    <div
+      aria-label={label}
+      className={still ? '' : 'relative max-h-[70vh] min-w-0 overflow-auto rounded-md border border-line'}
+      role="group"
+      {...(still ? {} : { tabIndex: 0 })}
+    >
+      <table className="w-full border-collapse text-sm">
+        <caption className="sr-only">{label}</caption>
+        <thead>
+          <tr className="sticky top-0 z-10 bg-panel text-soft text-xs">
+            {columns.map((c, i) => (
+              <th
+                key={c.id}
+                className={`${cell} ${side(c)} font-medium ${i === 0 ? 'sticky left-0 bg-panel' : ''}`}
+                scope="col"
+              >
+                {c.label}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(row => (
+            <tr key={idOf(row)} className="border-line border-t" data-row={idOf(row)}>
+              <th className={`${cell} ${sticky}`} scope="row">
+                {first.cell(row)}
+              </th>
+              {others.map(c => (
+                <td key={c.id} className={`${cell} ${side(c)}`} data-col={c.id}>
+                  {c.cell(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+        {columns.some(c => c.foot !== undefined) && (
+          <tfoot>
+            <tr className="border-line-strong border-t bg-panel font-medium">
+              <th className={`${cell} sticky left-0 bg-panel text-left`} scope="row">
+                {first.foot}
+              </th>
+              {others.map(c => (
+                <td key={c.id} className={`${cell} ${side(c)}`} data-col={c.id}>
+                  {c.foot}
+                </td>
+              ))}
+            </tr>
+          </tfoot>
+        )}
+      </table>
+    </div>
+  )
+}
