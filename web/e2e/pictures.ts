@@ -21,9 +21,9 @@ const places: [name: string, path: string, ready: string][] = [
   ['standups', '/standups', 'main h1, main h2'],
   ['schedules', '/schedules', 'main h1, main h2'],
   ['spend', '/spend', '[data-bar]'],
-  ['spend-table', '/spend?view=table&by=model&period=today', '[data-col=cost]'],
-  ['spend-prices', '/spend?tab=prices', 'main h2'],
-  ['spend-price', '/spend?tab=prices&price=new', '[role=dialog] input'],
+  ['spend-table', '/spend?show=table&by=model&period=today', '[data-col=cost]'],
+  ['spend-prices', '/spend?part=prices', 'main h2'],
+  ['spend-price', '/spend?part=prices&price=new', '[role=dialog] input'],
   ['settings', '/settings', 'main h1, main h2'],
 ]
 

@@ -59,10 +59,10 @@ describe.each(Object.entries(looks))('spend, %s', (_, look) => {
     for (const [path, ready] of [
       ['/spend', '[data-bar]'],
       ['/spend?period=today&by=source&measure=tokens', '[data-bar]'],
-      ['/spend?view=table&by=task&period=month', '[data-col=cost]'],
+      ['/spend?show=table&by=task&period=month', '[data-col=cost]'],
       ['/spend?period=days&from=2020-01-01&to=2020-01-02', 'main h2'],
-      ['/spend?tab=prices', '[data-col=input]'],
-      ['/spend?tab=prices&price=new', '[role=dialog] input'],
+      ['/spend?part=prices', '[data-col=input]'],
+      ['/spend?part=prices&price=new', '[role=dialog] input'],
     ] as const) {
       await page.goto(path)
       await page.locator(ready).first().waitFor()
@@ -77,7 +77,7 @@ describe.each(Object.entries(looks))('spend, %s', (_, look) => {
 // The number that people believe first, and then hold against every other one.
 describe('the numbers', () => {
   it('are the same in the header, the chart, both tables and the files', async () => {
-    const { context, page, complaints } = await opened(desktop, '/spend?view=table')
+    const { context, page, complaints } = await opened(desktop, '/spend?show=table')
     await page.locator('[data-total] data').waitFor()
     // Runs may end meanwhile; what is compared must be of one moment.
     await expect
@@ -97,7 +97,9 @@ describe('the numbers', () => {
     const [head = [], ...rows] = readCsv(await download(page, 'By agent as CSV'))
     expect(head.slice(0, 2)).toEqual(['agent', 'runs'])
     const names = page.getByRole('table', { name: 'By agent', exact: true }).locator('tbody tr')
-    expect(await names.evaluateAll(list => list.map(r => r.getAttribute('data-row')))).toEqual(rows.map(r => `=${r[0]}`))
+    expect(await names.evaluateAll(list => list.map(r => r.getAttribute('data-row')))).toEqual(
+      rows.map(r => `=${r[0]}`),
+    )
     await expect
       .poll(async () => {
         const [first = [], ...lines] = readCsv(await download(page, 'Over time as CSV'))
@@ -118,7 +120,11 @@ describe('the numbers', () => {
         groups: object[]
       }
       const none = (of: object) => ({ ...of, cost_usd: null, estimated_usd: '0', runs: 4, unpriced_runs: 4 })
-      Object.assign(report, { total: none(report.total), series: report.series.map(none), groups: report.groups.map(none) })
+      Object.assign(report, {
+        total: none(report.total),
+        series: report.series.map(none),
+        groups: report.groups.map(none),
+      })
       await route.fulfill({ response: answer, json: report })
     })
     await page.goto('/spend?by=model')
@@ -126,7 +132,11 @@ describe('the numbers', () => {
     await page.getByText('4 of 4 runs').waitFor()
     expect(await page.locator('[data-bar]').first().getAttribute('aria-label')).toContain('unpriced')
     expect(await faults(page)).toEqual([])
-    await page.getByRole('table', { name: 'By model', exact: true }).getByRole('link', { name: 'Set prices' }).first().click()
+    await page
+      .getByRole('table', { name: 'By model', exact: true })
+      .getByRole('link', { name: 'Set prices' })
+      .first()
+      .click()
     await page.getByRole('dialog', { name: 'Add a price' }).waitFor()
     expect(await page.getByRole('combobox', { name: 'Model' }).inputValue()).toMatch(/^demo-/)
     expect(complaints).toEqual([])
@@ -142,7 +152,7 @@ describe('the address', () => {
     await page.getByLabel('By', { exact: true }).selectOption('source')
     await page.keyboard.press('Escape')
     await page.getByRole('button', { name: 'Table', exact: true }).click()
-    await page.waitForURL(u => u.search.includes('zone=Asia/Tokyo') && u.search.includes('view=table'))
+    await page.waitForURL(u => u.search.includes('zone=Asia/Tokyo') && u.search.includes('show=table'))
     await page.reload()
     await page.getByRole('table', { name: 'By source', exact: true }).waitFor()
     expect(await page.getByLabel('Zone of the days').inputValue()).toBe('Asia/Tokyo')
@@ -175,7 +185,12 @@ describe('the bars', () => {
       const before = page.locator('[data-bar]:focus')
       expect(await before.getAttribute('aria-label')).not.toBe(here)
       await page.keyboard.press('Home')
-      expect(await page.locator('[data-bar]').first().evaluate(b => b === document.activeElement)).toBe(true)
+      expect(
+        await page
+          .locator('[data-bar]')
+          .first()
+          .evaluate(b => b === document.activeElement),
+      ).toBe(true)
       await page.keyboard.press('End')
       expect(await last.evaluate(b => b === document.activeElement)).toBe(true)
       // Each bar is within the drawing, and so is every label.
@@ -198,7 +213,7 @@ describe('the bars', () => {
 describe('the prices', () => {
   it('are changed by the owner, who is told when somebody was faster', async () => {
     await call(house, 'PUT', '/prices', { prices: table })
-    const { context, page, complaints } = await opened(desktop, '/spend?tab=prices')
+    const { context, page, complaints } = await opened(desktop, '/spend?part=prices')
     await page.getByRole('button', { name: 'Add a price' }).click()
     const dialog = page.getByRole('dialog', { name: 'Add a price' })
     await dialog.getByRole('combobox', { name: 'Model' }).fill('demo-2')
@@ -232,7 +247,7 @@ describe('the prices', () => {
   })
 
   it('are read by everybody, who is told who may change them', async () => {
-    const { context, page, complaints } = await opened(desktop, '/spend?tab=prices&price=new', viewer)
+    const { context, page, complaints } = await opened(desktop, '/spend?part=prices&price=new', viewer)
     await page.getByRole('dialog').getByText('Only the owner and admins change prices.').waitFor()
     await page.keyboard.press('Escape')
     await page.getByRole('note').getByText('You are signed in as user.').waitFor()
@@ -253,7 +268,9 @@ describe('what today costs', () => {
     await expect
       .poll(async () => {
         const here = await page.locator('[data-total] data').textContent()
-        return (await page.getByRole('banner').getByRole('link', { name: /today/ }).textContent())?.startsWith(here ?? '?')
+        return (await page.getByRole('banner').getByRole('link', { name: /today/ }).textContent())?.startsWith(
+          here ?? '?',
+        )
       })
       .toBe(true)
     expect(complaints).toEqual([])

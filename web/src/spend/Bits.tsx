@@ -125,4 +125,3 @@ export function Section({ title, actions, children }: { title: string; actions?:
     </section>
   )
 }
-

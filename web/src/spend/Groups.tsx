@@ -122,7 +122,8 @@ const pricing = (from: string): NumberColumn<Share> => ({
     return g.unpriced_runs > 0 && model !== null ? (
       <Link
         className="text-accent hover:underline"
-        search={was => ({ ...was, tab: 'prices' as const, price: newPriceId(model, from) })}
+        search={was => ({ ...was, part: 'prices' as const, price: newPriceId(model, from) })}
+        from="/spend"
         to="/spend"
       >
         {words.known.setPrices}

@@ -11,7 +11,7 @@ import { writeCsv } from './csv'
 import type { Ask } from './period'
 import { type Course, splitAll } from './queries'
 import type { Go } from './route'
-import { type Measure, namesOf, type PartId, partId, type SplitBin, seriesOf, valueOf } from './split'
+import { type Measure, measured, namesOf, type PartId, partId, type SplitBin, seriesOf } from './split'
 import { type Amounts, amountsOf, nothing, plus, type Report, total, usd } from './sums'
 import { TimeTable } from './TimeTable'
 
@@ -40,7 +40,7 @@ export function OverTime({ report, course, ask, measure, view, go }: Props) {
           <Segments
             choices={(['chart', 'table'] as const).map(v => ({ value: v, label: words.view[v] }))}
             label={words.view.label}
-            onChange={v => go({ view: v === 'chart' ? undefined : v }, true)}
+            onChange={v => go({ show: v === 'chart' ? undefined : v }, true)}
             value={view}
           />
           <CsvButton
@@ -53,7 +53,9 @@ export function OverTime({ report, course, ask, measure, view, go }: Props) {
       title={words.overTime}
     >
       {course.failed > 0 && <NotSplit course={course} />}
-      {view === 'chart' && <Chart by={by} measure={measure} name={name} report={report} series={series} split={split} />}
+      {view === 'chart' && (
+        <Chart by={by} measure={measure} name={name} report={report} series={series} split={split} />
+      )}
       {/* Behind the bars it is there for those who hear the page. */}
       <div className={view === 'chart' ? 'sr-only' : 'contents'}>
         <TimeTable
@@ -110,7 +112,7 @@ function Chart({ report, split, series, name, measure, by }: ChartProps) {
         id: s.bin.start,
         short,
         long,
-        parts: [...s.parts, ...(open ? [s.open ?? nothing] : [])].map(a => valueOf(a, measure)),
+        parts: [...s.parts, ...(open ? [s.open ?? nothing] : [])].map(a => measured(a, measure)),
         total: text(s.bin.sums),
         flag: measure === 'cost' && s.bin.sums.unpriced > 0 ? words.flag(s.bin.sums.unpriced) : undefined,
       }
@@ -146,12 +148,20 @@ function groupTotals(report: Report, series: readonly PartId[]): Amounts[] {
 
 /** The table as it is shown, with all digits: a line for each bar, and what of it is of which group. */
 function lines(split: readonly SplitBin[], series: readonly PartId[], measure: Measure): string[][] {
-  const value = (a: Amounts) => (measure === 'cost' ? usd(a.cost) : String(valueOf(a, measure)))
+  const value = (a: Amounts) => (measure === 'cost' ? usd(a.cost) : String(measured(a, measure)))
   const unit = measure === 'cost' ? 'cost_usd' : 'tokens'
   const open = split.some(s => s.open)
   const names = series.map(id => (id === 'rest' ? '(all others)' : id === 'none' ? '' : id.slice(1)))
   return [
-    ['from', 'to', unit, 'runs', 'unpriced_runs', ...names.map(n => `${unit} ${n}`.trim()), ...(open ? ['(not split)'] : [])],
+    [
+      'from',
+      'to',
+      unit,
+      'runs',
+      'unpriced_runs',
+      ...names.map(n => `${unit} ${n}`.trim()),
+      ...(open ? ['(not split)'] : []),
+    ],
     ...split.map(({ bin, parts, open: rest }) => [
       bin.start,
       bin.end,

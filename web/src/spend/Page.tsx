@@ -18,8 +18,8 @@ import { reportQuery } from './report'
 import { type Go, type SpendSearch, spendRoute, type tabs } from './route'
 import { amountsOf, isNothing, type Report } from './sums'
 import { Toolbar } from './Toolbar'
-import { Total } from './Total'
 import { TopSessions } from './TopSessions'
+import { Total } from './Total'
 
 const words = texts.spend
 
@@ -31,13 +31,13 @@ export function SpendPage() {
     (change, replace = false) => void navigate({ search: was => ({ ...was, ...change }), replace }),
     [navigate],
   )
-  const tab: (typeof tabs)[number] = search.tab ?? 'spend'
+  const tab: (typeof tabs)[number] = search.part ?? 'spend'
   useTitle(tab === 'prices' ? words.tabs.prices : undefined, texts.app.places.spend)
   return (
     <div className="relative mx-auto flex max-w-[120rem] flex-col px-3 pt-1.5 pb-6">
       <Tabs
         label={words.tabs.label}
-        onChange={next => go({ tab: next === 'spend' ? undefined : next, price: undefined })}
+        onChange={next => go({ part: next === 'spend' ? undefined : next, price: undefined })}
         tabs={[
           { id: 'spend', label: words.tabs.spend, panel: () => <Spend go={go} search={search} /> },
           { id: 'prices', label: words.tabs.prices, panel: () => <PricesTab go={go} search={search} /> },
@@ -76,7 +76,7 @@ function InZone({ search, go, zone, service }: InZoneProps) {
     {
       keys: 'v',
       label: words.keys.view,
-      run: () => go({ view: search.view === 'table' ? undefined : 'table' }, true),
+      run: () => go({ show: search.show === 'table' ? undefined : 'table' }, true),
     },
   ])
   const wider = () => go({ period: 'days', from: addDays(today, -89), to: today })
@@ -114,7 +114,7 @@ function Parts({ report, ask, search, go }: { report: Report; ask: Ask; search: 
         go={go}
         measure={search.measure ?? 'cost'}
         report={report}
-        view={search.view ?? 'chart'}
+        view={search.show ?? 'chart'}
       />
       <Groups ask={ask} course={course} report={report} />
     </>

@@ -43,7 +43,7 @@ export function PriceForm({ edited, prices, onClose }: Props) {
     },
   })
   const problem = save.error ? asProblem(save.error) : null
-  const at = withPrice(prices.prices, was, draft).findIndex(p => p === draft)
+  const at = withPrice(prices.prices, was, draft).indexOf(draft)
   const wrong = (name: keyof Price) => problem?.of(`prices/${at}/${name}`)
   const set = (name: keyof Price) => (e: { target: { value: string } }) =>
     setDraft(d => ({ ...d, [name]: e.target.value }))
@@ -51,7 +51,8 @@ export function PriceForm({ edited, prices, onClose }: Props) {
   const send = (e: FormEvent<HTMLFormElement>) => {
     e.preventDefault()
     setTried(true)
-    if (amounts && !save.isPending) save.mutate({ ...draft, model: draft.model.trim(), provider: draft.provider.trim() })
+    if (amounts && !save.isPending)
+      save.mutate({ ...draft, model: draft.model.trim(), provider: draft.provider.trim() })
   }
   return (
     <form className="flex flex-col gap-3" onSubmit={send}>
@@ -128,7 +129,17 @@ export function PriceForm({ edited, prices, onClose }: Props) {
 }
 
 /** Why it was not saved. When somebody was faster: what they made of this price. */
-function Refused({ problem, was, draft, prices }: { problem: Problem; was: Price | null; draft: Price; prices: Prices }) {
+function Refused({
+  problem,
+  was,
+  draft,
+  prices,
+}: {
+  problem: Problem
+  was: Price | null
+  draft: Price
+  prices: Prices
+}) {
   if (problem.status === 409) return <Words>{words.busy}</Words>
   if (problem.status !== 412) return problem.fields.length > 0 ? null : <Words>{problem.message}</Words>
   const theirs = prices.prices.find(p => priceId(p) === priceId(was ?? draft))

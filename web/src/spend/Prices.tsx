@@ -125,8 +125,7 @@ function Table({ prices, may, today, go }: { prices: Prices; may: boolean; today
 
 function PriceState({ of, all, today }: { of: Price; all: readonly Price[]; today: string }) {
   const { now, until } = stateOf(of, all, today)
-  if (now)
-    return <State tone="active">{until ? words.state.nowUntil(shortDay(until)) : words.state.now}</State>
+  if (now) return <State tone="active">{until ? words.state.nowUntil(shortDay(until)) : words.state.now}</State>
   return of.from > today ? (
     <State icon="clock" tone="idle">
       {words.state.later}

@@ -81,7 +81,7 @@ function Time({ row, go, focusable }: { row: Row; go: Go; focusable: boolean }) 
   return (
     <button
       className="text-accent hover:underline"
-      onClick={() => go({ period: 'days', ...days, view: undefined })}
+      onClick={() => go({ period: 'days', ...days, show: undefined })}
       title={words.onlyThis(row.name)}
       type="button"
     >

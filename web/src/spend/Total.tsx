@@ -47,7 +47,8 @@ export function Total({ report, days }: { report: Report; days: { first: string;
           {parts.unpriced > 0 && (
             <Link
               className={buttonClass('plain', 'ml-2')}
-              search={was => ({ ...was, tab: 'prices' as const })}
+              search={was => ({ ...was, part: 'prices' as const })}
+              from="/spend"
               to="/spend"
             >
               {mayPrice ? k.setPrices : k.seePrices}

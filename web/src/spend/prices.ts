@@ -55,8 +55,7 @@ export const withPrice = (prices: readonly Price[], was: Price | null, next: Pri
 /** By model, and of one model the latest first. */
 export const inOrder = (prices: readonly Price[]): Price[] =>
   [...prices].sort(
-    (a, b) =>
-      a.model.localeCompare(b.model) || a.provider.localeCompare(b.provider) || b.from.localeCompare(a.from),
+    (a, b) => a.model.localeCompare(b.model) || a.provider.localeCompare(b.provider) || b.from.localeCompare(a.from),
   )
 
 /** Whether a price counts on a day, and from which day on another one does. */

@@ -10,14 +10,14 @@ export const tabs = ['spend', 'prices'] as const
 /** What the address of the spend says: of when, in whose days, by what, and which price is open. */
 function search(s: Record<string, unknown>) {
   return params({
-    tab: wordParam(s.tab, tabs),
+    part: wordParam(s.part, tabs),
     period: wordParam(s.period, periods),
     from: dayParam(s.from),
     to: dayParam(s.to),
     zone: textParam(s.zone),
     by: wordParam(s.by, groups),
     measure: wordParam(s.measure, measures),
-    view: wordParam(s.view, ['chart', 'table']),
+    show: wordParam(s.show, ['chart', 'table']),
     price: textParam(s.price),
   })
 }

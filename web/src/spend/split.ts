@@ -25,8 +25,7 @@ export function binsOf(report: Pick<Report, 'series' | 'unit'>): Bin[] {
   const bins: Bin[] = []
   let now = ''
   for (const slot of series) {
-    const name =
-      unit === 'week' ? mondayOf(slot.label) : unit === 'month' ? slot.label.slice(0, 7) : slot.start
+    const name = unit === 'week' ? mondayOf(slot.label) : unit === 'month' ? slot.label.slice(0, 7) : slot.start
     const bin = bins.at(-1)
     if (bin && name === now) {
       bin.end = slot.end
@@ -70,8 +69,7 @@ export function namesOf(bins: readonly Bin[], i: number): { short: string; long:
     const name = monthFormat.format(at(bin.first))
     return { short: name, long: name }
   }
-  if (bin.unit === 'week')
-    return { short: shortDay(bin.first), long: `${longDay(bin.first)} – ${longDay(bin.last)}` }
+  if (bin.unit === 'week') return { short: shortDay(bin.first), long: `${longDay(bin.first)} – ${longDay(bin.last)}` }
   if (bin.unit === 'day') return { short: shortDay(bin.first), long: longDay(bin.first) }
   const hour = clock(bin.first)
   const day = bin.first.slice(0, 10)
@@ -89,7 +87,7 @@ export const keyOf = (id: PartId): string | null => (id.startsWith('=') ? id.sli
 
 export type Measure = 'cost' | 'tokens'
 
-export const valueOf = (a: Amounts, by: Measure): bigint => (by === 'cost' ? a.cost : BigInt(tokensOf(a.tokens)))
+export const measured = (a: Amounts, by: Measure): bigint => (by === 'cost' ? a.cost : BigInt(tokensOf(a.tokens)))
 
 /** So many groups have a colour of their own. */
 export const mostSeries = 6
@@ -101,7 +99,7 @@ export const mostSeries = 6
 export function seriesOf(groups: Report['groups'], by: Measure): PartId[] {
   const ranked = groups
     .filter(g => !g.rest)
-    .map(g => ({ id: partId(g), value: valueOf(amountsOf(g), by) }))
+    .map(g => ({ id: partId(g), value: measured(amountsOf(g), by) }))
     .sort((a, b) => (a.value === b.value ? 0 : a.value > b.value ? -1 : 1))
   const chosen = ranked.slice(0, mostSeries).map(g => g.id)
   const named = chosen.filter(id => id !== 'none').sort((a, b) => a.localeCompare(b))
@@ -140,4 +138,3 @@ export function splitBin(bin: Bin, series: readonly PartId[], parts: Parts | und
 
 /** Names a bar with all that is in it: as long as this stays, so do its groups. */
 export const binKey = (bin: Bin) => [bin.start, bin.end, mark(bin.sums)] as const
-

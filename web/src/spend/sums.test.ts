@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { csvTotal, readCsv, writeCsv } from './csv'
 import { agrees } from './download'
-import { binsOf, namesOf, type PartId, partId, seriesOf, splitBin, valueOf } from './split'
+import { binsOf, measured, namesOf, type PartId, partId, seriesOf, splitBin } from './split'
 import { type Amounts, amountsOf, costOf, known, nothing, plus, type Report, type Sums, total, usd } from './sums'
 
 /** The same numbers each time, so that what fails fails again. */
@@ -33,7 +33,13 @@ function row(random: () => number, slots: number): Row {
       runs: correction ? 0 : 1,
       unpriced: price === 'none' && !correction ? 1 : 0,
       corrections: correction ? 1 : 0,
-      tokens: { input: whole(9e6), output: whole(9e5), cache_read: whole(9e7), cache_write: whole(9e6), other: whole(9) },
+      tokens: {
+        input: whole(9e6),
+        output: whole(9e5),
+        cache_read: whole(9e7),
+        cache_write: whole(9e6),
+        other: whole(9),
+      },
       cost,
       estimated: price === 'estimated' ? cost : 0n,
       priced: price !== 'none',
@@ -125,7 +131,8 @@ describe('header, series, bars, groups and file', () => {
     expect(csvTotal(file)).toEqual({ runs: whole.runs, cost: whole.cost })
     expect(agrees(file, report)).toBe(true)
     const [first, ...others] = report.groups
-    if (first) expect(agrees(fileOf({ ...report, groups: others }), report)).toBe(first.runs === 0 && first.cost_usd === '0')
+    if (first)
+      expect(agrees(fileOf({ ...report, groups: others }), report)).toBe(first.runs === 0 && first.cost_usd === '0')
   })
 })
 
@@ -152,7 +159,13 @@ describe('a total', () => {
 })
 
 describe('the groups that are told apart', () => {
-  const group = (key: string | null, cost: string, rest = false) => ({ ...sums(nothing), key, rest, runs: 1, cost_usd: cost })
+  const group = (key: string | null, cost: string, rest = false) => ({
+    ...sums(nothing),
+    key,
+    rest,
+    runs: 1,
+    cost_usd: cost,
+  })
   it('are those with most, by name, so that their colours stay', () => {
     const groups = ['b', 'a', 'c', 'g', 'e', 'f', 'd'].map((k, i) => group(k, String(10 - i)))
     expect(seriesOf(groups, 'cost')).toEqual(['=a', '=b', '=c', '=e', '=f', '=g', 'rest'])
@@ -161,13 +174,18 @@ describe('the groups that are told apart', () => {
   })
   it('may be those with most tokens', () => {
     const big = { ...group('z', '0'), tokens: { ...nothing.tokens, output: 5 } }
-    expect(valueOf(amountsOf(big), 'tokens')).toBe(5n)
+    expect(measured(amountsOf(big), 'tokens')).toBe(5n)
   })
 })
 
 // Two bars of the same name are taken for one.
 describe('names of bars', () => {
-  const hours = ['2026-10-25T01:00:00+02:00', '2026-10-25T02:00:00+02:00', '2026-10-25T02:00:00+01:00', '2026-10-25T03:00:00+01:00']
+  const hours = [
+    '2026-10-25T01:00:00+02:00',
+    '2026-10-25T02:00:00+02:00',
+    '2026-10-25T02:00:00+01:00',
+    '2026-10-25T03:00:00+01:00',
+  ]
   const series = hours.map(label => ({ ...sums(nothing), start: label, end: label, label }))
   it('say which of two hours it is when the clocks go back', () => {
     const bins = binsOf({ series, unit: 'hour' })
@@ -193,9 +211,6 @@ describe('a file', () => {
       ['a', 'say "x", y', 'two\nlines', ''],
       ['-0.5', '=1+1', '@x', '-cmd'],
     ]
-    expect(readCsv(writeCsv(rows))).toEqual([
-      rows[0],
-      ['-0.5', "'=1+1", "'@x", "'-cmd"],
-    ])
+    expect(readCsv(writeCsv(rows))).toEqual([rows[0], ['-0.5', "'=1+1", "'@x", "'-cmd"]])
   })
 })

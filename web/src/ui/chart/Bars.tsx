@@ -140,22 +140,9 @@ function Drawing({ width, label, series, bars, format, current, describedBy, onF
       width={width}
     >
       <Textures id={id} />
-      {scale.marks.map(mark => (
-        <g key={String(mark)} aria-hidden="true">
-          <line
-            className={mark === 0n ? 'stroke-line-strong' : 'stroke-line'}
-            shapeRendering="crispEdges"
-            x1={left}
-            x2={width}
-            y1={y(mark)}
-            y2={y(mark)}
-          />
-          <text className="fill-soft text-xs" dominantBaseline="middle" textAnchor="end" x={left - 6} y={y(mark)}>
-            {format(mark)}
-          </text>
-        </g>
-      ))}
+      <Scale format={format} left={left} marks={scale.marks} width={width} y={y} />
       {bars.map((bar, i) => (
+        // biome-ignore lint/a11y/noInteractiveElementToNoninteractiveRole: it is read like a picture; the keys only walk from one to the next
         <g
           key={bar.id}
           aria-label={nameOf(bar, series, format)}
@@ -179,7 +166,6 @@ function Drawing({ width, label, series, bars, format, current, describedBy, onF
           <Column bar={bar} id={id} series={series} slot={slot} x={left + i * slot} y={y} />
           {i % step === 0 && (
             <text
-              aria-hidden="true"
               className="fill-soft text-xs"
               textAnchor="middle"
               x={Math.min(left + (i + 0.5) * slot, width - 3.25 * bar.short.length)}
@@ -188,6 +174,37 @@ function Drawing({ width, label, series, bars, format, current, describedBy, onF
               {bar.short}
             </text>
           )}
+        </g>
+      ))}
+    </svg>
+  )
+}
+
+interface ScaleProps {
+  marks: readonly bigint[]
+  left: number
+  width: number
+  y: (v: bigint) => number
+  format: (v: bigint) => string
+}
+
+/** The lines behind the bars with what they stand for. Who hears the page hears each bar's own value. */
+function Scale({ marks, left, width, y, format }: ScaleProps) {
+  return (
+    <svg aria-hidden="true" focusable="false">
+      {marks.map(mark => (
+        <g key={String(mark)}>
+          <line
+            className={mark === 0n ? 'stroke-line-strong' : 'stroke-line'}
+            shapeRendering="crispEdges"
+            x1={left}
+            x2={width}
+            y1={y(mark)}
+            y2={y(mark)}
+          />
+          <text className="fill-soft text-xs" dominantBaseline="middle" textAnchor="end" x={left - 6} y={y(mark)}>
+            {format(mark)}
+          </text>
         </g>
       ))}
     </svg>
@@ -229,13 +246,7 @@ function Column({ bar, series, id, x, slot, y }: ColumnProps) {
         )
       })}
       {bar.flag && (
-        <text
-          aria-hidden="true"
-          className="fill-attention font-semibold text-xs"
-          textAnchor="middle"
-          x={x + slot / 2}
-          y={y(highest) - 3}
-        >
+        <text className="fill-attention font-semibold text-xs" textAnchor="middle" x={x + slot / 2} y={y(highest) - 3}>
           ?
         </text>
       )}
