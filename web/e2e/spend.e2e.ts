@@ -13,11 +13,25 @@ beforeAll(async () => {
   house = await openHouse()
   browser = await openBrowser()
   await call(house, 'POST', '/users', { ...viewer, name: 'Viewer', role: 'user' })
+  await spend()
 })
 afterAll(async () => {
   await browser?.close()
   await house?.close()
 })
+
+/** A demo has spent nothing when it begins: its agents hold a standup, and one of them gets a task. */
+async function spend(): Promise<void> {
+  const { id } = (await call(house, 'POST', '/standups', {})) as { id: string }
+  await call(house, 'POST', `/standups/${id}/run`, {})
+  const [task] = (await call(house, 'GET', '/tasks?assignee=cto&status=todo')) as { key: string }[]
+  await call(house, 'POST', `/tasks/${task?.key}/dispatch`, {})
+  const sources = async () =>
+    ((await call(house, 'GET', '/usage?group=source')) as { groups: { key: string }[] }).groups.map(g => g.key).sort()
+  await expect.poll(sources, { timeout: 50_000, interval: 1_000 }).toEqual(['standup', 'task'])
+  const ended = async () => ((await call(house, 'GET', `/standups/${id}`)) as { status: string }).status
+  await expect.poll(ended, { timeout: 50_000, interval: 1_000 }).toBe('completed')
+}
 
 async function opened(look: Look, path: string, who: Pick<House, 'email' | 'password'> = house) {
   const watched = await openPage(browser, house.base, look)

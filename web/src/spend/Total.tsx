@@ -17,7 +17,10 @@ export function Total({ report, days }: { report: Report; days: { first: string;
   const parts = known(of)
   const mayPrice = leads(useMe().data)
   return (
-    <section aria-label={words.total} className="grid grid-cols-1 gap-4 lg:grid-cols-[auto_1fr_auto]">
+    <section
+      aria-label={words.total}
+      className="grid grid-cols-1 gap-4 lg:grid-cols-[auto_minmax(0,56rem)_auto] lg:justify-between lg:gap-8"
+    >
       <div className="min-w-40">
         <p className="text-soft text-xs">{words.inPeriod(longDay(days.first), longDay(days.last))}</p>
         <p className="font-semibold text-xl" data-total="">
@@ -30,7 +33,7 @@ export function Total({ report, days }: { report: Report; days: { first: string;
           {of.runs.toLocaleString('en-US')} {words.runs.toLowerCase()}
         </p>
       </div>
-      <dl className="grid grid-cols-1 content-start gap-x-6 gap-y-2 sm:grid-cols-2">
+      <dl className="grid grid-cols-2 content-start gap-x-6 gap-y-2">
         <Fact help={k.runtimeHelp} name={k.runtime}>
           <Money usd={parts.runtime} />
         </Fact>
@@ -59,32 +62,27 @@ export function Total({ report, days }: { report: Report; days: { first: string;
           {of.corrections.toLocaleString('en-US')}
         </Fact>
       </dl>
-      <table className="self-start text-sm">
-        <caption className="text-left text-soft text-xs" title={words.tokens.help}>
-          {words.tokens.title}
-        </caption>
-        <tbody>
-          {classes.map(c => (
-            <tr key={c}>
-              <th className="pr-6 text-left font-normal" scope="row">
-                {words.tokens[c]}
-              </th>
-              <td className="text-right">
-                <Count of={of.tokens[c]} />
-              </td>
-            </tr>
-          ))}
-          <tr className="border-line border-t font-medium">
-            <th className="pr-6 text-left font-medium" scope="row">
-              {words.tokens.sum}
-            </th>
-            <td className="text-right">
-              <Count of={tokensOf(of.tokens)} />
-            </td>
-          </tr>
-        </tbody>
-      </table>
+      <dl
+        className="grid grid-cols-3 content-start gap-x-4 gap-y-1 sm:grid-cols-6 lg:min-w-44 lg:grid-cols-1 lg:gap-y-0"
+        title={words.tokens.help}
+      >
+        {classes.map(c => (
+          <TokenCount key={c} name={words.tokens[c]} of={of.tokens[c]} />
+        ))}
+        <TokenCount name={words.tokens.sum} of={tokensOf(of.tokens)} whole />
+      </dl>
     </section>
+  )
+}
+
+function TokenCount({ name, of, whole = false }: { name: string; of: number; whole?: boolean }) {
+  return (
+    <div className={`lg:flex lg:justify-between ${whole ? 'font-medium lg:mt-0.5 lg:border-line lg:border-t' : ''}`}>
+      <dt className={whole ? 'text-xs lg:text-sm' : 'text-soft text-xs lg:text-sm'}>{name}</dt>
+      <dd>
+        <Count of={of} />
+      </dd>
+    </div>
   )
 }
 

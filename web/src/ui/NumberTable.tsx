@@ -29,7 +29,7 @@ export function NumberTable<T>({
 }) {
   const [first, ...others] = columns
   if (!first) return null
-  const side = (c: NumberColumn<T>) => (c.left ? 'text-left' : 'text-right')
+  const side = (c: NumberColumn<T>) => (c === first || c.left ? 'text-left' : 'text-right')
   const cell = 'h-[30px] px-2 whitespace-nowrap'
   const sticky = 'sticky left-0 bg-ground max-w-[45vw] truncate text-left font-normal'
   return (

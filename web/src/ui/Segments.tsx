@@ -21,7 +21,7 @@ export function Segments<T extends string>({
           aria-pressed={c.value === value}
           className={buttonClass(
             'quiet',
-            `h-[30px]! px-2! ${c.value === value ? 'bg-accent-tint text-accent! font-medium' : ''}`,
+            `h-[calc(2rem-2px)]! pointer-coarse:h-[calc(2.5rem-2px)]! px-2! ${c.value === value ? 'bg-accent-tint text-accent! font-medium' : ''}`,
           )}
           onClick={() => onChange(c.value)}
           type="button"

@@ -36,6 +36,7 @@ function Texture({ look, id }: { look: Look; id: string }) {
           className={look === 'open' ? 'stroke-line-strong' : 'stroke-ground'}
           d={lines[look]}
           fill="none"
+          strokeOpacity={look === 'open' ? 1 : 0.7}
           strokeWidth={look === 'd' ? 2.5 : 1.25}
         />
       )}
