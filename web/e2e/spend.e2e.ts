@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { csvTotal, readCsv } from '../src/spend/csv.ts'
 import { call, faults, type House, type Look, looks, openBrowser, openHouse, openPage, signIn } from './house.ts'
 
@@ -28,9 +28,10 @@ async function spend(): Promise<void> {
   await call(house, 'POST', `/tasks/${task?.key}/dispatch`, {})
   const sources = async () =>
     ((await call(house, 'GET', '/usage?group=source')) as { groups: { key: string }[] }).groups.map(g => g.key).sort()
-  await expect.poll(sources, { timeout: 50_000, interval: 1_000 }).toEqual(['standup', 'task'])
+  const patience = { timeout: 50_000, interval: 1_000 }
+  await vi.waitFor(async () => expect(await sources()).toEqual(['standup', 'task']), patience)
   const ended = async () => ((await call(house, 'GET', `/standups/${id}`)) as { status: string }).status
-  await expect.poll(ended, { timeout: 50_000, interval: 1_000 }).toBe('completed')
+  await vi.waitFor(async () => expect(await ended()).toBe('completed'), patience)
 }
 
 async function opened(look: Look, path: string, who: Pick<House, 'email' | 'password'> = house) {
@@ -252,8 +253,8 @@ describe('the prices', () => {
       ['demo-2', expect.any(String), '1.5'],
     ])
     await page.getByRole('button', { name: 'Remove the price of demo-2' }).click()
-    await page.getByText('The price of demo-2 is gone.').waitFor()
-    await page.getByRole('button', { name: 'Undo' }).click()
+    const toast = page.getByText('The price of demo-2 is gone.').locator('xpath=../..')
+    await toast.getByRole('button', { name: 'Undo' }).click()
     await page.getByRole('button', { name: 'Remove the price of demo-2' }).waitFor()
     // The browser tells of the 412 itself.
     expect(complaints.filter(c => !c.includes('412'))).toEqual([])
@@ -274,6 +275,25 @@ describe('the prices', () => {
 })
 
 describe('what today costs', () => {
+  it('grows while one looks, in the bar, the total, the bars and the table, without a reload', async () => {
+    const { context, page, complaints } = await opened(desktop, '/spend?period=today&by=task')
+    await page.locator('[data-total] data').waitFor()
+    await page.getByRole('banner').getByText('Live', { exact: true }).waitFor()
+    const before = await total(page)
+    const [task] = (await call(house, 'GET', '/tasks?assignee=cpo&status=todo,backlog')) as { key: string }[]
+    await call(house, 'POST', `/tasks/${task?.key}/dispatch`, {})
+    await page
+      .getByRole('table', { name: 'By task', exact: true })
+      .getByText(task?.key ?? '')
+      .waitFor({ timeout: 60_000 })
+    await expect.poll(() => total(page)).toBeGreaterThan(before)
+    // Each bar is split again, and all of them are the total.
+    await expect.poll(async () => sum(await column(page, 'Over time, by task', 'whole')) - (await total(page))).toBe(0n)
+    await page.getByText('Not split yet').first().waitFor({ state: 'detached' })
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
   it('stands in the bar, leads here, and is what the place says', async () => {
     const { context, page, complaints } = await opened(desktop, '/tasks')
     await page.getByRole('banner').getByRole('link', { name: /today/ }).click()

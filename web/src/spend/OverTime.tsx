@@ -12,7 +12,7 @@ import type { Ask } from './period'
 import { type Course, splitAll } from './queries'
 import type { Go } from './route'
 import { type Measure, measured, namesOf, type PartId, partId, type SplitBin, seriesOf } from './split'
-import { type Amounts, amountsOf, nothing, plus, type Report, total, usd } from './sums'
+import { type Amounts, amountsOf, isNothing, nothing, plus, type Report, total, usd } from './sums'
 import { TimeTable } from './TimeTable'
 
 const words = texts.spend
@@ -108,11 +108,13 @@ function Chart({ report, split, series, name, measure, by }: ChartProps) {
     const bins = split.map(s => s.bin)
     const bars: Bar[] = split.map((s, i) => {
       const { short, long } = namesOf(bins, i)
+      const parts = [...s.parts, ...(open ? [s.open ?? nothing] : [])]
       return {
         id: s.bin.start,
         short,
         long,
-        parts: [...s.parts, ...(open ? [s.open ?? nothing] : [])].map(a => measured(a, measure)),
+        parts: parts.map(a => measured(a, measure)),
+        texts: parts.map(a => (isNothing(a) ? '' : text(a))),
         total: text(s.bin.sums),
         flag: measure === 'cost' && s.bin.sums.unpriced > 0 ? words.flag(s.bin.sums.unpriced) : undefined,
       }

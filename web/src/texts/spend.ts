@@ -44,7 +44,7 @@ export const spend = {
     estimated: 'Estimated',
     estimatedHelp: 'Computed with the prices of this service, where the runtime names none.',
     unpriced: 'Unpriced',
-    unpricedHelp: 'Nobody knows what these runs cost. They are not in the total, which is more than it says.',
+    unpricedHelp: 'Nobody knows what these runs cost. The total is without them.',
     ofRuns: (n: number, runs: number) =>
       `${n.toLocaleString('en-US')} of ${runs.toLocaleString('en-US')} ${runs === 1 ? 'run' : 'runs'}`,
     noneUnpriced: 'Every run has a price.',

@@ -16,6 +16,8 @@ export interface Bar {
   long: string
   /** One for each of the series, in their order. */
   parts: readonly bigint[]
+  /** The same to be read; empty for a part that is not there. A part may be there and have no value. */
+  texts: readonly string[]
   /** The whole, as it is read: it may say more than a number. */
   total: string
   /** That something about it cannot be drawn: it gets a sign above it. */
@@ -73,14 +75,14 @@ export function Bars({ label, help, series, bars, format, totals, whole, flagged
         <span data-readout="">{current ? current.total : whole.total}</span>
         {current?.flag && <span className="text-attention text-xs">{current.flag}</span>}
       </div>
-      <ul className="grid grid-cols-[repeat(auto-fill,minmax(11rem,1fr))] gap-x-4 gap-y-0.5 pt-1 text-xs">
+      <ul className="grid grid-cols-[repeat(auto-fill,minmax(min(100%,13rem),1fr))] gap-x-4 gap-y-0.5 pt-1 text-xs">
         {series.map((s, i) => (
           <li key={s.id} className="flex min-w-0 items-center gap-1.5">
             <Swatch look={s.look} />
             <bdi className="min-w-0 grow truncate text-soft" title={s.label}>
               {s.label}
             </bdi>
-            <span>{current ? format(current.parts[i] ?? 0n) : totals[i]}</span>
+            <span className="whitespace-nowrap">{(current ? current.texts[i] : totals[i]) || '–'}</span>
           </li>
         ))}
         {bars.some(b => b.flag) && (
@@ -145,7 +147,7 @@ function Drawing({ width, label, series, bars, format, current, describedBy, onF
         // biome-ignore lint/a11y/noInteractiveElementToNoninteractiveRole: it is read like a picture; the keys only walk from one to the next
         <g
           key={bar.id}
-          aria-label={nameOf(bar, series, format)}
+          aria-label={nameOf(bar, series)}
           className="chart-bar outline-none"
           data-bar={bar.id}
           onBlur={() => onFocus(null)}
@@ -255,10 +257,10 @@ function Column({ bar, series, id, x, slot, y }: ColumnProps) {
 }
 
 /** A bar as it is read out: its name, the whole, and what it is made of. */
-function nameOf(bar: Bar, series: readonly ChartSeries[], format: (v: bigint) => string): string {
+function nameOf(bar: Bar, series: readonly ChartSeries[]): string {
   const parts = series.flatMap((s, i) => {
-    const value = bar.parts[i] ?? 0n
-    return value === 0n ? [] : [`${s.label} ${format(value)}`]
+    const text = bar.texts[i]
+    return text ? [`${s.label} ${text}`] : []
   })
   return [`${bar.long}: ${bar.total}`, bar.flag, parts.length > 1 ? parts.join(', ') : ''].filter(Boolean).join('. ')
 }
