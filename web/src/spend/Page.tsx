@@ -1,12 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
-import { useNavigate } from '@tanstack/react-router'
+import { Link, useNavigate } from '@tanstack/react-router'
 import { useCallback } from 'react'
 import { useTicking } from '../app/clock'
 import { useConfig } from '../app/config'
 import { useKeys } from '../app/keys'
 import { useTitle } from '../app/title'
 import { texts } from '../texts'
-import { Button } from '../ui/Button'
+import { Button, buttonClass } from '../ui/Button'
 import { Tabs } from '../ui/Tabs'
 import { Answer, Empty, Partial } from '../ui/Views'
 import { Groups } from './Groups'
@@ -86,7 +86,19 @@ function InZone({ search, go, zone, service }: InZoneProps) {
       <Answer of={asked} what={words.what}>
         {report =>
           isNothing(amountsOf(report.total)) ? (
-            <Empty action={<Button onClick={wider}>{words.emptyAction}</Button>} icon="spend" title={words.empty}>
+            <Empty
+              action={
+                days.first > addDays(days.last, -89) ? (
+                  <Button onClick={wider}>{words.emptyAction}</Button>
+                ) : (
+                  <Link className={buttonClass()} to="/standups">
+                    {words.emptyStandups}
+                  </Link>
+                )
+              }
+              icon="spend"
+              title={words.empty}
+            >
               {words.emptyText}
             </Empty>
           ) : (

@@ -59,6 +59,7 @@ export function PriceForm({ edited, prices, onClose }: Props) {
       <div className="grid grid-cols-1 gap-3 sm:grid-cols-3">
         <Field
           autoComplete="off"
+          autoFocus={edited.draft.model === ''}
           error={wrong('model')}
           help={words.help.model}
           label={words.fields.model}
@@ -105,6 +106,7 @@ export function PriceForm({ edited, prices, onClose }: Props) {
             <Field
               key={c}
               autoComplete="off"
+              autoFocus={c === 'input' && edited.draft.model !== ''}
               error={wrong(c) ?? (tried && !isAmount(draft[c]) ? words.amount : undefined)}
               inputMode="decimal"
               label={words.fields[c]}

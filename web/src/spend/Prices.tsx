@@ -36,7 +36,7 @@ export function PricesTab({ search, go }: { search: SpendSearch; go: Go }) {
           <h2 className="font-semibold text-base">{words.title}</h2>
           <p className="text-soft">{words.intro}</p>
         </div>
-        {may && (
+        {may && asked.data?.prices.length !== 0 && (
           <Button icon="plus" look="primary" onClick={() => go({ price: newPriceId() })}>
             {words.add}
           </Button>
@@ -152,11 +152,11 @@ function Actions({ of, go }: { of: Price; go: Go }) {
   })
   return (
     <span className="inline-flex">
-      <IconButton icon="pencil" label={words.editOf(of.model)} onClick={() => go({ price: priceId(of) })} />
+      <IconButton icon="pencil" label={words.editOf(of.model, of.from)} onClick={() => go({ price: priceId(of) })} />
       <IconButton
         disabled={remove.isPending}
         icon="close"
-        label={words.removeOf(of.model)}
+        label={words.removeOf(of.model, of.from)}
         onClick={() => remove.mutate()}
       />
     </span>

@@ -45,11 +45,13 @@ export function Total({ report, days }: { report: Report; days: { first: string;
           name={k.unpriced}
           tone={parts.unpriced > 0 ? 'text-attention' : ''}
         >
-          {parts.unpriced > 0 && <Icon className="mr-1 inline size-3.5" name="warning" />}
-          {k.ofRuns(parts.unpriced, parts.runs)}
+          <span>
+            {parts.unpriced > 0 && <Icon className="mr-1 inline size-3.5" name="warning" />}
+            {k.ofRuns(parts.unpriced, parts.runs)}
+          </span>
           {parts.unpriced > 0 && (
             <Link
-              className={buttonClass('plain', 'ml-2')}
+              className={buttonClass()}
               search={was => ({ ...was, part: 'prices' as const })}
               from="/spend"
               to="/spend"
@@ -90,7 +92,7 @@ function Fact({ name, help, tone = '', children }: { name: string; help: string;
   return (
     <div className="min-w-0">
       <dt className="text-soft text-xs">{name}</dt>
-      <dd className={`font-medium ${tone}`}>{children}</dd>
+      <dd className={`flex flex-wrap items-center gap-x-2 font-medium ${tone}`}>{children}</dd>
       <dd className="text-soft text-xs">{help}</dd>
     </div>
   )

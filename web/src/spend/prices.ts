@@ -19,9 +19,9 @@ const none: Price = {
   from: '',
   input: '',
   output: '',
-  cache_read: '0',
-  cache_write: '0',
-  other: '0',
+  cache_read: '',
+  cache_write: '',
+  other: '',
 }
 
 export interface Editing {

@@ -85,7 +85,6 @@ export const spend = {
   notSplitHelp: 'Their whole is right.',
   rest: 'The 500 that cost most are told apart. All others are one line.',
   sessions: 'Sessions that cost most',
-  noSession: 'No session',
   firstOf: (n: number, all: number) => `The first ${n} of ${all.toLocaleString('en-US')}`,
   allSessions: 'All sessions as CSV',
   csv: 'CSV',
@@ -96,6 +95,7 @@ export const spend = {
   emptyText:
     'Every run of an agent is noted here with its tokens and its cost, as soon as it has ended: what people ask, standups, scheduled jobs, heartbeats.',
   emptyAction: 'Look at 90 days',
+  emptyStandups: 'Go to the standups',
   keys: { view: 'Chart or table' },
   prices: {
     what: 'the prices',
@@ -113,9 +113,8 @@ export const spend = {
       'Runs of which the runtime names no cost are unpriced until there is a price of their model here. Where the runtime names one, nothing is needed.',
     add: 'Add a price',
     edit: 'Edit',
-    remove: 'Remove',
-    editOf: (model: string) => `Edit the price of ${model}`,
-    removeOf: (model: string) => `Remove the price of ${model}`,
+    editOf: (model: string, from: string) => `Edit the price of ${model} from ${from}`,
+    removeOf: (model: string, from: string) => `Remove the price of ${model} from ${from}`,
     anyProvider: 'any provider',
     fields: {
       provider: 'Provider',
