@@ -277,6 +277,25 @@ describe('the prices', () => {
   })
 })
 
+// What a model is called is text of others; it must stay text, however long it is.
+describe('hostile names', () => {
+  it('are shown as they are', async () => {
+    const hostile = `<img src=x onerror="document.title=1"><script>document.title=2</script>${'x'.repeat(120)}`
+    await call(house, 'PUT', '/prices', { prices: [{ ...table[0], model: hostile, provider: '\u202Egnp.exe' }] })
+    const { context, page, complaints } = await opened(looks['light phone'] as Look, '/spend?part=prices')
+    await page.locator('[data-col=input]').first().waitFor()
+    await page.getByText(hostile).first().waitFor()
+    expect(await page.locator('main img, main script, main [onerror]').count()).toBe(0)
+    expect(await page.title()).toBe('Prices · Spend · Wardroom')
+    expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true)
+    await page.getByRole('button', { name: /^Edit the price/ }).click()
+    await page.getByRole('dialog').getByRole('combobox', { name: 'Model' }).waitFor()
+    expect(await faults(page)).toEqual([])
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})
+
 describe('what today costs', () => {
   it('grows while one looks, in the bar, the total, the bars and the table, without a reload', async () => {
     const { context, page, complaints } = await opened(desktop, '/spend?period=today&by=task')

@@ -21,7 +21,7 @@ function Today({ zone }: { zone: string }) {
   const of = data && known(data.total)
   const title = [
     `${texts.app.spendToday} (${zone})`,
-    of && texts.spend.todayKnown(money(of.runtime), money(of.estimated), of.unpriced),
+    of && texts.app.spendTodayKnown(money(of.runtime), money(of.estimated), of.unpriced),
   ]
   return (
     <Link

@@ -3,13 +3,13 @@ import { Link } from '@tanstack/react-router'
 import { type ReactNode, useCallback, useMemo, useState } from 'react'
 import { money, tokens, unknown } from '../app/format'
 import { queries } from '../app/queries'
-import { texts } from '../texts'
+import { spend } from '../texts/spend'
 import { Button } from '../ui/Button'
 import { sayFailed } from '../ui/Toast'
 import { keyOf, type PartId } from './split'
 import { type Amounts, costOf, tokensOf } from './sums'
 
-const words = texts.spend
+const words = spend
 
 /** An amount, rounded to be read; to the last digit behind it, for pointers and programs. */
 export function Money({ usd, className = '' }: { usd: string | null; className?: string }) {

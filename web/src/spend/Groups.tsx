@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { leads, useMe } from '../app/queries'
-import { texts } from '../texts'
+import { spend } from '../texts/spend'
 import { Sparkline } from '../ui/Gauge'
 import { type NumberColumn, NumberTable } from '../ui/NumberTable'
 import { Cost, Count, CsvButton, GroupName, Money, Section, useNames } from './Bits'
@@ -12,7 +12,7 @@ import type { Course } from './queries'
 import { keyOf, type PartId, partId } from './split'
 import { amountsOf, classes, costOf, type Report, type Share, tokensOf } from './sums'
 
-const words = texts.spend
+const words = spend
 
 /** The groups of a report with all that is known of each; the same lines as the file. */
 export function Groups({ report, ask, course }: { report: Report; ask: Ask; course: Course }) {

@@ -1,6 +1,7 @@
 import { useMemo } from 'react'
 import { money, tokens } from '../app/format'
 import { texts } from '../texts'
+import { spend } from '../texts/spend'
 import { Button } from '../ui/Button'
 import { type Bar, Bars, type ChartSeries } from '../ui/chart/Bars'
 import type { Look } from '../ui/chart/looks'
@@ -15,7 +16,7 @@ import { type Measure, measured, namesOf, type PartId, partId, type SplitBin, se
 import { type Amounts, amountsOf, isNothing, nothing, plus, type Report, total, usd } from './sums'
 import { TimeTable } from './TimeTable'
 
-const words = texts.spend
+const words = spend
 
 interface Props {
   report: Report

@@ -6,6 +6,7 @@ import { useConfig } from '../app/config'
 import { useKeys } from '../app/keys'
 import { useTitle } from '../app/title'
 import { texts } from '../texts'
+import { spend } from '../texts/spend'
 import { Button, buttonClass } from '../ui/Button'
 import { Tabs } from '../ui/Tabs'
 import { Answer, Empty, Partial } from '../ui/Views'
@@ -21,7 +22,7 @@ import { Toolbar } from './Toolbar'
 import { TopSessions } from './TopSessions'
 import { Total } from './Total'
 
-const words = texts.spend
+const words = spend
 
 /** Where the money went: a period of the ledger, and the prices that costs are estimated with. */
 export function SpendPage() {

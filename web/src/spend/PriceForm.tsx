@@ -3,6 +3,7 @@ import { type FormEvent, useId, useState } from 'react'
 import { asProblem, type Problem } from '../api/problem'
 import { money } from '../app/format'
 import { texts } from '../texts'
+import { spend } from '../texts/spend'
 import { Button } from '../ui/Button'
 import { Field } from '../ui/Field'
 import { say, sayFailed } from '../ui/Toast'
@@ -11,7 +12,7 @@ import { modelsQuery, type Price, type Prices, pricesQuery } from './queries'
 import { savePrices } from './savePrices'
 import { classes } from './sums'
 
-const words = texts.spend.prices
+const words = spend.prices
 
 interface Props {
   edited: Editing

@@ -3,6 +3,7 @@ import { useState } from 'react'
 import { useTicking } from '../app/clock'
 import { leads, useMe } from '../app/queries'
 import { texts } from '../texts'
+import { spend } from '../texts/spend'
 import { Age } from '../ui/Age'
 import { Button, IconButton } from '../ui/Button'
 import { Dialog } from '../ui/Dialog'
@@ -20,7 +21,7 @@ import { savePrices } from './savePrices'
 import { shortDay } from './split'
 import { classes } from './sums'
 
-const words = texts.spend.prices
+const words = spend.prices
 
 /** The dated prices. Everybody reads them; the owner and admins change them. */
 export function PricesTab({ search, go }: { search: SpendSearch; go: Go }) {
@@ -31,7 +32,7 @@ export function PricesTab({ search, go }: { search: SpendSearch; go: Go }) {
   const close = () => go({ price: undefined })
   return (
     <div className="flex min-w-0 flex-col gap-3">
-      <div className="flex flex-wrap items-start gap-3">
+      <div className="flex flex-wrap items-start justify-between gap-3">
         <div className="min-w-0 max-w-3xl grow basis-72">
           <h2 className="font-semibold text-base">{words.title}</h2>
           <p className="text-soft">{words.intro}</p>

@@ -1,12 +1,12 @@
 import { useMemo } from 'react'
-import { texts } from '../texts'
+import { spend } from '../texts/spend'
 import { type NumberColumn, NumberTable } from '../ui/NumberTable'
 import { Cost, Count } from './Bits'
 import type { Go } from './route'
 import { daysOfBin, type Measure, namesOf, type PartId, type SplitBin } from './split'
 import { type Amounts, amountsOf, isNothing, nothing, type Report, tokensOf, total } from './sums'
 
-const words = texts.spend
+const words = spend
 
 interface Props {
   label: string

@@ -1,12 +1,12 @@
 import { useMemo } from 'react'
 import { myZone } from '../app/format'
-import { texts } from '../texts'
+import { spend } from '../texts/spend'
 import { type Choice, Field, Select } from '../ui/Field'
 import { Segments } from '../ui/Segments'
 import { periods } from './period'
 import { type Go, groups, measures, type SpendSearch } from './route'
 
-const words = texts.spend
+const words = spend
 
 interface Props {
   search: SpendSearch

@@ -1,5 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { texts } from '../texts'
+import { spend } from '../texts/spend'
 import { type NumberColumn, NumberTable } from '../ui/NumberTable'
 import { Cost, Count, CsvButton, GroupName, Section, useNames } from './Bits'
 import { tableOf } from './download'
@@ -7,7 +7,7 @@ import type { Ask } from './period'
 import { partId } from './split'
 import { amountsOf, classes, type Report, type Share } from './sums'
 
-const words = texts.spend
+const words = spend
 const most = 10
 
 /** The sessions that cost most. The file has all of them. */

@@ -1,14 +1,14 @@
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { leads, useMe } from '../app/queries'
-import { texts } from '../texts'
+import { spend } from '../texts/spend'
 import { buttonClass } from '../ui/Button'
 import { Icon } from '../ui/Icon'
 import { Count, Money } from './Bits'
 import { longDay } from './split'
 import { classes, known, type Report, tokensOf } from './sums'
 
-const words = texts.spend
+const words = spend
 const k = words.known
 
 /** The whole of a period, how it is known, and its tokens. What has no price is said beside it and never counted as nothing. */

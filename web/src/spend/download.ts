@@ -1,5 +1,5 @@
 import type { QueryClient } from '@tanstack/react-query'
-import { texts } from '../texts'
+import { spend } from '../texts/spend'
 import { say } from '../ui/Toast'
 import { csvTotal } from './csv'
 import type { Ask } from './period'
@@ -31,6 +31,6 @@ export async function tableOf(cache: QueryClient, ask: Ask, group: Group): Promi
     const anew = cache.getQueryData(query.queryKey)
     if (anew !== undefined && agrees(file, anew)) return file
   }
-  say(texts.spend.csvGrew)
+  say(spend.csvGrew)
   return file
 }

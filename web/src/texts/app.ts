@@ -47,6 +47,8 @@ export const app = {
       'The agents’ runtime cannot be asked at the moment. Tasks, standups’ history and spend go on; what is shown of agents is old.',
   },
   spendToday: 'Spent today',
+  spendTodayKnown: (runtime: string, estimated: string, unpriced: number) =>
+    `The runtime says ${runtime}; ${estimated} is estimated; ${unpriced === 1 ? '1 run has' : `${unpriced} runs have`} no price.`,
   today: 'today',
   me: 'You',
   theme: 'Theme',

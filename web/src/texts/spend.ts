@@ -1,3 +1,4 @@
+// Not in the index: these sentences come with the place, and the first load stays small.
 export const spend = {
   what: 'the spend',
   tabs: { label: 'Parts of this place', spend: 'Spend', prices: 'Prices' },
@@ -30,8 +31,6 @@ export const spend = {
     source: 'Unknown source',
     session: 'No session',
   } as Record<string, string>,
-  todayKnown: (runtime: string, estimated: string, unpriced: number) =>
-    `The runtime says ${runtime}; ${estimated} is estimated; ${unpriced === 1 ? '1 run has' : `${unpriced} runs have`} no price.`,
   others: 'All others',
   open: 'Not split yet',
   total: 'Total',
