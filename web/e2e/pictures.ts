@@ -10,8 +10,8 @@ const only = process.env.ONLY
 
 /** Where to go, and what has to be there before the picture is taken. */
 const places: [name: string, path: string, ready: string][] = [
-  ['now', '/', 'main h1, main h2'],
-  ['inbox', '/inbox', 'main h1, main h2'],
+  ['now', '/', 'main section li'],
+  ['inbox', '/inbox', '[data-item]'],
   ['tasks-board', '/tasks?view=board', 'article'],
   ['tasks-table', '/tasks?view=table', '[role=row] button'],
   ['task', '/tasks?view=board&task=TASK-7', 'aside h2'],

@@ -1,6 +1,8 @@
+import { inboxPatches } from '../inbox/patches'
+import { nowPatches } from '../now/patches'
 import { taskPatches } from '../tasks/patches'
 import type { Patch } from './live/patches'
 import { framePatches } from './queries'
 
 /** How every place follows the stream. A place adds one line here. */
-export const patches: readonly Patch[] = [...framePatches, ...taskPatches]
+export const patches: readonly Patch[] = [...framePatches, ...taskPatches, ...inboxPatches, ...nowPatches]

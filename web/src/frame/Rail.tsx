@@ -3,6 +3,7 @@ import { groups, type Place, places } from '../app/places'
 import { texts } from '../texts'
 import { Icon } from '../ui/Icon'
 import { Menu } from '../ui/Menu'
+import { BadgeMark, useBadges } from './badges'
 
 const words = texts.app
 
@@ -14,6 +15,7 @@ function useHere(): (p: Place) => boolean {
 /** The nine places. Names beside the drawings when there is room; a phone has the bar below. */
 export function Rail() {
   const here = useHere()
+  const badges = useBadges()
   return (
     <nav
       aria-label={words.nav}
@@ -32,12 +34,13 @@ export function Rail() {
             <li key={p.id}>
               <Link
                 aria-current={here(p) ? 'page' : undefined}
-                className={`flex h-8 items-center justify-center gap-2.5 rounded-md px-2 lg:justify-start ${here(p) ? 'bg-accent-tint font-medium text-accent' : 'text-soft hover:bg-hover hover:text-ink'}`}
+                className={`relative flex h-8 items-center justify-center gap-2.5 rounded-md px-2 lg:justify-start ${here(p) ? 'bg-accent-tint font-medium text-accent' : 'text-soft hover:bg-hover hover:text-ink'}`}
                 title={p.key ? `${words.places[p.id]} (g ${p.key})` : words.places[p.id]}
                 to={p.path}
               >
                 <Icon name={p.icon} />
                 <span className="sr-only lg:not-sr-only">{words.places[p.id]}</span>
+                <BadgeMark className="absolute top-0 right-0 lg:static lg:ml-auto" of={badges[p.id]} />
               </Link>
             </li>
           ))}
@@ -53,8 +56,11 @@ const onPhone = ['now', 'inbox', 'tasks']
 export function BottomBar() {
   const here = useHere()
   const navigate = useNavigate()
-  const cell = 'flex h-14 grow basis-0 flex-col items-center justify-center gap-0.5 text-xs'
+  const cell = 'relative flex h-14 grow basis-0 flex-col items-center justify-center gap-0.5 text-xs'
   const rest = places.filter(p => !onPhone.includes(p.id))
+  const badges = useBadges()
+  const badge = 'absolute top-1 left-1/2 ml-1.5'
+  const more = rest.find(p => badges[p.id])
   return (
     <nav
       aria-label={words.nav}
@@ -71,6 +77,7 @@ export function BottomBar() {
           >
             <Icon className="size-5" name={p.icon} />
             {words.places[p.id]}
+            <BadgeMark className={badge} of={badges[p.id]} />
           </Link>
         ))}
       <Menu
@@ -89,6 +96,7 @@ export function BottomBar() {
           <button className={`${cell} ${rest.some(here) ? 'text-accent' : 'text-soft'}`} type="button">
             <Icon className="size-5" name="more" />
             {words.more}
+            <BadgeMark className={badge} of={more && badges[more.id]} />
           </button>
         }
       />

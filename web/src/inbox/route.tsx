@@ -1,9 +1,27 @@
-import { createRoute } from '@tanstack/react-router'
-import { frameRoute } from '../app/roots'
-import { placeNotBuilt } from '../frame/placeNotBuilt'
+import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
+import { frameRoute, params, textParam, wordParam, wordsParam } from '../app/roots'
+import { kinds, orders, severities, states } from './item'
+
+/** What the address of the inbox says: which items, in which order, and which one is open. */
+function search(s: Record<string, unknown>) {
+  return params({
+    state: wordsParam(s.state, states)?.join(','),
+    kind: wordsParam(s.kind, kinds)?.join(','),
+    severity: wordsParam(s.severity, severities)?.join(','),
+    assignee: textParam(s.assignee),
+    order: wordParam(s.order, orders),
+    item: textParam(s.item),
+  })
+}
+
+export type InboxSearch = ReturnType<typeof search>
+
+/** Another value for some of it; undefined takes it out of the address. */
+export type Go = (change: InboxSearch, replace?: boolean) => void
 
 export const inboxRoute = createRoute({
   getParentRoute: () => frameRoute,
   path: '/inbox',
-  component: placeNotBuilt('inbox'),
+  validateSearch: search,
+  component: lazyRouteComponent(() => import('./Page'), 'InboxPage'),
 })

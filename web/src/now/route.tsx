@@ -1,5 +1,12 @@
-import { createRoute } from '@tanstack/react-router'
-import { frameRoute } from '../app/roots'
-import { placeNotBuilt } from '../frame/placeNotBuilt'
+import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
+import { frameRoute, params, wordParam } from '../app/roots'
 
-export const nowRoute = createRoute({ getParentRoute: () => frameRoute, path: '/', component: placeNotBuilt('now') })
+/** What the address says: whether the ribbon of runs is a table. */
+const search = (s: Record<string, unknown>) => params({ runs: wordParam(s.runs, ['table']) })
+
+export const nowRoute = createRoute({
+  getParentRoute: () => frameRoute,
+  path: '/',
+  validateSearch: search,
+  component: lazyRouteComponent(() => import('./Page'), 'NowPage'),
+})

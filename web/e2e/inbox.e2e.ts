@@ -1,0 +1,266 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { call, faults, type House, type Look, looks, openBrowser, openHouse, openPage, signIn } from './house.ts'
+
+let house: House
+let browser: Browser
+const escalation = 'The certificate authority needs a card that works'
+
+beforeAll(async () => {
+  house = await openHouse()
+  browser = await openBrowser()
+  // A team of nobody: each of its standups fails at once, and is an item.
+  await call(house, 'POST', '/teams', {
+    key: 'ghosts',
+    name: 'Ghosts',
+    facilitator: 'ghost',
+    participants: ['ghost-1'],
+  })
+})
+afterAll(async () => {
+  await browser?.close()
+  await house?.close()
+})
+
+interface Item {
+  id: string
+  title: string
+  state: string
+  assignee: { id: string } | null
+  resolution: { note: string } | null
+}
+
+const items = async (query: string) => (await call(house, 'GET', `/inbox?${query}`)) as Item[]
+const stateOf = async (title: string) =>
+  (await items('state=open,acked,snoozed,resolved&limit=500')).find(i => i.title.startsWith(title))?.state
+
+let days = 0
+/** Has a standup fail, which is a new item of the inbox. */
+async function fail(title: string): Promise<Item> {
+  days++
+  const date = `2030-02-${String(days).padStart(2, '0')}`
+  const standup = (await call(house, 'POST', '/standups', { team: 'ghosts', date, title })) as { id: string }
+  await call(house, 'POST', `/standups/${standup.id}/run`, {})
+  let found: Item | undefined
+  await expect
+    .poll(async () => {
+      found = (await items('sort=-last&limit=500')).find(i => i.title.startsWith(title.slice(0, 20)))
+      return found !== undefined
+    })
+    .toBe(true)
+  return found as Item
+}
+
+async function opened(look: Look, path: string) {
+  const watched = await openPage(browser, house.base, look)
+  await watched.page.goto(path)
+  await signIn(watched.page, house)
+  return watched
+}
+
+const row = (page: Page, title: string) => page.getByRole('listitem').filter({ hasText: title })
+const desktop = looks['light desktop'] as Look
+
+describe.each(Object.entries(looks))('the inbox, %s', (_, look) => {
+  it('has no fault that axe knows: list, one item, its questions, nothing, an item that is gone', async () => {
+    const { context, page, complaints } = await opened(look, '/inbox')
+    const [item] = await items('kind=escalation&state=open,acked,snoozed,resolved')
+    for (const [path, ready] of [
+      ['/inbox', 'main li button'],
+      [`/inbox?item=${item?.id}`, 'aside ol li'],
+      ['/inbox?item=nowhere', 'aside [role=alert]'],
+      ['/inbox?kind=run_stalled', 'main h2'],
+    ] as const) {
+      await page.goto(path)
+      await page.locator(ready).first().waitFor()
+      expect(await faults(page), path).toEqual([])
+    }
+    await page.goto(`/inbox?item=${item?.id}`)
+    await page.getByRole('button', { name: 'Snooze', exact: true }).click()
+    await page.getByRole('menuitem', { name: 'Until another time' }).click()
+    await page.getByLabel('It is open again at').waitFor()
+    expect(await faults(page)).toEqual([])
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('button', { name: 'Resolve…' }).click()
+    await page.getByLabel('How?').waitFor()
+    expect(await faults(page)).toEqual([])
+    expect(complaints.filter(c => !c.includes('404'))).toEqual([])
+    expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true)
+    await context.close()
+  })
+})
+
+// An escalation waits for a person: to say that one has seen it must be one click, or one key.
+describe('an escalation', () => {
+  it('is acknowledged with the pointer, here and where others look, and the way back works', async () => {
+    const one = await opened(desktop, '/inbox')
+    const two = await opened(desktop, '/inbox')
+    await two.page.getByText('Live', { exact: true }).waitFor()
+    const rail = one.page.getByRole('link', { name: /Inbox/ }).first()
+    await expect.poll(() => rail.textContent()).toContain('open item')
+    await row(one.page, escalation)
+      .getByRole('button', { name: /^Acknowledge/ })
+      .click()
+    await row(one.page, escalation).getByText('Acknowledged').waitFor()
+    await row(two.page, escalation).getByText('Acknowledged').waitFor()
+    expect(await stateOf(escalation)).toBe('acked')
+    await expect.poll(() => rail.textContent()).not.toContain('open item')
+    await one.page.getByRole('button', { name: 'Undo' }).click()
+    await row(two.page, escalation).getByText('Open', { exact: true }).waitFor()
+    expect(await stateOf(escalation)).toBe('open')
+    expect([...one.complaints, ...two.complaints]).toEqual([])
+    await one.context.close()
+    await two.context.close()
+  })
+
+  it('is acknowledged, read and resolved with a word by keyboard alone', async () => {
+    const { context, page, complaints } = await opened(desktop, '/tasks')
+    const press = async (...keys: string[]) => {
+      for (const key of keys) await page.keyboard.press(key)
+    }
+    await page.locator('main').focus()
+    await press('g', 'i')
+    await row(page, escalation).waitFor()
+    await press('j', 'e')
+    await row(page, escalation).getByText('Acknowledged').waitFor()
+    await press('o')
+    const panel = page.getByRole('complementary', { name: 'Item' })
+    await panel.getByRole('heading', { name: escalation }).waitFor()
+    await panel.getByText('What is needed of you:').waitFor()
+    expect(page.url()).toContain('item=')
+    await panel.getByRole('button', { name: 'Resolve…' }).focus()
+    await press('Enter')
+    await page.getByLabel('How?').fill('The new card is on file')
+    await press('Enter')
+    await panel.getByText('Resolved by').waitFor()
+    await panel.getByText('The new card is on file').first().waitFor()
+    await panel.getByText('resolved it').waitFor()
+    expect(await row(page, escalation).count()).toBe(0)
+    await panel.getByRole('button', { name: 'Open again' }).focus()
+    await press('Enter')
+    await row(page, escalation).getByText('Open', { exact: true }).waitFor()
+    await panel.focus()
+    await press('Escape')
+    await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe(escalation)
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it('leads to the task that it is about', async () => {
+    const { context, page } = await opened(looks['dark phone'] as Look, '/inbox')
+    await page.getByRole('button', { name: escalation, exact: true }).click()
+    const panel = page.getByRole('complementary', { name: 'Item' })
+    await panel.getByRole('link', { name: /Task TASK-/ }).click()
+    await page.getByRole('heading', { name: 'Renew the signing certificate' }).waitFor()
+    await page.goBack()
+    await panel.getByRole('heading', { name: escalation }).waitFor()
+    await panel.getByRole('button', { name: 'Close' }).click()
+    await row(page, escalation).waitFor()
+    await context.close()
+  })
+})
+
+describe('an item', () => {
+  it('waits behind "new" until one wants it, is put off, found again and brought back', async () => {
+    const { context, page, complaints } = await opened(desktop, '/inbox')
+    await row(page, escalation).waitFor()
+    await page.getByText('Live', { exact: true }).waitFor()
+    await fail('Put off')
+    const wait = page.getByRole('button', { name: '1 new' })
+    await wait.waitFor()
+    expect(await row(page, 'Put off').count()).toBe(0)
+    await wait.click()
+    await row(page, 'Put off')
+      .getByRole('button', { name: /^Snooze/ })
+      .click()
+    await page.getByRole('menuitem', { name: 'For an hour' }).click()
+    await expect.poll(() => row(page, 'Put off').count()).toBe(0)
+    await expect.poll(() => stateOf('Put off')).toBe('snoozed')
+    await page.getByLabel('State', { exact: true }).selectOption('snoozed')
+    await page.waitForURL('**/inbox?state=snoozed')
+    await page.reload()
+    await row(page, 'Put off').getByText('Snoozed').waitFor()
+    await row(page, 'Put off').getByRole('button', { name: /^More/ }).click()
+    await page.getByRole('menuitem', { name: 'Open again' }).click()
+    await expect.poll(() => stateOf('Put off')).toBe('open')
+    await page.getByRole('button', { name: 'Clear filters' }).click()
+    await row(page, 'Put off').waitFor()
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it('is put off until a time of one’s own, and not until one that is over', async () => {
+    await fail('Another time')
+    const { context, page, complaints } = await opened(desktop, '/inbox')
+    await row(page, 'Another time')
+      .getByRole('button', { name: /^Snooze/ })
+      .click()
+    await page.getByRole('menuitem', { name: 'Until another time' }).click()
+    await page.getByLabel('It is open again at').fill('2020-01-01T08:00')
+    await page.keyboard.press('Enter')
+    await page.getByRole('alert').getByText('Give a time after now').waitFor()
+    const day = new Date(Date.now() + 3 * 86_400_000).toISOString().slice(0, 10)
+    await page.getByLabel('It is open again at').fill(`${day}T08:00`)
+    await page.keyboard.press('Enter')
+    await expect.poll(() => stateOf('Another time')).toBe('snoozed')
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await expect.poll(() => stateOf('Another time')).toBe('open')
+    await row(page, 'Another time').waitFor()
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it('is taken on, and found among what one sees to', async () => {
+    await fail('Mine now')
+    const { context, page, complaints } = await opened(desktop, '/inbox')
+    await row(page, 'Mine now').getByRole('button', { name: /^More/ }).click()
+    await page.getByRole('menuitem', { name: /\(me\)$/ }).click()
+    await expect
+      .poll(async () => (await items('assignee=me')).map(i => i.title))
+      .toEqual([expect.stringContaining('Mine now')])
+    await page.getByLabel('Assigned to', { exact: true }).selectOption('me')
+    await page.waitForURL('**/inbox?assignee=me')
+    await row(page, 'Mine now').waitFor()
+    expect(await page.getByRole('main').getByRole('listitem').count()).toBe(1)
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it('that was resolved elsewhere meanwhile says so, and is shown as it is', async () => {
+    const item = await fail('Two at once')
+    const { context, page } = await opened(desktop, '/inbox')
+    await row(page, 'Two at once').getByRole('button', { name: /^More/ }).click()
+    await page.getByRole('menuitem', { name: 'Resolve…' }).click()
+    await call(house, 'POST', `/inbox/${item.id}/ack`)
+    await page.getByLabel('How?').fill('mine')
+    await page.keyboard.press('Enter')
+    await page.getByText('The item was changed meanwhile.').waitFor()
+    await row(page, 'Two at once').getByText('Acknowledged').waitFor()
+    await context.close()
+  })
+})
+
+// What agents write must stay text, whatever it is, and must not break the page.
+describe('hostile titles', () => {
+  it('are shown as they are', async () => {
+    const hostile =
+      '<img src=x onerror="document.title=1"><script>document.title=2</script> [x](javascript:document.title=3) ' +
+      'x'.repeat(80)
+    const item = await fail(hostile)
+    for (const look of [desktop, looks['light phone'] as Look]) {
+      const { context, page, complaints } = await opened(look, `/inbox?item=${item.id}`)
+      await page.locator('aside h2').waitFor()
+      await page.locator('aside ol li').first().waitFor()
+      expect(await page.locator('aside h2').textContent()).toBe(item.title)
+      expect(await page.locator('main img, main script, main [onerror], main a[href^="javascript"]').count()).toBe(0)
+      expect(await page.title()).toContain('Inbox · Wardroom')
+      expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true)
+      expect(await faults(page)).toEqual([])
+      await page.goto('/')
+      await page.getByRole('region', { name: 'Needs you' }).getByText('<img src=x').waitFor()
+      expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true)
+      expect(complaints).toEqual([])
+      await context.close()
+    }
+  })
+})

@@ -1,0 +1,215 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { call, faults, type House, type Look, looks, openBrowser, openHouse, openPage, signIn } from './house.ts'
+
+let house: House
+let browser: Browser
+
+beforeAll(async () => {
+  house = await openHouse()
+  browser = await openBrowser()
+})
+afterAll(async () => {
+  await browser?.close()
+  await house?.close()
+})
+
+async function opened(base: House, look: Look, path: string) {
+  const watched = await openPage(browser, base.base, look)
+  await watched.page.goto(path)
+  await signIn(watched.page, base)
+  return watched
+}
+
+const card = (page: Page, name: string) => page.getByRole('region', { name, exact: true })
+const cards = ['Needs you', 'Agents', 'Spend today', 'Scheduled runs', 'Failures of 24 hours', 'Last standup']
+const desktop = looks['light desktop'] as Look
+
+/** A service with an owner, without agents and without a gateway. */
+async function openBare(): Promise<House> {
+  const folder = await mkdtemp(join(tmpdir(), 'wardroom-bare-'))
+  const [email, password] = ['ada@example.com', 'four random words are good']
+  const child: ChildProcess = spawn(process.env.WARDROOM_BINARY ?? '../bin/wardroom', ['serve'], {
+    cwd: folder,
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: {
+      PATH: process.env.PATH,
+      HOME: folder,
+      PORT: '0',
+      HOST: '127.0.0.1',
+      JWT_SECRET: 'a secret for the tests of the browser, long enough',
+      DATABASE_URL: `sqlite://${join(folder, 'wardroom.db')}`,
+    },
+  })
+  const stop = async () => {
+    if (child.exitCode === null) {
+      const ended = new Promise(done => child.once('exit', done))
+      child.kill('SIGTERM')
+      await ended
+    }
+  }
+  const close = async () => {
+    await stop()
+    await rm(folder, { recursive: true, force: true })
+  }
+  const link = await new Promise<string>((resolve, reject) => {
+    let said = ''
+    child.stderr?.on('data', (piece: Buffer) => {
+      said += piece.toString()
+      const found = /(http:\/\/\S+\/setup#\S+)/.exec(said)?.[1]
+      if (found) resolve(found)
+    })
+    child.once('exit', code => reject(new Error(`serve ended with ${code}:\n${said}`)))
+    setTimeout(() => reject(new Error(`serve shows no link:\n${said}`)), 30_000).unref()
+  })
+  const { origin, hash } = new URL(link)
+  const token = decodeURIComponent(hash.slice(1))
+  const made = await fetch(`${origin}/api/v1/auth/setup`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ token, email, password }),
+  })
+  if (!made.ok) throw new Error(`setup: ${made.status} ${await made.text()}`)
+  return { base: origin, email, password, folder, stop, close }
+}
+
+/** Until nothing is awaited any more. */
+async function settled(page: Page): Promise<void> {
+  for (const name of cards) await card(page, name).waitFor()
+  await expect.poll(() => page.locator('main .skeleton').count()).toBe(0)
+}
+
+describe.each(Object.entries(looks))('now, %s', (_, look) => {
+  it('has every card, and no fault that axe knows', async () => {
+    const { context, page, complaints } = await opened(house, look, '/')
+    await settled(page)
+    const sentence = (await page.getByRole('region', { name: 'How all is' }).textContent()) ?? ''
+    expect(sentence).toMatch(/^(No agent|\d+ agents?) active.*, (no|\d+) blocked tasks?, .*standup.*, .* today\.$/)
+    expect(await faults(page)).toEqual([])
+    expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true)
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})
+
+// Whoever sees a problem on the first page must not have to look for the way to deal with it.
+describe('what needs me', () => {
+  it('is acknowledged and put back in place, by keyboard', async () => {
+    const { context, page, complaints } = await opened(house, desktop, '/')
+    const item = 'The certificate authority needs a card that works'
+    const needs = card(page, 'Needs you')
+    await needs.getByRole('button', { name: item, exact: true }).waitFor()
+    await page.keyboard.press('j')
+    await page.keyboard.press('e')
+    await needs.getByText('Nothing needs you.').waitFor()
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await needs.getByRole('button', { name: item, exact: true }).click()
+    await page.waitForURL('**/inbox?item=*')
+    await page.getByRole('complementary', { name: 'Item' }).getByRole('heading', { name: item }).waitFor()
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})
+
+describe('the facts', () => {
+  it('change as things happen, without a reload', async () => {
+    const { context, page, complaints } = await opened(house, desktop, '/')
+    await settled(page)
+    await page.getByText('Live', { exact: true }).waitFor()
+    const sentence = page.getByRole('region', { name: 'How all is' })
+    const blocked = async () => Number(/(\d+) blocked/.exec((await sentence.textContent()) ?? '')?.[1] ?? 0)
+    const before = await blocked()
+    const task = (await call(house, 'POST', '/tasks', { title: 'Held up' })) as { key: string }
+    await call(house, 'PATCH', `/tasks/${task.key}`, { blocked: { reason: 'no access' } })
+    await expect.poll(blocked).toBe(before + 1)
+    await call(house, 'PATCH', `/tasks/${task.key}`, { blocked: null })
+    await expect.poll(blocked).toBe(before)
+
+    const today = (await call(house, 'POST', '/standups', {})) as { id: string }
+    await call(house, 'POST', `/standups/${today.id}/run`, {})
+    await sentence.getByText('standup running').waitFor()
+    await card(page, 'Last standup').getByText('Running').waitFor()
+    await card(page, 'Last standup').getByText('Completed').waitFor({ timeout: 120_000 })
+    await sentence.getByText(/last standup \d\d:\d\d/).waitFor()
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})
+
+describe('the scheduled runs', () => {
+  it('stand on a ribbon and in a table, which is in the address', async () => {
+    const job = {
+      name: '<b>every hour</b>',
+      agentId: 'cto',
+      schedule: { expr: '7 * * * *', tz: 'Europe/Berlin' },
+      payload: { message: 'Look around.' },
+    }
+    await call(house, 'POST', '/agentrt/jobs', job)
+    const { context, page, complaints } = await opened(house, desktop, '/')
+    const runs = card(page, 'Scheduled runs')
+    await runs.getByRole('img', { name: /Scheduled runs, .*To come/ }).waitFor()
+    await runs.getByRole('button', { name: 'As a table' }).click()
+    await page.waitForURL('**/?runs=table')
+    await page.reload()
+    await runs.getByRole('cell', { name: '<b>every hour</b>' }).first().waitFor()
+    expect(await runs.getByRole('row').count()).toBeGreaterThan(10)
+    expect(await faults(page)).toEqual([])
+    const saved = page.waitForEvent('download')
+    await runs.getByRole('button', { name: 'Save as CSV' }).click()
+    expect((await saved).suggestedFilename()).toBe('scheduled-runs.csv')
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})
+
+// One part that is missing must not take the others with it, and nothing unknown may read as a zero.
+describe('without a gateway', () => {
+  it('says so, leads to where it is set up, and the rest goes on', async () => {
+    const bare = await openBare()
+    try {
+      for (const look of [desktop, looks['dark phone'] as Look]) {
+        const { context, page, complaints } = await opened(bare, look, '/')
+        await settled(page)
+        await card(page, 'Agents').getByText('No gateway is set up').waitFor()
+        await card(page, 'Agents').getByText('No agents yet.').waitFor()
+        await card(page, 'Needs you').getByText('Nothing needs you.').waitFor()
+        await card(page, 'Scheduled runs').getByText('No gateway is set up').waitFor()
+        await card(page, 'Last standup').getByText('There was no standup yet.').waitFor()
+        await card(page, 'Failures of 24 hours').getByText('Nothing failed').waitFor()
+        expect(await page.getByRole('region', { name: 'How all is' }).textContent()).toBe(
+          'No agents, no blocked task, no standup yet, $0 today.',
+        )
+        expect(await faults(page)).toEqual([])
+        // The browser itself tells its console that the runtime's sessions are not to be had.
+        expect(complaints.filter(c => !c.includes('503'))).toEqual([])
+        await card(page, 'Agents').getByRole('link', { name: 'Settings' }).click()
+        await page.waitForURL('**/settings*')
+        await context.close()
+      }
+    } finally {
+      await bare.close()
+    }
+  })
+
+  it('keeps the other cards when one cannot be read', async () => {
+    const { context, page } = await openPage(browser, house.base, desktop)
+    await page.route('**/api/v1/usage?*', route => route.fulfill({ status: 500, body: 'no' }))
+    await page.route('**/api/v1/standups?*', route => route.fulfill({ status: 500, body: 'no' }))
+    await page.goto('/')
+    await signIn(page, house)
+    await card(page, 'Spend today').getByRole('alert').waitFor()
+    await card(page, 'Last standup').getByRole('alert').waitFor()
+    const sentence = page.getByRole('region', { name: 'How all is' })
+    await sentence.getByText('last standup unknown').waitFor()
+    await sentence.getByText('spend today unknown').waitFor()
+    await card(page, 'Agents').getByRole('link', { name: 'CTO' }).waitFor()
+    await page.unroute('**/api/v1/usage?*')
+    await card(page, 'Spend today').getByRole('button', { name: 'Try again' }).click()
+    await card(page, 'Spend today').getByText('$').first().waitFor()
+    await context.close()
+  })
+})

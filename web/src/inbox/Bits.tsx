@@ -1,0 +1,79 @@
+import { texts } from '../texts'
+import { Age } from '../ui/Age'
+import { Icon, type IconName } from '../ui/Icon'
+import { State, type Tone } from '../ui/State'
+import { TextLink } from '../ui/TextLink'
+import { type Item, subjectHref, type Told } from './item'
+
+const words = texts.inbox
+
+const severityLook: Record<Item['severity'], { tone: Tone; icon: IconName }> = {
+  urgent: { tone: 'danger', icon: 'warning' },
+  high: { tone: 'attention', icon: 'up' },
+  medium: { tone: 'idle', icon: 'sleep' },
+  low: { tone: 'idle', icon: 'down' },
+}
+
+export const SeverityMark = ({ of }: { of: Item['severity'] }) => (
+  <State icon={severityLook[of].icon} tone={severityLook[of].tone}>
+    {words.severity[of]}
+  </State>
+)
+
+const stateLook: Record<Item['state'], { tone: Tone; icon: IconName }> = {
+  open: { tone: 'attention', icon: 'inbox' },
+  acked: { tone: 'active', icon: 'eye' },
+  snoozed: { tone: 'idle', icon: 'clock' },
+  resolved: { tone: 'done', icon: 'check' },
+}
+
+/** Its state; of what was put off, also until when. */
+export const StateMark = ({ of }: { of: Told }) => (
+  <State icon={stateLook[of.state].icon} tone={stateLook[of.state].tone}>
+    {words.state[of.state]}
+    {of.snoozed_until !== null && (
+      <span>
+        · <Age at={of.snoozed_until} />
+      </span>
+    )}
+  </State>
+)
+
+export const kindIcon: Record<Item['kind'], IconName> = {
+  escalation: 'up',
+  standup_failed: 'standups',
+  standup_missed: 'standups',
+  old_blocker: 'blocked',
+  job_missed: 'schedules',
+  job_failed: 'schedules',
+  dispatch_failed: 'tasks',
+  run_stalled: 'sessions',
+}
+
+export const KindMark = ({ of }: { of: Item['kind'] }) => (
+  <span className="inline-flex items-center gap-1 whitespace-nowrap">
+    <Icon className="size-3.5" name={kindIcon[of]} />
+    {words.kind[of]}
+  </span>
+)
+
+/** What an item is about, as a way there; in words alone where there is none. */
+export function SubjectLink({ of, long = false }: { of: Told; long?: boolean }) {
+  const href = subjectHref(of)
+  const { kind, id, name } = of.subject
+  if (href === null && kind === '') return null
+  const kindName = words.subjectKind[kind] ?? kind
+  const shown = kind === 'task' ? <bdi className="key">{name || id}</bdi> : <bdi>{name || id || kindName}</bdi>
+  const text = (
+    <>
+      {long && `${kindName} `}
+      {shown}
+    </>
+  )
+  if (href === null) return <span className="truncate">{text}</span>
+  return (
+    <TextLink className="min-w-0 truncate text-accent hover:underline" href={href}>
+      {text}
+    </TextLink>
+  )
+}

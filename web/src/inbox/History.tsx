@@ -1,0 +1,83 @@
+import { useQuery } from '@tanstack/react-query'
+import type { Schemas } from '../api/client'
+import { moment } from '../app/format'
+import { texts } from '../texts'
+import { Age } from '../ui/Age'
+import { Answer } from '../ui/Views'
+import { historyQuery } from './queries'
+
+const words = texts.inbox
+
+interface Change {
+  field: string
+  from: string
+  to: string
+}
+
+/** A value of a change in words. */
+function say(field: string, v: unknown): string {
+  if (v === null || v === undefined || v === '') return '–'
+  if (typeof v === 'object') return 'name' in v && typeof v.name === 'string' ? v.name || '–' : JSON.stringify(v)
+  const s = String(v)
+  if (field === 'snoozed_until') return moment(s)
+  const names: Record<string, string> =
+    field === 'state' ? words.state : field === 'severity' ? words.severity : field === 'kind' ? words.kind : {}
+  return names[s] ?? s
+}
+
+/** What became other than it was. Of a detail only its length is told. */
+export function changesOf(data: unknown): Change[] {
+  if (typeof data !== 'object' || data === null || !('changes' in data)) return []
+  return Object.entries(data.changes ?? {}).flatMap(([name, pair]) => {
+    if (name === 'detail') return [{ field: words.fields.detail ?? name, from: '', to: words.newDetail }]
+    const [from, to] = Array.isArray(pair) ? pair : [null, pair]
+    return [{ field: words.fields[name] ?? name, from: say(name, from), to: say(name, to) }]
+  })
+}
+
+/** The word that somebody resolved it with; the changes do not have it. */
+function noteOf(event: Schemas['Event']): string {
+  const data = event.data as { item?: { resolution?: { note?: unknown } | null } } | null
+  const note = event.kind === 'inbox.resolved' ? data?.item?.resolution?.note : ''
+  return typeof note === 'string' ? note : ''
+}
+
+/** Who did what to an item, the newest first. */
+export function History({ id }: { id: string }) {
+  const asked = useQuery(historyQuery(id))
+  return (
+    <section aria-label={words.history}>
+      <h3 className="mb-2 font-medium text-soft text-xs">{words.history}</h3>
+      <Answer of={asked} rows={3} what={words.history}>
+        {events =>
+          events.length === 0 ? (
+            <p className="text-soft">{words.noHistory}</p>
+          ) : (
+            <ol className="flex flex-col gap-2">
+              {events.map(e => (
+                <li key={e.id} className="grid grid-cols-[4.5rem_1fr] gap-2">
+                  <Age at={e.at} className="text-soft text-xs" />
+                  <div className="wrap-anywhere min-w-0">
+                    <bdi className="font-medium">{e.actor.name}</bdi> {words.historyKind[e.kind] ?? e.kind}
+                    {noteOf(e) && (
+                      <p>
+                        <bdi>{noteOf(e)}</bdi>
+                      </p>
+                    )}
+                    {changesOf(e.data).map(c => (
+                      <p key={c.field} className="text-soft">
+                        {c.field} {c.from !== '' && <bdi>{c.from}</bdi>}
+                        {c.from !== '' && ' → '}
+                        <bdi className="text-ink">{c.to}</bdi>
+                      </p>
+                    ))}
+                  </div>
+                </li>
+              ))}
+            </ol>
+          )
+        }
+      </Answer>
+    </section>
+  )
+}

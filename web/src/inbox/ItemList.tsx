@@ -1,0 +1,186 @@
+import { type RefObject, useEffect, useRef, useState } from 'react'
+import { useKeys } from '../app/keys'
+import { texts } from '../texts'
+import { Age } from '../ui/Age'
+import { IconButton } from '../ui/Button'
+import { MenuButton, type OpenMenu, useSharedMenu } from '../ui/SharedMenu'
+import { KindMark, SeverityMark, StateMark, SubjectLink } from './Bits'
+import type { Told } from './item'
+import type { Verbs } from './useVerbs'
+
+const words = texts.inbox
+
+interface Props {
+  items: readonly Told[]
+  verbs: Verbs
+  onOpen: (id: string) => void
+  opened?: string | undefined
+}
+
+/**
+ * Items as rows with their verbs. j and k move, o opens, e acknowledges; they
+ * mean the row that has the focus, else the item that is open. When a row goes
+ * that has the focus, the next one has it.
+ */
+export function ItemList({ items, verbs, onOpen, opened }: Props) {
+  const list = useRef<HTMLUListElement>(null)
+  const [current, setCurrent] = useState<{ id: string; focus: number }>({ id: '', focus: 0 })
+  const [onMenu, shared] = useSharedMenu()
+  const at = items.findIndex(i => i.id === current.id)
+  const meant = items[at] ?? items.find(i => i.id === opened)
+  useKeys([
+    { keys: 'j', label: words.keys.next, run: () => go(1) },
+    { keys: 'k', label: words.keys.previous, run: () => go(-1) },
+    { keys: 'o', label: words.keys.open, run: () => meant && onOpen(meant.id) },
+    {
+      keys: 'e',
+      label: words.keys.ack,
+      run: () => meant && (meant.state === 'open' || meant.state === 'snoozed') && verbs.act(meant, { do: 'ack' }),
+    },
+  ])
+  const go = (by: number) => {
+    const from = at < 0 ? items.findIndex(i => i.id === opened) : at
+    const row = items[from < 0 ? 0 : Math.max(0, Math.min(items.length - 1, from + by))]
+    if (row) setCurrent(was => ({ id: row.id, focus: was.focus + 1 }))
+  }
+  useEffect(() => {
+    if (current.focus > 0) buttonOf(list.current, current.id)?.focus()
+  }, [current])
+  useFocusKept(list, items, current.id, id => setCurrent(was => ({ id, focus: was.focus + 1 })))
+  return (
+    <>
+      <ul ref={list} aria-label={texts.app.places.inbox} className="@container">
+        {items.map(i => (
+          <Row
+            key={i.id}
+            item={i}
+            onFocus={() => i.id !== current.id && setCurrent({ id: i.id, focus: 0 })}
+            onMenu={onMenu}
+            onOpen={onOpen}
+            opened={i.id === opened}
+            verbs={verbs}
+          />
+        ))}
+      </ul>
+      {shared}
+    </>
+  )
+}
+
+const buttonOf = (list: HTMLElement | null, id: string) =>
+  list?.querySelector<HTMLElement>(`[data-item="${CSS.escape(id)}"]`)
+
+/** How long a menu or a dialog may take to close, in ms. */
+const handover = 80
+
+/** Gives the focus to the next row when the one that had it is gone; nobody wants to begin again at the top. */
+function useFocusKept(
+  list: RefObject<HTMLUListElement | null>,
+  items: readonly Told[],
+  current: string,
+  onNext: (id: string) => void,
+): void {
+  const before = useRef<readonly Told[]>(items)
+  const latest = useRef(onNext)
+  useEffect(() => {
+    latest.current = onNext
+    const was = before.current.findIndex(i => i.id === current)
+    const next = was >= 0 && !items.some(i => i.id === current) ? items[Math.min(was, items.length - 1)] : undefined
+    before.current = items
+    if (!next) return
+    // A menu or a dialog gives the focus back after it has closed; only when nobody has it then, it is ours to give.
+    setTimeout(() => {
+      const has = document.activeElement
+      if (has === null || has === document.body || has === list.current) latest.current(next.id)
+    }, handover)
+  })
+}
+
+interface RowProps {
+  item: Told
+  opened: boolean
+  verbs: Verbs
+  onOpen: (id: string) => void
+  onMenu: OpenMenu
+  onFocus: () => void
+}
+
+const small = 'h-6! min-w-6! pointer-coarse:h-9! pointer-coarse:min-w-9!'
+
+function Row({ item, opened, verbs, onOpen, onMenu, onFocus }: RowProps) {
+  return (
+    <li
+      className={`flex items-center gap-2 border-line border-b px-3 py-1.5 @4xl:h-8 @4xl:py-0 ${opened ? 'bg-accent-tint' : 'hover:bg-hover'}`}
+      onFocus={onFocus}
+    >
+      <div className="flex min-w-0 grow flex-col gap-0.5 @4xl:flex-row @4xl:items-center @4xl:gap-3">
+        <span className="hidden w-20 shrink-0 @4xl:inline-flex">
+          <SeverityMark of={item.severity} />
+        </span>
+        <button
+          aria-current={opened || undefined}
+          className="min-w-0 truncate text-left font-medium hover:underline @4xl:grow pointer-coarse:min-h-6"
+          data-item={item.id}
+          onClick={() => onOpen(item.id)}
+          title={item.title}
+          type="button"
+        >
+          <bdi>{item.title}</bdi>
+        </button>
+        <Meta item={item} />
+      </div>
+      <span className="flex shrink-0 items-center">
+        {item.state === 'open' && (
+          <IconButton
+            className={small}
+            icon="eye"
+            label={words.ackOf(item.title)}
+            onClick={() => verbs.act(item, { do: 'ack' })}
+          />
+        )}
+        {item.state !== 'resolved' && (
+          <IconButton
+            aria-haspopup="menu"
+            className={small}
+            icon="clock"
+            label={words.snoozeOf(item.title)}
+            onClick={e => onMenu(e.currentTarget, () => verbs.snoozeGroups(item))}
+          />
+        )}
+        <MenuButton groups={() => verbs.groups(item)} label={words.moreOf(item.title)} onMenu={onMenu} />
+      </span>
+    </li>
+  )
+}
+
+/** What else one has to know of it, in columns where there is room for them. */
+function Meta({ item }: { item: Told }) {
+  const column = 'flex min-w-0 items-center @4xl:shrink-0'
+  return (
+    <span className="flex min-w-0 flex-wrap items-center gap-x-3 text-soft text-xs @4xl:flex-nowrap">
+      <span className={`${column} @4xl:hidden`}>
+        <SeverityMark of={item.severity} />
+      </span>
+      <span className={`${column} @4xl:w-32`}>
+        <KindMark of={item.kind} />
+      </span>
+      <span className={`${column} max-w-full @4xl:w-28`}>
+        <SubjectLink of={item} />
+      </span>
+      <span className={`${column} @4xl:w-32`}>
+        <StateMark of={item} />
+      </span>
+      <span className={`${column} @4xl:w-24 ${item.assignee ? '' : 'hidden @4xl:flex'}`}>
+        {item.assignee && (
+          <bdi className="truncate" title={`${words.fields.assignee}: ${item.assignee.name}`}>
+            {item.assignee.name}
+          </bdi>
+        )}
+      </span>
+      <span className={`${column} gap-1.5 @4xl:w-24 @4xl:justify-end`}>
+        {item.count > 1 && <span title={words.raised(item.count)}>{words.times(item.count)}</span>}
+        <Age at={item.first_at} />
+      </span>
+    </span>
+  )
+}

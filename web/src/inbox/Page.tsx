@@ -1,0 +1,97 @@
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { useCallback, useMemo } from 'react'
+import { useTitle } from '../app/title'
+import { texts } from '../texts'
+import { Button } from '../ui/Button'
+import { Answer, Empty } from '../ui/Views'
+import { cleared, Filters } from './Filters'
+import { ItemList } from './ItemList'
+import { filtersOf, isFiltered } from './item'
+import { Panel } from './Panel'
+import { oneQuery } from './queries'
+import { type Go, type InboxSearch, inboxRoute } from './route'
+import { useItems } from './useItems'
+import { useVerbs, type Verbs } from './useVerbs'
+
+const words = texts.inbox
+
+/** What waits for a person: a ranked list, and one item beside it. */
+export function InboxPage() {
+  const search = inboxRoute.useSearch()
+  const navigate = useNavigate({ from: '/inbox' })
+  const verbs = useVerbs()
+  const go = useCallback<Go>(
+    (change, replace = false) => void navigate({ search: was => ({ ...was, ...change }), replace }),
+    [navigate],
+  )
+  const close = useCallback(() => {
+    const id = search.item
+    go({ item: undefined })
+    // Back to the row that was open.
+    setTimeout(() => document.querySelector<HTMLElement>(`[data-item="${CSS.escape(id ?? '')}"]`)?.focus())
+  }, [go, search.item])
+  const open = useQuery({ ...oneQuery(search.item ?? ''), enabled: search.item !== undefined }).data
+  useTitle(search.item ? open?.title : undefined, texts.app.places.inbox)
+  return (
+    <div className="flex h-full min-h-0">
+      <div className="flex min-w-0 grow flex-col">
+        <Filters go={go} search={search} />
+        <List go={go} search={search} verbs={verbs} />
+      </div>
+      {search.item && <Panel key={search.item} id={search.item} onClose={close} verbs={verbs} />}
+      {verbs.questions}
+    </div>
+  )
+}
+
+function List({ search, go, verbs }: { search: InboxSearch; go: Go; verbs: Verbs }) {
+  const filters = useMemo(() => filtersOf(search), [search])
+  const { asked, waiting, show } = useItems(filters)
+  return (
+    <div className="min-h-0 grow overflow-y-auto">
+      <h2 className="sr-only">{texts.app.places.inbox}</h2>
+      {waiting > 0 && (
+        <div className="flex justify-center py-1">
+          <Button icon="up" onClick={show}>
+            {texts.ui.newRows(waiting)}
+          </Button>
+        </div>
+      )}
+      <Answer of={asked} what={words.what}>
+        {items =>
+          items.length === 0 ? (
+            <Nothing filtered={isFiltered(filters)} go={go} />
+          ) : (
+            <ItemList items={items} onOpen={item => go({ item })} opened={search.item} verbs={verbs} />
+          )
+        }
+      </Answer>
+      {asked.hasNextPage && (
+        <div className="flex justify-center py-3">
+          <Button busy={asked.isFetchingNextPage} icon="down" onClick={() => void asked.fetchNextPage()}>
+            {texts.ui.loadMore}
+          </Button>
+        </div>
+      )}
+    </div>
+  )
+}
+
+function Nothing({ filtered, go }: { filtered: boolean; go: Go }) {
+  return filtered ? (
+    <Empty
+      action={<Button onClick={() => go(cleared)}>{words.filters.clear}</Button>}
+      icon="filter"
+      title={words.noneFit}
+    />
+  ) : (
+    <Empty
+      action={<Button onClick={() => go({ state: 'resolved', order: '-last' })}>{words.seeResolved}</Button>}
+      icon="inbox"
+      title={words.empty}
+    >
+      {words.emptyText}
+    </Empty>
+  )
+}

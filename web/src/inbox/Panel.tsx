@@ -1,0 +1,169 @@
+import { useQuery } from '@tanstack/react-query'
+import { useEffect, useRef } from 'react'
+import { texts } from '../texts'
+import { Age } from '../ui/Age'
+import { Button, IconButton } from '../ui/Button'
+import { Select } from '../ui/Field'
+import { Markdown } from '../ui/Markdown'
+import { Menu } from '../ui/Menu'
+import { Answer } from '../ui/Views'
+import { KindMark, SeverityMark, StateMark, SubjectLink } from './Bits'
+import { History } from './History'
+import type { Item } from './item'
+import { oneQuery } from './queries'
+import { useAssignees, type Verbs } from './useVerbs'
+
+const words = texts.inbox
+
+/** One item beside the others; on a phone above them. */
+export function Panel({ id, verbs, onClose }: { id: string; verbs: Verbs; onClose: () => void }) {
+  const asked = useQuery(oneQuery(id))
+  const ref = useRef<HTMLElement>(null)
+  useEffect(() => {
+    ref.current?.focus()
+  }, [])
+  return (
+    <aside
+      ref={ref}
+      aria-label={words.one}
+      className="fixed inset-0 z-40 flex flex-col overflow-hidden bg-ground outline-none lg:static lg:z-auto lg:w-[30rem] lg:shrink-0 lg:border-line lg:border-l"
+      onKeyDown={e => {
+        if (e.key === 'Escape' && !e.defaultPrevented) {
+          e.stopPropagation()
+          onClose()
+        }
+      }}
+      tabIndex={-1}
+    >
+      <header className="flex h-10 shrink-0 items-center gap-3 border-line border-b pr-2 pl-4">
+        <span className="flex min-w-0 grow items-center gap-3">
+          {asked.data ? (
+            <>
+              <SeverityMark of={asked.data.severity} />
+              <span className="text-soft">
+                <KindMark of={asked.data.kind} />
+              </span>
+            </>
+          ) : (
+            words.one
+          )}
+        </span>
+        <IconButton icon="close" label={texts.ui.close} onClick={onClose} />
+      </header>
+      <div className="grow overflow-y-auto px-4 py-3">
+        <Answer of={asked} what={words.one}>
+          {item => (
+            <div className="flex flex-col gap-4">
+              <h2 className="wrap-anywhere font-semibold text-lg" tabIndex={-1}>
+                <bdi>{item.title}</bdi>
+              </h2>
+              <Do item={item} verbs={verbs} />
+              <Facts item={item} />
+              <Assign item={item} verbs={verbs} />
+              {item.resolution && <Resolution of={item.resolution} />}
+              {item.detail ? <Markdown text={item.detail} /> : <p className="text-soft">{words.noDetail}</p>}
+              <History id={item.id} />
+            </div>
+          )}
+        </Answer>
+      </div>
+    </aside>
+  )
+}
+
+/** What can be done about it, the nearest first. */
+function Do({ item, verbs }: { item: Item; verbs: Verbs }) {
+  const over = item.state === 'resolved'
+  return (
+    <div className="flex flex-wrap gap-2">
+      {!over && item.state !== 'acked' && (
+        <Button icon="eye" look="primary" onClick={() => verbs.act(item, { do: 'ack' })}>
+          {words.ack}
+        </Button>
+      )}
+      {!over && (
+        <Button icon="check" onClick={() => verbs.resolve(item)}>
+          {words.resolve}
+        </Button>
+      )}
+      {!over && (
+        <Menu
+          align="start"
+          groups={() => verbs.snoozeGroups(item)}
+          trigger={<Button icon="clock">{words.snooze}</Button>}
+        />
+      )}
+      {item.state !== 'open' && (
+        <Button icon="inbox" onClick={() => verbs.act(item, { do: 'reopen' })}>
+          {words.reopen}
+        </Button>
+      )}
+    </div>
+  )
+}
+
+function Facts({ item }: { item: Item }) {
+  return (
+    <dl className="grid grid-cols-[6rem_1fr] gap-x-3 gap-y-1.5">
+      <dt className="text-soft">{words.fields.state}</dt>
+      <dd>
+        <StateMark of={item} />
+      </dd>
+      {item.subject.kind !== '' && (
+        <>
+          <dt className="text-soft">{words.fields.about}</dt>
+          <dd className="flex min-w-0">
+            <SubjectLink long of={item} />
+          </dd>
+        </>
+      )}
+      <dt className="text-soft">{words.raised(item.count)}</dt>
+      <dd>
+        {words.first} <Age at={item.first_at} /> {texts.ui.ago}
+        {item.count > 1 && (
+          <>
+            {' '}
+            {words.last} <Age at={item.last_at} /> {texts.ui.ago}
+          </>
+        )}
+      </dd>
+    </dl>
+  )
+}
+
+function Resolution({ of }: { of: NonNullable<Item['resolution']> }) {
+  return (
+    <div className="flex flex-col gap-1 rounded-md bg-done-tint px-3 py-2">
+      <p className="font-medium text-done">
+        {of.by.id === 'system' ? words.itself : <bdi>{words.resolvedBy(of.by.name)}</bdi>} · <Age at={of.at} />
+      </p>
+      {of.note && (
+        <p className="wrap-anywhere">
+          <bdi>{of.note}</bdi>
+        </p>
+      )}
+    </div>
+  )
+}
+
+function Assign({ item, verbs }: { item: Item; verbs: Verbs }) {
+  const people = useAssignees()
+  const { assignee } = item
+  const others = assignee !== null && !people.some(p => p.id === assignee.id)
+  return (
+    <Select
+      choices={[
+        { value: '', label: words.nobody },
+        ...(others ? [{ value: assignee.id, label: assignee.name }] : []),
+        ...people.map(p => ({ value: p.id, label: p.mine ? words.me(p.name) : p.name })),
+      ]}
+      disabled={item.state === 'resolved'}
+      label={words.fields.assignee ?? ''}
+      onChange={e => {
+        const to = people.find(p => p.id === e.target.value)
+        verbs.act(item, { do: 'assign', to: to ? { id: to.id, name: to.name } : null })
+      }}
+      value={assignee?.id ?? ''}
+    />
+  )
+}

@@ -1,0 +1,80 @@
+import { type QueryClient, useMutation, useQueryClient } from '@tanstack/react-query'
+import { useCallback } from 'react'
+import { api, ifMatch, take } from '../api/client'
+import { Problem } from '../api/problem'
+import { moment } from '../app/format'
+import { useMe } from '../app/queries'
+import { texts } from '../texts'
+import { say, sayFailed } from '../ui/Toast'
+import { noteOwn } from '../ui/useHeld'
+import { type Deed, type Item, looks, type Told, wayBack } from './item'
+import { putItem } from './queries'
+
+const words = texts.inbox
+
+/** Asks the service to do something to an item; with a version it is refused when the item has moved on. */
+function send(id: string, deed: Deed, version?: number): Promise<Item> {
+  const params = { path: { id }, ...(version ? { header: ifMatch(version) } : {}) }
+  switch (deed.do) {
+    case 'ack':
+      return take(api.POST('/api/v1/inbox/{id}/ack', { params }))
+    case 'reopen':
+      return take(api.POST('/api/v1/inbox/{id}/reopen', { params }))
+    case 'snooze':
+      return take(api.POST('/api/v1/inbox/{id}/snooze', { params, body: { until: deed.until } }))
+    case 'assign':
+      return take(api.POST('/api/v1/inbox/{id}/assign', { params, body: { assignee: deed.to?.id ?? null } }))
+    case 'resolve':
+      return take(api.POST('/api/v1/inbox/{id}/resolve', { params, body: deed.note ? { note: deed.note } : {} }))
+  }
+}
+
+function said(deed: Deed): string {
+  if (deed.do === 'snooze') return words.done.snooze(moment(deed.until))
+  if (deed.do === 'assign') return deed.to ? words.done.assign(deed.to.name) : words.done.unassign
+  return words.done[deed.do]
+}
+
+async function readAgain(cache: QueryClient, was: Told): Promise<void> {
+  try {
+    putItem(cache, await take(api.GET('/api/v1/inbox/{id}', { params: { path: { id: was.id } } })))
+  } catch {
+    // Then it is what it was before.
+  }
+}
+
+async function undo(cache: QueryClient, was: Told, deed: Deed): Promise<void> {
+  // Whoever takes it back wants to see it, also where new rows wait.
+  noteOwn(was.id)
+  try {
+    for (const step of wayBack(was, deed, new Date())) putItem(cache, await send(was.id, step))
+  } catch (err) {
+    sayFailed(err)
+    void readAgain(cache, was)
+  }
+}
+
+/** Does something to an item at once on the screen, then at the service; what it refuses is put back and said. */
+export function useAct(): (item: Told, deed: Deed) => void {
+  const cache = useQueryClient()
+  const me = useMe().data
+  const { mutate } = useMutation({
+    // Whoever resolves has judged what they saw; the others take nothing out of sight that became worse.
+    mutationFn: ({ item, deed }: { item: Told; deed: Deed }) =>
+      send(item.id, deed, deed.do === 'resolve' ? item.version : undefined),
+    onMutate: ({ item, deed }) => {
+      noteOwn(item.id)
+      putItem(cache, looks(item, deed, me ?? { id: '', name: '' }, new Date()))
+    },
+    onSuccess: (now, { item, deed }) => {
+      putItem(cache, now)
+      say(said(deed), () => void undo(cache, item, deed))
+    },
+    onError: (err, { item }) => {
+      sayFailed(err, words.couldNot)
+      putItem(cache, item)
+      if (!(err instanceof Problem) || err.status !== 0) void readAgain(cache, item)
+    },
+  })
+  return useCallback((item, deed) => mutate({ item, deed }), [mutate])
+}

@@ -1,0 +1,163 @@
+import { describe, expect, it } from 'vitest'
+import type { Person } from '../app/queries'
+import { type Deed, fits, looks, maySnooze, needs, snoozes, sorted, subjectHref, type Told, wayBack } from './item'
+
+const make = (of: Partial<Told>): Told => ({
+  id: 'a',
+  kind: 'escalation',
+  severity: 'high',
+  title: 'The card has expired',
+  subject: { kind: 'task', id: 't1', name: 'TASK-7' },
+  count: 1,
+  first_at: '2026-11-20T08:00:00.000Z',
+  last_at: '2026-11-20T08:00:00.000Z',
+  state: 'open',
+  snoozed_until: null,
+  assignee: null,
+  resolution: null,
+  version: 1,
+  ...of,
+})
+const ada = { id: 'u1', name: 'Ada' }
+const people = new Map<string, Person>([
+  ['u1', { ...ada, agent: null, active: true }],
+  ['u2', { id: 'u2', name: 'Ben', agent: null, active: true }],
+])
+const now = new Date('2026-11-20T09:00:00.000Z')
+
+// What presses most must not stand below what can wait.
+describe('the rank', () => {
+  it('is severity, then the longest wait, then the id, as the service has it', () => {
+    const list = [
+      make({ id: 'd', severity: 'low', first_at: '2026-11-01T00:00:00.000Z' }),
+      make({ id: 'c', severity: 'high', first_at: '2026-11-20T07:00:00.000Z' }),
+      make({ id: 'b', severity: 'high', first_at: '2026-11-19T07:00:00.000Z' }),
+      make({ id: 'a', severity: 'urgent', first_at: '2026-11-20T08:59:00.000Z' }),
+      make({ id: 'bb', severity: 'high', first_at: '2026-11-19T07:00:00.000Z' }),
+    ]
+    expect(sorted(list, undefined).map(i => i.id)).toEqual(['a', 'b', 'bb', 'c', 'd'])
+  })
+  it('gives way to time when one asks for that', () => {
+    const list = [
+      make({ id: 'a', severity: 'urgent', last_at: '2026-11-20T07:00:00.000Z' }),
+      make({ id: 'b', severity: 'low', last_at: '2026-11-20T08:00:00.000Z' }),
+    ]
+    expect(sorted(list, '-last').map(i => i.id)).toEqual(['b', 'a'])
+    expect(sorted(list, 'last').map(i => i.id)).toEqual(['a', 'b'])
+  })
+})
+
+// An item that changed must leave and join the lists as the service would have it.
+describe('a filter', () => {
+  it.each([
+    [{}, {}, true],
+    [{}, { state: 'acked' as const }, true],
+    [{}, { state: 'snoozed' as const }, false],
+    [{}, { state: 'resolved' as const }, false],
+    [{ state: 'snoozed,resolved' }, { state: 'resolved' as const }, true],
+    [{ state: 'acked' }, {}, false],
+    [{ kind: 'job_failed,escalation' }, {}, true],
+    [{ kind: 'job_failed' }, {}, false],
+    [{ severity: 'urgent,high' }, {}, true],
+    [{ severity: 'low' }, {}, false],
+    [{ assignee: 'none' }, {}, true],
+    [{ assignee: 'none' }, { assignee: ada }, false],
+    [{ assignee: 'me' }, { assignee: ada }, true],
+    [{ assignee: 'me' }, {}, false],
+    [{ assignee: 'u2' }, { assignee: ada }, false],
+    [{ assignee: 'u1' }, { assignee: ada }, true],
+    [{ assignee: 'ada@example.com' }, { assignee: ada }, true],
+  ])('%j of %j: %s', (filters, of, want) => expect(fits(make(of), filters, 'u1', people)).toBe(want))
+})
+
+// Five places on the first page: what somebody else sees to must not take them.
+describe('what needs me', () => {
+  it.each([
+    [{}, true],
+    [{ state: 'acked' as const }, false],
+    [{ assignee: ada }, true],
+    [{ assignee: ada, state: 'acked' as const }, true],
+    [{ assignee: ada, state: 'snoozed' as const }, false],
+    [{ assignee: { id: 'u2', name: 'Ben' } }, false],
+  ])('%j: %s', (of, want) => expect(needs(make(of), 'u1')).toBe(want))
+})
+
+// An undo that leads elsewhere is worse than none.
+describe('the way back', () => {
+  const later = '2026-11-21T09:00:00.000Z'
+  const snoozed = make({ state: 'snoozed', snoozed_until: later })
+  const resolved = make({ state: 'resolved', resolution: { at: '', by: ada, note: 'paid' } })
+  it.each<[string, Told, Deed, Deed[]]>([
+    ['acknowledging what was open', make({}), { do: 'ack' }, [{ do: 'reopen' }]],
+    ['acknowledging what was put off', snoozed, { do: 'ack' }, [{ do: 'snooze', until: later }]],
+    [
+      'a snooze that is over',
+      make({ state: 'snoozed', snoozed_until: '2026-11-20T08:59:59.000Z' }),
+      { do: 'ack' },
+      [{ do: 'reopen' }],
+    ],
+    [
+      'resolving what was acknowledged',
+      make({ state: 'acked' }),
+      { do: 'resolve', note: 'x' },
+      [{ do: 'reopen' }, { do: 'ack' }],
+    ],
+    [
+      'resolving what was put off',
+      snoozed,
+      { do: 'resolve', note: '' },
+      [{ do: 'reopen' }, { do: 'snooze', until: later }],
+    ],
+    ['snoozing what was acknowledged', make({ state: 'acked' }), { do: 'snooze', until: later }, [{ do: 'ack' }]],
+    ['opening what was resolved', resolved, { do: 'reopen' }, [{ do: 'resolve', note: 'paid' }]],
+    ['assigning', make({ assignee: ada }), { do: 'assign', to: null }, [{ do: 'assign', to: ada }]],
+  ])('from %s', (_, was, deed, want) => expect(wayBack(was, deed, now)).toEqual(want))
+})
+
+describe('a deed', () => {
+  it('shows what the service will say', () => {
+    const was = make({ state: 'snoozed', snoozed_until: '2026-11-21T09:00:00.000Z' })
+    expect(looks(was, { do: 'ack' }, ada, now)).toMatchObject({ state: 'acked', snoozed_until: null })
+    expect(looks(was, { do: 'assign', to: ada }, ada, now)).toMatchObject({ state: 'snoozed', assignee: ada })
+    expect(looks(was, { do: 'resolve', note: 'n' }, ada, now)).toMatchObject({
+      state: 'resolved',
+      snoozed_until: null,
+      resolution: { by: ada, note: 'n' },
+    })
+  })
+})
+
+describe('a snooze', () => {
+  it('ends in the morning of tomorrow and of Monday, where one is', () => {
+    const friday = new Date(2026, 10, 20, 15, 30)
+    const at = new Map(snoozes(friday).map(s => [s.id, s.until]))
+    expect(at.get('tomorrow')).toEqual(new Date(2026, 10, 21, 8))
+    expect(at.get('monday')).toEqual(new Date(2026, 10, 23, 8))
+    expect(at.get('hour')).toEqual(new Date(2026, 10, 20, 16, 30))
+  })
+  it('has one choice for both on a Sunday, and next week on a Monday', () => {
+    expect(snoozes(new Date(2026, 10, 22, 9)).map(s => s.id)).toEqual(['hour', 'three', 'tomorrow', 'week'])
+    const monday = snoozes(new Date(2026, 10, 23, 7)).find(s => s.id === 'monday')
+    expect(monday?.until).toEqual(new Date(2026, 10, 30, 8))
+  })
+  it('lies ahead, and 90 days at most', () => {
+    expect(maySnooze(new Date(now.getTime()), now)).toBe(false)
+    expect(maySnooze(new Date(now.getTime() + 90 * 86_400_000), now)).toBe(true)
+    expect(maySnooze(new Date(now.getTime() + 90 * 86_400_000 + 1), now)).toBe(false)
+    expect(maySnooze(new Date(Number.NaN), now)).toBe(false)
+  })
+})
+
+describe('what it is about', () => {
+  it('has its place', () => {
+    expect(subjectHref(make({}))).toBe('/tasks?task=TASK-7')
+    expect(subjectHref(make({ subject: { kind: 'session', id: 'agent:cto:a/b?c', name: '' } }))).toBe(
+      '/sessions/agent%3Acto%3Aa%2Fb%3Fc',
+    )
+    expect(subjectHref(make({ subject: { kind: '', id: '', name: '' } }))).toBeNull()
+    // The subject of a missed standup is its job, by the key of its team.
+    expect(
+      subjectHref(make({ kind: 'standup_missed', subject: { kind: 'schedule', id: 'executive', name: 'daily' } })),
+    ).toBe('/standups')
+  })
+})

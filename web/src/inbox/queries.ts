@@ -1,0 +1,81 @@
+import { type InfiniteData, infiniteQueryOptions, type QueryClient, queryOptions } from '@tanstack/react-query'
+import { api, type Page, take, takePage } from '../api/client'
+import { mapRows } from '../app/live/patches'
+import { type Filters, type Item, kinds, severities, states, type Told } from './item'
+
+const pageSize = 100
+
+const pick = <T extends string>(list: string | undefined, words: readonly T[]): T[] | undefined =>
+  list ? words.filter(w => list.split(',').includes(w)) : undefined
+
+/** The items that fit, page by page. */
+export const listQuery = (f: Filters) =>
+  infiniteQueryOptions({
+    queryKey: ['inbox', 'list', f],
+    queryFn: ({ pageParam, signal }): Promise<Page<Told>> => {
+      const state = pick(f.state, states)
+      const kind = pick(f.kind, kinds)
+      const severity = pick(f.severity, severities)
+      const query = {
+        limit: pageSize,
+        sort: f.order ?? ('rank' as const),
+        ...(pageParam ? { cursor: pageParam } : {}),
+        ...(state ? { state } : {}),
+        ...(kind ? { kind } : {}),
+        ...(severity ? { severity } : {}),
+        ...(f.assignee ? { assignee: f.assignee } : {}),
+      }
+      return takePage<Told>(api.GET('/api/v1/inbox', { params: { query }, signal }))
+    },
+    initialPageParam: null as string | null,
+    getNextPageParam: last => last.next,
+  })
+
+export const oneQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['inbox', 'one', id],
+    queryFn: ({ signal }) => take(api.GET('/api/v1/inbox/{id}', { params: { path: { id } }, signal })),
+  })
+
+/** What happened to an item, the newest first. */
+export const historyQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['inbox', 'history', id],
+    queryFn: ({ signal }) =>
+      take(
+        api.GET('/api/v1/activity', {
+          params: { query: { subject_kind: 'inbox', subject_id: id, limit: 200 } },
+          signal,
+        }),
+      ),
+  })
+
+/** How many items nobody has said anything about yet. */
+export const openCountQuery = queryOptions({
+  queryKey: ['inbox', 'open'],
+  queryFn: async ({ signal }): Promise<number | null> => {
+    const query = { state: ['open' as const], limit: 1, total: true }
+    const { response } = await api.GET('/api/v1/inbox', { params: { query }, signal })
+    const total = Number(response.headers.get('X-Total-Count') ?? Number.NaN)
+    return Number.isNaN(total) ? null : total
+  },
+})
+
+// A mere repeat counts and is no change, so the same version may be newer.
+const newer = (next: Told, was: Told) =>
+  next.version > was.version || (next.version === was.version && next.count >= was.count)
+
+type List = InfiniteData<Page<Told>>
+
+/** Puts an item that was read or told into all that is cached; into lists also when it is new there. */
+export function putItem(cache: QueryClient, item: Told & { detail?: string }): void {
+  const merged = (was: Told): Told => (was.id === item.id && newer(item, was) ? { ...was, ...item } : was)
+  cache.setQueriesData<List>({ queryKey: ['inbox', 'list'] }, data => {
+    if (!data) return data
+    const [firstPage, ...others] = data.pages
+    if (firstPage && !data.pages.some(p => p.rows.some(i => i.id === item.id)))
+      return { ...data, pages: [{ ...firstPage, rows: [...firstPage.rows, item] }, ...others] }
+    return mapRows(data, merged) as List
+  })
+  cache.setQueryData<Item>(['inbox', 'one', item.id], was => (was ? (merged(was) as Item) : was))
+}

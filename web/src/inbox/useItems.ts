@@ -1,0 +1,24 @@
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { useMemo } from 'react'
+import { useMe, usePeople } from '../app/queries'
+import { useHeld } from '../ui/useHeld'
+import { type Filters, fits, sorted, type Told } from './item'
+import { listQuery } from './queries'
+
+const idOf = (i: Told) => i.id
+
+/** The items that fit, as this tab knows them now; new ones wait until somebody wants them. `needed` leaves out more. */
+export function useItems(filters: Filters, needed?: (item: Told) => boolean) {
+  const asked = useInfiniteQuery(listQuery(filters))
+  const me = useMe().data?.id
+  const people = usePeople()
+  const fitting = useMemo(() => {
+    if (!asked.data) return undefined
+    const rows = new Map<string, Told>()
+    for (const page of asked.data.pages) for (const i of page.rows) rows.set(i.id, i)
+    const there = [...rows.values()].filter(i => fits(i, filters, me, people) && (needed?.(i) ?? true))
+    return sorted(there, filters.order)
+  }, [asked.data, filters, me, people, needed])
+  const held = useHeld(fitting, idOf, JSON.stringify(filters), asked.isFetchingNextPage)
+  return { asked: { ...asked, data: held.rows }, waiting: held.waiting, show: held.show }
+}

@@ -1,0 +1,123 @@
+import { type UseQueryResult, useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import type { Schemas } from '../api/client'
+import { useTicking } from '../app/clock'
+import { cost } from '../app/format'
+import { queries } from '../app/queries'
+import { useTasks } from '../tasks/queries'
+import { texts } from '../texts'
+import { Age } from '../ui/Age'
+import { GatewayLine } from '../ui/GatewayLine'
+import { Gauge } from '../ui/Gauge'
+import { State } from '../ui/State'
+import { TextLink } from '../ui/TextLink'
+import { Answer, Partial } from '../ui/Views'
+import { Card, Nothing } from './Card'
+import { isKnown } from './facts'
+import { burnQuery, sessionsQuery } from './queries'
+import { burn } from './spend'
+import { currentTask, sessionOf } from './tile'
+import { clock } from './time'
+
+const words = texts.now.agents
+const going = { status: 'in_progress' }
+
+/** The agents as a strip: what each does now, how full its context is, and what it burns. */
+export function Agents({ className }: { className: string }) {
+  const agents = useQuery(queries.agents)
+  const sessions = useQuery(sessionsQuery)
+  const burning = useQuery(burnQuery)
+  const tasks = useTasks(going)
+  const gateway = useQuery(queries.gateway).data
+  const noSessions = sessions.error !== null && gateway?.state === 'connected'
+  return (
+    <Card className={className} title={words.title} to={{ path: '/agents', label: words.title }}>
+      <GatewayLine>{words.away}</GatewayLine>
+      {noSessions && <Partial>{words.noSessions}</Partial>}
+      {tasks.error && !tasks.tasks ? <Partial>{words.noTasks}</Partial> : null}
+      <Answer of={agents} rows={3} what={words.what}>
+        {list =>
+          list.length === 0 ? (
+            <Nothing title={words.none}>{words.noneHelp}</Nothing>
+          ) : (
+            <ul className="grid grid-cols-[repeat(auto-fill,minmax(15rem,1fr))] gap-px bg-line">
+              {list.map(a => {
+                // What was known of sessions is old once the runtime is away: then it is unknown.
+                const session = sessions.error ? undefined : sessionOf(a.agent_id, sessions.data ?? [])
+                return (
+                  <li key={a.agent_id} className="flex min-w-0 flex-col gap-1 bg-ground p-3">
+                    <p className="flex items-baseline gap-2">
+                      <TextLink
+                        className="min-w-0 truncate font-semibold hover:underline"
+                        href={`/agents/${encodeURIComponent(a.agent_id)}`}
+                      >
+                        <bdi>{a.name}</bdi>
+                      </TextLink>
+                      <span className="ml-auto shrink-0">
+                        <Presence of={a} />
+                      </span>
+                    </p>
+                    <Work
+                      known={tasks.tasks !== undefined}
+                      of={currentTask(a.account?.user_id, tasks.tasks ?? [], session)}
+                    />
+                    <p className="flex items-center justify-between gap-2 text-soft text-xs">
+                      <span className="inline-flex items-center gap-1.5">
+                        <span>{words.context}</span>
+                        <Gauge
+                          label={`${words.context} ${a.name}`}
+                          of={session?.context_limit ?? null}
+                          value={session?.context_tokens ?? null}
+                        />
+                      </span>
+                      <Burn agent={a.agent_id} of={burning} />
+                    </p>
+                  </li>
+                )
+              })}
+            </ul>
+          )
+        }
+      </Answer>
+    </Card>
+  )
+}
+
+/** What an agent is up to, since when, and why we think so. */
+function Presence({ of }: { of: Schemas['Agent'] }) {
+  const p = of.presence
+  if (p === null || !isKnown(of)) {
+    return (
+      <State icon="off" title={p?.reason ?? words.unknownHelp} tone="idle">
+        {words.unknown}
+      </State>
+    )
+  }
+  const since = p.stalled ? p.silent_since : p.since
+  const tone = p.stalled ? 'attention' : p.state === 'active' ? 'active' : 'idle'
+  return (
+    <State title={p.reason} tone={tone} {...(p.state === 'offline' ? { icon: 'off' as const } : {})}>
+      {p.stalled ? words.stalled : words[p.state]}
+      {since && <Age at={since} className="text-soft" />}
+    </State>
+  )
+}
+
+function Work({ of, known }: { of: Schemas['Task'] | undefined; known: boolean }) {
+  if (!of) return <p className="min-h-5 truncate text-soft">{known ? words.noTask : ''}</p>
+  return (
+    <p className="flex min-h-5 min-w-0 items-center gap-1.5">
+      <span className="key shrink-0 text-soft">{of.key}</span>
+      <Link className="min-w-0 truncate hover:underline" search={{ task: of.key }} title={of.title} to="/tasks">
+        <bdi>{of.title}</bdi>
+      </Link>
+    </p>
+  )
+}
+
+function Burn({ of, agent }: { of: UseQueryResult<Schemas['UsageReport']>; agent: string }) {
+  const { data, dataUpdatedAt } = of
+  const text = useTicking(now => (data ? words.burn(cost(burn(data.groups, agent, dataUpdatedAt, now))) : null))
+  if (text === null) return of.error ? <span>{words.burnUnknown}</span> : null
+  return <span title={words.burnHelp(clock(dataUpdatedAt, undefined))}>{text}</span>
+}

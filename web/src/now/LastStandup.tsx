@@ -1,0 +1,83 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { api, type Schemas, take } from '../api/client'
+import { rereadSoon } from '../app/live/patches'
+import { leads, useMe } from '../app/queries'
+import { texts } from '../texts'
+import { Age } from '../ui/Age'
+import { Button } from '../ui/Button'
+import { State, type Tone } from '../ui/State'
+import { standupHref, TextLink } from '../ui/TextLink'
+import { say, sayFailed } from '../ui/Toast'
+import { Answer } from '../ui/Views'
+import { Card, Nothing } from './Card'
+import { standupQuery } from './queries'
+import { headline } from './tile'
+
+const words = texts.now.last
+type Brief = Schemas['StandupBrief']
+
+const look: Record<Brief['status'], Tone> = { running: 'active', completed: 'done', error: 'danger' }
+
+/** What the last standup said, in a line, or why it could not be held. */
+export function LastStandup({ className }: { className: string }) {
+  const asked = useQuery(standupQuery)
+  return (
+    <Card className={className} title={words.title} to={{ path: '/standups', label: words.toStandups }}>
+      <Answer of={asked} rows={2} what={words.what}>
+        {last => (last ? <Brief of={last} /> : <Nothing title={words.none} />)}
+      </Answer>
+    </Card>
+  )
+}
+
+function Brief({ of }: { of: Brief }) {
+  const answered = of.reports.filter(r => r.status === 'answered').length
+  const silent = of.reports.filter(r => ['timed_out', 'failed', 'missing'].includes(r.status))
+  const at = of.completed_at ?? of.started_at ?? of.created_at
+  const line = of.status === 'error' ? (of.error?.detail ?? null) : headline(of.summary)
+  return (
+    <div className="flex flex-col gap-1.5 p-3">
+      <p className="flex flex-wrap items-center gap-x-3 gap-y-1">
+        <State tone={look[of.status]}>{words.status[of.status]}</State>
+        <TextLink className="min-w-0 truncate hover:underline" href={standupHref(of.id)}>
+          <bdi>{of.title}</bdi>
+        </TextLink>
+        <span className="text-soft text-xs">
+          <Age at={at} /> {texts.ui.ago.replace('.', '')}
+        </span>
+      </p>
+      {line !== null ? (
+        <p className="wrap-anywhere line-clamp-4">
+          <bdi>{line}</bdi>
+        </p>
+      ) : (
+        of.status === 'completed' && <p className="text-soft">{words.noSummary}</p>
+      )}
+      <p className="flex flex-wrap gap-x-3 text-soft text-xs">
+        <span>{words.answered(answered, of.reports.length)}</span>
+        {silent.length > 0 && <bdi className="text-attention">{words.silent(silent.map(r => r.name).join(', '))}</bdi>}
+      </p>
+      {of.status === 'error' && <Retry id={of.id} />}
+    </div>
+  )
+}
+
+/** Asks only for what is missing; whoever may not hold standups does not see it. */
+function Retry({ id }: { id: string }) {
+  const cache = useQueryClient()
+  const me = useMe().data
+  const retry = useMutation({
+    mutationFn: () => take(api.POST('/api/v1/standups/{id}/run', { params: { path: { id } }, body: {} })),
+    onSuccess: () => {
+      say(words.started)
+      rereadSoon(cache, standupQuery.queryKey)
+    },
+    onError: err => sayFailed(err),
+  })
+  if (!leads(me)) return null
+  return (
+    <Button busy={retry.isPending} className="self-start" icon="reload" onClick={() => retry.mutate()}>
+      {words.retry}
+    </Button>
+  )
+}

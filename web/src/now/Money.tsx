@@ -1,0 +1,53 @@
+import { useQuery } from '@tanstack/react-query'
+import { useTicking } from '../app/clock'
+import { useZone } from '../app/config'
+import { cost, nanos } from '../app/format'
+import { texts } from '../texts'
+import { Answer } from '../ui/Views'
+import { Card } from './Card'
+import { todayQuery, weekQuery } from './queries'
+import { until } from './spend'
+import { clock, dayPlus, hourIn } from './time'
+import { useDay } from './useDay'
+
+const words = texts.now.money
+
+/** What today cost so far, and what the same weekday had cost by this hour a week ago. */
+export function Money({ className }: { className: string }) {
+  const day = useDay()
+  const today = useQuery(todayQuery(day))
+  return (
+    <Card className={className} title={words.title} to={{ path: '/spend', label: texts.app.places.spend }}>
+      <Answer of={today} rows={2} what={words.what}>
+        {({ total }) => (
+          <div className="flex flex-col gap-2 p-3">
+            <p className="flex flex-wrap items-baseline gap-x-2">
+              <span className="font-semibold text-xl">{cost(total)}</span>
+              <span className="text-soft">
+                {words.known(total.runs)}
+                {(nanos(total.estimated_usd) ?? 0n) > 0n &&
+                  ` · ${cost({ ...total, cost_usd: total.estimated_usd, unpriced_runs: 0 })} ${words.estimated}`}
+              </span>
+            </p>
+            {day && <WeekBefore day={day} />}
+          </div>
+        )}
+      </Answer>
+    </Card>
+  )
+}
+
+function WeekBefore({ day }: { day: string }) {
+  const zone = useZone()
+  const asked = useQuery(weekQuery(day))
+  const hour = useTicking(now => hourIn(now, zone))
+  if (!asked.data) return asked.error ? <p className="text-soft">{words.couldNot}</p> : null
+  const { series, total } = asked.data
+  const weekday = clock(`${dayPlus(day, -7)}T12:00:00Z`, 'UTC', 'long')
+  return (
+    <p className="text-soft">
+      {words.before(weekday)}: <span className="text-ink">{cost(until(series, hour, zone))}</span>{' '}
+      {words.by(`${String(hour).padStart(2, '0')}:00`)}, <span className="text-ink">{cost(total)}</span> {words.whole}
+    </p>
+  )
+}

@@ -1,0 +1,59 @@
+import { Link, useNavigate } from '@tanstack/react-router'
+import { useCallback } from 'react'
+import { useMe } from '../app/queries'
+import { ItemList } from '../inbox/ItemList'
+import { needs, type Told } from '../inbox/item'
+import { useItems } from '../inbox/useItems'
+import { useVerbs } from '../inbox/useVerbs'
+import { texts } from '../texts'
+import { Button } from '../ui/Button'
+import { Answer } from '../ui/Views'
+import { Card, Nothing } from './Card'
+
+const words = texts.now.needs
+/** As many as one sees at a glance; the others are in the inbox. */
+const most = 5
+const filters = {}
+
+/** What needs whoever looks, the most urgent first, with what can be done about it. */
+export function NeedsYou({ className }: { className: string }) {
+  const navigate = useNavigate()
+  const verbs = useVerbs()
+  const me = useMe().data?.id
+  const needed = useCallback((i: Told) => needs(i, me), [me])
+  const { asked, waiting, show } = useItems(filters, needed)
+  return (
+    <Card className={className} title={words.title} to={{ path: '/inbox', label: words.toInbox }}>
+      {waiting > 0 && (
+        <div className="flex justify-center py-1">
+          <Button icon="up" onClick={show}>
+            {texts.ui.newRows(waiting)}
+          </Button>
+        </div>
+      )}
+      <Answer of={asked} rows={3} what={words.what}>
+        {items =>
+          items.length === 0 ? (
+            <Nothing title={words.none}>{words.noneHelp}</Nothing>
+          ) : (
+            <>
+              <ItemList
+                items={items.slice(0, most)}
+                onOpen={item => void navigate({ to: '/inbox', search: { item } })}
+                verbs={verbs}
+              />
+              {items.length > most && (
+                <p className="px-3 py-1.5">
+                  <Link className="text-accent hover:underline" to="/inbox">
+                    {words.more(items.length - most)}
+                  </Link>
+                </p>
+              )}
+            </>
+          )
+        }
+      </Answer>
+      {verbs.questions}
+    </Card>
+  )
+}

@@ -1,0 +1,276 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { api, take } from '../api/client'
+import { useTicking } from '../app/clock'
+import { useZone } from '../app/config'
+import { rereadSoon } from '../app/live/patches'
+import { leads, queries, useMe } from '../app/queries'
+import { texts } from '../texts'
+import { Button, IconButton } from '../ui/Button'
+import { saveCsv } from '../ui/csv'
+import type { IconName } from '../ui/Icon'
+import { State, type Tone } from '../ui/State'
+import { say, sayFailed } from '../ui/Toast'
+import { Answer, Partial } from '../ui/Views'
+import { Card, Nothing } from './Card'
+import { mostSlots, slotsQuery } from './queries'
+import { counts, hourOf, type Mark, marks, marksOf, reach, type Slot, type SlotState, within } from './ribbon'
+import { clock } from './time'
+
+const words = texts.now.runs
+
+const look: Record<SlotState, { tone: Tone; icon: IconName }> = {
+  missed: { tone: 'danger', icon: 'blocked' },
+  failed: { tone: 'danger', icon: 'error' },
+  late: { tone: 'attention', icon: 'clock' },
+  unknown: { tone: 'idle', icon: 'off' },
+  running: { tone: 'active', icon: 'pulse' },
+  skipped: { tone: 'idle', icon: 'sleep' },
+  on_time: { tone: 'active', icon: 'check' },
+  pending: { tone: 'idle', icon: 'schedules' },
+}
+
+const SlotMark = ({ of, n }: { of: SlotState; n?: number }) => (
+  <State icon={look[of].icon} tone={look[of].tone}>
+    {n === undefined ? words.state[of] : words.counts(n, words.state[of])}
+  </State>
+)
+
+interface Props {
+  className: string
+  table: boolean
+  onTable: (table: boolean) => void
+}
+
+/** The scheduled runs around now, as marks on a line or as a table. */
+export function Ribbon({ className, table, onTable }: Props) {
+  const hour = useTicking(hourOf)
+  const asked = useQuery(slotsQuery(hour))
+  // The line moves by the minute, as far as one can see it.
+  const now = useTicking(at => Math.floor(at / 60_000) * 60_000)
+  const slots = within(asked.data?.slots ?? [], now)
+  const beside = slots.length > 0 && (
+    <>
+      <IconButton
+        aria-pressed={table}
+        className={table ? 'bg-accent-tint text-accent!' : ''}
+        icon="table"
+        label={words.table}
+        onClick={() => onTable(!table)}
+      />
+      {table && <IconButton icon="down" label={words.csv} onClick={() => save(slots)} />}
+    </>
+  )
+  return (
+    <Card
+      beside={beside}
+      className={className}
+      title={words.title}
+      to={{ path: '/schedules', label: texts.app.places.schedules }}
+    >
+      <Answer of={asked} rows={2} what={words.what}>
+        {data => (
+          <>
+            {data.cut && <Partial>{words.cut(mostSlots)}</Partial>}
+            {slots.length === 0 ? (
+              <NoRuns />
+            ) : (
+              <>
+                <Marks now={now} slots={slots} />
+                <Troubles slots={slots} />
+                {table && <SlotTable slots={slots} />}
+              </>
+            )}
+          </>
+        )}
+      </Answer>
+    </Card>
+  )
+}
+
+function NoRuns() {
+  const gateway = useQuery(queries.gateway).data
+  return <Nothing title={gateway?.state === 'not_configured' ? words.unset : words.none}>{words.noneHelp}</Nothing>
+}
+
+const fills: Record<SlotState, string> = {
+  missed: 'fill-danger',
+  failed: 'fill-danger',
+  late: 'fill-attention',
+  unknown: 'fill-idle',
+  running: 'fill-active',
+  skipped: 'fill-idle',
+  on_time: 'fill-active',
+  pending: 'fill-transparent stroke-line-strong',
+}
+/** How high a mark stands: what went wrong towers over what went well, also for those who see no red. */
+const heights: Partial<Record<SlotState, number>> = {
+  missed: 40,
+  failed: 40,
+  late: 28,
+  running: 28,
+  unknown: 12,
+  skipped: 12,
+}
+const usual = 20
+
+const titleOf = (m: Mark, zone: string | undefined) =>
+  m.slots
+    .slice(0, 8)
+    .map(s => `${clock(s.due_at, zone)} ${s.name}: ${words.state[s.state]}`)
+    .join('\n') + (m.slots.length > 8 ? `\n+ ${m.slots.length - 8}` : '')
+
+function Marks({ slots, now }: { slots: readonly Slot[]; now: number }) {
+  const zone = useZone()
+  const width = 1000 / marks
+  const sums = counts(slots)
+  const said = sums.map(s => words.counts(s.n, words.state[s.state])).join(', ')
+  const hours = [-12, -6, 0, 6, 12]
+  return (
+    <div className="px-3 pt-3 pb-2">
+      <svg
+        aria-label={`${words.title}, ${words.range}: ${said}`}
+        className="h-11 w-full"
+        preserveAspectRatio="none"
+        role="img"
+        viewBox="0 0 1000 44"
+      >
+        <rect className="fill-hover" height="1" width="1000" y="43" />
+        {marksOf(slots, now).map(m => {
+          const height = heights[m.worst] ?? usual
+          return (
+            <rect
+              key={m.at}
+              className={fills[m.worst]}
+              height={height}
+              vectorEffect="non-scaling-stroke"
+              width={width - 2}
+              x={m.at * width + 1}
+              y={43 - height}
+            >
+              <title>{titleOf(m, zone)}</title>
+            </rect>
+          )
+        })}
+        <line
+          className="stroke-accent"
+          strokeWidth="1.5"
+          vectorEffect="non-scaling-stroke"
+          x1="500"
+          x2="500"
+          y1="0"
+          y2="44"
+        />
+      </svg>
+      <p aria-hidden="true" className="flex justify-between text-soft text-xs">
+        {hours.map(h => (
+          <span key={h} className={h === 0 ? 'text-accent' : ''}>
+            {h === 0 ? words.now : clock(now + (h / 12) * reach, zone)}
+          </span>
+        ))}
+      </p>
+      <p className="mt-1.5 flex flex-wrap gap-x-4 gap-y-0.5 text-xs">
+        {sums.map(s => (
+          <SlotMark key={s.state} n={s.n} of={s.state} />
+        ))}
+      </p>
+    </div>
+  )
+}
+
+const isTrouble = (s: Slot) => s.state === 'missed' || s.state === 'failed'
+const mostTroubles = 3
+
+/** The last runs that went wrong, each with its reason and the way to make up for it. */
+function Troubles({ slots }: { slots: readonly Slot[] }) {
+  const zone = useZone()
+  // Of one job the last one counts.
+  const last = new Map(slots.filter(isTrouble).map(s => [s.job_id, s]))
+  const list = [...last.values()].sort((a, b) => b.due_at.localeCompare(a.due_at)).slice(0, mostTroubles)
+  if (list.length === 0) return null
+  return (
+    <ul className="border-line border-t">
+      {list.map(s => (
+        <li key={s.job_id} className="flex min-h-8 flex-wrap items-center gap-x-3 px-3 py-1">
+          <SlotMark of={s.state} />
+          <span className="text-soft">{clock(s.due_at, zone)}</span>
+          <bdi className="font-medium">{s.name}</bdi>
+          <bdi className="wrap-anywhere min-w-0 text-soft">{s.reason}</bdi>
+          <RunNow slot={s} />
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+/** Whoever may not change schedules does not see it. */
+function RunNow({ slot }: { slot: Slot }) {
+  const cache = useQueryClient()
+  const me = useMe().data
+  const run = useMutation({
+    mutationFn: () => take(api.POST('/api/v1/agentrt/jobs/{id}/run', { params: { path: { id: slot.job_id } } })),
+    onSuccess: () => {
+      say(words.started(slot.name))
+      rereadSoon(cache, ['now', 'slots'])
+    },
+    onError: err => sayFailed(err),
+  })
+  if (!leads(me)) return null
+  return (
+    <Button
+      aria-label={words.runNowOf(slot.name)}
+      busy={run.isPending}
+      className="ml-auto"
+      icon="reload"
+      onClick={() => run.mutate()}
+    >
+      {words.runNow}
+    </Button>
+  )
+}
+
+const heads = [words.due, words.job, words.agent, words.stateHead, words.reason]
+
+function SlotTable({ slots }: { slots: readonly Slot[] }) {
+  const zone = useZone()
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
+    <section aria-label={words.table} className="max-h-80 overflow-auto border-line border-t" tabIndex={0}>
+      <table className="w-full text-left">
+        <thead className="sticky top-0 bg-panel text-soft text-xs">
+          <tr>
+            {heads.map(h => (
+              <th key={h} className="px-3 py-1.5 font-medium" scope="col">
+                {h}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {slots.map(s => (
+            <tr key={`${s.job_id} ${s.due_at}`} className="border-line border-t">
+              <td className="px-3 py-1 whitespace-nowrap">{clock(s.due_at, zone, 'weekday')}</td>
+              <td className="wrap-anywhere px-3 py-1">
+                <bdi>{s.name}</bdi>
+              </td>
+              <td className="px-3 py-1">
+                <bdi>{s.agent_id}</bdi>
+              </td>
+              <td className="px-3 py-1">
+                <SlotMark of={s.state} />
+              </td>
+              <td className="wrap-anywhere px-3 py-1 text-soft">
+                <bdi>{s.reason}</bdi>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  )
+}
+
+const save = (slots: readonly Slot[]) =>
+  saveCsv('scheduled-runs.csv', [
+    ['due_at', 'job_id', 'job', 'agent_id', 'state', 'reason', 'started_at'],
+    ...slots.map(s => [s.due_at, s.job_id, s.name, s.agent_id, s.state, s.reason, s.started_at ?? '']),
+  ])

@@ -1,0 +1,74 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { Fragment } from 'react'
+import type { Schemas } from '../api/client'
+import { useTicking } from '../app/clock'
+import { useZone } from '../app/config'
+import type { Place } from '../app/places'
+import { queries } from '../app/queries'
+import { texts } from '../texts'
+import { agentsFact, blockedFact, spendFact, standupFact } from './facts'
+import { blockedQuery, standupQuery, todayQuery } from './queries'
+import { useDay } from './useDay'
+
+interface Part {
+  text: string
+  to: Place['path']
+  search?: Record<string, string>
+  bad?: boolean
+  /** Whether its answer is still awaited: then it is neither known nor unknown. */
+  awaited: boolean
+}
+
+/** What a fact is made of: what was answered, and nothing once it could not be read. */
+const known = <T,>(asked: { data: T | undefined }): T | undefined => asked.data
+
+/** One sentence on how all is, made of facts that lead to where they come from. */
+export function Sentence() {
+  const zone = useZone()
+  const agents = useQuery({ ...queries.agents, staleTime: 0 })
+  const blocked = useQuery(blockedQuery)
+  const standup = useQuery(standupQuery)
+  const today = useQuery(todayQuery(useDay()))
+  const last: Schemas['StandupBrief'] | null | undefined = known(standup)
+  const parts: Part[] = [
+    { text: agentsFact(known(agents)), to: '/agents', awaited: agents.isPending },
+    {
+      text: blockedFact(known(blocked)),
+      to: '/tasks',
+      search: { blocked: 'true', view: 'table' },
+      bad: (blocked.data ?? 0) > 0,
+      awaited: blocked.isPending,
+    },
+    {
+      text: useTicking(now => standupFact(last, now, zone)),
+      to: '/standups',
+      bad: last?.status === 'error',
+      awaited: standup.isPending,
+    },
+    { text: spendFact(known(today)?.total), to: '/spend', awaited: today.isPending },
+  ]
+  return (
+    <section aria-label={texts.now.sentence}>
+      <p className="text-lg">
+        {parts.map((p, i) => (
+          <Fragment key={p.to}>
+            {i > 0 && ', '}
+            {p.awaited ? (
+              <span aria-hidden="true" className="skeleton inline-block h-4 w-28 align-middle" />
+            ) : (
+              <Link
+                className={`hover:underline ${p.bad ? 'text-danger' : ''}`}
+                search={(p.search ?? {}) as never}
+                to={p.to}
+              >
+                {i === 0 ? p.text.charAt(0).toUpperCase() + p.text.slice(1) : p.text}
+              </Link>
+            )}
+          </Fragment>
+        ))}
+        .
+      </p>
+    </section>
+  )
+}

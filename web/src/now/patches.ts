@@ -1,0 +1,58 @@
+import type { QueryClient } from '@tanstack/react-query'
+import type { Schemas } from '../api/client'
+import { type Patch, rereadSoon } from '../app/live/patches'
+import { queries } from '../app/queries'
+import { toldOf } from '../inbox/patches'
+import { failed } from './failures'
+
+type Session = Schemas['Session']
+type Failures = { events: Schemas['Event'][]; cut: boolean }
+
+const sessionsKey = ['now', 'sessions']
+
+/** Puts a session as it is now into those that are shown; older words than ours are left out. */
+function putSession(cache: QueryClient, session: Session): void {
+  const known = cache.getQueryData<Session[]>(sessionsKey)
+  if (!known) return
+  const was = known.find(s => s.key === session.key)
+  if (was && was.as_of > session.as_of) return
+  cache.setQueryData(sessionsKey, was ? known.map(s => (s === was ? session : s)) : [...known, session])
+  // Of presence there are no frames: it is read anew when a run began or ended.
+  if (session.active !== (was?.active ?? false)) rereadSoon(cache, queries.agents.queryKey)
+}
+
+const isSession = (v: unknown): v is Session =>
+  typeof v === 'object' && v !== null && 'key' in v && 'active' in v && 'as_of' in v
+
+/** How the first place follows the stream; each of its cards has an answer of its own. */
+export const nowPatches: readonly Patch[] = [
+  { on: ['session.changed'], apply: ({ data }, cache) => isSession(data) && putSession(cache, data) },
+  {
+    on: ['session.gone'],
+    apply: ({ data }, cache) => {
+      const key = (data as { key?: unknown } | null)?.key
+      cache.setQueryData<Session[]>(sessionsKey, known => known?.filter(s => s.key !== key))
+      rereadSoon(cache, queries.agents.queryKey)
+    },
+  },
+  {
+    on: ['agentrt.status'],
+    apply: (_, cache) => {
+      rereadSoon(cache, sessionsKey)
+      rereadSoon(cache, ['now', 'slots'])
+    },
+  },
+  { on: ['jobs.changed', 'slot.', 'schedule.'], apply: (_, cache) => rereadSoon(cache, ['now', 'slots']) },
+  { on: ['standup.'], apply: (_, cache) => rereadSoon(cache, ['now', 'standup']) },
+  { on: ['task.'], apply: (_, cache) => rereadSoon(cache, ['now', 'blocked']) },
+  {
+    on: ['inbox.'],
+    apply: (happened, cache) => {
+      const event = toldOf(happened)?.event
+      if (!event || !failed(event)) return
+      cache.setQueryData<Failures>(['now', 'failures'], known =>
+        known && !known.events.some(e => e.id === event.id) ? { ...known, events: [event, ...known.events] } : known,
+      )
+    },
+  },
+]

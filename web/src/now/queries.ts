@@ -1,0 +1,102 @@
+import { keepPreviousData, queryOptions } from '@tanstack/react-query'
+import { api, nextCursor, take, takePage } from '../api/client'
+import { raising } from './failures'
+import { reach, type Slot } from './ribbon'
+import { dayPlus } from './time'
+
+const hour = 3_600_000
+
+/** The runtime's sessions, those with a run first; 503 or 504 while nobody can see them. */
+export const sessionsQuery = queryOptions({
+  queryKey: ['now', 'sessions'],
+  queryFn: ({ signal }) => take(api.GET('/api/v1/agentrt/sessions', { params: { query: { limit: 200 } }, signal })),
+})
+
+/** How many tasks are blocked that are not done; null when the service does not say. */
+export const blockedQuery = queryOptions({
+  queryKey: ['now', 'blocked'],
+  queryFn: async ({ signal }): Promise<number | null> => {
+    const status = ['backlog', 'todo', 'in_progress', 'review'] as ('backlog' | 'todo' | 'in_progress' | 'review')[]
+    const query = { blocked: 'true' as const, status, limit: 1, total: true }
+    const { response } = await api.GET('/api/v1/tasks', { params: { query }, signal })
+    const total = Number(response.headers.get('X-Total-Count') ?? Number.NaN)
+    return Number.isNaN(total) ? null : total
+  },
+})
+
+/** The standup of the latest day, of any team; null when there is none. */
+export const standupQuery = queryOptions({
+  queryKey: ['now', 'standup'],
+  queryFn: async ({ signal }) => {
+    const query = { team: 'all', limit: 1 }
+    const { rows } = await takePage(api.GET('/api/v1/standups', { params: { query }, signal }))
+    return rows[0] ?? null
+  },
+})
+
+/** What today's runs cost, by agent and by hour; it is read anew when the ledger grows. */
+export const todayQuery = (day: string | null) =>
+  queryOptions({
+    queryKey: ['usage', 'now', day],
+    queryFn: ({ signal }) =>
+      take(api.GET('/api/v1/usage', { params: { query: { from: day ?? '', group: 'agent' } }, signal })),
+    enabled: day !== null,
+  })
+
+/** What the same weekday cost a week ago. */
+export const weekQuery = (day: string | null) =>
+  queryOptions({
+    queryKey: ['now', 'week', day],
+    queryFn: ({ signal }) => {
+      const query = { from: dayPlus(day ?? '', -7), to: dayPlus(day ?? '', -6), group: 'hour' as const }
+      return take(api.GET('/api/v1/usage', { params: { query }, signal }))
+    },
+    enabled: day !== null,
+    staleTime: hour,
+  })
+
+/** What the hour before the reading cost, by agent; it is read anew when the ledger grows. */
+export const burnQuery = queryOptions({
+  queryKey: ['usage', 'burn'],
+  queryFn: ({ signal }) => {
+    const from = new Date(Date.now() - hour).toISOString()
+    return take(api.GET('/api/v1/usage', { params: { query: { from, group: 'agent' } }, signal }))
+  },
+})
+
+/** More runs than this are not read for one ribbon. */
+export const mostSlots = 2000
+
+/** The runs around an hour: what became of them, and what is to come. */
+export const slotsQuery = (around: number) =>
+  queryOptions({
+    queryKey: ['now', 'slots', around],
+    queryFn: async ({ signal }): Promise<{ slots: Slot[]; cut: boolean }> => {
+      const from = new Date(around - reach).toISOString()
+      const to = new Date(around + reach + hour).toISOString()
+      const slots: Slot[] = []
+      let cursor: string | null = null
+      do {
+        const query: { from: string; to: string; limit: number; cursor?: string } = { from, to, limit: 500 }
+        if (cursor) query.cursor = cursor
+        const page: { rows: Slot[]; next: string | null } = await takePage<Slot>(
+          api.GET('/api/v1/agentrt/slots', { params: { query }, signal }),
+        )
+        slots.push(...page.rows)
+        cursor = page.next
+      } while (cursor && slots.length < mostSlots)
+      return { slots, cut: cursor !== null }
+    },
+    placeholderData: keepPreviousData,
+  })
+
+/** What raised an item of the inbox in the last day, the newest first, and whether that is all. */
+export const failuresQuery = queryOptions({
+  queryKey: ['now', 'failures'],
+  queryFn: async ({ signal }) => {
+    const since = new Date(Date.now() - 24 * hour).toISOString()
+    const query = { subject_kind: 'inbox' as const, kind: raising, since, limit: 500 }
+    const { data, response } = await api.GET('/api/v1/activity', { params: { query }, signal })
+    return { events: data ?? [], cut: nextCursor(response) !== null }
+  },
+})

@@ -1,0 +1,231 @@
+import { describe, expect, it } from 'vitest'
+import type { Schemas } from '../api/client'
+import { agentsFact, blockedFact, spendFact, standupFact } from './facts'
+import { failuresOf } from './failures'
+import { counts, hourOf, marks, marksOf, reach, type Slot, within } from './ribbon'
+import { burn, until, usd } from './spend'
+import { currentTask, headline, sessionOf } from './tile'
+import { dayPlus } from './time'
+
+const now = Date.parse('2026-11-20T14:30:00Z')
+
+function agent(state: 'active' | 'idle' | 'offline' | null, of: { away?: boolean; stalled?: boolean } = {}) {
+  const presence = state && {
+    state,
+    stalled: of.stalled ?? false,
+    reason: '',
+    since: null,
+    age_seconds: null,
+    as_of: '',
+  }
+  return { agent_id: 'cto', presence, in_runtime: of.away ? null : true } as Schemas['Agent']
+}
+
+const brief = (of: Partial<Schemas['StandupBrief']>) =>
+  ({
+    status: 'completed',
+    date: '2026-11-20',
+    started_at: '2026-11-20T08:00:00Z',
+    completed_at: '2026-11-20T08:06:00Z',
+    ...of,
+  }) as Schemas['StandupBrief']
+
+// The first line that one reads in the morning: an unknown that reads as a zero says that all is well.
+describe('the sentence', () => {
+  it.each([
+    [undefined, 'agents unknown'],
+    [[], 'no agents'],
+    [[agent('idle'), agent('idle')], 'no agent active'],
+    [[agent('active'), agent('idle')], '1 agent active'],
+    [[agent('active'), agent('active', { stalled: true })], '2 agents active (1 stalled)'],
+    [[agent('offline', { away: true }), agent('offline', { away: true })], 'agents unknown'],
+    [[agent(null), agent('active')], '1 agent active (1 unknown)'],
+    [[agent(null)], 'agents unknown'],
+    [[agent('offline')], 'no agent active'],
+  ])('of agents %#', (agents, want) => expect(agentsFact(agents)).toBe(want))
+
+  it.each([
+    [undefined, 'blocked tasks unknown'],
+    [null, 'blocked tasks unknown'],
+    [0, 'no blocked task'],
+    [1, '1 blocked task'],
+    [7, '7 blocked tasks'],
+  ])('of %s blocked tasks', (n, want) => expect(blockedFact(n)).toBe(want))
+
+  it.each([
+    [undefined, 'last standup unknown'],
+    [null, 'no standup yet'],
+    [brief({}), 'last standup 09:06'],
+    [brief({ completed_at: '2026-11-19T08:06:00Z', date: '2026-11-19' }), 'last standup Thu 09:06'],
+    [brief({ completed_at: '2026-11-03T08:06:00Z', date: '2026-11-03' }), 'last standup 3 Nov'],
+    [brief({ status: 'error' }), 'last standup failed 09:06'],
+    [brief({ status: 'running', completed_at: null }), 'standup running since 09:00'],
+    [brief({ status: 'running', started_at: null, completed_at: null }), 'standup opened, not held yet'],
+    [brief({ status: 'error', completed_at: null }), 'last standup failed 2026-11-20'],
+  ])('of a standup %#', (last, want) => expect(standupFact(last, now, 'Europe/Berlin')).toBe(want))
+
+  it('of a spend', () => {
+    const sums = { cost_usd: '4.125', unpriced_runs: 0, runs: 3 } as Schemas['UsageSums']
+    expect(spendFact(sums)).toBe('$4.13 today')
+    expect(spendFact({ ...sums, cost_usd: null, unpriced_runs: 3 })).toBe('unpriced today')
+    expect(spendFact(undefined)).toBe('spend today unknown')
+  })
+})
+
+const slot = (due: string, state: Slot['state'], name = 'daily'): Slot => ({
+  agent_id: 'coo',
+  deadline_at: due,
+  due_at: due,
+  job_id: 'j',
+  judged_at: null,
+  name,
+  reason: '',
+  started_at: null,
+  state,
+})
+
+// A miss among a hundred runs that went well must be seen.
+describe('the ribbon', () => {
+  it('has now in its middle and nothing beyond its ends', () => {
+    const list = [
+      slot('2026-11-20T14:30:00Z', 'pending'),
+      slot('2026-11-20T02:30:00.001Z', 'on_time'),
+      slot('2026-11-21T02:29:59Z', 'pending'),
+      slot('2026-11-20T02:30:00Z', 'missed'),
+      slot('2026-11-21T02:30:00Z', 'pending'),
+    ]
+    expect(marksOf(list, now).map(m => m.at)).toEqual([0, marks / 2, marks - 1])
+    expect(within(list, now).map(s => s.due_at)).toEqual([
+      '2026-11-20T02:30:00.001Z',
+      '2026-11-20T14:30:00Z',
+      '2026-11-21T02:29:59Z',
+    ])
+  })
+  it('shows the worst of what is due together', () => {
+    const at = '2026-11-20T10:00:00Z'
+    const states = ['on_time', 'late', 'missed', 'failed', 'skipped'] as const
+    const [mark] = marksOf(
+      states.map(s => slot(at, s)),
+      now,
+    )
+    expect(mark?.worst).toBe('missed')
+    expect(mark?.slots).toHaveLength(5)
+    expect(marksOf([slot(at, 'pending'), slot(at, 'on_time')], now)[0]?.worst).toBe('on_time')
+  })
+  it('counts the states, the worst first', () => {
+    const at = '2026-11-20T10:00:00Z'
+    expect(counts([slot(at, 'pending'), slot(at, 'failed'), slot(at, 'pending')])).toEqual([
+      { state: 'failed', n: 1 },
+      { state: 'pending', n: 2 },
+    ])
+  })
+  it('is asked for by the hour', () => {
+    expect(hourOf(now)).toBe(Date.parse('2026-11-20T14:00:00Z'))
+    expect(reach).toBe(12 * 3_600_000)
+  })
+})
+
+describe('the week before', () => {
+  const hours = (of: [string, string | null, number, number][]) =>
+    of.map(([start, cost_usd, runs, unpriced_runs]) => ({
+      start,
+      cost_usd,
+      runs,
+      unpriced_runs,
+    })) as Schemas['UsageSlot'][]
+  it('is summed to the last digit, until the hour that it is now', () => {
+    const series = hours([
+      ['2026-11-13T07:00:00Z', '0.100000001', 1, 0],
+      ['2026-11-13T12:00:00Z', '0.2', 2, 1],
+      ['2026-11-13T14:00:00Z', '9', 1, 0],
+    ])
+    expect(until(series, 15, 'Europe/Berlin')).toEqual({ cost_usd: '0.300000001', runs: 3, unpriced_runs: 1 })
+  })
+  it('is unpriced, and not nothing, when none of it has a price', () => {
+    expect(until(hours([['2026-11-13T07:00:00Z', null, 2, 2]]), 15, 'UTC').cost_usd).toBeNull()
+    expect(until(hours([['2026-11-13T07:00:00Z', '0', 0, 0]]), 15, 'UTC').cost_usd).toBe('0.000000000')
+  })
+  it('has days of the calendar', () => {
+    expect(dayPlus('2026-03-03', -7)).toBe('2026-02-24')
+    expect(usd(-1_500_000_000n)).toBe('-1.500000000')
+  })
+})
+
+describe('the burn', () => {
+  const groups = [{ key: 'cto', cost_usd: '1.5', runs: 2, unpriced_runs: 0 }] as Schemas['UsageShare'][]
+  it('is of the last hour alone', () => {
+    expect(burn(groups, 'cto', now - 600_000, now).cost_usd).toBe('1.5')
+    expect(burn(groups, 'coo', now - 600_000, now)).toMatchObject({ cost_usd: '0', runs: 0 })
+    expect(burn(groups, 'cto', now - 3_600_000, now)).toMatchObject({ cost_usd: '0', runs: 0 })
+  })
+})
+
+describe('failures', () => {
+  const event = (id: number, kind: string, at: string, of: { actor?: string; item?: string; about?: string } = {}) =>
+    ({
+      id,
+      kind,
+      at,
+      actor: { id: of.actor ?? 'system', name: '' },
+      subject: { kind: 'inbox', id: of.about ?? 'i1', name: '' },
+      data: { item: { id: of.about ?? 'i1', kind: of.item ?? 'job_failed' }, changes: {} },
+    }) as Schemas['Event']
+  it('are counted by cause, the most first, for a day, and people’s deeds are none', () => {
+    const events = [
+      event(5, 'inbox.reopened', '2026-11-20T14:00:00Z', { actor: 'u1' }),
+      event(4, 'inbox.repeated', '2026-11-20T13:00:00Z'),
+      event(3, 'inbox.raised', '2026-11-20T12:00:00Z', { item: 'standup_failed', about: 'i2' }),
+      event(2, 'inbox.raised', '2026-11-20T11:00:00Z', { item: 'escalation', about: 'i3' }),
+      event(1, 'inbox.raised', '2026-11-20T10:00:00Z'),
+      event(0, 'inbox.raised', '2026-11-19T14:29:59Z'),
+    ]
+    expect(failuresOf(events, now)).toEqual([
+      { kind: 'job_failed', count: 2, last: '2026-11-20T13:00:00Z', item: 'i1' },
+      { kind: 'standup_failed', count: 1, last: '2026-11-20T12:00:00Z', item: 'i2' },
+    ])
+  })
+})
+
+describe('a tile', () => {
+  const task = (key: string, of: object = {}) =>
+    ({
+      key,
+      status: 'in_progress',
+      assignee_id: 'u1',
+      claim: null,
+      moved_at: '1',
+      archived_at: null,
+      ...of,
+    }) as Schemas['Task']
+  const session = (key: string, of: object = {}) =>
+    ({ key, agent_id: 'cto', active: true, updated_at: '1', started_at: '1', ...of }) as Schemas['Session']
+  it('shows the session that goes on, else the one that was last in use', () => {
+    const list = [session('a', { active: false, updated_at: '3' }), session('b'), session('c', { agent_id: 'coo' })]
+    expect(sessionOf('cto', list)?.key).toBe('b')
+    expect(sessionOf('cto', [list[0] as Schemas['Session']])?.key).toBe('a')
+    expect(sessionOf('cmo', list)).toBeUndefined()
+  })
+  it('shows the task of that session, else what it holds, else what it began last', () => {
+    const tasks = [
+      task('TASK-1', { moved_at: '1' }),
+      task('TASK-2', { moved_at: '2' }),
+      task('TASK-3', { assignee_id: 'u2', claim: { by: 'u1' } }),
+      task('TASK-4', { status: 'done', claim: { by: 'u1' } }),
+    ]
+    expect(currentTask('u1', tasks, session('agent:cto:task:TASK-1'))?.key).toBe('TASK-1')
+    expect(currentTask('u1', tasks, session('agent:cto:main'))?.key).toBe('TASK-3')
+    expect(currentTask('u1', tasks.slice(0, 2), undefined)?.key).toBe('TASK-2')
+    expect(currentTask('u3', tasks, undefined)).toBeUndefined()
+  })
+})
+
+describe('a headline', () => {
+  it.each([
+    [null, null],
+    ['', null],
+    ['## Summary\n\nAll on track. Two risks remain.', 'All on track.'],
+    ['- **CTO**: the `build` is red', 'CTO: the build is red'],
+    ['v1.2 is out since 9.30 a.m. today! More later.', 'v1.2 is out since 9.30 a.m. today!'],
+    [`${'x'.repeat(300)}`, `${'x'.repeat(199)}…`],
+  ])('of %j', (summary, want) => expect(headline(summary)).toBe(want))
+})

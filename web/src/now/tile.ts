@@ -1,0 +1,56 @@
+import type { Schemas } from '../api/client'
+import { type Block, type Inline, readMarkdown } from '../ui/markdown'
+
+type Session = Schemas['Session']
+type Task = Schemas['Task']
+
+const text = (a: string | null, b: string | null) => (b ?? '').localeCompare(a ?? '')
+
+/** The session of an agent to tell of: the one whose run began last, else the one that was last in use. */
+export function sessionOf(agent: string, sessions: readonly Session[]): Session | undefined {
+  return sessions
+    .filter(s => s.agent_id === agent)
+    .sort(
+      (a, b) =>
+        Number(b.active) - Number(a.active) ||
+        (a.active ? text(a.started_at, b.started_at) : text(a.updated_at, b.updated_at)),
+    )[0]
+}
+
+/** What an agent works on: the task of its session, else the one that it holds, else the one that it began last. */
+export function currentTask(
+  user: string | undefined,
+  tasks: readonly Task[],
+  session: Session | undefined,
+): Task | undefined {
+  const key = session?.active ? /:task:([A-Z][A-Z0-9]*-\d+)$/.exec(session.key)?.[1] : undefined
+  const going = tasks.filter(t => t.status === 'in_progress')
+  return (
+    going.find(t => t.key === key) ??
+    going.find(t => user !== undefined && t.claim?.by === user) ??
+    going.filter(t => user !== undefined && t.assignee_id === user).sort((a, b) => text(a.moved_at, b.moved_at))[0]
+  )
+}
+
+const plain = (nodes: readonly (Block | Inline)[]): string =>
+  nodes
+    .map(n => {
+      if (n.kind === 'break') return ' '
+      if ('text' in n) return n.text
+      if ('items' in n) return n.items.map(i => plain(i.of)).join(' ')
+      return 'of' in n ? plain(n.of) : ''
+    })
+    .join('')
+
+const longest = 200
+
+/** The first sentence of a summary, without its markup; null when there is none. */
+export function headline(summary: string | null): string | null {
+  const first = readMarkdown(summary ?? '').find(b => b.kind !== 'heading' && b.kind !== 'rule' && plain([b]).trim())
+  if (!first) return null
+  const line = plain(first.kind === 'list' ? (first.items[0]?.of ?? []) : [first])
+    .replace(/\s+/g, ' ')
+    .trim()
+  const sentence = /^.*?[.!?](?=\s+\p{Lu}|$)/u.exec(line)?.[0] ?? line
+  return sentence.length > longest ? `${sentence.slice(0, longest - 1)}…` : sentence
+}

@@ -1,0 +1,36 @@
+const formats = new Map<string, Intl.DateTimeFormat>()
+
+const looks = {
+  time: { hour: '2-digit', minute: '2-digit' },
+  weekday: { weekday: 'short', hour: '2-digit', minute: '2-digit' },
+  day: { day: 'numeric', month: 'short' },
+  long: { weekday: 'long' },
+} as const satisfies Record<string, Intl.DateTimeFormatOptions>
+
+/** A moment in a zone, as short as can be: 08:06, Thu 08:06, 12 Nov. The zone of whoever looks when none is given. */
+export function clock(at: string | number, zone: string | undefined, look: keyof typeof looks = 'time'): string {
+  const name = `${look} ${zone}`
+  const known =
+    formats.get(name) ?? new Intl.DateTimeFormat('en-GB', { ...looks[look], ...(zone ? { timeZone: zone } : {}) })
+  formats.set(name, known)
+  return known.format(typeof at === 'string' ? Date.parse(at) : at).replace(',', '')
+}
+
+/** The day of a zone, such as 2026-11-20. */
+export const dayIn = (at: number, zone: string | undefined): string =>
+  new Intl.DateTimeFormat('en-CA', {
+    ...(zone ? { timeZone: zone } : {}),
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+  }).format(at)
+
+/** The day so many days before or after one; a day of the calendar has no zone. */
+export function dayPlus(day: string, days: number): string {
+  const d = new Date(`${day}T00:00:00Z`)
+  d.setUTCDate(d.getUTCDate() + days)
+  return d.toISOString().slice(0, 10)
+}
+
+/** The hour of the day in a zone, 0 to 23. */
+export const hourIn = (at: number, zone: string | undefined): number => Number(clock(at, zone).slice(0, 2))

@@ -1,0 +1,9 @@
+import { useTicking } from '../app/clock'
+import { useZone } from '../app/config'
+import { dayIn } from './time'
+
+/** Today where the service counts its days; null until its zone is known. */
+export function useDay(): string | null {
+  const zone = useZone()
+  return useTicking(now => (zone ? dayIn(now, zone) : null))
+}
