@@ -151,7 +151,7 @@ describe('the scheduled runs', () => {
     await call(house, 'POST', '/agentrt/jobs', job)
     const { context, page, complaints } = await opened(house, desktop, '/')
     const runs = card(page, 'Scheduled runs')
-    await runs.getByRole('img', { name: /Scheduled runs, .*To come/ }).waitFor()
+    await runs.getByRole('img', { name: /Scheduled runs, .*to come/ }).waitFor()
     await runs.getByRole('button', { name: 'As a table' }).click()
     await page.waitForURL('**/?runs=table')
     await page.reload()

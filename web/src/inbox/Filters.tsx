@@ -49,7 +49,7 @@ export function Filters({ search, go }: { search: InboxSearch; go: Go }) {
           search.state,
           words.state,
         )}
-        className="w-44"
+        className="w-52"
         label={f.state ?? ''}
         onChange={set('state')}
         value={search.state ?? ''}

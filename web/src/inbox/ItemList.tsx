@@ -110,16 +110,16 @@ const small = 'h-6! min-w-6! pointer-coarse:h-9! pointer-coarse:min-w-9!'
 function Row({ item, opened, verbs, onOpen, onMenu, onFocus }: RowProps) {
   return (
     <li
-      className={`flex items-center gap-2 border-line border-b px-3 py-1.5 @4xl:h-8 @4xl:py-0 ${opened ? 'bg-accent-tint' : 'hover:bg-hover'}`}
+      className={`flex items-center gap-2 border-line border-b px-3 py-1 @6xl:h-8 @6xl:py-0 ${opened ? 'bg-accent-tint' : 'hover:bg-hover'}`}
       onFocus={onFocus}
     >
-      <div className="flex min-w-0 grow flex-col gap-0.5 @4xl:flex-row @4xl:items-center @4xl:gap-3">
-        <span className="hidden w-20 shrink-0 @4xl:inline-flex">
+      <div className="flex min-w-0 grow flex-col @6xl:flex-row @6xl:items-center @6xl:gap-3">
+        <span className="hidden w-20 shrink-0 @6xl:inline-flex">
           <SeverityMark of={item.severity} />
         </span>
         <button
           aria-current={opened || undefined}
-          className="min-w-0 truncate text-left font-medium hover:underline @4xl:grow pointer-coarse:min-h-6"
+          className="min-w-0 truncate text-left font-medium leading-6 hover:underline @6xl:grow"
           data-item={item.id}
           onClick={() => onOpen(item.id)}
           title={item.title}
@@ -129,7 +129,7 @@ function Row({ item, opened, verbs, onOpen, onMenu, onFocus }: RowProps) {
         </button>
         <Meta item={item} />
       </div>
-      <span className="flex shrink-0 items-center">
+      <span className="flex shrink-0 items-center justify-end @6xl:w-24">
         {item.state === 'open' && (
           <IconButton
             className={small}
@@ -155,29 +155,29 @@ function Row({ item, opened, verbs, onOpen, onMenu, onFocus }: RowProps) {
 
 /** What else one has to know of it, in columns where there is room for them. */
 function Meta({ item }: { item: Told }) {
-  const column = 'flex min-w-0 items-center @4xl:shrink-0'
+  const column = 'min-w-0 items-center @6xl:flex @6xl:shrink-0'
   return (
-    <span className="flex min-w-0 flex-wrap items-center gap-x-3 text-soft text-xs @4xl:flex-nowrap">
-      <span className={`${column} @4xl:hidden`}>
+    <span className="flex min-w-0 flex-wrap items-center gap-x-3 text-soft text-xs @6xl:shrink-0 @6xl:flex-nowrap">
+      <span className="flex items-center @6xl:hidden">
         <SeverityMark of={item.severity} />
       </span>
-      <span className={`${column} @4xl:w-32`}>
+      <span className={`flex ${column} @6xl:w-32`}>
         <KindMark of={item.kind} />
       </span>
-      <span className={`${column} max-w-full @4xl:w-28`}>
+      <span className={`flex ${column} max-w-full @6xl:w-28`}>
         <SubjectLink of={item} />
       </span>
-      <span className={`${column} @4xl:w-32`}>
+      <span className={`flex ${column} @6xl:w-40`}>
         <StateMark of={item} />
       </span>
-      <span className={`${column} @4xl:w-24 ${item.assignee ? '' : 'hidden @4xl:flex'}`}>
+      <span className={`${item.assignee ? 'flex' : 'hidden'} ${column} @6xl:w-24`}>
         {item.assignee && (
           <bdi className="truncate" title={`${words.fields.assignee}: ${item.assignee.name}`}>
             {item.assignee.name}
           </bdi>
         )}
       </span>
-      <span className={`${column} gap-1.5 @4xl:w-24 @4xl:justify-end`}>
+      <span className={`flex ${column} gap-1.5 @6xl:w-20 @6xl:justify-end`}>
         {item.count > 1 && <span title={words.raised(item.count)}>{words.times(item.count)}</span>}
         <Age at={item.first_at} />
       </span>

@@ -119,11 +119,11 @@ function Facts({ item }: { item: Item }) {
       )}
       <dt className="text-soft">{words.raised(item.count)}</dt>
       <dd>
-        {words.first} <Age at={item.first_at} /> {texts.ui.ago}
+        {item.count > 1 && `${words.first} `}
+        <Age at={item.first_at} /> {words.ago}
         {item.count > 1 && (
           <>
-            {' '}
-            {words.last} <Age at={item.last_at} /> {texts.ui.ago}
+            , {words.last} <Age at={item.last_at} /> {words.ago}
           </>
         )}
       </dd>

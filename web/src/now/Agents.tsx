@@ -40,12 +40,12 @@ export function Agents({ className }: { className: string }) {
           list.length === 0 ? (
             <Nothing title={words.none}>{words.noneHelp}</Nothing>
           ) : (
-            <ul className="grid grid-cols-[repeat(auto-fill,minmax(15rem,1fr))] gap-px bg-line">
+            <ul className="-mr-px -mb-px grid grid-cols-[repeat(auto-fill,minmax(13rem,1fr))]">
               {list.map(a => {
                 // What was known of sessions is old once the runtime is away: then it is unknown.
                 const session = sessions.error ? undefined : sessionOf(a.agent_id, sessions.data ?? [])
                 return (
-                  <li key={a.agent_id} className="flex min-w-0 flex-col gap-1 bg-ground p-3">
+                  <li key={a.agent_id} className="flex min-w-0 flex-col gap-1 border-line border-r border-b p-3">
                     <p className="flex items-baseline gap-2">
                       <TextLink
                         className="min-w-0 truncate font-semibold hover:underline"

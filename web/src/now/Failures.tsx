@@ -53,7 +53,7 @@ function List({ events }: { events: Parameters<typeof failuresOf>[0] }) {
           </Link>
           <span className="ml-auto shrink-0">{words.count(f.count)}</span>
           <span className="shrink-0 text-soft text-xs">
-            {words.last} <Age at={f.last} /> {texts.ui.ago.replace('.', '')}
+            {words.last} <Age at={f.last} /> {texts.inbox.ago}
           </span>
         </li>
       ))}

@@ -43,7 +43,7 @@ function Brief({ of }: { of: Brief }) {
           <bdi>{of.title}</bdi>
         </TextLink>
         <span className="text-soft text-xs">
-          <Age at={at} /> {texts.ui.ago.replace('.', '')}
+          <Age at={at} /> {texts.inbox.ago}
         </span>
       </p>
       {line !== null ? (

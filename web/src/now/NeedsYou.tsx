@@ -36,7 +36,7 @@ export function NeedsYou({ className }: { className: string }) {
           items.length === 0 ? (
             <Nothing title={words.none}>{words.noneHelp}</Nothing>
           ) : (
-            <>
+            <div className="[&_li:last-child]:border-b-0">
               <ItemList
                 items={items.slice(0, most)}
                 onOpen={item => void navigate({ to: '/inbox', search: { item } })}
@@ -49,7 +49,7 @@ export function NeedsYou({ className }: { className: string }) {
                   </Link>
                 </p>
               )}
-            </>
+            </div>
           )
         }
       </Answer>

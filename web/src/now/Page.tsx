@@ -10,6 +10,8 @@ import { Ribbon } from './Ribbon'
 import { nowRoute } from './route'
 import { Sentence } from './Sentence'
 
+const column = 'flex-col gap-3 md:gap-4'
+
 /** Is all well, and what needs me? The facts first, then what to do about them. */
 export function NowPage() {
   const { runs } = nowRoute.useSearch()
@@ -18,19 +20,22 @@ export function NowPage() {
   return (
     <div className="mx-auto flex max-w-[90rem] flex-col gap-3 p-3 md:gap-4 md:p-4">
       <Sentence />
-      <div className="grid gap-3 md:gap-4 xl:grid-cols-3">
-        <NeedsYou className="xl:col-span-2" />
-        <div className="flex flex-col gap-3 md:gap-4 xl:col-start-3 xl:row-span-3 xl:row-start-1">
-          <Money className="" />
-          <LastStandup className="" />
-          <Failures className="" />
+      {/* Two columns where there is room; else one, in the order of what matters first. */}
+      <div className={`flex ${column} xl:flex-row xl:items-start`}>
+        <div className={`contents min-w-0 xl:flex xl:w-2/3 ${column}`}>
+          <NeedsYou className="order-1" />
+          <Agents className="order-2" />
+          <Ribbon
+            className="order-4"
+            onTable={table => void navigate({ search: table ? { runs: 'table' } : {}, replace: true })}
+            table={runs === 'table'}
+          />
         </div>
-        <Agents className="xl:col-span-2" />
-        <Ribbon
-          className="self-start xl:col-span-2"
-          onTable={table => void navigate({ search: table ? { runs: 'table' } : {}, replace: true })}
-          table={runs === 'table'}
-        />
+        <div className={`contents min-w-0 xl:flex xl:w-1/3 ${column}`}>
+          <Money className="order-3" />
+          <LastStandup className="order-6" />
+          <Failures className="order-5" />
+        </div>
       </div>
     </div>
   )

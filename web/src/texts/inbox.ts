@@ -50,6 +50,7 @@ export const inbox = {
   times: (n: number) => `×${n}`,
   first: 'first',
   last: 'last',
+  ago: 'ago',
   until: 'until',
   ack: 'Acknowledge',
   ackOf: (title: string) => `Acknowledge: ${title}`,

@@ -82,7 +82,7 @@ export const now = {
     runNowOf: (job: string) => `Run now: ${job}`,
     started: (job: string) => `${job} was started.`,
     cut: (n: number) => `Only the first ${n} are shown.`,
-    counts: (n: number, of: string) => `${n} ${of}`,
+    counts: (n: number, of: string) => `${n} ${of.toLowerCase()}`,
     slots: (n: number) => (n === 1 ? '1 run' : `${n} runs`),
   },
   failures: {
