@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { resolve as absolute, join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { call, faults, type House, type Look, looks, openBrowser, openHouse, openPage, signIn } from './house.ts'
@@ -33,7 +33,7 @@ const desktop = looks['light desktop'] as Look
 async function openBare(): Promise<House> {
   const folder = await mkdtemp(join(tmpdir(), 'wardroom-bare-'))
   const [email, password] = ['ada@example.com', 'four random words are good']
-  const child: ChildProcess = spawn(process.env.WARDROOM_BINARY ?? '../bin/wardroom', ['serve'], {
+  const child: ChildProcess = spawn(absolute(process.env.WARDROOM_BINARY ?? '../bin/wardroom'), ['serve'], {
     cwd: folder,
     stdio: ['ignore', 'ignore', 'pipe'],
     env: {
@@ -63,6 +63,7 @@ async function openBare(): Promise<House> {
       const found = /(http:\/\/\S+\/setup#\S+)/.exec(said)?.[1]
       if (found) resolve(found)
     })
+    child.once('error', reject)
     child.once('exit', code => reject(new Error(`serve ended with ${code}:\n${said}`)))
     setTimeout(() => reject(new Error(`serve shows no link:\n${said}`)), 30_000).unref()
   })
@@ -174,7 +175,7 @@ describe('without a gateway', () => {
       for (const look of [desktop, looks['dark phone'] as Look]) {
         const { context, page, complaints } = await opened(bare, look, '/')
         await settled(page)
-        await card(page, 'Agents').getByText('No gateway is set up').waitFor()
+        await card(page, 'Agents').getByText('No gateway.').waitFor()
         await card(page, 'Agents').getByText('No agents yet.').waitFor()
         await card(page, 'Needs you').getByText('Nothing needs you.').waitFor()
         await card(page, 'Scheduled runs').getByText('No gateway is set up').waitFor()

@@ -72,7 +72,7 @@ export function SubjectLink({ of, long = false }: { of: Told; long?: boolean }) 
   )
   if (href === null) return <span className="truncate">{text}</span>
   return (
-    <TextLink className="block min-w-0 truncate text-accent leading-6 hover:underline" href={href}>
+    <TextLink className="block min-w-0 truncate text-accent leading-[24px] hover:underline" href={href}>
       {text}
     </TextLink>
   )

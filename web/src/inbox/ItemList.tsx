@@ -119,7 +119,7 @@ function Row({ item, opened, verbs, onOpen, onMenu, onFocus }: RowProps) {
         </span>
         <button
           aria-current={opened || undefined}
-          className="min-w-0 truncate text-left font-medium leading-6 hover:underline @6xl:grow"
+          className="min-w-0 truncate text-left font-medium leading-[24px] hover:underline @6xl:grow"
           data-item={item.id}
           onClick={() => onOpen(item.id)}
           title={item.title}
