@@ -27,6 +27,12 @@ async function opened(base: House, look: Look, path: string) {
 
 const card = (page: Page, name: string) => page.getByRole('region', { name, exact: true })
 const cards = ['Needs you', 'Agents', 'Spend today', 'Scheduled runs', 'Failures of 24 hours', 'Last standup']
+/** Whether nothing stands out of the window, nor has to be scrolled to sideways. */
+const fits = (page: Page) =>
+  page.evaluate(() =>
+    [document.documentElement, ...document.querySelectorAll('main')].every(e => e.scrollWidth <= e.clientWidth),
+  )
+
 const desktop = looks['light desktop'] as Look
 
 /** A service with an owner, without agents and without a gateway. */
@@ -91,7 +97,8 @@ describe.each(Object.entries(looks))('now, %s', (_, look) => {
     const sentence = (await page.getByRole('region', { name: 'How all is' }).textContent()) ?? ''
     expect(sentence).toMatch(/^(No agent|\d+ agents?) active.*, (no|\d+) blocked tasks?, .*standup.*, .* today\.$/)
     expect(await faults(page)).toEqual([])
-    expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true)
+    if (look.width < 600) await page.setViewportSize({ width: 320, height: 640 })
+    expect(await fits(page)).toBe(true)
     expect(complaints).toEqual([])
     await context.close()
   })
@@ -188,7 +195,7 @@ describe('without a gateway', () => {
         // The browser itself tells its console that the runtime's sessions are not to be had.
         expect(complaints.filter(c => !c.includes('503'))).toEqual([])
         await card(page, 'Agents').getByRole('link', { name: 'Settings' }).click()
-        await page.waitForURL('**/settings*')
+        await page.waitForURL(/\/settings/)
         await context.close()
       }
     } finally {

@@ -129,7 +129,7 @@ function Row({ item, opened, verbs, onOpen, onMenu, onFocus }: RowProps) {
         </button>
         <Meta item={item} />
       </div>
-      <span className="flex shrink-0 items-center justify-end @6xl:w-24">
+      <span className="flex shrink-0 items-center justify-end @6xl:w-28">
         {item.state === 'open' && (
           <IconButton
             className={small}

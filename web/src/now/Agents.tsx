@@ -46,7 +46,7 @@ export function Agents({ className }: { className: string }) {
                 const session = sessions.error ? undefined : sessionOf(a.agent_id, sessions.data ?? [])
                 return (
                   <li key={a.agent_id} className="flex min-w-0 flex-col gap-1 border-line border-r border-b p-3">
-                    <p className="flex items-baseline gap-2">
+                    <p className="flex items-center gap-2">
                       <TextLink
                         className="min-w-0 truncate font-semibold hover:underline"
                         href={`/agents/${encodeURIComponent(a.agent_id)}`}
@@ -61,7 +61,7 @@ export function Agents({ className }: { className: string }) {
                       known={tasks.tasks !== undefined}
                       of={currentTask(a.account?.user_id, tasks.tasks ?? [], session)}
                     />
-                    <p className="flex items-center justify-between gap-2 text-soft text-xs">
+                    <p className="flex flex-wrap items-center justify-between gap-x-2 whitespace-nowrap text-soft text-xs">
                       <span className="inline-flex items-center gap-1.5">
                         <span>{words.context}</span>
                         <Gauge
