@@ -174,6 +174,63 @@ describe('the scheduled runs', () => {
   })
 })
 
+// A verb stands where the problem is, and does what it says.
+describe('what went wrong', () => {
+  it('of a job is told with its reason, and is run anew from there', async () => {
+    const job = (await call(house, 'POST', '/agentrt/jobs', {
+      name: 'count the stock',
+      agentId: 'cpo',
+      schedule: { expr: '0 0 1 1 *', tz: 'Europe/Berlin' },
+      payload: { message: 'Count.' },
+    })) as { id: string }
+    const due = new Date(Date.now() - 3_600_000).toISOString()
+    const slot = { job_id: job.id, name: 'count the stock', agent_id: 'cpo', due_at: due, deadline_at: due }
+    const missed = { ...slot, state: 'missed', reason: 'Nothing began in time.', judged_at: due, started_at: null }
+    const { context, page, complaints } = await openPage(browser, house.base, desktop)
+    await page.route('**/api/v1/agentrt/slots?*', route => route.fulfill({ json: [missed] }))
+    await page.goto('/')
+    await signIn(page, house)
+    const runs = card(page, 'Scheduled runs')
+    await runs.getByRole('img', { name: /1 missed/ }).waitFor()
+    await runs.getByText('Nothing began in time.').waitFor()
+    expect(await faults(page)).toEqual([])
+    await runs.getByRole('button', { name: 'Run now: count the stock' }).click()
+    await page.getByText('count the stock was started.').first().waitFor()
+    const ran = async () => (await call(house, 'GET', `/agentrt/jobs/${job.id}/runs`)) as unknown[]
+    await expect.poll(async () => (await ran()).length, { timeout: 60_000 }).toBeGreaterThan(0)
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it('of a standup is told by its cause, leads to its item, and is tried again from there', async () => {
+    await call(house, 'POST', '/teams', {
+      key: 'ghosts',
+      name: 'Ghosts',
+      facilitator: 'ghost',
+      participants: ['ghost-1'],
+    })
+    const { context, page, complaints } = await opened(house, desktop, '/')
+    await settled(page)
+    await page.getByText('Live', { exact: true }).waitFor()
+    const made = { team: 'ghosts', date: '2030-02-01', title: 'Talk of the ghosts' }
+    const standup = (await call(house, 'POST', '/standups', made)) as { id: string }
+    await call(house, 'POST', `/standups/${standup.id}/run`, {})
+    const last = card(page, 'Last standup')
+    await last.getByText('Could not be held').waitFor()
+    await last.getByText('has no active agent account').waitFor()
+    const failures = card(page, 'Failures of 24 hours')
+    await failures.getByText('once').waitFor()
+    await last.getByRole('button', { name: 'Retry' }).click()
+    await failures.getByText('2 times').waitFor()
+    await failures.getByRole('link', { name: 'Standup failed' }).click()
+    const item = page.getByRole('complementary', { name: 'Item' })
+    await item.getByRole('heading', { name: 'Talk of the ghosts could not be held' }).waitFor()
+    await item.getByText('Raised 2 times').waitFor()
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})
+
 // One part that is missing must not take the others with it, and nothing unknown may read as a zero.
 describe('without a gateway', () => {
   it('says so, leads to where it is set up, and the rest goes on', async () => {
