@@ -119,13 +119,13 @@ function Row({ item, opened, verbs, onOpen, onMenu, onFocus }: RowProps) {
         </span>
         <button
           aria-current={opened || undefined}
-          className="min-w-0 truncate text-left font-medium leading-[24px] hover:underline @6xl:grow"
+          className="min-h-[24px] min-w-0 text-left font-medium hover:underline @6xl:grow"
           data-item={item.id}
           onClick={() => onOpen(item.id)}
           title={item.title}
           type="button"
         >
-          <bdi>{item.title}</bdi>
+          <bdi className="wrap-anywhere line-clamp-2 @6xl:line-clamp-1">{item.title}</bdi>
         </button>
         <Meta item={item} />
       </div>
