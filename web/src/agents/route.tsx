@@ -1,9 +1,25 @@
-import { createRoute } from '@tanstack/react-router'
-import { frameRoute } from '../app/roots'
-import { placeNotBuilt } from '../frame/placeNotBuilt'
+import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
+import { frameRoute, params, wordParam } from '../app/roots'
 
-export const agentsRoute = createRoute({
-  getParentRoute: () => frameRoute,
-  path: '/agents',
-  component: placeNotBuilt('agents'),
+/** What the address of the agents says: how they are shown. */
+function search(s: Record<string, unknown>) {
+  return params({ view: wordParam(s.view, ['table', 'tree']) })
+}
+
+const agentsFolder = createRoute({ getParentRoute: () => frameRoute, path: '/agents' })
+
+export const agentsListRoute = createRoute({
+  getParentRoute: () => agentsFolder,
+  path: '/',
+  validateSearch: search,
+  component: lazyRouteComponent(() => import('./Page'), 'AgentsPage'),
 })
+
+export const agentRoute = createRoute({
+  getParentRoute: () => agentsFolder,
+  path: '/$agentId',
+  component: lazyRouteComponent(() => import('./Agent'), 'AgentPage'),
+})
+
+/** All that is under /agents: the team, and a page for each of it. */
+export const agentsRoute = agentsFolder.addChildren([agentsListRoute, agentRoute])

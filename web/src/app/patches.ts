@@ -1,8 +1,17 @@
+import { agentPatches } from '../agents/patches'
 import { inboxPatches } from '../inbox/patches'
 import { nowPatches } from '../now/patches'
+import { schedulePatches } from '../schedules/patches'
 import { taskPatches } from '../tasks/patches'
 import type { Patch } from './live/patches'
 import { framePatches } from './queries'
 
 /** How every place follows the stream. A place adds one line here. */
-export const patches: readonly Patch[] = [...framePatches, ...taskPatches, ...inboxPatches, ...nowPatches]
+export const patches: readonly Patch[] = [
+  ...framePatches,
+  ...taskPatches,
+  ...inboxPatches,
+  ...nowPatches,
+  ...agentPatches,
+  ...schedulePatches,
+]

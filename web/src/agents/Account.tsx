@@ -1,0 +1,30 @@
+import { Link } from '@tanstack/react-router'
+import { leads, useMe } from '../app/queries'
+import { texts } from '../texts'
+import { buttonClass } from '../ui/Button'
+import type { AgentDetails } from './agent'
+
+const words = texts.agents.page
+
+/** With what it logs in, and where that is managed. */
+export function Account({ page }: { page: AgentDetails }) {
+  const me = useMe().data
+  return (
+    <div className="flex flex-col items-start gap-2">
+      {page.account ? (
+        <p>
+          {words.hasAccount} <bdi className="font-medium">{page.account.name}</bdi>.
+        </p>
+      ) : (
+        <p className="text-attention">{words.noAccount}</p>
+      )}
+      {leads(me) ? (
+        <Link className={buttonClass()} to="/settings">
+          {words.manage}
+        </Link>
+      ) : (
+        <p className="text-soft">{words.whoManages}</p>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,129 @@
+import { useQuery } from '@tanstack/react-query'
+import { useMemo } from 'react'
+import { cost } from '../app/format'
+import { texts } from '../texts'
+import { Age } from '../ui/Age'
+import { Badge } from '../ui/State'
+import { Table, type TableColumn } from '../ui/Table'
+import { TextLink, sessionHref, standupHref } from '../ui/TextLink'
+import { type Agent, type AgentDetails, openTasks } from './agent'
+import { PresenceMark } from './Bits'
+import { oneQuery } from './queries'
+
+const words = texts.agents
+const f = words.fields
+
+/** The agents as rows. What the list does not say is read of each that can be seen. */
+export function AgentTable({ agents, onOpen }: { agents: readonly Agent[]; onOpen: (id: string) => void }) {
+  const columns = useMemo<TableColumn<Agent>[]>(
+    () => [
+      {
+        id: 'agent',
+        label: f.agent,
+        width: 'minmax(9rem,1fr)',
+        cell: a => (
+          <span className="flex items-baseline gap-2">
+            {a.emoji && <bdi aria-hidden="true">{a.emoji}</bdi>}
+            <bdi className="truncate font-medium">{a.name}</bdi>
+            <span className="key text-soft">{a.agent_id}</span>
+          </span>
+        ),
+      },
+      { id: 'presence', label: f.presence, width: '9rem', cell: a => <PresenceMark of={a.presence} /> },
+      { id: 'now', label: f.now, width: 'minmax(12rem,2fr)', cell: a => <Part of={Now} id={a.agent_id} /> },
+      { id: 'tasks', label: f.tasks, width: '12rem', cell: a => <Part of={Tasks} id={a.agent_id} /> },
+      { id: 'standup', label: f.standup, width: '10.5rem', cell: a => <Part of={Standup} id={a.agent_id} /> },
+      { id: 'today', label: f.today, width: '8.5rem', cell: a => <Part of={Today} id={a.agent_id} /> },
+      {
+        id: 'model',
+        label: f.model,
+        width: 'minmax(8rem,1fr)',
+        cell: a => (
+          <bdi className="key truncate text-soft" title={a.model ?? ''}>
+            {a.model ?? words.unknown}
+          </bdi>
+        ),
+      },
+    ],
+    [],
+  )
+  return (
+    <Table
+      columns={columns}
+      idOf={idOf}
+      label={texts.app.places.agents}
+      nameOf={a => a.name}
+      onOpen={a => onOpen(a.agent_id)}
+      rows={agents}
+    />
+  )
+}
+
+const idOf = (a: Agent) => a.agent_id
+
+/** One cell of what only an agent's own page says. */
+function Part({ id, of: Cell }: { id: string; of: (p: { page: AgentDetails }) => React.ReactNode }) {
+  const asked = useQuery(oneQuery(id))
+  if (asked.data) return <Cell page={asked.data} />
+  return asked.error ? <span className="text-soft">{words.unknown}</span> : <span className="skeleton h-3 w-16" />
+}
+
+function Now({ page }: { page: AgentDetails }) {
+  const run = page.runs?.[0]
+  if (page.runs === null) return <span className="text-soft">{words.unknown}</span>
+  if (!run) return <span className="text-soft">{words.nothing}</span>
+  return (
+    <span className="flex min-w-0 items-center gap-1.5">
+      <TextLink className="key truncate hover:underline" href={sessionHref(run.session_key)}>
+        <bdi>{run.session_key}</bdi>
+      </TextLink>
+      {run.since && <Age at={run.since} className="text-soft text-xs" />}
+      {run.stalled && <Badge tone="attention">{words.stalledRun}</Badge>}
+    </span>
+  )
+}
+
+function Tasks({ page }: { page: AgentDetails }) {
+  const open = openTasks(page.tasks)
+  if (open === 0) return <span className="text-soft">{words.noTasks}</span>
+  return (
+    <span className="flex items-center gap-1.5 whitespace-nowrap">
+      {words.inProgress(page.tasks.open.in_progress)}
+      <span className="text-soft">{words.openTasks(open)}</span>
+      {page.tasks.blocked > 0 && (
+        <Badge icon="blocked" tone="danger">
+          {words.blocked(page.tasks.blocked)}
+        </Badge>
+      )}
+    </span>
+  )
+}
+
+function Standup({ page }: { page: AgentDetails }) {
+  const last = page.standups[0]
+  if (!last) return <span className="text-soft">{words.noStandup}</span>
+  return (
+    <TextLink className="flex items-center gap-1.5 hover:underline" href={standupHref(last.standup_id)}>
+      <span className="whitespace-nowrap">{last.date}</span>
+      <SaidMark of={last.status} />
+    </TextLink>
+  )
+}
+
+/** How an agent answered a standup. */
+export function SaidMark({ of }: { of: AgentDetails['standups'][number]['status'] }) {
+  const word = words.page.said[of]
+  if (of === 'answered') return <Badge tone="done">{word}</Badge>
+  if (of === 'asked') return <Badge tone="active">{word}</Badge>
+  return (
+    <Badge icon={of === 'timed_out' ? 'clock' : 'error'} tone="danger">
+      {word}
+    </Badge>
+  )
+}
+
+const Today = ({ page }: { page: AgentDetails }) => (
+  <span className="whitespace-nowrap" title={words.runsFrom(page.spend.today.runs)}>
+    {cost(page.spend.today)}
+  </span>
+)

@@ -1,0 +1,34 @@
+import { texts } from '../texts'
+import { Age } from '../ui/Age'
+import type { IconName } from '../ui/Icon'
+import { State, type Tone } from '../ui/State'
+import type { Agent } from './agent'
+
+const words = texts.agents
+
+type Word = keyof typeof words.presence
+
+const looks: Record<Word, { tone: Tone; icon: IconName }> = {
+  active: { tone: 'active', icon: 'pulse' },
+  idle: { tone: 'idle', icon: 'sleep' },
+  offline: { tone: 'danger', icon: 'off' },
+  stalled: { tone: 'attention', icon: 'warning' },
+  unseen: { tone: 'attention', icon: 'eye' },
+}
+
+/** What one word says of a presence: a run that has stopped telling of itself is no plain "active". */
+export const wordOf = (p: Agent['presence']): Word => (p === null ? 'unseen' : p.stalled ? 'stalled' : p.state)
+
+/** Presence as a state, with its reason behind it and, where it is known, for how long. */
+export function PresenceMark({ of, age = true }: { of: Agent['presence']; age?: boolean }) {
+  const word = wordOf(of)
+  const since = of?.stalled ? of.silent_since : of?.since
+  return (
+    <span className="inline-flex items-center gap-1.5">
+      <State icon={looks[word].icon} title={of?.reason ?? words.unseenWhy} tone={looks[word].tone}>
+        {words.presence[word]}
+      </State>
+      {age && since && <Age at={since} className="text-soft text-xs" />}
+    </span>
+  )
+}

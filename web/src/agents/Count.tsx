@@ -1,0 +1,34 @@
+import { texts } from '../texts'
+import { State } from '../ui/State'
+import type { Agent } from './agent'
+import { wordOf } from './Bits'
+
+const words = texts.agents.presence
+
+/** How many agents are in which state; states that nobody is in are left out. */
+export function Count({ of }: { of: readonly Agent[] }) {
+  const count = (word: ReturnType<typeof wordOf>) => of.filter(a => wordOf(a.presence) === word).length
+  const say = (n: number, word: string) => `${n} ${word.toLowerCase()}`
+  const stalled = count('stalled')
+  const unseen = count('unseen')
+  const active = count('active')
+  const idle = count('idle')
+  const offline = count('offline')
+  return (
+    <p className="flex flex-wrap gap-x-3">
+      {stalled > 0 && <State tone="attention">{say(stalled, words.stalled)}</State>}
+      {active > 0 && <State tone="active">{say(active, words.active)}</State>}
+      {idle > 0 && <State tone="idle">{say(idle, words.idle)}</State>}
+      {offline > 0 && (
+        <State icon="off" tone="danger">
+          {say(offline, words.offline)}
+        </State>
+      )}
+      {unseen > 0 && (
+        <State icon="eye" tone="attention">
+          {say(unseen, words.unseen)}
+        </State>
+      )}
+    </p>
+  )
+}

@@ -1,0 +1,146 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { api, take } from '../api/client'
+import { money } from '../app/format'
+import { leads, useMe } from '../app/queries'
+import { texts } from '../texts'
+import { Age } from '../ui/Age'
+import { Button } from '../ui/Button'
+import { State } from '../ui/State'
+import { sessionHref, TextLink } from '../ui/TextLink'
+import { say, sayFailed } from '../ui/Toast'
+import type { AgentDetails } from './agent'
+
+const words = texts.agents.page
+
+/** Why an agent is said to be as it is, and of when that is. */
+export function Evidence({ page }: { page: AgentDetails }) {
+  const p = page.presence
+  const knows = page.in_runtime === null ? words.knows.unknown : page.in_runtime ? words.knows.yes : words.knows.no
+  return (
+    <dl className="grid grid-cols-[7rem_1fr] gap-x-3 gap-y-1">
+      <dt className="text-soft">{words.because}</dt>
+      <dd className="wrap-anywhere">
+        <bdi>{p?.reason ?? texts.agents.unseenWhy}</bdi> {knows}
+      </dd>
+      {p && (
+        <>
+          <dt className="text-soft">{words.since}</dt>
+          <dd>{p.since ? <Ago at={p.since} /> : <span className="text-soft">{words.sinceUnknown}</span>}</dd>
+          {p.silent_since && (
+            <>
+              <dt className="text-soft">{words.silent}</dt>
+              <dd className="text-attention">
+                <Ago at={p.silent_since} />
+              </dd>
+            </>
+          )}
+          <dt className="text-soft">{words.asOf}</dt>
+          <dd>
+            <Ago at={p.as_of} />
+          </dd>
+        </>
+      )}
+    </dl>
+  )
+}
+
+const Ago = ({ at }: { at: string }) => (
+  <>
+    <Age at={at} /> {words.ago}
+  </>
+)
+
+type Run = NonNullable<AgentDetails['runs']>[number]
+
+/** Its runs that are going, the longest first, each with the way to stop it. */
+export function Now({ page }: { page: AgentDetails }) {
+  if (page.runs === null) return <p className="text-soft">{words.runsUnknown}</p>
+  if (page.runs.length === 0) return <p className="text-soft">{words.noRun}</p>
+  return (
+    <ul className="flex flex-col">
+      {page.runs.map(run => (
+        <li
+          key={`${run.session_key} ${run.run_id}`}
+          className="flex min-h-9 flex-wrap items-center gap-x-3 gap-y-1 border-line border-b py-1 last:border-b-0"
+        >
+          <TextLink className="key wrap-anywhere min-w-0 whitespace-normal! text-accent hover:underline" href={sessionHref(run.session_key)}>
+            <bdi>{run.session_key}</bdi>
+          </TextLink>
+          {run.since ? (
+            <span className="text-soft">
+              {words.runningFor} <Age at={run.since} />
+            </span>
+          ) : (
+            <span className="text-soft">{words.noStart}</span>
+          )}
+          {run.stalled && run.silent_since && (
+            <State tone="attention">
+              {words.silentFor} <Age at={run.silent_since} />
+            </State>
+          )}
+          <Stop agent={page.agent_id} run={run} />
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function Stop({ run, agent }: { run: Run; agent: string }) {
+  const me = useMe().data
+  const cache = useQueryClient()
+  const stop = useMutation({
+    mutationFn: () =>
+      take(
+        api.POST('/api/v1/agentrt/sessions/{key}/stop', {
+          params: { path: { key: run.session_key } },
+          body: run.run_id === null ? {} : { run_id: run.run_id },
+        }),
+      ),
+    onSuccess: answer => {
+      say(answer.stopped ? words.stopped : words.notGoing)
+      void cache.invalidateQueries({ queryKey: ['agents', 'one', agent] })
+    },
+    onError: err => sayFailed(err),
+  })
+  if (!leads(me)) return null
+  return (
+    <Button
+      aria-label={words.stopLabel(run.session_key)}
+      busy={stop.isPending}
+      className="ml-auto"
+      look="danger"
+      onClick={() => stop.mutate()}
+    >
+      {words.stop}
+    </Button>
+  )
+}
+
+/** Its last sessions in the runtime, those that are going first. */
+export function Sessions({ page }: { page: AgentDetails }) {
+  if (page.sessions === null) return <p className="text-soft">{words.runsUnknown}</p>
+  if (page.sessions.length === 0) return <p className="text-soft">{words.noSessions}</p>
+  return (
+    <ul>
+      {page.sessions.map(s => (
+        <li key={s.key} className="border-line border-b py-1.5 last:border-b-0">
+          <p className="flex flex-wrap items-center gap-x-3">
+            <TextLink className="key wrap-anywhere min-w-0 whitespace-normal! text-accent hover:underline" href={sessionHref(s.key)}>
+              <bdi>{s.label || s.key}</bdi>
+            </TextLink>
+            <State tone={s.active ? 'active' : s.status === 'failed' || s.status === 'timeout' ? 'danger' : 'idle'}>
+              <bdi>{s.status ?? texts.agents.unknown}</bdi>
+            </State>
+            {s.updated_at && <Age at={s.updated_at} className="text-soft text-xs" />}
+            <span className="ml-auto text-soft text-xs">{money(s.cost_usd)}</span>
+          </p>
+          {s.last_message && (
+            <p className="truncate text-soft">
+              <bdi>{s.last_message}</bdi>
+            </p>
+          )}
+        </li>
+      ))}
+    </ul>
+  )
+}

@@ -1,0 +1,73 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link, useNavigate } from '@tanstack/react-router'
+import { useKeys } from '../app/keys'
+import { queries } from '../app/queries'
+import { useTitle } from '../app/title'
+import { texts } from '../texts'
+import { buttonClass, IconButton } from '../ui/Button'
+import { GatewayLine } from '../ui/GatewayLine'
+import { Answer, Empty } from '../ui/Views'
+import { AgentTable } from './AgentTable'
+import type { Agent } from './agent'
+import { Count } from './Count'
+import { agentsListRoute } from './route'
+import { Tree } from './Tree'
+
+const words = texts.agents
+
+/** Who does what: the team as a table, or under those to whom they report. */
+export function AgentsPage() {
+  const { view = 'table' } = agentsListRoute.useSearch()
+  const navigate = useNavigate({ from: '/agents' })
+  const asked = useQuery(queries.agents)
+  const show = (next: 'table' | 'tree') => void navigate({ search: { view: next }, replace: true })
+  useTitle(texts.app.places.agents)
+  useKeys([{ keys: 'v', label: words.view.key, run: () => show(view === 'table' ? 'tree' : 'table') }])
+  return (
+    <div className="flex h-full min-h-0 flex-col">
+      <div className="flex min-h-10 shrink-0 items-center gap-3 border-line border-b px-3 py-1.5">
+        <h2 className="sr-only">{texts.app.places.agents}</h2>
+        {asked.data && <Count of={asked.data} />}
+        <fieldset className="ml-auto flex rounded-md border border-line">
+          <legend className="sr-only">{words.view.label}</legend>
+          {(['table', 'tree'] as const).map(v => (
+            <IconButton
+              key={v}
+              aria-pressed={view === v}
+              className={view === v ? 'bg-accent-tint text-accent!' : ''}
+              icon={v === 'table' ? 'table' : 'dependency'}
+              label={words.view[v]}
+              onClick={() => show(v)}
+            />
+          ))}
+        </fieldset>
+      </div>
+      <GatewayLine>{texts.app.live.gatewayHelp}</GatewayLine>
+      <Answer of={asked} what={words.what}>
+        {agents => (agents.length === 0 ? <NoAgents /> : <Shown agents={agents} view={view} />)}
+      </Answer>
+    </div>
+  )
+}
+
+function Shown({ agents, view }: { agents: readonly Agent[]; view: 'table' | 'tree' }) {
+  const navigate = useNavigate()
+  const open = (id: string) => void navigate({ to: '/agents/$agentId', params: { agentId: id } })
+  return view === 'table' ? <AgentTable agents={agents} onOpen={open} /> : <Tree agents={agents} />
+}
+
+function NoAgents() {
+  return (
+    <Empty
+      action={
+        <Link className={buttonClass('primary')} to="/settings">
+          {words.toSettings}
+        </Link>
+      }
+      icon="agents"
+      title={words.emptyTitle}
+    >
+      {words.emptyText}
+    </Empty>
+  )
+}

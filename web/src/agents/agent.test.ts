@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest'
+import type { Schemas } from '../api/client'
+import { type Agent, bars, calledAs, dayAfter, dayIn, daysUntil, shareOf, treeOf } from './agent'
+
+const agent = (id: string): Agent =>
+  ({ agent_id: id, name: id.toUpperCase(), emoji: null, model: null, in_runtime: true, account: null, presence: null }) as Agent
+
+const team = (facilitator: string, ...participants: string[]) => ({ id: facilitator, name: 'Team', facilitator, participants })
+
+// Somebody who is missing in the tree is missed by nobody.
+describe('the tree', () => {
+  it('has those who are asked under the one who asks, in the order of the team', () => {
+    const { branches, alone } = treeOf(['cto', 'coo', 'cmo', 'intern'].map(agent), [team('coo', 'cto', 'cmo')])
+    expect(branches.map(b => [b.lead.id, ...b.members.map(m => m.id)])).toEqual([['coo', 'cto', 'cmo']])
+    expect(alone.map(a => a.agent_id)).toEqual(['intern'])
+  })
+  it('keeps a name that nobody knows, and says that nobody does', () => {
+    const { branches } = treeOf([agent('coo')], [team('coo', 'ghost')])
+    expect(branches[0]?.members).toEqual([{ id: 'ghost', agent: null }])
+  })
+  it('shows an agent of two teams in both, and a facilitator not under itself', () => {
+    const { branches, alone } = treeOf(['a', 'b'].map(agent), [team('a', 'a', 'b'), team('b', 'a')])
+    expect(branches.map(b => b.members.map(m => m.id))).toEqual([['b'], ['a']])
+    expect(alone).toEqual([])
+  })
+  it('is a plain list without teams', () => expect(treeOf([agent('a')], []).alone).toHaveLength(1))
+})
+
+// A day that is one off shows yesterday's money as today's.
+describe('days', () => {
+  it('are those of the zone', () => {
+    const at = Date.parse('2026-11-20T23:30:00Z')
+    expect(dayIn(at, 'Europe/Berlin')).toBe('2026-11-21')
+    expect(dayIn(at, 'America/New_York')).toBe('2026-11-20')
+  })
+  it('go on over months, years and changes of the clocks', () => {
+    expect(dayAfter('2026-12-31', 1)).toBe('2027-01-01')
+    expect(dayAfter('2026-10-26', -1)).toBe('2026-10-25')
+    expect(daysUntil('2026-03-02', 3)).toEqual(['2026-02-28', '2026-03-01', '2026-03-02'])
+  })
+})
+
+const share = (key: string | null, cost_usd: string | null, more: object = {}) =>
+  ({ key, cost_usd, runs: 1, unpriced_runs: 0, rest: false, ...more }) as Schemas['UsageShare']
+const report = (...groups: Schemas['UsageShare'][]) => ({ groups }) as Schemas['UsageReport']
+
+// Where nobody knows, there must be no zero.
+describe('what a day cost an agent', () => {
+  it('is its row; nothing without one; unknown while the answer is not there or hides it', () => {
+    expect(shareOf(report(share('cto', '1.5')), 'cto')?.cost_usd).toBe('1.5')
+    expect(shareOf(report(share('cto', '1.5')), 'coo')).toEqual({ cost_usd: '0', runs: 0, unpriced_runs: 0 })
+    expect(shareOf(undefined, 'cto')).toBeNull()
+    expect(shareOf(report(share(null, '1', { rest: true })), 'cto')).toBeNull()
+  })
+  it('has a bar by the largest day, and none where it is unknown', () => {
+    const day = (cost_usd: string | null) => ({ day: '', cost: { cost_usd, runs: 1, unpriced_runs: 0 } })
+    expect(bars([day('1'), day('4'), { day: '', cost: null }, day(null), day('0')])).toEqual([25, 100, null, null, 0])
+    expect(bars([day('0')])).toEqual([0])
+  })
+})
+
+describe('a name', () => {
+  it('has the drawing that the agent chose', () => {
+    expect(calledAs({ name: 'CTO', emoji: '🔧', agent_id: 'cto' })).toBe('🔧 CTO')
+    expect(calledAs({ name: '', emoji: null, agent_id: 'cto' })).toBe('cto')
+  })
+})

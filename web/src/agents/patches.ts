@@ -1,0 +1,87 @@
+import type { QueryClient } from '@tanstack/react-query'
+import type { Schemas } from '../api/client'
+import { type Patch, rereadSoon } from '../app/live/patches'
+import type { AgentDetails } from './agent'
+
+/** How long what an agent's page adds up (tasks, spend, failures) may be old while much happens, in ms. */
+const calm = 2000
+let waiting: ReturnType<typeof setTimeout> | null = null
+
+function rereadPages(cache: QueryClient): void {
+  waiting ??= setTimeout(() => {
+    waiting = null
+    void cache.invalidateQueries({ queryKey: ['agents', 'one'] })
+  }, calm)
+}
+
+type Session = Schemas['Session']
+
+const isSession = (v: unknown): v is Session =>
+  typeof v === 'object' && v !== null && 'key' in v && 'agent_id' in v && 'active' in v
+
+/** What of a session decides how present its agent is. */
+export const standing = (s: Pick<Session, 'active' | 'active_run_id' | 'stalled'>): string =>
+  `${s.active} ${s.active_run_id ?? ''} ${s.stalled}`
+
+const known = new Map<string, string>()
+
+/** Puts what a frame says of a session into the page of its agent, where that lists it. */
+function putSession(cache: QueryClient, s: Session): void {
+  cache.setQueryData<AgentDetails>(['agents', 'one', s.agent_id], was => {
+    if (!was?.sessions?.some(o => o.key === s.key)) return was
+    const { key, kind, label, active, status, cost_usd, last_message, updated_at } = s
+    const row = { key, kind, label, active, status, cost_usd, last_message, updated_at }
+    return { ...was, sessions: was.sessions.map(o => (o.key === key ? row : o)) }
+  })
+}
+
+/**
+ * There are no frames about presence: it is read anew when a session of an agent
+ * becomes active, stops being so, or is stalled; not with each of its frames.
+ */
+export const agentPatches: readonly Patch[] = [
+  {
+    on: ['session.changed'],
+    apply: ({ data }, cache) => {
+      if (!isSession(data) || data.agent_id === '') return
+      putSession(cache, data)
+      const now = standing(data)
+      if (known.get(data.key) === now) return
+      known.set(data.key, now)
+      rereadSoon(cache, ['agents', 'list'])
+      rereadSoon(cache, ['agents', 'one', data.agent_id])
+    },
+  },
+  {
+    on: ['session.gone'],
+    apply: ({ data }, cache) => {
+      if (typeof data !== 'object' || data === null || !('key' in data) || typeof data.key !== 'string') return
+      known.delete(data.key)
+      rereadSoon(cache, ['agents', 'list'])
+      rereadPages(cache)
+    },
+  },
+  {
+    on: ['agentrt.status'],
+    apply: (_, cache) => {
+      known.clear()
+      rereadSoon(cache, ['agents', 'one'])
+    },
+  },
+  { on: ['task.', 'standup.', 'jobs.changed', 'user.'], apply: (_, cache) => rereadPages(cache) },
+  { on: ['team.'], apply: (_, cache) => rereadSoon(cache, ['agents', 'teams']) },
+  {
+    on: ['usage.grown'],
+    apply: (_, cache) => {
+      rereadPages(cache)
+      // Days that are over change only by corrections, which can wait for the next look.
+      const latest = cache
+        .getQueryCache()
+        .findAll({ queryKey: ['agents', 'spend'] })
+        .map(q => q.queryKey)
+        .sort((a, b) => String(a[2]).localeCompare(String(b[2])))
+        .at(-1)
+      if (latest) rereadSoon(cache, latest)
+    },
+  },
+]

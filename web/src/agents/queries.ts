@@ -1,0 +1,31 @@
+import { queryOptions } from '@tanstack/react-query'
+import { api, take } from '../api/client'
+import { dayAfter } from './agent'
+
+export const oneQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['agents', 'one', id],
+    queryFn: ({ signal }) =>
+      take(api.GET('/api/v1/agents/{agent_id}', { params: { path: { agent_id: id } }, signal })),
+  })
+
+export const teamsQuery = queryOptions({
+  queryKey: ['agents', 'teams'],
+  queryFn: ({ signal }) => take(api.GET('/api/v1/teams', { params: { query: { limit: 500 } }, signal })),
+})
+
+/**
+ * What one day cost, by agents. The usage is not asked of one agent alone: each
+ * day is one question, whose answer serves every agent's page.
+ */
+export const dayQuery = (day: string, zone: string) =>
+  queryOptions({
+    queryKey: ['agents', 'spend', day, zone],
+    queryFn: ({ signal }) =>
+      take(
+        api.GET('/api/v1/usage', {
+          params: { query: { from: day, to: dayAfter(day, 1), zone, group: 'agent' } },
+          signal,
+        }),
+      ),
+  })
