@@ -1,9 +1,27 @@
-import { createRoute } from '@tanstack/react-router'
-import { frameRoute } from '../app/roots'
-import { placeNotBuilt } from '../frame/placeNotBuilt'
+import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
+import { frameRoute, params, textParam, wordParam } from '../app/roots'
+
+export const tabs = ['next', 'slots', 'runs'] as const
+export const shows = ['enabled', 'disabled', 'failing'] as const
+
+/** What the address of the schedules says: which jobs, which one is open, and what is being made of it. */
+function search(s: Record<string, unknown>) {
+  return params({
+    q: textParam(s.q),
+    agent: textParam(s.agent),
+    show: wordParam(s.show, shows),
+    job: textParam(s.job),
+    tab: wordParam(s.tab, tabs),
+    form: wordParam(s.form, ['new', 'standup', 'edit', 'delete']),
+  })
+}
+
+export type JobSearch = ReturnType<typeof search>
+export type Go = (change: JobSearch, replace?: boolean) => void
 
 export const schedulesRoute = createRoute({
   getParentRoute: () => frameRoute,
   path: '/schedules',
-  component: placeNotBuilt('schedules'),
+  validateSearch: search,
+  component: lazyRouteComponent(() => import('./Page'), 'SchedulesPage'),
 })

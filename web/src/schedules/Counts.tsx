@@ -1,0 +1,58 @@
+import { useQuery } from '@tanstack/react-query'
+import { texts } from '../texts'
+import { Age } from '../ui/Age'
+import { State } from '../ui/State'
+import { isFailing, type Job, sorted } from './job'
+import { dayQuery } from './queries'
+import type { Go, JobSearch } from './route'
+
+const words = texts.schedules.counts
+
+/** How many there are, how many are in trouble, and what comes next. */
+export function Counts({ jobs, show, go }: { jobs: readonly Job[]; show: JobSearch['show']; go: Go }) {
+  const day = useQuery(dayQuery)
+  const failing = jobs.filter(isFailing).length
+  const missed = day.data?.slots.filter(s => s.state === 'missed').length
+  const next = sorted(jobs)[0]
+  const at = next?.next_runs[0]?.at
+  return (
+    <section aria-label={words.label} className="flex shrink-0 flex-wrap items-center gap-x-5 gap-y-1 border-line border-b px-3 py-2">
+      <span className="font-medium">{words.jobs(jobs.length, jobs.filter(j => j.enabled).length)}</span>
+      {failing > 0 ? (
+        <button
+          aria-pressed={show === 'failing'}
+          className="min-h-6 rounded-sm hover:underline"
+          onClick={() => go({ show: show === 'failing' ? undefined : 'failing' })}
+          type="button"
+        >
+          <State tone="danger">{words.failing(failing)}</State>
+        </button>
+      ) : (
+        <State icon="check" tone="active">
+          {words.failing(0)}
+        </State>
+      )}
+      {missed === undefined ? (
+        day.error && <State tone="attention">{words.missedUnknown}</State>
+      ) : (
+        <State
+          icon={missed > 0 ? 'close' : 'check'}
+          tone={missed > 0 || day.data?.more ? 'danger' : 'active'}
+        >
+          {words.missed(missed, day.data?.more ?? false)}
+        </State>
+      )}
+      {next && at ? (
+        <span className="flex min-w-0 items-center gap-1.5 text-soft">
+          {words.next}
+          <button className="min-h-6 min-w-0 truncate text-ink hover:underline" onClick={() => go({ job: next.id, form: undefined })} type="button">
+            <bdi>{next.name}</bdi>
+          </button>
+          <Age at={at} />
+        </span>
+      ) : (
+        <span className="text-soft">{words.noNext}</span>
+      )}
+    </section>
+  )
+}

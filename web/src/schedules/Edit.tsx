@@ -1,0 +1,123 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { api, type Schemas, take } from '../api/client'
+import { asProblem, type Problem } from '../api/problem'
+import { texts } from '../texts'
+import { Button } from '../ui/Button'
+import { Dialog } from '../ui/Dialog'
+import { say } from '../ui/Toast'
+import { Changes, Conflict } from './Diff'
+import { changeOf, type Draft, diff, draftOf } from './draft'
+import { JobFields, Refused } from './Fields'
+import type { Definition, Job } from './job'
+import { jobsQuery, putJob } from './queries'
+
+const words = texts.schedules.form
+
+/** Changes a job of the kind cron: the form, then what differs, then it is sent. */
+export function Edit({ job, open, onClose }: { job: Job; open: boolean; onClose: () => void }) {
+  return (
+    <Dialog onClose={onClose} open={open} title={words.edit(job.name)} wide>
+      <Steps job={job} onClose={onClose} />
+    </Dialog>
+  )
+}
+
+/** The job as it is now, when a change was refused because it is no more what was read. */
+function currentOf(problem: Problem | null): { job: Definition; revision: string } | null {
+  const { current, current_revision: revision } = problem?.facts ?? {}
+  if (problem?.code !== 'job_changed' || typeof revision !== 'string') return null
+  return typeof current === 'object' && current !== null && 'schedule' in current
+    ? { job: current as Definition, revision }
+    : null
+}
+
+function Steps({ job, onClose }: { job: Job; onClose: () => void }) {
+  const cache = useQueryClient()
+  // What was read when the form was opened: what comes meanwhile must not slip into what one agrees to.
+  const [base, setBase] = useState<{ draft: Draft; revision: string }>(() => ({
+    draft: draftOf(job),
+    revision: job.configRevision,
+  }))
+  const [draft, setDraft] = useState(base.draft)
+  const [step, setStep] = useState<'form' | 'diff'>('form')
+  const send = useMutation({
+    mutationFn: (body: Schemas['ScheduleChange']) =>
+      take(api.PATCH('/api/v1/agentrt/jobs/{id}', { params: { path: { id: job.id } }, body })),
+    onSuccess: now => {
+      putJob(cache, now)
+      say(words.changed(now.name))
+      onClose()
+    },
+    onError: err => {
+      // What was refused in a field is mended in the form.
+      if (asProblem(err).fields.length > 0) setStep('form')
+      if (asProblem(err).code === 'job_changed') void cache.invalidateQueries({ queryKey: jobsQuery.queryKey })
+    },
+  })
+  const problem = send.error ? asProblem(send.error) : null
+  const theirs = currentOf(problem)
+  const changes = diff(base.draft, draft)
+  if (theirs) {
+    return (
+      <Conflict
+        busy={send.isPending}
+        onOverwrite={() => {
+          setBase({ draft: draftOf(theirs.job), revision: theirs.revision })
+          send.mutate(changeOf(base.draft, draft, theirs.revision))
+        }}
+        onTheirs={() => {
+          setBase({ draft: draftOf(theirs.job), revision: theirs.revision })
+          setDraft(draftOf(theirs.job))
+          setStep('form')
+          send.reset()
+        }}
+        read={base.draft}
+        theirs={draftOf(theirs.job)}
+        yours={draft}
+      />
+    )
+  }
+  if (step === 'form') {
+    return (
+      <form
+        className="flex flex-col gap-3"
+        onSubmit={e => {
+          e.preventDefault()
+          send.reset()
+          setStep('diff')
+        }}
+      >
+        <JobFields draft={draft} onChange={setDraft} problem={problem} />
+        <Refused problem={problem} />
+        <div className="flex flex-wrap justify-end gap-2">
+          <Button look="quiet" onClick={onClose}>
+            {texts.ui.cancel}
+          </Button>
+          <Button look="primary" type="submit">
+            {words.review}
+          </Button>
+        </div>
+      </form>
+    )
+  }
+  return (
+    <div className="flex flex-col gap-3">
+      <Changes of={changes} />
+      <Refused problem={problem} />
+      <div className="flex flex-wrap justify-end gap-2">
+        <Button autoFocus look="quiet" onClick={() => setStep('form')}>
+          {words.back}
+        </Button>
+        <Button
+          busy={send.isPending}
+          disabled={changes.length === 0}
+          look="primary"
+          onClick={() => send.mutate(changeOf(base.draft, draft, base.revision))}
+        >
+          {words.send}
+        </Button>
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,148 @@
+import { useQuery } from '@tanstack/react-query'
+import { useId } from 'react'
+import type { Problem } from '../api/problem'
+import { queries } from '../app/queries'
+import { texts } from '../texts'
+import { Field, Select, TextArea } from '../ui/Field'
+import { cronWords } from './cron'
+import type { Draft } from './draft'
+
+const words = texts.schedules
+const f = words.fields
+
+/** Zones that the browser knows; the service has the last word. */
+const zones = (): string[] => Intl.supportedValuesOf('timeZone')
+
+interface TimesProps {
+  expr: string
+  zone: string
+  errors: { expr?: string | undefined; zone?: string | undefined }
+  onExpr: (expr: string) => void
+  onZone: (zone: string) => void
+}
+
+/** When: an expression with what it says in words, and the zone of it. */
+export function TimesFields({ expr, zone, errors, onExpr, onZone }: TimesProps) {
+  const id = useId()
+  const said = expr.trim() === '' ? words.help.expr : (cronWords(expr) ?? words.form.unknownWords)
+  return (
+    <div className="grid grid-cols-1 gap-3 min-[26rem]:grid-cols-2">
+      <div className="flex flex-col gap-1">
+        <Field
+          autoComplete="off"
+          error={errors.expr}
+          label={f.expr}
+          maxLength={500}
+          onChange={e => onExpr(e.target.value)}
+          required
+          spellCheck={false}
+          value={expr}
+        />
+        <p aria-live="polite" className="text-soft text-xs">
+          {expr.trim() !== '' && `${words.form.reads} `}
+          {said}
+        </p>
+      </div>
+      <div>
+        <Field
+          autoComplete="off"
+          error={errors.zone}
+          help={words.help.zone}
+          label={f.zone}
+          list={id}
+          maxLength={64}
+          onChange={e => onZone(e.target.value)}
+          spellCheck={false}
+          value={zone}
+        />
+        <datalist id={id}>
+          {zones().map(z => (
+            <option key={z} value={z} />
+          ))}
+        </datalist>
+      </div>
+    </div>
+  )
+}
+
+interface Props {
+  draft: Draft
+  problem: Problem | null
+  onChange: (draft: Draft) => void
+}
+
+/** The fields of a job; they are the same whether it is made or changed. */
+export function JobFields({ draft, problem, onChange }: Props) {
+  const agents = useQuery(queries.agents).data?.filter(a => a.in_runtime !== false) ?? []
+  const set = (part: Partial<Draft>) => onChange({ ...draft, ...part })
+  const known = agents.some(a => a.agent_id === draft.agentId)
+  return (
+    <>
+      <Field
+        autoComplete="off"
+        autoFocus
+        error={problem?.of('name')}
+        label={f.name}
+        maxLength={200}
+        onChange={e => set({ name: e.target.value })}
+        required
+        value={draft.name}
+      />
+      <TimesFields
+        errors={{ expr: problem?.of('schedule/expr'), zone: problem?.of('schedule/tz') }}
+        expr={draft.expr}
+        onExpr={expr => set({ expr })}
+        onZone={tz => set({ tz })}
+        zone={draft.tz}
+      />
+      <div className="grid grid-cols-1 gap-3 min-[26rem]:grid-cols-2">
+        <Select
+          choices={[
+            ...(known ? [] : [{ value: draft.agentId, label: draft.agentId || '–' }]),
+            ...agents.map(a => ({ value: a.agent_id, label: a.name })),
+          ]}
+          error={problem?.of('agentId')}
+          label={f.agent}
+          onChange={e => set({ agentId: e.target.value })}
+          required
+          value={draft.agentId}
+        />
+        <Select
+          choices={(['none', 'announce'] as const).map(d => ({ value: d, label: words.delivery[d] ?? d }))}
+          error={problem?.of('delivery')}
+          label={f.delivery}
+          onChange={e => set({ delivery: e.target.value === 'announce' ? 'announce' : 'none' })}
+          value={draft.delivery}
+        />
+      </div>
+      <TextArea
+        error={problem?.of('payload/message')}
+        help={words.help.message}
+        label={f.message}
+        maxLength={20_000}
+        onChange={e => set({ message: e.target.value })}
+        required
+        rows={6}
+        value={draft.message}
+      />
+      <Field
+        autoComplete="off"
+        error={problem?.of('description')}
+        label={f.description}
+        maxLength={2000}
+        onChange={e => set({ description: e.target.value })}
+        value={draft.description}
+      />
+    </>
+  )
+}
+
+/** What was refused as a whole, rather than in one of the fields. */
+export function Refused({ problem }: { problem: Problem | null }) {
+  if (!problem || problem.fields.length > 0) return null
+  return (
+    <p className="wrap-anywhere text-danger" role="alert">
+      {problem.message}
+    </p>
+  )
+}

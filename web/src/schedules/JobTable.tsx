@@ -1,0 +1,140 @@
+import { useQuery } from '@tanstack/react-query'
+import { useMemo } from 'react'
+import { myZone } from '../app/format'
+import { texts } from '../texts'
+import { Age } from '../ui/Age'
+import { MenuButton, useSharedMenu } from '../ui/SharedMenu'
+import { State } from '../ui/State'
+import { Table, type TableColumn } from '../ui/Table'
+import { useJobActions } from './actions'
+import { Dots } from './Dots'
+import { costPerRun, type Job, timesOf, zoneOf } from './job'
+import { costsQuery } from './queries'
+import type { Go } from './route'
+import { Switch } from './Switch'
+import { shortIn } from './times'
+
+const words = texts.schedules
+const f = words.fields
+
+interface Props {
+  jobs: readonly Job[]
+  opened: string | undefined
+  go: Go
+  onOpen: (id: string) => void
+}
+
+/** The jobs as rows, in the order in which they run next. */
+export function JobTable({ jobs, opened, go, onOpen }: Props) {
+  const { turn, menu, may } = useJobActions(go)
+  const [onMenu, shared] = useSharedMenu()
+  const all = useMemo<TableColumn<Job>[]>(
+    () => [
+      {
+        id: 'name',
+        label: f.name,
+        width: 'minmax(11rem,2fr)',
+        cell: j => <bdi className={`font-medium ${j.enabled ? '' : 'text-soft'}`}>{j.name}</bdi>,
+      },
+      { id: 'agent', label: f.agent, width: '5rem', cell: j => <bdi className="truncate">{j.agentId}</bdi> },
+      {
+        id: 'times',
+        label: f.times,
+        width: 'minmax(9rem,1.5fr)',
+        cell: j => (
+          <span className="truncate" title={j.schedule.expr ?? ''}>
+            {timesOf(j.schedule)}
+          </span>
+        ),
+      },
+      { id: 'slots', label: f.slots, width: '12rem', cell: j => <Dots job={j} /> },
+      { id: 'last', label: f.last, width: '9rem', cell: j => <LastRun job={j} /> },
+      { id: 'next', label: f.next, width: '10.5rem', cell: j => <NextRun job={j} zone={zoneOf(j.schedule)} /> },
+      { id: 'mine', label: f.nextMine, width: '10.5rem', cell: j => <NextRun age job={j} zone={myZone()} /> },
+      { id: 'cost', label: f.cost, width: '6rem', cell: j => <Cost id={j.id} /> },
+      {
+        id: 'on',
+        label: f.enabled,
+        width: '3.5rem',
+        cell: j => (
+          <Switch disabled={!may} label={words.switchLabel(j.name)} on={j.enabled} onChange={on => turn(j, on)} />
+        ),
+      },
+      {
+        id: 'menu',
+        label: '',
+        width: '2.5rem',
+        cell: j => <MenuButton groups={() => menu(j)} label={words.actions(j.name)} onMenu={onMenu} />,
+      },
+    ],
+    [may, turn, menu, onMenu],
+  )
+  // Beside an open job there is room for what tells the others apart.
+  const columns = useMemo(() => (opened ? all.filter(c => beside.includes(c.id)) : all), [all, opened])
+  return (
+    <>
+      <Table
+        columns={columns}
+        idOf={idOf}
+        label={texts.app.places.schedules}
+        nameOf={j => j.name}
+        onOpen={j => onOpen(j.id)}
+        opened={j => j.id === opened}
+        rows={jobs}
+      />
+      {shared}
+    </>
+  )
+}
+
+const idOf = (j: Job) => j.id
+const beside = ['name', 'slots', 'next', 'on', 'menu']
+
+/** How the last run went, or that one is going. */
+export function LastRun({ job }: { job: Job }) {
+  const s = job.state
+  if (s.runningAt) {
+    return (
+      <span className="inline-flex items-center gap-1.5">
+        <State tone="active">{words.runs.running}</State>
+        <Age at={s.runningAt} className="text-soft text-xs" />
+      </span>
+    )
+  }
+  if (!s.lastRunAt) return <span className="text-soft">{words.runs.none}</span>
+  const tone = s.lastStatus === 'ok' ? 'active' : s.lastStatus === 'error' ? 'danger' : 'idle'
+  const word = { ok: words.runs.ok, error: words.runs.error, skipped: words.runs.skipped }[s.lastStatus] ?? s.lastStatus
+  return (
+    <span className="inline-flex items-center gap-1.5">
+      <State icon={tone === 'active' ? 'check' : tone === 'danger' ? 'error' : 'sleep'} title={s.lastError} tone={tone}>
+        {word}
+      </State>
+      <Age at={s.lastRunAt} className="text-soft text-xs" />
+    </span>
+  )
+}
+
+function NextRun({ job, zone, age = false }: { job: Job; zone: string; age?: boolean }) {
+  const at = job.next_runs[0]?.at
+  if (!at) return <span className="text-soft">{job.enabled ? words.state.unknown : words.off}</span>
+  return (
+    <span className="flex min-w-0 items-baseline gap-1.5 whitespace-nowrap" title={zone}>
+      {shortIn(at, zone)}
+      {age && <Age at={at} className="truncate text-soft text-xs" />}
+    </span>
+  )
+}
+
+/** What one run of a job costs, as far as runs of the last 30 days have a price. */
+export function Cost({ id }: { id: string }) {
+  const asked = useQuery(costsQuery)
+  if (!asked.data) return <span className="text-soft">{asked.error ? words.state.unknown : ''}</span>
+  const share = asked.data.groups.find(g => g.key === id && !g.rest)
+  // What is not told apart from the others may be hidden in their sum.
+  const hidden = !share && asked.data.groups.some(g => g.rest)
+  return (
+    <span className="whitespace-nowrap" title={words.costNote}>
+      {hidden ? words.state.unknown : costPerRun(share)}
+    </span>
+  )
+}

@@ -1,0 +1,147 @@
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { useCallback, useMemo } from 'react'
+import { useKeys } from '../app/keys'
+import { leads, useMe } from '../app/queries'
+import { useTitle } from '../app/title'
+import { texts } from '../texts'
+import { Age } from '../ui/Age'
+import { Button } from '../ui/Button'
+import { GatewayLine } from '../ui/GatewayLine'
+import { useHeld } from '../ui/useHeld'
+import { Answer, Empty, Partial } from '../ui/Views'
+import { Counts } from './Counts'
+import { Create } from './Create'
+import { JobTable } from './JobTable'
+import { fits, type Job, sorted } from './job'
+import { Panel } from './Panel'
+import { jobsQuery } from './queries'
+import { type Go, type JobSearch, schedulesRoute } from './route'
+import { Standup } from './Standup'
+import { Toolbar } from './Toolbar'
+
+const words = texts.schedules
+const noForm: JobSearch = { form: undefined }
+
+/** Did it run, will it run: the runtime's timed jobs, and one of them beside the others. */
+export function SchedulesPage() {
+  const search = schedulesRoute.useSearch()
+  const navigate = useNavigate({ from: '/schedules' })
+  const may = leads(useMe().data)
+  const asked = useQuery(jobsQuery)
+  const go = useCallback<Go>(
+    (change, replace = false) => void navigate({ search: was => ({ ...was, ...change }), replace }),
+    [navigate],
+  )
+  const open = useCallback((id: string | undefined) => go({ job: id, tab: undefined, form: undefined }), [go])
+  const opened = asked.data?.rows.find(j => j.id === search.job)
+  useTitle(opened?.name, texts.app.places.schedules)
+  useKeys(may ? [{ keys: 'c', label: words.keys.create, run: () => go({ form: 'new' }) }] : [])
+  const close = useCallback(() => {
+    const name = opened?.name
+    open(undefined)
+    // Back to the row that was open.
+    setTimeout(() => document.querySelector<HTMLElement>(`[data-task="${CSS.escape(name ?? '')}"]`)?.focus())
+  }, [open, opened?.name])
+  return (
+    <div className="flex h-full min-h-0">
+      <div className="flex min-w-0 grow flex-col">
+        <h2 className="sr-only">{texts.app.places.schedules}</h2>
+        <GatewayLine>{texts.app.live.gatewayHelp}</GatewayLine>
+        <Answer of={asked} what={words.what}>
+          {page =>
+            page.rows.length === 0 ? (
+              <NoJobs go={go} may={may} />
+            ) : (
+              <Shown cut={page.next !== null} go={go} jobs={page.rows} may={may} onOpen={open} search={search} />
+            )
+          }
+        </Answer>
+      </div>
+      {search.job && (
+        <Panel
+          key={search.job}
+          form={search.form === 'edit' || search.form === 'delete' ? search.form : undefined}
+          go={go}
+          id={search.job}
+          onClose={close}
+          tab={search.tab ?? 'next'}
+        />
+      )}
+      <Create onClose={() => go(noForm)} onDone={id => go({ ...noForm, job: id })} open={search.form === 'new'} />
+      <Standup onClose={() => go(noForm)} onDone={id => go({ ...noForm, job: id })} open={search.form === 'standup'} />
+    </div>
+  )
+}
+
+interface ShownProps {
+  jobs: readonly Job[]
+  cut: boolean
+  may: boolean
+  search: JobSearch
+  go: Go
+  onOpen: (id: string) => void
+}
+
+const idOf = (j: Job) => j.id
+
+function Shown({ jobs, cut, may, search, go, onOpen }: ShownProps) {
+  const { q, agent, show } = search
+  const fitting = useMemo(() => sorted(jobs.filter(j => fits(j, { q, agent, show }))), [jobs, q, agent, show])
+  const held = useHeld(fitting, idOf, `${q} ${agent} ${show}`, false)
+  const old = jobs.find(j => !j.live)
+  const rows = held.rows ?? fitting
+  return (
+    <>
+      <Counts go={go} jobs={jobs} show={show} />
+      <Toolbar go={go} jobs={jobs} may={may} search={search} />
+      {old && (
+        <Partial>
+          {words.lastSeen} <Age at={old.as_of} />
+        </Partial>
+      )}
+      {cut && <Partial>{words.tooMany}</Partial>}
+      {held.waiting > 0 && (
+        <div className="flex shrink-0 justify-center py-1">
+          <Button icon="up" onClick={held.show}>
+            {texts.ui.newRows(held.waiting)}
+          </Button>
+        </div>
+      )}
+      {rows.length === 0 ? (
+        <Empty
+          action={<Button onClick={() => go({ q: undefined, agent: undefined, show: undefined })}>{words.filters.clear}</Button>}
+          icon="filter"
+          title={words.noneFit}
+        />
+      ) : (
+        <JobTable go={go} jobs={rows} onOpen={onOpen} opened={search.job} />
+      )}
+    </>
+  )
+}
+
+function NoJobs({ may, go }: { may: boolean; go: Go }) {
+  return (
+    <Empty
+      action={
+        may ? (
+          <span className="flex flex-wrap justify-center gap-2">
+            <Button icon="standups" look="primary" onClick={() => go({ form: 'standup' })}>
+              {words.addStandup}
+            </Button>
+            <Button icon="plus" onClick={() => go({ form: 'new' })}>
+              {words.create}
+            </Button>
+          </span>
+        ) : (
+          <p className="text-soft">{words.whoMay}</p>
+        )
+      }
+      icon="schedules"
+      title={words.emptyTitle}
+    >
+      {words.emptyText}
+    </Empty>
+  )
+}

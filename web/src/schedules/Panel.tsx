@@ -1,0 +1,185 @@
+import { useQuery } from '@tanstack/react-query'
+import { useEffect, useRef } from 'react'
+import { Problem } from '../api/problem'
+import { texts } from '../texts'
+import { Age } from '../ui/Age'
+import { Button, IconButton } from '../ui/Button'
+import { Menu } from '../ui/Menu'
+import { State } from '../ui/State'
+import { Tabs } from '../ui/Tabs'
+import { Answer, Empty, Partial } from '../ui/Views'
+import { useJobActions } from './actions'
+import { Definition } from './Definition'
+import { Edit } from './Edit'
+import { Cost, LastRun } from './JobTable'
+import { isStandupJob, type Job } from './job'
+import { NextRuns } from './NextRuns'
+import { jobQuery } from './queries'
+import { Remove } from './Remove'
+import { Runs } from './Runs'
+import type { Go, tabs } from './route'
+import { Slots } from './Slots'
+import { StandupPart } from './StandupPart'
+import { Switch } from './Switch'
+
+const words = texts.schedules
+
+interface Props {
+  id: string
+  tab: (typeof tabs)[number]
+  form: 'edit' | 'delete' | undefined
+  go: Go
+  onClose: () => void
+}
+
+/** One job beside the others; on a phone above them. */
+export function Panel({ id, tab, form, go, onClose }: Props) {
+  const asked = useQuery(jobQuery(id))
+  const { menu } = useJobActions(go)
+  const ref = useRef<HTMLElement>(null)
+  useEffect(() => {
+    ref.current?.focus()
+  }, [])
+  const gone = asked.error instanceof Problem && asked.error.status === 404
+  return (
+    <aside
+      ref={ref}
+      aria-label={asked.data?.name ?? words.oneWhat}
+      className="fixed inset-0 z-40 flex flex-col overflow-hidden bg-ground outline-none lg:static lg:z-auto lg:w-[34rem] lg:shrink-0 lg:border-line lg:border-l"
+      onKeyDown={e => {
+        if (e.key === 'Escape' && !e.defaultPrevented) {
+          e.stopPropagation()
+          onClose()
+        }
+      }}
+      tabIndex={-1}
+    >
+      <header className="flex h-10 shrink-0 items-center gap-2 border-line border-b pr-2 pl-4">
+        <span className="key min-w-0 grow truncate text-soft">{asked.data?.agentId ?? ''}</span>
+        {asked.data && !gone && (
+          <Menu
+            groups={menu(asked.data)}
+            trigger={<IconButton icon="more" label={words.actions(asked.data.name)} />}
+          />
+        )}
+        <IconButton icon="close" label={texts.ui.close} onClick={onClose} />
+      </header>
+      <div className="grow overflow-y-auto px-4 py-3">
+        {gone ? (
+          <Empty icon="schedules" title={words.gone}>
+            {words.goneText}
+          </Empty>
+        ) : (
+          <Answer of={asked} what={words.oneWhat}>
+            {job => <Parts go={go} job={job} tab={tab} />}
+          </Answer>
+        )}
+      </div>
+      {asked.data && !gone && (
+        <>
+          <Edit job={asked.data} onClose={() => go({ form: undefined })} open={form === 'edit'} />
+          <Remove
+            job={asked.data}
+            onClose={() => go({ form: undefined })}
+            onGone={() => go({ form: undefined, job: undefined, tab: undefined })}
+            open={form === 'delete'}
+          />
+        </>
+      )}
+    </aside>
+  )
+}
+
+function Parts({ job, tab, go }: { job: Job; tab: Props['tab']; go: Go }) {
+  const cron = job.schedule.kind === 'cron'
+  return (
+    <div className="flex flex-col gap-4">
+      <div>
+        <h2 className="wrap-anywhere font-semibold text-lg">
+          <bdi>{job.name}</bdi>
+        </h2>
+        {job.description && (
+          <p className="wrap-anywhere text-soft">
+            <bdi>{job.description}</bdi>
+          </p>
+        )}
+      </div>
+      {!job.live && (
+        <Partial>
+          {words.lastSeen} <Age at={job.as_of} />
+        </Partial>
+      )}
+      <Verbs go={go} job={job} />
+      <Health job={job} />
+      {!cron && (
+        <p className="hairline rounded-md bg-panel px-3 py-2">
+          {words.notEdited(words.kinds[job.schedule.kind] ?? job.schedule.kind)}
+        </p>
+      )}
+      {isStandupJob(job.name) && <StandupPart name={job.name} />}
+      <Definition job={job} />
+      <Tabs
+        label={job.name}
+        onChange={next => go({ tab: next }, true)}
+        tabs={[
+          { id: 'next', label: words.tabs.next, panel: () => <NextRuns job={job} /> },
+          { id: 'slots', label: words.tabs.slots, panel: () => <Slots job={job} /> },
+          { id: 'runs', label: words.tabs.runs, panel: () => <Runs job={job} /> },
+        ]}
+        value={tab}
+      />
+    </div>
+  )
+}
+
+/** What can be done with it. */
+function Verbs({ job, go }: { job: Job; go: Go }) {
+  const { turn, run, may } = useJobActions(go)
+  return (
+    <div className="flex flex-wrap items-center gap-2">
+      <Switch disabled={!may} label={words.switchLabel(job.name)} on={job.enabled} onChange={on => turn(job, on)} />
+      <span className="mr-auto">{job.enabled ? words.filters.enabled : words.filters.disabled}</span>
+      {may ? (
+        <>
+          <Button icon="pulse" onClick={() => run(job)}>
+            {words.runNow}
+          </Button>
+          {job.schedule.kind === 'cron' && (
+            <Button icon="pencil" onClick={() => go({ form: 'edit' })}>
+              {words.edit}
+            </Button>
+          )}
+        </>
+      ) : (
+        <span className="text-soft text-xs">{words.whoMay}</span>
+      )}
+    </div>
+  )
+}
+
+/** How it goes, and whether anybody would notice if it did not. */
+function Health({ job }: { job: Job }) {
+  return (
+    <div className="flex flex-col gap-1">
+      <p className="flex flex-wrap items-center gap-x-4 gap-y-1">
+        <LastRun job={job} />
+        <span className="text-soft">
+          {words.fields.cost}: <Cost id={job.id} />
+        </span>
+      </p>
+      {job.state.consecutiveErrors > 0 && (
+        <p className="wrap-anywhere">
+          <State tone="danger">{words.failingTimes(job.state.consecutiveErrors)}</State>{' '}
+          <bdi className="text-soft">{job.state.lastError}</bdi>
+        </p>
+      )}
+      {job.watched ? (
+        <p className="text-soft">{words.watched}</p>
+      ) : (
+        <p className="text-attention">
+          {words.unwatched} {job.unwatched_because}
+        </p>
+      )}
+    </div>
+  )
+}

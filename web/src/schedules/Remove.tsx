@@ -1,0 +1,65 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { api } from '../api/client'
+import { asProblem } from '../api/problem'
+import { texts } from '../texts'
+import { Button } from '../ui/Button'
+import { Dialog } from '../ui/Dialog'
+import { say } from '../ui/Toast'
+import { Refused } from './Fields'
+import type { Job } from './job'
+import { dropJob, jobQuery } from './queries'
+
+const words = texts.schedules.removal
+
+interface Props {
+  job: Job
+  open: boolean
+  onClose: () => void
+  onGone: () => void
+}
+
+/** Asks before a job is deleted: it cannot be brought back. */
+export function Remove({ job, open, onClose, onGone }: Props) {
+  const cache = useQueryClient()
+  const remove = useMutation({
+    mutationFn: () =>
+      api.DELETE('/api/v1/agentrt/jobs/{id}', {
+        params: { path: { id: job.id }, query: { configRevision: job.configRevision } },
+      }),
+    onSuccess: () => {
+      say(words.done(job.name))
+      onGone()
+      dropJob(cache, job.id)
+    },
+    onError: err => {
+      if (asProblem(err).code === 'job_changed') void cache.invalidateQueries({ queryKey: jobQuery(job.id).queryKey })
+    },
+  })
+  const problem = remove.error ? asProblem(remove.error) : null
+  const close = () => {
+    remove.reset()
+    onClose()
+  }
+  return (
+    <Dialog onClose={close} open={open} title={words.title(job.name)}>
+      <div className="flex flex-col gap-3">
+        <p>{words.text}</p>
+        {problem?.code === 'job_changed' ? (
+          <p className="text-attention" role="alert">
+            {words.changed}
+          </p>
+        ) : (
+          <Refused problem={problem} />
+        )}
+        <div className="flex flex-wrap justify-end gap-2">
+          <Button autoFocus look="quiet" onClick={close}>
+            {texts.ui.cancel}
+          </Button>
+          <Button busy={remove.isPending} look="danger" onClick={() => remove.mutate()}>
+            {words.confirm}
+          </Button>
+        </div>
+      </div>
+    </Dialog>
+  )
+}

@@ -1,0 +1,60 @@
+import { useQuery } from '@tanstack/react-query'
+import { texts } from '../texts'
+import { Answer, Partial } from '../ui/Views'
+import { DotRow, SlotMark } from './Dots'
+import { type Job, zoneOf } from './job'
+import { shownSlots, slotsQuery } from './queries'
+import { cell, head, heading, Wide } from './Small'
+import { lastSlots } from './slots'
+import { shortIn } from './times'
+
+const words = texts.schedules
+
+/** More rows than these are not made: nobody reads them. */
+const most = 200
+
+/** What became of the last slots of a job, the newest first. */
+export function Slots({ job }: { job: Job }) {
+  const asked = useQuery(slotsQuery(job))
+  const zone = zoneOf(job.schedule)
+  return (
+    <Answer of={asked} rows={4} what={words.tabs.slots}>
+      {all => {
+        const past = lastSlots(all, all.length, Date.now())
+        const rows = past.slice(-most).reverse()
+        if (rows.length === 0) return <p className="text-soft">{words.noSlotsIn}</p>
+        return (
+          <div className="flex flex-col gap-2">
+            <DotRow slots={past.slice(-shownSlots)} zone={zone} />
+            {past.length > most && <Partial>{words.slotsCut}</Partial>}
+            <Wide label={words.tabs.slots}>
+              <thead className={head}>
+                <tr>
+                  {[`${words.due}, ${words.inZone(zone)}`, words.became, words.began, words.why].map(name => (
+                    <th key={name} className={heading} scope="col">
+                      {name}
+                    </th>
+                  ))}
+                </tr>
+              </thead>
+              <tbody>
+                {rows.map(s => (
+                  <tr key={s.due_at} className="border-line border-t">
+                    <td className={cell}>{shortIn(s.due_at, zone)}</td>
+                    <td className={cell}>
+                      <SlotMark of={s.state} />
+                    </td>
+                    <td className={cell}>{s.started_at ? shortIn(s.started_at, zone) : '–'}</td>
+                    <td className="wrap-anywhere min-w-40 py-1 text-soft">
+                      <bdi>{s.reason}</bdi>
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </Wide>
+          </div>
+        )
+      }}
+    </Answer>
+  )
+}

@@ -1,0 +1,48 @@
+import { useQuery } from '@tanstack/react-query'
+import { texts } from '../texts'
+import { Answer } from '../ui/Views'
+import { teamOf } from './job'
+import { standupQuery } from './queries'
+
+const words = texts.schedules.standup
+
+/** What the service knows of the job that starts the standups, and what would keep it from working. */
+export function StandupPart({ name }: { name: string }) {
+  const asked = useQuery(standupQuery(teamOf(name)))
+  return (
+    <section aria-label={words.title} className="hairline flex flex-col gap-2 rounded-md bg-panel px-3 py-2">
+      <h3 className="font-semibold">{words.title}</h3>
+      <Answer of={asked} rows={3} what={words.title}>
+        {s => (
+          <>
+            {s.warnings.length > 0 && (
+              <div className="text-attention">
+                <p className="font-medium">{words.warnings}</p>
+                <ul className="list-disc pl-5">
+                  {s.warnings.map(w => (
+                    <li key={w} className="wrap-anywhere">
+                      {w}
+                    </li>
+                  ))}
+                </ul>
+              </div>
+            )}
+            <dl className="grid grid-cols-[8rem_1fr] gap-x-3 gap-y-1">
+              {s.service_url && (
+                <>
+                  <dt className="text-soft">{words.url}</dt>
+                  <dd className="key wrap-anywhere min-w-0 whitespace-normal!">{s.service_url}</dd>
+                </>
+              )}
+              <dt className="text-soft">{words.variable}</dt>
+              <dd className="key wrap-anywhere min-w-0 whitespace-normal!">{s.variable}</dd>
+            </dl>
+            <p className="text-soft">
+              {words.variableNote(s.variable)} {s.fallback ? words.fallback : words.noFallback}
+            </p>
+          </>
+        )}
+      </Answer>
+    </section>
+  )
+}

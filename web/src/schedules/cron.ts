@@ -1,0 +1,79 @@
+import { texts } from '../texts'
+
+const words = texts.schedules.cron
+
+const two = (n: number): string => String(n).padStart(2, '0')
+const isNumber = (text: string): boolean => /^\d{1,2}$/.test(text)
+const names = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat']
+
+/** Numbers of a field without steps, such as 1-5 or 8,12; null for anything else. */
+function numbers(field: string, read: (text: string) => number | null): number[] | null {
+  const all: number[] = []
+  for (const part of field.split(',')) {
+    const [from = '', to, more] = part.split('-')
+    const a = read(from)
+    const b = to === undefined ? a : read(to)
+    if (a === null || b === null || more !== undefined || b < a) return null
+    for (let n = a; n <= b; n++) all.push(n)
+  }
+  return all
+}
+
+const plain =
+  (least: number, most: number) =>
+  (text: string): number | null =>
+    isNumber(text) && Number(text) >= least && Number(text) <= most ? Number(text) : null
+
+function weekday(text: string): number | null {
+  const at = names.indexOf(text.toLowerCase())
+  return at >= 0 ? at : plain(0, 7)(text)
+}
+
+const listed = (parts: readonly string[]): string =>
+  parts.length < 2 ? (parts[0] ?? '') : `${parts.slice(0, -1).join(', ')} ${words.and} ${parts.at(-1)}`
+
+/** Which days, in words; null where it would take too many of them to be right. */
+function days(dom: string, month: string, dow: string): string | null {
+  if (month !== '*') return null
+  if (dom === '*' && dow === '*') return words.daily
+  if (dow === '*') {
+    const all = numbers(dom, plain(1, 31))
+    return all && all.length <= 4 ? words.monthly(listed(all.map(String))) : null
+  }
+  // Where both are restricted either suffices, which is best read from the expression itself.
+  if (dom !== '*') return null
+  const all = numbers(dow, weekday)
+  if (!all) return null
+  const set = [...new Set(all.map(d => d % 7))].sort((a, b) => a - b)
+  if (set.length === 7) return words.daily
+  if (set.join() === '1,2,3,4,5') return words.weekdays
+  if (set.join() === '0,6') return words.weekends
+  return words.on(listed(set.map(d => texts.schedules.weekdays[d] ?? '')))
+}
+
+/**
+ * A cron expression in everyday words: "09:00 on weekdays". Null where words
+ * would be longer or less exact than the expression: then it is shown alone.
+ */
+export function cronWords(expr: string): string | null {
+  const fields = expr.trim().split(/\s+/)
+  const [minute = '', hour = '', dom = '', month = '', dow = ''] = fields
+  if (fields.length !== 5) return null
+  const which = days(dom, month, dow)
+  if (which === null) return null
+  const ofDays = which === words.daily ? '' : ` ${which}`
+  const step = /^\*\/(\d{1,2})$/
+  const minutes = Number(step.exec(minute)?.[1])
+  if (hour === '*') {
+    if (minute === '*') return words.everyMinute + ofDays
+    // Steps that do not fit into an hour begin anew with each: "every 7 minutes" would be wrong.
+    if (minutes > 0 && 60 % minutes === 0) return words.everyMinutes(minutes) + ofDays
+    return plain(0, 59)(minute) === null ? null : words.everyHour(two(Number(minute))) + ofDays
+  }
+  if (plain(0, 59)(minute) === null) return null
+  const hours = Number(step.exec(hour)?.[1])
+  if (hours > 0 && 24 % hours === 0) return words.everyHours(hours, two(Number(minute))) + ofDays
+  const all = numbers(hour, plain(0, 23))
+  if (!all || all.length > 4) return null
+  return words.at(listed(all.map(h => `${two(h)}:${two(Number(minute))}`)), which)
+}

@@ -1,0 +1,131 @@
+import type { Schemas } from '../api/client'
+import { texts } from '../texts'
+import type { Definition } from './job'
+
+/** What somebody writes into the form of a job. */
+export interface Draft {
+  name: string
+  description: string
+  agentId: string
+  expr: string
+  tz: string
+  message: string
+  delivery: 'none' | 'announce'
+}
+
+const f = texts.schedules.fields
+
+const fieldWords = {
+  name: f.name,
+  description: f.description,
+  agentId: f.agent,
+  expr: f.expr,
+  tz: f.zone,
+  message: f.message,
+  delivery: f.delivery,
+} as const satisfies Record<keyof Draft, string>
+
+/** A job as a form shows it. How its answer is sent is left alone where the form has no word for it. */
+export const draftOf = (j: Definition): Draft => ({
+  name: j.name,
+  description: j.description,
+  agentId: j.agentId,
+  expr: j.schedule.expr ?? '',
+  tz: j.schedule.tz ?? '',
+  message: j.payload.message,
+  delivery: j.delivery.mode === 'announce' ? 'announce' : 'none',
+})
+
+/** One field that is to become another. */
+export interface Difference {
+  field: keyof Draft
+  label: string
+  from: string
+  to: string
+}
+
+const tidy = (d: Draft): Draft => ({
+  ...d,
+  name: d.name.trim(),
+  description: d.description.trim(),
+  expr: d.expr.trim().split(/\s+/).join(' '),
+  tz: d.tz.trim(),
+  message: d.message.trim(),
+})
+
+/** What a draft changes of what there is, field by field. Space around words is no change. */
+export function diff(was: Draft, wanted: Draft): Difference[] {
+  const [a, b] = [tidy(was), tidy(wanted)]
+  return (Object.keys(fieldWords) as (keyof Draft)[])
+    .filter(field => a[field] !== b[field])
+    .map(field => ({ field, label: fieldWords[field], from: a[field], to: b[field] }))
+}
+
+/** The body of a change with what differs alone, so that nothing else of the job is touched. */
+export function changeOf(was: Draft, wanted: Draft, revision: string): Schemas['ScheduleChange'] {
+  const to = tidy(wanted)
+  const fields = new Set(diff(was, wanted).map(d => d.field))
+  return {
+    configRevision: revision,
+    ...(fields.has('name') ? { name: to.name } : {}),
+    ...(fields.has('description') ? { description: to.description } : {}),
+    ...(fields.has('agentId') ? { agentId: to.agentId } : {}),
+    ...(fields.has('expr') || fields.has('tz') ? { schedule: { expr: to.expr, ...(to.tz ? { tz: to.tz } : {}) } } : {}),
+    ...(fields.has('message') ? { payload: { message: to.message } } : {}),
+    ...(fields.has('delivery') ? { delivery: { mode: to.delivery } } : {}),
+  }
+}
+
+/** The body that makes a job of a draft. */
+export function newOf(d: Draft, enabled: boolean): Schemas['ScheduleDraft'] {
+  const to = tidy(d)
+  return {
+    name: to.name,
+    agentId: to.agentId,
+    enabled,
+    schedule: { expr: to.expr, ...(to.tz ? { tz: to.tz } : {}) },
+    payload: { message: to.message },
+    delivery: { mode: to.delivery },
+    ...(to.description ? { description: to.description } : {}),
+  }
+}
+
+export interface Line {
+  mark: '+' | '−' | ' '
+  text: string
+}
+
+/** Above this the table of a line-by-line comparison is not worth its time: all goes, all comes. */
+const mostCells = 400_000
+
+/** Two texts line by line: what goes, what comes, and what stays between them. */
+export function diffLines(from: string, to: string): Line[] {
+  const a = from.split('\n')
+  const b = to.split('\n')
+  if (a.length * b.length > mostCells) {
+    return [...a.map(text => ({ mark: '−', text }) as const), ...b.map(text => ({ mark: '+', text }) as const)]
+  }
+  // The longest common run of lines, from the end, so that it can be walked from the beginning.
+  const length = Array.from({ length: a.length + 1 }, () => new Uint32Array(b.length + 1))
+  const at = (i: number, j: number) => length[i]?.[j] ?? 0
+  for (let i = a.length - 1; i >= 0; i--) {
+    for (let j = b.length - 1; j >= 0; j--) {
+      const row = length[i]
+      if (row) row[j] = a[i] === b[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1))
+    }
+  }
+  const lines: Line[] = []
+  let [i, j] = [0, 0]
+  while (i < a.length || j < b.length) {
+    if (i < a.length && j < b.length && a[i] === b[j]) {
+      lines.push({ mark: ' ', text: a[i] ?? '' })
+      i++
+      j++
+    } else if (j >= b.length || (i < a.length && at(i + 1, j) >= at(i, j + 1))) {
+      lines.push({ mark: '−', text: a[i++] ?? '' })
+    } else {
+      lines.push({ mark: '+', text: b[j++] ?? '' })
+    }
+  }
+  return lines
+}

@@ -1,0 +1,61 @@
+import type { Schemas } from '../api/client'
+import { cost as costWords, money, moment, nanos, span } from '../app/format'
+import { texts } from '../texts'
+import { cronWords } from './cron'
+
+export type Job = Schemas['ScheduleJob']
+export type Run = Schemas['ScheduleRun']
+/** A job as the runtime has it, without what this service adds. */
+export type Definition = Schemas['GatewayJob']
+
+const words = texts.schedules
+
+/** The part of the address that says which jobs. */
+export interface Wanted {
+  q?: string | undefined
+  agent?: string | undefined
+  show?: 'enabled' | 'disabled' | 'failing' | undefined
+}
+
+export const isFailing = (j: Pick<Job, 'state' | 'enabled'>): boolean => j.enabled && j.state.consecutiveErrors > 0
+
+export function fits(j: Job, w: Wanted): boolean {
+  if (w.q && !j.name.toLowerCase().includes(w.q.toLowerCase())) return false
+  if (w.agent && j.agentId !== w.agent) return false
+  if (w.show === 'failing') return isFailing(j)
+  return w.show ? j.enabled === (w.show === 'enabled') : true
+}
+
+/** The jobs in the order in which they run next; those that do not run come last, by their names. */
+export function sorted(jobs: readonly Job[]): Job[] {
+  const next = (j: Job) => j.next_runs[0]?.at ?? '9'
+  return [...jobs].sort((a, b) => next(a).localeCompare(next(b)) || a.name.localeCompare(b.name))
+}
+
+/** When a job runs, in words where there are good ones. */
+export function timesOf(s: Definition['schedule']): string {
+  if (s.kind === 'every') return s.everyMs ? words.cron.every(span(s.everyMs)) : words.kinds.every ?? s.kind
+  if (s.kind === 'at') return s.at ? words.cron.once(moment(s.at)) : words.kinds.at ?? s.kind
+  return s.expr ? (cronWords(s.expr) ?? s.expr) : s.kind
+}
+
+/** In which zone a job's times are shown: its own, or UTC where it has none. */
+export const zoneOf = (s: Definition['schedule']): string => s.tz || 'UTC'
+
+/** Whether it is the job that starts a team's standups, as the service names those. */
+export const isStandupJob = (name: string): boolean => name === 'daily-standup' || name.startsWith('daily-standup-')
+
+/** The team whose standups a job of that name starts. */
+export const teamOf = (name: string): string =>
+  name === 'daily-standup' ? 'executive' : name.slice('daily-standup-'.length)
+
+/** The word for a decimal amount: the mean of what the runs with a price cost. */
+export function costPerRun(share: Pick<Schemas['UsageShare'], 'cost_usd' | 'runs' | 'unpriced_runs'> | undefined): string {
+  if (!share || share.runs === 0) return words.noCost
+  const priced = share.runs - share.unpriced_runs
+  const sum = nanos(share.cost_usd)
+  if (priced <= 0 || sum === null) return costWords({ ...share, cost_usd: share.cost_usd })
+  const each = sum / BigInt(priced)
+  const digits = each.toString().padStart(10, '0')
+  return money(`${digits.slice(0, -9)}.${digits.slice(-9)}`)
+}

@@ -1,0 +1,100 @@
+import { infiniteQueryOptions, type QueryClient, queryOptions } from '@tanstack/react-query'
+import { api, type Page, take, takePage } from '../api/client'
+import { patchRow } from '../app/live/patches'
+import type { Job, Run } from './job'
+import { type Slot, spanOf } from './slots'
+
+/** How many slots a row shows. */
+export const shownSlots = 14
+
+export const jobsQuery = queryOptions({
+  queryKey: ['schedules', 'jobs'],
+  queryFn: ({ signal }): Promise<Page<Job>> =>
+    takePage<Job>(api.GET('/api/v1/agentrt/jobs', { params: { query: { limit: 500 } }, signal })),
+})
+
+export const jobQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['schedules', 'one', id],
+    queryFn: ({ signal }) => take(api.GET('/api/v1/agentrt/jobs/{id}', { params: { path: { id } }, signal })),
+  })
+
+const iso = (ms: number) => new Date(ms).toISOString()
+
+/** The last slots of a job, as far back as fourteen of them need. */
+export const slotsQuery = (job: Pick<Job, 'id' | 'next_runs'>) =>
+  queryOptions({
+    queryKey: ['schedules', 'slots', job.id],
+    queryFn: ({ signal }) => {
+      const now = Date.now()
+      const query = { from: iso(now - spanOf(job.next_runs, shownSlots)), to: iso(now), limit: 500 }
+      return take(api.GET('/api/v1/agentrt/jobs/{id}/slots', { params: { path: { id: job.id }, query }, signal }))
+    },
+  })
+
+/** More pages than these are not read for a count: then it is "at least". */
+const mostPages = 6
+
+/** All slots of the last 24 hours, and whether there are more than were read. */
+export const dayQuery = queryOptions({
+  queryKey: ['schedules', 'day'],
+  queryFn: async ({ signal }): Promise<{ slots: Slot[]; more: boolean }> => {
+    const now = Date.now()
+    const span = { from: iso(now - 86_400_000), to: iso(now), limit: 500 }
+    const slots: Slot[] = []
+    let cursor: string | null = null
+    for (let i = 0; i < mostPages; i++) {
+      const page: Page<Slot> = await takePage<Slot>(
+        api.GET('/api/v1/agentrt/slots', { params: { query: { ...span, ...(cursor ? { cursor } : {}) } }, signal }),
+      )
+      slots.push(...page.rows)
+      cursor = page.next
+      if (!cursor) break
+    }
+    return { slots, more: cursor !== null }
+  },
+})
+
+export const runsQuery = (id: string) =>
+  infiniteQueryOptions({
+    queryKey: ['schedules', 'runs', id],
+    queryFn: ({ pageParam, signal }): Promise<Page<Run>> => {
+      const query = { limit: 50, ...(pageParam ? { cursor: pageParam } : {}) }
+      return takePage<Run>(api.GET('/api/v1/agentrt/jobs/{id}/runs', { params: { path: { id }, query }, signal }))
+    },
+    initialPageParam: null as string | null,
+    getNextPageParam: last => last.next,
+  })
+
+/** What each job cost in the last 30 days. */
+export const costsQuery = queryOptions({
+  queryKey: ['schedules', 'costs'],
+  queryFn: ({ signal }) => take(api.GET('/api/v1/usage', { params: { query: { group: 'job' } }, signal })),
+})
+
+/** How the service sees the job that starts a team's standups. */
+export const standupQuery = (team: string) =>
+  queryOptions({
+    queryKey: ['schedules', 'standup', team],
+    queryFn: ({ signal }) => take(api.GET('/api/v1/standups/schedule', { params: { query: { team } }, signal })),
+  })
+
+const same = (a: Job, b: Job) => a.id === b.id
+const newer = (next: Job, was: Job) => next.as_of >= was.as_of
+
+/** Puts a job that was read into all that is cached; into the list also when it is new there. */
+export function putJob(cache: QueryClient, job: Job): void {
+  patchRow(cache, jobsQuery.queryKey, job, same, newer)
+  cache.setQueryData(jobsQuery.queryKey, was =>
+    was && !was.rows.some(j => j.id === job.id) ? { ...was, rows: [...was.rows, job] } : was,
+  )
+  cache.setQueryData(jobQuery(job.id).queryKey, was => (was && !newer(job, was) ? was : job))
+}
+
+/** Takes a job that is gone out of all that is cached. */
+export function dropJob(cache: QueryClient, id: string): void {
+  cache.setQueryData(jobsQuery.queryKey, was =>
+    was?.rows.some(j => j.id === id) ? { ...was, rows: was.rows.filter(j => j.id !== id) } : was,
+  )
+  void cache.invalidateQueries({ queryKey: jobQuery(id).queryKey })
+}

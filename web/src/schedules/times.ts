@@ -1,0 +1,25 @@
+import { myZone } from '../app/format'
+
+const formats = new Map<string, Intl.DateTimeFormat>()
+
+/** A moment in a zone in as few words as name it: Mon 23 Nov, 09:00. Without a zone it is that of whoever looks. */
+export function shortIn(at: string, zone?: string): string {
+  const where = zone ?? myZone()
+  let format = formats.get(where)
+  try {
+    format ??= new Intl.DateTimeFormat('en-GB', {
+      weekday: 'short',
+      day: 'numeric',
+      month: 'short',
+      hour: '2-digit',
+      minute: '2-digit',
+      timeZone: where,
+    })
+  } catch {
+    // A zone that the runtime knows and this browser does not.
+    return `${at.slice(0, 16).replace('T', ' ')} UTC`
+  }
+  formats.set(where, format)
+  const date = new Date(at)
+  return Number.isNaN(date.getTime()) ? at : format.format(date)
+}
