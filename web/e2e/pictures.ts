@@ -16,7 +16,9 @@ const places: [name: string, path: string, ready: string][] = [
   ['tasks-table', '/tasks?view=table', '[role=row] button'],
   ['task', '/tasks?view=board&task=TASK-7', 'aside h2'],
   ['task-new', '/tasks?new=1', '[role=dialog] input'],
-  ['agents', '/agents', 'main h1, main h2'],
+  ['agents', '/agents', '[role=row] button'],
+  ['agents-tree', '/agents?view=tree', 'main li a'],
+  ['agent', '/agents/cto', 'main h3'],
   ['sessions', '/sessions', 'main h1, main h2'],
   ['standups', '/standups', 'main h1, main h2'],
   ['schedules', '/schedules', 'main h1, main h2'],
@@ -24,6 +26,8 @@ const places: [name: string, path: string, ready: string][] = [
   ['spend-table', '/spend?show=table&by=model&period=today', 'main h2'],
   ['spend-prices', '/spend?part=prices', 'main h2'],
   ['spend-price', '/spend?part=prices&price=new', '[role=dialog] input'],
+  ['schedules-standup', '/schedules?form=standup', '[role=dialog] input'],
+  ['spend', '/spend', 'main h1, main h2'],
   ['settings', '/settings', 'main h1, main h2'],
 ]
 

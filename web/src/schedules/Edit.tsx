@@ -7,7 +7,7 @@ import { Button } from '../ui/Button'
 import { Dialog } from '../ui/Dialog'
 import { say } from '../ui/Toast'
 import { Changes, Conflict } from './Diff'
-import { changeOf, type Draft, diff, draftOf } from './draft'
+import { changeOf, type Draft, diff, draftOf, rebase } from './draft'
 import { JobFields, Refused } from './Fields'
 import type { Definition, Job } from './job'
 import { jobsQuery, putJob } from './queries'
@@ -63,8 +63,11 @@ function Steps({ job, onClose }: { job: Job; onClose: () => void }) {
       <Conflict
         busy={send.isPending}
         onOverwrite={() => {
-          setBase({ draft: draftOf(theirs.job), revision: theirs.revision })
-          send.mutate(changeOf(base.draft, draft, theirs.revision))
+          const now = draftOf(theirs.job)
+          const mine = rebase(base.draft, now, draft)
+          setBase({ draft: now, revision: theirs.revision })
+          setDraft(mine)
+          send.mutate(changeOf(now, mine, theirs.revision))
         }}
         onTheirs={() => {
           setBase({ draft: draftOf(theirs.job), revision: theirs.revision })

@@ -42,6 +42,7 @@ export function Panel({ id, tab, form, go, onClose }: Props) {
   }, [])
   const gone = asked.error instanceof Problem && asked.error.status === 404
   return (
+    <>
     <aside
       ref={ref}
       aria-label={asked.data?.name ?? words.oneWhat}
@@ -75,6 +76,8 @@ export function Panel({ id, tab, form, go, onClose }: Props) {
           </Answer>
         )}
       </div>
+    </aside>
+      {/* Beside it and not within: their Escape is not the panel's. */}
       {asked.data && !gone && (
         <>
           <Edit job={asked.data} onClose={() => go({ form: undefined })} open={form === 'edit'} />
@@ -86,7 +89,7 @@ export function Panel({ id, tab, form, go, onClose }: Props) {
           />
         </>
       )}
-    </aside>
+    </>
   )
 }
 

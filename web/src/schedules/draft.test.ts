@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { changeOf, type Draft, diff, diffLines, draftOf, newOf } from './draft'
+import { changeOf, type Draft, diff, diffLines, draftOf, newOf, rebase } from './draft'
 import type { Definition } from './job'
 
 const was: Draft = {
@@ -52,6 +52,16 @@ describe('the difference of a job', () => {
       payload: { message: 'Write the report.' },
       delivery: { mode: 'none' },
     }))
+})
+
+// Sending one's own over theirs must not take back what they changed elsewhere.
+describe('a change over a newer job', () => {
+  it('keeps theirs where one changed nothing, and has its own where both did', () => {
+    const theirs = { ...was, description: 'theirs', expr: '0 8 * * *' }
+    const yours = { ...was, name: 'mine', expr: '0 10 * * *' }
+    expect(rebase(was, theirs, yours)).toEqual({ ...was, name: 'mine', description: 'theirs', expr: '0 10 * * *' })
+    expect(diff(theirs, rebase(was, theirs, yours)).map(d => d.field)).toEqual(['name', 'expr'])
+  })
 })
 
 describe('lines', () => {

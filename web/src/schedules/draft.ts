@@ -61,6 +61,13 @@ export function diff(was: Draft, wanted: Draft): Difference[] {
     .map(field => ({ field, label: fieldWords[field], from: a[field], to: b[field] }))
 }
 
+/** What somebody wants of a job that became another meanwhile: their own changes, put over what it is now. */
+export function rebase(read: Draft, theirs: Draft, yours: Draft): Draft {
+  const mine = new Set(diff(read, yours).map(d => d.field))
+  const own = Object.fromEntries(Object.entries(yours).filter(([field]) => mine.has(field as keyof Draft)))
+  return { ...theirs, ...own }
+}
+
 /** The body of a change with what differs alone, so that nothing else of the job is touched. */
 export function changeOf(was: Draft, wanted: Draft, revision: string): Schemas['ScheduleChange'] {
   const to = tidy(wanted)

@@ -1,0 +1,79 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { call, faults, type House, type Look, looks, openBrowser, openHouse, openPage, signIn } from './house.ts'
+
+let house: House
+let browser: Browser
+
+beforeAll(async () => {
+  house = await openHouse()
+  browser = await openBrowser()
+})
+afterAll(async () => {
+  await browser?.close()
+  await house?.close()
+})
+
+async function opened(look: Look, path: string) {
+  const watched = await openPage(browser, house.base, look)
+  await watched.page.goto(path)
+  await signIn(watched.page, house)
+  return watched
+}
+
+describe.each(Object.entries(looks))('agents, %s', (_, look) => {
+  it('have no fault that axe knows: table, tree, one of them, and one that there is not', async () => {
+    const { context, page, complaints } = await opened(look, '/agents')
+    for (const [path, ready] of [
+      ['/agents', '[role=row] button'],
+      ['/agents?view=tree', 'main li a'],
+      ['/agents/cto', 'main h3'],
+      ['/agents/nobody', 'main h2'],
+    ] as const) {
+      await page.goto(path)
+      await page.locator(ready).first().waitFor()
+      expect(await faults(page), path).toEqual([])
+      // Nothing stands out of the window but what is meant to be swiped.
+      expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), path).toBe(true)
+    }
+    expect(complaints.filter(c => !c.includes('404'))).toEqual([])
+    await context.close()
+  })
+})
+
+// "Active" that is an hour old is what makes people distrust such a page.
+describe('an agent', () => {
+  it('is shown at work while it works, without a reload', async () => {
+    const { context, page, complaints } = await opened(looks['light desktop'] as Look, '/agents/cto')
+    const now = page.getByRole('region', { name: 'Does now' })
+    await now.getByText('No run is going.').waitFor()
+    await page.getByText('Live', { exact: true }).waitFor()
+    await call(house, 'POST', '/agentrt/sessions/agent%3Acto%3Amain/messages', { text: 'How is the search?' })
+    await now.getByRole('link', { name: 'agent:cto:main' }).waitFor()
+    await page.getByText('Active').first().waitFor()
+    await now.getByText('No run is going.').waitFor({ timeout: 60_000 })
+    await page.getByRole('region', { name: 'Sessions in the runtime' }).getByText('agent:cto:main').waitFor()
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it('is found by keyboard, in the table and under those to whom it reports', async () => {
+    const { context, page, complaints } = await opened(looks['dark desktop'] as Look, '/agents')
+    await page.locator('[role=row] button').first().waitFor()
+    await page.keyboard.press('v')
+    await page.waitForURL('**/agents?view=tree')
+    const team = page.locator('section', { has: page.getByText('Facilitator') })
+    await team.getByRole('link', { name: /CTO/ }).waitFor()
+    await page.keyboard.press('v')
+    await page.waitForURL('**/agents?view=table')
+    await page.keyboard.press('j')
+    await page.keyboard.press('j')
+    await page.keyboard.press('o')
+    await page.waitForURL(/\/agents\/\w+$/)
+    await page.getByRole('region', { name: 'Spend' }).getByText('Last 30 days').waitFor()
+    await page.getByRole('link', { name: 'All agents' }).click()
+    await page.waitForURL('**/agents')
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})

@@ -1,0 +1,190 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { call, faults, type House, type Look, looks, openBrowser, openHouse, openPage, signIn } from './house.ts'
+
+interface Job {
+  id: string
+  name: string
+  enabled: boolean
+  description: string
+  schedule: { expr: string }
+}
+
+let house: House
+let browser: Browser
+
+beforeAll(async () => {
+  house = await openHouse()
+  browser = await openBrowser()
+})
+afterAll(async () => {
+  await browser?.close()
+  await house?.close()
+})
+
+async function opened(look: Look, path: string) {
+  const watched = await openPage(browser, house.base, look)
+  await watched.page.goto(path)
+  await signIn(watched.page, house)
+  return watched
+}
+
+const make = (name: string, more: object = {}) =>
+  call(house, 'POST', '/agentrt/jobs', {
+    name,
+    agentId: 'cto',
+    schedule: { expr: '0 7 * * 1', tz: 'America/New_York' },
+    payload: { message: 'Write the weekly report.\nSend nothing to anybody.' },
+    ...more,
+  }) as Promise<Job>
+
+const read = (id: string) => call(house, 'GET', `/agentrt/jobs/${id}`) as Promise<Job>
+const row = (page: Page, name: string) => page.getByRole('row').filter({ hasText: name })
+
+// Without this job the standup waits for somebody to think of it.
+describe('the daily standup', () => {
+  it('is added from the template, run at once, and its run is told of', async () => {
+    const { context, page, complaints } = await opened(looks['light desktop'] as Look, '/schedules')
+    const jobs = (await call(house, 'GET', '/agentrt/jobs')) as Job[]
+    for (const j of jobs) await call(house, 'DELETE', `/agentrt/jobs/${j.id}`)
+    await page.getByRole('heading', { name: 'The runtime has no timed jobs' }).waitFor()
+    expect(await faults(page)).toEqual([])
+
+    // By keyboard alone.
+    await page.getByRole('button', { name: 'Add the daily standup' }).focus()
+    await page.keyboard.press('Enter')
+    const dialog = page.getByRole('dialog', { name: 'Add the daily standup' })
+    await dialog.getByText('09:00 on weekdays').waitFor()
+    expect(await faults(page)).toEqual([])
+    await dialog.getByLabel('Cron expression').fill('nine')
+    await page.keyboard.press('Enter')
+    await dialog.getByRole('alert').first().waitFor()
+    await dialog.getByLabel('Cron expression').fill('30 8 * * 1-5')
+    await dialog.getByText('08:30 on weekdays').waitFor()
+    await dialog.getByLabel('Time zone').fill('Asia/Tokyo')
+    await page.keyboard.press('Enter')
+
+    await page.getByRole('heading', { name: 'daily-standup' }).waitFor()
+    const panel = page.locator('aside[aria-label="daily-standup"]')
+    await panel.getByText('WARDROOM_API_KEY', { exact: true }).waitFor()
+    await panel.getByRole('columnheader', { name: 'In Asia/Tokyo' }).waitFor()
+    await panel.getByRole('columnheader', { name: 'Yours (Europe/Berlin)' }).waitFor()
+    expect(await panel.getByRole('row').count()).toBe(11)
+    expect(await page.getByRole('button', { name: 'Add the daily standup' }).count()).toBe(0)
+
+    await panel.getByRole('button', { name: 'Run now' }).click()
+    await page.getByText('daily-standup was started').waitFor()
+    await panel.getByRole('tab', { name: 'Runs' }).click()
+    await panel.getByText('by hand').waitFor({ timeout: 60_000 })
+    await expect.poll(async () => ((await call(house, 'GET', '/standups')) as unknown[]).length).toBeGreaterThan(0)
+    expect(complaints.filter(c => !c.includes('422'))).toEqual([])
+    await context.close()
+  })
+})
+
+// A change that overwrites another one unseen is how a job stops without anybody knowing why.
+describe('a job', () => {
+  it('is changed after its difference was seen, also when somebody was faster', async () => {
+    const job = await make('weekly-report')
+    const { context, page, complaints } = await opened(looks['dark desktop'] as Look, `/schedules?job=${job.id}`)
+    const panel = page.locator('aside[aria-label="weekly-report"]')
+    await panel.getByRole('button', { name: 'Edit' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Edit weekly-report' })
+    await dialog.getByLabel('Cron expression').fill('0 10 * * 1')
+    await dialog.getByLabel('What the agent is told').fill('Write the weekly report.\nTell the COO.')
+    await dialog.getByRole('button', { name: 'See what changes' }).click()
+    await dialog.getByRole('cell', { name: '0 7 * * 1', exact: true }).waitFor()
+    await dialog.getByRole('cell', { name: '0 10 * * 1', exact: true }).waitFor()
+    await dialog.getByText('Send nothing to anybody.').waitFor()
+    await dialog.getByText('Tell the COO.').waitFor()
+    expect(await faults(page)).toEqual([])
+
+    await call(house, 'PATCH', `/agentrt/jobs/${job.id}`, { description: 'For the board', schedule: { expr: '0 6 * * 1' } })
+    await dialog.getByRole('button', { name: 'Send the change' }).click()
+    await dialog.getByText('Somebody changed the job meanwhile').waitFor()
+    await dialog.getByRole('cell', { name: '0 6 * * 1', exact: true }).waitFor()
+    await dialog.getByRole('cell', { name: 'For the board' }).waitFor()
+    expect(await faults(page)).toEqual([])
+    expect((await read(job.id)).schedule.expr).toBe('0 6 * * 1')
+    await dialog.getByRole('button', { name: 'Send mine over it' }).click()
+    await page.getByText('weekly-report was changed.').waitFor()
+    const now = await read(job.id)
+    expect([now.schedule.expr, now.description]).toEqual(['0 10 * * 1', 'For the board'])
+    await panel.getByText('10:00 on Mondays').waitFor()
+    expect(complaints.filter(c => !c.includes('412'))).toEqual([])
+    await context.close()
+  })
+
+  it('is switched off and on again, seen by another, and deleted after a question', async () => {
+    const job = await make('nightly-backup-check')
+    const one = await opened(looks['light desktop'] as Look, '/schedules')
+    const two = await opened(looks['light desktop'] as Look, '/schedules')
+    await row(two.page, job.name).waitFor()
+    await two.page.getByText('Live', { exact: true }).waitFor()
+    const mine = one.page.getByRole('switch', { name: `${job.name} is on` })
+    const theirs = two.page.getByRole('switch', { name: `${job.name} is on` })
+    await mine.click()
+    await expect.poll(() => theirs.getAttribute('aria-checked')).toBe('false')
+    expect((await read(job.id)).enabled).toBe(false)
+    await one.page.getByRole('button', { name: 'Undo' }).click()
+    await expect.poll(() => theirs.getAttribute('aria-checked')).toBe('true')
+
+    await one.page.getByRole('button', { name: `Actions for ${job.name}` }).click()
+    await one.page.getByRole('menuitem', { name: 'Delete' }).click()
+    await one.page.getByRole('dialog', { name: `Delete ${job.name}?` }).waitFor()
+    await one.page.keyboard.press('Escape')
+    await row(one.page, job.name).waitFor()
+    await one.page.getByRole('button', { name: `Actions for ${job.name}` }).first().click()
+    await one.page.getByRole('menuitem', { name: 'Delete' }).click()
+    expect(await faults(one.page)).toEqual([])
+    await one.page.getByRole('button', { name: 'Delete the job' }).click()
+    await expect.poll(() => row(two.page, job.name).count()).toBe(0)
+    expect([...one.complaints, ...two.complaints]).toEqual([])
+    await one.context.close()
+    await two.context.close()
+  })
+
+  it('is made, with words for when it runs', async () => {
+    const { context, page, complaints } = await opened(looks['light phone'] as Look, '/schedules?form=new')
+    const dialog = page.getByRole('dialog', { name: 'New job' })
+    await dialog.getByLabel('Job', { exact: true }).fill('<b>hourly</b> \u202Elook')
+    await dialog.getByLabel('Cron expression').fill('*/20 * * * *')
+    await dialog.getByText('every 20 minutes').waitFor()
+    await dialog.getByLabel('Agent', { exact: true }).selectOption('cmo')
+    await dialog.getByLabel('What the agent is told').fill('Look at the inbox.')
+    await dialog.getByLabel('Switched on').uncheck()
+    await dialog.getByRole('button', { name: 'Create' }).click()
+    await page.locator('aside h2', { hasText: '<b>hourly</b>' }).waitFor()
+    expect(await page.locator('aside h2 b').count()).toBe(0)
+    await page.getByText('It does not run by itself.').waitFor()
+    expect(await faults(page)).toEqual([])
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})
+
+describe.each(Object.entries(looks))('schedules, %s', (_, look) => {
+  it('have no fault that axe knows: the table, a job with its tabs, the forms', async () => {
+    const job = await make(`look-${look.theme}-${look.width}`)
+    const { context, page, complaints } = await opened(look, '/schedules')
+    for (const [path, ready] of [
+      ['/schedules', '[role=row] [role=switch]'],
+      ['/schedules?show=failing', 'main h2'],
+      [`/schedules?job=${job.id}`, 'aside table'],
+      [`/schedules?job=${job.id}&tab=slots`, 'aside [role=tabpanel]'],
+      [`/schedules?job=${job.id}&tab=runs`, 'aside [role=tabpanel]'],
+      [`/schedules?job=${job.id}&form=edit`, '[role=dialog] input'],
+      [`/schedules?job=${job.id}&form=delete`, '[role=dialog] button'],
+      ['/schedules?form=new', '[role=dialog] input'],
+      ['/schedules?form=standup', '[role=dialog] input'],
+      ['/schedules?job=none', 'aside h2'],
+    ] as const) {
+      await page.goto(path)
+      await page.locator(ready).first().waitFor()
+      expect(await faults(page), path).toEqual([])
+      expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), path).toBe(true)
+    }
+    expect(complaints.filter(c => !c.includes('404'))).toEqual([])
+    await context.close()
+  })
+})
