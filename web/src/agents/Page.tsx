@@ -18,9 +18,9 @@ const words = texts.agents
 /** Who does what: the team as a table, or under those to whom they report. */
 export function AgentsPage() {
   const { view = 'table' } = agentsListRoute.useSearch()
-  const navigate = useNavigate({ from: '/agents' })
+  const navigate = useNavigate()
   const asked = useQuery(queries.agents)
-  const show = (next: 'table' | 'tree') => void navigate({ search: { view: next }, replace: true })
+  const show = (next: 'table' | 'tree') => void navigate({ to: '/agents', search: { view: next }, replace: true })
   useTitle(texts.app.places.agents)
   useKeys([{ keys: 'v', label: words.view.key, run: () => show(view === 'table' ? 'tree' : 'table') }])
   return (

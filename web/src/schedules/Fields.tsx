@@ -82,7 +82,7 @@ export function JobFields({ draft, problem, onChange }: Props) {
         autoComplete="off"
         autoFocus
         error={problem?.of('name')}
-        label={f.name}
+        label={words.form.name}
         maxLength={200}
         onChange={e => set({ name: e.target.value })}
         required

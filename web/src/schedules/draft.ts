@@ -16,7 +16,7 @@ export interface Draft {
 const f = texts.schedules.fields
 
 const fieldWords = {
-  name: f.name,
+  name: texts.schedules.form.name,
   description: f.description,
   agentId: f.agent,
   expr: f.expr,

@@ -54,7 +54,7 @@ export function costPerRun(share: Pick<Schemas['UsageShare'], 'cost_usd' | 'runs
   if (!share || share.runs === 0) return words.noCost
   const priced = share.runs - share.unpriced_runs
   const sum = nanos(share.cost_usd)
-  if (priced <= 0 || sum === null) return costWords({ ...share, cost_usd: share.cost_usd })
+  if (priced <= 0 || sum === null) return costWords(share)
   const each = sum / BigInt(priced)
   const digits = each.toString().padStart(10, '0')
   return money(`${digits.slice(0, -9)}.${digits.slice(-9)}`)

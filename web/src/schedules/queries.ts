@@ -2,7 +2,7 @@ import { infiniteQueryOptions, type QueryClient, queryOptions } from '@tanstack/
 import { api, type Page, take, takePage } from '../api/client'
 import { patchRow } from '../app/live/patches'
 import type { Job, Run } from './job'
-import { type Slot, spanOf } from './slots'
+import { longestSpan, type Slot, spanOf } from './slots'
 
 /** How many slots a row shows. */
 export const shownSlots = 14
@@ -21,15 +21,35 @@ export const jobQuery = (id: string) =>
 
 const iso = (ms: number) => new Date(ms).toISOString()
 
-/** The last slots of a job, as far back as fourteen of them need. */
-export const slotsQuery = (job: Pick<Job, 'id' | 'next_runs'>) =>
+/** How many slots the ledger answers at once. */
+const slotsAtOnce = 500
+
+/**
+ * The last slots of a job. How far back fourteen of them reach is guessed; where
+ * the guess was too short, as on the first morning after a quiet night, a wider
+ * one is tried. The ledger begins with the earliest, so that a full answer may
+ * lack the newest: then the narrower one stands.
+ */
+async function readSlots(job: Pick<Job, 'id' | 'next_runs' | 'watched_from'>, signal: AbortSignal): Promise<Slot[]> {
+  const now = Date.now()
+  let slots: Slot[] = []
+  let span = spanOf(job.next_runs, shownSlots)
+  for (;;) {
+    const query = { from: iso(now - span), to: iso(now), limit: slotsAtOnce }
+    const read = await take(
+      api.GET('/api/v1/agentrt/jobs/{id}/slots', { params: { path: { id: job.id }, query }, signal }),
+    )
+    if (read.length >= slotsAtOnce && slots.length > 0) return slots
+    slots = read
+    if (slots.length >= shownSlots || span >= longestSpan || now - span <= Date.parse(job.watched_from)) return slots
+    span = Math.min(longestSpan, span * 16)
+  }
+}
+
+export const slotsQuery = (job: Pick<Job, 'id' | 'next_runs' | 'watched_from'>) =>
   queryOptions({
     queryKey: ['schedules', 'slots', job.id],
-    queryFn: ({ signal }) => {
-      const now = Date.now()
-      const query = { from: iso(now - spanOf(job.next_runs, shownSlots)), to: iso(now), limit: 500 }
-      return take(api.GET('/api/v1/agentrt/jobs/{id}/slots', { params: { path: { id: job.id }, query }, signal }))
-    },
+    queryFn: ({ signal }) => readSlots(job, signal),
   })
 
 /** More pages than these are not read for a count: then it is "at least". */

@@ -125,6 +125,7 @@ export const schedules = {
     standup: 'Add the daily standup',
     standupIntro:
       'It makes a job in the runtime, which has the facilitator open and run the standup. Sending it again changes nothing more.',
+    name: 'Name',
     team: 'Team',
     url: 'Address of this service',
     enabled: 'Switched on',
