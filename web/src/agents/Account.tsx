@@ -1,7 +1,7 @@
-import { Link } from '@tanstack/react-router'
 import { leads, useMe } from '../app/queries'
 import { texts } from '../texts'
 import { buttonClass } from '../ui/Button'
+import { TextLink } from '../ui/TextLink'
 import type { AgentDetails } from './agent'
 
 const words = texts.agents.page
@@ -19,9 +19,9 @@ export function Account({ page }: { page: AgentDetails }) {
         <p className="text-attention">{words.noAccount}</p>
       )}
       {leads(me) ? (
-        <Link className={buttonClass()} to="/settings">
+        <TextLink className={buttonClass()} href={`/settings/agents?agent=${encodeURIComponent(page.agent_id)}`}>
           {words.manage}
-        </Link>
+        </TextLink>
       ) : (
         <p className="text-soft">{words.whoManages}</p>
       )}

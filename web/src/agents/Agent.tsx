@@ -7,6 +7,7 @@ import { texts } from '../texts'
 import { buttonClass } from '../ui/Button'
 import { GatewayLine } from '../ui/GatewayLine'
 import { Icon } from '../ui/Icon'
+import { TextLink } from '../ui/TextLink'
 import { Answer, Empty } from '../ui/Views'
 import { Account } from './Account'
 import type { AgentDetails } from './agent'
@@ -77,7 +78,10 @@ function Parts({ page }: { page: AgentDetails }) {
           >
             <Tasks desk={page.tasks} />
           </Part>
-          <Part title={words.sessions}>
+          <Part
+            more={<TextLink href={`/sessions?agent=${encodeURIComponent(page.agent_id)}`}>{words.allSessions}</TextLink>}
+            title={words.sessions}
+          >
             <Sessions page={page} />
           </Part>
           <Part title={words.standups}>

@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
 import { queries } from '../app/queries'
 import { texts } from '../texts'
 import { Icon } from './Icon'
+import { TextLink } from './TextLink'
 
 /** A line above what comes from the runtime, while that cannot be asked: why, and where to mend it. */
 export function GatewayLine({ children }: { children: string }) {
@@ -17,9 +17,9 @@ export function GatewayLine({ children }: { children: string }) {
       <Icon className="size-3.5" name="off" />
       <span className="font-medium">{away}.</span>
       <bdi className="wrap-anywhere">{status.error}</bdi> {children}{' '}
-      <Link className="underline" to="/settings">
+      <TextLink className="underline" href="/settings/gateway">
         {texts.app.places.settings}
-      </Link>
+      </TextLink>
     </p>
   )
 }

@@ -34,7 +34,7 @@ export function TextLink({
 }
 
 /** The address of a session, by its key. */
-export const sessionHref = (key: string): string => `/sessions?session=${encodeURIComponent(key)}`
+export const sessionHref = (key: string): string => `/sessions/${encodeURIComponent(key)}`
 
 /** The address of a standup, by its id. */
-export const standupHref = (id: string): string => `/standups?standup=${encodeURIComponent(id)}`
+export const standupHref = (id: string): string => `/standups/${encodeURIComponent(id)}`
