@@ -99,7 +99,10 @@ describe('a job', () => {
     await dialog.getByText('Tell the COO.').waitFor()
     expect(await faults(page)).toEqual([])
 
-    await call(house, 'PATCH', `/agentrt/jobs/${job.id}`, { description: 'For the board', schedule: { expr: '0 6 * * 1' } })
+    await call(house, 'PATCH', `/agentrt/jobs/${job.id}`, {
+      description: 'For the board',
+      schedule: { expr: '0 6 * * 1' },
+    })
     await dialog.getByRole('button', { name: 'Send the change' }).click()
     await dialog.getByText('Somebody changed the job meanwhile').waitFor()
     await dialog.getByRole('cell', { name: '0 6 * * 1', exact: true }).waitFor()
@@ -134,7 +137,10 @@ describe('a job', () => {
     await one.page.getByRole('dialog', { name: `Delete ${job.name}?` }).waitFor()
     await one.page.keyboard.press('Escape')
     await row(one.page, job.name).waitFor()
-    await one.page.getByRole('button', { name: `Actions for ${job.name}` }).first().click()
+    await one.page
+      .getByRole('button', { name: `Actions for ${job.name}` })
+      .first()
+      .click()
     await one.page.getByRole('menuitem', { name: 'Delete' }).click()
     expect(await faults(one.page)).toEqual([])
     await one.page.getByRole('button', { name: 'Delete the job' }).click()

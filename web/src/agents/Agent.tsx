@@ -79,7 +79,9 @@ function Parts({ page }: { page: AgentDetails }) {
             <Tasks desk={page.tasks} />
           </Part>
           <Part
-            more={<TextLink href={`/sessions?agent=${encodeURIComponent(page.agent_id)}`}>{words.allSessions}</TextLink>}
+            more={
+              <TextLink href={`/sessions?agent=${encodeURIComponent(page.agent_id)}`}>{words.allSessions}</TextLink>
+            }
             title={words.sessions}
           >
             <Sessions page={page} />

@@ -63,7 +63,10 @@ export function Now({ page }: { page: AgentDetails }) {
           key={`${run.session_key} ${run.run_id}`}
           className="flex min-h-9 flex-wrap items-center gap-x-3 gap-y-1 border-line border-b py-1 last:border-b-0"
         >
-          <TextLink className="key wrap-anywhere min-w-0 whitespace-normal! text-accent hover:underline" href={sessionHref(run.session_key)}>
+          <TextLink
+            className="key wrap-anywhere min-w-0 whitespace-normal! text-accent hover:underline"
+            href={sessionHref(run.session_key)}
+          >
             <bdi>{run.session_key}</bdi>
           </TextLink>
           {run.since ? (
@@ -125,7 +128,10 @@ export function Sessions({ page }: { page: AgentDetails }) {
       {page.sessions.map(s => (
         <li key={s.key} className="border-line border-b py-1.5 last:border-b-0">
           <p className="flex flex-wrap items-center gap-x-3">
-            <TextLink className="key wrap-anywhere min-w-0 whitespace-normal! text-accent hover:underline" href={sessionHref(s.key)}>
+            <TextLink
+              className="key wrap-anywhere min-w-0 whitespace-normal! text-accent hover:underline"
+              href={sessionHref(s.key)}
+            >
               <bdi>{s.label || s.key}</bdi>
             </TextLink>
             <State tone={s.active ? 'active' : s.status === 'failed' || s.status === 'timeout' ? 'danger' : 'idle'}>

@@ -1,9 +1,9 @@
-import type { AgentDetails } from './agent'
 import { texts } from '../texts'
 import { Age } from '../ui/Age'
 import { Markdown } from '../ui/Markdown'
 import { standupHref, TextLink } from '../ui/TextLink'
 import { SaidMark } from './AgentTable'
+import type { AgentDetails } from './agent'
 
 const words = texts.agents.page
 

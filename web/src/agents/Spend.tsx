@@ -77,9 +77,7 @@ function Days({ id, zone }: { id: string; zone: string }) {
                   <rect className="fill-hover" height="1" width="100" y="11" />
                   <rect className="fill-accent" height="12" width={lengths[i] ?? 0} />
                 </svg>
-                <span className="w-28 text-right">
-                  {r.cost ? cost(r.cost) : asked[i]?.isPending ? '…' : unknown}
-                </span>
+                <span className="w-28 text-right">{r.cost ? cost(r.cost) : asked[i]?.isPending ? '…' : unknown}</span>
               </span>
             </td>
           </tr>

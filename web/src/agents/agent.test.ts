@@ -3,9 +3,22 @@ import type { Schemas } from '../api/client'
 import { type Agent, bars, calledAs, dayAfter, dayIn, daysUntil, shareOf, treeOf } from './agent'
 
 const agent = (id: string): Agent =>
-  ({ agent_id: id, name: id.toUpperCase(), emoji: null, model: null, in_runtime: true, account: null, presence: null }) as Agent
+  ({
+    agent_id: id,
+    name: id.toUpperCase(),
+    emoji: null,
+    model: null,
+    in_runtime: true,
+    account: null,
+    presence: null,
+  }) as Agent
 
-const team = (facilitator: string, ...participants: string[]) => ({ id: facilitator, name: 'Team', facilitator, participants })
+const team = (facilitator: string, ...participants: string[]) => ({
+  id: facilitator,
+  name: 'Team',
+  facilitator,
+  participants,
+})
 
 // Somebody who is missing in the tree is missed by nobody.
 describe('the tree', () => {

@@ -5,11 +5,13 @@ import type { AgentDetails } from './agent'
 
 /** How long what an agent's page adds up (tasks, spend, failures) may be old while much happens, in ms. */
 const calm = 2000
-let waiting: ReturnType<typeof setTimeout> | null = null
+let waiting = false
 
 function rereadPages(cache: QueryClient): void {
-  waiting ??= setTimeout(() => {
-    waiting = null
+  if (waiting) return
+  waiting = true
+  setTimeout(() => {
+    waiting = false
     void cache.invalidateQueries({ queryKey: ['agents', 'one'] })
   }, calm)
 }

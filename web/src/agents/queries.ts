@@ -5,8 +5,7 @@ import { dayAfter } from './agent'
 export const oneQuery = (id: string) =>
   queryOptions({
     queryKey: ['agents', 'one', id],
-    queryFn: ({ signal }) =>
-      take(api.GET('/api/v1/agents/{agent_id}', { params: { path: { agent_id: id } }, signal })),
+    queryFn: ({ signal }) => take(api.GET('/api/v1/agents/{agent_id}', { params: { path: { agent_id: id } }, signal })),
   })
 
 export const teamsQuery = queryOptions({

@@ -16,7 +16,10 @@ export function Counts({ jobs, show, go }: { jobs: readonly Job[]; show: JobSear
   const next = sorted(jobs)[0]
   const at = next?.next_runs[0]?.at
   return (
-    <section aria-label={words.label} className="flex shrink-0 flex-wrap items-center gap-x-5 gap-y-1 border-line border-b px-3 py-2">
+    <section
+      aria-label={words.label}
+      className="flex shrink-0 flex-wrap items-center gap-x-5 gap-y-1 border-line border-b px-3 py-2"
+    >
       <span className="font-medium">{words.jobs(jobs.length, jobs.filter(j => j.enabled).length)}</span>
       {failing > 0 ? (
         <button
@@ -35,17 +38,18 @@ export function Counts({ jobs, show, go }: { jobs: readonly Job[]; show: JobSear
       {missed === undefined ? (
         day.error && <State tone="attention">{words.missedUnknown}</State>
       ) : (
-        <State
-          icon={missed > 0 ? 'close' : 'check'}
-          tone={missed > 0 || day.data?.more ? 'danger' : 'active'}
-        >
+        <State icon={missed > 0 ? 'close' : 'check'} tone={missed > 0 || day.data?.more ? 'danger' : 'active'}>
           {words.missed(missed, day.data?.more ?? false)}
         </State>
       )}
       {next && at ? (
         <span className="flex min-w-0 items-center gap-1.5 text-soft">
           {words.next}
-          <button className="min-h-6 min-w-0 truncate text-ink hover:underline" onClick={() => go({ job: next.id, form: undefined })} type="button">
+          <button
+            className="min-h-6 min-w-0 truncate text-ink hover:underline"
+            onClick={() => go({ job: next.id, form: undefined })}
+            type="button"
+          >
             <bdi>{next.name}</bdi>
           </button>
           <Age at={at} />

@@ -66,7 +66,12 @@ function Form({ onClose, onDone }: Props) {
     >
       <JobFields draft={draft} onChange={setDraft} problem={problem} />
       <label className="flex min-h-6 items-center gap-2">
-        <input checked={enabled} className="size-4 accent-accent" onChange={e => setEnabled(e.target.checked)} type="checkbox" />
+        <input
+          checked={enabled}
+          className="size-4 accent-accent"
+          onChange={e => setEnabled(e.target.checked)}
+          type="checkbox"
+        />
         {words.enabled}
       </label>
       <Refused problem={problem} />

@@ -39,8 +39,11 @@ export function Definition({ job }: { job: Job }) {
       </dl>
       <h3 className="font-medium text-soft text-xs">{f.message}</h3>
       {job.payload.message ? (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
-        <pre className="hairline wrap-anywhere max-h-60 overflow-y-auto whitespace-pre-wrap rounded-md bg-panel px-3 py-2 font-sans" tabIndex={0}>
+        <pre
+          className="hairline wrap-anywhere max-h-60 overflow-y-auto whitespace-pre-wrap rounded-md bg-panel px-3 py-2 font-sans"
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
+          tabIndex={0}
+        >
           <bdi>{job.payload.message}</bdi>
         </pre>
       ) : (

@@ -3,10 +3,10 @@ import { texts } from '../texts'
 import type { IconName } from '../ui/Icon'
 import { State, type Tone } from '../ui/State'
 import type { Job } from './job'
+import { zoneOf } from './job'
 import { shownSlots, slotsQuery } from './queries'
 import { lastSlots, type Slot, slotWords } from './slots'
 import { shortIn } from './times'
-import { zoneOf } from './job'
 
 const words = texts.schedules
 
@@ -23,13 +23,43 @@ const disc = 'M5 1.2a3.8 3.8 0 1 1 0 7.600a3.8 3.8 0 1 1 0-7.600z'
 
 export const slotLooks: Record<Slot['state'], Look> = {
   on_time: { tone: 'active', icon: 'check', ink: 'text-active', shape: disc, filled: true },
-  late: { tone: 'attention', icon: 'clock', ink: 'text-attention', shape: `${disc}M5 2.800v2.400l1.700 1.100`, filled: false },
-  missed: { tone: 'danger', icon: 'close', ink: 'text-danger', shape: 'M1.500 1.500l7 7M8.500 1.500l-7 7', filled: false },
-  failed: { tone: 'danger', icon: 'error', ink: 'text-danger', shape: 'M1.200 1.200h7.600v7.600h-7.600z', filled: true },
+  late: {
+    tone: 'attention',
+    icon: 'clock',
+    ink: 'text-attention',
+    shape: `${disc}M5 2.800v2.400l1.700 1.100`,
+    filled: false,
+  },
+  missed: {
+    tone: 'danger',
+    icon: 'close',
+    ink: 'text-danger',
+    shape: 'M1.500 1.500l7 7M8.500 1.500l-7 7',
+    filled: false,
+  },
+  failed: {
+    tone: 'danger',
+    icon: 'error',
+    ink: 'text-danger',
+    shape: 'M1.200 1.200h7.600v7.600h-7.600z',
+    filled: true,
+  },
   skipped: { tone: 'idle', icon: 'sleep', ink: 'text-idle', shape: 'M1.500 5h7', filled: false },
-  running: { tone: 'active', icon: 'pulse', ink: 'text-active', shape: `${disc}M5 4.400a.600.600 0 1 1 0 1.200a.600.600 0 1 1 0-1.200z`, filled: false },
+  running: {
+    tone: 'active',
+    icon: 'pulse',
+    ink: 'text-active',
+    shape: `${disc}M5 4.400a.600.600 0 1 1 0 1.200a.600.600 0 1 1 0-1.200z`,
+    filled: false,
+  },
   pending: { tone: 'idle', icon: 'clock', ink: 'text-idle', shape: disc, filled: false },
-  unknown: { tone: 'attention', icon: 'info', ink: 'text-idle', shape: 'M3.200 3.400a1.800 1.800 0 1 1 2.700 1.500c-.700.400-.900.700-.900 1.400M5 8.300h.01', filled: false },
+  unknown: {
+    tone: 'attention',
+    icon: 'info',
+    ink: 'text-idle',
+    shape: 'M3.200 3.400a1.800 1.800 0 1 1 2.700 1.500c-.700.400-.900.700-.900 1.400M5 8.300h.01',
+    filled: false,
+  },
 }
 
 /** A slot's state as icon, word and colour. */
@@ -43,7 +73,11 @@ export const SlotMark = ({ of }: { of: Slot['state'] }) => (
 export function Dots({ job }: { job: Job }) {
   const asked = useQuery(slotsQuery(job))
   if (!asked.data)
-    return asked.error ? <span className="text-soft">{words.state.unknown}</span> : <span className="skeleton h-3 w-32" />
+    return asked.error ? (
+      <span className="text-soft">{words.state.unknown}</span>
+    ) : (
+      <span className="skeleton h-3 w-32" />
+    )
   const slots = lastSlots(asked.data, shownSlots, Date.now())
   return slots.length === 0 ? (
     <span className="text-soft text-xs">{words.noSlots}</span>

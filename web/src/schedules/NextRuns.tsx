@@ -42,7 +42,9 @@ export function NextRuns({ job }: { job: Job }) {
           ))}
         </tbody>
       </Wide>
-      {job.next_runs.length === 1 && job.schedule.kind !== 'at' && <p className="pt-2 text-soft text-xs">{words.onlyNext}</p>}
+      {job.next_runs.length === 1 && job.schedule.kind !== 'at' && (
+        <p className="pt-2 text-soft text-xs">{words.onlyNext}</p>
+      )}
     </>
   )
 }

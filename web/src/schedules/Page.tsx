@@ -110,7 +110,11 @@ function Shown({ jobs, cut, may, search, go, onOpen }: ShownProps) {
       )}
       {rows.length === 0 ? (
         <Empty
-          action={<Button onClick={() => go({ q: undefined, agent: undefined, show: undefined })}>{words.filters.clear}</Button>}
+          action={
+            <Button onClick={() => go({ q: undefined, agent: undefined, show: undefined })}>
+              {words.filters.clear}
+            </Button>
+          }
           icon="filter"
           title={words.noneFit}
         />

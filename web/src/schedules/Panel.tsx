@@ -43,40 +43,40 @@ export function Panel({ id, tab, form, go, onClose }: Props) {
   const gone = asked.error instanceof Problem && asked.error.status === 404
   return (
     <>
-    <aside
-      ref={ref}
-      aria-label={asked.data?.name ?? words.oneWhat}
-      className="fixed inset-0 z-40 flex flex-col overflow-hidden bg-ground outline-none lg:static lg:z-auto lg:w-[34rem] lg:shrink-0 lg:border-line lg:border-l"
-      onKeyDown={e => {
-        if (e.key === 'Escape' && !e.defaultPrevented) {
-          e.stopPropagation()
-          onClose()
-        }
-      }}
-      tabIndex={-1}
-    >
-      <header className="flex h-10 shrink-0 items-center gap-2 border-line border-b pr-2 pl-4">
-        <span className="key min-w-0 grow truncate text-soft">{asked.data?.agentId ?? ''}</span>
-        {asked.data && !gone && (
-          <Menu
-            groups={menu(asked.data)}
-            trigger={<IconButton icon="more" label={words.actions(asked.data.name)} />}
-          />
-        )}
-        <IconButton icon="close" label={texts.ui.close} onClick={onClose} />
-      </header>
-      <div className="grow overflow-y-auto px-4 py-3">
-        {gone ? (
-          <Empty icon="schedules" title={words.gone}>
-            {words.goneText}
-          </Empty>
-        ) : (
-          <Answer of={asked} what={words.oneWhat}>
-            {job => <Parts go={go} job={job} tab={tab} />}
-          </Answer>
-        )}
-      </div>
-    </aside>
+      <aside
+        ref={ref}
+        aria-label={asked.data?.name ?? words.oneWhat}
+        className="fixed inset-0 z-40 flex flex-col overflow-hidden bg-ground outline-none lg:static lg:z-auto lg:w-[34rem] lg:shrink-0 lg:border-line lg:border-l"
+        onKeyDown={e => {
+          if (e.key === 'Escape' && !e.defaultPrevented) {
+            e.stopPropagation()
+            onClose()
+          }
+        }}
+        tabIndex={-1}
+      >
+        <header className="flex h-10 shrink-0 items-center gap-2 border-line border-b pr-2 pl-4">
+          <span className="key min-w-0 grow truncate text-soft">{asked.data?.agentId ?? ''}</span>
+          {asked.data && !gone && (
+            <Menu
+              groups={menu(asked.data)}
+              trigger={<IconButton icon="more" label={words.actions(asked.data.name)} />}
+            />
+          )}
+          <IconButton icon="close" label={texts.ui.close} onClick={onClose} />
+        </header>
+        <div className="grow overflow-y-auto px-4 py-3">
+          {gone ? (
+            <Empty icon="schedules" title={words.gone}>
+              {words.goneText}
+            </Empty>
+          ) : (
+            <Answer of={asked} what={words.oneWhat}>
+              {job => <Parts go={go} job={job} tab={tab} />}
+            </Answer>
+          )}
+        </div>
+      </aside>
       {/* Beside it and not within: their Escape is not the panel's. */}
       {asked.data && !gone && (
         <>

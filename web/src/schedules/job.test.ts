@@ -39,9 +39,9 @@ describe('slots', () => {
     expect(spanOf(every(hour), 14)).toBe(15 * hour)
     expect(spanOf(every(7 * 24 * hour), 14)).toBe(31 * 24 * hour)
     // A weekend between: the widest gap counts, or Monday's job would show three dots.
-    expect(spanOf([{ at: '2026-11-20T09:00:00Z' }, { at: '2026-11-23T09:00:00Z' }, { at: '2026-11-24T09:00:00Z' }], 14)).toBe(
-      31 * 24 * hour,
-    )
+    expect(
+      spanOf([{ at: '2026-11-20T09:00:00Z' }, { at: '2026-11-23T09:00:00Z' }, { at: '2026-11-24T09:00:00Z' }], 14),
+    ).toBe(31 * 24 * hour)
     expect(spanOf([], 14)).toBe(15 * 24 * hour)
   })
 })
@@ -69,11 +69,19 @@ describe('jobs', () => {
     expect(fits(job({ enabled: false, state: { consecutiveErrors: 2 } }), { show: 'failing' })).toBe(false)
   })
   it('stand in the order in which they run; those that do not come last', () => {
-    const list = [job({ name: 'off' }), job({ name: 'b', next_runs: [{ at: '2026-11-21' }] }), job({ name: 'a', next_runs: [{ at: '2026-11-20' }] })]
+    const list = [
+      job({ name: 'off' }),
+      job({ name: 'b', next_runs: [{ at: '2026-11-21' }] }),
+      job({ name: 'a', next_runs: [{ at: '2026-11-20' }] }),
+    ]
     expect(sorted(list).map(j => j.name)).toEqual(['a', 'b', 'off'])
   })
   it('that start standups are known by their names', () => {
-    expect([isStandupJob('daily-standup'), isStandupJob('daily-standup-growth'), isStandupJob('standup')]).toEqual([true, true, false])
+    expect([isStandupJob('daily-standup'), isStandupJob('daily-standup-growth'), isStandupJob('standup')]).toEqual([
+      true,
+      true,
+      false,
+    ])
     expect([teamOf('daily-standup'), teamOf('daily-standup-growth')]).toEqual(['executive', 'growth'])
   })
 })

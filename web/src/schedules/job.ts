@@ -1,5 +1,5 @@
 import type { Schemas } from '../api/client'
-import { cost as costWords, money, moment, nanos, span } from '../app/format'
+import { cost as costWords, moment, money, nanos, span } from '../app/format'
 import { texts } from '../texts'
 import { cronWords } from './cron'
 
@@ -34,8 +34,8 @@ export function sorted(jobs: readonly Job[]): Job[] {
 
 /** When a job runs, in words where there are good ones. */
 export function timesOf(s: Definition['schedule']): string {
-  if (s.kind === 'every') return s.everyMs ? words.cron.every(span(s.everyMs)) : words.kinds.every ?? s.kind
-  if (s.kind === 'at') return s.at ? words.cron.once(moment(s.at)) : words.kinds.at ?? s.kind
+  if (s.kind === 'every') return s.everyMs ? words.cron.every(span(s.everyMs)) : (words.kinds.every ?? s.kind)
+  if (s.kind === 'at') return s.at ? words.cron.once(moment(s.at)) : (words.kinds.at ?? s.kind)
   return s.expr ? (cronWords(s.expr) ?? s.expr) : s.kind
 }
 
@@ -50,7 +50,9 @@ export const teamOf = (name: string): string =>
   name === 'daily-standup' ? 'executive' : name.slice('daily-standup-'.length)
 
 /** The word for a decimal amount: the mean of what the runs with a price cost. */
-export function costPerRun(share: Pick<Schemas['UsageShare'], 'cost_usd' | 'runs' | 'unpriced_runs'> | undefined): string {
+export function costPerRun(
+  share: Pick<Schemas['UsageShare'], 'cost_usd' | 'runs' | 'unpriced_runs'> | undefined,
+): string {
   if (!share || share.runs === 0) return words.noCost
   const priced = share.runs - share.unpriced_runs
   const sum = nanos(share.cost_usd)

@@ -42,7 +42,8 @@ describe('what the stream tells of jobs', () => {
   })
   it('takes no notice of what it does not know', () => {
     const cache = new QueryClient()
-    for (const data of [null, 1, {}, { changed: 'a', gone: [1] }]) dispatch(schedulePatches, { kind: 'jobs.changed', data }, cache)
+    for (const data of [null, 1, {}, { changed: 'a', gone: [1] }])
+      dispatch(schedulePatches, { kind: 'jobs.changed', data }, cache)
     expect(names(cache)).toBeUndefined()
   })
 })

@@ -79,6 +79,7 @@ export const Card = memo(
               e.preventDefault()
               onOpen(task.key)
             }}
+            from="/tasks"
             preload={false}
             search={was => ({ ...was, task: task.key })}
             to="/tasks"

@@ -44,7 +44,11 @@ export const agents = {
     asOf: 'Evidence from',
     ago: 'ago',
     sinceUnknown: 'nobody says since when',
-    knows: { yes: 'The runtime knows it.', no: 'The runtime does not know it.', unknown: 'Nobody can ask the runtime now.' },
+    knows: {
+      yes: 'The runtime knows it.',
+      no: 'The runtime does not know it.',
+      unknown: 'Nobody can ask the runtime now.',
+    },
     now: 'Does now',
     noRun: 'No run is going.',
     runsUnknown: 'Nobody can say while the runtime cannot be seen.',
@@ -59,10 +63,12 @@ export const agents = {
     allTasks: 'All its tasks',
     noTasks: 'It has no tasks. Assign one on the board.',
     claimed: (n: number) => `${n} claimed`,
-    dispatch: { queued: 'waits for its run', started: 'run is going', ended: 'run ended', failed: 'run failed' } as Record<
-      string,
-      string
-    >,
+    dispatch: {
+      queued: 'waits for its run',
+      started: 'run is going',
+      ended: 'run ended',
+      failed: 'run failed',
+    } as Record<string, string>,
     sessions: 'Sessions in the runtime',
     allSessions: 'All its sessions',
     noSessions: 'The runtime has no session of it.',

@@ -5,7 +5,8 @@ export const schedules = {
     label: 'At a glance',
     jobs: (n: number, on: number) => `${n === 1 ? '1 job' : `${n} jobs`}, ${on} on`,
     failing: (n: number) => (n === 0 ? 'None failing' : `${n} failing`),
-    missed: (n: number, more: boolean) => (n === 0 && !more ? 'None missed in 24 h' : `${more ? 'at least ' : ''}${n} missed in 24 h`),
+    missed: (n: number, more: boolean) =>
+      n === 0 && !more ? 'None missed in 24 h' : `${more ? 'at least ' : ''}${n} missed in 24 h`,
     missedUnknown: 'Missed in 24 h: unknown',
     next: 'Next:',
     noNext: 'Nothing is due',
@@ -55,7 +56,10 @@ export const schedules = {
     message: 'Everybody who may read sees it: no passwords, no keys.',
     url: 'Where the runtime’s agents reach this service. Empty: the service decides.',
   },
-  delivery: { none: 'Is sent to nobody', announce: 'Is said in the agent’s last chat channel' } as Record<string, string>,
+  delivery: { none: 'Is sent to nobody', announce: 'Is said in the agent’s last chat channel' } as Record<
+    string,
+    string
+  >,
   kinds: { cron: 'Cron', every: 'At an interval', at: 'Once' } as Record<string, string>,
   state: {
     on_time: 'on time',
