@@ -46,13 +46,19 @@ describe('an agent', () => {
   it('is shown at work while it works, without a reload', async () => {
     const { context, page, complaints } = await opened(looks['light desktop'] as Look, '/agents/cto')
     const now = page.getByRole('region', { name: 'Does now' })
-    await now.getByText('No run is going.').waitFor()
+    await now.waitFor()
     await page.getByText('Live', { exact: true }).waitFor()
-    await call(house, 'POST', '/agentrt/sessions/agent%3Acto%3Amain/messages', { text: 'How is the search?' })
-    await now.getByRole('link', { name: 'agent:cto:main' }).waitFor()
+    const task = (await call(house, 'POST', '/tasks', { title: 'Look at the search', assignee_id: 'cto' })) as {
+      key: string
+    }
+    await page.getByRole('region', { name: 'Tasks' }).getByText('Look at the search').waitFor()
+    await call(house, 'POST', `/tasks/${task.key}/dispatch`)
+    const run = now.getByRole('link', { name: new RegExp(`task:${task.key}`, 'i') })
+    await run.waitFor()
     await page.getByText('Active').first().waitFor()
-    await now.getByText('No run is going.').waitFor({ timeout: 60_000 })
-    await page.getByRole('region', { name: 'Sessions in the runtime' }).getByText('agent:cto:main').waitFor()
+    await expect.poll(() => run.count(), { timeout: 60_000 }).toBe(0)
+    const sessions = page.getByRole('region', { name: 'Sessions in the runtime' })
+    await sessions.getByText(new RegExp(task.key, 'i')).first().waitFor()
     expect(complaints).toEqual([])
     await context.close()
   })

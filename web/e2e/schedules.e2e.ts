@@ -74,7 +74,7 @@ describe('the daily standup', () => {
 
     await panel.getByRole('button', { name: 'Run now' }).click()
     await page.getByText('daily-standup was started').waitFor()
-    await panel.getByRole('tab', { name: 'Runs' }).click()
+    await panel.getByRole('tab', { name: 'Runs', exact: true }).click()
     await panel.getByText('by hand').waitFor({ timeout: 60_000 })
     await expect.poll(async () => ((await call(house, 'GET', '/standups')) as unknown[]).length).toBeGreaterThan(0)
     expect(complaints.filter(c => !c.includes('422'))).toEqual([])
@@ -152,7 +152,8 @@ describe('a job', () => {
   })
 
   it('is made, with words for when it runs', async () => {
-    const { context, page, complaints } = await opened(looks['light phone'] as Look, '/schedules?form=new')
+    const { context, page, complaints } = await opened(looks['light phone'] as Look, '/schedules')
+    await page.goto('/schedules?form=new')
     const dialog = page.getByRole('dialog', { name: 'New job' })
     await dialog.getByLabel('Name', { exact: true }).fill('<b>hourly</b> \u202Elook')
     await dialog.getByLabel('Cron expression').fill('*/20 * * * *')

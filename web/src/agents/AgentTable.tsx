@@ -7,7 +7,7 @@ import { Badge } from '../ui/State'
 import { Table, type TableColumn } from '../ui/Table'
 import { sessionHref, standupHref, TextLink } from '../ui/TextLink'
 import { type Agent, type AgentDetails, openTasks } from './agent'
-import { PresenceMark } from './Bits'
+import { PresenceMark, SaidMark } from './Bits'
 import { oneQuery } from './queries'
 
 const words = texts.agents
@@ -15,6 +15,7 @@ const f = words.fields
 
 /** The agents as rows. What the list does not say is read of each that can be seen. */
 export function AgentTable({ agents, onOpen }: { agents: readonly Agent[]; onOpen: (id: string) => void }) {
+  // Widths that grow do so in the proportion of their least, so that the head fits the rows where both are swiped.
   const columns = useMemo<TableColumn<Agent>[]>(
     () => [
       {
@@ -30,14 +31,14 @@ export function AgentTable({ agents, onOpen }: { agents: readonly Agent[]; onOpe
         ),
       },
       { id: 'presence', label: f.presence, width: '9rem', cell: a => <PresenceMark of={a.presence} /> },
-      { id: 'now', label: f.now, width: 'minmax(12rem,2fr)', cell: a => <Part of={Now} id={a.agent_id} /> },
-      { id: 'tasks', label: f.tasks, width: '12rem', cell: a => <Part of={Tasks} id={a.agent_id} /> },
-      { id: 'standup', label: f.standup, width: '10.5rem', cell: a => <Part of={Standup} id={a.agent_id} /> },
-      { id: 'today', label: f.today, width: '8.5rem', cell: a => <Part of={Today} id={a.agent_id} /> },
+      { id: 'now', label: f.now, width: 'minmax(13.5rem,1.5fr)', cell: a => <Part of={Now} id={a.agent_id} /> },
+      { id: 'tasks', label: f.tasks, width: '16.5rem', cell: a => <Part of={Tasks} id={a.agent_id} /> },
+      { id: 'standup', label: f.standup, width: '13.5rem', cell: a => <Part of={Standup} id={a.agent_id} /> },
+      { id: 'today', label: f.today, width: '7.5rem', cell: a => <Part of={Today} id={a.agent_id} /> },
       {
         id: 'model',
         label: f.model,
-        width: 'minmax(8rem,1fr)',
+        width: 'minmax(9rem,1fr)',
         cell: a => (
           <bdi className="key truncate text-soft" title={a.model ?? ''}>
             {a.model ?? words.unknown}
@@ -107,18 +108,6 @@ function Standup({ page }: { page: AgentDetails }) {
       <span className="whitespace-nowrap">{last.date}</span>
       <SaidMark of={last.status} />
     </TextLink>
-  )
-}
-
-/** How an agent answered a standup. */
-export function SaidMark({ of }: { of: AgentDetails['standups'][number]['status'] }) {
-  const word = words.page.said[of]
-  if (of === 'answered') return <Badge tone="done">{word}</Badge>
-  if (of === 'asked') return <Badge tone="active">{word}</Badge>
-  return (
-    <Badge icon={of === 'timed_out' ? 'clock' : 'error'} tone="danger">
-      {word}
-    </Badge>
   )
 }
 

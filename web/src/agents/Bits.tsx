@@ -1,8 +1,8 @@
 import { texts } from '../texts'
 import { Age } from '../ui/Age'
 import type { IconName } from '../ui/Icon'
-import { State, type Tone } from '../ui/State'
-import type { Agent } from './agent'
+import { Badge, State, type Tone } from '../ui/State'
+import type { Agent, AgentDetails } from './agent'
 
 const words = texts.agents
 
@@ -30,5 +30,17 @@ export function PresenceMark({ of, age = true }: { of: Agent['presence']; age?: 
       </State>
       {age && since && <Age at={since} className="text-soft text-xs" />}
     </span>
+  )
+}
+
+/** How an agent answered a standup. */
+export function SaidMark({ of }: { of: AgentDetails['standups'][number]['status'] }) {
+  const word = words.page.said[of]
+  if (of === 'answered') return <Badge tone="done">{word}</Badge>
+  if (of === 'asked') return <Badge tone="active">{word}</Badge>
+  return (
+    <Badge icon={of === 'timed_out' ? 'clock' : 'error'} tone="danger">
+      {word}
+    </Badge>
   )
 }

@@ -2,8 +2,8 @@ import { texts } from '../texts'
 import { Age } from '../ui/Age'
 import { Markdown } from '../ui/Markdown'
 import { standupHref, TextLink } from '../ui/TextLink'
-import { SaidMark } from './AgentTable'
 import type { AgentDetails } from './agent'
+import { SaidMark } from './Bits'
 
 const words = texts.agents.page
 

@@ -35,10 +35,12 @@ export function Tasks({ desk }: { desk: Schemas['AgentDesk'] }) {
               search={{ task: t.key }}
               to="/tasks"
             >
-              <span className="key shrink-0 text-soft">{t.key}</span>
-              <bdi className="min-w-32 grow basis-0 truncate" title={t.title}>
-                {t.title}
-              </bdi>
+              <span className="flex min-w-0 grow basis-full items-baseline gap-2 sm:basis-0">
+                <span className="key shrink-0 text-soft">{t.key}</span>
+                <bdi className="min-w-0 truncate" title={t.title}>
+                  {t.title}
+                </bdi>
+              </span>
               {t.blocked && (
                 <Badge icon="blocked" tone="danger">
                   {texts.tasks.fields.blocked}
@@ -50,7 +52,7 @@ export function Tasks({ desk }: { desk: Schemas['AgentDesk'] }) {
                 </Badge>
               )}
               <StatusMark of={t.status} />
-              <Age at={t.updated_at} className="w-16 text-right text-soft text-xs" />
+              <Age at={t.updated_at} className="ml-auto w-16 text-right text-soft text-xs sm:ml-0" />
             </Link>
           </li>
         ))}

@@ -1,6 +1,6 @@
 import { texts } from '../texts'
 import { Button } from '../ui/Button'
-import { type Difference, type Draft, diff, diffLines } from './draft'
+import { type Difference, type Draft, diff, diffLines, rebase } from './draft'
 import { head, heading, Wide } from './Small'
 
 const words = texts.schedules.form
@@ -85,6 +85,8 @@ interface ConflictProps {
 /** Somebody was faster: what was read, what it is now, and what one wants, side by side. */
 export function Conflict({ read, theirs, yours, busy, onTheirs, onOverwrite }: ConflictProps) {
   const changed = new Map([...diff(read, theirs), ...diff(read, yours)].map(d => [d.field, d.label]))
+  // What is sent is one's own changes over theirs, and this is what it will look like.
+  const wanted = rebase(read, theirs, yours)
   return (
     <div className="flex flex-col gap-3">
       <p className="text-attention" role="alert">
@@ -106,7 +108,7 @@ export function Conflict({ read, theirs, yours, busy, onTheirs, onOverwrite }: C
               <th className="py-1.5 pr-4 text-left align-top font-normal text-soft" scope="row">
                 {label}
               </th>
-              {[read, theirs, yours].map((d, i) => (
+              {[read, theirs, wanted].map((d, i) => (
                 <td key={[words.read, words.theirs, words.yours][i]} className={value}>
                   <bdi>{d[field] || '–'}</bdi>
                 </td>

@@ -16,13 +16,15 @@ const zones = (): string[] => Intl.supportedValuesOf('timeZone')
 interface TimesProps {
   expr: string
   zone: string
+  /** Whether the expression is where one begins. */
+  first?: boolean
   errors: { expr?: string | undefined; zone?: string | undefined }
   onExpr: (expr: string) => void
   onZone: (zone: string) => void
 }
 
 /** When: an expression with what it says in words, and the zone of it. */
-export function TimesFields({ expr, zone, errors, onExpr, onZone }: TimesProps) {
+export function TimesFields({ expr, zone, first = false, errors, onExpr, onZone }: TimesProps) {
   const id = useId()
   const said = expr.trim() === '' ? words.help.expr : (cronWords(expr) ?? words.form.unknownWords)
   return (
@@ -30,6 +32,7 @@ export function TimesFields({ expr, zone, errors, onExpr, onZone }: TimesProps) 
       <div className="flex flex-col gap-1">
         <Field
           autoComplete="off"
+          autoFocus={first}
           error={errors.expr}
           label={f.expr}
           maxLength={500}

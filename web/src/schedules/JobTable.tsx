@@ -28,30 +28,31 @@ interface Props {
 export function JobTable({ jobs, opened, go, onOpen }: Props) {
   const { turn, menu, may } = useJobActions(go)
   const [onMenu, shared] = useSharedMenu()
+  // Widths that grow do so in the proportion of their least, so that the head fits the rows where both are swiped.
   const all = useMemo<TableColumn<Job>[]>(
     () => [
       {
         id: 'name',
         label: f.name,
-        width: 'minmax(11rem,2fr)',
+        width: 'minmax(12rem,4fr)',
         cell: j => <bdi className={`font-medium ${j.enabled ? '' : 'text-soft'}`}>{j.name}</bdi>,
       },
+      { id: 'slots', label: f.slots, width: '13rem', cell: j => <Dots job={j} /> },
+      { id: 'last', label: f.last, width: '9rem', cell: j => <LastRun job={j} /> },
+      { id: 'next', label: f.next, width: '10.5rem', cell: j => <NextRun job={j} zone={zoneOf(j.schedule)} /> },
+      { id: 'mine', label: f.nextMine, width: '14rem', cell: j => <NextRun age job={j} zone={myZone()} /> },
       { id: 'agent', label: f.agent, width: '5rem', cell: j => <bdi className="truncate">{j.agentId}</bdi> },
       {
         id: 'times',
         label: f.times,
-        width: 'minmax(9rem,1.5fr)',
+        width: 'minmax(9rem,3fr)',
         cell: j => (
           <span className="truncate" title={j.schedule.expr ?? ''}>
             {timesOf(j.schedule)}
           </span>
         ),
       },
-      { id: 'slots', label: f.slots, width: '12rem', cell: j => <Dots job={j} /> },
-      { id: 'last', label: f.last, width: '9rem', cell: j => <LastRun job={j} /> },
-      { id: 'next', label: f.next, width: '10.5rem', cell: j => <NextRun job={j} zone={zoneOf(j.schedule)} /> },
-      { id: 'mine', label: f.nextMine, width: '10.5rem', cell: j => <NextRun age job={j} zone={myZone()} /> },
-      { id: 'cost', label: f.cost, width: '6rem', cell: j => <Cost id={j.id} /> },
+      { id: 'cost', label: f.cost, width: '7.5rem', cell: j => <Cost id={j.id} /> },
       {
         id: 'on',
         label: f.enabled,

@@ -30,7 +30,7 @@ export function Slots({ job }: { job: Job }) {
             <Wide label={words.tabs.slots}>
               <thead className={head}>
                 <tr>
-                  {[`${words.due}, ${words.inZone(zone)}`, words.became, words.began, words.why].map(name => (
+                  {[words.due(zone), words.began, words.became].map(name => (
                     <th key={name} className={heading} scope="col">
                       {name}
                     </th>
@@ -41,12 +41,10 @@ export function Slots({ job }: { job: Job }) {
                 {rows.map(s => (
                   <tr key={s.due_at} className="border-line border-t">
                     <td className={cell}>{shortIn(s.due_at, zone)}</td>
-                    <td className={cell}>
-                      <SlotMark of={s.state} />
-                    </td>
                     <td className={cell}>{s.started_at ? shortIn(s.started_at, zone) : '–'}</td>
-                    <td className="wrap-anywhere min-w-40 py-1 text-soft">
-                      <bdi>{s.reason}</bdi>
+                    <td className="wrap-anywhere min-w-36 py-1">
+                      <SlotMark of={s.state} />
+                      {s.reason && <bdi className="block text-soft">{s.reason}</bdi>}
                     </td>
                   </tr>
                 ))}

@@ -89,6 +89,7 @@ function Form({ teams, onClose, onDone }: Props & { teams: readonly Schemas['Sta
       <TimesFields
         errors={{ expr: problem?.of('expr'), zone: problem?.of('timezone') }}
         expr={expr}
+        first
         onExpr={setExpr}
         onZone={setZone}
         zone={zone}
