@@ -152,6 +152,34 @@ describe('a job', () => {
     await two.context.close()
   })
 
+  it('has a dot for its slot as soon as that is over, without a reload', async () => {
+    await make('each-minute', { schedule: { expr: '* * * * *' } })
+    const { context, page, complaints } = await opened(looks['light desktop'] as Look, '/schedules')
+    await row(page, 'each-minute').getByText('every minute').waitFor()
+    await row(page, 'each-minute')
+      .getByRole('img', { name: /Last slots: .*on time/ })
+      .waitFor({ timeout: 100_000 })
+    await row(page, 'each-minute').getByText('Went well').waitFor()
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it('is shown to those who may not change it, and says who may', async () => {
+    const user = { email: 'reader@wardroom.demo', password: 'somebody who only reads' }
+    await call(house, 'POST', '/users', { ...user, name: 'Reader', role: 'user' })
+    const job = await make('for-readers')
+    const { context, page, complaints } = await openPage(browser, house.base, looks['dark phone'] as Look)
+    await page.goto(`/schedules?job=${job.id}`)
+    await signIn(page, { ...house, ...user })
+    const panel = page.locator('aside[aria-label="for-readers"]')
+    await panel.getByText('Owners and admins make, change and run jobs.').waitFor()
+    expect(await panel.getByRole('switch').isDisabled()).toBe(true)
+    expect(await panel.getByRole('button', { name: 'Run now' }).count()).toBe(0)
+    expect(await faults(page)).toEqual([])
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
   it('is made, with words for when it runs', async () => {
     const { context, page, complaints } = await opened(looks['light phone'] as Look, '/schedules')
     await page.goto('/schedules?form=new')

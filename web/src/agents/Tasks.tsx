@@ -29,9 +29,9 @@ export function Tasks({ desk }: { desk: Schemas['AgentDesk'] }) {
       </p>
       <ul>
         {desk.last.map(t => (
-          <li key={t.key}>
+          <li key={t.key} className="border-line border-b last:border-b-0">
             <Link
-              className="flex min-h-8 flex-wrap items-center gap-x-2 rounded-md px-1 hover:bg-hover pointer-coarse:min-h-10"
+              className="flex min-h-8 flex-wrap items-center gap-x-2 rounded-md px-1 py-1 hover:bg-hover pointer-coarse:min-h-10"
               search={{ task: t.key }}
               to="/tasks"
             >

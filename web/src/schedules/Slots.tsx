@@ -30,7 +30,7 @@ export function Slots({ job }: { job: Job }) {
             <Wide label={words.tabs.slots}>
               <thead className={head}>
                 <tr>
-                  {[words.due(zone), words.began, words.became].map(name => (
+                  {[words.due(zone), words.became, words.began].map(name => (
                     <th key={name} className={heading} scope="col">
                       {name}
                     </th>
@@ -41,11 +41,11 @@ export function Slots({ job }: { job: Job }) {
                 {rows.map(s => (
                   <tr key={s.due_at} className="border-line border-t">
                     <td className={cell}>{shortIn(s.due_at, zone)}</td>
-                    <td className={cell}>{s.started_at ? shortIn(s.started_at, zone) : '–'}</td>
-                    <td className="wrap-anywhere min-w-36 py-1">
+                    <td className="wrap-anywhere min-w-36 py-1 pr-4">
                       <SlotMark of={s.state} />
                       {s.reason && <bdi className="block text-soft">{s.reason}</bdi>}
                     </td>
+                    <td className={cell}>{s.started_at ? shortIn(s.started_at, zone) : '–'}</td>
                   </tr>
                 ))}
               </tbody>

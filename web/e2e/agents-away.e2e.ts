@@ -1,0 +1,80 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { faults, type House, type Look, looks, openBrowser, openPage, signIn } from './house.ts'
+
+let browser: Browser
+let child: ChildProcess
+let house: House
+
+// A service with an owner and without a gateway: nobody can say anything of the agents.
+beforeAll(async () => {
+  browser = await openBrowser()
+  const folder = await mkdtemp(join(tmpdir(), 'wardroom-away-'))
+  child = spawn(process.env.WARDROOM_BINARY ?? '../bin/wardroom', ['serve'], {
+    cwd: folder,
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: {
+      PATH: process.env.PATH,
+      HOME: folder,
+      PORT: '0',
+      HOST: '127.0.0.1',
+      JWT_SECRET: 'a secret for the tests of the browser, long enough',
+      DATABASE_URL: `sqlite://${join(folder, 'wardroom.db')}`,
+    },
+  })
+  const link = await new Promise<URL>((resolve, reject) => {
+    let said = ''
+    child.stderr?.on('data', (piece: Buffer) => {
+      said += piece.toString()
+      const found = /(http:\/\/\S+\/setup#\S+)/.exec(said)?.[1]
+      if (found) resolve(new URL(found))
+    })
+    child.once('exit', code => reject(new Error(`serve ended with ${code}:\n${said}`)))
+    setTimeout(() => reject(new Error(`serve shows no link:\n${said}`)), 30_000).unref()
+  })
+  const stop = async () => {
+    if (child.exitCode !== null) return
+    const ended = new Promise(done => child.once('exit', done))
+    child.kill('SIGTERM')
+    await ended
+  }
+  const close = async () => {
+    await stop()
+    await rm(folder, { recursive: true, force: true })
+  }
+  house = { base: link.origin, email: 'ada@example.com', password: 'four random words are good', folder, stop, close }
+  const made = await fetch(`${house.base}/api/v1/auth/setup`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ token: link.hash.slice(1), email: house.email, password: house.password, name: 'Ada' }),
+  })
+  if (!made.ok) throw new Error(await made.text())
+})
+afterAll(async () => {
+  await browser?.close()
+  await house?.close()
+})
+
+// Without the runtime a list that is merely empty says that all is well.
+describe.each(Object.entries(looks))('without a gateway, %s', (_, look: Look) => {
+  it('agents and schedules say that nobody can be asked, and where to mend it', async () => {
+    const { context, page, complaints } = await openPage(browser, house.base, look)
+    await page.goto('/')
+    await signIn(page, house)
+    await page.goto('/agents')
+    await page.getByText('There are no agents yet').waitFor()
+    await page.locator('main').getByText('No gateway.').waitFor()
+    expect(await faults(page)).toEqual([])
+    await page.goto('/schedules')
+    await page.locator('main').getByText('No gateway.').waitFor()
+    await page.getByRole('button', { name: 'Try again' }).waitFor()
+    expect(await page.getByText('The runtime has no timed jobs').count()).toBe(0)
+    expect(await faults(page)).toEqual([])
+    expect(complaints.filter(c => !c.includes('503'))).toEqual([])
+    await context.close()
+  })
+})
