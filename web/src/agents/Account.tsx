@@ -1,10 +1,10 @@
 import { leads, useMe } from '../app/queries'
-import { texts } from '../texts'
+import { agents as agentTexts } from '../texts/agents'
 import { buttonClass } from '../ui/Button'
 import { TextLink } from '../ui/TextLink'
 import type { AgentDetails } from './agent'
 
-const words = texts.agents.page
+const words = agentTexts.page
 
 /** With what it logs in, and where that is managed. */
 export function Account({ page }: { page: AgentDetails }) {

@@ -4,6 +4,7 @@ import type { ReactNode } from 'react'
 import { Problem } from '../api/problem'
 import { useTitle } from '../app/title'
 import { texts } from '../texts'
+import { agents as agentTexts } from '../texts/agents'
 import { buttonClass } from '../ui/Button'
 import { GatewayLine } from '../ui/GatewayLine'
 import { Icon } from '../ui/Icon'
@@ -20,7 +21,7 @@ import { Said } from './Said'
 import { Spend } from './Spend'
 import { Tasks } from './Tasks'
 
-const words = texts.agents.page
+const words = agentTexts.page
 
 /** All that is known of one agent. */
 export function AgentPage() {

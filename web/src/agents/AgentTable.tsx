@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { cost } from '../app/format'
 import { texts } from '../texts'
+import { agents as agentTexts } from '../texts/agents'
 import { Age } from '../ui/Age'
 import { Badge } from '../ui/State'
 import { Table, type TableColumn } from '../ui/Table'
@@ -10,7 +11,7 @@ import { type Agent, type AgentDetails, openTasks } from './agent'
 import { PresenceMark, SaidMark } from './Bits'
 import { oneQuery } from './queries'
 
-const words = texts.agents
+const words = agentTexts
 const f = words.fields
 
 /** The agents as rows. What the list does not say is read of each that can be seen. */

@@ -1,10 +1,10 @@
-import { texts } from '../texts'
+import { agents as agentTexts } from '../texts/agents'
 import { Age } from '../ui/Age'
 import type { IconName } from '../ui/Icon'
 import { Badge, State, type Tone } from '../ui/State'
 import type { Agent, AgentDetails } from './agent'
 
-const words = texts.agents
+const words = agentTexts
 
 type Word = keyof typeof words.presence
 

@@ -1,9 +1,9 @@
-import { texts } from '../texts'
+import { agents as agentTexts } from '../texts/agents'
 import { State } from '../ui/State'
 import type { Agent } from './agent'
 import { wordOf } from './Bits'
 
-const words = texts.agents.presence
+const words = agentTexts.presence
 
 /** How many agents are in which state; states that nobody is in are left out. */
 export function Count({ of }: { of: readonly Agent[] }) {

@@ -1,12 +1,12 @@
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { texts } from '../texts'
+import { agents as agentTexts } from '../texts/agents'
 import { Age } from '../ui/Age'
 import { State } from '../ui/State'
 import { sessionHref, standupHref, TextLink } from '../ui/TextLink'
 import type { AgentDetails } from './agent'
 
-const words = texts.agents.page
+const words = agentTexts.page
 
 type Failure = AgentDetails['failures'][number]
 

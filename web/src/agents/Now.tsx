@@ -2,7 +2,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { api, take } from '../api/client'
 import { money } from '../app/format'
 import { leads, useMe } from '../app/queries'
-import { texts } from '../texts'
+import { agents as agentTexts } from '../texts/agents'
 import { Age } from '../ui/Age'
 import { Button } from '../ui/Button'
 import { State } from '../ui/State'
@@ -10,7 +10,7 @@ import { sessionHref, TextLink } from '../ui/TextLink'
 import { say, sayFailed } from '../ui/Toast'
 import type { AgentDetails } from './agent'
 
-const words = texts.agents.page
+const words = agentTexts.page
 
 /** Why an agent is said to be as it is, and of when that is. */
 export function Evidence({ page }: { page: AgentDetails }) {
@@ -20,7 +20,7 @@ export function Evidence({ page }: { page: AgentDetails }) {
     <dl className="grid grid-cols-[7rem_1fr] gap-x-3 gap-y-1">
       <dt className="text-soft">{words.because}</dt>
       <dd className="wrap-anywhere">
-        <bdi>{p?.reason ?? texts.agents.unseenWhy}</bdi> {knows}
+        <bdi>{p?.reason ?? agentTexts.unseenWhy}</bdi> {knows}
       </dd>
       {p && (
         <>
@@ -135,7 +135,7 @@ export function Sessions({ page }: { page: AgentDetails }) {
               <bdi>{s.label || s.key}</bdi>
             </TextLink>
             <State tone={s.active ? 'active' : s.status === 'failed' || s.status === 'timeout' ? 'danger' : 'idle'}>
-              <bdi>{s.status ?? texts.agents.unknown}</bdi>
+              <bdi>{s.status ?? agentTexts.unknown}</bdi>
             </State>
             {s.updated_at && <Age at={s.updated_at} className="text-soft text-xs" />}
             <span className="ml-auto text-soft text-xs">{money(s.cost_usd)}</span>

@@ -4,6 +4,7 @@ import { useKeys } from '../app/keys'
 import { queries } from '../app/queries'
 import { useTitle } from '../app/title'
 import { texts } from '../texts'
+import { agents as agentTexts } from '../texts/agents'
 import { buttonClass, IconButton } from '../ui/Button'
 import { GatewayLine } from '../ui/GatewayLine'
 import { Answer, Empty } from '../ui/Views'
@@ -13,7 +14,7 @@ import { Count } from './Count'
 import { agentsListRoute } from './route'
 import { Tree } from './Tree'
 
-const words = texts.agents
+const words = agentTexts
 
 /** Who does what: the team as a table, or under those to whom they report. */
 export function AgentsPage() {

@@ -1,11 +1,11 @@
-import { texts } from '../texts'
+import { agents as agentTexts } from '../texts/agents'
 import { Age } from '../ui/Age'
 import { Markdown } from '../ui/Markdown'
 import { standupHref, TextLink } from '../ui/TextLink'
 import type { AgentDetails } from './agent'
 import { SaidMark } from './Bits'
 
-const words = texts.agents.page
+const words = agentTexts.page
 
 /** What it said in its last standups; the newest is open. */
 export function Said({ said }: { said: AgentDetails['standups'] }) {

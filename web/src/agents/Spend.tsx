@@ -2,11 +2,11 @@ import { useQueries } from '@tanstack/react-query'
 import type { Schemas } from '../api/client'
 import { useTicking } from '../app/clock'
 import { cost, tokens, unknown } from '../app/format'
-import { texts } from '../texts'
+import { agents as agentTexts } from '../texts/agents'
 import { bars, dayIn, daysUntil, shareOf } from './agent'
 import { dayQuery } from './queries'
 
-const words = texts.agents.page
+const words = agentTexts.page
 const number = 'py-1 pl-3 text-right whitespace-nowrap'
 
 /** What it cost, by period and by day. The bars repeat the numbers beside them. */

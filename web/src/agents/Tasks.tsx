@@ -2,11 +2,12 @@ import { Link } from '@tanstack/react-router'
 import type { Schemas } from '../api/client'
 import { StatusMark } from '../tasks/Bits'
 import { texts } from '../texts'
+import { agents as agentTexts } from '../texts/agents'
 import { Age } from '../ui/Age'
 import { Badge } from '../ui/State'
 import { openTasks } from './agent'
 
-const words = texts.agents.page
+const words = agentTexts.page
 
 /** How much is on its desk, and what was moved last. */
 export function Tasks({ desk }: { desk: Schemas['AgentDesk'] }) {
@@ -23,7 +24,7 @@ export function Tasks({ desk }: { desk: Schemas['AgentDesk'] }) {
         {desk.claimed > 0 && <span className="text-soft">{words.claimed(desk.claimed)}</span>}
         {desk.blocked > 0 && (
           <Badge icon="blocked" tone="danger">
-            {texts.agents.blocked(desk.blocked)}
+            {agentTexts.blocked(desk.blocked)}
           </Badge>
         )}
       </p>

@@ -1,14 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { texts } from '../texts'
+import { agents as agentTexts } from '../texts/agents'
 import { State } from '../ui/State'
 import { Answer } from '../ui/Views'
 import { type Agent, calledAs, type Place, treeOf } from './agent'
 import { PresenceMark } from './Bits'
 import { oneQuery, teamsQuery } from './queries'
 
-const words = texts.agents
+const words = agentTexts
 
 /** Who reports to whom, as far as the teams say it. */
 export function Tree({ agents }: { agents: readonly Agent[] }) {

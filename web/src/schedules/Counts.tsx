@@ -1,12 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
-import { texts } from '../texts'
+import { schedules as scheduleTexts } from '../texts/schedules'
 import { Age } from '../ui/Age'
 import { State } from '../ui/State'
 import { isFailing, type Job, sorted } from './job'
 import { dayQuery } from './queries'
 import type { Go, JobSearch } from './route'
 
-const words = texts.schedules.counts
+const words = scheduleTexts.counts
 
 /** How many there are, how many are in trouble, and what comes next. */
 export function Counts({ jobs, show, go }: { jobs: readonly Job[]; show: JobSearch['show']; go: Go }) {

@@ -4,6 +4,7 @@ import { api, newKey, type Schemas, take } from '../api/client'
 import { asProblem } from '../api/problem'
 import { useZone } from '../app/config'
 import { texts } from '../texts'
+import { schedules as scheduleTexts } from '../texts/schedules'
 import { Button } from '../ui/Button'
 import { Dialog } from '../ui/Dialog'
 import { say } from '../ui/Toast'
@@ -12,7 +13,7 @@ import { type Draft, newOf } from './draft'
 import { JobFields, Refused } from './Fields'
 import { putJob } from './queries'
 
-const words = texts.schedules.form
+const words = scheduleTexts.form
 
 interface Props {
   onClose: () => void

@@ -1,11 +1,12 @@
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { span } from '../app/format'
-import { texts } from '../texts'
+import { agents as agentTexts } from '../texts/agents'
+import { schedules as scheduleTexts } from '../texts/schedules'
 import { Age } from '../ui/Age'
 import { type Job, timesOf } from './job'
 
-const words = texts.schedules
+const words = scheduleTexts
 const f = words.fields
 
 /** What a job is: when, whom, and what it says to them. */
@@ -34,7 +35,7 @@ export function Definition({ job }: { job: Job }) {
         </Fact>
         <Fact label={f.grace}>{span(job.grace_seconds * 1000)}</Fact>
         <Fact label={f.made}>
-          <Age at={job.createdAt} /> {texts.agents.page.ago}
+          <Age at={job.createdAt} /> {agentTexts.page.ago}
         </Fact>
       </dl>
       <h3 className="font-medium text-soft text-xs">{f.message}</h3>

@@ -1,9 +1,9 @@
-import { texts } from '../texts'
+import { schedules as scheduleTexts } from '../texts/schedules'
 import { Button } from '../ui/Button'
 import { type Difference, type Draft, diff, diffLines, rebase } from './draft'
 import { head, heading, Wide } from './Small'
 
-const words = texts.schedules.form
+const words = scheduleTexts.form
 const value = 'wrap-anywhere min-w-32 py-1.5 pr-4 align-top whitespace-pre-wrap'
 
 /** What will be another, field by field; a text of several lines line by line. */

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { texts } from '../texts'
+import { schedules as scheduleTexts } from '../texts/schedules'
 import type { IconName } from '../ui/Icon'
 import { State, type Tone } from '../ui/State'
 import type { Job } from './job'
@@ -8,7 +8,7 @@ import { shownSlots, slotsQuery } from './queries'
 import { lastSlots, type Slot, slotWords } from './slots'
 import { shortIn } from './times'
 
-const words = texts.schedules
+const words = scheduleTexts
 
 interface Look {
   tone: Tone

@@ -3,6 +3,7 @@ import { useState } from 'react'
 import { api, type Schemas, take } from '../api/client'
 import { asProblem, type Problem } from '../api/problem'
 import { texts } from '../texts'
+import { schedules as scheduleTexts } from '../texts/schedules'
 import { Button } from '../ui/Button'
 import { Dialog } from '../ui/Dialog'
 import { say } from '../ui/Toast'
@@ -12,7 +13,7 @@ import { JobFields, Refused } from './Fields'
 import type { Definition, Job } from './job'
 import { jobsQuery, putJob } from './queries'
 
-const words = texts.schedules.form
+const words = scheduleTexts.form
 
 /** Changes a job of the kind cron: the form, then what differs, then it is sent. */
 export function Edit({ job, open, onClose }: { job: Job; open: boolean; onClose: () => void }) {

@@ -2,12 +2,12 @@ import { useQuery } from '@tanstack/react-query'
 import { useId } from 'react'
 import type { Problem } from '../api/problem'
 import { queries } from '../app/queries'
-import { texts } from '../texts'
+import { schedules as scheduleTexts } from '../texts/schedules'
 import { Field, Select, TextArea } from '../ui/Field'
 import { cronWords } from './cron'
 import type { Draft } from './draft'
 
-const words = texts.schedules
+const words = scheduleTexts
 const f = words.fields
 
 /** Zones that the browser knows; the service has the last word. */

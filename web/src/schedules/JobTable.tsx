@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { myZone } from '../app/format'
 import { texts } from '../texts'
+import { schedules as scheduleTexts } from '../texts/schedules'
 import { Age } from '../ui/Age'
 import { MenuButton, useSharedMenu } from '../ui/SharedMenu'
 import { State } from '../ui/State'
@@ -14,7 +15,7 @@ import type { Go } from './route'
 import { Switch } from './Switch'
 import { shortIn } from './times'
 
-const words = texts.schedules
+const words = scheduleTexts
 const f = words.fields
 
 interface Props {

@@ -1,11 +1,11 @@
 import { myZone } from '../app/format'
-import { texts } from '../texts'
+import { schedules as scheduleTexts } from '../texts/schedules'
 import { Age } from '../ui/Age'
 import { type Job, zoneOf } from './job'
 import { cell, head, heading, Wide } from './Small'
 import { shortIn } from './times'
 
-const words = texts.schedules
+const words = scheduleTexts
 
 /** The next runs of a job, in its zone and in that of whoever looks. */
 export function NextRuns({ job }: { job: Job }) {

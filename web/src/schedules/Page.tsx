@@ -5,6 +5,7 @@ import { useKeys } from '../app/keys'
 import { leads, useMe } from '../app/queries'
 import { useTitle } from '../app/title'
 import { texts } from '../texts'
+import { schedules as scheduleTexts } from '../texts/schedules'
 import { Age } from '../ui/Age'
 import { Button } from '../ui/Button'
 import { GatewayLine } from '../ui/GatewayLine'
@@ -20,7 +21,7 @@ import { type Go, type JobSearch, schedulesRoute } from './route'
 import { Standup } from './Standup'
 import { Toolbar } from './Toolbar'
 
-const words = texts.schedules
+const words = scheduleTexts
 const noForm: JobSearch = { form: undefined }
 
 /** Did it run, will it run: the runtime's timed jobs, and one of them beside the others. */

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useEffect, useRef } from 'react'
 import { Problem } from '../api/problem'
 import { texts } from '../texts'
+import { schedules as scheduleTexts } from '../texts/schedules'
 import { Age } from '../ui/Age'
 import { Button, IconButton } from '../ui/Button'
 import { Menu } from '../ui/Menu'
@@ -22,7 +23,7 @@ import { Slots } from './Slots'
 import { StandupPart } from './StandupPart'
 import { Switch } from './Switch'
 
-const words = texts.schedules
+const words = scheduleTexts
 
 interface Props {
   id: string

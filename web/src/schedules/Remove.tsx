@@ -2,6 +2,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { api } from '../api/client'
 import { asProblem } from '../api/problem'
 import { texts } from '../texts'
+import { schedules as scheduleTexts } from '../texts/schedules'
 import { Button } from '../ui/Button'
 import { Dialog } from '../ui/Dialog'
 import { say } from '../ui/Toast'
@@ -9,7 +10,7 @@ import { Refused } from './Fields'
 import type { Job } from './job'
 import { dropJob, jobQuery } from './queries'
 
-const words = texts.schedules.removal
+const words = scheduleTexts.removal
 
 interface Props {
   job: Job

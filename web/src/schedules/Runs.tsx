@@ -1,6 +1,7 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { span } from '../app/format'
 import { texts } from '../texts'
+import { schedules as scheduleTexts } from '../texts/schedules'
 import { Age } from '../ui/Age'
 import { Button } from '../ui/Button'
 import { Chip, State } from '../ui/State'
@@ -9,7 +10,7 @@ import { Answer } from '../ui/Views'
 import type { Job, Run } from './job'
 import { runsQuery } from './queries'
 
-const words = texts.schedules
+const words = scheduleTexts
 
 /** The runs of a job that ended, the newest first. */
 export function Runs({ job }: { job: Job }) {

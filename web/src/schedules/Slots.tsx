@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { texts } from '../texts'
+import { schedules as scheduleTexts } from '../texts/schedules'
 import { Answer, Partial } from '../ui/Views'
 import { DotRow, SlotMark } from './Dots'
 import { type Job, zoneOf } from './job'
@@ -8,7 +8,7 @@ import { cell, head, heading, Wide } from './Small'
 import { lastSlots } from './slots'
 import { shortIn } from './times'
 
-const words = texts.schedules
+const words = scheduleTexts
 
 /** More rows than these are not made: nobody reads them. */
 const most = 200

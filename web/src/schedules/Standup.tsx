@@ -4,6 +4,7 @@ import { teamsQuery } from '../agents/queries'
 import { api, type Schemas, take } from '../api/client'
 import { asProblem } from '../api/problem'
 import { texts } from '../texts'
+import { schedules as scheduleTexts } from '../texts/schedules'
 import { Button } from '../ui/Button'
 import { Dialog } from '../ui/Dialog'
 import { Field, Select } from '../ui/Field'
@@ -13,7 +14,7 @@ import { Answer } from '../ui/Views'
 import { Refused, TimesFields } from './Fields'
 import { jobsQuery, standupQuery } from './queries'
 
-const words = texts.schedules.form
+const words = scheduleTexts.form
 
 interface Props {
   onClose: () => void
@@ -96,7 +97,7 @@ function Form({ teams, onClose, onDone }: Props & { teams: readonly Schemas['Sta
       />
       <Field
         error={problem?.of('service_url')}
-        help={texts.schedules.help.url}
+        help={scheduleTexts.help.url}
         label={words.url}
         maxLength={300}
         onChange={e => setURL(e.target.value)}

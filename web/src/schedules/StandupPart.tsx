@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
-import { texts } from '../texts'
+import { schedules as scheduleTexts } from '../texts/schedules'
 import { Answer } from '../ui/Views'
 import { teamOf } from './job'
 import { standupQuery } from './queries'
 
-const words = texts.schedules.standup
+const words = scheduleTexts.standup
 
 /** What the service knows of the job that starts the standups, and what would keep it from working. */
 export function StandupPart({ name }: { name: string }) {

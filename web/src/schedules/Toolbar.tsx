@@ -1,11 +1,11 @@
 import { useEffect, useRef, useState } from 'react'
-import { texts } from '../texts'
+import { schedules as scheduleTexts } from '../texts/schedules'
 import { Button } from '../ui/Button'
 import { inputClass, Select } from '../ui/Field'
 import { isStandupJob, type Job } from './job'
 import { type Go, type JobSearch, shows } from './route'
 
-const words = texts.schedules
+const words = scheduleTexts
 const w = words.filters
 
 interface Props {

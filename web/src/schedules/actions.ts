@@ -2,14 +2,14 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { api, take } from '../api/client'
 import { leads, useMe } from '../app/queries'
-import { texts } from '../texts'
+import { schedules as scheduleTexts } from '../texts/schedules'
 import type { MenuGroup } from '../ui/Menu'
 import { say, sayFailed } from '../ui/Toast'
 import type { Job } from './job'
 import { jobsQuery, putJob } from './queries'
 import type { Go } from './route'
 
-const words = texts.schedules
+const words = scheduleTexts
 
 /** What can be done with a job from its row and its panel. */
 export function useJobActions(go: Go) {

@@ -1,6 +1,6 @@
-import { texts } from '../texts'
+import { schedules as scheduleTexts } from '../texts/schedules'
 
-const words = texts.schedules.cron
+const words = scheduleTexts.cron
 
 const two = (n: number): string => String(n).padStart(2, '0')
 const isNumber = (text: string): boolean => /^\d{1,2}$/.test(text)
@@ -48,7 +48,7 @@ function days(dom: string, month: string, dow: string): string | null {
   if (set.length === 7) return words.daily
   if (set.join() === '1,2,3,4,5') return words.weekdays
   if (set.join() === '0,6') return words.weekends
-  return words.on(listed(set.map(d => texts.schedules.weekdays[d] ?? '')))
+  return words.on(listed(set.map(d => scheduleTexts.weekdays[d] ?? '')))
 }
 
 /**

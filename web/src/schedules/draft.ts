@@ -1,5 +1,5 @@
 import type { Schemas } from '../api/client'
-import { texts } from '../texts'
+import { schedules as scheduleTexts } from '../texts/schedules'
 import type { Definition } from './job'
 
 /** What somebody writes into the form of a job. */
@@ -13,10 +13,10 @@ export interface Draft {
   delivery: 'none' | 'announce'
 }
 
-const f = texts.schedules.fields
+const f = scheduleTexts.fields
 
 const fieldWords = {
-  name: texts.schedules.form.name,
+  name: scheduleTexts.form.name,
   description: f.description,
   agentId: f.agent,
   expr: f.expr,

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { costPerRun, fits, isStandupJob, type Job, sorted, teamOf } from './job'
-import { lastSlots, type Slot, slotWords, spanOf } from './slots'
+import { lastSlots, type Slot, slotWords } from './slots'
+import { spanOf } from './span'
 
 const job = (of: object = {}): Job =>
   ({

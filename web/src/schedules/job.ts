@@ -1,6 +1,6 @@
 import type { Schemas } from '../api/client'
 import { cost as costWords, moment, money, nanos, span } from '../app/format'
-import { texts } from '../texts'
+import { schedules as scheduleTexts } from '../texts/schedules'
 import { cronWords } from './cron'
 
 export type Job = Schemas['ScheduleJob']
@@ -8,7 +8,7 @@ export type Run = Schemas['ScheduleRun']
 /** A job as the runtime has it, without what this service adds. */
 export type Definition = Schemas['GatewayJob']
 
-const words = texts.schedules
+const words = scheduleTexts
 
 /** The part of the address that says which jobs. */
 export interface Wanted {

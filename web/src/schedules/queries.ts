@@ -2,7 +2,8 @@ import { infiniteQueryOptions, type QueryClient, queryOptions } from '@tanstack/
 import { api, type Page, take, takePage } from '../api/client'
 import { patchRow } from '../app/live/patches'
 import type { Job, Run } from './job'
-import { longestSpan, type Slot, spanOf } from './slots'
+import type { Slot } from './slots'
+import { longestSpan, spanOf } from './span'
 
 /** How many slots a row shows. */
 export const shownSlots = 14

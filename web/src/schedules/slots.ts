@@ -1,25 +1,9 @@
 import type { Schemas } from '../api/client'
-import { texts } from '../texts'
+import { schedules as scheduleTexts } from '../texts/schedules'
 
 export type Slot = Schemas['ScheduleSlot']
 
-const words = texts.schedules
-
-const day = 86_400_000
-
-/** What the ledger answers at once, in ms. */
-export const longestSpan = 31 * day
-
-/**
- * How far back the last `count` slots of a job reach, in ms, guessed from the
- * widest gap between the runs to come.
- */
-export function spanOf(next: readonly { at: string }[], count: number): number {
-  const times = next.map(n => Date.parse(n.at))
-  const gaps = times.slice(1).map((t, i) => t - (times[i] ?? t))
-  const widest = gaps.length > 0 ? Math.max(...gaps) : day
-  return Math.min(longestSpan, Math.max(3_600_000, widest * (count + 1)))
-}
+const words = scheduleTexts
 
 /** The last slots whose time has come, the earliest first. */
 export const lastSlots = (slots: readonly Slot[], count: number, now: number): Slot[] =>

@@ -1,0 +1,15 @@
+const day = 86_400_000
+
+/** What the ledger answers at once, in ms. */
+export const longestSpan = 31 * day
+
+/**
+ * How far back the last `count` slots of a job reach, in ms, guessed from the
+ * widest gap between the runs to come.
+ */
+export function spanOf(next: readonly { at: string }[], count: number): number {
+  const times = next.map(n => Date.parse(n.at))
+  const gaps = times.slice(1).map((t, i) => t - (times[i] ?? t))
+  const widest = gaps.length > 0 ? Math.max(...gaps) : day
+  return Math.min(longestSpan, Math.max(3_600_000, widest * (count + 1)))
+}
