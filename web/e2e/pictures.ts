@@ -26,6 +26,7 @@ const places: [name: string, path: string, ready: string][] = [
   ['spend-table', '/spend?show=table&by=model&period=today', 'main h2'],
   ['spend-prices', '/spend?part=prices', 'main h2'],
   ['spend-price', '/spend?part=prices&price=new', '[role=dialog] input'],
+  ['schedules', '/schedules', 'main h2:not(.sr-only), [role=row] [role=switch]'],
   ['schedules-standup', '/schedules?form=standup', '[role=dialog] input'],
   ['spend', '/spend', 'main h1, main h2'],
   ['settings', '/settings', 'main h1, main h2'],
