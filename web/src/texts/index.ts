@@ -1,11 +1,9 @@
-import { agents } from './agents'
 import { app } from './app'
 import { inbox } from './inbox'
 import { login } from './login'
 import { now } from './now'
-import { schedules } from './schedules'
 import { tasks } from './tasks'
 import { ui } from './ui'
 
 /** Every sentence of the dashboard. A place has a file of its own here. */
-export const texts = { app, ui, login, tasks, inbox, now, agents, schedules } as const
+export const texts = { app, ui, login, tasks, inbox, now } as const
