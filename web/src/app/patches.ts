@@ -2,6 +2,7 @@ import { agentPatches } from '../agents/patches'
 import { inboxPatches } from '../inbox/patches'
 import { nowPatches } from '../now/patches'
 import { schedulePatches } from '../schedules/patches'
+import { standupPatches } from '../standups/patches'
 import { taskPatches } from '../tasks/patches'
 import type { Patch } from './live/patches'
 import { framePatches } from './queries'
@@ -14,4 +15,5 @@ export const patches: readonly Patch[] = [
   ...nowPatches,
   ...agentPatches,
   ...schedulePatches,
+  ...standupPatches,
 ]

@@ -7,7 +7,7 @@ import { schedulesRoute } from '../schedules/route'
 import { sessionsRoute } from '../sessions/route'
 import { settingsRoute } from '../settings/route'
 import { spendRoute } from '../spend/route'
-import { standupsRoute } from '../standups/route'
+import { standupRoute, standupsRoute } from '../standups/route'
 import { taskRoute, tasksRoute } from '../tasks/route'
 import { frameRoute, rootRoute, unknownRoute } from './roots'
 
@@ -22,6 +22,7 @@ const tree = rootRoute.addChildren([
     agentsRoute,
     sessionsRoute,
     standupsRoute,
+    standupRoute,
     schedulesRoute,
     spendRoute,
     settingsRoute,

@@ -1,9 +1,38 @@
-import { createRoute } from '@tanstack/react-router'
-import { frameRoute } from '../app/roots'
-import { placeNotBuilt } from '../frame/placeNotBuilt'
+import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
+import { frameRoute, params, textParam, wordParam } from '../app/roots'
+
+export const tabs = ['reports', 'transcript'] as const
+
+/** What the address of the standups says: whose, of which day, and what of it is open. */
+function search(s: Record<string, unknown>) {
+  return params({
+    team: textParam(s.team),
+    /** 2026-11-20; the latest one when left out. */
+    day: textParam(s.day),
+    tab: wordParam(s.tab, tabs),
+    /** The last day of the calendar. */
+    until: textParam(s.until),
+    /** Whose evidence is unfolded, separated by commas. */
+    open: textParam(s.open),
+    /** Whose report is being handed in. */
+    file: textParam(s.file),
+  })
+}
+
+export type StandupSearch = ReturnType<typeof search>
+export type Go = (change: StandupSearch, replace?: boolean) => void
 
 export const standupsRoute = createRoute({
   getParentRoute: () => frameRoute,
   path: '/standups',
-  component: placeNotBuilt('standups'),
+  validateSearch: search,
+  component: lazyRouteComponent(() => import('./Page'), 'StandupsPage'),
+})
+
+/** One standup by its id, as the inbox and the activity name it. */
+export const standupRoute = createRoute({
+  getParentRoute: () => frameRoute,
+  path: '/standups/$id',
+  validateSearch: search,
+  component: lazyRouteComponent(() => import('./Page'), 'StandupPage'),
 })

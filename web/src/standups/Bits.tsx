@@ -1,0 +1,92 @@
+import { Link } from '@tanstack/react-router'
+import { type ReactNode, useState } from 'react'
+import { texts } from '../texts'
+import { Button } from '../ui/Button'
+import type { IconName } from '../ui/Icon'
+import { Markdown } from '../ui/Markdown'
+import { Badge, State, type Tone } from '../ui/State'
+import { clipped, type Report, type Stand } from './standup'
+
+const words = texts.standups
+
+export const standLook: Record<Stand, { tone: Tone; icon: IconName }> = {
+  opened: { tone: 'attention', icon: 'standups' },
+  running: { tone: 'active', icon: 'pulse' },
+  completed: { tone: 'done', icon: 'check' },
+  error: { tone: 'danger', icon: 'error' },
+  cancelled: { tone: 'idle', icon: 'close' },
+  not_run: { tone: 'attention', icon: 'clock' },
+}
+
+export const StandMark = ({ of }: { of: Stand }) => (
+  <Badge icon={standLook[of].icon} tone={standLook[of].tone}>
+    {words.stand[of]}
+  </Badge>
+)
+
+const reportLook: Record<Report['status'], { tone: Tone; icon: IconName }> = {
+  pending: { tone: 'idle', icon: 'sleep' },
+  asked: { tone: 'active', icon: 'pulse' },
+  answered: { tone: 'done', icon: 'check' },
+  timed_out: { tone: 'danger', icon: 'clock' },
+  failed: { tone: 'danger', icon: 'error' },
+  missing: { tone: 'attention', icon: 'user' },
+}
+
+/** How asking somebody ended. What nobody wants to overlook has a ground of its own. */
+export function ReportMark({ of }: { of: Report['status'] }) {
+  const look = reportLook[of]
+  const Mark = look.tone === 'danger' || look.tone === 'attention' ? Badge : State
+  return (
+    <Mark icon={look.icon} tone={look.tone}>
+      {words.report[of]}
+    </Mark>
+  )
+}
+
+export const TaskLink = ({ of }: { of: string }) => (
+  <Link className="key text-accent underline" params={{ key: of }} to="/tasks/$key">
+    {of}
+  </Link>
+)
+
+const days = {
+  short: new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', weekday: 'short', day: 'numeric', month: 'short' }),
+  long: new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', dateStyle: 'full' }),
+}
+
+/** A day of the calendar as people say it; it is the same day in every zone. */
+export function dayText(date: string, length: keyof typeof days = 'short'): string {
+  const at = Date.parse(`${date}T00:00:00Z`)
+  return Number.isNaN(at) ? date : days[length].format(at)
+}
+
+/** What an agent wrote, whole when it is short, and when somebody wants it. */
+export function Long({ text, className = '' }: { text: string; className?: string }) {
+  const [whole, setWhole] = useState(false)
+  const cut = whole ? null : clipped(text)
+  return (
+    <div className={className}>
+      <Markdown text={cut ?? text} />
+      {cut !== null && (
+        <p className="mt-2 flex flex-wrap items-center gap-2 text-soft text-xs">
+          {words.cut(text.length)}
+          <Button onClick={() => setWhole(true)}>{words.showAll(text.length)}</Button>
+        </p>
+      )}
+    </div>
+  )
+}
+
+/** A part of the page with its heading. */
+export function Part({ title, count, children }: { title: string; count?: number; children: ReactNode }) {
+  return (
+    <section className="flex flex-col gap-2" data-steady>
+      <h3 className="font-semibold text-base">
+        {title}
+        {count ? <span className="ml-2 font-normal text-soft text-sm">{count}</span> : null}
+      </h3>
+      {children}
+    </section>
+  )
+}

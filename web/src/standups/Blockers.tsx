@@ -1,0 +1,97 @@
+import { Link } from '@tanstack/react-router'
+import { texts } from '../texts'
+import { Icon, type IconName } from '../ui/Icon'
+import { Badge, type Tone } from '../ui/State'
+import { dayText, Long, Part, TaskLink } from './Bits'
+import { MakeTask } from './MakeTask'
+import { type Blocker, type Fate, fateOf, type Standup } from './standup'
+import type { NameOf } from './useAgentName'
+
+const words = texts.standups
+const w = words.blocker
+
+const fateLook: Record<Fate, { tone: Tone; icon: IconName }> = {
+  open: { tone: 'danger', icon: 'blocked' },
+  decided: { tone: 'attention', icon: 'comment' },
+  escalated: { tone: 'attention', icon: 'up' },
+  ended: { tone: 'done', icon: 'check' },
+}
+
+/** What is in the agents' way, for how long, and what became of it. */
+export function Blockers({ standup, nameOf }: { standup: Standup; nameOf: NameOf }) {
+  const { blockers } = standup
+  return (
+    <Part count={blockers.length} title={words.blockers}>
+      {blockers.length === 0 ? (
+        <p className="text-soft">{standup.status === 'running' ? words.blockersCome : words.noBlockers}</p>
+      ) : (
+        <ul className="flex flex-col divide-y divide-line rounded-md border border-line">
+          {blockers.map((b, i) => (
+            <li key={b.id ?? `decided ${b.text}`} className="flex flex-col gap-1 px-3 py-2" data-steady>
+              <Row blocker={b} nameOf={nameOf} />
+              {!b.task && b.status === 'open' && (
+                <MakeTask
+                  detail={b.text}
+                  name={b.id ?? `blocker-${i}`}
+                  owner={b.agent_id}
+                  standup={standup}
+                  title={b.text}
+                />
+              )}
+            </li>
+          ))}
+        </ul>
+      )}
+    </Part>
+  )
+}
+
+function Row({ blocker: b, nameOf }: { blocker: Blocker; nameOf: NameOf }) {
+  const fate = fateOf(b)
+  const look = fateLook[fate]
+  return (
+    <>
+      <div className="flex flex-wrap items-start gap-x-3 gap-y-1">
+        <p className="wrap-anywhere min-w-0 grow basis-64">
+          {b.task && (
+            <>
+              <TaskLink of={b.task} />{' '}
+            </>
+          )}
+          <bdi className="line-clamp-4">{b.text}</bdi>
+        </p>
+        <Badge icon={look.icon} tone={look.tone}>
+          {fate === 'escalated' ? w.escalated(dayText(b.escalated_on ?? '')) : w[fate]}
+        </Badge>
+      </div>
+      <p className="text-soft text-xs">
+        <bdi>{nameOf(b.agent_id)}</bdi> <span title={w.since(dayText(b.first_seen))}>{w.days(b.age_days)}</span>
+        {b.ended_why && ` · ${w.why[b.ended_why]}`}
+        {b.named_by.length > 1 && (
+          <>
+            {' · '}
+            <bdi>{w.named(b.named_by.map(nameOf).join(', '))}</bdi>
+          </>
+        )}
+        {b.named_by.length === 0 && b.id !== null && ` · ${w.unnamed}`}
+        {fate === 'escalated' && (
+          <>
+            {' · '}
+            <Link className="text-accent underline" to="/inbox">
+              {w.inbox}
+            </Link>
+          </>
+        )}
+      </p>
+      {b.resolution && (
+        <div className="flex gap-1.5">
+          <Icon className="mt-0.5 text-soft" name="comment" />
+          <div className="min-w-0">
+            <span className="sr-only">{w.decision}</span>
+            <Long text={b.resolution} />
+          </div>
+        </div>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,143 @@
+import type { ReactNode } from 'react'
+import { money } from '../app/format'
+import { texts } from '../texts'
+import { Age } from '../ui/Age'
+import { Button } from '../ui/Button'
+import { Badge, Chip } from '../ui/State'
+import { Long, TaskLink } from './Bits'
+import type { Report } from './standup'
+
+const words = texts.standups.evidence
+
+interface Props {
+  report: Report
+  name: string
+  unfolded: boolean
+  onFold: () => void
+}
+
+/** What is known of an agent's work beside what it says: first what does not agree. */
+export function Evidence({ report: r, name, unfolded, onFold }: Props) {
+  const e = r.evidence
+  if (!e) return r.status === 'pending' ? null : <p className="text-soft text-xs">{words.none}</p>
+  const counts = [
+    e.finished.length > 0 && words.finished(e.finished.length),
+    e.moved.length > 0 && words.moved(e.moved.length),
+    e.created.length > 0 && words.created(e.created.length),
+    e.blocked.length > 0 && words.blocked(e.blocked.length),
+    words.open(e.open),
+    e.task_reports.length > 0 && words.taskReports(e.task_reports.length),
+    e.sessions === null ? words.sessionsUnknown : e.sessions > 0 && words.sessions(e.sessions),
+    e.runs && e.runs.count > 0 && words.runs(e.runs.count, money(e.runs.cost_usd)),
+    e.runs && e.runs.failed > 0 && words.runsFailed(e.runs.failed),
+  ].filter(c => typeof c === 'string')
+  const agrees = r.status === 'answered' && r.claims.length === 0 && r.omitted.length === 0
+  return (
+    <div className="flex flex-col gap-2">
+      {r.claims.length > 0 && (
+        <ul className="flex flex-col gap-1">
+          {r.claims.map(c => (
+            <li key={`${c.task} ${c.says}`} className="flex flex-wrap items-center gap-2">
+              <Badge icon="warning" tone="danger">
+                {words.contradicts(c.task, words.says[c.says], words.board[c.board] ?? c.board)}
+              </Badge>
+              <TaskLink of={c.task} />
+            </li>
+          ))}
+        </ul>
+      )}
+      <div className="flex flex-wrap items-center gap-1.5">
+        {r.omitted.length > 0 && <Badge tone="attention">{words.omitted(r.omitted.length)}</Badge>}
+        {agrees && (
+          <Badge icon="check" tone="active">
+            {words.agrees}
+          </Badge>
+        )}
+        {counts.map(c => (
+          <Chip key={c}>{c}</Chip>
+        ))}
+        <Button
+          aria-expanded={unfolded}
+          className="no-print h-6! pointer-coarse:h-9!"
+          icon={unfolded ? 'up' : 'down'}
+          look="quiet"
+          onClick={onFold}
+        >
+          {words.show}
+          <span className="sr-only"> ({name})</span>
+        </Button>
+      </div>
+      {unfolded && <Known name={name} report={r} />}
+    </div>
+  )
+}
+
+type Items = Report['omitted']
+
+function Known({ report: r, name }: { report: Report; name: string }) {
+  const e = r.evidence
+  if (!e) return null
+  const heads = words.heads
+  const lists: [string, Items][] = [
+    [heads.omitted, r.omitted],
+    [heads.finished, e.finished],
+    [heads.moved, e.moved],
+    [heads.created, e.created],
+    [heads.blocked, e.blocked],
+  ]
+  return (
+    <section aria-label={words.label(name)} className="flex flex-col gap-3 rounded-md bg-panel px-3 py-2">
+      {lists.map(([title, items]) => items.length > 0 && <ItemList key={title} items={items} title={title} />)}
+      {e.task_reports.length > 0 && (
+        <Titled title={heads.taskReports}>
+          <ul className="flex flex-col gap-1">
+            {e.task_reports.map(t => (
+              <li key={`${t.task} ${t.at} ${t.kind}`} className="wrap-anywhere">
+                <TaskLink of={t.task} /> {words.kinds[t.kind]}
+                {t.text && (
+                  <>
+                    : <bdi>{t.text}</bdi>
+                  </>
+                )}{' '}
+                <Age at={t.at} className="text-soft text-xs" />
+              </li>
+            ))}
+          </ul>
+        </Titled>
+      )}
+      {e.promised?.trim() && (
+        <Titled title={heads.promised}>
+          <Long text={e.promised} />
+        </Titled>
+      )}
+      <p className="text-soft text-xs">
+        {words.since} <Age at={e.since} /> {texts.standups.facts.ago}
+      </p>
+    </section>
+  )
+}
+
+const Titled = ({ title, children }: { title: string; children: ReactNode }) => (
+  <div>
+    <h5 className="mb-1 font-medium text-soft text-xs">{title}</h5>
+    {children}
+  </div>
+)
+
+const ItemList = ({ title, items }: { title: string; items: Items }) => (
+  <Titled title={title}>
+    <ul className="flex flex-col gap-1">
+      {items.map(i => (
+        <li key={i.key} className="wrap-anywhere">
+          <TaskLink of={i.key} /> <bdi>{i.title}</bdi>
+          {i.reason && (
+            <span className="text-soft">
+              {' '}
+              – <bdi>{i.reason}</bdi>
+            </span>
+          )}
+        </li>
+      ))}
+    </ul>
+  </Titled>
+)

@@ -1,0 +1,63 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { queries, useMe } from '../app/queries'
+import { texts } from '../texts'
+import { Button } from '../ui/Button'
+import { Icon } from '../ui/Icon'
+import { useHold } from './actions'
+import { type Standup, stopsMeetings } from './standup'
+
+const words = texts.standups
+
+interface Props {
+  verb: 'run' | 'retry'
+  /** The standup that is meant; that of today of the team when left out. */
+  id?: string
+  team: string
+  onStarted?: (s: Standup) => void
+}
+
+/** The button that has a standup held. Where that cannot be, it says why, and where to mend it. */
+export function Hold({ verb, id, team, onStarted }: Props) {
+  const me = useMe().data
+  const gateway = useQuery(queries.gateway).data
+  const hold = useHold(onStarted)
+  if (me?.role === 'user') return <p className="text-soft text-xs">{words.whoMayRun}</p>
+  return (
+    <Button
+      busy={hold.isPending}
+      disabled={stopsMeetings(gateway)}
+      icon={verb === 'retry' ? 'reload' : 'standups'}
+      look="primary"
+      onClick={() => hold.mutate({ team, ...(id ? { id } : {}) })}
+    >
+      {words[verb]}
+    </Button>
+  )
+}
+
+/** Why no standup can be held, in the words of the service, while that is so. */
+export function NoGateway() {
+  const gateway = useQuery(queries.gateway).data
+  if (!gateway || !stopsMeetings(gateway)) return null
+  return (
+    <div
+      className="no-print flex flex-wrap items-start gap-x-2 gap-y-1 rounded-md bg-attention-tint px-3 py-2 text-attention"
+      role="status"
+    >
+      <Icon className="mt-px" name="off" />
+      <div className="wrap-anywhere min-w-0 grow basis-60">
+        <p className="font-medium">{words.noGateway}</p>
+        {gateway.error && (
+          <p>
+            <bdi>{gateway.error}</bdi>
+          </p>
+        )}
+        <p>{words.noGatewayHistory}</p>
+      </div>
+      <Link className="underline" to="/settings">
+        {words.toSettings}
+      </Link>
+    </div>
+  )
+}

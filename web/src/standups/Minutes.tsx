@@ -1,0 +1,89 @@
+import { texts } from '../texts'
+import { Icon } from '../ui/Icon'
+import { Blockers } from './Blockers'
+import { Long, Part } from './Bits'
+import { Escalations, Items } from './Items'
+import { ReportOf } from './Report'
+import type { Go, StandupSearch } from './route'
+import { headline, type Standup } from './standup'
+import type { NameOf } from './useAgentName'
+
+const words = texts.standups
+
+interface Props {
+  standup: Standup
+  search: StandupSearch
+  nameOf: NameOf
+  go: Go
+}
+
+/** What came of a standup, from what matters most to what each one said. */
+export function Minutes({ standup, search, nameOf, go }: Props) {
+  const unfolded = new Set(search.open?.split(','))
+  const fold = (agent: string) => {
+    const next = new Set(unfolded)
+    if (!next.delete(agent)) next.add(agent)
+    go({ open: [...next].join(',') || undefined }, true)
+  }
+  return (
+    <div className="flex flex-col gap-5">
+      <Headline standup={standup} />
+      <Blockers nameOf={nameOf} standup={standup} />
+      <Items nameOf={nameOf} standup={standup} />
+      <Escalations standup={standup} />
+      <section className="flex flex-col gap-2">
+        <h3 className="font-semibold text-base">{words.reports}</h3>
+        {standup.reports.map(r => (
+          <ReportOf
+            key={r.agent_id}
+            name={nameOf(r.agent_id)}
+            onFile={() => go({ file: r.agent_id })}
+            onFold={() => fold(r.agent_id)}
+            report={r}
+            standup={standup}
+            unfolded={unfolded.has(r.agent_id)}
+          />
+        ))}
+      </section>
+    </div>
+  )
+}
+
+/** The facilitator's words; without them the failure and the facts that the service put together by itself. */
+function Headline({ standup: s }: { standup: Standup }) {
+  if (s.summary?.trim()) {
+    const { head, rest } = headline(s.summary)
+    return (
+      <section aria-label={words.headline} className="flex flex-col gap-1" data-steady>
+        {head && (
+          <p className="wrap-anywhere font-medium text-lg">
+            <bdi>{head}</bdi>
+          </p>
+        )}
+        {rest && <Long text={rest} />}
+      </section>
+    )
+  }
+  if (s.status === 'running') return <p className="text-soft">{words.summaryComes}</p>
+  return (
+    <>
+      {s.error && (
+        <section className="flex gap-2 rounded-md bg-danger-tint px-3 py-2" data-steady>
+          <Icon className="mt-px text-danger" name="error" />
+          <div className="wrap-anywhere min-w-0">
+            <h3 className="font-semibold text-danger">{words.failed}</h3>
+            <p>
+              <bdi>{s.error.detail}</bdi> <span className="key text-soft">{s.error.code}</span>
+            </p>
+            <p className="text-soft">{words.kept}</p>
+          </div>
+        </section>
+      )}
+      {s.digest?.trim() && (
+        <Part title={words.digest}>
+          <Long text={s.digest} />
+        </Part>
+      )}
+    </>
+  )
+}

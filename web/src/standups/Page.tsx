@@ -1,0 +1,152 @@
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { type ReactNode, useCallback } from 'react'
+import type { Schemas } from '../api/client'
+import { useTicking } from '../app/clock'
+import { useZone } from '../app/config'
+import { useTitle } from '../app/title'
+import { texts } from '../texts'
+import { Select } from '../ui/Field'
+import { Answer, Failed, Skeleton } from '../ui/Views'
+import { dayText } from './Bits'
+import { Days } from './Days'
+import { NoneOfDay, NoneOfToday, NoneYet } from './Nothing'
+import { dayAddress, executive, latestQuery, listQuery, oneQuery, teamsQuery } from './queries'
+import { type Go, standupRoute, standupsRoute, type StandupSearch } from './route'
+import { Sheet } from './Sheet'
+import { dayIn, isDay } from './standup'
+import './print.css'
+
+const words = texts.standups
+
+/** A team's latest standup, or that of a day. */
+export function StandupsPage() {
+  const search = standupsRoute.useSearch()
+  const navigate = useNavigate({ from: '/standups' })
+  const go = useCallback<Go>(
+    (change, replace = false) => void navigate({ search: was => ({ ...was, ...change }), replace }),
+    [navigate],
+  )
+  const team = search.team ?? executive
+  const of = useTeam(team)
+  const day = isDay(search.day) ? search.day : undefined
+  const latest = useQuery({ ...latestQuery(team, of.today), enabled: of.isKnown && day === undefined })
+  const ofDay = useQuery({ ...listQuery(team, day ?? '', day ?? ''), enabled: day !== undefined })
+  const finding = day === undefined ? latest : ofDay
+  const found = day === undefined ? latest.data : ofDay.data && (ofDay.data[0] ?? null)
+  const one = useQuery({ ...oneQuery(found?.id ?? ''), enabled: Boolean(found) })
+  useTitle(found ? dayText(found.date) : undefined, texts.app.places.standups)
+  const toToday = useCallback(() => go({ day: undefined, until: undefined, tab: undefined }), [go])
+  return (
+    <Place go={go} of={of} opened={day ?? found?.date} search={search} team={team}>
+      {found === undefined ? (
+        finding.error ? (
+          <Failed
+            again={() => void finding.refetch()}
+            error={finding.error}
+            what={`${texts.ui.couldNotRead} ${words.whatAll}.`}
+          />
+        ) : (
+          <Skeleton label={`${texts.ui.reading} ${words.whatAll}`} />
+        )
+      ) : found === null ? (
+        day === undefined ? (
+          <NoneYet participants={of.team?.participants ?? []} team={team} />
+        ) : (
+          <NoneOfDay day={day} isToday={day === of.today} onStarted={toToday} team={team} />
+        )
+      ) : (
+        <>
+          {day === undefined && found.date < of.today && <NoneOfToday team={team} today={of.today} />}
+          <Answer of={one} what={words.what}>
+            {s => <Sheet go={go} search={search} standup={s} />}
+          </Answer>
+        </>
+      )}
+    </Place>
+  )
+}
+
+/** One standup by its id. */
+export function StandupPage() {
+  const { id } = standupRoute.useParams()
+  const search = standupRoute.useSearch()
+  const navigate = useNavigate({ from: '/standups/$id' })
+  const go = useCallback<Go>(
+    (change, replace = false) => void navigate({ search: was => ({ ...was, ...change }), replace }),
+    [navigate],
+  )
+  const one = useQuery(oneQuery(id))
+  const team = one.data?.team ?? search.team ?? executive
+  const of = useTeam(team)
+  useTitle(one.data && dayText(one.data.date), texts.app.places.standups)
+  return (
+    <Place go={go} of={of} opened={one.data?.date} search={search} team={team}>
+      <Answer of={one} what={words.what}>
+        {s => <Sheet go={go} search={search} standup={s} />}
+      </Answer>
+    </Place>
+  )
+}
+
+type Team = Schemas['StandupTeam']
+
+interface OfTeam {
+  teams: readonly Team[]
+  team: Team | undefined
+  /** The day that it is where the team counts its days. */
+  today: string
+  /** Whether that is known, and not only a guess by the zone of the service. */
+  isKnown: boolean
+}
+
+function useTeam(key: string): OfTeam {
+  const asked = useQuery(teamsQuery)
+  const service = useZone()
+  const team = asked.data?.find(t => t.key === key || t.id === key)
+  const zone = team?.timezone ?? service
+  const today = useTicking(now => dayIn(zone, now))
+  return { teams: asked.data ?? [], team, today, isKnown: !asked.isPending }
+}
+
+interface PlaceProps {
+  team: string
+  of: OfTeam
+  search: StandupSearch
+  opened: string | undefined
+  go: Go
+  children: ReactNode
+}
+
+/** What is around a standup: whose it is, and the other days. */
+function Place({ team, of, search, opened, go, children }: PlaceProps) {
+  const navigate = useNavigate()
+  // A day further back than two weeks has the calendar end with it.
+  const until = isDay(search.until) ? search.until : calendarEnd(opened, of.today)
+  const names = of.teams.map(t => ({ value: t.key, label: t.name }))
+  const choices = names.some(n => n.value === team) ? names : [...names, { value: team, label: team }]
+  return (
+    <div className="standup-page flex h-full min-h-0 flex-col">
+      {choices.length > 1 && (
+        <div className="no-print flex items-center gap-2 px-3 pt-1.5">
+          <Select
+            choices={choices}
+            className="w-48"
+            hideLabel
+            label={words.team}
+            onChange={e => void navigate({ to: '/standups', search: dayAddress(e.target.value) })}
+            value={team}
+          />
+        </div>
+      )}
+      <Days onUntil={next => go({ until: next }, true)} opened={opened} team={team} today={of.today} until={until} />
+      {children}
+    </div>
+  )
+}
+
+function calendarEnd(opened: string | undefined, today: string): string {
+  if (!opened) return today
+  const age = (Date.parse(today) - Date.parse(opened)) / 86_400_000
+  return age < 0 || age > 13 ? opened : today
+}

@@ -1,0 +1,56 @@
+import { useQuery } from '@tanstack/react-query'
+import { queries } from '../app/queries'
+import { texts } from '../texts'
+import { Age } from '../ui/Age'
+import { State } from '../ui/State'
+import { ReportMark } from './Bits'
+import { progressSentence } from './progress'
+import { progressOf, type Standup, stopsMeetings } from './standup'
+import type { NameOf } from './useAgentName'
+
+const words = texts.standups.progress
+
+/** What a meeting that goes on is doing: who is being asked, for how long, and who comes after. */
+export function ProgressOf({ standup, nameOf }: { standup: Standup; nameOf: NameOf }) {
+  const gateway = useQuery(queries.gateway).data
+  const p = progressOf(standup)
+  if (!p) return null
+  const reviews = p.now === 'reviewing'
+  return (
+    <section aria-label={words.label} className="flex flex-col gap-2 rounded-md border border-line bg-panel px-3 py-2">
+      <p className="font-medium">
+        {/* Read out when something else goes on, and not with each second. */}
+        <span role="status">
+          <bdi>{progressSentence(p, nameOf)}</bdi>
+        </span>
+        {p.since && p.now !== 'opened' && (
+          <span className="ml-1 font-normal text-soft">
+            {words.since} <Age at={p.since} />
+          </span>
+        )}
+      </p>
+      {p.now !== 'opened' && stopsMeetings(gateway) && <p className="text-attention">{words.away}</p>}
+      {p.now !== 'opened' && (
+        <ol className="flex flex-wrap gap-x-5 gap-y-1">
+          {standup.reports.map(r => (
+            <li key={r.agent_id} className="flex min-w-0 items-center gap-1.5">
+              <bdi className="truncate">{nameOf(r.agent_id)}</bdi>
+              <ReportMark of={r.status} />
+            </li>
+          ))}
+          <li className="flex min-w-0 items-center gap-1.5">
+            <bdi className="truncate">{nameOf(standup.facilitator)}</bdi>
+            <State icon={reviews ? 'pulse' : 'sleep'} tone={reviews ? 'active' : 'idle'}>
+              {words.review}: {reviews ? words.reads : words.waiting}
+            </State>
+          </li>
+        </ol>
+      )}
+      {standup.deadline_at && (
+        <p className="text-soft text-xs">
+          {words.deadline} <Age at={standup.deadline_at} />.
+        </p>
+      )}
+    </section>
+  )
+}

@@ -1,0 +1,123 @@
+import { Link } from '@tanstack/react-router'
+import { money } from '../app/format'
+import { leads, useMe } from '../app/queries'
+import { texts } from '../texts'
+import { Age } from '../ui/Age'
+import { Button } from '../ui/Button'
+import { Long, ReportMark } from './Bits'
+import { Evidence } from './Evidence'
+import type { Report, Standup } from './standup'
+
+const words = texts.standups
+
+interface Props {
+  standup: Standup
+  report: Report
+  name: string
+  unfolded: boolean
+  onFold: () => void
+  onFile: () => void
+}
+
+/** What one participant said, or why nothing was said, and whether the board agrees. */
+export function ReportOf({ standup, report: r, name, unfolded, onFold, onFile }: Props) {
+  const me = useMe().data
+  // The service takes reports until the meeting is over: an agent's own, and anybody's from those who lead.
+  const files = standup.status === 'running' && (leads(me) || me?.agent_id === r.agent_id)
+  return (
+    <section
+      aria-labelledby={`report-${r.agent_id}`}
+      className="flex flex-col gap-2 rounded-md border border-line px-3 py-2"
+      data-steady
+      id={`of-${r.agent_id}`}
+    >
+      <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
+        <h4 className="min-w-0 truncate font-semibold" id={`report-${r.agent_id}`}>
+          <bdi>{name}</bdi>
+        </h4>
+        <ReportMark of={r.status} />
+        <span className="text-soft text-xs">
+          {r.answered_at && r.status === 'answered' && (
+            <>
+              <Age at={r.answered_at} /> {words.facts.ago}
+            </>
+          )}
+          {r.filed_by && (
+            <>
+              {' · '}
+              <bdi>{words.filedBy(r.filed_by)}</bdi>
+            </>
+          )}
+          {r.status === 'answered' && !r.filed_by && ` · ${words.facts.cost(money(r.cost_usd))}`}
+        </span>
+        {files && (
+          <Button className="no-print ml-auto" icon="pencil" onClick={onFile}>
+            {r.status === 'answered' ? words.fileAnother : words.file}
+            <span className="sr-only"> ({name})</span>
+          </Button>
+        )}
+      </div>
+      {r.status === 'answered' ? <Said report={r} /> : <Unsaid report={r} standup={standup} />}
+      <Evidence name={name} onFold={onFold} report={r} unfolded={unfolded} />
+    </section>
+  )
+}
+
+function Said({ report: r }: { report: Report }) {
+  const s = words.sections
+  const parts = [
+    { title: s.yesterday, text: r.yesterday, nothing: words.nothingSaid },
+    { title: s.today, text: r.today, nothing: words.nothingSaid },
+    { title: s.blockers, text: r.blockers, nothing: words.noneNamed },
+  ]
+  return (
+    <>
+      <div className="report-parts grid gap-x-6 gap-y-3 md:grid-cols-3">
+        {parts.map(p => (
+          <div key={p.title} className="min-w-0">
+            <h5 className="mb-1 font-medium text-soft text-xs">{p.title}</h5>
+            {p.text?.trim() ? <Long text={p.text} /> : <p className="text-soft">{p.nothing}</p>}
+          </div>
+        ))}
+      </div>
+      {r.other?.trim() && (
+        <div>
+          <h5 className="mb-1 font-medium text-soft text-xs">{s.other}</h5>
+          <Long text={r.other} />
+        </div>
+      )}
+    </>
+  )
+}
+
+/** Why there is no report. What the runtime said of a run that failed stands in the transcript. */
+function Unsaid({ standup, report: r }: { standup: Standup; report: Report }) {
+  const t = words.reportText
+  if (r.status === 'asked') {
+    return (
+      <p>
+        {t.asked} {r.asked_at && <Age at={r.asked_at} />}.
+      </p>
+    )
+  }
+  if (r.status === 'missing') {
+    return (
+      <p>
+        {t.missing}{' '}
+        <Link className="no-print text-accent underline" to="/settings">
+          {texts.app.places.settings}
+        </Link>
+      </p>
+    )
+  }
+  const why =
+    r.status === 'failed'
+      ? standup.transcript.findLast(l => l.kind === 'failure' && l.from === r.agent_id)?.text
+      : undefined
+  if (r.status === 'pending') return <p className="text-soft">{standup.status === 'running' ? t.pending : t.notAsked}</p>
+  return (
+    <p className="wrap-anywhere text-danger">
+      {why ? <bdi>{why}</bdi> : r.status === 'timed_out' ? t.timed_out : t.failed}
+    </p>
+  )
+}

@@ -1,0 +1,87 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import type { Schemas } from '../api/client'
+import { moment, myZone } from '../app/format'
+import { queries } from '../app/queries'
+import { texts } from '../texts'
+import { Age } from '../ui/Age'
+import { Icon } from '../ui/Icon'
+import { Answer } from '../ui/Views'
+import { scheduleQuery } from './queries'
+
+const words = texts.standups.schedule
+
+/** Whether something starts the standups by itself, and when it does so next. */
+export function Schedule({ team }: { team: string }) {
+  const gateway = useQuery(queries.gateway).data
+  const asks = gateway !== undefined && gateway.state !== 'not_configured'
+  const asked = useQuery({ ...scheduleQuery(team), enabled: asks })
+  return (
+    <section className="no-print flex flex-col gap-2">
+      <h3 className="font-semibold">{words.title}</h3>
+      {gateway?.state === 'not_configured' ? (
+        <p className="text-soft">{words.noGateway}</p>
+      ) : (
+        <Answer of={asked} rows={2} what={words.title}>
+          {s => (s ? <Job of={s} /> : <None />)}
+        </Answer>
+      )}
+    </section>
+  )
+}
+
+const None = () => (
+  <p>
+    <span className="text-soft">{words.none}</span>{' '}
+    <Link className="text-accent underline" to="/schedules">
+      {words.add}
+    </Link>
+  </p>
+)
+
+function Job({ of: s }: { of: Schemas['StandupSchedule'] }) {
+  const next = s.next_runs[0]
+  const zone = s.job.schedule.tz
+  const short = (at: string, z?: string) => moment(at, z).replace(/ \d{4}, (\d\d:\d\d).*/, ', $1')
+  return (
+    <>
+      {!s.job.enabled ? (
+        <p className="flex gap-1.5 text-attention">
+          <Icon name="off" />
+          {words.disabled}
+        </p>
+      ) : next ? (
+        <p>
+          {words.next} <Age at={next} />: {short(next, zone)} {zone && <span className="text-soft">({zone})</span>}
+          {zone && zone !== myZone() && (
+            <span className="block text-soft text-xs">
+              {short(next)} ({myZone()}, {words.yours})
+            </span>
+          )}
+        </p>
+      ) : (
+        <p className="text-soft">{words.unknownNext}</p>
+      )}
+      {!s.live && (
+        <p className="text-attention text-xs">
+          {words.asSeen} <Age at={s.seen_at} /> {texts.ui.ago}
+        </p>
+      )}
+      {s.job.enabled && !s.watched && s.unwatched_because && (
+        <p className="text-soft text-xs">
+          {words.notWatched} <bdi>{s.unwatched_because}</bdi>
+        </p>
+      )}
+      {s.fallback && <p className="text-soft text-xs">{words.fallback}</p>}
+      {s.warnings.map(w => (
+        <p key={w} className="wrap-anywhere flex gap-1.5 text-attention text-xs">
+          <Icon className="size-3.5" name="warning" />
+          <bdi className="min-w-0">{w}</bdi>
+        </p>
+      ))}
+      <Link className="self-start text-accent underline" to="/schedules">
+        {words.open}
+      </Link>
+    </>
+  )
+}

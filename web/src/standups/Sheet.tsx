@@ -1,0 +1,91 @@
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { useKeys } from '../app/keys'
+import { texts } from '../texts'
+import { Tabs } from '../ui/Tabs'
+import { Differences } from './Differences'
+import { FileReport } from './FileReport'
+import { Head } from './Head'
+import { NoGateway } from './Hold'
+import { Minutes } from './Minutes'
+import { ProgressOf } from './Progress'
+import { dayAddress, latestQuery, nextQuery } from './queries'
+import type { Go, StandupSearch } from './route'
+import { Schedule } from './Schedule'
+import { addDays, type Standup, verbOf } from './standup'
+import { Transcript } from './Transcript'
+import { useAgentName } from './useAgentName'
+import { useSteady } from './useSteady'
+
+const words = texts.standups
+
+interface Props {
+  standup: Standup
+  search: StandupSearch
+  go: Go
+}
+
+/** One standup with all that there is of it. It grows while it goes on; what one reads stays where it is. */
+export function Sheet({ standup: s, search, go }: Props) {
+  const nameOf = useAgentName(s)
+  const navigate = useNavigate()
+  const { scroller, onScroll } = useSteady(s.version)
+  const tab = search.tab ?? 'reports'
+  const older = useQuery(latestQuery(s.team, addDays(s.date, -1))).data
+  const newer = useQuery(nextQuery(s.team, addDays(s.date, 1))).data
+  const open = (day: string | undefined) => void (day && navigate({ to: '/standups', search: dayAddress(s.team, day) }))
+  useKeys([
+    { keys: 'j', label: words.keys.older, run: () => open(older?.date) },
+    { keys: 'k', label: words.keys.newer, run: () => open(newer?.date) },
+    { keys: 'v', label: words.keys.tab, run: () => go({ tab: tab === 'reports' ? 'transcript' : undefined }, true) },
+  ])
+  const filing = s.status === 'running' ? s.reports.find(r => r.agent_id === search.file) : undefined
+  return (
+    <div
+      ref={scroller}
+      className="standup-scroller min-h-0 grow overflow-auto [overflow-anchor:none]"
+      onScroll={onScroll}
+    >
+      <div className="mx-auto flex max-w-7xl flex-col gap-x-8 gap-y-8 px-3 pb-10 md:px-6 xl:flex-row">
+        <div className="flex min-w-0 grow flex-col gap-3">
+          <Head
+            onRemoved={() => void navigate({ to: '/standups', search: dayAddress(s.team), replace: true })}
+            standup={s}
+          />
+          {verbOf(s) && <NoGateway />}
+          <ProgressOf nameOf={nameOf} standup={s} />
+          <Tabs
+            label={words.tabs.label}
+            onChange={next => go({ tab: next === 'reports' ? undefined : next }, true)}
+            tabs={[
+              {
+                id: 'reports',
+                label: words.tabs.reports,
+                panel: () => <Minutes go={go} nameOf={nameOf} search={search} standup={s} />,
+              },
+              {
+                id: 'transcript',
+                label: words.tabs.transcript,
+                count: s.transcript.length,
+                panel: () => <Transcript nameOf={nameOf} scroller={scroller} standup={s} />,
+              },
+            ]}
+            value={tab}
+          />
+        </div>
+        <div className="no-print flex flex-col gap-6 xl:w-72 xl:shrink-0 xl:pt-3">
+          <Differences nameOf={nameOf} standup={s} />
+          <Schedule team={s.team} />
+        </div>
+      </div>
+      {filing && (
+        <FileReport
+          agent={filing.agent_id}
+          name={nameOf(filing.agent_id)}
+          onClose={() => go({ file: undefined }, true)}
+          standup={s}
+        />
+      )}
+    </div>
+  )
+}

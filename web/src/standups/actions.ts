@@ -1,0 +1,100 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { api, ifMatch, take } from '../api/client'
+import { Problem } from '../api/problem'
+import { texts } from '../texts'
+import { say, sayFailed } from '../ui/Toast'
+import { dropStandup, putStandup, transcriptOf } from './queries'
+import type { Standup } from './standup'
+
+const words = texts.standups
+
+interface Holding {
+  /** The standup to run; that of today of the team when left out. */
+  id?: string
+  team: string
+  /** One that is completed, from the start. */
+  again?: boolean
+}
+
+const open = (team: string): Promise<Standup> => take(api.POST('/api/v1/standups', { body: { team } }))
+
+async function hold({ id, team, again }: Holding): Promise<Standup> {
+  const path = { id: id ?? (await open(team)).id }
+  try {
+    return await take(
+      api.POST('/api/v1/standups/{id}/run', { params: { path }, ...(again ? { body: { again: true } } : {}) }),
+    )
+  } catch (err) {
+    // Somebody was faster: what was wanted goes on.
+    if (!(err instanceof Problem) || !['already_running', 'already_completed'].includes(err.code)) throw err
+    return take(api.GET('/api/v1/standups/{id}', { params: { path } }))
+  }
+}
+
+/** Has a standup held: today's is opened first, one that failed asks for what is missing. */
+export function useHold(then?: (s: Standup) => void) {
+  const cache = useQueryClient()
+  return useMutation({
+    mutationFn: hold,
+    onSuccess: s => {
+      putStandup(cache, s)
+      if (s.status === 'running') say(words.started)
+      then?.(s)
+    },
+    onError: err => sayFailed(err, words.couldNotRun),
+  })
+}
+
+/** Opens today's standup without asking anybody, so that reports can be handed in before. */
+export function useOpen(then?: (s: Standup) => void) {
+  const cache = useQueryClient()
+  return useMutation({
+    mutationFn: open,
+    onSuccess: s => {
+      putStandup(cache, s)
+      say(words.opened)
+      then?.(s)
+    },
+    onError: err => sayFailed(err, words.couldNotRun),
+  })
+}
+
+export function useCancel() {
+  const cache = useQueryClient()
+  return useMutation({
+    mutationFn: (s: Standup) => take(api.POST('/api/v1/standups/{id}/cancel', { params: { path: { id: s.id } } })),
+    onSuccess: s => {
+      putStandup(cache, s)
+      say(words.cancelled)
+    },
+    onError: err => sayFailed(err, words.couldNotCancel),
+  })
+}
+
+export function useRemove(then: () => void) {
+  const cache = useQueryClient()
+  return useMutation({
+    mutationFn: async (s: Standup) => {
+      await api.DELETE('/api/v1/standups/{id}', { params: { path: { id: s.id }, header: ifMatch(s.version) } })
+      return s.id
+    },
+    onSuccess: id => {
+      then()
+      dropStandup(cache, id)
+      say(words.removed)
+    },
+    onError: err => sayFailed(err, words.couldNotRemove),
+  })
+}
+
+export async function copyTranscript(id: string): Promise<void> {
+  try {
+    // There is none on an address such as http://10.0.0.5:3000, whatever its type says.
+    const clipboard = navigator.clipboard as Clipboard | undefined
+    if (!clipboard) throw new Problem({ code: 'no_clipboard', title: words.noClipboard })
+    await clipboard.writeText(await transcriptOf(id))
+    say(words.copied)
+  } catch (err) {
+    sayFailed(err, words.couldNotCopy)
+  }
+}

@@ -1,0 +1,66 @@
+import { nanos } from '../app/format'
+import type { Blocker, Standup } from './standup'
+
+/** One thing in which a standup differs from the one before it. */
+export type Difference =
+  | { kind: 'blocker_new' | 'blocker_gone' | 'blocker_stays'; blocker: Blocker }
+  | { kind: 'heard' | 'silent' | 'joined' | 'left'; agent: string; name: string }
+  | { kind: 'cost'; by: string; up: boolean }
+  | { kind: 'length'; by: number; up: boolean }
+
+const sameBlocker = (a: Blocker, b: Blocker): boolean =>
+  a.id !== null || b.id !== null ? a.id === b.id : a.agent_id === b.agent_id && a.text === b.text
+
+const isIn = (b: Blocker, list: readonly Blocker[]): boolean => list.some(other => sameBlocker(b, other))
+
+/** What somebody named; a decision about something that nobody named is no blocker of that day. */
+const named = (s: Standup): Blocker[] => s.blockers.filter(b => b.id !== null || b.named_by.length > 0)
+
+const tookMs = (s: Standup): number | null =>
+  s.status === 'completed' && s.started_at && s.completed_at ? Date.parse(s.completed_at) - Date.parse(s.started_at) : null
+
+/** Whole nano-dollars as the API writes dollars. */
+function dollars(n: bigint): string {
+  const digits = n.toString().padStart(10, '0')
+  return `${digits.slice(0, -9)}.${digits.slice(-9)}`
+}
+
+/** A meeting that is longer by less than this is as long as before, in ms. */
+const noticed = 5000
+
+/**
+ * What is other than the standup before. While it goes on only what is certain
+ * already: who has not been heard yet is not silent.
+ */
+export function differences(now: Standup, before: Standup): Difference[] {
+  const out: Difference[] = []
+  const over = now.status !== 'running'
+  const [mine, theirs] = [named(now), named(before)]
+  if (now.status === 'completed') {
+    for (const b of mine) out.push({ kind: isIn(b, theirs) ? 'blocker_stays' : 'blocker_new', blocker: b })
+    for (const b of theirs) if (!isIn(b, mine)) out.push({ kind: 'blocker_gone', blocker: b })
+    const rank = { blocker_new: 0, blocker_gone: 1, blocker_stays: 2 } as Record<string, number>
+    out.sort((a, b) => (rank[a.kind] ?? 3) - (rank[b.kind] ?? 3))
+  }
+  const was = new Map(before.reports.map(r => [r.agent_id, r]))
+  for (const r of now.reports) {
+    const then = was.get(r.agent_id)
+    const who = { agent: r.agent_id, name: r.name }
+    if (!then) out.push({ kind: 'joined', ...who })
+    else if (r.status === 'answered' && then.status !== 'answered') out.push({ kind: 'heard', ...who })
+    else if (over && r.status !== 'answered' && then.status === 'answered') out.push({ kind: 'silent', ...who })
+  }
+  for (const r of before.reports) {
+    if (!now.reports.some(x => x.agent_id === r.agent_id)) out.push({ kind: 'left', agent: r.agent_id, name: r.name })
+  }
+  const [cost, costBefore] = [nanos(now.cost_usd), nanos(before.cost_usd)]
+  if (over && cost !== null && costBefore !== null && cost !== costBefore) {
+    const up = cost > costBefore
+    out.push({ kind: 'cost', by: dollars(up ? cost - costBefore : costBefore - cost), up })
+  }
+  const [took, tookBefore] = [tookMs(now), tookMs(before)]
+  if (took !== null && tookBefore !== null && Math.abs(took - tookBefore) >= noticed) {
+    out.push({ kind: 'length', by: Math.abs(took - tookBefore), up: took > tookBefore })
+  }
+  return out
+}

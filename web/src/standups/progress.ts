@@ -1,0 +1,20 @@
+import { texts } from '../texts'
+import type { Progress } from './standup'
+
+const words = texts.standups.progress
+
+/** What goes on, in a sentence that stays the same until something else goes on: it is read out each time. */
+export function progressSentence(p: Progress, nameOf: (agent: string) => string): string {
+  switch (p.now) {
+    case 'opened':
+      return words.opened
+    case 'gathering':
+      return words.gathering
+    case 'asking':
+      return words.asking(nameOf(p.who ?? ''), Math.min(p.done + 1, p.of), p.of)
+    case 'between':
+      return p.done === p.of ? words.allHeard : words.between(p.done, p.of)
+    case 'reviewing':
+      return words.reviewing(nameOf(p.who ?? ''))
+  }
+}
