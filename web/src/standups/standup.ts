@@ -71,11 +71,18 @@ export const addDays = (day: string, n: number): string =>
 export const isDay = (text: string | undefined): text is string =>
   text !== undefined && /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(`${text}T00:00:00Z`))
 
+const formats = new Map<string, Intl.DateTimeFormat>()
+
 /** The day that a moment belongs to in a zone; in UTC when the browser does not know the zone. */
 export function dayIn(zone: string | undefined, at: number): string {
   try {
-    // The format of Canada is that of days: 2026-11-20.
-    return new Intl.DateTimeFormat('en-CA', { timeZone: zone ?? 'UTC', dateStyle: 'short' }).format(at)
+    const name = zone ?? 'UTC'
+    const known =
+      formats.get(name) ??
+      new Intl.DateTimeFormat('en-GB', { timeZone: name, year: 'numeric', month: '2-digit', day: '2-digit' })
+    formats.set(name, known)
+    const part = Object.fromEntries(known.formatToParts(at).map(p => [p.type, p.value]))
+    return `${part.year}-${part.month}-${part.day}`
   } catch {
     return new Date(at).toISOString().slice(0, 10)
   }

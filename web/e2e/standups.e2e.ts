@@ -1,0 +1,349 @@
+import { spawn } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { call, faults, type House, type Look, looks, openBrowser, openHouse, openPage, signIn } from './house.ts'
+
+let house: House
+let browser: Browser
+
+beforeAll(async () => {
+  house = await openHouse()
+  browser = await openBrowser()
+})
+afterAll(async () => {
+  await browser?.close()
+  await house?.close()
+})
+
+async function opened(look: Look, path: string) {
+  const watched = await openPage(browser, house.base, look)
+  await watched.page.goto(path)
+  await signIn(watched.page, house)
+  return watched
+}
+
+const desktop = looks['light desktop'] as Look
+const phone = looks['dark phone'] as Look
+
+/** A team of its own for each flow: it meets once a day. */
+const team = (key: string) =>
+  call(house, 'POST', '/teams', { key, name: `Team ${key}`, facilitator: 'coo', participants: ['cto', 'cpo', 'cmo'] })
+
+interface Held {
+  id: string
+  date: string
+  status: string
+}
+
+/** Holds a team's standup to its end, without a browser. */
+async function held(key: string): Promise<Held> {
+  const { id } = (await call(house, 'POST', '/standups', { team: key })) as Held
+  await call(house, 'POST', `/standups/${id}/run`)
+  for (;;) {
+    const now = (await call(house, 'GET', `/standups/${id}`)) as Held
+    if (now.status !== 'running') return now
+    await new Promise(next => setTimeout(next, 250))
+  }
+}
+
+const head = (page: Page) => page.locator('[data-head]')
+const stands = (page: Page, word: string) => head(page).getByText(word, { exact: true }).waitFor({ timeout: 60_000 })
+const section = (page: Page, agent: string) => page.locator(`#of-${agent}`)
+const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name })
+const fitsIn = (page: Page) => page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)
+
+describe.each(Object.entries(looks))('standups, %s', (name, look) => {
+  it('have no fault that axe knows: none yet, one that goes on, one that is over, a report to hand in', async () => {
+    const key = `look-${name.replace(' ', '-')}`
+    await team(key)
+    const { context, page, complaints } = await opened(look, `/standups?team=${key}`)
+    await page.getByRole('heading', { name: 'No standup yet' }).waitFor()
+    expect(await faults(page), 'none').toEqual([])
+    await button(page, 'Open it and ask nobody yet').click()
+    await stands(page, 'Opened')
+    expect(await faults(page), 'opened').toEqual([])
+    await button(page, /^Hand in a report/)
+      .first()
+      .click()
+    await page.getByRole('dialog').waitFor()
+    expect(await faults(page), 'a report to hand in').toEqual([])
+    await page.keyboard.press('Escape')
+    await button(page, 'Run Standup').click()
+    await stands(page, 'Running')
+    expect(await faults(page), 'going on').toEqual([])
+    await stands(page, 'Completed')
+    await page.reload()
+    for (const [more, ready] of [
+      ['', '#of-cmo'],
+      ['&open=cto,cpo', '#of-cmo section'],
+      ['&tab=transcript', 'main ol li p'],
+      ['&day=2020-02-29', 'main h2'],
+    ] as const) {
+      await page.goto(`/standups?team=${key}${more}`)
+      await page.locator(ready).first().waitFor()
+      expect(await faults(page), more).toEqual([])
+      expect(await fitsIn(page), more).toBe(true)
+    }
+    expect(complaints).toEqual([])
+    await page.goto('/standups/no-such-standup')
+    await page.getByRole('alert').waitFor()
+    expect(await faults(page), 'none of that id').toEqual([])
+    expect(complaints.filter(c => !/40[04]|422/.test(c))).toEqual([])
+    await context.close()
+  })
+})
+
+// The morning's flow: press one button, watch, read.
+describe('a standup', () => {
+  it('is run to its end with the pointer, while another one watches and is not moved', async () => {
+    await team('mouse')
+    const one = await opened(desktop, '/standups?team=mouse')
+    const two = await opened(phone, '/standups?team=mouse')
+    await two.page.getByText('Live', { exact: true }).waitFor({ state: 'attached' })
+    await button(one.page, 'Run Standup').click()
+    await one.page.getByRole('status').getByText('CTO is being asked, 1 of 3.').waitFor()
+    await two.page.getByRole('status').getByText('CPO is being asked, 2 of 3.').waitFor()
+    await section(two.page, 'cto').getByText('Answered').waitFor()
+
+    // Who reads the first report stays with it while everything above it grows.
+    const where = () => section(two.page, 'cto').evaluate(e => Math.round(e.getBoundingClientRect().top))
+    await section(two.page, 'cto').evaluate(e => e.scrollIntoView({ block: 'start' }))
+    await two.page.waitForTimeout(100)
+    const before = await where()
+    await stands(one.page, 'Completed')
+    await two.page.locator('[data-head]').getByText('Completed', { exact: true }).waitFor()
+    expect(Math.abs((await where()) - before)).toBeLessThanOrEqual(2)
+
+    const page = one.page
+    await section(page, 'cto').getByRole('heading', { name: 'Yesterday' }).waitFor()
+    expect(await section(page, 'cpo').getByRole('heading').allTextContents()).toEqual([
+      'CPO',
+      'Yesterday',
+      'Today',
+      'Blockers',
+    ])
+    await page.getByRole('heading', { name: /^Blockers\s*\d/ }).waitFor()
+    await page.getByText('The team cannot settle this by itself').first().waitFor()
+    expect(await button(page, 'Run Standup').count()).toBe(0)
+    await section(page, 'cto').getByRole('button', { name: /^What is known/ }).click()
+    await page.waitForURL('**open=cto**')
+    await page.getByRole('region', { name: 'What is known of CTO’s work' }).waitFor()
+    await page.getByRole('tab', { name: /^Transcript/ }).click()
+    await page.waitForURL('**tab=transcript**')
+    await page.getByText('The standup is completed.').waitFor()
+    await page.goBack()
+    expect([...one.complaints, ...two.complaints]).toEqual([])
+    await one.context.close()
+    await two.context.close()
+  })
+
+  it('is opened, reported to, run and held once more by keyboard', async () => {
+    await team('keys')
+    const { context, page, complaints } = await opened(desktop, '/')
+    await page.keyboard.press('g')
+    await page.keyboard.press('d')
+    await page.waitForURL('**/standups')
+    await page.goto('/standups?team=keys')
+    const press = async (name: string | RegExp) => {
+      await button(page, name).first().focus()
+      await page.keyboard.press('Enter')
+    }
+    await press('Open it and ask nobody yet')
+    await stands(page, 'Opened')
+    await press(/^Hand in a report.*CTO/)
+    await page.getByRole('dialog', { name: 'Report of CTO' }).waitFor()
+    await page.getByLabel('Yesterday').focus()
+    await page.keyboard.type('Wrote it down **myself**')
+    await press('Hand in')
+    await section(page, 'cto').locator('strong', { hasText: 'myself' }).waitFor()
+    await section(page, 'cto').getByText(/handed in by/).waitFor()
+    await press('Run Standup')
+    await page.getByRole('status').getByText('CPO is being asked, 2 of 3.').waitFor()
+    await stands(page, 'Completed')
+    await page.keyboard.press('v')
+    await page.getByText(/filed the report of cto/).waitFor()
+    await press('Actions for this standup')
+    await page.getByRole('menuitem', { name: 'Hold it once more' }).focus()
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog').getByRole('button', { name: 'Hold it once more' }).focus()
+    await page.keyboard.press('Enter')
+    await stands(page, 'Running')
+    await page.getByText('Attempt 2', { exact: true }).waitFor()
+    await stands(page, 'Completed')
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it('marks the agent that does not answer in time, and goes on without it', async () => {
+    await team('late')
+    const { id, date } = await held('late')
+    await call(house, 'PATCH', '/teams/late', { agent_timeout: '5s' })
+    // The agent has so much to do in that session that its turn does not come in time.
+    for (let i = 0; i < 10; i++) {
+      const key = encodeURIComponent(`agent:cmo:standup:${date}:team-late`)
+      await call(house, 'POST', `/agentrt/sessions/${key}/messages`, { text: `And number ${i}?` })
+    }
+    await call(house, 'POST', `/standups/${id}/run`, { again: true })
+    const { context, page, complaints } = await opened(desktop, `/standups/${id}`)
+    await stands(page, 'Completed')
+    await section(page, 'cmo').getByText('[Timeout]', { exact: true }).waitFor()
+    await section(page, 'cto').getByText('Answered').waitFor()
+    expect(await faults(page)).toEqual([])
+    await page.getByRole('tab', { name: /^Transcript/ }).click()
+    await page.getByText(/No answer within 5s/).waitFor()
+    expect(await faults(page)).toEqual([])
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it('that failed is retried, and asks for what is missing', async () => {
+    await team('hasty')
+    await call(house, 'PATCH', '/teams/hasty', { agent_timeout: '1s' })
+    const { context, page, complaints } = await opened(desktop, '/standups?team=hasty')
+    await button(page, 'Run Standup').click()
+    await stands(page, 'Error')
+    await page.getByText('agents_timed_out').waitFor()
+    expect(await section(page, 'cto').getByText('[Timeout]', { exact: true }).count()).toBe(1)
+    expect(await faults(page)).toEqual([])
+    await call(house, 'PATCH', '/teams/hasty', { agent_timeout: null })
+    await button(page, 'Retry').click()
+    await stands(page, 'Completed')
+    await page.getByRole('tab', { name: /^Transcript/ }).click()
+    await page.getByText('Attempt 2', { exact: true }).waitFor()
+    expect(await page.getByText('Asked again', { exact: true }).count()).toBe(3)
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it('is cancelled, keeps what was said, and can be retried', async () => {
+    await team('stopped')
+    const { context, page, complaints } = await opened(looks['dark desktop'] as Look, '/standups?team=stopped')
+    await button(page, 'Run Standup').click()
+    await section(page, 'cto').getByText('Answered').waitFor()
+    await button(page, 'Cancel the standup').click()
+    await stands(page, 'Cancelled')
+    await button(page, 'Retry').waitFor()
+    await section(page, 'cto').getByText('Answered').waitFor()
+    await page.getByText('What was said is kept. Retry asks only for what is missing.').waitFor()
+    expect(await faults(page)).toEqual([])
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})
+
+// What agents say must stay text, whatever it is.
+describe('hostile answers', () => {
+  it('are shown as they are, on the page and in the transcript', async () => {
+    const hostile =
+      '<img src=x onerror="document.title=1"><script>document.title=2</script> \u202Egnp.exe [x](javascript:document.title=3) ![i](https://elsewhere.example/p.png)'
+    await team('hostile')
+    const { id } = (await call(house, 'POST', '/standups', {
+      team: 'hostile',
+      title: '<b onclick=alert(1)>not bold</b>',
+    })) as Held
+    const long = { yesterday: hostile, today: `${'x'.repeat(10_000)}`, blockers: `- ${hostile}\n- second` }
+    await call(house, 'PUT', `/standups/${id}/reports/cto`, long)
+    await call(house, 'PUT', `/standups/${id}/reports/cpo`, { text: `${hostile}\n\n## Today\n${'long '.repeat(20_000)}` })
+    await call(house, 'POST', `/standups/${id}/run`)
+    const { context, page, complaints } = await opened(looks['light phone'] as Look, `/standups/${id}`)
+    await stands(page, 'Completed')
+    for (const tab of ['reports', 'transcript']) {
+      await page.goto(`/standups/${id}?tab=${tab}`)
+      await page.getByText('gnp.exe').first().waitFor()
+      expect(await page.locator('main img, main script, main [onerror], main [onclick]').count()).toBe(0)
+      expect(await page.locator('main a[href^="javascript"]').count()).toBe(0)
+      expect(await page.title()).toMatch(/· Standups · Wardroom$/)
+      expect(await fitsIn(page)).toBe(true)
+      expect(await faults(page), tab).toEqual([])
+    }
+    await page.goto(`/standups/${id}`)
+    await section(page, 'cto').getByRole('button', { name: /^Show all 10,000/ }).click()
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})
+
+// Who takes it into a meeting takes the words, and not the buttons.
+describe('a standup on paper', () => {
+  it('is black on white, without the rail and without buttons, and all of it', async () => {
+    await team('paper')
+    const { id } = await held('paper')
+    const { context, page, complaints } = await opened(looks['dark desktop'] as Look, `/standups/${id}`)
+    await section(page, 'cmo').waitFor()
+    await page.emulateMedia({ media: 'print' })
+    expect(await page.locator('nav:visible, header:visible, button:visible, aside:visible').count()).toBe(0)
+    expect(await page.evaluate(() => getComputedStyle(document.body).backgroundColor)).toBe('rgb(255, 255, 255)')
+    expect(await section(page, 'cmo').evaluate(e => getComputedStyle(e).color)).toBe('rgb(0, 0, 0)')
+    // It is as long as it is, and not as high as the window.
+    const bottom = await section(page, 'cmo').evaluate(e => e.getBoundingClientRect().bottom + scrollY)
+    expect(await page.evaluate(() => document.documentElement.scrollHeight)).toBeGreaterThanOrEqual(Math.floor(bottom))
+    expect((await page.pdf({ format: 'A4' })).length).toBeGreaterThan(5000)
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})
+
+/** A service with an owner and without a gateway. */
+async function openAlone(): Promise<House> {
+  const folder = await mkdtemp(join(tmpdir(), 'wardroom-alone-'))
+  const [email, password] = ['ada@example.com', 'four random words are good']
+  const child = spawn(process.env.WARDROOM_BINARY ?? '../bin/wardroom', ['serve'], {
+    cwd: folder,
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: {
+      PATH: process.env.PATH,
+      HOME: folder,
+      PORT: '0',
+      HOST: '127.0.0.1',
+      JWT_SECRET: 'a secret for the tests of the browser, long enough',
+      DATABASE_URL: `sqlite://${join(folder, 'wardroom.db')}`,
+      BOOTSTRAP_OWNER_EMAIL: email,
+      BOOTSTRAP_OWNER_PASSWORD: password,
+    },
+  })
+  const stop = async () => {
+    if (child.exitCode !== null) return
+    const ended = new Promise(done => child.once('exit', done))
+    child.kill('SIGTERM')
+    await ended
+  }
+  const close = async () => {
+    await stop()
+    await rm(folder, { recursive: true, force: true })
+  }
+  return new Promise((resolve, reject) => {
+    let said = ''
+    child.stderr?.on('data', (piece: Buffer) => {
+      said += piece.toString()
+      const base = /address\W+(http:\/\/127\.0\.0\.1:\d+)/.exec(said)?.[1]
+      if (base) resolve({ base, email, password, folder, stop, close })
+    })
+    child.once('exit', code => reject(new Error(`serve ended with ${code}:\n${said}`)))
+    setTimeout(() => reject(new Error(`serve says nothing:\n${said}`)), 30_000).unref()
+  })
+}
+
+// Without agents there is nobody to ask; what to do about that must be one link away.
+describe('without a gateway', () => {
+  it('a standup cannot be run, and the page says why and where to go', async () => {
+    const away = await openAlone()
+    const { context, page, complaints } = await openPage(browser, away.base, phone)
+    await page.goto('/standups')
+    await signIn(page, away)
+    await page.getByText('A standup cannot be held now').waitFor()
+    expect(await button(page, 'Run Standup').isDisabled()).toBe(true)
+    expect(await faults(page)).toEqual([])
+    await button(page, 'Open it and ask nobody yet').click()
+    await stands(page, 'Opened')
+    await page.getByText('Without a gateway nothing starts it by itself.').waitFor()
+    expect(await faults(page)).toEqual([])
+    expect(complaints).toEqual([])
+    await page.getByRole('link', { name: 'Look at the gateway’s settings' }).click()
+    await page.waitForURL('**/settings')
+    await context.close()
+    await away.close()
+  })
+})
