@@ -3,6 +3,7 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { it } from 'vitest'
 import { looks, openBrowser, openHouse, openPage, signIn } from './house.ts'
+import { hold } from './standup.ts'
 
 const folder = process.env.PICTURES ?? '../bin/pictures'
 /** The beginning of a name, to make those only. */
@@ -38,6 +39,7 @@ it('makes a picture of every place', { timeout: 300_000 }, async () => {
   const house = await openHouse()
   const browser = await openBrowser()
   try {
+    if (!only || only.startsWith('standups')) await hold(house)
     for (const [name, look] of Object.entries(looks)) {
       const { context, page, complaints } = await openPage(browser, house.base, look)
       const shoot = async (what: string) =>
@@ -53,6 +55,12 @@ it('makes a picture of every place', { timeout: 300_000 }, async () => {
         await page.waitForLoadState('domcontentloaded')
         await page.waitForTimeout(250)
         await shoot(what)
+      }
+      if (!only || only.startsWith('standups')) {
+        await page.goto('/standups')
+        await page.locator('#of-cmo').waitFor()
+        await page.emulateMedia({ media: 'print' })
+        await shoot('standups-print')
       }
       if (complaints.length > 0) console.error(name, complaints)
       await context.close()

@@ -21,11 +21,13 @@ interface Props {
   today: string
   until: string
   opened: string | undefined
-  onUntil: (until: string | undefined) => void
+  onUntil: (until: string) => void
+  /** What other days keep of the address. */
+  kept: string | undefined
 }
 
 /** Two weeks of days, each with what became of its standup. Days have their place whether they had one or not. */
-export function Days({ team, today, until, opened, onUntil }: Props) {
+export function Days({ team, today, until, opened, onUntil, kept }: Props) {
   const asked = useQuery({ ...daysQuery(team, until), placeholderData: keepPreviousData })
   const row = useRef<HTMLOListElement>(null)
   const days = calendar(until, shown, asked.data ?? [])
@@ -40,7 +42,7 @@ export function Days({ team, today, until, opened, onUntil }: Props) {
       <IconButton icon="left" label={words.days.earlier} onClick={() => onUntil(addDays(until, 1 - shown))} />
       <ol ref={row} className="relative flex min-w-0 grow overflow-x-auto">
         {days.map(d => (
-          <Cell key={d.date} day={d} isKnown={isKnown} opened={d.date === opened} team={team} today={today} />
+          <Cell key={d.date} day={d} isKnown={isKnown} kept={kept} opened={d.date === opened} team={team} today={today} />
         ))}
       </ol>
       <IconButton
@@ -49,7 +51,7 @@ export function Days({ team, today, until, opened, onUntil }: Props) {
         label={words.days.later}
         onClick={() => {
           const next = addDays(until, shown - 1)
-          onUntil(next >= today ? undefined : next)
+          onUntil(next > today ? today : next)
         }}
       />
     </nav>
@@ -62,9 +64,10 @@ interface CellProps {
   today: string
   opened: boolean
   isKnown: boolean
+  kept: string | undefined
 }
 
-function Cell({ day, team, today, opened, isKnown }: CellProps) {
+function Cell({ day, team, today, opened, isKnown, kept }: CellProps) {
   const { date, standup } = day
   const stand = standup && standOf(standup)
   const name = (
@@ -80,7 +83,7 @@ function Cell({ day, team, today, opened, isKnown }: CellProps) {
         <Link
           aria-current={opened ? 'page' : undefined}
           className={`${cell} outline-offset-[-2px] ${opened ? 'bg-accent-tint' : 'hover:bg-hover'}`}
-          search={dayAddress(team, date)}
+          search={{ ...dayAddress(team, date), until: kept }}
           to="/standups"
         >
           {name}

@@ -18,11 +18,14 @@ export function Head({ standup, onRemoved }: { standup: Standup; onRemoved: () =
   const verb = verbOf(standup)
   const cancel = useCancel()
   const manages = leads(useMe().data)
+  const stand = standOf(standup)
   return (
     <div className="z-10 flex flex-col gap-1 bg-ground py-2 md:sticky md:top-0" data-head>
       <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
-        <h2 className="font-semibold text-lg">{dayText(standup.date, 'long')}</h2>
-        <StandMark of={standOf(standup)} />
+        <h2 className="font-semibold text-lg outline-none" tabIndex={-1}>
+          {dayText(standup.date, 'long')}
+        </h2>
+        <StandMark of={stand} />
         <div className="no-print ml-auto flex flex-wrap items-center gap-2">
           {standup.status === 'running' && manages && (
             <Button busy={cancel.isPending} icon="close" look="danger" onClick={() => cancel.mutate(standup)}>
@@ -52,7 +55,7 @@ function Facts({ standup: s }: { standup: Standup }) {
     s.completed_at && `${f.endedAt} ${clock(s.completed_at)}`,
     ended && `${ended} ${f.ago}`,
     s.started_at && s.completed_at && f.took(span(Date.parse(s.completed_at) - Date.parse(s.started_at))),
-    s.attempt > 0 && s.status !== 'running' && f.cost(money(s.cost_usd)),
+    s.status !== 'running' && s.transcript.some(l => l.kind === 'question') && f.cost(money(s.cost_usd)),
     s.attempt > 1 && f.attempt(s.attempt),
     f.by[s.trigger],
     s.timezone,

@@ -54,7 +54,8 @@ function Headline({ standup: s }: { standup: Standup }) {
   if (s.summary?.trim()) {
     const { head, rest } = headline(s.summary)
     return (
-      <section aria-label={words.headline} className="flex flex-col gap-1" data-steady>
+      <section className="flex flex-col gap-1" data-steady>
+        <h3 className="sr-only">{words.headline}</h3>
         {head && (
           <p className="wrap-anywhere font-medium text-lg">
             <bdi>{head}</bdi>

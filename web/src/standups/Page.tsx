@@ -59,7 +59,7 @@ export function StandupsPage() {
         <>
           {day === undefined && found.date < of.today && <NoneOfToday team={team} today={of.today} />}
           <Answer of={one} what={words.what}>
-            {s => <Sheet go={go} search={search} standup={s} />}
+            {s => <Sheet key={s.id} go={go} search={search} standup={s} />}
           </Answer>
         </>
       )}
@@ -83,7 +83,7 @@ export function StandupPage() {
   return (
     <Place go={go} of={of} opened={one.data?.date} search={search} team={team}>
       <Answer of={one} what={words.what}>
-        {s => <Sheet go={go} search={search} standup={s} />}
+        {s => <Sheet key={s.id} go={go} search={search} standup={s} />}
       </Answer>
     </Place>
   )
@@ -139,7 +139,14 @@ function Place({ team, of, search, opened, go, children }: PlaceProps) {
           />
         </div>
       )}
-      <Days onUntil={next => go({ until: next }, true)} opened={opened} team={team} today={of.today} until={until} />
+      <Days
+        kept={search.until}
+        onUntil={next => go({ until: next }, true)}
+        opened={opened}
+        team={team}
+        today={of.today}
+        until={until}
+      />
       {children}
     </div>
   )

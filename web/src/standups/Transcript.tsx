@@ -23,6 +23,7 @@ export function Transcript({ standup, nameOf, scroller }: Props) {
   if (said.length === 0) return <p className="text-soft">{words.empty}</p>
   return (
     <>
+      <h3 className="sr-only">{words.label}</h3>
       <ol aria-label={words.label} className="flex flex-col gap-3">
         {said.map(s => (
           <li key={s.line.seq} data-steady>

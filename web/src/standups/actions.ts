@@ -8,6 +8,17 @@ import type { Standup } from './standup'
 
 const words = texts.standups
 
+/**
+ * The button that was pressed goes when the standup stands otherwise. Whoever had
+ * the focus on it goes on from the standup's head, and not from the top of the page.
+ */
+function goOnFromHead(): void {
+  setTimeout(() => {
+    if (document.activeElement !== document.body) return
+    document.querySelector<HTMLElement>('[data-head] h2')?.focus({ preventScroll: true })
+  }, 50)
+}
+
 interface Holding {
   /** The standup to run; that of today of the team when left out. */
   id?: string
@@ -40,6 +51,7 @@ export function useHold(then?: (s: Standup) => void) {
       putStandup(cache, s)
       if (s.status === 'running') say(words.started)
       then?.(s)
+      goOnFromHead()
     },
     onError: err => sayFailed(err, words.couldNotRun),
   })
@@ -54,6 +66,7 @@ export function useOpen(then?: (s: Standup) => void) {
       putStandup(cache, s)
       say(words.opened)
       then?.(s)
+      goOnFromHead()
     },
     onError: err => sayFailed(err, words.couldNotRun),
   })
@@ -66,6 +79,7 @@ export function useCancel() {
     onSuccess: s => {
       putStandup(cache, s)
       say(words.cancelled)
+      goOnFromHead()
     },
     onError: err => sayFailed(err, words.couldNotCancel),
   })

@@ -1,0 +1,18 @@
+import { call, type House } from './house.ts'
+
+export interface Held {
+  id: string
+  date: string
+  status: string
+}
+
+/** Holds a team's standup to its end, without a browser. */
+export async function hold(house: House, team = 'executive'): Promise<Held> {
+  const { id } = (await call(house, 'POST', '/standups', { team })) as Held
+  await call(house, 'POST', `/standups/${id}/run`)
+  for (;;) {
+    const now = (await call(house, 'GET', `/standups/${id}`)) as Held
+    if (now.status !== 'running') return now
+    await new Promise(next => setTimeout(next, 250))
+  }
+}
