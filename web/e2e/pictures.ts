@@ -22,7 +22,7 @@ const places: [name: string, path: string, ready: string][] = [
   ['agent', '/agents/cto', 'main h3'],
   ['sessions', '/sessions', 'main h1, main h2'],
   ['standups', '/standups', 'main h2'],
-  ['standups-transcript', '/standups?tab=transcript', 'main h2'],
+  ['standups-transcript', '/standups?part=transcript', 'main h2'],
   ['schedules', '/schedules', 'main h1, main h2'],
   ['spend', '/spend', 'main h2'],
   ['spend-table', '/spend?show=table&by=model&period=today', 'main h2'],

@@ -63,7 +63,7 @@ describe.each(Object.entries(looks))('standups, %s', (name, look) => {
     for (const [more, ready] of [
       ['', '#of-cmo'],
       ['&open=cto,cpo', '#of-cto section'],
-      ['&tab=transcript', 'main ol li p'],
+      ['&part=transcript', 'main ol li p'],
       ['&day=2020-02-29', 'main h2'],
     ] as const) {
       await page.goto(`/standups?team=${key}${more}`)
@@ -88,8 +88,14 @@ describe('a standup', () => {
     const two = await opened(phone, '/standups?team=mouse')
     await two.page.getByText('Live', { exact: true }).waitFor({ state: 'attached' })
     await button(one.page, 'Run Standup').click()
-    await one.page.getByRole('status').getByText(/C.O is being asked, \d of 3\./).waitFor()
-    await two.page.getByRole('status').getByText(/C.O is being asked, \d of 3\./).waitFor()
+    await one.page
+      .getByRole('status')
+      .getByText(/C.O is being asked, \d of 3\./)
+      .waitFor()
+    await two.page
+      .getByRole('status')
+      .getByText(/C.O is being asked, \d of 3\./)
+      .waitFor()
     await section(two.page, 'cto').getByText('Answered').waitFor()
 
     // Who reads the first report stays with it while everything above it grows.
@@ -112,11 +118,13 @@ describe('a standup', () => {
     await page.getByRole('heading', { name: /^Blockers\s*\d/ }).waitFor()
     await page.getByText('The team cannot settle this by itself').first().waitFor()
     expect(await button(page, 'Run Standup').count()).toBe(0)
-    await section(page, 'cto').getByRole('button', { name: /^What is known/ }).click()
+    await section(page, 'cto')
+      .getByRole('button', { name: /^What is known/ })
+      .click()
     await page.waitForURL('**open=cto**')
     await page.getByRole('region', { name: 'What is known of CTO’s work' }).waitFor()
     await page.getByRole('tab', { name: /^Transcript/ }).click()
-    await page.waitForURL('**tab=transcript**')
+    await page.waitForURL('**part=transcript**')
     await page.getByText('The standup is completed.').waitFor()
     await page.goBack()
     expect([...one.complaints, ...two.complaints]).toEqual([])
@@ -143,9 +151,14 @@ describe('a standup', () => {
     await page.keyboard.type('Wrote it down **myself**')
     await press('Hand in')
     await section(page, 'cto').locator('strong', { hasText: 'myself' }).waitFor()
-    await section(page, 'cto').getByText(/handed in by/).waitFor()
+    await section(page, 'cto')
+      .getByText(/handed in by/)
+      .waitFor()
     await press('Run Standup')
-    await page.getByRole('status').getByText(/C.O is being asked, [23] of 3\./).waitFor()
+    await page
+      .getByRole('status')
+      .getByText(/C.O is being asked, [23] of 3\./)
+      .waitFor()
     await stands(page, 'Completed')
     await page.keyboard.press('v')
     await page.getByText(/filed the report of cto/).waitFor()
@@ -230,21 +243,25 @@ describe('hostile answers', () => {
     })) as Held
     const long = { yesterday: hostile, today: `${'x'.repeat(10_000)}`, blockers: `- ${hostile}\n- second` }
     await call(house, 'PUT', `/standups/${id}/reports/cto`, long)
-    await call(house, 'PUT', `/standups/${id}/reports/cpo`, { text: `${hostile}\n\n## Today\n${'long '.repeat(20_000)}` })
+    await call(house, 'PUT', `/standups/${id}/reports/cpo`, {
+      text: `${hostile}\n\n## Today\n${'long '.repeat(20_000)}`,
+    })
     await call(house, 'POST', `/standups/${id}/run`)
     const { context, page, complaints } = await opened(looks['light phone'] as Look, `/standups/${id}`)
     await stands(page, 'Completed')
-    for (const tab of ['reports', 'transcript']) {
-      await page.goto(`/standups/${id}?tab=${tab}`)
+    for (const part of ['reports', 'transcript']) {
+      await page.goto(`/standups/${id}?part=${part}`)
       await page.getByText('gnp.exe').first().waitFor()
       expect(await page.locator('main img, main script, main [onerror], main [onclick]').count()).toBe(0)
       expect(await page.locator('main a[href^="javascript"]').count()).toBe(0)
       expect(await page.title()).toMatch(/· Standups · Wardroom$/)
       expect(await fitsIn(page)).toBe(true)
-      expect(await faults(page), tab).toEqual([])
+      expect(await faults(page), part).toEqual([])
     }
     await page.goto(`/standups/${id}`)
-    await section(page, 'cto').getByRole('button', { name: /^Show all 10,000/ }).click()
+    await section(page, 'cto')
+      .getByRole('button', { name: /^Show all 10,000/ })
+      .click()
     expect(complaints).toEqual([])
     await context.close()
   })

@@ -42,7 +42,15 @@ export function Days({ team, today, until, opened, onUntil, kept }: Props) {
       <IconButton icon="left" label={words.days.earlier} onClick={() => onUntil(addDays(until, 1 - shown))} />
       <ol ref={row} className="relative flex min-w-0 grow overflow-x-auto">
         {days.map(d => (
-          <Cell key={d.date} day={d} isKnown={isKnown} kept={kept} opened={d.date === opened} team={team} today={today} />
+          <Cell
+            key={d.date}
+            day={d}
+            isKnown={isKnown}
+            kept={kept}
+            opened={d.date === opened}
+            team={team}
+            today={today}
+          />
         ))}
       </ol>
       <IconButton

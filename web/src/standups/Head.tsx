@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { useTicking } from '../app/clock'
-import { age, money, moment, span } from '../app/format'
+import { age, moment, money, span } from '../app/format'
 import { leads, useMe } from '../app/queries'
 import { texts } from '../texts'
 import { Button, IconButton } from '../ui/Button'

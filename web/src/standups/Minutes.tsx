@@ -1,7 +1,7 @@
 import { texts } from '../texts'
 import { Icon } from '../ui/Icon'
-import { Blockers } from './Blockers'
 import { Long, Part } from './Bits'
+import { Blockers } from './Blockers'
 import { Escalations, Items } from './Items'
 import { ReportOf } from './Report'
 import type { Go, StandupSearch } from './route'

@@ -12,7 +12,7 @@ import { dayText } from './Bits'
 import { Days } from './Days'
 import { NoneOfDay, NoneOfToday, NoneYet } from './Nothing'
 import { dayAddress, executive, latestQuery, listQuery, oneQuery, teamsQuery } from './queries'
-import { type Go, standupRoute, standupsRoute, type StandupSearch } from './route'
+import { type Go, type StandupSearch, standupRoute, standupsRoute } from './route'
 import { Sheet } from './Sheet'
 import { dayIn, isDay } from './standup'
 import './print.css'
@@ -36,7 +36,7 @@ export function StandupsPage() {
   const found = day === undefined ? latest.data : ofDay.data && (ofDay.data[0] ?? null)
   const one = useQuery({ ...oneQuery(found?.id ?? ''), enabled: Boolean(found) })
   useTitle(found ? dayText(found.date) : undefined, texts.app.places.standups)
-  const toToday = useCallback(() => go({ day: undefined, until: undefined, tab: undefined }), [go])
+  const toToday = useCallback(() => go({ day: undefined, until: undefined, part: undefined }), [go])
   return (
     <Place go={go} of={of} opened={day ?? found?.date} search={search} team={team}>
       {found === undefined ? (

@@ -114,7 +114,8 @@ function Unsaid({ standup, report: r }: { standup: Standup; report: Report }) {
     r.status === 'failed'
       ? standup.transcript.findLast(l => l.kind === 'failure' && l.from === r.agent_id)?.text
       : undefined
-  if (r.status === 'pending') return <p className="text-soft">{standup.status === 'running' ? t.pending : t.notAsked}</p>
+  if (r.status === 'pending')
+    return <p className="text-soft">{standup.status === 'running' ? t.pending : t.notAsked}</p>
   return (
     <p className="wrap-anywhere text-danger">
       {why ? <bdi>{why}</bdi> : r.status === 'timed_out' ? t.timed_out : t.failed}

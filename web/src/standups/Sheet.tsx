@@ -30,14 +30,14 @@ export function Sheet({ standup: s, search, go }: Props) {
   const nameOf = useAgentName(s)
   const navigate = useNavigate()
   const { scroller, onScroll } = useSteady(s.version)
-  const tab = search.tab ?? 'reports'
+  const part = search.part ?? 'reports'
   const older = useQuery(latestQuery(s.team, addDays(s.date, -1))).data
   const newer = useQuery(nextQuery(s.team, addDays(s.date, 1))).data
   const open = (day: string | undefined) => void (day && navigate({ to: '/standups', search: dayAddress(s.team, day) }))
   useKeys([
     { keys: 'j', label: words.keys.older, run: () => open(older?.date) },
     { keys: 'k', label: words.keys.newer, run: () => open(newer?.date) },
-    { keys: 'v', label: words.keys.tab, run: () => go({ tab: tab === 'reports' ? 'transcript' : undefined }, true) },
+    { keys: 'v', label: words.keys.tab, run: () => go({ part: part === 'reports' ? 'transcript' : undefined }, true) },
   ])
   const filing = s.status === 'running' ? s.reports.find(r => r.agent_id === search.file) : undefined
   return (
@@ -56,7 +56,7 @@ export function Sheet({ standup: s, search, go }: Props) {
           <ProgressOf nameOf={nameOf} standup={s} />
           <Tabs
             label={words.tabs.label}
-            onChange={next => go({ tab: next === 'reports' ? undefined : next }, true)}
+            onChange={next => go({ part: next === 'reports' ? undefined : next }, true)}
             tabs={[
               {
                 id: 'reports',
@@ -70,7 +70,7 @@ export function Sheet({ standup: s, search, go }: Props) {
                 panel: () => <Transcript nameOf={nameOf} scroller={scroller} standup={s} />,
               },
             ]}
-            value={tab}
+            value={part}
           />
         </div>
         <div className="no-print flex flex-col gap-6 xl:w-72 xl:shrink-0 xl:pt-3">

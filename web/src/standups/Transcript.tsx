@@ -61,10 +61,10 @@ function useBelow(scroller: RefObject<HTMLDivElement | null>, count: number) {
   useEffect(() => {
     const mark = end.current
     if (!mark) return
-    const watch = new IntersectionObserver(
-      entries => entries.some(e => e.isIntersecting) && setSeen(latest.current),
-      { root: scroller.current, rootMargin: '0px 0px 64px 0px' },
-    )
+    const watch = new IntersectionObserver(entries => entries.some(e => e.isIntersecting) && setSeen(latest.current), {
+      root: scroller.current,
+      rootMargin: '0px 0px 64px 0px',
+    })
     watch.observe(mark)
     return () => watch.disconnect()
   }, [scroller])

@@ -17,7 +17,9 @@ const isIn = (b: Blocker, list: readonly Blocker[]): boolean => list.some(other 
 const named = (s: Standup): Blocker[] => s.blockers.filter(b => b.id !== null || b.named_by.length > 0)
 
 const tookMs = (s: Standup): number | null =>
-  s.status === 'completed' && s.started_at && s.completed_at ? Date.parse(s.completed_at) - Date.parse(s.started_at) : null
+  s.status === 'completed' && s.started_at && s.completed_at
+    ? Date.parse(s.completed_at) - Date.parse(s.started_at)
+    : null
 
 /** Whole nano-dollars as the API writes dollars. */
 function dollars(n: bigint): string {

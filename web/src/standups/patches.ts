@@ -20,7 +20,8 @@ const readAnew = gathered(ids => {
   }
 })
 
-const isShown = (cache: QueryClient): boolean => cache.getQueryCache().find({ queryKey: ['standups'], exact: false }) !== undefined
+const isShown = (cache: QueryClient): boolean =>
+  cache.getQueryCache().find({ queryKey: ['standups'], exact: false }) !== undefined
 
 /** An event names the standup that moved on: it is read, and put where it is shown. */
 export const standupPatches: readonly Patch[] = [

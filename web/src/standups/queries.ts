@@ -84,7 +84,10 @@ export function putStandup(cache: QueryClient, s: Standup): void {
   for (const [key, rows] of cache.getQueriesData<Brief[]>({ queryKey: ['standups', 'list', s.team] })) {
     const [from, to] = [String(key[3]), String(key[4])]
     if (rows && s.date >= from && s.date <= to && !rows.some(r => r.id === s.id)) {
-      cache.setQueryData<Brief[]>(key, [s, ...rows].sort((a, b) => (a.date < b.date ? 1 : -1)))
+      cache.setQueryData<Brief[]>(
+        key,
+        [s, ...rows].sort((a, b) => (a.date < b.date ? 1 : -1)),
+      )
     }
   }
   for (const [key, was] of cache.getQueriesData<Brief | null>({ queryKey: ['standups', 'latest', s.team] })) {

@@ -1,7 +1,7 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
 import { frameRoute, params, textParam, wordParam } from '../app/roots'
 
-export const tabs = ['reports', 'transcript'] as const
+export const parts = ['reports', 'transcript'] as const
 
 /** What the address of the standups says: whose, of which day, and what of it is open. */
 function search(s: Record<string, unknown>) {
@@ -9,7 +9,7 @@ function search(s: Record<string, unknown>) {
     team: textParam(s.team),
     /** 2026-11-20; the latest one when left out. */
     day: textParam(s.day),
-    tab: wordParam(s.tab, tabs),
+    part: wordParam(s.part, parts),
     /** The last day of the calendar. */
     until: textParam(s.until),
     /** Whose evidence is unfolded, separated by commas. */

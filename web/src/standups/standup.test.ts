@@ -97,7 +97,8 @@ describe('how a standup stands', () => {
     ['missing_scopes', ['operator.admin'], false],
     ['missing_scopes', ['operator.write'], true],
   ] as const)('a gateway that is %s and lacks %j stops meetings: %s', (state, missing, want) =>
-    expect(stopsMeetings({ state, scopes_missing: [...missing] })).toBe(want))
+    expect(stopsMeetings({ state, scopes_missing: [...missing] })).toBe(want),
+  )
 })
 
 describe('the calendar', () => {
@@ -141,10 +142,14 @@ describe('the calendar', () => {
 describe('the headline', () => {
   it('is the first sentence, and nothing of the rest is lost', () => {
     const summary = 'The team finished TASK-1.5 and TASK-2. Work goes on.\n\nMore.'
-    expect(headline(summary)).toEqual({ head: 'The team finished TASK-1.5 and TASK-2.', rest: 'Work goes on.\n\nMore.' })
+    expect(headline(summary)).toEqual({
+      head: 'The team finished TASK-1.5 and TASK-2.',
+      rest: 'Work goes on.\n\nMore.',
+    })
   })
   it.each(['# Title\nText', '**Bold** words.', `${'long '.repeat(60)}.`, '', '<b>x</b>.'])('is none of %j', text =>
-    expect(headline(text)).toEqual({ head: '', rest: text.trim() }))
+    expect(headline(text)).toEqual({ head: '', rest: text.trim() }),
+  )
 })
 
 // A retry that looks like one meeting, or a contradiction at the wrong answer, tells a wrong story.

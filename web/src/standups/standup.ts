@@ -158,7 +158,9 @@ export function fateOf(b: Blocker): Fate {
 }
 
 /** Whether the gateway is in a state in which no meeting can begin. One that is only slow is waited for. */
-export function stopsMeetings(gateway: Pick<Schemas['GatewayStatus'], 'state' | 'scopes_missing'> | undefined): boolean {
+export function stopsMeetings(
+  gateway: Pick<Schemas['GatewayStatus'], 'state' | 'scopes_missing'> | undefined,
+): boolean {
   if (!gateway) return false
   if (gateway.state === 'missing_scopes') return gateway.scopes_missing.some(s => /\.(read|write)$/.test(s))
   return !['connected', 'connecting', 'slow'].includes(gateway.state)
