@@ -53,11 +53,6 @@ function Row({ blocker: b, nameOf }: { blocker: Blocker; nameOf: NameOf }) {
     <>
       <div className="flex flex-wrap items-start gap-x-3 gap-y-1">
         <p className="wrap-anywhere min-w-0 grow basis-64">
-          {b.task && (
-            <>
-              <TaskLink of={b.task} />{' '}
-            </>
-          )}
           <bdi className="line-clamp-4">{b.text}</bdi>
         </p>
         <Badge icon={look.icon} tone={look.tone}>
@@ -66,6 +61,12 @@ function Row({ blocker: b, nameOf }: { blocker: Blocker; nameOf: NameOf }) {
       </div>
       <p className="text-soft text-xs">
         <bdi>{nameOf(b.agent_id)}</bdi> <span title={w.since(dayText(b.first_seen))}>{w.days(b.age_days)}</span>
+        {b.task && (
+          <>
+            {' · '}
+            <TaskLink of={b.task} />
+          </>
+        )}
         {b.ended_why && ` · ${w.why[b.ended_why]}`}
         {b.named_by.length > 1 && (
           <>
@@ -75,12 +76,12 @@ function Row({ blocker: b, nameOf }: { blocker: Blocker; nameOf: NameOf }) {
         )}
         {b.named_by.length === 0 && b.id !== null && ` · ${w.unnamed}`}
         {fate === 'escalated' && (
-          <>
+          <span className="no-print">
             {' · '}
             <Link className="text-accent underline" to="/inbox">
               {w.inbox}
             </Link>
-          </>
+          </span>
         )}
       </p>
       {b.resolution && (

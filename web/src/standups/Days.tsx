@@ -84,7 +84,7 @@ function Cell({ day, team, today, opened, isKnown, kept }: CellProps) {
       {date === today && <span className="sr-only"> ({words.days.today})</span>}
     </span>
   )
-  const cell = 'flex h-11 flex-col items-start justify-center gap-0.5 rounded-md px-2'
+  const cell = 'flex h-11 flex-col items-start justify-center gap-0.5 rounded-md px-1'
   return (
     <li className="min-w-24 grow basis-0">
       {stand ? (

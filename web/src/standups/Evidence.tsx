@@ -110,7 +110,7 @@ function Known({ report: r, name }: { report: Report; name: string }) {
           <Long text={e.promised} />
         </Titled>
       )}
-      <p className="text-soft text-xs">
+      <p className="no-print text-soft text-xs">
         {words.since} <Age at={e.since} /> {texts.standups.facts.ago}
       </p>
     </section>

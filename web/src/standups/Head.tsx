@@ -36,11 +36,10 @@ export function Head({ standup, onRemoved }: { standup: Standup; onRemoved: () =
           <More onRemoved={onRemoved} standup={standup} />
         </div>
       </div>
-      {!standup.title.includes(standup.date) && (
-        <p className="wrap-anywhere text-soft">
-          <bdi>{standup.title}</bdi>
-        </p>
-      )}
+      {/* The usual title says the day once more; on paper it says what this is. */}
+      <p className={`wrap-anywhere text-soft ${standup.title.includes(standup.date) ? 'hidden print:block' : ''}`}>
+        <bdi>{standup.title}</bdi>
+      </p>
       <Facts standup={standup} />
     </div>
   )
@@ -53,14 +52,18 @@ function Facts({ standup: s }: { standup: Standup }) {
   const facts = [
     s.started_at && `${f.startedAt} ${clock(s.started_at)}`,
     s.completed_at && `${f.endedAt} ${clock(s.completed_at)}`,
-    ended && `${ended} ${f.ago}`,
     s.started_at && s.completed_at && f.took(span(Date.parse(s.completed_at) - Date.parse(s.started_at))),
     s.status !== 'running' && s.transcript.some(l => l.kind === 'question') && f.cost(money(s.cost_usd)),
     s.attempt > 1 && f.attempt(s.attempt),
     f.by[s.trigger],
     s.timezone,
   ].filter(Boolean)
-  return <p className="text-soft text-xs">{facts.join(' · ')}</p>
+  return (
+    <p className="text-soft text-xs">
+      {facts.join(' · ')}
+      {ended && <span className="no-print">{` · ${ended} ${f.ago}`}</span>}
+    </p>
+  )
 }
 
 function More({ standup: s, onRemoved }: { standup: Standup; onRemoved: () => void }) {

@@ -37,18 +37,14 @@ export function ReportOf({ standup, report: r, name, unfolded, onFold, onFile }:
         </h4>
         <ReportMark of={r.status} />
         <span className="text-soft text-xs">
+          {r.status === 'answered' && !r.filed_by && words.facts.cost(money(r.cost_usd))}
+          {r.filed_by && <bdi>{words.filedBy(r.filed_by)}</bdi>}
           {r.answered_at && r.status === 'answered' && (
-            <>
-              <Age at={r.answered_at} /> {words.facts.ago}
-            </>
-          )}
-          {r.filed_by && (
-            <>
+            <span className="no-print">
               {' · '}
-              <bdi>{words.filedBy(r.filed_by)}</bdi>
-            </>
+              <Age at={r.answered_at} /> {words.facts.ago}
+            </span>
           )}
-          {r.status === 'answered' && !r.filed_by && ` · ${words.facts.cost(money(r.cost_usd))}`}
         </span>
         {files && (
           <Button className="no-print ml-auto" icon="pencil" onClick={onFile}>
