@@ -6,9 +6,9 @@ export interface Held {
   status: string
 }
 
-/** Holds a team's standup to its end, without a browser. */
-export async function hold(house: House, team = 'executive'): Promise<Held> {
-  const { id } = (await call(house, 'POST', '/standups', { team })) as Held
+/** Holds a team's standup to its end, without a browser; today's when no day is given. */
+export async function hold(house: House, team = 'executive', date?: string): Promise<Held> {
+  const { id } = (await call(house, 'POST', '/standups', { team, ...(date ? { date } : {}) })) as Held
   await call(house, 'POST', `/standups/${id}/run`)
   for (;;) {
     const now = (await call(house, 'GET', `/standups/${id}`)) as Held

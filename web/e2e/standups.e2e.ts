@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve as whole } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { call, faults, type House, type Look, looks, openBrowser, openHouse, openPage, signIn } from './house.ts'
@@ -114,6 +114,7 @@ describe('a standup', () => {
       'Yesterday',
       'Today',
       'Blockers',
+      'Besides',
     ])
     await page.getByRole('heading', { name: /^Blockers\s*\d/ }).waitFor()
     await page.getByText('The team cannot settle this by itself').first().waitFor()
@@ -231,6 +232,43 @@ describe('a standup', () => {
   })
 })
 
+// What was said today means something beside what was said before.
+describe('the days', () => {
+  it('are a strip to go by, each with its state, and today is compared with the day before', async () => {
+    await team('days')
+    const day = (back: number) => new Date(Date.now() - back * 86_400_000).toISOString().slice(0, 10)
+    await hold(house, 'days', day(3))
+    const { context, page, complaints } = await opened(desktop, '/standups?team=days')
+    // The latest is shown, and that there is none of today.
+    await page.getByText(/There is no standup of today/).waitFor()
+    expect(await faults(page)).toEqual([])
+    await button(page, 'Run Standup').click()
+    await stands(page, 'Running')
+    await stands(page, 'Completed')
+    await page.getByRole('link', { name: /^Compared with/ }).waitFor()
+    await page.getByText('Still there').first().waitFor()
+    await page.getByText('What was to be done').waitFor()
+    expect(await faults(page)).toEqual([])
+    const days = page.getByRole('navigation', { name: 'Days' })
+    expect(await days.getByRole('link').count()).toBe(2)
+    await page.keyboard.press('j')
+    await page.waitForURL(`**day=${day(3)}**`)
+    await page.getByText('There is none before.').waitFor()
+    await page.keyboard.press('k')
+    await page.waitForURL(`**day=${day(0)}**`)
+    await days.getByRole('link').first().click()
+    await page.waitForURL(`**day=${day(3)}**`)
+    await button(page, 'Earlier days').click()
+    await page.waitForURL('**until=**')
+    await page.getByText('No job of the runtime starts it by itself.').waitFor()
+    await call(house, 'POST', '/standups/schedule', { team: 'days', expr: '0 9 * * *' })
+    await page.getByText(/^Next start in/).waitFor()
+    expect(await faults(page)).toEqual([])
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})
+
 // What agents say must stay text, whatever it is.
 describe('hostile answers', () => {
   it('are shown as they are, on the page and in the transcript', async () => {
@@ -291,7 +329,7 @@ describe('a standup on paper', () => {
 async function openAlone(): Promise<House> {
   const folder = await mkdtemp(join(tmpdir(), 'wardroom-alone-'))
   const [email, password] = ['ada@example.com', 'four random words are good']
-  const child = spawn(process.env.WARDROOM_BINARY ?? '../bin/wardroom', ['serve'], {
+  const child = spawn(whole(process.env.WARDROOM_BINARY ?? '../bin/wardroom'), ['serve'], {
     cwd: folder,
     stdio: ['ignore', 'ignore', 'pipe'],
     env: {
