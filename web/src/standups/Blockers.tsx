@@ -17,13 +17,20 @@ const fateLook: Record<Fate, { tone: Tone; icon: IconName }> = {
   ended: { tone: 'done', icon: 'check' },
 }
 
+/** That none is known means something only when the meeting went to its end. */
+const none: Record<Standup['status'], string> = {
+  running: words.blockersCome,
+  completed: words.noBlockers,
+  error: words.blockersUnknown,
+}
+
 /** What is in the agents' way, for how long, and what became of it. */
 export function Blockers({ standup, nameOf }: { standup: Standup; nameOf: NameOf }) {
   const { blockers } = standup
   return (
     <Part count={blockers.length} title={words.blockers}>
       {blockers.length === 0 ? (
-        <p className="text-soft">{standup.status === 'running' ? words.blockersCome : words.noBlockers}</p>
+        <p className="text-soft">{none[standup.status]}</p>
       ) : (
         <ul className="flex flex-col divide-y divide-line rounded-md border border-line">
           {blockers.map((b, i) => (

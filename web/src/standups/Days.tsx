@@ -10,8 +10,8 @@ import { dayAddress, listQuery } from './queries'
 import { addDays, calendar, type Day, standOf } from './standup'
 
 const words = texts.standups
-/** How many days are shown at once. */
-const shown = 14
+/** How many days are shown at once: so many fit beside each other on a desktop. */
+export const shown = 12
 
 /** What the days up to one hold; whoever else needs them asks the same. */
 export const daysQuery = (team: string, until: string) => listQuery(team, addDays(until, 1 - shown), until)
@@ -26,7 +26,7 @@ interface Props {
   kept: string | undefined
 }
 
-/** Two weeks of days, each with what became of its standup. Days have their place whether they had one or not. */
+/** The last days, each with what became of its standup. Days have their place whether they had one or not. */
 export function Days({ team, today, until, opened, onUntil, kept }: Props) {
   const asked = useQuery({ ...daysQuery(team, until), placeholderData: keepPreviousData })
   const row = useRef<HTMLOListElement>(null)
@@ -87,7 +87,7 @@ function Cell({ day, team, today, opened, isKnown, kept }: CellProps) {
   )
   const cell = 'flex h-11 flex-col items-start justify-center gap-0.5 rounded-md px-1'
   return (
-    <li className="min-w-24 grow basis-0">
+    <li className="min-w-[6.75rem] grow basis-0">
       {stand ? (
         <Link
           aria-current={opened ? 'page' : undefined}

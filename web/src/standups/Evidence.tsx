@@ -28,7 +28,8 @@ export function Evidence({ report: r, name, unfolded, onFold }: Props) {
     words.open(e.open),
     e.task_reports.length > 0 && words.taskReports(e.task_reports.length),
     e.sessions === null ? words.sessionsUnknown : e.sessions > 0 && words.sessions(e.sessions),
-    e.runs && e.runs.count > 0 && words.runs(e.runs.count, money(e.runs.cost_usd)),
+    e.runs && e.runs.count > 0 && words.runs(e.runs.count),
+    e.runs && e.runs.count > 0 && words.runsCost(money(e.runs.cost_usd)),
     e.runs && e.runs.failed > 0 && words.runsFailed(e.runs.failed),
   ].filter(c => typeof c === 'string')
   const agrees = r.status === 'answered' && r.claims.length === 0 && r.omitted.length === 0

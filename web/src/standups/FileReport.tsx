@@ -55,6 +55,7 @@ export function FileReport({ standup, agent, name, onClose }: Props) {
         {(['yesterday', 'today', 'blockers'] as const).map(part => (
           <TextArea
             key={part}
+            autoFocus={part === 'yesterday'}
             error={problem?.of(part)}
             label={words.sections[part]}
             maxLength={50_000}

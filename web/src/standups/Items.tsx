@@ -27,13 +27,20 @@ export function TaskState({ of }: { of: string }) {
   )
 }
 
+const none: Record<Standup['status'], string> = {
+  running: words.itemsCome,
+  completed: words.noItems,
+  error: words.itemsUnknown,
+}
+
 /** What the facilitator wants done, and how far it is. */
 export function Items({ standup, nameOf }: { standup: Standup; nameOf: NameOf }) {
-  const items = standup.action_items
+  // While it goes on, those that are there are of the time before, when it was held once more.
+  const items = standup.status === 'running' ? [] : standup.action_items
   return (
     <Part count={items.length} title={words.items}>
       {items.length === 0 ? (
-        <p className="text-soft">{standup.status === 'running' ? words.itemsCome : words.noItems}</p>
+        <p className="text-soft">{none[standup.status]}</p>
       ) : (
         <ul className="flex flex-col divide-y divide-line rounded-md border border-line">
           {items.map((item, i) => (

@@ -37,7 +37,7 @@ function Start({ team, onStarted }: StartProps) {
 export function NoneYet({ team, participants }: { team: string; participants: readonly string[] }) {
   const nameOf = useAgentName(undefined)
   return (
-    <div className="overflow-auto px-3 pt-2">
+    <div className="relative overflow-auto px-3 pt-2">
       <NoGateway />
       <Empty action={<Start team={team} />} icon="standups" title={words.none.title}>
         <bdi>
@@ -51,7 +51,7 @@ export function NoneYet({ team, participants }: { team: string; participants: re
 /** A day on which nobody met. */
 export function NoneOfDay({ team, day, isToday, onStarted }: StartProps & { day: string; isToday: boolean }) {
   return (
-    <div className="overflow-auto px-3 pt-2">
+    <div className="relative overflow-auto px-3 pt-2">
       {isToday && <NoGateway />}
       <Empty
         action={

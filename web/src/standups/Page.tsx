@@ -9,7 +9,7 @@ import { texts } from '../texts'
 import { Select } from '../ui/Field'
 import { Answer, Failed, Skeleton } from '../ui/Views'
 import { dayText } from './Bits'
-import { Days } from './Days'
+import { Days, shown } from './Days'
 import { NoneOfDay, NoneOfToday, NoneYet } from './Nothing'
 import { dayAddress, executive, latestQuery, listQuery, oneQuery, teamsQuery } from './queries'
 import { type Go, type StandupSearch, standupRoute, standupsRoute } from './route'
@@ -121,7 +121,7 @@ interface PlaceProps {
 /** What is around a standup: whose it is, and the other days. */
 function Place({ team, of, search, opened, go, children }: PlaceProps) {
   const navigate = useNavigate()
-  // A day further back than two weeks has the calendar end with it.
+  // A day further back than the calendar reaches has it end with that day.
   const until = isDay(search.until) ? search.until : calendarEnd(opened, of.today)
   const names = of.teams.map(t => ({ value: t.key, label: t.name }))
   const choices = names.some(n => n.value === team) ? names : [...names, { value: team, label: team }]
@@ -155,5 +155,5 @@ function Place({ team, of, search, opened, go, children }: PlaceProps) {
 function calendarEnd(opened: string | undefined, today: string): string {
   if (!opened) return today
   const age = (Date.parse(today) - Date.parse(opened)) / 86_400_000
-  return age < 0 || age > 13 ? opened : today
+  return age < 0 || age >= shown ? opened : today
 }

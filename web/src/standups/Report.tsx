@@ -89,6 +89,8 @@ function Said({ report: r }: { report: Report }) {
 /** Why there is no report. What the runtime said of a run that failed stands in the transcript. */
 function Unsaid({ standup, report: r }: { standup: Standup; report: Report }) {
   const t = words.reportText
+  // Its mark says so already.
+  if (r.status === 'pending') return null
   if (r.status === 'asked') {
     return (
       <p>
@@ -110,8 +112,6 @@ function Unsaid({ standup, report: r }: { standup: Standup; report: Report }) {
     r.status === 'failed'
       ? standup.transcript.findLast(l => l.kind === 'failure' && l.from === r.agent_id)?.text
       : undefined
-  if (r.status === 'pending')
-    return <p className="text-soft">{standup.status === 'running' ? t.pending : t.notAsked}</p>
   return (
     <p className="wrap-anywhere text-danger">
       {why ? <bdi>{why}</bdi> : r.status === 'timed_out' ? t.timed_out : t.failed}

@@ -49,7 +49,7 @@ export const standups = {
   },
   noStandup: 'None',
   report: {
-    pending: 'Not asked yet',
+    pending: 'Not asked',
     asked: 'Being asked',
     answered: 'Answered',
     timed_out: '[Timeout]',
@@ -57,12 +57,10 @@ export const standups = {
     missing: 'No account',
   },
   reportText: {
-    pending: 'Has not been asked yet.',
     asked: 'Thinks about the answer, since',
     timed_out: 'Did not answer in time. The meeting went on without this report.',
     failed: 'The agent’s run failed.',
     missing: 'No active account carries this agent’s id, so that it takes no part. Make one under Settings.',
-    notAsked: 'Was not asked.',
   },
   progress: {
     label: 'Progress',
@@ -102,6 +100,7 @@ export const standups = {
   kept: 'What was said is kept. Retry asks only for what is missing.',
   blockers: 'Blockers',
   noBlockers: 'Nobody names a blocker.',
+  blockersUnknown: 'They were not gathered, because the standup was not held to its end.',
   blockersCome: 'Blockers are gathered when everybody is through.',
   blocker: {
     days: (n: number) => (n === 0 ? 'since today' : n === 1 ? 'for 1 day' : `for ${n} days`),
@@ -125,6 +124,7 @@ export const standups = {
   },
   items: 'Action items',
   noItems: 'The review asks for nothing to be done.',
+  itemsUnknown: 'There was no review.',
   itemsCome: 'Action items come with the review.',
   nobody: 'nobody',
   forAgent: (name: string) => `for ${name}`,
@@ -179,7 +179,8 @@ export const standups = {
     taskReports: (n: number) => (n === 1 ? '1 report on a task' : `${n} reports on tasks`),
     sessions: (n: number) => (n === 1 ? '1 session' : `${n} sessions`),
     sessionsUnknown: 'sessions unknown',
-    runs: (n: number, cost: string) => `${n} standup ${n === 1 ? 'run' : 'runs'}, ${cost}`,
+    runs: (n: number) => (n === 1 ? '1 standup run' : `${n} standup runs`),
+    runsCost: (cost: string) => `cost ${cost}`,
     runsFailed: (n: number) => `${n} without an answer`,
     heads: {
       omitted: 'Finished and not mentioned',
