@@ -43,7 +43,7 @@ export function Sheet({ standup: s, search, go }: Props) {
   return (
     <div
       ref={scroller}
-      className="standup-scroller relative min-h-0 grow overflow-auto [overflow-anchor:none]"
+      className="standup-scroller relative min-h-0 grow overflow-auto [overflow-anchor:none] md:scroll-pt-16"
       onScroll={onScroll}
     >
       <div className="mx-auto flex max-w-7xl flex-col gap-x-8 gap-y-8 px-3 pb-10 md:px-6 xl:flex-row">

@@ -12,7 +12,9 @@ export function useSteady(version: unknown): { scroller: RefObject<HTMLDivElemen
     const box = scroller.current
     anchor.current = null
     if (!box || box.scrollTop < 8) return
-    const edge = box.getBoundingClientRect().top + 8
+    // Where the head lies over it, nothing can be read.
+    const covered = Number.parseFloat(getComputedStyle(box).scrollPaddingTop) || 0
+    const edge = box.getBoundingClientRect().top + covered + 8
     for (const part of box.querySelectorAll('[data-steady]')) {
       const at = part.getBoundingClientRect()
       if (at.bottom <= edge) continue
