@@ -372,6 +372,45 @@ async function openAlone(): Promise<House> {
   })
 }
 
+// A button that is refused is worse than a sentence.
+describe('somebody who may not run one', () => {
+  it('is told who may, and reads what the others read', async () => {
+    await team('watched')
+    const { id } = await hold(house, 'watched')
+    const reader = { email: 'reader@wardroom.demo', password: 'four random words are good' }
+    await call(house, 'POST', '/users', { ...reader, name: 'Reader', role: 'user' })
+    const { context, page, complaints } = await openPage(browser, house.base, desktop)
+    await page.goto('/standups')
+    await signIn(page, { ...house, ...reader })
+    await page.getByText('Owners, admins and agents may run a standup.').waitFor()
+    expect(await button(page, 'Run Standup').count()).toBe(0)
+    await page.goto(`/standups/${id}`)
+    await section(page, 'cto').getByText('Answered').waitFor()
+    await button(page, 'Actions for this standup').click()
+    expect(await page.getByRole('menuitem').allTextContents()).toEqual(['Print', 'Copy the transcript'])
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})
+
+// What happened while nobody listened must be there afterwards.
+describe('a line that breaks', () => {
+  it('leaves what was known, and brings what was missed', async () => {
+    await team('broken')
+    const { context, page } = await opened(desktop, '/standups?team=broken')
+    const mark = page.getByRole('banner')
+    await mark.getByText('Live', { exact: true }).waitFor()
+    await page.getByRole('heading', { name: 'No standup yet' }).waitFor()
+    await house.stop()
+    await mark.getByText(/Stale|Offline/).waitFor({ timeout: 60_000 })
+    house = await openHouse(house)
+    await hold(house, 'broken')
+    await stands(page, 'Completed')
+    await section(page, 'cmo').getByText('Answered').waitFor()
+    await context.close()
+  })
+})
+
 // Without agents there is nobody to ask; what to do about that must be one link away.
 describe('without a gateway', () => {
   it('a standup cannot be run, and the page says why and where to go', async () => {
