@@ -1,13 +1,13 @@
 import { Link } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
-import { texts } from '../texts'
+import { standups } from '../texts/standups'
 import { Button } from '../ui/Button'
 import type { IconName } from '../ui/Icon'
 import { Markdown } from '../ui/Markdown'
 import { Badge, State, type Tone } from '../ui/State'
 import { clipped, type Report, type Stand } from './standup'
 
-const words = texts.standups
+const words = standups
 
 export const standLook: Record<Stand, { tone: Tone; icon: IconName }> = {
   opened: { tone: 'attention', icon: 'standups' },

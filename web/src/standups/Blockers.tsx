@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import { texts } from '../texts'
+import { standups } from '../texts/standups'
 import { Icon, type IconName } from '../ui/Icon'
 import { Badge, type Tone } from '../ui/State'
 import { dayText, Long, Part, TaskLink } from './Bits'
@@ -7,7 +7,7 @@ import { MakeTask } from './MakeTask'
 import { type Blocker, type Fate, fateOf, type Standup } from './standup'
 import type { NameOf } from './useAgentName'
 
-const words = texts.standups
+const words = standups
 const w = words.blocker
 
 const fateLook: Record<Fate, { tone: Tone; icon: IconName }> = {

@@ -1,7 +1,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useEffect, useRef } from 'react'
-import { texts } from '../texts'
+import { standups } from '../texts/standups'
 import { IconButton } from '../ui/Button'
 import { Icon } from '../ui/Icon'
 import { State } from '../ui/State'
@@ -9,7 +9,7 @@ import { dayText, standLook } from './Bits'
 import { dayAddress, listQuery } from './queries'
 import { addDays, calendar, type Day, standOf } from './standup'
 
-const words = texts.standups
+const words = standups
 /** How many days are shown at once: so many fit beside each other on a desktop. */
 export const shown = 12
 

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useMemo } from 'react'
 import { money, span } from '../app/format'
-import { texts } from '../texts'
+import { standups } from '../texts/standups'
 import { Answer } from '../ui/Views'
 import { dayText } from './Bits'
 import { type Difference, differences } from './diff'
@@ -11,7 +11,7 @@ import { dayAddress, latestQuery, oneQuery } from './queries'
 import { addDays, type Standup } from './standup'
 import type { NameOf } from './useAgentName'
 
-const words = texts.standups.differences
+const words = standups.differences
 
 /** What is other than in the standup before: blockers, who spoke, what it cost, and what was to be done. */
 export function Differences({ standup, nameOf }: { standup: Standup; nameOf: NameOf }) {
@@ -24,7 +24,7 @@ export function Differences({ standup, nameOf }: { standup: Standup; nameOf: Nam
       {found.data === null ? (
         <p className="text-soft">{words.first}</p>
       ) : (
-        <Answer of={id === undefined ? { ...before, error: found.error } : before} rows={3} what={texts.standups.what}>
+        <Answer of={id === undefined ? { ...before, error: found.error } : before} rows={3} what={standups.what}>
           {was => <List before={was} nameOf={nameOf} standup={standup} />}
         </Answer>
       )}
@@ -83,7 +83,7 @@ function One({ difference: d, nameOf }: { difference: Difference; nameOf: NameOf
           <span className="font-medium">{words[d.kind]}</span>{' '}
           <span className="text-soft text-xs">
             <bdi>{nameOf(d.blocker.agent_id)}</bdi>
-            {d.kind === 'blocker_stays' && `, ${texts.standups.blocker.days(d.blocker.age_days)}`}
+            {d.kind === 'blocker_stays' && `, ${standups.blocker.days(d.blocker.age_days)}`}
           </span>
           <bdi className="line-clamp-2">{d.blocker.text}</bdi>
         </>

@@ -1,13 +1,13 @@
 import type { ReactNode } from 'react'
 import { money } from '../app/format'
-import { texts } from '../texts'
+import { standups } from '../texts/standups'
 import { Age } from '../ui/Age'
 import { Button } from '../ui/Button'
 import { Badge, Chip } from '../ui/State'
 import { Long, TaskLink } from './Bits'
 import type { Report } from './standup'
 
-const words = texts.standups.evidence
+const words = standups.evidence
 
 interface Props {
   report: Report
@@ -112,7 +112,7 @@ function Known({ report: r, name }: { report: Report; name: string }) {
         </Titled>
       )}
       <p className="no-print text-soft text-xs">
-        {words.since} <Age at={e.since} /> {texts.standups.facts.ago}
+        {words.since} <Age at={e.since} /> {standups.facts.ago}
       </p>
     </section>
   )

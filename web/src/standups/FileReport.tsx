@@ -3,6 +3,7 @@ import { useState } from 'react'
 import { api, take } from '../api/client'
 import { asProblem } from '../api/problem'
 import { texts } from '../texts'
+import { standups } from '../texts/standups'
 import { Button } from '../ui/Button'
 import { Dialog } from '../ui/Dialog'
 import { TextArea } from '../ui/Field'
@@ -10,7 +11,7 @@ import { say } from '../ui/Toast'
 import { oneQuery } from './queries'
 import type { Standup } from './standup'
 
-const words = texts.standups
+const words = standups
 
 interface Props {
   standup: Standup

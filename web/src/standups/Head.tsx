@@ -3,6 +3,7 @@ import { useTicking } from '../app/clock'
 import { age, moment, money, span } from '../app/format'
 import { leads, useMe } from '../app/queries'
 import { texts } from '../texts'
+import { standups } from '../texts/standups'
 import { Button, IconButton } from '../ui/Button'
 import { Dialog } from '../ui/Dialog'
 import { Menu, type MenuItem } from '../ui/Menu'
@@ -11,7 +12,7 @@ import { dayText, StandMark } from './Bits'
 import { Hold } from './Hold'
 import { type Standup, standOf, verbOf } from './standup'
 
-const words = texts.standups
+const words = standups
 
 /** Which standup it is, how it stands, and what can be done about it. */
 export function Head({ standup, onRemoved }: { standup: Standup; onRemoved: () => void }) {

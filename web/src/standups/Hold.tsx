@@ -1,13 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { queries, useMe } from '../app/queries'
-import { texts } from '../texts'
+import { standups } from '../texts/standups'
 import { Button } from '../ui/Button'
 import { Icon } from '../ui/Icon'
 import { useHold } from './actions'
 import { type Standup, stopsMeetings } from './standup'
 
-const words = texts.standups
+const words = standups
 
 interface Props {
   verb: 'run' | 'retry'

@@ -3,14 +3,14 @@ import { Link } from '@tanstack/react-router'
 import { asProblem } from '../api/problem'
 import { StatusMark } from '../tasks/Bits'
 import { oneQuery } from '../tasks/queries'
-import { texts } from '../texts'
+import { standups } from '../texts/standups'
 import { Icon } from '../ui/Icon'
 import { Long, Part, TaskLink } from './Bits'
 import { MakeTask } from './MakeTask'
 import type { Standup } from './standup'
 import type { NameOf } from './useAgentName'
 
-const words = texts.standups
+const words = standups
 
 /** A task by its key, and how it stands now. */
 export function TaskState({ of }: { of: string }) {

@@ -2,13 +2,13 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, take } from '../api/client'
 import { putTask } from '../tasks/queries'
-import { texts } from '../texts'
+import { standups } from '../texts/standups'
 import { Button } from '../ui/Button'
 import { say, sayFailed } from '../ui/Toast'
 import { dayText, TaskLink } from './Bits'
 import type { Standup } from './standup'
 
-const words = texts.standups
+const words = standups
 
 /** Text on one line, at most so long, without half of a character at its end. */
 function oneLine(text: string, most: number): string {

@@ -1,4 +1,4 @@
-import { texts } from '../texts'
+import { standups } from '../texts/standups'
 import { Icon } from '../ui/Icon'
 import { Long, Part } from './Bits'
 import { Blockers } from './Blockers'
@@ -8,7 +8,7 @@ import type { Go, StandupSearch } from './route'
 import { headline, type Standup } from './standup'
 import type { NameOf } from './useAgentName'
 
-const words = texts.standups
+const words = standups
 
 interface Props {
   standup: Standup

@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import { useMe } from '../app/queries'
-import { texts } from '../texts'
+import { standups } from '../texts/standups'
 import { Button, buttonClass } from '../ui/Button'
 import { Empty } from '../ui/Views'
 import { useOpen } from './actions'
@@ -10,7 +10,7 @@ import { dayAddress } from './queries'
 import type { Standup } from './standup'
 import { useAgentName } from './useAgentName'
 
-const words = texts.standups
+const words = standups
 
 interface StartProps {
   team: string

@@ -6,6 +6,7 @@ import { useTicking } from '../app/clock'
 import { useZone } from '../app/config'
 import { useTitle } from '../app/title'
 import { texts } from '../texts'
+import { standups } from '../texts/standups'
 import { Select } from '../ui/Field'
 import { Answer, Failed, Skeleton } from '../ui/Views'
 import { dayText } from './Bits'
@@ -17,7 +18,7 @@ import { Sheet } from './Sheet'
 import { dayIn, isDay } from './standup'
 import './print.css'
 
-const words = texts.standups
+const words = standups
 
 /** A team's latest standup, or that of a day. */
 export function StandupsPage() {

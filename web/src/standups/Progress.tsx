@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { queries } from '../app/queries'
-import { texts } from '../texts'
+import { standups } from '../texts/standups'
 import { Age } from '../ui/Age'
 import { State } from '../ui/State'
 import { ReportMark } from './Bits'
@@ -8,7 +8,7 @@ import { progressSentence } from './progress'
 import { progressOf, type Standup, stopsMeetings } from './standup'
 import type { NameOf } from './useAgentName'
 
-const words = texts.standups.progress
+const words = standups.progress
 
 /** What a meeting that goes on is doing: who is being asked, for how long, and who comes after. */
 export function ProgressOf({ standup, nameOf }: { standup: Standup; nameOf: NameOf }) {

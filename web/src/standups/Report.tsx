@@ -2,13 +2,14 @@ import { Link } from '@tanstack/react-router'
 import { money } from '../app/format'
 import { leads, useMe } from '../app/queries'
 import { texts } from '../texts'
+import { standups } from '../texts/standups'
 import { Age } from '../ui/Age'
 import { Button } from '../ui/Button'
 import { Long, ReportMark } from './Bits'
 import { Evidence } from './Evidence'
 import type { Report, Standup } from './standup'
 
-const words = texts.standups
+const words = standups
 
 interface Props {
   standup: Standup

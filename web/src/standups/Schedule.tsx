@@ -4,12 +4,13 @@ import type { Schemas } from '../api/client'
 import { moment, myZone } from '../app/format'
 import { queries } from '../app/queries'
 import { texts } from '../texts'
+import { standups } from '../texts/standups'
 import { Age } from '../ui/Age'
 import { Icon } from '../ui/Icon'
 import { Answer } from '../ui/Views'
 import { scheduleQuery } from './queries'
 
-const words = texts.standups.schedule
+const words = standups.schedule
 
 /** Whether something starts the standups by itself, and when it does so next. */
 export function Schedule({ team }: { team: string }) {

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useKeys } from '../app/keys'
-import { texts } from '../texts'
+import { standups } from '../texts/standups'
 import { Tabs } from '../ui/Tabs'
 import { Differences } from './Differences'
 import { FileReport } from './FileReport'
@@ -17,7 +17,7 @@ import { Transcript } from './Transcript'
 import { useAgentName } from './useAgentName'
 import { useSteady } from './useSteady'
 
-const words = texts.standups
+const words = standups
 
 interface Props {
   standup: Standup

@@ -1,13 +1,13 @@
 import { type RefObject, useEffect, useMemo, useRef, useState } from 'react'
 import { moment } from '../app/format'
-import { texts } from '../texts'
+import { standups } from '../texts/standups'
 import { Button } from '../ui/Button'
 import { Badge } from '../ui/State'
 import { Long, ReportMark } from './Bits'
 import { conversation, type Line, type Said, type Standup } from './standup'
 import type { NameOf } from './useAgentName'
 
-const words = texts.standups.transcript
+const words = standups.transcript
 
 interface Props {
   standup: Standup

@@ -1,12 +1,12 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { api, ifMatch, take } from '../api/client'
 import { Problem } from '../api/problem'
-import { texts } from '../texts'
+import { standups } from '../texts/standups'
 import { say, sayFailed } from '../ui/Toast'
 import { dropStandup, putStandup, transcriptOf } from './queries'
 import type { Standup } from './standup'
 
-const words = texts.standups
+const words = standups
 
 /**
  * The button that was pressed goes when the standup stands otherwise. Whoever had

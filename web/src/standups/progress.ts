@@ -1,7 +1,7 @@
-import { texts } from '../texts'
+import { standups } from '../texts/standups'
 import type { Progress } from './standup'
 
-const words = texts.standups.progress
+const words = standups.progress
 
 /** What goes on, in a sentence that stays the same until something else goes on: it is read out each time. */
 export function progressSentence(p: Progress, nameOf: (agent: string) => string): string {
