@@ -1,8 +1,9 @@
-import { useQuery } from '@tanstack/react-query'
+import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useKeys } from '../app/keys'
 import { standups } from '../texts/standups'
 import { Tabs } from '../ui/Tabs'
+import { sayFailed } from '../ui/Toast'
 import { Differences } from './Differences'
 import { FileReport } from './FileReport'
 import { Head } from './Head'
@@ -12,7 +13,7 @@ import { ProgressOf } from './Progress'
 import { dayAddress, latestQuery, nextQuery } from './queries'
 import type { Go, StandupSearch } from './route'
 import { Schedule } from './Schedule'
-import { addDays, type Standup, verbOf } from './standup'
+import { addDays, type Brief, type Standup, verbOf } from './standup'
 import { Transcript } from './Transcript'
 import { useAgentName } from './useAgentName'
 import { useSteady } from './useSteady'
@@ -31,12 +32,17 @@ export function Sheet({ standup: s, search, go }: Props) {
   const navigate = useNavigate()
   const { scroller, onScroll } = useSteady(s.version)
   const part = search.part ?? 'reports'
-  const older = useQuery(latestQuery(s.team, addDays(s.date, -1))).data
-  const newer = useQuery(nextQuery(s.team, addDays(s.date, 1))).data
-  const open = (day: string | undefined) => void (day && navigate({ to: '/standups', search: dayAddress(s.team, day) }))
+  const cache = useQueryClient()
+  /** Goes to another standup of the team, when there is one. */
+  const goTo = async (asked: Promise<Brief | null>) => {
+    const found = await asked.catch(err => sayFailed(err))
+    if (found) void navigate({ to: '/standups', search: dayAddress(s.team, found.date) })
+  }
+  const older = () => void goTo(cache.fetchQuery(latestQuery(s.team, addDays(s.date, -1))))
+  const newer = () => void goTo(cache.fetchQuery(nextQuery(s.team, addDays(s.date, 1))))
   useKeys([
-    { keys: 'j', label: words.keys.older, run: () => open(older?.date) },
-    { keys: 'k', label: words.keys.newer, run: () => open(newer?.date) },
+    { keys: 'j', label: words.keys.older, run: older },
+    { keys: 'k', label: words.keys.newer, run: newer },
     { keys: 'v', label: words.keys.tab, run: () => go({ part: part === 'reports' ? 'transcript' : undefined }, true) },
   ])
   const filing = s.status === 'running' ? s.reports.find(r => r.agent_id === search.file) : undefined
