@@ -4,7 +4,7 @@ import { leads, queries, useMe } from '../app/queries'
 import { openCountQuery } from '../inbox/queries'
 import { texts } from '../texts'
 
-const words = texts.inbox
+const words = texts.app
 
 export interface Badge {
   /** What is seen: a number, or a mark. */

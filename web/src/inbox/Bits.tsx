@@ -1,11 +1,11 @@
-import { texts } from '../texts'
+import { inbox as inboxWords } from '../texts/inbox'
 import { Age } from '../ui/Age'
 import { Icon, type IconName } from '../ui/Icon'
 import { State, type Tone } from '../ui/State'
 import { TextLink } from '../ui/TextLink'
 import { type Item, subjectHref, type Told } from './item'
 
-const words = texts.inbox
+const words = inboxWords
 
 const severityLook: Record<Item['severity'], { tone: Tone; icon: IconName }> = {
   urgent: { tone: 'danger', icon: 'warning' },

@@ -1,12 +1,12 @@
 import { useState } from 'react'
-import { texts } from '../texts'
+import { inbox as inboxWords } from '../texts/inbox'
 import { Button } from '../ui/Button'
 import { type Choice, Select } from '../ui/Field'
 import { filtersOf, isFiltered, kinds, orders, severities, states } from './item'
 import type { Go, InboxSearch } from './route'
 import { useAssignees } from './useVerbs'
 
-const words = texts.inbox
+const words = inboxWords
 const w = words.filters
 const f = words.fields
 

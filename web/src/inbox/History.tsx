@@ -1,12 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 import type { Schemas } from '../api/client'
 import { moment } from '../app/format'
-import { texts } from '../texts'
+import { inbox as inboxWords } from '../texts/inbox'
 import { Age } from '../ui/Age'
 import { Answer } from '../ui/Views'
 import { historyQuery } from './queries'
 
-const words = texts.inbox
+const words = inboxWords
 
 interface Change {
   field: string

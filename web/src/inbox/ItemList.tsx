@@ -1,6 +1,7 @@
 import { type RefObject, useEffect, useRef, useState } from 'react'
 import { useKeys } from '../app/keys'
 import { texts } from '../texts'
+import { inbox as inboxWords } from '../texts/inbox'
 import { Age } from '../ui/Age'
 import { IconButton } from '../ui/Button'
 import { MenuButton, type OpenMenu, useSharedMenu } from '../ui/SharedMenu'
@@ -8,7 +9,7 @@ import { KindMark, SeverityMark, StateMark, SubjectLink } from './Bits'
 import type { Told } from './item'
 import type { Verbs } from './useVerbs'
 
-const words = texts.inbox
+const words = inboxWords
 
 interface Props {
   items: readonly Told[]

@@ -3,6 +3,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { useCallback, useMemo } from 'react'
 import { useTitle } from '../app/title'
 import { texts } from '../texts'
+import { inbox as inboxWords } from '../texts/inbox'
 import { Button } from '../ui/Button'
 import { Answer, Empty } from '../ui/Views'
 import { cleared, Filters } from './Filters'
@@ -14,7 +15,7 @@ import { type Go, type InboxSearch, inboxRoute } from './route'
 import { useItems } from './useItems'
 import { useVerbs, type Verbs } from './useVerbs'
 
-const words = texts.inbox
+const words = inboxWords
 
 /** What waits for a person: a ranked list, and one item beside it. */
 export function InboxPage() {

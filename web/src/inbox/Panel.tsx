@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useRef } from 'react'
 import { texts } from '../texts'
+import { inbox as inboxWords } from '../texts/inbox'
 import { Age } from '../ui/Age'
 import { Button, IconButton } from '../ui/Button'
 import { Select } from '../ui/Field'
@@ -13,7 +14,7 @@ import type { Item } from './item'
 import { oneQuery } from './queries'
 import { useAssignees, type Verbs } from './useVerbs'
 
-const words = texts.inbox
+const words = inboxWords
 
 /** One item beside the others; on a phone above them. */
 export function Panel({ id, verbs, onClose }: { id: string; verbs: Verbs; onClose: () => void }) {

@@ -4,13 +4,13 @@ import { api, ifMatch, take } from '../api/client'
 import { Problem } from '../api/problem'
 import { moment } from '../app/format'
 import { useMe } from '../app/queries'
-import { texts } from '../texts'
+import { inbox as inboxWords } from '../texts/inbox'
 import { say, sayFailed } from '../ui/Toast'
 import { noteOwn } from '../ui/useHeld'
 import { type Deed, type Item, looks, type Told, wayBack } from './item'
 import { putItem } from './queries'
 
-const words = texts.inbox
+const words = inboxWords
 
 /** Asks the service to do something to an item; with a version it is refused when the item has moved on. */
 function send(id: string, deed: Deed, version?: number): Promise<Item> {

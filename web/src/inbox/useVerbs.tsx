@@ -2,6 +2,7 @@ import { type ReactNode, useMemo, useState } from 'react'
 import { moment } from '../app/format'
 import { useMe, usePeople } from '../app/queries'
 import { texts } from '../texts'
+import { inbox as inboxWords } from '../texts/inbox'
 import { Button } from '../ui/Button'
 import { Dialog } from '../ui/Dialog'
 import { Field } from '../ui/Field'
@@ -9,7 +10,7 @@ import type { MenuGroup, MenuItem } from '../ui/Menu'
 import { useAct } from './act'
 import { type Deed, maySnooze, snoozes, type Told } from './item'
 
-const words = texts.inbox
+const words = inboxWords
 
 export interface Verbs {
   act: (item: Told, deed: Deed) => void

@@ -1,5 +1,6 @@
 import { type ReactNode, useState } from 'react'
 import { texts } from '../texts'
+import { login as loginWords } from '../texts/login'
 import { IconButton } from '../ui/Button'
 import { Field } from '../ui/Field'
 
@@ -38,7 +39,7 @@ export function Password({
         <IconButton
           aria-pressed={shown}
           icon="eye"
-          label={shown ? texts.login.hide : texts.login.reveal}
+          label={shown ? loginWords.hide : loginWords.reveal}
           onClick={() => setShown(!shown)}
         />
       }

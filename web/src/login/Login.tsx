@@ -5,13 +5,13 @@ import { asProblem } from '../api/problem'
 import { useConfig } from '../app/config'
 import { session } from '../app/session'
 import { useTitle } from '../app/title'
-import { texts } from '../texts'
+import { login as loginWords } from '../texts/login'
 import { Button, buttonClass } from '../ui/Button'
 import { Field } from '../ui/Field'
 import { Card, Password } from './Card'
 import { useWait } from './useWait'
 
-const words = texts.login
+const words = loginWords
 
 /** Why somebody who was signed in stands here. */
 const ended = { expired: words.expired, deactivated: words.deactivated, signed_out: words.signedOut }

@@ -6,13 +6,13 @@ import { asProblem } from '../api/problem'
 import { useConfig } from '../app/config'
 import { session } from '../app/session'
 import { useTitle } from '../app/title'
-import { texts } from '../texts'
+import { login as loginWords } from '../texts/login'
 import { Button, buttonClass } from '../ui/Button'
 import { Field } from '../ui/Field'
 import { Card, Password } from './Card'
 import { useWait } from './useWait'
 
-const words = texts.login.setup
+const words = loginWords.setup
 
 /** The token of the link stands behind #, which no server sees; it is taken out of the address at once. */
 function useLinkToken(): string {
@@ -83,7 +83,7 @@ export function Setup() {
           autoComplete="username"
           error={problem?.of('email')}
           inputMode="email"
-          label={texts.login.email}
+          label={loginWords.email}
           name="email"
           required
           spellCheck={false}
@@ -100,11 +100,11 @@ export function Setup() {
           autoComplete="new-password"
           error={problem?.of('password')}
           help={words.passwordHelp}
-          label={texts.login.password}
+          label={loginWords.password}
         />
         {problem && problem.fields.length === 0 && (
           <p className="text-danger" role="alert">
-            {wait > 0 ? texts.login.wait(wait) : `${problem.title} ${problem.detail}`}
+            {wait > 0 ? loginWords.wait(wait) : `${problem.title} ${problem.detail}`}
           </p>
         )}
         <Button busy={setup.isPending || wait > 0} className="h-9" look="primary" type="submit">

@@ -5,7 +5,7 @@ import { useTicking } from '../app/clock'
 import { cost } from '../app/format'
 import { queries } from '../app/queries'
 import { useTasks } from '../tasks/queries'
-import { texts } from '../texts'
+import { now as nowWords } from '../texts/now'
 import { Age } from '../ui/Age'
 import { GatewayLine } from '../ui/GatewayLine'
 import { Gauge } from '../ui/Gauge'
@@ -19,7 +19,7 @@ import { burn } from './spend'
 import { currentTask, sessionOf } from './tile'
 import { clock } from './time'
 
-const words = texts.now.agents
+const words = nowWords.agents
 const going = { status: 'in_progress' }
 
 /** The agents as a strip: what each does now, how full its context is, and what it burns. */

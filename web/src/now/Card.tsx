@@ -1,7 +1,7 @@
 import { CatchBoundary, Link } from '@tanstack/react-router'
 import { type ReactNode, useId } from 'react'
 import type { Place } from '../app/places'
-import { texts } from '../texts'
+import { now as nowWords } from '../texts/now'
 import { Icon } from '../ui/Icon'
 
 /** One answer on the first place, with the way to where there is more of it. One that fails leaves the others alone. */
@@ -46,7 +46,7 @@ export function Card({
 const Broken = () => (
   <p className="flex items-center gap-1.5 p-3 text-danger" role="alert">
     <Icon name="error" />
-    {texts.now.broken}
+    {nowWords.broken}
   </p>
 )
 

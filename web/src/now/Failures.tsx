@@ -5,6 +5,8 @@ import { useMe } from '../app/queries'
 import { kindIcon } from '../inbox/Bits'
 import { states } from '../inbox/item'
 import { texts } from '../texts'
+import { inbox as inboxWords } from '../texts/inbox'
+import { now as nowWords } from '../texts/now'
 import { Age } from '../ui/Age'
 import { State } from '../ui/State'
 import { Answer, NotAllowed, Partial } from '../ui/Views'
@@ -12,7 +14,7 @@ import { Card, Nothing } from './Card'
 import { type Failure, failuresOf } from './failures'
 import { failuresQuery } from './queries'
 
-const words = texts.now.failures
+const words = nowWords.failures
 
 /** What failed within a day, by its cause. */
 export function Failures({ className }: { className: string }) {
@@ -48,12 +50,12 @@ function List({ events }: { events: Parameters<typeof failuresOf>[0] }) {
         <li key={f.kind} className="flex h-8 items-center gap-3 border-line border-b px-3 last:border-b-0">
           <Link className="min-w-0 truncate hover:underline" search={searchOf(f)} to="/inbox">
             <State icon={kindIcon[f.kind]} tone="danger">
-              {texts.inbox.kind[f.kind]}
+              {inboxWords.kind[f.kind]}
             </State>
           </Link>
           <span className="ml-auto shrink-0">{words.count(f.count)}</span>
           <span className="shrink-0 text-soft text-xs">
-            {words.last} <Age at={f.last} /> {texts.inbox.ago}
+            {words.last} <Age at={f.last} /> {inboxWords.ago}
           </span>
         </li>
       ))}

@@ -2,7 +2,8 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { api, type Schemas, take } from '../api/client'
 import { rereadSoon } from '../app/live/patches'
 import { leads, useMe } from '../app/queries'
-import { texts } from '../texts'
+import { inbox as inboxWords } from '../texts/inbox'
+import { now as nowWords } from '../texts/now'
 import { Age } from '../ui/Age'
 import { Button } from '../ui/Button'
 import { State, type Tone } from '../ui/State'
@@ -13,7 +14,7 @@ import { Card, Nothing } from './Card'
 import { standupQuery } from './queries'
 import { headline } from './tile'
 
-const words = texts.now.last
+const words = nowWords.last
 type Brief = Schemas['StandupBrief']
 
 const look: Record<Brief['status'], Tone> = { running: 'active', completed: 'done', error: 'danger' }
@@ -43,7 +44,7 @@ function Brief({ of }: { of: Brief }) {
           <bdi>{of.title}</bdi>
         </TextLink>
         <span className="text-soft text-xs">
-          <Age at={at} /> {texts.inbox.ago}
+          <Age at={at} /> {inboxWords.ago}
         </span>
       </p>
       {line !== null ? (

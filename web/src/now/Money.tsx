@@ -3,6 +3,7 @@ import { useTicking } from '../app/clock'
 import { useZone } from '../app/config'
 import { cost, nanos } from '../app/format'
 import { texts } from '../texts'
+import { now as nowWords } from '../texts/now'
 import { Answer } from '../ui/Views'
 import { Card } from './Card'
 import { todayQuery, weekQuery } from './queries'
@@ -10,7 +11,7 @@ import { until } from './spend'
 import { clock, dayPlus, hourIn } from './time'
 import { useDay } from './useDay'
 
-const words = texts.now.money
+const words = nowWords.money
 
 /** What today cost so far, and what the same weekday had cost by this hour a week ago. */
 export function Money({ className }: { className: string }) {

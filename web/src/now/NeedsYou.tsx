@@ -6,11 +6,12 @@ import { needs, type Told } from '../inbox/item'
 import { useItems } from '../inbox/useItems'
 import { useVerbs } from '../inbox/useVerbs'
 import { texts } from '../texts'
+import { now as nowWords } from '../texts/now'
 import { Button } from '../ui/Button'
 import { Answer } from '../ui/Views'
 import { Card, Nothing } from './Card'
 
-const words = texts.now.needs
+const words = nowWords.needs
 /** As many as one sees at a glance; the others are in the inbox. */
 const most = 5
 const filters = {}

@@ -5,6 +5,7 @@ import { useZone } from '../app/config'
 import { rereadSoon } from '../app/live/patches'
 import { leads, queries, useMe } from '../app/queries'
 import { texts } from '../texts'
+import { now as nowWords } from '../texts/now'
 import { Button, IconButton } from '../ui/Button'
 import { saveCsv } from '../ui/csv'
 import type { IconName } from '../ui/Icon'
@@ -16,7 +17,7 @@ import { mostSlots, slotsQuery } from './queries'
 import { counts, hourOf, type Mark, marks, marksOf, reach, type Slot, type SlotState, within } from './ribbon'
 import { clock } from './time'
 
-const words = texts.now.runs
+const words = nowWords.runs
 
 const look: Record<SlotState, { tone: Tone; icon: IconName }> = {
   missed: { tone: 'danger', icon: 'blocked' },

@@ -6,7 +6,7 @@ import { useTicking } from '../app/clock'
 import { useZone } from '../app/config'
 import type { Place } from '../app/places'
 import { queries } from '../app/queries'
-import { texts } from '../texts'
+import { now as nowWords } from '../texts/now'
 import { agentsFact, blockedFact, spendFact, standupFact } from './facts'
 import { blockedQuery, standupQuery, todayQuery } from './queries'
 import { useDay } from './useDay'
@@ -49,7 +49,7 @@ export function Sentence() {
     { text: spendFact(known(today)?.total), to: '/spend', awaited: today.isPending },
   ]
   return (
-    <section aria-label={texts.now.sentence}>
+    <section aria-label={nowWords.sentence}>
       <p className="text-lg">
         {parts.map((p, i) => (
           <Fragment key={p.to}>

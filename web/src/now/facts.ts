@@ -1,9 +1,9 @@
 import type { Schemas } from '../api/client'
 import { cost } from '../app/format'
-import { texts } from '../texts'
+import { now as nowWords } from '../texts/now'
 import { clock, dayIn } from './time'
 
-const words = texts.now
+const words = nowWords
 
 type Agent = Schemas['Agent']
 

@@ -1,4 +1,6 @@
 export const app = {
+  badge: (n: number) => (n === 1 ? '1 open item' : `${n} open items`),
+  gatewayBadge: 'the gateway needs you',
   name: 'Wardroom',
   skip: 'Skip to the content',
   nav: 'Places',

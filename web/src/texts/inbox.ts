@@ -111,7 +111,5 @@ export const inbox = {
     project: 'Project',
     team: 'Team',
   } as Record<string, string>,
-  badge: (n: number) => (n === 1 ? '1 open item' : `${n} open items`),
-  gatewayBadge: 'the gateway needs you',
   keys: { next: 'Next item', previous: 'Previous item', open: 'Open the item', ack: 'Acknowledge' },
 } as const
