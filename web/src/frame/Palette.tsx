@@ -38,7 +38,7 @@ const fits = (label: string, typed: string): boolean =>
     .split(/\s+/)
     .every(word => label.toLowerCase().includes(word))
 
-/** Places, agents and commands that fit, and the tasks that the service finds. */
+/** Places, agents and commands that fit, and the tasks and sessions that the service finds. */
 function useEntries(typed: string, open: boolean, onKeys: () => void): { entries: Entry[]; error: unknown } {
   const navigate = useNavigate()
   const q = useCalm(typed.trim(), 150)
@@ -63,7 +63,17 @@ function useEntries(typed: string, open: boolean, onKeys: () => void): { entries
       })
     }
     for (const t of q.length > 1 ? (found.data ?? []) : []) {
-      const key = t.task_key
+      const { task_key: key, session_id: session } = t
+      if (session !== null) {
+        list.push({
+          id: `session-${session}`,
+          group: words.sessions,
+          icon: 'sessions',
+          label: t.title,
+          ...(t.agent_id ? { hint: t.agent_id } : {}),
+          run: () => void navigate({ to: '/sessions/$key', params: { key: session } }),
+        })
+      }
       if (key === null) continue
       const known = list.some(e => e.id === `task-${t.task_id}` || e.label === key)
       if (!known)
@@ -121,7 +131,10 @@ function useEntries(typed: string, open: boolean, onKeys: () => void): { entries
       { id: 'out', group: words.commands, icon: 'out', label: texts.app.signOut, run: session.signOut },
     )
     return typed.trim()
-      ? list.filter(e => e.group === words.tasks || fits(`${e.label} ${e.hint ?? ''}`, typed.trim()))
+      ? list.filter(
+          e =>
+            e.group === words.tasks || e.group === words.sessions || fits(`${e.label} ${e.hint ?? ''}`, typed.trim()),
+        )
       : list
   }, [typed, q, found.data, agents, navigate, onKeys])
   return { entries, error: found.error }
@@ -208,7 +221,7 @@ function Content({ onClose, onKeys }: { onClose: () => void; onKeys: () => void 
             tabIndex={-1}
           >
             <Icon className="text-soft" name={e.icon} />
-            <span className="truncate">{e.label}</span>
+            <bdi className="truncate">{e.label}</bdi>
             {e.hint && <span className="key shrink-0 text-soft text-xs">{e.hint}</span>}
             <span className="ml-auto shrink-0 text-soft text-xs">
               {entries[i - 1]?.group === e.group ? '' : e.group}

@@ -1,9 +1,43 @@
-import { createRoute } from '@tanstack/react-router'
-import { frameRoute } from '../app/roots'
-import { placeNotBuilt } from '../frame/placeNotBuilt'
+import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
+import { frameRoute, params, textParam, wordParam } from '../app/roots'
+
+const dayParam = (v: unknown): string | undefined => {
+  const text = textParam(v)
+  return text && /^\d{4}-\d{2}-\d{2}$/.test(text) ? text : undefined
+}
+
+/** What the address of the sessions says: now or the archive, which ones, and under what. */
+function search(s: Record<string, unknown>) {
+  return params({
+    show: wordParam(s.show, ['live', 'history']),
+    q: textParam(s.q),
+    agent: textParam(s.agent),
+    kind: textParam(s.kind),
+    state: wordParam(s.state, ['active', 'resting', 'stalled']),
+    group: wordParam(s.group, ['agent', 'kind']),
+    jobs: textParam(s.jobs),
+    status: wordParam(s.status, ['done', 'failed', 'killed', 'timeout']),
+    from: dayParam(s.from),
+    to: dayParam(s.to),
+  })
+}
+
+export type SessionsSearch = ReturnType<typeof search>
+
+export type Go = (change: SessionsSearch, replace?: boolean) => void
 
 export const sessionsRoute = createRoute({
   getParentRoute: () => frameRoute,
   path: '/sessions',
-  component: placeNotBuilt('sessions'),
+  validateSearch: search,
+  component: lazyRouteComponent(() => import('./Page'), 'SessionsPage'),
+})
+
+/** One session: of the runtime by its key, or of the archive by its id. */
+export const sessionRoute = createRoute({
+  getParentRoute: () => frameRoute,
+  path: '/sessions/$key',
+  validateSearch: (s: Record<string, unknown>) =>
+    params({ step: textParam(s.step), strip: wordParam(s.strip, ['table']) }),
+  component: lazyRouteComponent(() => import('./SessionPage'), 'SessionPage'),
 })

@@ -14,4 +14,6 @@ export const ui = {
   none: 'None',
   any: 'Any',
   loadMore: 'Read more',
+  masked: (kind: string) => `masked: ${kind.replaceAll('_', ' ')}`,
+  maskedHelp: 'A secret stood here. The service took it out before it kept the text.',
 } as const

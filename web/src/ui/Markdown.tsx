@@ -1,4 +1,5 @@
 import { Fragment, memo, type ReactNode, useMemo } from 'react'
+import { masked } from './Masked'
 import { type Block, type Inline, readMarkdown } from './markdown'
 
 // The tree has no ids, and is drawn anew as a whole when its text changes.
@@ -9,9 +10,9 @@ const keyed = <T,>(nodes: T[], draw: (node: T) => ReactNode): ReactNode[] =>
 function inline(node: Inline): ReactNode {
   switch (node.kind) {
     case 'text':
-      return node.text
+      return masked(node.text)
     case 'code':
-      return <code>{node.text}</code>
+      return <code>{masked(node.text)}</code>
     case 'break':
       return <br />
     case 'strong':
@@ -41,7 +42,7 @@ function block(node: Block): ReactNode {
       return (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
         <pre tabIndex={0}>
-          <code>{node.text}</code>
+          <code>{masked(node.text)}</code>
         </pre>
       )
     case 'quote':

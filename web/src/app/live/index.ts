@@ -8,6 +8,30 @@ import { type Line, LiveStream, parse } from './stream'
 let line: Line = { state: 'offline', heardAt: null }
 const watchers = new Set<() => void>()
 
+/** More than this the service does not tell on one stream. */
+const mostFollowed = 10
+const followed = new Map<string, number>()
+let refollow: () => void = () => undefined
+let asking = false
+
+/** Has the stream tell every message of a session, until what this returns is called. */
+export function followSession(key: string): () => void {
+  const count = (by: number) => {
+    const now = (followed.get(key) ?? 0) + by
+    if (now > 0) followed.set(key, now)
+    else followed.delete(key)
+    // From one session to the next is one change, not two.
+    if (asking) return
+    asking = true
+    setTimeout(() => {
+      asking = false
+      refollow()
+    }, 50)
+  }
+  count(1)
+  return () => count(-1)
+}
+
 const subscribe = (f: () => void) => {
   watchers.add(f)
   return () => watchers.delete(f)
@@ -43,6 +67,7 @@ export function startLive(cache: QueryClient, patches: readonly Patch[]): void {
     now: () => Date.now(),
     random: () => Math.random(),
     token: session.token,
+    sessions: () => [...followed.keys()].slice(-mostFollowed),
     onFrame,
     onLine: next => {
       line = next
@@ -50,6 +75,13 @@ export function startLive(cache: QueryClient, patches: readonly Patch[]): void {
     },
     onRefused: (token, code) => session.refused(token, code),
   })
+  let asked = ''
+  refollow = () => {
+    const now = [...followed.keys()].join(',')
+    if (now === asked) return
+    asked = now
+    stream.refollow()
+  }
   const follow = () => {
     stream.stop()
     greeted = false

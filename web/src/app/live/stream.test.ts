@@ -3,6 +3,7 @@ import { type Line, LiveStream, type Outside } from './stream'
 
 interface Call {
   lastId: string | null
+  url: string
   send: (text: string) => Promise<void>
   end: () => Promise<void>
   aborted: () => boolean
@@ -14,6 +15,7 @@ function house(answer: (n: number) => Response | 'stream' | 'down' = () => 'stre
   const calls: Call[] = []
   const frames: string[] = []
   const refused: string[] = []
+  const followed: string[] = []
   let line: Line = { state: 'offline', heardAt: null }
   const out: Outside = {
     now: () => Date.now(),
@@ -24,7 +26,8 @@ function house(answer: (n: number) => Response | 'stream' | 'down' = () => 'stre
       line = l
     },
     onRefused: (_, code) => refused.push(code),
-    fetch: async (_, init) => {
+    sessions: () => followed,
+    fetch: async (url, init) => {
       let control!: ReadableStreamDefaultController<Uint8Array>
       const body = new ReadableStream<Uint8Array>({
         start: c => {
@@ -34,6 +37,7 @@ function house(answer: (n: number) => Response | 'stream' | 'down' = () => 'stre
       const signal = init?.signal as AbortSignal
       signal.addEventListener('abort', () => control.error(new DOMException('gone', 'AbortError')))
       calls.push({
+        url: String(url),
         lastId: new Headers(init?.headers).get('Last-Event-ID'),
         aborted: () => signal.aborted,
         send: async text => {
@@ -52,7 +56,7 @@ function house(answer: (n: number) => Response | 'stream' | 'down' = () => 'stre
   }
   const stream = new LiveStream(out)
   const last = () => calls.at(-1) as Call
-  return { stream, calls, frames, refused, last, line: () => line }
+  return { stream, calls, frames, refused, followed, last, line: () => line }
 }
 
 beforeEach(() => vi.useFakeTimers())
@@ -162,5 +166,26 @@ describe('the live stream', () => {
     expect(h.calls.length).toBe(1)
     expect(h.last().aborted()).toBe(true)
     expect(vi.getTimerCount()).toBe(0)
+  })
+
+  // What is said in a session comes on the same stream, and what happened while it was opened anew is not lost.
+  it('asks for other sessions where it was, without calling itself stale', async () => {
+    const h = house()
+    h.stream.start()
+    await settle()
+    expect(h.last().url).toBe('/api/v1/events')
+    await h.last().send('id: 5\nevent: hello\ndata: {}\n\n')
+    h.followed.push('agent:cto:main', 'agent:coo:a/b,c')
+    h.stream.refollow()
+    await settle()
+    expect(h.calls.length).toBe(2)
+    expect(h.calls[0]?.aborted()).toBe(true)
+    expect(h.last().url).toBe('/api/v1/events?session=agent%3Acto%3Amain,agent%3Acoo%3Aa%2Fb%2Cc')
+    expect(h.last().lastId).toBe('5')
+    expect(h.line().state).toBe('live')
+    h.stream.stop()
+    h.stream.refollow()
+    await settle()
+    expect(h.calls.length).toBe(2)
   })
 })

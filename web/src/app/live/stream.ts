@@ -12,6 +12,8 @@ export interface Outside {
   now: () => number
   random: () => number
   token: () => string | null
+  /** Keys of the sessions of which every message is wanted. */
+  sessions?: () => readonly string[]
   onFrame: (frame: Frame) => void
   onLine: (line: Line) => void
   /** The service ended the stream, or refused it, because of who is asking. */
@@ -74,6 +76,11 @@ export class LiveStream {
     this.reopen()
   }
 
+  /** Other sessions are wanted than before: asks for them, and goes on where it was. */
+  refollow(): void {
+    if (this.control !== null) this.reopen()
+  }
+
   private watch(): void {
     const now = this.out.now()
     const gap = now - this.lookedAt
@@ -110,7 +117,9 @@ export class LiveStream {
     try {
       const headers = new Headers({ Authorization: `Bearer ${token}`, Accept: 'text/event-stream' })
       if (this.lastId) headers.set('Last-Event-ID', this.lastId)
-      const answer = await this.out.fetch('/api/v1/events', { headers, signal: control.signal, cache: 'no-store' })
+      const followed = (this.out.sessions?.() ?? []).map(encodeURIComponent).join(',')
+      const where = `/api/v1/events${followed && `?session=${followed}`}`
+      const answer = await this.out.fetch(where, { headers, signal: control.signal, cache: 'no-store' })
       clearTimeout(limit)
       if (!mine()) return
       if (answer.status === 401 || answer.status === 403) {

@@ -1,0 +1,391 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { call, faults, type House, type Look, looks, openBrowser, openHouse, openPage, signIn } from './house.ts'
+
+const hostile =
+  '<img src=x onerror="document.title=1"><script>document.title=2</script> [x](javascript:document.title=3)'
+
+let house: House
+let browser: Browser
+/** Of a session that is there from the beginning, in small letters as the runtime has it. */
+let key: string
+/** Of an archived one. */
+let archived: string
+
+/** Has an agent begin a task, which gives it a session of the task's own. */
+async function handOver(title: string): Promise<string> {
+  const task = (await call(house, 'POST', '/tasks', { title, assignee_id: 'cto', status: 'todo' })) as { key: string }
+  const handed = (await call(house, 'POST', `/tasks/${task.key}/dispatch`)) as { session_key: string }
+  await until(() => there(handed.session_key), 15)
+  return handed.session_key.toLowerCase()
+}
+
+/** The tests' own poll is only for within a test. */
+async function until<T>(ask: () => Promise<T | undefined>, seconds: number): Promise<T> {
+  for (const end = Date.now() + seconds * 1000; ; await new Promise(done => setTimeout(done, 250))) {
+    const found = await ask()
+    if (found !== undefined) return found
+    if (Date.now() > end) throw new Error(`not within ${seconds} s`)
+  }
+}
+
+const there = (of: string) => call(house, 'GET', `/agentrt/sessions/${of.toLowerCase()}`).catch(() => undefined)
+
+const tell = (of: string, text: string) => call(house, 'POST', `/agentrt/sessions/${of}/messages`, { text })
+
+beforeAll(async () => {
+  house = await openHouse()
+  browser = await openBrowser()
+  key = await handOver('Prepare the release notes')
+  // The runs of a job are archived after seconds, and stand under their job.
+  const job = (await call(house, 'POST', '/agentrt/jobs', {
+    name: `Nightly zebra count ${hostile}`,
+    agentId: 'cmo',
+    schedule: { kind: 'cron', expr: '0 4 * * *', tz: 'UTC' },
+    payload: { kind: 'agentTurn', message: `Count the zebras.\n\npassword=Tr0ub4dor&3 ${hostile}` },
+  })) as { id: string }
+  await call(house, 'POST', `/agentrt/jobs/${job.id}/run`)
+  archived = await until(history, 40)
+}, 90_000)
+afterAll(async () => {
+  await browser?.close()
+  await house?.close()
+})
+
+const history = async (): Promise<string | undefined> =>
+  ((await call(house, 'GET', '/sessions?q=zebra')) as { id: string; messages: number }[]).find(s => s.messages > 1)?.id
+
+async function opened(look: Look, path: string) {
+  const watched = await openPage(browser, house.base, look)
+  await watched.page.goto(path)
+  await signIn(watched.page, house)
+  return watched
+}
+
+const steps = (page: Page) => page.locator('section[aria-label="What was said"] [data-index]')
+const live = (page: Page) => page.getByRole('banner').getByText('Live', { exact: true })
+
+describe.each(Object.entries(looks))('sessions, %s', (_, look) => {
+  it('have no fault that axe knows: live, grouped, history, one, its table, an archived one, none', async () => {
+    const { context, page, complaints } = await opened(look, '/sessions')
+    for (const [path, ready] of [
+      ['/sessions', '[role=row] a'],
+      ['/sessions?group=agent', '[role=row] a'],
+      ['/sessions?q=nothing-has-this-name', 'main h2:not(.sr-only)'],
+      ['/sessions?show=history', '[role=row] a'],
+      [`/sessions/${key}`, '[data-index]'],
+      [`/sessions/${key}?strip=table`, 'main table'],
+      [`/sessions/${archived}`, '[data-index]'],
+      ['/sessions/agent:cto:nobody-has-this', 'main h2'],
+    ] as const) {
+      await page.goto(path)
+      await page.locator(ready).first().waitFor()
+      expect(await faults(page), path).toEqual([])
+      expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), path).toBe(true)
+    }
+    expect(complaints.filter(c => !c.includes('404'))).toEqual([])
+    await context.close()
+  })
+})
+
+describe('a session', () => {
+  it('is watched while it runs, spoken to and stopped', async () => {
+    const mine = await handOver('Count the open branches')
+    const { context, page, complaints } = await opened(looks['light desktop'] as Look, `/sessions/${mine}`)
+    await live(page).waitFor()
+    await steps(page).first().waitFor()
+
+    // By keyboard, and what comes back appears without a reload.
+    await page.getByLabel('Say something to the agent').fill('How many **branches**?')
+    await page.keyboard.press('Control+Enter')
+    await steps(page).locator('strong', { hasText: 'branches' }).waitFor()
+    await expect.poll(() => page.getByLabel('Say something to the agent').inputValue()).toBe('')
+    await page.locator('header').getByText('At rest').waitFor()
+    await expect.poll(() => steps(page).count()).toBeGreaterThanOrEqual(4)
+
+    // What is a command for the runtime is refused, in place, and what was written stays.
+    await page.getByLabel('Say something to the agent').fill('/reset')
+    await page.getByRole('button', { name: 'Send' }).click()
+    await page.getByRole('alert').waitFor()
+    expect(await page.getByLabel('Say something to the agent').inputValue()).toBe('/reset')
+    expect(await faults(page)).toEqual([])
+
+    // Work for a while, and an end to it.
+    for (let i = 0; i < 8; i++) await tell(mine, `And again, ${i}`)
+    await page.locator('header').getByRole('button', { name: 'Stop' }).click()
+    expect(await faults(page)).toEqual([])
+    await page.getByRole('dialog').getByRole('button', { name: 'Stop', exact: true }).click()
+    await page
+      .getByText(/runs? (was|were) ended/)
+      .first()
+      .waitFor()
+    await page
+      .locator('header')
+      .getByText(/Stopped|At rest/)
+      .first()
+      .waitFor()
+    expect(complaints.filter(c => !c.includes('422'))).toEqual([])
+    await context.close()
+  })
+
+  it('leaves alone who reads further up, and says how much is new', async () => {
+    const mine = await handOver('Read the logs')
+    const { context, page, complaints } = await opened(looks['dark phone'] as Look, `/sessions/${mine}`)
+    await live(page).waitFor()
+    await steps(page).first().waitFor()
+    const list = page.locator('section[aria-label="What was said"]')
+    for (let i = 0; i < 3; i++) await tell(mine, `Line ${i}\n${'- look here\n'.repeat(30)}`)
+    // At the end, the end stays in sight.
+    await steps(page).getByText('Line 2').waitFor()
+    const toEnd = () => list.evaluate(e => e.scrollHeight - e.scrollTop - e.clientHeight)
+    await expect.poll(toEnd).toBeLessThan(60)
+    await page.locator('header').getByText('At rest').waitFor()
+    await list.evaluate(e => {
+      e.scrollTop = Math.max(0, e.scrollHeight / 2)
+    })
+    await page.getByRole('button', { name: 'To the newest' }).waitFor()
+    const stood = await list.evaluate(e => e.scrollTop)
+    await tell(mine, 'Something new')
+    await page.getByRole('button', { name: /^[1-9] new$/ }).waitFor()
+    expect(await list.evaluate(e => e.scrollTop)).toBe(stood)
+    await page.getByRole('button', { name: /^[1-9] new$/ }).click()
+    await steps(page).getByText('Something new').waitFor()
+    await expect.poll(toEnd).toBeLessThan(60)
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it('is found by the words that were said, in the history and by the palette', async () => {
+    const { context, page, complaints } = await opened(looks['light desktop'] as Look, '/sessions?show=history')
+    await page.getByLabel('Words that were said').fill('zebras')
+    await page.waitForURL('**/sessions?show=history&q=zebras')
+    await page.getByRole('row').getByRole('link').first().waitFor()
+    await page.reload()
+    await page.getByRole('row').getByRole('link').first().click()
+    await page.waitForURL(`**/sessions/${archived}`)
+    await steps(page).getByText('Count the zebras').waitFor()
+    // A password was in what the agent was told.
+    await page.getByText('masked: password').first().waitFor()
+    expect(await page.getByText('Tr0ub4dor').count()).toBe(0)
+
+    await page.goto('/')
+    await page.keyboard.press('Control+k')
+    await page.getByRole('combobox').fill('zebras')
+    await page
+      .getByRole('option', { name: /zebra count/ })
+      .first()
+      .waitFor()
+    await page.keyboard.press('Enter')
+    await page.waitForURL(`**/sessions/${archived}`)
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})
+
+// Who may not stop an agent must not find a button that is refused, and should know whom to ask.
+describe('a viewer', () => {
+  it('goes through the sessions by keys, reads all of it, and why there is nothing to send or stop', async () => {
+    const password = 'four random words are good'
+    await call(house, 'POST', '/users', { email: 'eve@example.com', name: 'Eve', password, role: 'viewer' })
+    const { context, page, complaints } = await openPage(browser, house.base, looks['light desktop'] as Look)
+    await page.goto('/sessions')
+    await signIn(page, { ...house, email: 'eve@example.com', password })
+    await page.getByRole('row').getByRole('link').first().waitFor()
+    await page.getByText('Only the owner and admins speak in sessions and stop them; your role is viewer.').waitFor()
+    await page.keyboard.press('j')
+    await page.keyboard.press('k')
+    const first = page.locator('[data-row]').first()
+    await expect.poll(() => first.evaluate(e => e.contains(document.activeElement))).toBe(true)
+    await page.goto(`/sessions/${key.toUpperCase()}`)
+    await steps(page).first().waitFor()
+    await page.getByText('your role is viewer').waitFor()
+    expect(await page.getByLabel('Say something to the agent').count()).toBe(0)
+    expect(await page.getByRole('button', { name: /^Stop/ }).count()).toBe(0)
+    // As a table, whose rows lead to what they stand for.
+    await page.getByRole('button', { name: 'As a table' }).click()
+    await page.waitForURL('**strip=table')
+    await page.getByRole('button', { name: 'Go to: To the agent' }).first().click()
+    await page.getByText('The beginning', { exact: true }).waitFor()
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})
+
+/** A page of messages as the service answers it, made up: agents of the demo do not write so much. */
+function madeUp(n: number): Record<string, unknown> {
+  const at = new Date(Date.UTC(2026, 10, 20) + n * 1000).toISOString()
+  const call = {
+    type: 'tool_call',
+    text: null,
+    cut: 0,
+    tool: {
+      id: `call-${n}`,
+      name: n % 4 ? 'exec' : `${hostile}`,
+      status: 'done',
+      is_error: n % 50 === 0,
+      arguments: JSON.stringify({ command: `make unit # ${hostile}` }),
+      arguments_cut: 0,
+      result: `${hostile}\n[masked:jwt]`.repeat(5),
+      result_cut: 12,
+    },
+  }
+  const text = {
+    type: 'text',
+    cut: 0,
+    tool: null,
+    text: `Row ${n}. ${hostile}\n\n- one\n- two\n${'word '.repeat(n % 90)}`,
+  }
+  const user = n % 5 === 0
+  return {
+    id: `made-up-${n}`,
+    seq: n,
+    role: user ? 'user' : 'assistant',
+    at,
+    blocks: user || n % 5 === 3 ? [text] : [call],
+    blocks_cut: 0,
+    error: n % 400 === 1 ? hostile : null,
+    run_id: null,
+    model: user ? null : 'demo/large',
+    stop_reason: null,
+    tokens: user ? null : { input: 1000, output: 50, cache_read: 0, cache_write: 0, other: 0 },
+    cost_usd: user ? null : '0.012',
+    origin: null,
+  }
+}
+
+async function withMessages(page: Page, all: number): Promise<void> {
+  await page.route(/\/agentrt\/sessions\/[^/]+\/messages/, async route => {
+    const url = new URL(route.request().url())
+    const end = Number(url.searchParams.get('cursor') ?? all)
+    const from = Math.max(0, end - Number(url.searchParams.get('limit') ?? 100))
+    const rows = Array.from({ length: end - from }, (_, i) => madeUp(from + i + 1))
+    const link = from > 0 ? { Link: `<${url.pathname}?cursor=${from}>; rel="next"` } : {}
+    await route.fulfill({ json: rows, headers: { ...link } })
+  })
+}
+
+/** How long the tasks took that kept the page from answering since this was last asked, in ms. */
+const longTasks = (page: Page): Promise<number[]> =>
+  page.evaluate(() => {
+    const kept = globalThis as unknown as { longTasks: number[] }
+    return kept.longTasks.splice(0)
+  })
+
+describe('a transcript', () => {
+  it('of hostile texts is shown as they are, folded and opened', async () => {
+    const { context, page, complaints } = await opened(looks['light phone'] as Look, '/sessions')
+    await withMessages(page, 40)
+    await page.goto(`/sessions/${key}`)
+    await steps(page).last().waitFor()
+    await page
+      .getByRole('button', { name: /command, called/ })
+      .last()
+      .click()
+    await page.getByRole('button', { name: /^exec/ }).last().click()
+    await page.getByRole('region', { name: 'Result' }).first().waitFor()
+    await page.getByText('masked: jwt').first().waitFor()
+    await page.getByText('12 characters more were left out.').first().waitFor()
+    expect(await page.locator('main img, main script, main [onerror]').count()).toBe(0)
+    expect(await page.locator('main a[href^="javascript"]').count()).toBe(0)
+    expect(await page.title()).toMatch(/Sessions · Wardroom$/)
+    expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true)
+    expect(await faults(page)).toEqual([])
+    // The names of jobs and sessions, too.
+    await page.goto('/sessions')
+    await page.getByText('Nightly zebra count').first().waitFor()
+    expect(await page.locator('main img, main script, main [onerror]').count()).toBe(0)
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it('of 20,000 messages stays smooth, and is read as one scrolls', async () => {
+    const { context, page, complaints } = await opened(looks['light desktop'] as Look, '/sessions')
+    await withMessages(page, 20_000)
+    await page.goto(`/sessions/${key}`)
+    await steps(page)
+      .getByText(/^Row 19998\./)
+      .waitFor()
+    await page.evaluate(() => {
+      const kept = globalThis as unknown as { longTasks: number[] }
+      kept.longTasks = []
+      new PerformanceObserver(list => {
+        for (const e of list.getEntries()) kept.longTasks.push(e.duration)
+      }).observe({ type: 'longtask' })
+    })
+    const list = page.locator('section[aria-label="What was said"]')
+    const began = Date.now()
+    // To the beginning, by way of everything between.
+    await list.evaluate(async e => {
+      const first = () => e.querySelector('[aria-posinset="1"]')?.getAttribute('aria-setsize')
+      while ((first() ?? '-1') === '-1') {
+        e.scrollTop = 0
+        await new Promise(done => setTimeout(done, 20))
+      }
+    })
+    await page.getByText('The beginning', { exact: true }).waitFor()
+    await steps(page)
+      .getByText(/^Row 3\./)
+      .waitFor()
+    const reading = Date.now() - began
+    const readLong = await longTasks(page)
+    // Then as somebody reads who turns the wheel, 300 px with each frame.
+    const frames = await list.evaluate(async e => {
+      const took: number[] = []
+      let last = performance.now()
+      for (let n = 0; n < 400; n++) {
+        e.scrollTop += 300
+        await new Promise(requestAnimationFrame)
+        const now = performance.now()
+        took.push(now - last)
+        last = now
+      }
+      took.sort((a, b) => a - b)
+      return { median: took[200] ?? 0, most: took.at(-1) ?? 0 }
+    })
+    const wheelLong = await longTasks(page)
+    const size = Number(await steps(page).first().getAttribute('aria-setsize'))
+    const made = await steps(page).count()
+    const told = (l: number[]) => `${l.length} tasks over 50 ms, the longest ${Math.round(Math.max(0, ...l))} ms`
+    // Reported, not held against the clock: other machines are slower.
+    console.log(
+      `transcript of 20,000 messages (${size} rows, ${made} of them in the page): read in ${Math.round(reading / 1000)} s, ${told(readLong)}; ` +
+        `by the wheel: a frame in ${frames.median.toFixed(1)} ms, at most ${Math.round(frames.most)} ms, ${told(wheelLong)}`,
+    )
+    // 8,000 texts, and the calls between them as one row each.
+    expect(size).toBeGreaterThan(14_000)
+    expect(made).toBeLessThan(80)
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})
+
+// Away is not empty: nobody may take a runtime that cannot be seen for one that does nothing.
+describe('without a gateway', () => {
+  it('the live view says so and leads to the settings, and the history goes on', async () => {
+    const { context, page, complaints } = await opened(looks['dark desktop'] as Look, '/sessions?show=history')
+    const away = {
+      status: 503,
+      contentType: 'application/problem+json',
+      body: JSON.stringify({
+        status: 503,
+        title: 'The agent runtime cannot be reached.',
+        code: 'gateway_unreachable',
+        detail: 'Nobody answers there.',
+      }),
+    }
+    await page.route(/\/api\/v1\/agentrt\/sessions/, route => route.fulfill(away))
+    await page.goto('/sessions')
+    await page.getByRole('heading', { name: 'The agents’ runtime cannot be seen' }).waitFor()
+    await page.getByText('Nobody answers there.').waitFor()
+    await page.getByText('What was there when it was last heard').waitFor()
+    expect(await faults(page)).toEqual([])
+    await page.goto(`/sessions/${key}`)
+    await page.getByRole('link', { name: 'Look at the gateway' }).waitFor()
+    expect(await faults(page)).toEqual([])
+    await page.getByRole('link', { name: 'Read the history' }).click()
+    await page.getByRole('row').getByRole('link').first().click()
+    await steps(page).first().waitFor()
+    expect(complaints.filter(c => !c.includes('503'))).toEqual([])
+    await context.close()
+  })
+})

@@ -1,0 +1,29 @@
+import { useNavigate } from '@tanstack/react-router'
+import { useCallback } from 'react'
+import { useTitle } from '../app/title'
+import { texts } from '../texts'
+import { History } from './History'
+import { Live } from './Live'
+import { type Go, sessionsRoute } from './route'
+import { Toolbar } from './Toolbar'
+
+const words = texts.sessions
+
+/** What is running, and what was: the runtime's sessions as they are now, or the archive. */
+export function SessionsPage() {
+  const search = sessionsRoute.useSearch()
+  const navigate = useNavigate({ from: '/sessions' })
+  const go = useCallback<Go>(
+    (change, replace = false) => void navigate({ search: was => ({ ...was, ...change }), replace }),
+    [navigate],
+  )
+  const view = search.show ?? 'live'
+  useTitle(view === 'history' ? words.view.history : undefined, texts.app.places.sessions)
+  return (
+    <div className="flex h-full min-h-0 flex-col">
+      <h2 className="sr-only">{words.view[view]}</h2>
+      <Toolbar go={go} search={search} view={view} />
+      {view === 'live' ? <Live go={go} search={search} /> : <History go={go} search={search} />}
+    </div>
+  )
+}

@@ -1,0 +1,183 @@
+import { memo, type ReactNode } from 'react'
+import { day, moment, money, tokens, unknown } from '../app/format'
+import { texts } from '../texts'
+import { Button } from '../ui/Button'
+import { Icon, type IconName } from '../ui/Icon'
+import { Markdown } from '../ui/Markdown'
+import { Calls, Cut } from './Calls'
+import { type Spent, type Step, toldInWords, usdOf } from './steps'
+
+const words = texts.sessions
+const w = words.step
+/** More of a text than this is shown when somebody asks for it. */
+const longText = 5000
+
+interface Props {
+  step: Step
+  /** The agent's name, or nothing. */
+  speaker: string
+  /** What is open: ids of steps, and of calls within them. */
+  isOpen: ReadonlySet<string>
+  onToggle: (id: string) => void
+}
+
+/** One row of a transcript. Those that stay in sight are not drawn again while one scrolls. */
+export const StepView = memo(function StepView({ step, speaker, isOpen, onToggle }: Props) {
+  const open = isOpen.has(step.id)
+  switch (step.kind) {
+    case 'tools':
+      return (
+        <Folded icon="settings" onToggle={onToggle} open={open} step={step} title={<ToolsLine step={step} />}>
+          <Calls isOpen={isOpen} onToggle={onToggle} step={step} />
+        </Folded>
+      )
+    case 'thinking':
+      return (
+        <Folded
+          icon="more"
+          onToggle={onToggle}
+          open={open}
+          step={step}
+          title={<span className="text-soft">{w.thinkingOf(step.text.length + step.cut)}</span>}
+        >
+          <Markdown className="text-soft italic" text={step.text} />
+          <Cut n={step.cut} />
+        </Folded>
+      )
+    case 'note':
+      return (
+        <Line step={step}>
+          <bdi className="text-soft italic">{step.text}</bdi>
+        </Line>
+      )
+    case 'error':
+      return (
+        <div className="mx-3 my-1 flex items-start gap-2 rounded-md bg-danger-tint px-3 py-1.5 text-danger">
+          <Icon className="mt-0.5" name="error" />
+          <p className="wrap-anywhere min-w-0 grow">
+            <span className="font-medium">{w.error}: </span>
+            <bdi>{step.text}</bdi>
+          </p>
+          <Meta step={step} />
+        </div>
+      )
+    default:
+      return <Said onToggle={onToggle} open={open} speaker={speaker} step={step} />
+  }
+})
+
+function Said({ step, speaker, open, onToggle }: Pick<Props, 'step' | 'speaker' | 'onToggle'> & { open: boolean }) {
+  const asked = step.kind === 'said'
+  const long = step.text.length > longText && !open
+  return (
+    <div
+      className={`px-3 py-1.5 ${asked ? 'border-accent border-l-2 bg-accent-tint' : 'border-transparent border-l-2'}`}
+    >
+      <p className="mb-0.5 flex items-center gap-2 text-xs">
+        <span className={asked ? 'font-medium text-accent' : 'font-medium text-soft'}>
+          <bdi>{asked ? w.user : step.role === 'assistant' ? speaker || w.assistant : step.role}</bdi>
+        </span>
+        {step.origin && <bdi className="truncate text-soft">{w.origin(step.origin)}</bdi>}
+        <Meta step={step} />
+      </p>
+      <Markdown className="max-w-[88ch]" text={long ? step.text.slice(0, longText) : step.text} />
+      {long && (
+        <Button className="mt-1" icon="down" onClick={() => onToggle(step.id)}>
+          {w.showAll(step.text.length)}
+        </Button>
+      )}
+      {!long && <Cut n={step.cut} />}
+    </div>
+  )
+}
+
+function Line({ step, children }: { step: Step; children: ReactNode }) {
+  return (
+    <div className="flex min-h-8 items-center gap-2 px-3 text-xs">
+      {children}
+      <Meta step={step} />
+    </div>
+  )
+}
+
+/** One line, behind which there is more. */
+function Folded({
+  step,
+  open,
+  onToggle,
+  icon,
+  title,
+  children,
+}: {
+  step: Step
+  open: boolean
+  onToggle: (id: string) => void
+  icon: IconName
+  title: ReactNode
+  children: ReactNode
+}) {
+  return (
+    <div className="px-3">
+      <div className="flex min-h-8 items-center gap-2">
+        <button
+          aria-expanded={open}
+          className="flex min-h-8 min-w-0 items-center gap-1.5 text-left hover:underline"
+          onClick={() => onToggle(step.id)}
+          type="button"
+        >
+          <Icon className="text-soft" name={open ? 'chevron' : 'right'} />
+          <Icon className="text-soft" name={icon} />
+          {title}
+        </button>
+        <Meta step={step} />
+      </div>
+      {open && <div className="mb-2 ml-5">{children}</div>}
+    </div>
+  )
+}
+
+function ToolsLine({ step }: { step: Step }) {
+  const failed = step.calls.filter(c => c.is_error || c.status === 'failed').length
+  const pending = step.calls.filter(c => c.status === 'pending').length
+  return (
+    <span className="wrap-anywhere min-w-0 py-1">
+      <bdi>{toldInWords(step.calls)}</bdi>
+      {failed > 0 && <span className="text-danger"> · {words.tools.failed(failed)}</span>}
+      {pending > 0 && <span className="text-soft"> · {words.tools.pending(pending)}</span>}
+    </span>
+  )
+}
+
+const hour = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' })
+
+function timeOf(at: string): string {
+  const d = new Date(at)
+  if (Number.isNaN(d.getTime())) return unknown
+  return d.toDateString() === new Date().toDateString() ? hour.format(d) : `${day(at)} ${hour.format(d)}`
+}
+
+/** What the step used, and when it was. */
+function Meta({ step }: { step: Step }) {
+  return (
+    <span className="ml-auto flex shrink-0 items-center gap-3 pl-2 text-soft text-xs">
+      {step.spent && <SpentMark of={step.spent} />}
+      {step.at && (
+        <time className="whitespace-nowrap" dateTime={step.at} title={moment(step.at)}>
+          {timeOf(step.at)}
+        </time>
+      )}
+    </span>
+  )
+}
+
+function SpentMark({ of }: { of: Spent }) {
+  const all = of.input === null ? null : of.input + of.output + of.cached
+  const cost =
+    of.cost === null ? words.unpriced : of.unpriced ? words.partlyPriced(money(usdOf(of.cost))) : money(usdOf(of.cost))
+  const help = w.usedHelp(of.models.join(', '), of.calls, tokens(of.input), tokens(of.output), tokens(of.cached))
+  return (
+    <span className="hidden whitespace-nowrap sm:inline" title={help}>
+      {all === null ? w.notCounted : w.used(tokens(all), cost)}
+    </span>
+  )
+}

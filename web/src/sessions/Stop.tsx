@@ -1,0 +1,54 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { type ReactNode, useCallback, useState } from 'react'
+import { api, take } from '../api/client'
+import { rereadSoon } from '../app/live/patches'
+import { texts } from '../texts'
+import { Button } from '../ui/Button'
+import { Dialog } from '../ui/Dialog'
+import { say, sayFailed } from '../ui/Toast'
+import { oneKey } from './heard'
+import { canonical, nameOf, type Session } from './session'
+
+const words = texts.sessions
+
+/** Ends what goes on in a session, after a question: what ends does not go on by itself. */
+export function useStop(): [ask: (s: Session) => void, question: ReactNode] {
+  const [of, setOf] = useState<Session | null>(null)
+  const [open, setOpen] = useState(false)
+  const [busy, setBusy] = useState(false)
+  const cache = useQueryClient()
+  const ask = useCallback((s: Session) => {
+    setOf(s)
+    setOpen(true)
+  }, [])
+  const stop = async () => {
+    if (!of) return
+    setBusy(true)
+    try {
+      const path = { params: { path: { key: canonical(of.key) } } }
+      const { stopped, run_ids } = await take(api.POST('/api/v1/agentrt/sessions/{key}/stop', path))
+      say(stopped ? words.stopped(run_ids.length) : words.nothingToStop)
+    } catch (err) {
+      sayFailed(err, words.notStopped)
+      rereadSoon(cache, oneKey(of.key))
+    } finally {
+      setBusy(false)
+      setOpen(false)
+    }
+  }
+  const question = of && (
+    <Dialog onClose={() => setOpen(false)} open={open} title={words.stopTitle}>
+      <p className="wrap-anywhere font-medium">
+        <bdi>{nameOf(of)}</bdi>
+      </p>
+      <p className="mt-1 text-soft">{words.stopText}</p>
+      <div className="mt-4 flex justify-end gap-2">
+        <Button onClick={() => setOpen(false)}>{texts.ui.cancel}</Button>
+        <Button busy={busy} icon="blocked" look="danger" onClick={() => void stop()}>
+          {words.stop}
+        </Button>
+      </div>
+    </Dialog>
+  )
+  return [ask, question]
+}

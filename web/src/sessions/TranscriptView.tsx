@@ -1,0 +1,262 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useVirtualizer, type Virtualizer } from '@tanstack/react-virtual'
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
+import { Problem } from '../api/problem'
+import { useKeys } from '../app/keys'
+import { texts } from '../texts'
+import { Button } from '../ui/Button'
+import { say, sayFailed } from '../ui/Toast'
+import { Empty } from '../ui/Views'
+import { useAgentNames } from './Bits'
+import { copyText } from './copy'
+import { readOlder } from './queries'
+import { StepView } from './StepView'
+import { Strip } from './Strip'
+import { asText, type Step, stepsOf } from './steps'
+import type { Transcript } from './transcript'
+
+const words = texts.sessions.transcript
+const keys = texts.tasks.keys
+/** So near the end counts as being there. */
+const nearEnd = 60
+/** So many rows before the first one what is older is read. */
+const nearBegin = 15
+
+interface Props {
+  transcript: Transcript
+  /** The runtime's key, or the id in the archive. */
+  name: string
+  title: string
+  /** Whose session it is; empty for nobody's. */
+  agent: string
+  live: boolean
+  at: {
+    step: string | undefined
+    table: boolean
+    onStep: (step: string | undefined) => void
+    onTable: (show: boolean) => void
+  }
+}
+
+/** What is older, page by page. */
+function useOlder(name: string) {
+  const cache = useQueryClient()
+  const [state, set] = useState<{ reading: boolean; error: unknown }>({ reading: false, error: null })
+  const read = useCallback(async () => {
+    set({ reading: true, error: null })
+    try {
+      await readOlder(cache, name)
+      set({ reading: false, error: null })
+    } catch (error) {
+      set({ reading: false, error })
+    }
+  }, [cache, name])
+  return { ...state, read }
+}
+
+/** The step that something open is, or is in. */
+const stepOf = (id: string): string => id.split('/')[0] ?? id
+
+/** A first guess of a row's height; it is measured when it is drawn. */
+function guess(step: Step | undefined): number {
+  if (!step || step.kind === 'tools' || step.kind === 'thinking' || step.kind === 'note') return 32
+  return 44 + 20 * Math.min(60, Math.ceil(step.text.length / 110))
+}
+
+/** The rows of a transcript, of which only those in sight are made; new ones come below, older ones above. */
+export function TranscriptView({ transcript, name, title, agent, live, at }: Props) {
+  const steps = useMemo(() => stepsOf(transcript.rows), [transcript.rows])
+  const scroller = useRef<HTMLDivElement>(null)
+  const [atEnd, setAtEnd] = useState(true)
+  const [open, setOpen] = useState<ReadonlySet<string>>(() => new Set(at.step ? [at.step, stepOf(at.step)] : []))
+  const older = useOlder(name)
+  const speaker = useAgentNames().get(agent) ?? agent
+  const list = useVirtualizer({
+    count: steps.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: i => guess(steps[i]),
+    getItemKey: i => steps[i]?.id ?? i,
+    overscan: 6,
+    paddingStart: 44,
+    paddingEnd: 12,
+    // What one reads stays where it is when older rows come above it, and the end stays the end.
+    anchorTo: 'end',
+    followOnAppend: live,
+    scrollEndThreshold: nearEnd,
+    onChange: v => setAtEnd(v.isAtEnd(nearEnd)),
+  })
+  const settled = useBegin(list, steps, at.step)
+  const first = list.getVirtualItems()[0]?.index ?? 0
+  const wanted = settled && transcript.older !== null && first < nearBegin && !older.reading && older.error === null
+  const { read } = older
+  useEffect(() => {
+    if (wanted) void read()
+  }, [wanted, read])
+  const waiting = useWaiting(steps, atEnd)
+  const toggle = useCallback(
+    (id: string) => {
+      const show = !open.has(id)
+      setOpen(was => {
+        const next = new Set(was)
+        if (!next.delete(id)) next.add(id)
+        return next
+      })
+      at.onStep(show ? id : undefined)
+    },
+    [open, at.onStep],
+  )
+  useStepKeys(list, steps, toggle)
+  // The strip and the rows that stay are not drawn again with each step of the wheel.
+  const toStep = useCallback((i: number) => list.scrollToIndex(i, { align: 'start' }), [list])
+  const partial = transcript.older !== null
+  const copy = useMemo(() => <CopyButton partial={partial} steps={steps} title={title} />, [partial, steps, title])
+  if (steps.length === 0 && transcript.older === null) {
+    return (
+      <div className="min-h-0 grow">
+        <Empty icon="comment" title={words.empty}>
+          {live && words.emptyText}
+        </Empty>
+      </div>
+    )
+  }
+  return (
+    <>
+      <Strip more={copy} onGo={toStep} onTable={at.onTable} partial={partial} steps={steps} table={at.table} />
+      <div className="relative flex min-h-0 grow flex-col">
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard */}
+        <section ref={scroller} aria-label={words.label} className="min-h-0 grow overflow-y-auto" tabIndex={0}>
+          <div className="relative" role="list" style={{ height: list.getTotalSize() }}>
+            <Beginning error={older.error} more={transcript.older !== null} read={read} reading={older.reading} />
+            {list.getVirtualItems().map(v => {
+              const step = steps[v.index]
+              return (
+                step && (
+                  <div
+                    key={v.key}
+                    ref={list.measureElement}
+                    aria-posinset={v.index + 1}
+                    aria-setsize={transcript.older === null ? steps.length : -1}
+                    className="absolute inset-x-0 top-0 outline-offset-[-2px]"
+                    data-index={v.index}
+                    role="listitem"
+                    style={{ transform: `translateY(${v.start}px)` }}
+                    tabIndex={-1}
+                  >
+                    <StepView isOpen={open} onToggle={toggle} speaker={speaker} step={step} />
+                  </div>
+                )
+              )
+            })}
+          </div>
+        </section>
+        {!atEnd && (
+          <div className="pointer-events-none absolute inset-x-0 bottom-2 flex justify-center">
+            <Button className="pointer-events-auto" icon="down" onClick={() => list.scrollToEnd()}>
+              {waiting > 0 ? words.newRows(waiting) : words.toEnd}
+            </Button>
+          </div>
+        )}
+      </div>
+    </>
+  )
+}
+
+type List = Virtualizer<HTMLDivElement, Element>
+
+/** Begins at the end, or at the row that the address names. True when it stands there. */
+function useBegin(list: List, steps: readonly Step[], named: string | undefined): boolean {
+  const [settled, setSettled] = useState(false)
+  const begun = useRef(false)
+  useLayoutEffect(() => {
+    if (begun.current || steps.length === 0) return
+    begun.current = true
+    const at = named ? steps.findIndex(s => s.id === stepOf(named)) : -1
+    if (at >= 0) list.scrollToIndex(at, { align: 'center' })
+    else list.scrollToEnd()
+  })
+  const any = steps.length > 0
+  useEffect(() => {
+    if (!any) return
+    // The rows are measured first; before that the first one seems to be in sight.
+    const timer = setTimeout(() => setSettled(true), 200)
+    return () => clearTimeout(timer)
+  }, [any])
+  return settled
+}
+
+/** How many rows have come since somebody who reads further up was at the end. */
+function useWaiting(steps: readonly Step[], atEnd: boolean): number {
+  const [seen, setSeen] = useState<string | undefined>(undefined)
+  const last = steps.at(-1)?.id
+  if (atEnd && seen !== last) setSeen(last)
+  return useMemo(() => {
+    if (atEnd || seen === undefined) return 0
+    const at = steps.findLastIndex(s => s.id === seen)
+    return at < 0 ? 0 : steps.length - 1 - at
+  }, [steps, seen, atEnd])
+}
+
+/** j and k go from row to row, o opens what is folded in it. */
+function useStepKeys(list: List, steps: readonly Step[], toggle: (id: string) => void): void {
+  const current = useRef<string | null>(null)
+  const go = (by: number) => {
+    const was = steps.findIndex(s => s.id === current.current)
+    const from = was < 0 ? (list.range?.startIndex ?? 0) : was + by
+    const to = Math.max(0, Math.min(steps.length - 1, from))
+    current.current = steps[to]?.id ?? null
+    list.scrollToIndex(to)
+    requestAnimationFrame(() =>
+      list.scrollElement?.querySelector<HTMLElement>(`[data-index="${to}"]`)?.focus({ preventScroll: true }),
+    )
+  }
+  useKeys([
+    { keys: 'j', label: keys.next, run: () => go(1) },
+    { keys: 'k', label: keys.previous, run: () => go(-1) },
+    { keys: 'o', label: keys.open, run: () => current.current && toggle(current.current) },
+  ])
+}
+
+function Beginning({
+  more,
+  reading,
+  error,
+  read,
+}: {
+  more: boolean
+  reading: boolean
+  error: unknown
+  read: () => Promise<void>
+}) {
+  return (
+    <div aria-live="polite" className="flex h-11 items-center justify-center gap-2 text-soft text-xs" role="listitem">
+      {error ? (
+        <>
+          <span className="text-danger">{words.olderFailed}</span>
+          <Button icon="reload" onClick={() => void read()}>
+            {texts.ui.tryAgain}
+          </Button>
+        </>
+      ) : reading ? (
+        words.readingOlder
+      ) : more ? (
+        <Button icon="up" look="quiet" onClick={() => void read()}>
+          {words.older}
+        </Button>
+      ) : (
+        words.begin
+      )}
+    </div>
+  )
+}
+
+function CopyButton({ steps, title, partial }: { steps: readonly Step[]; title: string; partial: boolean }) {
+  const copy = async () => {
+    if (await copyText(asText(title, steps))) say(partial ? words.copiedPart(steps.length) : words.copied(steps.length))
+    else sayFailed(new Problem({ code: 'not_copied', title: words.notCopied }))
+  }
+  return (
+    <Button icon="copy" look="quiet" onClick={() => void copy()}>
+      {words.copy}
+    </Button>
+  )
+}

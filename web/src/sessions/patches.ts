@@ -1,0 +1,49 @@
+import type { Schemas } from '../api/client'
+import { type Patch, rereadSoon } from '../app/live/patches'
+import { applyTold, heard, type Live, liveKey, oneKey, saidKey, type Told, told } from './heard'
+import { canonical, type Session } from './session'
+import { addHeard, type Transcript } from './transcript'
+
+const isObject = (v: unknown): v is Record<string, unknown> => typeof v === 'object' && v !== null
+const keyOf = (v: unknown): string | null => (isObject(v) && typeof v.key === 'string' ? v.key : null)
+
+/** A frame holds the whole row of a session, or a message of one that is followed: both go in place. */
+export const sessionPatches: readonly Patch[] = [
+  {
+    on: ['session.changed', 'session.gone'],
+    apply: ({ kind, data }, cache) => {
+      const key = keyOf(data)
+      if (key === null) return
+      const what: Told = kind === 'session.gone' ? { gone: key } : { row: data as Session }
+      told.note(what)
+      cache.setQueryData<Live>(liveKey, was => {
+        const rows = was && applyTold(was.rows, what)
+        return was && rows && rows !== was.rows ? { ...was, rows } : was
+      })
+      if ('row' in what)
+        cache.setQueryData<Session>(oneKey(key), was => (was && was.as_of <= what.row.as_of ? what.row : was))
+      // Whoever looks at one that was not there, or is not there any more, is told so by the service.
+      if ('gone' in what || cache.getQueryState(oneKey(key))?.status === 'error') rereadSoon(cache, oneKey(key))
+    },
+  },
+  {
+    on: ['session.message'],
+    apply: ({ data }, cache) => {
+      const key = keyOf(data)
+      if (key === null) return
+      const { message, missed } = data as { message: Schemas['TranscriptMessage'] | null; missed: boolean }
+      if (message) {
+        heard.note({ key: canonical(key), message })
+        cache.setQueryData<Transcript>(saidKey(key), was => was && addHeard(was, message))
+      }
+      if (missed) rereadSoon(cache, saidKey(key))
+    },
+  },
+  {
+    // At the beginning of each stream, too: nothing that happened meanwhile is told again.
+    on: ['agentrt.status'],
+    apply: (_, cache) => {
+      for (const part of ['live', 'one', 'said', 'known']) rereadSoon(cache, ['sessions', part])
+    },
+  },
+]

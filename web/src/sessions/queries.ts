@@ -1,0 +1,165 @@
+import { infiniteQueryOptions, type QueryClient, queryOptions } from '@tanstack/react-query'
+import { api, nextCursor, type Page, take, takePage } from '../api/client'
+import { asProblem } from '../api/problem'
+import { applyTold, heard, type Live, liveKey, oneKey, saidKey, told } from './heard'
+import { type Archived, canonical, isArchiveId, type Session } from './session'
+import { addHeard, joinNewest, joinOlder, type Message, type Transcript } from './transcript'
+
+/** More live sessions than this are not read; filters of the service would be needed to look through them. */
+const most = 3000
+const pageSize = 500
+const messagesAtOnce = 300
+const sharedFor = 5000
+
+/** While the gateway is away, asking again does not help: the stream says when it is back. */
+const retry = (count: number, error: unknown) => count < 2 && asProblem(error).status === 0
+
+export const liveQuery = queryOptions({
+  queryKey: liveKey,
+  retry,
+  queryFn: async ({ signal }): Promise<Live> => {
+    const began = performance.now()
+    let rows: Session[] = []
+    let cursor: string | null = null
+    let more: number | null = 0
+    do {
+      const query: { limit: number; cursor?: string } = { limit: pageSize, ...(cursor ? { cursor } : {}) }
+      const { data, response } = await api.GET('/api/v1/agentrt/sessions', { params: { query }, signal })
+      rows.push(...(data ?? []))
+      cursor = nextCursor(response)
+      more = Number(response.headers.get('X-Left-Out') ?? 0)
+    } while (cursor !== null && rows.length < most)
+    for (const what of told.since(began)) rows = applyTold(rows, what)
+    return { rows, more: cursor === null ? more : null }
+  },
+})
+
+export const oneQuery = (key: string) =>
+  queryOptions({
+    queryKey: oneKey(key),
+    retry,
+    queryFn: ({ signal }) =>
+      take(api.GET('/api/v1/agentrt/sessions/{key}', { params: { path: { key: canonical(key) } }, signal })),
+  })
+
+export const archivedQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['sessions', 'archived', id],
+    queryFn: ({ signal }) => take(api.GET('/api/v1/sessions/{id}', { params: { path: { id } }, signal })),
+  })
+
+/** A page of what was said: of the runtime's session of that key, or of the archived one of that id. */
+async function readPage(name: string, cursor: string | null, signal?: AbortSignal): Promise<Transcript> {
+  const query = { limit: messagesAtOnce, ...(cursor ? { cursor } : {}) }
+  const more = signal ? { signal } : {}
+  const page = isArchiveId(name)
+    ? await takePage<Message>(
+        api.GET('/api/v1/sessions/{id}/messages', { params: { path: { id: name }, query }, ...more }),
+      )
+    : await takePage<Message>(
+        api.GET('/api/v1/agentrt/sessions/{key}/messages', {
+          params: { path: { key: canonical(name) }, query },
+          ...more,
+        }),
+      )
+  return { rows: page.rows, older: page.next }
+}
+
+/** What was said, the newest part first. Reading it anew reads one page and keeps what is older. */
+export const saidQuery = (name: string) =>
+  queryOptions({
+    queryKey: saidKey(name),
+    retry,
+    // It is joined by hand, and comparing 20,000 rows with each other costs more than drawing those in sight.
+    structuralSharing: false,
+    queryFn: async ({ signal, client }): Promise<Transcript> => {
+      const began = performance.now()
+      const page = await readPage(name, null, signal)
+      const joined = joinNewest(client.getQueryData<Transcript>(saidKey(name)), page)
+      // A page may be a moment older than the question for it: several who ask share one.
+      return heard
+        .since(began - sharedFor)
+        .filter(h => h.key === canonical(name))
+        .reduce((now, h) => addHeard(now, h.message), joined)
+    },
+  })
+
+/** Reads what is older by a page, and says how many messages that were. */
+export async function readOlder(cache: QueryClient, name: string): Promise<void> {
+  const key = saidKey(name)
+  const cursor = cache.getQueryData<Transcript>(key)?.older
+  if (!cursor) return
+  try {
+    const page = await readPage(name, cursor)
+    cache.setQueryData<Transcript>(key, was => (was?.older === cursor ? joinOlder(was, page) : was))
+  } catch (err) {
+    const { status } = asProblem(err)
+    // The conversation was begun anew since: what is shown of it belongs to another.
+    if (status === 400 || status === 422) await cache.resetQueries({ queryKey: key })
+    else throw err
+  }
+}
+
+export interface ArchiveFilters {
+  q?: string | undefined
+  agent?: string | undefined
+  kind?: string | undefined
+  status?: string | undefined
+  from?: string | undefined
+  to?: string | undefined
+}
+
+/** The day that somebody means where they are, and the moment at which it begins or the next one does. */
+const dayStart = (day: string, later = 0): string => {
+  const [y = 0, m = 1, d = 1] = day.split('-').map(Number)
+  return new Date(y, m - 1, d + later).toISOString()
+}
+
+export const historyQuery = (f: ArchiveFilters) =>
+  infiniteQueryOptions({
+    queryKey: ['sessions', 'archive', f],
+    queryFn: ({ pageParam, signal }): Promise<Page<Archived>> => {
+      const query = {
+        limit: 100,
+        ...(pageParam ? { cursor: pageParam } : {}),
+        ...(f.q ? { q: f.q } : {}),
+        ...(f.agent ? { agent_id: f.agent } : {}),
+        ...(f.kind ? { kind: f.kind } : {}),
+        ...(f.status ? { status: f.status } : {}),
+        ...(f.from ? { from: dayStart(f.from) } : {}),
+        ...(f.to ? { to: dayStart(f.to, 1) } : {}),
+      }
+      return takePage<Archived>(api.GET('/api/v1/sessions', { params: { query }, signal }))
+    },
+    staleTime: 0,
+    initialPageParam: null as string | null,
+    getNextPageParam: last => last.next,
+  })
+
+/** What the runtime had when it was last heard, for when it is away. */
+export const knownQuery = queryOptions({
+  queryKey: ['sessions', 'known'],
+  queryFn: ({ signal }) =>
+    takePage<Archived>(api.GET('/api/v1/sessions', { params: { query: { last_known: true, limit: 500 } }, signal })),
+})
+
+/** The archived sessions that once had a key: the archive finds them by the words of it. */
+export const versionsQuery = (key: string) =>
+  queryOptions({
+    queryKey: ['sessions', 'versions', canonical(key)],
+    queryFn: async ({ signal }) => {
+      const query = { q: canonical(key).slice(0, 200), limit: 50 }
+      const page = await takePage<Archived>(api.GET('/api/v1/sessions', { params: { query }, signal }))
+      return page.rows.filter(a => canonical(a.key) === canonical(key))
+    },
+  })
+
+/** The names of timed jobs, by their ids. */
+export const jobNamesQuery = queryOptions({
+  queryKey: ['sessions', 'jobs'],
+  retry,
+  queryFn: async ({ signal }) => {
+    const page = await takePage(api.GET('/api/v1/agentrt/jobs', { params: { query: { limit: 500 } }, signal }))
+    return new Map(page.rows.map(j => [canonical(j.id), j.name]))
+  },
+})

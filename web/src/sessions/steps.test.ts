@@ -1,0 +1,127 @@
+import { describe, expect, it } from 'vitest'
+import { asText, type Step, segmentsOf, stepsOf, toldInWords, usdOf } from './steps'
+import type { Message } from './transcript'
+
+type Block = Message['blocks'][number]
+type Call = NonNullable<Block['tool']>
+
+const tool = (name: string, of: Partial<Call> = {}): Block => ({
+  type: 'tool_call',
+  text: null,
+  cut: 0,
+  tool: {
+    id: name,
+    name,
+    status: 'done',
+    is_error: false,
+    arguments: '{"a":1}',
+    arguments_cut: 0,
+    result: 'ok',
+    result_cut: 0,
+    ...of,
+  },
+})
+const text = (t: string, type: Block['type'] = 'text'): Block => ({ type, text: t, cut: 0, tool: null })
+let n = 0
+const message = (blocks: Block[], of: Partial<Message> = {}): Message => ({
+  id: `m${++n}`,
+  seq: n,
+  role: 'assistant',
+  at: '2026-11-20T08:00:00.000Z',
+  blocks,
+  blocks_cut: 0,
+  error: null,
+  run_id: null,
+  model: 'demo/one',
+  stop_reason: null,
+  tokens: { input: 10, output: 5, cache_read: 0, cache_write: 0, other: 0 },
+  cost_usd: '0.01',
+  origin: null,
+  ...of,
+})
+const kinds = (steps: Step[]) => steps.map(s => s.kind)
+
+// Who reads a day of an agent's work reads these lines; they must say what it did, and what that cost.
+describe('a transcript', () => {
+  it('has calls of tools in one row until something is said', () => {
+    const steps = stepsOf([
+      message([text('go')], { role: 'user', tokens: null, cost_usd: null }),
+      message([text('hm', 'thinking'), tool('exec'), tool('exec')]),
+      message([tool('read')]),
+      message([text('done')]),
+    ])
+    expect(kinds(steps)).toEqual(['said', 'thinking', 'tools', 'text'])
+    expect(steps[2]?.calls.map(c => c.name)).toEqual(['exec', 'exec', 'read'])
+    // The thought began the first call of the model; the row of the tools holds the second.
+    expect(steps[1]?.spent).toMatchObject({ calls: 1, input: 10 })
+    expect(steps[2]?.spent).toMatchObject({ calls: 1, cost: 10_000_000n })
+  })
+  it('adds up what the model calls of one row used, and says when one has no price', () => {
+    const [step] = stepsOf([message([tool('exec')]), message([tool('exec')], { cost_usd: null })])
+    expect(step?.spent).toMatchObject({ calls: 2, input: 20, output: 10, cost: 10_000_000n, unpriced: true })
+  })
+  it('does not turn what nobody counted into a zero', () => {
+    const [step] = stepsOf([message([text('x')], { tokens: null, cost_usd: null })])
+    expect(step?.spent).toBeNull()
+  })
+  it('gives each row a name of its own that stays when older ones come before it', () => {
+    const two = [message([text('a'), tool('exec'), text('b')]), message([text('c')])]
+    const before = message([text('old')])
+    const ids = stepsOf(two).map(s => s.id)
+    expect(new Set(ids).size).toBe(ids.length)
+    expect(
+      stepsOf([before, ...two])
+        .map(s => s.id)
+        .slice(1),
+    ).toEqual(ids)
+    expect(new Set(stepsOf([...two, ...two]).map(s => s.id)).size).toBe(8)
+  })
+  it('says what is not shown, what was left out and what went wrong', () => {
+    const steps = stepsOf([message([text('image', 'other')], { blocks_cut: 3, error: 'no credit' })])
+    expect(kinds(steps)).toEqual(['note', 'note', 'error'])
+    expect(steps[2]?.text).toBe('no credit')
+  })
+  it('never has more behind a line than can be drawn at once', () => {
+    const steps = stepsOf(Array.from({ length: 100 }, () => message([tool('exec')])))
+    expect(steps.map(s => s.calls.length)).toEqual([40, 40, 20])
+  })
+})
+
+describe('calls in words', () => {
+  const said = (...names: string[]) => toldInWords(names.map(name => tool(name).tool as Call))
+  it.each([
+    [['exec', 'bash', 'exec', 'read', 'Read'], 'Ran 3 commands, read 2 files'],
+    [['write', 'apply_patch', 'web_fetch'], 'Wrote 1 file, edited 1 file, opened 1 page'],
+    [['jira', 'jira'], 'Called jira 2 times'],
+    [['a', 'b', 'c', 'd'], 'Called a, called b, made 2 other calls'],
+  ])('%j', (names, want) => expect(said(...names)).toBe(want))
+})
+
+describe('the strip', () => {
+  const steps = (...of: Step['kind'][]) => of.map(kind => ({ kind, calls: [] }) as unknown as Step)
+  it('has a segment for each row while there is room', () => {
+    expect(segmentsOf(steps('said', 'text'), 10).map(s => s.kind)).toEqual(['said', 'text'])
+  })
+  it('never hides among others that something went wrong, and loses no row', () => {
+    const many = [...steps(...Array.from({ length: 998 }, () => 'text' as const)), ...steps('error', 'text')]
+    const segments = segmentsOf(many, 100)
+    expect(segments.length).toBeLessThanOrEqual(100)
+    expect(segments.filter(s => s.kind === 'error')).toHaveLength(1)
+    expect(segments.reduce((sum, s) => sum + s.count, 0)).toBe(1000)
+  })
+  it('shows a failed call as what went wrong', () => {
+    expect(segmentsOf(stepsOf([message([tool('exec', { is_error: true })])]), 5)[0]?.kind).toBe('error')
+  })
+})
+
+describe('copying', () => {
+  it('has who, what and the results, as plain text', () => {
+    const copied = asText('Main', stepsOf([message([text('hello'), tool('exec', { result: '42' })])]))
+    expect(copied).toContain('Said\nhello')
+    expect(copied).toContain('- exec {"a":1}\n42')
+  })
+  it('writes amounts as the service does', () => {
+    expect(usdOf(28_314_000n)).toBe('0.028314000')
+    expect(usdOf(-1_500_000_000n)).toBe('-1.500000000')
+  })
+})

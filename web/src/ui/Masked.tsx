@@ -1,0 +1,31 @@
+import { Fragment, type ReactNode } from 'react'
+import { texts } from '../texts'
+import { Icon } from './Icon'
+
+const mask = /(\[masked:[a-z_]+\])/
+
+/**
+ * A text, in which the places stand out where the service has taken a secret
+ * out before it kept the text. Whoever reads it should not take the mask for
+ * something that the agent wrote.
+ */
+export function masked(text: string): ReactNode {
+  if (!text.includes('[masked:')) return text
+  return text.split(mask).map((part, i) => {
+    const kind = i % 2 === 1 ? part.slice('[masked:'.length, -1) : null
+    return kind === null ? (
+      // biome-ignore lint/suspicious/noArrayIndexKey: parts of one text, drawn anew as a whole
+      <Fragment key={i}>{part}</Fragment>
+    ) : (
+      <span
+        // biome-ignore lint/suspicious/noArrayIndexKey: as above
+        key={i}
+        className="mx-0.5 whitespace-nowrap rounded-sm bg-attention-tint px-1 text-attention"
+        title={texts.ui.maskedHelp}
+      >
+        <Icon className="mr-0.5 inline size-3 align-[-1.5px]" name="blocked" />
+        {texts.ui.masked(kind)}
+      </span>
+    )
+  })
+}
