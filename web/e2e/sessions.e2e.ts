@@ -186,19 +186,19 @@ describe('a session', () => {
 describe('a viewer', () => {
   it('goes through the sessions by keys, reads all of it, and why there is nothing to send or stop', async () => {
     const password = 'four random words are good'
-    await call(house, 'POST', '/users', { email: 'eve@example.com', name: 'Eve', password, role: 'viewer' })
+    await call(house, 'POST', '/users', { email: 'eve@example.com', name: 'Eve', password, role: 'user' })
     const { context, page, complaints } = await openPage(browser, house.base, looks['light desktop'] as Look)
     await page.goto('/sessions')
     await signIn(page, { ...house, email: 'eve@example.com', password })
     await page.getByRole('row').getByRole('link').first().waitFor()
-    await page.getByText('Only the owner and admins speak in sessions and stop them; your role is viewer.').waitFor()
+    await page.getByText('Only the owner and admins speak in sessions and stop them; your role is user.').waitFor()
     await page.keyboard.press('j')
     await page.keyboard.press('k')
     const first = page.locator('[data-row]').first()
     await expect.poll(() => first.evaluate(e => e.contains(document.activeElement))).toBe(true)
     await page.goto(`/sessions/${key.toUpperCase()}`)
     await steps(page).first().waitFor()
-    await page.getByText('your role is viewer').waitFor()
+    await page.getByText('your role is user').waitFor()
     expect(await page.getByLabel('Say something to the agent').count()).toBe(0)
     expect(await page.getByRole('button', { name: /^Stop/ }).count()).toBe(0)
     // As a table, whose rows lead to what they stand for.

@@ -2,6 +2,7 @@ import { agentPatches } from '../agents/patches'
 import { inboxPatches } from '../inbox/patches'
 import { nowPatches } from '../now/patches'
 import { schedulePatches } from '../schedules/patches'
+import { sessionPatches } from '../sessions/patches'
 import { standupPatches } from '../standups/patches'
 import { taskPatches } from '../tasks/patches'
 import type { Patch } from './live/patches'
@@ -16,4 +17,5 @@ export const patches: readonly Patch[] = [
   ...agentPatches,
   ...schedulePatches,
   ...standupPatches,
+  ...sessionPatches,
 ]

@@ -4,7 +4,7 @@ import { inboxRoute } from '../inbox/route'
 import { loginRoute, setupRoute } from '../login/route'
 import { nowRoute } from '../now/route'
 import { schedulesRoute } from '../schedules/route'
-import { sessionsRoute } from '../sessions/route'
+import { sessionRoute, sessionsRoute } from '../sessions/route'
 import { settingsRoute } from '../settings/route'
 import { spendRoute } from '../spend/route'
 import { standupRoute, standupsRoute } from '../standups/route'
@@ -21,6 +21,7 @@ const tree = rootRoute.addChildren([
     taskRoute,
     agentsRoute,
     sessionsRoute,
+    sessionRoute,
     standupsRoute,
     standupRoute,
     schedulesRoute,
@@ -42,6 +43,8 @@ export const router = createRouter({
     const text = params.toString().replaceAll('%2C', ',').replaceAll('%2F', '/')
     return text && `?${text}`
   },
+  // Keys of sessions have colons: agent:cto:main.
+  pathParamsAllowedCharacters: [':'],
   defaultPreload: 'intent',
   scrollRestoration: false,
 })

@@ -53,7 +53,7 @@ function Frame({
         <span className="shrink-0">{mark}</span>
         <span className="ml-auto flex shrink-0 gap-2">{actions}</span>
       </div>
-      <dl className="flex flex-wrap items-center gap-x-4 gap-y-0.5 text-xs max-md:max-h-16 max-md:overflow-y-auto">
+      <dl className="flex flex-wrap items-center gap-x-4 gap-y-0.5 text-xs">
         <Fact label={f.agent}>
           <bdi>{agents.get(s.agent_id) ?? (s.agent_id || words.noAgent)}</bdi>
         </Fact>
