@@ -6,7 +6,8 @@ import { texts } from '../texts'
 import { Button } from '../ui/Button'
 import { TextArea } from '../ui/Field'
 import { say } from '../ui/Toast'
-import { canonical, type Session } from './session'
+import { canonical } from './heard'
+import type { Session } from './session'
 
 const words = texts.sessions
 const w = words.send

@@ -10,9 +10,10 @@ import { Gauge } from '../ui/Gauge'
 import { Icon } from '../ui/Icon'
 import { Badge } from '../ui/State'
 import { costOf, kindName, modelName, StandingMark, TaskLink, TokensOf, useAgentNames } from './Bits'
+import { canonical } from './heard'
 import { jobNamesQuery } from './queries'
 import { useStop } from './Stop'
-import { type Archived, canonical, nameOf, partsOf, type Session } from './session'
+import { type Archived, nameOf, partsOf, type Session } from './session'
 
 const words = texts.sessions
 const f = words.fields

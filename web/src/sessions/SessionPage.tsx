@@ -13,9 +13,10 @@ import { Away, AwayLine, isAway } from './Away'
 import { StandingMark } from './Bits'
 import { Composer } from './Composer'
 import { ArchivedFacts, LiveFacts } from './Facts'
+import { canonical } from './heard'
 import { archivedQuery, oneQuery, saidQuery, versionsQuery } from './queries'
 import { sessionRoute } from './route'
-import { canonical, isArchiveId, nameOf } from './session'
+import { isArchiveId, nameOf } from './session'
 import { TranscriptView } from './TranscriptView'
 
 const words = texts.sessions

@@ -6,8 +6,8 @@ import { texts } from '../texts'
 import { Button } from '../ui/Button'
 import { Dialog } from '../ui/Dialog'
 import { say, sayFailed } from '../ui/Toast'
-import { oneKey } from './heard'
-import { canonical, nameOf, type Session } from './session'
+import { canonical, oneKey } from './heard'
+import { nameOf, type Session } from './session'
 
 const words = texts.sessions
 

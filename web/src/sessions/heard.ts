@@ -1,5 +1,8 @@
-import { canonical, type Session } from './session'
+import type { Session } from './session'
 import type { Message } from './transcript'
+
+/** A key as the runtime gives it back: in small letters, however it was asked for. */
+export const canonical = (key: string): string => key.toLowerCase()
 
 /** The runtime's sessions, as far as they were read. */
 export interface Live {

@@ -1,7 +1,7 @@
 import type { Schemas } from '../api/client'
 import { type Patch, rereadSoon } from '../app/live/patches'
-import { applyTold, heard, type Live, liveKey, oneKey, saidKey, type Told, told } from './heard'
-import { canonical, type Session } from './session'
+import { applyTold, canonical, heard, type Live, liveKey, oneKey, saidKey, type Told, told } from './heard'
+import type { Session } from './session'
 import { addHeard, type Transcript } from './transcript'
 
 const isObject = (v: unknown): v is Record<string, unknown> => typeof v === 'object' && v !== null

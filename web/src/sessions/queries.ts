@@ -1,8 +1,8 @@
 import { infiniteQueryOptions, type QueryClient, queryOptions } from '@tanstack/react-query'
 import { api, nextCursor, type Page, take, takePage } from '../api/client'
 import { asProblem } from '../api/problem'
-import { applyTold, heard, type Live, liveKey, oneKey, saidKey, told } from './heard'
-import { type Archived, canonical, isArchiveId, type Session } from './session'
+import { applyTold, canonical, heard, type Live, liveKey, oneKey, saidKey, told } from './heard'
+import { type Archived, isArchiveId, type Session } from './session'
 import { addHeard, joinNewest, joinOlder, type Message, type Transcript } from './transcript'
 
 /** More live sessions than this are not read; filters of the service would be needed to look through them. */

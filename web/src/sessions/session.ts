@@ -1,10 +1,8 @@
 import type { Schemas } from '../api/client'
+import { canonical } from './heard'
 
 export type Session = Schemas['Session']
 export type Archived = Schemas['ArchiveD']
-
-/** A key as the runtime gives it back: in small letters, however it was asked for. */
-export const canonical = (key: string): string => key.toLowerCase()
 
 /** Whether a name in an address is an id of the archive; keys of the runtime look different. */
 export const isArchiveId = (name: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(name)
