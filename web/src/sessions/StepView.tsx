@@ -176,8 +176,9 @@ function SpentMark({ of }: { of: Spent }) {
     of.cost === null ? words.unpriced : of.unpriced ? words.partlyPriced(money(usdOf(of.cost))) : money(usdOf(of.cost))
   const help = w.usedHelp(of.models.join(', '), of.calls, tokens(of.input), tokens(of.output), tokens(of.cached))
   return (
-    <span className="hidden whitespace-nowrap sm:inline" title={help}>
-      {all === null ? w.notCounted : w.used(tokens(all), cost)}
+    <span className="whitespace-nowrap" title={help}>
+      <span className="hidden sm:inline">{all === null ? w.notCounted : w.used(tokens(all), cost)}</span>
+      <span className="sm:hidden">{cost}</span>
     </span>
   )
 }

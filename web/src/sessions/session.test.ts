@@ -74,6 +74,12 @@ describe('grouping', () => {
   })
 })
 
+describe('a job that ran once', () => {
+  it('needs no line of its own', () => {
+    expect(arranged([run(1)], { by: undefined, open: new Set() }).map(i => i.type)).toEqual(['row'])
+  })
+})
+
 describe('a session', () => {
   it.each([
     [{}, true],

@@ -62,7 +62,7 @@ interface Grouping {
 
 const activeOf = (rows: readonly Session[]) => rows.filter(r => r.active).length
 
-/** The runs of one job as one line, which stands where the first of them is. */
+/** The runs of one job as one line, which stands where the first of them is; a single run stands for itself. */
 function withJobs(rows: readonly Session[], open: ReadonlySet<string>, group: string): Item<Session>[] {
   const runs = new Map<string, Session[]>()
   for (const row of rows) {
@@ -80,6 +80,10 @@ function withJobs(rows: readonly Session[], open: ReadonlySet<string>, group: st
     if (done.has(job)) continue
     done.add(job)
     const its = runs.get(job) ?? []
+    if (its.length === 1) {
+      items.push({ type: 'row', id: row.key, row, inJob: false })
+      continue
+    }
     const isOpen = open.has(job)
     const id = `${group}/${job}`
     items.push({ type: 'job', id, job, count: its.length, active: activeOf(its), open: isOpen })

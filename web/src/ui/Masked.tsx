@@ -23,7 +23,7 @@ export function masked(text: string): ReactNode {
         className="mx-0.5 whitespace-nowrap rounded-sm bg-attention-tint px-1 text-attention"
         title={texts.ui.maskedHelp}
       >
-        <Icon className="mr-0.5 inline size-3 align-[-1.5px]" name="blocked" />
+        <Icon className="mr-0.5 inline size-3 align-text-bottom" name="blocked" />
         {texts.ui.masked(kind)}
       </span>
     )
