@@ -63,17 +63,7 @@ function useEntries(typed: string, open: boolean, onKeys: () => void): { entries
       })
     }
     for (const t of q.length > 1 ? (found.data ?? []) : []) {
-      const { task_key: key, session_id: session } = t
-      if (session !== null) {
-        list.push({
-          id: `session-${session}`,
-          group: words.sessions,
-          icon: 'sessions',
-          label: t.title,
-          ...(t.agent_id ? { hint: t.agent_id } : {}),
-          run: () => void navigate({ to: '/sessions/$key', params: { key: session } }),
-        })
-      }
+      const key = t.task_key
       if (key === null) continue
       const known = list.some(e => e.id === `task-${t.task_id}` || e.label === key)
       if (!known)
@@ -104,6 +94,18 @@ function useEntries(typed: string, open: boolean, onKeys: () => void): { entries
         hint: a.agent_id,
         run: () => void navigate({ to: '/tasks', search: { assignee: a.agent_id } }),
       })
+    // After what is meant by its name: sessions have all words in them.
+    for (const { session_id: key, title, agent_id } of q.length > 1 ? (found.data ?? []) : []) {
+      if (key === null) continue
+      list.push({
+        id: `session-${key}`,
+        group: words.sessions,
+        icon: 'sessions',
+        label: title,
+        ...(agent_id ? { hint: agent_id } : {}),
+        run: () => void navigate({ to: '/sessions/$key', params: { key } }),
+      })
+    }
     list.push(
       {
         id: 'new',
