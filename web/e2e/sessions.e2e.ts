@@ -20,6 +20,9 @@ async function handOver(title: string): Promise<string> {
   return handed.session_key.toLowerCase()
 }
 
+/** Agents think for a while, and so does a busy machine. */
+const soon = { timeout: 20_000 }
+
 /** The tests' own poll is only for within a test. */
 async function until<T>(ask: () => Promise<T | undefined>, seconds: number): Promise<T> {
   for (const end = Date.now() + seconds * 1000; ; await new Promise(done => setTimeout(done, 250))) {
@@ -99,9 +102,9 @@ describe('a session', () => {
     await page.getByLabel('Say something to the agent').fill('How many **branches**?')
     await page.keyboard.press('Control+Enter')
     await steps(page).locator('strong', { hasText: 'branches' }).waitFor()
-    await expect.poll(() => page.getByLabel('Say something to the agent').inputValue()).toBe('')
+    await expect.poll(() => page.getByLabel('Say something to the agent').inputValue(), soon).toBe('')
     await page.locator('header').getByText('At rest').waitFor()
-    await expect.poll(() => steps(page).count()).toBeGreaterThanOrEqual(4)
+    await expect.poll(() => steps(page).count(), soon).toBeGreaterThanOrEqual(4)
 
     // What is a command for the runtime is refused, in place, and what was written stays.
     await page.getByLabel('Say something to the agent').fill('/reset')
@@ -138,7 +141,7 @@ describe('a session', () => {
     // At the end, the end stays in sight.
     await steps(page).getByText('Line 2').waitFor()
     const toEnd = () => list.evaluate(e => e.scrollHeight - e.scrollTop - e.clientHeight)
-    await expect.poll(toEnd).toBeLessThan(60)
+    await expect.poll(toEnd, soon).toBeLessThan(60)
     await page.locator('header').getByText('At rest').waitFor()
     await list.evaluate(e => {
       e.scrollTop = Math.max(0, e.scrollHeight / 2)
@@ -150,7 +153,7 @@ describe('a session', () => {
     expect(await list.evaluate(e => e.scrollTop)).toBe(stood)
     await page.getByRole('button', { name: /^[1-9] new$/ }).click()
     await steps(page).getByText('Something new').waitFor()
-    await expect.poll(toEnd).toBeLessThan(60)
+    await expect.poll(toEnd, soon).toBeLessThan(60)
     expect(complaints).toEqual([])
     await context.close()
   })
@@ -195,7 +198,7 @@ describe('a viewer', () => {
     await page.keyboard.press('j')
     await page.keyboard.press('k')
     const first = page.locator('[data-row]').first()
-    await expect.poll(() => first.evaluate(e => e.contains(document.activeElement))).toBe(true)
+    await expect.poll(() => first.evaluate(e => e.contains(document.activeElement)), soon).toBe(true)
     await page.goto(`/sessions/${key.toUpperCase()}`)
     await steps(page).first().waitFor()
     await page.getByText('your role is user').waitFor()
