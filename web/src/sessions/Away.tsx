@@ -4,12 +4,13 @@ import type { ReactNode } from 'react'
 import { asProblem } from '../api/problem'
 import { queries } from '../app/queries'
 import { texts } from '../texts'
+import { sessions as sessionsWords } from '../texts/sessions'
 import { Age } from '../ui/Age'
 import { buttonClass } from '../ui/Button'
 import { Icon } from '../ui/Icon'
 import { Empty } from '../ui/Views'
 
-const words = texts.sessions
+const words = sessionsWords
 
 /** Whether a failure means that the runtime cannot be asked now, rather than that something is wrong here. */
 export function isAway(error: unknown): boolean {

@@ -4,12 +4,12 @@ import type { Schemas } from '../api/client'
 import { useTicking } from '../app/clock'
 import { age, money, tokens, unknown } from '../app/format'
 import { queries } from '../app/queries'
-import { texts } from '../texts'
+import { sessions as sessionsWords } from '../texts/sessions'
 import type { IconName } from '../ui/Icon'
 import { Badge, State, type Tone } from '../ui/State'
 import { type Archived, nameOf, partsOf, type Session, type Standing, standing } from './session'
 
-const words = texts.sessions
+const words = sessionsWords
 
 const looks: Record<Standing, { tone: Tone; icon: IconName }> = {
   active: { tone: 'active', icon: 'pulse' },

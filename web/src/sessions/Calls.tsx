@@ -1,12 +1,12 @@
 import type { ReactNode } from 'react'
 import type { Schemas } from '../api/client'
-import { texts } from '../texts'
+import { sessions as sessionsWords } from '../texts/sessions'
 import { Icon } from '../ui/Icon'
 import { masked } from '../ui/Masked'
 import { State } from '../ui/State'
 import type { Step } from './steps'
 
-const w = texts.sessions.step
+const w = sessionsWords.step
 
 type Call = Schemas['TranscriptToolCall']
 

@@ -2,14 +2,14 @@ import { useRef, useState } from 'react'
 import { api, newKey, take } from '../api/client'
 import { asProblem, type Problem } from '../api/problem'
 import { leads, useMe } from '../app/queries'
-import { texts } from '../texts'
+import { sessions as sessionsWords } from '../texts/sessions'
 import { Button } from '../ui/Button'
 import { TextArea } from '../ui/Field'
 import { say } from '../ui/Toast'
 import { canonical } from './heard'
 import type { Session } from './session'
 
-const words = texts.sessions
+const words = sessionsWords
 const w = words.send
 
 /** Says something to the agent. What was sent and not answered is sent again with the same key, and heard once. */

@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { unknown } from '../app/format'
 import { leads, useMe } from '../app/queries'
-import { texts } from '../texts'
+import { sessions as sessionsWords } from '../texts/sessions'
 import { Age } from '../ui/Age'
 import { Button, buttonClass } from '../ui/Button'
 import { Gauge } from '../ui/Gauge'
@@ -15,7 +15,7 @@ import { jobNamesQuery } from './queries'
 import { useStop } from './Stop'
 import { type Archived, nameOf, partsOf, type Session } from './session'
 
-const words = texts.sessions
+const words = sessionsWords
 const f = words.fields
 
 function Fact({ label, children }: { label: string; children: ReactNode }) {

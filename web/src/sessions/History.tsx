@@ -2,6 +2,7 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { useCallback, useMemo } from 'react'
 import { unknown } from '../app/format'
 import { texts } from '../texts'
+import { sessions as sessionsWords } from '../texts/sessions'
 import { Age } from '../ui/Age'
 import { Button } from '../ui/Button'
 import type { TableColumn } from '../ui/Table'
@@ -13,7 +14,7 @@ import type { Go, SessionsSearch } from './route'
 import { type Archived, type Item, nameOf } from './session'
 import { cleared, isFiltered } from './Toolbar'
 
-const words = texts.sessions
+const words = sessionsWords
 const f = words.fields
 
 /** The archive: what was said stays there when the runtime has forgotten it. */

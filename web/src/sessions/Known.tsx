@@ -1,12 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { texts } from '../texts'
+import { sessions as sessionsWords } from '../texts/sessions'
 import { Age } from '../ui/Age'
 import { costOf, StandingMark, useAgentNames } from './Bits'
 import { knownQuery } from './queries'
 import { nameOf } from './session'
 
-const words = texts.sessions
+const words = sessionsWords
 
 /** What the runtime had when it was last heard: apart from what is live, and never in its place. */
 export function Known() {

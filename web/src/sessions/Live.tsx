@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router'
 import { useCallback, useMemo } from 'react'
 import { leads, useMe } from '../app/queries'
 import { texts } from '../texts'
+import { sessions as sessionsWords } from '../texts/sessions'
 import { Age } from '../ui/Age'
 import { Button, buttonClass } from '../ui/Button'
 import { Gauge } from '../ui/Gauge'
@@ -20,7 +21,7 @@ import { useStop } from './Stop'
 import { arranged, fits, type Item, nameOf, type Session } from './session'
 import { cleared, isFiltered } from './Toolbar'
 
-const words = texts.sessions
+const words = sessionsWords
 const f = words.fields
 const keyOf = (s: Session) => s.key
 const unknown = <span className="text-soft">unknown</span>

@@ -2,12 +2,13 @@ import { useNavigate } from '@tanstack/react-router'
 import { useCallback } from 'react'
 import { useTitle } from '../app/title'
 import { texts } from '../texts'
+import { sessions as sessionsWords } from '../texts/sessions'
 import { History } from './History'
 import { Live } from './Live'
 import { type Go, sessionsRoute } from './route'
 import { Toolbar } from './Toolbar'
 
-const words = texts.sessions
+const words = sessionsWords
 
 /** What is running, and what was: the runtime's sessions as they are now, or the archive. */
 export function SessionsPage() {

@@ -3,12 +3,13 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import { type ReactNode, useEffect, useRef, useState, useSyncExternalStore } from 'react'
 import { useKeys } from '../app/keys'
 import { texts } from '../texts'
+import { sessions as sessionsWords } from '../texts/sessions'
 import { Icon } from '../ui/Icon'
 import type { TableColumn } from '../ui/Table'
 import type { Item } from './session'
 
 const keys = texts.tasks.keys
-const words = texts.sessions
+const words = sessionsWords
 const small = '(max-width: 47.99rem)'
 
 /** Whether there is only room for one column. */

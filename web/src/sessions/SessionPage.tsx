@@ -5,6 +5,7 @@ import { asProblem } from '../api/problem'
 import { followSession } from '../app/live'
 import { useTitle } from '../app/title'
 import { texts } from '../texts'
+import { sessions as sessionsWords } from '../texts/sessions'
 import { Age } from '../ui/Age'
 import { buttonClass } from '../ui/Button'
 import { Icon } from '../ui/Icon'
@@ -19,7 +20,7 @@ import { sessionRoute } from './route'
 import { isArchiveId, nameOf } from './session'
 import { TranscriptView } from './TranscriptView'
 
-const words = texts.sessions
+const words = sessionsWords
 
 /** One session: what was said in it, live while the runtime has it, or as the archive keeps it. */
 export function SessionPage() {

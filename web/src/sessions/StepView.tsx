@@ -1,13 +1,13 @@
 import { memo, type ReactNode } from 'react'
 import { day, moment, money, tokens, unknown } from '../app/format'
-import { texts } from '../texts'
+import { sessions as sessionsWords } from '../texts/sessions'
 import { Button } from '../ui/Button'
 import { Icon, type IconName } from '../ui/Icon'
 import { Markdown } from '../ui/Markdown'
 import { Calls, Cut } from './Calls'
 import { type Spent, type Step, toldInWords, usdOf } from './steps'
 
-const words = texts.sessions
+const words = sessionsWords
 const w = words.step
 /** More of a text than this is shown when somebody asks for it. */
 const longText = 5000

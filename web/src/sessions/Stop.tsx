@@ -3,13 +3,14 @@ import { type ReactNode, useCallback, useState } from 'react'
 import { api, take } from '../api/client'
 import { rereadSoon } from '../app/live/patches'
 import { texts } from '../texts'
+import { sessions as sessionsWords } from '../texts/sessions'
 import { Button } from '../ui/Button'
 import { Dialog } from '../ui/Dialog'
 import { say, sayFailed } from '../ui/Toast'
 import { canonical, oneKey } from './heard'
 import { nameOf, type Session } from './session'
 
-const words = texts.sessions
+const words = sessionsWords
 
 /** Ends what goes on in a session, after a question: what ends does not go on by itself. */
 export function useStop(): [ask: (s: Session) => void, question: ReactNode] {

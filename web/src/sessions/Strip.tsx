@@ -1,11 +1,11 @@
 import { memo, type ReactNode, useMemo } from 'react'
 import { moment, unknown } from '../app/format'
-import { texts } from '../texts'
+import { sessions as sessionsWords } from '../texts/sessions'
 import { Button } from '../ui/Button'
 import { Partial } from '../ui/Views'
 import { kindOf, type Segment, type Step, type StepKind, segmentsOf, toldInWords } from './steps'
 
-const words = texts.sessions.strip
+const words = sessionsWords.strip
 
 /** Colour and height: neither is needed without the other. */
 const looks: Record<StepKind, { fill: string; ground: string; height: number }> = {

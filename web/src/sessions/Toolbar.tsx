@@ -1,12 +1,12 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
 import { queries } from '../app/queries'
-import { texts } from '../texts'
+import { sessions as sessionsWords } from '../texts/sessions'
 import { Button, IconButton } from '../ui/Button'
 import { type Choice, Field, inputClass, Select } from '../ui/Field'
 import type { Go, SessionsSearch } from './route'
 
-const words = texts.sessions
+const words = sessionsWords
 const w = words.filters
 
 /** Takes every filter out of the address. */

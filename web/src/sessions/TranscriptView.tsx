@@ -4,6 +4,7 @@ import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } fr
 import { Problem } from '../api/problem'
 import { useKeys } from '../app/keys'
 import { texts } from '../texts'
+import { sessions as sessionsWords } from '../texts/sessions'
 import { Button } from '../ui/Button'
 import { say, sayFailed } from '../ui/Toast'
 import { Empty } from '../ui/Views'
@@ -15,7 +16,7 @@ import { Strip } from './Strip'
 import { asText, type Step, stepsOf } from './steps'
 import type { Transcript } from './transcript'
 
-const words = texts.sessions.transcript
+const words = sessionsWords.transcript
 const keys = texts.tasks.keys
 /** So near the end counts as being there. */
 const nearEnd = 60

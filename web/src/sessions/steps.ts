@@ -1,9 +1,9 @@
 import type { Schemas } from '../api/client'
 import { nanos } from '../app/format'
-import { texts } from '../texts'
+import { sessions as sessionsWords } from '../texts/sessions'
 import type { Message } from './transcript'
 
-const words = texts.sessions
+const words = sessionsWords
 
 type Call = Schemas['TranscriptToolCall']
 export type StepKind = 'said' | 'text' | 'thinking' | 'tools' | 'error' | 'note'
