@@ -40,6 +40,13 @@ type AgentUser struct {
 	Name    string
 }
 
+// Person is what whoever may not see accounts is told of one: enough to read a
+// board, and nothing to write to anybody or to sign in with.
+type Person struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
 // NewUser is what a new account is made of.
 type NewUser struct {
 	Email     string              `json:"email" maxLength:"254" example:"coo@example.com"`

@@ -32,6 +32,8 @@ func (s *Service) Mount(api *web.API) {
 	web.Post(api, "/auth/password", actor.Read, "Change your own password", s.handlePassword,
 		web.Fails(ErrPassword, ErrThrottled, ErrToken, ErrDeactivated),
 		web.Describe("Needs the current password; a wrong one counts as a failed login. Answers the account. Tokens stay valid until they expire."))
+	web.Get(api, "/people", actor.NamePeople, "List people by name", s.handlePeople, web.Fails(page.ErrCursor),
+		web.Describe("Everybody who has an account, or had one: the id by which tasks and comments name them, and how they are called."))
 	web.Get(api, "/users", actor.ManageAccounts, "List the users", s.handleList, web.Fails(page.ErrCursor))
 	web.Post(api, "/users", actor.ManageAccounts, "Create a user", s.handleCreate,
 		web.Status(http.StatusCreated), web.Once(), web.Fails(ErrEmailTaken, ErrAgentTaken, ErrOneOwner, ErrBusy))
@@ -90,6 +92,11 @@ type listInput struct {
 	Sort    string `query:"sort" enum:"created,-created,name,-name,email,-email" default:"created" doc:"The order; a minus turns it round."`
 }
 
+type peopleInput struct {
+	page.Query
+	page.Total
+}
+
 type createInput struct{ Body NewUser }
 
 type changeInput struct {
@@ -138,6 +145,11 @@ func (s *Service) handleList(ctx context.Context, in *listInput) (*web.List[User
 		f.Active = new(in.Active == "true")
 	}
 	part, err := s.List(ctx, f, page.Want{Query: in.Query, Sort: in.Sort, Total: in.Total.Total})
+	return web.Part(ctx, part), err
+}
+
+func (s *Service) handlePeople(ctx context.Context, in *peopleInput) (*web.List[Person], error) {
+	part, err := s.People(ctx, page.Want{Query: in.Query, Total: in.Total.Total})
 	return web.Part(ctx, part), err
 }
 

@@ -280,6 +280,7 @@ func TestRolesOverHTTP(t *testing.T) {
 		{"GET", "/auth/me", nil, map[actor.Role]int{"": who, actor.Owner: in, actor.Admin: in, actor.User: in, actor.Agent: in}},
 		{"PATCH", "/auth/me", `{"name":"Me"}`, map[actor.Role]int{"": who, actor.Owner: in, actor.Admin: in, actor.User: in, actor.Agent: in}},
 		{"POST", "/auth/password", map[string]string{"current_password": goodPassword, "new_password": goodPassword}, map[actor.Role]int{"": who, actor.Owner: in, actor.Admin: in, actor.User: in, actor.Agent: in}},
+		{"GET", "/people", nil, map[actor.Role]int{"": who, actor.Owner: in, actor.Admin: in, actor.User: in, actor.Agent: no}},
 		{"GET", "/users", nil, map[actor.Role]int{"": who, actor.Owner: in, actor.Admin: in, actor.User: no, actor.Agent: no}},
 		{"POST", "/users", "new", map[actor.Role]int{"": who, actor.Owner: 201, actor.Admin: 201, actor.User: no, actor.Agent: no}},
 		{"GET", "/users/" + target.ID, nil, map[actor.Role]int{"": who, actor.Owner: in, actor.Admin: in, actor.User: no, actor.Agent: no}},
@@ -296,6 +297,30 @@ func TestRolesOverHTTP(t *testing.T) {
 				t.Errorf("%s %s as %q: %d, want %d: %v", tt.method, tt.path, role, got.status, want, got.body)
 			}
 		}
+	}
+}
+
+// Who may not see accounts reads names on a board, and learns nothing else of
+// anybody: no email, no role, not who may still sign in.
+func TestPeople(t *testing.T) {
+	s := newSite(t, dbtest.New(t))
+	token := s.login(t, makeUser(t, s.Service, "zoe", actor.User))
+	makeUser(t, s.Service, "adam", actor.Agent)
+	gone := makeUser(t, s.Service, "mia", actor.Admin)
+	if _, err := s.Change(actor.With(t.Context(), actor.System), gone.ID, Change{Active: new(false)}, nil); err != nil {
+		t.Fatal(err)
+	}
+	first := s.ask(t, token, "GET", "/people?limit=2", nil)
+	var names []string
+	for _, row := range first.list {
+		p, ok := row.(map[string]any)
+		if !ok || len(p) != 2 || p["id"] == "" || strings.Contains(asJSON(t, p), "@") {
+			t.Errorf("a person is %v", row)
+		}
+		names = append(names, fmt.Sprint(p["name"]))
+	}
+	if len(names) != 2 || !strings.HasPrefix(names[0], "adam") || !strings.HasPrefix(names[1], "mia") || first.header.Get("Link") == "" {
+		t.Errorf("the first two are %v, and then %q", names, first.header.Get("Link"))
 	}
 }
 

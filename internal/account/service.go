@@ -216,6 +216,16 @@ func (s *Service) List(ctx context.Context, f Filter, want page.Want) (page.Part
 	return part, err
 }
 
+// People returns one page of everybody who has an account, or had one, by name.
+func (s *Service) People(ctx context.Context, want page.Want) (page.Part[Person], error) {
+	var part page.Part[Person]
+	err := list.View(ctx, s.DB, want, func(q db.Queryer) (err error) {
+		part, err = people.Read(ctx, q, list.Where{}, want)
+		return err
+	})
+	return part, err
+}
+
 // Get returns a user by id or email.
 func (s *Service) Get(ctx context.Context, ref string) (User, error) {
 	u, err := find(ctx, s.DB, ref)

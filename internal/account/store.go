@@ -75,6 +75,15 @@ var users = list.List[User]{
 	},
 }
 
+// people are the same accounts with their names alone.
+var people = list.List[Person]{
+	Table: `users`, Columns: `id, name`, Usual: "name",
+	Scan: func(r db.Row) (p Person, err error) { return p, r.Scan(&p.ID, &p.Name) },
+	Sorts: map[string]list.Sort[Person]{
+		"name": {Columns: []string{`name_key`, `id`}, Position: func(p Person) []any { return []any{strings.ToLower(p.Name), p.ID} }},
+	},
+}
+
 // where is the filter in SQL.
 func (f Filter) where() list.Where {
 	var w list.Where

@@ -41,6 +41,7 @@ const (
 	ControlSessions Permission = "control_sessions" // send messages to the runtime's sessions, and end their runs
 	ManageRuntime   Permission = "manage_runtime"   // examine the way to the agent runtime
 	UseInbox        Permission = "use_inbox"        // see what needs a human, and deal with it
+	NamePeople      Permission = "name_people"      // see how those are called who have an account
 	ManageAccounts  Permission = "manage_accounts"  // users and their keys
 	ReadAudit       Permission = "read_audit"       // what happened to accounts and what guards them
 	ManageRetention Permission = "manage_retention" // see what goes when it is old, and let it go now
@@ -60,6 +61,7 @@ var may = map[Permission][]Role{
 	ControlSessions: {Owner, Admin},
 	ManageRuntime:   {Owner, Admin},
 	UseInbox:        {Owner, Admin, User},
+	NamePeople:      {Owner, Admin, User},
 	ManageAccounts:  {Owner, Admin},
 	ReadAudit:       {Owner, Admin},
 	ManageRetention: {Owner, Admin},
@@ -69,7 +71,7 @@ var may = map[Permission][]Role{
 
 // Permissions lists every permission, Public first.
 func Permissions() []Permission {
-	return []Permission{Public, Read, ChangeTasks, DeleteTasks, HoldStandups, FileReports, ManageStandups, ManageSchedules, ControlSessions, ManageRuntime, UseInbox, ManageAccounts, ReadAudit, ManageRetention, ManagePrices, DispatchTasks}
+	return []Permission{Public, Read, ChangeTasks, DeleteTasks, HoldStandups, FileReports, ManageStandups, ManageSchedules, ControlSessions, ManageRuntime, UseInbox, NamePeople, ManageAccounts, ReadAudit, ManageRetention, ManagePrices, DispatchTasks}
 }
 
 // Valid reports whether p stands in the table. A route with another does not start.

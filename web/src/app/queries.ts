@@ -18,6 +18,11 @@ export const queries = {
     queryFn: ({ signal }: Asked) => take(api.GET('/api/v1/agents', { signal })),
     staleTime: 30_000,
   },
+  people: {
+    queryKey: ['users', 'names'],
+    queryFn: ({ signal }: Asked) => take(api.GET('/api/v1/people', { params: { query: { limit: 500 } }, signal })),
+    staleTime: 300_000,
+  },
   users: {
     queryKey: ['users', 'list'],
     queryFn: ({ signal }: Asked) => take(api.GET('/api/v1/users', { params: { query: { limit: 500 } }, signal })),
@@ -42,13 +47,15 @@ export interface Person {
   active: boolean
 }
 
-/** Everybody whose name one may know, by id: those who may not list the users know the agents and themselves. */
+/** Everybody whose name one may know, by id: those who may not list the users are told the names alone. */
 export function usePeople(): ReadonlyMap<string, Person> {
   const me = useMe().data
   const agents = useQuery(queries.agents).data
   const users = useQuery({ ...queries.users, enabled: leads(me) }).data
+  const names = useQuery({ ...queries.people, enabled: me?.role === 'user' }).data
   return useMemo(() => {
     const people = new Map<string, Person>()
+    for (const p of names ?? []) people.set(p.id, { id: p.id, name: p.name, agent: null, active: true })
     for (const a of agents ?? []) {
       if (a.account)
         people.set(a.account.user_id, { id: a.account.user_id, name: a.name, agent: a.agent_id, active: true })
@@ -56,7 +63,7 @@ export function usePeople(): ReadonlyMap<string, Person> {
     for (const u of [...(users ?? []), ...(me ? [me] : [])])
       people.set(u.id, { id: u.id, name: u.name, agent: u.agent_id, active: u.active })
     return people
-  }, [me, agents, users])
+  }, [me, agents, users, names])
 }
 
 /** How the frame's own answers follow the stream. */
