@@ -75,13 +75,15 @@ type demoCmd struct {
 	Dir  string        `default:"wardroom-demo" help:"Folder of the demo's data; delete it to begin anew."`
 	Host string        `default:"127.0.0.1" env:"HOST" help:"Address to listen on."`
 	Port string        `default:"3000" env:"PORT" help:"Port to listen on; 0 takes a free one."`
-	Pace time.Duration `default:"1500ms" help:"How long an agent thinks before it answers."`
+	Pace time.Duration `default:"2500ms" help:"How long an agent thinks before it answers."`
+
+	Still bool `help:"The agents do only what they are told to; without it they work by themselves, too."`
 }
 
 // Run runs the service with the built-in team.
 func (c demoCmd) Run(ctx context.Context, t terminal) error {
 	log := newLog(t.err, config.Common{LogFormat: "text"})
-	d, err := app.NewDemo(ctx, app.DemoOptions{Dir: c.Dir, Host: c.Host, Port: c.Port, Pace: c.Pace}, log)
+	d, err := app.NewDemo(ctx, app.DemoOptions{Dir: c.Dir, Host: c.Host, Port: c.Port, Pace: c.Pace, Still: c.Still}, log)
 	if errors.Is(err, app.ErrSettings) {
 		return usage(err)
 	}

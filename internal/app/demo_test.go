@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,13 +24,16 @@ import (
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/page"
+	"wardroom/internal/schedule"
+	"wardroom/internal/session"
 	"wardroom/internal/standup"
 	"wardroom/internal/task"
+	"wardroom/internal/usage"
 )
 
 func startDemo(t *testing.T, dir string) *app.Demo {
 	t.Helper()
-	d, err := app.NewDemo(context.Background(), app.DemoOptions{Dir: dir, Port: "0"}, slog.New(slog.NewTextHandler(t.Output(), nil)))
+	d, err := app.NewDemo(context.Background(), app.DemoOptions{Dir: dir, Port: "0", Still: true}, slog.New(slog.NewTextHandler(t.Output(), nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,8 +86,11 @@ func TestDemo(t *testing.T) {
 	d := startDemo(t, dir)
 	first, pass := boardOf(t, d), d.Password
 	var blocked, old, done int
-	for _, c := range first {
-		if c.Assignee == "" || c.AgeDays < 1 {
+	columns := map[string]int{}
+	for i, c := range first {
+		columns[c.Status]++
+		// What comes after the fifteenth are action items of the last standups.
+		if c.Assignee == "" || i < 15 && c.AgeDays < 1 {
 			t.Errorf("%+v is nobody's, or of today", c)
 		}
 		if c.Blocked != "" {
@@ -95,6 +102,9 @@ func TestDemo(t *testing.T) {
 		if c.Status == "done" {
 			done++
 		}
+	}
+	if len(columns) != 5 {
+		t.Errorf("the tasks stand in %v", columns)
 	}
 	if len(first) < 12 || blocked < 2 || old == 0 || done < 2 {
 		t.Errorf("the board has %d tasks, %d blocked, %d of them for long, %d done", len(first), blocked, old, done)
@@ -134,14 +144,83 @@ func TestDemo(t *testing.T) {
 // a task that is there.
 func wantEscalation(t *testing.T, d *app.Demo) {
 	t.Helper()
-	part, err := d.App.Inbox.List(t.Context(), inbox.Filter{}, page.Want{})
+	part, err := d.App.Inbox.List(t.Context(), inbox.Filter{Kinds: []inbox.Kind{inbox.Escalation}}, page.Want{})
 	if err != nil || len(part.Rows) != 1 {
 		t.Fatalf("the inbox has %+v, %v", part.Rows, err)
 	}
 	i := part.Rows[0]
 	about, err := d.App.Tasks.Get(t.Context(), i.Subject.Name)
-	if err != nil || i.Kind != inbox.Escalation || i.Count != 1 || time.Since(i.FirstAt.Time) < 20*time.Hour || about.ID != i.Subject.ID || about.Blocked == nil {
+	if err != nil || i.Kind != inbox.Escalation || i.Count < 1 || time.Since(i.FirstAt.Time) < 20*time.Hour || about.ID != i.Subject.ID || about.Blocked == nil {
 		t.Errorf("the item is %+v, of %+v, %v", i, about, err)
+	}
+}
+
+// serveDemo runs a demo, and signs its owner in.
+func serveDemo(t *testing.T, d *app.Demo) (*service, caller) {
+	t.Helper()
+	ln, err := d.App.Listen(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &service{
+		App: d.App, house: &house{t: t}, base: "http://" + ln.Addr().String(), cancel: cancel, ended: make(chan error, 1),
+		client: &http.Client{Transport: &http.Transport{}, Timeout: 60 * time.Second},
+	}
+	go func() { s.ended <- d.App.Run(ctx, ln) }()
+	signIn := s.nobody().post("/api/v1/auth/login", map[string]string{"email": app.DemoOwner, "password": d.Password}).want(http.StatusOK)
+	return s, caller{s, decode[struct{ Token string }](signIn).Token}
+}
+
+// The first look at the service is a look at the demo: it has days of usage, jobs
+// that ran and did not, and standups that were held, all by the ways of real ones.
+func TestDemoIsLivedIn(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	d := startDemo(t, dir)
+	s, owner := serveDemo(t, d)
+	s.connected()
+	week := "from=" + time.Now().AddDate(0, 0, -7).UTC().Format(time.DateOnly)
+	var first usage.Report
+	waitFor(t, "the usage of the past", func() bool {
+		first = owner.usage("group=source&" + week)
+		return len(first.Groups) >= 5
+	})
+	if agents, models := owner.usage("group=agent&"+week), owner.usage("group=model&"+week); len(agents.Groups) != 4 || len(models.Groups) != 2 {
+		t.Errorf("%d agents used %d models", len(agents.Groups), len(models.Groups))
+	}
+	states := map[string]int{}
+	waitFor(t, "the slots of the past", func() bool {
+		clear(states)
+		from := url.QueryEscape(time.Now().AddDate(0, 0, -3).UTC().Format(time.RFC3339))
+		for _, slot := range decode[[]schedule.Slot](owner.get("/api/v1/agentrt/slots?limit=500&from=" + from + "&to=" + url.QueryEscape(time.Now().UTC().Format(time.RFC3339)))) {
+			states[string(slot.State)]++
+		}
+		return states["on_time"] > 20 && states["late"] > 0 && states["missed"] > 0 && states["failed"] > 0
+	})
+	held := decode[[]standup.Brief](owner.get("/api/v1/standups?status=completed"))
+	if len(held) != 3 {
+		t.Errorf("%d standups were held", len(held))
+	}
+	for _, b := range held {
+		m := decode[meeting](owner.get("/api/v1/standups/" + b.ID))
+		if m.CompletedAt == nil || m.CompletedAt.Sub(m.StartedAt.Time) > 2*time.Minute || time.Since(m.CompletedAt.Time) < 8*time.Hour || len(m.Reports) != 3 && len(m.Reports) != 4 {
+			t.Errorf("the standup of %s went from %v to %v, with %d reports", m.Date, m.StartedAt, m.CompletedAt, len(m.Reports))
+		}
+	}
+	s.stop()
+
+	// And the second start finds the same past, and counts nothing twice.
+	d = startDemo(t, dir)
+	s, owner = serveDemo(t, d)
+	defer s.stop()
+	s.connected()
+	waitFor(t, "the sessions of the past", func() bool {
+		rows, _, err := d.App.Sessions.List(t.Context(), session.Filter{}, nil, 1000)
+		return err == nil && len(rows) > 50
+	})
+	if again := owner.usage("group=source&" + week); again.Total.Runs < first.Total.Runs || again.Total.Corrections != first.Total.Corrections {
+		t.Errorf("the second start counts %+v, the first %+v", again.Total, first.Total)
 	}
 }
 
@@ -149,20 +228,8 @@ func wantEscalation(t *testing.T, d *app.Demo) {
 func TestDemoStandup(t *testing.T) {
 	t.Parallel()
 	d := startDemo(t, t.TempDir())
-	ln, err := d.App.Listen(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	h := &house{t: t}
-	ctx, cancel := context.WithCancel(context.Background())
-	s := &service{
-		App: d.App, house: h, base: "http://" + ln.Addr().String(), cancel: cancel, ended: make(chan error, 1),
-		client: &http.Client{Transport: &http.Transport{}, Timeout: 60 * time.Second},
-	}
-	go func() { s.ended <- d.App.Run(ctx, ln) }()
+	s, owner := serveDemo(t, d)
 	defer s.stop()
-	signIn := s.nobody().post("/api/v1/auth/login", map[string]string{"email": app.DemoOwner, "password": d.Password}).want(http.StatusOK)
-	owner := caller{s, decode[struct{ Token string }](signIn).Token}
 	if c := decode[app.PublicConfig](owner.get("/api/v1/config")); !c.Demo || c.SetupRequired {
 		t.Errorf("the configuration is %+v", c)
 	}
@@ -178,7 +245,7 @@ func TestDemoStandup(t *testing.T) {
 		if a.status == http.StatusOK {
 			m = decode[meeting](a)
 		}
-		return m.Status == standup.Completed
+		return m.Status == standup.Completed && m.Trigger != "system" // that is one of the past
 	})
 	if m.Trigger != "agent" {
 		t.Errorf("begun by %q", m.Trigger)
@@ -205,11 +272,11 @@ func TestDemoGoesOnFilling(t *testing.T) {
 	t.Parallel()
 	whole := boardOf(t, startDemo(t, t.TempDir()))
 	for name, undo := range map[string]string{
-		"before the accounts":        `DELETE FROM api_keys; DELETE FROM task_dependencies; DELETE FROM tasks; UPDATE task_counter SET last = 0; DELETE FROM users WHERE role = 'agent'`,
-		"between the accounts":       `DELETE FROM task_dependencies; DELETE FROM tasks; UPDATE task_counter SET last = 0; DELETE FROM users WHERE agent_id IN ('cpo', 'cmo')`,
-		"before the tasks":           `DELETE FROM task_dependencies; DELETE FROM tasks; UPDATE task_counter SET last = 0`,
-		"between the tasks":          `DELETE FROM task_dependencies; DELETE FROM tasks WHERE number > 7; UPDATE task_counter SET last = 7`,
-		"before a task was blocked":  `DELETE FROM task_dependencies; DELETE FROM tasks WHERE number > 4; UPDATE task_counter SET last = 4; UPDATE tasks SET status = 'backlog', moved_at = created_at, blocked_reason = NULL, blocked_since = NULL, blocked_by = NULL WHERE number = 4`,
+		"before the accounts":        `DELETE FROM standups; DELETE FROM standup_blockers; DELETE FROM api_keys; DELETE FROM task_dependencies; DELETE FROM tasks; UPDATE task_counter SET last = 0; DELETE FROM users WHERE role = 'agent'`,
+		"between the accounts":       `DELETE FROM standups; DELETE FROM standup_blockers; DELETE FROM task_dependencies; DELETE FROM tasks; UPDATE task_counter SET last = 0; DELETE FROM users WHERE agent_id IN ('cpo', 'cmo')`,
+		"before the tasks":           `DELETE FROM standups; DELETE FROM standup_blockers; DELETE FROM task_dependencies; DELETE FROM tasks; UPDATE task_counter SET last = 0`,
+		"between the tasks":          `DELETE FROM standups; DELETE FROM standup_blockers; DELETE FROM task_dependencies; DELETE FROM tasks WHERE number > 7; UPDATE task_counter SET last = 7`,
+		"before a task was blocked":  `DELETE FROM standups; DELETE FROM standup_blockers; DELETE FROM task_dependencies; DELETE FROM tasks WHERE number > 4; UPDATE task_counter SET last = 4; UPDATE tasks SET status = 'backlog', moved_at = created_at, blocked_reason = NULL, blocked_since = NULL, blocked_by = NULL WHERE number = 4`,
 		"before the last task moved": `UPDATE tasks SET status = 'backlog', moved_at = created_at WHERE number = 15`,
 		"at the very end":            `SELECT 1`,
 	} {
@@ -221,7 +288,7 @@ func TestDemoGoesOnFilling(t *testing.T) {
 			if err := d.Close(); err != nil {
 				t.Fatal(err)
 			}
-			if name != "at the very end" {
+			if strings.Contains(undo, "standups") { // what they brought to the inbox goes with them
 				undo += `; DELETE FROM inbox_items`
 			}
 			unfill(t, dir, undo)

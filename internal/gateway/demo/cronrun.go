@@ -90,25 +90,49 @@ func (r *Runtime) startJob(b *boot, j *cronJob, id string) {
 
 // jobEnded notes how a run of a job ended. The lock is held.
 func (r *Runtime) jobEnded(q *run) {
-	j, o := q.job, q.outcome
+	j := q.job
 	if j == nil || j.going != q {
 		return
 	}
-	j.going, j.lastRunAt, j.lastTook, j.lastStatus, j.lastError = nil, j.runningAt, r.now()-j.runningAt, "ok", ""
-	completion := "succeeded"
-	if o.kind != answered {
-		j.lastStatus, j.lastError, completion = "error", o.error, "failed"
-		j.errors++
-	} else {
-		j.errors = 0
-	}
-	j.updatedAt = r.now()
+	j.going, j.updatedAt = nil, r.now()
+	j.ended(q, j.runningAt, r.now())
 	if j.DeleteAfterRun {
 		j.next = 0
 	}
+	entry := q.entry(r.now())
+	r.ran = append(r.ran, entry)
+	r.ran = r.ran[max(0, len(r.ran)-keepEntries):]
+	told := with(entry, object{})
+	for _, k := range words("ts jobId action jobName nextRunAtMs") {
+		delete(told, k)
+	}
+	r.tellJob(j, "finished", told)
+	if j.DeleteAfterRun {
+		r.removeJob(j)
+	}
+}
+
+// ended notes how the last run of a job ended.
+func (j *cronJob) ended(q *run, from, to int64) {
+	j.lastRunAt, j.lastTook, j.lastStatus, j.lastError = from, to-from, "ok", ""
+	if q.outcome.kind == answered {
+		j.errors = 0
+		return
+	}
+	j.lastStatus, j.lastError = "error", q.outcome.error
+	j.errors++
+}
+
+// entry is a run of a job that has just ended as the history of the jobs has it.
+func (q *run) entry(at int64) object {
+	j, o := q.job, q.outcome
+	completion := "succeeded"
+	if o.kind != answered {
+		completion = "failed"
+	}
 	m := o.spent.model
 	entry := object{
-		"ts": r.now(), "jobId": j.id, "action": "finished", "status": j.lastStatus, "completionStatus": completion,
+		"ts": at, "jobId": j.id, "action": "finished", "status": j.lastStatus, "completionStatus": completion,
 		"runId": q.jobRun, "runAtMs": j.lastRunAt, "durationMs": j.lastTook, "model": m.id, "provider": m.provider,
 		"delivered": false, "deliveryStatus": "not-requested",
 		"delivery": object{
@@ -128,16 +152,7 @@ func (r *Runtime) jobEnded(q *run) {
 	if j.next > 0 {
 		entry["nextRunAtMs"] = j.next
 	}
-	r.ran = append(r.ran, entry)
-	r.ran = r.ran[max(0, len(r.ran)-keepEntries):]
-	told := with(entry, object{})
-	for _, k := range words("ts jobId action jobName nextRunAtMs") {
-		delete(told, k)
-	}
-	r.tellJob(j, "finished", told)
-	if j.DeleteAfterRun {
-		r.removeJob(j)
-	}
+	return entry
 }
 
 // tellJob sends a `cron` event.

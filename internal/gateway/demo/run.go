@@ -69,6 +69,7 @@ type run struct {
 	askers  []call        // who gets the second response
 	job     *cronJob      // whose run it is; nil when a client asked
 	jobRun  string        // its id among the runs of the job
+	work    *episode      // what it does step by step; nil when it only thinks and answers
 
 	createdAt, startedAt, endedAt int64
 	begun, ended                  bool
@@ -125,6 +126,12 @@ func (r *Runtime) begin(q *run) {
 	if q.polls {
 		plan.script = func(Question) string { return pollAnswer }
 	}
+	if q.work != nil {
+		plan.script = func(Question) string { return q.work.answer }
+		plan.work = func(ctx context.Context) bool {
+			return r.labour(q, func(d time.Duration) error { return sleep(ctx, d) })
+		}
+	}
 	question := Question{
 		AgentID: q.agent.ID, SessionKey: s.key, RunID: q.id, Message: q.message, At: time.UnixMilli(q.startedAt).UTC(),
 	}
@@ -141,6 +148,7 @@ type plan struct {
 	silent bool
 	fail   string
 	script func(Question) string
+	work   func(ctx context.Context) bool // nil when there is none; false when the run has ended meanwhile
 }
 
 // think waits as long as the agent thinks, and finds the answer. It says false
@@ -150,7 +158,7 @@ func (r *Runtime) think(ctx context.Context, in Question, a Agent, p plan) (outc
 		<-ctx.Done()
 		return outcome{}, false
 	}
-	if sleep(ctx, p.pace) != nil {
+	if sleep(ctx, p.pace) != nil || p.work != nil && !p.work(ctx) {
 		return outcome{}, false
 	}
 	switch {
@@ -199,7 +207,9 @@ func (r *Runtime) finish(q *run, o outcome) {
 		q.clock.Stop()
 	}
 	o.spent = spent{model: modelOf(q.agent)}
-	if o.kind == answered {
+	if o.kind == answered && q.work != nil {
+		o.spent = *s.pay(o.text)
+	} else if o.kind == answered {
 		before := s.context - tokens(q.message)
 		o.spent = spend(modelOf(q.agent), before, s.cached, q.message, o.text)
 		s.cached, s.budgetAt = before, q.startedAt

@@ -17,6 +17,7 @@ type session struct {
 	agent            Agent
 	label            string   // what people call it; empty when they do not
 	cron             bool     // made by a timed job
+	live             bool     // made by Live
 	parent           string   // key of the session that spawned it; empty when people began it
 	participants     []string // client ids
 	messages         []message

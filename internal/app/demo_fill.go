@@ -1,0 +1,250 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"wardroom/internal/account"
+	"wardroom/internal/gateway/demo"
+	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/page"
+	"wardroom/internal/platform/patch"
+	"wardroom/internal/task"
+)
+
+// demoTask is a task of the demo's board and how it came to be where it is.
+type demoTask struct {
+	agent, title string
+	kind         task.Type
+	priority     task.Priority
+	daysAgo      int // when it was made
+	status       task.Status
+	movedHours   int    // how long ago it came into its column
+	blocked      string // why it cannot go on
+	blockedDays  int
+	tags         []task.Tag
+	dueDays      int // when it is due, in days from now; 0 is never
+	about        string
+}
+
+// demoTasks is a plausible week of a small team that brings out a product.
+func demoTasks() []demoTask {
+	return []demoTask{
+		{agent: "cto", title: "Move sign-in to short-lived tokens", kind: task.Feature, priority: task.High, daysAgo: 9, status: task.Done, movedHours: 9, tags: []task.Tag{"security"}, about: "Tokens that live an hour, and are renewed while somebody works.\n\n- [x] the service\n- [x] the app\n- [x] sign out everywhere"},
+		{agent: "cto", title: "Search answers take 3 s on large workspaces", kind: task.Bug, priority: task.Urgent, daysAgo: 5, status: task.InProgress, movedHours: 20, tags: []task.Tag{"search", "customers"}, dueDays: 1, about: "Three customers with more than 50,000 documents wait **three seconds** for an answer.\n\n```\nsearch_documents   p95 2911 ms\n```"},
+		{agent: "cto", title: "Restore a backup into an empty machine", kind: task.Plain, priority: task.Medium, daysAgo: 8, status: task.Todo, movedHours: 120, tags: []task.Tag{"operations"}, dueDays: 6},
+		{agent: "cto", title: "Renew the signing certificate", kind: task.Plain, priority: task.High, daysAgo: 8, status: task.InProgress, movedHours: 150, blocked: "The card on file at the certificate authority has expired", blockedDays: 6, tags: []task.Tag{"security", "release"}, dueDays: 9, about: "It ends in nine days; after that no release can be signed."},
+		{agent: "cto", title: "Drop support for the old export format", kind: task.Improvement, priority: task.Low, daysAgo: 12, status: task.Backlog, movedHours: 216},
+		{agent: "cpo", title: "Interview five customers about onboarding", kind: task.Research, priority: task.High, daysAgo: 10, status: task.Review, movedHours: 15, tags: []task.Tag{"customers"}, dueDays: -1},
+		{agent: "cpo", title: "Write the brief for shared workspaces", kind: task.Feature, priority: task.High, daysAgo: 6, status: task.InProgress, movedHours: 26, tags: []task.Tag{"workspaces"}, dueDays: 3, about: "What it is, for whom, which rights there are, and what it does **not** do yet."},
+		{agent: "cpo", title: "Decide what the free plan includes", kind: task.Research, priority: task.Medium, daysAgo: 7, status: task.Todo, movedHours: 90, blocked: "Waiting for the cost per workspace from the CTO", blockedDays: 1, tags: []task.Tag{"prices"}, dueDays: 5},
+		{agent: "cpo", title: "Sort the feature requests of October", kind: task.Plain, priority: task.Low, daysAgo: 11, status: task.Done, movedHours: 21},
+		{agent: "cmo", title: "Announce short-lived tokens in the change log", kind: task.Plain, priority: task.Medium, daysAgo: 5, status: task.Todo, movedHours: 40},
+		{agent: "cmo", title: "Page for the launch of shared workspaces", kind: task.Feature, priority: task.High, daysAgo: 7, status: task.InProgress, movedHours: 18, tags: []task.Tag{"workspaces", "launch"}, dueDays: 8},
+		{agent: "cmo", title: "Newsletter of November", kind: task.Plain, priority: task.Medium, daysAgo: 9, status: task.Done, movedHours: 12, tags: []task.Tag{"launch"}},
+		{agent: "cmo", title: "Prices on the home page differ from the invoice", kind: task.Bug, priority: task.Urgent, daysAgo: 4, status: task.Todo, movedHours: 8, tags: []task.Tag{"prices"}, dueDays: 1},
+		{agent: "coo", title: "Agree on service hours with the support partner", kind: task.Plain, priority: task.Medium, daysAgo: 6, status: task.InProgress, movedHours: 22},
+		{agent: "coo", title: "Monthly cost report", kind: task.Plain, priority: task.Low, daysAgo: 5, status: task.Todo, movedHours: 45, tags: []task.Tag{"money"}, dueDays: 10},
+	}
+}
+
+// fill makes the agents' accounts and the board, through the same services as
+// everybody else. Nobody has been let in yet, so what is there already is from
+// a first start that died half-way: fill goes on after it.
+func (d *Demo) fill(ctx context.Context) error {
+	ctx = actor.With(ctx, actor.System)
+	for _, a := range demo.DefaultAgents() {
+		_, err := d.App.Accounts.Create(ctx, account.NewUser{
+			Email: a.ID + "@wardroom.demo", Name: a.Name, Password: d.Password, Role: actor.Agent, AgentID: patch.Set(a.ID),
+		})
+		if err != nil && !errors.Is(err, account.ErrEmailTaken) {
+			return err
+		}
+	}
+	steps, err := d.steps(ctx)
+	if err != nil {
+		return err
+	}
+	end := d.holdMeetings(ctx)
+	defer end()
+	for _, s := range steps {
+		d.clock.set(d.began.Add(-s.age))
+		if err := s.do(ctx); err != nil {
+			return err
+		}
+	}
+	return d.lookBack(ctx, d.began.AddDate(0, 0, -pastWatched))
+}
+
+// demoBefore is where a task was two days before it came where it is.
+func demoBefore() map[task.Status]task.Status {
+	return map[task.Status]task.Status{task.Done: task.InProgress, task.Review: task.InProgress, task.InProgress: task.Todo}
+}
+
+// demoStep is something that happened on the board some time ago.
+type demoStep struct {
+	age time.Duration
+	do  func(context.Context) error
+}
+
+// steps is what made the board what it is, in the order in which it happened,
+// so that the log reads like a week. A step that was taken already changes
+// nothing.
+func (d *Demo) steps(ctx context.Context) ([]demoStep, error) {
+	now := d.began
+	tasks := demoTasks()
+	made, err := d.App.Tasks.List(ctx, task.Filter{}, page.Want{Query: page.Query{Limit: 100}})
+	if err != nil {
+		return nil, err
+	}
+	keys := map[string]string{} // by title
+	for _, t := range made.Rows {
+		keys[t.Title] = t.Key
+	}
+	var steps []demoStep
+	add := func(age time.Duration, do func(context.Context, *task.Service) error) {
+		steps = append(steps, demoStep{age, func(ctx context.Context) error { return do(ctx, d.past.Tasks) }})
+	}
+	change := func(age time.Duration, title string, c task.Change) {
+		add(age, func(ctx context.Context, s *task.Service) error {
+			_, err := s.Update(ctx, keys[title], c, nil)
+			return err
+		})
+	}
+	const day = 24 * time.Hour
+	for _, t := range tasks {
+		add(time.Duration(t.daysAgo)*day, func(ctx context.Context, s *task.Service) error {
+			if keys[t.title] != "" {
+				return nil
+			}
+			n := task.New{Title: t.title, Description: t.about, Type: t.kind, Priority: t.priority, Tags: t.tags, Assignee: &t.agent, Status: task.Backlog}
+			if t.dueDays != 0 {
+				n.DueAt = clock.Ptr(now.AddDate(0, 0, t.dueDays))
+			}
+			made, err := s.Create(ctx, n)
+			keys[t.title] = made.Key
+			return err
+		})
+		if t.blocked != "" {
+			why := task.BlockedReason{Reason: t.blocked}
+			change(time.Duration(t.blockedDays)*day+time.Hour, t.title, task.Change{Blocked: patch.Set(why)})
+		}
+		if before, ok := demoBefore()[t.status]; ok && t.blocked == "" {
+			change(time.Duration(t.movedHours+50)*time.Hour, t.title, task.Change{Status: &before})
+		}
+		change(time.Duration(t.movedHours)*time.Hour, t.title, task.Change{Status: &t.status})
+	}
+	d.tie(add, keys)
+	for _, said := range demoTalk() {
+		add(said.ago, func(ctx context.Context, s *task.Service) error { return d.comment(ctx, s, keys[said.title], said) })
+	}
+	for _, at := range d.standupTimes() {
+		steps = append(steps, demoStep{now.Sub(at), d.hold})
+	}
+	slices.SortStableFunc(steps, func(a, b demoStep) int { return cmp.Compare(b.age, a.age) })
+	return steps, nil
+}
+
+// tie adds what ties tasks together, and one that is held for a day.
+func (d *Demo) tie(add func(time.Duration, func(context.Context, *task.Service) error), keys map[string]string) {
+	add(26*time.Hour, func(ctx context.Context, s *task.Service) error {
+		on := []task.Name{task.Name(keys["Renew the signing certificate"])}
+		_, err := s.Update(ctx, keys["Announce short-lived tokens in the change log"], task.Change{DependsOn: &on}, nil)
+		return err
+	})
+	add(25*time.Hour, func(ctx context.Context, s *task.Service) error {
+		whole := patch.Set(keys["Write the brief for shared workspaces"])
+		_, err := s.Update(ctx, keys["Page for the launch of shared workspaces"], task.Change{Parent: whole}, nil)
+		return err
+	})
+	add(20*time.Hour, func(ctx context.Context, s *task.Service) error {
+		return d.plan(ctx, s, keys["Decide what the free plan includes"])
+	})
+	add(0, func(ctx context.Context, s *task.Service) error {
+		return d.claim(ctx, s, "cto", keys["Search answers take 3 s on large workspaces"])
+	})
+}
+
+// plan puts a task into a project.
+func (d *Demo) plan(ctx context.Context, s *task.Service, key string) error {
+	_, err := s.CreateProject(ctx, task.NewProject{Key: "PLANS", Name: "Plans and prices", Description: "What we sell, and for how much."})
+	if err != nil && !errors.Is(err, task.ErrProjectKey) {
+		return err
+	}
+	_, err = s.Update(ctx, key, task.Change{Project: patch.Set("PLANS")}, nil)
+	return err
+}
+
+// demoComment is what an agent said on a task.
+type demoComment struct {
+	ago            time.Duration
+	title          string // of the task
+	place          int    // among the comments of the task, from 0 on
+	agentID, words string
+}
+
+// demoTalk is what the agents have said to each other on their tasks.
+func demoTalk() []demoComment {
+	return []demoComment{
+		{20 * time.Hour, "Decide what the free plan includes", 0, "cpo", "@cto, what does a workspace cost us in a month? Without that I cannot say what may be free."},
+		{19 * time.Hour, "Decide what the free plan includes", 1, "cto", "@cpo, storage is known; the share of the agents is not. You have a number on Monday."},
+		{17 * time.Hour, "Search answers take 3 s on large workspaces", 0, "cto", "It reads the whole table. An index over `workspace_id, updated_at` brings it from 2.9 s to **38 ms**; it takes 84 MB."},
+		{16 * time.Hour, "Search answers take 3 s on large workspaces", 1, "coo", "The three customers know that it is being looked at."},
+		{40 * time.Hour, "Renew the signing certificate", 0, "cto", "A prepaid account would do instead of a card. That needs somebody who may pay: @coo?"},
+		{14 * time.Hour, "Interview five customers about onboarding", 0, "cpo", "All five are done. 91 % make a workspace, 54 % get past the import. The notes are in review."},
+	}
+}
+
+// comment says something on a task, unless it was said already.
+func (d *Demo) comment(ctx context.Context, s *task.Service, key string, said demoComment) error {
+	t, err := s.Get(ctx, key)
+	if err != nil || int(t.Comments) > said.place {
+		return err
+	}
+	return d.as(ctx, said.agentID, func(ctx context.Context) error {
+		_, err := s.Comment(ctx, key, task.CommentText{Body: said.words})
+		return err
+	})
+}
+
+// claim makes an agent the holder of a task for a day.
+func (d *Demo) claim(ctx context.Context, s *task.Service, agentID, key string) error {
+	return d.as(ctx, agentID, func(ctx context.Context) error {
+		_, err := s.Claim(ctx, key, task.Ask{Lease: 24 * time.Hour})
+		return err
+	})
+}
+
+// as has an agent do something.
+func (d *Demo) as(ctx context.Context, agentID string, do func(context.Context) error) error {
+	users, err := d.App.Accounts.AgentUsers(ctx, d.App.DB)
+	if err != nil {
+		return err
+	}
+	for _, u := range users {
+		if u.AgentID == agentID {
+			by := actor.Actor{ID: u.UserID, Name: u.Name, Role: actor.Agent, AgentID: agentID}
+			return do(actor.With(ctx, by))
+		}
+	}
+	return nil
+}
+
+// demoWork is the tasks at which the team has worked before the demo began. Their
+// keys are known: the board gives them in the order in which its tasks were made.
+func demoWork() []demo.Work {
+	tasks := demoTasks()
+	slices.SortStableFunc(tasks, func(a, b demoTask) int { return cmp.Compare(b.daysAgo, a.daysAgo) })
+	var work []demo.Work
+	for i, t := range tasks {
+		if t.blocked == "" && (t.status == task.InProgress || t.status == task.Review) {
+			work = append(work, demo.Work{AgentID: t.agent, Key: fmt.Sprintf("TASK-%d", i+1), Title: t.title})
+		}
+	}
+	return work
+}
