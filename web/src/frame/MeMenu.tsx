@@ -2,7 +2,7 @@ import { useMe } from '../app/queries'
 import { session } from '../app/session'
 import { setView, useView, type View } from '../app/view'
 import { texts } from '../texts'
-import { Menu } from '../ui/Menu'
+import { MenuLater } from '../ui/MenuLater'
 
 const words = texts.app
 const themes: { id: View['theme']; icon: 'screen' | 'sun' | 'moon' }[] = [
@@ -25,7 +25,7 @@ export function MeMenu({ onKeys }: { onKeys: () => void }) {
   const view = useView()
   const name = me?.name ?? words.me
   return (
-    <Menu
+    <MenuLater
       groups={[
         {
           label: me ? `${me.name} · ${me.email} · ${me.role}` : words.me,

@@ -2,7 +2,7 @@ import { Link, useLocation, useNavigate } from '@tanstack/react-router'
 import { groups, type Place, places } from '../app/places'
 import { texts } from '../texts'
 import { Icon } from '../ui/Icon'
-import { Menu } from '../ui/Menu'
+import { MenuLater } from '../ui/MenuLater'
 import { BadgeMark, useBadges } from './badges'
 
 const words = texts.app
@@ -80,7 +80,7 @@ export function BottomBar() {
             <BadgeMark className={badge} of={badges[p.id]} />
           </Link>
         ))}
-      <Menu
+      <MenuLater
         groups={[
           {
             items: rest.map(p => ({

@@ -20,19 +20,19 @@ export interface MenuGroup {
   items: readonly MenuItem[]
 }
 
-/** A button and the list of what it offers. `groups` are parted by a line and may have a heading. */
-export function Menu({
-  trigger,
-  groups,
-  align = 'end',
-}: {
+export interface MenuProps {
   trigger: ReactElement
   /** What it offers, or how to find that out when it opens. */
   groups: readonly MenuGroup[] | (() => readonly MenuGroup[])
   align?: 'start' | 'end'
-}) {
+  /** Whether it is open from the beginning. */
+  open?: boolean
+}
+
+/** A button and the list of what it offers. `groups` are parted by a line and may have a heading. */
+export function Menu({ trigger, groups, align = 'end', open = false }: MenuProps) {
   return (
-    <Base.Root modal={false}>
+    <Base.Root defaultOpen={open} modal={false}>
       <Base.Trigger render={trigger} />
       <Base.Portal>
         <Base.Positioner align={align} className="z-50 outline-none" sideOffset={4}>

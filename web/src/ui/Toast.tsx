@@ -1,74 +1,60 @@
-import { Toast as Base } from '@base-ui/react/toast'
+import { lazy, Suspense, useSyncExternalStore } from 'react'
 import { asProblem } from '../api/problem'
-import { texts } from '../texts'
-import { buttonClass, IconButton } from './Button'
-import { Icon } from './Icon'
 
-const manager = Base.createToastManager()
+/** Something that is said in passing. */
+export interface Said {
+  title: string
+  description?: string
+  undo?: () => void
+  failed?: boolean
+}
+
+// What shows them is loaded with the first one; until then they wait here.
+let waiting: Said[] = []
+let show: ((said: Said) => void) | null = null
+let wanted = false
+const watchers = new Set<() => void>()
+
+function tell(said: Said): void {
+  if (show) {
+    show(said)
+    return
+  }
+  waiting.push(said)
+  wanted = true
+  for (const watch of watchers) watch()
+}
+
+/** Has everything that is said shown, also what waits. */
+export function take(by: (said: Said) => void): void {
+  show = by
+  const all = waiting
+  waiting = []
+  for (const said of all) by(said)
+}
 
 /** Says in passing what was done, and how to undo it. */
-export function say(title: string, undo?: () => void): void {
-  const id = manager.add({
-    title,
-    timeout: undo ? 8000 : 4000,
-    ...(undo
-      ? {
-          actionProps: {
-            children: texts.ui.undo,
-            onClick: () => {
-              manager.close(id)
-              undo()
-            },
-          },
-        }
-      : {}),
-  })
-}
+export const say = (title: string, undo?: () => void): void => tell({ title, ...(undo ? { undo } : {}) })
 
 /** Says what could not be done. It stays until it is closed: nobody should miss it. */
 export function sayFailed(error: unknown, what?: string): void {
   const problem = asProblem(error)
-  manager.add({
+  tell({
     title: what ?? problem.title,
     description: what ? `${problem.title} ${problem.detail}` : problem.detail,
-    type: 'error',
-    timeout: 0,
-    priority: 'high',
+    failed: true,
   })
 }
 
-function List() {
-  const { toasts } = Base.useToastManager()
-  return toasts.map(toast => (
-    <Base.Root
-      key={toast.id}
-      className="hairline flex items-start gap-2 rounded-md bg-raised py-2 pr-1.5 pl-3 text-ink text-sm"
-      swipeDirection="right"
-      toast={toast}
-    >
-      <Icon
-        className={`mt-1 ${toast.type === 'error' ? 'text-danger' : 'text-active'}`}
-        name={toast.type === 'error' ? 'error' : 'check'}
-      />
-      <div className="min-w-0 grow py-1">
-        <Base.Title className="wrap-anywhere" render={<p />} />
-        <Base.Description className="wrap-anywhere text-soft" />
-      </div>
-      {toast.actionProps && <Base.Action className={buttonClass('plain')} />}
-      <Base.Close render={<IconButton icon="close" label={texts.ui.close} />} />
-    </Base.Root>
-  ))
+const ToastList = lazy(() => import('./ToastList').then(m => ({ default: m.ToastList })))
+
+const subscribe = (f: () => void) => {
+  watchers.add(f)
+  return () => watchers.delete(f)
 }
 
 /** Where what is said in passing appears. Once, around everything. */
 export function Toasts() {
-  return (
-    <Base.Provider limit={3} toastManager={manager}>
-      <Base.Portal>
-        <Base.Viewport className="fixed right-3 bottom-16 z-[60] flex w-[calc(100vw-24px)] max-w-sm flex-col gap-2 md:bottom-3">
-          <List />
-        </Base.Viewport>
-      </Base.Portal>
-    </Base.Provider>
-  )
+  const open = useSyncExternalStore(subscribe, () => wanted)
+  return <Suspense fallback={null}>{open && <ToastList />}</Suspense>
 }

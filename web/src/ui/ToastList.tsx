@@ -1,0 +1,67 @@
+import { Toast as Base } from '@base-ui/react/toast'
+import { useEffect } from 'react'
+import { texts } from '../texts'
+import { buttonClass, IconButton } from './Button'
+import { Icon } from './Icon'
+import { type Said, take } from './Toast'
+
+const manager = Base.createToastManager()
+
+function show({ title, description, undo, failed }: Said): void {
+  const id = manager.add({
+    title,
+    ...(description ? { description } : {}),
+    ...(failed ? { type: 'error', timeout: 0, priority: 'high' as const } : { timeout: undo ? 8000 : 4000 }),
+    ...(undo
+      ? {
+          actionProps: {
+            children: texts.ui.undo,
+            onClick: () => {
+              manager.close(id)
+              undo()
+            },
+          },
+        }
+      : {}),
+  })
+}
+
+function List() {
+  const { toasts } = Base.useToastManager()
+  // Once this list follows the manager, which is after the effects of this render.
+  useEffect(() => {
+    const timer = setTimeout(() => take(show))
+    return () => clearTimeout(timer)
+  }, [])
+  return toasts.map(toast => (
+    <Base.Root
+      key={toast.id}
+      className="hairline flex items-start gap-2 rounded-md bg-raised py-2 pr-1.5 pl-3 text-ink text-sm"
+      swipeDirection="right"
+      toast={toast}
+    >
+      <Icon
+        className={`mt-1 ${toast.type === 'error' ? 'text-danger' : 'text-active'}`}
+        name={toast.type === 'error' ? 'error' : 'check'}
+      />
+      <div className="min-w-0 grow py-1">
+        <Base.Title className="wrap-anywhere" render={<p />} />
+        <Base.Description className="wrap-anywhere text-soft" />
+      </div>
+      {toast.actionProps && <Base.Action className={buttonClass('plain')} />}
+      <Base.Close render={<IconButton icon="close" label={texts.ui.close} />} />
+    </Base.Root>
+  ))
+}
+
+export function ToastList() {
+  return (
+    <Base.Provider limit={3} toastManager={manager}>
+      <Base.Portal>
+        <Base.Viewport className="fixed right-3 bottom-16 z-[60] flex w-[calc(100vw-24px)] max-w-sm flex-col gap-2 md:bottom-3">
+          <List />
+        </Base.Viewport>
+      </Base.Portal>
+    </Base.Provider>
+  )
+}
