@@ -6,17 +6,38 @@ export interface View {
   tasks: 'board' | 'table'
   /** Whether single keys do something; those who speak to their machine may not want that. */
   keys: boolean
+  /** Views of the tasks that somebody has given a name to. */
+  saved: readonly SavedView[]
+}
+
+/** What an address says of the tasks, under a name of one's own. */
+export interface SavedView {
+  name: string
+  /** Search parameters, such as `priority=high&view=table`. */
+  search: string
 }
 
 const name = 'wardroom.view'
-const usual: View = { theme: 'system', tasks: 'board', keys: true }
+const usual: View = { theme: 'system', tasks: 'board', keys: true, saved: [] }
 const watchers = new Set<() => void>()
 let current: View = read()
+
+function isSaved(v: unknown): v is SavedView {
+  return (
+    typeof v === 'object' &&
+    v !== null &&
+    'name' in v &&
+    'search' in v &&
+    typeof v.name === 'string' &&
+    typeof v.search === 'string'
+  )
+}
 
 function read(): View {
   try {
     const kept: unknown = JSON.parse(localStorage.getItem(name) ?? '{}')
-    return { ...usual, ...(typeof kept === 'object' ? kept : {}) }
+    const all: View = { ...usual, ...(typeof kept === 'object' ? kept : {}) }
+    return { ...all, saved: Array.isArray(all.saved) ? all.saved.filter(isSaved) : [] }
   } catch {
     return usual
   }

@@ -35,7 +35,7 @@ export function TasksPage() {
     setView({ tasks: next })
     go({ view: next }, true)
   }
-  useTitle(search.task, texts.app.places.tasks)
+  useTitle(search.task, search.saved, texts.app.places.tasks)
   useKeys([
     { keys: 'c', label: words.keys.create, run: () => go({ new: '1' }) },
     { keys: 'v', label: words.keys.view, run: () => setBoard(view === 'board' ? 'table' : 'board') },
@@ -137,6 +137,7 @@ export const cleared: SearchChange = {
   project: undefined,
   tag: undefined,
   blocked: undefined,
+  saved: undefined,
 } satisfies SearchChange
 
 function Nothing({ filtered, onClear, onCreate }: { filtered: boolean; onClear: () => void; onCreate: () => void }) {

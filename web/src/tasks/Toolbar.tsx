@@ -7,6 +7,7 @@ import { Button, IconButton } from '../ui/Button'
 import { type Choice, inputClass, Select } from '../ui/Field'
 import { cleared } from './Page'
 import type { Go, TaskSearch } from './route'
+import { SavedViews } from './SavedViews'
 import { filtersOf, isFiltered, priorities, statuses, types } from './task'
 
 const words = texts.tasks
@@ -39,6 +40,7 @@ export function Toolbar({ search, view, go, onView }: Props) {
           </Button>
         )}
       </div>
+      <SavedViews go={go} search={search} view={view} />
       <fieldset className="ml-auto flex rounded-md border border-line">
         <legend className="sr-only">{words.view.label}</legend>
         {(['board', 'table'] as const).map(v => (

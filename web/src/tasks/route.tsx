@@ -18,7 +18,7 @@ export const sorts = [
 export const tabs = ['comments', 'history', 'relations'] as const
 
 /** What the address of the tasks says: which ones, how, and which one is open. */
-function search(s: Record<string, unknown>) {
+export function search(s: Record<string, unknown>) {
   return params({
     view: wordParam(s.view, ['board', 'table']),
     q: textParam(s.q),
@@ -30,6 +30,7 @@ function search(s: Record<string, unknown>) {
     tag: textParam(s.tag),
     blocked: wordParam(s.blocked, ['true', 'false']),
     sort: wordParam(s.sort, sorts),
+    saved: textParam(s.saved),
     task: textParam(s.task),
     tab: wordParam(s.tab, tabs),
     new: wordParam(s.new, ['1']),
