@@ -15,13 +15,16 @@ export interface House {
   close: () => Promise<void>
 }
 
-/** Starts the real binary with its demo, on a port of its own and in a folder of its own; or again where it was. */
-export async function openHouse(again?: House): Promise<House> {
+/**
+ * Starts the real binary with its demo, on a port of its own and in a folder of its own; or again where it was.
+ * Its agents do only what they are told to, unless it is to be `live`.
+ */
+export async function openHouse(again?: House, live = false): Promise<House> {
   const binary = process.env.WARDROOM_BINARY ?? '../bin/wardroom'
   const folder = again?.folder ?? (await mkdtemp(join(tmpdir(), 'wardroom-e2e-')))
   const child: ChildProcess = spawn(
     binary,
-    ['demo', '--dir', folder, '--port', again ? new URL(again.base).port : '0'],
+    ['demo', '--dir', folder, '--port', again ? new URL(again.base).port : '0', ...(live ? [] : ['--still'])],
     {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { PATH: process.env.PATH, HOME: folder },

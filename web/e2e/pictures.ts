@@ -41,7 +41,7 @@ const places: [name: string, path: string, ready: string][] = [
 
 it('makes a picture of every place', { timeout: 300_000 }, async () => {
   await mkdir(folder, { recursive: true })
-  const house = await openHouse()
+  const house = await openHouse(undefined, true)
   const browser = await openBrowser()
   try {
     if (!only || only.startsWith('standups')) await hold(house)

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { faults, type Look, looks, openBrowser, openPage } from './house.ts'
@@ -15,7 +15,7 @@ let link: string
 beforeAll(async () => {
   browser = await openBrowser()
   folder = await mkdtemp(join(tmpdir(), 'wardroom-setup-'))
-  child = spawn(process.env.WARDROOM_BINARY ?? '../bin/wardroom', ['serve'], {
+  child = spawn(resolve(process.env.WARDROOM_BINARY ?? '../bin/wardroom'), ['serve'], {
     cwd: folder,
     stdio: ['ignore', 'ignore', 'pipe'],
     env: {

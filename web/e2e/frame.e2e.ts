@@ -1,0 +1,411 @@
+import { createHmac } from 'node:crypto'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openLine, openService } from './gateway.ts'
+import { call, faults, type House, type Look, looks, openBrowser, openHouse, openPage, signIn } from './house.ts'
+
+let house: House
+let browser: Browser
+
+beforeAll(async () => {
+  house = await openHouse()
+  browser = await openBrowser()
+})
+afterAll(async () => {
+  await browser?.close()
+  await house?.close()
+})
+
+const desktop = looks['light desktop'] as Look
+
+async function opened(look: Look, path: string) {
+  const watched = await openPage(browser, house.base, look)
+  await watched.page.goto(path)
+  await signIn(watched.page, house)
+  return watched
+}
+
+const places = ['/', '/inbox', '/tasks', '/agents', '/sessions', '/standups', '/schedules', '/spend', '/settings']
+const wide = (page: Page) => page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
+
+// Who works by keyboard all day must never have to reach for the mouse.
+describe('the keys', () => {
+  it('go to every place, and the list names them', async () => {
+    const { context, page, complaints } = await opened(desktop, '/tasks?view=table')
+    for (const [key, path] of Object.entries({
+      i: '/inbox',
+      a: '/agents',
+      s: '/sessions',
+      d: '/standups',
+      c: '/schedules',
+      p: '/spend',
+      t: '/tasks',
+      n: '/',
+    })) {
+      await page.keyboard.press('g')
+      await page.keyboard.press(key)
+      await page.waitForURL(url => url.pathname === path)
+    }
+    await page.keyboard.press('?')
+    const list = page.getByRole('dialog', { name: 'Keys' })
+    await list.getByText('Go to Tasks').waitFor()
+    expect(await faults(page)).toEqual([])
+    await page.keyboard.press('Escape')
+    await list.waitFor({ state: 'hidden' })
+    await page.keyboard.press('/')
+    await page.getByRole('dialog').getByRole('combobox').waitFor()
+    await page.keyboard.press('Escape')
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it('walk through tasks, open one, choose some, and make one', async () => {
+    const { context, page, complaints } = await opened(desktop, '/tasks?view=table&sort=key')
+    const focused = () => page.evaluate(() => document.activeElement?.closest('[role=row]')?.textContent ?? '')
+    await page.getByRole('row').nth(2).waitFor()
+    await page.keyboard.press('j')
+    const first = await focused()
+    await page.keyboard.press('j')
+    expect(await focused()).not.toBe(first)
+    await page.keyboard.press('k')
+    expect(await focused()).toBe(first)
+    await page.keyboard.press('x')
+    await page.getByText('1 selected').waitFor()
+    await page.keyboard.press('x')
+    await page.keyboard.press('o')
+    await page.locator('aside h2').waitFor()
+    expect(page.url()).toContain('task=TASK-')
+    await page.keyboard.press('Escape')
+    await page.locator('aside h2').waitFor({ state: 'hidden' })
+    await page.keyboard.press('c')
+    await page.getByRole('dialog').getByLabel('Title').waitFor()
+    // What is typed is text, whatever keys it is made of.
+    await page.keyboard.type('gt?j/x')
+    expect(await page.getByRole('dialog').getByLabel('Title').inputValue()).toBe('gt?j/x')
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'hidden' })
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it('can be switched off by those who speak to their machine', async () => {
+    const { context, page } = await opened(desktop, '/tasks')
+    await page.getByRole('button', { name: /^You/ }).click()
+    await page.getByRole('menuitem', { name: 'Single-key shortcuts' }).click()
+    await page.keyboard.press('?')
+    await page.keyboard.press('g')
+    await page.keyboard.press('n')
+    expect(new URL(page.url()).pathname).toBe('/tasks')
+    expect(await page.getByRole('dialog').count()).toBe(0)
+    await page.keyboard.press('Control+k')
+    await page.getByRole('dialog').getByRole('combobox').waitFor()
+    await context.close()
+  })
+
+  it('work the menus whose parts are loaded late, and give the focus back', async () => {
+    const { context, page, complaints } = await opened(desktop, '/tasks')
+    const me = page.getByRole('button', { name: /^You/ })
+    for (let i = 0; i < 2; i++) {
+      await me.focus()
+      await page.keyboard.press('Enter')
+      await page.getByRole('menuitem', { name: 'Dark' }).waitFor()
+      await page.keyboard.press('Escape')
+      await page.getByRole('menuitem', { name: 'Dark' }).waitFor({ state: 'hidden' })
+      await expect.poll(() => me.evaluate(b => b === document.activeElement)).toBe(true)
+    }
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})
+
+// On the way to work one looks at a phone, and not at the left half of a page.
+describe.each([320, 360])('a phone of %d px', width => {
+  it('has every place behind its bottom bar, and nothing to scroll sideways', async () => {
+    const look: Look = { theme: 'light', width, height: 640 }
+    const { context, page, complaints } = await opened(look, '/')
+    const bar = page.getByRole('navigation', { name: 'Places' }).last()
+    await bar.getByRole('link', { name: 'Tasks' }).tap()
+    await page.waitForURL('**/tasks**')
+    await bar.getByRole('button', { name: 'More' }).tap()
+    await page.getByRole('menuitem', { name: 'Spend' }).tap()
+    await page.waitForURL('**/spend')
+    for (const path of places) {
+      await page.goto(path)
+      await page.locator('main h1, main h2, article').first().waitFor()
+      expect(await wide(page), path).toBeLessThanOrEqual(0)
+    }
+    for (const path of ['/tasks?view=table', '/tasks?task=TASK-7', '/tasks?new=1']) {
+      await page.goto(path)
+      await page.locator('[role=row], aside h2, [role=dialog] input').first().waitFor()
+      expect(await wide(page), path).toBeLessThanOrEqual(0)
+      expect(await faults(page), path).toEqual([])
+    }
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})
+
+// Movement makes some people ill: who asked for none gets none.
+describe('reduced motion', () => {
+  it('moves nothing when something changes', async () => {
+    const { context, page } = await opened(desktop, '/tasks?view=board')
+    await page.locator('article').first().waitFor()
+    await page.evaluate(() => {
+      const seen: string[] = []
+      Object.assign(globalThis, { moved: seen })
+      for (const kind of ['animationstart', 'transitionrun']) {
+        document.addEventListener(kind, e => {
+          const long = document.getAnimations().some(a => Number(a.effect?.getComputedTiming().duration ?? 0) > 20)
+          if (long) seen.push(`${kind} of ${(e.target as Element).className}`)
+        })
+      }
+    })
+    await call(house, 'PATCH', '/tasks/TASK-12', { priority: 'urgent' })
+    await page.getByRole('button', { name: /^You/ }).click()
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('Control+k')
+    await page.getByRole('dialog').getByRole('combobox').waitFor()
+    await page.keyboard.press('Escape')
+    expect(await page.evaluate(() => (globalThis as unknown as { moved: string[] }).moved)).toEqual([])
+    await context.close()
+  })
+})
+
+// Somebody who writes must not lose it because the server has something newer.
+describe('a new build', () => {
+  it('is offered and never forced', async () => {
+    const { context, page, complaints } = await openPage(browser, house.base, desktop)
+    let newer = false
+    await page.route('**/', async route => {
+      if (!newer || route.request().resourceType() !== 'fetch') return route.continue()
+      const answer = await route.fetch()
+      const body = (await answer.text()).replace(/\/assets\/index-[^"]+\.js/, '/assets/index-newer.js')
+      return route.fulfill({ response: answer, body })
+    })
+    await page.goto('/tasks')
+    await signIn(page, house)
+    await page.getByRole('banner').getByText('Live', { exact: true }).waitFor()
+    const offer = page.getByText('A newer version of the dashboard is there.')
+    expect(await offer.count()).toBe(0)
+    newer = true
+    await page.reload()
+    await offer.waitFor()
+    expect(await faults(page)).toEqual([])
+    await page.keyboard.press('c')
+    await page.getByRole('dialog').getByLabel('Title').fill('Half a thought')
+    await page.waitForTimeout(500)
+    expect(await page.getByRole('dialog').getByLabel('Title').inputValue()).toBe('Half a thought')
+    await page.keyboard.press('Escape')
+    newer = false
+    await page.getByRole('button', { name: 'Reload when it suits you' }).click()
+    await offer.waitFor({ state: 'hidden' })
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})
+
+// A lid is closed at night: what happened meanwhile has to be there in the morning, once.
+describe('a line that sleeps', () => {
+  it('goes on where it stopped: nothing is lost and nothing is there twice', async () => {
+    const line = await openLine(new URL(house.base))
+    const { context, page } = await openPage(browser, line.url, desktop)
+    const resumed: string[] = []
+    page.on('request', r => {
+      const id = r.headers()['last-event-id']
+      if (r.url().endsWith('/api/v1/events') && id) resumed.push(id)
+    })
+    await page.goto('/tasks?view=board')
+    await signIn(page, house)
+    const mark = page.getByRole('banner')
+    await mark.getByText('Live', { exact: true }).waitFor()
+    // An event of the log, so that there is a place to go on from.
+    await call(house, 'PATCH', '/tasks/TASK-3', { priority: 'urgent' })
+    await page.waitForTimeout(500)
+    await line.cut()
+    await mark.getByText(/Stale|Offline/).waitFor({ timeout: 40_000 })
+    for (const title of ['Made in the night, one', 'Made in the night, two']) {
+      const made = (await call(house, 'POST', '/tasks', { title })) as { key: string }
+      await call(house, 'PATCH', `/tasks/${made.key}`, { status: 'in_progress' })
+    }
+    await call(house, 'PATCH', '/tasks/TASK-14', { status: 'review' })
+    await line.mend()
+    await mark.getByText('Live', { exact: true }).waitFor({ timeout: 40_000 })
+    await page.getByRole('region', { name: 'Review' }).locator('[data-task="TASK-14"]').first().waitFor()
+    await page.getByRole('button', { name: /^\d+ new$/ }).click()
+    for (const title of ['Made in the night, one', 'Made in the night, two']) {
+      const cards = page.getByRole('region', { name: 'In progress' }).getByText(title)
+      await cards.first().waitFor()
+      expect(await cards.count(), title).toBe(1)
+    }
+    expect(resumed.length).toBeGreaterThan(0)
+    await context.close()
+    await line.cut()
+  })
+})
+
+const base64 = (v: unknown) => Buffer.from(typeof v === 'string' ? v : JSON.stringify(v)).toString('base64url')
+
+// One comes back on Monday to a page that was open since Friday.
+describe('a token that has expired', () => {
+  it('leads to the login, which says so, and back to the very place', async () => {
+    const { context, page } = await opened(desktop, '/tasks?view=table&priority=high')
+    const token = (await page.evaluate(() => localStorage.getItem('wardroom.token'))) ?? ''
+    const { jwt_secret } = JSON.parse(await readFile(join(house.folder, 'demo.json'), 'utf8'))
+    const [head = '', body = ''] = token.split('.')
+    const claims = JSON.parse(Buffer.from(body, 'base64url').toString())
+    const old = `${head}.${base64({ ...claims, iat: claims.iat - 900_000, exp: claims.iat - 1000 })}`
+    const signature = createHmac('sha256', jwt_secret).update(old).digest('base64url')
+    await page.evaluate(t => localStorage.setItem('wardroom.token', t), `${old}.${signature}`)
+    await page.reload()
+    await page.getByText('Your sign-in has expired').waitFor()
+    await signIn(page, house)
+    await page.waitForURL('**/tasks?view=table&priority=high')
+    await context.close()
+  })
+})
+
+// A shared machine must not keep what one saw.
+describe('what is kept on the machine', () => {
+  it('is the token and how one likes to look at things, and after signing out only that', async () => {
+    const { context, page } = await opened(desktop, '/tasks?view=board')
+    await page.getByRole('button', { name: /^You/ }).click()
+    await page.getByRole('menuitem', { name: 'Dark' }).click()
+    await page.locator('article').first().click()
+    await page.locator('aside h2').waitFor()
+    const kept = () =>
+      page.evaluate(async () => ({
+        local: Object.keys(localStorage).sort(),
+        session: Object.keys(sessionStorage),
+        cookies: document.cookie,
+        databases: (await indexedDB.databases()).length,
+        caches: typeof caches === 'undefined' ? [] : await caches.keys(),
+        workers: (await navigator.serviceWorker?.getRegistrations())?.length ?? 0,
+      }))
+    const nothing = { session: [], cookies: '', databases: 0, caches: [], workers: 0 }
+    expect(await kept()).toEqual({ local: ['wardroom.token', 'wardroom.view'], ...nothing })
+    await page.getByRole('button', { name: /^You/ }).click()
+    await page.getByRole('menuitem', { name: 'Sign out' }).click()
+    await page.getByLabel('Email').waitFor()
+    expect(await kept()).toEqual({ local: ['wardroom.view'], ...nothing })
+    expect(await page.evaluate(() => localStorage.getItem('wardroom.view'))).not.toContain('TASK')
+    expect((await context.cookies()).length).toBe(0)
+    await context.close()
+  })
+})
+
+// The same question every morning should be one press, and an address for others.
+describe('saved views', () => {
+  it('are named, in the address, and come back after a reload', async () => {
+    const { context, page, complaints } = await opened(desktop, '/tasks?view=table&priority=high&assignee=cto')
+    const menu = page.getByRole('button', { name: 'Saved views' })
+    await menu.click()
+    await page.getByRole('menuitem', { name: 'Save this view…' }).click()
+    await page.getByLabel('Name').fill('Hot <b>things</b>')
+    expect(await faults(page)).toEqual([])
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/saved=Hot/)
+    expect(await page.title()).toBe('Hot <b>things</b> · Tasks · Wardroom')
+    await page.getByRole('button', { name: 'Clear filters' }).click()
+    await page.waitForURL(url => !url.searchParams.has('priority') && !url.searchParams.has('saved'))
+    await page.reload()
+    await menu.click()
+    await page.getByRole('menuitem', { name: 'Hot <b>things</b>' }).click()
+    await page.waitForURL(
+      url => url.searchParams.get('priority') === 'high' && url.searchParams.get('assignee') === 'cto',
+    )
+    await page.getByLabel('Priority').selectOption('')
+    await menu.click()
+    await page.getByRole('menuitem', { name: 'Forget Hot <b>things</b>' }).click()
+    await page.waitForURL(url => !url.searchParams.has('saved'))
+    expect(await page.evaluate(() => JSON.parse(localStorage.getItem('wardroom.view') ?? '{}').saved)).toEqual([])
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})
+
+// People of the role user work on the board, too: a task that is "Somebody's" is nobody's.
+describe('somebody of the role user', () => {
+  it('reads the names on tasks, and no more of their owners', async () => {
+    const who = { email: 'ada@example.com', password: 'four words that nobody knows' }
+    await call(house, 'POST', '/users', { ...who, name: 'Ada', role: 'user' })
+    const boss = { email: 'mia@example.com', password: who.password, name: 'Mia Mendel', role: 'admin' }
+    await call(house, 'POST', '/users', boss)
+    await call(house, 'PATCH', '/tasks/TASK-6', { assignee_id: boss.email })
+    const { context, page, complaints } = await openPage(browser, house.base, desktop)
+    await page.goto('/tasks?task=TASK-6')
+    await signIn(page, { ...house, ...who })
+    await page.locator('aside').getByLabel('Assigned to').waitFor()
+    await expect
+      .poll(() =>
+        page
+          .locator('aside')
+          .getByLabel('Assigned to')
+          .evaluate((s: HTMLSelectElement) => s.selectedOptions[0]?.text),
+      )
+      .toBe('Mia Mendel')
+    expect(await page.content()).not.toContain(boss.email)
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})
+
+// The agents' gateway goes away as a rule while somebody looks: they must see it, and lose nothing.
+describe('a gateway that goes away under an open dashboard', () => {
+  it('is said within five seconds, nothing turns to zero, and all comes back by itself', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'wardroom-e2e-'))
+    const service = await openService(house, folder)
+    try {
+      const { context, page, complaints } = await openPage(browser, service.base, desktop)
+      await page.goto('/tasks')
+      await signIn(page, service)
+      const bar = page.getByRole('banner')
+      await bar.getByText('Live', { exact: true }).waitFor()
+      const spent = bar.getByRole('link', { name: /today/ })
+      await expect.poll(() => spent.textContent(), { timeout: 30_000 }).toMatch(/\$(0\.0*[1-9]|[1-9])/)
+      const before = await spent.textContent()
+
+      const cut = Date.now()
+      await service.line.cut()
+      const away = bar.getByText(/^Gateway (away|connecting|slow)/)
+      await away.waitFor({ timeout: 5_000 })
+      console.log(`the gateway's absence was shown after ${Date.now() - cut} ms`)
+      const aged = () => bar.textContent()
+      const early = await aged()
+      await expect.poll(aged, { timeout: 10_000 }).not.toBe(early)
+      expect(await spent.textContent()).toBe(before)
+      await service.line.mend()
+      await bar.getByText('Live', { exact: true }).waitFor({ timeout: 60_000 })
+      expect(complaints.filter(c => !/50[234]/.test(c))).toEqual([])
+      await context.close()
+    } finally {
+      await service.close()
+      await rm(folder, { recursive: true, force: true })
+    }
+  })
+})
+
+// Who looks at the demo must not believe that their own agents are meant.
+describe('the demo', () => {
+  it('says what it is, and its agents come and go while one looks', async () => {
+    const live = await openHouse(undefined, true)
+    try {
+      const { context, page, complaints } = await openPage(browser, live.base, desktop)
+      await page.goto('/')
+      await signIn(page, live)
+      await page.getByRole('complementary', { name: 'Demo' }).waitFor()
+      const working = async () => {
+        const agents = (await call(live, 'GET', '/agents')) as { presence?: { state?: string } }[]
+        return JSON.stringify(agents.map(a => a.presence))
+      }
+      const first = await working()
+      await expect.poll(working, { timeout: 60_000, interval: 2_000 }).not.toBe(first)
+      expect(complaints).toEqual([])
+      await context.close()
+    } finally {
+      await live.close()
+    }
+  })
+})

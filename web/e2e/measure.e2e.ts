@@ -1,0 +1,168 @@
+// How fast it is, told and not asserted: what a machine takes that does other things as well says nothing of a change.
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, it } from 'vitest'
+import { type House, type Look, looks, openBrowser, openHouse, openPage, signIn } from './house.ts'
+
+let house: House
+let browser: Browser
+
+beforeAll(async () => {
+  house = await openHouse()
+  browser = await openBrowser()
+})
+afterAll(async () => {
+  await browser?.close()
+  await house?.close()
+})
+
+const desktop = looks['light desktop'] as Look
+const tell = (what: string, ms: number) => console.log(`measured  ${what.padEnd(44)} ${ms.toFixed(0).padStart(6)} ms`)
+
+/** The largest paint of this page so far, in ms since it was asked for. */
+const largestPaint = (page: Page) =>
+  page.evaluate(
+    () =>
+      new Promise<number>(done => {
+        new PerformanceObserver(list => done(list.getEntries().at(-1)?.startTime ?? 0)).observe({
+          type: 'largest-contentful-paint',
+          buffered: true,
+        })
+        setTimeout(() => done(Number.NaN), 5_000)
+      }),
+  )
+
+/** How long the frames of some work took: half of them, nineteen in twenty, the longest, and how many were too long to be smooth. */
+async function frames(page: Page, what: string, work: () => Promise<void>): Promise<void> {
+  await page.evaluate(() => {
+    const times: number[] = []
+    let last = performance.now()
+    const look = (now: number) => {
+      times.push(now - last)
+      last = now
+      if (Reflect.get(globalThis, 'framed') === times) requestAnimationFrame(look)
+    }
+    Reflect.set(globalThis, 'framed', times)
+    requestAnimationFrame(look)
+  })
+  await work()
+  const times = await page.evaluate(() => {
+    const all = Reflect.get(globalThis, 'framed') as number[]
+    Reflect.set(globalThis, 'framed', null)
+    return all.slice(1)
+  })
+  const sorted = times.toSorted((a, b) => a - b)
+  const at = (part: number) => sorted[Math.floor((sorted.length - 1) * part)] ?? Number.NaN
+  tell(`${what}: a frame, half of them`, at(0.5))
+  tell(`${what}: a frame, 95 %`, at(0.95))
+  tell(`${what}: the longest frame`, at(1))
+  console.log(`measured  ${what}: ${times.filter(t => t > 50).length} of ${times.length} frames over 50 ms`)
+}
+
+describe('how fast it is', () => {
+  it('from a cold cache, and from place to place', async () => {
+    const { context, page } = await openPage(browser, house.base, desktop)
+    await page.goto('/login')
+    tell('largest paint, login, cold', await largestPaint(page))
+    await signIn(page, house)
+    for (const path of ['/', '/tasks?view=board']) {
+      await page.goto(path)
+      await page.locator('main h1, main h2, article').first().waitFor()
+      tell(`largest paint, ${path}, warm`, await largestPaint(page))
+    }
+    const rail = page.getByRole('navigation', { name: 'Places' }).first()
+    for (const round of ['first', 'again']) {
+      for (const name of [
+        'Now',
+        'Inbox',
+        'Agents',
+        'Sessions',
+        'Standups',
+        'Schedules',
+        'Spend',
+        'Settings',
+        'Tasks',
+      ]) {
+        const link = await rail.getByRole('link', { name, exact: true }).elementHandle()
+        const ms = await page.evaluate(
+          ([to, place]) =>
+            new Promise<number>(done => {
+              const from = performance.now()
+              const look = () => {
+                const there =
+                  document.title.startsWith(String(place)) && document.querySelector('main h1, main h2, main article')
+                const path = new URL((to as HTMLAnchorElement).href).pathname
+                if (location.pathname === path && there) requestAnimationFrame(() => done(performance.now() - from))
+                else requestAnimationFrame(look)
+              }
+              ;(to as HTMLElement).click()
+              look()
+            }),
+          [link, name] as const,
+        )
+        tell(`to ${name}, ${round}`, ms)
+      }
+    }
+    await context.close()
+  })
+
+  it('with 5,000 tasks on the board', { timeout: 600_000 }, async () => {
+    const login = await fetch(`${house.base}/api/v1/auth/login`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ email: house.email, password: house.password }),
+    })
+    const { token } = (await login.json()) as { token: string }
+    const statuses = ['backlog', 'todo', 'in_progress', 'review', 'done']
+    let next = 0
+    const make = async () => {
+      for (let n = next++; n < 5000; n = next++) {
+        const answer = await fetch(`${house.base}/api/v1/tasks`, {
+          method: 'POST',
+          headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+          body: JSON.stringify({
+            title: `Task ${n} of many, with a title that takes a line and a half`,
+            status: statuses[n % 5],
+            priority: ['low', 'medium', 'high'][n % 3],
+            tags: [`tag-${n % 7}`],
+          }),
+        })
+        if (!answer.ok) throw new Error(await answer.text())
+        await answer.body?.cancel()
+      }
+    }
+    await Promise.all(Array.from({ length: 16 }, make))
+    const { context, page } = await openPage(browser, house.base, desktop)
+    await page.goto('/login')
+    await signIn(page, house)
+    const from = Date.now()
+    await page.goto('/tasks?view=board')
+    await page.locator('article').first().waitFor()
+    tell('5,000 tasks: the first card', Date.now() - from)
+    await page
+      .getByText(/^Reading:/)
+      .waitFor({ state: 'hidden' })
+      .catch(() => undefined)
+    await page.waitForLoadState('networkidle').catch(() => undefined)
+    const column = page.getByRole('region', { name: 'To do', exact: true })
+    const box = await column.boundingBox()
+    if (!box) throw new Error('there is no column')
+    await page.mouse.move(box.x + 60, box.y + 200)
+    await frames(page, '5,000 tasks: scrolling', async () => {
+      for (let i = 0; i < 60; i++) {
+        await page.mouse.wheel(0, 400)
+        await page.waitForTimeout(30)
+      }
+    })
+    await frames(page, '5,000 tasks: dragging', async () => {
+      await page.mouse.move(box.x + 60, box.y + 200)
+      await page.mouse.down()
+      for (let i = 0; i < 60; i++) {
+        await page.mouse.move(box.x + 60 + i * 12, box.y + 200 + (i % 10) * 12)
+        await page.waitForTimeout(30)
+      }
+      await page.keyboard.press('Escape')
+      await page.mouse.up()
+    })
+    await context.close()
+  })
+})
