@@ -1,0 +1,131 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useRef, useState } from 'react'
+import { api, ifMatch, take } from '../api/client'
+import { asProblem } from '../api/problem'
+import { queries, useMe } from '../app/queries'
+import { settings } from '../texts/settings'
+import { Age } from '../ui/Age'
+import { Button } from '../ui/Button'
+import { Field } from '../ui/Field'
+import { say } from '../ui/Toast'
+import { Answer } from '../ui/Views'
+import { Facts, Group, Part, Refusal, refused } from './Bits'
+import { PasswordField } from './PasswordField'
+import type { User } from './rules'
+
+const words = settings.account
+
+export function AccountPart() {
+  const me = useMe()
+  return (
+    <Part id="account">
+      <Answer of={me} what={words.you}>
+        {user => (
+          <>
+            <Group title={words.you}>
+              <Facts
+                of={[
+                  [words.email, <bdi key="email">{user.email}</bdi>],
+                  [words.role, `${settings.roles[user.role]}: ${settings.rolesMay[user.role]}`],
+                  [words.lastLogin, user.last_login_at ? <Age key="at" at={user.last_login_at} /> : settings.never],
+                ]}
+              />
+              <p className="text-soft text-xs">{words.emailHelp}</p>
+              <NameForm user={user} />
+            </Group>
+            <Group title={words.password}>
+              <PasswordForm />
+            </Group>
+          </>
+        )}
+      </Answer>
+    </Part>
+  )
+}
+
+function NameForm({ user }: { user: User }) {
+  const cache = useQueryClient()
+  const [name, setName] = useState<string | null>(null)
+  const save = useMutation({
+    mutationFn: ({ name, version }: { name: string; version: number }) =>
+      take(api.PATCH('/api/v1/auth/me', { params: { header: ifMatch(version) }, body: { name } })),
+    onSuccess: next => {
+      cache.setQueryData(queries.me.queryKey, next)
+      setName(null)
+      say(settings.saved)
+    },
+    // Somebody was faster: what they made of it is read, and saving again is on top of it.
+    onError: err => asProblem(err).status === 412 && cache.invalidateQueries({ queryKey: queries.me.queryKey }),
+  })
+  return (
+    <form
+      className="flex max-w-md flex-col gap-2"
+      onSubmit={e => {
+        e.preventDefault()
+        save.mutate({ name: (name ?? user.name).trim(), version: user.version })
+      }}
+    >
+      <Field
+        autoComplete="name"
+        error={refused(save.error, 'name')}
+        label={words.name}
+        maxLength={100}
+        onChange={e => setName(e.target.value)}
+        required
+        value={name ?? user.name}
+      />
+      <Refusal error={save.error} />
+      <div>
+        <Button busy={save.isPending} disabled={name === null || name.trim() === user.name} type="submit">
+          {settings.save}
+        </Button>
+      </div>
+    </form>
+  )
+}
+
+function PasswordForm() {
+  const form = useRef<HTMLFormElement>(null)
+  const change = useMutation({
+    mutationFn: (body: { current_password: string; new_password: string }) =>
+      take(api.POST('/api/v1/auth/password', { body })),
+    onSuccess: () => {
+      form.current?.reset()
+      change.reset()
+      say(words.changed)
+    },
+    // What was typed is not kept where answers are.
+    gcTime: 0,
+  })
+  return (
+    <form
+      ref={form}
+      className="flex max-w-md flex-col gap-3"
+      onSubmit={e => {
+        e.preventDefault()
+        const data = new FormData(e.currentTarget)
+        change.mutate({ current_password: String(data.get('current')), new_password: String(data.get('next')) })
+      }}
+    >
+      <PasswordField
+        autoComplete="current-password"
+        error={refused(change.error, 'current_password')}
+        label={words.current}
+        name="current"
+      />
+      <PasswordField
+        autoComplete="new-password"
+        error={refused(change.error, 'new_password')}
+        help={words.rule}
+        label={words.next}
+        name="next"
+      />
+      <Refusal error={change.error} />
+      <div>
+        <Button busy={change.isPending} type="submit">
+          {words.change}
+        </Button>
+      </div>
+    </form>
+  )
+}

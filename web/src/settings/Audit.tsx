@@ -1,0 +1,277 @@
+import { useInfiniteQuery, useMutation } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { useId, useMemo } from 'react'
+import { api, type Schemas, take } from '../api/client'
+import { useZone } from '../app/config'
+import { moments } from '../app/format'
+import { usePeople } from '../app/queries'
+import { texts } from '../texts'
+import { settings } from '../texts/settings'
+import { Age } from '../ui/Age'
+import { Button } from '../ui/Button'
+import { Field, Select } from '../ui/Field'
+import { Icon } from '../ui/Icon'
+import { sayFailed } from '../ui/Toast'
+import { useHeld } from '../ui/useHeld'
+import { Empty, Failed, Skeleton, Stale } from '../ui/Views'
+import { ForLeads, Part } from './Bits'
+import { auditParams, auditQuery, type AuditFilters } from './queries'
+import { auditRoute } from './route'
+import { facts } from './rules'
+import { saveAs } from './save'
+
+const words = settings.audit
+type Search = ReturnType<typeof auditRoute.useSearch>
+type Event = Schemas['Event']
+
+/** Who did what to accounts, keys and settings. The filters are in the address, and so is what is open. */
+export function AuditPart() {
+  const search = auditRoute.useSearch()
+  const navigate = useNavigate({ from: '/settings/audit' })
+  const go = (change: Search) => void navigate({ search: was => ({ ...was, ...change }), replace: true })
+  const { kind, actor, about, since, until } = search
+  const filters = useMemo(() => ({ kind, actor, about, since, until }), [kind, actor, about, since, until])
+  return (
+    <Part actions={<Csv filters={filters} />} id="audit">
+      <ForLeads>
+        <Filters go={go} search={search} />
+        <List filters={filters} go={go} opened={search.event} />
+      </ForLeads>
+    </Part>
+  )
+}
+
+const clear: Search = { kind: undefined, actor: undefined, about: undefined, since: undefined, until: undefined }
+
+function Filters({ search, go }: { search: Search; go: (change: Search) => void }) {
+  const people = usePeople()
+  const actors = [
+    ...Object.entries(words.actors).map(([value, label]) => ({ value, label })),
+    ...[...people.values()].map(p => ({ value: p.id, label: p.name })),
+  ]
+  // An address may name somebody by email, or a kind that is in no list.
+  const known = (list: { value: string; label: string }[], value: string | undefined) =>
+    !value || list.some(c => c.value === value) ? list : [...list, { value, label: value }]
+  const kinds = Object.entries(words.kinds).map(([value, label]) => ({ value, label }))
+  const subjects = Object.entries(words.subjects).map(([value, label]) => ({ value, label }))
+  const any = Object.keys(clear).some(name => search[name as keyof Search])
+  return (
+    <div className="mb-3 grid grid-cols-2 items-end gap-2 sm:grid-cols-3 lg:grid-cols-[1fr_1fr_1fr_auto_auto_auto]">
+      <Select
+        choices={known(kinds, search.kind)}
+        label={words.kind}
+        onChange={e => go({ kind: e.target.value || undefined })}
+        value={search.kind ?? ''}
+      />
+      <Select
+        choices={known(actors, search.actor)}
+        label={words.actor}
+        onChange={e => go({ actor: e.target.value || undefined })}
+        value={search.actor ?? ''}
+      />
+      <Select
+        choices={subjects}
+        label={words.subject}
+        onChange={e => go({ about: (e.target.value || undefined) as Search['about'] })}
+        value={search.about ?? ''}
+      />
+      <Field
+        label={words.since}
+        onChange={e => go({ since: e.target.value || undefined })}
+        type="date"
+        value={search.since ?? ''}
+      />
+      <Field
+        label={words.until}
+        onChange={e => go({ until: e.target.value || undefined })}
+        type="date"
+        value={search.until ?? ''}
+      />
+      {any && <Button onClick={() => go(clear)}>{words.clear}</Button>}
+    </div>
+  )
+}
+
+const idOf = (e: Event) => String(e.id)
+
+function List({
+  filters,
+  opened,
+  go,
+}: {
+  filters: AuditFilters
+  opened: string | undefined
+  go: (change: Search) => void
+}) {
+  const asked = useInfiniteQuery(auditQuery(filters))
+  const rows = useMemo(() => {
+    const seen = new Map<number, Event>()
+    for (const page of asked.data?.pages ?? []) for (const e of page.rows) seen.set(e.id, e)
+    return asked.data && [...seen.values()]
+  }, [asked.data])
+  // What somebody asked for by reading on is shown; what happens meanwhile waits.
+  const held = useHeld(rows, idOf, `${JSON.stringify(filters)} ${asked.data?.pages.length ?? 0}`, false)
+  if (held.rows === undefined) {
+    return asked.error ? (
+      <Failed again={() => void asked.refetch()} error={asked.error} what={`${texts.ui.couldNotRead} ${words.what}.`} />
+    ) : (
+      <Skeleton label={`${texts.ui.reading} ${words.what}`} />
+    )
+  }
+  const filtered = Object.values(filters).some(Boolean)
+  return (
+    <>
+      {asked.error ? <Stale error={asked.error} since={asked.dataUpdatedAt} /> : null}
+      {held.waiting > 0 && (
+        <div className="flex justify-center pb-2">
+          <Button icon="up" onClick={held.show}>
+            {texts.ui.newRows(held.waiting)}
+          </Button>
+        </div>
+      )}
+      {held.rows.length === 0 ? (
+        <Empty
+          action={filtered ? <Button onClick={() => go(clear)}>{words.clear}</Button> : undefined}
+          icon={filtered ? 'filter' : 'eye'}
+          title={filtered ? words.none : words.empty}
+        >
+          {filtered ? undefined : words.emptyText}
+        </Empty>
+      ) : (
+        <ol aria-label={settings.parts.audit.name} className="hairline divide-y divide-line rounded-md">
+          {held.rows.map(e => (
+            <Row
+              event={e}
+              key={e.id}
+              onToggle={() => go({ event: opened === idOf(e) ? undefined : idOf(e) })}
+              open={opened === idOf(e)}
+            />
+          ))}
+        </ol>
+      )}
+      {asked.hasNextPage && (
+        <div className="flex justify-center pt-3">
+          <Button busy={asked.isFetchingNextPage} onClick={() => void asked.fetchNextPage()}>
+            {texts.ui.loadMore}
+          </Button>
+        </div>
+      )}
+    </>
+  )
+}
+
+/** How often something happened that is told once a minute. */
+const timesOf = (data: unknown): number | null =>
+  typeof data === 'object' && data !== null && 'count' in data && typeof data.count === 'number' && data.count > 1
+    ? data.count
+    : null
+
+function Row({ event: e, open, onToggle }: { event: Event; open: boolean; onToggle: () => void }) {
+  const id = useId()
+  const times = e.kind.startsWith('login.') || e.kind.startsWith('password.') ? timesOf(e.data) : null
+  return (
+    <li data-event={e.kind}>
+      <button
+        aria-controls={open ? id : undefined}
+        aria-expanded={open}
+        className="flex w-full flex-wrap items-baseline gap-x-3 gap-y-0.5 px-3 py-1.5 text-left hover:bg-hover"
+        onClick={onToggle}
+        type="button"
+      >
+        <Icon className={`self-center text-soft ${open ? '' : '-rotate-90'}`} name="chevron" />
+        <span className="w-14 text-soft text-xs">
+          <Age at={e.at} />
+        </span>
+        <span className="key wrap-anywhere min-w-0 basis-40">
+          {e.kind}
+          {times !== null && <span className="text-soft"> · {words.times(times)}</span>}
+        </span>
+        <span className="wrap-anywhere min-w-0 grow basis-40">
+          <bdi>{e.actor.name}</bdi>
+          {e.subject.name && e.subject.name !== e.actor.name && (
+            <>
+              {' → '}
+              <bdi>{e.subject.name}</bdi>
+            </>
+          )}
+        </span>
+        {e.from?.address && <span className="key text-soft text-xs">{e.from.address}</span>}
+      </button>
+      {open && <Details event={e} id={id} />}
+    </li>
+  )
+}
+
+function Details({ event: e, id }: { event: Event; id: string }) {
+  const zone = useZone()
+  const all = facts(e.data)
+  const changes = all.some(f => f.before !== undefined)
+  return (
+    <section aria-label={words.detailsOf(e.kind)} className="overflow-x-auto bg-panel px-3 py-2 text-xs" id={id}>
+      <p className="whitespace-pre-line text-soft">{moments(e.at, zone)}</p>
+      <p className="wrap-anywhere text-soft">
+        <bdi>{e.actor.name}</bdi>
+        {e.from && ` ${words.via[e.from.via] ?? e.from.via}`}
+        {e.from?.address && ` ${words.from} ${e.from.address}`}
+        {' · '}
+        {e.subject.kind} <span className="key">{e.subject.id}</span>
+      </p>
+      {all.length === 0 ? (
+        <p className="mt-1">{words.noFacts}</p>
+      ) : (
+        <table className="mt-2 w-full text-left">
+          <caption className="sr-only">{words.facts}</caption>
+          <thead className="text-soft">
+            <tr>
+              <th className="pr-3 font-normal" scope="col">
+                {words.field}
+              </th>
+              {changes && (
+                <th className="pr-3 font-normal" scope="col">
+                  {words.before}
+                </th>
+              )}
+              <th className="font-normal" scope="col">
+                {changes ? words.after : words.facts}
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {all.map(f => (
+              <tr className="border-line border-t align-top" key={f.field}>
+                <th className="key wrap-anywhere py-0.5 pr-3 font-normal" scope="row">
+                  {f.field}
+                </th>
+                {changes && (
+                  <td className="wrap-anywhere py-0.5 pr-3">
+                    <bdi>{f.before === undefined ? '' : f.before || words.nothing}</bdi>
+                  </td>
+                )}
+                <td className="wrap-anywhere py-0.5">
+                  <bdi>{f.after || words.nothing}</bdi>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  )
+}
+
+/** Everything that fits, as a table: fetched with the token, which no link could carry. */
+function Csv({ filters }: { filters: AuditFilters }) {
+  const get = useMutation({
+    mutationFn: async () => {
+      const query = auditParams(filters)
+      const csv = await take(api.GET('/api/v1/audit.csv', { params: { query }, parseAs: 'blob' }))
+      saveAs(csv, `audit-${new Date().toISOString().slice(0, 10)}.csv`)
+    },
+    onError: err => sayFailed(err),
+  })
+  return (
+    <Button busy={get.isPending} icon="down" onClick={() => get.mutate()} title={words.csvHelp}>
+      {words.csv}
+    </Button>
+  )
+}

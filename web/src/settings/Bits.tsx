@@ -1,0 +1,170 @@
+import { type ReactNode, useRef } from 'react'
+import { asProblem, Problem } from '../api/problem'
+import { leads, useMe } from '../app/queries'
+import { useTitle } from '../app/title'
+import { texts } from '../texts'
+import { settings as words } from '../texts/settings'
+import { Button, IconButton } from '../ui/Button'
+import { Dialog } from '../ui/Dialog'
+import { Icon } from '../ui/Icon'
+import { say, sayFailed } from '../ui/Toast'
+import { Answer, NotAllowed } from '../ui/Views'
+import { copyText } from './copy'
+
+/** One part of Settings: its name, what it is for, and what can be begun here. */
+export function Part({
+  id,
+  actions,
+  children,
+}: {
+  id: keyof typeof words.parts
+  actions?: ReactNode
+  children: ReactNode
+}) {
+  const { name, about } = words.parts[id]
+  useTitle(name, words.title)
+  return (
+    <>
+      <div className="mb-3 flex flex-wrap items-start justify-between gap-x-4 gap-y-2">
+        <div className="min-w-0">
+          <h2 className="font-semibold text-lg">{name}</h2>
+          <p className="text-soft">{about}</p>
+        </div>
+        {actions && <div className="flex flex-wrap gap-2">{actions}</div>}
+      </div>
+      {children}
+    </>
+  )
+}
+
+/** Something within a part, with a heading of its own. */
+export function Group({
+  title,
+  id,
+  actions,
+  children,
+}: {
+  title: string
+  id?: string
+  actions?: ReactNode
+  children: ReactNode
+}) {
+  return (
+    <section aria-label={title} className="hairline mb-4 rounded-md" id={id}>
+      <div className="flex min-h-10 flex-wrap items-center justify-between gap-2 border-line border-b px-3 py-1.5">
+        <h3 className="font-semibold">{title}</h3>
+        {actions && <div className="flex flex-wrap gap-2">{actions}</div>}
+      </div>
+      <div className="flex flex-col gap-3 p-3">{children}</div>
+    </section>
+  )
+}
+
+/** Shows what only the owner and admins may see, and tells the others so without asking the service. */
+export function ForLeads({ children }: { children: ReactNode }) {
+  const me = useMe()
+  return (
+    <Answer of={me} rows={4} what={words.parts.account.name}>
+      {user => (leads(user) ? children : <NotAllowed detail={words.leads} />)}
+    </Answer>
+  )
+}
+
+/** Names and what they stand for. What is not known is left out by whoever calls. */
+export function Facts({ of }: { of: readonly (readonly [name: string, value: ReactNode])[] }) {
+  return (
+    <dl className="grid grid-cols-1 gap-x-4 gap-y-1 sm:grid-cols-[10rem_1fr]">
+      {of.map(([name, value]) => (
+        <div key={name} className="contents">
+          <dt className="text-soft">{name}</dt>
+          <dd className="wrap-anywhere mb-1 min-w-0 sm:mb-0">{value}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+/** A line to copy: a command, a setting, a secret. It is text, and never run by us. */
+export function Command({ text, label = words.gateway.command }: { text: string; label?: string }) {
+  const code = useRef<HTMLElement>(null)
+  const copy = async () => {
+    if (await copyText(text, code.current)) say(words.copied)
+    else sayFailed(new Problem({ code: 'copy_failed', title: words.copyFailed }))
+  }
+  return (
+    <div className="hairline flex items-start gap-1 rounded-md bg-panel py-0.5 pr-0.5 pl-2">
+      <code ref={code} className="wrap-anywhere key min-w-0 grow select-all whitespace-pre-wrap py-1 text-xs leading-5">
+        {text}
+      </code>
+      <IconButton icon="copy" label={words.copyNamed(label)} onClick={() => void copy()} />
+    </div>
+  )
+}
+
+/** What was refused and belongs to no field. */
+export function Refusal({ error }: { error: unknown }) {
+  const problem = error ? asProblem(error) : null
+  if (!problem || problem.fields.length > 0) return null
+  return (
+    <p className="wrap-anywhere text-danger" role="alert">
+      {problem.status === 412 ? words.stale : problem.message}
+    </p>
+  )
+}
+
+/** What was refused of one field. */
+export const refused = (error: unknown, field: string): string | undefined =>
+  error ? asProblem(error).of(field) : undefined
+
+/** A last question before something that cannot be taken back, or hurts. */
+export function Confirm({
+  open,
+  title,
+  yes,
+  busy,
+  error,
+  onYes,
+  onClose,
+  children,
+}: {
+  open: boolean
+  title: string
+  yes: string
+  busy: boolean
+  error?: unknown
+  onYes: () => void
+  onClose: () => void
+  children: ReactNode
+}) {
+  return (
+    <Dialog onClose={onClose} open={open} title={title}>
+      <div className="flex flex-col gap-3">
+        <div className="wrap-anywhere flex flex-col gap-2">{children}</div>
+        <Refusal error={error} />
+        <div className="flex flex-wrap justify-end gap-2">
+          <Button look="quiet" onClick={onClose}>
+            {texts.ui.cancel}
+          </Button>
+          <Button busy={busy} look="danger" onClick={onYes}>
+            {yes}
+          </Button>
+        </div>
+      </div>
+    </Dialog>
+  )
+}
+
+/** A sentence with a sign, above what it is about. */
+export function Note({ tone, children }: { tone: 'attention' | 'danger' | 'info'; children: ReactNode }) {
+  const look = {
+    attention: 'bg-attention-tint text-attention',
+    danger: 'bg-danger-tint text-danger',
+    info: 'bg-idle-tint text-ink',
+  }[tone]
+  return (
+    <div className={`flex items-start gap-2 rounded-md px-3 py-2 ${look}`}>
+      <Icon className="mt-0.5" name={tone === 'info' ? 'info' : tone === 'danger' ? 'error' : 'warning'} />
+      <div className="wrap-anywhere min-w-0 grow">{children}</div>
+    </div>
+  )
+}

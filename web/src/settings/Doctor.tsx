@@ -1,0 +1,126 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import type { Schemas } from '../api/client'
+import { span } from '../app/format'
+import { settings } from '../texts/settings'
+import { Age } from '../ui/Age'
+import { Button } from '../ui/Button'
+import type { IconName } from '../ui/Icon'
+import { State, type Tone } from '../ui/State'
+import { Failed } from '../ui/Views'
+import { Command, Group, Note } from './Bits'
+import { doctorQuery } from './queries'
+import { type Check, checklist, copyable } from './rules'
+
+const words = settings.gateway
+
+const looks: Record<Check['state'], { tone: Tone; icon: IconName }> = {
+  ok: { tone: 'active', icon: 'check' },
+  failed: { tone: 'danger', icon: 'error' },
+  not_reached: { tone: 'idle', icon: 'off' },
+  skipped: { tone: 'idle', icon: 'right' },
+  waiting: { tone: 'idle', icon: 'clock' },
+}
+
+const took = (ms: number): string => (ms < 1000 ? `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms` : span(ms))
+
+/**
+ * What has to work, from the bottom, as a list to look down: examined when it is
+ * first opened, and again when somebody asks.
+ */
+export function Doctor({ state }: { state: Schemas['GatewayStatus'] }) {
+  const cache = useQueryClient()
+  const asked = useQuery(doctorQuery)
+  const exam = asked.data
+  const busy = asked.isFetching
+  const old = exam !== undefined && !busy && state.since > exam.at
+  return (
+    <Group
+      actions={
+        <Button
+          busy={busy}
+          icon="reload"
+          onClick={() => void cache.refetchQueries({ queryKey: doctorQuery.queryKey })}
+        >
+          {exam ? words.again : words.examine}
+        </Button>
+      }
+      id="doctor"
+      title={words.doctor}
+    >
+      <p className="text-soft">{words.doctorIntro}</p>
+      <p aria-live="polite" className={busy || old ? '' : 'sr-only'}>
+        {busy ? words.examining : old ? words.changed : exam?.healthy ? words.healthy : (exam?.failure?.cause ?? '')}
+      </p>
+      {asked.error && !exam ? <Failed again={() => void asked.refetch()} error={asked.error} /> : null}
+      <ol aria-label={words.doctor} className="divide-y divide-line">
+        {checklist(exam).map(check => (
+          <Row check={check} key={check.layer} />
+        ))}
+      </ol>
+      {exam && exam.warnings.length > 0 && (
+        <div className="flex flex-col gap-2">
+          <h4 className="font-medium">{words.warnings}</h4>
+          {exam.warnings.map(w => (
+            <Note key={`${w.layer} ${w.cause}`} tone="attention">
+              <Fault cause={w.cause} fix={w.fix} />
+            </Note>
+          ))}
+        </div>
+      )}
+      {exam && (
+        <p className="text-soft text-xs">
+          {exam.healthy && <State tone="active">{words.healthy}</State>} {words.examined} <Age at={exam.at} />{' '}
+          {settings.agents.ago}, {words.took(took(exam.took_ms))}
+        </p>
+      )}
+    </Group>
+  )
+}
+
+function Row({ check }: { check: Check }) {
+  const look = looks[check.state]
+  return (
+    <li className="flex flex-col gap-1.5 py-1.5" data-layer={check.layer} data-state={check.state}>
+      <div className="flex flex-wrap items-baseline gap-x-3">
+        <span className="w-32 shrink-0">
+          <State icon={look.icon} tone={look.tone}>
+            {words.layerStates[check.state]}
+          </State>
+        </span>
+        <span className="min-w-0 grow basis-52">
+          <span className={check.state === 'failed' ? 'font-medium' : ''}>{words.layers[check.layer]}</span>
+          {check.saw && (
+            <span className="wrap-anywhere block text-soft text-xs">
+              <bdi>{check.saw}</bdi>
+            </span>
+          )}
+        </span>
+        {check.tookMs !== null && <span className="text-soft text-xs">{took(check.tookMs)}</span>}
+      </div>
+      {check.failure && (
+        <Note tone="danger">
+          <Fault cause={check.failure.cause} fix={check.failure.fix} />
+        </Note>
+      )}
+    </li>
+  )
+}
+
+/** What is wrong, what to do, and what of that can be copied. */
+function Fault({ cause, fix }: { cause: string; fix: string }) {
+  return (
+    <div className="flex flex-col gap-1.5 text-ink">
+      <p>
+        <span className="font-medium">{words.cause}:</span> <bdi>{cause}</bdi>
+      </p>
+      {fix && (
+        <p>
+          <span className="font-medium">{words.fix}:</span> <bdi>{fix}</bdi>
+        </p>
+      )}
+      {copyable(fix).map(text => (
+        <Command key={text} text={text} />
+      ))}
+    </div>
+  )
+}

@@ -1,0 +1,133 @@
+import { useQuery } from '@tanstack/react-query'
+import type { Schemas } from '../api/client'
+import { leads, queries, useMe } from '../app/queries'
+import { moments } from '../app/format'
+import { useZone } from '../app/config'
+import { settings } from '../texts/settings'
+import { Age } from '../ui/Age'
+import { State, type Tone } from '../ui/State'
+import { Answer, NotAllowed } from '../ui/Views'
+import { Command, Facts, Group, Note, Part } from './Bits'
+import { Doctor } from './Doctor'
+import { Pairing } from './Pairing'
+
+const words = settings.gateway
+type Status = Schemas['GatewayStatus']
+
+/** The settings that connect the runtime, as lines of a file .env. */
+export const gatewaySettings = 'AGENTRT_GATEWAY_URL=ws://127.0.0.1:18789\nAGENTRT_GATEWAY_TOKEN='
+
+/** The way to the agents' runtime: how it is, what stands in it, and what this service is over there. */
+export function GatewayPart() {
+  const status = useQuery(queries.gateway)
+  const me = useMe().data
+  return (
+    <Part id="gateway">
+      <Answer of={status} what={words.what}>
+        {is => (
+          <>
+            <Connection of={is} />
+            {me && leads(me) && is.state !== 'not_configured' && (
+              <>
+                <Doctor state={is} />
+                <Pairing />
+              </>
+            )}
+            {me && !leads(me) && <NotAllowed detail={`${words.doctor}, ${settings.pairing.title}: ${settings.leads}`} />}
+          </>
+        )}
+      </Answer>
+    </Part>
+  )
+}
+
+const tones: Record<string, Tone> = {
+  connected: 'active',
+  connecting: 'idle',
+  not_configured: 'idle',
+  slow: 'attention',
+  missing_scopes: 'attention',
+  unpaired: 'attention',
+}
+
+/** The state in words with its age, and what is wrong. */
+export function Connection({ of: is }: { of: Status }) {
+  const zone = useZone()
+  const facts: [string, React.ReactNode][] = [
+    [words.url, is.url ? <bdi className="key" key="url">{is.url}</bdi> : settings.unknown],
+    [words.version, is.version ? <bdi key="version">{`${is.version} · ${words.protocol(is.protocol)}`}</bdi> : settings.unknown],
+    [words.seen, is.last_seen_at ? <Seen at={is.last_seen_at} live={is.connected_at !== null} key="seen" /> : settings.never],
+    [words.latency, is.latency_ms === null ? settings.unknown : `${is.latency_ms.toFixed(1)} ms`],
+    [words.credential, words.credentials[is.auth] ?? is.auth],
+    ...(is.scopes_granted.length > 0 ? [[words.scopes, is.scopes_granted.join(', ')] as [string, string]] : []),
+    ...(is.retry_at ? [[words.retry, <Age at={is.retry_at} key="retry" />] as [string, React.ReactNode]] : []),
+  ]
+  return (
+    <Group title={words.connection}>
+      <p title={moments(is.since, zone)}>
+        <State tone={tones[is.state] ?? 'danger'}>{words.states[is.state] ?? is.state}</State>{' '}
+        <span className="text-soft">
+          {words.since} <Age at={is.since} />
+        </span>
+      </p>
+      {is.error && (
+        <Note tone={is.state === 'not_configured' ? 'info' : 'attention'}>
+          <bdi>{is.error}</bdi>
+          {is.connected_at === null && <span className="block">{words.goesOn}</span>}
+        </Note>
+      )}
+      {is.state === 'not_configured' ? <Variables /> : <Facts of={facts} />}
+      {is.pairing && <Command text={is.pairing.command} />}
+      {is.certificate && <Certificate of={is.certificate} />}
+      {is.unavailable.length > 0 && (
+        <div>
+          <h4 className="mb-1 font-medium">{words.unavailable}</h4>
+          <ul className="flex list-disc flex-col gap-1 pl-5">
+            {is.unavailable.map(u => (
+              <li key={u.method}>
+                <bdi>{u.feature}</bdi> <span className="key text-soft text-xs">{u.method}</span>
+                <span className="block text-soft text-xs">
+                  <bdi>{u.why}</bdi>
+                </span>
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
+    </Group>
+  )
+}
+
+/** While it is connected it is heard all the time, and no frame says so each second. */
+function Seen({ at, live }: { at: string; live: boolean }) {
+  if (live) return <span>{words.seenNow}</span>
+  return (
+    <>
+      <Age at={at} /> {settings.agents.ago}
+    </>
+  )
+}
+
+/** What to set so that a gateway is asked at all. */
+export function Variables() {
+  return (
+    <div className="flex flex-col gap-2">
+      <p>{words.variables}</p>
+      <Command text={gatewaySettings} />
+      <p className="text-soft text-xs">{words.variablesHelp}</p>
+    </div>
+  )
+}
+
+function Certificate({ of }: { of: NonNullable<Status['certificate']> }) {
+  return (
+    <div className="flex flex-col gap-1">
+      <h4 className="font-medium">{words.certificate}</h4>
+      <p>
+        <bdi>{of.subject}</bdi>
+      </p>
+      <p>{words.compare}</p>
+      <Command text={of.fingerprint} />
+    </div>
+  )
+}

@@ -1,0 +1,171 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import { asProblem } from '../api/problem'
+import { useConfig } from '../app/config'
+import { span } from '../app/format'
+import { heardAt, useLineState } from '../app/live'
+import { useTicking } from '../app/clock'
+import { queries } from '../app/queries'
+import { settings } from '../texts/settings'
+import { Age } from '../ui/Age'
+import { Button } from '../ui/Button'
+import { State, type Tone } from '../ui/State'
+import { Answer } from '../ui/Views'
+import { Command, Facts, Group, Part } from './Bits'
+import { healthQuery, readyQuery } from './queries'
+
+const words = settings.health
+
+interface Finding {
+  id: string
+  name: string
+  state: 'ok' | 'amiss' | 'unknown'
+  text: ReactNode
+}
+
+const tones: Record<Finding['state'], Tone> = { ok: 'active', amiss: 'danger', unknown: 'idle' }
+
+/** How much the clocks may differ before ages look wrong, in ms. */
+const clockSlack = 5000
+
+/** Whether all of it is well, and in words what is not. */
+export function HealthPart() {
+  const cache = useQueryClient()
+  const findings = useFindings()
+  const health = useQuery(healthQuery)
+  const amiss = findings.filter(f => f.state === 'amiss')
+  return (
+    <Part
+      actions={
+        <Button
+          busy={health.isFetching}
+          icon="reload"
+          onClick={() => {
+            for (const of of [healthQuery, readyQuery]) void cache.refetchQueries({ queryKey: of.queryKey })
+          }}
+        >
+          {words.again}
+        </Button>
+      }
+      id="health"
+    >
+      <Group title={amiss.length > 0 ? words.amiss : settings.parts.health.name}>
+        <p role="status">
+          {amiss.length > 0 ? (
+            <State tone="danger">{amiss.map(f => f.name).join(', ')}</State>
+          ) : (
+            findings.every(f => f.state === 'ok') && <State tone="active">{words.well}</State>
+          )}
+        </p>
+        <ul className="divide-y divide-line">
+          {findings.map(f => (
+            <li className="flex flex-wrap items-baseline gap-x-3 py-1.5" data-health={f.id} key={f.id}>
+              <span className="w-24 shrink-0">
+                <State icon={f.state === 'ok' ? 'check' : f.state === 'amiss' ? 'error' : 'clock'} tone={tones[f.state]}>
+                  {words.words[f.state]}
+                </State>
+              </span>
+              <span className="min-w-0 grow basis-56">
+                <span className="font-medium">{f.name}</span>
+                <span className="wrap-anywhere block text-soft">{f.text}</span>
+              </span>
+            </li>
+          ))}
+        </ul>
+        {health.data && (
+          <p className="text-soft text-xs">
+            {words.asked} <Age at={new Date(health.dataUpdatedAt).toISOString()} /> {settings.agents.ago}
+          </p>
+        )}
+      </Group>
+      <Version />
+      <Group title={words.probes}>
+        <p className="text-soft">{words.probesHelp}</p>
+        {['/livez', '/readyz', '/health'].map(path => (
+          <Command key={path} text={`curl -s ${location.origin}${path}`} />
+        ))}
+      </Group>
+    </Part>
+  )
+}
+
+function Version() {
+  const config = useConfig()
+  return (
+    <Group title={words.version}>
+      <Answer of={config} rows={2} what={words.what}>
+        {c => (
+          <Facts
+            of={[
+              [words.version, <span className="key" key="version">{c.version}</span>],
+              [words.zone, c.timezone],
+              [words.registration, c.registration_enabled ? words.registrationOn : words.registrationOff],
+            ]}
+          />
+        )}
+      </Answer>
+    </Group>
+  )
+}
+
+/** Each thing that can be asked, with what came back. What was not answered yet is unknown. */
+function useFindings(): Finding[] {
+  const health = useQuery(healthQuery)
+  const ready = useQuery(readyQuery)
+  const line = useLineState()
+  const gateway = useQuery(queries.gateway).data
+  const quiet = useTicking(now => {
+    const at = heardAt()
+    return at === null ? '' : span(now - at)
+  })
+  const off = health.data ? Date.parse(health.data.timestamp) - health.data.readAt : null
+  const notReady = ready.error ? asProblem(ready.error) : null
+  // Nobody who does not answer says what is wrong with the database.
+  const asked = notReady !== null && notReady.status !== 0
+  const stopping = asked && shownIn(notReady.facts.not_ready, 'stopping')
+  return [
+    {
+      id: 'process',
+      name: words.process,
+      state: health.error ? 'amiss' : health.data ? 'ok' : 'unknown',
+      text: health.error ? words.processAway : health.data ? words.processOk : settings.unknown,
+    },
+    {
+      id: 'database',
+      name: words.database,
+      state: asked ? 'amiss' : ready.data && !ready.error ? 'ok' : 'unknown',
+      text: stopping ? words.stopping : asked ? words.databaseAway : ready.data && !ready.error ? words.databaseOk : settings.unknown,
+    },
+    {
+      id: 'stream',
+      name: words.stream,
+      state: line === 'live' ? 'ok' : 'amiss',
+      text: (
+        <>
+          {words.streamStates[line]}
+          {line !== 'live' && quiet && <span aria-hidden="true">{` ${words.heard} ${quiet} ${settings.agents.ago}`}</span>}
+        </>
+      ),
+    },
+    {
+      id: 'gateway',
+      name: words.gateway,
+      state: !gateway ? 'unknown' : gateway.state === 'connected' || gateway.state === 'not_configured' ? 'ok' : 'amiss',
+      text: !gateway ? (
+        settings.unknown
+      ) : gateway.state === 'not_configured' ? (
+        words.gatewayOff
+      ) : (
+        <bdi>{gateway.error || settings.gateway.states[gateway.state]}</bdi>
+      ),
+    },
+    {
+      id: 'clocks',
+      name: words.clocks,
+      state: off === null ? 'unknown' : Math.abs(off) > clockSlack ? 'amiss' : 'ok',
+      text: off === null ? settings.unknown : Math.abs(off) > clockSlack ? words.clocksOff(span(Math.abs(off))) : words.clocksOk,
+    },
+  ]
+}
+
+const shownIn = (list: unknown, word: string): boolean => (Array.isArray(list) ? list.includes(word) : list === word)

@@ -1,0 +1,194 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { api, type Schemas, take } from '../api/client'
+import { useTicking } from '../app/clock'
+import { day } from '../app/format'
+import { texts } from '../texts'
+import { settings } from '../texts/settings'
+import { Age } from '../ui/Age'
+import { Button } from '../ui/Button'
+import { Dialog } from '../ui/Dialog'
+import { Field, Select } from '../ui/Field'
+import { State } from '../ui/State'
+import { say } from '../ui/Toast'
+import { Answer } from '../ui/Views'
+import { Confirm, Refusal, refused } from './Bits'
+import { keysQuery } from './queries'
+import { expiresAt, type Key, keyState, type User } from './rules'
+import { Secret } from './Secret'
+
+const words = settings.agents
+
+/** The keys of one agent, also those that do not work any more. */
+export function Keys({ account }: { account: User }) {
+  const asked = useQuery(keysQuery(account.id))
+  const [making, setMaking] = useState(false)
+  const [revoking, setRevoking] = useState<Key | null>(null)
+  return (
+    <section aria-label={words.keysOf(account.name)} className="border-line border-t bg-panel px-3 py-2">
+      <Answer of={asked} rows={2} what={words.keysWhat}>
+        {keys => (
+          <>
+            {keys.length === 0 && <p className="py-1 text-soft">{words.noKeys}</p>}
+            <ul aria-label={words.keysOf(account.name)} className="divide-y divide-line">
+              {[...keys].reverse().map(k => (
+                <Row key={k.id} of={k} onRevoke={() => setRevoking(k)} />
+              ))}
+            </ul>
+          </>
+        )}
+      </Answer>
+      <Button className="mt-2" disabled={!account.active} icon="plus" onClick={() => setMaking(true)}>
+        {words.newKey}
+      </Button>
+      <Dialog onClose={() => setMaking(false)} open={making} title={`${words.newKey}: ${account.name}`}>
+        <NewKey account={account} onClose={() => setMaking(false)} />
+      </Dialog>
+      <Revoke account={account} onClose={() => setRevoking(null)} revoking={revoking} />
+    </section>
+  )
+}
+
+const tones = { works: 'active', expired: 'idle', revoked: 'idle' } as const
+
+function Row({ of: k, onRevoke }: { of: Key; onRevoke: () => void }) {
+  const state = useTicking(now => keyState(k, now))
+  const works = state === 'works'
+  const end = works ? (k.expires_at ? `${words.ends} ${day(k.expires_at)}` : words.endsNever) : null
+  return (
+    <li className="flex flex-wrap items-center gap-x-3 gap-y-1 py-1.5" data-key={k.id}>
+      <div className="min-w-0 grow basis-40">
+        <p className="wrap-anywhere">
+          <bdi>{k.name}</bdi> <span className="key text-soft text-xs">{k.hint}</span>
+        </p>
+        <p className="text-soft text-xs">
+          {k.last_used_at ? (
+            <>
+              {words.used} <Age at={k.last_used_at} /> {words.ago}
+            </>
+          ) : (
+            words.unused
+          )}
+          {' · '}
+          {words.made} <Age at={k.created_at} /> {words.ago}
+          {end && ` · ${end}`}
+        </p>
+      </div>
+      <State icon={works ? 'check' : 'off'} tone={tones[state]}>
+        {words.keyState[state]}
+      </State>
+      {works && (
+        <Button aria-label={words.revokeNamed(k.name)} look="danger" onClick={onRevoke}>
+          {words.revoke}
+        </Button>
+      )}
+    </li>
+  )
+}
+
+/**
+ * Makes a key and hands its secret to whoever asked, past the cache: what is
+ * kept of the answer is what a list of keys would tell.
+ */
+export function useMakeKey(onSecret: (secret: string) => void) {
+  const cache = useQueryClient()
+  return useMutation({
+    mutationFn: async ({ user, body }: { user: string; body: Schemas['AccountNewKey'] }): Promise<Key> => {
+      const { key, ...rest } = await take(api.POST('/api/v1/users/{id}/keys', { params: { path: { id: user } }, body }))
+      onSecret(key)
+      return rest
+    },
+    onSuccess: (_, { user }) => cache.invalidateQueries({ queryKey: keysQuery(user).queryKey }),
+  })
+}
+
+/** Asks what a key is for, and shows it once. */
+export function NewKey({ account, onClose }: { account: User; onClose: () => void }) {
+  const [secret, setSecret] = useState<string | null>(null)
+  const make = useMakeKey(setSecret)
+  if (secret !== null) {
+    return (
+      <Secret
+        done={words.done}
+        lines={[
+          [words.onceTitle, secret],
+          [words.header, `Authorization: Bearer ${secret}`],
+        ]}
+        onDone={onClose}
+        title={words.onceTitle}
+        warning={words.once}
+      />
+    )
+  }
+  return (
+    <form
+      className="flex flex-col gap-3"
+      onSubmit={e => {
+        e.preventDefault()
+        const data = new FormData(e.currentTarget)
+        const expires = expiresAt(Number(data.get('days')), Date.now())
+        make.mutate({
+          user: account.id,
+          body: { name: String(data.get('name')).trim(), ...(expires ? { expires_at: expires } : {}) },
+        })
+      }}
+    >
+      <Field
+        autoComplete="off"
+        autoFocus
+        error={refused(make.error, 'name')}
+        help={words.keyNameHelp}
+        label={words.keyName}
+        maxLength={100}
+        name="name"
+        required
+      />
+      <Select
+        choices={['30', '90', '365', '0'].map(d => ({ value: d, label: words.expiry[d] ?? d }))}
+        defaultValue="90"
+        error={refused(make.error, 'expires_at')}
+        label={words.expires}
+        name="days"
+      />
+      <Refusal error={make.error} />
+      <div className="flex flex-wrap justify-end gap-2">
+        <Button look="quiet" onClick={onClose}>
+          {texts.ui.cancel}
+        </Button>
+        <Button busy={make.isPending} look="primary" type="submit">
+          {words.newKey}
+        </Button>
+      </div>
+    </form>
+  )
+}
+
+function Revoke({ account, revoking, onClose }: { account: User; revoking: Key | null; onClose: () => void }) {
+  const cache = useQueryClient()
+  const revoke = useMutation({
+    mutationFn: (k: Key) =>
+      api.DELETE('/api/v1/users/{id}/keys/{key_id}', { params: { path: { id: account.id, key_id: k.id } } }),
+    onSuccess: (_, k) => {
+      say(words.revoked(k.name))
+      void cache.invalidateQueries({ queryKey: keysQuery(account.id).queryKey })
+      onClose()
+    },
+  })
+  const close = () => {
+    revoke.reset()
+    onClose()
+  }
+  return (
+    <Confirm
+      busy={revoke.isPending}
+      error={revoke.error}
+      onClose={close}
+      onYes={() => revoking && revoke.mutate(revoking)}
+      open={revoking !== null}
+      title={words.revokeTitle(revoking?.name ?? '')}
+      yes={words.revoke}
+    >
+      <p>{words.revokeText}</p>
+    </Confirm>
+  )
+}

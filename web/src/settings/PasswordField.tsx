@@ -1,0 +1,48 @@
+import { useState } from 'react'
+import { texts } from '../texts'
+import { IconButton } from '../ui/Button'
+import { Field } from '../ui/Field'
+
+/** A password that can be looked at while it is typed. */
+export function PasswordField({
+  label,
+  name,
+  autoComplete,
+  error,
+  help,
+  required = true,
+  value,
+  onChange,
+}: {
+  label: string
+  name: string
+  autoComplete: string
+  error?: string | undefined
+  help?: string
+  required?: boolean
+  value?: string
+  onChange?: (text: string) => void
+}) {
+  const [seen, setSeen] = useState(false)
+  return (
+    <Field
+      after={
+        <IconButton
+          aria-pressed={seen}
+          icon="eye"
+          label={`${seen ? texts.login.hide : texts.login.reveal}: ${label}`}
+          onClick={() => setSeen(!seen)}
+        />
+      }
+      autoComplete={autoComplete}
+      error={error}
+      help={help}
+      label={label}
+      name={name}
+      required={required}
+      spellCheck={false}
+      type={seen ? 'text' : 'password'}
+      {...(onChange ? { value: value ?? '', onChange: e => onChange(e.target.value) } : {})}
+    />
+  )
+}

@@ -1,0 +1,39 @@
+import type { ReactNode } from 'react'
+import { Button } from '../ui/Button'
+import { Command, Note } from './Bits'
+
+/**
+ * A secret that is shown this once. Whoever shows it keeps it in the state of a
+ * component alone, and drops it in onDone: no cache, storage or address has it.
+ */
+export function Secret({
+  title,
+  warning,
+  lines,
+  done,
+  onDone,
+}: {
+  title: string
+  warning: string
+  /** What to copy, each with its name. */
+  lines: readonly (readonly [name: string, text: string])[]
+  done: ReactNode
+  onDone: () => void
+}) {
+  return (
+    <section aria-label={title} className="flex flex-col gap-3" data-secret>
+      <Note tone="attention">{warning}</Note>
+      {lines.map(([name, text]) => (
+        <div key={name} className="flex flex-col gap-1">
+          <p className="text-soft text-xs">{name}</p>
+          <Command label={name} text={text} />
+        </div>
+      ))}
+      <div className="flex justify-end">
+        <Button look="primary" onClick={onDone}>
+          {done}
+        </Button>
+      </div>
+    </section>
+  )
+}

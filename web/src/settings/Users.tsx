@@ -1,0 +1,223 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { useMemo, useState } from 'react'
+import { api, ifMatch, take } from '../api/client'
+import { useKeys } from '../app/keys'
+import { queries, useMe } from '../app/queries'
+import { texts } from '../texts'
+import { settings } from '../texts/settings'
+import { Age } from '../ui/Age'
+import { Button } from '../ui/Button'
+import { Field, Select } from '../ui/Field'
+import { Badge } from '../ui/State'
+import { say, sayFailed } from '../ui/Toast'
+import { Answer, Empty, Partial } from '../ui/Views'
+import { Confirm, ForLeads, Part } from './Bits'
+import { usersRoute } from './route'
+import { byRank, mayChange, type User, userFits } from './rules'
+import { CreateUser, EditUser } from './UserDialogs'
+
+const words = settings.users
+type Search = ReturnType<typeof usersRoute.useSearch>
+
+/** Who may sign in. The filters, and whose account is open, are in the address. */
+export function UsersPart() {
+  const search = usersRoute.useSearch()
+  const navigate = useNavigate({ from: '/settings/users' })
+  const go = (change: Search, replace = false) => void navigate({ search: was => ({ ...was, ...change }), replace })
+  useKeys([{ keys: 'c', label: words.create, run: () => go({ new: '1' }) }])
+  return (
+    <Part
+      actions={
+        <Button icon="plus" look="primary" onClick={() => go({ new: '1' })}>
+          {words.create}
+        </Button>
+      }
+      id="users"
+    >
+      <ForLeads>
+        <Filters go={go} search={search} />
+        <List go={go} search={search} />
+        <CreateUser onClose={() => go({ new: undefined })} open={search.new === '1'} />
+      </ForLeads>
+    </Part>
+  )
+}
+
+type Go = (change: Search, replace?: boolean) => void
+
+function Filters({ search, go }: { search: Search; go: Go }) {
+  const roles = [
+    { value: '', label: words.allRoles },
+    ...['owner', 'admin', 'user', 'agent'].map(r => ({ value: r, label: settings.roles[r] ?? r })),
+  ]
+  return (
+    <div className="mb-3 grid grid-cols-1 gap-2 min-[26rem]:grid-cols-[1fr_8rem_8rem]">
+      <Field
+        hideLabel
+        label={words.find}
+        onChange={e => go({ q: e.target.value || undefined }, true)}
+        placeholder={words.find}
+        type="search"
+        value={search.q ?? ''}
+      />
+      <Select
+        choices={roles}
+        hideLabel
+        label={words.role}
+        onChange={e => go({ role: (e.target.value || undefined) as Search['role'] }, true)}
+        value={search.role ?? ''}
+      />
+      <Select
+        choices={['all', 'active', 'inactive'].map(s => ({
+          value: s === 'all' ? '' : s,
+          label: words.showing[s] ?? s,
+        }))}
+        hideLabel
+        label={words.show}
+        onChange={e => go({ show: (e.target.value || undefined) as Search['show'] }, true)}
+        value={search.show ?? ''}
+      />
+    </div>
+  )
+}
+
+function List({ search, go }: { search: Search; go: Go }) {
+  const asked = useQuery(queries.users)
+  const me = useMe().data
+  const [leaving, setLeaving] = useState<User | null>(null)
+  const { q, role, show } = search
+  const rows = useMemo(
+    () => asked.data?.filter(u => userFits(u, { q, role, show })).sort(byRank),
+    [asked.data, q, role, show],
+  )
+  return (
+    <Answer of={asked} what={words.what}>
+      {all => (
+        <>
+          {all.length >= 500 && <Partial>{words.cut(all.length)}</Partial>}
+          {rows?.length === 0 ? (
+            <Empty
+              action={
+                <Button onClick={() => go({ q: undefined, role: undefined, show: undefined })}>{words.clear}</Button>
+              }
+              icon="filter"
+              title={words.none}
+            />
+          ) : (
+            <ul aria-label={settings.parts.users.name} className="hairline divide-y divide-line rounded-md">
+              {rows?.map(u => (
+                <Row key={u.id} me={me} onEdit={() => go({ user: u.id })} onLeave={setLeaving} user={u} />
+              ))}
+            </ul>
+          )}
+          {me && search.user && (
+            <EditUser me={me} onClose={() => go({ user: undefined })} user={all.find(u => u.id === search.user)} />
+          )}
+          <Deactivate onClose={() => setLeaving(null)} user={leaving} />
+        </>
+      )}
+    </Answer>
+  )
+}
+
+function Row({
+  user,
+  me,
+  onEdit,
+  onLeave,
+}: {
+  user: User
+  me: User | undefined
+  onEdit: () => void
+  onLeave: (user: User) => void
+}) {
+  const may = me ? mayChange(me, user) : null
+  const setActive = useSetActive()
+  return (
+    <li className="flex flex-wrap items-center gap-x-3 gap-y-1 px-3 py-1.5" data-user={user.id}>
+      <div className="min-w-0 grow basis-56">
+        <p className={`wrap-anywhere font-medium ${user.active ? '' : 'text-soft'}`}>
+          <bdi>{user.name}</bdi>
+          {user.id === me?.id && <span className="font-normal text-soft"> ({words.you})</span>}
+        </p>
+        <p className="wrap-anywhere text-soft text-xs">
+          <bdi>{user.email}</bdi>
+        </p>
+      </div>
+      <span className="w-24 text-sm">
+        {settings.roles[user.role]}
+        {user.agent_id && <span className="key block truncate text-soft text-xs">{user.agent_id}</span>}
+      </span>
+      <span className="w-36 text-soft text-xs">
+        {user.last_login_at ? (
+          <>
+            {words.lastLogin} <Age at={user.last_login_at} /> {settings.agents.ago}
+          </>
+        ) : (
+          words.neverIn
+        )}
+      </span>
+      <span className="w-24">{!user.active && <Badge tone="attention">{settings.state.inactive}</Badge>}</span>
+      <span className="ml-auto flex gap-1">
+        {may?.any ? (
+          <>
+            <Button aria-label={words.editNamed(user.name)} onClick={onEdit}>
+              {words.edit}
+            </Button>
+            {may.active && (
+              <Button
+                busy={setActive.isPending}
+                look={user.active ? 'danger' : 'plain'}
+                onClick={() => (user.active ? onLeave(user) : setActive.mutate({ user, active: true }))}
+              >
+                {user.active ? words.deactivate : words.activate}
+              </Button>
+            )}
+          </>
+        ) : (
+          <span className="max-w-48 text-right text-soft text-xs">{words.ownerOnly}</span>
+        )}
+      </span>
+    </li>
+  )
+}
+
+/** Activates or deactivates an account; what is shown follows when the service has done it. */
+function useSetActive() {
+  const cache = useQueryClient()
+  return useMutation({
+    mutationFn: ({ user, active }: { user: User; active: boolean }) =>
+      take(
+        api.PATCH('/api/v1/users/{id}', {
+          params: { path: { id: user.id }, header: ifMatch(user.version) },
+          body: { active },
+        }),
+      ),
+    onSuccess: next => {
+      cache.setQueryData<User[]>(queries.users.queryKey, was => was?.map(u => (u.id === next.id ? next : u)))
+      void cache.invalidateQueries({ queryKey: queries.agents.queryKey })
+      say(next.active ? words.activated(next.name) : words.deactivated(next.name))
+    },
+    onError: err => {
+      sayFailed(err)
+      void cache.invalidateQueries({ queryKey: queries.users.queryKey })
+    },
+  })
+}
+
+function Deactivate({ user, onClose }: { user: User | null; onClose: () => void }) {
+  const setActive = useSetActive()
+  return (
+    <Confirm
+      busy={setActive.isPending}
+      onClose={onClose}
+      onYes={() => user && setActive.mutate({ user, active: false }, { onSettled: onClose })}
+      open={user !== null}
+      title={words.deactivateTitle(user?.name ?? texts.app.me)}
+      yes={words.deactivate}
+    >
+      <p>{words.deactivateText}</p>
+    </Confirm>
+  )
+}

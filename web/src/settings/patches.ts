@@ -1,0 +1,30 @@
+import { type Patch, rereadSoon } from '../app/live/patches'
+
+/** Everything here is small and changes seldom: it is read anew when something of it was told. */
+export const settingsPatches: readonly Patch[] = [
+  {
+    on: ['agentrt.status'],
+    apply: (_, cache) => {
+      rereadSoon(cache, ['gateway', 'pairing'])
+      for (const what of ['jobs', 'sessions', 'schedule']) rereadSoon(cache, ['settings', what])
+    },
+  },
+  { on: ['pairing.'], apply: (_, cache) => rereadSoon(cache, ['gateway', 'pairing']) },
+  {
+    on: ['key.'],
+    apply: (_, cache) => rereadSoon(cache, ['settings', 'keys']),
+  },
+  { on: ['team.'], apply: (_, cache) => rereadSoon(cache, ['settings', 'teams']) },
+  { on: ['retention.'], apply: (_, cache) => rereadSoon(cache, ['settings', 'retention']) },
+  {
+    on: ['jobs.changed', 'schedule.'],
+    apply: (_, cache) => {
+      for (const what of ['jobs', 'schedule']) rereadSoon(cache, ['settings', what])
+    },
+  },
+  {
+    // All kinds of the audit; each reaches only those who may read it.
+    on: ['login.', 'password.', 'user.', 'key.', 'pairing.', 'retention.', 'prices.', 'service.', 'schedule.'],
+    apply: (_, cache) => rereadSoon(cache, ['settings', 'audit']),
+  },
+]

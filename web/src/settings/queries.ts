@@ -1,0 +1,106 @@
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
+import { api, type Page, type Schemas, take, takePage } from '../api/client'
+
+export const pairingQuery = queryOptions({
+  queryKey: ['gateway', 'pairing'],
+  queryFn: ({ signal }) => take(api.GET('/api/v1/agentrt/pairing', { signal })),
+})
+
+/** What the doctor found last. It is asked again by somebody who wants to know, and never by itself. */
+export const doctorQuery = queryOptions({
+  queryKey: ['doctor'],
+  queryFn: ({ signal }) => take(api.GET('/api/v1/agentrt/doctor', { signal })),
+  staleTime: Number.POSITIVE_INFINITY,
+  retry: false,
+})
+
+export const keysQuery = (user: string) =>
+  queryOptions({
+    queryKey: ['settings', 'keys', user],
+    queryFn: async ({ signal }): Promise<Schemas['AccountKey'][]> => {
+      const path = { id: user }
+      return take(api.GET('/api/v1/users/{id}/keys', { params: { path, query: { limit: 500 } }, signal }))
+    },
+  })
+
+export const teamsQuery = queryOptions({
+  queryKey: ['settings', 'teams'],
+  queryFn: ({ signal }) => take(api.GET('/api/v1/teams', { params: { query: { limit: 500 } }, signal })),
+})
+
+export const retentionQuery = queryOptions({
+  queryKey: ['settings', 'retention'],
+  queryFn: ({ signal }) => take(api.GET('/api/v1/retention', { signal })),
+})
+
+/** What the address says of the audit. */
+export interface AuditFilters {
+  kind?: string | undefined
+  actor?: string | undefined
+  about?: string | undefined
+  since?: string | undefined
+  until?: string | undefined
+}
+
+type SubjectKind = 'user' | 'address' | 'service' | 'task' | 'standup' | 'schedule' | 'session'
+
+/** The beginning of a day where one looks, as a moment; undefined when it is no day. */
+function midnight(day: string | undefined, later: number): string | undefined {
+  const at = /^\d{4}-\d{2}-\d{2}$/.test(day ?? '') ? new Date(`${day}T00:00:00`) : null
+  if (!at || Number.isNaN(at.getTime())) return undefined
+  at.setDate(at.getDate() + later)
+  return at.toISOString()
+}
+
+/** The filters as the API takes them. Both days belong to what is asked for. */
+export function auditParams(f: AuditFilters) {
+  const since = midnight(f.since, 0)
+  const until = midnight(f.until, 1)
+  return {
+    ...(f.kind ? { kind: [f.kind] } : {}),
+    ...(f.actor ? { actor: f.actor } : {}),
+    ...(f.about ? { subject_kind: f.about as SubjectKind } : {}),
+    ...(since ? { since } : {}),
+    ...(until ? { until } : {}),
+  }
+}
+
+export const auditQuery = (f: AuditFilters) =>
+  infiniteQueryOptions({
+    queryKey: ['settings', 'audit', f],
+    queryFn: ({ pageParam, signal }): Promise<Page<Schemas['Event']>> => {
+      const query = { limit: 100, ...auditParams(f), ...(pageParam ? { cursor: pageParam } : {}) }
+      return takePage<Schemas['Event']>(api.GET('/api/v1/audit', { params: { query }, signal }))
+    },
+    initialPageParam: null as string | null,
+    getNextPageParam: last => last.next,
+  })
+
+/** The three probes, each asked by itself: one that fails says nothing of the others. */
+export const healthQuery = queryOptions({
+  queryKey: ['settings', 'health'],
+  queryFn: async ({ signal }) => {
+    const answer = await take(api.GET('/health', { signal }))
+    return { ...answer, readAt: Date.now() }
+  },
+  retry: false,
+})
+export const readyQuery = queryOptions({
+  queryKey: ['settings', 'ready'],
+  queryFn: ({ signal }) => take(api.GET('/readyz', { signal })),
+  retry: false,
+})
+
+/** The timed jobs of the runtime; what the first run looks for among them. */
+export const jobsQuery = queryOptions({
+  queryKey: ['settings', 'jobs'],
+  queryFn: ({ signal }) => takePage(api.GET('/api/v1/agentrt/jobs', { params: { query: { limit: 500 } }, signal })),
+})
+export const sessionsQuery = queryOptions({
+  queryKey: ['settings', 'sessions'],
+  queryFn: ({ signal }) => takePage(api.GET('/api/v1/agentrt/sessions', { params: { query: { limit: 500 } }, signal })),
+})
+export const scheduleQuery = queryOptions({
+  queryKey: ['settings', 'schedule'],
+  queryFn: ({ signal }) => take(api.GET('/api/v1/standups/schedule', { signal })),
+})
