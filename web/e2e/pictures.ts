@@ -36,7 +36,18 @@ const places: [name: string, path: string, ready: string][] = [
   ['schedules', '/schedules', 'main h2:not(.sr-only), [role=row] [role=switch]'],
   ['schedules-standup', '/schedules?form=standup', '[role=dialog] input'],
   ['spend', '/spend', 'main h1, main h2'],
-  ['settings', '/settings', 'main h1, main h2'],
+  ['settings', '/settings', 'main a[href="/welcome"]'],
+  ...['account form', 'users [data-user]', 'agents [data-agent]', 'gateway [data-layer=events][data-state=ok]', 'teams [data-team]', 'retention [data-policy]', 'audit [data-event]', 'health [data-health]'].map(
+    (of): [string, string, string] => {
+      const [part = '', ready = ''] = of.split(' ')
+      return [`settings-${part}`, `/settings/${part}`, ready]
+    },
+  ),
+  ['settings-keys', '/settings/agents?agent=coo', '[data-key]'],
+  ['settings-user-new', '/settings/users?new=1', '[role=dialog] input'],
+  ['welcome', '/welcome', 'section h3'],
+  ['welcome-accounts', '/welcome?step=accounts', 'section h3'],
+  ['welcome-standup', '/welcome?step=standup', 'section form'],
 ]
 
 it('makes a picture of every place', { timeout: 300_000 }, async () => {

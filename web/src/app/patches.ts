@@ -3,6 +3,7 @@ import { inboxPatches } from '../inbox/patches'
 import { nowPatches } from '../now/patches'
 import { schedulePatches } from '../schedules/patches'
 import { sessionPatches } from '../sessions/patches'
+import { settingsPatches } from '../settings/patches'
 import { standupPatches } from '../standups/patches'
 import { taskPatches } from '../tasks/patches'
 import type { Patch } from './live/patches'
@@ -18,4 +19,5 @@ export const patches: readonly Patch[] = [
   ...schedulePatches,
   ...standupPatches,
   ...sessionPatches,
+  ...settingsPatches,
 ]

@@ -9,6 +9,7 @@ import { settingsRoute } from '../settings/route'
 import { spendRoute } from '../spend/route'
 import { standupRoute, standupsRoute } from '../standups/route'
 import { taskRoute, tasksRoute } from '../tasks/route'
+import { welcomeRoute } from '../welcome/route'
 import { frameRoute, rootRoute, unknownRoute } from './roots'
 
 const tree = rootRoute.addChildren([
@@ -27,6 +28,7 @@ const tree = rootRoute.addChildren([
     schedulesRoute,
     spendRoute,
     settingsRoute,
+    welcomeRoute,
     unknownRoute,
   ]),
 ])

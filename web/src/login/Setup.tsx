@@ -35,7 +35,7 @@ export function Setup() {
       take(api.POST('/api/v1/auth/setup', { body })),
     onSuccess: answer => {
       session.signIn(answer.token)
-      void navigate({ to: '/' })
+      void navigate({ to: '/welcome' })
     },
     onError: err => setWait(asProblem(err).retryAfter ?? 0),
   })

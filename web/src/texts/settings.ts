@@ -1,5 +1,3 @@
-import { welcome } from './welcome'
-
 /**
  * Every sentence of Settings and of the first run. It is not in `texts`, which
  * the first load has: it comes with the pages that say it.
@@ -7,7 +5,6 @@ import { welcome } from './welcome'
 export const settings = {
   title: 'Settings',
   back: 'All settings',
-  welcome,
   leads: 'The owner and the admins may. Ask one of them, or have them give you another role.',
   unknown: 'unknown',
   never: 'never',

@@ -51,7 +51,6 @@ export const welcome = {
     everyDay: 'every day',
     zone: 'Time zone',
     create: 'Create the job',
-    change: 'Change the job',
     there: 'The job is there.',
     nextRuns: 'It runs next',
     never: 'It is switched off.',
@@ -60,6 +59,7 @@ export const welcome = {
     key: (agent: string) =>
       `It calls this service as ${agent}, with a key from the environment of the gateway. Create it, put it there, and restart the gateway:`,
     keyName: 'the gateway',
+    environment: 'For the environment of the gateway',
     makeKey: 'Create the key',
     noAccount: (agent: string) => `${agent} has no account yet, so it can have no key. Go back a step and create it.`,
     scope: 'The gateway lets nobody change its jobs without this scope. Add it to the service’s settings and restart it:',

@@ -1,0 +1,137 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { faults, type House, type Look, looks, openBrowser, openHouse, openPage } from './house.ts'
+import { type CutLine, gatewayOf, openLine, openService, type Service } from './service.ts'
+
+let browser: Browser
+let gateway: House
+let line: CutLine
+let service: Service
+let token: string
+
+// A service that nobody owns yet, and a gateway that it does not know of yet.
+beforeAll(async () => {
+  browser = await openBrowser()
+  gateway = await openHouse()
+  const found = await gatewayOf(gateway)
+  token = found.token
+  line = await openLine(found.url)
+  service = await openService()
+})
+afterAll(async () => {
+  await browser?.close()
+  await service?.close()
+  await line?.cut()
+  await gateway?.close()
+})
+
+// The first hour is lost connecting the gateway, or it is not.
+describe('the first run', () => {
+  it('goes from nothing to a team that reports, and loses nothing on the way', async () => {
+    const { context, page, complaints } = await openPage(browser, service.base, looks['light desktop'] as Look)
+    const heading = (name: string) => page.getByRole('heading', { name, exact: true, level: 3 })
+    const next = (name: string) => page.getByRole('button', { name, exact: true }).click()
+    await page.goto(service.link)
+    await page.getByLabel('Email').fill('ada@example.com')
+    await page.getByLabel('Password', { exact: true }).fill('four random words are good')
+    await page.getByRole('button', { name: 'Create the owner' }).click()
+
+    // Nothing is set: what to set is there to copy, and no secret is asked for here.
+    await page.waitForURL('**/welcome?step=connect')
+    await page.getByText('AGENTRT_GATEWAY_URL=').waitFor()
+    await page.getByText('Live', { exact: true }).or(page.getByText('No gateway')).first().waitFor()
+    expect(await faults(page)).toEqual([])
+
+    // The settings are set and the service restarted: the open page notices.
+    await service.stop()
+    service = await openService(
+      {
+        AGENTRT_GATEWAY_URL: line.url,
+        AGENTRT_GATEWAY_TOKEN: token,
+        AGENTRT_GATEWAY_SCOPES: 'operator.read,operator.write,operator.admin',
+      },
+      service,
+    )
+    await page.getByText('The settings are there.').waitFor({ timeout: 60_000 })
+    await page.locator('main').getByText('connected', { exact: true }).waitFor({ timeout: 60_000 })
+    complaints.length = 0 // the browser tells of the requests that nobody answered
+    expect(await faults(page)).toEqual([])
+    await next('Continue')
+
+    // Everything is examined, from the bottom.
+    await heading('Examine the way there').waitFor()
+    await page.locator('[data-layer=events][data-state=ok]').waitFor({ timeout: 90_000 })
+    expect(await page.locator('[data-layer]').evaluateAll(rows => rows.map(r => r.getAttribute('data-layer')))).toEqual(
+      'dns tcp tls http upgrade challenge auth pairing scopes protocol methods events'.split(' '),
+    )
+    expect(await faults(page)).toEqual([])
+    await page.reload()
+    await heading('Examine the way there').waitFor()
+    await page.locator('[data-layer=events][data-state=ok]').waitFor({ timeout: 90_000 })
+    await next('Continue')
+
+    await heading('See what was found').waitFor()
+    await page.getByText(/^\d+ agents$/).waitFor()
+    await page.getByText(/sessions?$/).first().waitFor()
+    await page.getByText(/timed jobs?$/).first().waitFor()
+    expect(await faults(page)).toEqual([])
+    await next('Continue')
+
+    // A step that was skipped is open, and one comes back to it.
+    await heading('Accounts for the agents').waitFor()
+    await next('Skip this step')
+    await heading('A standup every day').waitFor()
+    await next('Back')
+    expect(await faults(page)).toEqual([])
+    await page.getByRole('button', { name: /^Create \d+ accounts$/ }).click()
+    await page.getByText('Every agent that the runtime knows has an account.').waitFor({ timeout: 60_000 })
+    expect(await faults(page)).toEqual([])
+    await next('Continue')
+
+    await heading('A standup every day').waitFor()
+    expect(await faults(page)).toEqual([])
+    await page.getByLabel('At', { exact: true }).fill('08:30')
+    await page.getByRole('button', { name: 'Create the job' }).click()
+    await page.getByText('The job is there.').waitFor()
+    await page.getByText(/It runs next: .*08:30/).waitFor()
+    await page.getByRole('button', { name: 'Create the key' }).click()
+    await page.getByText(/^WARDROOM_API_KEY=wrk_/).waitFor()
+    expect(await faults(page)).toEqual([])
+    await page.reload()
+    await page.getByRole('button', { name: 'Create the key' }).waitFor()
+    expect(await page.getByText(/wrk_/).count()).toBe(0)
+    await next('Continue')
+
+    await heading('Done').waitFor()
+    expect(await page.evaluate(() => Object.keys(localStorage).sort())).toEqual(['wardroom.token'])
+    // The examination is of this page's life; all else is known of itself.
+    expect(await page.getByText('Not done yet:').count()).toBe(1)
+    await page.getByRole('link', { name: 'Open Now' }).click()
+    await page.waitForURL(`${service.base}/`)
+    expect(complaints).toEqual([])
+
+    for (const look of ['dark desktop', 'light phone', 'dark phone']) {
+      const { theme, width, height } = looks[look] as Look
+      await page.emulateMedia({ colorScheme: theme })
+      await page.setViewportSize({ width, height })
+      for (const step of ['connect', 'doctor', 'found', 'accounts', 'standup', 'end']) {
+        await page.goto(`/welcome?step=${step}`)
+        await page.locator('section h3').first().waitFor()
+        expect(await faults(page), `${look} ${step}`).toEqual([])
+        expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true)
+      }
+    }
+    await context.close()
+  })
+
+  it('is only for those who may', async () => {
+    const { context, page } = await openPage(browser, gateway.base, looks['light desktop'] as Look)
+    await page.goto('/welcome')
+    await page.getByLabel('Email').fill('cto@wardroom.demo')
+    await page.getByLabel('Password', { exact: true }).fill(gateway.password)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('heading', { name: 'Your role does not allow this.' }).waitFor()
+    expect(await faults(page)).toEqual([])
+    await context.close()
+  })
+})

@@ -1,0 +1,183 @@
+import { describe, expect, it } from 'vitest'
+import { auditParams } from './queries'
+import {
+  agentRows,
+  byRank,
+  checklist,
+  copyable,
+  type Exam,
+  expiresAt,
+  facts,
+  keyState,
+  layers,
+  makePassword,
+  mayChange,
+  type User,
+  userFits,
+} from './rules'
+
+const exam = (of: Partial<Exam>): Exam => ({
+  configured: true,
+  healthy: false,
+  url: 'ws://gateway',
+  at: '2026-11-20T08:00:00.000Z',
+  took_ms: 3,
+  failure: null,
+  warnings: [],
+  layers: [],
+  ...of,
+})
+
+// Whoever mends the wrong layer loses the first hour that the doctor is there to save.
+describe('the checklist', () => {
+  it('stands in the order of the layers, whatever the answer’s', () => {
+    const found = checklist(
+      exam({
+        layers: [...layers].reverse().map(layer => ({ layer, state: 'ok', saw: layer, took_ms: 1 })),
+      }),
+    )
+    expect(found.map(c => c.layer)).toEqual(layers)
+    expect(found.map(c => c.saw)).toEqual(layers)
+  })
+  it('waits before there was an examination, and where the answer says nothing', () => {
+    expect(new Set(checklist(undefined).map(c => c.state))).toEqual(new Set(['waiting']))
+    const some = checklist(exam({ layers: [{ layer: 'dns', state: 'ok', saw: '', took_ms: null }] }))
+    expect(some.map(c => c.state).slice(0, 2)).toEqual(['ok', 'waiting'])
+  })
+  it('has the cause and the fix on the layer that fails, and on no other', () => {
+    const found = checklist(exam({ failure: { layer: 'tcp', cause: 'Nothing listens.', fix: 'Start it.' } }))
+    expect(found.filter(c => c.failure).map(c => [c.layer, c.failure?.fix])).toEqual([['tcp', 'Start it.']])
+  })
+})
+
+// A command that is cut short, or has a full stop at its end, does something else.
+describe('what can be copied', () => {
+  it.each([
+    [
+      'Run on its host: openclaw devices approve 2f105041-bcf7-4e68-9f8e-4bedb19ad04d. It is noticed within seconds.',
+      ['openclaw devices approve 2f105041-bcf7-4e68-9f8e-4bedb19ad04d'],
+    ],
+    [
+      'Approve it on the gateway’s host (openclaw devices list, openclaw devices approve). Or do without: AGENTRT_GATEWAY_SCOPES=operator.read,operator.write',
+      [
+        'openclaw devices list',
+        'openclaw devices approve',
+        'AGENTRT_GATEWAY_SCOPES=operator.read,operator.write',
+      ],
+    ],
+    ['Set AGENTRT_GATEWAY_URL=wss://gateway.example:18789.', ['AGENTRT_GATEWAY_URL=wss://gateway.example:18789']],
+    ['Start the gateway.', []],
+  ])('%s', (text, want) => expect(copyable(text)).toEqual(want))
+})
+
+describe('a key', () => {
+  const now = Date.parse('2026-11-20T12:00:00Z')
+  it.each([
+    [null, null, 'works'],
+    [null, '2026-11-20T12:00:01Z', 'works'],
+    [null, '2026-11-20T12:00:00Z', 'expired'],
+    ['2026-11-01T00:00:00Z', '2026-11-10T00:00:00Z', 'revoked'],
+  ])('revoked %s, ends %s: %s', (revoked_at, expires_at, want) =>
+    expect(keyState({ revoked_at, expires_at }, now)).toBe(want),
+  )
+  it('ends after its days, or never', () => {
+    expect(expiresAt(30, now)).toBe('2026-12-20T12:00:00.000Z')
+    expect(expiresAt(0, now)).toBeNull()
+  })
+})
+
+const user = (of: Partial<User>): User =>
+  ({ id: 'u', name: 'Ada', email: 'ada@example.com', role: 'user', active: true, agent_id: null, ...of }) as User
+
+// What is offered and then refused makes people distrust what is offered.
+describe('what one may change of an account', () => {
+  it.each([
+    ['owner', 'owner', true, { any: true, role: false, active: false }],
+    ['owner', 'admin', false, { any: true, role: true, active: true }],
+    ['admin', 'owner', false, { any: false, role: false, active: false }],
+    ['admin', 'admin', true, { any: true, role: false, active: false }],
+    ['admin', 'user', false, { any: true, role: true, active: true }],
+    ['user', 'user', true, { any: false, role: false, active: false }],
+  ] as const)('%s of %s, oneself: %s', (mine, theirs, self, want) =>
+    expect(mayChange(user({ id: 'me', role: mine }), user({ id: self ? 'me' : 'other', role: theirs }))).toEqual(want),
+  )
+})
+
+describe('the users', () => {
+  it('are found by name, email and agent, by role and by whether they are active', () => {
+    const coo = user({ name: 'COO', email: 'coo@example.com', role: 'agent', agent_id: 'boss', active: false })
+    expect(userFits(coo, { q: ' BOSS ' })).toBe(true)
+    expect(userFits(coo, { q: 'ada' })).toBe(false)
+    expect(userFits(coo, { role: 'user' })).toBe(false)
+    expect(userFits(coo, { show: 'active' })).toBe(false)
+    expect(userFits(coo, { show: 'inactive', role: 'agent' })).toBe(true)
+  })
+  it('stand by rank, those who left last', () => {
+    const all = [
+      user({ name: 'B', role: 'agent' }),
+      user({ name: 'C', role: 'owner' }),
+      user({ name: 'A', role: 'owner', active: false }),
+      user({ name: 'A', role: 'agent' }),
+    ]
+    expect(all.sort(byRank).map(u => u.name + u.active)).toEqual(['Ctrue', 'Atrue', 'Btrue', 'Afalse'])
+  })
+})
+
+// An agent that is left out gets no key, and nobody sees why it is silent.
+describe('the agents', () => {
+  it('are those of the runtime and those with an account, the active account first', () => {
+    const agent = { agent_id: 'cto', name: 'CTO', in_runtime: true } as Parameters<typeof agentRows>[0][number]
+    const rows = agentRows(
+      [agent],
+      [
+        user({ id: 'old', role: 'agent', agent_id: 'cto', active: false }),
+        user({ id: 'new', role: 'agent', agent_id: 'cto' }),
+        user({ id: 'older', role: 'agent', agent_id: 'cto', active: false }),
+        user({ id: 'gone', name: 'CFO', role: 'agent', agent_id: 'cfo' }),
+        user({ id: 'human' }),
+      ],
+    )
+    expect(rows.map(r => [r.agentId, r.inRuntime, r.account?.id])).toEqual([
+      ['cfo', null, 'gone'],
+      ['cto', true, 'new'],
+    ])
+  })
+})
+
+describe('the facts of an event', () => {
+  it('have what was before where it is told', () => {
+    expect(
+      facts({
+        name: { before: 'A', after: '<b>' },
+        agent_id: { before: null, after: 'cto' },
+        changes: { PORT: { before: '3000', after: '3001' } },
+        count: 3,
+        settings: { HOST: '::' },
+      }),
+    ).toEqual([
+      { field: 'name', before: 'A', after: '<b>' },
+      { field: 'agent_id', before: '', after: 'cto' },
+      { field: 'PORT', before: '3000', after: '3001' },
+      { field: 'count', after: '3' },
+      { field: 'settings.HOST', after: '::' },
+    ])
+  })
+  it('are none where there are none', () => expect(facts(null)).toEqual([]))
+})
+
+describe('a password that is made up', () => {
+  it('is long, without letters that look alike, and does not favour some', () => {
+    expect(makePassword()).toMatch(/^[a-zA-Z2-9]{24}$/)
+    // 57 letters: the bytes from 228 on would come round to the first ones again.
+    expect(makePassword(() => Uint8Array.from([255, 228, 0, 56]))).toBe('a9'.repeat(12))
+  })
+})
+
+// A day that is asked for and half left out hides what somebody looks for.
+describe('the days of the audit', () => {
+  it('both belong to it', () => {
+    const asked = auditParams({ since: '2026-11-20', until: '2026-11-20' })
+    expect(Date.parse(asked.until ?? '') - Date.parse(asked.since ?? '')).toBe(86_400_000)
+  })
+  it('that are none are left out', () => expect(auditParams({ since: 'x', until: '2026-99-99' })).toEqual({}))
+})

@@ -1,0 +1,73 @@
+import { useQuery } from '@tanstack/react-query'
+import type { Schemas } from '../api/client'
+import { jobsQuery, sessionsQuery } from '../settings/queries'
+import { welcome } from '../texts/welcome'
+import { Icon, type IconName } from '../ui/Icon'
+import { Answer, Partial } from '../ui/Views'
+
+const words = welcome.found
+
+/** What the runtime tells: its agents, its sessions and its timed jobs. */
+export function Found({
+  gateway,
+  agents,
+}: {
+  gateway: Schemas['GatewayStatus'] | undefined
+  agents: readonly Schemas['Agent'][] | undefined
+}) {
+  const there = agents?.filter(a => a.in_runtime === true) ?? []
+  if (!gateway || gateway.connected_at === null) return <Partial>{words.away}</Partial>
+  return (
+    <>
+      <p>{words.text}</p>
+      <Lists agents={there} />
+      {there.length === 0 && <p>{words.none}</p>}
+    </>
+  )
+}
+
+function Lists({ agents }: { agents: readonly Schemas['Agent'][] }) {
+  const sessions = useQuery(sessionsQuery)
+  const jobs = useQuery(jobsQuery)
+  return (
+    <ul aria-label={welcome.steps.found} className="flex flex-col gap-3">
+      <Item icon="agents" name={words.agents(agents.length)}>
+        {agents.map(a => (
+          <li key={a.agent_id}>
+            <bdi>{a.name}</bdi> <span className="key text-soft text-xs">{a.agent_id}</span>
+          </li>
+        ))}
+      </Item>
+      <Answer of={sessions} rows={1} what={welcome.steps.found ?? ''}>
+        {page => (
+          <Item icon="sessions" name={words.sessions(page.rows.length, page.next !== null)}>
+            {page.rows.some(s => s.active) && <li>{words.running(page.rows.filter(s => s.active).length)}</li>}
+          </Item>
+        )}
+      </Answer>
+      <Answer of={jobs} rows={1} what={welcome.steps.found ?? ''}>
+        {page => (
+          <Item icon="schedules" name={words.jobs(page.rows.length, page.next !== null)}>
+            {page.rows.slice(0, 10).map(j => (
+              <li key={j.id}>
+                <bdi>{j.name}</bdi>
+              </li>
+            ))}
+          </Item>
+        )}
+      </Answer>
+    </ul>
+  )
+}
+
+function Item({ icon, name, children }: { icon: IconName; name: string; children: React.ReactNode }) {
+  return (
+    <li className="flex gap-3">
+      <Icon className="mt-0.5 text-soft" name={icon} />
+      <div className="min-w-0">
+        <p className="font-medium">{name}</p>
+        <ul className="wrap-anywhere text-soft">{children}</ul>
+      </div>
+    </li>
+  )
+}

@@ -1,0 +1,166 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { api, type Schemas, take } from '../api/client'
+import { asProblem } from '../api/problem'
+import { useZone } from '../app/config'
+import { moment } from '../app/format'
+import { queries } from '../app/queries'
+import { Command, Note, Refusal, refused } from '../settings/Bits'
+import { useMakeKey } from '../settings/Keys'
+import { jobsQuery, scheduleQuery } from '../settings/queries'
+import { Secret } from '../settings/Secret'
+import { settings } from '../texts/settings'
+import { welcome } from '../texts/welcome'
+import { Button } from '../ui/Button'
+import { Field, Select } from '../ui/Field'
+import { State } from '../ui/State'
+import { Answer, Partial } from '../ui/Views'
+import { adminScope } from './Connect'
+import { cronAt, type Known, standupJob } from './steps'
+
+const words = welcome.standup
+
+/** The job that starts the standup, and the key with which it calls this service. */
+export function Standup({ known }: { known: Known }) {
+  if (!known.gateway || known.gateway.connected_at === null) return <Partial>{welcome.found.away}</Partial>
+  return (
+    <>
+      <p>{words.text}</p>
+      {known.jobs?.some(j => j.name === standupJob) ? <There /> : <Form />}
+    </>
+  )
+}
+
+function Form() {
+  const cache = useQueryClient()
+  const zone = useZone()
+  const set = useMutation({
+    mutationFn: (body: Schemas['StandupPlan']) => take(api.POST('/api/v1/standups/schedule', { body })),
+    onSuccess: next => {
+      cache.setQueryData(scheduleQuery.queryKey, next)
+      void cache.invalidateQueries({ queryKey: jobsQuery.queryKey })
+    },
+  })
+  const code = set.error ? asProblem(set.error).code : ''
+  const address = refused(set.error, 'service_url')
+  return (
+    <form
+      className="flex max-w-md flex-col gap-3"
+      onSubmit={e => {
+        e.preventDefault()
+        const data = new FormData(e.currentTarget)
+        const text = (name: string) => String(data.get(name) ?? '').trim()
+        const expr = cronAt(text('time'), text('days'))
+        if (!expr) return
+        const url = text('url')
+        set.mutate({ expr, timezone: text('zone'), ...(url ? { service_url: url } : {}) })
+      }}
+    >
+      <div className="grid grid-cols-2 gap-3">
+        <Field defaultValue="09:00" error={refused(set.error, 'expr')} label={words.time} name="time" required type="time" />
+        <Select
+          choices={[
+            { value: '1-5', label: words.weekdays },
+            { value: '*', label: words.everyDay },
+          ]}
+          label={words.days}
+          name="days"
+        />
+      </div>
+      <Field
+        key={zone}
+        defaultValue={zone}
+        error={refused(set.error, 'timezone')}
+        help={settings.teams.timezoneHelp}
+        label={words.zone}
+        name="zone"
+        required
+        spellCheck={false}
+      />
+      {address !== undefined && (
+        <Field
+          error={address}
+          help={words.addressHelp}
+          inputMode="url"
+          label={words.address}
+          name="url"
+          spellCheck={false}
+        />
+      )}
+      <Refusal error={set.error} />
+      {code === 'missing_scope' && (
+        <div className="flex flex-col gap-1.5">
+          <p>{words.scope}</p>
+          <Command text={adminScope} />
+        </div>
+      )}
+      <div>
+        <Button busy={set.isPending} look="primary" type="submit">
+          {words.create}
+        </Button>
+      </div>
+    </form>
+  )
+}
+
+function There() {
+  const asked = useQuery(scheduleQuery)
+  return (
+    <Answer of={asked} rows={3} what={standupJob}>
+      {is => (
+        <>
+          <p>
+            <State tone="done">{words.there}</State> <span className="key">{is.job.name}</span>
+          </p>
+          {is.next_runs[0] ? (
+            <p>
+              {words.nextRuns}: {moment(is.next_runs[0], is.job.schedule.tz || undefined)}
+            </p>
+          ) : (
+            <p>{words.never}</p>
+          )}
+          {is.warnings.map(w => (
+            <Note key={w} tone="attention">
+              <bdi>{w}</bdi>
+            </Note>
+          ))}
+          <GatewayKey agent={is.job.agentId} variable={is.variable} />
+        </>
+      )}
+    </Answer>
+  )
+}
+
+/** The key with which the job calls this service; shown once, as the line that sets it. */
+function GatewayKey({ agent, variable }: { agent: string; variable: string }) {
+  const account = useQuery(queries.users).data?.find(u => u.agent_id === agent && u.active)
+  const [secret, setSecret] = useState<string | null>(null)
+  const make = useMakeKey(setSecret)
+  if (secret !== null) {
+    return (
+      <Secret
+        done={settings.agents.done}
+        lines={[[words.environment, `${variable}=${secret}`]]}
+        onDone={() => setSecret(null)}
+        title={settings.agents.onceTitle}
+        warning={settings.agents.once}
+      />
+    )
+  }
+  return (
+    <div className="flex flex-col items-start gap-2">
+      <p className="wrap-anywhere">{words.key(agent)}</p>
+      {account ? (
+        <Button
+          busy={make.isPending}
+          onClick={() => make.mutate({ user: account.id, body: { name: words.keyName } })}
+        >
+          {words.makeKey}
+        </Button>
+      ) : (
+        <p className="text-attention">{words.noAccount(agent)}</p>
+      )}
+      <Refusal error={make.error} />
+    </div>
+  )
+}

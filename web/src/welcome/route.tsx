@@ -1,0 +1,11 @@
+import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
+import { frameRoute, params, wordParam } from '../app/roots'
+import { steps } from './steps'
+
+/** The first run, and whenever somebody wants to go through it again. Which step is open is in the address. */
+export const welcomeRoute = createRoute({
+  getParentRoute: () => frameRoute,
+  path: '/welcome',
+  validateSearch: (s: Record<string, unknown>) => params({ step: wordParam(s.step, steps) }),
+  component: lazyRouteComponent(() => import('./Page'), 'WelcomePage'),
+})

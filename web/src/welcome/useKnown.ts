@@ -1,0 +1,21 @@
+import { useQuery } from '@tanstack/react-query'
+import { queries } from '../app/queries'
+import { doctorQuery, jobsQuery } from '../settings/queries'
+import type { Known } from './steps'
+
+/** The facts that say which steps are done. The doctor is not sent for: it is the step that does that. */
+export function useKnown(): Known & { settled: boolean } {
+  const gateway = useQuery(queries.gateway)
+  const agents = useQuery(queries.agents)
+  const exam = useQuery({ ...doctorQuery, enabled: false }).data
+  const connected = gateway.data !== undefined && gateway.data.connected_at !== null
+  // While the runtime is away there is no list to ask for, only a refusal.
+  const jobs = useQuery({ ...jobsQuery, enabled: connected })
+  return {
+    gateway: gateway.data,
+    exam,
+    agents: agents.data,
+    jobs: jobs.data?.rows,
+    settled: !gateway.isLoading && !agents.isLoading && !jobs.isLoading,
+  }
+}
