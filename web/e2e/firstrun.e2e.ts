@@ -72,8 +72,14 @@ describe('the first run', () => {
 
     await heading('See what was found').waitFor()
     await page.getByText(/^\d+ agents$/).waitFor()
-    await page.getByText(/sessions?$/).first().waitFor()
-    await page.getByText(/timed jobs?$/).first().waitFor()
+    await page
+      .getByText(/sessions?$/)
+      .first()
+      .waitFor()
+    await page
+      .getByText(/timed jobs?$/)
+      .first()
+      .waitFor()
     expect(await faults(page)).toEqual([])
     await next('Continue')
 

@@ -37,12 +37,14 @@ const places: [name: string, path: string, ready: string][] = [
   ['schedules-standup', '/schedules?form=standup', '[role=dialog] input'],
   ['spend', '/spend', 'main h1, main h2'],
   ['settings', '/settings', 'main a[href="/welcome"]'],
-  ...['account form', 'users [data-user]', 'agents [data-agent]', 'gateway [data-layer=events][data-state=ok]', 'teams [data-team]', 'retention [data-policy]', 'audit [data-event]', 'health [data-health]'].map(
-    (of): [string, string, string] => {
-      const [part = '', ready = ''] = of.split(' ')
-      return [`settings-${part}`, `/settings/${part}`, ready]
-    },
-  ),
+  ['settings-account', '/settings/account', 'main form'],
+  ['settings-users', '/settings/users', '[data-user]'],
+  ['settings-agents', '/settings/agents', '[data-agent]'],
+  ['settings-gateway', '/settings/gateway', '[data-layer=events][data-state=ok]'],
+  ['settings-teams', '/settings/teams', '[data-team]'],
+  ['settings-retention', '/settings/retention', '[data-policy]'],
+  ['settings-audit', '/settings/audit', '[data-event]'],
+  ['settings-health', '/settings/health', '[data-health]'],
   ['settings-keys', '/settings/agents?agent=coo', '[data-key]'],
   ['settings-user-new', '/settings/users?new=1', '[role=dialog] input'],
   ['welcome', '/welcome', 'section h3'],

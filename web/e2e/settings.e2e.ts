@@ -38,7 +38,7 @@ describe.each(Object.entries(looks))('settings, %s', (_, look) => {
       ['/settings/users?new=1', '[role=dialog] input'],
       ['/settings/users?q=nobody-has-this-name', 'main h2:has-text("Nobody fits")'],
       ['/settings/agents?agent=coo', '[data-key]'],
-      ['/settings/agents?new=', '[role=dialog] input'],
+      ['/settings/agents?account=%2B', '[role=dialog] input'],
       ['/settings/gateway', '[data-layer=events][data-state=ok]'],
       ['/settings/teams', '[data-team]'],
       ['/settings/teams?team=executive', '[role=dialog] input'],
@@ -96,7 +96,10 @@ describe('users', () => {
     await grace.page.getByLabel('New password').first().fill('another four random words')
     await grace.page.getByRole('button', { name: 'Change the password' }).click()
     await grace.page.getByRole('alert').waitFor()
-    await grace.page.getByLabel('Current password').first().fill(password ?? '')
+    await grace.page
+      .getByLabel('Current password')
+      .first()
+      .fill(password ?? '')
     await grace.page.getByRole('button', { name: 'Change the password' }).click()
     await grace.page.getByText('The password is changed.').first().waitFor()
 
@@ -189,7 +192,7 @@ describe('the key of an agent', () => {
   })
 
   it('is for an account that is made here, with a password that nobody sees', async () => {
-    const { context, page, complaints } = await opened('/settings/agents?new=')
+    const { context, page, complaints } = await opened('/settings/agents?account=%2B')
     await page.getByLabel('Agent', { exact: true }).fill('cfo')
     await page.keyboard.press('Enter')
     await page.locator('[data-agent=cfo]').getByText('cfo@agents.internal').waitFor()
@@ -204,7 +207,12 @@ describe('the key of an agent', () => {
 // What somebody did must be found, and be a table for whoever asks for one.
 describe('the audit', () => {
   it('is filtered by its address, shows before and after, and is a CSV', async () => {
-    await call(house, 'POST', '/users', { email: 'audited@example.com', name: 'Was', role: 'user', password: 'four random words' })
+    await call(house, 'POST', '/users', {
+      email: 'audited@example.com',
+      name: 'Was',
+      role: 'user',
+      password: 'four random words',
+    })
     await call(house, 'PATCH', '/users/audited@example.com', { name: '=cmd()', role: 'admin' })
     const { context, page, complaints } = await opened('/settings/audit?kind=user.*')
     const changed = page.locator('[data-event="user.changed"]').first()
@@ -261,7 +269,10 @@ describe('the teams', () => {
     await page.getByRole('button', { name: 'Change the team Design' }).click()
     await page.getByLabel('Time for one answer').fill('90s')
     await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
-    await page.locator('[data-team=design]').getByText(/90s|1m30s/).waitFor()
+    await page
+      .locator('[data-team=design]')
+      .getByText(/90s|1m30s/)
+      .waitFor()
     await page.getByRole('button', { name: 'Change the team Design' }).click()
     await page.getByRole('button', { name: 'Archive' }).click()
     await page.locator('[data-team=design]').getByText('in the archive').waitFor()
@@ -360,7 +371,10 @@ describe('a gateway on a line of its own', () => {
     await pairing.getByRole('button', { name: 'Forget the device' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Forget the device' }).click()
     await pairing.getByText('no device', { exact: true }).waitFor({ timeout: 60_000 })
-    await pairing.getByText(/openclaw devices remove/).first().waitFor()
+    await pairing
+      .getByText(/openclaw devices remove/)
+      .first()
+      .waitFor()
     expect(await faults(page)).toEqual([])
     expect(complaints).toEqual([])
     await context.close()
@@ -376,7 +390,7 @@ describe('a gateway on a line of its own', () => {
       const device = {
         device_id: 'ab'.repeat(32),
         public_key: 'key',
-        fingerprint: 'AB:'.repeat(31) + 'AB',
+        fingerprint: `${'AB:'.repeat(31)}AB`,
         made_at: '2026-11-20T08:00:00.000Z',
         remove_command: 'openclaw devices remove x',
       }
@@ -392,7 +406,12 @@ describe('a gateway on a line of its own', () => {
     await page.getByText('Live', { exact: true }).waitFor()
     await page.unroute('**/api/v1/agentrt/pairing')
     // Another admin's deed: the stream tells of it, and nobody reloads.
-    const other: House = { ...house, base: service.base, email: 'ada@example.com', password: 'four random words are good' }
+    const other: House = {
+      ...house,
+      base: service.base,
+      email: 'ada@example.com',
+      password: 'four random words are good',
+    }
     await call(other, 'POST', '/agentrt/pairing')
     await pairing.getByText(/^(paired|let in without approval)$/).waitFor({ timeout: 60_000 })
     expect(await pairing.getByText(command).count()).toBe(0)

@@ -42,11 +42,14 @@ export function useCreateAgent() {
   })
 }
 
-/** The dialog for one agent; an empty id asks for which. Undefined is closed. */
+/** In the address, an account for an agent that is in no list; no agent can have it as its id. */
+export const other = '+'
+
+/** The dialog for one agent, or one that is asked for. Undefined is closed. */
 export function AgentAccount({ agent, onClose }: { agent: string | undefined; onClose: () => void }) {
   return (
     <Dialog onClose={onClose} open={agent !== undefined} title={words.createTitle}>
-      <Form agent={agent ?? ''} key={agent} onClose={onClose} />
+      <Form agent={agent === other ? '' : (agent ?? '')} key={agent} onClose={onClose} />
     </Dialog>
   )
 }
@@ -64,7 +67,10 @@ function Form({ agent, onClose }: { agent: string; onClose: () => void }) {
         const data = new FormData(e.currentTarget)
         const text = (field: string) => String(data.get(field) ?? '').trim()
         create.mutate(
-          { of: { agentId: id.trim(), name: text('name') || id.trim(), email: text('email') || emailOf(id.trim()) }, key },
+          {
+            of: { agentId: id.trim(), name: text('name') || id.trim(), email: text('email') || emailOf(id.trim()) },
+            key,
+          },
           {
             onSuccess: user => {
               say(words.created(user.name))

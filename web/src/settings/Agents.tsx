@@ -6,7 +6,7 @@ import { settings } from '../texts/settings'
 import { Button, buttonClass } from '../ui/Button'
 import { State } from '../ui/State'
 import { Answer, Empty, Partial } from '../ui/Views'
-import { AgentAccount } from './AgentAccount'
+import { AgentAccount, other } from './AgentAccount'
 import { ForLeads, Part } from './Bits'
 import { Keys } from './Keys'
 import { agentKeysRoute } from './route'
@@ -20,17 +20,17 @@ export function AgentsPart() {
   const navigate = useNavigate({ from: '/settings/agents' })
   const go = (change: typeof search) => void navigate({ search: was => ({ ...was, ...change }) })
   return (
-    <Part actions={<Button onClick={() => go({ new: '' })}>{words.createOther}</Button>} id="agents">
+    <Part actions={<Button onClick={() => go({ account: other })}>{words.createOther}</Button>} id="agents">
       <ForLeads>
         <p className="mb-3 text-soft">{words.intro}</p>
         <List go={go} opened={search.agent} />
-        <AgentAccount agent={search.new} onClose={() => go({ new: undefined })} />
+        <AgentAccount agent={search.account} onClose={() => go({ account: undefined })} />
       </ForLeads>
     </Part>
   )
 }
 
-type Go = (change: { agent?: string | undefined; new?: string | undefined }) => void
+type Go = (change: { agent?: string | undefined; account?: string | undefined }) => void
 
 function List({ opened, go }: { opened: string | undefined; go: Go }) {
   const agents = useQuery(queries.agents)
@@ -67,12 +67,7 @@ function List({ opened, go }: { opened: string | undefined; go: Go }) {
           ) : (
             <ul aria-label={settings.parts.agents.name} className="hairline divide-y divide-line rounded-md">
               {list.map(row => (
-                <Row
-                  key={row.agentId}
-                  go={go}
-                  open={opened === row.agentId}
-                  row={row}
-                />
+                <Row key={row.agentId} go={go} open={opened === row.agentId} row={row} />
               ))}
             </ul>
           )}
@@ -113,7 +108,7 @@ function Row({ row, open, go }: { row: AgentRow; open: boolean; go: Go }) {
         </span>
         <span className="ml-auto">
           {account === null ? (
-            <Button aria-label={words.createNamed(name)} icon="plus" onClick={() => go({ new: agentId })}>
+            <Button aria-label={words.createNamed(name)} icon="plus" onClick={() => go({ account: agentId })}>
               {words.create}
             </Button>
           ) : (

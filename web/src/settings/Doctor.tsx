@@ -36,11 +36,7 @@ export function Doctor({ state }: { state: Schemas['GatewayStatus'] }) {
   return (
     <Group
       actions={
-        <Button
-          busy={busy}
-          icon="reload"
-          onClick={() => void cache.refetchQueries({ queryKey: doctorQuery.queryKey })}
-        >
+        <Button busy={busy} icon="reload" onClick={() => void cache.refetchQueries({ queryKey: doctorQuery.queryKey })}>
           {exam ? words.again : words.examine}
         </Button>
       }

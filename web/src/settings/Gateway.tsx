@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import type { Schemas } from '../api/client'
-import { leads, queries, useMe } from '../app/queries'
-import { moments } from '../app/format'
 import { useZone } from '../app/config'
+import { moments } from '../app/format'
+import { leads, queries, useMe } from '../app/queries'
 import { settings } from '../texts/settings'
 import { Age } from '../ui/Age'
 import { State, type Tone } from '../ui/State'
@@ -33,7 +33,9 @@ export function GatewayPart() {
                 <Pairing />
               </>
             )}
-            {me && !leads(me) && <NotAllowed detail={`${words.doctor}, ${settings.pairing.title}: ${settings.leads}`} />}
+            {me && !leads(me) && (
+              <NotAllowed detail={`${words.doctor}, ${settings.pairing.title}: ${settings.leads}`} />
+            )}
           </>
         )}
       </Answer>
@@ -54,9 +56,24 @@ const tones: Record<string, Tone> = {
 export function Connection({ of: is }: { of: Status }) {
   const zone = useZone()
   const facts: [string, React.ReactNode][] = [
-    [words.url, is.url ? <bdi className="key" key="url">{is.url}</bdi> : settings.unknown],
-    [words.version, is.version ? <bdi key="version">{`${is.version} · ${words.protocol(is.protocol)}`}</bdi> : settings.unknown],
-    [words.seen, is.last_seen_at ? <Seen at={is.last_seen_at} live={is.connected_at !== null} key="seen" /> : settings.never],
+    [
+      words.url,
+      is.url ? (
+        <bdi className="key" key="url">
+          {is.url}
+        </bdi>
+      ) : (
+        settings.unknown
+      ),
+    ],
+    [
+      words.version,
+      is.version ? <bdi key="version">{`${is.version} · ${words.protocol(is.protocol)}`}</bdi> : settings.unknown,
+    ],
+    [
+      words.seen,
+      is.last_seen_at ? <Seen at={is.last_seen_at} live={is.connected_at !== null} key="seen" /> : settings.never,
+    ],
     [words.latency, is.latency_ms === null ? settings.unknown : `${is.latency_ms.toFixed(1)} ms`],
     [words.credential, words.credentials[is.auth] ?? is.auth],
     ...(is.scopes_granted.length > 0 ? [[words.scopes, is.scopes_granted.join(', ')] as [string, string]] : []),

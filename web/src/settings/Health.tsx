@@ -1,10 +1,10 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import type { ReactNode } from 'react'
+import { type ReactNode, useCallback, useEffect, useRef } from 'react'
 import { asProblem } from '../api/problem'
+import { useTicking } from '../app/clock'
 import { useConfig } from '../app/config'
 import { span } from '../app/format'
 import { heardAt, useLineState } from '../app/live'
-import { useTicking } from '../app/clock'
 import { queries } from '../app/queries'
 import { settings } from '../texts/settings'
 import { Age } from '../ui/Age'
@@ -33,17 +33,21 @@ export function HealthPart() {
   const cache = useQueryClient()
   const findings = useFindings()
   const health = useQuery(healthQuery)
+  const line = useLineState()
+  const before = useRef(line)
+  const ask = useCallback(() => {
+    for (const of of [healthQuery, readyQuery]) void cache.refetchQueries({ queryKey: of.queryKey })
+  }, [cache])
+  useEffect(() => {
+    // A line that breaks or comes back is news of the service itself.
+    if (before.current !== line) ask()
+    before.current = line
+  }, [line, ask])
   const amiss = findings.filter(f => f.state === 'amiss')
   return (
     <Part
       actions={
-        <Button
-          busy={health.isFetching}
-          icon="reload"
-          onClick={() => {
-            for (const of of [healthQuery, readyQuery]) void cache.refetchQueries({ queryKey: of.queryKey })
-          }}
-        >
+        <Button busy={health.isFetching} icon="reload" onClick={ask}>
           {words.again}
         </Button>
       }
@@ -61,7 +65,10 @@ export function HealthPart() {
           {findings.map(f => (
             <li className="flex flex-wrap items-baseline gap-x-3 py-1.5" data-health={f.id} key={f.id}>
               <span className="w-24 shrink-0">
-                <State icon={f.state === 'ok' ? 'check' : f.state === 'amiss' ? 'error' : 'clock'} tone={tones[f.state]}>
+                <State
+                  icon={f.state === 'ok' ? 'check' : f.state === 'amiss' ? 'error' : 'clock'}
+                  tone={tones[f.state]}
+                >
                   {words.words[f.state]}
                 </State>
               </span>
@@ -97,7 +104,12 @@ function Version() {
         {c => (
           <Facts
             of={[
-              [words.version, <span className="key" key="version">{c.version}</span>],
+              [
+                words.version,
+                <span className="key" key="version">
+                  {c.version}
+                </span>,
+              ],
               [words.zone, c.timezone],
               [words.registration, c.registration_enabled ? words.registrationOn : words.registrationOff],
             ]}
@@ -134,7 +146,13 @@ function useFindings(): Finding[] {
       id: 'database',
       name: words.database,
       state: asked ? 'amiss' : ready.data && !ready.error ? 'ok' : 'unknown',
-      text: stopping ? words.stopping : asked ? words.databaseAway : ready.data && !ready.error ? words.databaseOk : settings.unknown,
+      text: stopping
+        ? words.stopping
+        : asked
+          ? words.databaseAway
+          : ready.data && !ready.error
+            ? words.databaseOk
+            : settings.unknown,
     },
     {
       id: 'stream',
@@ -143,14 +161,20 @@ function useFindings(): Finding[] {
       text: (
         <>
           {words.streamStates[line]}
-          {line !== 'live' && quiet && <span aria-hidden="true">{` ${words.heard} ${quiet} ${settings.agents.ago}`}</span>}
+          {line !== 'live' && quiet && (
+            <span aria-hidden="true">{` ${words.heard} ${quiet} ${settings.agents.ago}`}</span>
+          )}
         </>
       ),
     },
     {
       id: 'gateway',
       name: words.gateway,
-      state: !gateway ? 'unknown' : gateway.state === 'connected' || gateway.state === 'not_configured' ? 'ok' : 'amiss',
+      state: !gateway
+        ? 'unknown'
+        : gateway.state === 'connected' || gateway.state === 'not_configured'
+          ? 'ok'
+          : 'amiss',
       text: !gateway ? (
         settings.unknown
       ) : gateway.state === 'not_configured' ? (
@@ -163,7 +187,12 @@ function useFindings(): Finding[] {
       id: 'clocks',
       name: words.clocks,
       state: off === null ? 'unknown' : Math.abs(off) > clockSlack ? 'amiss' : 'ok',
-      text: off === null ? settings.unknown : Math.abs(off) > clockSlack ? words.clocksOff(span(Math.abs(off))) : words.clocksOk,
+      text:
+        off === null
+          ? settings.unknown
+          : Math.abs(off) > clockSlack
+            ? words.clocksOff(span(Math.abs(off)))
+            : words.clocksOk,
     },
   ]
 }

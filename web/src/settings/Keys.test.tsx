@@ -37,8 +37,14 @@ afterEach(() => {
 /** Everything that the page keeps beside what it shows. */
 const kept = () =>
   JSON.stringify([
-    cache.getQueryCache().getAll().map(q => q.state),
-    cache.getMutationCache().getAll().map(m => m.state),
+    cache
+      .getQueryCache()
+      .getAll()
+      .map(q => q.state),
+    cache
+      .getMutationCache()
+      .getAll()
+      .map(m => m.state),
     Object.values({ ...localStorage }),
     Object.values({ ...sessionStorage }),
     location.href,

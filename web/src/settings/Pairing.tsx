@@ -109,8 +109,18 @@ function Device({ of: is }: { of: Paired }) {
   const device = is.device
   if (!device) return null
   const rows: [string, ReactNode][] = [
-    [words.device, <span className="key" key="id">{device.device_id}</span>],
-    [words.fingerprint, <span className="key" key="print">{device.fingerprint}</span>],
+    [
+      words.device,
+      <span className="key" key="id">
+        {device.device_id}
+      </span>,
+    ],
+    [
+      words.fingerprint,
+      <span className="key" key="print">
+        {device.fingerprint}
+      </span>,
+    ],
     [
       words.made,
       device.made_at ? (

@@ -119,7 +119,13 @@ function CreateForm({ onClose }: { onClose: () => void }) {
           spellCheck={false}
         />
       )}
-      <NewPassword error={refused(create.error, 'password')} label={words.password} onChange={setPassword} required value={password} />
+      <NewPassword
+        error={refused(create.error, 'password')}
+        label={words.password}
+        onChange={setPassword}
+        required
+        value={password}
+      />
       <Refusal error={create.error} />
       <div className="flex flex-wrap justify-end gap-2">
         <Button look="quiet" onClick={onClose}>
@@ -200,9 +206,7 @@ function EditForm({ user, me, onClose }: { user: User; me: User; onClose: () => 
   const [handOver, setHandOver] = useState<string | null>(null)
   const save = useMutation({
     mutationFn: (body: Schemas['AccountChange']) =>
-      take(
-        api.PATCH('/api/v1/users/{id}', { params: { path: { id: user.id }, header: ifMatch(version) }, body }),
-      ),
+      take(api.PATCH('/api/v1/users/{id}', { params: { path: { id: user.id }, header: ifMatch(version) }, body })),
     onSuccess: (next, body) => {
       cache.setQueryData<User[]>(queries.users.queryKey, was => was?.map(u => (u.id === next.id ? next : u)))
       void cache.invalidateQueries({ queryKey: queries.agents.queryKey })

@@ -36,8 +36,7 @@ export const usersRoute = createRoute({
 export const agentKeysRoute = createRoute({
   getParentRoute: () => root,
   path: '/agents',
-  validateSearch: (s: Record<string, unknown>) =>
-    params({ agent: textParam(s.agent), new: typeof s.new === 'string' ? s.new : undefined }),
+  validateSearch: (s: Record<string, unknown>) => params({ agent: textParam(s.agent), account: textParam(s.account) }),
   component: lazyRouteComponent(() => import('./Agents'), 'AgentsPart'),
 })
 

@@ -59,11 +59,7 @@ describe('what can be copied', () => {
     ],
     [
       'Approve it on the gateway’s host (openclaw devices list, openclaw devices approve). Or do without: AGENTRT_GATEWAY_SCOPES=operator.read,operator.write',
-      [
-        'openclaw devices list',
-        'openclaw devices approve',
-        'AGENTRT_GATEWAY_SCOPES=operator.read,operator.write',
-      ],
+      ['openclaw devices list', 'openclaw devices approve', 'AGENTRT_GATEWAY_SCOPES=operator.read,operator.write'],
     ],
     ['Set AGENTRT_GATEWAY_URL=wss://gateway.example:18789.', ['AGENTRT_GATEWAY_URL=wss://gateway.example:18789']],
     ['Start the gateway.', []],

@@ -129,7 +129,8 @@ export function facts(data: unknown, prefix = ''): Fact[] {
   if (!isObject(data)) return []
   return Object.entries(data).flatMap(([name, v]): Fact[] => {
     const field = prefix + name
-    if (isObject(v) && ('before' in v || 'after' in v)) return [{ field, before: shown(v.before), after: shown(v.after) }]
+    if (isObject(v) && ('before' in v || 'after' in v))
+      return [{ field, before: shown(v.before), after: shown(v.after) }]
     if (isObject(v)) return facts(v, name === 'changes' ? prefix : `${field}.`)
     return [{ field, after: shown(v) }]
   })
@@ -138,7 +139,9 @@ export function facts(data: unknown, prefix = ''): Fact[] {
 const letters = 'abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789'
 
 /** A password of 24 characters that nobody has to read aloud: about 139 bits. */
-export function makePassword(random: (size: number) => Uint8Array = n => crypto.getRandomValues(new Uint8Array(n))): string {
+export function makePassword(
+  random: (size: number) => Uint8Array = n => crypto.getRandomValues(new Uint8Array(n)),
+): string {
   let out = ''
   // Bytes that would make some letters likelier than others are left out.
   const fair = 256 - (256 % letters.length)

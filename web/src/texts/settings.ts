@@ -19,15 +19,22 @@ export const settings = {
   parts: {
     account: { name: 'Your account', about: 'Your name and your password.' },
     users: { name: 'Users', about: 'Who may sign in, and what they may do.' },
-    agents: { name: 'Agents and keys', about: 'Accounts of the agents, and the keys with which they call this service.' },
+    agents: {
+      name: 'Agents and keys',
+      about: 'Accounts of the agents, and the keys with which they call this service.',
+    },
     gateway: { name: 'Gateway', about: 'The way to the agents’ runtime: its state, the doctor and the pairing.' },
     teams: { name: 'Teams', about: 'Who holds standups with whom, and when their day begins.' },
     retention: { name: 'Retention', about: 'What goes when it is old, and what would go now.' },
     audit: { name: 'Audit', about: 'Who did what to accounts, keys and settings.' },
-    health: { name: 'Health', about: 'Whether the service, its database and its lines are well, and which version it is.' },
+    health: {
+      name: 'Health',
+      about: 'Whether the service, its database and its lines are well, and which version it is.',
+    },
   },
   firstSteps: 'First steps',
-  firstStepsAbout: 'Connect the runtime, make the agents’ accounts, start the daily standup. You can go through it again at any time.',
+  firstStepsAbout:
+    'Connect the runtime, make the agents’ accounts, start the daily standup. You can go through it again at any time.',
   state: { active: 'active', inactive: 'deactivated' },
   roles: {
     owner: 'owner',
@@ -381,7 +388,8 @@ export const settings = {
     processAway: 'It does not answer. Look at its log, and whether it runs at all.',
     database: 'Database',
     databaseOk: 'It answers within a second.',
-    databaseAway: 'It does not answer. What is asked of it fails with 503; it comes back by itself, and the reason is in the log.',
+    databaseAway:
+      'It does not answer. What is asked of it fails with 503; it comes back by itself, and the reason is in the log.',
     stopping: 'The service is stopping.',
     stream: 'Live stream of this tab',
     streamStates: {

@@ -1,6 +1,7 @@
 export const welcome = {
   title: 'First steps',
-  intro: 'A few minutes from an empty service to a team that reports each morning. Skip what you like: it stays here, and nothing is lost when you reload.',
+  intro:
+    'A few minutes from an empty service to a team that reports each morning. Skip what you like: it stays here, and nothing is lost when you reload.',
   steps: {
     connect: 'Connect the runtime',
     doctor: 'Examine the way there',
@@ -20,7 +21,8 @@ export const welcome = {
     text: 'The service keeps one connection to the gateway of your agents. It never gives the token to a browser, so these two are set where the service runs. Put them into its .env and restart it:',
     waiting: 'This page notices by itself when it is connected.',
     set: 'The settings are there.',
-    scopes: 'To have the runtime start the standup each day, also ask for this scope; you can leave it out again once the job is made:',
+    scopes:
+      'To have the runtime start the standup each day, also ask for this scope; you can leave it out again once the job is made:',
   },
   doctor: {
     text: 'From the name in the address to the events of the gateway: the first thing that does not work is named, with what to do.',
@@ -55,14 +57,16 @@ export const welcome = {
     nextRuns: 'It runs next',
     never: 'It is switched off.',
     address: 'Where the agents reach this service',
-    addressHelp: 'Such as https://wardroom.example.com. It is not known here: the gateway is on another machine and PUBLIC_URL is not set.',
+    addressHelp:
+      'Such as https://wardroom.example.com. It is not known here: the gateway is on another machine and PUBLIC_URL is not set.',
     key: (agent: string) =>
       `It calls this service as ${agent}, with a key from the environment of the gateway. Create it, put it there, and restart the gateway:`,
     keyName: 'the gateway',
     environment: 'For the environment of the gateway',
     makeKey: 'Create the key',
     noAccount: (agent: string) => `${agent} has no account yet, so it can have no key. Go back a step and create it.`,
-    scope: 'The gateway lets nobody change its jobs without this scope. Add it to the service’s settings and restart it:',
+    scope:
+      'The gateway lets nobody change its jobs without this scope. Add it to the service’s settings and restart it:',
   },
   end: {
     text: 'That is all. Now shows whether all is well, what needs you, and what it costs. You find these steps again under Settings.',

@@ -9,11 +9,11 @@ import { Icon } from '../ui/Icon'
 import { Skeleton } from '../ui/Views'
 import { Accounts } from './Accounts'
 import { Connect } from './Connect'
+import { Examine } from './Examine'
 import { Found } from './Found'
 import { welcomeRoute } from './route'
 import { Standup } from './Standup'
 import { beside, doneSteps, firstOpen, type Known, type Step, steps } from './steps'
-import { Examine } from './Examine'
 import { useKnown } from './useKnown'
 
 /** From an empty service to a team that reports each morning, step by step. */

@@ -57,7 +57,14 @@ function Form() {
       }}
     >
       <div className="grid grid-cols-2 gap-3">
-        <Field defaultValue="09:00" error={refused(set.error, 'expr')} label={words.time} name="time" required type="time" />
+        <Field
+          defaultValue="09:00"
+          error={refused(set.error, 'expr')}
+          label={words.time}
+          name="time"
+          required
+          type="time"
+        />
         <Select
           choices={[
             { value: '1-5', label: words.weekdays },
@@ -151,10 +158,7 @@ function GatewayKey({ agent, variable }: { agent: string; variable: string }) {
     <div className="flex flex-col items-start gap-2">
       <p className="wrap-anywhere">{words.key(agent)}</p>
       {account ? (
-        <Button
-          busy={make.isPending}
-          onClick={() => make.mutate({ user: account.id, body: { name: words.keyName } })}
-        >
+        <Button busy={make.isPending} onClick={() => make.mutate({ user: account.id, body: { name: words.keyName } })}>
           {words.makeKey}
         </Button>
       ) : (

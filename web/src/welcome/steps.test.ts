@@ -3,7 +3,12 @@ import { beside, cronAt, doneSteps, firstOpen, type Known, withoutAccount } from
 
 type Agents = NonNullable<Known['agents']>
 const agent = (agent_id: string, in_runtime: boolean | null, account: boolean): Agents[number] =>
-  ({ agent_id, name: agent_id, in_runtime, account: account ? { user_id: agent_id, name: agent_id } : null }) as Agents[number]
+  ({
+    agent_id,
+    name: agent_id,
+    in_runtime,
+    account: account ? { user_id: agent_id, name: agent_id } : null,
+  }) as Agents[number]
 const none: Known = { gateway: undefined, exam: undefined, agents: undefined, jobs: undefined }
 const gateway = (connected_at: string | null) => ({ state: 'connected', connected_at }) as Known['gateway']
 
