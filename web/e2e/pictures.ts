@@ -69,7 +69,7 @@ it('makes a picture of every place', { timeout: 300_000 }, async () => {
       for (const [what, path, ready] of places) {
         if (only && !what.startsWith(only)) continue
         await page.goto(path)
-        await page.locator(ready).first().waitFor()
+        await page.locator(ready).first().waitFor({ timeout: 60_000 })
         await page.waitForLoadState('domcontentloaded')
         await page.waitForTimeout(250)
         await shoot(what)

@@ -34,7 +34,7 @@ export function AccountPart() {
               <NameForm user={user} />
             </Group>
             <Group title={words.password}>
-              <PasswordForm />
+              <PasswordForm email={user.email} />
             </Group>
           </>
         )}
@@ -84,7 +84,7 @@ function NameForm({ user }: { user: User }) {
   )
 }
 
-function PasswordForm() {
+function PasswordForm({ email }: { email: string }) {
   const form = useRef<HTMLFormElement>(null)
   const change = useMutation({
     mutationFn: (body: { current_password: string; new_password: string }) =>
@@ -107,6 +107,8 @@ function PasswordForm() {
         change.mutate({ current_password: String(data.get('current')), new_password: String(data.get('next')) })
       }}
     >
+      {/* Tells a password manager whose password this is. */}
+      <input autoComplete="username" hidden name="username" readOnly type="text" value={email} />
       <PasswordField
         autoComplete="current-password"
         error={refused(change.error, 'current_password')}

@@ -77,8 +77,8 @@ function Row({ check }: { check: Check }) {
   const look = looks[check.state]
   return (
     <li className="flex flex-col gap-1.5 py-1.5" data-layer={check.layer} data-state={check.state}>
-      <div className="flex flex-wrap items-baseline gap-x-3">
-        <span className="w-32 shrink-0">
+      <div className="flex flex-wrap items-start gap-x-3">
+        <span className="flex h-5 w-32 shrink-0 items-center">
           <State icon={look.icon} tone={look.tone}>
             {words.layerStates[check.state]}
           </State>

@@ -81,7 +81,7 @@ export function Connection({ of: is }: { of: Status }) {
   ]
   return (
     <Group title={words.connection}>
-      <p title={moments(is.since, zone)}>
+      <p className="flex flex-wrap items-center gap-x-1.5" title={moments(is.since, zone)}>
         <State tone={tones[is.state] ?? 'danger'}>{words.states[is.state] ?? is.state}</State>{' '}
         <span className="text-soft">
           {words.since} <Age at={is.since} />

@@ -53,7 +53,7 @@ export function HealthPart() {
       }
       id="health"
     >
-      <Group title={amiss.length > 0 ? words.amiss : settings.parts.health.name}>
+      <Group title={amiss.length > 0 ? words.amiss : words.title}>
         <p role="status">
           {amiss.length > 0 ? (
             <State tone="danger">{amiss.map(f => f.name).join(', ')}</State>
@@ -63,8 +63,8 @@ export function HealthPart() {
         </p>
         <ul className="divide-y divide-line">
           {findings.map(f => (
-            <li className="flex flex-wrap items-baseline gap-x-3 py-1.5" data-health={f.id} key={f.id}>
-              <span className="w-24 shrink-0">
+            <li className="flex flex-wrap items-start gap-x-3 py-1.5" data-health={f.id} key={f.id}>
+              <span className="flex h-5 w-24 shrink-0 items-center">
                 <State
                   icon={f.state === 'ok' ? 'check' : f.state === 'amiss' ? 'error' : 'clock'}
                   tone={tones[f.state]}

@@ -22,7 +22,10 @@ export function SettingsLayout() {
   const path = useLocation({ select: l => l.pathname.replace(/\/$/, '') })
   return (
     <div className="md:flex">
-      <nav aria-label={words.title} className="hidden w-48 shrink-0 self-start p-3 md:sticky md:top-0 md:block">
+      <nav
+        aria-label={words.title}
+        className={`hidden w-48 shrink-0 self-start p-3 ${path === '/settings' ? '' : 'md:sticky md:top-0 md:block'}`}
+      >
         <ul className="flex flex-col gap-0.5">
           {parts.map(p => (
             <li key={p.id}>

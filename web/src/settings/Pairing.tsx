@@ -35,7 +35,7 @@ export function Pairing() {
       <Answer of={asked} rows={4} what={words.what}>
         {is => (
           <>
-            <p aria-live="polite">
+            <p aria-live="polite" className="flex flex-wrap items-center gap-x-1.5">
               <State tone={tones[is.state]}>{words.states[is.state]}</State>{' '}
               {is.since && (
                 <span className="text-soft">

@@ -17,7 +17,7 @@ import { Secret } from './Secret'
 const words = settings.users
 const roleChoices = (['user', 'admin', 'agent'] as const).map(r => ({
   value: r,
-  label: `${settings.roles[r]}: ${settings.rolesMay[r]}`,
+  label: settings.roles[r] ?? r,
 }))
 
 export function CreateUser({ open, onClose }: { open: boolean; onClose: () => void }) {
@@ -103,6 +103,7 @@ function CreateForm({ onClose }: { onClose: () => void }) {
       <Select
         choices={roleChoices}
         error={refused(create.error, 'role')}
+        help={settings.rolesMay[role]}
         label={words.role}
         onChange={e => setRole(e.target.value as Role)}
         value={role}
@@ -269,6 +270,7 @@ function EditForm({ user, me, onClose }: { user: User; me: User; onClose: () => 
         <Select
           choices={roleChoices}
           error={refused(save.error, 'role')}
+          help={settings.rolesMay[role]}
           label={words.role}
           onChange={e => setRole(e.target.value as Role)}
           value={role}

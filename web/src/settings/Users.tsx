@@ -52,8 +52,9 @@ function Filters({ search, go }: { search: Search; go: Go }) {
     ...['owner', 'admin', 'user', 'agent'].map(r => ({ value: r, label: settings.roles[r] ?? r })),
   ]
   return (
-    <div className="mb-3 grid grid-cols-1 gap-2 min-[26rem]:grid-cols-[1fr_8rem_8rem]">
+    <div className="mb-3 grid grid-cols-2 gap-2 min-[30rem]:grid-cols-[1fr_8rem_8rem]">
       <Field
+        className="col-span-2 min-[30rem]:col-span-1"
         hideLabel
         label={words.find}
         onChange={e => go({ q: e.target.value || undefined }, true)}
@@ -159,7 +160,7 @@ function Row({
         )}
       </span>
       <span className="w-24">{!user.active && <Badge tone="attention">{settings.state.inactive}</Badge>}</span>
-      <span className="ml-auto flex gap-1">
+      <span className="ml-auto flex gap-1 sm:min-w-44 sm:justify-end">
         {may?.any ? (
           <>
             <Button aria-label={words.editNamed(user.name)} onClick={onEdit}>

@@ -379,6 +379,7 @@ export const settings = {
   },
   health: {
     what: 'the health of the service',
+    title: 'What was asked',
     well: 'Everything that was asked is well.',
     amiss: 'What is amiss',
     asked: 'asked',
