@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { createServer, connect as dial, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve as whole } from 'node:path'
 import { call, type House } from './house.ts'
 
 export interface Service {
@@ -18,7 +18,7 @@ export interface Service {
 /** Starts `wardroom serve` in a folder of its own, or again where it was, with settings on top of the usual ones. */
 export async function openService(settings: Record<string, string> = {}, again?: Service): Promise<Service> {
   const folder = again?.folder ?? (await mkdtemp(join(tmpdir(), 'wardroom-serve-')))
-  const child: ChildProcess = spawn(process.env.WARDROOM_BINARY ?? '../bin/wardroom', ['serve'], {
+  const child: ChildProcess = spawn(whole(process.env.WARDROOM_BINARY ?? '../bin/wardroom'), ['serve'], {
     cwd: folder,
     stdio: ['ignore', 'ignore', 'pipe'],
     env: {
