@@ -50,7 +50,7 @@ export async function openService(settings: Record<string, string> = {}, again?:
       const link = /(http:\/\/\S+\/setup#\S+)/.exec(said)?.[1] ?? ''
       const at = base?.[1] ?? base?.[2]
       // The link is printed before it serves or after; who has an owner already gets none.
-      if (at && (link || again)) resolve({ base: at, folder, link, stop, close })
+      if (at && (link || again || settings.BOOTSTRAP_OWNER_EMAIL)) resolve({ base: at, folder, link, stop, close })
     })
     child.once('error', reject)
     child.once('exit', code => reject(new Error(`serve ended with ${code}:\n${said}`)))

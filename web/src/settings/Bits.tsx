@@ -15,13 +15,17 @@ import { copyText } from './copy'
 export function Part({
   id,
   actions,
+  forAll = false,
   children,
 }: {
   id: keyof typeof words.parts
+  /** What can be begun here; nobody but the owner and admins sees it, unless it is for all. */
   actions?: ReactNode
+  forAll?: boolean
   children: ReactNode
 }) {
   const { name, about } = words.parts[id]
+  const may = leads(useMe().data)
   useTitle(name, words.title)
   return (
     <>
@@ -30,7 +34,7 @@ export function Part({
           <h2 className="font-semibold text-lg">{name}</h2>
           <p className="text-soft">{about}</p>
         </div>
-        {actions && <div className="flex flex-wrap gap-2">{actions}</div>}
+        {actions && (may || forAll) && <div className="flex flex-wrap gap-2">{actions}</div>}
       </div>
       {children}
     </>

@@ -51,6 +51,7 @@ export function HealthPart() {
           {words.again}
         </Button>
       }
+      forAll
       id="health"
     >
       <Group title={amiss.length > 0 ? words.amiss : words.title}>

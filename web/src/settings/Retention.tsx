@@ -15,38 +15,44 @@ type Policy = Schemas['RetentionStatus']
 
 /** What goes when it is old, what would go now, and the runs. */
 export function RetentionPart() {
-  const [asking, setAsking] = useState(false)
-  const asked = useQuery(retentionQuery)
   return (
     <Part id="retention">
       <ForLeads>
-        <Answer of={asked} what={words.what}>
-          {all => (
-            <>
-              <div className="mb-3 flex flex-wrap items-center gap-3">
-                <Button disabled={all.running !== null} onClick={() => setAsking(true)}>
-                  {words.run}
-                </Button>
-                <span className="text-soft">{words.zone(all.timezone)}</span>
-              </div>
-              {all.running && (
-                <div className="mb-3" role="status">
-                  <Note tone="info">
-                    {words.running}, {words.asked} <Age at={all.running.asked_at} /> {settings.agents.ago}
-                  </Note>
-                </div>
-              )}
-              <ul aria-label={settings.parts.retention.name} className="hairline divide-y divide-line rounded-md">
-                {all.policies.map(p => (
-                  <Row key={p.name} of={p} zone={all.timezone} />
-                ))}
-              </ul>
-              <Run of={all.policies} onClose={() => setAsking(false)} open={asking} />
-            </>
-          )}
-        </Answer>
+        <List />
       </ForLeads>
     </Part>
+  )
+}
+
+function List() {
+  const [asking, setAsking] = useState(false)
+  const asked = useQuery(retentionQuery)
+  return (
+    <Answer of={asked} what={words.what}>
+      {all => (
+        <>
+          <div className="mb-3 flex flex-wrap items-center gap-3">
+            <Button disabled={all.running !== null} onClick={() => setAsking(true)}>
+              {words.run}
+            </Button>
+            <span className="text-soft">{words.zone(all.timezone)}</span>
+          </div>
+          {all.running && (
+            <div className="mb-3" role="status">
+              <Note tone="info">
+                {words.running}, {words.asked} <Age at={all.running.asked_at} /> {settings.agents.ago}
+              </Note>
+            </div>
+          )}
+          <ul aria-label={settings.parts.retention.name} className="hairline divide-y divide-line rounded-md">
+            {all.policies.map(p => (
+              <Row key={p.name} of={p} zone={all.timezone} />
+            ))}
+          </ul>
+          <Run of={all.policies} onClose={() => setAsking(false)} open={asking} />
+        </>
+      )}
+    </Answer>
   )
 }
 

@@ -33,7 +33,7 @@ export function TeamsPart() {
     </Button>
   )
   return (
-    <Part actions={may ? add : undefined} id="teams">
+    <Part actions={add} id="teams">
       {me && !may && <p className="mb-3 text-attention text-xs">{settings.leads}</p>}
       <Answer of={asked} what={words.what}>
         {teams => (

@@ -25,7 +25,12 @@ export const keysQuery = (user: string) =>
 
 export const teamsQuery = queryOptions({
   queryKey: ['settings', 'teams'],
-  queryFn: ({ signal }) => take(api.GET('/api/v1/teams', { params: { query: { limit: 500 } }, signal })),
+  queryFn: async ({ signal }): Promise<Schemas['StandupTeam'][]> => {
+    // Those in the archive are a list of their own; here one finds them again.
+    const read = (archived: 'true' | 'false') =>
+      take(api.GET('/api/v1/teams', { params: { query: { limit: 500, archived } }, signal }))
+    return (await Promise.all([read('false'), read('true')])).flat()
+  },
 })
 
 export const retentionQuery = queryOptions({
