@@ -85,11 +85,13 @@ function NameForm({ user }: { user: User }) {
 }
 
 function PasswordForm({ email }: { email: string }) {
+  const cache = useQueryClient()
   const form = useRef<HTMLFormElement>(null)
   const change = useMutation({
     mutationFn: (body: { current_password: string; new_password: string }) =>
       take(api.POST('/api/v1/auth/password', { body })),
-    onSuccess: () => {
+    onSuccess: next => {
+      cache.setQueryData(queries.me.queryKey, next)
       form.current?.reset()
       change.reset()
       say(words.changed)
