@@ -84,7 +84,7 @@ function Row({ row, open, go }: { row: AgentRow; open: boolean; go: Go }) {
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1 px-3 py-1.5">
         <div className="min-w-0 grow basis-40">
           <p className="wrap-anywhere font-medium">
-            <bdi>{name}</bdi> <span className="key font-normal text-soft text-xs">{agentId}</span>
+            <bdi>{name}</bdi> <span className="wrap-anywhere font-mono font-normal text-soft text-xs">{agentId}</span>
           </p>
           <p className="text-xs">
             <InRuntime known={row.inRuntime} />

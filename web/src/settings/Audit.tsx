@@ -182,7 +182,7 @@ function Row({ event: e, open, onToggle }: { event: Event; open: boolean; onTogg
         <span className="w-14 text-soft text-xs">
           <Age at={e.at} />
         </span>
-        <span className="key wrap-anywhere min-w-0 basis-40">
+        <span className="wrap-anywhere font-mono min-w-0 basis-40 text-xs">
           {e.kind}
           {times !== null && <span className="text-soft"> · {words.times(times)}</span>}
         </span>
@@ -195,7 +195,7 @@ function Row({ event: e, open, onToggle }: { event: Event; open: boolean; onTogg
             </>
           )}
         </span>
-        {e.from?.address && <span className="key text-soft text-xs">{e.from.address}</span>}
+        {e.from?.address && <span className="wrap-anywhere font-mono text-soft text-xs">{e.from.address}</span>}
       </button>
       {open && <Details event={e} id={id} />}
     </li>
@@ -214,7 +214,7 @@ function Details({ event: e, id }: { event: Event; id: string }) {
         {e.from && ` ${words.via[e.from.via] ?? e.from.via}`}
         {e.from?.address && ` ${words.from} ${e.from.address}`}
         {' · '}
-        {e.subject.kind} <span className="key">{e.subject.id}</span>
+        {e.subject.kind} <span className="wrap-anywhere font-mono text-xs">{e.subject.id}</span>
       </p>
       {all.length === 0 ? (
         <p className="mt-1">{words.noFacts}</p>
@@ -239,7 +239,7 @@ function Details({ event: e, id }: { event: Event; id: string }) {
           <tbody>
             {all.map(f => (
               <tr className="border-line border-t align-top" key={f.field}>
-                <th className="key wrap-anywhere py-0.5 pr-3 font-normal" scope="row">
+                <th className="wrap-anywhere font-mono py-0.5 pr-3 font-normal text-xs" scope="row">
                   {f.field}
                 </th>
                 {changes && (

@@ -97,7 +97,10 @@ export function Command({ text, label = words.gateway.command }: { text: string;
   }
   return (
     <div className="hairline flex items-start gap-1 rounded-md bg-panel py-0.5 pr-0.5 pl-2">
-      <code ref={code} className="wrap-anywhere key min-w-0 grow select-all whitespace-pre-wrap py-1 text-xs leading-5">
+      <code
+        ref={code}
+        className="wrap-anywhere font-mono min-w-0 grow select-all whitespace-pre-wrap py-1 text-xs leading-5"
+      >
         {text}
       </code>
       <IconButton icon="copy" label={words.copyNamed(label)} onClick={() => void copy()} />

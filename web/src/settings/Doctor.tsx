@@ -64,9 +64,11 @@ export function Doctor({ state }: { state: Schemas['GatewayStatus'] }) {
         </div>
       )}
       {exam && (
-        <p className="text-soft text-xs">
-          {exam.healthy && <State tone="active">{words.healthy}</State>} {words.examined} <Age at={exam.at} />{' '}
-          {settings.agents.ago}, {words.took(took(exam.took_ms))}
+        <p className="flex flex-wrap items-center gap-x-1.5 text-soft text-xs">
+          {exam.healthy && <State tone="active">{words.healthy}</State>}
+          <span>
+            {words.examined} <Age at={exam.at} /> {settings.agents.ago}, {words.took(took(exam.took_ms))}
+          </span>
         </p>
       )}
     </Group>

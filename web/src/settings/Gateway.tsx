@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import type { Schemas } from '../api/client'
+import { useTicking } from '../app/clock'
 import { useZone } from '../app/config'
 import { moments } from '../app/format'
 import { leads, queries, useMe } from '../app/queries'
@@ -59,7 +60,7 @@ export function Connection({ of: is }: { of: Status }) {
     [
       words.url,
       is.url ? (
-        <bdi className="key" key="url">
+        <bdi className="wrap-anywhere font-mono text-xs" key="url">
           {is.url}
         </bdi>
       ) : (
@@ -77,7 +78,7 @@ export function Connection({ of: is }: { of: Status }) {
     [words.latency, is.latency_ms === null ? settings.unknown : `${is.latency_ms.toFixed(1)} ms`],
     [words.credential, words.credentials[is.auth] ?? is.auth],
     ...(is.scopes_granted.length > 0 ? [[words.scopes, is.scopes_granted.join(', ')] as [string, string]] : []),
-    ...(is.retry_at ? [[words.retry, <Age at={is.retry_at} key="retry" />] as [string, React.ReactNode]] : []),
+    ...(is.retry_at ? [[words.retry, <Retry at={is.retry_at} key="retry" />] as [string, React.ReactNode]] : []),
   ]
   return (
     <Group title={words.connection}>
@@ -102,7 +103,7 @@ export function Connection({ of: is }: { of: Status }) {
           <ul className="flex list-disc flex-col gap-1 pl-5">
             {is.unavailable.map(u => (
               <li key={u.method}>
-                <bdi>{u.feature}</bdi> <span className="key text-soft text-xs">{u.method}</span>
+                <bdi>{u.feature}</bdi> <span className="wrap-anywhere font-mono text-soft text-xs">{u.method}</span>
                 <span className="block text-soft text-xs">
                   <bdi>{u.why}</bdi>
                 </span>
@@ -123,6 +124,12 @@ function Seen({ at, live }: { at: string; live: boolean }) {
       <Age at={at} /> {settings.agents.ago}
     </>
   )
+}
+
+/** When it is tried again; once that is past, nobody tells of each further try. */
+function Retry({ at }: { at: string }) {
+  const ahead = useTicking(now => Date.parse(at) > now)
+  return ahead ? <Age at={at} /> : words.retrying
 }
 
 /** What to set so that a gateway is asked at all. */

@@ -107,7 +107,7 @@ function Version() {
             of={[
               [
                 words.version,
-                <span className="key" key="version">
+                <span className="wrap-anywhere font-mono text-xs" key="version">
                   {c.version}
                 </span>,
               ],

@@ -59,7 +59,7 @@ function Row({ of: k, onRevoke }: { of: Key; onRevoke: () => void }) {
     <li className="flex flex-wrap items-center gap-x-3 gap-y-1 py-1.5" data-key={k.id}>
       <div className="min-w-0 grow basis-40">
         <p className="wrap-anywhere">
-          <bdi>{k.name}</bdi> <span className="key text-soft text-xs">{k.hint}</span>
+          <bdi>{k.name}</bdi> <span className="wrap-anywhere font-mono text-soft text-xs">{k.hint}</span>
         </p>
         <p className="text-soft text-xs">
           {k.last_used_at ? (

@@ -111,13 +111,13 @@ function Device({ of: is }: { of: Paired }) {
   const rows: [string, ReactNode][] = [
     [
       words.device,
-      <span className="key" key="id">
+      <span className="break-all font-mono text-xs" key="id">
         {device.device_id}
       </span>,
     ],
     [
       words.fingerprint,
-      <span className="key" key="print">
+      <span className="break-all font-mono text-xs" key="print">
         {device.fingerprint}
       </span>,
     ],
@@ -168,7 +168,7 @@ function Missing({ of }: { of: Paired['scopes_missing'] }) {
         {of.map(m => (
           <li className="flex flex-col gap-1 py-1.5" key={m.scope}>
             <p>
-              <span className="key">{m.scope}</span>
+              <span className="wrap-anywhere font-mono text-xs">{m.scope}</span>
               {!m.asked && <span className="text-soft"> · {words.notAsked}</span>}
             </p>
             {m.needed_for.length > 0 && (

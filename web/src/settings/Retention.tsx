@@ -64,7 +64,7 @@ function Row({ of: p, zone }: { of: Policy; zone: string }) {
         <p className="font-medium">{p.name.replaceAll('_', ' ')}</p>
         <p className="text-soft">{p.description}</p>
         <p className="text-soft text-xs">
-          {words.setting} <code className="wrap-anywhere key">{p.setting}</code>
+          {words.setting} <code className="wrap-anywhere font-mono text-xs">{p.setting}</code>
         </p>
       </div>
       <div className={cell}>

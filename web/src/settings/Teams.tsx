@@ -67,11 +67,11 @@ function Row({ team: t, onEdit }: { team: Team; onEdit: (() => void) | null }) {
     <li className="flex flex-wrap items-center gap-x-3 gap-y-1 px-3 py-1.5" data-team={t.key}>
       <div className="min-w-0 grow basis-56">
         <p className="wrap-anywhere font-medium">
-          <bdi>{t.name}</bdi> <span className="key font-normal text-soft text-xs">{t.key}</span>
+          <bdi>{t.name}</bdi> <span className="wrap-anywhere font-mono font-normal text-soft text-xs">{t.key}</span>
         </p>
         <p className="wrap-anywhere text-soft text-xs">
-          {words.facilitator} <span className="key">{t.facilitator}</span> · {words.participants}:{' '}
-          <span className="key">{t.participants.join(', ')}</span>
+          {words.facilitator} <span className="wrap-anywhere font-mono text-xs">{t.facilitator}</span> ·{' '}
+          {words.participants}: <span className="wrap-anywhere font-mono text-xs">{t.participants.join(', ')}</span>
         </p>
         <p className="text-soft text-xs">
           {words.inZone(t.timezone)} · {words.timeout} {t.agent_timeout} · {words.deadline} {t.deadline}

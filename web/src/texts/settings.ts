@@ -185,6 +185,7 @@ export const settings = {
       string
     >,
     retry: 'Next try',
+    retrying: 'it goes on trying by itself',
     scopes: 'Scopes',
     goesOn: 'Tasks, the history of standups, spend and the inbox go on without it.',
     unavailable: 'What this version of the gateway cannot do',

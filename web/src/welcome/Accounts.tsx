@@ -55,7 +55,8 @@ export function Accounts({ agents }: { agents: readonly Schemas['Agent'][] | und
                 type="checkbox"
               />
               <span className="wrap-anywhere min-w-0">
-                <bdi>{a.name}</bdi> <span className="key text-soft text-xs">{emailOf(a.agent_id)}</span>
+                <bdi>{a.name}</bdi>{' '}
+                <span className="wrap-anywhere font-mono text-soft text-xs">{emailOf(a.agent_id)}</span>
               </span>
             </label>
           ))}

@@ -34,7 +34,7 @@ function Lists({ agents }: { agents: readonly Schemas['Agent'][] }) {
       <Item icon="agents" name={words.agents(agents.length)}>
         {agents.map(a => (
           <li key={a.agent_id}>
-            <bdi>{a.name}</bdi> <span className="key text-soft text-xs">{a.agent_id}</span>
+            <bdi>{a.name}</bdi> <span className="wrap-anywhere font-mono text-soft text-xs">{a.agent_id}</span>
           </li>
         ))}
       </Item>

@@ -51,13 +51,13 @@ function Wizard() {
 
 function List({ at, done }: { at: Step; done: ReadonlySet<Step> }) {
   return (
-    <nav aria-label={words.stepNames} className="shrink-0 md:w-52">
+    <nav aria-label={words.stepNames} className="shrink-0 md:w-60">
       <ol className="flex flex-col gap-0.5">
         {steps.map((s, i) => (
           <li key={s}>
             <Link
               aria-current={s === at ? 'step' : undefined}
-              className={`flex h-8 items-center gap-2 rounded-md px-2 ${s === at ? 'bg-accent-tint font-medium text-accent' : 'text-soft hover:bg-hover hover:text-ink'}`}
+              className={`flex min-h-8 items-center gap-2 rounded-md px-2 ${s === at ? 'bg-accent-tint font-medium text-accent' : 'text-soft hover:bg-hover hover:text-ink'}`}
               search={{ step: s }}
               to="/welcome"
             >

@@ -26,12 +26,12 @@ export function Standup({ known }: { known: Known }) {
   return (
     <>
       <p>{words.text}</p>
-      {known.jobs?.some(j => j.name === standupJob) ? <There /> : <Form />}
+      {known.jobs?.some(j => j.name === standupJob) ? <There /> : <Form scopes={known.gateway.scopes_granted} />}
     </>
   )
 }
 
-function Form() {
+function Form({ scopes }: { scopes: readonly string[] }) {
   const cache = useQueryClient()
   const zone = useZone()
   const set = useMutation({
@@ -41,7 +41,8 @@ function Form() {
       void cache.invalidateQueries({ queryKey: jobsQuery.queryKey })
     },
   })
-  const code = set.error ? asProblem(set.error).code : ''
+  // Said before somebody meets the refusal, and after it where it was not foreseen.
+  const lacks = !scopes.includes('operator.admin') || (set.error && asProblem(set.error).code === 'missing_scope')
   const address = refused(set.error, 'service_url')
   return (
     <form
@@ -95,7 +96,7 @@ function Form() {
         />
       )}
       <Refusal error={set.error} />
-      {code === 'missing_scope' && (
+      {lacks && (
         <div className="flex flex-col gap-1.5">
           <p>{words.scope}</p>
           <Command text={adminScope} />
@@ -117,7 +118,8 @@ function There() {
       {is => (
         <>
           <p>
-            <State tone="done">{words.there}</State> <span className="key">{is.job.name}</span>
+            <State tone="done">{words.there}</State>{' '}
+            <span className="wrap-anywhere font-mono text-xs">{is.job.name}</span>
           </p>
           {is.next_runs[0] ? (
             <p>

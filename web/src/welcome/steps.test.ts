@@ -10,7 +10,8 @@ const agent = (agent_id: string, in_runtime: boolean | null, account: boolean): 
     account: account ? { user_id: agent_id, name: agent_id } : null,
   }) as Agents[number]
 const none: Known = { gateway: undefined, exam: undefined, agents: undefined, jobs: undefined }
-const gateway = (connected_at: string | null) => ({ state: 'connected', connected_at }) as Known['gateway']
+const gateway = (connected_at: string | null) =>
+  ({ state: connected_at ? 'connected' : 'unreachable', connected_at }) as Known['gateway']
 
 // A step that looks done and is not leaves somebody with a team that never reports.
 describe('a step', () => {
@@ -24,6 +25,13 @@ describe('a step', () => {
     })
     expect([...all]).toEqual(['connect', 'doctor', 'found', 'accounts', 'standup'])
     expect(firstOpen(all)).toBe('end')
+  })
+  it('of the doctor is done without one where all works, and not where it found something', () => {
+    const known = { ...none, gateway: gateway('2026-11-20T08:00:00Z') }
+    expect(doneSteps(known).has('doctor')).toBe(true)
+    expect(doneSteps({ ...known, exam: { configured: true, healthy: false } as Known['exam'] }).has('doctor')).toBe(
+      false,
+    )
   })
   it('is open again when the gateway is away', () => {
     const done = doneSteps({ ...none, gateway: gateway(null), agents: [agent('coo', null, true)] })

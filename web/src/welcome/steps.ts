@@ -27,7 +27,8 @@ export function doneSteps({ gateway, exam, agents, jobs }: Known): ReadonlySet<S
   const connected = gateway !== undefined && gateway.connected_at !== null
   const there = agents?.some(a => a.in_runtime === true) ?? false
   if (connected) done.add('connect')
-  if (exam?.configured && exam.healthy) done.add('doctor')
+  // What is used without a fault needs no examination.
+  if (exam ? exam.configured && exam.healthy : gateway?.state === 'connected') done.add('doctor')
   if (connected && there) done.add('found')
   if (there && withoutAccount(agents).length === 0) done.add('accounts')
   if (jobs?.some(j => j.name === standupJob)) done.add('standup')
