@@ -205,6 +205,41 @@ describe('the key of an agent', () => {
   })
 })
 
+// What agents and people are called is text, and as long as it may be; the page stays what it is.
+describe('hostile texts', () => {
+  it('are shown as they are, on a phone too', async () => {
+    const agent = 'a'.repeat(64)
+    const name = `${hostile}${'x'.repeat(100 - hostile.length)}`
+    const made = (await call(house, 'POST', '/users', {
+      email: `${'e'.repeat(60)}@${'d'.repeat(60)}.${'d'.repeat(60)}.example`,
+      name,
+      role: 'agent',
+      agent_id: agent,
+      password: 'four random words are good',
+    })) as { id: string }
+    await call(house, 'POST', `/users/${made.id}/keys`, { name })
+    await call(house, 'POST', '/teams', { key: 'hostile', name, facilitator: agent, participants: ['cto'] })
+    const { context, page, complaints } = await opened('/settings/users', looks['light phone'] as Look)
+    for (const path of [
+      '/settings/users',
+      `/settings/users?user=${made.id}`,
+      `/settings/agents?agent=${agent}`,
+      '/settings/teams',
+      '/settings/audit?kind=key.*',
+      '/settings/audit?kind=user.*',
+    ]) {
+      await page.goto(path)
+      await page.locator('li, [role=dialog]').filter({ hasText: hostile }).first().waitFor()
+      expect(await page.locator('main img, main script, main [onerror], [role=dialog] [onerror]').count(), path).toBe(0)
+      expect(await fits(page), path).toBe(true)
+      expect(await faults(page), path).toEqual([])
+    }
+    expect(await page.title()).toBe('Audit · Settings · Wardroom')
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})
+
 // What somebody did must be found, and be a table for whoever asks for one.
 describe('the audit', () => {
   it('is filtered by its address, shows before and after, and is a CSV', async () => {

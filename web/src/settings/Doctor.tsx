@@ -93,7 +93,7 @@ function Row({ check }: { check: Check }) {
             </span>
           )}
         </span>
-        {check.tookMs !== null && <span className="text-soft text-xs">{took(check.tookMs)}</span>}
+        {check.tookMs !== null && <span className="hidden text-soft text-xs sm:inline">{took(check.tookMs)}</span>}
       </div>
       {check.failure && (
         <Note tone="danger">
