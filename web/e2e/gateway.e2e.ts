@@ -1,0 +1,190 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { call, faults, type House, type Look, looks, openBrowser, openHouse, openPage, signIn } from './house.ts'
+import { type CutLine, gatewayOf, openLine, openService, type Service } from './service.ts'
+
+let house: House
+let browser: Browser
+
+beforeAll(async () => {
+  house = await openHouse()
+  browser = await openBrowser()
+})
+afterAll(async () => {
+  await browser?.close()
+  await house?.close()
+})
+
+const desktop = looks['light desktop'] as Look
+
+// Away, the screen must say so and why, and come back by itself.
+describe('a gateway on a line of its own', () => {
+  let line: CutLine
+  let service: Service
+  let token: string
+  const settings = (of: Record<string, string> = {}) => ({
+    AGENTRT_GATEWAY_URL: line.url,
+    AGENTRT_GATEWAY_TOKEN: token,
+    BOOTSTRAP_OWNER_EMAIL: 'ada@example.com',
+    BOOTSTRAP_OWNER_PASSWORD: 'four random words are good',
+    ...of,
+  })
+  const open = async (path: string) => {
+    const watched = await openPage(browser, service.base, desktop)
+    await watched.page.goto(path)
+    await signIn(watched.page, { ...house, email: 'ada@example.com', password: 'four random words are good' })
+    return watched
+  }
+  const state = (page: Page, text: string) =>
+    page.getByRole('region', { name: 'Connection' }).getByText(text, { exact: true })
+
+  beforeAll(async () => {
+    const found = await gatewayOf(house)
+    token = found.token
+    line = await openLine(found.url)
+    service = await openService(settings())
+  })
+  afterAll(async () => {
+    await service?.close()
+    await line?.cut()
+  })
+
+  it('goes away and comes back, and the doctor names the layer', async () => {
+    const { context, page, complaints } = await open('/settings/gateway')
+    await state(page, 'connected').waitFor()
+    await page.locator('[data-layer=events][data-state=ok]').waitFor({ timeout: 90_000 })
+
+    await line.cut()
+    const cutAt = Date.now()
+    await state(page, 'cannot be reached').waitFor({ timeout: 20_000 })
+    await page.getByRole('banner').getByText('Gateway away').waitFor()
+    expect(Date.now() - cutAt).toBeLessThan(20_000)
+    await page.getByText('The connection has changed since this examination.').waitFor()
+    // Within ten seconds of the last examination its result is given again.
+    await expect
+      .poll(
+        async () => {
+          await page.getByRole('button', { name: 'Examine again' }).click()
+          await page.getByRole('button', { name: 'Examine again', disabled: false }).waitFor()
+          await page.waitForTimeout(500)
+          return page.locator('[data-layer=tcp]').getAttribute('data-state')
+        },
+        { timeout: 60_000, interval: 2000 },
+      )
+      .toBe('failed')
+    const failed = page.locator('[data-layer=tcp]')
+    await failed.getByText('Cause:').waitFor()
+    await failed.getByText('What to do:').waitFor()
+    expect(await page.locator('[data-layer=auth]').getAttribute('data-state')).toBe('not_reached')
+    expect(await faults(page)).toEqual([])
+
+    await line.mend()
+    await state(page, 'connected').waitFor({ timeout: 60_000 })
+    await page.getByRole('banner').getByText('Live', { exact: true }).waitFor()
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it('is paired, has its device replaced, and is forgotten', async () => {
+    const { context, page, complaints } = await open('/settings/gateway')
+    const pairing = page.getByRole('region', { name: 'Pairing' })
+    await pairing.getByText('no device', { exact: true }).waitFor()
+    // Scopes that were not asked for, and what they are for.
+    await pairing.getByText('operator.admin').first().waitFor()
+    await pairing.getByRole('button', { name: 'Pair this service' }).click()
+    await pairing.getByText(/^(paired|let in without approval)$/).waitFor({ timeout: 60_000 })
+    const device = pairing.locator('dd').first()
+    const first = await device.textContent()
+    expect(first).toMatch(/^[0-9a-f]{64}$/)
+    expect(await faults(page)).toEqual([])
+
+    await pairing.getByRole('button', { name: 'Replace the device' }).click()
+    expect(await faults(page)).toEqual([])
+    await page.getByRole('dialog').getByRole('button', { name: 'Replace the device' }).click()
+    await expect.poll(() => device.textContent(), { timeout: 60_000 }).not.toBe(first)
+    await pairing.getByText(`openclaw devices remove ${first}`).waitFor()
+
+    await pairing.getByRole('button', { name: 'Forget the device' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Forget the device' }).click()
+    await pairing.getByText('no device', { exact: true }).waitFor({ timeout: 60_000 })
+    await pairing
+      .getByText(/openclaw devices remove/)
+      .first()
+      .waitFor()
+    expect(await faults(page)).toEqual([])
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it('that waits for an approval shows the command, and notices by itself', async () => {
+    const { context, page, complaints } = await open('/settings/gateway')
+    // The demo’s gateway approves at once, so the wait for a person is played here.
+    const command = 'openclaw devices approve 2f105041-bcf7-4e68-9f8e-4bedb19ad04d'
+    await page.route('**/api/v1/agentrt/pairing', async route => {
+      const answer = await route.fetch()
+      const is = (await answer.json()) as Record<string, unknown>
+      const device = {
+        device_id: 'ab'.repeat(32),
+        public_key: 'key',
+        fingerprint: `${'AB:'.repeat(31)}AB`,
+        made_at: '2026-11-20T08:00:00.000Z',
+        remove_command: 'openclaw devices remove x',
+      }
+      const request = { request_id: 'r', command, scopes: ['operator.read'], scopes_approved: [] }
+      await route.fulfill({ response: answer, json: { ...is, state: 'pending', device, request } })
+    })
+    await page.goto('/settings/gateway')
+    const pairing = page.getByRole('region', { name: 'Pairing' })
+    await pairing.getByText('waits for approval', { exact: true }).waitFor()
+    await pairing.getByText(command).waitFor()
+    await pairing.getByText('the approval is noticed by itself', { exact: false }).waitFor()
+    expect(await faults(page)).toEqual([])
+    await page.getByText('Live', { exact: true }).waitFor()
+    await page.unroute('**/api/v1/agentrt/pairing')
+    // Another admin's deed: the stream tells of it, and nobody reloads.
+    const other: House = {
+      ...house,
+      base: service.base,
+      email: 'ada@example.com',
+      password: 'four random words are good',
+    }
+    await call(other, 'POST', '/agentrt/pairing')
+    await pairing.getByText(/^(paired|let in without approval)$/).waitFor({ timeout: 60_000 })
+    expect(await pairing.getByText(command).count()).toBe(0)
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it('that refuses the token is told by the doctor, without the token', async () => {
+    await service.stop()
+    service = await openService(settings({ AGENTRT_GATEWAY_TOKEN: 'a-token-that-is-wrong' }), service)
+    const { context, page, complaints } = await open('/settings/gateway')
+    const failed = page.locator('[data-layer=auth][data-state=failed]')
+    await failed.waitFor({ timeout: 90_000 })
+    expect(await page.content()).not.toContain('a-token-that-is-wrong')
+    expect(await faults(page)).toEqual([])
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})
+
+describe('the health', () => {
+  it('says in words what is amiss when the service does not answer, and that it is over', async () => {
+    const own = await openHouse()
+    const { context, page } = await openPage(browser, own.base, desktop)
+    await page.goto('/settings/health')
+    await signIn(page, own)
+    await page.getByText('Everything that was asked is well.').waitFor()
+    await own.stop()
+    await page.locator('[data-health=stream]').getByText('amiss').waitFor({ timeout: 40_000 })
+    await page.getByRole('button', { name: 'Ask again' }).click()
+    await page.locator('[data-health=process]').getByText('It does not answer.', { exact: false }).waitFor()
+    // What is not known is not called broken.
+    await page.locator('[data-health=database]').getByText('unknown').first().waitFor()
+    expect(await faults(page)).toEqual([])
+    const again = await openHouse(own)
+    await page.getByText('Everything that was asked is well.').waitFor({ timeout: 60_000 })
+    await context.close()
+    await again.close()
+  })
+})
