@@ -65,7 +65,7 @@ export function Accounts({ agents }: { agents: readonly Schemas['Agent'][] | und
       {having.length > 0 && (
         <ul className="flex flex-col gap-1">
           {having.map(a => (
-            <li key={a.agent_id}>
+            <li className="flex flex-wrap items-center gap-x-1.5" key={a.agent_id}>
               <bdi>{a.name}</bdi> <State tone="done">{words.has}</State>
             </li>
           ))}
