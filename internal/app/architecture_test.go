@@ -343,7 +343,7 @@ func TestTreeRulesFailWhenBroken(t *testing.T) {
 	}
 	for _, tt := range []struct{ rule, path, text, want string }{
 		{"imports", "internal/notes/notes.go", `package notes`, "package notes is not on the map"},
-		{"imports", "web/web.go", `package web`, "package web is not on the map"},
+		{"imports", "cli/cli.go", `package cli`, "package cli is not on the map"},
 		{"imports", "internal/task/claim.go", `package task; import _ "wardroom/internal/account"`, "imports account"},
 		{"imports", "internal/task/claim.go", `package task; import _ "wardroom/internal/gateway"`, "imports gateway"},
 		{"imports", "internal/task/claim.go", `package task; import _ "wardroom/internal/app"`, "imports app"},

@@ -709,6 +709,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/people": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List people by name
+         * @description Everybody who has an account, or had one: the id by which tasks and comments name them, and how they are called.
+         */
+        get: operations["get-people"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/prices": {
         parameters: {
             query?: never;
@@ -1691,6 +1711,10 @@ export interface components {
              * @description At least 12 characters; there is no maximum.
              */
             new_password: string;
+        };
+        AccountPerson: {
+            id: string;
+            name: string;
         };
         AccountRegistration: {
             /** @example ada@example.com */
@@ -4825,17 +4849,8 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflict. `gateway_refused`: The agent runtime refused this. */
+            /** @description Conflict. `gateway_refused`: The agent runtime refused this. `job_changed`: The job was changed in the agent runtime meanwhile. */
             409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Precondition Failed. `job_changed`: The job was changed in the agent runtime meanwhile. */
-            412: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4911,17 +4926,8 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `gateway_refused`: The agent runtime refused this. `job_not_editable`: Only the definitions of jobs of the kind cron are changed here. */
+            /** @description Conflict. `gateway_refused`: The agent runtime refused this. `job_changed`: The job was changed in the agent runtime meanwhile. `job_not_editable`: Only the definitions of jobs of the kind cron are changed here. */
             409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Precondition Failed. `job_changed`: The job was changed in the agent runtime meanwhile. */
-            412: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6876,6 +6882,48 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    "get-people": {
+        parameters: {
+            query?: {
+                /** @description How many to answer at most. */
+                limit?: number;
+                /** @description Where to go on: taken from the Link header of the page before. */
+                cursor?: string;
+                /** @description Whether to count everything that matches, in the header X-Total-Count. */
+                total?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    Link?: string;
+                    "X-Total-Count"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AccountPerson"][];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description Unprocessable Entity. `invalid_cursor`: The cursor is not one that this list gave out. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     "get-prices": {
         parameters: {
             query?: never;
@@ -7716,17 +7764,8 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `gateway_refused`: The agent runtime refused this. `team_archived`: The team is in the archive. */
+            /** @description Conflict. `gateway_refused`: The agent runtime refused this. `job_changed`: The job was changed in the agent runtime meanwhile. `team_archived`: The team is in the archive. */
             409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Precondition Failed. `job_changed`: The job was changed in the agent runtime meanwhile. */
-            412: {
                 headers: {
                     [name: string]: unknown;
                 };

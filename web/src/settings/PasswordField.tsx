@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { texts } from '../texts'
+import { login as loginWords } from '../texts/login'
 import { IconButton } from '../ui/Button'
 import { Field } from '../ui/Field'
 
@@ -30,7 +30,7 @@ export function PasswordField({
         <IconButton
           aria-pressed={seen}
           icon="eye"
-          label={`${seen ? texts.login.hide : texts.login.reveal}: ${label}`}
+          label={`${seen ? loginWords.hide : loginWords.reveal}: ${label}`}
           onClick={() => setSeen(!seen)}
         />
       }

@@ -16,18 +16,6 @@ export const app = {
     spend: 'Spend',
     settings: 'Settings',
   },
-  notBuilt: {
-    title: (place: string) => `${place} is not built yet`,
-    now: 'One sentence on how all is, what needs you, the agents, today’s spend and the last standup will be here.',
-    inbox: 'What waits for a person will be here: ranked, with acknowledge, snooze, assign and resolve.',
-    agents: 'Who does what and how well will be here: the team, and a page for each agent.',
-    sessions: 'What is running and what happened will be here: live rows, transcripts and the archive.',
-    standups: 'What the team said will be here, with Run Standup, reports, blockers and the transcript.',
-    schedules: 'Timed jobs will be here: whether they ran, when they run next, and what they cost.',
-    spend: 'Where the money went will be here, by agent, model, source or task.',
-    settings: 'Users, keys, the gateway with its doctor, retention and audit will be here.',
-    meanwhile: 'Its API is there already:',
-  },
   live: {
     live: 'Live',
     stale: 'Stale',
