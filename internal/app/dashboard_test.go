@@ -2,6 +2,8 @@ package app_test
 
 import (
 	"net/http"
+	"regexp"
+	"strings"
 	"testing"
 
 	"wardroom/internal/platform/config"
@@ -39,5 +41,25 @@ func TestDashboardElsewhere(t *testing.T) {
 	owner.patch(path, map[string]string{"title": "Changed"}).want(http.StatusOK)
 	if got := owner.send(http.MethodGet, path, nil, "If-None-Match", tag).want(http.StatusOK).header.Get("ETag"); got == tag {
 		t.Errorf("another title has the ETag %s as well", got)
+	}
+}
+
+// Whoever opens the service in a browser must find the dashboard, whole, and
+// under a policy that lets nothing else run.
+func TestDashboardIsServed(t *testing.T) {
+	t.Parallel()
+	s := newHouse(t, db.SQLite, nil).start()
+	for _, place := range []string{"/", "/tasks", "/standups"} {
+		page := s.nobody().send(http.MethodGet, place, nil, "Accept", "text/html").want(http.StatusOK)
+		if policy := page.header.Get("Content-Security-Policy"); !strings.HasPrefix(policy, "default-src 'self';") || strings.Contains(policy, "unsafe") {
+			t.Errorf("%s: the policy is %q", place, policy)
+		}
+		parts := regexp.MustCompile(`(?:src|href)="(/[^"]+)"`).FindAllStringSubmatch(string(page.body), -1)
+		if len(parts) < 3 {
+			t.Fatalf("%s names %d scripts and styles: %s", place, len(parts), page.body)
+		}
+		for _, part := range parts {
+			s.nobody().get(part[1]).want(http.StatusOK)
+		}
 	}
 }
