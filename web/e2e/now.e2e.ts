@@ -108,12 +108,13 @@ describe.each(Object.entries(looks))('now, %s', (_, look) => {
 describe('what needs me', () => {
   it('is acknowledged and put back in place, by keyboard', async () => {
     const { context, page, complaints } = await opened(house, desktop, '/')
-    const item = 'The certificate authority needs a card that works'
     const needs = card(page, 'Needs you')
-    await needs.getByRole('button', { name: item, exact: true }).waitFor()
+    const first = needs.getByRole('listitem').first().getByRole('button').first()
+    await first.waitFor()
+    const item = (await first.textContent()) as string
     await page.keyboard.press('j')
     await page.keyboard.press('e')
-    await needs.getByText('Nothing needs you.').waitFor()
+    await needs.getByRole('button', { name: item, exact: true }).waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'Undo' }).click()
     await needs.getByRole('button', { name: item, exact: true }).click()
     await page.waitForURL('**/inbox?item=*')
@@ -219,10 +220,11 @@ describe('what went wrong', () => {
     await last.getByText('Could not be held').waitFor()
     await last.getByText('has no active agent account').waitFor()
     const failures = card(page, 'Failures of 24 hours')
-    await failures.getByText('once').waitFor()
+    const ours = failures.getByRole('listitem').filter({ hasText: 'Standup failed' })
+    await ours.getByText('once').waitFor()
     await last.getByRole('button', { name: 'Retry' }).click()
-    await failures.getByText('2 times').waitFor()
-    await failures.getByRole('link', { name: 'Standup failed' }).click()
+    await ours.getByText('2 times').waitFor()
+    await ours.getByRole('link', { name: 'Standup failed' }).click()
     const item = page.getByRole('complementary', { name: 'Item' })
     await item.getByRole('heading', { name: 'Talk of the ghosts could not be held' }).waitFor()
     await item.getByText('Raised 2 times').waitFor()
