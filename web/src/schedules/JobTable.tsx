@@ -38,10 +38,10 @@ export function JobTable({ jobs, opened, go, onOpen }: Props) {
         width: 'minmax(12rem,4fr)',
         cell: j => <bdi className={`font-medium ${j.enabled ? '' : 'text-soft'}`}>{j.name}</bdi>,
       },
-      { id: 'slots', label: f.slots, width: '13rem', cell: j => <Dots job={j} /> },
-      { id: 'last', label: f.last, width: '9rem', cell: j => <LastRun job={j} /> },
+      { id: 'slots', label: f.slots, width: '12rem', cell: j => <Dots job={j} /> },
+      { id: 'last', label: f.last, width: '11rem', cell: j => <LastRun job={j} /> },
       { id: 'next', label: f.next, width: '10.5rem', cell: j => <NextRun job={j} zone={zoneOf(j.schedule)} /> },
-      { id: 'mine', label: f.nextMine, width: '14rem', cell: j => <NextRun age job={j} zone={myZone()} /> },
+      { id: 'mine', label: f.nextMine, width: '15rem', cell: j => <NextRun age job={j} zone={myZone()} /> },
       { id: 'agent', label: f.agent, width: '5rem', cell: j => <bdi className="truncate">{j.agentId}</bdi> },
       {
         id: 'times',
