@@ -86,7 +86,7 @@ const bulk = "POST /api/v1/tasks/bulk"
 // only the caller's own account. What they show is the same for everybody who
 // may ask, and TestRoutesAskForTheirPermission holds that.
 func withoutObject() []string {
-	return append(public(), "GET /{$}",
+	return append(public(), "GET /{$}", "GET /assets/{name}", // the dashboard's own files
 		"GET /api/v1/auth/me", "PATCH /api/v1/auth/me", "POST /api/v1/auth/password", // the token says whose
 		"GET /api/v1/activity", "GET /api/v1/audit", "GET /api/v1/audit.csv", "GET /api/v1/events",
 		"GET /api/v1/agents", "GET /api/v1/agentrt/sessions", "GET /api/v1/agentrt/status", "GET /api/v1/agentrt/doctor",
@@ -96,7 +96,7 @@ func withoutObject() []string {
 		"GET /api/v1/retention", "POST /api/v1/retention/run",
 		"GET /api/v1/standups", "GET /api/v1/standups/latest", "POST /api/v1/standups", "GET /api/v1/standups/schedule", "POST /api/v1/standups/schedule",
 		"GET /api/v1/tasks", "POST /api/v1/tasks", "POST /api/v1/tasks/claim", // see TestOthersTasksAreNotNext
-		"GET /api/v1/users", "POST /api/v1/users",
+		"GET /api/v1/users", "POST /api/v1/users", "GET /api/v1/people",
 		"GET /api/v1/teams", "POST /api/v1/teams", "GET /api/v1/teams/{id}", "PATCH /api/v1/teams/{id}", // the service's
 		"GET /api/v1/projects", "POST /api/v1/projects", "GET /api/v1/projects/{id}", "PATCH /api/v1/projects/{id}", // everybody's, and nobody's more
 		"GET /api/v1/search",
