@@ -3,6 +3,7 @@ package app_test
 import (
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -29,6 +30,8 @@ func TestStalledRun(t *testing.T) {
 		watched := owner.follow("/api/v1/events?topics=session")
 		watched.until("hello", "")
 		word := make(chan struct{})
+		say := sync.OnceFunc(func() { close(word) })
+		t.Cleanup(say) // the runtime waits for its agents when it closes
 		h.runtime.Answer("cto", func(demo.Question) string { <-word; return "Done." })
 		s.ask("run-1", cto, "Are you there?")
 		for _, r := range replicas {
@@ -58,19 +61,28 @@ func TestStalledRun(t *testing.T) {
 			owner = owner.at(s)
 		}
 		s.connected()
+		var after session.Session
 		waitFor(t, "the session to be stalled", func() bool {
 			a := owner.get("/api/v1/agentrt/sessions/" + cto)
-			return a.status == http.StatusOK && decode[session.Session](a).Stalled
+			if a.status != http.StatusOK {
+				return false // it has just noticed that the connection broke
+			}
+			after = decode[session.Session](a)
+			return after.Stalled
 		})
-		if again := owner.session(cto).SilentSince; again.After(since.Add(time.Second)) {
+		if again := after.SilentSince; again.After(since.Add(time.Second)) {
 			t.Errorf("silent since %v, and after the connection broke since %v", since, again)
 		}
-		close(word)
+		say()
 		waitFor(t, "the end", func() bool { return len(owner.inboxOf(inbox.RunStalled, "resolved")) == 1 })
 		if i := owner.inboxOf(inbox.RunStalled, "resolved")[0]; i.Count != 1 || !strings.HasPrefix(i.Resolution.Note, "The run ") {
 			t.Errorf("at the end: count %d, %+v", i.Count, i.Resolution)
 		}
-		if got := owner.session(cto); got.Stalled || got.SilentSince != nil {
+		waitFor(t, "the session at rest", func() bool {
+			a := owner.get("/api/v1/agentrt/sessions/" + cto)
+			return a.status == http.StatusOK && !decode[session.Session](a).Stalled
+		})
+		if got := owner.session(cto); got.SilentSince != nil {
 			t.Errorf("at the end: %+v", got)
 		}
 	})
