@@ -24,7 +24,7 @@ const places: [name: string, path: string, ready: string][] = [
   ['standups-transcript', '/standups?part=transcript', 'main h2'],
   ['sessions', '/sessions?group=agent', 'main [role=row] a, main h2:not(.sr-only)'],
   ['sessions-history', '/sessions?show=history', 'main [role=row] a, main h2:not(.sr-only)'],
-  ['session', '/sessions/agent:cto:main', 'main [role=listitem], main h2'],
+  ['session', '/sessions/agent:coo:task:task-11', 'main [role=listitem], main h2'],
   ['spend', '/spend', 'main h2'],
   ['spend-table', '/spend?show=table&by=model&period=today', 'main h2'],
   ['spend-prices', '/spend?part=prices', 'main h2'],
