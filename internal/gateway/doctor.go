@@ -117,7 +117,7 @@ func (c *Client) Examine(ctx context.Context, tell func(Step)) (Examination, err
 	if tell == nil {
 		tell = func(Step) {}
 	}
-	if last := c.exam.last; last != nil && c.opt.Now().Before(last.until) {
+	if last := c.exam.last; last != nil && c.opt.Now().Before(last.until) && !c.connectedSince(last.is.At) {
 		for _, s := range last.is.Steps {
 			tell(s)
 		}
@@ -130,6 +130,13 @@ func (c *Client) Examine(ctx context.Context, tell func(Step)) (Examination, err
 	}
 	c.exam.last = x
 	return x.copy(), nil
+}
+
+// connectedSince says whether a connection came about after that: what was found
+// before it is true no more.
+func (c *Client) connectedSince(at clock.Time) bool {
+	now := c.Status()
+	return now.State == Connected && now.Since.After(at.Time)
 }
 
 // examination is one that goes on.

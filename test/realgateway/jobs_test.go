@@ -82,7 +82,7 @@ func TestTimedJobs(t *testing.T) {
 		t.Errorf("changed %+v", changed)
 	}
 	refused := j.owner.Do(t, http.MethodPatch, at, map[string]any{"name": "mine", "configRevision": made.ConfigRevision}, nil)
-	refused.Want(t, http.StatusPreconditionFailed)
+	refused.Want(t, http.StatusConflict)
 	if !strings.Contains(string(refused.Body), changed.ConfigRevision) {
 		t.Errorf("refused with %s", refused.Body)
 	}
