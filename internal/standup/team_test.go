@@ -68,7 +68,8 @@ func TestExecutiveFollowsSettings(t *testing.T) {
 			return e
 		}
 		e := look("coo [cto cpo cmo] UTC 20s 1m", "facilitator participants timezone agent_timeout deadline")
-		if e.Name != "Executive team" || e.Version != 1 || e.ArchivedAt != nil || time.Since(e.CreatedAt.Time).Abs() > time.Minute {
+		made := e.CreatedAt.Time // with the database that this one is a copy of
+		if e.Name != "Executive team" || e.Version != 1 || e.ArchivedAt != nil || made.Year() < 2026 || made.After(time.Now().Add(time.Minute)) {
 			t.Errorf("it was made as %+v", e)
 		}
 		berlin, err := clock.Zone("Europe/Berlin")

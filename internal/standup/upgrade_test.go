@@ -18,7 +18,7 @@ import (
 // is going on and one that is over.
 func before(t *testing.T, engine db.Engine) *db.DB {
 	t.Helper()
-	d, err := db.Own(t.Context(), dbtest.URL(t, engine))
+	d, err := db.Own(t.Context(), dbtest.Untouched(t, engine))
 	if err != nil {
 		t.Fatal(err)
 	}

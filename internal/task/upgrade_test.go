@@ -19,7 +19,7 @@ import (
 func TestUpgrade(t *testing.T) {
 	for _, engine := range []db.Engine{db.SQLite, db.Postgres} {
 		t.Run(engine.String(), func(t *testing.T) {
-			d, err := db.Own(t.Context(), dbtest.URL(t, engine))
+			d, err := db.Own(t.Context(), dbtest.Untouched(t, engine))
 			if err != nil {
 				t.Fatal(err)
 			}

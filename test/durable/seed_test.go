@@ -1,17 +1,13 @@
 package durable
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/jackc/pgx/v5"
 
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
@@ -33,7 +29,7 @@ func plant(t *testing.T, engine db.Engine) seed {
 	if engine == db.SQLite {
 		s.address = "sqlite:" + filepath.Join(t.TempDir(), "wardroom.db")
 	} else {
-		s.address = database(t, "")
+		s.address = dbtest.Untouched(t, db.Postgres)
 	}
 	p := launch(t, map[string]string{"DATABASE_URL": s.address})
 	post := func(path string, in any) (body []byte) {
@@ -76,39 +72,5 @@ func (s seed) copy(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return database(t, strings.TrimPrefix(u.Path, "/"))
-}
-
-// database is the address of a new PostgreSQL database, empty or like another
-// one that nobody uses.
-func database(t *testing.T, like string) string {
-	t.Helper()
-	server := os.Getenv(dbtest.Env)
-	u, err := url.Parse(server)
-	if server == "" || err != nil {
-		t.Fatalf("%s holds no address: run `make unit`, which starts PostgreSQL", dbtest.Env)
-	}
-	name := "durable_" + strings.ReplaceAll(db.NewID(), "-", "")
-	statement := "CREATE DATABASE " + name
-	if like != "" {
-		statement += " TEMPLATE " + like
-	}
-	administer(t, server, statement)
-	t.Cleanup(func() { administer(t, server, "DROP DATABASE "+name+" WITH (FORCE)") })
-	u.Path = "/" + name
-	return u.String()
-}
-
-// administer runs one statement that no transaction can hold.
-func administer(t *testing.T, server, statement string) {
-	t.Helper()
-	ctx := context.WithoutCancel(t.Context())
-	conn, err := pgx.Connect(ctx, server)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = conn.Exec(ctx, statement)
-	if err := errors.Join(err, conn.Close(ctx)); err != nil {
-		t.Errorf("%s: %v", statement, err)
-	}
+	return dbtest.Copy(t, strings.TrimPrefix(u.Path, "/"))
 }

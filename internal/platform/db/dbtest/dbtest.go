@@ -3,10 +3,8 @@ package dbtest
 
 import (
 	"context"
-	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"wardroom/internal/platform/db"
@@ -14,7 +12,7 @@ import (
 )
 
 // Env names the variable with the address of a PostgreSQL server whose user
-// may make schemas. `make test` starts one and sets it.
+// may make databases. `make test` starts one and sets it.
 const Env = "TEST_POSTGRES_URL"
 
 // Each runs fn against an empty, migrated database of each engine.
@@ -43,45 +41,36 @@ func New(t testing.TB) *db.DB {
 	return Open(t, URL(t, db.SQLite))
 }
 
-// URL returns the address of a database that nothing has touched.
+// URL returns the address of an empty, migrated database. It is a copy of one
+// that is made once, as the migrations of thousands of tests would take minutes.
 func URL(t testing.TB, engine db.Engine) string {
+	t.Helper()
+	if engine == db.SQLite {
+		whole, err := migratedFile()
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), "test.db")
+		if err := os.WriteFile(path, whole, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	template, err := migratedDatabase()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Copy(t, template)
+}
+
+// Untouched returns the address of a database without tables, for tests of the
+// migrations themselves.
+func Untouched(t testing.TB, engine db.Engine) string {
 	t.Helper()
 	if engine == db.SQLite {
 		return filepath.Join(t.TempDir(), "test.db")
 	}
-	server := os.Getenv(Env)
-	if server == "" {
-		t.Fatalf("%s is not set: run `make unit`, which starts PostgreSQL, or `test/postgres.sh go test ./...`", Env)
-	}
-	admin, err := db.Open(context.Background(), server)
-	if err != nil {
-		t.Fatal(err)
-	}
-	name := "t_" + strings.ReplaceAll(db.NewID(), "-", "")
-	exec := func(query string) {
-		err := admin.Tx(context.Background(), func(tx *db.Tx) error {
-			_, err := tx.Exec(context.Background(), query)
-			return err
-		})
-		if err != nil {
-			t.Errorf("%s: %v", query, err)
-		}
-	}
-	exec(`CREATE SCHEMA ` + name)
-	t.Cleanup(func() {
-		exec(`DROP SCHEMA ` + name + ` CASCADE`)
-		if err := admin.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	u, err := url.Parse(server)
-	if err != nil {
-		t.Fatal(err)
-	}
-	q := u.Query()
-	q.Set("search_path", name)
-	u.RawQuery = q.Encode()
-	return u.String()
+	return Copy(t, "template1")
 }
 
 // Open opens the database at url, brings it up to date and closes it with the test.

@@ -1,0 +1,145 @@
+package dbtest
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"wardroom/internal/platform/db"
+	"wardroom/internal/schema"
+)
+
+// migratedFile is an SQLite database with every table and no row.
+var migratedFile = sync.OnceValues(func() (whole []byte, err error) {
+	dir, err := os.MkdirTemp("", "wardroom-template-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	path := filepath.Join(dir, "template.db")
+	if err := migrate(path); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+// migratedDatabase is the name of a PostgreSQL database with every table and no
+// row, which CREATE DATABASE copies. All test processes share it, and it stays on
+// the server: one for each state of the migrations.
+var migratedDatabase = sync.OnceValues(func() (string, error) {
+	ctx := context.Background()
+	sum, err := sumOfMigrations()
+	if err != nil {
+		return "", err
+	}
+	name := "wardroom_template_" + sum
+	err = admin(ctx, func(c *pgx.Conn) error {
+		// Only one process makes it; whoever comes meanwhile waits. The lock ends
+		// with the connection.
+		if _, err := c.Exec(ctx, `SELECT pg_advisory_lock(hashtextextended($1, 0))`, name); err != nil {
+			return err
+		}
+		var made bool
+		if err := c.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)`, name).Scan(&made); err != nil || made {
+			return err
+		}
+		unfinished := name + "_unfinished" // of a process that was ended, perhaps
+		for _, query := range []string{`DROP DATABASE IF EXISTS ` + unfinished, `CREATE DATABASE ` + unfinished} {
+			if _, err := c.Exec(ctx, query); err != nil {
+				return err
+			}
+		}
+		address, err := addressOf(unfinished)
+		if err == nil {
+			err = migrate(address)
+		}
+		if err != nil {
+			return err
+		}
+		_, err = c.Exec(ctx, `ALTER DATABASE `+unfinished+` RENAME TO `+name)
+		return err
+	})
+	return name, err
+})
+
+// sumOfMigrations is short, and another when a migration changes.
+func sumOfMigrations() (string, error) {
+	sum := sha256.New()
+	err := fs.WalkDir(schema.FS(), ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := fs.ReadFile(schema.FS(), path)
+		fmt.Fprintf(sum, "%s %d\n%s", path, len(text), text)
+		return err
+	})
+	return fmt.Sprintf("%x", sum.Sum(nil)[:6]), err
+}
+
+func migrate(address string) (err error) {
+	d, err := db.Own(context.Background(), address)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	_, err = d.Migrate(context.Background(), schema.FS())
+	return err
+}
+
+// Copy returns the address of a copy of a PostgreSQL database that nobody is
+// connected to. It goes with the test.
+func Copy(t testing.TB, template string) string {
+	t.Helper()
+	name := "t_" + strings.ReplaceAll(db.NewID(), "-", "")
+	exec := func(query string) error {
+		return admin(context.Background(), func(c *pgx.Conn) error {
+			_, err := c.Exec(context.Background(), query)
+			return err
+		})
+	}
+	if err := exec(`CREATE DATABASE ` + name + ` TEMPLATE ` + template); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := exec(`DROP DATABASE ` + name + ` WITH (FORCE)`); err != nil {
+			t.Error(err)
+		}
+	})
+	address, err := addressOf(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return address
+}
+
+// admin runs fn with a connection to the server that tests are given.
+func admin(ctx context.Context, fn func(*pgx.Conn) error) error {
+	server := os.Getenv(Env)
+	if server == "" {
+		return fmt.Errorf("%s is not set: run `make unit`, which starts PostgreSQL, or `test/postgres.sh go test ./...`", Env)
+	}
+	c, err := pgx.Connect(ctx, server)
+	if err != nil {
+		return err
+	}
+	return errors.Join(fn(c), c.Close(ctx))
+}
+
+func addressOf(database string) (string, error) {
+	u, err := url.Parse(os.Getenv(Env))
+	if err != nil {
+		return "", err
+	}
+	u.Path = "/" + database
+	return u.String(), nil
+}
