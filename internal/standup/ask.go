@@ -131,6 +131,8 @@ func (m *meeting) converse(ctx context.Context, q question, fresh bool) (questio
 		case errors.Is(err, job.ErrLost) || ctx.Err() != nil:
 			m.forsake(ctx, q)
 			return q, cmp.Or(context.Cause(ctx), err)
+		case errors.As(err, &unwritten{}):
+			return q, err // the agent is at it: whoever goes on with the job finds its answer
 		case errors.Is(err, gateway.ErrBusy) && m.Now().After(q.DeadlineAt.Time):
 			return m.finish(ctx, q, gateway.Answer{Outcome: gateway.TimedOut})
 		case away(err):
@@ -160,6 +162,12 @@ func (m *meeting) converse(ctx context.Context, q question, fresh bool) (questio
 	}
 }
 
+// unwritten says that a question was taken and that this could not be written
+// down: the fault of the database, and not of the runtime or the agent.
+type unwritten struct{ error }
+
+func (u unwritten) Unwrap() error { return u.error }
+
 // converseOnce sends the question and waits for its answer, on one connection.
 func (m *meeting) converseOnce(ctx context.Context, q *question) (gateway.Answer, error) {
 	const margin = 5 * time.Second // the runtime ends the run itself should we be gone by then
@@ -176,7 +184,7 @@ func (m *meeting) converseOnce(ctx context.Context, q *question) (gateway.Answer
 	}
 	q.Accepted, q.BootID = true, s.BootID
 	if err := m.save(ctx, *q); err != nil {
-		return gateway.Answer{}, err
+		return gateway.Answer{}, unwritten{err}
 	}
 	if s.Answer != nil {
 		return *s.Answer, nil

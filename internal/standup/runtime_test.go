@@ -200,3 +200,35 @@ func TestCancelWhileAsking(t *testing.T) {
 		})
 	})
 }
+
+// A database that fails in the moment in which a question was taken is no
+// failure of the agent: it is asked once, and its answer counts.
+func TestQuestionThatCannotBeNoted(t *testing.T) {
+	d := dbtest.New(t)
+	o := newOffice(t, d)
+	exec := func(query string) {
+		t.Helper()
+		err := d.Tx(t.Context(), func(tx *db.Tx) error {
+			_, err := tx.Exec(t.Context(), query)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var taken atomic.Int64
+	o.Runtime = &flaky{Runtime: o.client, start: func(ctx context.Context, q gateway.Question) (gateway.Started, error) {
+		s, err := o.client.Start(ctx, q)
+		if q.AgentID == "cpo" && taken.Add(1) == 1 {
+			exec(`CREATE TRIGGER broken BEFORE UPDATE ON standup_questions WHEN NEW.state = 'open'
+				BEGIN SELECT RAISE(ABORT, 'the database is broken'); END`)
+			time.AfterFunc(100*time.Millisecond, func() { exec(`DROP TRIGGER broken`) })
+		}
+		return s, err
+	}}
+	work(t, o.Service)
+	m := o.hold(t, o.open(t).ID)
+	wantEnd(t, m, standup.Completed, "")
+	wantReports(t, m, standup.Answered, standup.Answered, standup.Answered)
+	o.wantAsked(t, map[string]int{"cto": 1, "cpo": 1, "cmo": 1})
+}
