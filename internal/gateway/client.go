@@ -451,10 +451,12 @@ func (c *Client) fault() *fault.Error {
 	case Connected, Unreachable:
 	}
 	e = e.With("%s", text)
-	if at := c.status.RetryAt; at != nil {
-		if d := at.Sub(c.opt.Now()); d > 0 {
-			e = e.After(d)
-		}
+	if c.status.State == NotConfigured {
+		return e // nothing will change by itself
 	}
-	return e
+	soon := time.Second // an attempt is under way, or about to be
+	if at := c.status.RetryAt; at != nil {
+		soon = max(soon, at.Sub(c.opt.Now()))
+	}
+	return e.After(soon)
 }
