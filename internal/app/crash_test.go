@@ -59,7 +59,7 @@ func wantWhole(t *testing.T, owner caller, id string) {
 	}
 	want := strings.Fields("note note note question answer question answer question answer question summary note")
 	if !slices.Equal(kinds, want) {
-		t.Errorf("the transcript has %v,\nwant %v", kinds, want)
+		t.Errorf("the transcript has %v,\nwant %v; all of it:\n%+v", kinds, want, m.Transcript)
 	}
 	seen := map[string]bool{}
 	for _, item := range m.ActionItems {
