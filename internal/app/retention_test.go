@@ -79,7 +79,7 @@ func TestRetentionSurvivesItsProcess(t *testing.T) {
 				p := owner.retention().Policies[1]
 				over = p.LastRun != nil && p.LastRun.FinishedAt != nil
 				before := left
-				left = min(left, int64(p.Preview.Count))
+				left = min(left, p.Preview.Count)
 				return over || left < before
 			})
 		}
