@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve as whole } from 'node:path'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { faults, type House, type Look, looks, openBrowser, openPage, signIn } from './house.ts'
@@ -14,7 +14,7 @@ let house: House
 beforeAll(async () => {
   browser = await openBrowser()
   const folder = await mkdtemp(join(tmpdir(), 'wardroom-away-'))
-  child = spawn(process.env.WARDROOM_BINARY ?? '../bin/wardroom', ['serve'], {
+  child = spawn(whole(process.env.WARDROOM_BINARY ?? '../bin/wardroom'), ['serve'], {
     cwd: folder,
     stdio: ['ignore', 'ignore', 'pipe'],
     env: {

@@ -4,11 +4,15 @@ import { call, faults, type House, type Look, looks, openBrowser, openHouse, ope
 
 let house: House
 let browser: Browser
-const escalation = 'The certificate authority needs a card that works'
+const escalation = 'TASK-7 is stuck: The card on file at the certificate authority has expired'
 
 beforeAll(async () => {
   house = await openHouse()
   browser = await openBrowser()
+  // Of what waits in the demo, the escalation is to be all that is open.
+  for (const item of await items('limit=100')) {
+    if (item.title !== escalation) await call(house, 'POST', `/inbox/${item.id}/resolve`, {})
+  }
   // A team of nobody: each of its standups fails at once, and is an item.
   await call(house, 'POST', '/teams', {
     key: 'ghosts',

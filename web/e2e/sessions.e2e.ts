@@ -172,6 +172,7 @@ describe('a session', () => {
     expect(await page.getByText('Tr0ub4dor').count()).toBe(0)
 
     await page.goto('/')
+    await page.getByRole('navigation', { name: 'Places' }).first().waitFor()
     await page.keyboard.press('Control+k')
     await page.getByRole('combobox').fill('zebras')
     await page
