@@ -136,7 +136,6 @@ describe('an escalation', () => {
     await press('o')
     const panel = page.getByRole('complementary', { name: 'Item' })
     await panel.getByRole('heading', { name: escalation }).waitFor()
-    await panel.getByText('What is needed of you:').waitFor()
     expect(page.url()).toContain('item=')
     await panel.getByRole('button', { name: 'Resolve…' }).focus()
     await press('Enter')

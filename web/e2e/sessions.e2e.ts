@@ -48,8 +48,8 @@ beforeAll(async () => {
     payload: { kind: 'agentTurn', message: `Count the zebras.\n\npassword=Tr0ub4dor&3 ${hostile}` },
   })) as { id: string }
   await call(house, 'POST', `/agentrt/jobs/${job.id}/run`)
-  archived = await until(history, 40)
-}, 90_000)
+  archived = await until(history, 80)
+}, 120_000)
 afterAll(async () => {
   await browser?.close()
   await house?.close()
