@@ -155,6 +155,8 @@ func (w *worker) jobs(t *testing.T) {
 		}
 		w.call(t, "cron.run", map[string]any{"id": made.ID, "mode": "force"})
 		WaitFor(t, 3*time.Minute, "the job", func() bool { return w.ran(t, made.ID) })
-		w.call(t, "cron.remove", map[string]any{"id": made.ID})
+		if w.agent != "coo" { // with a job the gateway deletes what its runs said, mostly before anybody has read it
+			w.call(t, "cron.remove", map[string]any{"id": made.ID})
+		}
 	}
 }
