@@ -59,7 +59,7 @@ export function tokens(n: number | null | undefined): string {
   return String(n)
 }
 
-/** How long, in its one or two largest units: 8 s, 5 min, 3 h 20 min, 4 d. */
+/** How long, in its one or two largest units: 8 s, 5 min, 3 h 20 min, 1 d 23 h, 4 d. */
 export function span(ms: number): string {
   const s = Math.max(0, Math.floor(ms / 1000))
   if (s < 60) return `${s} s`
@@ -68,6 +68,7 @@ export function span(ms: number): string {
   const h = Math.floor(min / 60)
   if (h < 24) return h < 10 && min % 60 ? `${h} h ${min % 60} min` : `${h} h`
   const d = Math.floor(h / 24)
+  if (d === 1 && h % 24) return `1 d ${h % 24} h`
   return d < 100 ? `${d} d` : `${Math.floor(d / 30.44)} mo`
 }
 

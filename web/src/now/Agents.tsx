@@ -119,5 +119,9 @@ function Burn({ of, agent }: { of: UseQueryResult<Schemas['UsageReport']>; agent
   const { data, dataUpdatedAt } = of
   const text = useTicking(now => (data ? words.burn(cost(burn(data.groups, agent, dataUpdatedAt, now))) : null))
   if (text === null) return of.error ? <span>{words.burnUnknown}</span> : null
-  return <span title={words.burnHelp(clock(dataUpdatedAt, undefined))}>{text}</span>
+  return (
+    <span className="whitespace-nowrap" title={words.burnHelp(clock(dataUpdatedAt, undefined))}>
+      {text}
+    </span>
+  )
 }

@@ -90,7 +90,9 @@ export function Ribbon({ className, table, onTable }: Props) {
 
 function NoRuns() {
   const gateway = useQuery(queries.gateway).data
-  return <Nothing title={gateway?.state === 'not_configured' ? words.unset : words.none}>{words.noneHelp}</Nothing>
+  if (gateway?.state === 'not_configured') return <Nothing title={words.unset}>{words.noneHelp}</Nothing>
+  const known = gateway === undefined || gateway.state === 'connected'
+  return <Nothing title={known ? words.none : words.away}>{words.noneHelp}</Nothing>
 }
 
 const fills: Record<SlotState, string> = {

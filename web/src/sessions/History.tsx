@@ -99,7 +99,7 @@ const columnsOf = (agents: ReadonlyMap<string, string>): TableColumn<Archived>[]
     width: 'minmax(14rem,1fr)',
     cell: a => <NameAndLast of={a} />,
   },
-  { id: 'state', label: f.state, width: '8rem', cell: a => <EndMark of={a} /> },
+  { id: 'state', label: f.state, width: '11.5rem', cell: a => <EndMark of={a} /> },
   {
     id: 'agent',
     label: f.agent,

@@ -59,6 +59,7 @@ export const now = {
     range: '12 hours back and 12 ahead',
     none: 'No job is due in these hours.',
     noneHelp: 'Timed jobs of the runtime, such as the daily standup, are made under Schedules.',
+    away: 'Which jobs are due is unknown: the runtime cannot be asked.',
     unset: 'No gateway is set up, so nothing runs by itself.',
     now: 'now',
     state: {

@@ -79,7 +79,7 @@ export function Bars({ label, help, series, bars, format, totals, whole, flagged
         {series.map((s, i) => (
           <li key={s.id} className="flex min-w-0 items-center gap-1.5">
             <Swatch look={s.look} />
-            <bdi className="min-w-0 grow truncate text-soft" title={s.label}>
+            <bdi className="min-w-0 truncate text-soft" title={s.label}>
               {s.label}
             </bdi>
             <span className="whitespace-nowrap">{(current ? current.texts[i] : totals[i]) || '–'}</span>
