@@ -44,9 +44,9 @@ const row = (page: Page, name: string) => page.getByRole('row').filter({ hasText
 // Without this job the standup waits for somebody to think of it.
 describe('the daily standup', () => {
   it('is added from the template, run at once, and its run is told of', async () => {
-    const { context, page, complaints } = await opened(looks['light desktop'] as Look, '/schedules')
     const jobs = (await call(house, 'GET', '/agentrt/jobs')) as Job[]
     for (const j of jobs) await call(house, 'DELETE', `/agentrt/jobs/${j.id}`)
+    const { context, page, complaints } = await opened(looks['light desktop'] as Look, '/schedules')
     await page.getByRole('heading', { name: 'The runtime has no timed jobs' }).waitFor()
     expect(await faults(page)).toEqual([])
 
@@ -77,8 +77,7 @@ describe('the daily standup', () => {
     await panel.getByRole('tab', { name: 'Runs', exact: true }).click()
     await panel.getByText('by hand').waitFor({ timeout: 60_000 })
     await expect.poll(async () => ((await call(house, 'GET', '/standups')) as unknown[]).length).toBeGreaterThan(0)
-    // The browser tells of the 422 itself, and of what it asked of a job that was just deleted.
-    expect(complaints.filter(c => !/422|404/.test(c))).toEqual([])
+    expect(complaints.filter(c => !c.includes('422'))).toEqual([])
     await context.close()
   })
 })
