@@ -38,6 +38,31 @@ func TestTotalsThatAreAheadOfTheList(t *testing.T) {
 	})
 }
 
+// The row of a job's session keeps the time at which its run began. The run is
+// one all the same, and no correction.
+func TestRunsOfWhichTheListDoesNotTell(t *testing.T) {
+	p := play(dbtest.New(t))
+	c := p.open("agent:coo:cron:job")
+	rows := p.list()
+	p.ask(c, "a", used("m", 1, 1, 1))
+	p.tick(2 * quiet)
+	for range 3 {
+		if err := p.reader.work(t.Context(), rows, p.counted()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.want(t, line{"a", "m", "run", "runtime", 1, 1, "1"})
+	t.Run("after a restart, too", func(t *testing.T) {
+		p.ask(c, "b", used("m", 2, 2, 2))
+		p.tick(2 * quiet)
+		p.restart()
+		if err := p.reader.work(t.Context(), rows, p.counted()); err != nil {
+			t.Fatal(err)
+		}
+		p.want(t, line{"a", "m", "run", "runtime", 1, 1, "1"}, line{"b", "m", "run", "runtime", 2, 2, "2"})
+	})
+}
+
 // Whoever connects to a runtime that has worked for long may hear its totals
 // before its first list: a ledger that is held against them then gets a
 // correction for each run, and another one when the run itself is found.

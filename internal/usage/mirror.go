@@ -213,6 +213,15 @@ func (r *reader) work(ctx context.Context, rows []gateway.Session, counted *gate
 		}
 	}
 	for _, u := range r.unsettled(by, counted) {
+		if row := by[u.SessionID]; row != nil && u.LastAt.After(row.UpdatedAt.Time) {
+			// The list never tells that a job's run has said something: its row keeps the
+			// time at which the run began (observed in OpenClaw 2026.9.6).
+			late := *row
+			late.UpdatedAt = u.LastAt
+			if err := r.follow(ctx, &late); err != nil {
+				return err
+			}
+		}
 		done, err := r.s.reconcile(ctx, u, counted.At)
 		if err != nil {
 			return err
