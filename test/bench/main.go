@@ -1,6 +1,7 @@
 // Bench measures the real service beside a bound: a bare net/http server over
 // the same driver and the same rows. Run it with `make bench`, or with
-// `BENCH=quick make bench` for two minutes instead of eight.
+// `BENCH=quick make bench` for two minutes instead of eight. `BENCH=growth make bench`
+// takes longer for less: how much more many tasks cost than few.
 //
 // Four processes take part: the built service, the bound, one that sends the
 // requests, and this one, which starts the others, reads their times from /proc
@@ -40,8 +41,11 @@ func planOf(mode, only string) (p plan, err error) {
 		p = plan{sizes: []int{10_000}, rounds: 3, slice: 800 * time.Millisecond}
 	case "", "full":
 		p = plan{sizes: []int{1_000, 10_000, 100_000}, postgres: true, rounds: 3, slice: 500 * time.Millisecond}
+	case "growth":
+		p = plan{sizes: []int{1_000, 100_000}, postgres: true, rounds: 3, slice: 2 * time.Second}
+		p.only = []string{"list 100", "get by id", "create", "change status"}
 	default:
-		return p, fmt.Errorf("BENCH is quick, full or empty, and not %q", mode)
+		return p, fmt.Errorf("BENCH is quick, growth, full or empty, and not %q", mode)
 	}
 	p.streams, p.rates = 500, []int{20, 150}
 	if only != "" {
