@@ -9,9 +9,6 @@ RACE    := -race -gcflags='modernc.org/...=-race=false'
 RAN     := $(GO) run ./test/ran
 # What no change should have to wait for.
 TRIALS  := ^(TestLedger|TestSlots)$$
-# What of the dashboard every change is tried with in a browser: the way in and
-# the board. The other places are tried by `make e2e`.
-BROWSED := login setup tasks
 STAGE   := @test/stage.sh
 
 # A failed test must not pass because what shows it did not fail.
@@ -69,7 +66,7 @@ web-check: web-needs ## the dashboard's types, lint and tests, and whether web/d
 	cd web && npx vite build --logLevel=warn --outDir ../bin/web-check --emptyOutDir
 	@diff -rq web/dist bin/web-check || { echo "web/dist is not what its sources build: run make web" >&2; exit 1; }
 
-e2e: build web-needs ## the dashboard in a real browser against the built binary; all of it takes a quarter of an hour (E2E=tasks: those files alone)
+e2e: build web-needs ## the dashboard in a real browser against the built binary (E2E=tasks: those files alone)
 	npm run --silent --prefix web e2e -- $(E2E)
 
 pictures: build web-needs ## a picture of every place in both themes, on a desktop and a phone, in bin/pictures
@@ -105,7 +102,7 @@ test: ## everything: format, vet, lint, generated files, the dashboard, unit tes
 	$(STAGE) "generated files are fresh" $(MAKE) --no-print-directory generated-check
 	$(STAGE) "the dashboard" $(MAKE) --no-print-directory web-check
 	$(STAGE) "tests, both databases, race detector" $(MAKE) --no-print-directory unit
-	$(STAGE) "the dashboard in a browser" $(MAKE) --no-print-directory e2e E2E='$(BROWSED)'
+	$(STAGE) "the dashboard in a browser" $(MAKE) --no-print-directory e2e
 	$(STAGE) "journey on a real gateway" $(MAKE) --no-print-directory journey
 	$(STAGE) "what the documents claim, shown by tests that ran" $(MAKE) --no-print-directory claims
 	@printf '\n== everything passed\n'

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve as whole } from 'node:path'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { faults, type House, type Look, looks, openBrowser, openPage, signIn } from './house.ts'
+import { faults, type House, type Look, openBrowser, openPage, signIn, sizes } from './house.ts'
 
 let browser: Browser
 let child: ChildProcess
@@ -60,7 +60,7 @@ afterAll(async () => {
 })
 
 // Without the runtime a list that is merely empty says that all is well.
-describe.each(Object.entries(looks))('without a gateway, %s', (_, look: Look) => {
+describe.each(sizes)('without a gateway, %s', (_, look: Look) => {
   it('agents and schedules say that nobody can be asked, and where to mend it', async () => {
     const { context, page, complaints } = await openPage(browser, house.base, look)
     await page.goto('/')

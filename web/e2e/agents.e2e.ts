@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { call, faults, type House, type Look, looks, openBrowser, openHouse, openPage, signIn } from './house.ts'
+import { call, faults, type House, type Look, looks, openBrowser, openHouse, openPage, signIn, sizes } from './house.ts'
 
 let house: House
 let browser: Browser
@@ -21,7 +21,7 @@ async function opened(look: Look, path: string) {
   return watched
 }
 
-describe.each(Object.entries(looks))('agents, %s', (_, look) => {
+describe.each(sizes)('agents, %s', (_, look) => {
   it('have no fault that axe knows: table, tree, one of them, and one that there is not', async () => {
     const { context, page, complaints } = await opened(look, '/agents')
     for (const [path, ready] of [

@@ -81,6 +81,9 @@ export const looks: Record<string, Look> = {
   'dark phone': { theme: 'dark', width: 360, height: 740 },
 }
 
+/** The looks in which every place is looked through; `faults` looks at the colours of the other theme as well. */
+export const sizes: [string, Look][] = ['light desktop', 'dark phone'].map(name => [name, looks[name] as Look])
+
 export interface Watched {
   context: BrowserContext
   page: Page
@@ -129,11 +132,21 @@ export async function signIn(page: Page, house: House): Promise<void> {
     .waitFor()
 }
 
-/** What axe finds on the page, in a line each; nothing is what we want. */
+/** What axe finds on the page, in a line each; nothing is what we want. A theme is nothing but colours. */
 export async function faults(page: Page): Promise<string[]> {
-  const { violations } = await new AxeBuilder({ page })
-    .withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'])
-    .analyze()
+  const dark = await page.evaluate(() => matchMedia('(prefers-color-scheme: dark)').matches)
+  const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+  const found = await violations(page, axe => axe.withTags(tags))
+  await page.emulateMedia({ colorScheme: dark ? 'light' : 'dark' })
+  found.push(...(await violations(page, axe => axe.withRules('color-contrast'))))
+  await page.emulateMedia({ colorScheme: dark ? 'dark' : 'light' })
+  return found
+}
+
+/** No page of ours has frames, for which axe would open a second page each time. */
+async function violations(page: Page, which: (axe: AxeBuilder) => AxeBuilder): Promise<string[]> {
+  const axe = new AxeBuilder({ page }).setLegacyMode().options({ resultTypes: ['violations'] })
+  const { violations } = await which(axe).analyze()
   return violations.flatMap(v => v.nodes.map(n => `${v.id}: ${n.target.join(' ')} ${n.failureSummary ?? ''}`))
 }
 

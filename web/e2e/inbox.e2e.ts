@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { call, faults, type House, type Look, looks, openBrowser, openHouse, openPage, signIn } from './house.ts'
+import { call, faults, type House, type Look, looks, openBrowser, openHouse, openPage, signIn, sizes } from './house.ts'
 
 let house: House
 let browser: Browser
@@ -70,7 +70,7 @@ const fits = (page: Page) =>
   )
 const desktop = looks['light desktop'] as Look
 
-describe.each(Object.entries(looks))('the inbox, %s', (_, look) => {
+describe.each(sizes)('the inbox, %s', (_, look) => {
   it('has no fault that axe knows: list, one item, its questions, nothing, an item that is gone', async () => {
     const { context, page, complaints } = await opened(look, '/inbox')
     const [item] = await items('kind=escalation&state=open,acked,snoozed,resolved')

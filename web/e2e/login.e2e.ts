@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { faults, type House, looks, openBrowser, openHouse, openPage, signIn } from './house.ts'
+import { faults, type House, looks, openBrowser, openHouse, openPage, signIn, sizes } from './house.ts'
 
 let house: House
 let browser: Browser
@@ -15,7 +15,7 @@ afterAll(async () => {
 })
 
 // Who cannot sign in sees nothing else of all this.
-describe.each(Object.entries(looks))('signing in, %s', (_, look) => {
+describe.each(sizes)('signing in, %s', (_, look) => {
   it('is said plainly when the password is wrong, and leads to where one wanted to go', async () => {
     const { context, page, complaints } = await openPage(browser, house.base, look)
     await page.goto('/tasks?view=table&priority=high')
@@ -79,7 +79,7 @@ describe('an address', () => {
 })
 
 // The frame is the same everywhere; each place has to be right for everybody who uses it.
-describe.each(Object.entries(looks))('every place, %s', (_, look) => {
+describe.each(sizes)('every place, %s', (_, look) => {
   it('has no fault that axe knows, and nothing goes wrong unseen', async () => {
     const { context, page, complaints } = await openPage(browser, house.base, look)
     await page.goto('/')

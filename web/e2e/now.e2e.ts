@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { resolve as absolute, join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { call, faults, type House, type Look, looks, openBrowser, openHouse, openPage, signIn } from './house.ts'
+import { call, faults, type House, type Look, looks, openBrowser, openHouse, openPage, signIn, sizes } from './house.ts'
 
 let house: House
 let browser: Browser
@@ -90,7 +90,7 @@ async function settled(page: Page): Promise<void> {
   await expect.poll(() => page.locator('main .skeleton').count()).toBe(0)
 }
 
-describe.each(Object.entries(looks))('now, %s', (_, look) => {
+describe.each(sizes)('now, %s', (_, look) => {
   it('has every card, and no fault that axe knows', async () => {
     const { context, page, complaints } = await opened(house, look, '/')
     await settled(page)

@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { call, faults, type House, type Look, looks, openBrowser, openHouse, openPage, signIn } from './house.ts'
+import { call, faults, type House, type Look, looks, openBrowser, openHouse, openPage, signIn, sizes } from './house.ts'
 
 interface Job {
   id: string
@@ -200,7 +200,7 @@ describe('a job', () => {
   })
 })
 
-describe.each(Object.entries(looks))('schedules, %s', (_, look) => {
+describe.each(sizes)('schedules, %s', (_, look) => {
   it('have no fault that axe knows: the table, a job with its tabs, the forms', async () => {
     const job = await make(`look-${look.theme}-${look.width}`)
     const { context, page, complaints } = await opened(look, '/schedules')

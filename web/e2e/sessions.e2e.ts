@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { call, faults, type House, type Look, looks, openBrowser, openHouse, openPage, signIn } from './house.ts'
+import { call, faults, type House, type Look, looks, openBrowser, openHouse, openPage, signIn, sizes } from './house.ts'
 
 const hostile =
   '<img src=x onerror="document.title=1"><script>document.title=2</script> [x](javascript:document.title=3)'
@@ -68,7 +68,7 @@ async function opened(look: Look, path: string) {
 const steps = (page: Page) => page.locator('section[aria-label="What was said"] [data-index]')
 const live = (page: Page) => page.getByRole('banner').getByText('Live', { exact: true })
 
-describe.each(Object.entries(looks))('sessions, %s', (_, look) => {
+describe.each(sizes)('sessions, %s', (_, look) => {
   it('have no fault that axe knows: live, grouped, history, one, its table, an archived one, none', async () => {
     const { context, page, complaints } = await opened(look, '/sessions')
     for (const [path, ready] of [

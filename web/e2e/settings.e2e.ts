@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { call, faults, type House, type Look, looks, openBrowser, openHouse, openPage, signIn } from './house.ts'
+import { call, faults, type House, type Look, looks, openBrowser, openHouse, openPage, signIn, sizes } from './house.ts'
 
 let house: House
 let browser: Browser
@@ -27,7 +27,7 @@ async function opened(path: string, look: Look = desktop, as: Partial<House> = {
 const row = (page: Page, text: string) => page.getByRole('listitem').filter({ hasText: text }).first()
 const fits = (page: Page) => page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)
 
-describe.each(Object.entries(looks))('settings, %s', (_, look) => {
+describe.each(sizes)('settings, %s', (_, look) => {
   it('have no fault that axe knows in any part', async () => {
     const { context, page, complaints } = await opened('/settings', look)
     for (const [path, ready] of [

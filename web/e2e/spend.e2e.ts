@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { csvTotal, readCsv } from '../src/spend/csv.ts'
-import { call, faults, type House, type Look, looks, openBrowser, openHouse, openPage, signIn } from './house.ts'
+import { call, faults, type House, type Look, looks, openBrowser, openHouse, openPage, signIn, sizes } from './house.ts'
 
 let house: House
 let browser: Browser
@@ -67,7 +67,7 @@ async function download(page: Page, name: string): Promise<string> {
 const price = { provider: 'demo', model: 'demo-1', from: '2026-11-01', input: '3', output: '15', cache_read: '0.3' }
 const table = [{ ...price, cache_write: '3.75', other: '0' }]
 
-describe.each(Object.entries(looks))('spend, %s', (_, look) => {
+describe.each(sizes)('spend, %s', (_, look) => {
   it('has no fault that axe knows: chart, table, nothing, prices, a price', async () => {
     await call(house, 'PUT', '/prices', { prices: table })
     const { context, page, complaints } = await opened(look, '/spend')

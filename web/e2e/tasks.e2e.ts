@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { call, faults, type House, type Look, looks, openBrowser, openHouse, openPage, signIn } from './house.ts'
+import { call, faults, type House, type Look, looks, openBrowser, openHouse, openPage, signIn, sizes } from './house.ts'
 
 let house: House
 let browser: Browser
@@ -23,7 +23,7 @@ async function opened(look: Look, path: string) {
 
 const column = (page: Page, name: string) => page.getByRole('region', { name, exact: true })
 
-describe.each(Object.entries(looks))('tasks, %s', (_, look) => {
+describe.each(sizes)('tasks, %s', (_, look) => {
   it('have no fault that axe knows: board, table, one task, a new one', async () => {
     const { context, page, complaints } = await opened(look, '/tasks?view=board')
     for (const [path, ready] of [
