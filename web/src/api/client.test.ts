@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { now } from '../app/clock'
 import { session } from '../app/session'
 import { api, ifMatch, nextCursor, take, takePage } from './client'
 import { Problem } from './problem'
@@ -25,6 +26,25 @@ describe('the client', () => {
     await take(api.GET('/api/v1/auth/me'))
     await take(api.GET('/api/v1/config'))
     expect(asked.map(r => r.headers.get('Authorization'))).toEqual(['Bearer the-token', null])
+  })
+
+  it('learns from answers what time it is, but nothing from the way that they take', async () => {
+    const tells = (ms: number) => answer(200, {}, { Date: new Date(Date.now() + ms).toUTCString() })
+    const off = () => Math.round((now() - Date.now()) / 1000)
+    tells(2 * 3_600_000)
+    await take(api.GET('/api/v1/auth/me'))
+    expect(Math.abs(off() - 7200)).toBeLessThan(3)
+    tells(-2_000)
+    await take(api.GET('/api/v1/auth/me'))
+    expect(off()).toBe(0)
+  })
+
+  it('promises to try again what is asked, and not what is to be changed', async () => {
+    vi.stubGlobal('fetch', () => Promise.reject(new TypeError('Failed to fetch')))
+    const detail = async (call: Promise<unknown>) => ((await call.catch(e => e)) as Problem).detail
+    expect(await detail(api.GET('/api/v1/auth/me'))).toContain('tried again by itself')
+    const change = api.PATCH('/api/v1/tasks/{id}', { params: { path: { id: 'TASK-1' } }, body: {} })
+    expect(await detail(change)).toContain('most likely not made')
   })
 
   it('makes each POST repeatable, and keeps a key that was given', async () => {

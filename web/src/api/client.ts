@@ -1,4 +1,5 @@
 import createClient, { type Middleware } from 'openapi-fetch'
+import { hear } from '../app/clock'
 import { session } from '../app/session'
 import { Problem, readProblem, signedOut, unreachable } from './problem'
 import type { components, paths } from './schema'
@@ -33,6 +34,7 @@ const usual: Middleware = {
     return request
   },
   async onResponse({ request, response, schemaPath }) {
+    hear(response.headers.get('Date'))
     if (response.ok || response.status === 304) return undefined
     const problem = await readProblem(response)
     if (problem.status === 401 && !open.includes(schemaPath)) {
@@ -40,10 +42,10 @@ const usual: Middleware = {
     }
     throw problem
   },
-  onError({ error }) {
+  onError({ error, request }) {
     if (error instanceof Problem || (error instanceof DOMException && error.name === 'AbortError'))
       return error as Error
-    return unreachable()
+    return unreachable(request.method)
   },
 }
 

@@ -45,12 +45,15 @@ export function asProblem(err: unknown): Problem {
   return new Problem({ code: 'page_failed', title: 'The dashboard made a mistake.', detail: String(err) })
 }
 
-/** Nobody answered: no connection, or the service is not running. */
-export const unreachable = (): Problem =>
+/** Nobody answered: no connection, or the service is not running. What was asked is asked again; a change is not made again. */
+export const unreachable = (method = 'GET'): Problem =>
   new Problem({
     code: 'unreachable',
     title: 'The service does not answer.',
-    detail: 'What you see is what was known before. It is tried again by itself.',
+    detail:
+      method === 'GET'
+        ? 'What you see is what was known before. It is tried again by itself.'
+        : 'The change was most likely not made. Look at it when the service is back, and try again.',
   })
 
 /** Nobody is signed in on this tab any more. */

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { useTicking } from '../app/clock'
+import { useTicking, useTickingHere } from '../app/clock'
 import { span } from '../app/format'
 import { heardAt, useLineState } from '../app/live'
 import { queries } from '../app/queries'
@@ -12,7 +12,7 @@ const words = texts.app.live
 export function LiveMark() {
   const line = useLineState()
   const gateway = useQuery(queries.gateway).data
-  const quiet = useTicking(now => {
+  const quiet = useTickingHere(now => {
     const at = heardAt()
     return line === 'live' || at === null ? '' : span(now - at)
   })

@@ -2,6 +2,7 @@ import { type QueryClient, useMutation, useQueryClient } from '@tanstack/react-q
 import { useCallback } from 'react'
 import { api, ifMatch, take } from '../api/client'
 import { Problem } from '../api/problem'
+import * as clock from '../app/clock'
 import { moment } from '../app/format'
 import { useMe } from '../app/queries'
 import { inbox as inboxWords } from '../texts/inbox'
@@ -47,7 +48,7 @@ async function undo(cache: QueryClient, was: Told, deed: Deed): Promise<void> {
   // Whoever takes it back wants to see it, also where new rows wait.
   noteOwn(was.id)
   try {
-    for (const step of wayBack(was, deed, new Date())) putItem(cache, await send(was.id, step))
+    for (const step of wayBack(was, deed, new Date(clock.now()))) putItem(cache, await send(was.id, step))
   } catch (err) {
     sayFailed(err)
     void readAgain(cache, was)
@@ -64,7 +65,7 @@ export function useAct(): (item: Told, deed: Deed) => void {
       send(item.id, deed, deed.do === 'resolve' ? item.version : undefined),
     onMutate: ({ item, deed }) => {
       noteOwn(item.id)
-      putItem(cache, looks(item, deed, me ?? { id: '', name: '' }, new Date()))
+      putItem(cache, looks(item, deed, me ?? { id: '', name: '' }, new Date(clock.now())))
     },
     onSuccess: (now, { item, deed }) => {
       putItem(cache, now)

@@ -1,4 +1,5 @@
 import { type ReactNode, useMemo, useState } from 'react'
+import * as clock from '../app/clock'
 import { moment } from '../app/format'
 import { useMe, usePeople } from '../app/queries'
 import { texts } from '../texts'
@@ -49,7 +50,7 @@ export function useVerbs(): Verbs {
       {
         label: words.snooze,
         items: [
-          ...snoozes(new Date()).map(s => ({
+          ...snoozes(new Date(clock.now())).map(s => ({
             id: s.id,
             label: words.snoozes[s.id],
             icon: 'clock' as const,
@@ -143,7 +144,7 @@ function local(at: Date): string {
 
 function SnoozeUntil({ item, act, onDone }: Asked) {
   const [value, setValue] = useState(() =>
-    local(snoozes(new Date()).find(s => s.id === 'tomorrow')?.until ?? new Date()),
+    local(snoozes(new Date(clock.now())).find(s => s.id === 'tomorrow')?.until ?? new Date(clock.now())),
   )
   const [wrong, setWrong] = useState(false)
   const until = new Date(value)
@@ -153,7 +154,7 @@ function SnoozeUntil({ item, act, onDone }: Asked) {
       noValidate
       onSubmit={e => {
         e.preventDefault()
-        if (!maySnooze(until, new Date())) return setWrong(true)
+        if (!maySnooze(until, new Date(clock.now()))) return setWrong(true)
         act(item, { do: 'snooze', until: until.toISOString() })
         onDone()
       }}
@@ -164,7 +165,7 @@ function SnoozeUntil({ item, act, onDone }: Asked) {
         autoFocus
         help={words.snoozeHelp}
         label={words.snoozeTime}
-        min={local(new Date())}
+        min={local(new Date(clock.now()))}
         onChange={e => {
           setValue(e.target.value)
           setWrong(false)

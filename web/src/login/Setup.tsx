@@ -16,7 +16,7 @@ const words = loginWords.setup
 
 /** The token of the link stands behind #, which no server sees; it is taken out of the address at once. */
 function useLinkToken(): string {
-  const [token] = useState(() => decodeURIComponent(location.hash.slice(1)))
+  const [token] = useState(() => location.hash.slice(1))
   useEffect(() => {
     if (location.hash) history.replaceState(history.state, '', location.pathname)
   }, [])

@@ -1,7 +1,7 @@
 import { type UseQueryResult, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { Schemas } from '../api/client'
-import { useTicking } from '../app/clock'
+import { useTickingHere } from '../app/clock'
 import { cost } from '../app/format'
 import { queries } from '../app/queries'
 import { useTasks } from '../tasks/queries'
@@ -117,7 +117,7 @@ function Work({ of, known }: { of: Schemas['Task'] | undefined; known: boolean }
 
 function Burn({ of, agent }: { of: UseQueryResult<Schemas['UsageReport']>; agent: string }) {
   const { data, dataUpdatedAt } = of
-  const text = useTicking(now => (data ? words.burn(cost(burn(data.groups, agent, dataUpdatedAt, now))) : null))
+  const text = useTickingHere(now => (data ? words.burn(cost(burn(data.groups, agent, dataUpdatedAt, now))) : null))
   if (text === null) return of.error ? <span>{words.burnUnknown}</span> : null
   return (
     <span className="whitespace-nowrap" title={words.burnHelp(clock(dataUpdatedAt, undefined))}>

@@ -1,5 +1,6 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { api, nextCursor, take, takePage } from '../api/client'
+import * as clock from '../app/clock'
 import { raising } from './failures'
 import { reach, type Slot } from './ribbon'
 import { dayPlus } from './time'
@@ -59,7 +60,7 @@ export const weekQuery = (day: string | null) =>
 export const burnQuery = queryOptions({
   queryKey: ['usage', 'burn'],
   queryFn: ({ signal }) => {
-    const from = new Date(Date.now() - hour).toISOString()
+    const from = new Date(clock.now() - hour).toISOString()
     return take(api.GET('/api/v1/usage', { params: { query: { from, group: 'agent' } }, signal }))
   },
 })
@@ -94,7 +95,7 @@ export const slotsQuery = (around: number) =>
 export const failuresQuery = queryOptions({
   queryKey: ['now', 'failures'],
   queryFn: async ({ signal }) => {
-    const since = new Date(Date.now() - 24 * hour).toISOString()
+    const since = new Date(clock.now() - 24 * hour).toISOString()
     const query = { subject_kind: 'inbox' as const, kind: raising, since, limit: 500 }
     const { data, response } = await api.GET('/api/v1/activity', { params: { query }, signal })
     return { events: data ?? [], cut: nextCursor(response) !== null }

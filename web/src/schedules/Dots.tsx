@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
+import * as clock from '../app/clock'
 import { schedules as scheduleTexts } from '../texts/schedules'
 import type { IconName } from '../ui/Icon'
 import { State, type Tone } from '../ui/State'
@@ -78,7 +79,7 @@ export function Dots({ job }: { job: Job }) {
     ) : (
       <span className="skeleton h-3 w-32" />
     )
-  const slots = lastSlots(asked.data, shownSlots, Date.now())
+  const slots = lastSlots(asked.data, shownSlots, clock.now())
   return slots.length === 0 ? (
     <span className="text-soft text-xs">{words.noSlots}</span>
   ) : (

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
+import * as clock from '../app/clock'
 import { schedules as scheduleTexts } from '../texts/schedules'
 import { Answer, Partial } from '../ui/Views'
 import { DotRow, SlotMark } from './Dots'
@@ -20,7 +21,7 @@ export function Slots({ job }: { job: Job }) {
   return (
     <Answer of={asked} rows={4} what={words.tabs.slots}>
       {all => {
-        const past = lastSlots(all, all.length, Date.now())
+        const past = lastSlots(all, all.length, clock.now())
         const rows = past.slice(-most).reverse()
         if (rows.length === 0) return <p className="text-soft">{words.noSlotsIn}</p>
         return (

@@ -1,5 +1,6 @@
 import { infiniteQueryOptions, type QueryClient, queryOptions } from '@tanstack/react-query'
 import { api, type Page, take, takePage } from '../api/client'
+import * as clock from '../app/clock'
 import { patchRow } from '../app/live/patches'
 import type { Job, Run } from './job'
 import type { Slot } from './slots'
@@ -32,7 +33,7 @@ const slotsAtOnce = 500
  * lack the newest: then the narrower one stands.
  */
 async function readSlots(job: Pick<Job, 'id' | 'next_runs' | 'watched_from'>, signal: AbortSignal): Promise<Slot[]> {
-  const now = Date.now()
+  const now = clock.now()
   let slots: Slot[] = []
   let span = spanOf(job.next_runs, shownSlots)
   for (;;) {
@@ -60,7 +61,7 @@ const mostPages = 6
 export const dayQuery = queryOptions({
   queryKey: ['schedules', 'day'],
   queryFn: async ({ signal }): Promise<{ slots: Slot[]; more: boolean }> => {
-    const now = Date.now()
+    const now = clock.now()
     const span = { from: iso(now - 86_400_000), to: iso(now), limit: 500 }
     const slots: Slot[] = []
     let cursor: string | null = null

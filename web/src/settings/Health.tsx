@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useCallback, useEffect, useRef } from 'react'
 import { asProblem } from '../api/problem'
-import { useTicking } from '../app/clock'
+import { useTickingHere } from '../app/clock'
 import { useConfig } from '../app/config'
 import { span } from '../app/format'
 import { heardAt, useLineState } from '../app/live'
@@ -127,7 +127,7 @@ function useFindings(): Finding[] {
   const ready = useQuery(readyQuery)
   const line = useLineState()
   const gateway = useQuery(queries.gateway).data
-  const quiet = useTicking(now => {
+  const quiet = useTickingHere(now => {
     const at = heardAt()
     return at === null ? '' : span(now - at)
   })

@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, type Schemas, take } from '../api/client'
+import * as clock from '../app/clock'
 import { useTicking } from '../app/clock'
 import { day } from '../app/format'
 import { texts } from '../texts'
@@ -126,7 +127,7 @@ export function NewKey({ account, onClose }: { account: User; onClose: () => voi
       onSubmit={e => {
         e.preventDefault()
         const data = new FormData(e.currentTarget)
-        const expires = expiresAt(Number(data.get('days')), Date.now())
+        const expires = expiresAt(Number(data.get('days')), clock.now())
         make.mutate({
           user: account.id,
           body: { name: String(data.get('name')).trim(), ...(expires ? { expires_at: expires } : {}) },

@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import * as clock from '../app/clock'
 import { texts } from '../texts'
 import { Age } from '../ui/Age'
 import { Button } from '../ui/Button'
@@ -52,7 +53,7 @@ export function Blocked({ task }: { task: Task }) {
       onSubmit={e => {
         e.preventDefault()
         if (!reason.trim()) return
-        set({ reason: reason.trim(), by: '', since: new Date().toISOString() })
+        set({ reason: reason.trim(), by: '', since: new Date(clock.now()).toISOString() })
         setReason(null)
       }}
     >

@@ -1,6 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { api, take } from '../api/client'
+import * as clock from '../app/clock'
 import { texts } from '../texts'
 import type { MenuItem } from '../ui/Menu'
 import { say, sayFailed } from '../ui/Toast'
@@ -42,7 +43,7 @@ export function useActions() {
         looks: {
           status,
           ...(place ? { position: between(before?.position ?? '', next?.position ?? '') } : {}),
-          ...(other ? { moved_at: new Date().toISOString() } : {}),
+          ...(other ? { moved_at: new Date(clock.now()).toISOString() } : {}),
         },
         done: other ? words.moved(task.key, words.status[status]) : words.movedHere(task.key),
         ...(placeBefore ? { placeBefore } : {}),
