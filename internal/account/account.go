@@ -13,6 +13,7 @@ import (
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/fault"
+	"wardroom/internal/platform/label"
 	"wardroom/internal/platform/patch"
 )
 
@@ -221,25 +222,7 @@ func emailKey(s string) (key string, ok bool) {
 	return strings.ToLower(s), true
 }
 
-func checkName(s string) string {
-	switch n := utf8.RuneCountInString(s); {
-	case n == 0:
-		return "It is required."
-	case n > maxName:
-		return fmt.Sprintf("It has %d characters; at most %d are allowed.", n, maxName)
-	case !utf8.ValidString(s) || strings.ContainsFunc(s, deceives):
-		return "It has a character that cannot be shown, or that turns the text around it."
-	case !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsGraphic(r) && !unicode.IsSpace(r) }):
-		return "Nothing of it can be seen."
-	}
-	return ""
-}
-
-// deceives reports whether a character would make a name look like another, or
-// break the line that it stands in.
-func deceives(r rune) bool {
-	return unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp)
-}
+func checkName(s string) string { return label.Wrong(s, maxName) }
 
 // checkPassword is the one rule for passwords wherever one is set. bcrypt ends
 // a password with a NUL and starts it over, so that one within it would make

@@ -8,7 +8,7 @@ import "slices"
 // plumbing is what every feature may import. Settings are not in it, because
 // features get theirs as fields, and dbtest is for tests.
 var plumbing = []string{
-	"platform/actor", "platform/cache", "platform/clock", "platform/cron", "platform/db", "platform/encode", "platform/fault", "platform/job",
+	"platform/actor", "platform/cache", "platform/clock", "platform/cron", "platform/db", "platform/encode", "platform/fault", "platform/job", "platform/label",
 	"platform/list", "platform/money", "platform/once", "platform/page", "platform/patch", "platform/places", "platform/vault", "platform/web",
 }
 
@@ -52,6 +52,7 @@ var mayImport = map[string][]string{
 	"platform/encode":    {},
 	"platform/fault":     {},
 	"platform/job":       {"platform/actor", "platform/cron", "platform/db"},
+	"platform/label":     {},
 	"platform/list":      {"platform/actor", "platform/db", "platform/page"},
 	"platform/money":     {},
 	"platform/once":      {"platform/db", "platform/fault"},

@@ -14,6 +14,7 @@ import (
 	"wardroom/internal/platform/cron"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/fault"
+	"wardroom/internal/platform/label"
 	"wardroom/internal/platform/once"
 )
 
@@ -72,6 +73,17 @@ func (t Times) check(bad *fault.Fields, zone string) gateway.JobSchedule {
 
 func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
+const longestName = 200 // characters, as the API says it of a job's name
+
+// named is what a job may be called.
+func named(bad *fault.Fields, name string) string {
+	name = strings.TrimSpace(name)
+	if wrong := label.Wrong(name, longestName); wrong != "" {
+		bad.Add("/name", "%s", wrong)
+	}
+	return name
+}
+
 // words checks a text that must say something.
 func words(bad *fault.Fields, pointer, text string) string {
 	text = strings.TrimSpace(text)
@@ -102,7 +114,7 @@ func (s *Service) agent(ctx context.Context, bad *fault.Fields, id *string) erro
 func (s *Service) Make(ctx context.Context, d Draft) (Job, error) {
 	var bad fault.Fields
 	n := gateway.NewJob{
-		Name: words(&bad, "/name", d.Name), Description: strings.TrimSpace(d.Description), AgentID: d.AgentID, Enabled: d.Enabled == nil || *d.Enabled,
+		Name: named(&bad, d.Name), Description: strings.TrimSpace(d.Description), AgentID: d.AgentID, Enabled: d.Enabled == nil || *d.Enabled,
 		Schedule: d.Schedule.check(&bad, s.Zone.String()), SessionTarget: "isolated", Message: words(&bad, "/payload/message", d.Payload.Message),
 	}
 	if d.Delivery != nil {
@@ -287,7 +299,7 @@ func (s *Service) ask(ctx context.Context, c Change, now gateway.Job) (ask gatew
 		return ask, nil, ErrKind.With("This one is of the kind %s. It can be enabled, disabled, run and removed here.", now.Schedule.Kind)
 	}
 	if c.Name != nil {
-		*c.Name = words(&bad, "/name", *c.Name)
+		*c.Name = named(&bad, *c.Name)
 	}
 	if c.Payload != nil {
 		c.Payload.Message = words(&bad, "/payload/message", c.Payload.Message)

@@ -7,11 +7,10 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/fault"
+	"wardroom/internal/platform/label"
 	"wardroom/internal/platform/patch"
 )
 
@@ -124,8 +123,8 @@ func (s *Service) makeTeam(n NewTeam, id string, now time.Time) (Team, error) {
 func (s *Service) apply(t Team, c TeamChange, now time.Time, bad *fault.Fields) Team {
 	if c.Name != nil {
 		t.Name = strings.TrimSpace(*c.Name)
-		if n := utf8.RuneCountInString(t.Name); n == 0 || n > maxTeamName || strings.ContainsFunc(t.Name, deceives) {
-			bad.Add("/name", "Give it 1 to %d characters in one line, without changes of direction.", maxTeamName)
+		if wrong := label.Wrong(t.Name, maxTeamName); wrong != "" {
+			bad.Add("/name", "%s", wrong)
 		}
 	}
 	if c.Facilitator.Given {
@@ -294,12 +293,6 @@ func (s *Service) zone(t Team) *time.Location {
 		}
 	}
 	return s.Zone
-}
-
-// deceives reports whether a character would break the line that a name stands
-// in, or turn the text around it.
-func deceives(r rune) bool {
-	return unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp)
 }
 
 // title is what a standup of t is called that is given no title.

@@ -13,6 +13,7 @@ import (
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/fault"
+	"wardroom/internal/platform/label"
 	"wardroom/internal/platform/list"
 	"wardroom/internal/platform/once"
 	"wardroom/internal/platform/page"
@@ -75,11 +76,8 @@ func (n NewProject) make(id string, now time.Time) (Project, error) {
 func (p *Project) apply(c ProjectChange, now time.Time, bad *fault.Fields) {
 	if c.Name != nil {
 		p.Name = strings.TrimSpace(*c.Name)
-		if n := utf8.RuneCountInString(p.Name); n == 0 || n > maxProjectName {
-			bad.Add("/name", "Give it 1 to %d characters.", maxProjectName)
-		}
-		if strings.ContainsFunc(p.Name, breaksLine) {
-			bad.Add("/name", "It is one line, without control characters and changes of direction.")
+		if wrong := label.Wrong(p.Name, maxProjectName); wrong != "" {
+			bad.Add("/name", "%s", wrong)
 		}
 	}
 	if c.Description != nil {

@@ -9,12 +9,12 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/fault"
+	"wardroom/internal/platform/label"
 	"wardroom/internal/platform/money"
 	"wardroom/internal/platform/patch"
 )
@@ -234,11 +234,8 @@ func (t *Task) apply(c Change, now time.Time, by actor.Actor) error {
 func (t *Task) applyTexts(c Change, bad *fault.Fields) {
 	if c.Title != nil {
 		t.Title = strings.TrimSpace(*c.Title)
-		if n := utf8.RuneCountInString(t.Title); n == 0 || n > maxTitle {
-			bad.Add("/title", "Give it 1 to %d characters.", maxTitle)
-		}
-		if strings.ContainsFunc(t.Title, breaksLine) {
-			bad.Add("/title", "It is one line, without control characters and changes of direction.")
+		if wrong := label.Wrong(t.Title, maxTitle); wrong != "" {
+			bad.Add("/title", "%s", wrong)
 		}
 	}
 	if c.Description != nil {
@@ -271,13 +268,6 @@ func (t *Task) applyTexts(c Change, bad *fault.Fields) {
 	if c.Tags != nil {
 		t.Tags = applyTags(*c.Tags, bad)
 	}
-}
-
-// breaksLine reports whether a character would break the line that a title
-// stands in, or make it look like another. Titles go into lists, logs and the
-// questions to other agents.
-func breaksLine(r rune) bool {
-	return unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp)
 }
 
 func (t *Task) applyChoices(c Change, now time.Time, by actor.Actor, bad *fault.Fields) {
