@@ -95,7 +95,7 @@ describe('a session', () => {
   ])('fits %j: %s', (filters, want) => expect(fits(make({}), filters)).toBe(want))
   it('is named by its label, else by its key without its agent', () => {
     expect(nameOf(make({ label: 'Release notes' }))).toBe('Release notes')
-    expect(nameOf(make({ key: 'agent:CTO:task:task-7' }))).toBe('task:task-7')
+    expect(nameOf(make({ key: 'agent:CTO:task:task-7' }))).toBe('TASK-7')
     expect(nameOf(make({ key: 'global', agent_id: '' }))).toBe('global')
   })
   it('says by its key what it is for', () => {
