@@ -1,6 +1,17 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { call, faults, type House, type Look, looks, openBrowser, openHouse, openPage, signIn } from './house.ts'
+import {
+  call,
+  faults,
+  type House,
+  isWhole,
+  type Look,
+  looks,
+  openBrowser,
+  openHouse,
+  openPage,
+  signIn,
+} from './house.ts'
 
 interface Job {
   id: string
@@ -54,13 +65,13 @@ describe('the daily standup', () => {
     await page.getByRole('button', { name: 'Add the daily standup' }).focus()
     await page.keyboard.press('Enter')
     const dialog = page.getByRole('dialog', { name: 'Add the daily standup' })
-    await dialog.getByText('09:00 on weekdays').waitFor()
+    await dialog.getByText('on weekdays at 09:00').waitFor()
     expect(await faults(page)).toEqual([])
     await dialog.getByLabel('Cron expression').fill('nine')
     await page.keyboard.press('Enter')
     await dialog.getByRole('alert').first().waitFor()
     await dialog.getByLabel('Cron expression').fill('30 8 * * 1-5')
-    await dialog.getByText('08:30 on weekdays').waitFor()
+    await dialog.getByText('on weekdays at 08:30').waitFor()
     await dialog.getByLabel('Time zone').fill('Asia/Tokyo')
     await page.keyboard.press('Enter')
 
@@ -220,6 +231,10 @@ describe.each(Object.entries(looks))('schedules, %s', (_, look) => {
       await page.locator(ready).first().waitFor()
       expect(await faults(page), path).toEqual([])
       expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), path).toBe(true)
+    }
+    if (look.width < 600) {
+      await page.goto('/schedules')
+      expect(await isWhole(page, 'Schedules')).toBe(true)
     }
     expect(complaints.filter(c => !c.includes('404'))).toEqual([])
     await context.close()

@@ -37,7 +37,6 @@ export function AgentTable({ agents, onOpen }: { agents: readonly Agent[]; onOpe
         id: 'now',
         label: f.now,
         width: 'minmax(13.5rem,1.5fr)',
-        card: 'line',
         cell: a => <Part of={Now} id={a.agent_id} />,
       },
       { id: 'tasks', label: f.tasks, width: '16.5rem', card: 'plain', cell: a => <Part of={Tasks} id={a.agent_id} /> },

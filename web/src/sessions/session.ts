@@ -22,7 +22,11 @@ export function partsOf(key: string): { task?: string; job?: string } {
  * key without what the agent's column says.
  */
 export function nameOf(s: { key: string; label: string | null; agent_id: string }): string {
-  if (s.label?.trim()) return s.label
+  const prefix = `agent:${s.agent_id}:`
+  const rest = canonical(s.key).startsWith(canonical(prefix)) ? s.key.slice(prefix.length) : ''
+  // A label that only repeats the key is the runtime's, and nobody's word for it.
+  const own = s.label?.trim() && ![s.key, rest].some(k => canonical(k) === canonical(s.label ?? ''))
+  if (own && s.label) return s.label
   const { task, job } = partsOf(s.key)
   if (task) return task
   if (job) return words.ofJob
@@ -30,8 +34,7 @@ export function nameOf(s: { key: string; label: string | null; agent_id: string 
   if (standup) return words.ofStandup(standup)
   if (/^agent:[^:]+:main$/i.test(s.key)) return words.main
   if (/^agent:[^:]+:subagent:/i.test(s.key)) return words.ofSubAgent
-  const prefix = `agent:${s.agent_id}:`
-  return canonical(s.key).startsWith(canonical(prefix)) ? s.key.slice(prefix.length) || s.key : s.key
+  return rest || s.key
 }
 
 export type Standing = 'stalled' | 'active' | 'failed' | 'timeout' | 'killed' | 'rests'

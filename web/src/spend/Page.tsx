@@ -108,7 +108,7 @@ function InZone({ search, go, zone, service }: InZoneProps) {
             </Empty>
           ) : (
             <>
-              {report.ledger_begins_at && knownOf(report, asked.dataUpdatedAt) === 'part' && (
+              {report.ledger_begins_at && beginsLate(report, asked.dataUpdatedAt) && (
                 <Partial>{words.begins(moment(report.ledger_begins_at, zone))}</Partial>
               )}
               <Total days={days} report={report} />
@@ -122,6 +122,10 @@ function InZone({ search, go, zone, service }: InZoneProps) {
     </div>
   )
 }
+
+/** Whether there is a bar of which the ledger knows nothing. */
+const beginsLate = (report: Report, now: number): boolean =>
+  report.series.some(s => knownOf({ ...report, from: s.start, to: s.end }, now) === 'nothing')
 
 /** The period over time and by its groups; both need what each bar is made of. */
 function Parts({ report, ask, search, go }: { report: Report; ask: Ask; search: SpendSearch; go: Go }) {

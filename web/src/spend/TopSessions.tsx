@@ -59,7 +59,7 @@ function Name({ of: key, name }: { of: string | null; name: (key: string) => Cal
   return (
     <TextLink href={sessionHref(canonical(key))} title={key}>
       <bdi>{called.name}</bdi>
-      {called.at && <span className="text-soft"> {shortIn(called.at)}</span>}
+      {called.at && <span className="block text-soft sm:inline"> {shortIn(called.at)}</span>}
     </TextLink>
   )
 }

@@ -93,7 +93,7 @@ export function TaskTable({ tasks, people, sort, opened, onSort, onOpen }: Props
       {
         id: 'menu',
         label: '',
-        width: '2.5rem',
+        width: '3rem',
         cell: t => <MenuButton groups={() => menu(t, null)} label={words.actions(t.key)} onMenu={onMenu} />,
       },
     ],
