@@ -130,7 +130,7 @@ function Row({ item, opened, verbs, onOpen, onMenu, onFocus }: RowProps) {
         </button>
         <Meta item={item} />
       </div>
-      <span className="flex shrink-0 items-center justify-end @6xl:w-44">
+      <span className="flex shrink-0 items-center justify-end @6xl:w-48">
         {item.state === 'open' && (
           <Button
             aria-label={words.ackOf(item.title)}
@@ -166,13 +166,13 @@ function Meta({ item }: { item: Told }) {
       <span className="flex items-center @6xl:hidden">
         <SeverityMark of={item.severity} />
       </span>
-      <span className={`flex ${column} @6xl:w-32`}>
+      <span className={`flex ${column} @6xl:w-30`}>
         <KindMark of={item.kind} />
       </span>
       <span className={`flex ${column} max-w-full @6xl:w-28`}>
         <SubjectLink of={item} />
       </span>
-      <span className={`flex ${column} @6xl:w-40`}>
+      <span className={`flex ${column} @6xl:w-36`}>
         <StateMark of={item} />
       </span>
       <span className={`${item.assignee ? 'flex' : 'hidden'} ${column} @6xl:w-24`}>
@@ -182,7 +182,7 @@ function Meta({ item }: { item: Told }) {
           </bdi>
         )}
       </span>
-      <span className={`flex ${column} gap-1.5 @6xl:w-36 @6xl:justify-end`}>
+      <span className={`flex ${column} gap-1.5 @6xl:w-40 @6xl:justify-end`}>
         <span title={words.raised(item.count)}>
           {item.count > 1 && `${words.times(item.count)} `}
           <Age at={item.first_at} /> {words.ago}

@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react'
+import { texts } from '../texts'
 import { Scroller } from './Scroller'
 
 export interface NumberColumn<T> {
@@ -81,7 +82,7 @@ export function NumberTable<T>({
   )
   if (still) return table
   return (
-    <Scroller className="max-h-[70vh] rounded-md border border-line" label={label}>
+    <Scroller className="max-h-[70vh] rounded-md border border-line" label={texts.ui.tableOf(label)}>
       {table}
     </Scroller>
   )

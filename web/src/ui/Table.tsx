@@ -111,7 +111,7 @@ export function Table<T>({
         ref={scroller}
         className="min-h-0 grow overflow-auto -outline-offset-2"
         // One who has no pointer scrolls it with the arrow keys.
-        {...(swiped ? { tabIndex: 0, role: 'region', 'aria-label': label } : {})}
+        {...(swiped ? { tabIndex: 0, role: 'region', 'aria-label': texts.ui.tableOf(label) } : {})}
       >
         <div aria-label={label} aria-rowcount={rows.length + 1} role="table" style={least}>
           <div
