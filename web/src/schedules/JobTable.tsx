@@ -59,7 +59,7 @@ export function JobTable({ jobs, opened, go, onOpen }: Props) {
         id: 'times',
         label: f.times,
         width: 'minmax(13rem,3fr)',
-        card: 'line',
+        card: 'plain',
         cell: j => <Times of={j.schedule} />,
       },
       { id: 'cost', label: f.cost, width: '6.25rem', cell: j => <Cost id={j.id} /> },
