@@ -125,7 +125,7 @@ describe('a job', () => {
     await page.getByText('weekly-report was changed.').waitFor()
     const now = await read(job.id)
     expect([now.schedule.expr, now.description]).toEqual(['0 10 * * 1', 'For the board'])
-    await panel.getByText('10:00 on Mondays').waitFor()
+    await panel.getByText('on Mondays at 10:00').waitFor()
     expect(complaints.filter(c => !c.includes('409'))).toEqual([])
     await context.close()
   })
