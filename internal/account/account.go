@@ -42,10 +42,11 @@ type AgentUser struct {
 }
 
 // Person is what whoever may not see accounts is told of one: enough to read a
-// board, and nothing to write to anybody or to sign in with.
+// board and to give somebody work, and nothing to write to anybody or to sign in with.
 type Person struct {
-	ID   string `json:"id"`
-	Name string `json:"name"`
+	ID     string `json:"id"`
+	Name   string `json:"name"`
+	Active bool   `json:"active" doc:"False of an account that is deactivated: nobody gives it work any more."`
 }
 
 // NewUser is what a new account is made of.

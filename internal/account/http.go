@@ -33,7 +33,7 @@ func (s *Service) Mount(api *web.API) {
 		web.Fails(ErrPassword, ErrThrottled, ErrToken, ErrDeactivated),
 		web.Describe("Needs the current password; a wrong one counts as a failed login. Answers the account. Tokens stay valid until they expire."))
 	web.Get(api, "/people", actor.NamePeople, "List people by name", s.handlePeople, web.Fails(page.ErrCursor),
-		web.Describe("Everybody who has an account, or had one: the id by which tasks and comments name them, and how they are called."))
+		web.Describe("Everybody who has an account, or had one: the id by which tasks and comments name them, how they are called, and whether the account is active."))
 	web.Get(api, "/users", actor.ManageAccounts, "List the users", s.handleList, web.Fails(page.ErrCursor))
 	web.Post(api, "/users", actor.ManageAccounts, "Create a user", s.handleCreate,
 		web.Status(http.StatusCreated), web.Once(), web.Fails(ErrEmailTaken, ErrAgentTaken, ErrOneOwner, ErrBusy))

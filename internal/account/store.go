@@ -77,8 +77,8 @@ var users = list.List[User]{
 
 // people are the same accounts with their names alone.
 var people = list.List[Person]{
-	Table: `users`, Columns: `id, name`, Usual: "name",
-	Scan: func(r db.Row) (p Person, err error) { return p, r.Scan(&p.ID, &p.Name) },
+	Table: `users`, Columns: `id, name, active`, Usual: "name",
+	Scan: func(r db.Row) (p Person, err error) { return p, r.Scan(&p.ID, &p.Name, &p.Active) },
 	Sorts: map[string]list.Sort[Person]{
 		"name": {Columns: []string{`name_key`, `id`}, Position: func(p Person) []any { return []any{strings.ToLower(p.Name), p.ID} }},
 	},

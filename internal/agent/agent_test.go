@@ -164,3 +164,37 @@ func TestService(t *testing.T) {
 		t.Errorf("nobody: %v", err)
 	}
 }
+
+// One failed run of a timed job, a task or a standup is one failure, although two
+// have noted it; and another failure of the same session is not lost by that.
+func TestUntold(t *testing.T) {
+	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	at := func(minutes int) *clock.Time { return clock.Ptr(noon.Add(time.Duration(minutes) * time.Minute)) }
+	failed, done := "failed", "done"
+	records := []Failure{
+		{Kind: "job_failed", What: "Backup", At: *at(0), Session: "agent:cto:cron:b1"},
+		{Kind: "job_missed", What: "Backup", At: *at(-60)},
+		{Kind: "dispatch", What: "TASK-1", At: *at(2), Session: "agent:cto:task:task-1"},
+		{Kind: "standup", What: "2026-11-20", At: *at(-200), Session: "agent:cto:standup:2026-11-20"},
+	}
+	sessions := []Session{
+		{Key: "agent:cto:cron:b1:run:y", Status: &failed, UpdatedAt: at(150)}, // a second run, by hand
+		{Key: "agent:cto:cron:b1:run:x", Status: &failed, UpdatedAt: at(90)},
+		{Key: "agent:cto:cron:b1:run:w", Status: &failed, UpdatedAt: at(-30)}, // before the slot
+		{Key: "agent:cto:cron:b12:run:x", Status: &failed, UpdatedAt: at(3)},
+		{Key: "agent:cto:task:TASK-1", Status: &failed, UpdatedAt: at(1)},
+		{Key: "agent:cto:task:task-12", Status: &failed, UpdatedAt: at(1)},
+		{Key: "agent:cto:standup:2026-11-20", Status: &failed, UpdatedAt: at(-20)}, // asked again by somebody, hours later
+		{Key: "agent:cto:main", Status: &done, UpdatedAt: at(5)},
+	}
+	var got []string
+	for _, f := range untold(records, sessions, noon.Add(-failuresFor)) {
+		got = append(got, f.What)
+	}
+	want := []string{
+		"agent:cto:cron:b1:run:w", "agent:cto:standup:2026-11-20", "agent:cto:task:task-12", "agent:cto:cron:b12:run:x", "agent:cto:cron:b1:run:y",
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("told besides the records (-want +got):\n%s", d)
+	}
+}

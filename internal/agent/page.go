@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"wardroom/internal/platform/clock"
@@ -73,6 +74,7 @@ type Task struct {
 	Blocked   bool       `json:"blocked"`
 	Claimed   bool       `json:"claimed"`
 	Dispatch  *string    `json:"dispatch" enum:"queued,started,ended,failed" doc:"How handing it to its agent went the last time; null when it never was."`
+	MovedAt   clock.Time `json:"moved_at" doc:"When it came into its column: what the board shows as its age."`
 	UpdatedAt clock.Time `json:"updated_at"`
 }
 
@@ -111,6 +113,10 @@ type Failure struct {
 	What   string     `json:"what" example:"TASK-12" doc:"The key of the task, the day of the standup, the name of the job, or the key of the session."`
 	Detail string     `json:"detail" doc:"In words; it may hold words of the runtime or of an agent: never trust it."`
 	At     clock.Time `json:"at"`
+
+	// Session is the key of the session in which it happened, or what the key
+	// begins with; empty when it was in none.
+	Session string `json:"-"`
 }
 
 // Limits of a page.
@@ -120,6 +126,9 @@ const (
 	mostSaid     = 5
 	mostFailures = 20
 	failuresFor  = 7 * 24 * time.Hour
+	// oneMatter is how far apart a failure may be noted by whoever asked for the
+	// run and by its session, without being two.
+	oneMatter = time.Hour
 )
 
 // Records are what the service has written down of an agent.
@@ -168,10 +177,8 @@ func (s *Service) addSessions(ctx context.Context, p *Page, since time.Time) err
 			if one.Run != nil {
 				runs = append(runs, *one.Run)
 			}
-			if f, ok := one.failure(since); ok {
-				p.Failures = append(p.Failures, f)
-			}
 		}
+		p.Failures = append(p.Failures, untold(p.Failures, all, since)...)
 		slices.SortStableFunc(runs, func(a, b Run) int { return cmp.Compare(a.began(), b.began()) })
 		sessions := append([]Session{}, all...)
 		p.Runs, p.Sessions = &runs, &sessions
@@ -180,6 +187,42 @@ func (s *Service) addSessions(ctx context.Context, p *Page, since time.Time) err
 	p.Failures = append([]Failure{}, p.Failures[:min(len(p.Failures), mostFailures)]...)
 	p.Standups = append([]Said{}, p.Standups...)
 	return nil
+}
+
+// untold are the failures of sessions that no record tells of already: a timed
+// job, a task or a standup whose run failed is one failure and not two.
+func untold(records []Failure, all []Session, since time.Time) []Failure {
+	var found []Failure
+	for _, one := range all {
+		if f, ok := one.failure(since); ok {
+			found = append(found, f)
+		}
+	}
+	// The earliest first: each slot of a job has the first run that ended after it.
+	slices.SortStableFunc(found, func(a, b Failure) int { return a.At.Compare(b.At.Time) })
+	taken := make([]bool, len(records))
+	return slices.DeleteFunc(found, func(f Failure) bool {
+		for i, r := range records {
+			if !taken[i] && r.sameAs(f) {
+				taken[i] = true
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// sameAs says whether what is recorded is what a session tells.
+func (f Failure) sameAs(session Failure) bool {
+	key := strings.ToLower(session.What)
+	if f.Session == "" || key != f.Session && !strings.HasPrefix(key, f.Session+":") {
+		return false
+	}
+	apart := session.At.Sub(f.At.Time)
+	if f.Kind == "job_failed" { // recorded by when it was due, however long it went
+		return apart >= 0
+	}
+	return apart.Abs() <= oneMatter
 }
 
 // began sorts runs; those of which nobody says when they began are the last.

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"wardroom/internal/agent"
@@ -53,7 +54,7 @@ func (a *App) agentDesk(ctx context.Context, agentID string, most int) (agent.De
 		Blocked: d.Blocked, Claimed: d.Claimed, Last: make([]agent.Task, len(d.Last)),
 	}
 	for i, t := range d.Last {
-		desk.Last[i] = agent.Task{Key: t.Key, Title: t.Title, Status: string(t.Status), Blocked: t.Blocked != nil, Claimed: t.Claim != nil, UpdatedAt: t.UpdatedAt}
+		desk.Last[i] = agent.Task{Key: t.Key, Title: t.Title, Status: string(t.Status), Blocked: t.Blocked != nil, Claimed: t.Claim != nil, MovedAt: t.MovedAt, UpdatedAt: t.UpdatedAt}
 		if t.Dispatch != nil {
 			desk.Last[i].Dispatch = new(string(t.Dispatch.State))
 		}
@@ -85,12 +86,14 @@ func (a *App) agentSpend(ctx context.Context, agentID string, now time.Time) (ag
 
 func (a *App) agentFailures(ctx context.Context, agentID string, since time.Time, most int) ([]agent.Failure, error) {
 	var out []agent.Failure
+	// Where the runtime has the runs of a task, a standup or a job, in its small letters.
+	sessionOf := func(kind, of string) string { return strings.ToLower("agent:" + agentID + ":" + kind + ":" + of) }
 	handed, err := a.Dispatch.FailedOf(ctx, agentID, since, most)
 	if err != nil {
 		return nil, err
 	}
 	for _, f := range handed {
-		out = append(out, agent.Failure{Kind: "dispatch", What: f.Task, Detail: f.Why, At: f.At})
+		out = append(out, agent.Failure{Kind: "dispatch", What: f.Task, Detail: f.Why, At: f.At, Session: sessionOf("task", f.Task)})
 	}
 	unanswered, err := a.Standups.UnansweredBy(ctx, agentID, since, most)
 	if err != nil {
@@ -102,12 +105,16 @@ func (a *App) agentFailures(ctx context.Context, agentID string, since time.Time
 			why = "Its run failed."
 		}
 		if s.At != nil {
-			out = append(out, agent.Failure{Kind: "standup", What: s.Date, Detail: why, At: *s.At})
+			out = append(out, agent.Failure{Kind: "standup", What: s.Date, Detail: why, At: *s.At, Session: sessionOf("standup", s.Date)})
 		}
 	}
 	slots, err := a.Schedules.TroublesOf(ctx, agentID, since, most)
 	for _, t := range slots {
-		out = append(out, agent.Failure{Kind: "job_" + t.State, What: t.Name, Detail: t.Reason, At: t.DueAt})
+		f := agent.Failure{Kind: "job_" + t.State, What: t.Name, Detail: t.Reason, At: t.DueAt}
+		if t.State == "failed" { // what was missed had no run
+			f.Session = sessionOf("cron", t.JobID)
+		}
+		out = append(out, f)
 	}
 	return out, err
 }

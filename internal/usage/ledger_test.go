@@ -55,6 +55,35 @@ func TestNoteOnce(t *testing.T) {
 	})
 }
 
+// A day before the ledger began must not look like one that cost nothing.
+func TestLedgerBegins(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		p := play(d)
+		p.Now, p.Zone = func() time.Time { return noon }, time.UTC
+		asked := func(from, to string) Report {
+			t.Helper()
+			r, err := p.asked(t.Context(), &reportInput{From: from, To: to, Group: ByDay})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r
+		}
+		if r := asked("", ""); r.Begins != nil {
+			t.Errorf("a ledger without a row begins at %v", r.Begins)
+		}
+		first := noon.Add(-48 * time.Hour)
+		for i, at := range []time.Time{noon, first, noon.Add(-time.Hour)} {
+			p.note(t, Run{RunID: fmt.Sprint(i), AgentID: "cto", EndedAt: at, Parts: []Part{{Provider: "p", Model: "m", Tokens: Tokens{Input: 1}, Cost: costOf(1)}}})
+		}
+		day := func(back int) string { return noon.AddDate(0, 0, -back).Format(time.DateOnly) }
+		for _, r := range []Report{asked("", ""), asked(day(9), day(8))} {
+			if r.Begins == nil || !r.Begins.Equal(first) {
+				t.Errorf("from %v to %v the ledger begins at %v, want %v", r.From, r.To, r.Begins, first)
+			}
+		}
+	})
+}
+
 // A gateway that lies, or counts wrong, must not be able to break every report by
 // a few rows whose sum no column holds.
 func TestAbsurdNumbers(t *testing.T) {

@@ -12,14 +12,16 @@ import (
 // Report is what a period used: the whole, its course, and its parts. All of it
 // comes out of one statement, so that each adds up to the others.
 type Report struct {
-	From   clock.Time `json:"from"`
-	To     clock.Time `json:"to" doc:"The first moment that is not in it."`
-	Zone   string     `json:"zone" doc:"Whose days and hours these are."`
-	Group  Group      `json:"group" enum:"agent,model,source,session,job,task,standup,day,hour"`
-	Unit   string     `json:"unit" enum:"day,hour" doc:"Of the series."`
-	Total  Sums       `json:"total"`
-	Series []Slot     `json:"series" nullable:"false" doc:"The earliest first, without a gap."`
-	Groups []Share    `json:"groups" nullable:"false" doc:"What cost most first; days and hours the earliest first."`
+	From  clock.Time `json:"from"`
+	To    clock.Time `json:"to" doc:"The first moment that is not in it."`
+	Zone  string     `json:"zone" doc:"Whose days and hours these are."`
+	Group Group      `json:"group" enum:"agent,model,source,session,job,task,standup,day,hour"`
+	Unit  string     `json:"unit" enum:"day,hour" doc:"Of the series."`
+	// What is before it is not nothing.
+	Begins *clock.Time `json:"ledger_begins_at" doc:"When the earliest run of the whole ledger ended: of what was before it nothing is known, also where a sum says 0. Null while the ledger is empty."`
+	Total  Sums        `json:"total"`
+	Series []Slot      `json:"series" nullable:"false" doc:"The earliest first, without a gap."`
+	Groups []Share     `json:"groups" nullable:"false" doc:"What cost most first; days and hours the earliest first."`
 }
 
 // Share is one group of a Report.
@@ -67,6 +69,9 @@ func report(ctx context.Context, q db.Queryer, p Period, g Group) (Report, error
 			order = append(order, c)
 		}
 		groups[c.rank] = groups[c.rank].plus(c.amounts)
+	}
+	if r.Begins, err = begins(ctx, q); err != nil {
+		return r, err
 	}
 	r.Total = total.sums()
 	for i := range slots {

@@ -94,6 +94,18 @@ func grown(ctx context.Context, q db.Queryer) (n int64, err error) {
 	return n, err
 }
 
+// begins is when the earliest row of the ledger was; nil while there is none.
+func begins(ctx context.Context, q db.Queryer) (*clock.Time, error) {
+	var at *int64
+	if err := q.QueryRow(ctx, `SELECT MIN(at) FROM usage_ledger`).Scan(&at); err != nil {
+		return nil, fmt.Errorf("find where the ledger begins: %w", err)
+	}
+	if at == nil {
+		return nil, nil
+	}
+	return clock.Ptr(time.UnixMilli(*at)), nil
+}
+
 // claim makes owner the one process that reads transcripts, for a while; false
 // when another one is. On SQLite force takes over from an owner who is dead.
 func claim(ctx context.Context, tx *db.Tx, owner string, now time.Time, lease time.Duration, force bool) (bool, error) {

@@ -1,6 +1,18 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { call, faults, type House, type Look, looks, openBrowser, openHouse, openPage, signIn, sizes } from './house.ts'
+import {
+  call,
+  faults,
+  type House,
+  isWhole,
+  type Look,
+  looks,
+  openBrowser,
+  openHouse,
+  openPage,
+  signIn,
+  sizes,
+} from './house.ts'
 
 let house: House
 let browser: Browser
@@ -36,6 +48,14 @@ describe.each(sizes)('agents, %s', (_, look) => {
       // Nothing stands out of the window but what is meant to be swiped.
       expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), path).toBe(true)
     }
+    await page.goto('/agents')
+    // The one that leads the standup is asked by nobody, and no stranger to it.
+    const lead = page.getByRole('row', { name: /coo/ })
+    await lead.getByText('Leads the standup').waitFor()
+    if (look.width < 600) {
+      expect(await isWhole(page, 'Agents')).toBe(true)
+      await lead.getByText('Does now').waitFor()
+    }
     expect(complaints.filter(c => !c.includes('404'))).toEqual([])
     await context.close()
   })
@@ -53,8 +73,10 @@ describe('an agent', () => {
     }
     await page.getByRole('region', { name: 'Tasks' }).getByText('Look at the search').waitFor()
     await call(house, 'POST', `/tasks/${task.key}/dispatch`)
-    const run = now.getByRole('link', { name: new RegExp(`task:${task.key}`, 'i') })
+    const run = now.getByRole('link', { name: `${task.key} Look at the search` })
     await run.waitFor()
+    // The key of the session is behind its name.
+    expect(await run.getAttribute('title')).toMatch(new RegExp(`^agent:cto:task:${task.key}$`, 'i'))
     await page.getByText('Active').first().waitFor()
     await expect.poll(() => run.count(), { timeout: 60_000 }).toBe(0)
     const sessions = page.getByRole('region', { name: 'Sessions in the runtime' })

@@ -150,6 +150,27 @@ async function violations(page: Page, which: (axe: AxeBuilder) => AxeBuilder): P
   return violations.flatMap(v => v.nodes.map(n => `${v.id}: ${n.target.join(' ')} ${n.failureSummary ?? ''}`))
 }
 
+/** Whether nothing of a table has to be swiped to be seen, also on the narrowest screen; its rows are cards there. */
+export async function isWhole(page: Page, table: string): Promise<boolean> {
+  const size = page.viewportSize()
+  await page.setViewportSize({ width: 320, height: 640 })
+  const rows = page.getByRole('table', { name: table, exact: true }).locator('[role=row][data-row]')
+  await rows.first().waitFor()
+  const whole = await rows.evaluateAll(list =>
+    list.every(row => {
+      const scroller = row.closest('[role=table]')?.parentElement
+      return (
+        scroller !== null &&
+        scroller !== undefined &&
+        scroller.scrollWidth <= scroller.clientWidth &&
+        [...row.querySelectorAll('[role=cell]')].every(c => c.getBoundingClientRect().right <= innerWidth)
+      )
+    }),
+  )
+  if (size) await page.setViewportSize(size)
+  return whole
+}
+
 /** Asks the API directly, as somebody else would. */
 export async function call(house: House, method: string, path: string, body?: unknown): Promise<unknown> {
   const login = await fetch(`${house.base}/api/v1/auth/login`, {

@@ -138,12 +138,42 @@ describe('the facts', () => {
     await call(house, 'PATCH', `/tasks/${task.key}`, { blocked: null })
     await expect.poll(blocked).toBe(before)
 
+    // What was there from the start does not light up; what becomes another does, unless one wants calm.
+    const lit = card(page, 'Agents').locator('.flash')
+    expect(await lit.count()).toBe(0)
     const today = (await call(house, 'POST', '/standups', {})) as { id: string }
     await call(house, 'POST', `/standups/${today.id}/run`, {})
     await sentence.getByText('standup running').waitFor()
     await card(page, 'Last standup').getByText('Running').waitFor()
+    await lit.first().waitFor()
+    const animation = () => lit.first().evaluate(e => getComputedStyle(e).animationName)
+    expect(await animation()).toBe('none')
+    await page.emulateMedia({ reducedMotion: 'no-preference' })
+    expect(await animation()).toBe('flash')
+    await page.emulateMedia({ reducedMotion: 'reduce' })
     await card(page, 'Last standup').getByText('Completed').waitFor({ timeout: 120_000 })
     await sentence.getByText(/last standup \d\d:\d\d/).waitFor()
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})
+
+// A day before the ledger began did not cost nothing.
+describe('the week before', () => {
+  it.each([
+    ['2099-01-01T00:00:00.000Z', /^Last \w+: nothing known, the ledger begins later$/],
+    ['2020-01-01T00:00:00.000Z', /^Last \w+: \$[\d.]+ by \d\d:00, \$[\d.]+ the whole day$/],
+  ])('of a ledger that begins at %s is told as it is', async (begins, want) => {
+    const { context, page, complaints } = await openPage(browser, house.base, desktop)
+    await page.route(/\/api\/v1\/usage\?.*group=hour/, async route => {
+      const answer = await route.fetch()
+      await route.fulfill({ response: answer, json: { ...(await answer.json()), ledger_begins_at: begins } })
+    })
+    await page.goto('/')
+    await signIn(page, house)
+    const line = card(page, 'Spend today').getByText(/^Last /)
+    await line.waitFor()
+    expect(await line.textContent()).toMatch(want)
     expect(complaints).toEqual([])
     await context.close()
   })

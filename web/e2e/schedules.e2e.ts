@@ -1,6 +1,18 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { call, faults, type House, type Look, looks, openBrowser, openHouse, openPage, signIn, sizes } from './house.ts'
+import {
+  call,
+  faults,
+  type House,
+  isWhole,
+  type Look,
+  looks,
+  openBrowser,
+  openHouse,
+  openPage,
+  signIn,
+  sizes,
+} from './house.ts'
 
 interface Job {
   id: string
@@ -54,13 +66,13 @@ describe('the daily standup', () => {
     await page.getByRole('button', { name: 'Add the daily standup' }).focus()
     await page.keyboard.press('Enter')
     const dialog = page.getByRole('dialog', { name: 'Add the daily standup' })
-    await dialog.getByText('09:00 on weekdays').waitFor()
+    await dialog.getByText('on weekdays at 09:00').waitFor()
     expect(await faults(page)).toEqual([])
     await dialog.getByLabel('Cron expression').fill('nine')
     await page.keyboard.press('Enter')
     await dialog.getByRole('alert').first().waitFor()
     await dialog.getByLabel('Cron expression').fill('30 8 * * 1-5')
-    await dialog.getByText('08:30 on weekdays').waitFor()
+    await dialog.getByText('on weekdays at 08:30').waitFor()
     await dialog.getByLabel('Time zone').fill('Asia/Tokyo')
     await page.keyboard.press('Enter')
 
@@ -114,7 +126,7 @@ describe('a job', () => {
     await page.getByText('weekly-report was changed.').waitFor()
     const now = await read(job.id)
     expect([now.schedule.expr, now.description]).toEqual(['0 10 * * 1', 'For the board'])
-    await panel.getByText('10:00 on Mondays').waitFor()
+    await panel.getByText('on Mondays at 10:00').waitFor()
     expect(complaints.filter(c => !c.includes('409'))).toEqual([])
     await context.close()
   })
@@ -220,6 +232,10 @@ describe.each(sizes)('schedules, %s', (_, look) => {
       await page.locator(ready).first().waitFor()
       expect(await faults(page), path).toEqual([])
       expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), path).toBe(true)
+    }
+    if (look.width < 600) {
+      await page.goto('/schedules')
+      expect(await isWhole(page, 'Schedules')).toBe(true)
     }
     expect(complaints.filter(c => !c.includes('404'))).toEqual([])
     await context.close()

@@ -89,6 +89,37 @@ describe.each(sizes)('spend, %s', (_, look) => {
   })
 })
 
+// What is cut off must not look as if it ended there, and nobody reads a key of the runtime.
+describe('a table that is wider than the screen', () => {
+  it('says where there is more, is scrolled by keyboard, and calls sessions by their names', async () => {
+    const { context, page, complaints } = await opened(looks['light phone'] as Look, '/spend')
+    await page.setViewportSize({ width: 320, height: 640 })
+    const scroller = page.locator('section[tabindex="0"]', {
+      has: page.getByRole('table', { name: 'Sessions that cost most', exact: true }),
+    })
+    await scroller.waitFor()
+    const frame = scroller.locator('xpath=..')
+    const more = (side: string) => frame.locator(`[data-more=${side}]`)
+    await more('right').waitFor()
+    expect(await more('left').count()).toBe(0)
+    await scroller.focus()
+    await page.keyboard.press('ArrowRight')
+    await more('left').waitFor()
+    await scroller.evaluate(e => e.scrollTo({ left: e.scrollWidth }))
+    await expect.poll(() => more('right').count()).toBe(0)
+
+    const names = scroller.getByRole('rowheader')
+    await expect.poll(async () => (await names.allTextContents()).join('\n')).toMatch(/Read the support mail/)
+    for (const name of await names.allTextContents()) expect(name).not.toMatch(/agent:|[0-9a-f]{8}-[0-9a-f]{4}/)
+    const link = names.first().getByRole('link')
+    expect(await link.getAttribute('title')).toMatch(/^agent:/)
+    await link.click()
+    await page.waitForURL('**/sessions/agent*')
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})
+
 // The number that people believe first, and then hold against every other one.
 describe('the numbers', () => {
   it('are the same in the header, the chart, both tables and the files', async () => {

@@ -1,6 +1,18 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { call, faults, type House, type Look, looks, openBrowser, openHouse, openPage, signIn, sizes } from './house.ts'
+import {
+  call,
+  faults,
+  type House,
+  isWhole,
+  type Look,
+  looks,
+  openBrowser,
+  openHouse,
+  openPage,
+  signIn,
+  sizes,
+} from './house.ts'
 
 let house: House
 let browser: Browser
@@ -43,6 +55,37 @@ describe.each(sizes)('tasks, %s', (_, look) => {
     expect(complaints.filter(c => !c.includes('404'))).toEqual([])
     // Nothing stands out of the window but what is meant to be swiped.
     expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true)
+    if (look.width < 600) {
+      await page.goto('/tasks?view=table')
+      expect(await isWhole(page, 'Tasks')).toBe(true)
+    }
+    await context.close()
+  })
+})
+
+// Work that is given to somebody who is not there any more is done by nobody.
+describe('whom a task is for', () => {
+  it('is nobody whose account is deactivated, unless it is theirs already', async () => {
+    const password = 'four random words are good'
+    const make = async (name: string) =>
+      (await call(house, 'POST', '/users', { email: `${name}@wardroom.demo`, name, role: 'user', password })) as {
+        id: string
+      }
+    const gone = await make('Grace')
+    await make('Ursula')
+    const task = async (title: string, more: object) =>
+      ((await call(house, 'POST', '/tasks', { title, ...more })) as { key: string }).key
+    const [hers, free] = [await task('Hers', { assignee_id: gone.id }), await task('Free', {})]
+    await call(house, 'PATCH', `/users/${gone.id}`, { active: false })
+    const { context, page, complaints } = await openPage(browser, house.base, looks['light desktop'] as Look)
+    await page.goto(`/tasks?task=${free}`)
+    await signIn(page, { ...house, email: 'ursula@wardroom.demo', password })
+    const choices = () => page.getByRole('complementary').getByLabel('Assigned to').locator('option').allTextContents()
+    await expect.poll(choices).toContain('Ursula')
+    expect(await choices()).not.toContain('Grace')
+    await page.goto(`/tasks?task=${hers}`)
+    await expect.poll(choices).toContain('Grace')
+    expect(complaints).toEqual([])
     await context.close()
   })
 })

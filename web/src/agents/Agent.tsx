@@ -88,7 +88,7 @@ function Parts({ page }: { page: AgentDetails }) {
             <Sessions page={page} />
           </Part>
           <Part title={words.standups}>
-            <Said said={page.standups} />
+            <Said id={page.agent_id} said={page.standups} />
           </Part>
         </div>
         <div className="flex min-w-0 flex-col gap-6">
@@ -106,7 +106,7 @@ function Parts({ page }: { page: AgentDetails }) {
             <Spend id={page.agent_id} spend={page.spend} />
           </Part>
           <Part title={words.failures}>
-            <Failures of={page.failures} standups={page.standups} />
+            <Failures page={page} />
           </Part>
           <Part title={words.account}>
             <Account page={page} />

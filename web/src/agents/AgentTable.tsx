@@ -9,7 +9,8 @@ import { Table, type TableColumn } from '../ui/Table'
 import { sessionHref, standupHref, TextLink } from '../ui/TextLink'
 import { type Agent, type AgentDetails, openTasks } from './agent'
 import { PresenceMark, SaidMark } from './Bits'
-import { oneQuery } from './queries'
+import { oneQuery, useLed } from './queries'
+import { RunName } from './RunName'
 
 const words = agentTexts
 const f = words.fields
@@ -31,15 +32,21 @@ export function AgentTable({ agents, onOpen }: { agents: readonly Agent[]; onOpe
           </span>
         ),
       },
-      { id: 'presence', label: f.presence, width: '9rem', cell: a => <PresenceMark of={a.presence} /> },
-      { id: 'now', label: f.now, width: 'minmax(13.5rem,1.5fr)', cell: a => <Part of={Now} id={a.agent_id} /> },
-      { id: 'tasks', label: f.tasks, width: '16.5rem', cell: a => <Part of={Tasks} id={a.agent_id} /> },
+      { id: 'presence', label: f.presence, width: '9rem', card: 'head', cell: a => <PresenceMark of={a.presence} /> },
+      {
+        id: 'now',
+        label: f.now,
+        width: 'minmax(13.5rem,1.5fr)',
+        cell: a => <Part of={Now} id={a.agent_id} />,
+      },
+      { id: 'tasks', label: f.tasks, width: '16.5rem', card: 'plain', cell: a => <Part of={Tasks} id={a.agent_id} /> },
       { id: 'standup', label: f.standup, width: '13.5rem', cell: a => <Part of={Standup} id={a.agent_id} /> },
       { id: 'today', label: f.today, width: '7.5rem', cell: a => <Part of={Today} id={a.agent_id} /> },
       {
         id: 'model',
         label: f.model,
         width: 'minmax(9rem,1fr)',
+        card: 'none',
         cell: a => (
           <bdi className="key truncate text-soft" title={a.model ?? ''}>
             {a.model ?? words.unknown}
@@ -76,8 +83,12 @@ function Now({ page }: { page: AgentDetails }) {
   if (!run) return <span className="text-soft">{words.nothing}</span>
   return (
     <span className="flex min-w-0 items-center gap-1.5">
-      <TextLink className="key truncate hover:underline" href={sessionHref(run.session_key)}>
-        <bdi>{run.session_key}</bdi>
+      <TextLink
+        className="min-w-0 truncate hover:underline"
+        href={sessionHref(run.session_key)}
+        title={run.session_key}
+      >
+        <RunName of={run.session_key} page={page} />
       </TextLink>
       {run.since && <Age at={run.since} className="text-soft text-xs" />}
       {run.stalled && <Badge tone="attention">{words.stalledRun}</Badge>}
@@ -103,7 +114,8 @@ function Tasks({ page }: { page: AgentDetails }) {
 
 function Standup({ page }: { page: AgentDetails }) {
   const last = page.standups[0]
-  if (!last) return <span className="text-soft">{words.noStandup}</span>
+  const led = useLed(page.agent_id)
+  if (!last) return <span className="text-soft">{led.length > 0 ? words.leadsStandup : words.noStandup}</span>
   return (
     <TextLink className="flex items-center gap-1.5 hover:underline" href={standupHref(last.standup_id)}>
       <span className="whitespace-nowrap">{last.date}</span>

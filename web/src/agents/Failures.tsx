@@ -5,13 +5,15 @@ import { Age } from '../ui/Age'
 import { State } from '../ui/State'
 import { sessionHref, standupHref, TextLink } from '../ui/TextLink'
 import type { AgentDetails } from './agent'
+import { RunName } from './RunName'
 
 const words = agentTexts.page
 
 type Failure = AgentDetails['failures'][number]
 
 /** What went wrong, each with the way to where something can be done about it. */
-export function Failures({ of, standups }: { of: readonly Failure[]; standups: AgentDetails['standups'] }) {
+export function Failures({ page }: { page: AgentDetails }) {
+  const of = page.failures
   if (of.length === 0) return <p className="text-soft">{words.noFailures}</p>
   return (
     <ol>
@@ -21,7 +23,7 @@ export function Failures({ of, standups }: { of: readonly Failure[]; standups: A
             <State icon={f.kind === 'job_missed' || f.kind === 'standup' ? 'clock' : 'error'} tone="danger">
               {words.failure[f.kind]}
             </State>
-            <Where failure={f} standups={standups} />
+            <Where failure={f} page={page} />
             <Age at={f.at} className="ml-auto text-soft text-xs" />
           </p>
           {f.detail && (
@@ -37,7 +39,7 @@ export function Failures({ of, standups }: { of: readonly Failure[]; standups: A
 
 const look = 'wrap-anywhere min-w-0 text-accent hover:underline'
 
-function Where({ failure: f, standups }: { failure: Failure; standups: AgentDetails['standups'] }): ReactNode {
+function Where({ failure: f, page }: { failure: Failure; page: AgentDetails }): ReactNode {
   const name = <bdi>{f.what}</bdi>
   switch (f.kind) {
     case 'dispatch':
@@ -47,7 +49,7 @@ function Where({ failure: f, standups }: { failure: Failure; standups: AgentDeta
         </Link>
       )
     case 'standup': {
-      const held = standups.find(s => s.date === f.what)
+      const held = page.standups.find(s => s.date === f.what)
       return (
         <TextLink className={look} href={held ? standupHref(held.standup_id) : '/standups'}>
           {name}
@@ -63,8 +65,8 @@ function Where({ failure: f, standups }: { failure: Failure; standups: AgentDeta
       )
     case 'session':
       return (
-        <TextLink className={`key ${look} whitespace-normal!`} href={sessionHref(f.what)}>
-          {name}
+        <TextLink className={look} href={sessionHref(f.what)} title={f.what}>
+          <RunName of={f.what} page={page} />
         </TextLink>
       )
   }

@@ -9,6 +9,7 @@ import { State } from '../ui/State'
 import { sessionHref, TextLink } from '../ui/TextLink'
 import { say, sayFailed } from '../ui/Toast'
 import type { AgentDetails } from './agent'
+import { RunName } from './RunName'
 
 const words = agentTexts.page
 
@@ -64,10 +65,11 @@ export function Now({ page }: { page: AgentDetails }) {
           className="flex min-h-9 flex-wrap items-center gap-x-3 gap-y-1 border-line border-b py-1 last:border-b-0"
         >
           <TextLink
-            className="key wrap-anywhere min-w-0 whitespace-normal! text-accent hover:underline"
+            className="wrap-anywhere min-w-0 text-accent hover:underline"
             href={sessionHref(run.session_key)}
+            title={run.session_key}
           >
-            <bdi>{run.session_key}</bdi>
+            <RunName of={run.session_key} page={page} />
           </TextLink>
           {run.since ? (
             <span className="text-soft">
@@ -129,10 +131,11 @@ export function Sessions({ page }: { page: AgentDetails }) {
         <li key={s.key} className="border-line border-b py-1.5 last:border-b-0">
           <p className="flex flex-wrap items-center gap-x-3">
             <TextLink
-              className="key wrap-anywhere min-w-0 whitespace-normal! text-accent hover:underline"
+              className="wrap-anywhere min-w-0 text-accent hover:underline"
               href={sessionHref(s.key)}
+              title={s.key}
             >
-              <bdi>{s.label || s.key}</bdi>
+              <RunName of={s.key} page={page} />
             </TextLink>
             <State tone={s.active ? 'active' : s.status === 'failed' || s.status === 'timeout' ? 'danger' : 'idle'}>
               <bdi>{s.status ?? agentTexts.unknown}</bdi>

@@ -4,12 +4,15 @@ import { Markdown } from '../ui/Markdown'
 import { standupHref, TextLink } from '../ui/TextLink'
 import type { AgentDetails } from './agent'
 import { SaidMark } from './Bits'
+import { useLed } from './queries'
 
 const words = agentTexts.page
 
 /** What it said in its last standups; the newest is open. */
-export function Said({ said }: { said: AgentDetails['standups'] }) {
-  if (said.length === 0) return <p className="text-soft">{words.noStandups}</p>
+export function Said({ id, said }: { id: string; said: AgentDetails['standups'] }) {
+  const led = useLed(id)
+  const leads = led.length > 0 && <p className="text-soft">{words.leads(led.join(', '))}</p>
+  if (said.length === 0) return leads || <p className="text-soft">{words.noStandups}</p>
   return (
     <div className="flex flex-col">
       {said.map((s, i) => (

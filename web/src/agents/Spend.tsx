@@ -1,7 +1,7 @@
 import { useQueries } from '@tanstack/react-query'
 import type { Schemas } from '../api/client'
 import { useTicking } from '../app/clock'
-import { cost, tokens, unknown } from '../app/format'
+import { cost, moment, tokens, unknown } from '../app/format'
 import { agents as agentTexts } from '../texts/agents'
 import { bars, dayIn, daysUntil, shareOf } from './agent'
 import { dayQuery } from './queries'
@@ -43,46 +43,52 @@ export function Spend({ id, spend }: { id: string; spend: Schemas['AgentSpend'] 
           ))}
         </tbody>
       </table>
-      <Days id={id} zone={spend.zone} />
+      <Days from={spend.last_30_days.from} id={id} zone={spend.zone} />
     </div>
   )
 }
 
-function Days({ id, zone }: { id: string; zone: string }) {
+function Days({ id, zone, from }: { id: string; zone: string; from: string }) {
   const last = useTicking(now => dayIn(now, zone))
   const days = daysUntil(last, 7)
   const asked = useQueries({ queries: days.map(d => dayQuery(d, zone)) })
   const rows = days.map((day, i) => ({ day, cost: shareOf(asked[i]?.data, id) }))
   const lengths = bars(rows)
+  const begins = asked.find(a => a.data)?.data?.ledger_begins_at
   return (
-    <table className="w-full">
-      <caption className="pb-1 text-left text-soft text-xs">
-        {words.byDay}. {words.daysIn(zone)}
-      </caption>
-      <thead className="sr-only">
-        <tr>
-          <th scope="col">{words.day}</th>
-          <th scope="col">{words.cost}</th>
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map((r, i) => (
-          <tr key={r.day}>
-            <th className="w-24 py-0.5 text-left font-normal text-soft" scope="row">
-              {r.day}
-            </th>
-            <td className="py-0.5">
-              <span className="flex items-center gap-2">
-                <svg aria-hidden="true" className="h-3 min-w-8 grow" preserveAspectRatio="none" viewBox="0 0 100 12">
-                  <rect className="fill-hover" height="1" width="100" y="11" />
-                  <rect className="fill-accent" height="12" width={lengths[i] ?? 0} />
-                </svg>
-                <span className="w-28 text-right">{r.cost ? cost(r.cost) : asked[i]?.isPending ? '…' : unknown}</span>
-              </span>
-            </td>
+    <>
+      {begins && Date.parse(begins) > Date.parse(from) && (
+        <p className="text-soft text-xs">{words.begins(moment(begins, zone))}</p>
+      )}
+      <table className="w-full">
+        <caption className="pb-1 text-left text-soft text-xs">
+          {words.byDay}. {words.daysIn(zone)}
+        </caption>
+        <thead className="sr-only">
+          <tr>
+            <th scope="col">{words.day}</th>
+            <th scope="col">{words.cost}</th>
           </tr>
-        ))}
-      </tbody>
-    </table>
+        </thead>
+        <tbody>
+          {rows.map((r, i) => (
+            <tr key={r.day}>
+              <th className="w-24 py-0.5 text-left font-normal text-soft" scope="row">
+                {r.day}
+              </th>
+              <td className="py-0.5">
+                <span className="flex items-center gap-2">
+                  <svg aria-hidden="true" className="h-3 min-w-8 grow" preserveAspectRatio="none" viewBox="0 0 100 12">
+                    <rect className="fill-hover" height="1" width="100" y="11" />
+                    <rect className="fill-accent" height="12" width={lengths[i] ?? 0} />
+                  </svg>
+                  <span className="w-28 text-right">{r.cost ? cost(r.cost) : asked[i]?.isPending ? '…' : unknown}</span>
+                </span>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </>
   )
 }

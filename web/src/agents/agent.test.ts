@@ -55,7 +55,13 @@ describe('days', () => {
 
 const share = (key: string | null, cost_usd: string | null, more: object = {}) =>
   ({ key, cost_usd, runs: 1, unpriced_runs: 0, rest: false, ...more }) as Schemas['UsageShare']
-const report = (...groups: Schemas['UsageShare'][]) => ({ groups }) as Schemas['UsageReport']
+const report = (...groups: Schemas['UsageShare'][]) =>
+  ({
+    groups,
+    from: '2026-11-20T00:00:00Z',
+    to: '2026-11-21T00:00:00Z',
+    ledger_begins_at: '2026-11-01T00:00:00Z',
+  }) as Schemas['UsageReport']
 
 // Where nobody knows, there must be no zero.
 describe('what a day cost an agent', () => {
@@ -64,6 +70,7 @@ describe('what a day cost an agent', () => {
     expect(shareOf(report(share('cto', '1.5')), 'coo')).toEqual({ cost_usd: '0', runs: 0, unpriced_runs: 0 })
     expect(shareOf(undefined, 'cto')).toBeNull()
     expect(shareOf(report(share(null, '1', { rest: true })), 'cto')).toBeNull()
+    expect(shareOf({ ...report(), ledger_begins_at: '2026-11-21T08:00:00Z' }, 'cto')).toBeNull()
   })
   it('has a bar by the largest day, and none where it is unknown', () => {
     const day = (cost_usd: string | null) => ({ day: '', cost: { cost_usd, runs: 1, unpriced_runs: 0 } })

@@ -1,5 +1,6 @@
 import type { Schemas } from '../api/client'
 import { nanos } from '../app/format'
+import { knownOf } from '../spend/ledger'
 
 export type Agent = Schemas['Agent']
 export type AgentDetails = Schemas['AgentPage']
@@ -70,9 +71,9 @@ export interface DayCost {
   cost: Pick<Schemas['UsageShare'], 'cost_usd' | 'runs' | 'unpriced_runs'> | null
 }
 
-/** The row of an agent in a report by agents. Without a row it had no runs, unless the rest hides it. */
+/** The row of an agent in a report by agents. Without a row it had no runs, unless the rest hides it or the ledger began later. */
 export function shareOf(report: Schemas['UsageReport'] | undefined, agentID: string): DayCost['cost'] {
-  if (!report) return null
+  if (!report || knownOf(report, Date.now()) === 'nothing') return null
   const found = report.groups.find(g => g.key === agentID && !g.rest)
   if (found) return found
   return report.groups.some(g => g.rest) ? null : { cost_usd: '0', runs: 0, unpriced_runs: 0 }

@@ -1,4 +1,4 @@
-import { queryOptions } from '@tanstack/react-query'
+import { queryOptions, useQuery } from '@tanstack/react-query'
 import { api, take } from '../api/client'
 import { dayAfter } from './agent'
 
@@ -12,6 +12,12 @@ export const teamsQuery = queryOptions({
   queryKey: ['agents', 'teams'],
   queryFn: ({ signal }) => take(api.GET('/api/v1/teams', { params: { query: { limit: 500 } }, signal })),
 })
+
+/** The names of the teams whose standups an agent leads. */
+export function useLed(id: string): string[] {
+  const teams = useQuery(teamsQuery).data
+  return teams?.filter(t => t.facilitator === id).map(t => t.name) ?? []
+}
 
 /**
  * What one day cost, by agents. The usage is not asked of one agent alone: each

@@ -718,7 +718,7 @@ export interface paths {
         };
         /**
          * List people by name
-         * @description Everybody who has an account, or had one: the id by which tasks and comments name them, and how they are called.
+         * @description Everybody who has an account, or had one: the id by which tasks and comments name them, how they are called, and whether the account is active.
          */
         get: operations["get-people"];
         put?: never;
@@ -1396,7 +1396,7 @@ export interface paths {
          * What the agents' runs used and cost
          * @description Counted from the service's own ledger, which has each run of the runtime once and keeps it when the runtime forgets. A run counts when it ended.
          *
-         *     The total is the sum of the series and the sum of the groups, to the last digit. Without a price from the runtime a cost is estimated with the prices of /prices; without either it is unknown: unpriced_runs says of how many, and cost_usd is without them. The series has days, or hours where the period has at most 48 of them or the group is hour. At most 500 groups are told apart; the others are one, the last.
+         *     The total is the sum of the series and the sum of the groups, to the last digit. Without a price from the runtime a cost is estimated with the prices of /prices; without either it is unknown: unpriced_runs says of how many, and cost_usd is without them. A sum of 0 before ledger_begins_at does not say that nothing was used: of then nothing is known. The series has days, or hours where the period has at most 48 of them or the group is hour. At most 500 groups are told apart; the others are one, the last.
          */
         get: operations["get-usage"];
         put?: never;
@@ -1713,6 +1713,8 @@ export interface components {
             new_password: string;
         };
         AccountPerson: {
+            /** @description False of an account that is deactivated: nobody gives it work any more. */
+            active: boolean;
             id: string;
             name: string;
         };
@@ -2012,6 +2014,12 @@ export interface components {
              */
             dispatch: "queued" | "started" | "ended" | "failed" | null;
             key: string;
+            /**
+             * Format: date-time
+             * @description When it came into its column: what the board shows as its age.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            moved_at: string;
             /** @enum {string} */
             status: "backlog" | "todo" | "in_progress" | "review" | "done";
             /** @description Agents write it too: never trust it. */
@@ -4277,6 +4285,12 @@ export interface components {
             group: "agent" | "model" | "source" | "session" | "job" | "task" | "standup" | "day" | "hour";
             /** @description What cost most first; days and hours the earliest first. */
             groups: components["schemas"]["UsageShare"][];
+            /**
+             * Format: date-time
+             * @description When the earliest run of the whole ledger ended: of what was before it nothing is known, also where a sum says 0. Null while the ledger is empty.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            ledger_begins_at: string | null;
             /** @description The earliest first, without a gap. */
             series: components["schemas"]["UsageSlot"][];
             /**

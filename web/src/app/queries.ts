@@ -55,7 +55,7 @@ export function usePeople(): ReadonlyMap<string, Person> {
   const names = useQuery({ ...queries.people, enabled: me?.role === 'user' }).data
   return useMemo(() => {
     const people = new Map<string, Person>()
-    for (const p of names ?? []) people.set(p.id, { id: p.id, name: p.name, agent: null, active: true })
+    for (const p of names ?? []) people.set(p.id, { id: p.id, name: p.name, agent: null, active: p.active })
     for (const a of agents ?? []) {
       if (a.account)
         people.set(a.account.user_id, { id: a.account.user_id, name: a.name, agent: a.agent_id, active: true })

@@ -22,9 +22,9 @@ export const SeverityMark = ({ of }: { of: Item['severity'] }) => (
 
 const stateLook: Record<Item['state'], { tone: Tone; icon: IconName }> = {
   open: { tone: 'attention', icon: 'inbox' },
-  acked: { tone: 'active', icon: 'eye' },
+  acked: { tone: 'active', icon: 'check' },
   snoozed: { tone: 'idle', icon: 'clock' },
-  resolved: { tone: 'done', icon: 'check' },
+  resolved: { tone: 'done', icon: 'checks' },
 }
 
 /** Its state; of what was put off, also until when. */

@@ -3,7 +3,7 @@ import { useKeys } from '../app/keys'
 import { texts } from '../texts'
 import { inbox as inboxWords } from '../texts/inbox'
 import { Age } from '../ui/Age'
-import { IconButton } from '../ui/Button'
+import { Button, IconButton } from '../ui/Button'
 import { MenuButton, type OpenMenu, useSharedMenu } from '../ui/SharedMenu'
 import { KindMark, SeverityMark, StateMark, SubjectLink } from './Bits'
 import type { Told } from './item'
@@ -130,14 +130,18 @@ function Row({ item, opened, verbs, onOpen, onMenu, onFocus }: RowProps) {
         </button>
         <Meta item={item} />
       </div>
-      <span className="flex shrink-0 items-center justify-end @6xl:w-28">
+      <span className="flex shrink-0 items-center justify-end @6xl:w-48">
         {item.state === 'open' && (
-          <IconButton
-            className={small}
-            icon="eye"
-            label={words.ackOf(item.title)}
+          <Button
+            aria-label={words.ackOf(item.title)}
+            className={`${small} px-1.5!`}
+            icon="check"
+            look="quiet"
             onClick={() => verbs.act(item, { do: 'ack' })}
-          />
+            title={words.ackOf(item.title)}
+          >
+            <span className="hidden text-xs @2xl:inline">{words.ack}</span>
+          </Button>
         )}
         {item.state !== 'resolved' && (
           <IconButton
@@ -162,13 +166,13 @@ function Meta({ item }: { item: Told }) {
       <span className="flex items-center @6xl:hidden">
         <SeverityMark of={item.severity} />
       </span>
-      <span className={`flex ${column} @6xl:w-32`}>
+      <span className={`flex ${column} @6xl:w-30`}>
         <KindMark of={item.kind} />
       </span>
       <span className={`flex ${column} max-w-full @6xl:w-28`}>
         <SubjectLink of={item} />
       </span>
-      <span className={`flex ${column} @6xl:w-40`}>
+      <span className={`flex ${column} @6xl:w-36`}>
         <StateMark of={item} />
       </span>
       <span className={`${item.assignee ? 'flex' : 'hidden'} ${column} @6xl:w-24`}>
@@ -178,9 +182,11 @@ function Meta({ item }: { item: Told }) {
           </bdi>
         )}
       </span>
-      <span className={`flex ${column} gap-1.5 @6xl:w-20 @6xl:justify-end`}>
-        {item.count > 1 && <span title={words.raised(item.count)}>{words.times(item.count)}</span>}
-        <Age at={item.first_at} />
+      <span className={`flex ${column} gap-1.5 @6xl:w-40 @6xl:justify-end`}>
+        <span title={words.raised(item.count)}>
+          {item.count > 1 && `${words.times(item.count)} `}
+          <Age at={item.first_at} /> {words.ago}
+        </span>
       </span>
     </span>
   )

@@ -78,12 +78,12 @@ function Do({ item, verbs }: { item: Item; verbs: Verbs }) {
   return (
     <div className="flex flex-wrap gap-2">
       {!over && item.state !== 'acked' && (
-        <Button icon="eye" look="primary" onClick={() => verbs.act(item, { do: 'ack' })}>
+        <Button icon="check" look="primary" onClick={() => verbs.act(item, { do: 'ack' })}>
           {words.ack}
         </Button>
       )}
       {!over && (
-        <Button icon="check" onClick={() => verbs.resolve(item)}>
+        <Button icon="checks" onClick={() => verbs.resolve(item)}>
           {words.resolve}
         </Button>
       )}

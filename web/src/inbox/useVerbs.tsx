@@ -71,10 +71,10 @@ export function useVerbs(): Verbs {
       const steps: MenuItem[] = [
         ...(over || item.state === 'acked'
           ? []
-          : [{ id: 'ack', label: words.ack, icon: 'eye' as const, onSelect: () => act(item, { do: 'ack' }) }]),
+          : [{ id: 'ack', label: words.ack, icon: 'check' as const, onSelect: () => act(item, { do: 'ack' }) }]),
         ...(over
           ? []
-          : [{ id: 'resolve', label: words.resolve, icon: 'check' as const, onSelect: () => resolve(item) }]),
+          : [{ id: 'resolve', label: words.resolve, icon: 'checks' as const, onSelect: () => resolve(item) }]),
         ...(item.state === 'open'
           ? []
           : [

@@ -7,6 +7,7 @@ import { queries } from '../app/queries'
 import { useTasks } from '../tasks/queries'
 import { now as nowWords } from '../texts/now'
 import { Age } from '../ui/Age'
+import { Changed } from '../ui/Changed'
 import { GatewayLine } from '../ui/GatewayLine'
 import { Gauge } from '../ui/Gauge'
 import { State } from '../ui/State'
@@ -54,7 +55,9 @@ export function Agents({ className }: { className: string }) {
                         <bdi>{a.name}</bdi>
                       </TextLink>
                       <span className="ml-auto shrink-0">
-                        <Presence of={a} />
+                        <Changed of={a.presence && `${a.presence.state} ${a.presence.stalled}`}>
+                          <Presence of={a} />
+                        </Changed>
                       </span>
                     </p>
                     <Work
@@ -64,11 +67,13 @@ export function Agents({ className }: { className: string }) {
                     <p className="flex flex-wrap items-center justify-between gap-x-2 whitespace-nowrap text-soft text-xs">
                       <span className="inline-flex items-center gap-1.5">
                         <span>{words.context}</span>
-                        <Gauge
-                          label={`${words.context} ${a.name}`}
-                          of={session?.context_limit ?? null}
-                          value={session?.context_tokens ?? null}
-                        />
+                        <Changed of={session?.context_tokens ?? null}>
+                          <Gauge
+                            label={`${words.context} ${a.name}`}
+                            of={session?.context_limit ?? null}
+                            value={session?.context_tokens ?? null}
+                          />
+                        </Changed>
                       </span>
                       <Burn agent={a.agent_id} of={burning} />
                     </p>
@@ -106,11 +111,13 @@ function Presence({ of }: { of: Schemas['Agent'] }) {
 function Work({ of, known }: { of: Schemas['Task'] | undefined; known: boolean }) {
   if (!of) return <p className="min-h-5 truncate text-soft">{known ? words.noTask : ''}</p>
   return (
-    <p className="flex min-h-5 min-w-0 items-center gap-1.5">
-      <span className="key shrink-0 text-soft">{of.key}</span>
-      <Link className="min-w-0 truncate hover:underline" search={{ task: of.key }} title={of.title} to="/tasks">
-        <bdi>{of.title}</bdi>
-      </Link>
+    <p className="flex min-h-5 min-w-0">
+      <Changed className="items-center gap-1.5" of={of.key}>
+        <span className="key shrink-0 text-soft">{of.key}</span>
+        <Link className="min-w-0 truncate hover:underline" search={{ task: of.key }} title={of.title} to="/tasks">
+          <bdi>{of.title}</bdi>
+        </Link>
+      </Changed>
     </p>
   )
 }
@@ -120,8 +127,10 @@ function Burn({ of, agent }: { of: UseQueryResult<Schemas['UsageReport']>; agent
   const text = useTickingHere(now => (data ? words.burn(cost(burn(data.groups, agent, dataUpdatedAt, now))) : null))
   if (text === null) return of.error ? <span>{words.burnUnknown}</span> : null
   return (
-    <span className="whitespace-nowrap" title={words.burnHelp(clock(dataUpdatedAt, undefined))}>
-      {text}
-    </span>
+    <Changed of={text}>
+      <span className="whitespace-nowrap" title={words.burnHelp(clock(dataUpdatedAt, undefined))}>
+        {text}
+      </span>
+    </Changed>
   )
 }

@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { useTicking } from '../app/clock'
 import { useZone } from '../app/config'
-import { cost, nanos } from '../app/format'
+import { cost, nanos, unknown } from '../app/format'
+import { knownOf } from '../spend/ledger'
 import { texts } from '../texts'
 import { now as nowWords } from '../texts/now'
 import { Answer } from '../ui/Views'
@@ -43,12 +44,17 @@ function WeekBefore({ day }: { day: string }) {
   const asked = useQuery(weekQuery(day))
   const hour = useTicking(now => hourIn(now, zone))
   if (!asked.data) return asked.error ? <p className="text-soft">{words.couldNot}</p> : null
-  const { series, total } = asked.data
+  const { series, total, ledger_begins_at: begins } = asked.data
   const weekday = clock(`${dayPlus(day, -7)}T12:00:00Z`, 'UTC', 'long')
+  const known = knownOf(asked.data, asked.dataUpdatedAt)
+  if (known === 'nothing') return <p className="text-soft">{words.notKnown(weekday)}</p>
+  // A part of that morning would look like all of it.
+  const byNow = known === 'all' ? cost(until(series, hour, zone)) : unknown
   return (
     <p className="text-soft">
-      {words.before(weekday)}: <span className="text-ink">{cost(until(series, hour, zone))}</span>{' '}
-      {words.by(`${String(hour).padStart(2, '0')}:00`)}, <span className="text-ink">{cost(total)}</span> {words.whole}
+      {words.before(weekday)}: <span className="text-ink">{byNow}</span>{' '}
+      {words.by(`${String(hour).padStart(2, '0')}:00`)}, <span className="text-ink">{cost(total)}</span>{' '}
+      {known === 'part' && begins ? words.since(clock(begins, zone)) : words.whole}
     </p>
   )
 }

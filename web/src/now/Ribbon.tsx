@@ -9,6 +9,7 @@ import { now as nowWords } from '../texts/now'
 import { Button, IconButton } from '../ui/Button'
 import { saveCsv } from '../ui/csv'
 import type { IconName } from '../ui/Icon'
+import { Scroller } from '../ui/Scroller'
 import { State, type Tone } from '../ui/State'
 import { say, sayFailed } from '../ui/Toast'
 import { Answer, Partial } from '../ui/Views'
@@ -193,11 +194,13 @@ function Troubles({ slots }: { slots: readonly Slot[] }) {
   return (
     <ul className="border-line border-t">
       {list.map(s => (
-        <li key={s.job_id} className="flex min-h-8 flex-wrap items-center gap-x-3 px-3 py-1">
-          <SlotMark of={s.state} />
-          <span className="text-soft">{clock(s.due_at, zone)}</span>
-          <bdi className="font-medium">{s.name}</bdi>
-          <bdi className="wrap-anywhere min-w-0 text-soft">{s.reason}</bdi>
+        <li key={s.job_id} className="flex min-h-8 items-center gap-3 px-3 py-1">
+          <span className="flex min-w-0 grow flex-wrap items-center gap-x-3">
+            <SlotMark of={s.state} />
+            <span className="text-soft">{clock(s.due_at, zone)}</span>
+            <bdi className="font-medium">{s.name}</bdi>
+            <bdi className="wrap-anywhere min-w-0 text-soft">{s.reason}</bdi>
+          </span>
           <RunNow slot={s} />
         </li>
       ))}
@@ -219,13 +222,7 @@ function RunNow({ slot }: { slot: Slot }) {
   })
   if (!leads(me)) return null
   return (
-    <Button
-      aria-label={words.runNowOf(slot.name)}
-      busy={run.isPending}
-      className="ml-auto"
-      icon="reload"
-      onClick={() => run.mutate()}
-    >
+    <Button aria-label={words.runNowOf(slot.name)} busy={run.isPending} icon="reload" onClick={() => run.mutate()}>
       {words.runNow}
     </Button>
   )
@@ -236,8 +233,7 @@ const heads = [words.due, words.job, words.agent, words.stateHead, words.reason]
 function SlotTable({ slots }: { slots: readonly Slot[] }) {
   const zone = useZone()
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
-    <section aria-label={words.table} className="max-h-80 overflow-auto border-line border-t" tabIndex={0}>
+    <Scroller className="max-h-80 border-line border-t" label={words.table}>
       <table className="w-full text-left">
         <thead className="sticky top-0 bg-panel text-soft text-xs">
           <tr>
@@ -268,7 +264,7 @@ function SlotTable({ slots }: { slots: readonly Slot[] }) {
           ))}
         </tbody>
       </table>
-    </section>
+    </Scroller>
   )
 }
 

@@ -4,7 +4,7 @@ import { span } from '../app/format'
 import { agents as agentTexts } from '../texts/agents'
 import { schedules as scheduleTexts } from '../texts/schedules'
 import { Age } from '../ui/Age'
-import { type Job, timesOf } from './job'
+import { type Job, timesText } from './job'
 
 const words = scheduleTexts
 const f = words.fields
@@ -16,8 +16,8 @@ export function Definition({ job }: { job: Job }) {
     <section aria-label={words.definition} className="flex flex-col gap-2">
       <dl className="grid grid-cols-[8rem_1fr] gap-x-3 gap-y-1">
         <Fact label={f.times}>
-          {timesOf(s)}
-          {s.kind === 'cron' && s.expr && <span className="key text-soft"> {s.expr}</span>}
+          {timesText(s)}
+          {s.kind === 'cron' && s.expr && s.expr !== timesText(s) && <span className="key text-soft"> {s.expr}</span>}
         </Fact>
         {s.kind === 'cron' && <Fact label={f.zone}>{s.tz ? <bdi>{s.tz}</bdi> : words.hostZone}</Fact>}
         <Fact label={f.agent}>

@@ -9,7 +9,7 @@ import { State } from '../ui/State'
 import { Table, type TableColumn } from '../ui/Table'
 import { useJobActions } from './actions'
 import { Dots } from './Dots'
-import { costPerRun, type Job, timesOf, zoneOf } from './job'
+import { costPerRun, type Job, timesText, zoneOf } from './job'
 import { costsQuery } from './queries'
 import type { Go } from './route'
 import { Switch } from './Switch'
@@ -35,29 +35,39 @@ export function JobTable({ jobs, opened, go, onOpen }: Props) {
       {
         id: 'name',
         label: f.name,
-        width: 'minmax(12rem,4fr)',
+        width: 'minmax(10rem,3fr)',
         cell: j => <bdi className={`font-medium ${j.enabled ? '' : 'text-soft'}`}>{j.name}</bdi>,
       },
-      { id: 'slots', label: f.slots, width: '12rem', cell: j => <Dots job={j} /> },
-      { id: 'last', label: f.last, width: '11rem', cell: j => <LastRun job={j} /> },
-      { id: 'next', label: f.next, width: '10.5rem', cell: j => <NextRun job={j} zone={zoneOf(j.schedule)} /> },
-      { id: 'mine', label: f.nextMine, width: '15rem', cell: j => <NextRun age job={j} zone={myZone()} /> },
-      { id: 'agent', label: f.agent, width: '5rem', cell: j => <bdi className="truncate">{j.agentId}</bdi> },
+      { id: 'slots', label: f.slots, width: '13.25rem', card: 'line', cell: j => <Dots job={j} /> },
+      { id: 'last', label: f.last, width: '11.5rem', card: 'plain', cell: j => <LastRun job={j} /> },
+      {
+        id: 'next',
+        label: f.next,
+        width: '10rem',
+        card: 'none',
+        cell: j => <NextRun job={j} zone={zoneOf(j.schedule)} />,
+      },
+      { id: 'mine', label: f.nextMine, width: '15.75rem', cell: j => <NextRun age job={j} zone={myZone()} /> },
+      {
+        id: 'agent',
+        label: f.agent,
+        width: '4.25rem',
+        card: 'plain',
+        cell: j => <bdi className="truncate">{j.agentId}</bdi>,
+      },
       {
         id: 'times',
         label: f.times,
-        width: 'minmax(9rem,3fr)',
-        cell: j => (
-          <span className="truncate" title={j.schedule.expr ?? ''}>
-            {timesOf(j.schedule)}
-          </span>
-        ),
+        width: 'minmax(13rem,3fr)',
+        card: 'plain',
+        cell: j => <Times of={j.schedule} />,
       },
-      { id: 'cost', label: f.cost, width: '7.5rem', cell: j => <Cost id={j.id} /> },
+      { id: 'cost', label: f.cost, width: '6.25rem', cell: j => <Cost id={j.id} /> },
       {
         id: 'on',
         label: f.enabled,
         width: '3.5rem',
+        card: 'head',
         cell: j => (
           <Switch disabled={!may} label={words.switchLabel(j.name)} on={j.enabled} onChange={on => turn(j, on)} />
         ),
@@ -65,7 +75,7 @@ export function JobTable({ jobs, opened, go, onOpen }: Props) {
       {
         id: 'menu',
         label: '',
-        width: '2.5rem',
+        width: '3rem',
         cell: j => <MenuButton groups={() => menu(j)} label={words.actions(j.name)} onMenu={onMenu} />,
       },
     ],
@@ -86,6 +96,17 @@ export function JobTable({ jobs, opened, go, onOpen }: Props) {
       />
       {shared}
     </>
+  )
+}
+
+/** When it runs, in words and in its zone; the expression behind it, or in its place where words would be less exact. */
+function Times({ of: s }: { of: Job['schedule'] }) {
+  const text = timesText(s)
+  return (
+    <span className="min-w-0 truncate" title={[text, s.expr, s.tz].filter(Boolean).join('\n')}>
+      <span className={text === s.expr ? 'key' : ''}>{text}</span>
+      {s.kind === 'cron' && <bdi className="text-soft text-xs"> {zoneOf(s)}</bdi>}
+    </span>
   )
 }
 
@@ -122,7 +143,7 @@ function NextRun({ job, zone, age = false }: { job: Job; zone: string; age?: boo
   return (
     <span className="flex min-w-0 items-baseline gap-1.5 whitespace-nowrap" title={zone}>
       {shortIn(at, zone)}
-      {age && <Age at={at} className="truncate text-soft text-xs" />}
+      {age && <Age at={at} className="text-soft text-xs" />}
     </span>
   )
 }

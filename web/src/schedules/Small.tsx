@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react'
+import { Scroller } from '../ui/Scroller'
 
 export const head = 'text-left text-soft text-xs'
 export const heading = 'py-1 pr-4 font-normal whitespace-nowrap'
@@ -7,9 +8,8 @@ export const cell = 'py-1 pr-4 align-top whitespace-nowrap'
 /** A small table that is swiped where it is too wide. */
 export function Wide({ label, children }: { label: string; children: ReactNode }) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
-    <section aria-label={label} className="overflow-x-auto" tabIndex={0}>
+    <Scroller label={label}>
       <table className="w-full">{children}</table>
-    </section>
+    </Scroller>
   )
 }

@@ -4,22 +4,25 @@ import { cronWords } from './cron'
 // Words that say another time than the expression make somebody miss a meeting.
 describe('a cron expression in words', () => {
   it.each([
-    ['0 9 * * 1-5', '09:00 on weekdays'],
-    ['0 9 * * MON-FRI', '09:00 on weekdays'],
-    ['30 8 * * *', '08:30 every day'],
-    ['5 7 * * 1', '07:05 on Mondays'],
-    ['0 9,13 * * 2,4', '09:00 and 13:00 on Tuesdays and Thursdays'],
-    ['0 9 * * 0,6', '09:00 on weekends'],
-    ['0 9 * * 6-7', '09:00 on weekends'],
-    ['0 9 * * 0-6', '09:00 every day'],
-    ['0 9 1 * *', '09:00 on day 1 of the month'],
-    ['0 9 1,15 * *', '09:00 on day 1 and 15 of the month'],
+    ['0 9 * * 1-5', 'on weekdays at 09:00'],
+    ['0 9 * * MON-FRI', 'on weekdays at 09:00'],
+    ['30 8 * * *', 'daily at 08:30'],
+    ['5 7 * * 1', 'on Mondays at 07:05'],
+    ['0 9,13 * * 2,4', 'on Tuesdays and Thursdays at 09:00 and 13:00'],
+    ['0 9 * * 0,6', 'on weekends at 09:00'],
+    ['0 9 * * 6-7', 'on weekends at 09:00'],
+    ['0 9 * * 0-6', 'daily at 09:00'],
+    ['0 9 1 * *', 'on day 1 of the month at 09:00'],
+    ['0 9 1,15 * *', 'on day 1 and 15 of the month at 09:00'],
     ['* * * * *', 'every minute'],
     ['*/15 * * * *', 'every 15 minutes'],
     ['*/15 * * * 1-5', 'every 15 minutes on weekdays'],
     ['20 * * * *', 'every hour at :20'],
     ['0 */6 * * *', 'every 6 hours at :00'],
-    ['  0   9 * * 1-5 ', '09:00 on weekdays'],
+    ['30 5-19/3 * * *', 'every 3 hours from 05:30 to 17:30'],
+    ['0 8-20/4 * * 1-5', 'every 4 hours from 08:00 to 20:00 on weekdays'],
+    ['15 9-17 * * 1-5', 'every hour from 09:15 to 17:15 on weekdays'],
+    ['  0   9 * * 1-5 ', 'on weekdays at 09:00'],
   ])('%s is "%s"', (expr, want) => expect(cronWords(expr)).toBe(want))
 
   it.each([
@@ -30,7 +33,10 @@ describe('a cron expression in words', () => {
     '0 */5 * * *', // begins anew with each day
     '0 9 13 * 5', // either of both days
     '0 9 * 12 *', // one month alone
-    '0 1-9 * * *', // too many to list
+    '0 1,3,5,6,9 * * *', // too many to list
+    '0 9-9/2 * * *',
+    '0 20-25/2 * * *',
+    '0 5-19/0 * * *',
     '61 9 * * *', // no such minute
     '0 24 * * *',
     '0 9 * * 8',

@@ -52,7 +52,7 @@ function days(dom: string, month: string, dow: string): string | null {
 }
 
 /**
- * A cron expression in everyday words: "09:00 on weekdays". Null where words
+ * A cron expression in everyday words: "on weekdays at 09:00". Null where words
  * would be longer or less exact than the expression: then it is shown alone.
  */
 export function cronWords(expr: string): string | null {
@@ -73,7 +73,19 @@ export function cronWords(expr: string): string | null {
   if (plain(0, 59)(minute) === null) return null
   const hours = Number(step.exec(hour)?.[1])
   if (hours > 0 && 24 % hours === 0) return words.everyHours(hours, two(Number(minute))) + ofDays
+  const clock = (h: number) => `${two(h)}:${two(Number(minute))}`
+  const among = /^(\d{1,2})-(\d{1,2})\/(\d{1,2})$/.exec(hour)?.slice(1).map(Number)
+  if (among) {
+    const [from = 0, to = 0, by = 0] = among
+    if (by === 0 || from >= to || to > 23) return null
+    return words.within(by, clock(from), clock(to - ((to - from) % by))) + ofDays
+  }
   const all = numbers(hour, plain(0, 23))
-  if (!all || all.length > 4) return null
-  return words.at(listed(all.map(h => `${two(h)}:${two(Number(minute))}`)), which)
+  if (!all) return null
+  if (all.length > 4) {
+    const [first = 0] = all
+    const row = all.every((h, i) => h === first + i)
+    return row ? words.within(1, clock(first), clock(first + all.length - 1)) + ofDays : null
+  }
+  return words.at(listed(all.map(clock)), which)
 }

@@ -39,6 +39,12 @@ export function timesOf(s: Definition['schedule']): string {
   return s.expr ? (cronWords(s.expr) ?? s.expr) : s.kind
 }
 
+/** The same as what a cell or a line begins with. */
+export function timesText(s: Definition['schedule']): string {
+  const text = timesOf(s)
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}
+
 /** In which zone a job's times are shown: its own, or UTC where it has none. */
 export const zoneOf = (s: Definition['schedule']): string => s.tz || 'UTC'
 

@@ -6,6 +6,7 @@ import { texts } from '../texts'
 import { sessions as sessionsWords } from '../texts/sessions'
 import { Age } from '../ui/Age'
 import { Button, buttonClass } from '../ui/Button'
+import { Changed } from '../ui/Changed'
 import { Gauge } from '../ui/Gauge'
 import type { TableColumn } from '../ui/Table'
 import { useHeld } from '../ui/useHeld'
@@ -18,7 +19,7 @@ import { jobNamesQuery, liveQuery } from './queries'
 import { Rows } from './Rows'
 import type { Go, SessionsSearch } from './route'
 import { useStop } from './Stop'
-import { arranged, fits, type Item, nameOf, type Session } from './session'
+import { arranged, fits, type Item, nameOf, type Session, standing } from './session'
 import { cleared, isFiltered } from './Toolbar'
 
 const words = sessionsWords
@@ -156,9 +157,13 @@ function List({ rows, search, go, away }: Props & { rows: Session[]; away: boole
 function Below({ of: s, stop, agents }: { of: Session; stop: React.ReactNode; agents: ReadonlyMap<string, string> }) {
   return (
     <span className="flex min-w-0 items-center gap-2 text-soft text-xs">
-      <StandingMark of={s} />
+      <Changed of={standing(s)}>
+        <StandingMark of={s} />
+      </Changed>
       <bdi className="truncate">{agents.get(s.agent_id) ?? s.agent_id}</bdi>
-      <span className="shrink-0">{costOf(s)}</span>
+      <Changed className="shrink-0" of={costOf(s)}>
+        {costOf(s)}
+      </Changed>
       {s.updated_at && <Age at={s.updated_at} className="shrink-0" />}
       <span className="ml-auto shrink-0">{stop}</span>
     </span>
@@ -176,7 +181,16 @@ function useColumns(
       width: 'minmax(14rem,1fr)',
       cell: s => <NameAndLast of={s} />,
     },
-    { id: 'state', label: f.state, width: '8.5rem', cell: s => <StandingMark of={s} /> },
+    {
+      id: 'state',
+      label: f.state,
+      width: '8.5rem',
+      cell: s => (
+        <Changed of={standing(s)}>
+          <StandingMark of={s} />
+        </Changed>
+      ),
+    },
     {
       id: 'agent',
       label: f.agent,
@@ -201,8 +215,26 @@ function useColumns(
       width: '8rem',
       cell: s => <Gauge label={f.context} of={s.context_limit} value={s.context_tokens} />,
     },
-    { id: 'tokens', label: f.tokens, width: '5.5rem', cell: s => <TokensOf none={words.counting} of={s.tokens} /> },
-    { id: 'cost', label: f.cost, width: '8rem', cell: s => <span className="truncate">{costOf(s)}</span> },
+    {
+      id: 'tokens',
+      label: f.tokens,
+      width: '5.5rem',
+      cell: s => (
+        <Changed of={s.tokens && Object.values(s.tokens).join()}>
+          <TokensOf none={words.counting} of={s.tokens} />
+        </Changed>
+      ),
+    },
+    {
+      id: 'cost',
+      label: f.cost,
+      width: '8rem',
+      cell: s => (
+        <Changed of={costOf(s)}>
+          <span className="truncate">{costOf(s)}</span>
+        </Changed>
+      ),
+    },
     { id: 'last', label: f.last, width: '6rem', cell: s => (s.updated_at ? <Age at={s.updated_at} /> : unknown) },
     { id: 'stop', label: f.stop, width: '6rem', cell: stop },
   ]

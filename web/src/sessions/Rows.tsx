@@ -5,7 +5,9 @@ import { useKeys } from '../app/keys'
 import { texts } from '../texts'
 import { sessions as sessionsWords } from '../texts/sessions'
 import { Icon } from '../ui/Icon'
-import type { TableColumn } from '../ui/Table'
+import { Edges } from '../ui/Scroller'
+import { leastWidth, type TableColumn } from '../ui/Table'
+import { useEdges } from '../ui/useEdges'
 import type { Item } from './session'
 
 const keys = texts.tasks.keys
@@ -44,6 +46,7 @@ export function Rows<T>(p: Props<T>) {
   const { items, columns, onEnd } = p
   const narrow = useNarrow()
   const scroller = useRef<HTMLDivElement>(null)
+  const edges = useEdges(scroller)
   const navigate = useNavigate()
   const [current, setCurrent] = useState({ id: '', focus: 0 })
   const heightOf = (i: number) => (narrow && items[i]?.type === 'row' ? 60 : 32)
@@ -81,57 +84,63 @@ export function Rows<T>(p: Props<T>) {
   }, [last, items.length, onEnd])
   const template = { gridTemplateColumns: narrow ? 'minmax(0,1fr)' : columns.map(c => c.width).join(' ') }
   const shown = narrow ? columns.slice(0, 1) : columns
-  const width = narrow ? '' : 'min-w-max'
+  const least = narrow ? {} : { minWidth: leastWidth(columns) }
+  const swiped = edges.left || edges.right
   return (
-    <div
-      ref={scroller}
-      aria-label={p.label}
-      aria-rowcount={items.length + 1}
-      className="min-h-0 grow overflow-auto"
-      role="table"
-    >
-      <div className={width} role="rowgroup">
-        <div
-          className={`sticky top-0 z-20 grid items-center border-line border-b bg-panel text-soft text-xs ${narrow ? 'sr-only' : 'h-8'}`}
-          role="row"
-          style={template}
-        >
-          {shown.map(c => (
-            <span key={c.id} className="px-2" role="columnheader">
-              {c.label}
-            </span>
-          ))}
+    <div className="relative flex min-h-0 grow flex-col">
+      <div
+        ref={scroller}
+        aria-label={p.label}
+        aria-rowcount={items.length + 1}
+        className="min-h-0 grow overflow-auto -outline-offset-2"
+        role="table"
+        // One who has no pointer scrolls it with the arrow keys.
+        {...(swiped ? { tabIndex: 0 } : {})}
+      >
+        <div role="rowgroup" style={least}>
+          <div
+            className={`sticky top-0 z-20 grid items-center border-line border-b bg-panel text-soft text-xs ${narrow ? 'sr-only' : 'h-8'}`}
+            role="row"
+            style={template}
+          >
+            {shown.map(c => (
+              <span key={c.id} className="px-2" role="columnheader">
+                {c.label}
+              </span>
+            ))}
+          </div>
+        </div>
+        <div className="relative" role="rowgroup" style={{ ...least, height: list.getTotalSize() }}>
+          {list.getVirtualItems().map(v => {
+            const item = items[v.index]
+            return (
+              item && (
+                <div
+                  key={v.key}
+                  aria-rowindex={v.index + 2}
+                  className={`absolute inset-x-0 top-0 border-line border-b ${item.type === 'row' ? 'grid items-center hover:bg-hover' : 'bg-panel'}`}
+                  data-row={item.id}
+                  onFocus={() => item.id !== current.id && setCurrent({ id: item.id, focus: 0 })}
+                  role="row"
+                  style={{
+                    ...(item.type === 'row' ? template : {}),
+                    height: heightOf(v.index),
+                    transform: `translateY(${v.start}px)`,
+                  }}
+                  tabIndex={-1}
+                >
+                  {item.type === 'row' ? (
+                    <Cells item={item} narrow={narrow} of={p} shown={shown} />
+                  ) : (
+                    <Heading colSpan={shown.length} item={item} of={p} />
+                  )}
+                </div>
+              )
+            )
+          })}
         </div>
       </div>
-      <div className={`relative ${width}`} role="rowgroup" style={{ height: list.getTotalSize() }}>
-        {list.getVirtualItems().map(v => {
-          const item = items[v.index]
-          return (
-            item && (
-              <div
-                key={v.key}
-                aria-rowindex={v.index + 2}
-                className={`absolute inset-x-0 top-0 border-line border-b ${item.type === 'row' ? 'grid items-center hover:bg-hover' : 'bg-panel'}`}
-                data-row={item.id}
-                onFocus={() => item.id !== current.id && setCurrent({ id: item.id, focus: 0 })}
-                role="row"
-                style={{
-                  ...(item.type === 'row' ? template : {}),
-                  height: heightOf(v.index),
-                  transform: `translateY(${v.start}px)`,
-                }}
-                tabIndex={-1}
-              >
-                {item.type === 'row' ? (
-                  <Cells item={item} narrow={narrow} of={p} shown={shown} />
-                ) : (
-                  <Heading colSpan={shown.length} item={item} of={p} />
-                )}
-              </div>
-            )
-          )
-        })}
-      </div>
+      <Edges of={edges} />
     </div>
   )
 }

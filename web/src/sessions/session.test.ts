@@ -93,9 +93,18 @@ describe('a session', () => {
     [{ q: 'agent:CTO' }, true],
     [{ q: 'ill' }, false],
   ])('fits %j: %s', (filters, want) => expect(fits(make({}), filters)).toBe(want))
-  it('is named by its label, else by its key without its agent', () => {
+  it('is named by its label, else by what it is for, else by its key without its agent', () => {
     expect(nameOf(make({ label: 'Release notes' }))).toBe('Release notes')
-    expect(nameOf(make({ key: 'agent:CTO:task:task-7' }))).toBe('task:task-7')
+    expect(nameOf(make({ key: 'agent:CTO:task:task-7' }))).toBe('TASK-7')
+    expect(nameOf(make({ key: 'agent:CTO:task:task-7', label: 'task:task-7' }))).toBe('TASK-7')
+    expect(nameOf(make({ key: 'agent:cto:standup:2026-11-20', label: 'standup:2026-11-20' }))).toBe(
+      'Standup of 2026-11-20',
+    )
+    expect(nameOf(make({ key: 'agent:cto:standup:2026-11-20:web' }))).toBe('Standup of 2026-11-20')
+    expect(nameOf(make({ key: 'agent:cto:standup:notes' }))).toBe('standup:notes')
+    expect(nameOf(make({ key: 'agent:cto:main' }))).toBe('Main session')
+    expect(nameOf(make({ key: 'agent:cto:subagent:5f2' }))).toBe('Sub-agent')
+    expect(nameOf(make({ key: 'agent:cto:cron:b1:run:2' }))).toBe('Run of a job')
     expect(nameOf(make({ key: 'global', agent_id: '' }))).toBe('global')
   })
   it('says by its key what it is for', () => {

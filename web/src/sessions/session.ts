@@ -1,5 +1,8 @@
 import type { Schemas } from '../api/client'
+import { sessions as sessionsTexts } from '../texts/sessions'
 import { canonical } from './heard'
+
+const words = sessionsTexts.called
 
 export type Session = Schemas['Session']
 export type Archived = Schemas['ArchiveD']
@@ -14,11 +17,24 @@ export function partsOf(key: string): { task?: string; job?: string } {
   return { ...(task ? { task: task.toUpperCase() } : {}), ...(job ? { job: canonical(job) } : {}) }
 }
 
-/** What people call it: its label, or its key without what the agent's column says. */
+/**
+ * What people call it: its label, else what its key says that it is for, else the
+ * key without what the agent's column says.
+ */
 export function nameOf(s: { key: string; label: string | null; agent_id: string }): string {
-  if (s.label?.trim()) return s.label
   const prefix = `agent:${s.agent_id}:`
-  return canonical(s.key).startsWith(canonical(prefix)) ? s.key.slice(prefix.length) || s.key : s.key
+  const rest = canonical(s.key).startsWith(canonical(prefix)) ? s.key.slice(prefix.length) : ''
+  // A label that only repeats the key is the runtime's, and nobody's word for it.
+  const own = s.label?.trim() && ![s.key, rest].some(k => canonical(k) === canonical(s.label ?? ''))
+  if (own && s.label) return s.label
+  const { task, job } = partsOf(s.key)
+  if (task) return task
+  if (job) return words.ofJob
+  const [, standup] = /^agent:[^:]+:standup:(\d{4}-\d{2}-\d{2})(?::|$)/i.exec(s.key) ?? []
+  if (standup) return words.ofStandup(standup)
+  if (/^agent:[^:]+:main$/i.test(s.key)) return words.main
+  if (/^agent:[^:]+:subagent:/i.test(s.key)) return words.ofSubAgent
+  return rest || s.key
 }
 
 export type Standing = 'stalled' | 'active' | 'failed' | 'timeout' | 'killed' | 'rests'

@@ -1,5 +1,5 @@
 import { useMemo } from 'react'
-import { money, tokens } from '../app/format'
+import { money, tokens, unknown } from '../app/format'
 import { texts } from '../texts'
 import { spend } from '../texts/spend'
 import { Button } from '../ui/Button'
@@ -9,6 +9,7 @@ import { Segments } from '../ui/Segments'
 import { Partial } from '../ui/Views'
 import { CsvButton, costText, Section, tokenText, useNames } from './Bits'
 import { writeCsv } from './csv'
+import { knownOf } from './ledger'
 import type { Ask } from './period'
 import { type Course, splitAll } from './queries'
 import type { Go } from './route'
@@ -116,7 +117,10 @@ function Chart({ report, split, series, name, measure, by }: ChartProps) {
         long,
         parts: parts.map(a => measured(a, measure)),
         texts: parts.map(a => (isNothing(a) ? '' : text(a))),
-        total: text(s.bin.sums),
+        total:
+          knownOf({ ...report, from: s.bin.start, to: s.bin.end }, Date.now()) === 'nothing'
+            ? unknown
+            : text(s.bin.sums),
         flag: measure === 'cost' && s.bin.sums.unpriced > 0 ? words.flag(s.bin.sums.unpriced) : undefined,
       }
     })

@@ -3,6 +3,7 @@ import { Link, useNavigate } from '@tanstack/react-router'
 import { useCallback } from 'react'
 import { useTicking } from '../app/clock'
 import { useConfig } from '../app/config'
+import { moment } from '../app/format'
 import { useKeys } from '../app/keys'
 import { useTitle } from '../app/title'
 import { texts } from '../texts'
@@ -11,6 +12,7 @@ import { Button, buttonClass } from '../ui/Button'
 import { Tabs } from '../ui/Tabs'
 import { Answer, Empty, Partial } from '../ui/Views'
 import { Groups } from './Groups'
+import { knownOf } from './ledger'
 import { OverTime } from './OverTime'
 import { PricesTab } from './Prices'
 import { type Ask, addDays, askOf, dayIn, daysOf } from './period'
@@ -98,12 +100,17 @@ function InZone({ search, go, zone, service }: InZoneProps) {
                 )
               }
               icon="spend"
-              title={words.empty}
+              title={knownOf(report, asked.dataUpdatedAt) === 'nothing' ? words.notKnown : words.empty}
             >
-              {words.emptyText}
+              {report.ledger_begins_at && knownOf(report, asked.dataUpdatedAt) === 'nothing'
+                ? words.notKnownText(moment(report.ledger_begins_at, zone))
+                : words.emptyText}
             </Empty>
           ) : (
             <>
+              {report.ledger_begins_at && beginsLate(report, asked.dataUpdatedAt) && (
+                <Partial>{words.begins(moment(report.ledger_begins_at, zone))}</Partial>
+              )}
               <Total days={days} report={report} />
               {report.groups.some(g => g.rest) && <Partial>{words.rest}</Partial>}
               <Parts ask={ask} go={go} report={report} search={search} />
@@ -115,6 +122,10 @@ function InZone({ search, go, zone, service }: InZoneProps) {
     </div>
   )
 }
+
+/** Whether there is a bar of which the ledger knows nothing. */
+const beginsLate = (report: Report, now: number): boolean =>
+  report.series.some(s => knownOf({ ...report, from: s.start, to: s.end }, now) === 'nothing')
 
 /** The period over time and by its groups; both need what each bar is made of. */
 function Parts({ report, ask, search, go }: { report: Report; ask: Ask; search: SpendSearch; go: Go }) {

@@ -1,7 +1,9 @@
 import { useMemo } from 'react'
+import { unknown } from '../app/format'
 import { spend } from '../texts/spend'
 import { type NumberColumn, NumberTable } from '../ui/NumberTable'
 import { Cost, Count } from './Bits'
+import { knownOf } from './ledger'
 import type { Go } from './route'
 import { daysOfBin, type Measure, namesOf, type PartId, type SplitBin } from './split'
 import { type Amounts, amountsOf, isNothing, nothing, type Report, tokensOf, total } from './sums'
@@ -34,6 +36,8 @@ export function TimeTable({ label, report, split, series, name, measure, go, foc
   const value = (a: Amounts) => (measure === 'cost' ? <Cost of={a} /> : <Count of={tokensOf(a.tokens)} />)
   // A group that had no run has nothing to say; a zero would look like a price.
   const cell = (a: Amounts) => (isNothing(a) ? <span className="text-soft">–</span> : value(a))
+  const isUnknown = ({ of: { bin } }: Row) =>
+    knownOf({ ...report, from: bin.start, to: bin.end }, Date.now()) === 'nothing'
   const unit = split[0]?.bin.unit ?? 'day'
   const open = split.some(s => s.open)
   const columns: NumberColumn<Row>[] = [
@@ -46,13 +50,19 @@ export function TimeTable({ label, report, split, series, name, measure, go, foc
     {
       id: 'whole',
       label: measure === 'cost' ? words.cost : words.tokens.title,
-      cell: row => cell(row.of.bin.sums),
+      cell: row =>
+        isNothing(row.of.bin.sums) && isUnknown(row) ? (
+          <span className="text-soft">{unknown}</span>
+        ) : (
+          cell(row.of.bin.sums)
+        ),
       foot: value(amountsOf(report.total)),
     },
     {
       id: 'runs',
       label: words.runs,
-      cell: row => row.of.bin.sums.runs.toLocaleString('en-US'),
+      cell: row =>
+        isUnknown(row) ? <span className="text-soft">{unknown}</span> : row.of.bin.sums.runs.toLocaleString('en-US'),
       foot: report.total.runs.toLocaleString('en-US'),
     },
     ...series.map((id, i) => ({

@@ -1,7 +1,12 @@
 import { useQueryClient } from '@tanstack/react-query'
+import { useMemo } from 'react'
+import { shortIn } from '../schedules/times'
+import { canonical } from '../sessions/heard'
+import { type Called, useSessionNames } from '../sessions/useSessionNames'
 import { spend } from '../texts/spend'
 import { type NumberColumn, NumberTable } from '../ui/NumberTable'
-import { Cost, Count, CsvButton, GroupName, Section, useNames } from './Bits'
+import { sessionHref, TextLink } from '../ui/TextLink'
+import { Cost, Count, CsvButton, Section } from './Bits'
 import { tableOf } from './download'
 import type { Ask } from './period'
 import { partId } from './split'
@@ -13,13 +18,14 @@ const most = 10
 /** The sessions that cost most. The file has all of them. */
 export function TopSessions({ report, ask }: { report: Report; ask: Ask }) {
   const cache = useQueryClient()
-  const name = useNames('session')
-  const rows = report.groups.filter(g => !g.rest).slice(0, most)
+  const rows = useMemo(() => report.groups.filter(g => !g.rest).slice(0, most), [report])
+  const keys = useMemo(() => rows.flatMap(g => g.key ?? []), [rows])
+  const name = useSessionNames(keys)
   const columns: NumberColumn<Share>[] = [
     {
       id: 'name',
       label: words.group.session ?? '',
-      cell: g => <GroupName group="session" id={partId(g)} name={name(partId(g))} />,
+      cell: g => <Name of={g.key} name={name} />,
     },
     { id: 'cost', label: words.cost, cell: g => <Cost of={amountsOf(g)} /> },
     { id: 'runs', label: words.runs, cell: g => g.runs.toLocaleString('en-US') },
@@ -43,5 +49,17 @@ export function TopSessions({ report, ask }: { report: Report; ask: Ask }) {
     >
       <NumberTable columns={columns} idOf={partId} label={words.sessions} rows={rows} />
     </Section>
+  )
+}
+
+/** What a session is called, as the way to it; of a job's run also when it was. */
+function Name({ of: key, name }: { of: string | null; name: (key: string) => Called }) {
+  if (key === null) return <span className="text-soft">{words.none.session}</span>
+  const called = name(key)
+  return (
+    <TextLink href={sessionHref(canonical(key))} title={key}>
+      <bdi>{called.name}</bdi>
+      {called.at && <span className="block text-soft sm:inline"> {shortIn(called.at)}</span>}
+    </TextLink>
   )
 }

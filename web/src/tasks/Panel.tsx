@@ -8,6 +8,7 @@ import { IconButton } from '../ui/Button'
 import { Field, Select } from '../ui/Field'
 import { Menu } from '../ui/Menu'
 import { Tabs } from '../ui/Tabs'
+import { sessionHref, TextLink } from '../ui/TextLink'
 import { Answer } from '../ui/Views'
 import { useActions } from './actions'
 import { Blocked } from './Blocked'
@@ -177,9 +178,9 @@ function Facts({ task, people }: { task: Task; people: ReadonlyMap<string, Perso
           </span>
         )}
         {task.session_key && (
-          <span>
-            {f.session} <bdi className="key wrap-anywhere">{task.session_key}</bdi>
-          </span>
+          <TextLink href={sessionHref(task.session_key)} title={task.session_key}>
+            {f.session}
+          </TextLink>
         )}
         {task.pr_url && <PullRequest url={task.pr_url} />}
       </p>

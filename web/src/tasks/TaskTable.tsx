@@ -51,6 +51,7 @@ export function TaskTable({ tasks, people, sort, opened, onSort, onOpen }: Props
         label: f.title,
         width: 'minmax(12rem,1fr)',
         sort: 'title',
+        card: 'line',
         cell: t => (
           <span className="flex min-w-0 items-center gap-1.5">
             {t.blocked && <Icon className="text-danger" name="blocked" />}
@@ -64,26 +65,35 @@ export function TaskTable({ tasks, people, sort, opened, onSort, onOpen }: Props
           </span>
         ),
       },
-      { id: 'status', label: f.status, width: '7rem', sort: 'status', cell: t => <StatusMark of={t.status} /> },
+      {
+        id: 'status',
+        label: f.status,
+        width: '7rem',
+        sort: 'status',
+        card: 'plain',
+        cell: t => <StatusMark of={t.status} />,
+      },
       {
         id: 'priority',
         label: f.priority,
         width: '6rem',
         sort: 'priority',
+        card: 'plain',
         cell: t => <PriorityMark of={t.priority} />,
       },
       {
         id: 'assignee',
         label: f.assignee,
         width: '7rem',
+        card: 'plain',
         cell: t => <bdi className="truncate">{nameOf(t.assignee_id, people)}</bdi>,
       },
       { id: 'age', label: f.age, width: '6rem', sort: 'age', cell: t => <Age at={t.moved_at} /> },
-      { id: 'due', label: f.due, width: '7rem', sort: 'due', cell: t => <Due task={t} /> },
+      { id: 'due', label: f.due, width: '7rem', sort: 'due', card: 'plain', cell: t => <Due task={t} /> },
       {
         id: 'menu',
         label: '',
-        width: '2.5rem',
+        width: '3rem',
         cell: t => <MenuButton groups={() => menu(t, null)} label={words.actions(t.key)} onMenu={onMenu} />,
       },
     ],

@@ -24,6 +24,7 @@ export const agents = {
   blocked: (n: number) => `${n} blocked`,
   noTasks: 'None',
   noStandup: 'Never asked',
+  leadsStandup: 'Leads the standup',
   runsFrom: (n: number) => (n === 1 ? '1 run' : `${n} runs`),
   tree: {
     note: 'Read from the teams: in the standup the facilitator hears those who are under it. Neither the runtime nor an account says more of who leads whom.',
@@ -74,6 +75,7 @@ export const agents = {
     noSessions: 'The runtime has no session of it.',
     standups: 'In the standups',
     noStandups: 'No standup has asked it yet.',
+    leads: (teams: string) => `Leads the standup of ${teams}: it asks, and is not asked itself.`,
     said: { asked: 'Is being asked', answered: 'Answered', timed_out: '[Timeout]', failed: 'Failed' },
     yesterday: 'Yesterday',
     today: 'Today',
@@ -89,6 +91,7 @@ export const agents = {
     byDay: 'Cost by day',
     day: 'Day',
     daysIn: (zone: string) => `Days of ${zone}.`,
+    begins: (at: string) => `The ledger begins on ${at}. Of what was before it nothing is known.`,
     allSpend: 'All spend',
     failures: 'What went wrong, last 7 days',
     noFailures: 'Nothing went wrong in the last seven days.',

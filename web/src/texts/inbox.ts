@@ -47,7 +47,7 @@ export const inbox = {
   nobody: 'Nobody',
   me: (name: string) => `${name} (me)`,
   raised: (n: number) => (n === 1 ? 'Raised once' : `Raised ${n} times`),
-  times: (n: number) => `×${n}`,
+  times: (n: number) => `${n} times, first`,
   first: 'first',
   last: 'last',
   ago: 'ago',

@@ -51,6 +51,8 @@ export const now = {
     before: (weekday: string) => `Last ${weekday}`,
     by: (time: string) => `by ${time}`,
     whole: 'the whole day',
+    notKnown: (weekday: string) => `Last ${weekday}: nothing known, the ledger begins later`,
+    since: (time: string) => `from ${time} on, where the ledger begins`,
     couldNot: 'The week before cannot be read.',
   },
   runs: {

@@ -19,6 +19,12 @@ export const sessions = {
     dashboard: 'Dashboard',
   } as Record<string, string>,
   kindUnknown: 'Unknown kind',
+  called: {
+    ofJob: 'Run of a job',
+    ofStandup: (day: string) => `Standup of ${day}`,
+    ofSubAgent: 'Sub-agent',
+    main: 'Main session',
+  },
   noAgent: 'No agent',
   fields: {
     session: 'Session',

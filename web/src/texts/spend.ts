@@ -90,6 +90,9 @@ export const spend = {
   csvOf: (what: string) => `${what} as CSV`,
   csvFailed: 'The file was not made.',
   csvGrew: 'Runs ended while the file was made. It has them; the page follows.',
+  begins: (at: string) => `The ledger begins on ${at}. Of what was before it nothing is known.`,
+  notKnown: 'Nothing is known of this period',
+  notKnownText: (at: string) => `The ledger begins on ${at}, when the first run was noted that it has.`,
   empty: 'Nothing was used in this period',
   emptyText:
     'Every run of an agent is noted here with its tokens and its cost, as soon as it has ended: what people ask, standups, scheduled jobs, heartbeats.',

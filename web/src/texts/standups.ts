@@ -180,7 +180,7 @@ export const standups = {
     sessions: (n: number) => (n === 1 ? '1 session' : `${n} sessions`),
     sessionsUnknown: 'sessions unknown',
     runs: (n: number) => (n === 1 ? '1 standup run' : `${n} standup runs`),
-    runsCost: (cost: string) => `cost ${cost}`,
+    runsCost: (cost: string) => `standup cost ${cost}`,
     runsFailed: (n: number) => `${n} without an answer`,
     heads: {
       omitted: 'Finished and not mentioned',

@@ -1,5 +1,6 @@
 export const ui = {
   close: 'Close',
+  tableOf: (what: string) => `${what}, table`,
   cancel: 'Cancel',
   undo: 'Undo',
   tryAgain: 'Try again',

@@ -1,4 +1,6 @@
 import type { ReactNode } from 'react'
+import { texts } from '../texts'
+import { Scroller } from './Scroller'
 
 export interface NumberColumn<T> {
   id: string
@@ -32,58 +34,56 @@ export function NumberTable<T>({
   const side = (c: NumberColumn<T>) => (c === first || c.left ? 'text-left' : 'text-right')
   const cell = 'h-[30px] px-2 whitespace-nowrap'
   const sticky = 'sticky left-0 bg-ground max-w-[45vw] truncate text-left font-normal'
-  return (
-    // One who has no pointer scrolls it with the arrow keys.
-    <div
-      aria-label={label}
-      className={still ? '' : 'relative max-h-[70vh] min-w-0 overflow-auto rounded-md border border-line'}
-      role="group"
-      {...(still ? {} : { tabIndex: 0 })}
-    >
-      <table className="w-full border-collapse text-sm">
-        <caption className="sr-only">{label}</caption>
-        <thead>
-          <tr className="sticky top-0 z-10 bg-panel text-soft text-xs">
-            {columns.map((c, i) => (
-              <th
-                key={c.id}
-                className={`${cell} ${side(c)} font-medium ${i === 0 ? 'sticky left-0 bg-panel' : ''}`}
-                scope="col"
-              >
-                {c.label}
-              </th>
+  const table = (
+    <table className="w-full border-collapse text-sm">
+      <caption className="sr-only">{label}</caption>
+      <thead>
+        <tr className="sticky top-0 z-10 bg-panel text-soft text-xs">
+          {columns.map((c, i) => (
+            <th
+              key={c.id}
+              className={`${cell} ${side(c)} font-medium ${i === 0 ? 'sticky left-0 bg-panel' : ''}`}
+              scope="col"
+            >
+              {c.label}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map(row => (
+          <tr key={idOf(row)} className="border-line border-t" data-row={idOf(row)}>
+            <th className={`${cell} ${sticky}`} scope="row">
+              {first.cell(row)}
+            </th>
+            {others.map(c => (
+              <td key={c.id} className={`${cell} ${side(c)}`} data-col={c.id}>
+                {c.cell(row)}
+              </td>
             ))}
           </tr>
-        </thead>
-        <tbody>
-          {rows.map(row => (
-            <tr key={idOf(row)} className="border-line border-t" data-row={idOf(row)}>
-              <th className={`${cell} ${sticky}`} scope="row">
-                {first.cell(row)}
-              </th>
-              {others.map(c => (
-                <td key={c.id} className={`${cell} ${side(c)}`} data-col={c.id}>
-                  {c.cell(row)}
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-        {columns.some(c => c.foot !== undefined) && (
-          <tfoot>
-            <tr className="border-line-strong border-t bg-panel font-medium">
-              <th className={`${cell} sticky left-0 bg-panel text-left`} scope="row">
-                {first.foot}
-              </th>
-              {others.map(c => (
-                <td key={c.id} className={`${cell} ${side(c)}`} data-col={c.id}>
-                  {c.foot}
-                </td>
-              ))}
-            </tr>
-          </tfoot>
-        )}
-      </table>
-    </div>
+        ))}
+      </tbody>
+      {columns.some(c => c.foot !== undefined) && (
+        <tfoot>
+          <tr className="border-line-strong border-t bg-panel font-medium">
+            <th className={`${cell} sticky left-0 bg-panel text-left`} scope="row">
+              {first.foot}
+            </th>
+            {others.map(c => (
+              <td key={c.id} className={`${cell} ${side(c)}`} data-col={c.id}>
+                {c.foot}
+              </td>
+            ))}
+          </tr>
+        </tfoot>
+      )}
+    </table>
+  )
+  if (still) return table
+  return (
+    <Scroller className="max-h-[70vh] rounded-md border border-line" label={texts.ui.tableOf(label)}>
+      {table}
+    </Scroller>
   )
 }

@@ -26,8 +26,9 @@ export function State({
 }) {
   const t = tones[tone]
   return (
-    <span className={`inline-flex items-center gap-1 whitespace-nowrap ${t.text}`} title={title}>
-      <Icon className="size-3.5" name={icon ?? t.icon} />
+    // The baseline is that of the words: beside others they stand on one line.
+    <span className={`inline-flex items-baseline gap-1 whitespace-nowrap ${t.text}`} title={title}>
+      <Icon className="size-3.5 self-center" name={icon ?? t.icon} />
       {children}
     </span>
   )

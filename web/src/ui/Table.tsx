@@ -1,8 +1,10 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react'
+import { type ReactNode, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import { useKeys } from '../app/keys'
 import { texts } from '../texts'
 import { Icon } from './Icon'
+import { Edges } from './Scroller'
+import { useEdges, useNarrow } from './useEdges'
 
 export interface TableColumn<T> {
   id: string
@@ -12,6 +14,12 @@ export interface TableColumn<T> {
   /** By what the list is sorted when its name is clicked; the second time with a minus. */
   sort?: string
   cell: (row: T) => ReactNode
+  /**
+   * Where it is on a card, which a row becomes where there is no room for columns:
+   * `head` beside the name, `line` on a line of its own, `plain` among the others
+   * without its label, `none` nowhere. Otherwise it is among the others, with its label.
+   */
+  card?: 'head' | 'line' | 'plain' | 'none'
 }
 
 interface Props<T> {
@@ -30,11 +38,20 @@ interface Props<T> {
 }
 
 const height = 30
+/** Of a card, as long as nobody has measured it. */
+const cardHeight = 76
+/** Below this width, in px, rows are cards. */
+const narrow = 560
 const words = texts.tasks.keys
 
+/** How wide the rows are at least: the sum of what their columns want. */
+export const leastWidth = (columns: readonly { width: string }[], more = 0): string =>
+  `${columns.reduce((sum, c) => sum + Number(/[\d.]+/.exec(c.width)?.[0] ?? 0), more)}rem`
+
 /**
- * Dense rows, of which only those are made that can be seen. j and k move, o
- * opens, x selects; the row that has the focus is the one they mean.
+ * Dense rows, of which only those are made that can be seen; cards where there is
+ * no room for them. j and k move, o opens, x selects; the row that has the focus
+ * is the one they mean.
  */
 export function Table<T>({
   label,
@@ -50,14 +67,18 @@ export function Table<T>({
   onSort,
 }: Props<T>) {
   const scroller = useRef<HTMLDivElement>(null)
+  const edges = useEdges(scroller)
+  const cards = useNarrow(scroller, narrow)
   const [current, setCurrent] = useState<{ id: string; focus: number }>({ id: '', focus: 0 })
   const list = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
-    estimateSize: () => height,
+    estimateSize: () => (cards ? cardHeight : height),
     overscan: 12,
     getItemKey: i => (rows[i] ? idOf(rows[i]) : i),
   })
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what was measured counts for that shape alone
+  useLayoutEffect(() => list.measure(), [cards, list])
   const at = useMemo(() => rows.findIndex(r => idOf(r) === current.id), [rows, current.id, idOf])
   const go = (by: number) => {
     const to = Math.max(0, Math.min(rows.length - 1, at < 0 ? 0 : at + by))
@@ -81,96 +102,171 @@ export function Table<T>({
       scroller.current?.querySelector<HTMLElement>(`[data-row="${CSS.escape(current.id)}"] button`)?.focus()
   }, [current])
   const template = { gridTemplateColumns: [...(onSelect ? ['2.25rem'] : []), ...columns.map(c => c.width)].join(' ') }
+  const least = cards ? {} : { minWidth: leastWidth(columns, onSelect ? 2.25 : 0) }
+  const shown = cards ? columns.filter(c => c.card !== 'none') : columns
+  const swiped = edges.left || edges.right
   return (
-    <div
-      ref={scroller}
-      aria-label={label}
-      aria-rowcount={rows.length + 1}
-      className="min-h-0 grow overflow-auto"
-      role="table"
-    >
+    <div className="relative flex min-h-0 grow flex-col">
       <div
-        className="sticky top-0 z-20 grid h-8 min-w-max items-center border-line border-b bg-panel text-soft text-xs md:min-w-0"
-        role="row"
-        style={template}
+        ref={scroller}
+        className="min-h-0 grow overflow-auto -outline-offset-2"
+        // One who has no pointer scrolls it with the arrow keys.
+        {...(swiped ? { tabIndex: 0, role: 'region', 'aria-label': texts.ui.tableOf(label) } : {})}
       >
-        {onSelect && (
-          <span role="columnheader">
-            <span className="sr-only">{words.select}</span>
-          </span>
-        )}
-        {columns.map(c => (
-          <Head key={c.id} column={c} onSort={onSort} sort={sort} />
-        ))}
-      </div>
-      <div className="relative min-w-max md:min-w-0" role="rowgroup" style={{ height: list.getTotalSize() }}>
-        {list.getVirtualItems().map(item => {
-          const row = rows[item.index]
-          if (!row) return null
-          const id = idOf(row)
-          const chosen = selected?.has(id) ?? false
-          return (
-            <div
-              key={id}
-              aria-rowindex={item.index + 2}
-              className={`absolute inset-x-0 top-0 grid items-center border-line border-b ${chosen || opened?.(row) ? 'bg-accent-tint' : 'hover:bg-hover'}`}
-              data-row={id}
-              onFocus={() => id !== current.id && setCurrent({ id, focus: 0 })}
-              role="row"
-              style={{ ...template, height, transform: `translateY(${item.start}px)` }}
-              tabIndex={-1}
-            >
-              {onSelect && (
-                <span className="flex justify-center" role="cell">
+        <div aria-label={label} aria-rowcount={rows.length + 1} role="table" style={least}>
+          <div
+            className={
+              cards
+                ? `top-0 z-20 flex flex-wrap bg-panel px-1 text-soft text-xs ${onSort ? 'sticky border-line border-b' : 'sr-only'}`
+                : 'sticky top-0 z-20 grid h-8 items-center border-line border-b bg-panel text-soft text-xs'
+            }
+            role="row"
+            style={cards ? {} : template}
+          >
+            {onSelect && (
+              <span className={cards ? 'sr-only' : ''} role="columnheader">
+                <span className="sr-only">{words.select}</span>
+              </span>
+            )}
+            {shown.map(c => (
+              <Head key={c.id} column={c} hidden={cards && !(c.sort && onSort)} onSort={onSort} sort={sort} />
+            ))}
+          </div>
+          <div className="relative" role="rowgroup" style={{ height: list.getTotalSize() }}>
+            {list.getVirtualItems().map(item => {
+              const row = rows[item.index]
+              if (!row) return null
+              const id = idOf(row)
+              const chosen = selected?.has(id) ?? false
+              const box = onSelect && (
+                <span className={`flex justify-center ${cards ? 'w-6' : ''}`} role="cell">
                   <input
                     aria-label={texts.tasks.select(nameOf(row))}
                     checked={chosen}
-                    className="size-4 accent-accent"
+                    className="size-4 accent-accent pointer-coarse:size-6"
                     onChange={() => onSelect(row)}
                     type="checkbox"
                   />
                 </span>
-              )}
-              {columns.map((c, i) => (
-                <span key={c.id} className="flex min-w-0 items-center px-2" role="cell">
-                  {i === 0 ? (
-                    <button
-                      className="truncate hover:underline"
-                      data-task={nameOf(row)}
-                      onClick={() => onOpen(row)}
-                      type="button"
-                    >
-                      {c.cell(row)}
-                    </button>
+              )
+              const name = (c: TableColumn<T>) => (
+                <button
+                  className="min-h-[24px] max-w-full truncate text-left hover:underline"
+                  data-task={nameOf(row)}
+                  onClick={() => onOpen(row)}
+                  type="button"
+                >
+                  {c.cell(row)}
+                </button>
+              )
+              const look = `absolute inset-x-0 top-0 border-line border-b ${chosen || opened?.(row) ? 'bg-accent-tint' : 'hover:bg-hover'}`
+              return (
+                <div
+                  key={id}
+                  ref={cards ? list.measureElement : null}
+                  aria-rowindex={item.index + 2}
+                  className={`${look} ${cards ? 'flex flex-col gap-1 px-3 py-1.5' : 'grid items-center'}`}
+                  data-index={item.index}
+                  data-row={id}
+                  onFocus={() => id !== current.id && setCurrent({ id, focus: 0 })}
+                  role="row"
+                  style={{
+                    ...(cards ? {} : { ...template, height }),
+                    transform: `translateY(${item.start}px)`,
+                  }}
+                  tabIndex={-1}
+                >
+                  {cards ? (
+                    <Card box={box} columns={shown} name={name} row={row} />
                   ) : (
-                    c.cell(row)
+                    <>
+                      {box}
+                      {columns.map((c, i) => (
+                        <span key={c.id} className="flex min-w-0 items-center px-2" role="cell">
+                          {i === 0 ? name(c) : c.cell(row)}
+                        </span>
+                      ))}
+                    </>
                   )}
-                </span>
-              ))}
-            </div>
-          )
-        })}
+                </div>
+              )
+            })}
+          </div>
+        </div>
       </div>
+      <Edges of={edges} />
     </div>
+  )
+}
+
+/** A row where there is no room for columns: its name with its verbs, and under it all else, each with its label. */
+function Card<T>({
+  row,
+  columns,
+  name,
+  box,
+}: {
+  row: T
+  columns: readonly TableColumn<T>[]
+  name: (column: TableColumn<T>) => ReactNode
+  box: ReactNode
+}) {
+  const [first, ...others] = columns
+  const isHead = (c: TableColumn<T>) => c.card === 'head' || c.label === ''
+  return (
+    <>
+      <div className="flex min-w-0 items-center gap-2">
+        {box}
+        <span className="flex min-w-0 grow items-center" role="cell">
+          {first && name(first)}
+        </span>
+        {others.filter(isHead).map(c => (
+          <span key={c.id} className="flex shrink-0 items-center" role="cell">
+            {c.cell(row)}
+          </span>
+        ))}
+      </div>
+      <div className="flex min-w-0 flex-wrap items-center gap-x-3 gap-y-1">
+        {others
+          .filter(c => !isHead(c))
+          .map(c => (
+            <span
+              key={c.id}
+              className={`flex min-w-0 max-w-full items-center gap-1.5 empty:hidden ${c.card === 'line' ? 'basis-full' : ''}`}
+              role="cell"
+            >
+              {c.card ? null : (
+                <span aria-hidden="true" className="shrink-0 text-soft text-xs">
+                  {c.label}
+                </span>
+              )}
+              {c.cell(row)}
+            </span>
+          ))}
+      </div>
+    </>
   )
 }
 
 function Head<T>({
   column,
+  hidden,
   sort,
   onSort,
 }: {
   column: TableColumn<T>
+  /** It is only heard: on cards each thing has its label beside it. */
+  hidden: boolean
   sort: string | undefined
   onSort: ((sort: string) => void) | undefined
 }) {
   const by = column.sort
   const direction = by && sort === by ? 'ascending' : by && sort === `-${by}` ? 'descending' : undefined
   return (
-    <span aria-sort={direction} className="flex px-2" role="columnheader" tabIndex={-1}>
+    <span aria-sort={direction} className={hidden ? 'sr-only' : 'flex px-2'} role="columnheader" tabIndex={-1}>
       {by && onSort ? (
         <button
-          className="flex items-center gap-1 hover:text-ink"
+          className="flex min-h-[24px] items-center gap-1 hover:text-ink"
           onClick={() => onSort(direction === 'ascending' ? `-${by}` : by)}
           type="button"
         >

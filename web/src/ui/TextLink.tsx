@@ -15,6 +15,7 @@ export function TextLink({
   className?: string
   children: ReactNode
   'aria-label'?: string
+  title?: string
 }) {
   const router = useRouter()
   return (

@@ -1,0 +1,45 @@
+import { useQueries, useQuery } from '@tanstack/react-query'
+import { useCallback, useMemo } from 'react'
+import { queries } from '../app/queries'
+import { oneQuery as taskQuery } from '../tasks/queries'
+import { canonical } from './heard'
+import { jobNamesQuery, liveQuery } from './queries'
+import { nameOf, partsOf } from './session'
+
+export interface Called {
+  name: string
+  /** When it last said something, where others have the same name. */
+  at: string | null
+}
+
+/**
+ * What people call sessions of which only the keys are known: by the label that
+ * the runtime has, the title of the task, or the name of the job. What cannot be
+ * asked now is left out; the key itself is always there to be shown beside it.
+ */
+export function useSessionNames(keys: readonly string[]): (key: string) => Called {
+  const seen = useQuery(queries.gateway).data?.state === 'connected'
+  const live = useQuery({ ...liveQuery, enabled: seen }).data
+  const jobs = useQuery({ ...jobNamesQuery, enabled: seen }).data
+  const tasks = useMemo(() => [...new Set(keys.flatMap(k => partsOf(k).task ?? []))], [keys])
+  const titles = useQueries({ queries: tasks.map(t => taskQuery(t)), combine: titlesOf })
+  const rows = useMemo(() => new Map(live?.rows.map(s => [canonical(s.key), s])), [live])
+  return useCallback(
+    key => {
+      const { task, job } = partsOf(key)
+      const row = rows.get(canonical(key))
+      const name = nameOf({ key, label: row?.label ?? null, agent_id: agentOf(key) })
+      if (task) return { name: [task, titles.get(task)].filter(Boolean).join(' '), at: null }
+      // The runs of a job have one name: when each was tells them apart.
+      if (job) return { name: jobs?.get(job) ?? name, at: row?.updated_at ?? null }
+      return { name, at: null }
+    },
+    [rows, jobs, titles],
+  )
+}
+
+const titlesOf = (list: readonly { data: { key: string; title: string } | undefined }[]) =>
+  new Map(list.flatMap(t => (t.data ? [[t.data.key, t.data.title] as const] : [])))
+
+/** The agent whose session it is, as its key says. */
+const agentOf = (key: string): string => /^agent:([^:]+):/i.exec(key)?.[1] ?? ''

@@ -1,0 +1,46 @@
+import { type ReactNode, useRef } from 'react'
+import { type Sides, useEdges } from './useEdges'
+
+/** A shade at each side where there is more: what is cut off must not look as if it ended there. */
+export function Edges({ of }: { of: Sides }) {
+  const side = 'pointer-events-none absolute inset-y-0 z-30 w-5'
+  return (
+    <>
+      {of.left && (
+        <span
+          className={`${side} left-0 border-line-strong border-l bg-linear-to-r from-shade to-transparent`}
+          data-more="left"
+        />
+      )}
+      {of.right && (
+        <span
+          className={`${side} right-0 border-line-strong border-r bg-linear-to-l from-shade to-transparent`}
+          data-more="right"
+        />
+      )}
+    </>
+  )
+}
+
+/** Something wide that is swiped, or scrolled with the arrow keys; one sees where there is more of it. */
+export function Scroller({
+  label,
+  className = '',
+  children,
+}: {
+  label: string
+  className?: string
+  children: ReactNode
+}) {
+  const ref = useRef<HTMLElement>(null)
+  const edges = useEdges(ref)
+  return (
+    <div className={`relative flex min-w-0 flex-col overflow-hidden ${className}`}>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard */}
+      <section ref={ref} aria-label={label} className="min-h-0 overflow-auto -outline-offset-2" tabIndex={0}>
+        {children}
+      </section>
+      <Edges of={edges} />
+    </div>
+  )
+}
