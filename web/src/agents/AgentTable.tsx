@@ -31,7 +31,7 @@ export function AgentTable({ agents, onOpen }: { agents: readonly Agent[]; onOpe
           </span>
         ),
       },
-      { id: 'presence', label: f.presence, width: '9rem', cell: a => <PresenceMark of={a.presence} /> },
+      { id: 'presence', label: f.presence, width: '9rem', cell: a => <PresenceMark of={a} /> },
       { id: 'now', label: f.now, width: 'minmax(13.5rem,1.5fr)', cell: a => <Part of={Now} id={a.agent_id} /> },
       { id: 'tasks', label: f.tasks, width: '16.5rem', cell: a => <Part of={Tasks} id={a.agent_id} /> },
       { id: 'standup', label: f.standup, width: '13.5rem', cell: a => <Part of={Standup} id={a.agent_id} /> },
