@@ -55,7 +55,7 @@ export function NoGateway() {
         )}
         <p>{words.noGatewayHistory}</p>
       </div>
-      <Link className="underline" to="/settings">
+      <Link className="underline" to="/settings/gateway">
         {words.toSettings}
       </Link>
     </div>
