@@ -41,10 +41,10 @@ export function NoneYet({ team, participants }: { team: string; participants: re
   const agents = useQuery(queries.agents)
   const gateway = useQuery(queries.gateway).data
   const asked = askedOf(participants, agents.data, gateway?.connected_at != null)
-  const nobodyYet = asked.known.length === 0 && !asked.told && stopsMeetings(gateway)
+  const nobodyYet = asked.known.length + asked.without.length === 0 && !asked.told && stopsMeetings(gateway)
   return (
     <div className="relative overflow-auto px-3 pt-2">
-      <NoGateway />
+      <NoGateway history={false} />
       <Empty
         action={nobodyYet ? <ToGateway /> : <Start team={team} />}
         icon="standups"
@@ -54,6 +54,14 @@ export function NoneYet({ team, participants }: { team: string; participants: re
         {asked.known.length > 0 && (
           <p className="mt-2">
             <bdi>{words.none.asked(asked.known.map(nameOf).join(', '))}</bdi>
+          </p>
+        )}
+        {asked.without.length > 0 && (
+          <p className="mt-2 text-attention">
+            <bdi>{words.none.without(asked.without.map(nameOf))}</bdi>{' '}
+            <Link className="underline" to="/settings/agents">
+              {words.none.toAccounts}
+            </Link>
           </p>
         )}
         {nobodyYet && <p className="mt-2">{words.none.nobodyText}</p>}

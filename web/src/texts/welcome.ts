@@ -34,7 +34,7 @@ export const welcome = {
   next: 'Continue',
   toNow: 'Open Now',
   connect: {
-    text: 'The service keeps one connection to the gateway of your agents. It never gives the token to a browser, so these two are set where the service runs. Put them into its .env and restart it:',
+    text: 'The service keeps one connection to the gateway of your agents. It never gives the token to a browser, so these two are set where the service runs. Put them into the .env of the folder in which it was started, or into its environment, and restart it:',
     waiting: 'This page notices by itself when it is connected.',
     set: 'The settings are there.',
     scopes:

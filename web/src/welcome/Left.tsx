@@ -25,7 +25,7 @@ function Line() {
       aria-label={words.label}
       className="flex items-center gap-x-3 border-line border-b bg-panel px-3 py-1 text-soft md:px-4"
     >
-      <Icon name="check" />
+      <Icon name="clock" />
       <p className="min-w-0 grow">
         {words.count(left.length)}{' '}
         <Link className="text-accent underline" search={{ step: next }} to="/welcome">

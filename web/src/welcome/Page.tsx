@@ -20,8 +20,8 @@ import { useKnown } from './useKnown'
 export function WelcomePage() {
   useTitle(words.title)
   return (
-    <div className="mx-auto max-w-4xl px-3 pt-4 pb-12 md:px-5">
-      <h2 className="font-semibold text-lg">{words.title}</h2>
+    <div className="mx-auto max-w-5xl px-3 pt-4 pb-12 md:px-5">
+      <h2 className="sr-only">{words.title}</h2>
       <p className="mb-4 max-w-2xl text-soft">{words.intro}</p>
       <ForLeads>
         <Wizard />
@@ -66,7 +66,7 @@ function Mark({ of }: { of: Standing }) {
 
 function List({ at, known }: { at: Step; known: Known }) {
   return (
-    <nav aria-label={words.stepNames} className="shrink-0 md:w-60">
+    <nav aria-label={words.stepNames} className="shrink-0 md:w-72">
       <ol className="flex flex-col gap-0.5">
         {steps.map((s, i) => (
           <li key={s}>
@@ -164,8 +164,8 @@ function End({ known }: { known: Known }) {
       <p>{left === 0 ? words.end.all : words.end.missing(left)}</p>
       <ul className="divide-y divide-line">
         {all.map(({ step, of }) => (
-          <li className="flex flex-wrap items-baseline gap-x-3 gap-y-0.5 py-1.5" data-standing={of.is} key={step}>
-            <span className="w-24 shrink-0">
+          <li className="flex flex-wrap items-start gap-x-3 gap-y-0.5 py-1.5" data-standing={of.is} key={step}>
+            <span className="flex h-5 w-24 shrink-0 items-center">
               <Mark of={of} />
             </span>
             <span className="min-w-0 grow basis-52">

@@ -119,8 +119,6 @@ describe('the way back to the first steps', () => {
     expect(stepsLeft(none)).toEqual([])
   })
   it('is not offered because a gateway that was there is away', () => {
-    const agents = [agent('coo', null, true)]
-    expect(stepsLeft({ ...none, gateway: gateway(null), agents })).toEqual([])
     expect(
       stepsLeft({ ...none, gateway: gateway(null, { last_seen_at: '2026-11-20T08:00:00Z' }), agents: [] }),
     ).toEqual([])

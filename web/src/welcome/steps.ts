@@ -90,14 +90,13 @@ export const doneSteps = (known: Known): ReadonlySet<Step> =>
   new Set(tasks.filter(s => standing(s, known).is === 'done'))
 
 /**
- * The steps to go back to, for somebody who has left them. An installation whose agents have accounts has come
- * through once: while its gateway is away there is something to mend, and nothing to begin.
+ * The steps to go back to, for somebody who has left them. While a gateway is away that was there before, there is
+ * something to mend, and nothing to begin.
  */
 export function stepsLeft(known: Known): Task[] {
   const left = tasks.filter(s => standing(s, known).is === 'open')
-  const { gateway, agents } = known
-  const away = gateway !== undefined && gateway.connected_at === null && gateway.state !== 'not_configured'
-  return away && (gateway.last_seen_at !== null || agents?.some(a => a.account !== null)) ? [] : left
+  const { gateway } = known
+  return gateway?.connected_at === null && gateway.last_seen_at !== null ? [] : left
 }
 
 /** Where somebody goes on who comes without saying where: the first step that is not done. */
