@@ -49,7 +49,7 @@ export const welcome = {
     sessions: (n: number, more: boolean) => (n === 1 && !more ? '1 session' : `${n}${more ? ' or more' : ''} sessions`),
     jobs: (n: number, more: boolean) => (n === 1 && !more ? '1 timed job' : `${n}${more ? ' or more' : ''} timed jobs`),
     none: 'The runtime knows no agents yet. Make them there; they appear here by themselves.',
-    away: 'The runtime cannot be asked at the moment. Go back a step, or go on: what it knows appears as soon as it is there.',
+    away: 'This step opens by itself as soon as the runtime is there.',
     running: (n: number) => (n === 1 ? '1 at work' : `${n} at work`),
   },
   accounts: {
