@@ -100,7 +100,7 @@ func New(opt Options) (*Client, error) {
 
 const stopping = "The service is stopping."
 
-const notConfigured = "Set AGENTRT_GATEWAY_URL and AGENTRT_GATEWAY_TOKEN to use agents."
+const notConfigured = "To use agents, set AGENTRT_GATEWAY_URL and AGENTRT_GATEWAY_TOKEN in this service's environment or its .env, and restart it."
 
 // parseURL reads the address. It accepts no credentials in it, because an
 // address is shown and logged.

@@ -41,7 +41,19 @@ func (f *failure) mend(format string, args ...any) *failure {
 }
 
 // words is the cause and the fix, for where there is room for one text.
-func (f *failure) words() string { return strings.TrimSpace(f.text + " " + f.fix) }
+func (f *failure) words() string { return strings.TrimSpace(f.text + " " + placed(f.fix)) }
+
+// whereSettings is where a setting is changed: who reads of it in the dashboard
+// finds none there.
+const whereSettings = "Settings are read from this service's environment and its .env when it starts: change them there and restart it."
+
+// placed adds to what is to be done where that is, when it is a setting.
+func placed(fix string) string {
+	if !strings.Contains(fix, "AGENTRT_") || strings.Contains(fix, "restart") {
+		return fix
+	}
+	return strings.TrimRight(fix, ". ") + ". " + whereSettings
+}
 
 // lookAtHost is what to do about a gateway that is slow.
 const lookAtHost = "Look at the load of the gateway's host, and whether AGENTRT_GATEWAY_URL names its port; AGENTRT_GATEWAY_TIMEOUT_MS is how long we wait."

@@ -262,12 +262,12 @@ func (x *examination) fail(l Layer, f *failure) bool {
 		}
 	}
 	x.step(l, StepFailed, time.Since(x.began), f.text)
-	x.is.Failure = &Finding{Layer: l, Cause: f.text, Fix: f.fix}
+	x.is.Failure = &Finding{Layer: l, Cause: f.text, Fix: placed(f.fix)}
 	return false
 }
 
 func (x *examination) warn(l Layer, cause, fix string) {
-	x.is.Warnings = append(x.is.Warnings, Finding{l, cause, fix})
+	x.is.Warnings = append(x.is.Warnings, Finding{l, cause, placed(fix)})
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -115,7 +115,7 @@ func (x *examination) granted(h hello) bool {
 		return true
 	}
 	f := &failure{text: fmt.Sprintf("The gateway granted %s and not %s. %s", orNone(has), strings.Join(missing, ", "), neededFor(missing))}
-	f.fix = "On the gateway's own host a service is granted what it asks for; from elsewhere it has to be a paired device: POST /api/v1/agentrt/pairing makes it one and says what to run there."
+	f.fix = "On the gateway's own host a service is granted what it asks for; from elsewhere it has to be a paired device: “Pair this service” in the dashboard, under Settings → Gateway, makes it one and says what to run there."
 	if c.device != nil {
 		f.fix = "Approve this device for more on the gateway's host (openclaw devices list, openclaw devices approve)."
 	}

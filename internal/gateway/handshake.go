@@ -210,7 +210,7 @@ func covers(granted, scope string) bool {
 }
 
 func missingText(missing []string) string {
-	return fmt.Sprintf("The gateway did not grant %s, so what needs it fails. It grants what is asked for to services on its own host, and to paired devices what was approved for them: POST /api/v1/agentrt/pairing makes this service one.",
+	return fmt.Sprintf("The gateway did not grant %s, so what needs it fails. It grants what is asked for to services on its own host, and to paired devices what was approved for them: “Pair this service” in the dashboard, under Settings → Gateway, makes it one.",
 		strings.Join(missing, ", "))
 }
 

@@ -209,7 +209,7 @@ func TestNotAGateway(t *testing.T) {
 		"a certificate":     {url: serveTLS(html, "https"), says: "not trusted", want: gateway.Untrusted},
 		"TLS without wss":   {url: serveTLS(html, "http"), says: "wants TLS. Write wss://"},
 		"wss without TLS":   {url: func(t *testing.T) string { return strings.Replace(serve(html)(t), "http", "wss", 1) }, says: "does not speak TLS"},
-		"nobody":            {url: unused, says: "Nothing listens"},
+		"nobody":            {url: unused, says: "correct AGENTRT_GATEWAY_URL. Settings are read from this service's environment and its .env when it starts: change them there and restart it."},
 		"an unknown name":   {url: func(*testing.T) string { return "ws://gateway.invalid" }, says: "cannot be resolved", via: failing(&net.DNSError{Err: "no such host", Name: "gateway.invalid"})},
 		"a broken network":  {url: func(*testing.T) string { return "ws://gateway.invalid" }, says: "network is down " + "[token]", via: failing(errors.New("network is down " + token))},
 		"no challenge":      {url: silent(), says: "never began the handshake", want: gateway.Slow},

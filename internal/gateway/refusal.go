@@ -112,7 +112,7 @@ func (c *Client) deviceRefused(code string) *failure {
 		f.fix = "Check the AGENTRT_DEVICE_ settings, or pair the device anew."
 	}
 	if c.device != nil && len(c.opt.DeviceKey) == 0 && f.pace == slow { // nothing of it stands in the settings
-		f.fix = "Forget the device (DELETE /api/v1/agentrt/pairing) and pair anew; if that does not help, the gateway's version wants something else to be signed: update whichever is older."
+		f.fix = "Forget the device and pair anew, in the dashboard under Settings → Gateway; if that does not help, the gateway's version wants something else to be signed: update whichever is older."
 	}
 	return f
 }
@@ -143,7 +143,7 @@ func scopesOf(named []string) []string {
 func (c *Client) unpaired(d details) *failure {
 	if c.device == nil {
 		f := &failure{state: Unpaired, pace: slow, layer: LayerPairing, text: "The gateway accepts only paired devices from this address, and this service has no key pair."}
-		return f.mend("Make one with POST /api/v1/agentrt/pairing (or set AGENTRT_DEVICE_PRIVATE_KEY), or run this service on the gateway's host, where the shared token is enough.")
+		return f.mend("Make one in the dashboard: Settings → Gateway, “Pair this service” (or set AGENTRT_DEVICE_PRIVATE_KEY). Or run this service on the gateway's host, where the shared token is enough.")
 	}
 	f := &failure{state: Unpaired, pace: pairing, layer: LayerPairing}
 	if !requestID.MatchString(d.RequestID) || c.secrets.words(d.RequestID) != d.RequestID {

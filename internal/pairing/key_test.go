@@ -34,7 +34,7 @@ func TestWrongKey(t *testing.T) {
 				t.Errorf("%s: it says %q, and the log %s", name, is.Detail, p.log)
 			}
 			for what, do := range map[string]func(context.Context) (pairing.Pairing, bool, error){"start": p.Start, "rotate": p.Rotate} {
-				if _, _, err := do(admin(t)); !errors.Is(err, pairing.ErrOtherKey) || !strings.Contains(fault.Of(err).Detail, "DELETE /api/v1/agentrt/pairing") {
+				if _, _, err := do(admin(t)); !errors.Is(err, pairing.ErrOtherKey) || !strings.Contains(fault.Of(err).Detail, "Forget the device") {
 					t.Errorf("%s, %s: %v", name, what, err)
 				}
 			}

@@ -142,9 +142,12 @@ func keyFault(err error) error {
 	return ErrKeyFile.With("%s", err)
 }
 
+// howToPair is what makes this service a device, in the words of the button.
+const howToPair = "“Pair this service” in the dashboard, under Settings → Gateway, makes it one."
+
 // unreadable says why a stored device cannot be read, and what to do.
 func unreadable(err error) string {
-	const orAnew = "Without it: DELETE /api/v1/agentrt/pairing, and pair anew."
+	const orAnew = "Without it: “Forget the device” in the dashboard, under Settings → Gateway, and pair anew."
 	switch {
 	case errors.Is(err, vault.ErrBroken):
 		return "What is stored of the device was changed, or is not from this database. Restore it from a backup. " + orAnew

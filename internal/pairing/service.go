@@ -211,7 +211,7 @@ func (s *Service) Forget(ctx context.Context) (Forgotten, error) {
 // nothing to replace.
 func (s *Service) Rotate(ctx context.Context) (p Pairing, made bool, err error) {
 	if s.Own != nil {
-		return p, false, ErrSettings.With("Put another key into AGENTRT_DEVICE_PRIVATE_KEY, remove AGENTRT_DEVICE_TOKEN, and restart; or remove all of them and pair with POST /api/v1/agentrt/pairing.")
+		return p, false, ErrSettings.With("Put another key into AGENTRT_DEVICE_PRIVATE_KEY, remove AGENTRT_DEVICE_TOKEN, and restart; or remove all of them, restart, and pair it in the dashboard, under Settings → Gateway.")
 	}
 	if !s.Shared {
 		return p, false, ErrNeedsToken.With("A new device has no token of its own until it is approved, and introduces itself with the shared one: set AGENTRT_GATEWAY_TOKEN and restart.")
@@ -235,9 +235,9 @@ func (s *Service) Rotate(ctx context.Context) (p Pairing, made bool, err error) 
 		case err != nil || then != nil:
 			return err
 		case is == nil:
-			return ErrNone.With("POST /api/v1/agentrt/pairing makes one.")
+			return ErrNone.With("%s", howToPair)
 		case is.admitted == "":
-			return ErrNotPaired.With("Nothing needs to be replaced: DELETE /api/v1/agentrt/pairing and POST it again make another one.")
+			return ErrNotPaired.With("Nothing needs to be replaced: forget it and pair anew, in the dashboard under Settings → Gateway, to have another one.")
 		}
 		if _, err := is.open(v, s.Gateway); err != nil {
 			return ErrOtherKey.With("%s", unreadable(err))
@@ -262,7 +262,7 @@ func (s *Service) unrotatable(ctx context.Context, cause error) error {
 	case err != nil:
 		return fmt.Errorf("read the device: %w", err)
 	case is == nil:
-		return ErrNone.With("POST /api/v1/agentrt/pairing makes one.")
+		return ErrNone.With("%s", howToPair)
 	}
 	return ErrOtherKey.With("%s", unreadable(cause))
 }

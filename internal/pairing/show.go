@@ -90,7 +90,7 @@ func (p *Pairing) missing(st gateway.Status) []Missing {
 		case p.Request != nil:
 			m.Fix = "Run on the gateway's host: " + p.Request.Command
 		case p.Device == nil:
-			m.Fix = "POST /api/v1/agentrt/pairing makes this service a device that can be approved for it; on the gateway's own host none is needed."
+			m.Fix = "It has to be approved for a device, and this service is none. " + howToPair + " On the gateway's own host none is needed."
 		default:
 			m.Fix = "Approve this device for it on the gateway's host: openclaw devices list, openclaw devices approve."
 		}
@@ -104,7 +104,7 @@ func (s *Service) detail(p Pairing, st gateway.Status, trouble error) string {
 	var b strings.Builder
 	switch p.State {
 	case None:
-		b.WriteString("This service shows the shared token alone. On the gateway's own host that is enough. From elsewhere it has to be a paired device: POST /api/v1/agentrt/pairing makes it one.")
+		b.WriteString("This service shows the shared token alone. On the gateway's own host that is enough. From elsewhere it has to be a paired device. " + howToPair)
 	case Settings:
 		b.WriteString("The device stands in AGENTRT_DEVICE_PRIVATE_KEY. Nothing of it is changed here.")
 	case Made:

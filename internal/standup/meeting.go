@@ -203,7 +203,7 @@ func has(members []Member, agentID string) bool {
 // present sees that the gateway is there before anybody is asked.
 func (m *meeting) present(ctx context.Context) error {
 	if m.Runtime.Status().State == gateway.NotConfigured {
-		return &Failure{GatewayNotConfigured, "No agent runtime is configured. Set AGENTRT_GATEWAY_URL and AGENTRT_GATEWAY_TOKEN."}
+		return &Failure{GatewayNotConfigured, "No agent runtime is configured. Set AGENTRT_GATEWAY_URL and AGENTRT_GATEWAY_TOKEN in this service's environment or its .env, and restart it."}
 	}
 	_, err := m.connected(ctx, nil)
 	return err

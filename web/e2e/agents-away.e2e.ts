@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve as whole } from 'node:path'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { faults, type House, type Look, openBrowser, openPage, signIn, sizes } from './house.ts'
+import { call, faults, type House, type Look, looks, openBrowser, openPage, signIn, sizes } from './house.ts'
 
 let browser: Browser
 let child: ChildProcess
@@ -73,6 +73,54 @@ describe.each(sizes)('without a gateway, %s', (_, look: Look) => {
     await page.locator('main').getByText('No gateway.').waitFor()
     await page.getByRole('button', { name: 'Try again' }).waitFor()
     expect(await page.getByText('The runtime has no timed jobs').count()).toBe(0)
+    expect(await faults(page)).toEqual([])
+    expect(complaints.filter(c => !c.includes('503'))).toEqual([])
+    await context.close()
+  })
+
+  it('Now leads back to the first steps, of which each says how it stands', async () => {
+    const { context, page, complaints } = await openPage(browser, house.base, look)
+    await page.goto('/')
+    await signIn(page, house)
+    const line = page.getByRole('complementary', { name: 'First steps' })
+    await line.getByText('5 of the first steps are left').waitFor()
+    expect(await faults(page)).toEqual([])
+    await line.getByRole('link', { name: 'Connect the runtime' }).click()
+    await page.waitForURL('**/welcome?step=connect')
+    await page.goto('/welcome?step=end')
+    await page.getByText('5 steps are not done:').waitFor()
+    expect(await page.locator('section li[data-standing=open]').count()).toBe(5)
+    expect(await page.getByText('That is all').count()).toBe(0)
+    expect(await faults(page)).toEqual([])
+    await page.goto('/')
+    await line.getByRole('button', { name: 'Do not show this here again' }).click()
+    await line.waitFor({ state: 'detached' })
+    await page.reload()
+    await page.getByRole('heading', { name: 'Needs you' }).waitFor()
+    await page.waitForTimeout(1000) // as long as the line would take to come that is not to be there
+    expect(await line.count()).toBe(0)
+    expect(complaints.filter(c => !c.includes('503'))).toEqual([])
+    await context.close()
+  })
+})
+
+// "Every agent has an account" and "offline" are guesses while nobody can be asked.
+describe('an agent with an account, without a gateway', () => {
+  it('is Unknown wherever it is, and not all that there is', async () => {
+    const coo = { email: 'coo@example.com', password: 'four random words are fine', role: 'agent', agent_id: 'coo' }
+    await call(house, 'POST', '/users', coo)
+    const { context, page, complaints } = await openPage(browser, house.base, looks['light desktop'] as Look)
+    await page.goto('/')
+    await signIn(page, house)
+    for (const path of ['/', '/agents', '/agents?view=tree', '/agents/coo']) {
+      await page.goto(path)
+      await page.locator('main').getByText('Unknown', { exact: true }).first().waitFor()
+      expect(await page.getByText(/offline/i).count(), path).toBe(0)
+    }
+    await page.goto('/welcome?step=accounts')
+    await page.getByText('has an account', { exact: true }).waitFor()
+    await page.getByText('Whether there are agents without an account cannot be found out').waitFor()
+    expect(await page.getByText('Every agent').count()).toBe(0)
     expect(await faults(page)).toEqual([])
     expect(complaints.filter(c => !c.includes('503'))).toEqual([])
     await context.close()

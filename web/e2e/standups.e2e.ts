@@ -418,7 +418,31 @@ describe('without a gateway', () => {
     const { context, page, complaints } = await openPage(browser, away.base, phone)
     await page.goto('/standups')
     await signIn(page, away)
-    await page.getByText('A standup cannot be held now').waitFor()
+    await page.getByText('A standup cannot be held yet: no gateway is set up.').waitFor()
+    // The settings name some; that does not make them agents of this installation.
+    await page.getByRole('heading', { name: 'No standup yet, and no agent to ask' }).waitFor()
+    expect(
+      await page
+        .locator('main')
+        .getByText(/CTO|CPO|CMO/i)
+        .count(),
+    ).toBe(0)
+    expect(await button(page, 'Run Standup').count()).toBe(0)
+    expect(await faults(page)).toEqual([])
+    await page.getByRole('link', { name: 'Connect the gateway' }).click()
+    await page.waitForURL('**/welcome?step=connect')
+
+    // Whoever has an account is known, and can hand a report in.
+    const cto = { email: 'cto@example.com', password: 'four random words are fine', role: 'agent', agent_id: 'cto' }
+    await call(away, 'POST', '/users', cto)
+    await page.goto('/standups')
+    await page.getByText('Asked are cto.').waitFor()
+    expect(
+      await page
+        .locator('main')
+        .getByText(/CPO|CMO/i)
+        .count(),
+    ).toBe(0)
     expect(await button(page, 'Run Standup').isDisabled()).toBe(true)
     expect(await faults(page)).toEqual([])
     await button(page, 'Open it and ask nobody yet').click()
@@ -427,7 +451,7 @@ describe('without a gateway', () => {
     expect(await faults(page)).toEqual([])
     expect(complaints).toEqual([])
     await page.getByRole('link', { name: 'Look at the gateway’s settings' }).click()
-    await page.waitForURL('**/settings')
+    await page.waitForURL('**/settings/gateway')
     await context.close()
     await away.close()
   })

@@ -331,6 +331,9 @@ func TestDoctorFindsTheFault(t *testing.T) {
 				if f.Layer != test.layer || !strings.Contains(f.Cause, test.cause) || !strings.Contains(f.Fix, test.fix) {
 					t.Errorf("it fails at %s: %s\nfix: %s\nwant %s: %s\nfix: %s", f.Layer, f.Cause, f.Fix, test.layer, test.cause, test.fix)
 				}
+				if strings.Contains(f.Fix, "AGENTRT_") && !strings.Contains(f.Fix, "restart") || strings.Contains(f.Fix, "/api/") {
+					t.Errorf("nobody who looks at a dashboard finds out where to do that: %s", f.Fix)
+				}
 			})
 		}
 	}

@@ -61,7 +61,7 @@ function Parts({ page }: { page: AgentDetails }) {
           <bdi>{page.name}</bdi>
         </h2>
         <bdi className="key text-soft">{page.agent_id}</bdi>
-        <PresenceMark of={page.presence} />
+        <PresenceMark of={page} />
         {page.model && <bdi className="key wrap-anywhere text-soft">{page.model}</bdi>}
       </header>
       <div className="grid grid-cols-1 gap-x-8 gap-y-6 lg:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]">

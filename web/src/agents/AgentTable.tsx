@@ -32,7 +32,7 @@ export function AgentTable({ agents, onOpen }: { agents: readonly Agent[]; onOpe
           </span>
         ),
       },
-      { id: 'presence', label: f.presence, width: '9rem', card: 'head', cell: a => <PresenceMark of={a.presence} /> },
+      { id: 'presence', label: f.presence, width: '9rem', card: 'head', cell: a => <PresenceMark of={a} /> },
       {
         id: 'now',
         label: f.now,

@@ -13,19 +13,29 @@ const looks: Record<Word, { tone: Tone; icon: IconName }> = {
   idle: { tone: 'idle', icon: 'sleep' },
   offline: { tone: 'danger', icon: 'off' },
   stalled: { tone: 'attention', icon: 'warning' },
-  unseen: { tone: 'attention', icon: 'eye' },
+  unknown: { tone: 'idle', icon: 'off' },
 }
 
-/** What one word says of a presence: a run that has stopped telling of itself is no plain "active". */
-export const wordOf = (p: Agent['presence']): Word => (p === null ? 'unseen' : p.stalled ? 'stalled' : p.state)
+type Seen = Pick<Agent, 'presence' | 'in_runtime'>
+
+/**
+ * What one word says of a presence: a run that has stopped telling of itself is no plain "active", and of whom
+ * nobody can be asked is not "offline", which would be a guess.
+ */
+export function wordOf({ presence: p, in_runtime: there }: Seen): Word {
+  if (p === null || there === null) return 'unknown'
+  return p.stalled ? 'stalled' : p.state
+}
 
 /** Presence as a state, with its reason behind it and, where it is known, for how long. */
-export function PresenceMark({ of, age = true }: { of: Agent['presence']; age?: boolean }) {
+export function PresenceMark({ of, age = true }: { of: Seen; age?: boolean }) {
   const word = wordOf(of)
-  const since = of?.stalled ? of.silent_since : of?.since
+  const p = of.presence
+  // How long the gateway has been away says nothing of how the agent is.
+  const since = word === 'unknown' ? null : p?.stalled ? p.silent_since : p?.since
   return (
     <span className="inline-flex items-center gap-1.5">
-      <State icon={looks[word].icon} title={of?.reason ?? words.unseenWhy} tone={looks[word].tone}>
+      <State icon={looks[word].icon} title={p?.reason ?? words.unseenWhy} tone={looks[word].tone}>
         {words.presence[word]}
       </State>
       {age && since && <Age at={since} className="text-soft text-xs" />}

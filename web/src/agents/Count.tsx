@@ -7,10 +7,10 @@ const words = agentTexts.presence
 
 /** How many agents are in which state; states that nobody is in are left out. */
 export function Count({ of }: { of: readonly Agent[] }) {
-  const count = (word: ReturnType<typeof wordOf>) => of.filter(a => wordOf(a.presence) === word).length
+  const count = (word: ReturnType<typeof wordOf>) => of.filter(a => wordOf(a) === word).length
   const say = (n: number, word: string) => `${n} ${word.toLowerCase()}`
   const stalled = count('stalled')
-  const unseen = count('unseen')
+  const unknown = count('unknown')
   const active = count('active')
   const idle = count('idle')
   const offline = count('offline')
@@ -24,9 +24,9 @@ export function Count({ of }: { of: readonly Agent[] }) {
           {say(offline, words.offline)}
         </State>
       )}
-      {unseen > 0 && (
-        <State icon="eye" tone="attention">
-          {say(unseen, words.unseen)}
+      {unknown > 0 && (
+        <State icon="off" tone="idle">
+          {say(unknown, words.unknown)}
         </State>
       )}
     </p>

@@ -81,7 +81,7 @@ function Row({ place, note }: { place: Place; note?: string }) {
     >
       <bdi className="font-medium">{calledAs(place.agent)}</bdi>
       {note && <span className="text-soft text-xs">{note}</span>}
-      <PresenceMark of={place.agent.presence} />
+      <PresenceMark of={place.agent} />
       <Current id={place.id} />
     </Link>
   )

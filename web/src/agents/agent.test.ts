@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Schemas } from '../api/client'
+import { agents as words } from '../texts/agents'
 import { type Agent, bars, calledAs, dayAfter, dayIn, daysUntil, shareOf, treeOf } from './agent'
+import { wordOf } from './Bits'
 
 const agent = (id: string): Agent =>
   ({
@@ -76,6 +78,22 @@ describe('what a day cost an agent', () => {
     const day = (cost_usd: string | null) => ({ day: '', cost: { cost_usd, runs: 1, unpriced_runs: 0 } })
     expect(bars([day('1'), day('4'), { day: '', cost: null }, day(null), day('0')])).toEqual([25, 100, null, null, 0])
     expect(bars([day('0')])).toEqual([0])
+  })
+})
+
+// "Offline" of an agent whom nobody can ask is a guess, and another word than on Now.
+describe('the word for how present an agent is', () => {
+  const of = (state: string, in_runtime: boolean | null, stalled = false) =>
+    ({ in_runtime, presence: { state, stalled } }) as Agent
+  it('is Unknown while nobody can be asked, or nobody is told', () => {
+    expect(wordOf(of('offline', null))).toBe('unknown')
+    expect(wordOf(agent('coo'))).toBe('unknown')
+    expect(words.presence.unknown).toBe('Unknown')
+  })
+  it('is else what was seen', () => {
+    expect(wordOf(of('offline', false))).toBe('offline')
+    expect(wordOf(of('idle', true))).toBe('idle')
+    expect(wordOf(of('active', true, true))).toBe('stalled')
   })
 })
 

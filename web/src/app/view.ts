@@ -6,6 +6,8 @@ export interface View {
   tasks: 'board' | 'table'
   /** Whether single keys do something; those who speak to their machine may not want that. */
   keys: boolean
+  /** Whether Now leads back to the first steps while one is left. */
+  firstSteps: boolean
   /** Views of the tasks that somebody has given a name to. */
   saved: readonly SavedView[]
 }
@@ -18,7 +20,7 @@ export interface SavedView {
 }
 
 const name = 'wardroom.view'
-const usual: View = { theme: 'system', tasks: 'board', keys: true, saved: [] }
+const usual: View = { theme: 'system', tasks: 'board', keys: true, firstSteps: true, saved: [] }
 const watchers = new Set<() => void>()
 let current: View = read()
 

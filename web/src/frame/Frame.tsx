@@ -1,12 +1,16 @@
-import { Outlet } from '@tanstack/react-router'
+import { Outlet, useLocation } from '@tanstack/react-router'
 import { lazy, Suspense, useState } from 'react'
 import { useConfig } from '../app/config'
 import { useKeys } from '../app/keys'
+import { leads, useMe } from '../app/queries'
 import { texts } from '../texts'
 import { useGoKeys } from './goKeys'
 import { NewBuild } from './NewBuild'
 import { BottomBar, Rail } from './Rail'
 import { TopBar } from './TopBar'
+
+// Of no use to most people most of the time.
+const Left = lazy(() => import('../welcome/Left').then(m => ({ default: m.Left })))
 
 // What is opened by a key is loaded when it is first opened.
 const Palette = lazy(() => import('./Palette').then(m => ({ default: m.Palette })))
@@ -17,7 +21,10 @@ export function Frame() {
   const [open, setOpen] = useState<'search' | 'keys' | null>(null)
   const [opened, setOpened] = useState({ search: false, keys: false })
   if (open && !opened[open]) setOpened({ ...opened, [open]: true })
-  const demo = useConfig().data?.demo
+  const config = useConfig().data
+  const demo = config?.demo
+  const isNow = useLocation({ select: l => l.pathname === '/' })
+  const maySetUp = leads(useMe().data) && config !== undefined && !demo
   const close = () => setOpen(null)
   useGoKeys()
   useKeys([
@@ -48,6 +55,11 @@ export function Frame() {
         <div className="flex min-w-0 grow flex-col">
           <TopBar onKeys={() => setOpen('keys')} onSearch={() => setOpen('search')} />
           <main className="min-h-0 grow overflow-auto outline-none" id="content" tabIndex={-1}>
+            {isNow && maySetUp && (
+              <Suspense fallback={null}>
+                <Left />
+              </Suspense>
+            )}
             <Outlet />
           </main>
         </div>

@@ -16,15 +16,16 @@ export function LiveMark() {
     const at = heardAt()
     return line === 'live' || at === null ? '' : span(now - at)
   })
-  const since = gateway?.since
+  // A gateway that was never set is not away since some time.
+  const since = gateway?.state === 'not_configured' ? undefined : gateway?.since
   const gone = useTicking(now => (since ? span(now - Date.parse(since)) : ''))
   const away = line === 'live' && gateway ? words.gateway[gateway.state] : undefined
   return (
     <span aria-live="polite" className="flex shrink-0 items-center text-xs">
       {away ? (
         <State icon="off" title={`${words.gatewayHelp} ${gateway?.error ?? ''}`} tone="attention">
-          <span className="sr-only sm:not-sr-only">{away}</span>
-          <span aria-hidden="true">{gone}</span>
+          <span className={gone ? 'sr-only sm:not-sr-only' : ''}>{away}</span>
+          {gone && <span aria-hidden="true">{gone}</span>}
         </State>
       ) : line === 'live' ? (
         <State title={words.liveHelp} tone="active">

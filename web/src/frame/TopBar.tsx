@@ -15,7 +15,9 @@ export function TopBar({ onSearch, onKeys }: { onSearch: () => void; onKeys: () 
   const place = places.find(p => (p.path === '/' ? path === '/' : path.startsWith(p.path)))
   return (
     <header className="flex h-11 shrink-0 items-center gap-2 border-line border-b px-3">
-      <h1 className="shrink-0 font-semibold text-base">{place ? texts.app.places[place.id] : texts.app.name}</h1>
+      <h1 className="shrink-0 font-semibold text-base">
+        {place ? texts.app.places[place.id] : path === '/welcome' ? texts.app.firstSteps : texts.app.name}
+      </h1>
       <div className="flex min-w-0 grow justify-end lg:justify-center">
         <button
           className="flex h-8 w-9 items-center justify-center gap-2 rounded-md border border-transparent px-2 text-soft hover:text-ink sm:w-72 sm:justify-start sm:border-line-strong sm:bg-panel"

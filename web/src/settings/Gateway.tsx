@@ -73,7 +73,7 @@ export function Connection({ of: is }: { of: Status }) {
     ],
     [
       words.seen,
-      is.last_seen_at ? <Seen at={is.last_seen_at} live={is.connected_at !== null} key="seen" /> : settings.never,
+      is.last_seen_at ? <Seen at={is.last_seen_at} live={is.connected_at !== null} key="seen" /> : words.seenNever,
     ],
     [words.latency, is.latency_ms === null ? settings.unknown : `${is.latency_ms.toFixed(1)} ms`],
     [words.credential, words.credentials[is.auth] ?? is.auth],
@@ -84,17 +84,28 @@ export function Connection({ of: is }: { of: Status }) {
     <Group title={words.connection}>
       <p className="flex flex-wrap items-center gap-x-1.5" title={moments(is.since, zone)}>
         <State tone={tones[is.state] ?? 'danger'}>{words.states[is.state] ?? is.state}</State>{' '}
-        <span className="text-soft">
-          {words.since} <Age at={is.since} />
-        </span>
+        {is.state !== 'not_configured' && (
+          <span className="text-soft">
+            {words.since} <Age at={is.since} />
+          </span>
+        )}
       </p>
-      {is.error && (
-        <Note tone={is.state === 'not_configured' ? 'info' : 'attention'}>
-          <bdi>{is.error}</bdi>
-          {is.connected_at === null && <span className="block">{words.goesOn}</span>}
-        </Note>
+      {is.state === 'not_configured' ? (
+        <>
+          <Variables />
+          <p className="text-soft">{words.goesOn}</p>
+        </>
+      ) : (
+        <>
+          {is.error && (
+            <Note tone="attention">
+              <bdi>{is.error}</bdi>
+              {is.connected_at === null && <span className="block">{words.goesOn}</span>}
+            </Note>
+          )}
+          <Facts of={facts} />
+        </>
       )}
-      {is.state === 'not_configured' ? <Variables /> : <Facts of={facts} />}
       {is.pairing && <Command text={is.pairing.command} />}
       {is.certificate && <Certificate of={is.certificate} />}
       {is.unavailable.length > 0 && (

@@ -73,6 +73,7 @@ function Row({ team: t, onEdit }: { team: Team; onEdit: (() => void) | null }) {
           {words.facilitator} <span className="wrap-anywhere font-mono text-xs">{t.facilitator}</span> ·{' '}
           {words.participants}: <span className="wrap-anywhere font-mono text-xs">{t.participants.join(', ')}</span>
         </p>
+        {t.from_settings.includes('participants') && <p className="text-soft text-xs">{words.usual}</p>}
         <p className="text-soft text-xs">
           {words.inZone(t.timezone)} · {words.timeout} {t.agent_timeout} · {words.deadline} {t.deadline}
         </p>

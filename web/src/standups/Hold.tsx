@@ -36,8 +36,8 @@ export function Hold({ verb, id, team, onStarted }: Props) {
   )
 }
 
-/** Why no standup can be held, in the words of the service, while that is so. */
-export function NoGateway() {
+/** Why no standup can be held, in the words of the service, while that is so, and that what was said is there. */
+export function NoGateway({ history = true }: { history?: boolean }) {
   const gateway = useQuery(queries.gateway).data
   if (!gateway || !stopsMeetings(gateway)) return null
   return (
@@ -47,15 +47,15 @@ export function NoGateway() {
     >
       <Icon className="mt-px" name="off" />
       <div className="wrap-anywhere min-w-0 grow basis-60">
-        <p className="font-medium">{words.noGateway}</p>
+        <p className="font-medium">{gateway.state === 'not_configured' ? words.gatewayUnset : words.noGateway}</p>
         {gateway.error && (
           <p>
             <bdi>{gateway.error}</bdi>
           </p>
         )}
-        <p>{words.noGatewayHistory}</p>
+        {history && <p>{words.noGatewayHistory}</p>}
       </div>
-      <Link className="underline" to="/settings">
+      <Link className="underline" to="/settings/gateway">
         {words.toSettings}
       </Link>
     </div>

@@ -1,13 +1,15 @@
+import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { useMe } from '../app/queries'
+import { leads, queries, useMe } from '../app/queries'
 import { standups } from '../texts/standups'
 import { Button, buttonClass } from '../ui/Button'
 import { Empty } from '../ui/Views'
 import { useOpen } from './actions'
+import { askedOf } from './asked'
 import { dayText } from './Bits'
 import { Hold, NoGateway } from './Hold'
 import { dayAddress } from './queries'
-import type { Standup } from './standup'
+import { type Standup, stopsMeetings } from './standup'
 import { useAgentName } from './useAgentName'
 
 const words = standups
@@ -33,18 +35,60 @@ function Start({ team, onStarted }: StartProps) {
   )
 }
 
-/** A team that has never met. */
+/** A team that has never met. Only who is known is named as who will be asked. */
 export function NoneYet({ team, participants }: { team: string; participants: readonly string[] }) {
   const nameOf = useAgentName(undefined)
+  const agents = useQuery(queries.agents)
+  const gateway = useQuery(queries.gateway).data
+  const asked = askedOf(participants, agents.data, gateway?.connected_at != null)
+  const nobodyYet = asked.known.length + asked.without.length === 0 && !asked.told && stopsMeetings(gateway)
   return (
     <div className="relative overflow-auto px-3 pt-2">
-      <NoGateway />
-      <Empty action={<Start team={team} />} icon="standups" title={words.none.title}>
-        <bdi>
-          {participants.length > 0 ? words.none.text(participants.map(nameOf).join(', ')) : words.none.textAlone}
-        </bdi>
+      <NoGateway history={false} />
+      <Empty
+        action={nobodyYet ? <ToGateway /> : <Start team={team} />}
+        icon="standups"
+        title={nobodyYet ? words.none.nobody : words.none.title}
+      >
+        <p>{words.none.text}</p>
+        {asked.known.length > 0 && (
+          <p className="mt-2">
+            <bdi>{words.none.asked(asked.known.map(nameOf).join(', '))}</bdi>
+          </p>
+        )}
+        {asked.without.length > 0 && (
+          <p className="mt-2 text-attention">
+            <bdi>{words.none.without(asked.without.map(nameOf))}</bdi>{' '}
+            <Link className="underline" to="/settings/agents">
+              {words.none.toAccounts}
+            </Link>
+          </p>
+        )}
+        {nobodyYet && <p className="mt-2">{words.none.nobodyText}</p>}
+        {asked.nobody.length > 0 && (
+          <p className="mt-2 text-attention">
+            <bdi>{words.none.unknown(asked.nobody)}</bdi>{' '}
+            <Link className="underline" search={{ team }} to="/settings/teams">
+              {words.none.toTeams}
+            </Link>
+          </p>
+        )}
       </Empty>
     </div>
+  )
+}
+
+/** The way to the agents: through the first steps for those who may set it up, else to how the gateway is. */
+function ToGateway() {
+  const me = useMe().data
+  return leads(me) ? (
+    <Link className={buttonClass('primary')} search={{ step: 'connect' }} to="/welcome">
+      {words.none.toSetup}
+    </Link>
+  ) : (
+    <Link className={buttonClass()} to="/settings/gateway">
+      {words.toSettings}
+    </Link>
   )
 }
 

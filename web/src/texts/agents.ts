@@ -14,7 +14,7 @@ export const agents = {
     today: 'Today',
     model: 'Model',
   },
-  presence: { active: 'Active', idle: 'Idle', offline: 'Offline', stalled: 'Stalled', unseen: 'Cannot be seen' },
+  presence: { active: 'Active', idle: 'Idle', offline: 'Offline', stalled: 'Stalled', unknown: 'Unknown' },
   unseenWhy: 'The runtime is there and does not let this service see its sessions.',
   nothing: 'Nothing',
   unknown: 'unknown',

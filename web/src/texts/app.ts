@@ -34,8 +34,9 @@ export const app = {
       unreachable: 'Gateway away',
     } as Record<string, string>,
     gatewayHelp:
-      'The agents’ runtime cannot be asked at the moment. Tasks, standups’ history and spend go on; what is shown of agents is old.',
+      'The agents’ runtime cannot be asked at the moment. Tasks, standups’ history and spend go on; what is shown of agents is old or unknown.',
   },
+  firstSteps: 'First steps',
   spendToday: 'Spent today',
   spendTodayKnown: (runtime: string, estimated: string, unpriced: number) =>
     `The runtime says ${runtime}; ${estimated} is estimated; ${unpriced === 1 ? '1 run has' : `${unpriced} runs have`} no price.`,

@@ -18,6 +18,7 @@ export const gateway = {
   version: 'Version',
   protocol: (n: number) => `protocol ${n}`,
   seen: 'Heard last',
+  seenNever: 'not since this service started',
   seenNow: 'it is heard at the moment',
   latency: 'Round trip',
   credential: 'Credential shown',
@@ -32,7 +33,8 @@ export const gateway = {
   unavailable: 'What this version of the gateway cannot do',
   certificate: 'The certificate that was shown',
   compare: 'Compare this fingerprint with the one on the gateway’s host before you trust it:',
-  variables: 'These settings connect it. Put them into .env of the service and restart it:',
+  variables:
+    'These settings connect it. Put them into the .env of the folder in which the service was started, or into its environment, and restart it:',
   variablesHelp: 'The token is gateway.auth.token of the gateway. It is never shown here.',
   doctor: 'Doctor',
   doctorIntro: 'Goes through everything that has to work, from the bottom, and stops at the first that does not.',

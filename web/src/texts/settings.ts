@@ -176,6 +176,8 @@ export const settings = {
     timeout: 'Time for one answer',
     deadline: 'Time for a meeting',
     follows: 'follows the settings of the service',
+    usual:
+      'Nobody has named them here: they are those of the setting STANDUP_PARTICIPANTS, whether there are such agents or not.',
     empty: 'There are no teams',
     created: (name: string) => `The team ${name} is there.`,
     saved: (name: string) => `The team ${name} is changed.`,

@@ -25,15 +25,28 @@ export const standups = {
   actions: 'Actions for this standup',
   whoMayRun: 'Owners, admins and agents may run a standup.',
   noGateway: 'A standup cannot be held now: the agents’ gateway cannot be asked.',
+  gatewayUnset: 'A standup cannot be held yet: no gateway is set up.',
   noGatewayHistory: 'What was said before is still here.',
   toSettings: 'Look at the gateway’s settings',
   team: 'Team',
   teamOf: (name: string) => `Team ${name}`,
   none: {
     title: 'No standup yet',
-    text: (names: string) =>
-      `In a standup the agents say what they did, what they will do and what is in their way, and what they say is held against the board. Asked are ${names}.`,
-    textAlone: 'In a standup the agents say what they did, what they will do and what is in their way.',
+    text: 'In a standup the agents say what they did, what they will do and what is in their way, and what they say is held against the board.',
+    asked: (names: string) => `Asked are ${names}.`,
+    without: (names: readonly string[]) =>
+      names.length === 1
+        ? `${names[0]} has no account here, and so takes no part.`
+        : `${names.join(', ')} have no accounts here, and so take no part.`,
+    toAccounts: 'Make the accounts',
+    nobody: 'No standup yet, and no agent to ask',
+    nobodyText: 'Which agents there are is not known: they come from the gateway of the agent runtime.',
+    toSetup: 'Connect the gateway',
+    unknown: (ids: readonly string[]) =>
+      ids.length === 1
+        ? `The team also names ${ids[0]}, whom neither the runtime nor an account knows: nobody can ask it.`
+        : `The team also names ${ids.join(', ')}, whom neither the runtime nor an account knows: nobody can ask them.`,
+    toTeams: 'Change the team',
     ofDay: (day: string) => `No standup on ${day}`,
     ofDayText: 'Nobody opened one that day.',
     latest: 'Go to the latest',

@@ -1,24 +1,40 @@
 export const welcome = {
   title: 'First steps',
   intro:
-    'A few minutes from an empty service to a team that reports each morning. Skip what you like: it stays here, and nothing is lost when you reload.',
+    'A few minutes from an empty service to a team that reports each morning. Skip what you like: it stays here, under Settings, and nothing is lost when you reload.',
   steps: {
     connect: 'Connect the runtime',
     doctor: 'Examine the way there',
     found: 'See what was found',
     accounts: 'Accounts for the agents',
     standup: 'A standup every day',
-    end: 'Done',
+    end: 'How it stands',
   } as Record<string, string>,
   stepNames: 'Steps',
-  done: 'done',
-  open: 'open',
+  state: { done: 'Done', open: 'To do', unknown: 'Unknown' },
+  why: {
+    reading: 'It is being found out.',
+    noGateway: 'No gateway is set up yet.',
+    notThere: (state: string) => `A gateway is set, and there is no connection: ${state || 'nobody says why'}.`,
+    away: 'The runtime cannot be asked while there is no connection to its gateway.',
+    notExamined: 'There is no connection, and nobody has examined why yet.',
+    unhealthy: 'The last examination found something.',
+    noAgents: 'The runtime knows no agents yet.',
+    missing: (n: number, of: number) => `${n} of ${of} agents ${n === 1 ? 'has' : 'have'} none.`,
+    noJob: 'The runtime has no job that starts it.',
+  },
+  left: {
+    label: 'First steps',
+    count: (n: number) => (n === 1 ? '1 of the first steps is left:' : `${n} of the first steps are left, next:`),
+    hide: 'Do not show this here again',
+    hidden: 'The first steps stay under Settings.',
+  },
   back: 'Back',
   skip: 'Skip this step',
   next: 'Continue',
   toNow: 'Open Now',
   connect: {
-    text: 'The service keeps one connection to the gateway of your agents. It never gives the token to a browser, so these two are set where the service runs. Put them into its .env and restart it:',
+    text: 'The service keeps one connection to the gateway of your agents. It never gives the token to a browser, so these two are set where the service runs. Put them into the .env of the folder in which it was started, or into its environment, and restart it:',
     waiting: 'This page notices by itself when it is connected.',
     set: 'The settings are there.',
     scopes:
@@ -33,7 +49,7 @@ export const welcome = {
     sessions: (n: number, more: boolean) => (n === 1 && !more ? '1 session' : `${n}${more ? ' or more' : ''} sessions`),
     jobs: (n: number, more: boolean) => (n === 1 && !more ? '1 timed job' : `${n}${more ? ' or more' : ''} timed jobs`),
     none: 'The runtime knows no agents yet. Make them there; they appear here by themselves.',
-    away: 'The runtime cannot be asked at the moment. Go back a step, or go on: what it knows appears as soon as it is there.',
+    away: 'This step opens by itself as soon as the runtime is there.',
     running: (n: number) => (n === 1 ? '1 at work' : `${n} at work`),
   },
   accounts: {
@@ -42,7 +58,10 @@ export const welcome = {
     choose: 'Create accounts for',
     create: (n: number) => (n === 1 ? 'Create 1 account' : `Create ${n} accounts`),
     failed: (name: string) => `${name} got no account:`,
-    nobody: 'There is nobody to make an account for: no agent is known. Connect the runtime first, or skip this.',
+    nobody:
+      'The runtime knows no agents yet, so there is nobody to make an account for. Make them there; they appear here by themselves.',
+    away: 'Whether there are agents without an account cannot be found out: they come from the gateway, and there is no connection to it.',
+    toConnect: 'Connect the runtime first',
     has: 'has an account',
   },
   standup: {
@@ -69,7 +88,9 @@ export const welcome = {
       'The gateway lets nobody change its jobs without this scope. Add it to the service’s settings and restart it:',
   },
   end: {
-    text: 'That is all. Now shows whether all is well, what needs you, and what it costs. You find these steps again under Settings.',
-    missing: 'Not done yet:',
+    all: 'All of it is done: the team reports by itself. Now shows whether all is well, what needs you, and what it costs.',
+    missing: (n: number) => (n === 1 ? 'One step is not done:' : `${n} steps are not done:`),
+    goesOn: 'Tasks, the inbox and the accounts work without them. What needs the agents begins when they are done.',
+    later: 'You find these steps again under Settings, and on Now while something is to do.',
   },
 } as const

@@ -1,18 +1,21 @@
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { newKey, type Schemas } from '../api/client'
+import { newKey } from '../api/client'
 import { asProblem } from '../api/problem'
 import { emailOf, useCreateAgent } from '../settings/AgentAccount'
 import { settings } from '../texts/settings'
 import { welcome } from '../texts/welcome'
 import { Button } from '../ui/Button'
 import { State } from '../ui/State'
-import { withoutAccount } from './steps'
+import { type Known, standing, withoutAccount } from './steps'
 
 const words = welcome.accounts
 
 /** Accounts for those agents that have none, in one go. One that fails keeps none of the others back. */
-export function Accounts({ agents }: { agents: readonly Schemas['Agent'][] | undefined }) {
+export function Accounts({ known }: { known: Known }) {
+  const { agents, gateway } = known
   const missing = withoutAccount(agents)
+  const connected = gateway !== undefined && gateway.connected_at !== null
   const having = agents?.filter(a => a.account !== null) ?? []
   const [left, setLeft] = useState<ReadonlySet<string>>(new Set())
   const [failed, setFailed] = useState<ReadonlyMap<string, string>>(new Map())
@@ -71,7 +74,17 @@ export function Accounts({ agents }: { agents: readonly Schemas['Agent'][] | und
           ))}
         </ul>
       )}
-      {missing.length === 0 && <p>{having.length > 0 ? words.all : words.nobody}</p>}
+      {missing.length === 0 && connected && agents && (
+        <p>{standing('accounts', known).is === 'done' ? words.all : words.nobody}</p>
+      )}
+      {gateway && !connected && (
+        <p>
+          {words.away}{' '}
+          <Link className="text-accent underline" search={{ step: 'connect' }} to="/welcome">
+            {words.toConnect}
+          </Link>
+        </p>
+      )}
       {[...failed].map(([name, why]) => (
         <p className="wrap-anywhere text-danger" key={name} role="alert">
           {words.failed(name)} {why}

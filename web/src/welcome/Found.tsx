@@ -3,7 +3,8 @@ import type { Schemas } from '../api/client'
 import { jobsQuery, sessionsQuery } from '../settings/queries'
 import { welcome } from '../texts/welcome'
 import { Icon, type IconName } from '../ui/Icon'
-import { Answer, Partial } from '../ui/Views'
+import { Answer } from '../ui/Views'
+import { Away } from './Away'
 
 const words = welcome.found
 
@@ -16,7 +17,7 @@ export function Found({
   agents: readonly Schemas['Agent'][] | undefined
 }) {
   const there = agents?.filter(a => a.in_runtime === true) ?? []
-  if (!gateway || gateway.connected_at === null) return <Partial>{words.away}</Partial>
+  if (!gateway || gateway.connected_at === null) return <Away />
   return (
     <>
       <p>{words.text}</p>

@@ -5,7 +5,7 @@ import { ForLeads } from '../settings/Bits'
 import { texts } from '../texts'
 import { welcome as words } from '../texts/welcome'
 import { Button, buttonClass } from '../ui/Button'
-import { Icon } from '../ui/Icon'
+import { State, type Tone } from '../ui/State'
 import { Skeleton } from '../ui/Views'
 import { Accounts } from './Accounts'
 import { Connect } from './Connect'
@@ -13,15 +13,15 @@ import { Examine } from './Examine'
 import { Found } from './Found'
 import { welcomeRoute } from './route'
 import { Standup } from './Standup'
-import { beside, doneSteps, firstOpen, type Known, type Step, steps } from './steps'
+import { beside, doneSteps, firstOpen, type Known, type Standing, type Step, standing, steps, tasks } from './steps'
 import { useKnown } from './useKnown'
 
 /** From an empty service to a team that reports each morning, step by step. */
 export function WelcomePage() {
   useTitle(words.title)
   return (
-    <div className="mx-auto max-w-4xl px-3 pt-4 pb-12 md:px-5">
-      <h2 className="font-semibold text-lg">{words.title}</h2>
+    <div className="mx-auto max-w-5xl px-3 pt-4 pb-12 md:px-5">
+      <h2 className="sr-only">{words.title}</h2>
       <p className="mb-4 max-w-2xl text-soft">{words.intro}</p>
       <ForLeads>
         <Wizard />
@@ -43,15 +43,30 @@ function Wizard() {
   if (!step) return <Skeleton label={`${texts.ui.reading} ${words.stepNames}`} rows={4} />
   return (
     <div className="flex flex-col gap-4 md:flex-row">
-      <List at={step} done={done} />
+      <List at={step} known={known} />
       <Pane done={done} known={known} step={step} />
     </div>
   )
 }
 
-function List({ at, done }: { at: Step; done: ReadonlySet<Step> }) {
+const looks: Record<Standing['is'], { tone: Tone; icon: 'check' | 'clock' | 'off' }> = {
+  done: { tone: 'active', icon: 'check' },
+  open: { tone: 'attention', icon: 'clock' },
+  unknown: { tone: 'idle', icon: 'off' },
+}
+
+/** A step's state in a word; why it is not done stands beside it where there is room. */
+function Mark({ of }: { of: Standing }) {
   return (
-    <nav aria-label={words.stepNames} className="shrink-0 md:w-60">
+    <State icon={looks[of.is].icon} tone={looks[of.is].tone}>
+      {words.state[of.is]}
+    </State>
+  )
+}
+
+function List({ at, known }: { at: Step; known: Known }) {
+  return (
+    <nav aria-label={words.stepNames} className="shrink-0 md:w-72">
       <ol className="flex flex-col gap-0.5">
         {steps.map((s, i) => (
           <li key={s}>
@@ -61,11 +76,13 @@ function List({ at, done }: { at: Step; done: ReadonlySet<Step> }) {
               search={{ step: s }}
               to="/welcome"
             >
-              <span className="flex w-4 justify-center">
-                {done.has(s) ? <Icon className="text-active" name="check" /> : i + 1}
-              </span>
-              {words.steps[s]}
-              {s !== 'end' && <span className="sr-only">({done.has(s) ? words.done : words.open})</span>}
+              <span className="w-4 shrink-0 text-center">{i + 1}</span>
+              <span className="min-w-0 grow">{words.steps[s]}</span>
+              {s !== 'end' && (
+                <span className="shrink-0 font-normal text-xs">
+                  <Mark of={standing(s, known)} />
+                </span>
+              )}
             </Link>
           </li>
         ))}
@@ -78,7 +95,7 @@ const bodies: Record<Exclude<Step, 'end'>, (known: Known) => ReactNode> = {
   connect: known => <Connect gateway={known.gateway} />,
   doctor: known => <Examine gateway={known.gateway} />,
   found: known => <Found agents={known.agents} gateway={known.gateway} />,
-  accounts: known => <Accounts agents={known.agents} />,
+  accounts: known => <Accounts known={known} />,
   standup: known => <Standup known={known} />,
 }
 
@@ -99,7 +116,14 @@ function Pane({ step, known, done }: { step: Step; known: Known; done: ReadonlyS
       <h3 className="font-semibold text-base outline-none" ref={heading} tabIndex={-1}>
         {words.steps[step]}
       </h3>
-      {step === 'end' ? <End done={done} /> : bodies[step](known)}
+      {step === 'end' ? (
+        <End known={known} />
+      ) : (
+        <>
+          <Stands of={standing(step, known)} />
+          {bodies[step](known)}
+        </>
+      )}
       <div className="flex flex-wrap gap-2 border-line border-t pt-3">
         {before && (
           <Button icon="left" onClick={() => go(before)}>
@@ -121,25 +145,44 @@ function Pane({ step, known, done }: { step: Step; known: Known; done: ReadonlyS
   )
 }
 
-function End({ done }: { done: ReadonlySet<Step> }) {
-  const open = steps.filter(s => s !== 'end' && !done.has(s))
+/** How the step stands, and why it is not done. */
+function Stands({ of }: { of: Standing }) {
+  return (
+    <p aria-live="polite" className="flex flex-wrap items-center gap-x-2" data-standing={of.is}>
+      <Mark of={of} />
+      {of.why && <bdi className="wrap-anywhere min-w-0 text-soft">{of.why}</bdi>}
+    </p>
+  )
+}
+
+/** Each step as it stands, what of it is left, and where one finds it later. */
+function End({ known }: { known: Known }) {
+  const all = tasks.map(s => ({ step: s, of: standing(s, known) }))
+  const left = all.filter(s => s.of.is !== 'done').length
   return (
     <>
-      <p>{words.end.text}</p>
-      {open.length > 0 && (
-        <div>
-          <p className="mb-1 text-soft">{words.end.missing}</p>
-          <ul className="list-disc pl-5">
-            {open.map(s => (
-              <li key={s}>
-                <Link className="text-accent underline" search={{ step: s }} to="/welcome">
-                  {words.steps[s]}
+      <p>{left === 0 ? words.end.all : words.end.missing(left)}</p>
+      <ul className="divide-y divide-line">
+        {all.map(({ step, of }) => (
+          <li className="flex flex-wrap items-start gap-x-3 gap-y-0.5 py-1.5" data-standing={of.is} key={step}>
+            <span className="flex h-5 w-24 shrink-0 items-center">
+              <Mark of={of} />
+            </span>
+            <span className="min-w-0 grow basis-52">
+              {of.is === 'done' ? (
+                words.steps[step]
+              ) : (
+                <Link className="text-accent underline" search={{ step }} to="/welcome">
+                  {words.steps[step]}
                 </Link>
-              </li>
-            ))}
-          </ul>
-        </div>
-      )}
+              )}
+              {of.why && <bdi className="wrap-anywhere block text-soft">{of.why}</bdi>}
+            </span>
+          </li>
+        ))}
+      </ul>
+      {left > 0 && <p>{words.end.goesOn}</p>}
+      <p className="text-soft">{words.end.later}</p>
     </>
   )
 }

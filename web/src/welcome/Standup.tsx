@@ -14,7 +14,8 @@ import { welcome } from '../texts/welcome'
 import { Button } from '../ui/Button'
 import { Field, Select } from '../ui/Field'
 import { State } from '../ui/State'
-import { Answer, Partial } from '../ui/Views'
+import { Answer } from '../ui/Views'
+import { Away } from './Away'
 import { adminScope } from './Connect'
 import { cronAt, type Known, standupJob } from './steps'
 
@@ -22,7 +23,7 @@ const words = welcome.standup
 
 /** The job that starts the standup, and the key with which it calls this service. */
 export function Standup({ known }: { known: Known }) {
-  if (!known.gateway || known.gateway.connected_at === null) return <Partial>{welcome.found.away}</Partial>
+  if (!known.gateway || known.gateway.connected_at === null) return <Away />
   return (
     <>
       <p>{words.text}</p>

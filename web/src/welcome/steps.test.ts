@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { beside, cronAt, doneSteps, firstOpen, type Known, withoutAccount } from './steps'
+import { beside, cronAt, doneSteps, firstOpen, type Known, standing, stepsLeft, tasks, withoutAccount } from './steps'
 
 type Agents = NonNullable<Known['agents']>
 const agent = (agent_id: string, in_runtime: boolean | null, account: boolean): Agents[number] =>
@@ -10,8 +10,15 @@ const agent = (agent_id: string, in_runtime: boolean | null, account: boolean): 
     account: account ? { user_id: agent_id, name: agent_id } : null,
   }) as Agents[number]
 const none: Known = { gateway: undefined, exam: undefined, agents: undefined, jobs: undefined }
-const gateway = (connected_at: string | null) =>
-  ({ state: connected_at ? 'connected' : 'unreachable', connected_at }) as Known['gateway']
+const gateway = (connected_at: string | null, of: object = {}) =>
+  ({
+    state: connected_at ? 'connected' : 'unreachable',
+    connected_at,
+    last_seen_at: connected_at,
+    ...of,
+  }) as Known['gateway']
+const noGateway = gateway(null, { state: 'not_configured' })
+const here = gateway('2026-11-20T08:00:00Z')
 
 // A step that looks done and is not leaves somebody with a team that never reports.
 describe('a step', () => {
@@ -42,11 +49,79 @@ describe('a step', () => {
     const agents = [agent('coo', true, true), agent('cto', true, false), agent('cfo', false, false)]
     expect(withoutAccount(agents).map(a => a.agent_id)).toEqual(['cto'])
     expect(doneSteps({ ...none, agents }).has('accounts')).toBe(false)
+    expect(standing('accounts', { ...none, gateway: here, agents })).toEqual({
+      is: 'open',
+      why: '1 of 2 agents has none.',
+    })
   })
   it('has neighbours, and the ends have none beyond', () => {
     expect(beside('connect', -1)).toBeUndefined()
     expect(beside('connect', 1)).toBe('doctor')
     expect(beside('end', 1)).toBeUndefined()
+  })
+})
+
+const all = (known: Known) => Object.fromEntries(tasks.map(s => [s, standing(s, known).is]))
+
+// "Every agent has an account" where there is no agent is worse than nothing said.
+describe('how a step stands', () => {
+  it('is to do while no gateway is set, also where an agent has an account already', () => {
+    const known = { ...none, gateway: noGateway, agents: [agent('coo', null, true)] }
+    expect(new Set(Object.values(all(known)))).toEqual(new Set(['open']))
+    for (const s of tasks) expect(standing(s, known).why).toBe('No gateway is set up yet.')
+  })
+  it('is unknown where only the runtime could say it and that is away', () => {
+    const known = {
+      ...none,
+      gateway: gateway(null),
+      agents: [agent('coo', null, true)],
+      jobs: [{ name: 'daily-standup' }],
+    }
+    expect(all(known)).toEqual({
+      connect: 'open',
+      doctor: 'open',
+      found: 'unknown',
+      accounts: 'unknown',
+      standup: 'unknown',
+    })
+    expect(standing('connect', known).why).toContain('cannot be reached')
+  })
+  it('is unknown, with the reason, where something could not be read', () => {
+    const known = { ...none, gateway: here, failed: { agents: 'No.', jobs: 'Not you.' } }
+    expect(standing('accounts', known)).toEqual({ is: 'unknown', why: 'No.' })
+    expect(standing('standup', known)).toEqual({ is: 'unknown', why: 'Not you.' })
+    expect(standing('connect', { ...none, failed: { gateway: 'Nobody.' } })).toEqual({ is: 'unknown', why: 'Nobody.' })
+  })
+  it('is to do where the runtime is there and has nobody', () => {
+    const known = { ...none, gateway: here, agents: [], jobs: [] }
+    expect(all(known)).toMatchObject({ connect: 'done', found: 'open', accounts: 'open', standup: 'open' })
+  })
+  it('does not hold on to an examination of another time', () => {
+    const exam = { configured: true, healthy: true, at: '2026-11-20T08:00:00Z' } as Known['exam']
+    const lost = gateway(null, { since: '2026-11-20T09:00:00Z' })
+    expect(standing('doctor', { ...none, gateway: lost, exam }).is).toBe('open')
+  })
+})
+
+// A line that nags about what is done, or while a gateway is only away, is not read when it counts.
+describe('the way back to the first steps', () => {
+  it('is offered while something is to do, from the first of it', () => {
+    expect(stepsLeft({ ...none, gateway: noGateway, agents: [] })[0]).toBe('connect')
+    expect(stepsLeft({ ...none, gateway: gateway(null), agents: [] })[0]).toBe('connect')
+    expect(stepsLeft({ ...none, gateway: here, agents: [agent('coo', true, false)], jobs: [] })).toEqual([
+      'accounts',
+      'standup',
+    ])
+  })
+  it('is not offered where all is done, nor while nothing is known', () => {
+    const jobs = [{ name: 'daily-standup' }]
+    expect(stepsLeft({ ...none, gateway: here, agents: [agent('coo', true, true)], jobs })).toEqual([])
+    expect(stepsLeft(none)).toEqual([])
+  })
+  it('is not offered because a gateway that was there is away', () => {
+    expect(
+      stepsLeft({ ...none, gateway: gateway(null, { last_seen_at: '2026-11-20T08:00:00Z' }), agents: [] }),
+    ).toEqual([])
   })
 })
 

@@ -1,7 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
+import { asProblem } from '../api/problem'
 import { queries } from '../app/queries'
 import { doctorQuery, jobsQuery } from '../settings/queries'
 import type { Known } from './steps'
+
+const text = (error: unknown): string | undefined => (error ? asProblem(error).message : undefined)
 
 /** The facts that say which steps are done. The doctor is not sent for: it is the step that does that. */
 export function useKnown(): Known & { settled: boolean } {
@@ -16,6 +19,7 @@ export function useKnown(): Known & { settled: boolean } {
     exam,
     agents: agents.data,
     jobs: jobs.data?.rows,
+    failed: { gateway: text(gateway.error), agents: text(agents.error), jobs: text(jobs.error) },
     settled: !gateway.isLoading && !agents.isLoading && !jobs.isLoading,
   }
 }
