@@ -93,6 +93,12 @@ func NewDemo(ctx context.Context, o DemoOptions, log *slog.Logger) (*Demo, error
 			}
 			return nil, nil
 		},
+		Stood: func(ctx context.Context, agentID, name string) (time.Time, error) {
+			if a := board.Load(); a != nil {
+				return a.demoStood(ctx, agentID, name)
+			}
+			return time.Time{}, nil
+		},
 		Env: func(name string) string {
 			if held := key.Load(); held != nil && name == standup.KeyVariable {
 				return *held
@@ -229,10 +235,27 @@ func random(n int) string {
 	return hex.EncodeToString(b)
 }
 
+// demoStood is when an agent last answered in another standup than the one with
+// sessions of that name.
+func (a *App) demoStood(ctx context.Context, agentID, name string) (last time.Time, err error) {
+	const enough = 10
+	all, err := a.Standups.SaidBy(ctx, agentID, enough)
+	for _, s := range all {
+		held := "standup:" + s.Date
+		if s.Team != standup.Executive {
+			held += ":team-" + s.Team
+		}
+		if s.Status == standup.Answered && s.At != nil && held != name && s.At.After(last) {
+			last = s.At.Time
+		}
+	}
+	return last, err
+}
+
 // demoBoard is the board as the demo's agents see it.
 func (a *App) demoBoard(ctx context.Context, agentID string) ([]demo.Task, error) {
 	now := a.opts.Now()
-	const lately = 48 * time.Hour
+	const lately = 14 * 24 * time.Hour // as far as the agents tell of it
 	tasks, err := a.Tasks.Of(ctx, agentID, now.Add(-lately))
 	seen := make([]demo.Task, len(tasks))
 	for i, t := range tasks {
