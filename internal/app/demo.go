@@ -55,9 +55,11 @@ type demoState struct {
 	GatewayToken string `json:"gateway_token"`
 	Password     string `json:"password"`
 	Key          string `json:"key"` // of the COO, in the environment of the demo's agents
-	// Began is when the demo was started for the first time. What its agents did
-	// before is made from it, and is the same at every start.
+	// Began is when the demo was started for the first time: its board is of that time.
 	Began time.Time `json:"began,omitzero"`
+	// Past is when its agents have worked while nobody was looking, before and
+	// between the starts. What they did is made from it, the same at every start.
+	Past []demo.Span `json:"past,omitempty"`
 	// Filled says that the team and its board are whole. From then on they
 	// belong to the person at the screen, and nothing is put back.
 	Filled bool `json:"filled"`
@@ -126,20 +128,22 @@ func NewDemo(ctx context.Context, o DemoOptions, log *slog.Logger) (*Demo, error
 	}
 	key.Store(&state.Key)
 	if !o.Still {
-		d.Runtime.Live(rest)
+		d.Runtime.Live(rest, fmt.Sprintf("%s %d", state.Began.Format(time.RFC3339), len(state.Past)))
 	}
 	return d, nil
 }
 
-// rest is how long the demo's agents rest before the next one begins something.
-const rest = 20 * time.Second
+// rest is about how long the demo's agents rest before the next one begins
+// something: seldom enough for a day of it to cost what a day of the past did.
+const rest = 90 * time.Second
 
 // prepare gives the agents their past and, at the first start, fills the board.
 func (d *Demo) prepare(ctx context.Context, state *demoState, board *atomic.Pointer[App]) error {
-	if !state.Began.IsZero() { // else it was made by a version that knew no past
-		if err := d.Runtime.Remember(demo.Past{Until: state.Began, Days: pastDays, Work: demoWork()}); err != nil {
-			return err
-		}
+	if state.Filled {
+		state.goOn(ctx, d.App, clock.Now())
+	}
+	if err := d.remember(*state); err != nil {
+		return err
 	}
 	if !state.Filled {
 		if err := d.wirePast(); err != nil {
@@ -198,7 +202,8 @@ func loadDemoState(dir string) (demoState, error) {
 	data, err := os.ReadFile(demoFile(dir))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return demoState{JWTSecret: random(48), GatewayToken: random(24), Password: random(8), Began: clock.Now()}, nil
+		now := clock.Now()
+		return demoState{JWTSecret: random(48), GatewayToken: random(24), Password: random(8), Began: now, Past: firstPast(now)}, nil
 	case err != nil:
 		return s, fmt.Errorf("read the demo's secrets: %w", err)
 	}

@@ -70,6 +70,11 @@ func (d *Demo) fill(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	leave, err := d.openSchedules(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	end := d.holdMeetings(ctx)
 	defer end()
 	for _, s := range steps {
@@ -78,7 +83,7 @@ func (d *Demo) fill(ctx context.Context) error {
 			return err
 		}
 	}
-	return d.lookBack(ctx, d.began.AddDate(0, 0, -pastWatched))
+	return nil
 }
 
 // demoBefore is where a task was two days before it came where it is.
@@ -145,6 +150,9 @@ func (d *Demo) steps(ctx context.Context) ([]demoStep, error) {
 	}
 	for _, at := range d.standupTimes() {
 		steps = append(steps, demoStep{now.Sub(at), d.hold})
+	}
+	for _, at := range d.watchTimes() {
+		steps = append(steps, demoStep{now.Sub(at), d.past.Schedules.Look})
 	}
 	slices.SortStableFunc(steps, func(a, b demoStep) int { return cmp.Compare(b.age, a.age) })
 	return steps, nil
