@@ -89,8 +89,8 @@ func TestDemo(t *testing.T) {
 	columns := map[string]int{}
 	for i, c := range first {
 		columns[c.Status]++
-		// What comes after the fifteenth are action items of the last standups.
-		if c.Assignee == "" || i < 15 && c.AgeDays < 1 {
+		// What comes after the seventeenth are action items of the last standups.
+		if c.Assignee == "" || i < 17 && c.AgeDays < 1 {
 			t.Errorf("%+v is nobody's, or of today", c)
 		}
 		if c.Blocked != "" {
@@ -312,9 +312,10 @@ func TestDemoGoesOnWorking(t *testing.T) {
 // A standup in the demo talks of what is on its board.
 func TestDemoStandup(t *testing.T) {
 	t.Parallel()
-	d := startDemo(t, t.TempDir())
+	dir := t.TempDir()
+	d := startDemo(t, dir)
 	s, owner := serveDemo(t, d)
-	defer s.stop()
+	defer func() { s.stop() }()
 	if c := decode[app.PublicConfig](owner.get("/api/v1/config")); !c.Demo || c.SetupRequired {
 		t.Errorf("the configuration is %+v", c)
 	}
@@ -346,6 +347,30 @@ func TestDemoStandup(t *testing.T) {
 	for _, r := range m.Reports {
 		if len(r.Claims) > 0 {
 			t.Errorf("%s claims what the board denies: %+v", r.AgentID, r.Claims)
+		}
+	}
+
+	// What it has told is no news in the next one, also after a start.
+	if m.Summary == nil || !strings.HasPrefix(*m.Summary, "Since the last standup the team finished TASK-") {
+		t.Errorf("the headline is %v", m.Summary)
+	}
+	s.stop()
+	d = startDemo(t, dir)
+	s, owner = serveDemo(t, d)
+	s.connected()
+	owner.patch("/api/v1/tasks/TASK-15", map[string]any{"status": "done"}).want(http.StatusOK)
+	next := decode[meeting](owner.post("/api/v1/standups", map[string]any{"date": "2030-01-02"}).want(http.StatusCreated))
+	owner.post("/api/v1/standups/"+next.ID+"/run", nil)
+	waitFor(t, "the next standup", func() bool {
+		next = decode[meeting](owner.get("/api/v1/standups/" + next.ID))
+		return next.Status == standup.Completed
+	})
+	if next.Summary == nil || !strings.HasPrefix(*next.Summary, "Since the last standup the team finished TASK-15. ") {
+		t.Errorf("the headline of the next is %q", *next.Summary)
+	}
+	for _, r := range next.Reports {
+		if r.Yesterday != nil && strings.Contains(*r.Yesterday, "Finished") && !strings.Contains(*r.Yesterday, "TASK-15") {
+			t.Errorf("%s tells once more: %s", r.AgentID, *r.Yesterday)
 		}
 	}
 }

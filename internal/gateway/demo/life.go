@@ -47,9 +47,9 @@ type script struct {
 func (s *script) rest(n int, rest time.Duration) time.Duration {
 	switch n {
 	case 0:
-		return rest / 40
+		return rest / 90
 	case 1:
-		return rest / 10
+		return rest / 30
 	}
 	return rest/2 + time.Duration(chance(1000, s.seed, "rest", strconv.Itoa(n)))*rest/1000
 }
