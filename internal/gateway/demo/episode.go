@@ -46,5 +46,5 @@ func chance(n uint32, words ...string) int64 {
 
 // takes is how long the n-th step of a piece of work takes.
 func takes(e episode, n int) time.Duration {
-	return 6*time.Second + time.Duration(chance(14_000, e.place, e.ask, strconv.Itoa(n)))*time.Millisecond
+	return 15*time.Second + time.Duration(chance(30_000, e.place, e.ask, strconv.Itoa(n)))*time.Millisecond
 }

@@ -27,7 +27,7 @@ func habits() []habit {
 }
 
 // jobRun is longer than a run of these jobs takes.
-const jobRun = time.Minute
+const jobRun = 2 * time.Minute
 
 // The words in which a run of a job fails, as the gateway has them.
 const errNoMachine = "LLM request failed: the tool `exec` ended with 1: no empty machine is free"

@@ -18,8 +18,8 @@ import (
 // so that whoever keeps a ledger of them finds nothing new at the second look.
 type Past struct {
 	// Spans are the times in which the team has worked and nobody was looking, the
-	// earliest first. In between there was a runtime whose memory is lost: nothing is
-	// made up for what others may have seen to be otherwise.
+	// earliest first. In between there was a runtime whose memory is lost, and of
+	// that time only the last hour before a start is made up for.
 	Spans []Span
 	// Since is from when on the team remembers; the zero time is all. What it has
 	// forgotten changes nothing of the rest.
@@ -49,11 +49,14 @@ type Work struct{ AgentID, Key, Title string }
 func (r *Runtime) Remember(p Past) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, s := range p.Spans {
+	for n, s := range p.Spans {
 		for day := s.From.UTC().Truncate(24 * time.Hour); day.Before(s.Until); day = day.AddDate(0, 0, 1) {
 			if !day.Before(p.Since) {
 				r.rememberDay(day, s, p.Work)
 			}
+		}
+		if n > 0 {
+			s.From = p.Spans[n-1].Until // what was last before the start before is there already
 		}
 		if s.Until.After(p.Since) {
 			r.rememberLast(s, p.Work)

@@ -10,7 +10,7 @@ import (
 )
 
 // until is the end of the past in these tests, a Friday.
-var until = time.Date(2026, 11, 20, 14, 30, 0, 0, time.UTC)
+var until = time.Date(2026, 11, 20, 14, 37, 0, 0, time.UTC)
 
 // lived is a past that was interrupted for an hour by a runtime of which nothing is known.
 func lived() Past {
@@ -129,6 +129,31 @@ func TestPastGoesOn(t *testing.T) {
 		if first < until.UnixMilli() && last > until.UnixMilli() {
 			t.Errorf("%s goes on over a start, where a ledger has read it already", s.key)
 		}
+	}
+}
+
+// Who starts the demo again a moment after it has ended finds what was said a
+// moment ago, and not only what was said before the hours in which they watched.
+func TestPastAfterWatching(t *testing.T) {
+	past, watched := lived(), 3*time.Hour
+	before, _ := told(remembering(t, past))
+	again := until.Add(watched)
+	for range 2 { // the second time at once: then there is nothing to add
+		past.Spans = append(past.Spans, Span{again.Add(-time.Minute), again})
+		after, _ := told(remembering(t, past))
+		if n := len(after) - len(before); n != 5 {
+			t.Errorf("%d runs were made up for after the start of %s", n, again)
+		}
+		again = again.Add(time.Minute)
+	}
+	r, recent := remembering(t, past), 0
+	for _, s := range r.sessions {
+		if age := again.UnixMilli() - s.updatedAt; age < time.Hour.Milliseconds() {
+			recent++
+		}
+	}
+	if recent != 5 {
+		t.Errorf("%d sessions are of the last hour", recent)
 	}
 }
 
