@@ -117,6 +117,7 @@ func NewDemo(ctx context.Context, o DemoOptions, log *slog.Logger) (*Demo, error
 	if d.App, err = New(ctx, cfg, log, Options{Demo: true, Cost: bcrypt.MinCost}); err != nil {
 		return nil, errors.Join(err, d.Runtime.Close())
 	}
+	d.App.Archive.Pace.Call = archivePace
 	if err := d.prepare(ctx, &state, &board); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
@@ -132,6 +133,10 @@ func NewDemo(ctx context.Context, o DemoOptions, log *slog.Logger) (*Demo, error
 	}
 	return d, nil
 }
+
+// archivePace is how soon one session after the other is read into the archive. The
+// runtime is ours and has nothing else to do, and two weeks are to be found at once.
+const archivePace = 20 * time.Millisecond
 
 // rest is about how long the demo's agents rest before the next one begins
 // something: seldom enough for a day of it to cost what a day of the past did.
