@@ -121,7 +121,7 @@ Hold a standup from a second terminal:
   curl -s -X POST %s/api/v1/standups/$ID/run -H "Authorization: Bearer $TOKEN" >/dev/null
   curl -s %s/api/v1/standups/$ID/transcript -H "Authorization: Bearer $TOKEN"
 
-Press Ctrl-C to stop it. Start it again and all is still there but the sessions of the agents, which begin anew.
+Press Ctrl-C to stop it. Start it again and all is still there, but for what the agents said in their sessions meanwhile.
 
 `
 

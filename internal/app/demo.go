@@ -55,9 +55,11 @@ type demoState struct {
 	GatewayToken string `json:"gateway_token"`
 	Password     string `json:"password"`
 	Key          string `json:"key"` // of the COO, in the environment of the demo's agents
-	// Began is when the demo was started for the first time. What its agents did
-	// before is made from it, and is the same at every start.
+	// Began is when the demo was started for the first time: its board is of that time.
 	Began time.Time `json:"began,omitzero"`
+	// Past is when its agents have worked while nobody was looking, before and
+	// between the starts. What they did is made from it, the same at every start.
+	Past []demo.Span `json:"past,omitempty"`
 	// Filled says that the team and its board are whole. From then on they
 	// belong to the person at the screen, and nothing is put back.
 	Filled bool `json:"filled"`
@@ -93,6 +95,12 @@ func NewDemo(ctx context.Context, o DemoOptions, log *slog.Logger) (*Demo, error
 			}
 			return nil, nil
 		},
+		Stood: func(ctx context.Context, agentID, name string) (time.Time, error) {
+			if a := board.Load(); a != nil {
+				return a.demoStood(ctx, agentID, name)
+			}
+			return time.Time{}, nil
+		},
 		Env: func(name string) string {
 			if held := key.Load(); held != nil && name == standup.KeyVariable {
 				return *held
@@ -109,6 +117,7 @@ func NewDemo(ctx context.Context, o DemoOptions, log *slog.Logger) (*Demo, error
 	if d.App, err = New(ctx, cfg, log, Options{Demo: true, Cost: bcrypt.MinCost}); err != nil {
 		return nil, errors.Join(err, d.Runtime.Close())
 	}
+	d.App.Archive.Pace.Call = archivePace
 	if err := d.prepare(ctx, &state, &board); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
@@ -120,20 +129,26 @@ func NewDemo(ctx context.Context, o DemoOptions, log *slog.Logger) (*Demo, error
 	}
 	key.Store(&state.Key)
 	if !o.Still {
-		d.Runtime.Live(rest)
+		d.Runtime.Live(rest, fmt.Sprintf("%s %d", state.Began.Format(time.RFC3339), len(state.Past)))
 	}
 	return d, nil
 }
 
-// rest is how long the demo's agents rest before the next one begins something.
-const rest = 20 * time.Second
+// archivePace is how soon one session after the other is read into the archive. The
+// runtime is ours and has nothing else to do, and two weeks are to be found at once.
+const archivePace = 20 * time.Millisecond
+
+// rest is about how long the demo's agents rest before the next one begins
+// something: seldom enough for a day of it to cost what a day of the past did.
+const rest = 90 * time.Second
 
 // prepare gives the agents their past and, at the first start, fills the board.
 func (d *Demo) prepare(ctx context.Context, state *demoState, board *atomic.Pointer[App]) error {
-	if !state.Began.IsZero() { // else it was made by a version that knew no past
-		if err := d.Runtime.Remember(demo.Past{Until: state.Began, Days: pastDays, Work: demoWork()}); err != nil {
-			return err
-		}
+	if state.Filled {
+		state.goOn(ctx, d.App, clock.Now())
+	}
+	if err := d.remember(*state); err != nil {
+		return err
 	}
 	if !state.Filled {
 		if err := d.wirePast(); err != nil {
@@ -192,7 +207,8 @@ func loadDemoState(dir string) (demoState, error) {
 	data, err := os.ReadFile(demoFile(dir))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return demoState{JWTSecret: random(48), GatewayToken: random(24), Password: random(8), Began: clock.Now()}, nil
+		now := clock.Now()
+		return demoState{JWTSecret: random(48), GatewayToken: random(24), Password: random(8), Began: now, Past: firstPast(now)}, nil
 	case err != nil:
 		return s, fmt.Errorf("read the demo's secrets: %w", err)
 	}
@@ -229,10 +245,27 @@ func random(n int) string {
 	return hex.EncodeToString(b)
 }
 
+// demoStood is when an agent last answered in another standup than the one with
+// sessions of that name.
+func (a *App) demoStood(ctx context.Context, agentID, name string) (last time.Time, err error) {
+	const enough = 10
+	all, err := a.Standups.SaidBy(ctx, agentID, enough)
+	for _, s := range all {
+		held := "standup:" + s.Date
+		if s.Team != standup.Executive {
+			held += ":team-" + s.Team
+		}
+		if s.Status == standup.Answered && s.At != nil && held != name && s.At.After(last) {
+			last = s.At.Time
+		}
+	}
+	return last, err
+}
+
 // demoBoard is the board as the demo's agents see it.
 func (a *App) demoBoard(ctx context.Context, agentID string) ([]demo.Task, error) {
 	now := a.opts.Now()
-	const lately = 48 * time.Hour
+	const lately = 14 * 24 * time.Hour // as far as the agents tell of it
 	tasks, err := a.Tasks.Of(ctx, agentID, now.Add(-lately))
 	seen := make([]demo.Task, len(tasks))
 	for i, t := range tasks {

@@ -25,6 +25,7 @@ type demoTask struct {
 	daysAgo      int // when it was made
 	status       task.Status
 	movedHours   int    // how long ago it came into its column
+	told         int    // it came there in time for the standup of so many days ago instead; 0 is for none
 	blocked      string // why it cannot go on
 	blockedDays  int
 	tags         []task.Tag
@@ -49,6 +50,8 @@ func demoTasks() []demoTask {
 		{agent: "cmo", title: "Newsletter of November", kind: task.Plain, priority: task.Medium, daysAgo: 9, status: task.Done, movedHours: 12, tags: []task.Tag{"launch"}},
 		{agent: "cmo", title: "Prices on the home page differ from the invoice", kind: task.Bug, priority: task.Urgent, daysAgo: 4, status: task.Todo, movedHours: 8, tags: []task.Tag{"prices"}, dueDays: 1},
 		{agent: "coo", title: "Agree on service hours with the support partner", kind: task.Plain, priority: task.Medium, daysAgo: 6, status: task.InProgress, movedHours: 22},
+		{agent: "cto", title: "Limit the rate of searches without an account", kind: task.Feature, priority: task.Medium, daysAgo: 4, status: task.Done, told: 1, tags: []task.Tag{"search", "security"}},
+		{agent: "coo", title: "Move the mailing list to the new provider", kind: task.Plain, priority: task.Medium, daysAgo: 4, status: task.Done, told: 2, tags: []task.Tag{"operations"}},
 		{agent: "coo", title: "Monthly cost report", kind: task.Plain, priority: task.Low, daysAgo: 5, status: task.Todo, movedHours: 45, tags: []task.Tag{"money"}, dueDays: 10},
 	}
 }
@@ -70,6 +73,11 @@ func (d *Demo) fill(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	leave, err := d.openSchedules(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	end := d.holdMeetings(ctx)
 	defer end()
 	for _, s := range steps {
@@ -78,12 +86,22 @@ func (d *Demo) fill(ctx context.Context) error {
 			return err
 		}
 	}
-	return d.lookBack(ctx, d.began.AddDate(0, 0, -pastWatched))
+	return nil
 }
 
-// demoBefore is where a task was two days before it came where it is.
+// demoBefore is where a task was before it came where it is.
 func demoBefore() map[task.Status]task.Status {
 	return map[task.Status]task.Status{task.Done: task.InProgress, task.Review: task.InProgress, task.InProgress: task.Todo}
+}
+
+// moved is how long ago a task came where it is, and how long it was before that
+// where it was then.
+func (d *Demo) moved(t demoTask) (ago, before time.Duration) {
+	if t.told == 0 {
+		return time.Duration(t.movedHours) * time.Hour, 50 * time.Hour
+	}
+	held := d.standupTimes()
+	return d.began.Sub(held[len(held)-t.told]) + 15*time.Hour, 10 * time.Hour // the afternoon before
 }
 
 // demoStep is something that happened on the board some time ago.
@@ -134,10 +152,11 @@ func (d *Demo) steps(ctx context.Context) ([]demoStep, error) {
 			why := task.BlockedReason{Reason: t.blocked}
 			change(time.Duration(t.blockedDays)*day+time.Hour, t.title, task.Change{Blocked: patch.Set(why)})
 		}
+		moved, since := d.moved(t)
 		if before, ok := demoBefore()[t.status]; ok && t.blocked == "" {
-			change(time.Duration(t.movedHours+50)*time.Hour, t.title, task.Change{Status: &before})
+			change(moved+since, t.title, task.Change{Status: &before})
 		}
-		change(time.Duration(t.movedHours)*time.Hour, t.title, task.Change{Status: &t.status})
+		change(moved, t.title, task.Change{Status: &t.status})
 	}
 	d.tie(add, keys)
 	for _, said := range demoTalk() {
@@ -145,6 +164,9 @@ func (d *Demo) steps(ctx context.Context) ([]demoStep, error) {
 	}
 	for _, at := range d.standupTimes() {
 		steps = append(steps, demoStep{now.Sub(at), d.hold})
+	}
+	for _, at := range d.watchTimes() {
+		steps = append(steps, demoStep{now.Sub(at), d.past.Schedules.Look})
 	}
 	slices.SortStableFunc(steps, func(a, b demoStep) int { return cmp.Compare(b.age, a.age) })
 	return steps, nil

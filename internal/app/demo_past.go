@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,17 +19,52 @@ import (
 )
 
 // A demo that begins empty shows nothing of what the service is for. So its team
-// has worked for some days when it starts for the first time. Nothing of that is
+// has worked for two weeks when it starts for the first time. Nothing of that is
 // written past the features: the runtime has a past of its own (demo.Remember),
 // which the mirrors read as they read any; the board and the standups are made by
-// the same services as always, on a clock that is turned back; and the jobs were
-// seen once some days ago, so that what was due since is judged by its runs.
+// the same services as always, on a clock that is turned back; and on that clock
+// the schedules look at the runtime's jobs once a day, and judge by their runs.
+//
+// It goes on at every later start: from when the service last saw the runtime
+// until then the team has worked, too.
 
 const (
-	pastDays     = 6 // how far the team's past reaches back
-	pastWatched  = 3 // since when its timed jobs are watched, in days
-	pastStandups = 3 // days of which it has held standups
+	pastDays     = 14 // how far the team's past reaches back, and how far it remembers it
+	pastStandups = 3  // days of which it has held standups
 )
+
+// firstPast is that of a demo that starts for the first time.
+func firstPast(began time.Time) []demo.Span {
+	return []demo.Span{{From: began.AddDate(0, 0, -pastDays), Until: began}}
+}
+
+// goOn adds to the past what the team has done since the service last saw it: what
+// it did until then is in the ledgers, and its own memory of that is lost.
+func (s *demoState) goOn(ctx context.Context, a *App, now time.Time) {
+	from := now.AddDate(0, 0, -pastDays)
+	if _, known, err := a.Schedules.List(ctx, schedule.Filter{}, "", 0); err == nil && known.AsOf.After(from) {
+		from = known.AsOf.Time
+	}
+	if n := len(s.Past); n > 0 && s.Past[n-1].Until.After(from) {
+		from = s.Past[n-1].Until // the demo has ended before anything was seen
+	}
+	if now.After(from) {
+		s.Past = append(s.Past, demo.Span{From: from, Until: now})
+	}
+}
+
+// remembered is from when on the team remembers what it has done.
+func remembered(now time.Time) time.Time {
+	return now.UTC().AddDate(0, 0, -pastDays).Truncate(24 * time.Hour)
+}
+
+// remember gives the agents their past.
+func (d *Demo) remember(s demoState) error {
+	if len(s.Past) == 0 {
+		return nil
+	}
+	return d.Runtime.Remember(demo.Past{Spans: s.Past, Since: remembered(s.Past[len(s.Past)-1].Until), Work: demoWork()})
+}
 
 // demoClock is a clock that can be turned back; the zero one is right.
 type demoClock struct{ back atomic.Int64 } // milliseconds since 1970; 0 is now
@@ -127,34 +163,79 @@ func (d *Demo) hold(ctx context.Context) error {
 	return nil
 }
 
-// lookBack has the jobs of the runtime seen once at a time that is over. What was
-// due since then and what became of it the service finds out by itself.
-func (d *Demo) lookBack(ctx context.Context, at time.Time) error {
-	const patience = 20 * time.Second
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
+// watchTimes are when the schedules looked at the jobs: once a day, and at the end.
+func (d *Demo) watchTimes() []time.Time {
+	var times []time.Time
+	for ago := pastDays; ago >= 0; ago-- {
+		times = append(times, d.began.AddDate(0, 0, -ago))
+	}
+	return times
+}
+
+// openSchedules lets the schedules of the past see the runtime, until the end is
+// called for.
+func (d *Demo) openSchedules(ctx context.Context) (end func(), err error) {
 	client, err := gateway.New(gatewayOptions(d.App.cfg, slog.New(slog.DiscardHandler), gateway.Backoff{}))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	seen := make(chan struct{})
-	told := sync.OnceFunc(func() { close(seen) })
-	s := &schedule.Service{
-		DB: d.App.DB, Runtime: client, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return at },
-		Zone: d.App.cfg.Timezone, Grace: d.App.cfg.ScheduleGrace, Patience: d.App.cfg.GatewayTimeout,
-		Raise: d.App.raiseOfSchedule, Settle: d.App.Inbox.Settle, Changed: func([]string, []string) { told() },
-	}
+	ctx, cancel := context.WithCancel(ctx)
 	var work sync.WaitGroup
-	defer work.Wait()
-	defer cancel() // before it waits
 	work.Go(func() { _ = client.Run(ctx) })
-	work.Go(func() { _ = s.Run(ctx) })
-	select {
-	case <-seen:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("look at the demo's jobs: %w", ctx.Err())
+	end = func() {
+		cancel()
+		work.Wait()
 	}
+	const patience = 20 * time.Second
+	late, stop := context.WithTimeout(ctx, patience)
+	defer stop()
+	if _, err := client.Await(late); err != nil {
+		end()
+		return nil, fmt.Errorf("look at the demo's jobs: %w", err)
+	}
+	runs, err := jobRuns(late, client)
+	if err != nil {
+		end()
+		return nil, fmt.Errorf("read the runs of the demo's jobs: %w", err)
+	}
+	s := d.past.Schedules
+	s.Runtime, s.Changed = &hindsight{client, d.clock, runs}, nil
+	s.Log = slog.New(slog.DiscardHandler) // what did not run is no news of now
+	return end, nil
+}
+
+// jobRuns are all runs that the runtime knows, the newest first.
+func jobRuns(ctx context.Context, c *gateway.Client) (all []gateway.JobRun, err error) {
+	const atOnce = 200
+	for more := true; more; {
+		var part []gateway.JobRun
+		if part, more, err = c.JobRuns(ctx, gateway.JobRunsWanted{Limit: atOnce, Offset: len(all)}); err != nil {
+			return nil, err
+		}
+		all = append(all, part...)
+		more = more && len(part) > 0
+	}
+	return all, nil
+}
+
+// hindsight is the runtime as the schedules of the past meet it: of the runs that
+// it knows they see those that had ended by then.
+type hindsight struct {
+	*gateway.Client
+
+	clock *demoClock
+	runs  []gateway.JobRun // the newest first
+}
+
+// JobRuns are those that had ended by what the clock shows.
+func (h *hindsight) JobRuns(_ context.Context, want gateway.JobRunsWanted) (runs []gateway.JobRun, more bool, err error) {
+	now := h.clock.Now()
+	ended := slices.IndexFunc(h.runs, func(r gateway.JobRun) bool { return !r.EndedAt.After(now) })
+	if ended < 0 {
+		return nil, false, nil
+	}
+	runs = h.runs[min(ended+want.Offset, len(h.runs)):]
+	return runs[:min(want.Limit, len(runs))], want.Limit < len(runs), nil
 }
 
 // rehearsal is the runtime as the standups of the past meet it: the demo's agents,

@@ -89,8 +89,8 @@ func TestDemo(t *testing.T) {
 	columns := map[string]int{}
 	for i, c := range first {
 		columns[c.Status]++
-		// What comes after the fifteenth are action items of the last standups.
-		if c.Assignee == "" || i < 15 && c.AgeDays < 1 {
+		// What comes after the seventeenth are action items of the last standups.
+		if c.Assignee == "" || i < 17 && c.AgeDays < 1 {
 			t.Errorf("%+v is nobody's, or of today", c)
 		}
 		if c.Blocked != "" {
@@ -189,15 +189,15 @@ func TestDemoIsLivedIn(t *testing.T) {
 	if agents, models := owner.usage("group=agent&"+week), owner.usage("group=model&"+week); len(agents.Groups) != 4 || len(models.Groups) != 2 {
 		t.Errorf("%d agents used %d models", len(agents.Groups), len(models.Groups))
 	}
-	states := map[string]int{}
-	waitFor(t, "the slots of the past", func() bool {
-		clear(states)
-		from := url.QueryEscape(time.Now().AddDate(0, 0, -3).UTC().Format(time.RFC3339))
-		for _, slot := range decode[[]schedule.Slot](owner.get("/api/v1/agentrt/slots?limit=500&from=" + from + "&to=" + url.QueryEscape(time.Now().UTC().Format(time.RFC3339)))) {
-			states[string(slot.State)]++
-		}
-		return states["on_time"] > 20 && states["late"] > 0 && states["missed"] > 0 && states["failed"] > 0
+	waitFor(t, "what was spent on the same day a week ago", func() bool {
+		day := func(ago int) string { return time.Now().AddDate(0, 0, -ago).UTC().Format(time.DateOnly) }
+		return owner.usage("from="+day(7)+"&to="+day(6)).Total.Runs > 10
 	})
+	states, daily := owner.slotStates(time.Now().AddDate(0, 0, -14))
+	if states["on_time"] < 150 || states["late"] != 2 || states["missed"] != 2 || states["failed"] != 2 || daily < 13 {
+		t.Errorf("the slots of two weeks are %v, %d of a job of every day", states, daily)
+	}
+	wantFailureOfTheNight(t, owner)
 	held := decode[[]standup.Brief](owner.get("/api/v1/standups?status=completed"))
 	if len(held) != 3 {
 		t.Errorf("%d standups were held", len(held))
@@ -224,12 +224,98 @@ func TestDemoIsLivedIn(t *testing.T) {
 	}
 }
 
+// slotStates counts what became of the slots since then, and those of the job that
+// checks the backup every night.
+func (c caller) slotStates(since time.Time) (states map[schedule.State]int, daily int) {
+	c.house.t.Helper()
+	states = map[schedule.State]int{}
+	path := "/api/v1/agentrt/slots?limit=500&from=" + url.QueryEscape(since.UTC().Format(time.RFC3339)) + "&to=" + url.QueryEscape(time.Now().UTC().Format(time.RFC3339))
+	for _, slot := range decode[[]schedule.Slot](c.get(path).want(http.StatusOK)) {
+		states[slot.State]++
+		if slot.Name == "Check the backup" {
+			daily++
+		}
+	}
+	return states, daily
+}
+
+// wantFailureOfTheNight wants the backup that could not be checked in the inbox, as
+// old as its run is.
+func wantFailureOfTheNight(t *testing.T, owner caller) {
+	t.Helper()
+	items := decode[[]inbox.Item](owner.get("/api/v1/inbox?kind=job_failed").want(http.StatusOK))
+	if len(items) != 1 || items[0].Count != 2 {
+		t.Fatalf("the inbox has of failed jobs %+v", items)
+	}
+	if at := items[0].LastAt.UTC(); at.Format("15:04") != "02:15" || time.Since(at) > 25*time.Hour {
+		t.Errorf("it failed at %s", at)
+	}
+}
+
+// Whoever starts the demo again the next day finds a team that has worked until a
+// moment ago, and ledgers that have nothing twice.
+func TestDemoGoesOnWorking(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	began := time.Now().Add(-26 * time.Hour).UTC().Truncate(time.Millisecond)
+	state, err := json.Marshal(map[string]any{
+		"jwt_secret": strings.Repeat("00", 48), "gateway_token": "a-token", "password": "a password of the demo", "began": began,
+		"past": []demo.Span{{From: began.AddDate(0, 0, -14), Until: began}},
+	})
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "demo.json"), state, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	// It has been closed as soon as it was full, and started again only now.
+	if err := startDemo(t, dir).Close(); err != nil {
+		t.Fatal(err)
+	}
+	before := "from=" + began.AddDate(0, 0, -13).Format(time.DateOnly) + "&to=" + began.Format(time.DateOnly)
+	var first usage.Report
+	for _, again := range []bool{false, true} {
+		d := startDemo(t, dir)
+		s, owner := serveDemo(t, d)
+		s.connected()
+		waitFor(t, "the sessions of now", func() bool {
+			rows, _, err := d.App.Sessions.List(t.Context(), session.Filter{}, nil, 1000)
+			if err != nil || len(rows) < 100 {
+				return false
+			}
+			if age := time.Since(rows[0].UpdatedAt.Time); age > 12*time.Minute {
+				t.Fatalf("the newest session is %s old", age)
+			}
+			return true
+		})
+		waitFor(t, "the ledger", func() bool {
+			seen := owner.usage(before)
+			same := seen.Total.Runs > 0 && seen.Total.Runs == first.Total.Runs
+			if !same {
+				first = seen
+				time.Sleep(time.Second)
+			}
+			return same
+		})
+		total := owner.usage(before).Total
+		if again && total.Runs != first.Total.Runs || total.Corrections != 0 {
+			t.Errorf("there are %d runs of before, %d in the first place, and %d corrections", total.Runs, first.Total.Runs, total.Corrections)
+		}
+		states, _ := owner.slotStates(began)
+		if states["on_time"] < 15 || states["missed"]+states["late"]+states["failed"]+states["unknown"] > 0 {
+			t.Errorf("since the first start the slots are %v", states)
+		}
+		s.stop()
+	}
+}
+
 // A standup in the demo talks of what is on its board.
 func TestDemoStandup(t *testing.T) {
 	t.Parallel()
-	d := startDemo(t, t.TempDir())
+	dir := t.TempDir()
+	d := startDemo(t, dir)
 	s, owner := serveDemo(t, d)
-	defer s.stop()
+	defer func() { s.stop() }()
 	if c := decode[app.PublicConfig](owner.get("/api/v1/config")); !c.Demo || c.SetupRequired {
 		t.Errorf("the configuration is %+v", c)
 	}
@@ -261,6 +347,30 @@ func TestDemoStandup(t *testing.T) {
 	for _, r := range m.Reports {
 		if len(r.Claims) > 0 {
 			t.Errorf("%s claims what the board denies: %+v", r.AgentID, r.Claims)
+		}
+	}
+
+	// What it has told is no news in the next one, also after a start.
+	if m.Summary == nil || !strings.HasPrefix(*m.Summary, "Since the last standup the team finished TASK-") {
+		t.Errorf("the headline is %v", m.Summary)
+	}
+	s.stop()
+	d = startDemo(t, dir)
+	s, owner = serveDemo(t, d)
+	s.connected()
+	owner.patch("/api/v1/tasks/TASK-15", map[string]any{"status": "done"}).want(http.StatusOK)
+	next := decode[meeting](owner.post("/api/v1/standups", map[string]any{"date": "2030-01-02"}).want(http.StatusCreated))
+	owner.post("/api/v1/standups/"+next.ID+"/run", nil)
+	waitFor(t, "the next standup", func() bool {
+		next = decode[meeting](owner.get("/api/v1/standups/" + next.ID))
+		return next.Status == standup.Completed
+	})
+	if next.Summary == nil || !strings.HasPrefix(*next.Summary, "Since the last standup the team finished TASK-15. ") {
+		t.Errorf("the headline of the next is %q", *next.Summary)
+	}
+	for _, r := range next.Reports {
+		if r.Yesterday != nil && strings.Contains(*r.Yesterday, "Finished") && !strings.Contains(*r.Yesterday, "TASK-15") {
+			t.Errorf("%s tells once more: %s", r.AgentID, *r.Yesterday)
 		}
 	}
 }

@@ -131,5 +131,5 @@ func (a *App) noteDispatch(ctx context.Context, tx *db.Tx, u dispatch.Used) erro
 
 // raiseOfDispatch makes a task that could not be handed over an item of the inbox.
 func (a *App) raiseOfDispatch(ctx context.Context, tx *db.Tx, m dispatch.Matter) error {
-	return a.Inbox.Raise(ctx, tx, inbox.Matter(m))
+	return a.Inbox.Raise(ctx, tx, inbox.Matter{Cause: m.Cause, Kind: m.Kind, Severity: m.Severity, Title: m.Title, Detail: m.Detail, Subject: m.Subject})
 }

@@ -244,7 +244,7 @@ func (a *App) raiseOfSchedule(ctx context.Context, tx *db.Tx, m schedule.Matter)
 
 // raiseOfSession makes a run that has stalled an item of the inbox.
 func (a *App) raiseOfSession(ctx context.Context, tx *db.Tx, m session.Matter) error {
-	return a.Inbox.Raise(ctx, tx, inbox.Matter(m))
+	return a.Inbox.Raise(ctx, tx, inbox.Matter{Cause: m.Cause, Kind: m.Kind, Severity: m.Severity, Title: m.Title, Detail: m.Detail, Subject: m.Subject})
 }
 
 // jobsChanged is what is told of the runtime's timed jobs: whoever shows them

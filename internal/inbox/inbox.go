@@ -31,6 +31,9 @@ type Matter struct {
 	Detail   string // Markdown; what is after 10,000 characters is cut off
 	// Subject is what it is about: a task, a standup, an agent. It may be empty.
 	Subject event.Subject
+	// At is when it happened, where that was not now: what is found after the
+	// service was down is as old as it is. The zero time is now, and so is a later one.
+	At time.Time
 }
 
 // Kind says what sort of thing needs a human.
@@ -95,8 +98,8 @@ type Item struct {
 	Detail       string        `json:"detail" doc:"Markdown, at most 10,000 characters. Agents write it too: never trust it."`
 	Subject      event.Subject `json:"subject" doc:"What it is about; its members are empty when that is nothing in particular."`
 	Count        int64         `json:"count" doc:"How often it was raised, also before it was last reopened."`
-	FirstAt      clock.Time    `json:"first_at"`
-	LastAt       clock.Time    `json:"last_at"`
+	FirstAt      clock.Time    `json:"first_at" doc:"When it first happened, also when that was found later."`
+	LastAt       clock.Time    `json:"last_at" doc:"When it last happened."`
 	State        State         `json:"state" enum:"open,acked,snoozed,resolved" doc:"A snooze that has ended is open."`
 	SnoozedUntil *clock.Time   `json:"snoozed_until" doc:"Null unless state is snoozed."`
 	Assignee     *Assignee     `json:"assignee" doc:"Who sees to it; null while nobody does."`
@@ -150,10 +153,19 @@ func (m Matter) check() error {
 	return nil
 }
 
+// happened is when it happened, as far as that can be.
+func (m Matter) happened(now time.Time) clock.Time {
+	if m.At.IsZero() || m.At.After(now) {
+		return clock.At(now)
+	}
+	return clock.At(m.At)
+}
+
 // open is the item that m becomes when there is none of its cause.
 func (m Matter) open(id string, now time.Time) Item {
+	at := m.happened(now)
 	i := Item{
-		ID: id, Severity: Severity(m.Severity), Count: 1, FirstAt: clock.At(now), LastAt: clock.At(now), State: Open, Version: 1, cause: m.Cause,
+		ID: id, Severity: Severity(m.Severity), Count: 1, FirstAt: at, LastAt: at, State: Open, Version: 1, cause: m.Cause,
 	}
 	return i.tell(m)
 }
@@ -175,7 +187,7 @@ func (i Item) tell(m Matter) Item {
 func (i Item) repeat(m Matter, now time.Time) Item {
 	i = i.at(now).tell(m)
 	i.Count++
-	if at := clock.At(now); at.After(i.LastAt.Time) { // the clocks of replicas differ
+	if at := m.happened(now); at.After(i.LastAt.Time) { // the clocks of replicas differ
 		i.LastAt = at
 	}
 	severity := Severity(m.Severity)

@@ -3,6 +3,7 @@ package inbox
 import (
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -74,5 +75,29 @@ func TestHostileMatter(t *testing.T) {
 	i := m.open("1", monday)
 	if i.Title == "" || utf8.RuneCountInString(i.Detail) != maxDetail || !strings.HasSuffix(i.Detail, "…") || len(i.Subject.ID) > maxSubject+2 || i.Subject.Name != "a b" {
 		t.Errorf("the item is %.300q, %d characters, %+v", i.Title, utf8.RuneCountInString(i.Detail), i.Subject)
+	}
+}
+
+// What was found late is as old as it is, and never from the future: else a
+// failure of the night seems to have happened when the service was started.
+func TestMatterHasItsOwnTime(t *testing.T) {
+	now := time.Date(2026, 11, 20, 15, 0, 0, 0, time.UTC)
+	m := Matter{Kind: string(JobFailed), Severity: string(High), Title: "t"}
+	at := func(before time.Duration) Matter { m.At = now.Add(-before); return m }
+	i := at(6*time.Hour).open("id", now)
+	if !i.FirstAt.Equal(now.Add(-6*time.Hour)) || !i.LastAt.Equal(now.Add(-6*time.Hour)) {
+		t.Errorf("it happened from %s to %s", i.FirstAt, i.LastAt)
+	}
+	if i = i.repeat(at(2*time.Hour), now); !i.LastAt.Equal(now.Add(-2*time.Hour)) || !i.FirstAt.Equal(now.Add(-6*time.Hour)) {
+		t.Errorf("once more: it happened from %s to %s", i.FirstAt, i.LastAt)
+	}
+	if i = i.repeat(at(4*time.Hour), now); !i.LastAt.Equal(now.Add(-2 * time.Hour)) {
+		t.Errorf("what is older has made it %s", i.LastAt)
+	}
+	if i = i.repeat(at(-time.Hour), now); !i.LastAt.Equal(now) {
+		t.Errorf("what has not come yet has made it %s", i.LastAt)
+	}
+	if i = (Matter{}).open("id", now); !i.LastAt.Equal(now) {
+		t.Errorf("without a time it is of %s", i.LastAt)
 	}
 }

@@ -149,6 +149,17 @@ func or(text, otherwise string) string {
 	return text
 }
 
+// happened is when what became of a slot happened: a run failed at its end, and
+// one that was missed was missed when it was due.
+func (f facts) happened(s Slot) time.Time {
+	for _, r := range f.runs {
+		if s.State == Failed && s.StartedAt != nil && r.StartedAt.Equal(s.StartedAt.Time) {
+			return r.EndedAt.Time
+		}
+	}
+	return s.DueAt.Time
+}
+
 // excuse is why the runtime did not run a slot although nothing is wrong with
 // its clockwork; empty when there is no such reason.
 func (f facts) excuse(s Slot) string {

@@ -110,6 +110,9 @@ func (s *Service) judgeAll(ctx context.Context, tx *db.Tx, now time.Time, known 
 			}
 		}
 		found := newsOf(open, after)
+		for i := range found {
+			found[i].at = f.happened(found[i].slot)
+		}
 		if was := w.alarmed; w.alarm(found) != was {
 			c.came[id] = *w
 		}
@@ -216,6 +219,7 @@ func (s Slot) differs(was Slot) bool {
 // news is what became of a slot, as far as it concerns humans.
 type news struct {
 	slot  Slot
+	at    time.Time // when it happened; it may be found out much later
 	was   State
 	over  []State // which of its job's items in the inbox have ended
 	count int     // of slots of which the same is to be told
@@ -285,7 +289,7 @@ func minute(at time.Time) string { return at.UTC().Format("2006-01-02 15:04 MST"
 func (n news) matter() Matter {
 	m := Matter{
 		Cause: cause(n.slot.State, n.slot.JobID), Kind: "job_" + string(n.slot.State), Severity: "high",
-		Subject: subject(n.slot.JobID, n.slot.Name),
+		Subject: subject(n.slot.JobID, n.slot.Name), At: n.at,
 	}
 	times := minute(n.slot.DueAt.Time)
 	if n.count > 1 {

@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync"
@@ -125,6 +126,25 @@ func TestJudgeAway(t *testing.T) {
 		h.r.ended("j", "10:22:00", "10:23:00", "ok", "2") // it makes up for it
 		h.at("10:23:01")
 		h.want("09:00 on_time, 10:00 late", bothSettled)
+	})
+}
+
+// Who was away for hours must not believe that what is found now has just happened:
+// what was missed is as old as its time, what failed as the end of its run.
+func TestTroubleIsAsOldAsItIs(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		h := newHouse(t, d, hourly(nil))
+		var ages []string
+		h.Raise = func(_ context.Context, tx *db.Tx, m Matter) error {
+			tx.Committed(func() { ages = append(ages, m.Kind+" at "+m.At.UTC().Format("15:04")) })
+			return nil
+		}
+		h.at("08:30:00")
+		h.r.ended("j", "10:00:00", "10:07:00", "error", "1")
+		h.at("15:30:00")
+		if got, want := strings.Join(ages, ", "), "job_missed at 09:00, job_failed at 10:07, job_missed at 15:00"; got != want {
+			t.Errorf("the inbox was told %q, want %q", got, want)
+		}
 	})
 }
 

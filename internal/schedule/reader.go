@@ -64,6 +64,23 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 }
 
+// Look reads everything once and judges by it, for who does not Run.
+func (s *Service) Look(ctx context.Context) error {
+	ctx = actor.With(ctx, actor.System)
+	if _, err := s.Runtime.Connection(); err != nil {
+		return err
+	}
+	r := reader{s: s}
+	seen, err := r.ask(ctx, s.Now())
+	if err == nil {
+		err = s.keep(ctx, seen)
+	}
+	if err != nil {
+		return err
+	}
+	return s.Judge(ctx)
+}
+
 // sleep waits, at most until ctx ends.
 func sleep(ctx context.Context, d time.Duration) {
 	rest := time.NewTimer(d)

@@ -117,6 +117,7 @@ type Slot struct {
 type Matter struct {
 	Cause, Kind, Severity, Title, Detail string
 	Subject                              event.Subject
+	At                                   time.Time // when it happened; the zero time is now
 }
 
 // longestSpread bounds by how much a runtime can move a slot.

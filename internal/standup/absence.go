@@ -177,7 +177,7 @@ func (s *Service) miss(ctx context.Context, tx *db.Tx, t Team, j gateway.Job, d 
 	}
 	err := s.raise(ctx, tx, Matter{
 		Cause: missedCause(t.Key, d.day), Kind: "standup_missed", Severity: "high",
-		Title: title, Detail: text, Subject: t.scheduleSubject(),
+		Title: title, Detail: text, Subject: t.scheduleSubject(), At: d.due,
 	})
 	if err != nil {
 		return err

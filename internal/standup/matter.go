@@ -12,6 +12,7 @@ import (
 type Matter struct {
 	Cause, Kind, Severity, Title, Detail string
 	Subject                              event.Subject
+	At                                   time.Time // when it happened; the zero time is now
 }
 
 // Used is what a run of a standup used, as the runtime told at its end.

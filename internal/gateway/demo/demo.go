@@ -61,6 +61,10 @@ type Options struct {
 	// Board is what the agents talk about; nil is an empty board. It is called
 	// while a run is going, never with a lock held.
 	Board func(ctx context.Context, agentID string) ([]Task, error)
+	// Stood is when an agent last answered in a standup other than the one that is
+	// held in sessions of this name, such as standup:2026-11-20; the zero time when
+	// it never has. It is called as Board is; nil knows of none.
+	Stood func(ctx context.Context, agentID, name string) (time.Time, error)
 	// Env is the environment that the agents' tools run in: the value of a
 	// variable, empty when it is not set. What an agent is told to send a
 	// credential for, it finds there, and never in a message. It is called
@@ -118,6 +122,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Board == nil {
 		o.Board = func(context.Context, string) ([]Task, error) { return nil, nil }
+	}
+	if o.Stood == nil {
+		o.Stood = func(context.Context, string, string) (time.Time, error) { return time.Time{}, nil }
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

@@ -14,29 +14,56 @@ import (
 )
 
 // Past is what a runtime is to remember of the time before it was started. It is
-// made of the calendar alone: the same Past has the same sessions, runs and ids,
+// made of the calendar alone: the same spans have the same sessions, runs and ids,
 // so that whoever keeps a ledger of them finds nothing new at the second look.
 type Past struct {
-	Until time.Time // where it ends
-	Days  int       // how far it reaches back
-	Work  []Work    // tasks that were worked at
+	// Spans are the times in which the team has worked and nobody was looking, the
+	// earliest first. In between there was a runtime whose memory is lost, and of
+	// that time only the last hour before a start is made up for.
+	Spans []Span
+	// Since is from when on the team remembers; the zero time is all. What it has
+	// forgotten changes nothing of the rest.
+	Since time.Time
+	Work  []Work // tasks that were worked at
 }
 
-// Work is a task that an agent has worked at, in the session that a task has.
+// Span is a time from one moment until another.
+type Span struct {
+	From  time.Time `json:"from"`
+	Until time.Time `json:"until"`
+}
+
+// holds says whether something that began then, and took so long at most, is
+// within it.
+func (s Span) holds(at time.Time, most time.Duration) bool {
+	return !at.Before(s.From) && !at.Add(most).After(s.Until)
+}
+
+// Work is a task that an agent has worked at, in a session of each day.
 type Work struct{ AgentID, Key, Title string }
 
 // Remember gives the runtime a past: sessions in which the team has worked, and
-// timed jobs that have run, one of them late, one not at all and one without
-// success. Nobody is told; it is for a runtime to which nobody is connected yet.
+// timed jobs that have run; in the first span some of them late, not at all, and
+// without success. Nobody is told; it is for a runtime to which nobody is
+// connected yet, and whose clock is not before the last span's end.
 func (r *Runtime) Remember(p Past) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	first := p.Until.AddDate(0, 0, -p.Days).UTC().Truncate(24 * time.Hour)
-	for day := first; day.Before(p.Until); day = day.AddDate(0, 0, 1) {
-		r.rememberDay(day, p)
+	for n, s := range p.Spans {
+		for day := s.From.UTC().Truncate(24 * time.Hour); day.Before(s.Until); day = day.AddDate(0, 0, 1) {
+			if !day.Before(p.Since) {
+				r.rememberDay(day, s, p.Work)
+			}
+		}
+		if n > 0 {
+			s.From = p.Spans[n-1].Until // what was last before the start before is there already
+		}
+		if s.Until.After(p.Since) {
+			r.rememberLast(s, p.Work)
+		}
 	}
-	for _, j := range habits() {
-		if err := r.rememberJob(j, first, p.Until); err != nil {
+	for _, h := range habits() {
+		if err := r.rememberJob(h, p); err != nil {
 			return err
 		}
 	}
@@ -48,36 +75,125 @@ func (r *Runtime) Remember(p Past) error {
 	return nil
 }
 
-// rememberDay is what was asked on one day, between seven and eight in the
-// evening. The lock is held.
-func (r *Runtime) rememberDay(day time.Time, p Past) {
+// longRun is longer than any run of the past takes.
+const longRun = 5 * time.Minute
+
+// rememberDay is what of a day's work is in a span: between seven and eight in the
+// evening, and little of it on a weekend. The lock is held.
+func (r *Runtime) rememberDay(day time.Time, s Span, work []Work) {
 	date := day.Format("0102")
-	for _, e := range episodes() {
-		key := "agent:" + e.agent + ":" + e.place + "-" + date
-		at := day.Add(7*time.Hour + time.Duration(chance(13*3600, key))*time.Second)
-		if chance(5, key, "held") == 0 || at.Add(5*time.Minute).After(p.Until) {
+	often := int64(9) // of ten
+	if d := day.Weekday(); d == time.Saturday || d == time.Sunday {
+		often = 3
+	}
+	for _, place := range threads() {
+		e := place[0]
+		key := place.key() + "-" + date
+		if chance(10, key, "held") >= often {
 			continue
 		}
-		var parent string
-		if e.place == sub {
-			parent, key = "agent:"+e.agent+":main", "agent:"+e.agent+":subagent:"+known(key).String()
+		r.rememberThread(key, day.Add(7*time.Hour+time.Duration(chance(11*3600, key))*time.Second), s, e.place == sub, place)
+	}
+	for _, w := range work {
+		for _, half := range []string{date, date + "-2"} { // before noon and after it
+			at := day.Add(7*time.Hour + time.Duration(chance(3*3600, w.Key, half))*time.Second)
+			if half != date {
+				at = at.Add(6 * time.Hour)
+			}
+			if chance(10, w.Key, half) < often {
+				r.rememberThread(w.session(half), at, s, false, w.thread(half))
+			}
+		}
+	}
+}
+
+// rememberLast is what was asked in the last hour of a span: people have looked in
+// a moment ago, whatever the time of the day is. The lock is held.
+func (r *Runtime) rememberLast(s Span, work []Work) {
+	id := s.Until.UTC().Format("0102-150405")
+	all := threads()
+	for n, before := range []time.Duration{52 * time.Minute, 33 * time.Minute, 19 * time.Minute, 8 * time.Minute} {
+		// Each is another agent's: they are a quarter of the list apart.
+		place := all[(int(chance(uint32(len(all)), id))+n*len(all)/4)%len(all)]
+		r.rememberThread(place.key()+"-"+id, s.Until.Add(-before), s, place[0].place == sub, place[:1])
+	}
+	if len(work) > 0 {
+		w := work[chance(uint32(len(work)), id)]
+		r.rememberThread(w.session(id), s.Until.Add(-14*time.Minute), s, false, w.thread(id)[:1])
+	}
+}
+
+// thread is what was asked in one session, one thing after the other.
+type thread []episode
+
+// threads are the episodes by their places; what a sub-agent does stands alone.
+func threads() []thread {
+	var all []thread
+	place := map[string]int{}
+	for _, e := range episodes() {
+		key := e.agent + ":" + e.place
+		if i, ok := place[key]; ok && e.place != sub {
+			all[i] = append(all[i], e)
+			continue
+		}
+		place[key] = len(all)
+		all = append(all, thread{e})
+	}
+	return all
+}
+
+// key is the session of a thread without its day.
+func (t thread) key() string {
+	if t[0].place == sub {
+		return "agent:" + t[0].agent + ":subagent:" + t[0].label
+	}
+	return "agent:" + t[0].agent + ":" + t[0].place
+}
+
+// rememberThread writes what of a thread is in a span. The lock is held.
+func (r *Runtime) rememberThread(key string, at time.Time, s Span, spawned bool, t thread) {
+	var parent string
+	if spawned {
+		parent, key = "agent:"+t[0].agent+":main", "agent:"+t[0].agent+":subagent:"+known(key).String()
+	}
+	for n, e := range t {
+		if !s.holds(at, longRun) {
+			return
 		}
 		r.rememberRun(key, parent, at, e)
+		at = at.Add(longRun + time.Duration(chance(20*60, key, strconv.Itoa(n)))*time.Second)
 	}
-	for _, w := range p.Work {
-		at := day.Add(8*time.Hour + time.Duration(chance(10*3600, w.Key, date))*time.Second)
-		if chance(2, w.Key, date) == 0 || at.Add(5*time.Minute).After(p.Until) {
-			continue
-		}
-		r.rememberRun("agent:"+w.AgentID+":task:"+w.Key, "", at, episode{
+}
+
+// session is where an agent works at a task on a day.
+func (w Work) session(day string) string {
+	return "agent:" + w.AgentID + ":task:" + w.Key + ":" + day
+}
+
+// thread is what an agent is asked on a day about a task that takes it days.
+func (w Work) thread(day string) thread {
+	read := func(n int, file string) step {
+		what := file + strconv.Itoa(n) + ".md"
+		return step{tool: "read", args: object{"path": "work/" + strings.ToLower(w.Key) + "/" + what}, result: "# " + w.Title + "\n\n…", reads: 3500 + chance(5000, w.Key, day, what)}
+	}
+	all := thread{}
+	for n := range 5 + int(chance(5, w.Key, day, "turns")) {
+		again := strconv.Itoa(n + 1)
+		e := episode{
 			agent: w.AgentID, place: "task:" + w.Key, ask: "Go on with " + w.Key + ": " + w.Title + ".",
 			steps: []step{
-				{tool: "read", args: object{"path": "work/" + strings.ToLower(w.Key) + ".md"}, result: "notes of the day before", reads: 2200},
-				{says: "I go on where I stood.", tool: "exec", args: object{"command": "bin/check " + w.Key}, result: "no findings", reads: 1100},
+				read(n, "notes-"), read(n, "findings-"),
+				{says: "I go on where I stood.", tool: "edit", args: object{"path": "work/" + strings.ToLower(w.Key) + "/draft.md", "part": again}, result: "part " + again + " written", reads: 1200},
+				{tool: "exec", args: object{"command": "bin/check " + w.Key + " --part " + again}, result: "no findings", reads: 1500 + chance(2500, w.Key, day, again)},
 			},
-			answer: "I went on with " + w.Key + ". What is done and what is left stands in its notes.",
-		})
+			answer: "Part " + again + " of " + w.Key + " is there and has been looked through. What is left stands in its notes.",
+		}
+		if n > 0 {
+			e.ask = "Good. Take the next part."
+		}
+		all = append(all, e)
 	}
+	return all
 }
 
 // known is an id that is always the same for the same words.
@@ -103,7 +219,7 @@ func (r *Runtime) rememberRun(key, parent string, at time.Time, e episode) *sess
 		w.result(n, st)
 	}
 	w.at += takes(e, len(e.steps)).Milliseconds()
-	w.add(message{role: "assistant", text: e.answer, runID: runID, stop: "stop", took: w.at - at.UnixMilli(), spent: s.pay(e.answer)}, 0)
+	w.add(message{role: "assistant", text: e.answer, runID: runID, stop: "stop", took: w.at - at.UnixMilli(), spent: s.pay(e.answer, w.at)}, 0)
 	s.rest(runID, "done", at.UnixMilli(), w.at)
 	return s
 }
@@ -127,12 +243,36 @@ func (s *session) rest(runID, status string, from, to int64) {
 	s.updatedAt, s.activeAt, s.interactedAt, s.budgetAt = to, to, from, from
 }
 
-// pay is what a model takes for the next thing that it says in a session. From
-// then on the provider has in its cache what was said before.
-func (s *session) pay(text string) *spent {
-	u := spend(modelOf(s.agent), s.context, s.cached, "", text)
-	s.cached, s.last = s.context, &u
+// pay is what a model takes at a time for the next thing that it says in a
+// session. From then on the provider has in its cache what was said before, in
+// whole blocks; what is left over it reads as it is.
+func (s *session) pay(text string, at int64) *spent {
+	s.forget(at)
+	fresh := s.context - s.cached
+	u := spend(modelOf(s.agent), s.context-fresh%cacheBlock, s.cached, "", text)
+	u.input = fresh % cacheBlock
+	u.output += 120 + chance(400, s.id, strconv.FormatInt(s.context, 10)) // it thinks before it speaks
+	s.cached, s.last = s.cached+u.cacheWrite, &u
 	return &u
+}
+
+// ask is what a model takes for the answer to a question that was the last thing
+// said in a session.
+func (s *session) ask(question, answer string, at int64) *spent {
+	s.forget(at)
+	before := s.context - tokens(question)
+	u := spend(modelOf(s.agent), before, s.cached, question, answer)
+	s.cached, s.last = before, &u
+	return &u
+}
+
+// forget notes that the model is asked at a time: what was said long before that
+// is in the provider's cache no more.
+func (s *session) forget(at int64) {
+	if at-s.calledAt > cacheStays.Milliseconds() {
+		s.cached = 0
+	}
+	s.calledAt = at
 }
 
 // writer adds rows to a session as of a time.
@@ -160,7 +300,7 @@ func (w *writer) call(n int, st step) (message, int) {
 	l := &Line{Role: "assistant", Text: st.says, Call: w.callID(n), Tool: st.tool, Args: st.args}
 	// The call itself is written by the model, and paid for like any word.
 	written := st.says + st.tool + fmt.Sprint(st.args)
-	return w.add(message{role: l.Role, text: l.Text, runID: w.runID, stop: "toolUse", line: l, spent: w.s.pay(written)}, tokens(written)-tokens(l.Text))
+	return w.add(message{role: l.Role, text: l.Text, runID: w.runID, stop: "toolUse", line: l, spent: w.s.pay(written, w.at)}, tokens(written)-tokens(l.Text))
 }
 
 // result is the row of what came of it.
@@ -170,83 +310,6 @@ func (w *writer) result(n int, st step) (message, int) {
 }
 
 func (w *writer) callID(n int) string { return "call_" + known(w.runID, strconv.Itoa(n)).String()[:8] }
-
-// habit is a timed job that the team has had for long, and which of its last
-// times did not go as they should, counted back from the last one.
-type habit struct {
-	agent, name, what, expr, ask, answer string
-	late, missed, failed                 int // 0 is none
-	reads                                int64
-}
-
-func habits() []habit {
-	return []habit{
-		{agent: "coo", name: "Morning numbers", what: "What the day before cost and what broke.", expr: "0 6 * * *", ask: "Sum up yesterday: cost, failures, what is due today.", answer: "Yesterday was within its budget. Nothing broke that is not on the board; two tasks are due today.", reads: 9000},
-		{agent: "cto", name: "Watch the error rate", what: "Every four hours.", expr: "10 */4 * * *", ask: "Is the error rate as usual?", answer: "0.04 %, as usual.", late: 4, reads: 5000},
-		{agent: "cto", name: "Check the backup", what: "Restores the newest backup into an empty machine.", expr: "15 2 * * *", ask: "Restore the newest backup and compare the counts.", answer: "Restored in 6 minutes. The counts are the same.", failed: 1, reads: 12000},
-		{agent: "cpo", name: "Read the support mail", what: "Sorts what customers write.", expr: "30 5-19/3 * * *", ask: "Sort the new support mail and name what is urgent.", answer: "Eleven letters, none urgent. Three ask for shared workspaces.", missed: 5, reads: 14000},
-		{agent: "cmo", name: "Who mentions us?", what: "Looks through the public forums.", expr: "45 */6 * * *", ask: "Who has mentioned us since the last time?", answer: "Four mentions, all friendly. One asks for the price of Business.", reads: 8000},
-	}
-}
-
-// The words in which a run of a job fails, as the gateway has them.
-const errNoMachine = "LLM request failed: the tool `exec` ended with 1: no empty machine is free"
-
-// rememberJob makes a job and its runs. The lock is held.
-func (r *Runtime) rememberJob(h habit, from, until time.Time) error {
-	if _, ok := r.agent(h.agent); !ok {
-		return nil // it is another team
-	}
-	made := from.AddDate(0, 0, -30).UnixMilli()
-	j := &cronJob{
-		spec: spec{
-			Name: h.name, Description: h.what, AgentID: h.agent, Enabled: true, SessionTarget: "isolated", WakeMode: "now",
-			Schedule: schedule{Kind: "cron", Expr: h.expr, Tz: "UTC"}, Payload: payload{Kind: "agentTurn", Message: h.ask},
-		},
-		id: known("job", h.name).String(), createdAt: made, updatedAt: made,
-	}
-	if f := r.usable("cron.add", &j.spec); f != nil {
-		return fmt.Errorf("demo: remember %q: %s", h.name, f.Message)
-	}
-	due := slices.Collect(j.Schedule.times.Between(from, until.Add(-10*time.Minute)))
-	for i, at := range due {
-		if back := len(due) - i; back != h.missed {
-			r.rememberSlot(j, h, at, back)
-		}
-	}
-	j.next = j.after(until.UnixMilli())
-	r.jobs = append(r.jobs, j)
-	return nil
-}
-
-// rememberSlot writes one run of a job into its session and into the history.
-func (r *Runtime) rememberSlot(j *cronJob, h habit, due time.Time, back int) {
-	at := due.Add(400*time.Millisecond + time.Duration(chance(2000, j.id, due.String()))*time.Millisecond)
-	if back == h.late {
-		at = due.Add(150 * time.Second)
-	}
-	name := known(j.id, due.Format(time.RFC3339)).String()
-	key := "agent:" + h.agent + ":cron:" + j.id + ":run:" + name
-	e := episode{
-		agent: h.agent, place: "cron", label: "Automation: " + j.Name, ask: h.ask, answer: h.answer,
-		steps: []step{{tool: "exec", args: object{"command": "bin/" + strings.ToLower(strings.Fields(j.Name)[0])}, result: "done", reads: h.reads}},
-	}
-	s := r.rememberRun(key, "", at, e)
-	s.cron = true
-	last := len(s.messages) - 1 // the answer
-	q := &run{
-		session: s, agent: s.agent, job: j, jobRun: strconv.FormatInt(due.UnixMilli(), 10), id: s.lastRun,
-		outcome: outcome{kind: answered, text: h.answer, spent: *s.messages[last].spent},
-	}
-	if back == h.failed {
-		m := &s.messages[last]
-		m.text, m.stop, m.key, m.spent = "⚠️ "+errNoMachine, "error", q.id+":terminal-error", &spent{model: modelOf(s.agent)}
-		s.status, s.lastError = "failed", errNoMachine
-		q.outcome = outcome{kind: failed, error: errNoMachine, spent: spent{model: modelOf(s.agent)}}
-	}
-	j.ended(q, s.startedAt, s.endedAt)
-	r.ran = append(r.ran, q.entry(s.endedAt))
-}
 
 // Rehearsed is what an agent answered at once, and what that cost.
 type Rehearsed struct {
@@ -277,7 +340,7 @@ func (r *Runtime) Rehearse(ctx context.Context, agentID, sessionKey, runID, ques
 	w := &writer{s: s, runID: runID, at: at.UnixMilli()}
 	w.add(message{role: "user", text: question, key: runID + ":user"}, 0)
 	w.at += took.Milliseconds()
-	u := s.pay(text)
+	u := s.ask(question, text, w.at)
 	w.add(message{role: "assistant", text: text, runID: runID, stop: "stop", took: took.Milliseconds(), spent: u}, 0)
 	s.rest(runID, "done", at.UnixMilli(), w.at)
 	return Rehearsed{

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 )
 
 // model is a language model that does not exist, at the price of one that does.
@@ -39,6 +40,13 @@ func modelOf(a Agent) model {
 // baseContext is about what the real gateway puts before a conversation:
 // instructions, tools, skills.
 const baseContext = 7_000
+
+const (
+	// cacheStays is how long a provider keeps what it has read of a session.
+	cacheStays = time.Hour
+	// cacheBlock is in which pieces it keeps it, in tokens.
+	cacheBlock = 1024
+)
 
 // tokens estimates the length of a text as models count it.
 func tokens(text string) int64 { return (int64(len(text)) + 3) / 4 }

@@ -46,15 +46,22 @@ type held struct {
 
 // review looks at everyone's board, settles what is young, escalates what is
 // old, and says it as models do: a sentence, then the JSON in a fence.
-func (r *Runtime) review(ctx context.Context) (string, error) {
-	all := []held{}
+func (r *Runtime) review(ctx context.Context, sessionKey string) (string, error) {
+	all, done := []held{}, []string{}
 	for _, a := range r.options.Agents {
 		tasks, err := r.options.Board(ctx, a.ID)
 		if err != nil {
 			return "", err
 		}
+		since, err := r.since(ctx, a.ID, sessionKey) // as the agent itself has told
+		if err != nil {
+			return "", err
+		}
 		for _, t := range ordered(tasks, urgent) {
 			all = append(all, held{t, a})
+			if t.finished(since) {
+				done = append(done, t.Key)
+			}
 		}
 	}
 	blocked := slices.DeleteFunc(slices.Clone(all), func(t held) bool { return t.Blocked == "" || t.Status == "done" })
@@ -71,7 +78,7 @@ func (r *Runtime) review(ctx context.Context) (string, error) {
 		}
 		out.Resolutions = append(out.Resolutions, resolution{Task: &t.Key, Blocker: t.reason(), Resolution: settle(t)})
 	}
-	out.Summary = r.summary(all, out)
+	out.Summary = summary(all, done, out)
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -137,14 +144,12 @@ func nobodys(all []held) string {
 	return all[0].agent.ID
 }
 
-// summary is two to four sentences that name the tasks.
-func (r *Runtime) summary(all []held, out review) string {
-	done, going, now := []string{}, []string{}, r.options.Now()
+// summary is two to four sentences that name the tasks: those that are done since
+// the last standup, those under way, and those in the review.
+func summary(all []held, done []string, out review) string {
+	going := []string{}
 	for _, t := range all {
-		switch {
-		case t.DoneAt != nil && now.Sub(*t.DoneAt) <= recently:
-			done = append(done, t.Key)
-		case t.Status == "in_progress" && t.Blocked == "":
+		if t.Status == "in_progress" && t.Blocked == "" {
 			going = append(going, t.Key)
 		}
 	}

@@ -208,12 +208,10 @@ func (r *Runtime) finish(q *run, o outcome) {
 	}
 	o.spent = spent{model: modelOf(q.agent)}
 	if o.kind == answered && q.work != nil {
-		o.spent = *s.pay(o.text)
+		o.spent = *s.pay(o.text, q.endedAt)
 	} else if o.kind == answered {
-		before := s.context - tokens(q.message)
-		o.spent = spend(modelOf(q.agent), before, s.cached, q.message, o.text)
-		s.cached, s.budgetAt = before, q.startedAt
-		s.last = &o.spent
+		o.spent = *s.ask(q.message, o.text, q.endedAt)
+		s.budgetAt = q.startedAt
 	}
 	q.outcome = o
 	r.tellEnd(q, func() {

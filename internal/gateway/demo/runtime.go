@@ -40,6 +40,7 @@ type Runtime struct {
 	jobs     []*cronJob          // in the order in which they were made; these survive, too
 	ran      []object            // runs of jobs that have ended, the newest last
 	manual   int                 // how many were started by hand
+	primed   map[string]int64    // by agent: when it last began a piece of work by itself
 	faults   faults
 	token    string // the shared one
 	pairings pairings
@@ -80,7 +81,7 @@ func start(ctx context.Context, options Options, t timing) (*Runtime, error) {
 	}
 	r := &Runtime{
 		options: options, timing: t, addr: ln.Addr().String(),
-		conns: map[*connection]struct{}{}, sessions: map[string]*session{},
+		conns: map[*connection]struct{}{}, sessions: map[string]*session{}, primed: map[string]int64{},
 		faults: newFaults(), token: options.Token, pairings: pairings{paired: map[string]*pairedDevice{}},
 		asked: map[string]int{}, calls: map[string]int{},
 	}

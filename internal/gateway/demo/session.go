@@ -23,6 +23,7 @@ type session struct {
 	messages         []message
 	context          int64 // tokens of the conversation so far
 	cached           int64 // of them, those in the provider's cache
+	calledAt         int64 // when the model was last asked
 
 	createdAt, updatedAt      int64 // milliseconds since 1970, as all times here
 	interactedAt, activeAt    int64

@@ -10,9 +10,13 @@ import (
 	"time"
 )
 
-// recently is how far back "yesterday" reaches: over a weekend's day, but not
-// into last week.
-const recently = 48 * time.Hour
+const (
+	// recently is how far back "yesterday" reaches for who has not been asked
+	// before: over a weekend's day, but not into last week.
+	recently = 48 * time.Hour
+	// longAgo is how far it reaches at most, after a long time without standups.
+	longAgo = 14 * 24 * time.Hour
+)
 
 // speak is an agent's answer in its own voice, written from the board. The same
 // board and the same moment give the same answer.
@@ -20,7 +24,7 @@ func (r *Runtime) speak(ctx context.Context, a Agent, in Question) (string, erro
 	text := strings.ToLower(in.Message)
 	switch {
 	case a.ID == "coo" && strings.Contains(text, "action_items"):
-		return r.review(ctx)
+		return r.review(ctx, in.SessionKey)
 	case isErrand(in.Message):
 		return r.act(ctx, in.Message), nil
 	case strings.Contains(text, "standup"), strings.Contains(text, "yesterday") && strings.Contains(text, "today"):
@@ -28,7 +32,11 @@ func (r *Runtime) speak(ctx context.Context, a Agent, in Question) (string, erro
 		if err != nil {
 			return "", err
 		}
-		return write(r.style(a), tell(tasks, r.options.Now())), nil
+		since, err := r.since(ctx, a.ID, in.SessionKey)
+		if err != nil {
+			return "", err
+		}
+		return write(r.style(a), tell(tasks, since, r.options.Now())), nil
 	}
 	tasks, err := r.options.Board(ctx, a.ID)
 	if err != nil {
@@ -42,17 +50,37 @@ type report struct {
 	yesterday, today, blockers []string
 }
 
-// tell reads a report off the board.
-func tell(tasks []Task, now time.Time) report {
+// since is from when on an agent tells what it has done in the standup of a
+// session: what it has told in the standup before is no news. The one that is
+// being held may have asked it already, as the facilitator or once more.
+func (r *Runtime) since(ctx context.Context, agentID, sessionKey string) (time.Time, error) {
+	_, name, _ := strings.Cut(strings.TrimPrefix(canonical(sessionKey), "agent:"), ":")
+	last, err := r.options.Stood(ctx, agentID, name)
+	now := r.options.Now()
+	if last.IsZero() {
+		return now.Add(-recently), err
+	}
+	if first := now.Add(-longAgo); last.Before(first) {
+		return first, err
+	}
+	return last, err
+}
+
+// finished says whether a task was finished since then.
+func (t Task) finished(since time.Time) bool { return t.DoneAt != nil && t.DoneAt.After(since) }
+
+// tell reads a report off the board: what has come to its end since then, and
+// what goes on.
+func tell(tasks []Task, since, now time.Time) report {
 	var out report
 	for _, t := range ordered(tasks, newest) {
-		switch since := now.Sub(t.UpdatedAt); {
-		case t.DoneAt != nil && now.Sub(*t.DoneAt) <= recently:
+		switch {
+		case t.finished(since):
 			out.yesterday = append(out.yesterday, "Finished "+t.named())
-		case since > recently || t.DoneAt != nil:
-		case t.Status == "review":
+		case t.DoneAt != nil:
+		case t.Status == "review" && t.UpdatedAt.After(since):
 			out.yesterday = append(out.yesterday, "Brought "+t.named()+" to review")
-		case t.Status == "in_progress" && t.Blocked == "":
+		case t.Status == "in_progress" && t.Blocked == "" && now.Sub(t.UpdatedAt) <= recently:
 			out.yesterday = append(out.yesterday, "Worked on "+t.named())
 		}
 	}

@@ -214,3 +214,38 @@ func TestChat(t *testing.T) {
 		}
 	}
 }
+
+// What a standup has told is no news in the next one, neither in the reports nor
+// in the headline.
+func TestTellsNothingTwice(t *testing.T) {
+	tasks := board()
+	tasks["cpo"][0].UpdatedAt = ago(30)
+	tasks["cto"] = append(tasks["cto"], done("TASK-6", "Rotate the keys", 30), done("TASK-8", "Renew the domain", 60))
+	stood := map[string]time.Time{"cto": ago(24), "cpo": ago(24), "cmo": ago(24 * 30)}
+	tasks["cmo"] = append(tasks["cmo"], done("TASK-10", "Newsletter", 24*13), done("TASK-11", "Old newsletter", 24*20))
+	names := make(chan string, 100)
+	c := join(t, open(t, Options{
+		Now:   func() time.Time { return nine },
+		Board: func(_ context.Context, id string) ([]Task, error) { return tasks[id], nil },
+		Stood: func(_ context.Context, id, name string) (time.Time, error) {
+			names <- name
+			return stood[id], nil
+		},
+	}))
+	for agent, want := range map[string]string{
+		"cto": "## Yesterday\n- Worked on TASK-3 Move the queue.\n- Finished TASK-1 Fix the login.\n\n",
+		"cpo": "**Yesterday**\n* No task moved\n\n",
+		"cmo": "Yesterday: Finished TASK-10 Newsletter.\n", // after a month it reaches back two weeks
+	} {
+		if got := c.said(agent, standup); !strings.Contains(got, want) {
+			t.Errorf("%s says\n%s\nwant %q in it", agent, got, want)
+		}
+	}
+	got := reviewed(t, c.said("coo", "action_items")).Summary
+	if want := "Since the last standup the team finished TASK-1 and TASK-10. "; !strings.HasPrefix(got, want) {
+		t.Errorf("the headline is %q, want %q", got, want)
+	}
+	if name := <-names; name != "test" {
+		t.Errorf("the standup is known as %q", name)
+	}
+}

@@ -2518,6 +2518,7 @@ export interface components {
             detail: string;
             /**
              * Format: date-time
+             * @description When it first happened, also when that was found later.
              * @example 2026-11-20T08:00:00.000Z
              */
             first_at: string;
@@ -2526,6 +2527,7 @@ export interface components {
             kind: "escalation" | "standup_failed" | "standup_missed" | "old_blocker" | "job_missed" | "job_failed" | "dispatch_failed" | "run_stalled";
             /**
              * Format: date-time
+             * @description When it last happened.
              * @example 2026-11-20T08:00:00.000Z
              */
             last_at: string;

@@ -33,17 +33,24 @@ export function failed(event: Schemas['Event']): { id: string; kind: Failure['ki
   return { id: event.subject.id, kind }
 }
 
+/** When it failed: what was found late is told of late, and its item knows better. */
+function failedAt(event: Schemas['Event']): string {
+  const last = (event.data as { item?: { last_at?: unknown } } | null)?.item?.last_at
+  return typeof last === 'string' && last < event.at ? last : event.at
+}
+
 /** What failed in the day before now, by cause, what failed most first. */
 export function failuresOf(events: readonly Schemas['Event'][], now: number): Failure[] {
   const found = new Map<string, Failure>()
   for (const e of events) {
     const item = failed(e)
-    if (!item || now - Date.parse(e.at) > day) continue
+    const at = failedAt(e)
+    if (!item || now - Date.parse(at) > day) continue
     const f = found.get(item.kind)
-    if (!f) found.set(item.kind, { kind: item.kind, count: 1, last: e.at, item: item.id })
+    if (!f) found.set(item.kind, { kind: item.kind, count: 1, last: at, item: item.id })
     else {
       f.count++
-      if (e.at > f.last) Object.assign(f, { last: e.at, item: item.id })
+      if (at > f.last) Object.assign(f, { last: at, item: item.id })
     }
   }
   return [...found.values()].sort((a, b) => b.count - a.count || b.last.localeCompare(a.last))

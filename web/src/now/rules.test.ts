@@ -161,14 +161,19 @@ describe('the burn', () => {
 })
 
 describe('failures', () => {
-  const event = (id: number, kind: string, at: string, of: { actor?: string; item?: string; about?: string } = {}) =>
+  const event = (
+    id: number,
+    kind: string,
+    at: string,
+    of: { actor?: string; item?: string; about?: string; last?: string } = {},
+  ) =>
     ({
       id,
       kind,
       at,
       actor: { id: of.actor ?? 'system', name: '' },
       subject: { kind: 'inbox', id: of.about ?? 'i1', name: '' },
-      data: { item: { id: of.about ?? 'i1', kind: of.item ?? 'job_failed' }, changes: {} },
+      data: { item: { id: of.about ?? 'i1', kind: of.item ?? 'job_failed', last_at: of.last ?? at }, changes: {} },
     }) as Schemas['Event']
   it('are counted by cause, the most first, for a day, and people’s deeds are none', () => {
     const events = [
@@ -182,6 +187,19 @@ describe('failures', () => {
     expect(failuresOf(events, now)).toEqual([
       { kind: 'job_failed', count: 2, last: '2026-11-20T13:00:00Z', item: 'i1' },
       { kind: 'standup_failed', count: 1, last: '2026-11-20T12:00:00Z', item: 'i2' },
+    ])
+  })
+  it('are as old as they are, whenever they were found', () => {
+    const events = [
+      event(2, 'inbox.raised', '2026-11-20T14:00:00Z', { last: '2026-11-20T02:15:00Z' }),
+      event(1, 'inbox.raised', '2026-11-20T14:00:00Z', {
+        item: 'job_missed',
+        about: 'i2',
+        last: '2026-11-19T02:15:00Z',
+      }),
+    ]
+    expect(failuresOf(events, now)).toEqual([
+      { kind: 'job_failed', count: 1, last: '2026-11-20T02:15:00Z', item: 'i1' },
     ])
   })
 })
