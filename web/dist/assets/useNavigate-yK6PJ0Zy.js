@@ -1,1 +1,0 @@
-import{t as e}from"./useRouter-TEgGv8kt.js";import{o as t,r as n}from"./Icon-D6gcq4h6.js";var r=t(n(),1);function i(t){let n=e();return r.useCallback(e=>n.navigate({...e,from:e.from??t?.from}),[t?.from,n])}export{i as t};
