@@ -22,6 +22,7 @@ interface Props {
   /** Above 0 when it is to take the focus, and another number each time. */
   focus: number
   onFocus: () => void
+  onTake: (offer: number) => boolean
   onOpen: (key: string) => void
   menu: () => readonly MenuGroup[]
   onMenu: OpenMenu
@@ -57,11 +58,11 @@ function useDrag(task: Task) {
 }
 
 export const Card = memo(
-  function Card({ task, people, opened, focus, onFocus, onOpen, menu, onMenu }: Props) {
+  function Card({ task, people, opened, focus, onFocus, onTake, onOpen, menu, onMenu }: Props) {
     const { ref, edge, dragged } = useDrag(task)
     useEffect(() => {
-      if (focus > 0) ref.current?.querySelector('a')?.focus()
-    }, [focus, ref])
+      if (focus > 0 && onTake(focus)) ref.current?.querySelector('a')?.focus()
+    }, [focus, onTake, ref])
     return (
       <article
         ref={ref}

@@ -13,7 +13,7 @@ const words = texts.tasks
 
 export interface Current {
   id: string
-  /** Grows with each move by keyboard, after which the card takes the focus. */
+  /** Above 0 after a move by keyboard, and larger with each: then the card takes the focus. */
   focus: number
 }
 
@@ -24,13 +24,15 @@ interface Props {
   opened: string | undefined
   current: Current
   onCurrent: (current: Current) => void
+  /** Asked by a card that is offered the focus. */
+  onTake: (offer: number) => boolean
   onOpen: (key: string) => void
   menu: (task: Task, column: readonly Task[]) => readonly MenuGroup[]
   onMenu: OpenMenu
 }
 
 /** One column: its name, how many there are, and those of its cards that can be seen. */
-export function Column({ status, tasks, people, opened, current, onCurrent, onOpen, menu, onMenu }: Props) {
+export function Column({ status, tasks, people, opened, current, onCurrent, onTake, onOpen, menu, onMenu }: Props) {
   const scroller = useRef<HTMLDivElement>(null)
   const latest = useRef(tasks)
   latest.current = tasks
@@ -57,10 +59,11 @@ export function Column({ status, tasks, people, opened, current, onCurrent, onOp
     })
   }, [status])
   const at = current.focus > 0 ? tasks.findIndex(t => t.id === current.id) : -1
-  // biome-ignore lint/correctness/useExhaustiveDependencies: it scrolls when somebody moves by keyboard, and not when rows change
+  const here = at >= 0
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it scrolls when somebody moves by keyboard or into the column, and not when rows change
   useEffect(() => {
-    if (at >= 0) rows.scrollToIndex(at, { align: 'auto' })
-  }, [current])
+    if (here) rows.scrollToIndex(at, { align: 'auto' })
+  }, [current, here])
   return (
     <section
       aria-label={words.status[status]}
@@ -104,6 +107,7 @@ export function Column({ status, tasks, people, opened, current, onCurrent, onOp
                     onMenu={onMenu}
                     onFocus={() => task.id !== current.id && onCurrent({ id: task.id, focus: 0 })}
                     onOpen={onOpen}
+                    onTake={onTake}
                     opened={task.key === opened}
                     people={people}
                     task={task}

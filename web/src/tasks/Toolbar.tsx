@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
-import { api, take } from '../api/client'
 import { useMe, usePeople } from '../app/queries'
 import { texts } from '../texts'
 import { Button, IconButton } from '../ui/Button'
 import { type Choice, inputClass, Select } from '../ui/Field'
 import { cleared } from './Page'
+import { projectsQuery } from './queries'
 import type { Go, TaskSearch } from './route'
 import { SavedViews } from './SavedViews'
 import { filtersOf, isFiltered, priorities, statuses, types } from './task'
@@ -95,10 +95,7 @@ function TextFilter({ value, onChange }: { value: string; onChange: (q: string |
 function Filters({ search, go, view }: Omit<Props, 'onView'>) {
   const me = useMe().data
   const people = usePeople()
-  const projects = useQuery({
-    queryKey: ['projects'],
-    queryFn: ({ signal }) => take(api.GET('/api/v1/projects', { signal })),
-  }).data
+  const projects = useQuery(projectsQuery).data
   const team = [...people.values()]
     .filter(p => p.active && p.id !== me?.id)
     .sort((a, b) => a.name.localeCompare(b.name))

@@ -87,6 +87,11 @@ export const partsQuery = (key: string) =>
       take(api.GET('/api/v1/tasks', { params: { query: { parent: key, limit: 200, sort: 'position' } }, signal })),
   })
 
+export const projectsQuery = queryOptions({
+  queryKey: ['projects'],
+  queryFn: ({ signal }) => take(api.GET('/api/v1/projects', { params: { query: { limit: 500 } }, signal })),
+})
+
 const same = (a: Task, b: Task) => a.id === b.id
 // Claims and counts change without a version, so the same version may be newer.
 const newer = (next: Task, was: Task) => next.version >= was.version
