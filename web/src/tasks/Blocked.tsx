@@ -5,6 +5,7 @@ import { Button } from '../ui/Button'
 import { Field } from '../ui/Field'
 import { Icon } from '../ui/Icon'
 import { useChange } from './change'
+import { useDraft } from './drafts'
 import type { Task } from './task'
 
 const words = texts.tasks
@@ -12,7 +13,8 @@ const words = texts.tasks
 /** What is in the way, who says so and since when, with the way to say that it is gone. */
 export function Blocked({ task }: { task: Task }) {
   const change = useChange()
-  const [reason, setReason] = useState<string | null>(null)
+  const [reason, write] = useDraft('blocked', task.id)
+  const [asking, setAsking] = useState(reason !== '')
   const set = (blocked: Task['blocked']) =>
     change({
       task,
@@ -39,9 +41,9 @@ export function Blocked({ task }: { task: Task }) {
     )
   }
   if (task.status === 'done') return null
-  if (reason === null) {
+  if (!asking) {
     return (
-      <Button className="self-start" icon="blocked" onClick={() => setReason('')}>
+      <Button className="self-start" icon="blocked" onClick={() => setAsking(true)}>
         {words.block}
       </Button>
     )
@@ -53,7 +55,8 @@ export function Blocked({ task }: { task: Task }) {
         e.preventDefault()
         if (!reason.trim()) return
         set({ reason: reason.trim(), by: '', since: new Date().toISOString() })
-        setReason(null)
+        write('')
+        setAsking(false)
       }}
     >
       <Field
@@ -61,10 +64,19 @@ export function Blocked({ task }: { task: Task }) {
         className="grow"
         label={words.reason}
         maxLength={2000}
-        onChange={e => setReason(e.target.value)}
+        onChange={e => write(e.target.value)}
         required
         value={reason}
       />
+      <Button
+        look="quiet"
+        onClick={() => {
+          write('')
+          setAsking(false)
+        }}
+      >
+        {texts.ui.cancel}
+      </Button>
       <Button look="primary" type="submit">
         {words.save}
       </Button>

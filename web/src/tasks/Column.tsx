@@ -7,6 +7,7 @@ import type { MenuGroup } from '../ui/Menu'
 import type { OpenMenu } from '../ui/SharedMenu'
 import { StatusMark } from './Bits'
 import { Card } from './Card'
+import { Count } from './Count'
 import type { Status, Task } from './task'
 
 const words = texts.tasks
@@ -71,7 +72,7 @@ export function Column({ status, tasks, people, opened, current, onCurrent, onTa
     >
       <h2 className="flex h-9 shrink-0 items-center gap-2 px-3 font-medium">
         <StatusMark of={status} />
-        <span className="text-soft text-xs">{tasks.length.toLocaleString('en-US')}</span>
+        <Count n={tasks.length} status={status} />
       </h2>
       <div
         ref={scroller}

@@ -8,6 +8,7 @@ import { Button } from '../ui/Button'
 import { TextArea } from '../ui/Field'
 import { Markdown } from '../ui/Markdown'
 import { Answer } from '../ui/Views'
+import { useDraft } from './drafts'
 import { commentsQuery } from './queries'
 import type { Task } from './task'
 
@@ -44,7 +45,7 @@ export function Comments({ task }: { task: Task }) {
 
 function Write({ task }: { task: Task }) {
   const cache = useQueryClient()
-  const [body, setBody] = useState('')
+  const [body, setBody] = useDraft('comment', task.id)
   const [key, setKey] = useState(newKey)
   const send = useMutation({
     mutationFn: () =>

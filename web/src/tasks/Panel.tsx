@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useRef } from 'react'
+import { moment, unknown } from '../app/format'
 import type { Person } from '../app/queries'
 import { usePeople } from '../app/queries'
 import { texts } from '../texts'
@@ -8,16 +9,21 @@ import { IconButton } from '../ui/Button'
 import { Field, Select } from '../ui/Field'
 import { Menu } from '../ui/Menu'
 import { Tabs } from '../ui/Tabs'
+import { sessionHref, TextLink } from '../ui/TextLink'
 import { Answer } from '../ui/Views'
 import { useActions } from './actions'
 import { Blocked } from './Blocked'
 import { Comments } from './Comments'
 import { useChange } from './change'
+import { costOf, tokensOf } from './dispatch'
 import { Description, Title } from './Edit'
+import { Handing } from './Handing'
 import { History } from './History'
-import { oneQuery } from './queries'
+import { oneQuery, projectsQuery } from './queries'
 import { Relations } from './Relations'
+import { Reports } from './Reports'
 import type { tabs } from './route'
+import { Sessions } from './Sessions'
 import { priorities, statuses, type Task, types } from './task'
 
 const words = texts.tasks
@@ -31,6 +37,12 @@ interface Props {
   onClose: () => void
   onOpen: (key: string) => void
 }
+
+/** Whether somebody writes there: then Escape only leaves the field, and the next one closes. */
+const isWritten = (target: EventTarget): boolean =>
+  (target instanceof HTMLTextAreaElement ||
+    (target instanceof HTMLInputElement && /^(text|search)$/.test(target.type))) &&
+  target.value !== ''
 
 /** One task beside the others; on a phone above them. */
 export function Panel({ task: key, tab, onTab, onClose, onOpen }: Props) {
@@ -47,10 +59,10 @@ export function Panel({ task: key, tab, onTab, onClose, onOpen }: Props) {
       aria-label={key}
       className="fixed inset-0 z-40 flex flex-col overflow-hidden bg-ground outline-none lg:static lg:z-auto lg:w-[30rem] lg:shrink-0 lg:border-line lg:border-l"
       onKeyDown={e => {
-        if (e.key === 'Escape' && !e.defaultPrevented) {
-          e.stopPropagation()
-          onClose()
-        }
+        if (e.key !== 'Escape' || e.defaultPrevented || e.nativeEvent.isComposing) return
+        e.stopPropagation()
+        if (isWritten(e.target)) ref.current?.focus()
+        else onClose()
       }}
       tabIndex={-1}
     >
@@ -71,6 +83,7 @@ export function Panel({ task: key, tab, onTab, onClose, onOpen }: Props) {
               <Title task={task} />
               <Facts people={people} task={task} />
               <Blocked task={task} />
+              <Handing people={people} task={task} />
               <Description task={task} />
               <Tabs
                 label={task.key}
@@ -81,6 +94,16 @@ export function Panel({ task: key, tab, onTab, onClose, onOpen }: Props) {
                     label: words.comments,
                     count: task.comment_count,
                     panel: () => <Comments task={task} />,
+                  },
+                  {
+                    id: 'reports',
+                    label: words.reports,
+                    panel: () => <Reports people={people} task={task} />,
+                  },
+                  {
+                    id: 'sessions',
+                    label: words.sessions,
+                    panel: () => <Sessions people={people} task={task} />,
                   },
                   { id: 'history', label: words.history, panel: () => <History people={people} task={task} /> },
                   {
@@ -142,6 +165,7 @@ function Facts({ task, people }: { task: Task; people: ReadonlyMap<string, Perso
         type="date"
         value={task.due_at ? localDay(task.due_at) : ''}
       />
+      <ProjectField onPick={project_id => set({ project_id })} task={task} />
       <Field
         key={task.tags?.join(',')}
         defaultValue={task.tags?.join(', ')}
@@ -166,11 +190,8 @@ function Facts({ task, people }: { task: Task; people: ReadonlyMap<string, Perso
           {f.created} <Age at={task.created_at} />
           {task.reporter_id && ` ${words.by} ${people.get(task.reporter_id)?.name ?? words.somebody}`}
         </span>
-        {task.claim && (
-          <span>
-            {words.claimed(task.claim.name)} · <Age at={task.claim.expires_at} />
-          </span>
-        )}
+        <Cost task={task} />
+        {task.claim && <span>{words.claimedUntil(task.claim.name, moment(task.claim.expires_at))}</span>}
         {task.branch && (
           <span>
             {f.branch} <bdi className="key wrap-anywhere">{task.branch}</bdi>
@@ -178,12 +199,47 @@ function Facts({ task, people }: { task: Task; people: ReadonlyMap<string, Perso
         )}
         {task.session_key && (
           <span>
-            {f.session} <bdi className="key wrap-anywhere">{task.session_key}</bdi>
+            {f.session}{' '}
+            <TextLink className="key wrap-anywhere text-accent underline" href={sessionHref(task.session_key)}>
+              <bdi>{task.session_key}</bdi>
+            </TextLink>
           </span>
         )}
         {task.pr_url && <PullRequest url={task.pr_url} />}
       </p>
     </div>
+  )
+}
+
+/** Which project it belongs to; nothing where there are none. */
+function ProjectField({ task, onPick }: { task: Task; onPick: (id: string | null) => void }) {
+  const projects = useQuery(projectsQuery).data ?? []
+  if (projects.length === 0 && task.project_id === null) return null
+  const gone = task.project_id !== null && !projects.some(p => p.id === task.project_id)
+  return (
+    <Select
+      choices={[
+        { value: '', label: words.noProject },
+        ...(gone ? [{ value: task.project_id ?? '', label: words.someProject }] : []),
+        ...projects.map(p => ({ value: p.id, label: p.name })),
+      ]}
+      label={f.project}
+      onChange={e => onPick(e.target.value || null)}
+      value={task.project_id ?? ''}
+    />
+  )
+}
+
+/** What its runs have cost and used, as far as it is known. */
+function Cost({ task }: { task: Task }) {
+  const cost = costOf(task)
+  const used = tokensOf(task.tokens)
+  if (cost === null && used === null) return null
+  return (
+    <span title={used?.parts}>
+      {words.cost} <span className="text-ink">{cost ?? unknown}</span>
+      {used && ` · ${used.sum} ${words.tokens}`}
+    </span>
   )
 }
 

@@ -49,7 +49,7 @@ export function TaskTable({ tasks, people, sort, opened, onSort, onOpen }: Props
       {
         id: 'title',
         label: f.title,
-        width: 'minmax(12rem,1fr)',
+        width: 'minmax(10rem,1fr)',
         sort: 'title',
         cell: t => (
           <span className="flex min-w-0 items-center gap-1.5">
@@ -79,7 +79,7 @@ export function TaskTable({ tasks, people, sort, opened, onSort, onOpen }: Props
         cell: t => <bdi className="truncate">{nameOf(t.assignee_id, people)}</bdi>,
       },
       { id: 'age', label: f.age, width: '6rem', sort: 'age', cell: t => <Age at={t.moved_at} /> },
-      { id: 'due', label: f.due, width: '7rem', sort: 'due', cell: t => <Due task={t} /> },
+      { id: 'due', label: f.due, width: '9rem', sort: 'due', cell: t => <Due task={t} /> },
       {
         id: 'menu',
         label: '',

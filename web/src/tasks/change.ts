@@ -29,7 +29,8 @@ export function inverse(was: Task, body: Body): Body {
   return back as Body
 }
 
-async function readAgain(cache: QueryClient, task: Task): Promise<void> {
+/** Reads a task anew and shows it everywhere. */
+export async function readAgain(cache: QueryClient, task: Task): Promise<void> {
   try {
     putTask(cache, await take(api.GET('/api/v1/tasks/{id}', { params: { path: { id: task.id } } })))
   } catch {
