@@ -24,7 +24,7 @@ export function Blocked({ task }: { task: Task }) {
     })
   if (task.blocked) {
     return (
-      <div className="flex flex-col gap-1 rounded-md bg-danger-tint px-3 py-2">
+      <div className="flex basis-full flex-col gap-1 rounded-md bg-danger-tint px-3 py-2">
         <p className="flex items-center gap-1.5 font-medium text-danger">
           <Icon name="blocked" />
           <span>
@@ -50,7 +50,7 @@ export function Blocked({ task }: { task: Task }) {
   }
   return (
     <form
-      className="flex items-end gap-2"
+      className="flex basis-full flex-wrap items-end gap-2"
       onSubmit={e => {
         e.preventDefault()
         if (!reason.trim()) return

@@ -68,7 +68,7 @@ export function Column({ status, tasks, people, opened, current, onCurrent, onTa
   return (
     <section
       aria-label={words.status[status]}
-      className={`flex w-[85vw] min-w-52 shrink-0 snap-center flex-col rounded-md sm:w-auto sm:grow sm:basis-0 ${over ? 'bg-accent-tint' : 'bg-panel'}`}
+      className={`flex w-[85vw] min-w-40 shrink-0 snap-center flex-col rounded-md sm:w-auto sm:grow sm:basis-0 ${over ? 'bg-accent-tint' : 'bg-panel'}`}
     >
       <h2 className="flex h-9 shrink-0 items-center gap-2 px-3 font-medium">
         <StatusMark of={status} />

@@ -33,7 +33,7 @@ export function Handing({ task, people }: { task: Task; people: ReadonlyMap<stri
   // Of a task that is done and was never handed over there is nothing to tell, and nothing to do.
   if (!d && task.status === 'done') return null
   return (
-    <section aria-label={words.label} className="flex flex-col gap-2">
+    <section aria-label={words.label} className="flex min-w-0 flex-col gap-2 has-[form]:basis-full">
       {d && <Course d={d} people={people} />}
       {isGoing(d) ? <TakeBack task={task} /> : <HandOver again={d !== null} holder={holder} task={task} />}
     </section>

@@ -82,8 +82,10 @@ export function Panel({ task: key, tab, onTab, onClose, onOpen }: Props) {
             <div className="flex flex-col gap-4">
               <Title task={task} />
               <Facts people={people} task={task} />
-              <Blocked task={task} />
-              <Handing people={people} task={task} />
+              <div className="flex flex-wrap items-start gap-2 empty:hidden">
+                <Blocked task={task} />
+                <Handing people={people} task={task} />
+              </div>
               <Description task={task} />
               <Tabs
                 label={task.key}
@@ -167,6 +169,8 @@ function Facts({ task, people }: { task: Task; people: ReadonlyMap<string, Perso
       />
       <ProjectField onPick={project_id => set({ project_id })} task={task} />
       <Field
+        // Behind a project it has a line of its own.
+        className="nth-[7]:col-span-2"
         key={task.tags?.join(',')}
         defaultValue={task.tags?.join(', ')}
         label={f.tags}

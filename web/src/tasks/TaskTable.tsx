@@ -64,7 +64,7 @@ export function TaskTable({ tasks, people, sort, opened, onSort, onOpen }: Props
           </span>
         ),
       },
-      { id: 'status', label: f.status, width: '7rem', sort: 'status', cell: t => <StatusMark of={t.status} /> },
+      { id: 'status', label: f.status, width: '7.5rem', sort: 'status', cell: t => <StatusMark of={t.status} /> },
       {
         id: 'priority',
         label: f.priority,
@@ -79,7 +79,7 @@ export function TaskTable({ tasks, people, sort, opened, onSort, onOpen }: Props
         cell: t => <bdi className="truncate">{nameOf(t.assignee_id, people)}</bdi>,
       },
       { id: 'age', label: f.age, width: '6rem', sort: 'age', cell: t => <Age at={t.moved_at} /> },
-      { id: 'due', label: f.due, width: '9rem', sort: 'due', cell: t => <Due task={t} /> },
+      { id: 'due', label: f.due, width: '10.5rem', sort: 'due', cell: t => <Due task={t} /> },
       {
         id: 'menu',
         label: '',

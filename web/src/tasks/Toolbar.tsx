@@ -32,14 +32,14 @@ export function Toolbar({ search, view, go, onView }: Props) {
         <TextFilter onChange={q => go({ q }, true)} value={search.q ?? ''} />
         <Button
           aria-expanded={more}
-          className={`@min-[60rem]:hidden ${filtered ? 'text-accent!' : ''}`}
+          className={`@min-[80rem]:hidden ${filtered ? 'text-accent!' : ''}`}
           icon="filter"
           onClick={() => setMore(!more)}
         >
           {words.filters.more}
         </Button>
         <div
-          className={`${more ? 'flex' : 'hidden'} order-last w-full flex-wrap items-center gap-2 @min-[60rem]:order-none @min-[60rem]:flex @min-[60rem]:w-auto`}
+          className={`${more ? 'flex' : 'hidden'} order-last w-full flex-wrap items-center gap-2 @min-[80rem]:order-none @min-[80rem]:flex @min-[80rem]:w-auto`}
         >
           <Filters go={go} search={search} view={view} />
           {filtered && (
