@@ -49,18 +49,21 @@ export function TaskTable({ tasks, people, sort, opened, onSort, onOpen }: Props
       {
         id: 'title',
         label: f.title,
-        width: 'minmax(10rem,1fr)',
+        width: 'minmax(12rem,1fr)',
         sort: 'title',
         cell: t => (
-          <span className="flex min-w-0 items-center gap-1.5">
+          <span className="@container flex min-w-0 grow items-center gap-1.5">
             {t.blocked && <Icon className="text-danger" name="blocked" />}
             <bdi className="truncate font-medium" title={t.title}>
               {t.title}
             </bdi>
             {t.blocked && <span className="sr-only">{f.blocked}</span>}
-            {t.tags?.slice(0, 2).map(tag => (
-              <Chip key={tag}>{tag}</Chip>
-            ))}
+            {/* Where there is little room, the title is worth more. */}
+            <span className="hidden shrink-0 gap-1.5 @min-[20rem]:flex">
+              {t.tags?.slice(0, 2).map(tag => (
+                <Chip key={tag}>{tag}</Chip>
+              ))}
+            </span>
           </span>
         ),
       },

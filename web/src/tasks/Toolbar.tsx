@@ -28,7 +28,7 @@ export function Toolbar({ search, view, go, onView }: Props) {
   const filtered = isFiltered(filtersOf(search))
   return (
     <div className="@container shrink-0 border-line border-b">
-      <div className="flex flex-wrap items-center gap-2 px-3 py-1.5">
+      <div className="flex min-h-11 flex-wrap items-center gap-2 px-3 py-1.5">
         <TextFilter onChange={q => go({ q }, true)} value={search.q ?? ''} />
         <Button
           aria-expanded={more}
