@@ -199,6 +199,7 @@ describe('what is half written', () => {
     await asked.getByRole('button', { name: 'Keep writing' }).click()
     await asked.waitFor({ state: 'detached' })
     expect(await title.inputValue()).toBe('Half a title')
+    await expect.poll(() => title.evaluate(e => e === document.activeElement)).toBe(true)
     // Going back closes without a question: it is there again.
     await page.goBack()
     await title.waitFor({ state: 'detached' })

@@ -36,20 +36,28 @@ export function Create({ open, onClose, onCreated, defaults }: Props) {
     setAsking(false)
     onClose()
   }
+  const writeOn = () => {
+    setAsking(false)
+    setTimeout(() => document.querySelector<HTMLElement>('[role=dialog] input[name=title]')?.focus())
+  }
   return (
-    <Dialog onClose={close} open={open} title={words.create}>
-      <Form defaults={defaults} onClose={close} onCreated={onCreated} />
-      <Dialog onClose={() => setAsking(false)} open={asking} title={words.notCreated}>
-        <p className="text-soft">{words.notCreatedText}</p>
-        <div className="mt-4 flex flex-wrap justify-end gap-2">
-          <Button look="danger" onClick={throwAway}>
-            {words.throwAway}
-          </Button>
-          <Button look="primary" onClick={() => setAsking(false)}>
-            {words.writeOn}
-          </Button>
-        </div>
-      </Dialog>
+    <Dialog onClose={asking ? writeOn : close} open={open} title={asking ? words.notCreated : words.create}>
+      <div hidden={asking}>
+        <Form defaults={defaults} onClose={close} onCreated={onCreated} />
+      </div>
+      {asking && (
+        <>
+          <p>{words.notCreatedText}</p>
+          <div className="mt-4 flex flex-wrap justify-end gap-2">
+            <Button look="danger" onClick={throwAway}>
+              {words.throwAway}
+            </Button>
+            <Button autoFocus look="primary" onClick={writeOn}>
+              {words.writeOn}
+            </Button>
+          </div>
+        </>
+      )}
     </Dialog>
   )
 }

@@ -29,6 +29,10 @@ export function PickTask({ label, not, busy, error, onPick }: Props) {
   const found =
     text === '' || typed.trim() === '' ? [] : (asked.data ?? []).filter(t => !not.includes(t.key)).slice(0, 8)
   const current = Math.min(at, found.length - 1)
+  const seen = found[current]?.key
+  useEffect(() => {
+    if (seen) document.getElementById(`${id}-${current}`)?.scrollIntoView({ block: 'nearest' })
+  }, [id, current, seen])
   const pick = (task: Task | undefined) => {
     if (!task || busy) return
     setTyped('')
