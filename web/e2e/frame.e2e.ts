@@ -86,6 +86,7 @@ describe('the keys', () => {
     await page.keyboard.type('gt?j/x')
     expect(await page.getByRole('dialog').getByLabel('Title').inputValue()).toBe('gt?j/x')
     await page.keyboard.press('Escape')
+    await page.getByRole('button', { name: 'Throw it away' }).click()
     await page.getByRole('dialog').waitFor({ state: 'hidden' })
     expect(complaints).toEqual([])
     await context.close()
@@ -199,6 +200,7 @@ describe('a new build', () => {
     await page.waitForTimeout(500)
     expect(await page.getByRole('dialog').getByLabel('Title').inputValue()).toBe('Half a thought')
     await page.keyboard.press('Escape')
+    await page.getByRole('button', { name: 'Throw it away' }).click()
     newer = false
     await page.getByRole('button', { name: 'Reload when it suits you' }).click()
     await offer.waitFor({ state: 'hidden' })

@@ -43,7 +43,9 @@ describe.each(sizes)('tasks, %s', (_, look) => {
       ['/tasks?view=table', '[role=row] button'],
       ['/tasks?view=board&task=TASK-8', 'aside h2'],
       ['/tasks?task=TASK-8&tab=history', 'aside ol'],
-      ['/tasks?task=TASK-13&tab=relations', 'aside section'],
+      ['/tasks?task=TASK-12&tab=reports', 'aside [role=tabpanel] p'],
+      ['/tasks?task=TASK-11&tab=sessions', 'aside [role=tabpanel] a'],
+      ['/tasks?task=TASK-13&tab=relations', 'aside [role=tabpanel] section'],
       ['/tasks?task=TASK-999', 'aside [role=alert]'],
       ['/tasks?q=nothing-has-this-name', 'main h2'],
       ['/tasks?new=1', '[role=dialog] input'],
@@ -159,6 +161,241 @@ describe('a board that two look at', () => {
     await page.reload()
     await expect.poll(async () => (await titles('In progress')).at(-1)).toBe(first)
     expect(complaints).toEqual([])
+    await context.close()
+  })
+})
+
+// Whoever has no pointer must not be put back to the beginning of the page.
+describe('the focus', () => {
+  it('stays on a card that a key moves, also after its panel was closed', async () => {
+    const { context, page, complaints } = await opened(looks['light desktop'] as Look, '/tasks?view=board')
+    const title = 'Drop support for the old export format'
+    const card = page.getByRole('link', { name: title })
+    await card.waitFor()
+    const focused = () => page.evaluate(() => document.activeElement?.textContent)
+    await column(page, 'Backlog')
+      .getByRole('button', { name: /^Backlog: / })
+      .focus()
+    await page.keyboard.press('Tab')
+    await expect.poll(focused).toBe(title)
+    await page.keyboard.press(']')
+    await column(page, 'To do').getByText(title).waitFor()
+    await expect.poll(focused).toBe(title)
+    await page.keyboard.press('[')
+    await column(page, 'Backlog').getByText(title).waitFor()
+    await expect.poll(focused).toBe(title)
+    await page.keyboard.press('o')
+    await page.locator('aside h2').waitFor()
+    await page.keyboard.press('Escape')
+    await expect.poll(focused).toBe(title)
+    await page.keyboard.press(']')
+    await column(page, 'To do').getByText(title).waitFor()
+    await expect.poll(focused).toBe(title)
+    await page.keyboard.press('[')
+    await column(page, 'Backlog').getByText(title).waitFor()
+    // Who writes elsewhere meanwhile keeps the focus there.
+    await page.getByLabel('Key or title').focus()
+    await call(house, 'PATCH', '/tasks/TASK-1', { status: 'todo' })
+    await column(page, 'To do').getByText(title).waitFor()
+    expect(await page.evaluate(() => document.activeElement?.getAttribute('aria-label'))).toBe('Key or title')
+    await call(house, 'PATCH', '/tasks/TASK-1', { status: 'backlog' })
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})
+
+// Nobody should have to write anything twice.
+describe('what is half written', () => {
+  it('outlives Escape: a comment, a description, a new task', async () => {
+    const { context, page, complaints } = await opened(looks['light desktop'] as Look, '/tasks?view=board&task=TASK-6')
+    const comment = page.getByLabel('Write a comment')
+    await comment.fill('Half a com')
+    await page.keyboard.press('Escape')
+    expect(await comment.inputValue()).toBe('Half a com')
+    expect(await comment.evaluate(e => e === document.activeElement)).toBe(false)
+    await page.getByRole('button', { name: 'Edit: Description' }).click()
+    const description = page.locator('aside').getByLabel('Description')
+    await description.fill('Half a description')
+    await page.keyboard.press('Escape')
+    expect(await description.inputValue()).toBe('Half a description')
+    await page.keyboard.press('Escape')
+    await page.locator('aside h2').waitFor({ state: 'detached' })
+    await page.keyboard.press('o')
+    await expect.poll(() => comment.inputValue()).toBe('Half a com')
+    expect(await description.inputValue()).toBe('Half a description')
+    await page.locator('aside').getByRole('button', { name: 'Cancel' }).click()
+    await comment.fill('Half a comment, now whole')
+    await page.getByRole('button', { name: 'Comment', exact: true }).click()
+    await page.locator('aside li').getByText('Half a comment, now whole').waitFor()
+    await expect.poll(() => comment.inputValue()).toBe('')
+    await comment.focus()
+    await page.keyboard.press('Escape')
+    await page.locator('aside h2').waitFor({ state: 'detached' })
+
+    await page.keyboard.press('c')
+    const title = page.getByRole('textbox', { name: 'Title' })
+    await title.fill('Half a title')
+    await page.keyboard.press('Escape')
+    const asked = page.getByRole('dialog', { name: 'It is not created yet' })
+    await asked.waitFor()
+    expect(await faults(page)).toEqual([])
+    await asked.getByRole('button', { name: 'Keep writing' }).click()
+    await asked.waitFor({ state: 'detached' })
+    expect(await title.inputValue()).toBe('Half a title')
+    await expect.poll(() => title.evaluate(e => e === document.activeElement)).toBe(true)
+    // Going back closes without a question: it is there again.
+    await page.goBack()
+    await title.waitFor({ state: 'detached' })
+    await page.keyboard.press('c')
+    await expect.poll(() => title.inputValue()).toBe('Half a title')
+    await page.keyboard.press('Escape')
+    await asked.getByRole('button', { name: 'Throw it away' }).click()
+    await title.waitFor({ state: 'detached' })
+    await page.keyboard.press('c')
+    await expect.poll(() => title.inputValue()).toBe('')
+    await page.keyboard.press('Escape')
+    await title.waitFor({ state: 'detached' })
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})
+
+describe('the ties of a task', () => {
+  it('are made and taken away, and a circle is refused in words', async () => {
+    const { context, page, complaints } = await opened(
+      looks['light desktop'] as Look,
+      '/tasks?view=board&task=TASK-14&tab=relations',
+    )
+    const panel = page.locator('aside')
+    const waits = panel.getByRole('region', { name: 'Waits for' })
+    await waits.getByRole('combobox').fill('restore a back')
+    await waits.getByRole('option', { name: /TASK-6/ }).waitFor()
+    expect(await faults(page)).toEqual([])
+    await page.keyboard.press('Enter')
+    await waits.getByRole('button', { name: 'Take TASK-6 away' }).waitFor()
+    await column(page, 'To do')
+      .getByRole('article')
+      .filter({ hasText: 'Monthly cost report' })
+      .getByText('Waits for 1 task')
+      .waitFor()
+    await panel.getByRole('region', { name: 'Part of' }).getByRole('combobox').fill('TASK-17')
+    await panel.getByRole('option', { name: /TASK-17/ }).click()
+    await panel.getByRole('button', { name: 'Take TASK-17 away' }).waitFor()
+    await panel.getByLabel('Project').selectOption({ label: 'Plans and prices' })
+    await expect
+      .poll(async () => {
+        const t = (await call(house, 'GET', '/tasks/TASK-14')) as Record<string, unknown>
+        return [t.depends_on, t.parent_id !== null, t.project_id !== null]
+      })
+      .toEqual([['TASK-6'], true, true])
+
+    // The other way round would be a circle.
+    await waits.getByRole('button', { name: /^TASK-6/ }).click()
+    await panel.getByRole('heading', { name: 'Restore a backup into an empty machine' }).waitFor()
+    await panel.getByRole('tab', { name: 'Relations' }).click()
+    await waits.getByRole('combobox').fill('TASK-14')
+    await waits.getByRole('option', { name: /TASK-14/ }).waitFor()
+    await page.keyboard.press('Enter')
+    await waits
+      .getByRole('alert')
+      .getByText(/in a circle/)
+      .waitFor()
+    expect(await faults(page)).toEqual([])
+    expect(complaints.filter(c => !c.includes('409'))).toEqual([])
+    complaints.length = 0
+
+    await page.goto('/tasks?view=board&task=TASK-14&tab=relations')
+    await panel.getByRole('button', { name: 'Take TASK-6 away' }).click()
+    await panel.getByRole('button', { name: 'Take TASK-17 away' }).click()
+    await expect
+      .poll(async () => {
+        const t = (await call(house, 'GET', '/tasks/TASK-14')) as Record<string, unknown>
+        return [t.depends_on, t.parent_id]
+      })
+      .toEqual([[], null])
+    await panel.getByRole('tab', { name: 'History' }).click()
+    await panel.getByText('Part of: –').first().waitFor()
+    expect(await panel.locator('[role=tabpanel]').innerText()).not.toMatch(/[{}]|[0-9a-f]{8}-|depends_on|_id/)
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})
+
+describe('a task for an agent', () => {
+  it('is handed over once, and shows how it went, what it cost, what was said and where', async () => {
+    const made = (await call(house, 'POST', '/tasks', { title: 'Count the open seats', assignee_id: 'cto' })) as {
+      key: string
+    }
+    const { context, page, complaints } = await opened(
+      looks['light desktop'] as Look,
+      `/tasks?view=board&task=${made.key}`,
+    )
+    const panel = page.locator('aside')
+    await panel.getByRole('button', { name: 'Hand to its agent' }).click()
+    await panel.getByLabel('What CTO is told besides the task').fill('Only the paid ones')
+    expect(await faults(page)).toEqual([])
+    await panel.getByRole('button', { name: 'Hand over' }).click()
+    await panel.getByText('CTO has ended its run').waitFor()
+    await panel.getByRole('button', { name: 'Hand to its agent again' }).waitFor()
+    await panel.getByText(/^Cost .*tokens$/).waitFor()
+    await page.locator('article').filter({ hasText: 'Count the open seats' }).getByTitle('Cost').waitFor()
+    await panel.getByRole('tab', { name: 'Reports' }).click()
+    await panel.getByRole('listitem').filter({ hasText: 'Answered' }).first().waitFor()
+    expect(await faults(page)).toEqual([])
+    await panel.getByRole('tab', { name: 'History' }).click()
+    await panel.getByText('handed it to its agent: cto').waitFor()
+    await panel.getByText('heard that the agent has ended its run: cto').waitFor()
+    await panel.getByRole('tab', { name: 'Sessions' }).click()
+    await panel.getByRole('tabpanel').getByRole('link').first().click()
+    await page.waitForURL('**/sessions/agent%3Acto%3Atask%3A**')
+    const begun = (await call(house, 'GET', `/tasks/${made.key}/history`)) as { kind: string }[]
+    expect(begun.filter(e => e.kind === 'task.dispatched').length).toBe(1)
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})
+
+describe('the board', () => {
+  it('has limits of one’s own, and stays where it is when a task is opened', async () => {
+    const { context, page, complaints } = await opened(looks['light desktop'] as Look, '/tasks?view=board')
+    await column(page, 'To do').getByRole('article').first().waitFor()
+    const n = await column(page, 'Review').getByRole('article').count()
+    await call(house, 'POST', '/tasks', { title: 'One to look at', status: 'review' })
+    await page.reload()
+    await column(page, 'Review')
+      .getByRole('button', { name: `Review: ${n + 1}. Set a limit` })
+      .click()
+    await page.getByRole('spinbutton', { name: 'At most in Review' }).fill(String(n))
+    expect(await faults(page)).toEqual([])
+    await page.keyboard.press('Enter')
+    const over = column(page, 'Review').getByRole('button', { name: /too many/ })
+    await over.waitFor()
+    await page.reload()
+    await over.waitFor()
+    expect(await over.textContent()).toBe(`${n + 1} / ${n}`)
+    expect(await faults(page)).toEqual([])
+    await over.click()
+    await page.getByRole('spinbutton', { name: 'At most in Review' }).fill('')
+    await page.keyboard.press('Enter')
+    await over.waitFor({ state: 'detached' })
+
+    const done = async () => column(page, 'Done').boundingBox()
+    const before = await done()
+    await page.getByRole('link', { name: 'Newsletter of November' }).click()
+    await page.locator('aside h2').waitFor()
+    const after = await done()
+    const panel = await page.locator('aside', { hasText: 'Newsletter' }).boundingBox()
+    expect(after?.y).toBe(before?.y)
+    expect((after?.x ?? 0) + (after?.width ?? 0)).toBeLessThanOrEqual(panel?.x ?? 0)
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it('tells in the table the whole day on which something was due', async () => {
+    const { context, page } = await opened(looks['light desktop'] as Look, '/tasks?view=table')
+    const overdue = page.getByText(/^Overdue \d/).first()
+    await overdue.waitFor()
+    expect(await overdue.evaluate(e => e.scrollWidth <= e.clientWidth)).toBe(true)
     await context.close()
   })
 })

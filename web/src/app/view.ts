@@ -10,6 +10,8 @@ export interface View {
   firstSteps: boolean
   /** Views of the tasks that somebody has given a name to. */
   saved: readonly SavedView[]
+  /** How many tasks a column of the board is to have at most, by its status. */
+  limits: Readonly<Record<string, number>>
 }
 
 /** What an address says of the tasks, under a name of one's own. */
@@ -20,7 +22,7 @@ export interface SavedView {
 }
 
 const name = 'wardroom.view'
-const usual: View = { theme: 'system', tasks: 'board', keys: true, firstSteps: true, saved: [] }
+const usual: View = { theme: 'system', tasks: 'board', keys: true, firstSteps: true, saved: [], limits: {} }
 const watchers = new Set<() => void>()
 let current: View = read()
 
@@ -35,11 +37,17 @@ function isSaved(v: unknown): v is SavedView {
   )
 }
 
+/** The limits that are numbers one can count to. */
+function limitsOf(v: unknown): Record<string, number> {
+  if (typeof v !== 'object' || v === null) return {}
+  return Object.fromEntries(Object.entries(v).filter(([, n]) => Number.isInteger(n) && n > 0))
+}
+
 function read(): View {
   try {
     const kept: unknown = JSON.parse(localStorage.getItem(name) ?? '{}')
     const all: View = { ...usual, ...(typeof kept === 'object' ? kept : {}) }
-    return { ...all, saved: Array.isArray(all.saved) ? all.saved.filter(isSaved) : [] }
+    return { ...all, saved: Array.isArray(all.saved) ? all.saved.filter(isSaved) : [], limits: limitsOf(all.limits) }
   } catch {
     return usual
   }

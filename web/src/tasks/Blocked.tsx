@@ -6,6 +6,7 @@ import { Button } from '../ui/Button'
 import { Field } from '../ui/Field'
 import { Icon } from '../ui/Icon'
 import { useChange } from './change'
+import { useDraft } from './drafts'
 import type { Task } from './task'
 
 const words = texts.tasks
@@ -13,17 +14,23 @@ const words = texts.tasks
 /** What is in the way, who says so and since when, with the way to say that it is gone. */
 export function Blocked({ task }: { task: Task }) {
   const change = useChange()
-  const [reason, setReason] = useState<string | null>(null)
-  const set = (blocked: Task['blocked']) =>
+  const [reason, write] = useDraft('blocked', task.id)
+  const [asking, setAsking] = useState(reason !== '')
+  const forget = () => {
+    write('')
+    setAsking(false)
+  }
+  const set = (blocked: Task['blocked'], onDone?: () => void) =>
     change({
       task,
       body: { blocked: blocked ? { reason: blocked.reason } : null },
       looks: { blocked },
       done: words.changed(task.key),
+      ...(onDone ? { onDone } : {}),
     })
   if (task.blocked) {
     return (
-      <div className="flex flex-col gap-1 rounded-md bg-danger-tint px-3 py-2">
+      <div className="flex basis-full flex-col gap-1 rounded-md bg-danger-tint px-3 py-2">
         <p className="flex items-center gap-1.5 font-medium text-danger">
           <Icon name="blocked" />
           <span>
@@ -40,21 +47,20 @@ export function Blocked({ task }: { task: Task }) {
     )
   }
   if (task.status === 'done') return null
-  if (reason === null) {
+  if (!asking) {
     return (
-      <Button className="self-start" icon="blocked" onClick={() => setReason('')}>
+      <Button className="self-start" icon="blocked" onClick={() => setAsking(true)}>
         {words.block}
       </Button>
     )
   }
   return (
     <form
-      className="flex items-end gap-2"
+      className="flex basis-full flex-wrap items-end gap-2"
       onSubmit={e => {
         e.preventDefault()
         if (!reason.trim()) return
-        set({ reason: reason.trim(), by: '', since: new Date(clock.now()).toISOString() })
-        setReason(null)
+        set({ reason: reason.trim(), by: '', since: new Date(clock.now()).toISOString() }, forget)
       }}
     >
       <Field
@@ -62,10 +68,13 @@ export function Blocked({ task }: { task: Task }) {
         className="grow"
         label={words.reason}
         maxLength={2000}
-        onChange={e => setReason(e.target.value)}
+        onChange={e => write(e.target.value)}
         required
         value={reason}
       />
+      <Button look="quiet" onClick={forget}>
+        {texts.ui.cancel}
+      </Button>
       <Button look="primary" type="submit">
         {words.save}
       </Button>

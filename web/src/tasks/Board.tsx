@@ -1,12 +1,12 @@
 import { monitorForElements } from '@atlaskit/pragmatic-drag-and-drop/element/adapter'
 import { extractClosestEdge } from '@atlaskit/pragmatic-drag-and-drop-hitbox/closest-edge'
-import { useEffect, useMemo, useRef, useState } from 'react'
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { useKeys } from '../app/keys'
 import type { Person } from '../app/queries'
 import { texts } from '../texts'
 import { useSharedMenu } from '../ui/SharedMenu'
 import { useActions } from './actions'
-import { Column } from './Column'
+import { Column, type Current } from './Column'
 import { type Status, sorted, statuses, type Task } from './task'
 
 const words = texts.tasks.keys
@@ -28,7 +28,9 @@ export function Board({ tasks, people, statuses: only, opened, onOpen }: Props) 
   }, [tasks])
   const { move, step, menu } = useActions()
   const [onMenu, shared] = useSharedMenu()
-  const [current, setCurrent] = useState<{ id: string; focus: number }>({ id: '', focus: 0 })
+  const [current, setCurrent] = useState<Current>({ id: '', focus: 0 })
+  const offers = useRef(0)
+  const taken = useRef(0)
   const latest = useRef(columns)
   latest.current = columns
 
@@ -50,7 +52,10 @@ export function Board({ tasks, people, statuses: only, opened, onOpen }: Props) 
     [move],
   )
 
-  const focus = (task: Task | undefined) => task && setCurrent(was => ({ id: task.id, focus: was.focus + 1 }))
+  const focus = (task: Task | undefined) => {
+    offers.current += 1
+    if (task) setCurrent({ id: task.id, focus: offers.current })
+  }
   const place = (): [number, number] => {
     for (const [x, s] of shown.entries()) {
       const y = columns.get(s)?.findIndex(t => t.id === current.id) ?? -1
@@ -76,8 +81,18 @@ export function Board({ tasks, people, statuses: only, opened, onOpen }: Props) 
   const here = () => at(...place())
   const stepHere = (by: 1 | -1) => {
     const task = here()
-    if (task) step(task, by)
+    if (!task) return
+    step(task, by)
+    // In its other column it is another card, which has to take the focus of the one that goes.
+    focus(task)
   }
+  /** Whether a card may take the focus that it is offered: each offer once, and again only when nothing has it. */
+  const take = useCallback((offer: number) => {
+    const on = document.activeElement
+    const may = offer > taken.current || on === null || on === document.body
+    taken.current = Math.max(taken.current, offer)
+    return may
+  }, [])
   useKeys([
     { keys: 'j', label: words.next, run: () => along(1) },
     { keys: 'k', label: words.previous, run: () => along(-1) },
@@ -103,6 +118,7 @@ export function Board({ tasks, people, statuses: only, opened, onOpen }: Props) 
           menu={menu}
           onMenu={onMenu}
           onCurrent={setCurrent}
+          onTake={take}
           onOpen={onOpen}
           opened={opened}
           people={people}

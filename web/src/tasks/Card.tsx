@@ -11,6 +11,7 @@ import type { MenuGroup } from '../ui/Menu'
 import { MenuButton, type OpenMenu } from '../ui/SharedMenu'
 import { Badge, Chip } from '../ui/State'
 import { Due, nameOf, PriorityMark } from './Bits'
+import { costOf } from './dispatch'
 import type { Task } from './task'
 
 const words = texts.tasks
@@ -22,6 +23,7 @@ interface Props {
   /** Above 0 when it is to take the focus, and another number each time. */
   focus: number
   onFocus: () => void
+  onTake: (offer: number) => boolean
   onOpen: (key: string) => void
   menu: () => readonly MenuGroup[]
   onMenu: OpenMenu
@@ -57,11 +59,12 @@ function useDrag(task: Task) {
 }
 
 export const Card = memo(
-  function Card({ task, people, opened, focus, onFocus, onOpen, menu, onMenu }: Props) {
+  function Card({ task, people, opened, focus, onFocus, onTake, onOpen, menu, onMenu }: Props) {
     const { ref, edge, dragged } = useDrag(task)
+    const cost = costOf(task)
     useEffect(() => {
-      if (focus > 0) ref.current?.querySelector('a')?.focus()
-    }, [focus, ref])
+      if (focus > 0 && onTake(focus)) ref.current?.querySelector('a')?.focus()
+    }, [focus, onTake, ref])
     return (
       <article
         ref={ref}
@@ -117,6 +120,7 @@ export const Card = memo(
               {task.comment_count}
             </span>
           )}
+          {cost !== null && <span title={words.cost}>{cost}</span>}
           <span className="ml-auto inline-flex min-w-0 items-center gap-1">
             <span className="max-w-24 truncate">{nameOf(task.assignee_id, people)}</span>·<Age at={task.moved_at} />
           </span>

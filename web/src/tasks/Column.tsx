@@ -7,13 +7,14 @@ import type { MenuGroup } from '../ui/Menu'
 import type { OpenMenu } from '../ui/SharedMenu'
 import { StatusMark } from './Bits'
 import { Card } from './Card'
+import { Count } from './Count'
 import type { Status, Task } from './task'
 
 const words = texts.tasks
 
 export interface Current {
   id: string
-  /** Grows with each move by keyboard, after which the card takes the focus. */
+  /** Above 0 after a move by keyboard, and larger with each: then the card takes the focus. */
   focus: number
 }
 
@@ -24,13 +25,15 @@ interface Props {
   opened: string | undefined
   current: Current
   onCurrent: (current: Current) => void
+  /** Asked by a card that is offered the focus. */
+  onTake: (offer: number) => boolean
   onOpen: (key: string) => void
   menu: (task: Task, column: readonly Task[]) => readonly MenuGroup[]
   onMenu: OpenMenu
 }
 
 /** One column: its name, how many there are, and those of its cards that can be seen. */
-export function Column({ status, tasks, people, opened, current, onCurrent, onOpen, menu, onMenu }: Props) {
+export function Column({ status, tasks, people, opened, current, onCurrent, onTake, onOpen, menu, onMenu }: Props) {
   const scroller = useRef<HTMLDivElement>(null)
   const latest = useRef(tasks)
   latest.current = tasks
@@ -57,18 +60,19 @@ export function Column({ status, tasks, people, opened, current, onCurrent, onOp
     })
   }, [status])
   const at = current.focus > 0 ? tasks.findIndex(t => t.id === current.id) : -1
-  // biome-ignore lint/correctness/useExhaustiveDependencies: it scrolls when somebody moves by keyboard, and not when rows change
+  const here = at >= 0
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it scrolls when somebody moves by keyboard or into the column, and not when rows change
   useEffect(() => {
-    if (at >= 0) rows.scrollToIndex(at, { align: 'auto' })
-  }, [current])
+    if (here) rows.scrollToIndex(at, { align: 'auto' })
+  }, [current, here])
   return (
     <section
       aria-label={words.status[status]}
-      className={`flex w-[85vw] min-w-52 shrink-0 snap-center flex-col rounded-md sm:w-auto sm:grow sm:basis-0 ${over ? 'bg-accent-tint' : 'bg-panel'}`}
+      className={`flex w-[85vw] min-w-40 shrink-0 snap-center flex-col rounded-md sm:w-auto sm:grow sm:basis-0 ${over ? 'bg-accent-tint' : 'bg-panel'}`}
     >
       <h2 className="flex h-9 shrink-0 items-center gap-2 px-3 font-medium">
         <StatusMark of={status} />
-        <span className="text-soft text-xs">{tasks.length.toLocaleString('en-US')}</span>
+        <Count n={tasks.length} status={status} />
       </h2>
       <div
         ref={scroller}
@@ -104,6 +108,7 @@ export function Column({ status, tasks, people, opened, current, onCurrent, onOp
                     onMenu={onMenu}
                     onFocus={() => task.id !== current.id && onCurrent({ id: task.id, focus: 0 })}
                     onOpen={onOpen}
+                    onTake={onTake}
                     opened={task.key === opened}
                     people={people}
                     task={task}

@@ -8,6 +8,7 @@ import { Button } from '../ui/Button'
 import { TextArea } from '../ui/Field'
 import { Markdown } from '../ui/Markdown'
 import { Answer } from '../ui/Views'
+import { draftOf, useDraft } from './drafts'
 import { commentsQuery } from './queries'
 import type { Task } from './task'
 
@@ -44,10 +45,10 @@ export function Comments({ task }: { task: Task }) {
 
 function Write({ task }: { task: Task }) {
   const cache = useQueryClient()
-  const [body, setBody] = useState('')
+  const [body, setBody] = useDraft('comment', task.id)
   const [key, setKey] = useState(newKey)
   const send = useMutation({
-    mutationFn: () =>
+    mutationFn: (body: string) =>
       take(
         api.POST('/api/v1/tasks/{id}/comments', {
           params: { path: { id: task.id } },
@@ -55,8 +56,9 @@ function Write({ task }: { task: Task }) {
           headers: { 'Idempotency-Key': key },
         }),
       ),
-    onSuccess: made => {
-      setBody('')
+    onSuccess: (made, sent) => {
+      // What was written meanwhile has not been sent.
+      if (draftOf('comment', task.id) === sent) setBody('')
       setKey(newKey())
       cache.setQueryData<Schemas['TaskComment'][]>(commentsQuery(task.id).queryKey, was =>
         was?.some(c => c.id === made.id) ? was : [...(was ?? []), made],
@@ -70,7 +72,7 @@ function Write({ task }: { task: Task }) {
       className="flex flex-col gap-2"
       onSubmit={e => {
         e.preventDefault()
-        if (body.trim() && !send.isPending) send.mutate()
+        if (body.trim() && !send.isPending) send.mutate(body)
       }}
     >
       <TextArea

@@ -9,6 +9,7 @@ import { Dialog } from '../ui/Dialog'
 import { Field, Select, TextArea } from '../ui/Field'
 import { say } from '../ui/Toast'
 import { noteOwn } from '../ui/useHeld'
+import { draftOf, dropDraft, keepDraft } from './drafts'
 import { putTask } from './queries'
 import type { TaskSearch } from './route'
 import { priorities, statuses, types } from './task'
@@ -25,11 +26,56 @@ interface Props {
 
 /** A task with its title alone, or with a little more. */
 export function Create({ open, onClose, onCreated, defaults }: Props) {
+  const [asking, setAsking] = useState(false)
+  const close = () => {
+    if (isBegun()) setAsking(true)
+    else throwAway()
+  }
+  const throwAway = () => {
+    dropDraft(...draft)
+    setAsking(false)
+    onClose()
+  }
+  const writeOn = () => {
+    setAsking(false)
+    setTimeout(() => document.querySelector<HTMLElement>('[role=dialog] input[name=title]')?.focus())
+  }
   return (
-    <Dialog onClose={onClose} open={open} title={words.create}>
-      <Form defaults={defaults} onClose={onClose} onCreated={onCreated} />
+    <Dialog onClose={asking ? writeOn : close} open={open} title={asking ? words.notCreated : words.create}>
+      <div hidden={asking}>
+        <Form defaults={defaults} onClose={close} onCreated={onCreated} />
+      </div>
+      {asking && (
+        <>
+          <p>{words.notCreatedText}</p>
+          <div className="mt-4 flex flex-wrap justify-end gap-2">
+            <Button look="danger" onClick={throwAway}>
+              {words.throwAway}
+            </Button>
+            <Button autoFocus look="primary" onClick={writeOn}>
+              {words.writeOn}
+            </Button>
+          </div>
+        </>
+      )}
     </Dialog>
   )
+}
+
+// Going back closes it without a word: then what was written is there when it is opened again.
+const draft = ['new task', ''] as const
+type Written = Partial<Record<'title' | 'description' | 'status' | 'assignee' | 'priority' | 'type', string>>
+const written = (): Written => JSON.parse(draftOf(...draft) || '{}') as Written
+
+/** Whether there is a text that would be lost; what is only chosen is chosen again in a moment. */
+function isBegun(): boolean {
+  const { title, description } = written()
+  return Boolean(title?.trim() || description?.trim())
+}
+
+function keep(form: HTMLFormElement): void {
+  const all = Object.fromEntries(Array.from(new FormData(form), ([name, value]) => [name, String(value)]))
+  keepDraft(...draft, JSON.stringify(all))
 }
 
 function Form({ onClose, onCreated, defaults }: Omit<Props, 'open'>) {
@@ -47,6 +93,7 @@ function Form({ onClose, onCreated, defaults }: Omit<Props, 'open'>) {
       putTask(cache, task)
       say(words.created(task.key))
       setKey(newKey())
+      dropDraft(...draft)
       if (!more) return onCreated(task.key)
       const title = form.current?.elements.namedItem('title')
       if (title instanceof HTMLInputElement) {
@@ -78,6 +125,7 @@ function Form({ onClose, onCreated, defaults }: Omit<Props, 'open'>) {
     })
   }
   const f = words.fields
+  const [was] = useState(written)
   const only = (list: string | undefined) => (list && !list.includes(',') ? list : undefined)
   const team = [...people.values()].filter(p => p.active)
   const preset = team.find(
@@ -87,6 +135,7 @@ function Form({ onClose, onCreated, defaults }: Omit<Props, 'open'>) {
     <form
       ref={form}
       className="flex flex-col gap-3"
+      onChange={e => keep(e.currentTarget)}
       onSubmit={e => {
         e.preventDefault()
         send(false)
@@ -95,15 +144,17 @@ function Form({ onClose, onCreated, defaults }: Omit<Props, 'open'>) {
       <Field
         autoComplete="off"
         autoFocus
+        defaultValue={was.title}
         error={problem?.of('title')}
         label={f.title}
-        maxLength={200}
+        maxLength={500}
         name="title"
         required
       />
       <TextArea
         error={problem?.of('description')}
         help={words.markdown}
+        defaultValue={was.description}
         label={f.description}
         name="description"
         rows={4}
@@ -111,27 +162,27 @@ function Form({ onClose, onCreated, defaults }: Omit<Props, 'open'>) {
       <div className="grid grid-cols-1 gap-3 min-[26rem]:grid-cols-2">
         <Select
           choices={statuses.filter(s => s !== 'done').map(s => ({ value: s, label: words.status[s] }))}
-          defaultValue={only(defaults.status) ?? 'todo'}
+          defaultValue={was.status ?? only(defaults.status) ?? 'todo'}
           error={problem?.of('status')}
           label={f.status}
           name="status"
         />
         <Select
           choices={[{ value: '', label: words.unassigned }, ...team.map(p => ({ value: p.id, label: p.name }))]}
-          defaultValue={preset ?? ''}
+          defaultValue={was.assignee ?? preset ?? ''}
           error={problem?.of('assignee_id')}
           label={f.assignee}
           name="assignee"
         />
         <Select
           choices={priorities.map(p => ({ value: p, label: words.priority[p] }))}
-          defaultValue={only(defaults.priority) ?? 'medium'}
+          defaultValue={was.priority ?? only(defaults.priority) ?? 'medium'}
           label={f.priority}
           name="priority"
         />
         <Select
           choices={types.map(t => ({ value: t, label: words.type[t] }))}
-          defaultValue={only(defaults.type) ?? 'task'}
+          defaultValue={was.type ?? only(defaults.type) ?? 'task'}
           label={f.type}
           name="type"
         />

@@ -6,23 +6,46 @@ import { Button, IconButton } from '../ui/Button'
 import { Field, TextArea } from '../ui/Field'
 import { Markdown } from '../ui/Markdown'
 import { sendChange } from './change'
+import { draftOf, keepDraft } from './drafts'
 import { putTask } from './queries'
 import type { Task } from './task'
 
 const words = texts.tasks
 
+interface Draft {
+  text: string
+  /** Of the task, when one began. */
+  version: number
+}
+
+/** What somebody has begun to write before, on the version that it was then. */
+function begun(task: Task, field: 'title' | 'description'): Draft | null {
+  const kept = draftOf(field, task.id)
+  return kept ? (JSON.parse(kept) as Draft) : null
+}
+
 /**
  * Edits one text of a task. What was changed elsewhere while one writes does not
- * touch what one has written: it is told when saving, and saving again wins.
+ * touch what one has written: it is told when saving, and saving again wins. What
+ * was begun is there again when the task is opened anew.
  */
 function useEdit(task: Task, field: 'title' | 'description') {
   const cache = useQueryClient()
-  const [draft, setDraft] = useState<{ text: string; version: number } | null>(null)
+  const [draft, setState] = useState<Draft | null>(() => begun(task, field))
+  const setDraft = (next: Draft | null) => {
+    setState(next)
+    keepDraft(field, task.id, next && next.text !== task[field] ? JSON.stringify(next) : '')
+  }
   const save = useMutation({
-    mutationFn: (d: { text: string; version: number }) => sendChange(task.id, { [field]: d.text }, d.version),
-    onSuccess: next => {
+    mutationFn: (d: Draft) => sendChange(task.id, { [field]: d.text }, d.version),
+    onSuccess: (next, sent) => {
       putTask(cache, next)
-      setDraft(null)
+      // What was written meanwhile goes on from what was saved.
+      setState(now => {
+        const rest = now && now.text !== sent.text ? { text: now.text, version: next.version } : null
+        keepDraft(field, task.id, rest ? JSON.stringify(rest) : '')
+        return rest
+      })
     },
     onError: (err, d) => {
       const problem = asProblem(err)
@@ -33,11 +56,12 @@ function useEdit(task: Task, field: 'title' | 'description') {
   const problem = save.error ? asProblem(save.error) : null
   return {
     draft: draft?.text ?? null,
+    written: draft !== null && draft.text !== task[field],
     begin: () => {
       save.reset()
       setDraft({ text: task[field], version: task.version })
     },
-    write: (text: string) => setDraft(d => d && { ...d, text }),
+    write: (text: string) => draft && setDraft({ ...draft, text }),
     stop: () => setDraft(null),
     save: () => draft && (draft.text === task[field] ? setDraft(null) : save.mutate(draft)),
     busy: save.isPending,
@@ -45,8 +69,9 @@ function useEdit(task: Task, field: 'title' | 'description') {
   }
 }
 
-const keys = (e: React.KeyboardEvent, edit: { stop: () => void; save: () => void }, enter: boolean) => {
-  if (e.key === 'Escape') edit.stop()
+/** Escape ends what was not begun; what was written it leaves, and the panel lets go of the field. */
+const keys = (e: React.KeyboardEvent, edit: ReturnType<typeof useEdit>, enter: boolean) => {
+  if (e.key === 'Escape' && !edit.written) edit.stop()
   else if (e.key === 'Enter' && (enter || e.ctrlKey || e.metaKey) && !e.nativeEvent.isComposing) edit.save()
   else return
   e.preventDefault()
@@ -72,11 +97,14 @@ export function Title({ task }: { task: Task }) {
         className="grow"
         error={edit.error}
         label={words.fields.title}
-        maxLength={200}
+        maxLength={500}
         onChange={e => edit.write(e.target.value)}
         onKeyDown={e => keys(e, edit, true)}
         value={edit.draft}
       />
+      <Button look="quiet" onClick={edit.stop}>
+        {texts.ui.cancel}
+      </Button>
       <Button busy={edit.busy} look="primary" onClick={edit.save}>
         {words.save}
       </Button>

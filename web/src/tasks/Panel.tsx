@@ -1,11 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useRef } from 'react'
+import { moment, unknown } from '../app/format'
 import type { Person } from '../app/queries'
 import { usePeople } from '../app/queries'
 import { texts } from '../texts'
 import { Age } from '../ui/Age'
 import { IconButton } from '../ui/Button'
-import { Field, Select } from '../ui/Field'
+import { Select } from '../ui/Field'
 import { Menu } from '../ui/Menu'
 import { Tabs } from '../ui/Tabs'
 import { sessionHref, TextLink } from '../ui/TextLink'
@@ -14,11 +15,16 @@ import { useActions } from './actions'
 import { Blocked } from './Blocked'
 import { Comments } from './Comments'
 import { useChange } from './change'
+import { costOf, tokensOf } from './dispatch'
 import { Description, Title } from './Edit'
+import { DueField, TagsField } from './FactFields'
+import { Handing } from './Handing'
 import { History } from './History'
-import { oneQuery } from './queries'
+import { oneQuery, projectsQuery } from './queries'
 import { Relations } from './Relations'
+import { Reports } from './Reports'
 import type { tabs } from './route'
+import { Sessions } from './Sessions'
 import { priorities, statuses, type Task, types } from './task'
 
 const words = texts.tasks
@@ -32,6 +38,12 @@ interface Props {
   onClose: () => void
   onOpen: (key: string) => void
 }
+
+/** Whether somebody writes there: then Escape only leaves the field, and the next one closes. */
+const isWritten = (target: EventTarget): boolean =>
+  (target instanceof HTMLTextAreaElement ||
+    (target instanceof HTMLInputElement && /^(text|search)$/.test(target.type))) &&
+  target.value !== ''
 
 /** One task beside the others; on a phone above them. */
 export function Panel({ task: key, tab, onTab, onClose, onOpen }: Props) {
@@ -48,10 +60,10 @@ export function Panel({ task: key, tab, onTab, onClose, onOpen }: Props) {
       aria-label={key}
       className="fixed inset-0 z-40 flex flex-col overflow-hidden bg-ground outline-none lg:static lg:z-auto lg:w-[30rem] lg:shrink-0 lg:border-line lg:border-l"
       onKeyDown={e => {
-        if (e.key === 'Escape' && !e.defaultPrevented) {
-          e.stopPropagation()
-          onClose()
-        }
+        if (e.key !== 'Escape' || e.defaultPrevented || e.nativeEvent.isComposing) return
+        e.stopPropagation()
+        if (isWritten(e.target)) ref.current?.focus()
+        else onClose()
       }}
       tabIndex={-1}
     >
@@ -71,7 +83,10 @@ export function Panel({ task: key, tab, onTab, onClose, onOpen }: Props) {
             <div className="flex flex-col gap-4">
               <Title task={task} />
               <Facts people={people} task={task} />
-              <Blocked task={task} />
+              <div className="flex flex-wrap items-start gap-2 empty:hidden">
+                <Blocked task={task} />
+                <Handing people={people} task={task} />
+              </div>
               <Description task={task} />
               <Tabs
                 label={task.key}
@@ -82,6 +97,16 @@ export function Panel({ task: key, tab, onTab, onClose, onOpen }: Props) {
                     label: words.comments,
                     count: task.comment_count,
                     panel: () => <Comments task={task} />,
+                  },
+                  {
+                    id: 'reports',
+                    label: words.reports,
+                    panel: () => <Reports people={people} task={task} />,
+                  },
+                  {
+                    id: 'sessions',
+                    label: words.sessions,
+                    panel: () => <Sessions people={people} task={task} />,
                   },
                   { id: 'history', label: words.history, panel: () => <History people={people} task={task} /> },
                   {
@@ -137,28 +162,9 @@ function Facts({ task, people }: { task: Task; people: ReadonlyMap<string, Perso
         onChange={e => set({ type: e.target.value as Task['type'] })}
         value={task.type}
       />
-      <Field
-        label={f.due}
-        onChange={e => set({ due_at: e.target.value ? new Date(`${e.target.value}T18:00`).toISOString() : null })}
-        type="date"
-        value={task.due_at ? localDay(task.due_at) : ''}
-      />
-      <Field
-        key={task.tags?.join(',')}
-        defaultValue={task.tags?.join(', ')}
-        label={f.tags}
-        onBlur={e => {
-          const tags = [
-            ...new Set(
-              e.target.value
-                .split(',')
-                .map(t => t.trim())
-                .filter(Boolean),
-            ),
-          ]
-          if (tags.join() !== (task.tags ?? []).join()) set({ tags })
-        }}
-      />
+      <DueField onPick={due_at => set({ due_at })} task={task} />
+      <ProjectField onPick={project_id => set({ project_id })} task={task} />
+      <TagsField onPick={tags => set({ tags })} task={task} />
       <p className="col-span-2 flex flex-wrap gap-x-4 text-soft text-xs">
         <span>
           {f.age} <Age at={task.moved_at} />
@@ -167,11 +173,8 @@ function Facts({ task, people }: { task: Task; people: ReadonlyMap<string, Perso
           {f.created} <Age at={task.created_at} />
           {task.reporter_id && ` ${words.by} ${people.get(task.reporter_id)?.name ?? words.somebody}`}
         </span>
-        {task.claim && (
-          <span>
-            {words.claimed(task.claim.name)} · <Age at={task.claim.expires_at} />
-          </span>
-        )}
+        <Cost task={task} />
+        {task.claim && <span>{words.claimedUntil(task.claim.name, moment(task.claim.expires_at))}</span>}
         {task.branch && (
           <span>
             {f.branch} <bdi className="key wrap-anywhere">{task.branch}</bdi>
@@ -188,6 +191,38 @@ function Facts({ task, people }: { task: Task; people: ReadonlyMap<string, Perso
   )
 }
 
+/** Which project it belongs to; nothing where there are none. */
+function ProjectField({ task, onPick }: { task: Task; onPick: (id: string | null) => void }) {
+  const projects = useQuery(projectsQuery).data ?? []
+  if (projects.length === 0 && task.project_id === null) return null
+  const gone = task.project_id !== null && !projects.some(p => p.id === task.project_id)
+  return (
+    <Select
+      choices={[
+        { value: '', label: words.noProject },
+        ...(gone ? [{ value: task.project_id ?? '', label: words.someProject }] : []),
+        ...projects.map(p => ({ value: p.id, label: p.name })),
+      ]}
+      label={f.project}
+      onChange={e => onPick(e.target.value || null)}
+      value={task.project_id ?? ''}
+    />
+  )
+}
+
+/** What its runs have cost and used, as far as it is known. */
+function Cost({ task }: { task: Task }) {
+  const cost = costOf(task)
+  const used = tokensOf(task.tokens)
+  if (cost === null && used === null) return null
+  return (
+    <span title={used?.parts}>
+      {words.cost} <span className="text-ink">{cost ?? unknown}</span>
+      {used && ` · ${used.sum} ${words.tokens}`}
+    </span>
+  )
+}
+
 function PullRequest({ url }: { url: string }) {
   const safe = /^https?:\/\//i.test(url)
   return safe ? (
@@ -197,11 +232,4 @@ function PullRequest({ url }: { url: string }) {
   ) : (
     <bdi className="key wrap-anywhere">{url}</bdi>
   )
-}
-
-/** The day of a moment where one is, as a date field wants it. */
-function localDay(at: string): string {
-  const d = new Date(at)
-  const two = (n: number) => String(n).padStart(2, '0')
-  return `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())}`
 }

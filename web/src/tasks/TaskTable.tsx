@@ -53,22 +53,25 @@ export function TaskTable({ tasks, people, sort, opened, onSort, onOpen }: Props
         sort: 'title',
         card: 'line',
         cell: t => (
-          <span className="flex min-w-0 items-center gap-1.5">
+          <span className="@container flex min-w-0 grow items-center gap-1.5">
             {t.blocked && <Icon className="text-danger" name="blocked" />}
             <bdi className="truncate font-medium" title={t.title}>
               {t.title}
             </bdi>
             {t.blocked && <span className="sr-only">{f.blocked}</span>}
-            {t.tags?.slice(0, 2).map(tag => (
-              <Chip key={tag}>{tag}</Chip>
-            ))}
+            {/* Where there is little room, the title is worth more. */}
+            <span className="hidden shrink-0 gap-1.5 @min-[20rem]:flex">
+              {t.tags?.slice(0, 2).map(tag => (
+                <Chip key={tag}>{tag}</Chip>
+              ))}
+            </span>
           </span>
         ),
       },
       {
         id: 'status',
         label: f.status,
-        width: '7rem',
+        width: '7.5rem',
         sort: 'status',
         card: 'plain',
         cell: t => <StatusMark of={t.status} />,
@@ -89,7 +92,7 @@ export function TaskTable({ tasks, people, sort, opened, onSort, onOpen }: Props
         cell: t => <bdi className="truncate">{nameOf(t.assignee_id, people)}</bdi>,
       },
       { id: 'age', label: f.age, width: '6rem', sort: 'age', cell: t => <Age at={t.moved_at} /> },
-      { id: 'due', label: f.due, width: '7rem', sort: 'due', card: 'plain', cell: t => <Due task={t} /> },
+      { id: 'due', label: f.due, width: '10.5rem', sort: 'due', card: 'plain', cell: t => <Due task={t} /> },
       {
         id: 'menu',
         label: '',

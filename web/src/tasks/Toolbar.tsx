@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
-import { api, take } from '../api/client'
 import { useMe, usePeople } from '../app/queries'
 import { texts } from '../texts'
 import { Button, IconButton } from '../ui/Button'
 import { type Choice, inputClass, Select } from '../ui/Field'
 import { cleared } from './Page'
+import { projectsQuery } from './queries'
 import type { Go, TaskSearch } from './route'
 import { SavedViews } from './SavedViews'
 import { filtersOf, isFiltered, priorities, statuses, types } from './task'
@@ -27,36 +27,45 @@ export function Toolbar({ search, view, go, onView }: Props) {
   const [more, setMore] = useState(false)
   const filtered = isFiltered(filtersOf(search))
   return (
-    <div className="flex shrink-0 flex-wrap items-center gap-2 border-line border-b px-3 py-1.5 max-md:[&>fieldset]:order-none max-md:[&>div]:order-last">
-      <TextFilter onChange={q => go({ q }, true)} value={search.q ?? ''} />
-      <Button aria-expanded={more} className="md:hidden" icon="filter" onClick={() => setMore(!more)}>
-        {words.filters.more}
-      </Button>
-      <div className={`${more ? 'flex' : 'hidden'} w-full flex-wrap items-center gap-2 md:flex md:w-auto`}>
-        <Filters go={go} search={search} view={view} />
-        {filtered && (
-          <Button look="quiet" onClick={() => go(cleared)}>
-            {words.filters.clear}
-          </Button>
-        )}
+    <div className="@container shrink-0 border-line border-b">
+      <div className="flex min-h-11 flex-wrap items-center gap-2 px-3 py-1.5">
+        <TextFilter onChange={q => go({ q }, true)} value={search.q ?? ''} />
+        <Button
+          aria-expanded={more}
+          className={`@min-[80rem]:hidden ${filtered ? 'text-accent!' : ''}`}
+          icon="filter"
+          onClick={() => setMore(!more)}
+        >
+          {words.filters.more}
+        </Button>
+        <div
+          className={`${more ? 'flex' : 'hidden'} order-last w-full flex-wrap items-center gap-2 @min-[80rem]:order-none @min-[80rem]:flex @min-[80rem]:w-auto`}
+        >
+          <Filters go={go} search={search} view={view} />
+          {filtered && (
+            <Button look="quiet" onClick={() => go(cleared)}>
+              {words.filters.clear}
+            </Button>
+          )}
+        </div>
+        <SavedViews go={go} search={search} view={view} />
+        <fieldset className="ml-auto flex rounded-md border border-line">
+          <legend className="sr-only">{words.view.label}</legend>
+          {(['board', 'table'] as const).map(v => (
+            <IconButton
+              key={v}
+              aria-pressed={view === v}
+              className={view === v ? 'bg-accent-tint text-accent!' : ''}
+              icon={v}
+              label={words.view[v]}
+              onClick={() => onView(v)}
+            />
+          ))}
+        </fieldset>
+        <Button icon="plus" look="primary" onClick={() => go({ new: '1' })}>
+          <span className="sr-only sm:not-sr-only">{words.create}</span>
+        </Button>
       </div>
-      <SavedViews go={go} search={search} view={view} />
-      <fieldset className="ml-auto flex rounded-md border border-line">
-        <legend className="sr-only">{words.view.label}</legend>
-        {(['board', 'table'] as const).map(v => (
-          <IconButton
-            key={v}
-            aria-pressed={view === v}
-            className={view === v ? 'bg-accent-tint text-accent!' : ''}
-            icon={v}
-            label={words.view[v]}
-            onClick={() => onView(v)}
-          />
-        ))}
-      </fieldset>
-      <Button icon="plus" look="primary" onClick={() => go({ new: '1' })}>
-        <span className="sr-only sm:not-sr-only">{words.create}</span>
-      </Button>
     </div>
   )
 }
@@ -95,10 +104,7 @@ function TextFilter({ value, onChange }: { value: string; onChange: (q: string |
 function Filters({ search, go, view }: Omit<Props, 'onView'>) {
   const me = useMe().data
   const people = usePeople()
-  const projects = useQuery({
-    queryKey: ['projects'],
-    queryFn: ({ signal }) => take(api.GET('/api/v1/projects', { signal })),
-  }).data
+  const projects = useQuery(projectsQuery).data
   const team = [...people.values()]
     .filter(p => p.active && p.id !== me?.id)
     .sort((a, b) => a.name.localeCompare(b.name))

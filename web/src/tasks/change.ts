@@ -29,7 +29,8 @@ export function inverse(was: Task, body: Body): Body {
   return back as Body
 }
 
-async function readAgain(cache: QueryClient, task: Task): Promise<void> {
+/** Reads a task anew and shows it everywhere. */
+export async function readAgain(cache: QueryClient, task: Task): Promise<void> {
   try {
     putTask(cache, await take(api.GET('/api/v1/tasks/{id}', { params: { path: { id: task.id } } })))
   } catch {
@@ -45,6 +46,8 @@ export interface Step {
   looks?: Partial<Task>
   /** What is said when it is done, with a way back; nothing when it is left out. */
   done?: string
+  /** Called when it is done. */
+  onDone?: () => void
   /** The place to go back to, which the task itself does not know. */
   placeBefore?: Schemas['TaskPlace']
 }
@@ -57,6 +60,7 @@ export function useChange(): (step: Step) => void {
     onMutate: s => putTask(cache, { ...s.task, ...s.looks }),
     onSuccess: (task, s) => {
       putTask(cache, task)
+      s.onDone?.()
       if (!s.done) return
       say(s.done, () => {
         const body = { ...inverse(s.task, s.body), ...(s.placeBefore ? { position: s.placeBefore } : {}) }

@@ -36,6 +36,8 @@ export const taskPatches: readonly Patch[] = [
       else if (cache.getQueryCache().find({ queryKey: ['tasks'], exact: false })) readAnew(id)
       for (const key of [id, name]) {
         rereadSoon(cache, ['tasks', 'history', key])
+        if (event.kind === 'task.reported' || event.kind === 'task.dispatch_ended')
+          rereadSoon(cache, ['tasks', 'reports', key])
         if (event.kind.includes('comment')) rereadSoon(cache, ['tasks', 'comments', key])
       }
       rereadSoon(cache, ['tasks', 'parts'])

@@ -80,12 +80,37 @@ export const historyQuery = (key: string) =>
       take(api.GET('/api/v1/tasks/{id}/history', { params: { path: { id: key }, query: { limit: 200 } }, signal })),
   })
 
+/** What was reported on a task, and what its agents said at the end of their runs: the log keeps it as long as the task's history. */
+export const reportsQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['tasks', 'reports', id],
+    queryFn: ({ signal }) => {
+      const kind = ['task.reported', 'task.dispatch_ended']
+      const query = { subject_kind: 'task' as const, subject_id: id, kind, limit: 200 }
+      return take(api.GET('/api/v1/activity', { params: { query }, signal }))
+    },
+  })
+
 export const partsQuery = (key: string) =>
   queryOptions({
     queryKey: ['tasks', 'parts', key],
     queryFn: ({ signal }) =>
       take(api.GET('/api/v1/tasks', { params: { query: { parent: key, limit: 200, sort: 'position' } }, signal })),
   })
+
+/** Tasks with a text in their key or title, the newest first. */
+export const foundQuery = (text: string) =>
+  queryOptions({
+    queryKey: ['tasks', 'found', text],
+    staleTime: 10_000,
+    queryFn: ({ signal }) =>
+      take(api.GET('/api/v1/tasks', { params: { query: { q: text.slice(0, 200), limit: 20 } }, signal })),
+  })
+
+export const projectsQuery = queryOptions({
+  queryKey: ['projects'],
+  queryFn: ({ signal }) => take(api.GET('/api/v1/projects', { params: { query: { limit: 500 } }, signal })),
+})
 
 const same = (a: Task, b: Task) => a.id === b.id
 // Claims and counts change without a version, so the same version may be newer.

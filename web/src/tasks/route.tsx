@@ -15,7 +15,7 @@ export const sorts = [
   'due',
   '-due',
 ] as const
-export const tabs = ['comments', 'history', 'relations'] as const
+export const tabs = ['comments', 'reports', 'sessions', 'history', 'relations'] as const
 
 /** What the address of the tasks says: which ones, how, and which one is open. */
 export function search(s: Record<string, unknown>) {

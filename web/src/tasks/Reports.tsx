@@ -1,0 +1,60 @@
+import { useQuery } from '@tanstack/react-query'
+import type { Schemas } from '../api/client'
+import type { Person } from '../app/queries'
+import { texts } from '../texts'
+import { Age } from '../ui/Age'
+import type { IconName } from '../ui/Icon'
+import { Markdown } from '../ui/Markdown'
+import { State, type Tone } from '../ui/State'
+import { Answer } from '../ui/Views'
+import { agentName } from './dispatch'
+import { reportsQuery } from './queries'
+import { type Report, type ReportKind, reportOf } from './report'
+import type { Task } from './task'
+
+const words = texts.tasks
+
+const looks: Record<ReportKind, { tone: Tone; icon: IconName }> = {
+  ack: { tone: 'active', icon: 'pulse' },
+  progress: { tone: 'idle', icon: 'comment' },
+  blocker: { tone: 'danger', icon: 'blocked' },
+  done: { tone: 'done', icon: 'check' },
+  answer: { tone: 'idle', icon: 'agents' },
+}
+
+/** What those who work on a task have reported, and what agents said at the end of their runs, the newest first. */
+export function Reports({ task, people }: { task: Task; people: ReadonlyMap<string, Person> }) {
+  const asked = useQuery(reportsQuery(task.id))
+  return (
+    <Answer of={asked} rows={3} what={words.reports}>
+      {events => <List events={events} people={people} />}
+    </Answer>
+  )
+}
+
+function List({ events, people }: { events: readonly Schemas['Event'][]; people: ReadonlyMap<string, Person> }) {
+  const reports = events.flatMap(e => reportOf(e) ?? [])
+  if (reports.length === 0) return <p className="text-soft">{words.noReports}</p>
+  return (
+    <ol className="flex flex-col gap-3">
+      {reports.map(r => (
+        <Row key={r.id} people={people} report={r} />
+      ))}
+    </ol>
+  )
+}
+
+function Row({ report: r, people }: { report: Report; people: ReadonlyMap<string, Person> }) {
+  return (
+    <li>
+      <p className="mb-0.5 flex flex-wrap items-center gap-x-1.5 text-soft text-xs">
+        <State icon={looks[r.kind].icon} tone={looks[r.kind].tone}>
+          {words.reportKind[r.kind]}
+        </State>
+        · <bdi className="font-medium text-ink">{r.agent ? agentName(r.agent, people) : r.author}</bdi> ·{' '}
+        <Age at={r.at} />
+      </p>
+      {r.text && <Markdown text={r.text} />}
+    </li>
+  )
+}

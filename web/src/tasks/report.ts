@@ -1,0 +1,36 @@
+import type { Schemas } from '../api/client'
+
+export const reportKinds = ['ack', 'progress', 'blocker', 'done', 'answer'] as const
+
+/** The kinds of reports, and what an agent said at the end of its run. */
+export type ReportKind = (typeof reportKinds)[number]
+
+export interface Report {
+  id: number
+  at: string
+  kind: ReportKind
+  /** Who reported, by the name they had then. */
+  author: string
+  /** The agent whose answer it is; null when somebody reported. */
+  agent: string | null
+  text: string
+}
+
+const isKind = (v: unknown): v is ReportKind => reportKinds.includes(v as ReportKind)
+
+/** The report that an event tells of; null when it tells of none. */
+export function reportOf(e: Schemas['Event']): Report | null {
+  const data = (typeof e.data === 'object' && e.data !== null ? e.data : {}) as {
+    report?: unknown
+    text?: unknown
+    answer?: unknown
+    dispatch?: { agent_id?: unknown }
+  }
+  const text = (v: unknown) => (typeof v === 'string' ? v : '')
+  const common = { id: e.id, at: e.at, author: e.actor.name }
+  if (e.kind === 'task.reported' && isKind(data.report))
+    return { ...common, kind: data.report, agent: null, text: text(data.text) }
+  if (e.kind === 'task.dispatch_ended' && text(data.answer))
+    return { ...common, kind: 'answer', agent: text(data.dispatch?.agent_id) || null, text: text(data.answer) }
+  return null
+}
