@@ -1,16 +1,44 @@
 import { Outlet } from '@tanstack/react-router'
-import { lazy, Suspense, useState } from 'react'
+import { useEffect, useState } from 'react'
 import { useConfig } from '../app/config'
 import { useKeys } from '../app/keys'
+import { later, type Missing } from '../app/later'
+import { useLineState } from '../app/live'
+import { fetchParts } from '../app/parts'
 import { texts } from '../texts'
+import { say } from '../ui/Toast'
 import { useGoKeys } from './goKeys'
 import { NewBuild } from './NewBuild'
 import { BottomBar, Rail } from './Rail'
 import { TopBar } from './TopBar'
 
 // What is opened by a key is loaded when it is first opened.
-const Palette = lazy(() => import('./Palette').then(m => ({ default: m.Palette })))
-const KeyList = lazy(() => import('./KeyList').then(m => ({ default: m.KeyList })))
+const Palette = later(() => import('./Palette'), 'Palette', PartMissing)
+const KeyList = later(() => import('./KeyList'), 'KeyList', PartMissing)
+
+/** Says that what a key opens is not there, and takes the key back. */
+function PartMissing({ of: { open, onClose } }: Missing<{ open: boolean; onClose: () => void; onKeys?: () => void }>) {
+  useEffect(() => {
+    if (!open) return
+    say(texts.app.notLoaded.part)
+    onClose()
+  }, [open, onClose])
+  return null
+}
+
+/** Fetches all the places as soon as there is nothing else to do: then the service may be away when one goes to them. */
+function useParts(): void {
+  const live = useLineState() === 'live'
+  useEffect(() => {
+    if (!live) return
+    const end = new AbortController()
+    const timer = setTimeout(() => void fetchParts(end.signal), 1_000)
+    return () => {
+      clearTimeout(timer)
+      end.abort()
+    }
+  }, [live])
+}
 
 /** Everything around a place: the rail, the bar, the search, and the list of keys. */
 export function Frame() {
@@ -20,6 +48,7 @@ export function Frame() {
   const demo = useConfig().data?.demo
   const close = () => setOpen(null)
   useGoKeys()
+  useParts()
   useKeys([
     { keys: 'mod+k', label: texts.app.keys.search, run: () => setOpen('search') },
     { keys: '/', label: texts.app.keys.search, run: () => setOpen('search') },
@@ -53,10 +82,8 @@ export function Frame() {
         </div>
       </div>
       <BottomBar />
-      <Suspense fallback={null}>
-        {opened.search && <Palette onClose={close} onKeys={() => setOpen('keys')} open={open === 'search'} />}
-        {opened.keys && <KeyList onClose={close} open={open === 'keys'} />}
-      </Suspense>
+      {opened.search && <Palette onClose={close} onKeys={() => setOpen('keys')} open={open === 'search'} />}
+      {opened.keys && <KeyList onClose={close} open={open === 'keys'} />}
     </div>
   )
 }

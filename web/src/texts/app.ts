@@ -55,6 +55,13 @@ export const app = {
     text: 'The rest of the dashboard goes on. Reload the page; if it happens again, tell whoever runs the service what you did.',
     reload: 'Reload',
   },
+  notLoaded: {
+    title: 'Could not load this page',
+    away: 'The service does not answer. The page comes by itself when it does again; what was open before is still there.',
+    live: 'It is tried again every few seconds.',
+    newer: 'The server has a newer version of the dashboard, to which this page does not belong any more.',
+    part: 'This could not be loaded. Try again in a moment.',
+  },
   newBuild: { text: 'A newer version of the dashboard is there.', reload: 'Reload when it suits you' },
   demoLabel: 'Demo',
   demo: 'Demo: the agents are built in; nothing costs money.',
