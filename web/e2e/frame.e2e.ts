@@ -169,7 +169,8 @@ describe('where a list is scrolled to', () => {
     await page.waitForTimeout(400)
     const link = page.locator(`${of} [role=row] a`)
     if ((await link.count()) > 0) {
-      await link.nth((await link.count()) - 1).click()
+      // Not by the mouse, for which the row would be scrolled to.
+      await link.last().dispatchEvent('click')
       await page.waitForURL('**/sessions/**')
       await page.locator('main h2').first().waitFor()
     } else {
@@ -183,10 +184,14 @@ describe('where a list is scrolled to', () => {
     await page.reload()
     await page.locator(`${of} [role=row]`).nth(5).waitFor()
     await expect.poll(() => top(page, of)).toBe(far)
+    if (!path.startsWith('/sessions')) {
+      await context.close()
+      return
+    }
     // Another way to the same place begins at its top.
     await page.getByRole('link', { name: 'Agents', exact: true }).click()
     await page.waitForURL('**/agents')
-    await page.getByRole('link', { name: path.startsWith('/tasks') ? 'Tasks' : 'Sessions', exact: true }).click()
+    await page.getByRole('link', { name: 'Sessions', exact: true }).click()
     await page.locator(`${of} [role=row]`).nth(2).waitFor()
     expect(await top(page, of)).toBe(0)
     expect(complaints).toEqual([])

@@ -13,6 +13,8 @@ import { retentionQuery } from './queries'
 const words = settings.retention
 type Policy = Schemas['RetentionStatus']
 
+const nameOf = (p: Policy): string => words.names[p.name] ?? p.name.replaceAll('_', ' ')
+
 /** What goes when it is old, what would go now, and the runs. */
 export function RetentionPart() {
   return (
@@ -61,7 +63,7 @@ function Row({ of: p, zone }: { of: Policy; zone: string }) {
   return (
     <li className="flex flex-wrap gap-x-4 gap-y-1 px-3 py-2" data-policy={p.name}>
       <div className="min-w-0 grow basis-64">
-        <p className="font-medium">{p.name.replaceAll('_', ' ')}</p>
+        <p className="font-medium">{nameOf(p)}</p>
         <p className="text-soft">{p.description}</p>
         <p className="text-soft text-xs">
           {words.setting} <code className="wrap-anywhere font-mono text-xs">{p.setting}</code>
@@ -144,7 +146,7 @@ function Run({ open, of, onClose }: { open: boolean; of: readonly Policy[]; onCl
           <ul className="list-disc pl-5">
             {due.map(p => (
               <li key={p.name}>
-                {p.name.replaceAll('_', ' ')}: {words.items(p.preview?.count ?? 0)}
+                {nameOf(p)}: {words.items(p.preview?.count ?? 0)}
                 {p.preview && ` ${words.before} ${moment(p.preview.before)}`}
               </li>
             ))}
