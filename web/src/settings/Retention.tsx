@@ -1,10 +1,11 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, type Schemas, take } from '../api/client'
-import { moment } from '../app/format'
+import { moment, moments } from '../app/format'
 import { settings } from '../texts/settings'
 import { Age } from '../ui/Age'
 import { Button } from '../ui/Button'
+import { Clock } from '../ui/Clock'
 import { State } from '../ui/State'
 import { Answer } from '../ui/Views'
 import { Confirm, ForLeads, Note, Part } from './Bits'
@@ -79,7 +80,7 @@ function Row({ of: p, zone }: { of: Policy; zone: string }) {
         )}
         {p.note && <p className="text-soft">{p.note}</p>}
         {p.next_run_at && (
-          <p className="text-soft" title={moment(p.next_run_at, zone)}>
+          <p className="text-soft" title={moments(p.next_run_at, zone)}>
             {words.next} <Age at={p.next_run_at} />
           </p>
         )}
@@ -90,7 +91,7 @@ function Row({ of: p, zone }: { of: Policy; zone: string }) {
             {words.would}: {p.preview.count > 0 ? words.items(p.preview.count) : words.nothing}
             {p.preview.oldest_at && (
               <span className="block text-soft">
-                {words.oldest} {moment(p.preview.oldest_at, zone)}
+                {words.oldest} <Clock at={p.preview.oldest_at}>{moment(p.preview.oldest_at)}</Clock>
               </span>
             )}
           </p>
