@@ -300,6 +300,23 @@ describe('the top bar', () => {
   })
 })
 
+// Two clocks that do not say which is which make one miss a meeting.
+describe('a time of day', () => {
+  it("is in the zone of whoever looks, and the service's is behind it", async () => {
+    const { context, page } = await opened(desktop, '/')
+    const fact = page
+      .getByRole('main')
+      .getByRole('link', { name: /standup .*\d\d:\d\d/ })
+      .first()
+    await fact.waitFor()
+    const behind = (await fact.getAttribute('title')) ?? ''
+    const mine = /(\d\d:\d\d):\d\d \(Europe\/Berlin/.exec(behind)?.[1]
+    expect(mine, behind).toBeDefined()
+    expect(await fact.textContent()).toContain(mine)
+    await context.close()
+  })
+})
+
 // Whoever has no gateway has no error, either.
 describe('schedules without a gateway', () => {
   it('are one empty state that leads to its setup, and nobody is asked', async () => {
