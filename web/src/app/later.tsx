@@ -25,7 +25,7 @@ let begun = false
  */
 async function reach(): Promise<void> {
   if (!begun) return
-  const answer = await fetch('/theme.js', { method: 'HEAD', cache: 'no-store' })
+  const answer = await fetch('/theme.js', { method: 'HEAD', cache: 'no-store', signal: AbortSignal.timeout(10_000) })
   // What stands before the service answers in its place.
   if (answer.status >= 500) throw new Error(`the service is away: ${answer.status}`)
 }

@@ -14,7 +14,8 @@ const sources = readdirSync(internal, { recursive: true, encoding: 'utf8' })
 const writers = new Set(sources.filter(s => s.text.includes('event.Audit')).map(s => s.dir))
 
 /** What is activity as well, or alone: of these the audit has only what is named elsewhere. */
-const activity = /^(task\.(?!deleted)|standup\.(?!deleted)|team\.|session\.(?!message_sent|stopped))/
+const activity =
+  /^(task\.(?!deleted)|comment\.(?!deleted)|standup\.(?!deleted)|team\.|session\.(?!message_sent|stopped))/
 
 function written(): string[] {
   const kinds = new Set<string>()
