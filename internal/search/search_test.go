@@ -243,3 +243,74 @@ func TestRoute(t *testing.T) {
 		}
 	}
 }
+
+// addSession archives a session, as the archive does, and makes it findable.
+func addSession(t testing.TB, d *db.DB, number int, title, body string) {
+	t.Helper()
+	id := db.NewID()
+	err := d.Tx(t.Context(), func(tx *db.Tx) error {
+		_, err := tx.Exec(t.Context(), `INSERT INTO archive_sessions (id, session_key, transcript_id, agent_id, kind, label, status, model, parent_key, last_message,
+			active, last_at, version, as_of, present, ended, coverage, read_version, last_seq, messages, purged)
+			VALUES (?, ?, '', 'cto', 'main', ?, 'done', '', '', '', FALSE, ?, 1, ?, FALSE, 'rests', 'whole', 1, 1, 1, FALSE)`, id, fmt.Sprint("agent:cto:", number), title, monday, monday)
+		if err != nil {
+			return err
+		}
+		return PutSession(t.Context(), tx, SessionText{ID: id, Title: title, Body: body})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What runs each day must not hide the one task that somebody looks for, nor a
+// board full of tasks the sessions.
+func TestShares(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		s := &Service{DB: d}
+		add(t, d, 1, "Renew the signing certificate", "")
+		add(t, d, 2, "Rotate keys", "the certificate too")
+		for i := range 12 {
+			addSession(t, d, i, "Read the certificate terms", "")
+		}
+		for i := range 12 {
+			add(t, d, 10+i, "Board", "board")
+		}
+		addSession(t, d, 20, "Board", "")
+		find := func(text string, only Only, limit int) string {
+			t.Helper()
+			list, err := s.Find(t.Context(), text, only, limit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var all []string
+			for _, r := range list {
+				if r.TaskKey != nil {
+					all = append(all, strings.TrimPrefix(*r.TaskKey, "TASK-"))
+				} else {
+					all = append(all, "s")
+				}
+			}
+			return strings.Join(all, " ")
+		}
+		for _, c := range []struct {
+			text  string
+			only  Only
+			limit int
+			want  string
+		}{
+			{"certificate", Only{}, 8, "s s s s s s 1 2"}, // what the tasks do not need is the sessions'
+			{"certificate", Only{}, 2, "s 1"},
+			{"certificate", Only{}, 1, "1"},
+			{"certificate", Only{Kinds: []Kind{OfSession}}, 3, "s s s"},
+			{"certificate", Only{Kinds: []Kind{OfTask}}, 3, "1 2"},
+			{"certificate", Only{Kinds: []Kind{OfTask, OfSession}}, 4, "s s 1 2"},
+			{"certificate", Only{Archived: new(false)}, 4, "1 2"},
+			{"board", Only{}, 4, "s 21 20 19"},
+			{"board", Only{}, 100, "s 21 20 19 18 17 16 15 14 13 12 11 10"},
+		} {
+			if got := find(c.text, c.only, c.limit); got != c.want {
+				t.Errorf("%d of %q with %v are %q, want %q", c.limit, c.text, c.only.Kinds, got, c.want)
+			}
+		}
+	})
+}

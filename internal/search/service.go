@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -24,9 +25,14 @@ type Only struct {
 const maxResults = 100
 
 // Find returns at most limit texts that have all the words of text, the last of
-// which may be the beginning of one. First come the tasks whose key and title
-// have them, then what else has them, and of both the newest first: the order is
-// the same each time, and on both engines. Nothing in text is syntax; without a word nothing is found.
+// which may be the beginning of one. First come those whose title, or a task's
+// key, has them, then what else has them, and of both the newest first: the order
+// is the same each time, and on both engines. Nothing in text is syntax; without
+// a word nothing is found.
+//
+// Sessions are many, and say the same each day: they take at most half of the
+// places when tasks and comments would fill more than the other half, and the
+// other way round.
 //
 // Of one caller two searches run at once, like lists; see db.Turn.
 func (s *Service) Find(ctx context.Context, text string, only Only, limit int) ([]Result, error) {
@@ -41,21 +47,17 @@ func (s *Service) Find(ctx context.Context, text string, only Only, limit int) (
 	}
 	defer leave()
 	var rows []row
-	err = s.DB.View(ctx, func(in db.Queryer) (err error) {
-		engine := s.DB.Engine()
-		if rows, err = found(ctx, in, engine, q.match(engine, true), only, limit); err != nil || len(rows) == limit {
-			return err
-		}
-		// Those with the words in their title are among these again.
-		more, err := found(ctx, in, engine, q.match(engine, false), only, limit+len(rows))
-		titled := len(rows)
-		for _, r := range more {
-			known := slices.ContainsFunc(rows[:titled], func(t row) bool { return t.id == r.id })
-			if !known && len(rows) < limit {
-				rows = append(rows, r)
+	err = s.DB.View(ctx, func(in db.Queryer) error {
+		var sides [][]row
+		for _, kinds := range only.sides() {
+			side, err := s.find(ctx, in, q, Only{Archived: only.Archived, Kinds: kinds}, limit)
+			if err != nil {
+				return err
 			}
+			sides = append(sides, side)
 		}
-		return err
+		rows = share(sides, limit)
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("search: %w", err)
@@ -66,4 +68,66 @@ func (s *Service) Find(ctx context.Context, text string, only Only, limit int) (
 		results[i] = r.Result
 	}
 	return results, nil
+}
+
+// sides are the kinds that are looked for, those that share their places together.
+func (o Only) sides() [][]Kind {
+	var sides [][]Kind
+	for _, side := range [][]Kind{{OfTask, OfComment}, {OfSession}} {
+		wanted := slices.DeleteFunc(side, func(k Kind) bool { return len(o.Kinds) > 0 && !slices.Contains(o.Kinds, k) })
+		if len(wanted) > 0 {
+			sides = append(sides, wanted)
+		}
+	}
+	return sides
+}
+
+// find returns the first texts of one side: those with the words in the title, then the others.
+func (s *Service) find(ctx context.Context, in db.Queryer, q query, only Only, limit int) ([]row, error) {
+	engine := s.DB.Engine()
+	rows, err := found(ctx, in, engine, q.match(engine, true), only, limit)
+	if err != nil {
+		return nil, err
+	}
+	for i := range rows {
+		rows[i].titled = true
+	}
+	if len(rows) == limit {
+		return rows, nil
+	}
+	// Those with the words in their title are among these again.
+	more, err := found(ctx, in, engine, q.match(engine, false), only, limit+len(rows))
+	titled := rows
+	for _, r := range more {
+		known := slices.ContainsFunc(titled, func(t row) bool { return t.id == r.id })
+		if !known && len(rows) < limit {
+			rows = append(rows, r)
+		}
+	}
+	return rows, err
+}
+
+// share gives each side its part of the places, and what one does not need to the other.
+func share(sides [][]row, limit int) []row {
+	var rows []row
+	for i, side := range sides {
+		others := 0
+		for j, other := range sides {
+			if i != j {
+				others += len(other)
+			}
+		}
+		part := limit / len(sides)
+		if i == 0 {
+			part = limit - part*(len(sides)-1)
+		}
+		rows = append(rows, side[:min(len(side), max(part, limit-others))]...)
+	}
+	slices.SortFunc(rows, func(a, b row) int {
+		if a.titled != b.titled {
+			return map[bool]int{true: -1, false: 1}[a.titled]
+		}
+		return cmp.Compare(b.id, a.id)
+	})
+	return rows
 }

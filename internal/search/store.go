@@ -167,8 +167,9 @@ func (o Only) clause() string {
 // row is a Result before its snippet is cut.
 type row struct {
 	Result
-	id   int64
-	text string
+	id     int64
+	text   string
+	titled bool // whether its title has all the words
 }
 
 func scan(from db.Row) (row, error) {

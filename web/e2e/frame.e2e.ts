@@ -6,6 +6,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openLine, openService } from './gateway.ts'
 import { call, faults, type House, type Look, looks, openBrowser, openHouse, openPage, signIn } from './house.ts'
+import { openService as openBare } from './service.ts'
 
 let house: House
 let browser: Browser
@@ -146,6 +147,197 @@ describe.each([320, 360])('a phone of %d px', width => {
     }
     expect(complaints).toEqual([])
     await context.close()
+  })
+})
+
+// Whoever reads one thing after the other must not look for their place in the list each time.
+describe('where a list is scrolled to', () => {
+  const scroller = (page: Page, of: string) => page.locator(of).first()
+  const top = (page: Page, of: string) => scroller(page, of).evaluate(e => e.scrollTop)
+
+  it.each([
+    ['/sessions?show=live', 'main [role=table]'],
+    ['/sessions?show=history', 'main [role=table]'],
+    ['/tasks?view=table', 'main [role=table]'],
+  ])('%s is kept on the way back and over a reload', async (path, of) => {
+    const low: Look = { theme: 'light', width: 1440, height: 320 }
+    const { context, page, complaints } = await opened(low, path)
+    await page.locator(`${of} [role=row]`).nth(5).waitFor()
+    // The demo's past comes piece by piece.
+    const scroll = () =>
+      scroller(page, of).evaluate(e => {
+        e.scrollTop = Math.min(900, e.scrollHeight - e.clientHeight - 50)
+        return e.scrollTop
+      })
+    await expect.poll(scroll, { timeout: 20_000 }).toBeGreaterThan(50)
+    const far = await scroll()
+    await page.waitForTimeout(400)
+    const link = page.locator(`${of} [role=row] a`)
+    if ((await link.count()) > 0) {
+      // Not by the mouse, for which the row would be scrolled to.
+      await link.last().dispatchEvent('click')
+      await page.waitForURL('**/sessions/**')
+      await page.locator('main h2').first().waitFor()
+    } else {
+      await page.getByRole('link', { name: 'Agents', exact: true }).click()
+      await page.waitForURL('**/agents')
+    }
+    await page.goBack()
+    await expect.poll(() => top(page, of)).toBe(far)
+    await page.waitForTimeout(500)
+    expect(await top(page, of)).toBe(far)
+    await page.reload()
+    await page.locator(`${of} [role=row]`).nth(5).waitFor()
+    await expect.poll(() => top(page, of)).toBe(far)
+    if (!path.startsWith('/sessions')) {
+      await context.close()
+      return
+    }
+    // Another way to the same place begins at its top.
+    await page.getByRole('link', { name: 'Agents', exact: true }).click()
+    await page.waitForURL('**/agents')
+    await page.getByRole('link', { name: 'Sessions', exact: true }).click()
+    await page.locator(`${of} [role=row]`).nth(2).waitFor()
+    expect(await top(page, of)).toBe(0)
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it('is kept of a standup over a reload, and nothing of it is stored', async () => {
+    const { context, page } = await opened({ theme: 'light', width: 1440, height: 500 }, '/standups')
+    const of = '.standup-scroller'
+    await page.locator(`${of} article, ${of} section`).first().waitFor()
+    await page.waitForTimeout(500)
+    const far = await scroller(page, of).evaluate(e => {
+      e.scrollTop = 300
+      return e.scrollTop
+    })
+    expect(far).toBeGreaterThan(100)
+    await page.waitForTimeout(400)
+    await page.reload()
+    await expect.poll(() => top(page, of).catch(() => -1)).toBe(far)
+    expect(await page.evaluate(() => [Object.keys(localStorage), Object.keys(sessionStorage)])).toEqual([
+      ['wardroom.token'],
+      [],
+    ])
+    await context.close()
+  })
+})
+
+// What one looks for must not be hidden by what runs every day.
+describe('the search', () => {
+  const found = (page: Page) => page.getByRole('listbox').getByRole('option')
+  async function typed(page: Page, text: string) {
+    await page.keyboard.press('Control+k')
+    await page.getByRole('dialog').getByRole('combobox').fill(text)
+  }
+
+  it('finds the task beside sessions of one title, which are one row with a count and an age', async () => {
+    const { context, page, complaints } = await opened(desktop, '/')
+    await typed(page, 'certificate')
+    await found(page).filter({ hasText: 'TASK-7' }).waitFor()
+    const all = await found(page).allTextContents()
+    const titles = all.filter(t => t.includes('Read the certificate'))
+    expect(titles.length).toBeLessThanOrEqual(1)
+    if (titles.length > 0)
+      await found(page)
+        .filter({ hasText: /more like this/ })
+        .first()
+        .waitFor()
+    expect(await found(page).locator('time').count()).toBeGreaterThan(0)
+    expect(await faults(page)).toEqual([])
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/task=TASK-7/)
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it.each([
+    ['cto', '/agents/cto', 'cto'],
+    ['gateway', '/settings/gateway', 'Gateway'],
+    ['audit', '/settings/audit', 'Audit'],
+    ['run standup', '/standups', 'Run standup'],
+  ])('leads from %s to %s', async (text, path, label) => {
+    const { context, page } = await opened(desktop, '/')
+    await typed(page, text)
+    const entry = found(page)
+      .filter({ hasText: label })
+      .filter({ hasNotText: /TASK-|Sessions/ })
+      .first()
+    await entry.waitFor()
+    await entry.click()
+    await page.waitForURL(url => url.pathname === path)
+    await context.close()
+  })
+})
+
+// What moves with each page cannot be hit without looking.
+describe('the top bar', () => {
+  it('has the search in one place, whatever stands beside it', async () => {
+    const { context, page } = await opened(desktop, '/')
+    const search = page.getByRole('banner').getByRole('button', { name: /Search and commands/ })
+    const at = new Set<number>()
+    for (const name of ['Now', 'Inbox', 'Schedules', 'Spend', 'Settings']) {
+      await page.getByRole('navigation', { name: 'Places' }).first().getByRole('link', { name }).click()
+      await page.getByRole('banner').getByRole('heading', { name }).waitFor()
+      at.add(Math.round((await search.boundingBox())?.x ?? 0))
+    }
+    expect([...at]).toHaveLength(1)
+    await context.close()
+  })
+
+  it('tells on a phone what today cost, and in words that nothing is live', async () => {
+    const line = await openLine(new URL(house.base))
+    const { context, page } = await openPage(browser, line.url, { theme: 'light', width: 360, height: 640 })
+    await page.goto('/schedules')
+    await signIn(page, house)
+    const bar = page.getByRole('banner')
+    await expect.poll(() => bar.getByRole('link', { name: /today/ }).isVisible(), { timeout: 10_000 }).toBe(true)
+    expect(await bar.getByRole('link', { name: /today/ }).textContent()).toMatch(/\$|unpriced|unknown/)
+    await line.cut()
+    await bar.getByText(/^(Stale|Offline)/).waitFor({ timeout: 40_000 })
+    expect(await wide(page)).toBeLessThanOrEqual(0)
+    await context.close()
+  })
+})
+
+// Two clocks that do not say which is which make one miss a meeting.
+describe('a time of day', () => {
+  it("is in the zone of whoever looks, and the service's is behind it", async () => {
+    const { context, page } = await opened(desktop, '/')
+    const fact = page
+      .getByRole('main')
+      .getByRole('link', { name: /standup .*\d\d:\d\d/ })
+      .first()
+    await fact.waitFor()
+    const behind = (await fact.getAttribute('title')) ?? ''
+    const mine = /(\d\d:\d\d):\d\d \(Europe\/Berlin/.exec(behind)?.[1]
+    expect(mine, behind).toBeDefined()
+    expect(await fact.textContent()).toContain(mine)
+    await context.close()
+  })
+})
+
+// Whoever has no gateway has no error, either.
+describe('schedules without a gateway', () => {
+  it('are one empty state that leads to its setup, and nobody is asked', async () => {
+    const bare = await openBare({ BOOTSTRAP_OWNER_EMAIL: house.email, BOOTSTRAP_OWNER_PASSWORD: house.password })
+    try {
+      const { context, page, complaints } = await openPage(browser, bare.base, desktop)
+      await page.goto('/schedules')
+      await signIn(page, house)
+      await page.getByText('There are no timed jobs without a gateway').waitFor()
+      await page.waitForTimeout(500)
+      expect(await page.getByRole('main').getByRole('alert').count()).toBe(0)
+      expect(await page.getByRole('main').getByRole('status').count()).toBe(0)
+      expect(await faults(page)).toEqual([])
+      await page.getByRole('link', { name: 'Set up the gateway' }).click()
+      await page.waitForURL('**/settings/gateway')
+      expect(complaints).toEqual([])
+      await context.close()
+    } finally {
+      await bare.close()
+    }
   })
 })
 

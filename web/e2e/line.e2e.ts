@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { call, type House, type Look, looks, openBrowser, openHouse, openPage, signIn } from './house.ts'
+import { call, faults, type House, type Look, looks, openBrowser, openHouse, openPage, signIn } from './house.ts'
 
 let house: House
 let browser: Browser
@@ -32,6 +32,85 @@ describe('a line that breaks', () => {
     await call(house, 'PATCH', '/tasks/TASK-14', { status: 'review' })
     await mark.getByText('Live', { exact: true }).waitFor({ timeout: 40_000 })
     await page.getByRole('region', { name: 'Review' }).getByText('Monthly cost report').waitFor()
+    await context.close()
+  })
+})
+
+/** A page whose browser was asked to load no more than it needs: nothing is fetched before somebody goes there. */
+async function sparing() {
+  const watched = await openPage(browser, house.base, looks['light desktop'] as Look)
+  await watched.context.addInitScript(() =>
+    Object.defineProperty(navigator, 'connection', { value: { saveData: true } }),
+  )
+  return watched
+}
+
+// Whoever looks around during an outage must not lose the whole dashboard to it.
+describe('a place that was not opened before', () => {
+  it('says that it could not be loaded, within the frame, and comes by itself with the service', async () => {
+    const { context, page } = await sparing()
+    await page.goto('/tasks?view=board')
+    await signIn(page, house)
+    const mark = page.getByRole('banner')
+    await mark.getByText('Live', { exact: true }).waitFor()
+    await page.evaluate(() => Reflect.set(globalThis, 'sameDocument', true))
+    await house.stop()
+    await mark.getByText(/Stale|Offline/).waitFor({ timeout: 40_000 })
+    const rail = page.getByRole('navigation', { name: 'Places' }).first()
+    await rail.getByRole('link', { name: 'Agents' }).click()
+    await page.getByRole('alert').getByText('Could not load this page').waitFor()
+    expect(await rail.getByRole('link').count()).toBe(9)
+    expect(await faults(page)).toEqual([])
+    await page.getByRole('button', { name: 'Try again' }).click()
+    // What was open before is still there.
+    await rail.getByRole('link', { name: 'Tasks' }).click()
+    await page.locator('article').first().waitFor()
+    await rail.getByRole('link', { name: 'Agents' }).click()
+    await page.getByText('Could not load this page').waitFor()
+    house = await openHouse(house)
+    await page.getByRole('main').getByText('cto').first().waitFor({ timeout: 60_000 })
+    expect(await page.getByText('Could not load this page').count()).toBe(0)
+    expect(await page.evaluate(() => Reflect.get(globalThis, 'sameDocument'))).toBe(true)
+    await context.close()
+  })
+
+  it('offers the new build when the server has it no more', async () => {
+    const { context, page } = await sparing()
+    let newer = false
+    await page.route('**/', async route => {
+      if (!newer || route.request().resourceType() !== 'fetch') return route.continue()
+      const answer = await route.fetch()
+      const body = (await answer.text()).replace(/\/assets\/index-[^"]+\.js/, '/assets/index-newer.js')
+      return route.fulfill({ response: answer, body })
+    })
+    await page.route('**/assets/Page-*.js', route => (newer ? route.fulfill({ status: 404 }) : route.continue()))
+    await page.goto('/tasks?view=board')
+    await signIn(page, house)
+    await page.getByRole('banner').getByText('Live', { exact: true }).waitFor()
+    newer = true
+    await page.getByRole('link', { name: 'Spend', exact: true }).click()
+    await page.getByText('Could not load this page').waitFor()
+    await page.getByText('A newer version of the dashboard is there.').waitFor()
+    newer = false
+    await page.getByRole('alert').getByRole('button', { name: 'Reload' }).click()
+    await page.getByRole('main').getByText('Total').first().waitFor()
+    await context.close()
+  })
+
+  it('is there all the same as a rule: it is fetched when there is nothing else to do', async () => {
+    const { context, page } = await openPage(browser, house.base, looks['light desktop'] as Look)
+    await page.goto('/tasks?view=board')
+    await signIn(page, house)
+    await page.getByRole('banner').getByText('Live', { exact: true }).waitFor()
+    const fetched = () =>
+      page.evaluate(() => performance.getEntriesByType('resource').filter(r => /\/Audit-.*\.js/.test(r.name)).length)
+    await expect.poll(fetched, { timeout: 30_000 }).toBeGreaterThan(0)
+    await page.waitForTimeout(2_000)
+    await house.stop()
+    await page.getByRole('link', { name: 'Settings', exact: true }).click()
+    await page.getByRole('heading', { name: 'Settings' }).first().waitFor()
+    expect(await page.getByText('Could not load this page').count()).toBe(0)
+    house = await openHouse(house)
     await context.close()
   })
 })

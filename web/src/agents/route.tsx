@@ -1,4 +1,5 @@
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
+import { createRoute } from '@tanstack/react-router'
+import { lazyPage } from '../app/later'
 import { frameRoute, params, wordParam } from '../app/roots'
 
 /** What the address of the agents says: how they are shown. */
@@ -12,13 +13,13 @@ export const agentsListRoute = createRoute({
   getParentRoute: () => agentsFolder,
   path: '/',
   validateSearch: search,
-  component: lazyRouteComponent(() => import('./Page'), 'AgentsPage'),
+  component: lazyPage(() => import('./Page'), 'AgentsPage'),
 })
 
 export const agentRoute = createRoute({
   getParentRoute: () => agentsFolder,
   path: '/$agentId',
-  component: lazyRouteComponent(() => import('./Agent'), 'AgentPage'),
+  component: lazyPage(() => import('./Agent'), 'AgentPage'),
 })
 
 /** All that is under /agents: the team, and a page for each of it. */

@@ -838,7 +838,7 @@ export interface paths {
         };
         /**
          * Find tasks, comments and archived sessions by their words
-         * @description What has all the words, whatever their case; the last one may be the beginning of a word. First the tasks whose key and title have them, then what else has them, the newest first. No character means anything special.
+         * @description What has all the words, whatever their case; the last one may be the beginning of a word. First what has them in its title, or a task in its key, then what else has them, the newest first. Sessions take at most half of the places where tasks and comments would fill more than the other half, and the other way round. No character means anything special.
          */
         get: operations["get-search"];
         put?: never;

@@ -11,6 +11,7 @@ import { standupRoute, standupsRoute } from '../standups/route'
 import { taskRoute, tasksRoute } from '../tasks/route'
 import { welcomeRoute } from '../welcome/route'
 import { frameRoute, rootRoute, unknownRoute } from './roots'
+import { startScroll } from './scroll'
 
 const tree = rootRoute.addChildren([
   loginRoute,
@@ -48,8 +49,11 @@ export const router = createRouter({
   // Keys of sessions have colons: agent:cto:main.
   pathParamsAllowedCharacters: [':'],
   defaultPreload: 'intent',
+  // What scrolls are parts of the page; see scroll.ts.
   scrollRestoration: false,
 })
+
+startScroll(router)
 
 declare module '@tanstack/react-router' {
   interface Register {

@@ -1,20 +1,52 @@
 import { Outlet, useLocation } from '@tanstack/react-router'
-import { lazy, Suspense, useState } from 'react'
+import { useEffect, useState } from 'react'
 import { useConfig } from '../app/config'
 import { useKeys } from '../app/keys'
+import { later, type Missing } from '../app/later'
+import { useLineState } from '../app/live'
+import { fetchParts } from '../app/parts'
 import { leads, useMe } from '../app/queries'
 import { texts } from '../texts'
+import { say } from '../ui/Toast'
 import { useGoKeys } from './goKeys'
 import { NewBuild } from './NewBuild'
 import { BottomBar, Rail } from './Rail'
 import { TopBar } from './TopBar'
 
 // Of no use to most people most of the time.
-const Left = lazy(() => import('../welcome/Left').then(m => ({ default: m.Left })))
+const Left = later(
+  () => import('../welcome/Left'),
+  'Left',
+  () => null,
+)
 
 // What is opened by a key is loaded when it is first opened.
-const Palette = lazy(() => import('./Palette').then(m => ({ default: m.Palette })))
-const KeyList = lazy(() => import('./KeyList').then(m => ({ default: m.KeyList })))
+const Palette = later(() => import('./Palette'), 'Palette', PartMissing)
+const KeyList = later(() => import('./KeyList'), 'KeyList', PartMissing)
+
+/** Says that what a key opens is not there, and takes the key back. */
+function PartMissing({ of: { open, onClose } }: Missing<{ open: boolean; onClose: () => void; onKeys?: () => void }>) {
+  useEffect(() => {
+    if (!open) return
+    say(texts.app.notLoaded.part)
+    onClose()
+  }, [open, onClose])
+  return null
+}
+
+/** Fetches all the places as soon as there is nothing else to do: then the service may be away when one goes to them. */
+function useParts(): void {
+  const live = useLineState() === 'live'
+  useEffect(() => {
+    if (!live) return
+    const end = new AbortController()
+    const timer = setTimeout(() => void fetchParts(end.signal), 1_000)
+    return () => {
+      clearTimeout(timer)
+      end.abort()
+    }
+  }, [live])
+}
 
 /** Everything around a place: the rail, the bar, the search, and the list of keys. */
 export function Frame() {
@@ -27,6 +59,7 @@ export function Frame() {
   const maySetUp = leads(useMe().data) && config !== undefined && !demo
   const close = () => setOpen(null)
   useGoKeys()
+  useParts()
   useKeys([
     { keys: 'mod+k', label: texts.app.keys.search, run: () => setOpen('search') },
     { keys: '/', label: texts.app.keys.search, run: () => setOpen('search') },
@@ -55,20 +88,14 @@ export function Frame() {
         <div className="flex min-w-0 grow flex-col">
           <TopBar onKeys={() => setOpen('keys')} onSearch={() => setOpen('search')} />
           <main className="min-h-0 grow overflow-auto outline-none" id="content" tabIndex={-1}>
-            {isNow && maySetUp && (
-              <Suspense fallback={null}>
-                <Left />
-              </Suspense>
-            )}
+            {isNow && maySetUp && <Left />}
             <Outlet />
           </main>
         </div>
       </div>
       <BottomBar />
-      <Suspense fallback={null}>
-        {opened.search && <Palette onClose={close} onKeys={() => setOpen('keys')} open={open === 'search'} />}
-        {opened.keys && <KeyList onClose={close} open={open === 'keys'} />}
-      </Suspense>
+      {opened.search && <Palette onClose={close} onKeys={() => setOpen('keys')} open={open === 'search'} />}
+      {opened.keys && <KeyList onClose={close} open={open === 'keys'} />}
     </div>
   )
 }

@@ -8,6 +8,13 @@ import { State } from '../ui/State'
 
 const words = texts.app.live
 
+/** Whether what is seen follows what happens, or is old: then the mark needs its words, and all the room of a phone. */
+export function useWell(): boolean {
+  const line = useLineState()
+  const gateway = useQuery(queries.gateway).data
+  return line === 'live' && !(gateway && words.gateway[gateway.state])
+}
+
 /** Whether what is on screen follows what happens: the line to the service first, then the agents' gateway. */
 export function LiveMark() {
   const line = useLineState()
@@ -24,8 +31,12 @@ export function LiveMark() {
     <span aria-live="polite" className="flex shrink-0 items-center text-xs">
       {away ? (
         <State icon="off" title={`${words.gatewayHelp} ${gateway?.error ?? ''}`} tone="attention">
-          <span className={gone ? 'sr-only sm:not-sr-only' : ''}>{away}</span>
-          {gone && <span aria-hidden="true">{gone}</span>}
+          {away}
+          {gone && (
+            <span aria-hidden="true" className="hidden sm:inline">
+              {gone}
+            </span>
+          )}
         </State>
       ) : line === 'live' ? (
         <State title={words.liveHelp} tone="active">

@@ -1,146 +1,12 @@
 import { Dialog as Base } from '@base-ui/react/dialog'
-import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { useNavigate } from '@tanstack/react-router'
-import { useEffect, useId, useMemo, useState } from 'react'
-import { api, take } from '../api/client'
+import { useEffect, useId, useState } from 'react'
 import { asProblem } from '../api/problem'
-import { places } from '../app/places'
-import { queries } from '../app/queries'
-import { session } from '../app/session'
-import { setView } from '../app/view'
 import { texts } from '../texts'
-import { Icon, type IconName } from '../ui/Icon'
+import { Age } from '../ui/Age'
+import { Icon } from '../ui/Icon'
+import { type Entry, useEntries } from './entries'
 
 const words = texts.app.palette
-
-interface Entry {
-  id: string
-  group: string
-  icon: IconName
-  label: string
-  hint?: string
-  run: () => void
-}
-
-/** What somebody types, a moment after they stopped. */
-function useCalm(text: string, ms: number): string {
-  const [calm, setCalm] = useState(text)
-  useEffect(() => {
-    const timer = setTimeout(() => setCalm(text), ms)
-    return () => clearTimeout(timer)
-  }, [text, ms])
-  return calm
-}
-
-const fits = (label: string, typed: string): boolean =>
-  typed
-    .toLowerCase()
-    .split(/\s+/)
-    .every(word => label.toLowerCase().includes(word))
-
-/** Places, agents and commands that fit, and the tasks and sessions that the service finds. */
-function useEntries(typed: string, open: boolean, onKeys: () => void): { entries: Entry[]; error: unknown } {
-  const navigate = useNavigate()
-  const q = useCalm(typed.trim(), 150)
-  const agents = useQuery({ ...queries.agents, enabled: open }).data
-  const found = useQuery({
-    queryKey: ['search', q],
-    queryFn: ({ signal }) => take(api.GET('/api/v1/search', { params: { query: { q, limit: 8 } }, signal })),
-    enabled: open && q.length > 1,
-    placeholderData: keepPreviousData,
-    staleTime: 5_000,
-  })
-  const entries = useMemo(() => {
-    const list: Entry[] = []
-    const openTask = (task: string) => () => void navigate({ to: '/tasks', search: { task } })
-    if (/^[a-z][a-z0-9]*-\d+$/i.test(q)) {
-      list.push({
-        id: `key-${q}`,
-        group: words.tasks,
-        icon: 'tasks',
-        label: q.toUpperCase(),
-        run: openTask(q.toUpperCase()),
-      })
-    }
-    for (const t of q.length > 1 ? (found.data ?? []) : []) {
-      const key = t.task_key
-      if (key === null) continue
-      const known = list.some(e => e.id === `task-${t.task_id}` || e.label === key)
-      if (!known)
-        list.push({
-          id: `task-${t.task_id}`,
-          group: words.tasks,
-          icon: t.kind === 'task' ? 'tasks' : 'comment',
-          label: t.title,
-          hint: key,
-          run: openTask(key),
-        })
-    }
-    for (const p of places)
-      list.push({
-        id: p.id,
-        group: words.places,
-        icon: p.icon,
-        label: texts.app.places[p.id],
-        ...(p.key ? { hint: `g ${p.key}` } : {}),
-        run: () => void navigate({ to: p.path }),
-      })
-    for (const a of agents ?? [])
-      list.push({
-        id: `agent-${a.agent_id}`,
-        group: words.agents,
-        icon: 'agents',
-        label: a.name,
-        hint: a.agent_id,
-        run: () => void navigate({ to: '/tasks', search: { assignee: a.agent_id } }),
-      })
-    // After what is meant by its name: sessions have all words in them.
-    for (const { session_id: key, title, agent_id } of q.length > 1 ? (found.data ?? []) : []) {
-      if (key === null) continue
-      list.push({
-        id: `session-${key}`,
-        group: words.sessions,
-        icon: 'sessions',
-        label: title,
-        ...(agent_id ? { hint: agent_id } : {}),
-        run: () => void navigate({ to: '/sessions/$key', params: { key } }),
-      })
-    }
-    list.push(
-      {
-        id: 'new',
-        group: words.commands,
-        icon: 'plus',
-        label: words.newTask,
-        hint: 'c',
-        run: () => void navigate({ to: '/tasks', search: { new: '1' } }),
-      },
-      {
-        id: 'light',
-        group: words.commands,
-        icon: 'sun',
-        label: `${texts.app.theme}: ${texts.app.themes.light}`,
-        run: () => setView({ theme: 'light' }),
-      },
-      {
-        id: 'dark',
-        group: words.commands,
-        icon: 'moon',
-        label: `${texts.app.theme}: ${texts.app.themes.dark}`,
-        run: () => setView({ theme: 'dark' }),
-      },
-      { id: 'keys', group: words.commands, icon: 'keyboard', label: words.keys, hint: '?', run: onKeys },
-      { id: 'out', group: words.commands, icon: 'out', label: texts.app.signOut, run: session.signOut },
-    )
-    return typed.trim()
-      ? list.filter(
-          e =>
-            e.group === words.tasks || e.group === words.sessions || fits(`${e.label} ${e.hint ?? ''}`, typed.trim()),
-        )
-      : list
-  }, [typed, q, found.data, agents, navigate, onKeys])
-  return { entries, error: found.error }
-}
 
 /** Finds anything and does anything, by keyboard: type, arrows, Enter. */
 export function Palette({ open, onClose, onKeys }: { open: boolean; onClose: () => void; onKeys: () => void }) {
@@ -163,7 +29,7 @@ function Content({ onClose, onKeys }: { onClose: () => void; onKeys: () => void 
   const [typed, setTyped] = useState('')
   const [at, setAt] = useState(0)
   const id = useId()
-  const { entries, error } = useEntries(typed, true, onKeys)
+  const { entries, error } = useEntries(typed, onKeys)
   const current = Math.min(at, entries.length - 1)
   const run = (entry: Entry | undefined) => {
     if (!entry) return
@@ -222,11 +88,14 @@ function Content({ onClose, onKeys }: { onClose: () => void; onKeys: () => void 
             role="option"
             tabIndex={-1}
           >
-            <Icon className="text-soft" name={e.icon} />
-            <bdi className="truncate">{e.label}</bdi>
+            {e.more ? <span className="w-4 shrink-0" /> : <Icon className="text-soft" name={e.icon} />}
+            <bdi className={e.more ? 'truncate text-soft' : 'truncate'}>{e.label}</bdi>
             {e.hint && <span className="key shrink-0 text-soft text-xs">{e.hint}</span>}
-            <span className="ml-auto shrink-0 text-soft text-xs">
-              {entries[i - 1]?.group === e.group ? '' : e.group}
+            <span className="ml-auto flex shrink-0 gap-3 text-soft text-xs">
+              {e.at && <Age at={e.at} />}
+              <span className="hidden w-18 text-right sm:inline">
+                {entries[i - 1]?.group === e.group ? '' : e.group}
+              </span>
             </span>
           </div>
         ))}

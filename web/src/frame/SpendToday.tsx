@@ -7,6 +7,7 @@ import { askOf, dayIn } from '../spend/period'
 import { reportQuery } from '../spend/report'
 import { known } from '../spend/sums'
 import { texts } from '../texts'
+import { useWell } from './LiveMark'
 
 /** What the agents have cost since midnight, as far as it is known. It grows as the ledger does, and leads to where it went. */
 export function SpendToday() {
@@ -17,6 +18,7 @@ export function SpendToday() {
 function Today({ zone }: { zone: string }) {
   const day = useTicking(now => dayIn(now, zone))
   const { data, error } = useQuery(reportQuery(askOf({ first: day, last: day }, zone), 'day'))
+  const well = useWell()
   if (!data && !error) return null
   const of = data && known(data.total)
   const title = [
@@ -25,12 +27,13 @@ function Today({ zone }: { zone: string }) {
   ]
   return (
     <Link
-      className="hidden shrink-0 rounded-md px-2 py-1 text-soft text-xs hover:bg-hover hover:text-ink sm:inline"
+      className={`min-w-0 truncate rounded-md px-1 py-1 text-soft text-xs hover:bg-hover hover:text-ink sm:shrink-0 sm:px-2 ${well ? '' : 'hidden sm:inline'}`}
       search={{ period: 'today' }}
       title={title.filter(Boolean).join('\n')}
       to="/spend"
     >
-      <span className="font-medium text-ink">{data ? cost(data.total) : unknown}</span> {texts.app.today}
+      <span className="font-medium text-ink">{data ? cost(data.total) : unknown}</span>{' '}
+      <span className="sr-only sm:not-sr-only">{texts.app.today}</span>
     </Link>
   )
 }

@@ -14,11 +14,12 @@ export function TopBar({ onSearch, onKeys }: { onSearch: () => void; onKeys: () 
   const path = useLocation({ select: l => l.pathname })
   const place = places.find(p => (p.path === '/' ? path === '/' : path.startsWith(p.path)))
   return (
-    <header className="flex h-11 shrink-0 items-center gap-2 border-line border-b px-3">
-      <h1 className="shrink-0 font-semibold text-base">
+    // Both sides are as wide as each other, whatever stands in them: the search stays where it is.
+    <header className="grid h-11 shrink-0 grid-cols-[minmax(0,1fr)_auto_auto] items-center gap-2 border-line border-b px-3 lg:grid-cols-[minmax(0,1fr)_18rem_minmax(0,1fr)]">
+      <h1 className="truncate font-semibold text-base">
         {place ? texts.app.places[place.id] : path === '/welcome' ? texts.app.firstSteps : texts.app.name}
       </h1>
-      <div className="flex min-w-0 grow justify-end lg:justify-center">
+      <div className="flex">
         <button
           className="flex h-8 w-9 items-center justify-center gap-2 rounded-md border border-transparent px-2 text-soft hover:text-ink sm:w-72 sm:justify-start sm:border-line-strong sm:bg-panel"
           onClick={onSearch}
@@ -33,9 +34,11 @@ export function TopBar({ onSearch, onKeys }: { onSearch: () => void; onKeys: () 
           </kbd>
         </button>
       </div>
-      <SpendToday />
-      <LiveMark />
-      <MeMenu onKeys={onKeys} />
+      <div className="flex min-w-0 items-center justify-end gap-1 sm:gap-2">
+        <SpendToday />
+        <LiveMark />
+        <MeMenu onKeys={onKeys} />
+      </div>
     </header>
   )
 }

@@ -1,4 +1,5 @@
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
+import { createRoute } from '@tanstack/react-router'
+import { lazyPage } from '../app/later'
 import { frameRoute, params, textParam, wordParam, wordsParam } from '../app/roots'
 import { kinds, orders, severities, states } from './item'
 
@@ -23,5 +24,5 @@ export const inboxRoute = createRoute({
   getParentRoute: () => frameRoute,
   path: '/inbox',
   validateSearch: search,
-  component: lazyRouteComponent(() => import('./Page'), 'InboxPage'),
+  component: lazyPage(() => import('./Page'), 'InboxPage'),
 })

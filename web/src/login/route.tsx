@@ -1,4 +1,5 @@
-import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router'
+import { createRoute, redirect } from '@tanstack/react-router'
+import { lazyPage } from '../app/later'
 import { params, rootRoute } from '../app/roots'
 import { session } from '../app/session'
 import { safeBack } from './back'
@@ -10,11 +11,11 @@ export const loginRoute = createRoute({
   beforeLoad: ({ search }) => {
     if (session.token() !== null) throw redirect({ href: safeBack(search.back) ?? '/', replace: true })
   },
-  component: lazyRouteComponent(() => import('./Login'), 'Login'),
+  component: lazyPage(() => import('./Login'), 'Login'),
 })
 
 export const setupRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/setup',
-  component: lazyRouteComponent(() => import('./Setup'), 'Setup'),
+  component: lazyPage(() => import('./Setup'), 'Setup'),
 })

@@ -2,11 +2,13 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { api, take } from '../api/client'
 import { useTicking } from '../app/clock'
 import { useZone } from '../app/config'
+import { myZone } from '../app/format'
 import { rereadSoon } from '../app/live/patches'
 import { leads, queries, useMe } from '../app/queries'
 import { texts } from '../texts'
 import { now as nowWords } from '../texts/now'
 import { Button, IconButton } from '../ui/Button'
+import { Clock } from '../ui/Clock'
 import { saveCsv } from '../ui/csv'
 import type { IconName } from '../ui/Icon'
 import { Scroller } from '../ui/Scroller'
@@ -16,7 +18,7 @@ import { Answer, Partial } from '../ui/Views'
 import { Card, Nothing } from './Card'
 import { mostSlots, slotsQuery } from './queries'
 import { counts, hourOf, type Mark, marks, marksOf, reach, type Slot, type SlotState, within } from './ribbon'
-import { clock } from './time'
+import { clock, clocks } from './time'
 
 const words = nowWords.runs
 
@@ -117,10 +119,10 @@ const heights: Partial<Record<SlotState, number>> = {
 }
 const usual = 20
 
-const titleOf = (m: Mark, zone: string | undefined) =>
+const titleOf = (m: Mark, service: string | undefined) =>
   m.slots
     .slice(0, 8)
-    .map(s => `${clock(s.due_at, zone)} ${s.name}: ${words.state[s.state]}`)
+    .map(s => `${clocks(s.due_at, service)} ${s.name}: ${words.state[s.state]}`)
     .join('\n') + (m.slots.length > 8 ? `\n+ ${m.slots.length - 8}` : '')
 
 function Marks({ slots, now }: { slots: readonly Slot[]; now: number }) {
@@ -165,10 +167,10 @@ function Marks({ slots, now }: { slots: readonly Slot[]; now: number }) {
           y2="44"
         />
       </svg>
-      <p aria-hidden="true" className="flex justify-between text-soft text-xs">
+      <p aria-hidden="true" className="flex justify-between text-soft text-xs" title={myZone()}>
         {hours.map(h => (
           <span key={h} className={h === 0 ? 'text-accent' : ''}>
-            {h === 0 ? words.now : clock(now + (h / 12) * reach, zone)}
+            {h === 0 ? words.now : clock(now + (h / 12) * reach, undefined)}
           </span>
         ))}
       </p>
@@ -186,7 +188,6 @@ const mostTroubles = 3
 
 /** The last runs that went wrong, each with its reason and the way to make up for it. */
 function Troubles({ slots }: { slots: readonly Slot[] }) {
-  const zone = useZone()
   // Of one job the last one counts.
   const last = new Map(slots.filter(isTrouble).map(s => [s.job_id, s]))
   const list = [...last.values()].sort((a, b) => b.due_at.localeCompare(a.due_at)).slice(0, mostTroubles)
@@ -197,7 +198,9 @@ function Troubles({ slots }: { slots: readonly Slot[] }) {
         <li key={s.job_id} className="flex min-h-8 items-center gap-3 px-3 py-1">
           <span className="flex min-w-0 grow flex-wrap items-center gap-x-3">
             <SlotMark of={s.state} />
-            <span className="text-soft">{clock(s.due_at, zone)}</span>
+            <Clock at={s.due_at} className="text-soft">
+              {clock(s.due_at, undefined)}
+            </Clock>
             <bdi className="font-medium">{s.name}</bdi>
             <bdi className="wrap-anywhere min-w-0 text-soft">{s.reason}</bdi>
           </span>
@@ -231,7 +234,6 @@ function RunNow({ slot }: { slot: Slot }) {
 const heads = [words.due, words.job, words.agent, words.stateHead, words.reason]
 
 function SlotTable({ slots }: { slots: readonly Slot[] }) {
-  const zone = useZone()
   return (
     <Scroller className="max-h-80 border-line border-t" label={words.table}>
       <table className="w-full text-left">
@@ -247,7 +249,9 @@ function SlotTable({ slots }: { slots: readonly Slot[] }) {
         <tbody>
           {slots.map(s => (
             <tr key={`${s.job_id} ${s.due_at}`} className="border-line border-t">
-              <td className="px-3 py-1 whitespace-nowrap">{clock(s.due_at, zone, 'weekday')}</td>
+              <td className="px-3 py-1 whitespace-nowrap">
+                <Clock at={s.due_at}>{clock(s.due_at, undefined, 'weekday')}</Clock>
+              </td>
               <td className="wrap-anywhere px-3 py-1">
                 <bdi>{s.name}</bdi>
               </td>

@@ -4,6 +4,7 @@ import { Fragment } from 'react'
 import type { Schemas } from '../api/client'
 import { useTicking } from '../app/clock'
 import { useZone } from '../app/config'
+import { moments } from '../app/format'
 import type { Place } from '../app/places'
 import { queries } from '../app/queries'
 import { now as nowWords } from '../texts/now'
@@ -16,6 +17,8 @@ interface Part {
   to: Place['path']
   search?: Record<string, string>
   bad?: boolean
+  /** The moment that it tells of. */
+  at?: string | null | undefined
   /** Whether its answer is still awaited: then it is neither known nor unknown. */
   awaited: boolean
 }
@@ -41,8 +44,9 @@ export function Sentence() {
       awaited: blocked.isPending,
     },
     {
-      text: useTicking(now => standupFact(last, now, zone)),
+      text: useTicking(now => standupFact(last, now, undefined)),
       to: '/standups',
+      at: last?.completed_at ?? last?.started_at,
       bad: last?.status === 'error',
       awaited: standup.isPending,
     },
@@ -60,6 +64,7 @@ export function Sentence() {
               <Link
                 className={`hover:underline ${p.bad ? 'text-danger' : ''}`}
                 search={(p.search ?? {}) as never}
+                title={p.at ? moments(p.at, zone) : undefined}
                 to={p.to}
               >
                 {i === 0 ? p.text.charAt(0).toUpperCase() + p.text.slice(1) : p.text}

@@ -28,7 +28,7 @@ export function agentsFact(agents: readonly Agent[] | undefined): string {
 export const blockedFact = (n: number | null | undefined): string =>
   typeof n === 'number' ? words.blocked(n) : words.blockedUnknown
 
-/** When the last standup was: the time alone when it was today, where the service counts its days. */
+/** When the last standup was: the time alone when it was today; in the zone of whoever looks when none is given. */
 export function standupFact(
   last: Schemas['StandupBrief'] | null | undefined,
   now: number,

@@ -1,4 +1,5 @@
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
+import { createRoute } from '@tanstack/react-router'
+import { lazyPage } from '../app/later'
 import { frameRoute, params, wordParam } from '../app/roots'
 
 /** What the address says: whether the ribbon of runs is a table. */
@@ -8,5 +9,5 @@ export const nowRoute = createRoute({
   getParentRoute: () => frameRoute,
   path: '/',
   validateSearch: search,
-  component: lazyRouteComponent(() => import('./Page'), 'NowPage'),
+  component: lazyPage(() => import('./Page'), 'NowPage'),
 })

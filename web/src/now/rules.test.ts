@@ -5,7 +5,7 @@ import { failuresOf } from './failures'
 import { counts, hourOf, marks, marksOf, reach, type Slot, within } from './ribbon'
 import { burn, until, usd } from './spend'
 import { currentTask, headline, sessionOf } from './tile'
-import { dayPlus } from './time'
+import { clock, clocks, dayPlus } from './time'
 
 const now = Date.parse('2026-11-20T14:30:00Z')
 
@@ -246,4 +246,16 @@ describe('a headline', () => {
     ['v1.2 is out since 9.30 a.m. today! More later.', 'v1.2 is out since 9.30 a.m. today!'],
     [`${'x'.repeat(300)}`, `${'x'.repeat(199)}…`],
   ])('of %j', (summary, want) => expect(headline(summary)).toBe(want))
+})
+
+// Two clocks on one screen that do not say which is which make one miss a meeting.
+describe('a time of day', () => {
+  const at = '2026-11-20T05:06:00Z'
+
+  it('is in the zone of whoever looks, and names the service\u2019s where that is another', () => {
+    const mine = clock(at, undefined)
+    expect(clocks(at, undefined)).toBe(mine)
+    expect(clocks(at, Intl.DateTimeFormat().resolvedOptions().timeZone)).toBe(mine)
+    expect(clocks(at, 'Asia/Kathmandu')).toBe(`${mine} (10:51 Asia/Kathmandu)`)
+  })
 })

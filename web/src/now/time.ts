@@ -1,3 +1,5 @@
+import { myZone } from '../app/format'
+
 const formats = new Map<string, Intl.DateTimeFormat>()
 
 const looks = {
@@ -14,6 +16,14 @@ export function clock(at: string | number, zone: string | undefined, look: keyof
     formats.get(name) ?? new Intl.DateTimeFormat('en-GB', { ...looks[look], ...(zone ? { timeZone: zone } : {}) })
   formats.set(name, known)
   return known.format(typeof at === 'string' ? Date.parse(at) : at).replace(',', '')
+}
+
+/** The same in the zone of whoever looks, and in the service's with its name where that is another: 07:06 (05:06 UTC). */
+export function clocks(at: string, service: string | undefined): string {
+  const mine = clock(at, undefined)
+  if (!service || service === myZone()) return mine
+  const theirs = clock(at, service)
+  return theirs === mine ? mine : `${mine} (${theirs} ${service})`
 }
 
 /** The day of a zone, such as 2026-11-20. */

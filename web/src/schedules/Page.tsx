@@ -1,14 +1,15 @@
 import { useQuery } from '@tanstack/react-query'
-import { useNavigate } from '@tanstack/react-router'
+import { Link, useNavigate } from '@tanstack/react-router'
 import { useCallback, useMemo } from 'react'
 import { useKeys } from '../app/keys'
-import { leads, useMe } from '../app/queries'
+import { leads, queries, useMe } from '../app/queries'
 import { useTitle } from '../app/title'
 import { texts } from '../texts'
 import { schedules as scheduleTexts } from '../texts/schedules'
 import { Age } from '../ui/Age'
-import { Button } from '../ui/Button'
+import { Button, buttonClass } from '../ui/Button'
 import { GatewayLine } from '../ui/GatewayLine'
+import { Icon } from '../ui/Icon'
 import { useHeld } from '../ui/useHeld'
 import { Answer, Empty, Partial } from '../ui/Views'
 import { Counts } from './Counts'
@@ -29,7 +30,10 @@ export function SchedulesPage() {
   const search = schedulesRoute.useSearch()
   const navigate = useNavigate({ from: '/schedules' })
   const may = leads(useMe().data)
-  const asked = useQuery(jobsQuery)
+  // Without a gateway there is nobody to ask; until it is known whether there is one nobody is asked in vain.
+  const gateway = useQuery(queries.gateway)
+  const unset = gateway.data?.state === 'not_configured'
+  const asked = useQuery({ ...jobsQuery, enabled: !gateway.isPending && !unset })
   const go = useCallback<Go>(
     (change, replace = false) => void navigate({ search: was => ({ ...was, ...change }), replace }),
     [navigate],
@@ -48,18 +52,24 @@ export function SchedulesPage() {
     <div className="flex h-full min-h-0">
       <div className="flex min-w-0 grow flex-col">
         <h2 className="sr-only">{texts.app.places.schedules}</h2>
-        <GatewayLine>{texts.app.live.gatewayHelp}</GatewayLine>
-        <Answer of={asked} what={words.what}>
-          {page =>
-            page.rows.length === 0 ? (
-              <NoJobs go={go} may={may} />
-            ) : (
-              <Shown cut={page.next !== null} go={go} jobs={page.rows} may={may} onOpen={open} search={search} />
-            )
-          }
-        </Answer>
+        {unset ? (
+          <NoGateway />
+        ) : (
+          <>
+            <GatewayLine>{texts.app.live.gatewayHelp}</GatewayLine>
+            <Answer of={asked} what={words.what}>
+              {page =>
+                page.rows.length === 0 ? (
+                  <NoJobs go={go} may={may} />
+                ) : (
+                  <Shown cut={page.next !== null} go={go} jobs={page.rows} may={may} onOpen={open} search={search} />
+                )
+              }
+            </Answer>
+          </>
+        )}
       </div>
-      {search.job && (
+      {search.job && !unset && (
         <Panel
           key={search.job}
           form={search.form === 'edit' || search.form === 'delete' ? search.form : undefined}
@@ -69,9 +79,35 @@ export function SchedulesPage() {
           tab={search.tab ?? 'next'}
         />
       )}
-      <Create onClose={() => go(noForm)} onDone={id => go({ ...noForm, job: id })} open={search.form === 'new'} />
-      <Standup onClose={() => go(noForm)} onDone={id => go({ ...noForm, job: id })} open={search.form === 'standup'} />
+      {!unset && (
+        <>
+          <Create onClose={() => go(noForm)} onDone={id => go({ ...noForm, job: id })} open={search.form === 'new'} />
+          <Standup
+            onClose={() => go(noForm)}
+            onDone={id => go({ ...noForm, job: id })}
+            open={search.form === 'standup'}
+          />
+        </>
+      )}
     </div>
+  )
+}
+
+/** The jobs are the runtime's: without one there are none, and nothing has failed. */
+function NoGateway() {
+  return (
+    <Empty
+      action={
+        <Link className={buttonClass('primary')} to="/settings/gateway">
+          <Icon name="settings" />
+          {words.unset.settings}
+        </Link>
+      }
+      icon="schedules"
+      title={words.unset.title}
+    >
+      {words.unset.text}
+    </Empty>
   )
 }
 

@@ -1,4 +1,5 @@
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
+import { createRoute } from '@tanstack/react-router'
+import { lazyPage } from '../app/later'
 import { frameRoute, params, textParam, wordParam } from '../app/roots'
 
 export const tabs = ['next', 'slots', 'runs'] as const
@@ -23,5 +24,5 @@ export const schedulesRoute = createRoute({
   getParentRoute: () => frameRoute,
   path: '/schedules',
   validateSearch: search,
-  component: lazyRouteComponent(() => import('./Page'), 'SchedulesPage'),
+  component: lazyPage(() => import('./Page'), 'SchedulesPage'),
 })

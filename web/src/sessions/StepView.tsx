@@ -1,7 +1,8 @@
 import { memo, type ReactNode } from 'react'
-import { day, moment, money, tokens, unknown } from '../app/format'
+import { day, money, tokens, unknown } from '../app/format'
 import { sessions as sessionsWords } from '../texts/sessions'
 import { Button } from '../ui/Button'
+import { Clock } from '../ui/Clock'
 import { Icon, type IconName } from '../ui/Icon'
 import { Markdown } from '../ui/Markdown'
 import { Calls, Cut } from './Calls'
@@ -162,9 +163,9 @@ function Meta({ step }: { step: Step }) {
     <span className="ml-auto flex shrink-0 items-center gap-3 pl-2 text-soft text-xs">
       {step.spent && <SpentMark of={step.spent} />}
       {step.at && (
-        <time className="whitespace-nowrap" dateTime={step.at} title={moment(step.at)}>
+        <Clock at={step.at} className="whitespace-nowrap">
           {timeOf(step.at)}
-        </time>
+        </Clock>
       )}
     </span>
   )

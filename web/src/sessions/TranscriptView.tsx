@@ -124,8 +124,14 @@ export function TranscriptView({ transcript, name, title, agent, live, at }: Pro
     <>
       <Strip more={copy} onGo={toStep} onTable={at.onTable} partial={partial} steps={steps} table={at.table} />
       <div className="relative flex min-h-0 grow flex-col">
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard */}
-        <section ref={scroller} aria-label={words.label} className="min-h-0 grow overflow-y-auto" tabIndex={0}>
+        <section
+          ref={scroller}
+          aria-label={words.label}
+          className="min-h-0 grow overflow-y-auto"
+          data-scroll="own"
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
+          tabIndex={0}
+        >
           <div className="relative" role="list" style={{ height: list.getTotalSize() }}>
             <Beginning error={older.error} more={transcript.older !== null} read={read} reading={older.reading} />
             {list.getVirtualItems().map(v => {

@@ -1,4 +1,5 @@
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
+import { createRoute } from '@tanstack/react-router'
+import { lazyPage } from '../app/later'
 import { frameRoute, params, textParam, wordParam } from '../app/roots'
 
 const dayParam = (v: unknown): string | undefined => {
@@ -30,7 +31,7 @@ export const sessionsRoute = createRoute({
   getParentRoute: () => frameRoute,
   path: '/sessions',
   validateSearch: search,
-  component: lazyRouteComponent(() => import('./Page'), 'SessionsPage'),
+  component: lazyPage(() => import('./Page'), 'SessionsPage'),
 })
 
 /** One session: of the runtime by its key, or of the archive by its id. */
@@ -39,5 +40,5 @@ export const sessionRoute = createRoute({
   path: '/sessions/$key',
   validateSearch: (s: Record<string, unknown>) =>
     params({ step: textParam(s.step), strip: wordParam(s.strip, ['table']) }),
-  component: lazyRouteComponent(() => import('./SessionPage'), 'SessionPage'),
+  component: lazyPage(() => import('./SessionPage'), 'SessionPage'),
 })

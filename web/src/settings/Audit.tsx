@@ -182,8 +182,8 @@ function Row({ event: e, open, onToggle }: { event: Event; open: boolean; onTogg
         <span className="w-14 text-soft text-xs">
           <Age at={e.at} />
         </span>
-        <span className="wrap-anywhere font-mono min-w-0 basis-40 text-xs">
-          {e.kind}
+        <span className="wrap-anywhere min-w-0 basis-52">
+          {words.said[e.kind] ?? <span className="font-mono text-xs">{e.kind}</span>}
           {times !== null && <span className="text-soft"> · {words.times(times)}</span>}
         </span>
         <span className="wrap-anywhere min-w-0 grow basis-40">
@@ -207,8 +207,15 @@ function Details({ event: e, id }: { event: Event; id: string }) {
   const all = facts(e.data)
   const changes = all.some(f => f.before !== undefined)
   return (
-    <section aria-label={words.detailsOf(e.kind)} className="overflow-x-auto bg-panel px-3 py-2 text-xs" id={id}>
+    <section
+      aria-label={words.detailsOf(words.said[e.kind] ?? e.kind)}
+      className="overflow-x-auto bg-panel px-3 py-2 text-xs"
+      id={id}
+    >
       <p className="whitespace-pre-line text-soft">{moments(e.at, zone)}</p>
+      <p className="text-soft">
+        {words.kindHead} <code className="wrap-anywhere select-all font-mono">{e.kind}</code>
+      </p>
       <p className="wrap-anywhere text-soft">
         <bdi>{e.actor.name}</bdi>
         {e.from && ` ${words.via[e.from.via] ?? e.from.via}`}

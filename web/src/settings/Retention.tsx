@@ -1,10 +1,11 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, type Schemas, take } from '../api/client'
-import { moment } from '../app/format'
+import { moment, moments } from '../app/format'
 import { settings } from '../texts/settings'
 import { Age } from '../ui/Age'
 import { Button } from '../ui/Button'
+import { Clock } from '../ui/Clock'
 import { State } from '../ui/State'
 import { Answer } from '../ui/Views'
 import { Confirm, ForLeads, Note, Part } from './Bits'
@@ -12,6 +13,8 @@ import { retentionQuery } from './queries'
 
 const words = settings.retention
 type Policy = Schemas['RetentionStatus']
+
+const nameOf = (p: Policy): string => words.names[p.name] ?? p.name.replaceAll('_', ' ')
 
 /** What goes when it is old, what would go now, and the runs. */
 export function RetentionPart() {
@@ -61,7 +64,7 @@ function Row({ of: p, zone }: { of: Policy; zone: string }) {
   return (
     <li className="flex flex-wrap gap-x-4 gap-y-1 px-3 py-2" data-policy={p.name}>
       <div className="min-w-0 grow basis-64">
-        <p className="font-medium">{p.name.replaceAll('_', ' ')}</p>
+        <p className="font-medium">{nameOf(p)}</p>
         <p className="text-soft">{p.description}</p>
         <p className="text-soft text-xs">
           {words.setting} <code className="wrap-anywhere font-mono text-xs">{p.setting}</code>
@@ -77,7 +80,7 @@ function Row({ of: p, zone }: { of: Policy; zone: string }) {
         )}
         {p.note && <p className="text-soft">{p.note}</p>}
         {p.next_run_at && (
-          <p className="text-soft" title={moment(p.next_run_at, zone)}>
+          <p className="text-soft" title={moments(p.next_run_at, zone)}>
             {words.next} <Age at={p.next_run_at} />
           </p>
         )}
@@ -88,7 +91,7 @@ function Row({ of: p, zone }: { of: Policy; zone: string }) {
             {words.would}: {p.preview.count > 0 ? words.items(p.preview.count) : words.nothing}
             {p.preview.oldest_at && (
               <span className="block text-soft">
-                {words.oldest} {moment(p.preview.oldest_at, zone)}
+                {words.oldest} <Clock at={p.preview.oldest_at}>{moment(p.preview.oldest_at)}</Clock>
               </span>
             )}
           </p>
@@ -144,7 +147,7 @@ function Run({ open, of, onClose }: { open: boolean; of: readonly Policy[]; onCl
           <ul className="list-disc pl-5">
             {due.map(p => (
               <li key={p.name}>
-                {p.name.replaceAll('_', ' ')}: {words.items(p.preview?.count ?? 0)}
+                {nameOf(p)}: {words.items(p.preview?.count ?? 0)}
                 {p.preview && ` ${words.before} ${moment(p.preview.before)}`}
               </li>
             ))}

@@ -1,22 +1,23 @@
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
+import { createRoute } from '@tanstack/react-router'
+import { lazyPage } from '../app/later'
 import { frameRoute, params, textParam, wordParam } from '../app/roots'
 
 const root = createRoute({
   getParentRoute: () => frameRoute,
   path: '/settings',
-  component: lazyRouteComponent(() => import('./Layout'), 'SettingsLayout'),
+  component: lazyPage(() => import('./Layout'), 'SettingsLayout'),
 })
 
 const indexRoute = createRoute({
   getParentRoute: () => root,
   path: '/',
-  component: lazyRouteComponent(() => import('./Layout'), 'SettingsIndex'),
+  component: lazyPage(() => import('./Layout'), 'SettingsIndex'),
 })
 
 const accountRoute = createRoute({
   getParentRoute: () => root,
   path: '/account',
-  component: lazyRouteComponent(() => import('./Account'), 'AccountPart'),
+  component: lazyPage(() => import('./Account'), 'AccountPart'),
 })
 
 export const usersRoute = createRoute({
@@ -30,33 +31,33 @@ export const usersRoute = createRoute({
       user: textParam(s.user),
       new: wordParam(s.new, ['1']),
     }),
-  component: lazyRouteComponent(() => import('./Users'), 'UsersPart'),
+  component: lazyPage(() => import('./Users'), 'UsersPart'),
 })
 
 export const agentKeysRoute = createRoute({
   getParentRoute: () => root,
   path: '/agents',
   validateSearch: (s: Record<string, unknown>) => params({ agent: textParam(s.agent), account: textParam(s.account) }),
-  component: lazyRouteComponent(() => import('./Agents'), 'AgentsPart'),
+  component: lazyPage(() => import('./Agents'), 'AgentsPart'),
 })
 
 const gatewayRoute = createRoute({
   getParentRoute: () => root,
   path: '/gateway',
-  component: lazyRouteComponent(() => import('./Gateway'), 'GatewayPart'),
+  component: lazyPage(() => import('./Gateway'), 'GatewayPart'),
 })
 
 export const teamsRoute = createRoute({
   getParentRoute: () => root,
   path: '/teams',
   validateSearch: (s: Record<string, unknown>) => params({ team: textParam(s.team), new: wordParam(s.new, ['1']) }),
-  component: lazyRouteComponent(() => import('./Teams'), 'TeamsPart'),
+  component: lazyPage(() => import('./Teams'), 'TeamsPart'),
 })
 
 const retentionRoute = createRoute({
   getParentRoute: () => root,
   path: '/retention',
-  component: lazyRouteComponent(() => import('./Retention'), 'RetentionPart'),
+  component: lazyPage(() => import('./Retention'), 'RetentionPart'),
 })
 
 const subjects = ['user', 'address', 'service', 'task', 'standup', 'schedule', 'session'] as const
@@ -73,13 +74,13 @@ export const auditRoute = createRoute({
       until: textParam(s.until),
       event: textParam(s.event),
     }),
-  component: lazyRouteComponent(() => import('./Audit'), 'AuditPart'),
+  component: lazyPage(() => import('./Audit'), 'AuditPart'),
 })
 
 const healthRoute = createRoute({
   getParentRoute: () => root,
   path: '/health',
-  component: lazyRouteComponent(() => import('./Health'), 'HealthPart'),
+  component: lazyPage(() => import('./Health'), 'HealthPart'),
 })
 
 export const settingsRoute = root.addChildren([

@@ -1,4 +1,5 @@
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
+import { createRoute } from '@tanstack/react-router'
+import { lazyPage } from '../app/later'
 import { frameRoute, params, textParam, wordParam } from '../app/roots'
 import { dayParam, periods } from './period'
 
@@ -31,5 +32,5 @@ export const spendRoute = createRoute({
   getParentRoute: () => frameRoute,
   path: '/spend',
   validateSearch: search,
-  component: lazyRouteComponent(() => import('./Page'), 'SpendPage'),
+  component: lazyPage(() => import('./Page'), 'SpendPage'),
 })

@@ -40,8 +40,13 @@ export function Days({ team, today, until, opened, onUntil, kept }: Props) {
   return (
     <nav aria-label={words.days.label} className="no-print flex items-center gap-1 border-line border-b px-1 py-1">
       <IconButton icon="left" label={words.days.earlier} onClick={() => onUntil(addDays(until, 1 - shown))} />
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard */}
-      <ol ref={row} className="relative flex min-w-0 grow overflow-x-auto outline-offset-[-2px]" tabIndex={0}>
+      <ol
+        ref={row}
+        className="relative flex min-w-0 grow overflow-x-auto outline-offset-[-2px]"
+        data-scroll="own"
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
+        tabIndex={0}
+      >
         {days.map(d => (
           <Cell
             key={d.date}

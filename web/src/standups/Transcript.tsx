@@ -1,5 +1,5 @@
 import { type RefObject, useEffect, useMemo, useRef, useState } from 'react'
-import { moment } from '../app/format'
+import { moment, moments } from '../app/format'
 import { standups } from '../texts/standups'
 import { Button } from '../ui/Button'
 import { Badge } from '../ui/State'
@@ -95,7 +95,9 @@ function Entry({ of: s, facilitator, zone, calls }: EntryProps) {
   return (
     <div className={theirs ? 'md:ml-12' : isNote ? '' : 'md:mr-12'}>
       <p className="mb-0.5 flex flex-wrap items-center gap-x-2 text-soft text-xs">
-        <time dateTime={l.at}>{time}</time>
+        <time dateTime={l.at} title={moments(l.at, zone)}>
+          {time}
+        </time>
         <bdi className="font-medium text-ink">{calls(l.from)}</bdi>
         {l.to !== 'team' && (
           <span>

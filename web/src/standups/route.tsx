@@ -1,4 +1,5 @@
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
+import { createRoute } from '@tanstack/react-router'
+import { lazyPage } from '../app/later'
 import { frameRoute, params, textParam, wordParam } from '../app/roots'
 
 export const parts = ['reports', 'transcript'] as const
@@ -26,7 +27,7 @@ export const standupsRoute = createRoute({
   getParentRoute: () => frameRoute,
   path: '/standups',
   validateSearch: search,
-  component: lazyRouteComponent(() => import('./Page'), 'StandupsPage'),
+  component: lazyPage(() => import('./Page'), 'StandupsPage'),
 })
 
 /** One standup by its id, as the inbox and the activity name it. */
@@ -34,5 +35,5 @@ export const standupRoute = createRoute({
   getParentRoute: () => frameRoute,
   path: '/standups/$id',
   validateSearch: search,
-  component: lazyRouteComponent(() => import('./Page'), 'StandupPage'),
+  component: lazyPage(() => import('./Page'), 'StandupPage'),
 })

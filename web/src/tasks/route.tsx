@@ -1,4 +1,5 @@
-import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router'
+import { createRoute, redirect } from '@tanstack/react-router'
+import { lazyPage } from '../app/later'
 import { frameRoute, params, textParam, wordParam, wordsParam } from '../app/roots'
 import { priorities, statuses, types } from './task'
 
@@ -48,7 +49,7 @@ export const tasksRoute = createRoute({
   getParentRoute: () => frameRoute,
   path: '/tasks',
   validateSearch: search,
-  component: lazyRouteComponent(() => import('./Page'), 'TasksPage'),
+  component: lazyPage(() => import('./Page'), 'TasksPage'),
 })
 
 /** The address that people write down: it opens the task beside the board. */

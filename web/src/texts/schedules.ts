@@ -24,6 +24,11 @@ export const schedules = {
   },
   create: 'New job',
   addStandup: 'Add the daily standup',
+  unset: {
+    title: 'There are no timed jobs without a gateway',
+    text: 'The jobs are the agents’ runtime’s. Connect its gateway, and they are here with what became of each run.',
+    settings: 'Set up the gateway',
+  },
   emptyTitle: 'The runtime has no timed jobs',
   emptyText:
     'A job has an agent do something at fixed times. The one that most teams begin with starts the standup every morning.',

@@ -1,5 +1,6 @@
-import { lazy, Suspense, useSyncExternalStore } from 'react'
+import { useSyncExternalStore } from 'react'
 import { asProblem } from '../api/problem'
+import { later } from '../app/later'
 
 /** Something that is said in passing. */
 export interface Said {
@@ -46,7 +47,12 @@ export function sayFailed(error: unknown, what?: string): void {
   })
 }
 
-const ToastList = lazy(() => import('./ToastList').then(m => ({ default: m.ToastList })))
+/** What is said while it cannot be loaded waits for it. */
+const ToastList = later(
+  () => import('./ToastList'),
+  'ToastList',
+  () => null,
+)
 
 const subscribe = (f: () => void) => {
   watchers.add(f)
@@ -56,5 +62,5 @@ const subscribe = (f: () => void) => {
 /** Where what is said in passing appears. Once, around everything. */
 export function Toasts() {
   const open = useSyncExternalStore(subscribe, () => wanted)
-  return <Suspense fallback={null}>{open && <ToastList />}</Suspense>
+  return open && <ToastList />
 }

@@ -1,4 +1,5 @@
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
+import { createRoute } from '@tanstack/react-router'
+import { lazyPage } from '../app/later'
 import { frameRoute, params, wordParam } from '../app/roots'
 import { steps } from './steps'
 
@@ -7,5 +8,5 @@ export const welcomeRoute = createRoute({
   getParentRoute: () => frameRoute,
   path: '/welcome',
   validateSearch: (s: Record<string, unknown>) => params({ step: wordParam(s.step, steps) }),
-  component: lazyRouteComponent(() => import('./Page'), 'WelcomePage'),
+  component: lazyPage(() => import('./Page'), 'WelcomePage'),
 })

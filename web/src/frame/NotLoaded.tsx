@@ -1,0 +1,37 @@
+import { useFreshBuild } from '../app/build'
+import { useLineState } from '../app/live'
+import { useTitle } from '../app/title'
+import { texts } from '../texts'
+import { Button } from '../ui/Button'
+import { Empty } from '../ui/Views'
+
+const words = texts.app.notLoaded
+
+/** For a place that could not be loaded: why, and what will come of it. Everything around it goes on. */
+export function NotLoaded({ again, failures }: { again: () => void; failures: number }) {
+  useTitle(words.title)
+  const fresh = useFreshBuild()
+  const live = useLineState() === 'live'
+  // Some browsers remember what they could not load for as long as the page lives.
+  const reload = fresh || (live && failures > 2)
+  return (
+    <div role="alert">
+      <Empty
+        action={
+          <span className="flex flex-wrap justify-center gap-2">
+            {!fresh && (
+              <Button icon="reload" onClick={again}>
+                {texts.ui.tryAgain}
+              </Button>
+            )}
+            {reload && <Button onClick={() => location.reload()}>{texts.app.broken.reload}</Button>}
+          </span>
+        }
+        icon="off"
+        title={words.title}
+      >
+        <p>{fresh ? words.newer : live ? words.live : words.away}</p>
+      </Empty>
+    </div>
+  )
+}

@@ -1,0 +1,209 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { useEffect, useMemo, useState } from 'react'
+import { api, type Schemas, take } from '../api/client'
+import { places } from '../app/places'
+import { leads, queries, useMe } from '../app/queries'
+import { session } from '../app/session'
+import { setView } from '../app/view'
+import { texts } from '../texts'
+import { settings } from '../texts/settings'
+import type { IconName } from '../ui/Icon'
+import { type Found, fold } from './found'
+
+const words = texts.app.palette
+
+/** Something that the search offers. */
+export interface Entry {
+  id: string
+  group: string
+  icon: IconName
+  label: string
+  hint?: string
+  /** When it was made or last happened. */
+  at?: string
+  /** It stands for others like the one above it. */
+  more?: boolean
+  /** It was found by the service, which knows what is in it: what is typed need not be in its name. */
+  found?: boolean
+  run: () => void
+}
+
+/** What somebody types, a moment after they stopped. */
+function useCalm(text: string, ms: number): string {
+  const [calm, setCalm] = useState(text)
+  useEffect(() => {
+    const timer = setTimeout(() => setCalm(text), ms)
+    return () => clearTimeout(timer)
+  }, [text, ms])
+  return calm
+}
+
+const fits = (label: string, typed: string): boolean =>
+  typed
+    .toLowerCase()
+    .split(/\s+/)
+    .every(word => label.toLowerCase().includes(word))
+
+/** How many are asked for. Those of one title are one row. */
+const limit = 40
+
+type Navigate = ReturnType<typeof useNavigate>
+
+function tasksOf(q: string, found: readonly Found[], navigate: Navigate): Entry[] {
+  const open = (task: string) => () => void navigate({ to: '/tasks', search: { task } })
+  const list: Entry[] = []
+  if (/^[a-z][a-z0-9]*-\d+$/i.test(q)) {
+    const key = q.toUpperCase()
+    list.push({ id: `key-${q}`, group: words.tasks, icon: 'tasks', label: key, found: true, run: open(key) })
+  }
+  for (const t of found) {
+    const key = t.task_key
+    if (key === null || list.some(e => e.id === `task-${t.task_id}` || e.label === key)) continue
+    list.push({
+      id: `task-${t.task_id}`,
+      group: words.tasks,
+      icon: t.kind === 'task' ? 'tasks' : 'comment',
+      label: t.title,
+      hint: key,
+      at: t.edited_at ?? t.at,
+      found: true,
+      run: open(key),
+    })
+  }
+  return list
+}
+
+function sessionsOf(found: readonly Found[], navigate: Navigate): Entry[] {
+  return fold(found).flatMap(({ first: s, others, agents }) => {
+    const key = s.session_id
+    if (key === null) return []
+    const one: Entry = {
+      id: `session-${key}`,
+      group: words.sessions,
+      icon: 'sessions',
+      label: s.title,
+      hint: agents.join(', '),
+      at: s.at,
+      found: true,
+      run: () => void navigate({ to: '/sessions/$key', params: { key } }),
+    }
+    if (others === 0) return [one]
+    const more: Entry = {
+      ...one,
+      id: `like-${key}`,
+      label: words.moreLike(others),
+      hint: '',
+      more: true,
+      run: () => void navigate({ to: '/sessions', search: { show: 'history', q: s.title } }),
+    }
+    delete more.at
+    return [one, more]
+  })
+}
+
+const parts = ['account', 'users', 'agents', 'gateway', 'teams', 'retention', 'audit', 'health'] as const
+
+const placesOf = (navigate: Navigate): Entry[] =>
+  places.map(p => ({
+    id: p.id,
+    group: words.places,
+    icon: p.icon,
+    label: texts.app.places[p.id],
+    ...(p.key ? { hint: `g ${p.key}` } : {}),
+    run: () => void navigate({ to: p.path }),
+  }))
+
+const partsOf = (navigate: Navigate): Entry[] =>
+  parts.map(id => ({
+    id: `settings-${id}`,
+    group: texts.app.places.settings,
+    icon: 'settings',
+    label: settings.parts[id].name,
+    hint: texts.app.places.settings,
+    run: () => void navigate({ to: `/settings/${id}` }),
+  }))
+
+const agentsOf = (agents: readonly Schemas['Agent'][], navigate: Navigate): Entry[] =>
+  agents.map(a => ({
+    id: `agent-${a.agent_id}`,
+    group: words.agents,
+    icon: 'agents',
+    label: a.name,
+    hint: a.agent_id,
+    run: () => void navigate({ to: '/agents/$agentId', params: { agentId: a.agent_id } }),
+  }))
+
+function commandsOf(may: boolean, navigate: Navigate, onKeys: () => void): Entry[] {
+  const all: (Omit<Entry, 'group'> & { lead?: boolean })[] = [
+    {
+      id: 'new',
+      icon: 'plus',
+      label: words.newTask,
+      hint: 'c',
+      run: () => void navigate({ to: '/tasks', search: { new: '1' } }),
+    },
+    { id: 'standup', icon: 'standups', label: words.runStandup, run: () => void navigate({ to: '/standups' }) },
+    {
+      id: 'job',
+      icon: 'schedules',
+      label: words.newJob,
+      lead: true,
+      run: () => void navigate({ to: '/schedules', search: { form: 'new' } }),
+    },
+    {
+      id: 'user',
+      icon: 'plus',
+      label: words.newUser,
+      lead: true,
+      run: () => void navigate({ to: '/settings/users', search: { new: '1' } }),
+    },
+    {
+      id: 'light',
+      icon: 'sun',
+      label: `${texts.app.theme}: ${texts.app.themes.light}`,
+      run: () => setView({ theme: 'light' }),
+    },
+    {
+      id: 'dark',
+      icon: 'moon',
+      label: `${texts.app.theme}: ${texts.app.themes.dark}`,
+      run: () => setView({ theme: 'dark' }),
+    },
+    { id: 'keys', icon: 'keyboard', label: words.keys, hint: '?', run: onKeys },
+    { id: 'out', icon: 'out', label: texts.app.signOut, run: session.signOut },
+  ]
+  return all.filter(c => may || !c.lead).map(({ lead: _, ...c }) => ({ ...c, group: words.commands }))
+}
+
+/** Places, agents and commands that fit, and the tasks and sessions that the service finds. */
+export function useEntries(typed: string, onKeys: () => void): { entries: Entry[]; error: unknown } {
+  const navigate = useNavigate()
+  const q = useCalm(typed.trim(), 150)
+  const agents = useQuery(queries.agents).data
+  const may = leads(useMe().data)
+  const found = useQuery({
+    queryKey: ['search', q],
+    queryFn: ({ signal }) => take(api.GET('/api/v1/search', { params: { query: { q, limit } }, signal })),
+    enabled: q.length > 1,
+    placeholderData: keepPreviousData,
+    staleTime: 5_000,
+  })
+  const entries = useMemo(() => {
+    const answered = q.length > 1 ? (found.data ?? []) : []
+    const text = typed.trim()
+    const list = [
+      ...tasksOf(q, answered, navigate),
+      ...placesOf(navigate),
+      // Without a word these would stand between the places and what one does.
+      ...(text ? partsOf(navigate) : []),
+      ...agentsOf(agents ?? [], navigate),
+      ...(text ? commandsOf(may, navigate, onKeys) : []),
+      // After what is meant by its name: sessions have all words in them.
+      ...sessionsOf(answered, navigate),
+      ...(text ? [] : commandsOf(may, navigate, onKeys)),
+    ]
+    return text ? list.filter(e => e.found || fits(`${e.label} ${e.hint ?? ''}`, text)) : list
+  }, [typed, q, found.data, agents, may, navigate, onKeys])
+  return { entries, error: found.error }
+}

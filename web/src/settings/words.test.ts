@@ -1,0 +1,51 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { settings } from '../texts/settings'
+
+const internal = join(import.meta.dirname, '../../../internal')
+
+/** The service's own sources, without its tests and what plays the runtime in the demo. */
+const sources = readdirSync(internal, { recursive: true, encoding: 'utf8' })
+  .filter(f => f.endsWith('.go') && !f.endsWith('_test.go') && !f.includes('demo'))
+  .map(f => ({ dir: f.replace(/\/[^/]*$/, ''), text: readFileSync(join(internal, f), 'utf8') }))
+
+/** Parts of the service that write to the audit. */
+const writers = new Set(sources.filter(s => s.text.includes('event.Audit')).map(s => s.dir))
+
+/** What is activity as well, or alone: of these the audit has only what is named elsewhere. */
+const activity =
+  /^(task\.(?!deleted)|comment\.(?!deleted)|standup\.(?!deleted)|team\.|session\.(?!message_sent|stopped))/
+
+function written(): string[] {
+  const kinds = new Set<string>()
+  const form =
+    /"((?:login|password|registration|setup|user|key|pairing|retention|prices|service|schedule|job|session|task|comment|standup)\.[a-z_]+)"/g
+  for (const { dir, text } of sources) {
+    if (!writers.has(dir)) continue
+    for (const [, kind] of text.matchAll(form)) if (kind && !activity.test(kind)) kinds.add(kind)
+  }
+  return [...kinds].sort()
+}
+
+// "login.throttled" says nothing to the person who has to find out what happened.
+describe('what the service writes', () => {
+  it('to the audit has a word for every kind', () => {
+    const kinds = written()
+    expect(kinds).toContain('login.succeeded')
+    expect(kinds).toContain('user.changed')
+    expect(kinds.length).toBeGreaterThan(25)
+    expect(kinds.filter(k => !settings.audit.said[k])).toEqual([])
+    expect(Object.keys(settings.audit.said).filter(k => !kinds.includes(k))).toEqual([])
+  })
+
+  it('of the retention has a name for every policy', () => {
+    const text = sources.map(s => s.text).find(t => t.includes('[]retention.Policy{')) ?? ''
+    const names = Array.from(
+      text.slice(text.indexOf('[]retention.Policy{')).matchAll(/Name: "([a-z_]+)", Setting:/g),
+      m => m[1],
+    )
+    expect(names.length).toBeGreaterThan(3)
+    expect(names.sort()).toEqual(Object.keys(settings.retention.names).sort())
+  })
+})
