@@ -357,7 +357,7 @@ export interface paths {
         };
         /**
          * The team
-         * @description Answers while the runtime is away, too; in_runtime is null and everybody is offline then.
+         * @description Answers while the runtime is away, too, with the agents that it had when it was last asked: in_runtime is null then, and as_of says when that was.
          */
         get: operations["get-agents"];
         put?: never;
@@ -1793,6 +1793,12 @@ export interface components {
             account: components["schemas"]["AgentAccount"] | null;
             /** @example cto */
             agent_id: string;
+            /**
+             * Format: date-time
+             * @description When the runtime last had the agent in its list: now, or while it is away when it was last asked. Null for one that it did not have.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            as_of: string | null;
             emoji: string | null;
             /** @description Whether the runtime knows the agent; null while the runtime is away and nobody can say. */
             in_runtime: boolean | null;
@@ -1857,6 +1863,12 @@ export interface components {
             account: components["schemas"]["AgentAccount"] | null;
             /** @example cto */
             agent_id: string;
+            /**
+             * Format: date-time
+             * @description When the runtime last had the agent in its list: now, or while it is away when it was last asked. Null for one that it did not have.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            as_of: string | null;
             emoji: string | null;
             /** @description What went wrong in the last seven days, the newest first; 20 at most. */
             failures: components["schemas"]["AgentFailure"][];
