@@ -4,6 +4,10 @@ export const agents = {
   emptyTitle: 'There are no agents yet',
   emptyText:
     'Agents come from the agent runtime, once a gateway is connected, and from the accounts that are made for them in the settings.',
+  unknownTitle: 'Which agents there are is unknown',
+  unknownText: 'The gateway is away, and was never asked before. They appear here by themselves when it is there.',
+  toGateway: 'Look at the gateway',
+  lastKnown: 'The agents are those that it had',
   toSettings: 'Open the settings',
   fields: {
     agent: 'Agent',
