@@ -5,7 +5,8 @@ export const agents = {
   emptyText:
     'Agents come from the agent runtime, once a gateway is connected, and from the accounts that are made for them in the settings.',
   unknownTitle: 'Which agents there are is unknown',
-  unknownText: 'The gateway is away, and was never asked before. They appear here by themselves when it is there.',
+  unknownText:
+    'Agents come from the agent runtime, through a gateway that could not be asked yet, and from the accounts that are made for them in the settings.',
   toGateway: 'Look at the gateway',
   lastKnown: 'The agents are those that it had',
   toSettings: 'Open the settings',

@@ -1,1 +1,0 @@
-import{lt as e}from"./inertValue-C3a9Ioql.js";function t(t){return e(t,`base-ui`)}export{t};
