@@ -18,14 +18,14 @@ var ErrNotFound = fault.New(fault.NotFound, "agent_not_found", "There is no such
 
 // Agent is one worker, as the runtime and the accounts know it.
 type Agent struct {
-	AgentID string   `json:"agent_id" example:"cto"`
-	Name    string   `json:"name" doc:"As the runtime has it, else as the account has it."`
-	Emoji   *string  `json:"emoji"`
-	Model   *string  `json:"model" doc:"Provider and model; null when the runtime does not say."`
-	Runtime *bool    `json:"in_runtime" doc:"Whether the runtime knows the agent; null while the runtime is away and nobody can say."`
+	AgentID string  `json:"agent_id" example:"cto"`
+	Name    string  `json:"name" doc:"As the runtime has it, else as the account has it."`
+	Emoji   *string `json:"emoji"`
+	Model   *string `json:"model" doc:"Provider and model; null when the runtime does not say."`
+	Runtime *bool   `json:"in_runtime" doc:"Whether the runtime knows the agent; null while the runtime is away and nobody can say."`
 	// AsOf tells how old the name, the emoji and the model are.
 	AsOf    *clock.Time `json:"as_of" doc:"When the runtime last had the agent in its list: now, or while it is away when it was last asked. Null for one that it did not have."`
-	Account *Account `json:"account" doc:"Null when the agent has no active account, and so takes no part in standups."`
+	Account *Account    `json:"account" doc:"Null when the agent has no active account, and so takes no part in standups."`
 	// Presence is null when the gateway is there and will not say: then offline
 	// would be a guess.
 	Presence *Presence `json:"presence" doc:"Null when the gateway is there and does not let us see."`
