@@ -115,7 +115,7 @@ function Chart({ report, split, series, name, measure, by }: ChartProps) {
       const parts = [...s.parts, ...(open ? [s.open ?? nothing] : [])]
       return {
         id: s.bin.start,
-        short,
+        short: s.bin.running ? `${short} …` : short,
         long: s.bin.running ? `${long} ${words.running}` : long,
         parts: parts.map(a => measured(a, measure)),
         texts: parts.map(a => (isNothing(a) ? '' : text(a))),
