@@ -18,12 +18,14 @@ var ErrNotFound = fault.New(fault.NotFound, "agent_not_found", "There is no such
 
 // Agent is one worker, as the runtime and the accounts know it.
 type Agent struct {
-	AgentID string   `json:"agent_id" example:"cto"`
-	Name    string   `json:"name" doc:"As the runtime has it, else as the account has it."`
-	Emoji   *string  `json:"emoji"`
-	Model   *string  `json:"model" doc:"Provider and model; null when the runtime does not say."`
-	Runtime *bool    `json:"in_runtime" doc:"Whether the runtime knows the agent; null while the runtime is away and nobody can say."`
-	Account *Account `json:"account" doc:"Null when the agent has no active account, and so takes no part in standups."`
+	AgentID string  `json:"agent_id" example:"cto"`
+	Name    string  `json:"name" doc:"As the runtime has it, else as the account has it."`
+	Emoji   *string `json:"emoji"`
+	Model   *string `json:"model" doc:"Provider and model; null when the runtime does not say."`
+	Runtime *bool   `json:"in_runtime" doc:"Whether the runtime knows the agent; null while the runtime is away and nobody can say."`
+	// AsOf tells how old the name, the emoji and the model are.
+	AsOf    *clock.Time `json:"as_of" doc:"When the runtime last had the agent in its list: now, or while it is away when it was last asked. Null for one that it did not have."`
+	Account *Account    `json:"account" doc:"Null when the agent has no active account, and so takes no part in standups."`
 	// Presence is null when the gateway is there and will not say: then offline
 	// would be a guess.
 	Presence *Presence `json:"presence" doc:"Null when the gateway is there and does not let us see."`
@@ -133,17 +135,20 @@ type Account struct {
 type Member struct{ UserID, AgentID, Name string }
 
 // join puts the roster and the accounts together, in the order of the roster
-// and then of the accounts. A nil roster means that the runtime is away.
-func join(roster []gateway.Agent, members []Member) []Agent {
+// and then of the accounts. Of one that is not live nobody can say whether the
+// runtime still has its agents.
+func join(r roster, members []Member) []Agent {
 	agents := []Agent{}
 	place := map[string]int{}
-	for _, r := range roster {
-		known := true
-		a := Agent{AgentID: r.ID, Name: r.IdentityName, Runtime: &known, Emoji: given(r.Emoji), Model: given(r.Model)}
-		if a.Name == "" {
-			a.Name = r.Name
+	for _, one := range r.agents {
+		a := Agent{AgentID: one.ID, Name: one.IdentityName, Emoji: given(one.Emoji), Model: given(one.Model), AsOf: &r.asOf}
+		if r.live {
+			a.Runtime = new(true)
 		}
-		place[r.ID] = len(agents)
+		if a.Name == "" {
+			a.Name = one.Name
+		}
+		place[one.ID] = len(agents)
 		agents = append(agents, a)
 	}
 	for _, m := range members {
@@ -153,8 +158,8 @@ func join(roster []gateway.Agent, members []Member) []Agent {
 			continue
 		}
 		a := Agent{AgentID: m.AgentID, Name: m.Name, Account: account}
-		if roster != nil {
-			a.Runtime = new(bool)
+		if r.live {
+			a.Runtime = new(false)
 		}
 		agents = append(agents, a)
 	}

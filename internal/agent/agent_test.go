@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,8 @@ import (
 
 	"wardroom/internal/gateway"
 	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/db/dbtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -20,27 +23,34 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // one that the runtime has lost would be asked for ever: both must show.
 func TestJoin(t *testing.T) {
 	yes, no, emoji, model := true, false, "🧭", "stub/stub-1"
-	roster := []gateway.Agent{{ID: "coo", Name: "COO", IdentityName: "Navigator", Emoji: emoji, Model: model}, {ID: "qa", Name: "QA"}}
+	list := []gateway.Agent{{ID: "coo", Name: "COO", IdentityName: "Navigator", Emoji: emoji, Model: model}, {ID: "qa", Name: "QA"}}
 	members := []Member{{UserID: "u1", AgentID: "coo", Name: "Operations"}, {UserID: "u2", AgentID: "cmo", Name: "Marketing"}}
 
-	got := join(roster, members)
+	at := clock.At(time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC))
+	got := join(roster{list, at, true}, members)
 	want := []Agent{
-		{AgentID: "coo", Name: "Navigator", Emoji: &emoji, Model: &model, Runtime: &yes, Account: &Account{"u1", "Operations"}},
-		{AgentID: "qa", Name: "QA", Runtime: &yes},
+		{AgentID: "coo", Name: "Navigator", Emoji: &emoji, Model: &model, Runtime: &yes, AsOf: &at, Account: &Account{"u1", "Operations"}},
+		{AgentID: "qa", Name: "QA", Runtime: &yes, AsOf: &at},
 		{AgentID: "cmo", Name: "Marketing", Runtime: &no, Account: &Account{"u2", "Marketing"}},
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("joined (-want +got):\n%s", d)
 	}
 
-	away := join(nil, members)
-	for _, a := range away {
+	away := join(roster{list, at, false}, members)
+	for i, a := range away {
 		if a.Runtime != nil {
 			t.Errorf("%s: in_runtime is %v while the runtime is away, want null", a.AgentID, *a.Runtime)
 		}
+		if (a.AsOf != nil) != (want[i].AsOf != nil) {
+			t.Errorf("%s: as of %v", a.AgentID, a.AsOf)
+		}
 	}
-	if len(away) != 2 {
-		t.Errorf("%d agents while the runtime is away, want the 2 accounts", len(away))
+	if len(away) != 3 {
+		t.Errorf("%d agents while the runtime is away, want the 3 that were known", len(away))
+	}
+	if only := join(roster{}, members); len(only) != 2 || only[0].AsOf != nil {
+		t.Errorf("of a runtime that never said anything: %+v, want the two accounts", only)
 	}
 }
 
@@ -116,7 +126,7 @@ func TestService(t *testing.T) {
 	now := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
 	service := func(r team, seen error) *Service {
 		return &Service{
-			Runtime: r, Now: func() time.Time { return now },
+			DB: dbtest.New(t), Log: slog.New(slog.DiscardHandler), Runtime: r, Now: func() time.Time { return now },
 			Members: func(context.Context) ([]Member, error) {
 				return []Member{{"u1", "cto", "CTO"}, {"u2", "intern", "Intern"}}, nil
 			},
@@ -197,4 +207,55 @@ func TestUntold(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("told besides the records (-want +got):\n%s", d)
 	}
+}
+
+// A team must not vanish with the line to it: while the runtime is away it is the
+// one that it last had, also for a process that never saw it.
+func TestLastKnownRoster(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		now := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
+		runtime := &team{roster: []gateway.Agent{{ID: "cto", Name: "CTO", Emoji: "🔧"}, {ID: "coo"}}}
+		start := func() *Service {
+			return &Service{
+				DB: d, Log: slog.New(slog.DiscardHandler), Runtime: runtime, Now: func() time.Time { return now },
+				Members: func(context.Context) ([]Member, error) { return nil, nil },
+				Activities: func(context.Context) (clock.Time, map[string]Activity, error) {
+					return clock.At(now), nil, runtime.err
+				},
+			}
+		}
+		want := func(s *Service, want string) {
+			t.Helper()
+			agents, err := s.List(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			var all []string
+			for _, a := range agents {
+				all = append(all, a.AgentID+" "+a.AsOf.Format("15:04:05"))
+			}
+			if got := strings.Join(all, ", "); got != want {
+				t.Errorf("the team is %q, want %q", got, want)
+			}
+		}
+		runtime.err = gateway.ErrUnreachable
+		s := start()
+		want(s, "")
+		runtime.err = nil
+		want(s, "cto 08:00:00, coo 08:00:00")
+		now = now.Add(30 * time.Second) // too soon to be worth a write
+		want(s, "cto 08:00:30, coo 08:00:30")
+		now = now.Add(time.Hour)
+		runtime.err = gateway.ErrUnreachable
+		want(s, "cto 08:00:00, coo 08:00:00")
+		want(start(), "cto 08:00:00, coo 08:00:00")
+		runtime.err, runtime.roster = nil, runtime.roster[1:]
+		want(s, "coo 09:00:30")
+		runtime.err, now = gateway.ErrUnreachable, now.Add(time.Second)
+		want(start(), "coo 09:00:30")
+		runtime.err, runtime.roster = nil, nil // a runtime without agents is no runtime that is away
+		want(s, "")
+		runtime.err = gateway.ErrUnreachable
+		want(start(), "")
+	})
 }

@@ -12,7 +12,7 @@ import (
 // Mount adds the routes of the team and of its runtime.
 func (s *Service) Mount(api *web.API) {
 	web.Get(api, "/agents", actor.Read, "The team", s.handleList,
-		web.Describe("Answers while the runtime is away, too; in_runtime is null and everybody is offline then."))
+		web.Describe("Answers while the runtime is away, too, with the agents that it had when it was last asked: in_runtime is null then, and as_of says when that was."))
 	web.Get(api, "/agents/{agent_id}", actor.Read, "One member of the team, with all that is known of it", s.handleGet, web.Fails(ErrNotFound),
 		web.Describe("What it does, has to do, said, spent, and what went wrong. What only the runtime knows is null while that is away; the rest stands."))
 	web.Get(api, "/agentrt/status", actor.Read, "How the connection to the agent runtime is doing", s.handleStatus, web.Quiet())

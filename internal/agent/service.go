@@ -3,10 +3,15 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
 	"time"
 
 	"wardroom/internal/gateway"
 	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db"
 )
 
 // Runtime is the part of the gateway that the roster needs.
@@ -18,6 +23,8 @@ type Runtime interface {
 
 // Service shows the team.
 type Service struct {
+	DB      *db.DB
+	Log     *slog.Logger
 	Runtime Runtime
 	// Members lists the agents that have an active account.
 	Members func(ctx context.Context) ([]Member, error)
@@ -29,7 +36,14 @@ type Service struct {
 	Sessions func(ctx context.Context, agentID string, most int) ([]Session, error)
 	Records  Records
 	Now      func() time.Time
+
+	mu   sync.Mutex
+	kept roster // the last one that this process has kept
 }
+
+// keepAgain is after how long a roster is kept again that is like the one before,
+// so that its age is known after a restart without a write for each request.
+const keepAgain = time.Minute
 
 // Status is how the connection to the runtime is doing.
 func (s *Service) Status() gateway.Status { return s.Runtime.Status() }
@@ -40,18 +54,24 @@ func (s *Service) Examine(ctx context.Context) (gateway.Examination, error) {
 	return s.Runtime.Examine(ctx, nil)
 }
 
-// List returns the team. While the runtime is away it is the accounts alone,
-// and says so of each: that must not fail with the runtime.
+// List returns the team. While the runtime is away it is those whom it had when
+// it was last there, and the accounts: that must not fail with the runtime, and
+// nobody is gone because nobody can be asked.
 func (s *Service) List(ctx context.Context) ([]Agent, error) {
 	members, err := s.Members(ctx)
 	if err != nil {
 		return nil, err
 	}
-	roster, e := s.look(ctx)
+	r, e := s.look(ctx)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	agents, now := join(roster, members), s.Now()
+	if r.live {
+		s.keep(ctx, r)
+	} else if r, err = findRoster(ctx, s.DB); err != nil {
+		return nil, err
+	}
+	agents, now := join(r, members), s.Now()
 	for i := range agents {
 		agents[i].Presence = e.presence(agents[i].AgentID, agents[i].Runtime, now)
 	}
@@ -59,27 +79,45 @@ func (s *Service) List(ctx context.Context) ([]Agent, error) {
 }
 
 // look asks for the roster and for what is going on, both at once, because each
-// may take as long as one request to the gateway. Without a roster it is nil.
-func (s *Service) look(ctx context.Context) ([]gateway.Agent, evidence) {
+// may take as long as one request to the gateway. Without an answer the roster
+// is not live.
+func (s *Service) look(ctx context.Context) (roster, evidence) {
 	type answer struct {
-		roster []gateway.Agent
+		agents []gateway.Agent
 		err    error
 	}
-	asked := make(chan answer, 1)
+	began, asked := s.Now(), make(chan answer, 1)
 	go func() {
-		roster, err := s.Runtime.Agents(ctx)
-		asked <- answer{roster, err}
+		agents, err := s.Runtime.Agents(ctx)
+		asked <- answer{agents, err}
 	}()
 	var e evidence
 	e.asOf, e.activities, e.err = s.Activities(ctx)
 	a := <-asked
+	e.status = s.Runtime.Status()
 	if a.err != nil {
 		e.err = errors.Join(a.err, e.err)
-	} else if a.roster == nil {
-		a.roster = []gateway.Agent{}
+		return roster{}, e
 	}
-	e.status = s.Runtime.Status()
-	return a.roster, e
+	return roster{agents: a.agents, asOf: clock.At(began), live: true}, e
+}
+
+// keep writes down what the runtime says of its agents. Whoever asks for them
+// gets them also when that fails.
+func (s *Service) keep(ctx context.Context, r roster) {
+	s.mu.Lock()
+	was := s.kept
+	s.mu.Unlock()
+	if !was.asOf.IsZero() && slices.Equal(was.agents, r.agents) && r.asOf.Sub(was.asOf.Time) < keepAgain {
+		return
+	}
+	if err := s.DB.Tx(ctx, func(tx *db.Tx) error { return putRoster(ctx, tx, r) }); err != nil {
+		s.Log.WarnContext(ctx, "the roster could not be kept", "err", fmt.Errorf("keep the roster: %w", err))
+		return
+	}
+	s.mu.Lock()
+	s.kept = r
+	s.mu.Unlock()
 }
 
 // Get returns one member of the team.
@@ -93,5 +131,5 @@ func (s *Service) Get(ctx context.Context, agentID string) (Agent, error) {
 			return a, nil
 		}
 	}
-	return Agent{}, ErrNotFound.With("GET /agents lists those there are; while the runtime is away, only those with an account here.")
+	return Agent{}, ErrNotFound.With("GET /agents lists those there are; while the runtime is away, those that were known before.")
 }

@@ -24,6 +24,7 @@ func (a *App) wireSessions() {
 
 func (a *App) wireAgents() {
 	a.Agents = &agent.Service{
+		DB: a.DB, Log: a.log,
 		Runtime: a.Gateway, Members: a.agentMembers, Activities: a.agentActivities, Sessions: a.agentSessions, Records: a.agentRecords(), Now: a.opts.Now,
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"wardroom/internal/agent"
 	"wardroom/internal/gateway/demo"
 	"wardroom/internal/platform/db"
+	"wardroom/internal/standup"
 	"wardroom/internal/task"
 )
 
@@ -81,6 +82,45 @@ func TestAgentPage(t *testing.T) {
 		}
 		if len(away.Tasks.Last) != 4 || len(away.Standups) != 1 || *away.Spend.Today.CostUSD != *p.Spend.Today.CostUSD || len(away.Failures) == 0 || calls == 0 {
 			t.Errorf("what we know ourselves is gone: %+v", away)
+		}
+	})
+}
+
+// The evidence of an agent's work has all its runs, not those alone that standups
+// asked for: a cost that is not the agent's is worse than none.
+func TestStandupEvidenceIsOfAllRuns(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, engine db.Engine) {
+		h := newHouse(t, engine, nil)
+		s := h.start().connected()
+		owner := s.login(ownerEmail)
+		owner.hire("coo", "cto", "cpo", "cmo")
+		done := owner.handed("cto", "Done")
+		owner.dispatch(done.Key)
+		owner.becomes(done.Key, task.Ended)
+		h.runtime.Fail("cto", "no credit")
+		failing := owner.handed("cto", "Failing")
+		owner.dispatch(failing.Key)
+		owner.becomes(failing.Key, task.Failed)
+		h.runtime.Fail("cto", "")
+		var p agent.Page
+		waitFor(t, "what it spent", func() bool {
+			p = owner.page("cto")
+			return p.Spend.Week.Runs >= 1 && p.Spend.Week.CostUSD != nil
+		})
+		m := owner.hold(owner.open().ID)
+		for _, r := range m.Reports {
+			e := r.Evidence
+			switch {
+			case e == nil || e.Runs == nil || e.Runs.Source != standup.FromLedger:
+				t.Errorf("the evidence of %s is %+v", r.AgentID, e)
+			case r.AgentID == "cto":
+				if e.Runs.Count != int(p.Spend.Week.Runs) || e.Runs.CostUSD == nil || *e.Runs.CostUSD != *p.Spend.Week.CostUSD || e.Runs.Failed != 1 || e.Runs.Tokens.Input == 0 {
+					t.Errorf("the evidence has the runs %+v, the agent's page %+v and one that failed", e.Runs, p.Spend.Week)
+				}
+			case e.Runs.Count != 0 || e.Runs.Failed != 0:
+				t.Errorf("%s did nothing, and has the runs %+v", r.AgentID, e.Runs)
+			}
 		}
 	})
 }

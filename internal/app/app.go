@@ -204,7 +204,7 @@ func (a *App) wireRuntime() {
 	a.Standups = &standup.Service{
 		DB: a.DB, Jobs: a.Queue, Runtime: a.Gateway, Log: a.log, Now: now,
 		Members: a.standupMembers, Board: a.standupBoard, MakeTask: a.makeTask, Comment: a.commentAs,
-		Made: a.standupMade, Reported: a.standupReported, Sessions: a.standupSessions,
+		Made: a.standupMade, Reported: a.standupReported, Sessions: a.standupSessions, Ran: a.standupRan,
 		Raise: a.raiseOfStandup, Settle: a.Inbox.Settle, Used: a.noteStandup,
 		Facilitator: cfg.StandupFacilitator, Participants: cfg.StandupParticipants, Zone: cfg.Timezone,
 		AgentTimeout: cfg.StandupAgentTimeout, Deadline: cfg.StandupDeadline,

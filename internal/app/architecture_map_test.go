@@ -74,6 +74,7 @@ var features = []string{"account", "agent", "archive", "dispatch", "event", "inb
 // owners says which package writes each table. Reading another's is free.
 var owners = map[string]string{
 	"users":              "account",
+	"agent_roster":       "agent",
 	"api_keys":           "account",
 	"idempotency_keys":   "platform/once",
 	"login_failures":     "account",

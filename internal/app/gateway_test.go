@@ -37,40 +37,66 @@ func (c caller) status() gateway.Status {
 // when it is the gateway that is away is the one nobody trusts.
 func TestAgentsTellTheTruth(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, db.SQLite, nil)
-	s := h.start().connected()
-	owner := s.login(ownerEmail)
-	owner.hire("cto", "intern") // the runtime knows no intern
+	both(t, func(t *testing.T, engine db.Engine) {
+		h := newHouse(t, engine, nil)
+		s := h.start().connected()
+		owner := s.login(ownerEmail)
+		owner.hire("cto", "intern") // the runtime knows no intern
 
-	st := owner.status()
-	if st.State != gateway.Connected || st.LastError != "" || st.GatewayVersion == "" || st.BootID == "" || st.ConnectedAt == nil || len(st.MissingScopes) > 0 {
-		t.Errorf("connected, the status is %+v", st)
+		st := owner.status()
+		if st.State != gateway.Connected || st.LastError != "" || st.GatewayVersion == "" || st.BootID == "" || st.ConnectedAt == nil || len(st.MissingScopes) > 0 {
+			t.Errorf("connected, the status is %+v", st)
+		}
+		team := owner.team()
+		if len(team) != 5 {
+			t.Errorf("the team is %v, want the runtime's four and the intern", team)
+		}
+		for id, want := range map[string]struct{ runtime, account bool }{
+			"cto": {true, true}, "coo": {true, false}, "intern": {false, true},
+		} {
+			a := team[id]
+			if a.Runtime == nil || *a.Runtime != want.runtime || (a.Account != nil) != want.account || (a.AsOf != nil) != want.runtime {
+				t.Errorf("%s is in the runtime %v with the account %v as of %v, want %v", id, a.Runtime, a.Account, a.AsOf, want)
+			}
+		}
+
+		h.runtime.Restart(time.Hour)
+		waitFor(t, "the loss to be seen", func() bool { return owner.status().State == gateway.Unreachable })
+		st = owner.status()
+		if st.LastError == "" || st.ConnectedAt != nil || st.LastSeenAt == nil || st.Since.IsZero() {
+			t.Errorf("away, the status is %+v", st)
+		}
+		wantKnown(t, owner.team(), team)
+		// What does not need the runtime does not notice.
+		s.nobody().get("/health").want(http.StatusOK)
+
+		// The agents are the same ones to a service that has never reached them.
+		s.stop()
+		owner = h.start().login(ownerEmail)
+		waitFor(t, "the gateway to be tried", func() bool { return owner.status().State == gateway.Unreachable })
+		wantKnown(t, owner.team(), team)
+		if p := owner.page("coo"); p.Runtime != nil || p.AsOf == nil {
+			t.Errorf("the page of one without an account is %+v", p.Agent)
+		}
+	})
+}
+
+// wantKnown fails unless a team is the one that was seen before the gateway went
+// away, and nobody says that it is so still.
+func wantKnown(t *testing.T, now, before map[string]agent.Agent) {
+	t.Helper()
+	if len(now) != len(before) {
+		t.Errorf("away, the team is %v, want the %d that were known", now, len(before))
 	}
-	team := owner.team()
-	if len(team) != 5 {
-		t.Errorf("the team is %v, want the runtime's four and the intern", team)
-	}
-	for id, want := range map[string]struct{ runtime, account bool }{
-		"cto": {true, true}, "coo": {true, false}, "intern": {false, true},
-	} {
-		a := team[id]
-		if a.Runtime == nil || *a.Runtime != want.runtime || (a.Account != nil) != want.account {
-			t.Errorf("%s is in the runtime %v with the account %v, want %v", id, a.Runtime, a.Account, want)
+	for id, was := range before {
+		a := now[id]
+		if a.Runtime != nil || a.Name != was.Name || (a.Account != nil) != (was.Account != nil) || a.Presence == nil || a.Presence.State != agent.Offline {
+			t.Errorf("away, %s is %+v, was %+v", id, a, was)
+		}
+		if was.AsOf != nil && (a.AsOf == nil || a.AsOf.After(was.AsOf.Time)) {
+			t.Errorf("away, %s is as of %v, was told %v", id, a.AsOf, was.AsOf)
 		}
 	}
-
-	h.runtime.Restart(time.Hour)
-	waitFor(t, "the loss to be seen", func() bool { return owner.status().State == gateway.Unreachable })
-	st = owner.status()
-	if st.LastError == "" || st.ConnectedAt != nil || st.LastSeenAt == nil || st.Since.IsZero() {
-		t.Errorf("away, the status is %+v", st)
-	}
-	team = owner.team()
-	if len(team) != 2 || team["cto"].Runtime != nil || team["intern"].Runtime != nil {
-		t.Errorf("away, the team is %v, want the two accounts, of which nobody can say more", team)
-	}
-	// What does not need the runtime does not notice.
-	s.nobody().get("/health").want(http.StatusOK)
 }
 
 // With a wrong token we say that it is refused, not that nobody is there.

@@ -65,6 +65,7 @@ func small() map[string]string {
 		"standup_schedules": "a row for each team",
 		"schedule_jobs":     "a row for each of the runtime's jobs",
 		"schedule_reading":  "one row",
+		"agent_roster":      "one row",
 		"job_timers":        "a row for each piece of timed work",
 		"pairing_devices":   "two rows at most",
 		"retention_runs":    "a row for each policy",

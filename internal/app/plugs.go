@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"wardroom/internal/agent"
+	"wardroom/internal/archive"
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
 	"wardroom/internal/inbox"
@@ -17,6 +18,7 @@ import (
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/money"
+	"wardroom/internal/platform/page"
 	"wardroom/internal/retention"
 	"wardroom/internal/schedule"
 	"wardroom/internal/session"
@@ -230,6 +232,50 @@ func (a *App) standupSessions(ctx context.Context, agentID string, since time.Ti
 		}
 	}
 	return n, err
+}
+
+// standupRan is what the runs of an agent came to since then, by the ledger, and
+// how many of them failed, by whoever asked for them.
+func (a *App) standupRan(ctx context.Context, agentID string, since time.Time) (*standup.Runs, error) {
+	sums, err := a.Usage.OfAgentSince(ctx, agentID, since)
+	if err != nil {
+		return nil, err
+	}
+	tokens := standup.Tokens(sums.Tokens)
+	r := standup.Runs{Count: int(sums.Runs), Unpriced: int(sums.Unpriced), Tokens: &tokens, CostUSD: sums.CostUSD, Source: standup.FromLedger}
+	const most = 500
+	told, err := a.agentFailures(ctx, agentID, since, most)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range told {
+		if f.Kind != "job_missed" { // which had no run
+			r.Failed++
+		}
+	}
+	untold, err := a.failedSessions(ctx, agentID, since, most)
+	r.Failed += untold
+	return &r, err
+}
+
+// failedSessions counts the sessions of an agent whose last run failed since
+// then, without those of tasks, standups and timed jobs: who asked for such a run
+// has noted its end.
+func (a *App) failedSessions(ctx context.Context, agentID string, since time.Time, most int) (int, error) {
+	n := 0
+	for _, status := range []string{"failed", "timeout"} {
+		part, err := a.Archive.List(ctx, archive.Filter{AgentID: agentID, Status: status, From: since}, page.Want{Query: page.Query{Limit: most}})
+		if err != nil {
+			return 0, err
+		}
+		for _, s := range part.Rows {
+			place, _, _ := strings.Cut(strings.TrimPrefix(strings.ToLower(s.Key), strings.ToLower("agent:"+agentID+":")), ":")
+			if !slices.Contains([]string{"task", "standup", "cron"}, place) {
+				n++
+			}
+		}
+	}
+	return n, nil
 }
 
 // raiseOfStandup makes what a standup cannot settle an item of the inbox.

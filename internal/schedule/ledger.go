@@ -302,7 +302,7 @@ func (n news) matter() Matter {
 	}
 	m.Title = fmt.Sprintf("The job %s did not run", n.slot.Name)
 	m.Detail = fmt.Sprintf("The runtime was to run it, by the agent %s, at %s. %s\n\nLook whether the gateway runs and its automations are on. "+
-		"Until the next time it can be run by hand: `POST /api/v1/agentrt/jobs/%s/run`. This is resolved by itself when it runs.", n.slot.AgentID, times, n.slot.Reason, n.slot.JobID)
+		"Until the next time you can have it run now, here or under Schedules. This is resolved by itself when it runs.", n.slot.AgentID, times, n.slot.Reason)
 	return m
 }
 

@@ -163,9 +163,9 @@ func (s Standup) begun() bool {
 func (s *Service) miss(ctx context.Context, tx *db.Tx, t Team, j gateway.Job, d missed) error {
 	now := s.Now()
 	again := s.Fallback && d.day == now.In(s.zone(t)).Format(time.DateOnly)
-	title, body := fmt.Sprintf("The standup of %s did not begin", d.day), ""
+	title := fmt.Sprintf("The standup of %s did not begin", d.day)
 	if t.Key != Executive {
-		title, body = fmt.Sprintf("%s: the standup of %s did not begin", t.Name, d.day), fmt.Sprintf(` with {"team":%q}`, t.Key)
+		title = fmt.Sprintf("%s: the standup of %s did not begin", t.Name, d.day)
 	}
 	text := fmt.Sprintf("The runtime's job `%s` was to start it at %s, and %s later nobody had run it. Look whether the gateway runs, what became of the job's last run there, "+
 		"and whether %s has its key in the variable %s of the gateway's environment.",
@@ -173,7 +173,7 @@ func (s *Service) miss(ctx context.Context, tx *db.Tx, t Team, j gateway.Job, d 
 	if again {
 		text += " This service begins it now."
 	} else {
-		text += " It can be run by hand: `POST /api/v1/standups" + body + "`, then `/run`."
+		text += " You can hold today's, here or under Standups."
 	}
 	err := s.raise(ctx, tx, Matter{
 		Cause: missedCause(t.Key, d.day), Kind: "standup_missed", Severity: "high",

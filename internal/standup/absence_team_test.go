@@ -40,7 +40,7 @@ func TestAbsenceOfTeams(t *testing.T) {
 		c.until(t, "2026-11-20 08:55")
 		c.wantInbox(t, map[string]string{"standup/missed/design/2026-11-19": "raised "})
 		if m := c.inbox.last; m.Title != "DESIGN: the standup of 2026-11-19 did not begin" || m.Subject.ID != "design" || m.Subject.Name != "daily-standup-design" ||
-			!contains(m.Detail, "`daily-standup-design`", "2026-11-19 09:00 America/New_York", "`POST /api/v1/standups with {\"team\":\"design\"}`, then `/run`") {
+			!contains(m.Detail, "`daily-standup-design`", "2026-11-19 09:00 America/New_York", "under Standups") {
 			t.Errorf("told %+v", m)
 		}
 		asked := c.jobs.asked

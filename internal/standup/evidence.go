@@ -24,7 +24,7 @@ type Evidence struct {
 	TaskReports []TaskReport `json:"task_reports" nullable:"false" doc:"What the agent reported on tasks, the newest 50 with the newest first."`
 	Open        int          `json:"open" doc:"How many tasks the agent has that are not done."`
 	Sessions    *int         `json:"sessions" doc:"How many sessions of the agent were in use, without those of standups; null when the runtime could not be asked."`
-	Runs        *Runs        `json:"runs" doc:"Null in records of before."`
+	Runs        *Runs        `json:"runs" doc:"Null when nobody can tell, and in records of before."`
 	AsOf        clock.Time   `json:"as_of"`
 	Promised    *string      `json:"promised" doc:"What the agent said last time under Today."`
 	LastRun     *clock.Time  `json:"last_standup_at" doc:"When the agent gave its last report."`
@@ -51,12 +51,16 @@ type TaskReport struct {
 
 // Runs is what an agent's runs came to. What is not known is nil, never zero.
 type Runs struct {
-	Count   int         `json:"count" doc:"How many ended."`
-	Failed  int         `json:"failed" doc:"How many of them brought no answer: failed, not in time, or lost."`
-	Tokens  *Tokens     `json:"tokens" doc:"Null when the runtime has not told what one of them used."`
-	CostUSD *money.Nano `json:"cost_usd" doc:"Null when one of them has no known price."`
-	Source  string      `json:"source" enum:"standups" doc:"Which runs these are. standups: only the questions that standups put to the agent, by what the runtime told when each ended. What the agent does otherwise is not in it."`
+	Count    int         `json:"count" doc:"How many ended, as the usage ledger has them."`
+	Failed   int         `json:"failed" doc:"How many brought nothing: failed, not in time, or lost. Such a run may have used nothing, and is then not in count."`
+	Unpriced int         `json:"unpriced,omitempty" doc:"How many of them have no known price: cost_usd is without them."`
+	Tokens   *Tokens     `json:"tokens" doc:"Null when nobody knows what one of them used."`
+	CostUSD  *money.Nano `json:"cost_usd" doc:"Null when nothing of it has a price; never zero for it."`
+	Source   string      `json:"source" enum:"ledger,standups" doc:"Which runs these are. ledger: all runs of the agent. standups, in records of before: only the questions that standups put to it; cost_usd is null there when one of them has no price."`
 }
+
+// FromLedger is the Source of Runs that are all the agent's.
+const FromLedger = "ledger"
 
 // Tokens are what runs have used.
 type Tokens struct {
@@ -127,9 +131,13 @@ func (s *Service) evidenceOf(ctx, hasty context.Context, standupID, agentID stri
 			e.Sessions = &n
 		}
 	}
-	e.Runs, err = runsOf(ctx, s.DB, agentID, since)
+	if s.Ran != nil {
+		if e.Runs, err = s.Ran(ctx, agentID, since); err != nil {
+			return nil, err
+		}
+	}
 	e.complete()
-	return e, err
+	return e, nil
 }
 
 // addMade adds the tasks that the agent made for others.
@@ -185,34 +193,6 @@ func lastReport(ctx context.Context, q db.Queryer, standupID, agentID string) (s
 		return said{}, err
 	}
 	return s, json.Unmarshal([]byte(evidence), &s.evidence)
-}
-
-// runsOf adds up the runs that standups have asked an agent for since then. A
-// run that the runtime never took used nothing.
-func runsOf(ctx context.Context, q db.Queryer, agentID string, since time.Time) (*Runs, error) {
-	r := Runs{Source: "standups"}
-	var taken, counted, priced int
-	var t Tokens
-	var cost int64
-	err := q.QueryRow(ctx, `
-		SELECT COUNT(*), COUNT(*) FILTER (WHERE state IN ('timed_out', 'failed', 'lost')),
-			COUNT(*) FILTER (WHERE accepted), COUNT(input_tokens) FILTER (WHERE accepted), COUNT(cost_nano) FILTER (WHERE accepted),
-			CAST(COALESCE(SUM(input_tokens), 0) AS BIGINT), CAST(COALESCE(SUM(output_tokens), 0) AS BIGINT),
-			CAST(COALESCE(SUM(cache_read_tokens), 0) AS BIGINT), CAST(COALESCE(SUM(cache_write_tokens), 0) AS BIGINT),
-			CAST(COALESCE(SUM(other_tokens), 0) AS BIGINT), CAST(COALESCE(SUM(cost_nano), 0) AS BIGINT)
-		FROM standup_questions WHERE agent_id = ? AND asked_at >= ? AND state <> 'open'`, agentID, since).
-		Scan(&r.Count, &r.Failed, &taken, &counted, &priced, &t.Input, &t.Output, &t.CacheRead, &t.CacheWrite, &t.Other, &cost)
-	if err != nil {
-		return nil, err
-	}
-	if counted == taken {
-		r.Tokens = &t
-	}
-	if priced == taken {
-		n := money.Nano(cost)
-		r.CostUSD = &n
-	}
-	return &r, nil
 }
 
 // weigh sorts an agent's tasks into what the standup wants to know.
@@ -312,13 +292,16 @@ func (e *Evidence) reported() []string {
 	if e.Sessions != nil {
 		lines = append(lines, fmt.Sprintf("sessions in use besides standups: %d", *e.Sessions))
 	}
-	if r := e.Runs; r != nil && r.Count > 0 {
-		line := fmt.Sprintf("questions of standups: %d, without an answer: %d", r.Count, r.Failed)
+	if r := e.Runs; r != nil && r.Count+r.Failed > 0 {
+		line := fmt.Sprintf("runs: %d, failed: %d", r.Count, r.Failed)
 		if r.Tokens != nil {
 			line += fmt.Sprintf(", tokens: %d", r.Tokens.sum())
 		}
 		if r.CostUSD != nil {
 			line += ", cost: $" + r.CostUSD.String()
+		}
+		if r.Unpriced > 0 {
+			line += fmt.Sprintf(", without a known price: %d", r.Unpriced)
 		}
 		lines = append(lines, line)
 	}

@@ -13,6 +13,7 @@ import (
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
+	"wardroom/internal/platform/money"
 	"wardroom/internal/standup"
 )
 
@@ -34,7 +35,7 @@ func TestEvidence(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		at := clock.Now().Add(-time.Hour)
-		var since []time.Time
+		var since, ran []time.Time
 		o.Made = func(_ context.Context, agentID string, _ time.Time) ([]standup.BoardTask, error) {
 			return []standup.BoardTask{{Key: "TASK-9", Title: "For " + agentID, Status: "todo", Priority: "low"}}, nil
 		}
@@ -50,6 +51,16 @@ func TestEvidence(t *testing.T) {
 			}
 			return 3, nil
 		}
+		cost := money.Nano(500_000_000)
+		o.Ran = func(_ context.Context, agentID string, from time.Time) (*standup.Runs, error) {
+			if agentID == "cmo" {
+				return nil, nil
+			}
+			if agentID == "cto" {
+				ran = append(ran, from)
+			}
+			return &standup.Runs{Count: 7, Failed: 2, Unpriced: 1, Tokens: &standup.Tokens{Input: 40, Output: 2}, CostUSD: &cost, Source: standup.FromLedger}, nil
+		}
 		questions := make(chan string, 2)
 		o.runtime.Answer("cto", func(q demo.Question) string {
 			questions <- q.Message
@@ -62,13 +73,14 @@ func TestEvidence(t *testing.T) {
 		if e.Sessions == nil || *e.Sessions != 3 || first.Reports[2].Evidence.Sessions != nil {
 			t.Errorf("sessions %v and %v, want 3 and null", e.Sessions, first.Reports[2].Evidence.Sessions)
 		}
-		if e.Runs == nil || e.Runs.Count != 0 || e.Runs.CostUSD == nil || *e.Runs.CostUSD != 0 || e.Runs.Tokens == nil {
-			t.Errorf("runs %+v before the first question, want none, for nothing", e.Runs)
+		if e.Runs == nil || e.Runs.Count != 7 || e.Runs.Failed != 2 || e.Runs.CostUSD == nil || *e.Runs.CostUSD != cost || first.Reports[2].Evidence.Runs != nil {
+			t.Errorf("runs %+v and %+v, want those of the ledger, and null where nobody knows", e.Runs, first.Reports[2].Evidence.Runs)
 		}
 		if len(e.TaskReports) != 1 || len(e.Created) != 1 || e.Created[0].Key != "TASK-9" {
 			t.Errorf("evidence %+v", e)
 		}
-		if q := <-questions; strings.Count(q, "--- end of data ---") != 1 || !strings.Contains(q, "reported: TASK-1 progress: half") || !strings.Contains(q, "sessions in use besides standups: 3") {
+		if q := <-questions; strings.Count(q, "--- end of data ---") != 1 || !strings.Contains(q, "reported: TASK-1 progress: half") || !strings.Contains(q, "sessions in use besides standups: 3") ||
+			!strings.Contains(q, "runs: 7, failed: 2, tokens: 42, cost: $0.5, without a known price: 1") {
 			t.Errorf("asked:\n%s", q)
 		}
 
@@ -79,28 +91,8 @@ func TestEvidence(t *testing.T) {
 		if e.Promised == nil || *e.Promised != "the plan of cto" || !e.Since.Equal(first.Reports[0].Evidence.AsOf.Time) || !since[1].Equal(e.Since.Time) {
 			t.Errorf("since %v, promised %v; want from when the last evidence ends", e.Since, e.Promised)
 		}
-		if e.Runs.Count != 1 || e.Runs.Failed != 0 || e.Runs.Tokens == nil || e.Runs.Tokens.Input == 0 || e.Runs.CostUSD == nil || *e.Runs.CostUSD != *first.Reports[0].CostUSD {
-			t.Errorf("runs %+v with tokens %+v, want the one of the first standup for %v", e.Runs, e.Runs.Tokens, first.Reports[0].CostUSD)
-		}
-	})
-}
-
-// A run of which the runtime has not told what it used makes the sum unknown,
-// and not smaller; one that was never taken used nothing.
-func TestEvidenceOfUnknownCosts(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		o := newOffice(t, d)
-		work(t, o.Service)
-		wantEnd(t, o.hold(t, o.open(t).ID), standup.Completed, "")
-		exec(t, d, `UPDATE standup_questions SET cost_nano = NULL, input_tokens = NULL, state = 'failed' WHERE agent_id = ?`, "cto")
-		exec(t, d, `UPDATE standup_questions SET cost_nano = NULL, input_tokens = NULL, accepted = ?, state = 'lost' WHERE agent_id = 'cpo'`, false)
-		o.sleep(24 * time.Hour)
-		m := o.hold(t, o.open(t).ID)
-		if r := m.Reports[0].Evidence.Runs; r.Tokens != nil || r.CostUSD != nil || r.Count != 1 || r.Failed != 1 {
-			t.Errorf("runs %+v, want one that failed, and nothing known of its costs", r)
-		}
-		if r := m.Reports[1].Evidence.Runs; r.Tokens == nil || r.CostUSD == nil || r.Count != 1 || r.Failed != 1 {
-			t.Errorf("runs %+v, want one that failed and used nothing", r)
+		if len(ran) != 2 || !ran[0].Equal(first.Reports[0].Evidence.Since.Time) || !ran[1].Equal(e.Since.Time) {
+			t.Errorf("the runs were counted since %v, want from when the evidence begins", ran)
 		}
 	})
 }

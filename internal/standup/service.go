@@ -72,13 +72,15 @@ type Service struct {
 	Used func(ctx context.Context, tx *db.Tx, u Used) error
 
 	// Made lists the newest tasks that an agent has made for others since then.
-	// Nil when nobody can tell; so for the two that follow.
+	// Nil when nobody can tell; so for the three that follow.
 	Made func(ctx context.Context, agentID string, since time.Time) ([]BoardTask, error)
 	// Reported lists what an agent has reported on tasks since then, the newest first.
 	Reported func(ctx context.Context, agentID string, since time.Time) ([]TaskReport, error)
 	// Sessions counts the sessions of an agent that were in use since then,
 	// without those of standups. It fails when the runtime cannot be asked.
 	Sessions func(ctx context.Context, agentID string, since time.Time) (int, error)
+	// Ran adds up all the runs of an agent that ended since then.
+	Ran func(ctx context.Context, agentID string, since time.Time) (*Runs, error)
 
 	// What counts for the team executive, and of the last three for every team,
 	// where the team itself says nothing else; see Team.

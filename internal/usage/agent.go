@@ -44,3 +44,16 @@ func (s *Service) OfAgent(ctx context.Context, agentID string, now time.Time) (R
 	r.LastThirtyDays = parts[0].plus(parts[1]).plus(parts[2]).sums()
 	return r, nil
 }
+
+// OfAgentSince adds up what an agent has used in the runs that ended since then.
+func (s *Service) OfAgentSince(ctx context.Context, agentID string, since time.Time) (Sums, error) {
+	sums, _ := sumsOf()
+	var a amounts
+	t := &a.tokens
+	err := s.DB.QueryRow(ctx, `SELECT `+sums+` FROM usage_ledger WHERE agent_id = ? AND at >= ?`, agentID, since.UnixMilli()).
+		Scan(&a.runs, &a.unpriced, &a.corrections, &a.priced, &t.Input, &t.Output, &t.CacheRead, &t.CacheWrite, &t.Other, &a.cost, &a.estimated)
+	if err != nil {
+		return Sums{}, fmt.Errorf("add up the usage of %s: %w", agentID, err)
+	}
+	return a.sums(), nil
+}

@@ -66,7 +66,7 @@ describe.each(sizes)('without a gateway, %s', (_, look: Look) => {
     await page.goto('/')
     await signIn(page, house)
     await page.goto('/agents')
-    await page.getByText('There are no agents yet').waitFor()
+    await page.getByText('Which agents there are is unknown').waitFor()
     await page.locator('main').getByText('No gateway.').waitFor()
     expect(await faults(page)).toEqual([])
     await page.goto('/schedules')

@@ -229,6 +229,11 @@ describe('what went wrong', () => {
     await page.getByText('count the stock was started.').first().waitFor()
     const ran = async () => (await call(house, 'GET', `/agentrt/jobs/${job.id}/runs`)) as unknown[]
     await expect.poll(async () => (await ran()).length, { timeout: 60_000 }).toBeGreaterThan(0)
+    // What was made up for is asked for no more.
+    await runs.getByText(/went well when run again, \d\d:\d\d/).waitFor()
+    await runs.getByRole('img', { name: /1 made up for/ }).waitFor()
+    expect(await runs.getByRole('button', { name: 'Run now: count the stock' }).count()).toBe(0)
+    expect(await faults(page)).toEqual([])
     expect(complaints).toEqual([])
     await context.close()
   })
@@ -250,14 +255,17 @@ describe('what went wrong', () => {
     await last.getByText('Could not be held').waitFor()
     await last.getByText('has no active agent account').waitFor()
     const failures = card(page, 'Failures of 24 hours')
-    const ours = failures.getByRole('listitem').filter({ hasText: 'Standup failed' })
+    const ours = failures.getByRole('listitem').filter({ hasText: 'Talk of the ghosts' })
     await ours.getByText('once').waitFor()
     await last.getByRole('button', { name: 'Retry' }).click()
     await ours.getByText('2 times').waitFor()
-    await ours.getByRole('link', { name: 'Standup failed' }).click()
+    await ours.getByRole('link', { name: 'Talk of the ghosts could not be held' }).click()
     const item = page.getByRole('complementary', { name: 'Item' })
     await item.getByRole('heading', { name: 'Talk of the ghosts could not be held' }).waitFor()
     await item.getByText('Raised 2 times').waitFor()
+    await item.getByRole('button', { name: /^Retry: / }).click()
+    await item.getByText('Raised 3 times').waitFor()
+    expect(await page.getByRole('button', { name: 'Retry: Talk of the ghosts could not be held' }).count()).toBe(2)
     expect(complaints).toEqual([])
     await context.close()
   })
@@ -272,13 +280,13 @@ describe('without a gateway', () => {
         const { context, page, complaints } = await opened(bare, look, '/')
         await settled(page)
         await card(page, 'Agents').getByText('No gateway.').waitFor()
-        await card(page, 'Agents').getByText('No agents yet.').waitFor()
+        await card(page, 'Agents').getByText('Agents unknown.').waitFor()
         await card(page, 'Needs you').getByText('Nothing needs you.').waitFor()
         await card(page, 'Scheduled runs').getByText('No gateway is set up').waitFor()
         await card(page, 'Last standup').getByText('There was no standup yet.').waitFor()
         await card(page, 'Failures of 24 hours').getByText('Nothing failed').waitFor()
         expect(await page.getByRole('region', { name: 'How all is' }).textContent()).toBe(
-          'No agents, no blocked task, no standup yet, $0 today.',
+          'Agents unknown, no blocked task, no standup yet, $0 today.',
         )
         expect(await faults(page)).toEqual([])
         // The browser itself tells its console that the runtime's sessions are not to be had.

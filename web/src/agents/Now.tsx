@@ -2,6 +2,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { api, take } from '../api/client'
 import { money } from '../app/format'
 import { leads, useMe } from '../app/queries'
+import { StandingMark } from '../sessions/Bits'
 import { agents as agentTexts } from '../texts/agents'
 import { Age } from '../ui/Age'
 import { Button } from '../ui/Button'
@@ -137,9 +138,7 @@ export function Sessions({ page }: { page: AgentDetails }) {
             >
               <RunName of={s.key} page={page} />
             </TextLink>
-            <State tone={s.active ? 'active' : s.status === 'failed' || s.status === 'timeout' ? 'danger' : 'idle'}>
-              <bdi>{s.status ?? agentTexts.unknown}</bdi>
-            </State>
+            <StandingMark of={s} />
             {s.updated_at && <Age at={s.updated_at} className="text-soft text-xs" />}
             <span className="ml-auto text-soft text-xs">{money(s.cost_usd)}</span>
           </p>

@@ -1,10 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useKeys } from '../app/keys'
-import { queries } from '../app/queries'
+import { isNobody, queries } from '../app/queries'
 import { useTitle } from '../app/title'
 import { texts } from '../texts'
 import { agents as agentTexts } from '../texts/agents'
+import { Age } from '../ui/Age'
 import { buttonClass, IconButton } from '../ui/Button'
 import { GatewayLine } from '../ui/GatewayLine'
 import { Answer, Empty } from '../ui/Views'
@@ -44,6 +45,7 @@ export function AgentsPage() {
         </fieldset>
       </div>
       <GatewayLine>{texts.app.live.gatewayHelp}</GatewayLine>
+      <LastKnown of={asked.data} />
       <Answer of={asked} what={words.what}>
         {agents => (agents.length === 0 ? <NoAgents /> : <Shown agents={agents} view={view} />)}
       </Answer>
@@ -57,18 +59,32 @@ function Shown({ agents, view }: { agents: readonly Agent[]; view: 'table' | 'tr
   return view === 'table' ? <AgentTable agents={agents} onOpen={open} /> : <Tree agents={agents} />
 }
 
+/** How old the list is while nobody can ask for it. */
+function LastKnown({ of }: { of: readonly Agent[] | undefined }) {
+  const asOf = of?.find(a => a.in_runtime === null && a.as_of !== null)?.as_of
+  if (!asOf) return null
+  return (
+    <p className="px-3 py-1 text-soft text-xs">
+      {words.lastKnown} <Age at={asOf} /> {words.page.ago}.
+    </p>
+  )
+}
+
+/** Nobody is there, or nobody can say who is. */
 function NoAgents() {
+  const gateway = useQuery(queries.gateway).data
+  const known = isNobody([], gateway)
   return (
     <Empty
       action={
-        <Link className={buttonClass('primary')} to="/settings">
-          {words.toSettings}
+        <Link className={buttonClass('primary')} to={known ? '/settings' : '/settings/gateway'}>
+          {known ? words.toSettings : words.toGateway}
         </Link>
       }
       icon="agents"
-      title={words.emptyTitle}
+      title={known ? words.emptyTitle : words.unknownTitle}
     >
-      {words.emptyText}
+      {known ? words.emptyText : words.unknownText}
     </Empty>
   )
 }

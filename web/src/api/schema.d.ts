@@ -357,7 +357,7 @@ export interface paths {
         };
         /**
          * The team
-         * @description Answers while the runtime is away, too; in_runtime is null and everybody is offline then.
+         * @description Answers while the runtime is away, too, with the agents that it had when it was last asked: in_runtime is null then, and as_of says when that was.
          */
         get: operations["get-agents"];
         put?: never;
@@ -1795,6 +1795,12 @@ export interface components {
             account: components["schemas"]["AgentAccount"] | null;
             /** @example cto */
             agent_id: string;
+            /**
+             * Format: date-time
+             * @description When the runtime last had the agent in its list: now, or while it is away when it was last asked. Null for one that it did not have.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            as_of: string | null;
             emoji: string | null;
             /** @description Whether the runtime knows the agent; null while the runtime is away and nobody can say. */
             in_runtime: boolean | null;
@@ -1859,6 +1865,12 @@ export interface components {
             account: components["schemas"]["AgentAccount"] | null;
             /** @example cto */
             agent_id: string;
+            /**
+             * Format: date-time
+             * @description When the runtime last had the agent in its list: now, or while it is away when it was last asked. Null for one that it did not have.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            as_of: string | null;
             emoji: string | null;
             /** @description What went wrong in the last seven days, the newest first; 20 at most. */
             failures: components["schemas"]["AgentFailure"][];
@@ -3350,7 +3362,7 @@ export interface components {
             open: number;
             /** @description What the agent said last time under Today. */
             promised: string | null;
-            /** @description Null in records of before. */
+            /** @description Null when nobody can tell, and in records of before. */
             runs: components["schemas"]["StandupRuns"] | null;
             /**
              * Format: int64
@@ -3522,27 +3534,32 @@ export interface components {
         };
         StandupRuns: {
             /**
-             * @description Null when one of them has no known price.
+             * @description Null when nothing of it has a price; never zero for it.
              * @example 0.028314
              */
             cost_usd: string | null;
             /**
              * Format: int64
-             * @description How many ended.
+             * @description How many ended, as the usage ledger has them.
              */
             count: number;
             /**
              * Format: int64
-             * @description How many of them brought no answer: failed, not in time, or lost.
+             * @description How many brought nothing: failed, not in time, or lost. Such a run may have used nothing, and is then not in count.
              */
             failed: number;
             /**
-             * @description Which runs these are. standups: only the questions that standups put to the agent, by what the runtime told when each ended. What the agent does otherwise is not in it.
+             * @description Which runs these are. ledger: all runs of the agent. standups, in records of before: only the questions that standups put to it; cost_usd is null there when one of them has no price.
              * @enum {string}
              */
-            source: "standups";
-            /** @description Null when the runtime has not told what one of them used. */
+            source: "ledger" | "standups";
+            /** @description Null when nobody knows what one of them used. */
             tokens: components["schemas"]["StandupTokens"] | null;
+            /**
+             * Format: int64
+             * @description How many of them have no known price: cost_usd is without them.
+             */
+            unpriced?: number;
         };
         StandupSchedule: {
             /** @description Whether this service begins one that was missed. */

@@ -40,6 +40,10 @@ export const useMe = () => useQuery(queries.me)
 /** Owners and admins. The service decides; this hides what it would refuse. */
 export const leads = (me: Schemas['AccountUser'] | undefined): boolean => me?.role === 'owner' || me?.role === 'admin'
 
+/** Whether the runtime was asked and has none; while it is away an empty list says nothing. */
+export const isNobody = (agents: readonly Schemas['Agent'][], gateway: Schemas['GatewayStatus'] | undefined): boolean =>
+  agents.length === 0 && gateway?.state === 'connected'
+
 export interface Person {
   id: string
   name: string

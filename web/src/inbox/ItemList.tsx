@@ -7,6 +7,7 @@ import { Button, IconButton } from '../ui/Button'
 import { MenuButton, type OpenMenu, useSharedMenu } from '../ui/SharedMenu'
 import { KindMark, SeverityMark, StateMark, SubjectLink } from './Bits'
 import type { Told } from './item'
+import { Remedy } from './Remedy'
 import type { Verbs } from './useVerbs'
 
 const words = inboxWords
@@ -129,6 +130,9 @@ function Row({ item, opened, verbs, onOpen, onMenu, onFocus }: RowProps) {
           <bdi className="wrap-anywhere line-clamp-2 @6xl:line-clamp-1">{item.title}</bdi>
         </button>
         <Meta item={item} />
+        <span className="empty:hidden @6xl:w-32 @6xl:shrink-0 @6xl:empty:block">
+          <Remedy small item={item} />
+        </span>
       </div>
       <span className="flex shrink-0 items-center justify-end @6xl:w-48">
         {item.state === 'open' && (

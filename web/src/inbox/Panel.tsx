@@ -12,6 +12,7 @@ import { KindMark, SeverityMark, StateMark, SubjectLink } from './Bits'
 import { History } from './History'
 import type { Item } from './item'
 import { oneQuery } from './queries'
+import { Remedy } from './Remedy'
 import { useAssignees, type Verbs } from './useVerbs'
 
 const words = inboxWords
@@ -77,6 +78,7 @@ function Do({ item, verbs }: { item: Item; verbs: Verbs }) {
   const over = item.state === 'resolved'
   return (
     <div className="flex flex-wrap gap-2">
+      <Remedy item={item} />
       {!over && item.state !== 'acked' && (
         <Button icon="check" look="primary" onClick={() => verbs.act(item, { do: 'ack' })}>
           {words.ack}

@@ -1,6 +1,18 @@
 import { describe, expect, it } from 'vitest'
 import type { Person } from '../app/queries'
-import { type Deed, fits, looks, maySnooze, needs, snoozes, sorted, subjectHref, type Told, wayBack } from './item'
+import {
+  type Deed,
+  fits,
+  looks,
+  maySnooze,
+  needs,
+  remedyOf,
+  snoozes,
+  sorted,
+  subjectHref,
+  type Told,
+  wayBack,
+} from './item'
 
 const make = (of: Partial<Told>): Told => ({
   id: 'a',
@@ -159,5 +171,24 @@ describe('what it is about', () => {
     expect(
       subjectHref(make({ kind: 'standup_missed', subject: { kind: 'schedule', id: 'executive', name: 'daily' } })),
     ).toBe('/standups')
+  })
+})
+
+// A list of problems without a way to end them is only bad news.
+describe('what ends the cause of an item', () => {
+  const of = (kind: Told['kind'], id = 'x', state: Told['state'] = 'open') =>
+    remedyOf(make({ kind, state, subject: { kind: '', id, name: 'n' } }))
+  it('is another run of the job, the standup or the task', () => {
+    expect(of('job_missed')).toEqual({ do: 'run', id: 'x' })
+    expect(of('job_failed', 'x', 'snoozed')).toEqual({ do: 'run', id: 'x' })
+    expect(of('dispatch_failed')).toEqual({ do: 'dispatch', id: 'x' })
+    expect(of('standup_failed')).toEqual({ do: 'retry', id: 'x' })
+    expect(of('standup_missed', 'executive')).toEqual({ do: 'hold', team: 'executive' })
+  })
+  it('is nothing where only a person can judge, or where nothing is wrong any more', () => {
+    expect(of('escalation')).toBeNull()
+    expect(of('old_blocker')).toBeNull()
+    expect(of('job_failed', 'x', 'resolved')).toBeNull()
+    expect(of('job_failed', '')).toBeNull()
   })
 })

@@ -159,3 +159,27 @@ export function subjectHref(of: Pick<Told, 'kind' | 'subject'>): string | null {
       return null
   }
 }
+
+/** What a person can do about the cause of an item, and to what. */
+export type RemedyOf =
+  | { do: 'run' | 'dispatch' | 'retry'; id: string }
+  /** Today's standup of a team: the day that was missed is over, or is today. */
+  | { do: 'hold'; team: string }
+
+/** What ends the cause of an item; null where only a person can judge, or nothing is wrong any more. */
+export function remedyOf({ kind, state, subject }: Pick<Told, 'kind' | 'state' | 'subject'>): RemedyOf | null {
+  if (state === 'resolved' || subject.id === '') return null
+  switch (kind) {
+    case 'job_missed':
+    case 'job_failed':
+      return { do: 'run', id: subject.id }
+    case 'dispatch_failed':
+      return { do: 'dispatch', id: subject.id }
+    case 'standup_failed':
+      return { do: 'retry', id: subject.id }
+    case 'standup_missed':
+      return { do: 'hold', team: subject.id }
+    default:
+      return null
+  }
+}

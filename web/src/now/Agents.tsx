@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router'
 import type { Schemas } from '../api/client'
 import { useTickingHere } from '../app/clock'
 import { cost } from '../app/format'
-import { queries } from '../app/queries'
+import { isNobody, queries } from '../app/queries'
 import { useTasks } from '../tasks/queries'
 import { now as nowWords } from '../texts/now'
 import { Age } from '../ui/Age'
@@ -39,7 +39,7 @@ export function Agents({ className }: { className: string }) {
       <Answer of={agents} rows={3} what={words.what}>
         {list =>
           list.length === 0 ? (
-            <Nothing title={words.none}>{words.noneHelp}</Nothing>
+            <Nothing title={isNobody(list, gateway) ? words.none : words.noneKnown}>{words.noneHelp}</Nothing>
           ) : (
             <ul className="-mr-px -mb-px grid grid-cols-[repeat(auto-fill,minmax(13rem,1fr))]">
               {list.map(a => {

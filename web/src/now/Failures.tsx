@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
 import { useTicking } from '../app/clock'
-import { useMe } from '../app/queries'
+import { queries, useMe } from '../app/queries'
 import { kindIcon } from '../inbox/Bits'
 import { states } from '../inbox/item'
 import { texts } from '../texts'
@@ -11,8 +12,8 @@ import { Age } from '../ui/Age'
 import { State } from '../ui/State'
 import { Answer, NotAllowed, Partial } from '../ui/Views'
 import { Card, Nothing } from './Card'
-import { type Failure, failuresOf } from './failures'
-import { failuresQuery } from './queries'
+import { type Failure, failedRuns, failuresOf } from './failures'
+import { failedRunsQuery, failuresQuery } from './queries'
 
 const words = nowWords.failures
 
@@ -20,6 +21,7 @@ const words = nowWords.failures
 export function Failures({ className }: { className: string }) {
   const agent = useMe().data?.role === 'agent'
   const asked = useQuery({ ...failuresQuery, enabled: !agent })
+  const runs = useQuery({ ...failedRunsQuery, enabled: !agent })
   return (
     <Card className={className} title={words.title} to={{ path: '/inbox', label: texts.app.places.inbox }}>
       {agent ? (
@@ -29,8 +31,9 @@ export function Failures({ className }: { className: string }) {
         <Answer of={asked} rows={2} what={words.what}>
           {data => (
             <>
-              {data.cut && <Partial>{words.cut}</Partial>}
-              <List events={data.events} />
+              {(data.cut || runs.data?.cut) && <Partial>{words.cut}</Partial>}
+              {runs.error && !runs.data ? <Partial>{words.noRuns}</Partial> : null}
+              <List events={data.events} sessions={runs.data?.sessions} />
             </>
           )}
         </Answer>
@@ -39,29 +42,56 @@ export function Failures({ className }: { className: string }) {
   )
 }
 
-function List({ events }: { events: Parameters<typeof failuresOf>[0] }) {
+interface ListProps {
+  events: Parameters<typeof failuresOf>[0]
+  /** Undefined while nobody can say which runs failed. */
+  sessions: Parameters<typeof failedRuns>[0] | undefined
+}
+
+function List({ events, sessions }: ListProps) {
   // They grow old by the minute.
   const now = useTicking(at => Math.floor(at / 60_000) * 60_000)
+  const agents = useQuery(queries.agents).data
   const failures = failuresOf(events, now)
-  if (failures.length === 0) return <Nothing title={words.none} />
+  const runs = failedRuns(sessions ?? [], now)
+  if (failures.length + runs.length === 0) return sessions ? <Nothing title={words.none} /> : null
   return (
     <ul>
       {failures.map(f => (
-        <li key={f.kind} className="flex h-8 items-center gap-3 border-line border-b px-3 last:border-b-0">
-          <Link className="min-w-0 truncate hover:underline" search={searchOf(f)} to="/inbox">
+        <Row key={f.item} count={f.count} last={f.last}>
+          <Link className="min-w-0 truncate hover:underline" search={searchOf(f)} title={f.title} to="/inbox">
             <State icon={kindIcon[f.kind]} tone="danger">
-              {inboxWords.kind[f.kind]}
+              <bdi>{f.title || inboxWords.kind[f.kind]}</bdi>
             </State>
           </Link>
-          <span className="ml-auto shrink-0">{words.count(f.count)}</span>
-          <span className="shrink-0 text-soft text-xs">
-            {words.last} <Age at={f.last} /> {inboxWords.ago}
-          </span>
-        </li>
+        </Row>
+      ))}
+      {runs.map(f => (
+        <Row key={`${f.status} ${f.agent}`} count={f.count} last={f.last}>
+          <Link
+            className="min-w-0 truncate hover:underline"
+            search={{ show: 'history', status: f.status, agent: f.agent }}
+            to="/sessions"
+          >
+            <State icon={f.status === 'timeout' ? 'clock' : 'error'} tone="danger">
+              <bdi>{words.runs[f.status](agents?.find(a => a.agent_id === f.agent)?.name ?? f.agent)}</bdi>
+            </State>
+          </Link>
+        </Row>
       ))}
     </ul>
   )
 }
+
+const Row = ({ count, last, children }: { count: number; last: string; children: ReactNode }) => (
+  <li className="flex h-8 items-center gap-3 border-line border-b px-3 last:border-b-0">
+    {children}
+    <span className="ml-auto shrink-0">{words.count(count)}</span>
+    <span className="shrink-0 text-soft text-xs">
+      {words.last} <Age at={last} /> {inboxWords.ago}
+    </span>
+  </li>
+)
 
 /** Where one sees all of a kind, whatever became of them, with the last one open. */
 const searchOf = (f: Failure) => ({ kind: f.kind, state: states.join(), order: '-last' as const, item: f.item })

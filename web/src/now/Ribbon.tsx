@@ -1,4 +1,4 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQueries, useQuery, useQueryClient } from '@tanstack/react-query'
 import { api, take } from '../api/client'
 import { useTicking } from '../app/clock'
 import { useZone } from '../app/config'
@@ -16,24 +16,40 @@ import { State, type Tone } from '../ui/State'
 import { say, sayFailed } from '../ui/Toast'
 import { Answer, Partial } from '../ui/Views'
 import { Card, Nothing } from './Card'
-import { mostSlots, slotsQuery } from './queries'
-import { counts, hourOf, type Mark, marks, marksOf, reach, type Slot, type SlotState, within } from './ribbon'
+import { mostSlots, runsQuery, slotsQuery } from './queries'
+import {
+  counts,
+  hourOf,
+  isTrouble,
+  type Mark,
+  madeUp,
+  marks,
+  marksOf,
+  type Runs,
+  reach,
+  type Seen,
+  type Shown,
+  type Slot,
+  troublesOf,
+  within,
+} from './ribbon'
 import { clock, clocks } from './time'
 
 const words = nowWords.runs
 
-const look: Record<SlotState, { tone: Tone; icon: IconName }> = {
+const look: Record<Shown, { tone: Tone; icon: IconName }> = {
   missed: { tone: 'danger', icon: 'blocked' },
   failed: { tone: 'danger', icon: 'error' },
   late: { tone: 'attention', icon: 'clock' },
   unknown: { tone: 'idle', icon: 'off' },
   running: { tone: 'active', icon: 'pulse' },
+  made_up: { tone: 'active', icon: 'check' },
   skipped: { tone: 'idle', icon: 'sleep' },
   on_time: { tone: 'active', icon: 'check' },
   pending: { tone: 'idle', icon: 'schedules' },
 }
 
-const SlotMark = ({ of, n }: { of: SlotState; n?: number }) => (
+const SlotMark = ({ of, n }: { of: Shown; n?: number }) => (
   <State icon={look[of].icon} tone={look[of].tone}>
     {n === undefined ? words.state[of] : words.counts(n, words.state[of])}
   </State>
@@ -51,7 +67,7 @@ export function Ribbon({ className, table, onTable }: Props) {
   const asked = useQuery(slotsQuery(hour))
   // The line moves by the minute, as far as one can see it.
   const now = useTicking(at => Math.floor(at / 60_000) * 60_000)
-  const slots = within(asked.data?.slots ?? [], now)
+  const slots = useMadeUp(within(asked.data?.slots ?? [], now))
   const beside = slots.length > 0 && (
     <>
       <IconButton
@@ -91,6 +107,17 @@ export function Ribbon({ className, table, onTable }: Props) {
   )
 }
 
+/** More jobs in trouble than these are not asked whether they went well since. */
+const mostAsked = 20
+
+/** The slots, and of those that went wrong whether that was made up for. */
+function useMadeUp(slots: readonly Slot[]): Seen[] {
+  const jobs = [...new Set(slots.filter(isTrouble).map(s => s.job_id))].slice(-mostAsked)
+  const asked = useQueries({ queries: jobs.map(runsQuery) })
+  const runs = new Map<string, Runs>(jobs.map((job, i) => [job, asked[i]?.data ?? []]))
+  return madeUp(slots, runs)
+}
+
 function NoRuns() {
   const gateway = useQuery(queries.gateway).data
   if (gateway?.state === 'not_configured') return <Nothing title={words.unset}>{words.noneHelp}</Nothing>
@@ -98,22 +125,24 @@ function NoRuns() {
   return <Nothing title={known ? words.none : words.away}>{words.noneHelp}</Nothing>
 }
 
-const fills: Record<SlotState, string> = {
+const fills: Record<Shown, string> = {
   missed: 'fill-danger',
   failed: 'fill-danger',
   late: 'fill-attention',
   unknown: 'fill-idle',
   running: 'fill-active',
+  made_up: 'fill-attention',
   skipped: 'fill-idle',
   on_time: 'fill-active',
   pending: 'fill-transparent stroke-line-strong',
 }
 /** How high a mark stands: what went wrong towers over what went well, also for those who see no red. */
-const heights: Partial<Record<SlotState, number>> = {
+const heights: Partial<Record<Shown, number>> = {
   missed: 40,
   failed: 40,
   late: 28,
   running: 28,
+  made_up: 28,
   unknown: 12,
   skipped: 12,
 }
@@ -125,7 +154,7 @@ const titleOf = (m: Mark, service: string | undefined) =>
     .map(s => `${clocks(s.due_at, service)} ${s.name}: ${words.state[s.state]}`)
     .join('\n') + (m.slots.length > 8 ? `\n+ ${m.slots.length - 8}` : '')
 
-function Marks({ slots, now }: { slots: readonly Slot[]; now: number }) {
+function Marks({ slots, now }: { slots: readonly Seen[]; now: number }) {
   const zone = useZone()
   const width = 1000 / marks
   const sums = counts(slots)
@@ -183,14 +212,11 @@ function Marks({ slots, now }: { slots: readonly Slot[]; now: number }) {
   )
 }
 
-const isTrouble = (s: Slot) => s.state === 'missed' || s.state === 'failed'
 const mostTroubles = 3
 
 /** The last runs that went wrong, each with its reason and the way to make up for it. */
-function Troubles({ slots }: { slots: readonly Slot[] }) {
-  // Of one job the last one counts.
-  const last = new Map(slots.filter(isTrouble).map(s => [s.job_id, s]))
-  const list = [...last.values()].sort((a, b) => b.due_at.localeCompare(a.due_at)).slice(0, mostTroubles)
+function Troubles({ slots }: { slots: readonly Seen[] }) {
+  const list = troublesOf(slots).slice(0, mostTroubles)
   if (list.length === 0) return null
   return (
     <ul className="border-line border-t">
@@ -202,9 +228,11 @@ function Troubles({ slots }: { slots: readonly Slot[] }) {
               {clock(s.due_at, undefined)}
             </Clock>
             <bdi className="font-medium">{s.name}</bdi>
-            <bdi className="wrap-anywhere min-w-0 text-soft">{s.reason}</bdi>
+            <bdi className="wrap-anywhere min-w-0 text-soft">
+              {s.made_up_at ? words.wentWell(clock(s.made_up_at, undefined)) : s.reason}
+            </bdi>
           </span>
-          <RunNow slot={s} />
+          {!s.made_up_at && <RunNow slot={s} />}
         </li>
       ))}
     </ul>
@@ -212,7 +240,7 @@ function Troubles({ slots }: { slots: readonly Slot[] }) {
 }
 
 /** Whoever may not change schedules does not see it. */
-function RunNow({ slot }: { slot: Slot }) {
+function RunNow({ slot }: { slot: Seen }) {
   const cache = useQueryClient()
   const me = useMe().data
   const run = useMutation({
@@ -233,7 +261,7 @@ function RunNow({ slot }: { slot: Slot }) {
 
 const heads = [words.due, words.job, words.agent, words.stateHead, words.reason]
 
-function SlotTable({ slots }: { slots: readonly Slot[] }) {
+function SlotTable({ slots }: { slots: readonly Seen[] }) {
   return (
     <Scroller className="max-h-80 border-line border-t" label={words.table}>
       <table className="w-full text-left">
@@ -262,7 +290,7 @@ function SlotTable({ slots }: { slots: readonly Slot[] }) {
                 <SlotMark of={s.state} />
               </td>
               <td className="wrap-anywhere px-3 py-1 text-soft">
-                <bdi>{s.reason}</bdi>
+                <bdi>{s.made_up_at ? words.wentWell(clock(s.made_up_at, undefined)) : s.reason}</bdi>
               </td>
             </tr>
           ))}
@@ -272,7 +300,7 @@ function SlotTable({ slots }: { slots: readonly Slot[] }) {
   )
 }
 
-const save = (slots: readonly Slot[]) =>
+const save = (slots: readonly Seen[]) =>
   saveCsv('scheduled-runs.csv', [
     ['due_at', 'job_id', 'job', 'agent_id', 'state', 'reason', 'started_at'],
     ...slots.map(s => [s.due_at, s.job_id, s.name, s.agent_id, s.state, s.reason, s.started_at ?? '']),

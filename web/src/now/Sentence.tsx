@@ -30,12 +30,13 @@ const known = <T,>(asked: { data: T | undefined }): T | undefined => asked.data
 export function Sentence() {
   const zone = useZone()
   const agents = useQuery({ ...queries.agents, staleTime: 0 })
+  const gateway = useQuery(queries.gateway).data
   const blocked = useQuery(blockedQuery)
   const standup = useQuery(standupQuery)
   const today = useQuery(todayQuery(useDay()))
   const last: Schemas['StandupBrief'] | null | undefined = known(standup)
   const parts: Part[] = [
-    { text: agentsFact(known(agents)), to: '/agents', awaited: agents.isPending },
+    { text: agentsFact(known(agents), gateway), to: '/agents', awaited: agents.isPending },
     {
       text: blockedFact(known(blocked)),
       to: '/tasks',

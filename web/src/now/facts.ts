@@ -1,5 +1,6 @@
 import type { Schemas } from '../api/client'
 import { cost } from '../app/format'
+import { isNobody } from '../app/queries'
 import { now as nowWords } from '../texts/now'
 import { clock, dayIn } from './time'
 
@@ -11,9 +12,12 @@ type Agent = Schemas['Agent']
 export const isKnown = (a: Agent): boolean => a.presence !== null && a.in_runtime !== null
 
 /** How many agents have a run. Of whom nobody can say is not counted as doing nothing. */
-export function agentsFact(agents: readonly Agent[] | undefined): string {
+export function agentsFact(
+  agents: readonly Agent[] | undefined,
+  gateway: Schemas['GatewayStatus'] | undefined,
+): string {
   if (!agents) return words.unknownAgents
-  if (agents.length === 0) return words.noAgents
+  if (isNobody(agents, gateway)) return words.noAgents
   const known = agents.filter(isKnown)
   if (known.length === 0) return words.unknownAgents
   const active = known.filter(a => a.presence?.state === 'active')

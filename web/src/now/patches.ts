@@ -42,7 +42,11 @@ export const nowPatches: readonly Patch[] = [
       rereadSoon(cache, ['now', 'slots'])
     },
   },
-  { on: ['jobs.changed', 'slot.', 'schedule.'], apply: (_, cache) => rereadSoon(cache, ['now', 'slots']) },
+  // An item that resolves itself says that its job went well, also when somebody had it run.
+  {
+    on: ['jobs.changed', 'slot.', 'schedule.', 'inbox.resolved'],
+    apply: (_, cache) => rereadSoon(cache, ['now', 'slots']),
+  },
   { on: ['standup.'], apply: (_, cache) => rereadSoon(cache, ['now', 'standup']) },
   { on: ['task.'], apply: (_, cache) => rereadSoon(cache, ['now', 'blocked']) },
   {

@@ -91,6 +91,14 @@ export const slotsQuery = (around: number) =>
     placeholderData: keepPreviousData,
   })
 
+/** The last runs of a job, to see whether it went well after all. They are read anew with the slots. */
+export const runsQuery = (job: string) =>
+  queryOptions({
+    queryKey: ['now', 'slots', 'runs', job],
+    queryFn: ({ signal }) =>
+      take(api.GET('/api/v1/agentrt/jobs/{id}/runs', { params: { path: { id: job }, query: { limit: 20 } }, signal })),
+  })
+
 /** What raised an item of the inbox in the last day, the newest first, and whether that is all. */
 export const failuresQuery = queryOptions({
   queryKey: ['now', 'failures'],
@@ -100,4 +108,20 @@ export const failuresQuery = queryOptions({
     const { data, response } = await api.GET('/api/v1/activity', { params: { query }, signal })
     return { events: data ?? [], cut: nextCursor(response) !== null }
   },
+})
+
+/** The archive's sessions whose last run failed within a day. The runtime's own are in it when they rest. */
+export const failedRunsQuery = queryOptions({
+  queryKey: ['now', 'failed-runs'],
+  queryFn: async ({ signal }) => {
+    const from = new Date(Date.now() - 24 * hour).toISOString()
+    const pages = await Promise.all(
+      ['failed', 'timeout'].map(status =>
+        takePage(api.GET('/api/v1/sessions', { params: { query: { status, from, limit: 500 } }, signal })),
+      ),
+    )
+    return { sessions: pages.flatMap(p => p.rows), cut: pages.some(p => p.next !== null) }
+  },
+  // No event tells that a session was archived, half a minute after its run.
+  refetchInterval: 60_000,
 })

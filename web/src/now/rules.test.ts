@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Schemas } from '../api/client'
 import { agentsFact, blockedFact, spendFact, standupFact } from './facts'
-import { failuresOf } from './failures'
-import { counts, hourOf, marks, marksOf, reach, type Slot, within } from './ribbon'
+import { failedRuns, failuresOf } from './failures'
+import { counts, hourOf, madeUp, marks, marksOf, reach, type Slot, troublesOf, within } from './ribbon'
 import { burn, until, usd } from './spend'
 import { currentTask, headline, sessionOf } from './tile'
 import { clock, clocks, dayPlus } from './time'
@@ -35,6 +35,8 @@ describe('the sentence', () => {
   it.each([
     [undefined, 'agents unknown'],
     [[], 'no agents'],
+    [[], 'agents unknown', 'unreachable'],
+    [[], 'agents unknown', 'not_configured'],
     [[agent('idle'), agent('idle')], 'no agent active'],
     [[agent('active'), agent('idle')], '1 agent active'],
     [[agent('active'), agent('active', { stalled: true })], '2 agents active (1 stalled)'],
@@ -42,7 +44,11 @@ describe('the sentence', () => {
     [[agent(null), agent('active')], '1 agent active (1 unknown)'],
     [[agent(null)], 'agents unknown'],
     [[agent('offline')], 'no agent active'],
-  ])('of agents %#', (agents, want) => expect(agentsFact(agents)).toBe(want))
+  ])('of agents %#', (agents, want, state = 'connected') =>
+    expect(agentsFact(agents, { state } as Schemas['GatewayStatus'])).toBe(want),
+  )
+  it('of agents, before anybody has said how the gateway is', () =>
+    expect(agentsFact([], undefined)).toBe('agents unknown'))
 
   it.each([
     [undefined, 'blocked tasks unknown'],
@@ -119,6 +125,42 @@ describe('the ribbon', () => {
       { state: 'pending', n: 2 },
     ])
   })
+  it('asks for no act that was done: a good run since makes up for what went wrong', () => {
+    const list = [
+      slot('2026-11-20T02:15:00Z', 'failed'),
+      { ...slot('2026-11-20T03:00:00Z', 'missed', 'backup'), job_id: 'k' },
+      { ...slot('2026-11-20T04:00:00Z', 'missed', 'report'), job_id: 'm' },
+      { ...slot('2026-11-20T05:00:00Z', 'on_time', 'report'), job_id: 'm' },
+      { ...slot('2026-11-20T06:00:00Z', 'missed', 'mail'), job_id: 'n' },
+    ]
+    const run = (status: 'ok' | 'error', started_at: string, ended_at: string) => ({ status, started_at, ended_at })
+    const runs = new Map([
+      [
+        'j',
+        [
+          run('ok', '2026-11-20T05:10:00Z', '2026-11-20T05:15:00Z'),
+          run('ok', '2026-11-20T04:00:00Z', '2026-11-20T04:01:00Z'),
+        ],
+      ],
+      [
+        'k',
+        [
+          run('error', '2026-11-20T04:00:00Z', '2026-11-20T04:01:00Z'),
+          run('ok', '2026-11-20T02:59:00Z', '2026-11-20T03:01:00Z'),
+        ],
+      ],
+    ])
+    const seen = madeUp(list, runs)
+    expect(seen.map(s => s.state)).toEqual(['made_up', 'missed', 'missed', 'on_time', 'missed'])
+    expect(seen[0]?.made_up_at).toBe('2026-11-20T04:01:00Z')
+    // What went well later by itself needs nobody either; what was made up for is only told.
+    expect(troublesOf(seen).map(s => [s.job_id, s.state])).toEqual([
+      ['n', 'missed'],
+      ['k', 'missed'],
+      ['j', 'made_up'],
+    ])
+    expect(counts(seen)[0]).toEqual({ state: 'missed', n: 3 })
+  })
   it('is asked for by the hour', () => {
     expect(hourOf(now)).toBe(Date.parse('2026-11-20T14:00:00Z'))
     expect(reach).toBe(12 * 3_600_000)
@@ -165,7 +207,7 @@ describe('failures', () => {
     id: number,
     kind: string,
     at: string,
-    of: { actor?: string; item?: string; about?: string; last?: string } = {},
+    of: { actor?: string; item?: string; about?: string; last?: string; title?: string } = {},
   ) =>
     ({
       id,
@@ -173,20 +215,31 @@ describe('failures', () => {
       at,
       actor: { id: of.actor ?? 'system', name: '' },
       subject: { kind: 'inbox', id: of.about ?? 'i1', name: '' },
-      data: { item: { id: of.about ?? 'i1', kind: of.item ?? 'job_failed', last_at: of.last ?? at }, changes: {} },
+      data: {
+        item: {
+          id: of.about ?? 'i1',
+          kind: of.item ?? 'job_failed',
+          title: of.title ?? 'The job Backup failed',
+          last_at: of.last ?? at,
+        },
+        changes: {},
+      },
     }) as Schemas['Event']
   it('are counted by cause, the most first, for a day, and people’s deeds are none', () => {
     const events = [
-      event(5, 'inbox.reopened', '2026-11-20T14:00:00Z', { actor: 'u1' }),
-      event(4, 'inbox.repeated', '2026-11-20T13:00:00Z'),
-      event(3, 'inbox.raised', '2026-11-20T12:00:00Z', { item: 'standup_failed', about: 'i2' }),
-      event(2, 'inbox.raised', '2026-11-20T11:00:00Z', { item: 'escalation', about: 'i3' }),
+      event(7, 'inbox.reopened', '2026-11-20T14:00:00Z', { actor: 'u1' }),
+      event(6, 'inbox.repeated', '2026-11-20T13:00:00Z'),
+      event(5, 'inbox.raised', '2026-11-20T12:30:00Z', { about: 'i4', title: 'The job Report failed' }),
+      event(4, 'inbox.raised', '2026-11-20T12:00:00Z', { item: 'standup_failed', about: 'i2', title: 'S' }),
+      event(3, 'inbox.raised', '2026-11-20T11:00:00Z', { item: 'escalation', about: 'i3' }),
       event(1, 'inbox.raised', '2026-11-20T10:00:00Z'),
       event(0, 'inbox.raised', '2026-11-19T14:29:59Z'),
     ]
+    // Two jobs that fail are two causes, although both are jobs.
     expect(failuresOf(events, now)).toEqual([
-      { kind: 'job_failed', count: 2, last: '2026-11-20T13:00:00Z', item: 'i1' },
-      { kind: 'standup_failed', count: 1, last: '2026-11-20T12:00:00Z', item: 'i2' },
+      { kind: 'job_failed', title: 'The job Backup failed', count: 2, last: '2026-11-20T13:00:00Z', item: 'i1' },
+      { kind: 'job_failed', title: 'The job Report failed', count: 1, last: '2026-11-20T12:30:00Z', item: 'i4' },
+      { kind: 'standup_failed', title: 'S', count: 1, last: '2026-11-20T12:00:00Z', item: 'i2' },
     ])
   })
   it('are as old as they are, whenever they were found', () => {
@@ -198,8 +251,32 @@ describe('failures', () => {
         last: '2026-11-19T02:15:00Z',
       }),
     ]
-    expect(failuresOf(events, now)).toEqual([
-      { kind: 'job_failed', count: 1, last: '2026-11-20T02:15:00Z', item: 'i1' },
+    expect(failuresOf(events, now)).toMatchObject([{ count: 1, last: '2026-11-20T02:15:00Z', item: 'i1' }])
+  })
+  it('have the runs in them that nobody else tells of', () => {
+    const run = (id: string, key: string, status: string, ended_at: string | null, active = false) => ({
+      id,
+      key,
+      agent_id: 'cto',
+      status,
+      active,
+      last_at: '2026-11-20T14:10:00Z',
+      ended_at,
+    })
+    const sessions = [
+      run('a', 'agent:cto:main', 'failed', '2026-11-20T13:00:00Z'),
+      run('b', 'agent:cto:subagent:1', 'failed', '2026-11-20T14:00:00Z'),
+      run('c', 'agent:cto:custom', 'timeout', null),
+      run('d', 'agent:cto:cron:backup', 'failed', '2026-11-20T13:00:00Z'),
+      run('e', 'agent:cto:task:TASK-1', 'failed', '2026-11-20T13:00:00Z'),
+      run('f', 'agent:cto:standup:2026-11-20', 'timeout', '2026-11-20T13:00:00Z'),
+      run('g', 'agent:cto:old', 'failed', '2026-11-19T13:00:00Z'),
+      run('h', 'agent:cto:fine', 'done', '2026-11-20T13:00:00Z'),
+      run('i', 'agent:cto:going', 'failed', null, true),
+    ]
+    expect(failedRuns(sessions, now)).toEqual([
+      { status: 'failed', agent: 'cto', count: 2, last: '2026-11-20T14:00:00Z', session: 'b' },
+      { status: 'timeout', agent: 'cto', count: 1, last: '2026-11-20T14:10:00Z', session: 'c' },
     ])
   })
 })

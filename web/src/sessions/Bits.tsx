@@ -41,11 +41,11 @@ function Stalled({ since }: { since: string }) {
   )
 }
 
-/** How an archived session ended: what went wrong in its last run, else why it is in the archive. */
+/** How an archived session stands: in the words of the live ones, unless the runtime has it no more. */
 export function EndMark({ of: a }: { of: Archived }) {
-  if (standing(a) !== 'rests' || a.ended === null) return <StandingMark of={a} />
-  const tone = a.ended === 'finished' ? 'done' : 'idle'
-  return <State tone={tone}>{words.archive.ended[a.ended] ?? a.ended}</State>
+  const gone = a.ended === 'deleted' || a.ended === 'reset'
+  if (standing(a) !== 'rests' || !gone) return <StandingMark of={a} />
+  return <State tone="idle">{words.archive.ended[a.ended ?? ''] ?? a.ended}</State>
 }
 
 /** The name, and the beginning of what was said last where there is room for it. */

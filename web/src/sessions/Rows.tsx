@@ -14,6 +14,9 @@ const keys = texts.tasks.keys
 const words = sessionsWords
 const small = '(max-width: 47.99rem)'
 
+/** The columns of numbers: they stand at the right, digit under digit. */
+const numbers: ReadonlySet<string> = new Set(['tokens', 'cost', 'messages'])
+
 /** Whether there is only room for one column. */
 const useNarrow = (): boolean =>
   useSyncExternalStore(
@@ -104,7 +107,7 @@ export function Rows<T>(p: Props<T>) {
             style={template}
           >
             {shown.map(c => (
-              <span key={c.id} className="px-2" role="columnheader">
+              <span key={c.id} className={`px-2 ${numbers.has(c.id) ? 'text-right' : ''}`} role="columnheader">
                 {c.label}
               </span>
             ))}
@@ -159,7 +162,7 @@ function Cells<T>({
   return shown.map((c, i) => (
     <span
       key={c.id}
-      className={`flex min-w-0 items-center px-2 ${narrow ? 'flex-col items-stretch gap-0.5' : ''} ${i === 0 && item.inJob ? 'pl-7' : ''}`}
+      className={`flex min-w-0 items-center px-2 ${numbers.has(c.id) ? 'justify-end tabular-nums' : ''} ${narrow ? 'flex-col items-stretch gap-0.5' : ''} ${i === 0 && item.inJob ? 'pl-7' : ''}`}
       role="cell"
     >
       {i === 0 ? (

@@ -88,6 +88,9 @@ function NotSplit({ course }: { course: Course }) {
 
 const colours = ['a', 'b', 'c', 'd', 'e', 'f'] as const satisfies Look[]
 
+/** What belongs to no group is as quiet as all the others together: it is nothing that one looks for. */
+export const lookOf = (id: PartId, i: number): Look => (id === 'rest' || id === 'none' ? id : (colours[i] ?? 'rest'))
+
 interface ChartProps {
   report: Report
   split: readonly SplitBin[]
@@ -104,7 +107,7 @@ function Chart({ report, split, series, name, measure, by }: ChartProps) {
     const list: ChartSeries[] = series.map((id, i) => ({
       id,
       label: name(id),
-      look: id === 'rest' ? 'rest' : (colours[i] ?? 'rest'),
+      look: lookOf(id, i),
     }))
     if (open) list.push({ id: 'open', label: words.open, look: 'open' })
     const bins = split.map(s => s.bin)
@@ -113,8 +116,8 @@ function Chart({ report, split, series, name, measure, by }: ChartProps) {
       const parts = [...s.parts, ...(open ? [s.open ?? nothing] : [])]
       return {
         id: s.bin.start,
-        short,
-        long,
+        short: s.bin.running ? `${short} …` : short,
+        long: s.bin.running ? `${long} ${words.running}` : long,
         parts: parts.map(a => measured(a, measure)),
         texts: parts.map(a => (isNothing(a) ? '' : text(a))),
         total:

@@ -45,7 +45,12 @@ export function TimeTable({ label, report, split, series, name, measure, go, foc
       id: 'time',
       label: words.time[unit],
       foot: words.total,
-      cell: row => <Time focusable={focusable} go={go} row={row} />,
+      cell: row => (
+        <>
+          <Time focusable={focusable} go={go} row={row} />
+          {row.of.bin.running && <span className="text-soft"> {words.running}</span>}
+        </>
+      ),
     },
     {
       id: 'whole',

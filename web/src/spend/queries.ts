@@ -1,6 +1,7 @@
 import { queryOptions, useQueries, useQueryClient } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { api, type Schemas, take } from '../api/client'
+import { useTicking } from '../app/clock'
 import type { Ask } from './period'
 import { type Group, readReport } from './report'
 import { type Bin, binKey, binsOf, type PartId, type Parts, partId, type SplitBin, splitBin } from './split'
@@ -56,10 +57,14 @@ export interface Course {
   again: () => void
 }
 
+const quarter = 900_000
+
 /** A report over time, with each bar's groups. */
 export function useCourse(report: Report): Course {
   const cache = useQueryClient()
-  const bins = useMemo(() => binsOf(report), [report])
+  // No hour of any zone begins between these.
+  const now = useTicking(at => Math.floor(at / quarter) * quarter)
+  const bins = useMemo(() => binsOf(report, now), [report, now])
   const { group, zone } = report
   const filled = useMemo(() => bins.filter(b => !isNothing(b.sums)), [bins])
   const asked = useQueries({ queries: filled.map(b => partQuery(group, zone, b)), combine: results })

@@ -15,25 +15,44 @@ export interface Bin {
   last: string
   unit: Unit
   sums: Amounts
+  /** It is not over yet: more may come into it. */
+  running: boolean
 }
 
-/** Cuts the series of a report into so few bars that each can be seen. They add up to the series. */
-export function binsOf(report: Pick<Report, 'series' | 'unit'>): Bin[] {
-  const { series, unit: given } = report
+/**
+ * Cuts the series of a report into so few bars that each can be seen. They add up
+ * to the series, and end at now: what has not come yet is not known, and not zero.
+ */
+export function binsOf(report: Pick<Report, 'series' | 'unit'>, now: number): Bin[] {
+  const { unit: given } = report
+  const series = report.series.filter(slot => Date.parse(slot.start) <= now || !isNothing(amountsOf(slot)))
   const unit: Unit =
-    given === 'hour' || series.length <= mostBars ? given : series.length <= (mostBars - 1) * 7 ? 'week' : 'month'
+    given === 'hour' || report.series.length <= mostBars
+      ? given
+      : report.series.length <= (mostBars - 1) * 7
+        ? 'week'
+        : 'month'
   const bins: Bin[] = []
-  let now = ''
+  let current = ''
   for (const slot of series) {
     const name = unit === 'week' ? mondayOf(slot.label) : unit === 'month' ? slot.label.slice(0, 7) : slot.start
     const bin = bins.at(-1)
-    if (bin && name === now) {
+    if (bin && name === current) {
       bin.end = slot.end
       bin.last = slot.label
       bin.sums = plus(bin.sums, amountsOf(slot))
+      bin.running = Date.parse(slot.end) > now
     } else {
-      now = name
-      bins.push({ start: slot.start, end: slot.end, first: slot.label, last: slot.label, unit, sums: amountsOf(slot) })
+      current = name
+      bins.push({
+        start: slot.start,
+        end: slot.end,
+        first: slot.label,
+        last: slot.label,
+        unit,
+        sums: amountsOf(slot),
+        running: Date.parse(slot.end) > now,
+      })
     }
   }
   return bins

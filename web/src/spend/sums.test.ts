@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { csvTotal, readCsv, writeCsv } from './csv'
 import { agrees } from './download'
+import { lookOf } from './OverTime'
 import { binsOf, measured, namesOf, type PartId, partId, seriesOf, splitBin } from './split'
 import { type Amounts, amountsOf, costOf, known, nothing, plus, type Report, type Sums, total, usd } from './sums'
 
@@ -86,6 +87,9 @@ const fileOf = (report: Report): string =>
     ...report.groups.map(g => [g.key ?? '', String(g.runs), String(g.unpriced_runs), g.cost_usd ?? '']),
   ])
 
+/** When every slot of these tests is over. */
+const over = Number.POSITIVE_INFINITY
+
 // One number in the header and another one in the table: then neither is believed.
 describe('header, series, bars, groups and file', () => {
   it.each([
@@ -104,7 +108,7 @@ describe('header, series, bars, groups and file', () => {
     expect(total(report.series.map(amountsOf))).toEqual(whole)
     expect(total(report.groups.map(amountsOf))).toEqual(whole)
 
-    const bins = binsOf(report)
+    const bins = binsOf(report, over)
     expect(bins.length).toBeLessThanOrEqual(48)
     expect(total(bins.map(b => b.sums))).toEqual(whole)
     expect(bins[0]?.start).toBe(report.from)
@@ -179,6 +183,40 @@ describe('the groups that are told apart', () => {
   })
 })
 
+// An hour that has not come yet is not one in which nothing was spent.
+describe('what has not come yet', () => {
+  const hour = (h: number, runs: number) => ({
+    ...sums({ ...nothing, runs }),
+    start: `2026-11-20T${String(h).padStart(2, '0')}:00:00Z`,
+    end: `2026-11-20T${String(h + 1).padStart(2, '0')}:00:00Z`,
+    label: `2026-11-20T${String(h).padStart(2, '0')}:00:00Z`,
+  })
+  const at = Date.parse('2026-11-20T05:15:00Z')
+  it('is no bar, and the hour that goes on is said to', () => {
+    const series = Array.from({ length: 23 }, (_, h) => hour(h, h === 3 ? 2 : 0))
+    const bins = binsOf({ series, unit: 'hour' }, at)
+    expect(bins.map(b => b.running)).toEqual([false, false, false, false, false, true])
+    expect(bins.at(-1)?.start).toBe('2026-11-20T05:00:00Z')
+  })
+  it('is shown all the same when something is in it: the clock of this machine may be wrong', () =>
+    expect(binsOf({ series: [hour(4, 1), hour(7, 1), hour(8, 0)], unit: 'hour' }, at)).toHaveLength(2))
+  it('does not end a week or a month before it is over', () => {
+    const days = reportOf([], 60)
+    const bins = binsOf(days, Date.parse(days.series[10]?.start ?? ''))
+    expect(bins.map(b => b.running)).toEqual([false, true])
+    expect(bins.at(-1)?.last).toBe(days.series[10]?.label)
+  })
+})
+
+// What nobody chose must not shout louder than what somebody did.
+describe('what belongs to no group', () => {
+  it('is grey, and told apart from all the others together', () => {
+    expect(lookOf('none', 1)).toBe('none')
+    expect(lookOf('rest', 6)).toBe('rest')
+    expect(lookOf('=cto', 1)).toBe('b')
+  })
+})
+
 // Two bars of the same name are taken for one.
 describe('names of bars', () => {
   const hours = [
@@ -189,7 +227,7 @@ describe('names of bars', () => {
   ]
   const series = hours.map(label => ({ ...sums(nothing), start: label, end: label, label }))
   it('say which of two hours it is when the clocks go back', () => {
-    const bins = binsOf({ series, unit: 'hour' })
+    const bins = binsOf({ series, unit: 'hour' }, over)
     expect(bins.map((_, i) => namesOf(bins, i).long)).toEqual([
       'Sun, 25 Oct 2026, 01:00',
       'Sun, 25 Oct 2026, 02:00 (+02:00)',
@@ -199,9 +237,9 @@ describe('names of bars', () => {
   })
   it('say the week and the month', () => {
     const long = (n: number) => reportOf([], n)
-    const weeks = binsOf(long(60))
+    const weeks = binsOf(long(60), over)
     expect(namesOf(weeks, 1)).toEqual({ short: '5 Jan', long: 'Mon, 5 Jan 2026 – Sun, 11 Jan 2026' })
-    const months = binsOf(long(400))
+    const months = binsOf(long(400), over)
     expect(namesOf(months, 1).long).toBe('Feb 2026')
   })
 })

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import { money } from '../app/format'
+import { cost, money } from '../app/format'
 import { standups } from '../texts/standups'
 import { Age } from '../ui/Age'
 import { Button } from '../ui/Button'
@@ -8,6 +8,25 @@ import { Long, TaskLink } from './Bits'
 import type { Report } from './standup'
 
 const words = standups.evidence
+
+type Runs = NonNullable<Report['evidence']>['runs']
+
+/** What is known of its runs: how many, how many of them failed, and what they cost. */
+export function runsOf(r: Runs): string[] {
+  if (r === null) return [words.runsUnknown]
+  const own = r.source === 'standups'
+  return [
+    ...(r.count > 0
+      ? [
+          (own ? words.standupRuns : words.runs)(r.count),
+          words.runsCost(
+            own ? money(r.cost_usd) : cost({ cost_usd: r.cost_usd, unpriced_runs: r.unpriced ?? 0, runs: r.count }),
+          ),
+        ]
+      : []),
+    ...(r.failed > 0 ? [(own ? words.standupRunsFailed : words.runsFailed)(r.failed)] : []),
+  ]
+}
 
 interface Props {
   report: Report
@@ -28,9 +47,7 @@ export function Evidence({ report: r, name, unfolded, onFold }: Props) {
     words.open(e.open),
     e.task_reports.length > 0 && words.taskReports(e.task_reports.length),
     e.sessions === null ? words.sessionsUnknown : e.sessions > 0 && words.sessions(e.sessions),
-    e.runs && e.runs.count > 0 && words.runs(e.runs.count),
-    e.runs && e.runs.count > 0 && words.runsCost(money(e.runs.cost_usd)),
-    e.runs && e.runs.failed > 0 && words.runsFailed(e.runs.failed),
+    ...runsOf(e.runs),
   ].filter(c => typeof c === 'string')
   const agrees = r.status === 'answered' && r.claims.length === 0 && r.omitted.length === 0
   return (

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { runsOf } from './Evidence'
 import { progressSentence } from './progress'
 import {
   addDays,
@@ -190,4 +191,24 @@ describe('what became of a blocker', () => {
     [{ status: 'open', resolution: 'x', escalated_on: '2026-11-20' }, 'escalated'],
     [{ status: 'ended', escalated_on: '2026-11-20' }, 'ended'],
   ] as const)('%j: %s', (of, want) => expect(fateOf(of as Blocker)).toBe(want))
+})
+
+// A cost that is not the agent's, or a zero for what nobody knows, is worse than none.
+describe('the runs of the evidence', () => {
+  const runs = { count: 12, failed: 1, tokens: null, cost_usd: '0.5', source: 'ledger' as const }
+  it('are all of the agent, with what failed and what has no price', () => {
+    expect(runsOf(runs)).toEqual(['12 runs', 'cost $0.50', '1 run failed'])
+    expect(runsOf({ ...runs, unpriced: 2, failed: 0 })).toEqual(['12 runs', 'cost $0.50 + 2 unpriced'])
+    expect(runsOf({ ...runs, count: 1, unpriced: 1, failed: 0, cost_usd: null })).toEqual(['1 run', 'cost unpriced'])
+  })
+  it('are told where nothing else is, and said to be unknown where nobody knows', () => {
+    expect(runsOf({ ...runs, count: 0, failed: 2 })).toEqual(['2 runs failed'])
+    expect(runsOf(null)).toEqual(['runs unknown'])
+  })
+  it('are what they were in records of before', () =>
+    expect(runsOf({ ...runs, source: 'standups', count: 1, cost_usd: null })).toEqual([
+      '1 standup run',
+      'cost unknown',
+      '1 without an answer',
+    ]))
 })

@@ -4,6 +4,11 @@ export const agents = {
   emptyTitle: 'There are no agents yet',
   emptyText:
     'Agents come from the agent runtime, once a gateway is connected, and from the accounts that are made for them in the settings.',
+  unknownTitle: 'Which agents there are is unknown',
+  unknownText:
+    'Agents come from the agent runtime, through a gateway that could not be asked yet, and from the accounts that are made for them in the settings.',
+  toGateway: 'Look at the gateway',
+  lastKnown: 'The agents are those that it had',
   toSettings: 'Open the settings',
   fields: {
     agent: 'Agent',

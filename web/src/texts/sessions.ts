@@ -199,8 +199,6 @@ export const sessions = {
       none: 'The runtime had forgotten this session before anybody could read it. Its row and its cost are all there is.',
     },
     ended: {
-      rests: 'At rest',
-      finished: 'Finished',
       deleted: 'Deleted in the runtime',
       reset: 'Begun anew',
     } as Record<string, string>,

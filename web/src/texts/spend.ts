@@ -33,6 +33,7 @@ export const spend = {
   } as Record<string, string>,
   others: 'All others',
   open: 'Not split yet',
+  running: '(so far)',
   total: 'Total',
   inPeriod: (from: string, to: string) => (from === to ? from : `${from} – ${to}`),
   unpriced: 'unpriced',

@@ -192,9 +192,13 @@ export const standups = {
     taskReports: (n: number) => (n === 1 ? '1 report on a task' : `${n} reports on tasks`),
     sessions: (n: number) => (n === 1 ? '1 session' : `${n} sessions`),
     sessionsUnknown: 'sessions unknown',
-    runs: (n: number) => (n === 1 ? '1 standup run' : `${n} standup runs`),
-    runsCost: (cost: string) => `standup cost ${cost}`,
-    runsFailed: (n: number) => `${n} without an answer`,
+    runs: (n: number) => (n === 1 ? '1 run' : `${n} runs`),
+    runsUnknown: 'runs unknown',
+    runsCost: (cost: string) => `cost ${cost}`,
+    runsFailed: (n: number) => (n === 1 ? '1 run failed' : `${n} runs failed`),
+    // Of records of before, which counted the questions of standups alone.
+    standupRuns: (n: number) => (n === 1 ? '1 standup run' : `${n} standup runs`),
+    standupRunsFailed: (n: number) => `${n} without an answer`,
     heads: {
       omitted: 'Finished and not mentioned',
       finished: 'Finished',

@@ -1,7 +1,7 @@
 import { useId } from 'react'
 
 /** Each part of a bar has a colour and a pattern, so that neither is needed alone. */
-export const looks = ['a', 'b', 'c', 'd', 'e', 'f', 'rest', 'open'] as const
+export const looks = ['a', 'b', 'c', 'd', 'e', 'f', 'none', 'rest', 'open'] as const
 export type Look = (typeof looks)[number]
 
 const fills: Record<Look, string> = {
@@ -11,6 +11,7 @@ const fills: Record<Look, string> = {
   d: 'fill-chart-d',
   e: 'fill-chart-e',
   f: 'fill-chart-f',
+  none: 'fill-chart-rest',
   rest: 'fill-chart-rest',
   open: 'fill-hover',
 }
@@ -23,6 +24,7 @@ const lines: Record<Look, string> = {
   d: 'M1 2H3.500M5 6H7.500',
   e: 'M4 0V8',
   f: 'M0 4H8M4 0V8',
+  none: '',
   rest: 'M-1 -1L9 9M-1 7L1 9M7 -1L9 1',
   open: 'M-1 9L9 -1M-1 1L1 -1M7 9L9 7',
 }

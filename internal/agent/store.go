@@ -1,0 +1,66 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"wardroom/internal/gateway"
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db"
+)
+
+// roster is what the runtime says of its agents, and when it did.
+type roster struct {
+	agents []gateway.Agent
+	asOf   clock.Time // zero: it never said anything
+	live   bool       // it says so now; else this is what it said when it was last there
+}
+
+// keptAgent is an agent as it is kept.
+type keptAgent struct {
+	ID           string `json:"id"`
+	Name         string `json:"name,omitempty"`
+	IdentityName string `json:"identity_name,omitempty"`
+	Emoji        string `json:"emoji,omitempty"`
+	Model        string `json:"model,omitempty"`
+	Default      bool   `json:"default,omitempty"`
+}
+
+// findRoster is the last one that was kept; the zero roster when there is none.
+func findRoster(ctx context.Context, q db.Queryer) (roster, error) {
+	var text string
+	var r roster
+	err := q.QueryRow(ctx, `SELECT agents, as_of FROM agent_roster WHERE one = 1`).Scan(&text, &r.asOf)
+	if db.IsNotFound(err) {
+		return roster{}, nil
+	}
+	var kept []keptAgent
+	if err == nil {
+		err = json.Unmarshal([]byte(text), &kept)
+	}
+	if err != nil {
+		return roster{}, fmt.Errorf("read the last known roster: %w", err)
+	}
+	for _, k := range kept {
+		r.agents = append(r.agents, gateway.Agent(k))
+	}
+	return r, nil
+}
+
+// putRoster keeps a roster, unless a newer one is kept already: replicas ask the
+// runtime each for itself.
+func putRoster(ctx context.Context, tx *db.Tx, r roster) error {
+	kept := make([]keptAgent, len(r.agents))
+	for i, a := range r.agents {
+		kept[i] = keptAgent(a)
+	}
+	text, err := json.Marshal(kept)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `
+		INSERT INTO agent_roster (one, agents, as_of) VALUES (1, ?, ?)
+		ON CONFLICT (one) DO UPDATE SET agents = excluded.agents, as_of = excluded.as_of WHERE agent_roster.as_of < excluded.as_of`, string(text), r.asOf)
+	return err
+}
