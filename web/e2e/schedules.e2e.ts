@@ -140,10 +140,10 @@ describe('a job', () => {
     const mine = one.page.getByRole('switch', { name: `${job.name} is on` })
     const theirs = two.page.getByRole('switch', { name: `${job.name} is on` })
     await mine.click()
-    await expect.poll(() => theirs.getAttribute('aria-checked')).toBe('false')
+    await expect.poll(() => theirs.getAttribute('aria-checked'), { timeout: 10_000 }).toBe('false')
     expect((await read(job.id)).enabled).toBe(false)
     await one.page.getByRole('button', { name: 'Undo' }).click()
-    await expect.poll(() => theirs.getAttribute('aria-checked')).toBe('true')
+    await expect.poll(() => theirs.getAttribute('aria-checked'), { timeout: 10_000 }).toBe('true')
 
     await one.page.getByRole('button', { name: `Actions for ${job.name}` }).click()
     await one.page.getByRole('menuitem', { name: 'Delete' }).click()

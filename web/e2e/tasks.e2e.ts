@@ -438,7 +438,7 @@ describe('the palette', () => {
     await find('task-7', /TASK-7/)
     await page.getByRole('heading', { name: 'Renew the signing certificate' }).waitFor()
     await find('cmo', /CMO/)
-    await page.waitForURL('**/tasks?assignee=cmo')
+    await page.waitForURL('**/agents/cmo')
     await find('sched', /Schedules/)
     await page.waitForURL('**/schedules')
     await page.keyboard.press('g')

@@ -23,7 +23,7 @@ export function currentTask(
   tasks: readonly Task[],
   session: Session | undefined,
 ): Task | undefined {
-  const key = session?.active ? /:task:([A-Z][A-Z0-9]*-\d+)$/.exec(session.key)?.[1] : undefined
+  const key = session?.active ? /:task:([A-Z][A-Z0-9]*-\d+)(?::|$)/.exec(session.key)?.[1] : undefined
   const going = tasks.filter(t => t.status === 'in_progress')
   return (
     going.find(t => t.key === key) ??

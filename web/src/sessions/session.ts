@@ -10,9 +10,9 @@ export type Archived = Schemas['ArchiveD']
 /** Whether a name in an address is an id of the archive; keys of the runtime look different. */
 export const isArchiveId = (name: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(name)
 
-/** What a key says of the session, by the names that this service and the runtime give. */
+/** What a key says of the session, by the names that this service and the runtime give; the ledger of usage reads them alike. */
 export function partsOf(key: string): { task?: string; job?: string } {
-  const task = /^agent:[^:]+:task:([a-z][a-z0-9]*-\d+)$/i.exec(key)?.[1]
+  const task = /^agent:[^:]+:task:([a-z][a-z0-9]*-\d+)(?::|$)/i.exec(key)?.[1]
   const job = /^agent:[^:]+:cron:([^:]+)/i.exec(key)?.[1]
   return { ...(task ? { task: task.toUpperCase() } : {}), ...(job ? { job: canonical(job) } : {}) }
 }

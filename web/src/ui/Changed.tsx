@@ -2,8 +2,9 @@ import { type ReactNode, useState } from 'react'
 
 /**
  * What becomes another lights up once, so that one sees what moved without
- * anything having moved. What was there from the start does not, nor anything for
- * those who want calm; see `flash` in tokens.css.
+ * anything having moved. What was there from the start does not, nor what was
+ * unknown and is read, nor anything for those who want calm; see `flash` in
+ * tokens.css.
  */
 export function Changed({
   of,
@@ -19,7 +20,7 @@ export function Changed({
   const [times, setTimes] = useState(0)
   if (was !== of) {
     setWas(of)
-    setTimes(times + 1)
+    if ((was ?? null) !== null && (of ?? null) !== null) setTimes(times + 1)
   }
   // Another key is another element, whose animation begins anew.
   return (
