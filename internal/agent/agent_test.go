@@ -112,6 +112,8 @@ type team struct {
 	err    error
 }
 
+func (team) Watch(ctx context.Context, _ func(gateway.Status)) { <-ctx.Done() }
+
 func (team) Examine(context.Context, func(gateway.Step)) (gateway.Examination, error) {
 	return gateway.Examination{}, nil
 }
@@ -242,18 +244,21 @@ func TestLastKnownRoster(t *testing.T) {
 		s := start()
 		want(s, "")
 		runtime.err = nil
+		s.keep(t.Context())
 		want(s, "cto 08:00:00, coo 08:00:00")
-		now = now.Add(30 * time.Second) // too soon to be worth a write
+		now = now.Add(30 * time.Second) // nobody who looks writes anything
 		want(s, "cto 08:00:30, coo 08:00:30")
 		now = now.Add(time.Hour)
 		runtime.err = gateway.ErrUnreachable
 		want(s, "cto 08:00:00, coo 08:00:00")
 		want(start(), "cto 08:00:00, coo 08:00:00")
 		runtime.err, runtime.roster = nil, runtime.roster[1:]
+		s.keep(t.Context())
 		want(s, "coo 09:00:30")
 		runtime.err, now = gateway.ErrUnreachable, now.Add(time.Second)
 		want(start(), "coo 09:00:30")
 		runtime.err, runtime.roster = nil, nil // a runtime without agents is no runtime that is away
+		s.keep(t.Context())
 		want(s, "")
 		runtime.err = gateway.ErrUnreachable
 		want(start(), "")

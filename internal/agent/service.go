@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"sync"
 	"time"
 
@@ -19,6 +18,8 @@ type Runtime interface {
 	Status() gateway.Status
 	Agents(ctx context.Context) ([]gateway.Agent, error)
 	Examine(ctx context.Context, tell func(gateway.Step)) (gateway.Examination, error)
+	// Watch tells of each change of the status until ctx ends.
+	Watch(ctx context.Context, tell func(gateway.Status))
 }
 
 // Service shows the team.
@@ -36,14 +37,10 @@ type Service struct {
 	Sessions func(ctx context.Context, agentID string, most int) ([]Session, error)
 	Records  Records
 	Now      func() time.Time
-
-	mu   sync.Mutex
-	kept roster // the last one that this process has kept
 }
 
-// keepAgain is after how long a roster is kept again that is like the one before,
-// so that its age is known after a restart without a write for each request.
-const keepAgain = time.Minute
+// keepAgain is after how long the roster is kept again.
+const keepAgain = 5 * time.Minute
 
 // Status is how the connection to the runtime is doing.
 func (s *Service) Status() gateway.Status { return s.Runtime.Status() }
@@ -66,10 +63,10 @@ func (s *Service) List(ctx context.Context) ([]Agent, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if r.live {
-		s.keep(ctx, r)
-	} else if r, err = findRoster(ctx, s.DB); err != nil {
-		return nil, err
+	if !r.live {
+		if r, err = findRoster(ctx, s.DB); err != nil {
+			return nil, err
+		}
 	}
 	agents, now := join(r, members), s.Now()
 	for i := range agents {
@@ -102,22 +99,46 @@ func (s *Service) look(ctx context.Context) (roster, evidence) {
 	return roster{agents: a.agents, asOf: clock.At(began), live: true}, e
 }
 
-// keep writes down what the runtime says of its agents. Whoever asks for them
-// gets them also when that fails.
-func (s *Service) keep(ctx context.Context, r roster) {
-	s.mu.Lock()
-	was := s.kept
-	s.mu.Unlock()
-	if !was.asOf.IsZero() && slices.Equal(was.agents, r.agents) && r.asOf.Sub(was.asOf.Time) < keepAgain {
-		return
+// Run keeps what the runtime says of its agents, whenever it comes and every few
+// minutes, until ctx ends. Those who look write nothing.
+func (s *Service) Run(ctx context.Context) error {
+	come := make(chan struct{}, 1)
+	var watch sync.WaitGroup
+	defer watch.Wait()
+	watch.Go(func() {
+		s.Runtime.Watch(ctx, func(gateway.Status) {
+			select {
+			case come <- struct{}{}:
+			default:
+			}
+		})
+	})
+	again := time.NewTicker(keepAgain)
+	defer again.Stop()
+	for {
+		if s.Runtime.Status().State == gateway.Connected {
+			s.keep(ctx)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-come:
+		case <-again.C:
+		}
 	}
-	if err := s.DB.Tx(ctx, func(tx *db.Tx) error { return putRoster(ctx, tx, r) }); err != nil {
+}
+
+// keep writes down what the runtime says of its agents, if it says anything.
+func (s *Service) keep(ctx context.Context) {
+	began := s.Now()
+	agents, err := s.Runtime.Agents(ctx)
+	if err != nil {
+		return // the connection tells why, and it is tried again
+	}
+	r := roster{agents: agents, asOf: clock.At(began)}
+	if err := s.DB.Tx(ctx, func(tx *db.Tx) error { return putRoster(ctx, tx, r) }); err != nil && ctx.Err() == nil {
 		s.Log.WarnContext(ctx, "the roster could not be kept", "err", fmt.Errorf("keep the roster: %w", err))
-		return
 	}
-	s.mu.Lock()
-	s.kept = r
-	s.mu.Unlock()
 }
 
 // Get returns one member of the team.

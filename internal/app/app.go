@@ -337,6 +337,7 @@ func (a *App) Run(ctx context.Context, ln net.Listener) error {
 	g, inner := errgroup.WithContext(ctx)
 	g.Go(func() error { return a.Gateway.Run(inner) })
 	g.Go(func() error { return a.Sessions.Run(inner) })
+	g.Go(func() error { return a.Agents.Run(inner) })
 	g.Go(func() error { return a.Usage.Run(inner) })
 	g.Go(func() error { return a.Archive.Run(inner) })
 	g.Go(func() error { return a.Schedules.Run(inner) })
