@@ -86,7 +86,7 @@ func TestPairing(t *testing.T) {
 	j.scene(t, "without a device it says what is missing, what for, and what to do", func(t *testing.T) {
 		j.becomes(t, "missing_scopes", noticed)
 		p := j.pairing(t)
-		if p.State != "none" || !strings.Contains(p.Detail, "POST "+pairingPath) || len(p.Missing) < 2 || len(p.Missing[0].NeededFor) == 0 {
+		if p.State != "none" || !strings.Contains(p.Detail, "“Pair this service”") || len(p.Missing) < 2 || len(p.Missing[0].NeededFor) == 0 {
 			t.Errorf("it says %+v", p)
 		}
 	})
