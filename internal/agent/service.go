@@ -116,14 +116,14 @@ func (s *Service) Run(ctx context.Context) error {
 	again := time.NewTicker(keepAgain)
 	defer again.Stop()
 	for {
-		if s.Runtime.Status().State == gateway.Connected {
-			s.keep(ctx)
-		}
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-come:
 		case <-again.C:
+		}
+		if s.Runtime.Status().State == gateway.Connected {
+			s.keep(ctx)
 		}
 	}
 }

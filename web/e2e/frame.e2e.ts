@@ -1,10 +1,9 @@
 import { createHmac } from 'node:crypto'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openLine, openService } from './gateway.ts'
+import { openLine } from './gateway.ts'
 import { call, faults, type House, type Look, looks, openBrowser, openHouse, openPage, signIn } from './house.ts'
 import { openService as openBare } from './service.ts'
 
@@ -146,80 +145,6 @@ describe.each([320, 360])('a phone of %d px', width => {
       expect(await faults(page), path).toEqual([])
     }
     expect(complaints).toEqual([])
-    await context.close()
-  })
-})
-
-// Whoever reads one thing after the other must not look for their place in the list each time.
-describe('where a list is scrolled to', () => {
-  const scroller = (page: Page, of: string) => page.locator(of).first()
-  const top = (page: Page, of: string) => scroller(page, of).evaluate(e => e.scrollTop)
-
-  it.each([
-    ['/sessions?show=live', 'main [role=table]'],
-    ['/sessions?show=history', 'main [role=table]'],
-    ['/tasks?view=table', 'main [role=table]'],
-  ])('%s is kept on the way back and over a reload', async (path, of) => {
-    const low: Look = { theme: 'light', width: 1440, height: 320 }
-    const { context, page, complaints } = await opened(low, path)
-    await page.locator(`${of} [role=row]`).nth(5).waitFor()
-    // The demo's past comes piece by piece.
-    const scroll = () =>
-      scroller(page, of).evaluate(e => {
-        e.scrollTop = Math.min(900, e.scrollHeight - e.clientHeight - 50)
-        return e.scrollTop
-      })
-    await expect.poll(scroll, { timeout: 20_000 }).toBeGreaterThan(50)
-    const far = await scroll()
-    await page.waitForTimeout(400)
-    const link = page.locator(`${of} [role=row] a`)
-    if ((await link.count()) > 0) {
-      // Not by the mouse, for which the row would be scrolled to.
-      await link.last().dispatchEvent('click')
-      await page.waitForURL('**/sessions/**')
-      await page.locator('main h2').first().waitFor()
-    } else {
-      await page.getByRole('link', { name: 'Agents', exact: true }).click()
-      await page.waitForURL('**/agents')
-    }
-    await page.goBack()
-    await expect.poll(() => top(page, of)).toBe(far)
-    await page.waitForTimeout(500)
-    expect(await top(page, of)).toBe(far)
-    await page.reload()
-    await page.locator(`${of} [role=row]`).nth(5).waitFor()
-    await expect.poll(() => top(page, of)).toBe(far)
-    if (!path.startsWith('/sessions')) {
-      await context.close()
-      return
-    }
-    // Another way to the same place begins at its top.
-    await page.getByRole('link', { name: 'Agents', exact: true }).click()
-    await page.waitForURL('**/agents')
-    await page.getByRole('link', { name: 'Sessions', exact: true }).click()
-    await page.locator(`${of} [role=row]`).nth(2).waitFor()
-    expect(await top(page, of)).toBe(0)
-    expect(complaints).toEqual([])
-    await context.close()
-  })
-
-  it('is kept of a standup over a reload, and nothing of it is stored', async () => {
-    const { context, page } = await opened({ theme: 'light', width: 1440, height: 500 }, '/standups')
-    const of = '.standup-scroller'
-    await page.locator(`${of} article, ${of} section`).first().waitFor()
-    await page.waitForTimeout(500)
-    const far = await scroller(page, of).evaluate(e => {
-      e.scrollTop = 300
-      return e.scrollTop
-    })
-    expect(far).toBeGreaterThan(100)
-    await page.waitForTimeout(400)
-    await page.reload()
-    await expect.poll(() => top(page, of).catch(() => -1)).toBe(far)
-    expect(await page.evaluate(() => [Object.keys(localStorage), Object.keys(sessionStorage)])).toEqual([
-      ['wardroom.token'],
-      [],
-    ])
     await context.close()
   })
 })
@@ -543,41 +468,6 @@ describe('somebody of the role user', () => {
     expect(await page.content()).not.toContain(boss.email)
     expect(complaints).toEqual([])
     await context.close()
-  })
-})
-
-// The agents' gateway goes away as a rule while somebody looks: they must see it, and lose nothing.
-describe('a gateway that goes away under an open dashboard', () => {
-  it('is said within five seconds, nothing turns to zero, and all comes back by itself', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'wardroom-e2e-'))
-    const service = await openService(house, folder)
-    try {
-      const { context, page, complaints } = await openPage(browser, service.base, desktop)
-      await page.goto('/tasks')
-      await signIn(page, service)
-      const bar = page.getByRole('banner')
-      await bar.getByText('Live', { exact: true }).waitFor()
-      const spent = bar.getByRole('link', { name: /today/ })
-      await expect.poll(() => spent.textContent(), { timeout: 30_000 }).toMatch(/\$(0\.0*[1-9]|[1-9])/)
-      const before = await spent.textContent()
-
-      const cut = Date.now()
-      await service.line.cut()
-      const away = bar.getByText(/^Gateway (away|connecting|slow)/)
-      await away.waitFor({ timeout: 5_000 })
-      console.log(`the gateway's absence was shown after ${Date.now() - cut} ms`)
-      const aged = () => bar.textContent()
-      const early = await aged()
-      await expect.poll(aged, { timeout: 10_000 }).not.toBe(early)
-      expect(await spent.textContent()).toBe(before)
-      await service.line.mend()
-      await bar.getByText('Live', { exact: true }).waitFor({ timeout: 60_000 })
-      expect(complaints.filter(c => !/50[234]/.test(c))).toEqual([])
-      await context.close()
-    } finally {
-      await service.close()
-      await rm(folder, { recursive: true, force: true })
-    }
   })
 })
 

@@ -1,5 +1,9 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openService } from './gateway.ts'
 import { call, faults, type House, type Look, looks, openBrowser, openHouse, openPage, signIn } from './house.ts'
 
 let house: House
@@ -112,5 +116,40 @@ describe('a place that was not opened before', () => {
     expect(await page.getByText('Could not load this page').count()).toBe(0)
     house = await openHouse(house)
     await context.close()
+  })
+})
+
+// The agents' gateway goes away as a rule while somebody looks: they must see it, and lose nothing.
+describe('a gateway that goes away under an open dashboard', () => {
+  it('is said within five seconds, nothing turns to zero, and all comes back by itself', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'wardroom-e2e-'))
+    const service = await openService(house, folder)
+    try {
+      const { context, page, complaints } = await openPage(browser, service.base, looks['light desktop'] as Look)
+      await page.goto('/tasks')
+      await signIn(page, service)
+      const bar = page.getByRole('banner')
+      await bar.getByText('Live', { exact: true }).waitFor()
+      const spent = bar.getByRole('link', { name: /today/ })
+      await expect.poll(() => spent.textContent(), { timeout: 30_000 }).toMatch(/\$(0\.0*[1-9]|[1-9])/)
+      const before = await spent.textContent()
+
+      const cut = Date.now()
+      await service.line.cut()
+      const away = bar.getByText(/^Gateway (away|connecting|slow)/)
+      await away.waitFor({ timeout: 5_000 })
+      console.log(`the gateway's absence was shown after ${Date.now() - cut} ms`)
+      const aged = () => bar.textContent()
+      const early = await aged()
+      await expect.poll(aged, { timeout: 10_000 }).not.toBe(early)
+      expect(await spent.textContent()).toBe(before)
+      await service.line.mend()
+      await bar.getByText('Live', { exact: true }).waitFor({ timeout: 60_000 })
+      expect(complaints.filter(c => !/50[234]/.test(c))).toEqual([])
+      await context.close()
+    } finally {
+      await service.close()
+      await rm(folder, { recursive: true, force: true })
+    }
   })
 })

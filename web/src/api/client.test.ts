@@ -37,6 +37,16 @@ describe('the client', () => {
     tells(-2_000)
     await take(api.GET('/api/v1/auth/me'))
     expect(off()).toBe(0)
+    // What is read late, as after a night, told the time when it was sent.
+    const sent = Date.now()
+    const clock = vi.spyOn(Date, 'now').mockReturnValue(sent)
+    vi.stubGlobal('fetch', async () => {
+      clock.mockReturnValue(sent + 9_000)
+      return new Response('{}', { headers: { 'Content-Type': 'application/json', Date: new Date(sent).toUTCString() } })
+    })
+    await take(api.GET('/api/v1/auth/me'))
+    clock.mockRestore()
+    expect(off()).toBe(0)
   })
 
   it('promises to try again what is asked, and not what is to be changed', async () => {

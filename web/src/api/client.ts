@@ -20,8 +20,15 @@ export const ifMatch = (version: number): { 'If-Match': string } => ({ 'If-Match
 /** Where requests go that must not say who is asking, and whose 401 is about what was typed. */
 const open = ['/api/v1/auth/login', '/api/v1/auth/register', '/api/v1/auth/setup', '/api/v1/config']
 
+/** When each request went off, by our clock. */
+const begun = new WeakMap<Request, number>()
+
+/** An answer that was longer on its way, or waited for a machine that slept, does not tell what time it is. */
+const prompt = 4_000
+
 const usual: Middleware = {
   onRequest({ request, schemaPath }) {
+    begun.set(request, Date.now())
     if (!open.includes(schemaPath)) {
       const token = session.token()
       // What is still on its way when somebody signs out need not be refused by the service.
@@ -34,7 +41,7 @@ const usual: Middleware = {
     return request
   },
   async onResponse({ request, response, schemaPath }) {
-    hear(response.headers.get('Date'))
+    if (Date.now() - (begun.get(request) ?? 0) < prompt) hear(response.headers.get('Date'))
     if (response.ok || response.status === 304) return undefined
     const problem = await readProblem(response)
     if (problem.status === 401 && !open.includes(schemaPath)) {

@@ -1,0 +1,96 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type House, type Look, openBrowser, openHouse, openPage, signIn } from './house.ts'
+
+let house: House
+let browser: Browser
+
+beforeAll(async () => {
+  house = await openHouse()
+  browser = await openBrowser()
+})
+afterAll(async () => {
+  await browser?.close()
+  await house?.close()
+})
+
+async function opened(look: Look, path: string) {
+  const watched = await openPage(browser, house.base, look)
+  await watched.page.goto(path)
+  await signIn(watched.page, house)
+  return watched
+}
+
+// Whoever reads one thing after the other must not look for their place in the list each time.
+describe('where a list is scrolled to', () => {
+  const scroller = (page: Page, of: string) => page.locator(of).first()
+  const top = (page: Page, of: string) => scroller(page, of).evaluate(e => e.scrollTop)
+
+  it.each([
+    ['/sessions?show=live', 'main [role=table]'],
+    ['/sessions?show=history', 'main [role=table]'],
+    ['/tasks?view=table', 'main div:has(> [role=table])'],
+  ])('%s is kept on the way back and over a reload', async (path, of) => {
+    const low: Look = { theme: 'light', width: 1440, height: 320 }
+    const { context, page, complaints } = await opened(low, path)
+    await page.locator(`${of} [role=row]`).nth(5).waitFor()
+    // The demo's past comes piece by piece.
+    const scroll = () =>
+      scroller(page, of).evaluate(e => {
+        e.scrollTop = Math.min(900, e.scrollHeight - e.clientHeight - 50)
+        return e.scrollTop
+      })
+    await expect.poll(scroll, { timeout: 20_000 }).toBeGreaterThan(50)
+    const far = await scroll()
+    await page.waitForTimeout(400)
+    const link = page.locator(`${of} [role=row] a`)
+    if ((await link.count()) > 0) {
+      // Not by the mouse, for which the row would be scrolled to.
+      await link.last().dispatchEvent('click')
+      await page.waitForURL('**/sessions/**')
+      await page.locator('main h2').first().waitFor()
+    } else {
+      await page.getByRole('link', { name: 'Agents', exact: true }).click()
+      await page.waitForURL('**/agents')
+    }
+    await page.goBack()
+    await expect.poll(() => top(page, of)).toBe(far)
+    await page.waitForTimeout(500)
+    expect(await top(page, of)).toBe(far)
+    await page.reload()
+    await page.locator(`${of} [role=row]`).nth(5).waitFor()
+    await expect.poll(() => top(page, of)).toBe(far)
+    if (!path.startsWith('/sessions')) {
+      await context.close()
+      return
+    }
+    // Another way to the same place begins at its top.
+    await page.getByRole('link', { name: 'Agents', exact: true }).click()
+    await page.waitForURL('**/agents')
+    await page.getByRole('link', { name: 'Sessions', exact: true }).click()
+    await page.locator(`${of} [role=row]`).nth(2).waitFor()
+    expect(await top(page, of)).toBe(0)
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it('is kept of a standup over a reload, and nothing of it is stored', async () => {
+    const { context, page } = await opened({ theme: 'light', width: 1440, height: 500 }, '/standups')
+    const of = '.standup-scroller'
+    await page.locator(`${of} article, ${of} section`).first().waitFor()
+    await page.waitForTimeout(500)
+    const far = await scroller(page, of).evaluate(e => {
+      e.scrollTop = 300
+      return e.scrollTop
+    })
+    expect(far).toBeGreaterThan(100)
+    await page.waitForTimeout(400)
+    await page.reload()
+    await expect.poll(() => top(page, of).catch(() => -1)).toBe(far)
+    expect(await page.evaluate(() => [Object.keys(localStorage), Object.keys(sessionStorage)])).toEqual([
+      ['wardroom.token'],
+      [],
+    ])
+    await context.close()
+  })
+})
