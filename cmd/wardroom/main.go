@@ -79,8 +79,17 @@ func brief(err error) string {
 // done ends the parser where kong would end the process, after --help.
 type done struct{ code int }
 
+// dotEnv reads the file .env, which is the service's: a demo beside it has nothing
+// of it, least of all its port.
+func dotEnv(args []string) (map[string]string, error) {
+	if len(args) > 0 && args[0] == "demo" {
+		return map[string]string{}, nil
+	}
+	return config.LoadDotEnv(".env", os.LookupEnv)
+}
+
 func dispatch(ctx context.Context, args []string, t terminal) (err error) {
-	env, err := config.LoadDotEnv(".env", os.LookupEnv)
+	env, err := dotEnv(args)
 	if err != nil {
 		return usage(err)
 	}

@@ -462,6 +462,7 @@ func TestUserWithoutDatabase(t *testing.T) {
 func TestDemo(t *testing.T) {
 	machine(t)
 	t.Setenv("PORT", "") // an empty value counts as not given
+	write(t, ".env", "of the service, and nothing to a demo beside it\n")
 	said := regexp.MustCompile(`Password +(\S+)`)
 	var first string
 	for range 2 {

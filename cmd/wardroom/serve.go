@@ -118,10 +118,10 @@ Hold a standup from a second terminal:
 
   TOKEN=$(curl -s %s/api/v1/auth/login --json '{"email":"%s","password":"%s"}' | sed 's/.*"token":"\([^"]*\)".*/\1/')
   ID=$(curl -s -X POST %s/api/v1/standups -H "Authorization: Bearer $TOKEN" | sed 's/{"id":"\([^"]*\)".*/\1/')
-  curl -s -X POST %s/api/v1/standups/$ID/run -H "Authorization: Bearer $TOKEN" >/dev/null
+  curl -s -X POST %s/api/v1/standups/$ID/run -H "Authorization: Bearer $TOKEN" --json '{"again":true}' >/dev/null
   curl -s %s/api/v1/standups/$ID/transcript -H "Authorization: Bearer $TOKEN"
 
-Press Ctrl-C to stop it. Start it again and all is still there, but for what the agents said in their sessions meanwhile.
+Press Ctrl-C to stop it. Start it again and all is still there, but for the runtime's sessions of meanwhile and its changed jobs.
 
 `
 

@@ -81,6 +81,8 @@ func (e evidence) presence(agentID string, inRuntime *bool, now time.Time) *Pres
 		return e.as(Offline, "The runtime does not know this agent.", clock.Time{}, now)
 	case e.err == nil && inRuntime != nil:
 		return e.known(e.activities[agentID], now)
+	case f != nil && f.Kind == fault.Unavailable && e.status.ConnectedAt != nil:
+		return nil // it has just come back, and was asked before
 	case f != nil && (f.Kind == fault.Unavailable || f.Kind == fault.Timeout):
 		e.asOf = clock.At(now)
 		reason, since := strings.TrimSpace(f.Title+" "+f.Detail), clock.Time{}

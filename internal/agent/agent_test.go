@@ -93,6 +93,11 @@ func TestPresence(t *testing.T) {
 			&yes,
 			&Presence{Offline, "The agent runtime did not answer in time.", nil, nil, now, false, nil},
 		},
+		"the gateway has just come back": {
+			evidence{err: gateway.ErrUnreachable.With("Nothing listens."), status: gateway.Status{Since: since, ConnectedAt: &since}},
+			&yes,
+			nil,
+		},
 		"the gateway does not let us see": {evidence{err: gateway.ErrMissingScope, status: away}, &yes, nil},
 		"something of ours is broken":     {evidence{err: errors.New("broken")}, nil, nil},
 	} {

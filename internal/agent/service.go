@@ -39,8 +39,12 @@ type Service struct {
 	Now      func() time.Time
 }
 
-// keepAgain is after how long the roster is kept again.
-const keepAgain = 5 * time.Minute
+// keepAgain is after how long the roster is kept again, and keepPause for how long
+// the runtime is left alone when it has not told it.
+const (
+	keepAgain = 5 * time.Minute
+	keepPause = time.Minute
+)
 
 // Status is how the connection to the runtime is doing.
 func (s *Service) Status() gateway.Status { return s.Runtime.Status() }
@@ -122,23 +126,31 @@ func (s *Service) Run(ctx context.Context) error {
 		case <-come:
 		case <-again.C:
 		}
-		if s.Runtime.Status().State == gateway.Connected {
-			s.keep(ctx)
+		if s.Runtime.Status().State != gateway.Connected || s.keep(ctx) {
+			continue
+		}
+		// Where the question itself breaks the connection, to ask again with each new one would break them all.
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(keepPause):
 		}
 	}
 }
 
-// keep writes down what the runtime says of its agents, if it says anything.
-func (s *Service) keep(ctx context.Context) {
+// keep writes down what the runtime says of its agents, and reports whether it
+// said anything.
+func (s *Service) keep(ctx context.Context) bool {
 	began := s.Now()
 	agents, err := s.Runtime.Agents(ctx)
 	if err != nil {
-		return // the connection tells why, and it is tried again
+		return false // the connection tells why, and it is tried again
 	}
 	r := roster{agents: agents, asOf: clock.At(began)}
 	if err := s.DB.Tx(ctx, func(tx *db.Tx) error { return putRoster(ctx, tx, r) }); err != nil && ctx.Err() == nil {
 		s.Log.WarnContext(ctx, "the roster could not be kept", "err", fmt.Errorf("keep the roster: %w", err))
 	}
+	return true
 }
 
 // Get returns one member of the team.

@@ -40,7 +40,11 @@ func (c caller) archived(key string, ok func(archive.Archived) bool) archive.Arc
 	return found
 }
 
-func isWhole(a archive.Archived) bool { return a.Coverage == archive.Whole }
+// isWhole reports whether all of it is there, and why it was archived. What goes on
+// is read while it does, so that all may be there before.
+func isWhole(a archive.Archived) bool {
+	return a.Coverage == archive.Whole && a.Ended != nil && a.Status != nil
+}
 
 // all is a conversation from its beginning, read in pages of that many.
 func (c caller) all(path string, limit int) []transcript.Message {

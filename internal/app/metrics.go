@@ -181,7 +181,7 @@ func (r *readings) read(ctx context.Context) error {
 		return err
 	}
 	var last int64
-	if err := r.from.db.QueryRow(ctx, `SELECT last FROM event_counter`).Scan(&last); err != nil {
+	if err := r.from.db.QueryRow(ctx, `SELECT last FROM event_counter WHERE one = 1`).Scan(&last); err != nil {
 		return err
 	}
 	r.mu.Lock()

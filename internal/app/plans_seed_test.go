@@ -145,16 +145,29 @@ func seed(t *testing.T, d *db.DB) {
 				return err
 			}
 		}
-		for _, counter := range []string{`UPDATE event_counter SET last = 51000`, `UPDATE task_counter SET last = 10000`} {
-			if _, err := tx.Exec(t.Context(), counter); err != nil {
-				return err
-			}
-		}
-		return nil
+		return seedCounters(t.Context(), tx)
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// seedCounters leaves the counters as a long transaction beside many changes does:
+// PostgreSQL keeps pages of what their one row was before.
+func seedCounters(ctx context.Context, tx *db.Tx) error {
+	for table, last := range map[string]int{"event_counter": 51000, "task_counter": 10000} {
+		statements := []string{fmt.Sprintf(`UPDATE %s SET last = %d`, table, last), `ANALYZE ` + table}
+		if tx.Engine() == db.Postgres {
+			again := fmt.Sprintf(`DO $$ BEGIN FOR i IN 1..5000 LOOP UPDATE %s SET last = last + 1; END LOOP; END $$`, table)
+			statements = append([]string{again}, statements...)
+		}
+		for _, s := range statements {
+			if _, err := tx.Exec(ctx, s); err != nil {
+				return fmt.Errorf("%s: %w", table, err)
+			}
+		}
+	}
+	return nil
 }
 
 // seedUsage is a ledger of 50,000 runs in 5,000 sessions.

@@ -60,8 +60,6 @@ func small() map[string]string {
 	return map[string]string{
 		"projects":          "some dozens",
 		"teams":             "some dozens",
-		"event_counter":     "one row",
-		"task_counter":      "one row",
 		"standup_schedules": "a row for each team",
 		"schedule_jobs":     "a row for each of the runtime's jobs",
 		"schedule_reading":  "one row",

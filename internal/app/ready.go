@@ -66,7 +66,7 @@ func ready(ctx context.Context, db *watched) error {
 // nothing of the file or the tables behind it.
 func (a *App) askDatabase(ctx context.Context) error {
 	var n int64
-	return a.DB.QueryRow(ctx, `SELECT last FROM event_counter`).Scan(&n)
+	return a.DB.QueryRow(ctx, `SELECT last FROM event_counter WHERE one = 1`).Scan(&n)
 }
 
 // watched remembers for a moment what a check said. Whoever asks while it runs

@@ -19,8 +19,11 @@ type Mark struct {
 }
 
 // MarkColumns is what a Mark is scanned from. They go into any SELECT, so that
-// who reads one row anyhow gets the mark with it. Both are found by their key.
-const MarkColumns = `(SELECT last FROM event_counter), (SELECT at FROM events WHERE id = (SELECT last FROM event_counter))`
+// who reads one row anyhow gets the mark with it. Both are found by their key:
+// the counter has one row, but after a long transaction beside many changes,
+// such as that of a backup, PostgreSQL's table of it is hundreds of pages of what
+// that row was before, and stays so.
+const MarkColumns = `(SELECT last FROM event_counter WHERE one = 1), (SELECT at FROM events WHERE id = (SELECT last FROM event_counter WHERE one = 1))`
 
 // Columns are where MarkColumns are scanned to.
 func (m *Mark) Columns() []any { return []any{&m.last, &m.at} }

@@ -87,7 +87,7 @@ const topicOfLog = "events"
 // more. Whoever removes events calls it in the same transaction: readers that
 // resume from below are told that they missed something.
 func Forgot(ctx context.Context, tx *db.Tx, upTo int64) error {
-	if _, err := tx.Exec(ctx, `UPDATE event_counter SET purged = ? WHERE purged < ?`, upTo, upTo); err != nil {
+	if _, err := tx.Exec(ctx, `UPDATE event_counter SET purged = ? WHERE one = 1 AND purged < ?`, upTo, upTo); err != nil {
 		return fmt.Errorf("note that events are gone: %w", err)
 	}
 	tx.Holds()
@@ -102,7 +102,7 @@ type stand struct {
 
 // standing reads how far the log reaches.
 func standing(ctx context.Context, q db.Queryer) (s stand, err error) {
-	err = q.QueryRow(ctx, `SELECT last, purged FROM event_counter`).Scan(&s.last, &s.purged)
+	err = q.QueryRow(ctx, `SELECT last, purged FROM event_counter WHERE one = 1`).Scan(&s.last, &s.purged)
 	return s, err
 }
 

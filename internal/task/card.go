@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"wardroom/internal/platform/cache"
@@ -119,12 +120,21 @@ type cards struct {
 // make makes the card of a task that was just read.
 func (c *cards) make(t Task, now time.Time) Card {
 	t = t.seen(now)
-	const rest = 900 // about what there is besides texts, in bytes
-	text := t.AppendJSON(make([]byte, 0, len(t.Title)+len(t.Description)+rest))
-	text = slices.Clone(text) // without room to grow
+	scratch := scratches.Get().(*[]byte) //nolint:errcheck,forcetypeassert // nothing else is put into it
+	*scratch = t.AppendJSON((*scratch)[:0])
+	text := slices.Clone(*scratch) // without room to grow
+	if cap(*scratch) <= largestScratch {
+		scratches.Put(scratch)
+	}
 	c.Put(t.number, stateOf(t, now), text)
 	return Card{text}
 }
+
+// scratches are where cards are written before one knows how long they are.
+var scratches = sync.Pool{New: func() any { return new([]byte) }}
+
+// largestScratch is how large one may have become and still be kept, in bytes.
+const largestScratch = 64 << 10
 
 // Card is Get as the API shows it, with the version.
 func (s *Service) Card(ctx context.Context, ref string) (c Card, version int64, err error) {
