@@ -11,7 +11,7 @@ RAN     := $(GO) run ./test/ran
 TRIALS  := ^(TestLedger|TestSlots)$$
 # What of the dashboard every change is tried with in a browser. All of it, `make e2e`, takes eight minutes
 # on two cores, and the whole of `make test` is to stay under twenty-five.
-BROWSED := login setup tasks now agents inbox line schedules spend
+BROWSED := login setup tasks now agents inbox line schedules spend frame scroll sessions standups
 STAGE   := @test/stage.sh
 
 # A failed test must not pass because what shows it did not fail.

@@ -2,7 +2,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { it } from 'vitest'
-import { looks, openBrowser, openHouse, openPage, signIn } from './house.ts'
+import { call, type House, looks, openBrowser, openHouse, openPage, signIn } from './house.ts'
 import { hold } from './standup.ts'
 
 const folder = process.env.PICTURES ?? '../bin/pictures'
@@ -24,7 +24,7 @@ const places: [name: string, path: string, ready: string][] = [
   ['standups-transcript', '/standups?part=transcript', 'main h2'],
   ['sessions', '/sessions?group=agent', 'main [role=row] a, main h2:not(.sr-only)'],
   ['sessions-history', '/sessions?show=history', 'main [role=row] a, main h2:not(.sr-only)'],
-  ['session', '/sessions/agent:coo:task:task-11', 'main [role=listitem], main h2'],
+  ['session', '', 'main [role=listitem]'],
   ['spend', '/spend', 'main h2'],
   ['spend-table', '/spend?show=table&by=model&period=today', 'main h2'],
   ['spend-prices', '/spend?part=prices', 'main h2'],
@@ -47,6 +47,13 @@ const places: [name: string, path: string, ready: string][] = [
   ['welcome-standup', '/welcome?step=standup', 'section form'],
 ]
 
+/** Where the session is that has the most to show: a task's, with its tools. */
+async function longest(house: House): Promise<string> {
+  const rows = (await call(house, 'GET', '/sessions?limit=200')) as { id: string; messages: number }[]
+  const most = rows.reduce((a, b) => (b.messages > a.messages ? b : a))
+  return `/sessions/${most.id}`
+}
+
 it('makes a picture of every place', { timeout: 300_000 }, async () => {
   await mkdir(folder, { recursive: true })
   const house = await openHouse(undefined, true)
@@ -63,7 +70,7 @@ it('makes a picture of every place', { timeout: 300_000 }, async () => {
       await signIn(page, house)
       for (const [what, path, ready] of places) {
         if (only && !what.startsWith(only)) continue
-        await page.goto(path)
+        await page.goto(path || (await longest(house)))
         await page.locator(ready).first().waitFor({ timeout: 60_000 })
         await page.waitForLoadState('domcontentloaded')
         await page.waitForTimeout(250)

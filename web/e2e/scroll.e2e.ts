@@ -43,7 +43,7 @@ describe('where a list is scrolled to', () => {
     await expect.poll(scroll, { timeout: 20_000 }).toBeGreaterThan(50)
     const far = await scroll()
     await page.waitForTimeout(400)
-    const link = page.locator(`${of} [role=row] a`)
+    const link = page.locator(`${of} [role=row] a[href*="/sessions/"]`)
     if ((await link.count()) > 0) {
       // Not by the mouse, for which the row would be scrolled to.
       await link.last().dispatchEvent('click')

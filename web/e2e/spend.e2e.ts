@@ -210,11 +210,13 @@ describe('the address', () => {
     await context.close()
   })
 
-  it('with a zone that is none is answered with what is wrong, and one gets on from there', async () => {
-    const { context, page } = await opened(desktop, '/spend?zone=Not/AZone')
-    await page.getByRole('alert').waitFor()
-    await page.getByLabel('Zone of the days').selectOption('UTC')
+  it('with a zone that there is not shows the days of the service', async () => {
+    const { context, page } = await opened(desktop, '/spend?zone=Mars/Phobos')
     await page.locator('[data-bar]').first().waitFor()
+    const zone = page.getByLabel('Zone of the days')
+    expect(await zone.locator('option:checked').textContent()).toContain('the service’s')
+    await zone.selectOption('Asia/Tokyo')
+    await page.waitForURL(url => url.searchParams.get('zone') === 'Asia/Tokyo')
     await context.close()
   })
 })

@@ -1,9 +1,10 @@
 import { useQueries } from '@tanstack/react-query'
 import type { Schemas } from '../api/client'
 import { useTicking } from '../app/clock'
+import { dayIn } from '../app/days'
 import { cost, moment, tokens, unknown } from '../app/format'
 import { agents as agentTexts } from '../texts/agents'
-import { bars, dayIn, daysUntil, shareOf } from './agent'
+import { bars, daysUntil, shareOf } from './agent'
 import { dayQuery } from './queries'
 
 const words = agentTexts.page

@@ -1,8 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
+import { type ReactNode, useRef } from 'react'
 import { agents as agentTexts } from '../texts/agents'
 import { State } from '../ui/State'
+import { useLinkKeys } from '../ui/useLinkKeys'
 import { Answer } from '../ui/Views'
 import { type Agent, calledAs, type Place, treeOf } from './agent'
 import { PresenceMark } from './Bits'
@@ -13,8 +14,10 @@ const words = agentTexts
 /** Who reports to whom, as far as the teams say it. */
 export function Tree({ agents }: { agents: readonly Agent[] }) {
   const teams = useQuery(teamsQuery)
+  const box = useRef<HTMLDivElement>(null)
+  useLinkKeys(box)
   return (
-    <div className="min-h-0 grow overflow-y-auto p-4">
+    <div ref={box} className="min-h-0 grow overflow-y-auto p-4">
       <Answer of={teams} rows={5} what={words.what}>
         {list => {
           const { branches, alone } = treeOf(agents, list)

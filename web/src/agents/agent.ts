@@ -1,4 +1,5 @@
 import type { Schemas } from '../api/client'
+import { addDays } from '../app/days'
 import { nanos } from '../app/format'
 import { knownOf } from '../spend/ledger'
 
@@ -50,20 +51,9 @@ export const calledAs = (a: Pick<Agent, 'name' | 'emoji' | 'agent_id'>): string 
 export const openTasks = (d: Schemas['AgentDesk']): number =>
   d.open.backlog + d.open.todo + d.open.in_progress + d.open.review
 
-/** The day of the zone in which a moment is, such as 2026-11-20. */
-export const dayIn = (now: number, zone: string): string =>
-  new Intl.DateTimeFormat('en-CA', { timeZone: zone, year: 'numeric', month: '2-digit', day: '2-digit' }).format(now)
-
-/** A day some days later, or earlier, by the calendar alone. */
-export function dayAfter(day: string, by: number): string {
-  const at = new Date(`${day}T00:00:00Z`)
-  at.setUTCDate(at.getUTCDate() + by)
-  return at.toISOString().slice(0, 10)
-}
-
 /** The last days, the earliest first, of which the last is given. */
 export const daysUntil = (last: string, count: number): string[] =>
-  Array.from({ length: count }, (_, i) => dayAfter(last, i - count + 1))
+  Array.from({ length: count }, (_, i) => addDays(last, i - count + 1))
 
 /** What one day cost an agent, as far as it is known; null is "nobody can say yet". */
 export interface DayCost {

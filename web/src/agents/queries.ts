@@ -1,6 +1,6 @@
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import { api, take } from '../api/client'
-import { dayAfter } from './agent'
+import { addDays } from '../app/days'
 
 export const oneQuery = (id: string) =>
   queryOptions({
@@ -29,7 +29,7 @@ export const dayQuery = (day: string, zone: string) =>
     queryFn: ({ signal }) =>
       take(
         api.GET('/api/v1/usage', {
-          params: { query: { from: day, to: dayAfter(day, 1), zone, group: 'agent' } },
+          params: { query: { from: day, to: addDays(day, 1), zone, group: 'agent' } },
           signal,
         }),
       ),

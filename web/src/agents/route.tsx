@@ -1,6 +1,7 @@
 import { createRoute } from '@tanstack/react-router'
 import { lazyPage } from '../app/later'
-import { frameRoute, params, wordParam } from '../app/roots'
+import { params, wordParam } from '../app/params'
+import { frameRoute } from '../app/roots'
 
 /** What the address of the agents says: how they are shown. */
 function search(s: Record<string, unknown>) {

@@ -1,8 +1,9 @@
-import { useQuery } from '@tanstack/react-query'
+import { useInfiniteQuery } from '@tanstack/react-query'
 import type { Schemas } from '../api/client'
 import { moment } from '../app/format'
 import { inbox as inboxWords } from '../texts/inbox'
 import { Age } from '../ui/Age'
+import { More } from '../ui/More'
 import { Answer } from '../ui/Views'
 import { historyQuery } from './queries'
 
@@ -44,40 +45,43 @@ function noteOf(event: Schemas['Event']): string {
 
 /** Who did what to an item, the newest first. */
 export function History({ id }: { id: string }) {
-  const asked = useQuery(historyQuery(id))
+  const asked = useInfiniteQuery(historyQuery(id))
   return (
     <section aria-label={words.history}>
       <h3 className="mb-2 font-medium text-soft text-xs">{words.history}</h3>
       <Answer of={asked} rows={3} what={words.history}>
-        {events =>
-          events.length === 0 ? (
+        {({ pages }) =>
+          pages[0]?.rows.length === 0 ? (
             <p className="text-soft">{words.noHistory}</p>
           ) : (
             <ol className="flex flex-col gap-2">
-              {events.map(e => (
-                <li key={e.id} className="grid grid-cols-[4.5rem_1fr] gap-2">
-                  <Age at={e.at} className="text-soft text-xs" />
-                  <div className="wrap-anywhere min-w-0">
-                    <bdi className="font-medium">{e.actor.name}</bdi> {words.historyKind[e.kind] ?? e.kind}
-                    {noteOf(e) && (
-                      <p>
-                        <bdi>{noteOf(e)}</bdi>
-                      </p>
-                    )}
-                    {changesOf(e.data).map(c => (
-                      <p key={c.field} className="text-soft">
-                        {c.field} {c.from !== '' && <bdi>{c.from}</bdi>}
-                        {c.from !== '' && ' → '}
-                        <bdi className="text-ink">{c.to}</bdi>
-                      </p>
-                    ))}
-                  </div>
-                </li>
-              ))}
+              {pages
+                .flatMap(p => p.rows)
+                .map(e => (
+                  <li key={e.id} className="grid grid-cols-[4.5rem_1fr] gap-2">
+                    <Age at={e.at} className="text-soft text-xs" />
+                    <div className="wrap-anywhere min-w-0">
+                      <bdi className="font-medium">{e.actor.name}</bdi> {words.historyKind[e.kind] ?? e.kind}
+                      {noteOf(e) && (
+                        <p>
+                          <bdi>{noteOf(e)}</bdi>
+                        </p>
+                      )}
+                      {changesOf(e.data).map(c => (
+                        <p key={c.field} className="text-soft">
+                          {c.field} {c.from !== '' && <bdi>{c.from}</bdi>}
+                          {c.from !== '' && ' → '}
+                          <bdi className="text-ink">{c.to}</bdi>
+                        </p>
+                      ))}
+                    </div>
+                  </li>
+                ))}
             </ol>
           )
         }
       </Answer>
+      <More of={asked} />
     </section>
   )
 }

@@ -5,6 +5,7 @@ import { useTitle } from '../app/title'
 import { texts } from '../texts'
 import { inbox as inboxWords } from '../texts/inbox'
 import { Button } from '../ui/Button'
+import { More } from '../ui/More'
 import { Answer, Empty } from '../ui/Views'
 import { cleared, Filters } from './Filters'
 import { ItemList } from './ItemList'
@@ -68,13 +69,7 @@ function List({ search, go, verbs }: { search: InboxSearch; go: Go; verbs: Verbs
           )
         }
       </Answer>
-      {asked.hasNextPage && (
-        <div className="flex justify-center py-3">
-          <Button busy={asked.isFetchingNextPage} icon="down" onClick={() => void asked.fetchNextPage()}>
-            {texts.ui.loadMore}
-          </Button>
-        </div>
-      )}
+      <More className="justify-center pb-3" of={asked} />
     </div>
   )
 }

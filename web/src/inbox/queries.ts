@@ -1,5 +1,6 @@
 import { type InfiniteData, infiniteQueryOptions, type QueryClient, queryOptions } from '@tanstack/react-query'
 import { api, type Page, take, takePage } from '../api/client'
+import { eventsQuery } from '../app/events'
 import { mapRows } from '../app/live/patches'
 import { type Filters, type Item, kinds, severities, states, type Told } from './item'
 
@@ -39,16 +40,7 @@ export const oneQuery = (id: string) =>
 
 /** What happened to an item, the newest first. */
 export const historyQuery = (id: string) =>
-  queryOptions({
-    queryKey: ['inbox', 'history', id],
-    queryFn: ({ signal }) =>
-      take(
-        api.GET('/api/v1/activity', {
-          params: { query: { subject_kind: 'inbox', subject_id: id, limit: 200 } },
-          signal,
-        }),
-      ),
-  })
+  eventsQuery(['inbox', 'history', id], { subject_kind: 'inbox', subject_id: id })
 
 /** How many items nobody has said anything about yet. */
 export const openCountQuery = queryOptions({

@@ -1,6 +1,7 @@
 import { createRoute } from '@tanstack/react-router'
 import { lazyPage } from '../app/later'
-import { frameRoute, params, textParam, wordParam, wordsParam } from '../app/roots'
+import { params, textParam, wordParam, wordsParam } from '../app/params'
+import { frameRoute } from '../app/roots'
 import { kinds, orders, severities, states } from './item'
 
 /** What the address of the inbox says: which items, in which order, and which one is open. */

@@ -1,6 +1,7 @@
 import { createRoute, redirect } from '@tanstack/react-router'
 import { lazyPage } from '../app/later'
-import { params, rootRoute } from '../app/roots'
+import { params } from '../app/params'
+import { rootRoute } from '../app/roots'
 import { session } from '../app/session'
 import { safeBack } from './back'
 

@@ -9,7 +9,7 @@ import { texts } from '../texts'
 import { inbox as inboxWords } from '../texts/inbox'
 import { now as nowWords } from '../texts/now'
 import { Age } from '../ui/Age'
-import { State } from '../ui/State'
+import { Icon, type IconName } from '../ui/Icon'
 import { Answer, NotAllowed, Partial } from '../ui/Views'
 import { Card, Nothing } from './Card'
 import { type Failure, failedRuns, failuresOf } from './failures'
@@ -59,29 +59,33 @@ function List({ events, sessions }: ListProps) {
     <ul>
       {failures.map(f => (
         <Row key={f.item} count={f.count} last={f.last}>
-          <Link className="min-w-0 truncate hover:underline" search={searchOf(f)} title={f.title} to="/inbox">
-            <State icon={kindIcon[f.kind]} tone="danger">
-              <bdi>{f.title || inboxWords.kind[f.kind]}</bdi>
-            </State>
+          <Link className={link} search={searchOf(f)} title={f.title} to="/inbox">
+            <Cause icon={kindIcon[f.kind]}>{f.title || inboxWords.kind[f.kind]}</Cause>
           </Link>
         </Row>
       ))}
       {runs.map(f => (
         <Row key={`${f.status} ${f.agent}`} count={f.count} last={f.last}>
-          <Link
-            className="min-w-0 truncate hover:underline"
-            search={{ show: 'history', status: f.status, agent: f.agent }}
-            to="/sessions"
-          >
-            <State icon={f.status === 'timeout' ? 'clock' : 'error'} tone="danger">
-              <bdi>{words.runs[f.status](agents?.find(a => a.agent_id === f.agent)?.name ?? f.agent)}</bdi>
-            </State>
+          <Link className={link} search={{ show: 'history', status: f.status, agent: f.agent }} to="/sessions">
+            <Cause icon={f.status === 'timeout' ? 'clock' : 'error'}>
+              {words.runs[f.status](agents?.find(a => a.agent_id === f.agent)?.name ?? f.agent)}
+            </Cause>
           </Link>
         </Row>
       ))}
     </ul>
   )
 }
+
+const link = 'flex min-w-0 hover:underline'
+
+/** What failed, cut where there is no more room. */
+const Cause = ({ icon, children }: { icon: IconName; children: string }) => (
+  <span className="flex min-w-0 items-center gap-1 text-danger">
+    <Icon className="size-3.5 shrink-0" name={icon} />
+    <bdi className="truncate">{children}</bdi>
+  </span>
+)
 
 const Row = ({ count, last, children }: { count: number; last: string; children: ReactNode }) => (
   <li className="flex h-8 items-center gap-3 border-line border-b px-3 last:border-b-0">

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useTicking } from '../app/clock'
 import { useZone } from '../app/config'
+import { addDays } from '../app/days'
 import { cost, nanos, unknown } from '../app/format'
 import { knownOf } from '../spend/ledger'
 import { texts } from '../texts'
@@ -9,7 +10,7 @@ import { Answer } from '../ui/Views'
 import { Card } from './Card'
 import { todayQuery, weekQuery } from './queries'
 import { until } from './spend'
-import { clock, dayPlus, hourIn } from './time'
+import { clock, hourIn } from './time'
 import { useDay } from './useDay'
 
 const words = nowWords.money
@@ -45,7 +46,7 @@ function WeekBefore({ day }: { day: string }) {
   const hour = useTicking(now => hourIn(now, zone))
   if (!asked.data) return asked.error ? <p className="text-soft">{words.couldNot}</p> : null
   const { series, total, ledger_begins_at: begins } = asked.data
-  const weekday = clock(`${dayPlus(day, -7)}T12:00:00Z`, 'UTC', 'long')
+  const weekday = clock(`${addDays(day, -7)}T12:00:00Z`, 'UTC', 'long')
   const known = knownOf(asked.data, asked.dataUpdatedAt)
   if (known === 'nothing') return <p className="text-soft">{words.notKnown(weekday)}</p>
   // A part of that morning would look like all of it.

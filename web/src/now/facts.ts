@@ -1,8 +1,9 @@
 import type { Schemas } from '../api/client'
+import { dayIn } from '../app/days'
 import { cost } from '../app/format'
 import { isNobody } from '../app/queries'
 import { now as nowWords } from '../texts/now'
-import { clock, dayIn } from './time'
+import { clock } from './time'
 
 const words = nowWords
 

@@ -1,9 +1,9 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { api, nextCursor, take, takePage } from '../api/client'
 import * as clock from '../app/clock'
+import { addDays } from '../app/days'
 import { raising } from './failures'
 import { reach, type Slot } from './ribbon'
-import { dayPlus } from './time'
 
 const hour = 3_600_000
 
@@ -49,7 +49,7 @@ export const weekQuery = (day: string | null) =>
   queryOptions({
     queryKey: ['now', 'week', day],
     queryFn: ({ signal }) => {
-      const query = { from: dayPlus(day ?? '', -7), to: dayPlus(day ?? '', -6), group: 'hour' as const }
+      const query = { from: addDays(day ?? '', -7), to: addDays(day ?? '', -6), group: 'hour' as const }
       return take(api.GET('/api/v1/usage', { params: { query }, signal }))
     },
     enabled: day !== null,

@@ -1,6 +1,7 @@
 import { createRoute } from '@tanstack/react-router'
 import { lazyPage } from '../app/later'
-import { frameRoute, params, wordParam } from '../app/roots'
+import { params, wordParam } from '../app/params'
+import { frameRoute } from '../app/roots'
 
 /** What the address says: whether the ribbon of runs is a table. */
 const search = (s: Record<string, unknown>) => params({ runs: wordParam(s.runs, ['table']) })

@@ -26,21 +26,5 @@ export function clocks(at: string, service: string | undefined): string {
   return theirs === mine ? mine : `${mine} (${theirs} ${service})`
 }
 
-/** The day of a zone, such as 2026-11-20. */
-export const dayIn = (at: number, zone: string | undefined): string =>
-  new Intl.DateTimeFormat('en-CA', {
-    ...(zone ? { timeZone: zone } : {}),
-    year: 'numeric',
-    month: '2-digit',
-    day: '2-digit',
-  }).format(at)
-
-/** The day so many days before or after one; a day of the calendar has no zone. */
-export function dayPlus(day: string, days: number): string {
-  const d = new Date(`${day}T00:00:00Z`)
-  d.setUTCDate(d.getUTCDate() + days)
-  return d.toISOString().slice(0, 10)
-}
-
 /** The hour of the day in a zone, 0 to 23. */
 export const hourIn = (at: number, zone: string | undefined): number => Number(clock(at, zone).slice(0, 2))

@@ -6,6 +6,8 @@ import { schedules as scheduleTexts } from '../texts/schedules'
 import { Age } from '../ui/Age'
 import { type Job, timesText } from './job'
 
+import { AgentName } from './Small'
+
 const words = scheduleTexts
 const f = words.fields
 
@@ -22,7 +24,7 @@ export function Definition({ job }: { job: Job }) {
         {s.kind === 'cron' && <Fact label={f.zone}>{s.tz ? <bdi>{s.tz}</bdi> : words.hostZone}</Fact>}
         <Fact label={f.agent}>
           <Link className="text-accent hover:underline" params={{ agentId: job.agentId }} to="/agents/$agentId">
-            <bdi>{job.agentId}</bdi>
+            <AgentName id={job.agentId} />
           </Link>
         </Fact>
         <Fact label={f.kind}>

@@ -12,6 +12,7 @@ import { Dots } from './Dots'
 import { costPerRun, type Job, timesText, zoneOf } from './job'
 import { costsQuery } from './queries'
 import type { Go } from './route'
+import { AgentName } from './Small'
 import { Switch } from './Switch'
 import { shortIn } from './times'
 
@@ -53,7 +54,11 @@ export function JobTable({ jobs, opened, go, onOpen }: Props) {
         label: f.agent,
         width: '4.25rem',
         card: 'plain',
-        cell: j => <bdi className="truncate">{j.agentId}</bdi>,
+        cell: j => (
+          <span className="truncate">
+            <AgentName id={j.agentId} />
+          </span>
+        ),
       },
       {
         id: 'times',

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { useEffect, useRef } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { Problem } from '../api/problem'
 import { texts } from '../texts'
 import { schedules as scheduleTexts } from '../texts/schedules'
@@ -20,6 +20,7 @@ import { Remove } from './Remove'
 import { Runs } from './Runs'
 import type { Go, tabs } from './route'
 import { Slots } from './Slots'
+import { AgentName } from './Small'
 import { StandupPart } from './StandupPart'
 import { Switch } from './Switch'
 
@@ -57,7 +58,7 @@ export function Panel({ id, tab, form, go, onClose }: Props) {
         tabIndex={-1}
       >
         <header className="flex h-10 shrink-0 items-center gap-2 border-line border-b pr-2 pl-4">
-          <span className="key min-w-0 grow truncate text-soft">{asked.data?.agentId ?? ''}</span>
+          <span className="min-w-0 grow truncate text-soft">{asked.data && <AgentName id={asked.data.agentId} />}</span>
           {asked.data && !gone && (
             <Menu
               groups={menu(asked.data)}
@@ -139,13 +140,18 @@ function Parts({ job, tab, go }: { job: Job; tab: Props['tab']; go: Go }) {
 /** What can be done with it. */
 function Verbs({ job, go }: { job: Job; go: Go }) {
   const { turn, run, may } = useJobActions(go)
+  const [busy, setBusy] = useState(false)
+  const start = () => {
+    setBusy(true)
+    void run(job).finally(() => setBusy(false))
+  }
   return (
     <div className="flex flex-wrap items-center gap-2">
       <Switch disabled={!may} label={words.switchLabel(job.name)} on={job.enabled} onChange={on => turn(job, on)} />
       <span className="mr-auto">{job.enabled ? words.filters.enabled : words.filters.disabled}</span>
       {may ? (
         <>
-          <Button icon="pulse" onClick={() => run(job)}>
+          <Button busy={busy} icon="pulse" onClick={start}>
             {words.runNow}
           </Button>
           {job.schedule.kind === 'cron' && (

@@ -1,9 +1,8 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { span } from '../app/format'
-import { texts } from '../texts'
 import { schedules as scheduleTexts } from '../texts/schedules'
 import { Age } from '../ui/Age'
-import { Button } from '../ui/Button'
+import { More } from '../ui/More'
 import { Chip, State } from '../ui/State'
 import { sessionHref, TextLink } from '../ui/TextLink'
 import { Answer } from '../ui/Views'
@@ -29,11 +28,7 @@ export function Runs({ job }: { job: Job }) {
                 </li>
               ))}
             </ol>
-            {asked.hasNextPage && (
-              <Button busy={asked.isFetchingNextPage} className="mt-2" onClick={() => void asked.fetchNextPage()}>
-                {texts.ui.loadMore}
-              </Button>
-            )}
+            <More of={asked} />
           </>
         )
       }}

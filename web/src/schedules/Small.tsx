@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react'
+import { useAgentNames } from '../sessions/Bits'
 import { Scroller } from '../ui/Scroller'
 
 export const head = 'text-left text-soft text-xs'
@@ -13,3 +14,6 @@ export function Wide({ label, children }: { label: string; children: ReactNode }
     </Scroller>
   )
 }
+
+/** What an agent is called, or its id where nobody says. */
+export const AgentName = ({ id }: { id: string }) => <bdi>{useAgentNames().get(id) || id}</bdi>

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'react'
+import { useAgentNames } from '../sessions/Bits'
 import { schedules as scheduleTexts } from '../texts/schedules'
 import { Button } from '../ui/Button'
 import { inputClass, Select } from '../ui/Field'
@@ -18,13 +19,14 @@ interface Props {
 /** Which jobs, and new ones. */
 export function Toolbar({ jobs, search, may, go }: Props) {
   const agents = [...new Set(jobs.map(j => j.agentId))].filter(Boolean).sort()
+  const called = useAgentNames()
   const filtered = search.q || search.agent || search.show
   const names = { enabled: w.enabled, disabled: w.disabled, failing: w.failing }
   return (
     <div className="flex shrink-0 flex-wrap items-center gap-2 border-line border-b px-3 py-1.5">
       <NameFilter onChange={q => go({ q }, true)} value={search.q ?? ''} />
       <Select
-        choices={[{ value: '', label: w.anyAgent }, ...agents.map(a => ({ value: a, label: a }))]}
+        choices={[{ value: '', label: w.anyAgent }, ...agents.map(a => ({ value: a, label: called.get(a) || a }))]}
         className="w-32"
         hideLabel
         label={w.agent}

@@ -37,16 +37,15 @@ export function useJobActions(go: Go) {
         },
       )
     }
-    const run = (job: Job) => {
+    const run = (job: Job) =>
       take(api.POST('/api/v1/agentrt/jobs/{id}/run', { params: { path: { id: job.id } } })).then(
         () => say(words.started(job.name)),
         err => sayFailed(err, job.name),
       )
-    }
     const menu = (job: Job): MenuGroup[] => [
       {
         items: [
-          { id: 'run', label: words.runNow, icon: 'pulse', disabled: !may, onSelect: () => run(job) },
+          { id: 'run', label: words.runNow, icon: 'pulse', disabled: !may, onSelect: () => void run(job) },
           {
             id: 'edit',
             label: words.edit,

@@ -1,6 +1,7 @@
 import { createRoute } from '@tanstack/react-router'
 import { lazyPage } from '../app/later'
-import { frameRoute, params, textParam, wordParam } from '../app/roots'
+import { params, searchParam, textParam, wordParam } from '../app/params'
+import { frameRoute } from '../app/roots'
 
 export const tabs = ['next', 'slots', 'runs'] as const
 export const shows = ['enabled', 'disabled', 'failing'] as const
@@ -8,7 +9,7 @@ export const shows = ['enabled', 'disabled', 'failing'] as const
 /** What the address of the schedules says: which jobs, which one is open, and what is being made of it. */
 function search(s: Record<string, unknown>) {
   return params({
-    q: textParam(s.q),
+    q: searchParam(s.q),
     agent: textParam(s.agent),
     show: wordParam(s.show, shows),
     job: textParam(s.job),

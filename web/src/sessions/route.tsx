@@ -1,17 +1,13 @@
 import { createRoute } from '@tanstack/react-router'
 import { lazyPage } from '../app/later'
-import { frameRoute, params, textParam, wordParam } from '../app/roots'
-
-const dayParam = (v: unknown): string | undefined => {
-  const text = textParam(v)
-  return text && /^\d{4}-\d{2}-\d{2}$/.test(text) ? text : undefined
-}
+import { dayParam, params, searchParam, textParam, wordParam } from '../app/params'
+import { frameRoute } from '../app/roots'
 
 /** What the address of the sessions says: now or the archive, which ones, and under what. */
 function search(s: Record<string, unknown>) {
   return params({
     show: wordParam(s.show, ['live', 'history']),
-    q: textParam(s.q),
+    q: searchParam(s.q),
     agent: textParam(s.agent),
     kind: textParam(s.kind),
     state: wordParam(s.state, ['active', 'resting', 'stalled']),

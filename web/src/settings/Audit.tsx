@@ -11,6 +11,7 @@ import { Age } from '../ui/Age'
 import { Button } from '../ui/Button'
 import { Field, Select } from '../ui/Field'
 import { Icon } from '../ui/Icon'
+import { More } from '../ui/More'
 import { sayFailed } from '../ui/Toast'
 import { useHeld } from '../ui/useHeld'
 import { Empty, Failed, Skeleton, Stale } from '../ui/Views'
@@ -149,13 +150,7 @@ function List({
           ))}
         </ol>
       )}
-      {asked.hasNextPage && (
-        <div className="flex justify-center pt-3">
-          <Button busy={asked.isFetchingNextPage} onClick={() => void asked.fetchNextPage()}>
-            {texts.ui.loadMore}
-          </Button>
-        </div>
-      )}
+      <More className="justify-center" of={asked} />
     </>
   )
 }

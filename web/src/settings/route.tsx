@@ -1,6 +1,7 @@
 import { createRoute } from '@tanstack/react-router'
 import { lazyPage } from '../app/later'
-import { frameRoute, params, textParam, wordParam } from '../app/roots'
+import { dayParam, params, searchParam, textParam, wordParam } from '../app/params'
+import { frameRoute } from '../app/roots'
 
 const root = createRoute({
   getParentRoute: () => frameRoute,
@@ -25,7 +26,7 @@ export const usersRoute = createRoute({
   path: '/users',
   validateSearch: (s: Record<string, unknown>) =>
     params({
-      q: textParam(s.q),
+      q: searchParam(s.q),
       role: wordParam(s.role, ['owner', 'admin', 'user', 'agent']),
       show: wordParam(s.show, ['active', 'inactive']),
       user: textParam(s.user),
@@ -70,8 +71,8 @@ export const auditRoute = createRoute({
       kind: textParam(s.kind),
       actor: textParam(s.actor),
       about: wordParam(s.about, subjects),
-      since: textParam(s.since),
-      until: textParam(s.until),
+      since: dayParam(s.since),
+      until: dayParam(s.until),
       event: textParam(s.event),
     }),
   component: lazyPage(() => import('./Audit'), 'AuditPart'),

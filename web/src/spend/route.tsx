@@ -1,7 +1,8 @@
 import { createRoute } from '@tanstack/react-router'
 import { lazyPage } from '../app/later'
-import { frameRoute, params, textParam, wordParam } from '../app/roots'
-import { dayParam, periods } from './period'
+import { dayParam, params, textParam, wordParam, zoneParam } from '../app/params'
+import { frameRoute } from '../app/roots'
+import { periods } from './period'
 
 export const groups = ['agent', 'model', 'source', 'task'] as const
 export type By = (typeof groups)[number]
@@ -15,7 +16,7 @@ function search(s: Record<string, unknown>) {
     period: wordParam(s.period, periods),
     from: dayParam(s.from),
     to: dayParam(s.to),
-    zone: textParam(s.zone),
+    zone: zoneParam(s.zone),
     by: wordParam(s.by, groups),
     measure: wordParam(s.measure, measures),
     show: wordParam(s.show, ['chart', 'table']),

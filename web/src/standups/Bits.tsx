@@ -33,8 +33,18 @@ const reportLook: Record<Report['status'], { tone: Tone; icon: IconName }> = {
   missing: { tone: 'attention', icon: 'user' },
 }
 
-/** How asking somebody ended. What nobody wants to overlook has a ground of its own. */
-export function ReportMark({ of }: { of: Report['status'] }) {
+/**
+ * How asking somebody ended, or goes on while the standup does. What nobody wants to
+ * overlook has a ground of its own.
+ */
+export function ReportMark({ of, over = false }: { of: Report['status']; over?: boolean }) {
+  if (over && of === 'asked') {
+    return (
+      <State icon="close" tone="idle">
+        {words.notHeard}
+      </State>
+    )
+  }
   const look = reportLook[of]
   const Mark = look.tone === 'danger' || look.tone === 'attention' ? Badge : State
   return (

@@ -1,13 +1,14 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useEffect, useRef } from 'react'
+import { addDays } from '../app/days'
 import { standups } from '../texts/standups'
 import { IconButton } from '../ui/Button'
 import { Icon } from '../ui/Icon'
 import { State } from '../ui/State'
 import { dayText, standLook } from './Bits'
 import { dayAddress, listQuery } from './queries'
-import { addDays, calendar, type Day, standOf } from './standup'
+import { calendar, type Day, standOf } from './standup'
 
 const words = standups
 /** How many days are shown at once: so many fit beside each other on a desktop. */

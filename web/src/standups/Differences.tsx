@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useMemo } from 'react'
+import { addDays } from '../app/days'
 import { money, span } from '../app/format'
 import { standups } from '../texts/standups'
 import { Answer } from '../ui/Views'
@@ -8,7 +9,7 @@ import { dayText } from './Bits'
 import { type Difference, differences } from './diff'
 import { TaskState } from './Items'
 import { dayAddress, latestQuery, oneQuery } from './queries'
-import { addDays, type Standup } from './standup'
+import type { Standup } from './standup'
 import type { NameOf } from './useAgentName'
 
 const words = standups.differences

@@ -4,6 +4,7 @@ import { type ReactNode, useCallback } from 'react'
 import type { Schemas } from '../api/client'
 import { useTicking } from '../app/clock'
 import { useZone } from '../app/config'
+import { dayIn } from '../app/days'
 import { useTitle } from '../app/title'
 import { texts } from '../texts'
 import { standups } from '../texts/standups'
@@ -15,7 +16,6 @@ import { NoneOfDay, NoneOfToday, NoneYet } from './Nothing'
 import { dayAddress, executive, latestQuery, listQuery, oneQuery, teamsQuery } from './queries'
 import { type Go, type StandupSearch, standupRoute, standupsRoute } from './route'
 import { Sheet } from './Sheet'
-import { dayIn, isDay } from './standup'
 import './print.css'
 
 const words = standups
@@ -30,7 +30,7 @@ export function StandupsPage() {
   )
   const team = search.team ?? executive
   const of = useTeam(team)
-  const day = isDay(search.day) ? search.day : undefined
+  const day = search.day
   const latest = useQuery({ ...latestQuery(team, of.today), enabled: of.isKnown && day === undefined })
   const ofDay = useQuery({ ...listQuery(team, day ?? '', day ?? ''), enabled: day !== undefined })
   const finding = day === undefined ? latest : ofDay
@@ -106,7 +106,7 @@ function useTeam(key: string): OfTeam {
   const service = useZone()
   const team = asked.data?.find(t => t.key === key || t.id === key)
   const zone = team?.timezone ?? service
-  const today = useTicking(now => dayIn(zone, now))
+  const today = useTicking(now => dayIn(now, zone ?? 'UTC'))
   return { teams: asked.data ?? [], team, today, isKnown: !asked.isPending }
 }
 
@@ -123,7 +123,7 @@ interface PlaceProps {
 function Place({ team, of, search, opened, go, children }: PlaceProps) {
   const navigate = useNavigate()
   // A day further back than the calendar reaches has it end with that day.
-  const until = isDay(search.until) ? search.until : calendarEnd(opened, of.today)
+  const until = search.until ?? calendarEnd(opened, of.today)
   const names = of.teams.map(t => ({ value: t.key, label: t.name }))
   const choices = names.some(n => n.value === team) ? names : [...names, { value: team, label: team }]
   return (

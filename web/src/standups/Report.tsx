@@ -36,7 +36,7 @@ export function ReportOf({ standup, report: r, name, unfolded, onFold, onFile }:
         <h4 className="min-w-0 truncate font-semibold" id={`report-${r.agent_id}`}>
           <bdi>{name}</bdi>
         </h4>
-        <ReportMark of={r.status} />
+        <ReportMark of={r.status} over={standup.status !== 'running'} />
         <span className="text-soft text-xs">
           {r.status === 'answered' && !r.filed_by && words.facts.cost(money(r.cost_usd))}
           {r.filed_by && <bdi>{words.filedBy(r.filed_by)}</bdi>}
@@ -91,7 +91,7 @@ function Said({ report: r }: { report: Report }) {
 function Unsaid({ standup, report: r }: { standup: Standup; report: Report }) {
   const t = words.reportText
   // Its mark says so already.
-  if (r.status === 'pending') return null
+  if (r.status === 'pending' || (r.status === 'asked' && standup.status !== 'running')) return null
   if (r.status === 'asked') {
     return (
       <p>

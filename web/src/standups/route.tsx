@@ -1,6 +1,7 @@
 import { createRoute } from '@tanstack/react-router'
 import { lazyPage } from '../app/later'
-import { frameRoute, params, textParam, wordParam } from '../app/roots'
+import { dayParam, params, textParam, wordParam } from '../app/params'
+import { frameRoute } from '../app/roots'
 
 export const parts = ['reports', 'transcript'] as const
 
@@ -9,10 +10,10 @@ function search(s: Record<string, unknown>) {
   return params({
     team: textParam(s.team),
     /** 2026-11-20; the latest one when left out. */
-    day: textParam(s.day),
+    day: dayParam(s.day),
     part: wordParam(s.part, parts),
     /** The last day of the calendar. */
-    until: textParam(s.until),
+    until: dayParam(s.until),
     /** Whose evidence is unfolded, separated by commas. */
     open: textParam(s.open),
     /** Whose report is being handed in. */

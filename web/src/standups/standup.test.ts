@@ -2,16 +2,13 @@ import { describe, expect, it } from 'vitest'
 import { runsOf } from './Evidence'
 import { progressSentence } from './progress'
 import {
-  addDays,
   type Blocker,
   type Brief,
   calendar,
   clipped,
   conversation,
-  dayIn,
   fateOf,
   headline,
-  isDay,
   type Line,
   progressOf,
   type Report,
@@ -120,24 +117,6 @@ describe('the calendar', () => {
     ])
     expect(days.filter(d => d.standup).map(d => d.date)).toEqual(['2026-10-25', '2026-11-01'])
   })
-  it('counts days and not hours', () => {
-    expect(addDays('2026-03-28', 2)).toBe('2026-03-30')
-    expect(addDays('2024-02-28', 1)).toBe('2024-02-29')
-    expect(addDays('2026-01-01', -1)).toBe('2025-12-31')
-  })
-  it('takes the day where the team is, and UTC where that is not known', () => {
-    const at = Date.parse('2026-11-20T23:30:00Z')
-    expect(dayIn('Asia/Tokyo', at)).toBe('2026-11-21')
-    expect(dayIn('America/New_York', at)).toBe('2026-11-20')
-    expect(dayIn(undefined, at)).toBe('2026-11-20')
-    expect(dayIn('Mars/Olympus', at)).toBe('2026-11-20')
-  })
-  it.each([
-    ['2026-11-20', true],
-    ['2026-13-01', false],
-    ['yesterday', false],
-    [undefined, false],
-  ])('%s is a day: %s', (text, want) => expect(isDay(text)).toBe(want))
 })
 
 describe('the headline', () => {

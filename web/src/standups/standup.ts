@@ -1,4 +1,5 @@
 import type { Schemas } from '../api/client'
+import { addDays } from '../app/days'
 
 export type Standup = Schemas['Standup']
 export type Brief = Schemas['StandupBrief']
@@ -60,32 +61,6 @@ export function headline(summary: string): { head: string; rest: string } {
   const isPlain = first.length <= longestHead && !/^[#>*\-\d`]|[*_`[\]<]/.test(first)
   // One that is marked up or goes on and on is left to the Markdown below.
   return isPlain ? { head: first, rest: text.slice(first.length).trim() } : { head: '', rest: text }
-}
-
-const aDay = 86_400_000
-
-/** Another day, so many later. Days are texts such as 2026-11-20, without any zone. */
-export const addDays = (day: string, n: number): string =>
-  new Date(Date.parse(`${day}T00:00:00Z`) + n * aDay).toISOString().slice(0, 10)
-
-export const isDay = (text: string | undefined): text is string =>
-  text !== undefined && /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(`${text}T00:00:00Z`))
-
-const formats = new Map<string, Intl.DateTimeFormat>()
-
-/** The day that a moment belongs to in a zone; in UTC when the browser does not know the zone. */
-export function dayIn(zone: string | undefined, at: number): string {
-  try {
-    const name = zone ?? 'UTC'
-    const known =
-      formats.get(name) ??
-      new Intl.DateTimeFormat('en-GB', { timeZone: name, year: 'numeric', month: '2-digit', day: '2-digit' })
-    formats.set(name, known)
-    const part = Object.fromEntries(known.formatToParts(at).map(p => [p.type, p.value]))
-    return `${part.year}-${part.month}-${part.day}`
-  } catch {
-    return new Date(at).toISOString().slice(0, 10)
-  }
 }
 
 /** A day of the calendar, with what was held on it. */

@@ -14,9 +14,13 @@ import type { Task } from './task'
 
 const words = texts.tasks
 
+/** How many comments are shown, the newest, until one asks for more. */
+const atOnce = 30
+
 /** What was said about a task, and a place to say something. */
 export function Comments({ task }: { task: Task }) {
   const asked = useQuery(commentsQuery(task.id))
+  const [shown, setShown] = useState(atOnce)
   return (
     <div className="flex flex-col gap-3">
       <Answer of={asked} rows={3} what={words.comments}>
@@ -24,17 +28,18 @@ export function Comments({ task }: { task: Task }) {
           comments.length === 0 ? (
             <p className="text-soft">{words.noComments}</p>
           ) : (
-            <ol className="flex flex-col gap-3">
-              {comments.map(c => (
-                <li key={c.id}>
-                  <p className="mb-0.5 text-soft text-xs">
-                    <bdi className="font-medium text-ink">{c.author_name}</bdi> · <Age at={c.created_at} />
-                    {c.edited_at && ` · ${words.edited}`}
-                  </p>
-                  <Markdown text={c.body} />
-                </li>
-              ))}
-            </ol>
+            <>
+              {comments.length > shown && (
+                <Button className="self-start" onClick={() => setShown(n => n + atOnce)}>
+                  {words.earlierComments(Math.min(atOnce, comments.length - shown))}
+                </Button>
+              )}
+              <ol className="flex flex-col gap-3">
+                {comments.slice(-shown).map(c => (
+                  <Said key={c.id} comment={c} />
+                ))}
+              </ol>
+            </>
           )
         }
       </Answer>
@@ -42,6 +47,16 @@ export function Comments({ task }: { task: Task }) {
     </div>
   )
 }
+
+const Said = ({ comment: c }: { comment: Schemas['TaskComment'] }) => (
+  <li>
+    <p className="mb-0.5 text-soft text-xs">
+      <bdi className="font-medium text-ink">{c.author_name}</bdi> · <Age at={c.created_at} />
+      {c.edited_at && ` · ${words.edited}`}
+    </p>
+    <Markdown text={c.body} />
+  </li>
+)
 
 function Write({ task }: { task: Task }) {
   const cache = useQueryClient()

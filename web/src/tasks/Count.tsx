@@ -4,22 +4,33 @@ import { setView, useView } from '../app/view'
 import { texts } from '../texts'
 import { Button } from '../ui/Button'
 import { Field } from '../ui/Field'
-import type { Status } from './task'
+import { tasksRoute } from './route'
+import { filtersOf, isFiltered, type Status } from './task'
 
 const words = texts.tasks
 
-/** How many tasks a column has, of how many at most when somebody has set that; the button sets it. */
+/**
+ * How many tasks a column has, of how many at most when somebody has set that; the
+ * button sets it. What filters leave over is not held against it: there may be more.
+ */
 export function Count({ n, status }: { n: number; status: Status }) {
-  const limit = useView().limits[status]
+  const set = useView().limits[status]
+  const filtered = isFiltered(filtersOf(tasksRoute.useSearch()))
+  const limit = filtered ? undefined : set
   const [open, setOpen] = useState(false)
   const over = limit !== undefined && n > limit
   const name = words.status[status]
+  const help = set !== undefined && filtered ? words.limit.filtered(set) : words.limit.set
   return (
     <Popover.Root onOpenChange={setOpen} open={open}>
       <Popover.Trigger
-        aria-label={words.limit.of(name, n, limit)}
+        aria-label={
+          set !== undefined && filtered
+            ? `${name}: ${n.toLocaleString('en-US')}. ${help}`
+            : words.limit.of(name, n, limit)
+        }
         className={`h-6 rounded-md px-1.5 text-xs hover:bg-hover pointer-coarse:h-9 pointer-coarse:min-w-9 ${over ? 'bg-attention-tint font-medium text-attention' : 'text-soft'}`}
-        title={limit === undefined ? words.limit.set : words.limit.of(name, n, limit)}
+        title={limit === undefined ? help : words.limit.of(name, n, limit)}
       >
         {n.toLocaleString('en-US')}
         {limit !== undefined && ` / ${limit.toLocaleString('en-US')}`}
@@ -30,7 +41,7 @@ export function Count({ n, status }: { n: number; status: Status }) {
             aria-label={words.limit.title(name)}
             className="hairline w-56 rounded-md bg-raised p-3 text-ink"
           >
-            <Ask limit={limit} onEnd={() => setOpen(false)} status={status} />
+            <Ask limit={set} onEnd={() => setOpen(false)} status={status} />
           </Popover.Popup>
         </Popover.Positioner>
       </Popover.Portal>

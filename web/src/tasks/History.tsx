@@ -1,9 +1,10 @@
-import { useQueries, useQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, useQueries, useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import type { Schemas } from '../api/client'
 import type { Person } from '../app/queries'
 import { texts } from '../texts'
 import { Age } from '../ui/Age'
+import { More } from '../ui/More'
 import { Answer } from '../ui/Views'
 import { deedOf, folded, type Line, linesOf, type Names, parentsIn } from './happened'
 import { historyQuery, oneQuery, projectsQuery } from './queries'
@@ -13,10 +14,16 @@ const words = texts.tasks
 
 /** Who did what to a task, the newest first. */
 export function History({ task, people }: { task: Task; people: ReadonlyMap<string, Person> }) {
-  const asked = useQuery(historyQuery(task.id))
+  const asked = useInfiniteQuery(historyQuery(task.id))
+  const events = useMemo(() => asked.data?.pages.flatMap(p => p.rows) ?? [], [asked.data])
   return (
     <Answer of={asked} rows={4} what={words.history}>
-      {events => <Events events={events} people={people} />}
+      {() => (
+        <>
+          <Events events={events} people={people} />
+          <More of={asked} />
+        </>
+      )}
     </Answer>
   )
 }

@@ -170,7 +170,7 @@ function Facts({ task, people }: { task: Task; people: ReadonlyMap<string, Perso
           {f.age} <Age at={task.moved_at} />
         </span>
         <span>
-          {f.created} <Age at={task.created_at} />
+          {f.created} <Age at={task.created_at} /> {words.ago}
           {task.reporter_id && ` ${words.by} ${people.get(task.reporter_id)?.name ?? words.somebody}`}
         </span>
         <Cost task={task} />

@@ -1,10 +1,12 @@
-import { useQuery } from '@tanstack/react-query'
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { useMemo } from 'react'
 import type { Schemas } from '../api/client'
 import type { Person } from '../app/queries'
 import { texts } from '../texts'
 import { Age } from '../ui/Age'
 import type { IconName } from '../ui/Icon'
 import { Markdown } from '../ui/Markdown'
+import { More } from '../ui/More'
 import { State, type Tone } from '../ui/State'
 import { Answer } from '../ui/Views'
 import { agentName } from './dispatch'
@@ -24,10 +26,16 @@ const looks: Record<ReportKind, { tone: Tone; icon: IconName }> = {
 
 /** What those who work on a task have reported, and what agents said at the end of their runs, the newest first. */
 export function Reports({ task, people }: { task: Task; people: ReadonlyMap<string, Person> }) {
-  const asked = useQuery(reportsQuery(task.id))
+  const asked = useInfiniteQuery(reportsQuery(task.id))
+  const events = useMemo(() => asked.data?.pages.flatMap(p => p.rows) ?? [], [asked.data])
   return (
     <Answer of={asked} rows={3} what={words.reports}>
-      {events => <List events={events} people={people} />}
+      {() => (
+        <>
+          <List events={events} people={people} />
+          <More of={asked} />
+        </>
+      )}
     </Answer>
   )
 }

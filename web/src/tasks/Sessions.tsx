@@ -1,4 +1,4 @@
-import { useQueries, useQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, useQueries, useQuery } from '@tanstack/react-query'
 import { type Person, queries } from '../app/queries'
 import { costOf, EndMark, StandingMark } from '../sessions/Bits'
 import { canonical } from '../sessions/heard'
@@ -6,6 +6,7 @@ import { liveQuery, versionsQuery } from '../sessions/queries'
 import { type Archived, nameOf, type Session } from '../sessions/session'
 import { texts } from '../texts'
 import { Age } from '../ui/Age'
+import { More } from '../ui/More'
 import { sessionHref, TextLink } from '../ui/TextLink'
 import { Partial, Skeleton } from '../ui/Views'
 import { agentName } from './dispatch'
@@ -20,10 +21,11 @@ export function Sessions({ task, people }: { task: Task; people: ReadonlyMap<str
   const gateway = useQuery(queries.gateway).data
   const connected = gateway?.state === 'connected'
   const live = useQuery({ ...liveQuery, enabled: connected })
-  const history = useQuery(historyQuery(task.id))
-  const running = connected ? liveOf(task, live.data?.rows ?? [], history.data ?? []) : []
+  const history = useInfiniteQuery(historyQuery(task.id))
+  const events = history.data?.pages.flatMap(p => p.rows) ?? []
+  const running = connected ? liveOf(task, live.data?.rows ?? [], events) : []
   const agent = (task.assignee_id && people.get(task.assignee_id)?.agent) || null
-  const keys = keysOf(task, agent, running, history.data ?? [])
+  const keys = keysOf(task, agent, running, events)
   const versions = useQueries({ queries: keys.map(key => versionsQuery(key)) })
   const archived = versions
     .flatMap(v => v.data ?? [])
@@ -48,6 +50,7 @@ export function Sessions({ task, people }: { task: Task; people: ReadonlyMap<str
           ))}
         </ul>
       )}
+      <More of={history} />
     </div>
   )
 }

@@ -1,9 +1,16 @@
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { session } from '../app/session'
 import { draftOf, dropDraft, keepDraft, ownerOf } from './drafts'
 import { eveningOf, localDay } from './FactFields'
 
 const tokenOf = (sub: string, n = 1) => `x.${btoa(JSON.stringify({ sub, n })).replaceAll('=', '')}.y`
+
+const leaving = new EventTarget()
+vi.stubGlobal('addEventListener', leaving.addEventListener.bind(leaving))
+vi.stubGlobal('removeEventListener', leaving.removeEventListener.bind(leaving))
+
+/** Whether the browser asks before the tab goes. */
+const asks = () => !leaving.dispatchEvent(new Event('beforeunload', { cancelable: true }))
 
 beforeEach(() => {
   session.signIn(tokenOf('ada'))
@@ -17,6 +24,11 @@ describe('a draft', () => {
     expect(draftOf('comment', '2')).toBe('')
     dropDraft('comment', '1')
     expect(draftOf('comment', '1')).toBe('')
+  })
+  it('has the browser ask before the tab goes, until it is sent', () => {
+    expect(asks()).toBe(true)
+    dropDraft('comment', '1')
+    expect(asks()).toBe(false)
   })
   it('outlives a token that ends, for the same person', () => {
     session.refused(tokenOf('ada'), 'token_expired')

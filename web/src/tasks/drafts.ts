@@ -37,6 +37,13 @@ export const draftOf = (what: string, id: string): string => drafts.get(nameOf(w
 export function keepDraft(what: string, id: string, text: string): void {
   if (text) drafts.set(nameOf(what, id), text)
   else drafts.delete(nameOf(what, id))
+  if (drafts.size > 0) addEventListener('beforeunload', ask)
+  else removeEventListener('beforeunload', ask)
+}
+
+/** Has the browser ask before the tab goes: what is not sent is kept nowhere else. */
+const ask = (e: Event): void => {
+  if (drafts.size > 0) e.preventDefault()
 }
 
 export const dropDraft = (what: string, id: string): void => keepDraft(what, id, '')

@@ -6,7 +6,8 @@ import {
   useInfiniteQuery,
 } from '@tanstack/react-query'
 import { useEffect, useMemo } from 'react'
-import { api, type Page, take, takePage } from '../api/client'
+import { api, type Page, type Schemas, take, takePage } from '../api/client'
+import { eventsAtOnce, eventsQuery } from '../app/events'
 import { patchRow } from '../app/live/patches'
 import { type Filters, priorities, statuses, type Task, types } from './task'
 
@@ -66,29 +67,41 @@ export const oneQuery = (key: string) =>
     queryFn: ({ signal }) => take(api.GET('/api/v1/tasks/{id}', { params: { path: { id: key } }, signal })),
   })
 
+/** What was said, all of it: the service begins with the oldest, and it is the newest that one reads. */
 export const commentsQuery = (key: string) =>
   queryOptions({
     queryKey: ['tasks', 'comments', key],
-    queryFn: ({ signal }) =>
-      take(api.GET('/api/v1/tasks/{id}/comments', { params: { path: { id: key }, query: { limit: 500 } }, signal })),
+    queryFn: async ({ signal }): Promise<Schemas['TaskComment'][]> => {
+      const all: Schemas['TaskComment'][] = []
+      for (let cursor: string | null | undefined; cursor !== null; ) {
+        const query = { limit: pageSize, ...(cursor ? { cursor } : {}) }
+        const part = await takePage<Schemas['TaskComment']>(
+          api.GET('/api/v1/tasks/{id}/comments', { params: { path: { id: key }, query }, signal }),
+        )
+        all.push(...part.rows)
+        cursor = part.next
+      }
+      return all
+    },
   })
 
 export const historyQuery = (key: string) =>
-  queryOptions({
+  infiniteQueryOptions({
     queryKey: ['tasks', 'history', key],
-    queryFn: ({ signal }) =>
-      take(api.GET('/api/v1/tasks/{id}/history', { params: { path: { id: key }, query: { limit: 200 } }, signal })),
+    queryFn: ({ pageParam, signal }): Promise<Page<Schemas['Event']>> => {
+      const query = { limit: eventsAtOnce, ...(pageParam ? { cursor: pageParam } : {}) }
+      return takePage(api.GET('/api/v1/tasks/{id}/history', { params: { path: { id: key }, query }, signal }))
+    },
+    initialPageParam: null as string | null,
+    getNextPageParam: last => last.next,
   })
 
 /** What was reported on a task, and what its agents said at the end of their runs: the log keeps it as long as the task's history. */
 export const reportsQuery = (id: string) =>
-  queryOptions({
-    queryKey: ['tasks', 'reports', id],
-    queryFn: ({ signal }) => {
-      const kind = ['task.reported', 'task.dispatch_ended']
-      const query = { subject_kind: 'task' as const, subject_id: id, kind, limit: 200 }
-      return take(api.GET('/api/v1/activity', { params: { query }, signal }))
-    },
+  eventsQuery(['tasks', 'reports', id], {
+    subject_kind: 'task',
+    subject_id: id,
+    kind: ['task.reported', 'task.dispatch_ended'],
   })
 
 export const partsQuery = (key: string) =>

@@ -1,6 +1,7 @@
 import { createRoute, redirect } from '@tanstack/react-router'
 import { lazyPage } from '../app/later'
-import { frameRoute, params, textParam, wordParam, wordsParam } from '../app/roots'
+import { params, searchParam, textParam, wordParam, wordsParam } from '../app/params'
+import { frameRoute } from '../app/roots'
 import { priorities, statuses, types } from './task'
 
 export const sorts = [
@@ -22,7 +23,7 @@ export const tabs = ['comments', 'reports', 'sessions', 'history', 'relations'] 
 export function search(s: Record<string, unknown>) {
   return params({
     view: wordParam(s.view, ['board', 'table']),
-    q: textParam(s.q),
+    q: searchParam(s.q),
     status: wordsParam(s.status, statuses)?.join(','),
     priority: wordsParam(s.priority, priorities)?.join(','),
     type: wordsParam(s.type, types)?.join(','),

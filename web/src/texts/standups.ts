@@ -69,6 +69,7 @@ export const standups = {
     failed: 'Failed',
     missing: 'No account',
   },
+  notHeard: 'Asked, not heard',
   reportText: {
     asked: 'Thinks about the answer, since',
     timed_out: 'Did not answer in time. The meeting went on without this report.',

@@ -89,7 +89,11 @@ export const welcome = {
   },
   end: {
     all: 'All of it is done: the team reports by itself. Now shows whether all is well, what needs you, and what it costs.',
-    missing: (n: number) => (n === 1 ? 'One step is not done:' : `${n} steps are not done:`),
+    missing: (open: number, unknown: number) => {
+      const left = open === 1 ? 'One step is not done' : `${open} steps are not done`
+      const unsaid = unknown === 1 ? 'of one nobody can say' : `of ${unknown} nobody can say`
+      return `${[...(open > 0 ? [left] : []), ...(unknown > 0 ? [unsaid] : [])].join(', and ')}:`.replace(/^of/, 'Of')
+    },
     goesOn: 'Tasks, the inbox and the accounts work without them. What needs the agents begins when they are done.',
     later: 'You find these steps again under Settings, and on Now while something is to do.',
   },

@@ -21,7 +21,11 @@ interface Props extends Omit<ComponentProps<'button'>, 'className'> {
   children: ReactNode
 }
 
-/** A button. While it is `busy` it keeps its focus and does nothing. */
+/**
+ * A button. While it is `busy` it keeps its focus and does nothing. The second click of
+ * a double click is left out: it comes before anybody could be busy, or falls on what
+ * the first has put under the pointer.
+ */
 export function Button({ look = 'plain', icon, busy = false, className = '', children, onClick, ...rest }: Props) {
   return (
     <button
@@ -30,7 +34,7 @@ export function Button({ look = 'plain', icon, busy = false, className = '', chi
       aria-busy={busy || undefined}
       aria-disabled={busy || undefined}
       className={buttonClass(look, `${busy ? 'opacity-60' : ''} ${className}`)}
-      onClick={e => (busy ? e.preventDefault() : onClick?.(e))}
+      onClick={e => (busy || e.detail > 1 ? e.preventDefault() : onClick?.(e))}
     >
       {icon && <Icon name={icon} />}
       {children}

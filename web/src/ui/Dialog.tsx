@@ -3,7 +3,10 @@ import type { ReactNode } from 'react'
 import { texts } from '../texts'
 import { IconButton } from './Button'
 
-/** A question that has to be answered or closed first. Its focus is kept in it and given back. */
+/**
+ * A question that has to be answered or closed first. Its focus is kept in it and given
+ * back. A click beside it does not close it: that would lose what was typed.
+ */
 export function Dialog({
   open,
   onClose,
@@ -18,7 +21,7 @@ export function Dialog({
   wide?: boolean
 }) {
   return (
-    <Base.Root open={open} onOpenChange={next => !next && onClose()}>
+    <Base.Root disablePointerDismissal open={open} onOpenChange={next => !next && onClose()}>
       <Base.Portal>
         <Base.Backdrop className="fixed inset-0 bg-shade" />
         <Base.Popup

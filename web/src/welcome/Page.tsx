@@ -158,10 +158,11 @@ function Stands({ of }: { of: Standing }) {
 /** Each step as it stands, what of it is left, and where one finds it later. */
 function End({ known }: { known: Known }) {
   const all = tasks.map(s => ({ step: s, of: standing(s, known) }))
-  const left = all.filter(s => s.of.is !== 'done').length
+  const open = all.filter(s => s.of.is === 'open').length
+  const unknown = all.filter(s => s.of.is !== 'done' && s.of.is !== 'open').length
   return (
     <>
-      <p>{left === 0 ? words.end.all : words.end.missing(left)}</p>
+      <p>{open + unknown === 0 ? words.end.all : words.end.missing(open, unknown)}</p>
       <ul className="divide-y divide-line">
         {all.map(({ step, of }) => (
           <li className="flex flex-wrap items-start gap-x-3 gap-y-0.5 py-1.5" data-standing={of.is} key={step}>
@@ -181,7 +182,7 @@ function End({ known }: { known: Known }) {
           </li>
         ))}
       </ul>
-      {left > 0 && <p>{words.end.goesOn}</p>}
+      {open + unknown > 0 && <p>{words.end.goesOn}</p>}
       <p className="text-soft">{words.end.later}</p>
     </>
   )

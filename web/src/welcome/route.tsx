@@ -1,6 +1,7 @@
 import { createRoute } from '@tanstack/react-router'
 import { lazyPage } from '../app/later'
-import { frameRoute, params, wordParam } from '../app/roots'
+import { params, wordParam } from '../app/params'
+import { frameRoute } from '../app/roots'
 import { steps } from './steps'
 
 /** The first run, and whenever somebody wants to go through it again. Which step is open is in the address. */

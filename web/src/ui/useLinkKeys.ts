@@ -1,0 +1,25 @@
+import type { RefObject } from 'react'
+import { useKeys } from '../app/keys'
+import { texts } from '../texts'
+
+const words = texts.tasks.keys
+
+/** For rows that are no table: j and k move among the links of a box, o opens the one that has the focus. */
+export function useLinkKeys(box: RefObject<HTMLElement | null>): void {
+  const links = () => [...(box.current?.querySelectorAll<HTMLElement>('a[href]') ?? [])]
+  const at = (all: readonly HTMLElement[]) => all.findIndex(a => a.contains(document.activeElement))
+  const go = (by: number) => {
+    const all = links()
+    const from = at(all)
+    all[from < 0 ? 0 : Math.max(0, Math.min(all.length - 1, from + by))]?.focus()
+  }
+  const open = () => {
+    const all = links()
+    all[at(all)]?.click()
+  }
+  useKeys([
+    { keys: 'j', label: words.next, run: () => go(1) },
+    { keys: 'k', label: words.previous, run: () => go(-1) },
+    { keys: 'o', label: words.open, run: open },
+  ])
+}
