@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -227,13 +228,23 @@ func (f *broken) answers() {
 	f.s.answered(id)
 }
 
-// answersAgain is answers while the runtime comes back.
+// answersAgain is answers while the runtime comes back: the connection may break
+// once more, under somebody else's request, but what was begun is answered.
 func (f *broken) answersAgain() {
 	f.t.Helper()
 	f.runs++
 	id := fmt.Sprint("run-", f.runs)
 	f.await("a question to be taken", func() bool { return f.ask(id, half) == nil })
-	f.s.answered(id)
+	f.await("the answer", func() bool {
+		a, err := f.s.Gateway.Wait(f.t.Context(), id, atMost)
+		if errors.Is(err, gateway.ErrUnreachable) {
+			return false
+		}
+		if err != nil || a.Outcome != gateway.Finished {
+			f.t.Fatalf("%s: %+v, %v", id, a, err)
+		}
+		return true
+	})
 }
 
 // await waits for a condition that costs more to look at, in a house among many.
