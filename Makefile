@@ -3,8 +3,8 @@
 GO      ?= go
 BIN     := bin/wardroom
 LINT    := $(GO) tool -modfile=tools/go.mod golangci-lint
-# The race detector and the checks of unsafe pointers leave SQLite itself and the work of bcrypt out: they are seven
-# times faster, and our own races are still found. Between two races it would sleep a second at each package's end.
+# The race detector and the checks of unsafe pointers leave SQLite itself and bcrypt out, which are several times
+# faster without. Our own races are still found.
 RACE    := -race -gcflags='modernc.org/...=-race=false -d=checkptr=0' -gcflags='golang.org/x/crypto/...=-race=false -d=checkptr=0'
 RAN     := $(GO) run ./test/ran
 # What no change should have to wait for.

@@ -1,70 +1,17 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join, resolve as whole } from 'node:path'
-import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { call, faults, type House, type Look, looks, openBrowser, openPage, signIn, sizes } from './house.ts'
-
-let browser: Browser
-let child: ChildProcess
-let house: House
+import { describe, expect, it } from 'vitest'
+import { desktop, type Look, sizes } from './browser.ts'
+import { faults } from './faults.ts'
+import { call } from './house.ts'
+import { openOwned } from './service.ts'
+import { house, onStage, opened } from './stage.ts'
 
 // A service with an owner and without a gateway: nobody can say anything of the agents.
-beforeAll(async () => {
-  browser = await openBrowser()
-  const folder = await mkdtemp(join(tmpdir(), 'wardroom-away-'))
-  child = spawn(whole(process.env.WARDROOM_BINARY ?? '../bin/wardroom'), ['serve'], {
-    cwd: folder,
-    stdio: ['ignore', 'ignore', 'pipe'],
-    env: {
-      PATH: process.env.PATH,
-      HOME: folder,
-      PORT: '0',
-      HOST: '127.0.0.1',
-      JWT_SECRET: 'a secret for the tests of the browser, long enough',
-      DATABASE_URL: `sqlite://${join(folder, 'wardroom.db')}`,
-    },
-  })
-  const link = await new Promise<URL>((resolve, reject) => {
-    let said = ''
-    child.stderr?.on('data', (piece: Buffer) => {
-      said += piece.toString()
-      const found = /(http:\/\/\S+\/setup#\S+)/.exec(said)?.[1]
-      if (found) resolve(new URL(found))
-    })
-    child.once('exit', code => reject(new Error(`serve ended with ${code}:\n${said}`)))
-    setTimeout(() => reject(new Error(`serve shows no link:\n${said}`)), 30_000).unref()
-  })
-  const stop = async () => {
-    if (child.exitCode !== null) return
-    const ended = new Promise(done => child.once('exit', done))
-    child.kill('SIGTERM')
-    await ended
-  }
-  const close = async () => {
-    await stop()
-    await rm(folder, { recursive: true, force: true })
-  }
-  house = { base: link.origin, email: 'ada@example.com', password: 'four random words are good', folder, stop, close }
-  const made = await fetch(`${house.base}/api/v1/auth/setup`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify({ token: link.hash.slice(1), email: house.email, password: house.password, name: 'Ada' }),
-  })
-  if (!made.ok) throw new Error(await made.text())
-})
-afterAll(async () => {
-  await browser?.close()
-  await house?.close()
-})
+onStage({ open: openOwned })
 
 // Without the runtime a list that is merely empty says that all is well.
 describe.each(sizes)('without a gateway, %s', (_, look: Look) => {
   it('agents and schedules say that nobody can be asked, and where to mend it', async () => {
-    const { context, page, complaints } = await openPage(browser, house.base, look)
-    await page.goto('/')
-    await signIn(page, house)
+    const { context, page, complaints } = await opened(look, '/')
     await page.goto('/agents')
     await page.getByText('Which agents there are is unknown').waitFor()
     await page.locator('main').getByText('No gateway.').waitFor()
@@ -79,9 +26,7 @@ describe.each(sizes)('without a gateway, %s', (_, look: Look) => {
   })
 
   it('Now leads back to the first steps, of which each says how it stands', async () => {
-    const { context, page, complaints } = await openPage(browser, house.base, look)
-    await page.goto('/')
-    await signIn(page, house)
+    const { context, page, complaints } = await opened(look, '/')
     const line = page.getByRole('complementary', { name: 'First steps' })
     await line.getByText('5 of the first steps are left').waitFor()
     expect(await faults(page)).toEqual([])
@@ -109,9 +54,7 @@ describe('an agent with an account, without a gateway', () => {
   it('is Unknown wherever it is, and not all that there is', async () => {
     const coo = { email: 'coo@example.com', password: 'four random words are fine', role: 'agent', agent_id: 'coo' }
     await call(house, 'POST', '/users', coo)
-    const { context, page, complaints } = await openPage(browser, house.base, looks['light desktop'] as Look)
-    await page.goto('/')
-    await signIn(page, house)
+    const { context, page, complaints } = await opened(desktop, '/')
     for (const path of ['/', '/agents', '/agents?view=tree', '/agents/coo']) {
       await page.goto(path)
       await page.locator('main').getByText('Unknown', { exact: true }).first().waitFor()

@@ -1,37 +1,10 @@
-import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import {
-  call,
-  faults,
-  type House,
-  isWhole,
-  type Look,
-  looks,
-  openBrowser,
-  openHouse,
-  openPage,
-  signIn,
-  sizes,
-} from './house.ts'
+import { describe, expect, it } from 'vitest'
+import { desktop, isWhole, looks, sizes } from './browser.ts'
+import { faults } from './faults.ts'
+import { call } from './house.ts'
+import { house, onStage, opened } from './stage.ts'
 
-let house: House
-let browser: Browser
-
-beforeAll(async () => {
-  house = await openHouse()
-  browser = await openBrowser()
-})
-afterAll(async () => {
-  await browser?.close()
-  await house?.close()
-})
-
-async function opened(look: Look, path: string) {
-  const watched = await openPage(browser, house.base, look)
-  await watched.page.goto(path)
-  await signIn(watched.page, house)
-  return watched
-}
+onStage()
 
 describe.each(sizes)('agents, %s', (_, look) => {
   it('have no fault that axe knows: table, tree, one of them, and one that there is not', async () => {
@@ -64,7 +37,7 @@ describe.each(sizes)('agents, %s', (_, look) => {
 // "Active" that is an hour old is what makes people distrust such a page.
 describe('an agent', () => {
   it('is shown at work while it works, without a reload', async () => {
-    const { context, page, complaints } = await opened(looks['light desktop'] as Look, '/agents/cto')
+    const { context, page, complaints } = await opened(desktop, '/agents/cto')
     const now = page.getByRole('region', { name: 'Does now' })
     await now.waitFor()
     await page.getByText('Live', { exact: true }).waitFor()
@@ -86,7 +59,7 @@ describe('an agent', () => {
   })
 
   it('is found by keyboard, in the table and under those to whom it reports', async () => {
-    const { context, page, complaints } = await opened(looks['dark desktop'] as Look, '/agents')
+    const { context, page, complaints } = await opened(looks['dark desktop'], '/agents')
     await page.locator('[role=row] button').first().waitFor()
     await page.keyboard.press('v')
     await page.waitForURL('**/agents?view=tree')

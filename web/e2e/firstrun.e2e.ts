@@ -1,11 +1,14 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { faults, type House, type Look, looks, openBrowser, openHouse, openPage } from './house.ts'
-import { type CutLine, gatewayOf, openLine, openService, type Service } from './service.ts'
+import { desktop, looks, openBrowser, openPage } from './browser.ts'
+import { faults } from './faults.ts'
+import { type House, openHouse } from './house.ts'
+import { type Line, openLine } from './line.ts'
+import { gatewayOf, openService, type Service } from './service.ts'
 
 let browser: Browser
 let gateway: House
-let line: CutLine
+let line: Line
 let service: Service
 let token: string
 
@@ -28,7 +31,7 @@ afterAll(async () => {
 // The first hour is lost connecting the gateway, or it is not.
 describe('the first run', () => {
   it('goes from nothing to a team that reports, and loses nothing on the way', async () => {
-    const { context, page, complaints } = await openPage(browser, service.base, looks['light desktop'] as Look)
+    const { context, page, complaints } = await openPage(browser, service.base, desktop)
     const heading = (name: string) => page.getByRole('heading', { name, exact: true, level: 3 })
     const next = (name: string) => page.getByRole('button', { name, exact: true }).click()
     await page.goto(service.link)
@@ -120,8 +123,8 @@ describe('the first run', () => {
     expect(await page.getByRole('complementary', { name: 'First steps' }).count()).toBe(0)
     expect(complaints).toEqual([])
 
-    for (const look of ['dark desktop', 'light phone', 'dark phone']) {
-      const { theme, width, height } = looks[look] as Look
+    for (const look of ['dark desktop', 'light phone', 'dark phone'] as const) {
+      const { theme, width, height } = looks[look]
       await page.emulateMedia({ colorScheme: theme })
       await page.setViewportSize({ width, height })
       for (const step of ['connect', 'doctor', 'found', 'accounts', 'standup', 'end']) {
@@ -135,7 +138,7 @@ describe('the first run', () => {
   })
 
   it('is only for those who may', async () => {
-    const { context, page } = await openPage(browser, gateway.base, looks['light desktop'] as Look)
+    const { context, page } = await openPage(browser, gateway.base, desktop)
     await page.goto('/welcome')
     await page.getByLabel('Email').fill('cto@wardroom.demo')
     await page.getByLabel('Password', { exact: true }).fill(gateway.password)

@@ -1,32 +1,16 @@
 import { createHmac } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openLine } from './gateway.ts'
-import { call, faults, type House, type Look, looks, openBrowser, openHouse, openPage, signIn } from './house.ts'
-import { openService as openBare } from './service.ts'
+import type { Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
+import { desktop, type Look, openPage, signIn } from './browser.ts'
+import { faults } from './faults.ts'
+import { call, openHouse } from './house.ts'
+import { openLine } from './line.ts'
+import { openOwned } from './service.ts'
+import { browser, house, onStage, opened } from './stage.ts'
 
-let house: House
-let browser: Browser
-
-beforeAll(async () => {
-  house = await openHouse()
-  browser = await openBrowser()
-})
-afterAll(async () => {
-  await browser?.close()
-  await house?.close()
-})
-
-const desktop = looks['light desktop'] as Look
-
-async function opened(look: Look, path: string) {
-  const watched = await openPage(browser, house.base, look)
-  await watched.page.goto(path)
-  await signIn(watched.page, house)
-  return watched
-}
+onStage()
 
 const places = ['/', '/inbox', '/tasks', '/agents', '/sessions', '/standups', '/schedules', '/spend', '/settings']
 const wide = (page: Page) => page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
@@ -212,10 +196,11 @@ describe('the top bar', () => {
   })
 
   it('tells on a phone what today cost, and in words that nothing is live', async () => {
-    const line = await openLine(new URL(house.base))
-    const { context, page } = await openPage(browser, line.url, { theme: 'light', width: 360, height: 640 })
-    await page.goto('/schedules')
-    await signIn(page, house)
+    const line = await openLine(house.base)
+    const { context, page } = await opened({ theme: 'light', width: 360, height: 640 }, '/schedules', {
+      ...house,
+      base: line.url,
+    })
     const bar = page.getByRole('banner')
     await expect.poll(() => bar.getByRole('link', { name: /today/ }).isVisible(), { timeout: 10_000 }).toBe(true)
     expect(await bar.getByRole('link', { name: /today/ }).textContent()).toMatch(/\$|unpriced|unknown/)
@@ -246,11 +231,9 @@ describe('a time of day', () => {
 // Whoever has no gateway has no error, either.
 describe('schedules without a gateway', () => {
   it('are one empty state that leads to its setup, and nobody is asked', async () => {
-    const bare = await openBare({ BOOTSTRAP_OWNER_EMAIL: house.email, BOOTSTRAP_OWNER_PASSWORD: house.password })
+    const bare = await openOwned()
     try {
-      const { context, page, complaints } = await openPage(browser, bare.base, desktop)
-      await page.goto('/schedules')
-      await signIn(page, house)
+      const { context, page, complaints } = await opened(desktop, '/schedules', bare)
       await page.getByText('There are no timed jobs without a gateway').waitFor()
       await page.waitForTimeout(500)
       expect(await page.getByRole('main').getByRole('alert').count()).toBe(0)
@@ -329,7 +312,7 @@ describe('a new build', () => {
 // A lid is closed at night: what happened meanwhile has to be there in the morning, once.
 describe('a line that sleeps', () => {
   it('goes on where it stopped: nothing is lost and nothing is there twice', async () => {
-    const line = await openLine(new URL(house.base))
+    const line = await openLine(house.base)
     const { context, page } = await openPage(browser, line.url, desktop)
     const resumed: string[] = []
     page.on('request', r => {
@@ -453,9 +436,7 @@ describe('somebody of the role user', () => {
     const boss = { email: 'mia@example.com', password: who.password, name: 'Mia Mendel', role: 'admin' }
     await call(house, 'POST', '/users', boss)
     await call(house, 'PATCH', '/tasks/TASK-6', { assignee_id: boss.email })
-    const { context, page, complaints } = await openPage(browser, house.base, desktop)
-    await page.goto('/tasks?task=TASK-6')
-    await signIn(page, { ...house, ...who })
+    const { context, page, complaints } = await opened(desktop, '/tasks?task=TASK-6', { ...house, ...who })
     await page.locator('aside').getByLabel('Assigned to').waitFor()
     await expect
       .poll(() =>
@@ -476,9 +457,7 @@ describe('the demo', () => {
   it('says what it is, and its agents come and go while one looks', async () => {
     const live = await openHouse(undefined, true)
     try {
-      const { context, page, complaints } = await openPage(browser, live.base, desktop)
-      await page.goto('/')
-      await signIn(page, live)
+      const { context, page, complaints } = await opened(desktop, '/', live)
       await page.getByRole('complementary', { name: 'Demo' }).waitFor()
       const working = async () => {
         const agents = (await call(live, 'GET', '/agents')) as { presence?: { state?: string } }[]

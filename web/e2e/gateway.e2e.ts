@@ -1,40 +1,25 @@
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { call, faults, type House, type Look, looks, openBrowser, openHouse, openPage, signIn } from './house.ts'
-import { type CutLine, gatewayOf, openLine, openService, type Service } from './service.ts'
+import { desktop } from './browser.ts'
+import { faults } from './faults.ts'
+import { call, openHouse } from './house.ts'
+import { type Line, openLine } from './line.ts'
+import { gatewayOf, openOwned, type Service } from './service.ts'
+import { house, onStage, opened } from './stage.ts'
 
-let house: House
-let browser: Browser
-
-beforeAll(async () => {
-  house = await openHouse()
-  browser = await openBrowser()
-})
-afterAll(async () => {
-  await browser?.close()
-  await house?.close()
-})
-
-const desktop = looks['light desktop'] as Look
+onStage()
 
 // Away, the screen must say so and why, and come back by itself.
 describe('a gateway on a line of its own', () => {
-  let line: CutLine
+  let line: Line
   let service: Service
   let token: string
   const settings = (of: Record<string, string> = {}) => ({
     AGENTRT_GATEWAY_URL: line.url,
     AGENTRT_GATEWAY_TOKEN: token,
-    BOOTSTRAP_OWNER_EMAIL: 'ada@example.com',
-    BOOTSTRAP_OWNER_PASSWORD: 'four random words are good',
     ...of,
   })
-  const open = async (path: string) => {
-    const watched = await openPage(browser, service.base, desktop)
-    await watched.page.goto(path)
-    await signIn(watched.page, { ...house, email: 'ada@example.com', password: 'four random words are good' })
-    return watched
-  }
+  const open = (path: string) => opened(desktop, path, service)
   const state = (page: Page, text: string) =>
     page.getByRole('region', { name: 'Connection' }).getByText(text, { exact: true })
 
@@ -42,7 +27,7 @@ describe('a gateway on a line of its own', () => {
     const found = await gatewayOf(house)
     token = found.token
     line = await openLine(found.url)
-    service = await openService(settings())
+    service = await openOwned(settings())
   })
   afterAll(async () => {
     await service?.close()
@@ -142,13 +127,7 @@ describe('a gateway on a line of its own', () => {
     await page.getByText('Live', { exact: true }).waitFor()
     await page.unroute('**/api/v1/agentrt/pairing')
     // Another admin's deed: the stream tells of it, and nobody reloads.
-    const other: House = {
-      ...house,
-      base: service.base,
-      email: 'ada@example.com',
-      password: 'four random words are good',
-    }
-    await call(other, 'POST', '/agentrt/pairing')
+    await call(service, 'POST', '/agentrt/pairing')
     await pairing.getByText(/^(paired|let in without approval)$/).waitFor({ timeout: 60_000 })
     expect(await pairing.getByText(command).count()).toBe(0)
     expect(complaints).toEqual([])
@@ -157,7 +136,7 @@ describe('a gateway on a line of its own', () => {
 
   it('that refuses the token is told by the doctor, without the token', async () => {
     await service.stop()
-    service = await openService(settings({ AGENTRT_GATEWAY_TOKEN: 'a-token-that-is-wrong' }), service)
+    service = await openOwned(settings({ AGENTRT_GATEWAY_TOKEN: 'a-token-that-is-wrong' }), service)
     const { context, page, complaints } = await open('/settings/gateway')
     const failed = page.locator('[data-layer=auth][data-state=failed]')
     await failed.waitFor({ timeout: 90_000 })
@@ -171,9 +150,7 @@ describe('a gateway on a line of its own', () => {
 describe('the health', () => {
   it('says in words what is amiss when the service does not answer, and that it is over', async () => {
     const own = await openHouse()
-    const { context, page } = await openPage(browser, own.base, desktop)
-    await page.goto('/settings/health')
-    await signIn(page, own)
+    const { context, page } = await opened(desktop, '/settings/health', own)
     await page.getByText('Everything that was asked is well.').waitFor()
     await own.stop()
     await page.locator('[data-health=stream]').getByText('amiss').waitFor({ timeout: 40_000 })

@@ -1,29 +1,26 @@
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { call, faults, type House, type Look, looks, openBrowser, openHouse, openPage, signIn, sizes } from './house.ts'
+import type { Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
+import { desktop, looks, phone, sizes } from './browser.ts'
+import { faults } from './faults.ts'
+import { call } from './house.ts'
+import { house, onStage, opened } from './stage.ts'
 
-let house: House
-let browser: Browser
 const escalation = 'TASK-7 is stuck: The card on file at the certificate authority has expired'
 
-beforeAll(async () => {
-  house = await openHouse()
-  browser = await openBrowser()
-  // Of what waits in the demo, the escalation is to be all that is open.
-  for (const item of await items('limit=100')) {
-    if (item.title !== escalation) await call(house, 'POST', `/inbox/${item.id}/resolve`, {})
-  }
-  // A team of nobody: each of its standups fails at once, and is an item.
-  await call(house, 'POST', '/teams', {
-    key: 'ghosts',
-    name: 'Ghosts',
-    facilitator: 'ghost',
-    participants: ['ghost-1'],
-  })
-})
-afterAll(async () => {
-  await browser?.close()
-  await house?.close()
+onStage({
+  prepare: async () => {
+    // Of what waits in the demo, the escalation is to be all that is open.
+    for (const item of await items('limit=100')) {
+      if (item.title !== escalation) await call(house, 'POST', `/inbox/${item.id}/resolve`, {})
+    }
+    // A team of nobody: each of its standups fails at once, and is an item.
+    await call(house, 'POST', '/teams', {
+      key: 'ghosts',
+      name: 'Ghosts',
+      facilitator: 'ghost',
+      participants: ['ghost-1'],
+    })
+  },
 })
 
 interface Item {
@@ -55,20 +52,12 @@ async function fail(title: string): Promise<Item> {
   return found as Item
 }
 
-async function opened(look: Look, path: string) {
-  const watched = await openPage(browser, house.base, look)
-  await watched.page.goto(path)
-  await signIn(watched.page, house)
-  return watched
-}
-
 const row = (page: Page, title: string) => page.getByRole('listitem').filter({ hasText: title })
 /** Whether nothing stands out of the window, nor has to be scrolled to sideways. */
 const fits = (page: Page) =>
   page.evaluate(() =>
     [document.documentElement, ...document.querySelectorAll('main')].every(e => e.scrollWidth <= e.clientWidth),
   )
-const desktop = looks['light desktop'] as Look
 
 describe.each(sizes)('the inbox, %s', (_, look) => {
   it('has no fault that axe knows: list, one item, its questions, nothing, an item that is gone', async () => {
@@ -156,7 +145,7 @@ describe('an escalation', () => {
   })
 
   it('leads to the task that it is about', async () => {
-    const { context, page } = await opened(looks['dark phone'] as Look, '/inbox')
+    const { context, page } = await opened(phone, '/inbox')
     await page.getByRole('button', { name: escalation, exact: true }).click()
     const panel = page.getByRole('complementary', { name: 'Item' })
     await panel.getByRole('link', { name: /Task TASK-/ }).click()
@@ -258,7 +247,7 @@ describe('hostile titles', () => {
       '<img src=x onerror="document.title=1"><script>document.title=2</script> [x](javascript:document.title=3) ' +
       'x'.repeat(80)
     const item = await fail(hostile)
-    for (const look of [desktop, looks['light phone'] as Look]) {
+    for (const look of [desktop, looks['light phone']]) {
       const { context, page, complaints } = await opened(look, `/inbox?item=${item.id}`)
       await page.locator('aside h2').waitFor()
       await page.locator('aside ol li').first().waitFor()

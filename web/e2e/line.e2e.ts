@@ -1,29 +1,17 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openService } from './gateway.ts'
-import { call, faults, type House, type Look, looks, openBrowser, openHouse, openPage, signIn } from './house.ts'
+import { describe, expect, it } from 'vitest'
+import { desktop, openPage, signIn } from './browser.ts'
+import { faults } from './faults.ts'
+import { call } from './house.ts'
+import { openLine } from './line.ts'
+import { gatewayOf, openOwned } from './service.ts'
+import { browser, house, onStage, opened, reopenHouse } from './stage.ts'
 
-let house: House
-let browser: Browser
-
-beforeAll(async () => {
-  house = await openHouse()
-  browser = await openBrowser()
-})
-afterAll(async () => {
-  await browser?.close()
-  await house?.close()
-})
+onStage()
 
 // A board that says "live" while the line is dead is worse than none.
 describe('a line that breaks', () => {
   it('is told, what was known stays, and what was missed is there afterwards', async () => {
-    const { context, page } = await openPage(browser, house.base, looks['light desktop'] as Look)
-    await page.goto('/tasks?view=board')
-    await signIn(page, house)
+    const { context, page } = await opened(desktop, '/tasks?view=board')
     const mark = page.getByRole('banner')
     await mark.getByText('Live', { exact: true }).waitFor()
     await page.locator('article').first().waitFor()
@@ -32,7 +20,7 @@ describe('a line that breaks', () => {
     await house.stop()
     await mark.getByText(/Stale|Offline/).waitFor({ timeout: 40_000 })
     expect(await page.locator('article').count()).toBe(known)
-    house = await openHouse(house)
+    await reopenHouse()
     await call(house, 'PATCH', '/tasks/TASK-14', { status: 'review' })
     await mark.getByText('Live', { exact: true }).waitFor({ timeout: 40_000 })
     await page.getByRole('region', { name: 'Review' }).getByText('Monthly cost report').waitFor()
@@ -42,7 +30,7 @@ describe('a line that breaks', () => {
 
 /** A page whose browser was asked to load no more than it needs: nothing is fetched before somebody goes there. */
 async function sparing() {
-  const watched = await openPage(browser, house.base, looks['light desktop'] as Look)
+  const watched = await openPage(browser, house.base, desktop)
   await watched.context.addInitScript(() =>
     Object.defineProperty(navigator, 'connection', { value: { saveData: true } }),
   )
@@ -71,7 +59,7 @@ describe('a place that was not opened before', () => {
     await page.locator('article').first().waitFor()
     await rail.getByRole('link', { name: 'Agents' }).click()
     await page.getByText('Could not load this page').waitFor()
-    house = await openHouse(house)
+    await reopenHouse()
     await page.getByRole('main').getByText('cto').first().waitFor({ timeout: 60_000 })
     expect(await page.getByText('Could not load this page').count()).toBe(0)
     expect(await page.evaluate(() => Reflect.get(globalThis, 'sameDocument'))).toBe(true)
@@ -92,19 +80,20 @@ describe('a place that was not opened before', () => {
     await signIn(page, house)
     await page.getByRole('banner').getByText('Live', { exact: true }).waitFor()
     newer = true
+    // The other build comes with its document, and not before: the place would come back by itself.
+    page.on('request', r => {
+      if (r.isNavigationRequest()) newer = false
+    })
     await page.getByRole('link', { name: 'Spend', exact: true }).click()
     await page.getByText('Could not load this page').waitFor()
     await page.getByText('A newer version of the dashboard is there.').waitFor()
-    newer = false
     await page.getByRole('alert').getByRole('button', { name: 'Reload' }).click()
     await page.getByRole('main').getByText('Total').first().waitFor()
     await context.close()
   })
 
   it('is there all the same as a rule: it is fetched when there is nothing else to do', async () => {
-    const { context, page } = await openPage(browser, house.base, looks['light desktop'] as Look)
-    await page.goto('/tasks?view=board')
-    await signIn(page, house)
+    const { context, page } = await opened(desktop, '/tasks?view=board')
     await page.getByRole('banner').getByText('Live', { exact: true }).waitFor()
     const fetched = () =>
       page.evaluate(() => performance.getEntriesByType('resource').filter(r => /\/Audit-.*\.js/.test(r.name)).length)
@@ -114,7 +103,7 @@ describe('a place that was not opened before', () => {
     await page.getByRole('link', { name: 'Settings', exact: true }).click()
     await page.getByRole('heading', { name: 'Settings' }).first().waitFor()
     expect(await page.getByText('Could not load this page').count()).toBe(0)
-    house = await openHouse(house)
+    await reopenHouse()
     await context.close()
   })
 })
@@ -122,12 +111,11 @@ describe('a place that was not opened before', () => {
 // The agents' gateway goes away as a rule while somebody looks: they must see it, and lose nothing.
 describe('a gateway that goes away under an open dashboard', () => {
   it('is said within five seconds, nothing turns to zero, and all comes back by itself', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'wardroom-e2e-'))
-    const service = await openService(house, folder)
+    const { url, token } = await gatewayOf(house)
+    const line = await openLine(url)
+    const service = await openOwned({ AGENTRT_GATEWAY_URL: line.url, AGENTRT_GATEWAY_TOKEN: token })
     try {
-      const { context, page, complaints } = await openPage(browser, service.base, looks['light desktop'] as Look)
-      await page.goto('/tasks')
-      await signIn(page, service)
+      const { context, page, complaints } = await opened(desktop, '/tasks', service)
       const bar = page.getByRole('banner')
       await bar.getByText('Live', { exact: true }).waitFor()
       const spent = bar.getByRole('link', { name: /today/ })
@@ -135,7 +123,7 @@ describe('a gateway that goes away under an open dashboard', () => {
       const before = await spent.textContent()
 
       const cut = Date.now()
-      await service.line.cut()
+      await line.cut()
       const away = bar.getByText(/^Gateway (away|connecting|slow)/)
       await away.waitFor({ timeout: 5_000 })
       console.log(`the gateway's absence was shown after ${Date.now() - cut} ms`)
@@ -143,13 +131,13 @@ describe('a gateway that goes away under an open dashboard', () => {
       const early = await aged()
       await expect.poll(aged, { timeout: 10_000 }).not.toBe(early)
       expect(await spent.textContent()).toBe(before)
-      await service.line.mend()
+      await line.mend()
       await bar.getByText('Live', { exact: true }).waitFor({ timeout: 60_000 })
       expect(complaints.filter(c => !/50[234]/.test(c))).toEqual([])
       await context.close()
     } finally {
       await service.close()
-      await rm(folder, { recursive: true, force: true })
+      await line.cut()
     }
   })
 })

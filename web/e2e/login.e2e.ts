@@ -1,18 +1,9 @@
-import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { faults, type House, looks, openBrowser, openHouse, openPage, signIn, sizes } from './house.ts'
+import { describe, expect, it } from 'vitest'
+import { looks, openPage, signIn, sizes } from './browser.ts'
+import { faults } from './faults.ts'
+import { browser, house, onStage } from './stage.ts'
 
-let house: House
-let browser: Browser
-
-beforeAll(async () => {
-  house = await openHouse()
-  browser = await openBrowser()
-})
-afterAll(async () => {
-  await browser?.close()
-  await house?.close()
-})
+onStage()
 
 // Who cannot sign in sees nothing else of all this.
 describe.each(sizes)('signing in, %s', (_, look) => {

@@ -1,21 +1,11 @@
 // How fast it is, told and not asserted: what a machine takes that does other things as well says nothing of a change.
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, it } from 'vitest'
-import { type House, type Look, looks, openBrowser, openHouse, openPage, signIn } from './house.ts'
+import type { Page } from 'playwright-core'
+import { describe, it } from 'vitest'
+import { desktop, openPage, signIn } from './browser.ts'
+import { browser, house, onStage } from './stage.ts'
 
-let house: House
-let browser: Browser
+onStage()
 
-beforeAll(async () => {
-  house = await openHouse()
-  browser = await openBrowser()
-})
-afterAll(async () => {
-  await browser?.close()
-  await house?.close()
-})
-
-const desktop = looks['light desktop'] as Look
 const tell = (what: string, ms: number) => console.log(`measured  ${what.padEnd(44)} ${ms.toFixed(0).padStart(6)} ms`)
 
 /** The largest paint of this page so far, in ms since it was asked for. */

@@ -1,29 +1,12 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { resolve as absolute, join } from 'node:path'
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { call, faults, type House, type Look, looks, openBrowser, openHouse, openPage, signIn, sizes } from './house.ts'
+import type { Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
+import { desktop, openPage, phone, signIn, sizes } from './browser.ts'
+import { faults } from './faults.ts'
+import { call } from './house.ts'
+import { openOwned } from './service.ts'
+import { browser, house, onStage, opened } from './stage.ts'
 
-let house: House
-let browser: Browser
-
-beforeAll(async () => {
-  house = await openHouse()
-  browser = await openBrowser()
-})
-afterAll(async () => {
-  await browser?.close()
-  await house?.close()
-})
-
-async function opened(base: House, look: Look, path: string) {
-  const watched = await openPage(browser, base.base, look)
-  await watched.page.goto(path)
-  await signIn(watched.page, base)
-  return watched
-}
+onStage()
 
 const card = (page: Page, name: string) => page.getByRole('region', { name, exact: true })
 const cards = ['Needs you', 'Agents', 'Spend today', 'Scheduled runs', 'Failures of 24 hours', 'Last standup']
@@ -33,57 +16,6 @@ const fits = (page: Page) =>
     [document.documentElement, ...document.querySelectorAll('main')].every(e => e.scrollWidth <= e.clientWidth),
   )
 
-const desktop = looks['light desktop'] as Look
-
-/** A service with an owner, without agents and without a gateway. */
-async function openBare(): Promise<House> {
-  const folder = await mkdtemp(join(tmpdir(), 'wardroom-bare-'))
-  const [email, password] = ['ada@example.com', 'four random words are good']
-  const child: ChildProcess = spawn(absolute(process.env.WARDROOM_BINARY ?? '../bin/wardroom'), ['serve'], {
-    cwd: folder,
-    stdio: ['ignore', 'ignore', 'pipe'],
-    env: {
-      PATH: process.env.PATH,
-      HOME: folder,
-      PORT: '0',
-      HOST: '127.0.0.1',
-      JWT_SECRET: 'a secret for the tests of the browser, long enough',
-      DATABASE_URL: `sqlite://${join(folder, 'wardroom.db')}`,
-    },
-  })
-  const stop = async () => {
-    if (child.exitCode === null) {
-      const ended = new Promise(done => child.once('exit', done))
-      child.kill('SIGTERM')
-      await ended
-    }
-  }
-  const close = async () => {
-    await stop()
-    await rm(folder, { recursive: true, force: true })
-  }
-  const link = await new Promise<string>((resolve, reject) => {
-    let said = ''
-    child.stderr?.on('data', (piece: Buffer) => {
-      said += piece.toString()
-      const found = /(http:\/\/\S+\/setup#\S+)/.exec(said)?.[1]
-      if (found) resolve(found)
-    })
-    child.once('error', reject)
-    child.once('exit', code => reject(new Error(`serve ended with ${code}:\n${said}`)))
-    setTimeout(() => reject(new Error(`serve shows no link:\n${said}`)), 30_000).unref()
-  })
-  const { origin, hash } = new URL(link)
-  const token = decodeURIComponent(hash.slice(1))
-  const made = await fetch(`${origin}/api/v1/auth/setup`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify({ token, email, password }),
-  })
-  if (!made.ok) throw new Error(`setup: ${made.status} ${await made.text()}`)
-  return { base: origin, email, password, folder, stop, close }
-}
-
 /** Until nothing is awaited any more. */
 async function settled(page: Page): Promise<void> {
   for (const name of cards) await card(page, name).waitFor()
@@ -92,7 +24,7 @@ async function settled(page: Page): Promise<void> {
 
 describe.each(sizes)('now, %s', (_, look) => {
   it('has every card, and no fault that axe knows', async () => {
-    const { context, page, complaints } = await opened(house, look, '/')
+    const { context, page, complaints } = await opened(look, '/')
     await settled(page)
     const sentence = (await page.getByRole('region', { name: 'How all is' }).textContent()) ?? ''
     expect(sentence).toMatch(/^(No agent|\d+ agents?) active.*, (no|\d+) blocked tasks?, .*standup.*, .* today\.$/)
@@ -107,7 +39,7 @@ describe.each(sizes)('now, %s', (_, look) => {
 // Whoever sees a problem on the first page must not have to look for the way to deal with it.
 describe('what needs me', () => {
   it('is acknowledged and put back in place, by keyboard', async () => {
-    const { context, page, complaints } = await opened(house, desktop, '/')
+    const { context, page, complaints } = await opened(desktop, '/')
     const needs = card(page, 'Needs you')
     const first = needs.getByRole('listitem').first().getByRole('button').first()
     await first.waitFor()
@@ -126,7 +58,7 @@ describe('what needs me', () => {
 
 describe('the facts', () => {
   it('change as things happen, without a reload', async () => {
-    const { context, page, complaints } = await opened(house, desktop, '/')
+    const { context, page, complaints } = await opened(desktop, '/')
     await settled(page)
     await page.getByText('Live', { exact: true }).waitFor()
     const sentence = page.getByRole('region', { name: 'How all is' })
@@ -188,7 +120,7 @@ describe('the scheduled runs', () => {
       payload: { message: 'Look around.' },
     }
     await call(house, 'POST', '/agentrt/jobs', job)
-    const { context, page, complaints } = await opened(house, desktop, '/')
+    const { context, page, complaints } = await opened(desktop, '/')
     const runs = card(page, 'Scheduled runs')
     await runs.getByRole('img', { name: /Scheduled runs, .*to come/ }).waitFor()
     await runs.getByRole('button', { name: 'As a table' }).click()
@@ -245,7 +177,7 @@ describe('what went wrong', () => {
       facilitator: 'ghost',
       participants: ['ghost-1'],
     })
-    const { context, page, complaints } = await opened(house, desktop, '/')
+    const { context, page, complaints } = await opened(desktop, '/')
     await settled(page)
     await page.getByText('Live', { exact: true }).waitFor()
     const made = { team: 'ghosts', date: '2030-02-01', title: 'Talk of the ghosts' }
@@ -274,10 +206,10 @@ describe('what went wrong', () => {
 // One part that is missing must not take the others with it, and nothing unknown may read as a zero.
 describe('without a gateway', () => {
   it('says so, leads to where it is set up, and the rest goes on', async () => {
-    const bare = await openBare()
+    const bare = await openOwned()
     try {
-      for (const look of [desktop, looks['dark phone'] as Look]) {
-        const { context, page, complaints } = await opened(bare, look, '/')
+      for (const look of [desktop, phone]) {
+        const { context, page, complaints } = await opened(look, '/', bare)
         await settled(page)
         await card(page, 'Agents').getByText('No gateway.').waitFor()
         await card(page, 'Agents').getByText('Agents unknown.').waitFor()

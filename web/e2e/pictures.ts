@@ -2,7 +2,8 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { it } from 'vitest'
-import { call, type House, looks, openBrowser, openHouse, openPage, signIn } from './house.ts'
+import { looks, openBrowser, openPage, signIn } from './browser.ts'
+import { call, type House, openHouse } from './house.ts'
 import { hold } from './standup.ts'
 
 const folder = process.env.PICTURES ?? '../bin/pictures'

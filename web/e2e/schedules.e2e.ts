@@ -1,18 +1,9 @@
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import {
-  call,
-  faults,
-  type House,
-  isWhole,
-  type Look,
-  looks,
-  openBrowser,
-  openHouse,
-  openPage,
-  signIn,
-  sizes,
-} from './house.ts'
+import type { Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
+import { desktop, isWhole, looks, phone, sizes } from './browser.ts'
+import { faults } from './faults.ts'
+import { call } from './house.ts'
+import { house, onStage, opened } from './stage.ts'
 
 interface Job {
   id: string
@@ -22,24 +13,7 @@ interface Job {
   schedule: { expr: string }
 }
 
-let house: House
-let browser: Browser
-
-beforeAll(async () => {
-  house = await openHouse()
-  browser = await openBrowser()
-})
-afterAll(async () => {
-  await browser?.close()
-  await house?.close()
-})
-
-async function opened(look: Look, path: string) {
-  const watched = await openPage(browser, house.base, look)
-  await watched.page.goto(path)
-  await signIn(watched.page, house)
-  return watched
-}
+onStage()
 
 const make = (name: string, more: object = {}) =>
   call(house, 'POST', '/agentrt/jobs', {
@@ -58,7 +32,7 @@ describe('the daily standup', () => {
   it('is added from the template, run at once, and its run is told of', async () => {
     const jobs = (await call(house, 'GET', '/agentrt/jobs')) as Job[]
     for (const j of jobs) await call(house, 'DELETE', `/agentrt/jobs/${j.id}`)
-    const { context, page, complaints } = await opened(looks['light desktop'] as Look, '/schedules')
+    const { context, page, complaints } = await opened(desktop, '/schedules')
     await page.getByRole('heading', { name: 'The runtime has no timed jobs' }).waitFor()
     expect(await faults(page)).toEqual([])
 
@@ -98,7 +72,7 @@ describe('the daily standup', () => {
 describe('a job', () => {
   it('is changed after its difference was seen, also when somebody was faster', async () => {
     const job = await make('weekly-report')
-    const { context, page, complaints } = await opened(looks['dark desktop'] as Look, `/schedules?job=${job.id}`)
+    const { context, page, complaints } = await opened(looks['dark desktop'], `/schedules?job=${job.id}`)
     const panel = page.locator('aside[aria-label="weekly-report"]')
     await panel.getByRole('button', { name: 'Edit' }).click()
     const dialog = page.getByRole('dialog', { name: 'Edit weekly-report' })
@@ -133,8 +107,8 @@ describe('a job', () => {
 
   it('is switched off and on again, seen by another, and deleted after a question', async () => {
     const job = await make('nightly-backup-check')
-    const one = await opened(looks['light desktop'] as Look, '/schedules')
-    const two = await opened(looks['light desktop'] as Look, '/schedules')
+    const one = await opened(desktop, '/schedules')
+    const two = await opened(desktop, '/schedules')
     await row(two.page, job.name).waitFor()
     await two.page.getByText('Live', { exact: true }).waitFor()
     const mine = one.page.getByRole('switch', { name: `${job.name} is on` })
@@ -166,7 +140,7 @@ describe('a job', () => {
 
   it('has a dot for its slot as soon as that is over, without a reload', async () => {
     await make('each-minute', { schedule: { expr: '* * * * *' } })
-    const { context, page, complaints } = await opened(looks['light desktop'] as Look, '/schedules')
+    const { context, page, complaints } = await opened(desktop, '/schedules')
     await row(page, 'each-minute').getByText('every minute').waitFor()
     await row(page, 'each-minute')
       .getByRole('img', { name: /Last slots: .*on time/ })
@@ -180,9 +154,7 @@ describe('a job', () => {
     const user = { email: 'reader@wardroom.demo', password: 'somebody who only reads' }
     await call(house, 'POST', '/users', { ...user, name: 'Reader', role: 'user' })
     const job = await make('for-readers')
-    const { context, page, complaints } = await openPage(browser, house.base, looks['dark phone'] as Look)
-    await page.goto(`/schedules?job=${job.id}`)
-    await signIn(page, { ...house, ...user })
+    const { context, page, complaints } = await opened(phone, `/schedules?job=${job.id}`, { ...house, ...user })
     const panel = page.locator('aside[aria-label="for-readers"]')
     await panel.getByText('Owners and admins make, change and run jobs.').waitFor()
     expect(await panel.getByRole('switch').isDisabled()).toBe(true)
@@ -193,7 +165,7 @@ describe('a job', () => {
   })
 
   it('is made, with words for when it runs', async () => {
-    const { context, page, complaints } = await opened(looks['light phone'] as Look, '/schedules')
+    const { context, page, complaints } = await opened(looks['light phone'], '/schedules')
     await page.goto('/schedules?form=new')
     const dialog = page.getByRole('dialog', { name: 'New job' })
     const name = dialog.getByLabel('Name', { exact: true })

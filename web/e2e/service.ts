@@ -1,108 +1,43 @@
-// The service as somebody has it who runs `wardroom serve`, and a line to a gateway that can be cut.
-import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { createServer, connect as dial, type Server, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join, resolve as whole } from 'node:path'
+// The service as somebody has it who runs `wardroom serve`.
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { call, type House } from './house.ts'
+import { type Account, type Running, run } from './program.ts'
 
-export interface Service {
-  base: string
-  folder: string
+/** A service that runs, and who is its owner once it has one. */
+export interface Service extends Account, Omit<Running<unknown>, 'said'> {
   /** The link that makes the owner; empty when there is one. */
   link: string
-  stop: () => Promise<void>
-  close: () => Promise<void>
 }
 
-/** Starts `wardroom serve` in a folder of its own, or again where it was, with settings on top of the usual ones. */
+const owner = { email: 'ada@example.com', password: 'four random words are good' }
+
+/** Starts the service with settings on top of the usual ones, or again where it was. */
 export async function openService(settings: Record<string, string> = {}, again?: Service): Promise<Service> {
-  const folder = again?.folder ?? (await mkdtemp(join(tmpdir(), 'wardroom-serve-')))
-  const child: ChildProcess = spawn(whole(process.env.WARDROOM_BINARY ?? '../bin/wardroom'), ['serve'], {
-    cwd: folder,
-    stdio: ['ignore', 'ignore', 'pipe'],
-    env: {
-      PATH: process.env.PATH,
-      HOME: folder,
+  const owned = again !== undefined || settings.BOOTSTRAP_OWNER_EMAIL !== undefined
+  const { said, ...running } = await run(
+    () => ['serve'],
+    words => {
+      const at = /address=(http:\/\/[^\s"]+)|"address":"(http:[^"]+)"/.exec(words)
+      const base = at?.[1] ?? at?.[2]
+      const link = /(http:\/\/\S+\/setup#\S+)/.exec(words)?.[1] ?? ''
+      // The link is printed before it serves or after; who has an owner already gets none.
+      return base && (link || owned) ? { base, link } : undefined
+    },
+    {
       HOST: '127.0.0.1',
       PORT: again ? new URL(again.base).port : '0',
-      DATA_DIR: folder,
       JWT_SECRET: 'a secret for the tests of the browser, long enough',
       ...settings,
     },
-  })
-  const stop = async () => {
-    if (child.exitCode === null) {
-      const ended = new Promise(done => child.once('exit', done))
-      child.kill('SIGTERM')
-      await ended
-    }
-  }
-  const close = async () => {
-    await stop()
-    await rm(folder, { recursive: true, force: true })
-  }
-  let said = ''
-  return new Promise<Service>((resolve, reject) => {
-    child.stderr?.on('data', (piece: Buffer) => {
-      said += piece.toString()
-      const base = /address=(http:\/\/[^\s"]+)|"address":"(http:[^"]+)"/.exec(said)
-      const link = /(http:\/\/\S+\/setup#\S+)/.exec(said)?.[1] ?? ''
-      const at = base?.[1] ?? base?.[2]
-      // The link is printed before it serves or after; who has an owner already gets none.
-      if (at && (link || again || settings.BOOTSTRAP_OWNER_EMAIL)) resolve({ base: at, folder, link, stop, close })
-    })
-    child.once('error', reject)
-    child.once('exit', code => reject(new Error(`serve ended with ${code}:\n${said}`)))
-    setTimeout(() => reject(new Error(`serve says nothing:\n${said}`)), 30_000).unref()
-  })
+    again?.folder,
+  )
+  return { ...said, ...owner, ...running }
 }
 
-export interface CutLine {
-  url: string
-  cut: () => Promise<void>
-  mend: () => Promise<void>
-}
-
-/** A line to a gateway through a port of our own, so that it can be cut without ending either side. */
-export async function openLine(target: string): Promise<CutLine> {
-  const { hostname, port } = new URL(target)
-  const open = new Set<Socket>()
-  let server: Server
-  let own = 0
-  const listen = () =>
-    new Promise<void>(ready => {
-      server = createServer(one => {
-        const other = dial(Number(port), hostname)
-        for (const [from, to] of [
-          [one, other],
-          [other, one],
-        ] as const) {
-          open.add(from)
-          from.pipe(to)
-          from.on('error', () => to.destroy())
-          from.on('close', () => {
-            open.delete(from)
-            to.destroy()
-          })
-        }
-      }).listen(own, '127.0.0.1', () => {
-        const address = server.address()
-        if (address && typeof address === 'object') own = address.port
-        ready()
-      })
-    })
-  await listen()
-  return {
-    url: `ws://127.0.0.1:${own}`,
-    mend: listen,
-    cut: () =>
-      new Promise<void>(done => {
-        server.close(() => done())
-        for (const socket of open) socket.destroy()
-      }),
-  }
-}
+/** The same, with its owner. */
+export const openOwned = (settings: Record<string, string> = {}, again?: Service): Promise<Service> =>
+  openService({ BOOTSTRAP_OWNER_EMAIL: owner.email, BOOTSTRAP_OWNER_PASSWORD: owner.password, ...settings }, again)
 
 /** The gateway of a demo, for another service: where it is, and its shared token. */
 export async function gatewayOf(house: House): Promise<{ url: string; token: string }> {

@@ -1,12 +1,13 @@
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { call, faults, type House, type Look, looks, openBrowser, openHouse, openPage, signIn, sizes } from './house.ts'
+import type { Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
+import { desktop, looks, phone, sizes } from './browser.ts'
+import { faults } from './faults.ts'
+import { call } from './house.ts'
+import { house, onStage, opened } from './stage.ts'
 
 const hostile =
   '<img src=x onerror="document.title=1"><script>document.title=2</script> [x](javascript:document.title=3)'
 
-let house: House
-let browser: Browser
 /** Of a session that is there from the beginning, in small letters as the runtime has it. */
 let key: string
 /** Of an archived one. */
@@ -36,34 +37,24 @@ const there = (of: string) => call(house, 'GET', `/agentrt/sessions/${of.toLower
 
 const tell = (of: string, text: string) => call(house, 'POST', `/agentrt/sessions/${of}/messages`, { text })
 
-beforeAll(async () => {
-  house = await openHouse()
-  browser = await openBrowser()
-  key = await handOver('Prepare the release notes')
-  // The runs of a job are archived after seconds, and stand under their job.
-  const job = (await call(house, 'POST', '/agentrt/jobs', {
-    name: `Nightly zebra count ${hostile}`,
-    agentId: 'cmo',
-    schedule: { kind: 'cron', expr: '0 4 * * *', tz: 'UTC' },
-    payload: { kind: 'agentTurn', message: `Count the zebras.\n\npassword=Tr0ub4dor&3 ${hostile}` },
-  })) as { id: string }
-  await call(house, 'POST', `/agentrt/jobs/${job.id}/run`)
-  archived = await until(history, 80)
-}, 120_000)
-afterAll(async () => {
-  await browser?.close()
-  await house?.close()
+onStage({
+  timeout: 120_000,
+  prepare: async () => {
+    key = await handOver('Prepare the release notes')
+    // The runs of a job are archived after seconds, and stand under their job.
+    const job = (await call(house, 'POST', '/agentrt/jobs', {
+      name: `Nightly zebra count ${hostile}`,
+      agentId: 'cmo',
+      schedule: { kind: 'cron', expr: '0 4 * * *', tz: 'UTC' },
+      payload: { kind: 'agentTurn', message: `Count the zebras.\n\npassword=Tr0ub4dor&3 ${hostile}` },
+    })) as { id: string }
+    await call(house, 'POST', `/agentrt/jobs/${job.id}/run`)
+    archived = await until(history, 80)
+  },
 })
 
 const history = async (): Promise<string | undefined> =>
   ((await call(house, 'GET', '/sessions?q=zebra')) as { id: string; messages: number }[]).find(s => s.messages > 1)?.id
-
-async function opened(look: Look, path: string) {
-  const watched = await openPage(browser, house.base, look)
-  await watched.page.goto(path)
-  await signIn(watched.page, house)
-  return watched
-}
 
 const steps = (page: Page) => page.locator('section[aria-label="What was said"] [data-index]')
 const live = (page: Page) => page.getByRole('banner').getByText('Live', { exact: true })
@@ -94,7 +85,7 @@ describe.each(sizes)('sessions, %s', (_, look) => {
 describe('a session', () => {
   it('is watched while it runs, spoken to and stopped', async () => {
     const mine = await handOver('Count the open branches')
-    const { context, page, complaints } = await opened(looks['light desktop'] as Look, `/sessions/${mine}`)
+    const { context, page, complaints } = await opened(desktop, `/sessions/${mine}`)
     await live(page).waitFor()
     await steps(page).first().waitFor()
 
@@ -133,7 +124,7 @@ describe('a session', () => {
 
   it('leaves alone who reads further up, and says how much is new', async () => {
     const mine = await handOver('Read the logs')
-    const { context, page, complaints } = await opened(looks['dark phone'] as Look, `/sessions/${mine}`)
+    const { context, page, complaints } = await opened(phone, `/sessions/${mine}`)
     await live(page).waitFor()
     await steps(page).first().waitFor()
     const list = page.locator('section[aria-label="What was said"]')
@@ -159,7 +150,7 @@ describe('a session', () => {
   })
 
   it('is found by the words that were said, in the history and by the palette', async () => {
-    const { context, page, complaints } = await opened(looks['light desktop'] as Look, '/sessions?show=history')
+    const { context, page, complaints } = await opened(desktop, '/sessions?show=history')
     await page.getByLabel('Words that were said').fill('zebras')
     await page.waitForURL('**/sessions?show=history&q=zebras')
     await page.getByRole('row').getByRole('link').first().waitFor()
@@ -191,9 +182,11 @@ describe('a viewer', () => {
   it('goes through the sessions by keys, reads all of it, and why there is nothing to send or stop', async () => {
     const password = 'four random words are good'
     await call(house, 'POST', '/users', { email: 'eve@example.com', name: 'Eve', password, role: 'user' })
-    const { context, page, complaints } = await openPage(browser, house.base, looks['light desktop'] as Look)
-    await page.goto('/sessions')
-    await signIn(page, { ...house, email: 'eve@example.com', password })
+    const { context, page, complaints } = await opened(desktop, '/sessions', {
+      ...house,
+      email: 'eve@example.com',
+      password,
+    })
     await page.getByRole('row').getByRole('link').first().waitFor()
     await page.getByText('Only the owner and admins speak in sessions and stop them; your role is user.').waitFor()
     await page.keyboard.press('j')
@@ -277,7 +270,7 @@ const longTasks = (page: Page): Promise<number[]> =>
 
 describe('a transcript', () => {
   it('of hostile texts is shown as they are, folded and opened', async () => {
-    const { context, page, complaints } = await opened(looks['light phone'] as Look, '/sessions')
+    const { context, page, complaints } = await opened(looks['light phone'], '/sessions')
     await withMessages(page, 40)
     await page.goto(`/sessions/${key}`)
     await steps(page).last().waitFor()
@@ -303,7 +296,7 @@ describe('a transcript', () => {
   })
 
   it('of 20,000 messages stays smooth, and is read as one scrolls', async () => {
-    const { context, page, complaints } = await opened(looks['light desktop'] as Look, '/sessions')
+    const { context, page, complaints } = await opened(desktop, '/sessions')
     await withMessages(page, 20_000)
     await page.goto(`/sessions/${key}`)
     await steps(page)
@@ -366,7 +359,7 @@ describe('a transcript', () => {
 // Away is not empty: nobody may take a runtime that cannot be seen for one that does nothing.
 describe('without a gateway', () => {
   it('the live view says so and leads to the settings, and the history goes on', async () => {
-    const { context, page, complaints } = await opened(looks['dark desktop'] as Look, '/sessions?show=history')
+    const { context, page, complaints } = await opened(looks['dark desktop'], '/sessions?show=history')
     const away = {
       status: 503,
       contentType: 'application/problem+json',

@@ -1,35 +1,20 @@
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { call, faults, type House, type Look, looks, openBrowser, openHouse, openPage, signIn, sizes } from './house.ts'
+import type { Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
+import { desktop, looks, sizes } from './browser.ts'
+import { faults } from './faults.ts'
+import { call } from './house.ts'
+import { house, onStage, opened } from './stage.ts'
 
-let house: House
-let browser: Browser
+onStage()
 
-beforeAll(async () => {
-  house = await openHouse()
-  browser = await openBrowser()
-})
-afterAll(async () => {
-  await browser?.close()
-  await house?.close()
-})
-
-const desktop = looks['light desktop'] as Look
 const hostile = '<img src=x onerror="document.title=1"><script>document.title=2</script>'
-
-async function opened(path: string, look: Look = desktop, as: Partial<House> = {}) {
-  const watched = await openPage(browser, house.base, look)
-  await watched.page.goto(path)
-  await signIn(watched.page, { ...house, ...as })
-  return watched
-}
 
 const row = (page: Page, text: string) => page.getByRole('listitem').filter({ hasText: text }).first()
 const fits = (page: Page) => page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)
 
 describe.each(sizes)('settings, %s', (_, look) => {
   it('have no fault that axe knows in any part', async () => {
-    const { context, page, complaints } = await opened('/settings', look)
+    const { context, page, complaints } = await opened(look, '/settings')
     for (const [path, ready] of [
       ['/settings', 'main a[href="/welcome"]'],
       ['/settings/account', 'main form'],
@@ -59,8 +44,8 @@ describe.each(sizes)('settings, %s', (_, look) => {
 // Who may sign in is decided here; a mistake lets somebody in, or keeps somebody out.
 describe('users', () => {
   it('are created, changed and deactivated, and a second admin sees it as it happens', async () => {
-    const one = await opened('/settings/users')
-    const two = await opened('/settings/users')
+    const one = await opened(desktop, '/settings/users')
+    const two = await opened(desktop, '/settings/users')
     await row(two.page, house.email).waitFor()
     await two.page.getByText('Live', { exact: true }).waitFor()
 
@@ -84,7 +69,8 @@ describe('users', () => {
     expect(await one.page.locator('main img, main script').count()).toBe(0)
 
     // What was handed over opens the door.
-    const grace = await opened('/settings/account', desktop, {
+    const grace = await opened(desktop, '/settings/account', {
+      ...house,
       email: 'grace@example.com',
       password: password ?? '',
     })
@@ -118,7 +104,7 @@ describe('users', () => {
   })
 
   it('say what was refused beside the field', async () => {
-    const { context, page } = await opened('/settings/users?new=1')
+    const { context, page } = await opened(desktop, '/settings/users?new=1')
     await page.getByRole('dialog').getByLabel('Email').fill(house.email)
     await page.getByLabel('Password', { exact: true }).fill('four random words are good')
     await page.getByRole('dialog').getByRole('button', { name: 'Create a user' }).click()
@@ -138,7 +124,7 @@ describe('users', () => {
       password: 'four random words are good',
     })
     const reader = { email: 'reader@example.com', password: 'four random words are good' }
-    const { context, page, complaints } = await opened('/settings/users', desktop, reader)
+    const { context, page, complaints } = await opened(desktop, '/settings/users', { ...house, ...reader })
     for (const part of ['users', 'agents', 'gateway', 'retention', 'audit']) {
       await page.goto(`/settings/${part}`)
       await page.getByRole('heading', { name: 'Your role does not allow this.' }).waitFor()
@@ -160,7 +146,7 @@ describe('users', () => {
 // A key is a way in: it is seen once, and its end is the end.
 describe('the key of an agent', () => {
   it('is shown once, works, and does not work when it is revoked', async () => {
-    const { context, page, complaints } = await opened('/settings/agents')
+    const { context, page, complaints } = await opened(desktop, '/settings/agents')
     await page.getByRole('button', { name: 'Keys of COO' }).click()
     await page.waitForURL('**/settings/agents?agent=coo')
     await page.getByRole('button', { name: 'Create a key' }).click()
@@ -192,7 +178,7 @@ describe('the key of an agent', () => {
   })
 
   it('is for an account that is made here, with a password that nobody sees', async () => {
-    const { context, page, complaints } = await opened('/settings/agents?account=%2B')
+    const { context, page, complaints } = await opened(desktop, '/settings/agents?account=%2B')
     await page.getByLabel('Agent', { exact: true }).fill('cfo')
     await page.keyboard.press('Enter')
     await page.locator('[data-agent=cfo]').getByText('cfo@agents.internal').waitFor()
@@ -218,7 +204,7 @@ describe('hostile texts', () => {
     })) as { id: string }
     await call(house, 'POST', `/users/${made.id}/keys`, { name })
     await call(house, 'POST', '/teams', { key: 'hostile', name, facilitator: agent, participants: ['cto'] })
-    const { context, page, complaints } = await opened('/settings/users', looks['light phone'] as Look)
+    const { context, page, complaints } = await opened(looks['light phone'], '/settings/users')
     for (const path of [
       '/settings/users',
       `/settings/users?user=${made.id}`,
@@ -249,7 +235,7 @@ describe('the audit', () => {
       password: 'four random words',
     })
     await call(house, 'PATCH', '/users/audited@example.com', { name: '=cmd()', role: 'admin' })
-    const { context, page, complaints } = await opened('/settings/audit?kind=user.*')
+    const { context, page, complaints } = await opened(desktop, '/settings/audit?kind=user.*')
     const changed = page.locator('[data-event="user.changed"]').first()
     await changed.getByRole('button').click()
     await changed.getByRole('cell', { name: '=cmd()' }).waitFor()
@@ -281,7 +267,7 @@ describe('the audit', () => {
 
 describe('the retention', () => {
   it('says what would go, and lets it go when it is asked twice', async () => {
-    const { context, page, complaints } = await opened('/settings/retention')
+    const { context, page, complaints } = await opened(desktop, '/settings/retention')
     await page.locator('[data-policy]').first().waitFor()
     await page.getByRole('button', { name: 'Let go now what is due' }).click()
     expect(await faults(page)).toEqual([])
@@ -294,7 +280,7 @@ describe('the retention', () => {
 
 describe('the teams', () => {
   it('are made, changed and put into the archive', async () => {
-    const { context, page, complaints } = await opened('/settings/teams?new=1')
+    const { context, page, complaints } = await opened(desktop, '/settings/teams?new=1')
     await page.getByLabel('Key', { exact: true }).fill('design')
     await page.getByLabel('Name', { exact: true }).fill('Design')
     await page.getByLabel('Led by').fill('coo')

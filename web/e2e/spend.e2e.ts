@@ -1,23 +1,19 @@
 import { readFile } from 'node:fs/promises'
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import type { Page } from 'playwright-core'
+import { describe, expect, it, vi } from 'vitest'
 import { csvTotal, readCsv } from '../src/spend/csv.ts'
-import { call, faults, type House, type Look, looks, openBrowser, openHouse, openPage, signIn, sizes } from './house.ts'
-
-let house: House
-let browser: Browser
+import { desktop, looks, sizes } from './browser.ts'
+import { faults } from './faults.ts'
+import { call } from './house.ts'
+import { house, onStage, opened } from './stage.ts'
 
 const viewer = { email: 'viewer@example.com', password: 'four random words again' }
 
-beforeAll(async () => {
-  house = await openHouse()
-  browser = await openBrowser()
-  await call(house, 'POST', '/users', { ...viewer, name: 'Viewer', role: 'user' })
-  await spend()
-})
-afterAll(async () => {
-  await browser?.close()
-  await house?.close()
+onStage({
+  prepare: async () => {
+    await call(house, 'POST', '/users', { ...viewer, name: 'Viewer', role: 'user' })
+    await spend()
+  },
 })
 
 /** Something that was spent now: the agents hold a standup, and one of them gets a task. */
@@ -33,15 +29,6 @@ async function spend(): Promise<void> {
   const ended = async () => ((await call(house, 'GET', `/standups/${id}`)) as { status: string }).status
   await vi.waitFor(async () => expect(await ended()).toBe('completed'), patience)
 }
-
-async function opened(look: Look, path: string, who: Pick<House, 'email' | 'password'> = house) {
-  const watched = await openPage(browser, house.base, look)
-  await watched.page.goto(path)
-  await signIn(watched.page, { ...house, ...who })
-  return watched
-}
-
-const desktop = looks['light desktop'] as Look
 
 /** Dollars to the last digit, in nano-dollars. */
 function nano(usd: string | null): bigint {
@@ -92,7 +79,7 @@ describe.each(sizes)('spend, %s', (_, look) => {
 // What is cut off must not look as if it ended there, and nobody reads a key of the runtime.
 describe('a table that is wider than the screen', () => {
   it('says where there is more, is scrolled by keyboard, and calls sessions by their names', async () => {
-    const { context, page, complaints } = await opened(looks['light phone'] as Look, '/spend')
+    const { context, page, complaints } = await opened(looks['light phone'], '/spend')
     await page.setViewportSize({ width: 320, height: 640 })
     const scroller = page.locator('section[tabindex="0"]', {
       has: page.getByRole('table', { name: 'Sessions that cost most', exact: true }),
@@ -298,7 +285,7 @@ describe('the prices', () => {
   })
 
   it('are read by everybody, who is told who may change them', async () => {
-    const { context, page, complaints } = await opened(desktop, '/spend?part=prices&price=new', viewer)
+    const { context, page, complaints } = await opened(desktop, '/spend?part=prices&price=new', { ...house, ...viewer })
     await page.getByRole('dialog').getByText('Only the owner and admins change prices.').waitFor()
     await page.keyboard.press('Escape')
     await page.getByRole('note').getByText('You are signed in as user.').waitFor()
@@ -315,7 +302,7 @@ describe('hostile names', () => {
   it('are shown as they are', async () => {
     const hostile = `<img src=x onerror="document.title=1"><script>document.title=2</script>${'x'.repeat(120)}`
     await call(house, 'PUT', '/prices', { prices: [{ ...table[0], model: hostile, provider: '\u202Egnp.exe' }] })
-    const { context, page, complaints } = await opened(looks['light phone'] as Look, '/spend?part=prices')
+    const { context, page, complaints } = await opened(looks['light phone'], '/spend?part=prices')
     await page.locator('[data-col=input]').first().waitFor()
     await page.getByText(hostile).first().waitFor()
     expect(await page.locator('main img, main script, main [onerror]').count()).toBe(0)

@@ -1,33 +1,13 @@
-import { spawn } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join, resolve as whole } from 'node:path'
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { call, faults, type House, type Look, looks, openBrowser, openHouse, openPage, signIn, sizes } from './house.ts'
+import type { Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
+import { desktop, looks, phone, sizes } from './browser.ts'
+import { faults } from './faults.ts'
+import { call } from './house.ts'
+import { openOwned } from './service.ts'
+import { house, onStage, opened, reopenHouse } from './stage.ts'
 import { type Held, hold } from './standup.ts'
 
-let house: House
-let browser: Browser
-
-beforeAll(async () => {
-  house = await openHouse()
-  browser = await openBrowser()
-})
-afterAll(async () => {
-  await browser?.close()
-  await house?.close()
-})
-
-async function opened(look: Look, path: string) {
-  const watched = await openPage(browser, house.base, look)
-  await watched.page.goto(path)
-  await signIn(watched.page, house)
-  return watched
-}
-
-const desktop = looks['light desktop'] as Look
-const phone = looks['dark phone'] as Look
+onStage()
 
 /** A team of its own for each flow: it meets once a day. */
 const team = (key: string) =>
@@ -226,7 +206,7 @@ describe('a standup', () => {
 
   it('is cancelled, keeps what was said, and can be retried', async () => {
     await team('stopped')
-    const { context, page, complaints } = await opened(looks['dark desktop'] as Look, '/standups?team=stopped')
+    const { context, page, complaints } = await opened(looks['dark desktop'], '/standups?team=stopped')
     await button(page, 'Run Standup').click()
     await section(page, 'cto').getByText('Answered').waitFor()
     await button(page, 'Cancel the standup').click()
@@ -292,7 +272,7 @@ describe('hostile answers', () => {
       text: `${hostile}\n\n## Today\n${'long '.repeat(20_000)}`,
     })
     await call(house, 'POST', `/standups/${id}/run`)
-    const { context, page, complaints } = await opened(looks['light phone'] as Look, `/standups/${id}`)
+    const { context, page, complaints } = await opened(looks['light phone'], `/standups/${id}`)
     await stands(page, 'Completed')
     for (const part of ['reports', 'transcript']) {
       await page.goto(`/standups/${id}?part=${part}`)
@@ -317,7 +297,7 @@ describe('a standup on paper', () => {
   it('is black on white, without the rail and without buttons, and all of it', async () => {
     await team('paper')
     const { id } = await hold(house, 'paper')
-    const { context, page, complaints } = await opened(looks['dark desktop'] as Look, `/standups/${id}`)
+    const { context, page, complaints } = await opened(looks['dark desktop'], `/standups/${id}`)
     await section(page, 'cmo').waitFor()
     await page.emulateMedia({ media: 'print' })
     expect(await page.locator('nav:visible, header:visible, button:visible, aside:visible').count()).toBe(0)
@@ -332,46 +312,6 @@ describe('a standup on paper', () => {
   })
 })
 
-/** A service with an owner and without a gateway. */
-async function openAlone(): Promise<House> {
-  const folder = await mkdtemp(join(tmpdir(), 'wardroom-alone-'))
-  const [email, password] = ['ada@example.com', 'four random words are good']
-  const child = spawn(whole(process.env.WARDROOM_BINARY ?? '../bin/wardroom'), ['serve'], {
-    cwd: folder,
-    stdio: ['ignore', 'ignore', 'pipe'],
-    env: {
-      PATH: process.env.PATH,
-      HOME: folder,
-      PORT: '0',
-      HOST: '127.0.0.1',
-      JWT_SECRET: 'a secret for the tests of the browser, long enough',
-      DATABASE_URL: `sqlite://${join(folder, 'wardroom.db')}`,
-      BOOTSTRAP_OWNER_EMAIL: email,
-      BOOTSTRAP_OWNER_PASSWORD: password,
-    },
-  })
-  const stop = async () => {
-    if (child.exitCode !== null) return
-    const ended = new Promise(done => child.once('exit', done))
-    child.kill('SIGTERM')
-    await ended
-  }
-  const close = async () => {
-    await stop()
-    await rm(folder, { recursive: true, force: true })
-  }
-  return new Promise((resolve, reject) => {
-    let said = ''
-    child.stderr?.on('data', (piece: Buffer) => {
-      said += piece.toString()
-      const base = /address\W+(http:\/\/127\.0\.0\.1:\d+)/.exec(said)?.[1]
-      if (base) resolve({ base, email, password, folder, stop, close })
-    })
-    child.once('exit', code => reject(new Error(`serve ended with ${code}:\n${said}`)))
-    setTimeout(() => reject(new Error(`serve says nothing:\n${said}`)), 30_000).unref()
-  })
-}
-
 // A button that is refused is worse than a sentence.
 describe('somebody who may not run one', () => {
   it('is told who may, and reads what the others read', async () => {
@@ -379,9 +319,7 @@ describe('somebody who may not run one', () => {
     const { id } = await hold(house, 'watched')
     const reader = { email: 'reader@wardroom.demo', password: 'four random words are good' }
     await call(house, 'POST', '/users', { ...reader, name: 'Reader', role: 'user' })
-    const { context, page, complaints } = await openPage(browser, house.base, desktop)
-    await page.goto('/standups')
-    await signIn(page, { ...house, ...reader })
+    const { context, page, complaints } = await opened(desktop, '/standups', { ...house, ...reader })
     await page.getByText('Owners, admins and agents may run a standup.').waitFor()
     expect(await button(page, 'Run Standup').count()).toBe(0)
     await page.goto(`/standups/${id}`)
@@ -403,7 +341,7 @@ describe('a line that breaks', () => {
     await page.getByRole('heading', { name: 'No standup yet' }).waitFor()
     await house.stop()
     await mark.getByText(/Stale|Offline/).waitFor({ timeout: 60_000 })
-    house = await openHouse(house)
+    await reopenHouse()
     await hold(house, 'broken')
     await stands(page, 'Completed')
     await section(page, 'cmo').getByText('Answered').waitFor()
@@ -414,10 +352,8 @@ describe('a line that breaks', () => {
 // Without agents there is nobody to ask; what to do about that must be one link away.
 describe('without a gateway', () => {
   it('a standup cannot be run, and the page says why and where to go', async () => {
-    const away = await openAlone()
-    const { context, page, complaints } = await openPage(browser, away.base, phone)
-    await page.goto('/standups')
-    await signIn(page, away)
+    const away = await openOwned()
+    const { context, page, complaints } = await opened(phone, '/standups', away)
     await page.getByText('A standup cannot be held yet: no gateway is set up.').waitFor()
     // The settings name some; that does not make them agents of this installation.
     await page.getByRole('heading', { name: 'No standup yet, and no agent to ask' }).waitFor()

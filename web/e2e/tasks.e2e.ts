@@ -1,37 +1,11 @@
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import {
-  call,
-  faults,
-  type House,
-  isWhole,
-  type Look,
-  looks,
-  openBrowser,
-  openHouse,
-  openPage,
-  signIn,
-  sizes,
-} from './house.ts'
+import type { Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
+import { desktop, isWhole, looks, sizes } from './browser.ts'
+import { faults } from './faults.ts'
+import { call } from './house.ts'
+import { house, onStage, opened } from './stage.ts'
 
-let house: House
-let browser: Browser
-
-beforeAll(async () => {
-  house = await openHouse()
-  browser = await openBrowser()
-})
-afterAll(async () => {
-  await browser?.close()
-  await house?.close()
-})
-
-async function opened(look: Look, path: string) {
-  const watched = await openPage(browser, house.base, look)
-  await watched.page.goto(path)
-  await signIn(watched.page, house)
-  return watched
-}
+onStage()
 
 const column = (page: Page, name: string) => page.getByRole('region', { name, exact: true })
 
@@ -79,9 +53,11 @@ describe('whom a task is for', () => {
       ((await call(house, 'POST', '/tasks', { title, ...more })) as { key: string }).key
     const [hers, free] = [await task('Hers', { assignee_id: gone.id }), await task('Free', {})]
     await call(house, 'PATCH', `/users/${gone.id}`, { active: false })
-    const { context, page, complaints } = await openPage(browser, house.base, looks['light desktop'] as Look)
-    await page.goto(`/tasks?task=${free}`)
-    await signIn(page, { ...house, email: 'ursula@wardroom.demo', password })
+    const { context, page, complaints } = await opened(desktop, `/tasks?task=${free}`, {
+      ...house,
+      email: 'ursula@wardroom.demo',
+      password,
+    })
     const choices = () => page.getByRole('complementary').getByLabel('Assigned to').locator('option').allTextContents()
     await expect.poll(choices).toContain('Ursula')
     expect(await choices()).not.toContain('Grace')
@@ -95,7 +71,7 @@ describe('whom a task is for', () => {
 // Two people look at one board: what one does, the other sees, without a reload.
 describe('a board that two look at', () => {
   it('shows what the other does: create, move by keys, block, comment, finish', async () => {
-    const look = looks['light desktop'] as Look
+    const look = desktop
     const one = await opened(look, '/tasks?view=board')
     const two = await opened(look, '/tasks?view=board')
     await column(two.page, 'To do').getByRole('article').first().waitFor()
@@ -141,7 +117,7 @@ describe('a board that two look at', () => {
   })
 
   it('keeps the order that somebody gives it with the pointer and with the menu', async () => {
-    const { context, page, complaints } = await opened(looks['light desktop'] as Look, '/tasks?view=board')
+    const { context, page, complaints } = await opened(desktop, '/tasks?view=board')
     const titles = (name: string) => column(page, name).getByRole('article').getByRole('link').allTextContents()
     const moved = column(page, 'To do').getByRole('article').first()
     await moved.waitFor()
@@ -168,7 +144,7 @@ describe('a board that two look at', () => {
 // Whoever has no pointer must not be put back to the beginning of the page.
 describe('the focus', () => {
   it('stays on a card that a key moves, also after its panel was closed', async () => {
-    const { context, page, complaints } = await opened(looks['light desktop'] as Look, '/tasks?view=board')
+    const { context, page, complaints } = await opened(desktop, '/tasks?view=board')
     const title = 'Drop support for the old export format'
     const card = page.getByRole('link', { name: title })
     await card.waitFor()
@@ -207,7 +183,7 @@ describe('the focus', () => {
 // Nobody should have to write anything twice.
 describe('what is half written', () => {
   it('outlives Escape: a comment, a description, a new task', async () => {
-    const { context, page, complaints } = await opened(looks['light desktop'] as Look, '/tasks?view=board&task=TASK-6')
+    const { context, page, complaints } = await opened(desktop, '/tasks?view=board&task=TASK-6')
     const comment = page.getByLabel('Write a comment')
     await comment.fill('Half a com')
     await page.keyboard.press('Escape')
@@ -263,10 +239,7 @@ describe('what is half written', () => {
 
 describe('the ties of a task', () => {
   it('are made and taken away, and a circle is refused in words', async () => {
-    const { context, page, complaints } = await opened(
-      looks['light desktop'] as Look,
-      '/tasks?view=board&task=TASK-14&tab=relations',
-    )
+    const { context, page, complaints } = await opened(desktop, '/tasks?view=board&task=TASK-14&tab=relations')
     const panel = page.locator('aside')
     const waits = panel.getByRole('region', { name: 'Waits for' })
     await waits.getByRole('combobox').fill('restore a back')
@@ -327,10 +300,7 @@ describe('a task for an agent', () => {
     const made = (await call(house, 'POST', '/tasks', { title: 'Count the open seats', assignee_id: 'cto' })) as {
       key: string
     }
-    const { context, page, complaints } = await opened(
-      looks['light desktop'] as Look,
-      `/tasks?view=board&task=${made.key}`,
-    )
+    const { context, page, complaints } = await opened(desktop, `/tasks?view=board&task=${made.key}`)
     const panel = page.locator('aside')
     await panel.getByRole('button', { name: 'Hand to its agent' }).click()
     await panel.getByLabel('What CTO is told besides the task').fill('Only the paid ones')
@@ -358,7 +328,7 @@ describe('a task for an agent', () => {
 
 describe('the board', () => {
   it('has limits of one’s own, and stays where it is when a task is opened', async () => {
-    const { context, page, complaints } = await opened(looks['light desktop'] as Look, '/tasks?view=board')
+    const { context, page, complaints } = await opened(desktop, '/tasks?view=board')
     await column(page, 'To do').getByRole('article').first().waitFor()
     const n = await column(page, 'Review').getByRole('article').count()
     await call(house, 'POST', '/tasks', { title: 'One to look at', status: 'review' })
@@ -399,7 +369,7 @@ describe('the board', () => {
   })
 
   it('tells in the table the whole day on which something was due', async () => {
-    const { context, page } = await opened(looks['light desktop'] as Look, '/tasks?view=table')
+    const { context, page } = await opened(desktop, '/tasks?view=table')
     const overdue = page.getByText(/^Overdue \d/).first()
     await overdue.waitFor()
     expect(await overdue.evaluate(e => e.scrollWidth <= e.clientWidth)).toBe(true)
@@ -418,7 +388,7 @@ describe('hostile texts', () => {
     })) as { key: string }
     await call(house, 'PATCH', `/tasks/${task.key}`, { blocked: { reason: hostile } })
     await call(house, 'POST', `/tasks/${task.key}/comments`, { body: hostile })
-    const { context, page, complaints } = await opened(looks['light phone'] as Look, `/tasks?task=${task.key}`)
+    const { context, page, complaints } = await opened(looks['light phone'], `/tasks?task=${task.key}`)
     await page.locator('aside h2').waitFor()
     await page.locator('aside ol li').first().waitFor()
     expect(await page.locator('aside img, aside script, aside [onerror]').count()).toBe(0)
@@ -434,7 +404,7 @@ describe('hostile texts', () => {
 // Everything is a few keys away, also for those who have no pointer.
 describe('the palette', () => {
   it('finds a task, an agent and a place by keyboard', async () => {
-    const { context, page, complaints } = await opened(looks['dark desktop'] as Look, '/')
+    const { context, page, complaints } = await opened(looks['dark desktop'], '/')
     const find = async (text: string, option: string | RegExp) => {
       await page.keyboard.press('Control+k')
       await page.getByRole('combobox').fill(text)

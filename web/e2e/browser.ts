@@ -1,0 +1,105 @@
+// A real browser, and somebody in front of it.
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import type { Account } from './program.ts'
+
+export const openBrowser = (): Promise<Browser> =>
+  chromium.launch({
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    args: process.getuid?.() === 0 ? ['--no-sandbox'] : [],
+  })
+
+export interface Look {
+  theme: 'light' | 'dark'
+  width: number
+  height: number
+}
+
+export const looks = {
+  'light desktop': { theme: 'light', width: 1440, height: 900 },
+  'dark desktop': { theme: 'dark', width: 1440, height: 900 },
+  'light phone': { theme: 'light', width: 360, height: 740 },
+  'dark phone': { theme: 'dark', width: 360, height: 740 },
+} satisfies Record<string, Look>
+
+export const desktop: Look = looks['light desktop']
+export const phone: Look = looks['dark phone']
+
+/** The looks in which every place is looked through; `faults` looks at the colours of the other theme as well. */
+export const sizes: [string, Look][] = [
+  ['light desktop', desktop],
+  ['dark phone', phone],
+]
+
+export interface Watched {
+  context: BrowserContext
+  page: Page
+  /** What went wrong unseen: messages of the console, reports of the policy, requests elsewhere. */
+  complaints: string[]
+}
+
+/** A page on which nothing may go wrong unseen. */
+export async function openPage(browser: Browser, base: string, look: Look): Promise<Watched> {
+  const context = await browser.newContext({
+    baseURL: base,
+    colorScheme: look.theme,
+    viewport: { width: look.width, height: look.height },
+    hasTouch: look.width < 600,
+    reducedMotion: 'reduce',
+    locale: 'en-GB',
+    timezoneId: 'Europe/Berlin',
+  })
+  const complaints: string[] = []
+  await context.exposeBinding('__violated', (_, what: string) => complaints.push(`policy: ${what}`))
+  await context.addInitScript(() => {
+    addEventListener('securitypolicyviolation', e => {
+      const tell = (globalThis as unknown as { __violated: (what: string) => void }).__violated
+      tell(`${e.violatedDirective} ${e.blockedURI} ${e.sourceFile ?? ''}:${e.lineNumber} ${e.sample}`)
+    })
+  })
+  context.setDefaultTimeout(20_000)
+  const page = await context.newPage()
+  page.on('console', m => complaints.push(`console: ${m.type()} ${m.text()}`))
+  page.on('pageerror', e => complaints.push(`error: ${e.message}`))
+  page.on('request', r => {
+    if (!r.url().startsWith(base) && !r.url().startsWith('blob:')) complaints.push(`request elsewhere: ${r.url()}`)
+  })
+  return { context, page, complaints }
+}
+
+export async function signIn(page: Page, as: Pick<Account, 'email' | 'password'>): Promise<void> {
+  await page.getByLabel('Email').fill(as.email)
+  await page.getByLabel('Password', { exact: true }).fill(as.password)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await entered(page)
+}
+
+/** Until the frame is there, which it is for those who are signed in. */
+export async function entered(page: Page): Promise<void> {
+  // What lies behind a dialog that is open from the start is hidden from assistive technology.
+  await page
+    .getByRole('navigation', { name: 'Places', includeHidden: true })
+    .filter({ visible: true })
+    .first()
+    .waitFor()
+}
+
+/** Whether nothing of a table has to be swiped to be seen, also on the narrowest screen; its rows are cards there. */
+export async function isWhole(page: Page, table: string): Promise<boolean> {
+  const size = page.viewportSize()
+  await page.setViewportSize({ width: 320, height: 640 })
+  const rows = page.getByRole('table', { name: table, exact: true }).locator('[role=row][data-row]')
+  await rows.first().waitFor()
+  const whole = await rows.evaluateAll(list =>
+    list.every(row => {
+      const scroller = row.closest('[role=table]')?.parentElement
+      return (
+        scroller !== null &&
+        scroller !== undefined &&
+        scroller.scrollWidth <= scroller.clientWidth &&
+        [...row.querySelectorAll('[role=cell]')].every(c => c.getBoundingClientRect().right <= innerWidth)
+      )
+    }),
+  )
+  if (size) await page.setViewportSize(size)
+  return whole
+}

@@ -1,0 +1,47 @@
+// A line to an address of this machine that can be cut without ending either side.
+import { connect, createServer, type Server, type Socket } from 'node:net'
+
+export interface Line {
+  /** What leads to the other end, with the scheme of its address. */
+  url: string
+  cut: () => Promise<void>
+  /** Opens it again, on the same port. */
+  mend: () => Promise<void>
+}
+
+export async function openLine(to: string): Promise<Line> {
+  const { protocol, hostname, port } = new URL(to)
+  const open = new Set<Socket>()
+  const pass = (from: Socket) => {
+    const there = connect(Number(port), hostname)
+    for (const [one, other] of [
+      [from, there],
+      [there, from],
+    ] as const) {
+      open.add(one)
+      one.pipe(other)
+      one.on('error', () => other.destroy())
+      one.on('close', () => {
+        open.delete(one)
+        other.destroy()
+      })
+    }
+  }
+  let server: Server
+  let own = 0
+  const mend = () =>
+    new Promise<void>(ready => {
+      server = createServer(pass).listen(own, '127.0.0.1', () => {
+        const address = server.address()
+        if (address && typeof address === 'object') own = address.port
+        ready()
+      })
+    })
+  const cut = () =>
+    new Promise<void>(done => {
+      server.close(() => done())
+      for (const socket of open) socket.destroy()
+    })
+  await mend()
+  return { url: `${protocol}//127.0.0.1:${own}`, cut, mend }
+}
