@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"math"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -178,30 +177,55 @@ func labelled(name string, fn func()) {
 	pprof.Do(context.Background(), pprof.Labels("house", name), func(context.Context) { fn() })
 }
 
-// quiet is the least number of goroutines that the service was seen to have when
-// nothing happens. Some come and go all the time, and for longer on a busy
-// machine; what is left behind is there in every moment.
-func (f *broken) quiet() int {
+// census counts goroutines by the function with which each began.
+type census map[string]int
+
+// least takes the smaller count of each: what is left behind is there in every
+// look, and what comes and goes is absent from one, though not all of it from the same.
+func (c census) least(other census) census {
+	both := census{}
+	for began, n := range c {
+		if n = min(n, other[began]); n > 0 {
+			both[began] = n
+		}
+	}
+	return both
+}
+
+func (c census) total() (sum int) {
+	for _, n := range c {
+		sum += n
+	}
+	return sum
+}
+
+// quiet is which goroutines the service has all the time when nothing happens.
+func (f *broken) quiet() census {
 	f.t.Helper()
 	f.s.client.CloseIdleConnections()
-	least, seen := math.MaxInt, 0
+	least, _ := profile(f.labelled)
+	seen := 1
 	f.await("twenty looks at the goroutines", func() bool {
-		n, _ := profile(f.labelled)
-		least, seen = min(least, n), seen+1
+		now, _ := profile(f.labelled)
+		least = least.least(now)
+		seen++
 		return seen == 20
 	})
 	return least
 }
 
 // profile counts the goroutines that carry the name and shows where they are.
-func profile(name string) (count int, where string) {
+func profile(name string) (count census, where string) {
+	count = census{}
 	var all bytes.Buffer
 	if err := pprof.Lookup("goroutine").WriteTo(&all, 1); err != nil {
-		return 0, err.Error()
+		return count, err.Error()
 	}
 	first := regexp.MustCompile(`^(\d+) @ `)
+	began := regexp.MustCompile(`\t([^\t]+)\+0x[0-9a-f]+\t[^\n]*$`)
 	for group := range strings.SplitSeq(all.String(), "\n\n") {
-		m := first.FindStringSubmatch(strings.TrimPrefix(group, "\n"))
+		group = strings.Trim(group, "\n")
+		m := first.FindStringSubmatch(group)
 		if m == nil {
 			if _, rest, ok := strings.Cut(group, "\n"); ok { // the first one follows the headline
 				m, group = first.FindStringSubmatch(rest), rest
@@ -210,29 +234,32 @@ func profile(name string) (count int, where string) {
 		if m == nil || !strings.Contains(group, fmt.Sprintf(`"house":%q`, name)) {
 			continue
 		}
+		b := began.FindStringSubmatch(group)
+		if b == nil || b[1] == "modernc.org/sqlite.interruptOnDone.func1" {
+			continue // it has not begun yet, or watches one statement and ends with it: a busy machine always has some
+		}
 		n, _ := strconv.Atoi(m[1]) // the pattern has digits
-		count += n
+		count[b[1]] += n
 		where += group + "\n\n"
 	}
 	return count, where
 }
 
-// wantGoroutines waits until no more of the service's are there than before.
-func (f *broken) wantGoroutines(before int) {
+// wantGoroutines waits until no more of the service's are left than before.
+func (f *broken) wantGoroutines(before census) {
 	f.t.Helper()
-	var now int
-	var where string
-	if before == 0 {
-		f.t.Error("no goroutine carries the name of the house")
+	if len(before) < 2 {
+		f.t.Errorf("the goroutines that carry the name of the house are %v", before)
 	}
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		if now, where = profile(f.labelled); now <= before {
-			f.t.Logf("%d goroutines before and %d after", before, now)
-			return
-		}
+	left, where := profile(f.labelled)
+	for end := time.Now().Add(30 * time.Second); left.total() > before.total(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
-			f.t.Errorf("%d goroutines, and %d before:\n%s", now, before, where)
+			f.t.Errorf("%d goroutines stay, and %d did before:\n%v\n%v\n%s", left.total(), before.total(), left, before, where)
 			return
 		}
+		var now census
+		now, where = profile(f.labelled)
+		left = left.least(now)
 	}
+	f.t.Logf("%d goroutines before and %d after", before.total(), left.total())
 }
