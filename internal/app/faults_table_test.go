@@ -203,13 +203,17 @@ func doors() []trial {
 	})
 }
 
+// lockedFor is how long the runtime locks us out: so long that a busy machine
+// has looked at everything before it ends, for nothing else ends it for us.
+const lockedFor = 8 * time.Second
+
 // access is what the runtime may refuse us.
 func access() []trial {
 	const otherToken = "another-gateway-token-09ab"
 	unauthorized := trial{state: gateway.Unauthorized, status: http.StatusServiceUnavailable, code: "gateway_unauthorized"}
 	locked, changed := unauthorized, unauthorized
 	locked.name, locked.turns, locked.says = "locked out", "LockOut Drop", "locked"
-	locked.turn = func(f *broken) { f.runtime.LockOut(2 * time.Second); f.runtime.Drop() }
+	locked.turn = func(f *broken) { f.runtime.LockOut(lockedFor); f.runtime.Drop() }
 	changed.name, changed.turns, changed.says = "another token", "ChangeToken", "AGENTRT_GATEWAY_TOKEN"
 	changed.turn = func(f *broken) { f.secret(otherToken, "another token"); f.runtime.ChangeToken(otherToken) }
 	changed.heal = func(f *broken) { f.runtime.ChangeToken(gatewayToken) }

@@ -131,8 +131,12 @@ func (m *mirror) mark() {
 // touch notes that a session may look other than before; the caller holds the lock.
 func (m *mirror) touch(key string) {
 	m.dirty[key] = struct{}{}
-	m.shown, m.grown = nil, true
+	m.shown = nil
 	nudge(m.poke)
+	if !m.grown { // there is something to give to Read
+		m.grown = true
+		nudge(m.wake)
+	}
 }
 
 // current is the list as it is now: of the present connection, and read after

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -396,4 +397,46 @@ func TestDroppedSubscription(t *testing.T) {
 			t.Error("what was missed is not read anew")
 		}
 	})
+}
+
+// What an event changes is given to those who keep something of it within a
+// second or so, also where nothing else happens for which the list is read.
+func TestEventsAreGivenOn(t *testing.T) {
+	tests := map[string]struct {
+		event gateway.SessionChange
+		given func(rows []gateway.Session) bool
+	}{
+		"gone": {
+			gateway.SessionChange{Key: "agent:cto:main", Gone: true},
+			func(rows []gateway.Session) bool { return len(rows) == 0 },
+		},
+		"said": {
+			gateway.SessionChange{Key: "agent:cto:main", Said: "It is done."},
+			func(rows []gateway.Session) bool { return len(rows) == 1 && rows[0].LastMessage == "It is done." },
+		},
+		"at work": {
+			changeOf(gateway.Session{Key: "agent:cto:main", ID: "t", AgentID: "cto", Active: true, UpdatedAt: clock.At(began.Add(time.Hour))}),
+			func(rows []gateway.Session) bool { return len(rows) == 1 && rows[0].Active },
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			mirrored(t, func(t *testing.T, s *Service, r *runtime) {
+				var given atomic.Pointer[[]gateway.Session]
+				s.Read = func(rows []gateway.Session, _ *gateway.SessionUsage) { given.Store(&rows) }
+				list(t, s)
+				time.Sleep(20 * time.Second) // nothing is due any more
+				lists := r.count("list")
+				r.push(tt.event)
+				time.Sleep(readEvery + 100*time.Millisecond)
+				synctest.Wait()
+				if rows := *given.Load(); !tt.given(rows) {
+					t.Errorf("a second later those were given: %+v", rows)
+				}
+				if n := r.count("list") - lists; n != 0 {
+					t.Errorf("the list was read %d times for it", n)
+				}
+			})
+		})
+	}
 }

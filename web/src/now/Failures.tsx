@@ -79,16 +79,16 @@ function List({ events, sessions }: ListProps) {
 
 const link = 'flex min-w-0 hover:underline'
 
-/** What failed, cut where there is no more room. */
+/** What failed, in two lines where one has no room: the end of a title tells failed from missed. */
 const Cause = ({ icon, children }: { icon: IconName; children: string }) => (
-  <span className="flex min-w-0 items-center gap-1 text-danger">
-    <Icon className="size-3.5 shrink-0" name={icon} />
-    <bdi className="truncate">{children}</bdi>
+  <span className="flex min-w-0 items-start gap-1 text-danger">
+    <Icon className="mt-[3px] size-3.5 shrink-0" name={icon} />
+    <bdi className="wrap-anywhere line-clamp-2">{children}</bdi>
   </span>
 )
 
 const Row = ({ count, last, children }: { count: number; last: string; children: ReactNode }) => (
-  <li className="flex h-8 items-center gap-3 border-line border-b px-3 last:border-b-0">
+  <li className="flex min-h-8 items-center gap-3 border-line border-b px-3 py-1 last:border-b-0">
     {children}
     <span className="ml-auto shrink-0">{words.count(count)}</span>
     <span className="shrink-0 text-soft text-xs">
