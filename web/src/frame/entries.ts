@@ -9,7 +9,7 @@ import { setView } from '../app/view'
 import { texts } from '../texts'
 import { settings } from '../texts/settings'
 import type { IconName } from '../ui/Icon'
-import { type Found, fold } from './found'
+import { type Found, fold, titleOf } from './found'
 
 const words = texts.app.palette
 
@@ -82,7 +82,7 @@ function sessionsOf(found: readonly Found[], navigate: Navigate): Entry[] {
       id: `session-${key}`,
       group: words.sessions,
       icon: 'sessions',
-      label: s.title,
+      label: titleOf(s),
       hint: agents.join(', '),
       at: s.at,
       found: true,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Found, fold } from './found'
+import { type Found, fold, titleOf } from './found'
 
 const session = (id: string, title: string, agent: string): Found => ({
   kind: 'session',
@@ -31,4 +31,14 @@ describe('sessions of one title', () => {
       ['4', 0, ['cto']],
     ])
   })
+})
+
+describe('what a session that was found is called', () => {
+  it.each([
+    ['Read the terms', 'Read the terms'],
+    ['standup:2026-11-21', 'Standup of 2026-11-21'],
+    ['agent:cto:standup:2026-11-21', 'Standup of 2026-11-21'],
+    ['agent:cto:main', 'Main session'],
+    ['task:task-7', 'TASK-7'],
+  ])('%s: %s', (title, name) => expect(titleOf(session('1', title, 'cto'))).toBe(name))
 })

@@ -1,6 +1,14 @@
 import type { Schemas } from '../api/client'
+import { nameOf } from '../sessions/session'
 
 export type Found = Schemas['SearchResult']
+
+/** What a session that was found is called here; its title is its label or key, as the runtime has them. */
+export function titleOf(s: Found): string {
+  const agent = s.agent_id ?? ''
+  const key = /^agent:/i.test(s.title) ? s.title : `agent:${agent}:${s.title.trim()}`
+  return nameOf({ key, label: null, agent_id: agent })
+}
 
 /** Sessions of one title, as one row. */
 export interface Fold {
