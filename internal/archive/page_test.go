@@ -16,7 +16,7 @@ import (
 func TestPageOfLongMessages(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		b := newBench(t, d)
-		const many, size = 90, 300_000
+		const many, size = 40, 300_000 // three pages
 		rows := make([]row, many)
 		for i := range rows {
 			rows[i] = row{text: fmt.Sprint(i, " ", strings.Repeat("long ", size/5))}
