@@ -71,7 +71,7 @@ owner "$BIN/initdb" -D "$dir/data" -U wardroom --pwfile="$dir/password" \
 owner sh -c "cat >>'$dir/data/postgresql.conf'" <<'CONF'
 listen_addresses = '127.0.0.1'
 unix_socket_directories = ''
-max_connections = 200
+max_connections = 500
 shared_buffers = 64MB
 fsync = off
 synchronous_commit = off

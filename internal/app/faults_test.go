@@ -250,9 +250,9 @@ func (f *broken) answersAgain() {
 // await waits for a condition that costs more to look at, in a house among many.
 func (f *broken) await(what string, ok func() bool) {
 	f.t.Helper()
-	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(25 * time.Millisecond) {
+	for end := time.Now().Add(atMost); !ok(); time.Sleep(25 * time.Millisecond) {
 		if time.Now().After(end) {
-			f.t.Fatalf("waited for %s for a minute", what)
+			f.t.Fatalf("waited for %s for %s", what, atMost)
 		}
 	}
 }

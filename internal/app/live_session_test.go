@@ -50,7 +50,7 @@ func (s *sessionsSeen) until(what string, ok func(map[string]session.Session) bo
 			}
 			s.apply(t, f)
 		case <-late:
-			t.Fatalf("waited for %s for a minute; the rows are %+v", what, s.rows)
+			t.Fatalf("waited for %s for %s; the rows are %+v", what, atMost, s.rows)
 		}
 	}
 }

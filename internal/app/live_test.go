@@ -78,7 +78,7 @@ func (s *stream) until(kind, text string) map[string]string {
 				return f
 			}
 		case <-late:
-			s.t.Fatalf("waited for %s for a minute", kind)
+			s.t.Fatalf("waited for %s for %s", kind, atMost)
 		}
 	}
 }

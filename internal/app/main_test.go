@@ -329,19 +329,27 @@ func (s *service) connected() *service {
 }
 
 // atMost is how long a test waits for what has to come: only on a machine that
-// is full it takes more than moments.
+// is full it takes more than moments. It is less than the two minutes after which
+// the runtime is read anew though nothing was heard: that must not hide what
+// should have been heard.
 const atMost = time.Minute
 
 // waitFor waits for a condition, for as long as a slow machine may need.
 func waitFor(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(atMost); ; {
+	waitAtMost(t, atMost, what, ok)
+}
+
+// waitAtMost waits for a condition.
+func waitAtMost(t *testing.T, limit time.Duration, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(limit); ; {
 		began := time.Now()
 		if ok() {
 			return
 		}
 		if time.Now().After(end) {
-			t.Fatalf("waited for %s for a minute", what)
+			t.Fatalf("waited for %s for %s", what, limit)
 		}
 		time.Sleep(max(5*time.Millisecond, 2*time.Since(began))) // who looks must not keep it from coming
 	}
