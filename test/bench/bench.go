@@ -37,6 +37,9 @@ type operation struct {
 	connections []int
 }
 
+// settled is how long after its start a service is idle that nobody asks for anything.
+const settled = 5 * time.Second
+
 func (b *bench) run(ctx context.Context) (p part, err error) {
 	if err := b.start(ctx); err != nil {
 		return p, err
@@ -48,6 +51,7 @@ func (b *bench) run(ctx context.Context) (p part, err error) {
 	}
 	p.Engine, p.Tasks = b.engine.name(), b.size
 	p.StartMS = float64(b.service.started.Microseconds()) / 1000
+	time.Sleep(settled)
 	p.IdleMB, p.BoundIdleMB = memory(b.service.cmd.Process.Pid), memory(b.bound.cmd.Process.Pid)
 	for _, o := range b.operations() {
 		for _, n := range o.connections {
