@@ -8,7 +8,7 @@ LINT    := $(GO) tool -modfile=tools/go.mod golangci-lint
 RACE    := -race -gcflags='all=-d=checkptr=0' -gcflags='modernc.org/...=-race=false -d=checkptr=0' -gcflags='golang.org/x/crypto/...=-race=false -d=checkptr=0'
 RAN     := $(GO) run ./test/ran
 # What takes longest begins first, or it is waited for at the end.
-LONGEST := ./internal/app ./internal/standup ./test/durable
+LONGEST := ./internal/app ./internal/standup
 # What no change should have to wait for.
 TRIALS  := ^(TestLedger|TestSlots)$$
 STAGE   := @test/stage.sh
@@ -84,7 +84,7 @@ format-check:
 
 unit: ## all Go tests with the race detector, on SQLite and on a PostgreSQL of their own
 	@mkdir -p bin
-	test/postgres.sh $(GO) test -json $(RACE) -count=1 -p 3 -parallel 6 -timeout 30m $(LONGEST) ./... | $(RAN) record bin/unit.ran
+	test/postgres.sh $(GO) test -json $(RACE) -count=1 -parallel 6 -timeout 30m $(LONGEST) ./... | $(RAN) record bin/unit.ran
 
 journey: ## the built binary against a real agent gateway (installs it once, about 860 MB)
 	@mkdir -p bin
