@@ -23,6 +23,10 @@ func (o *office) asked(t *testing.T, agent string) {
 	wait(t, agent+" to be asked", func() bool { return o.runtime.Asked(agent) > 0 })
 }
 
+// long is how long an agent thinks whose run is to be interrupted: a busy machine
+// must not be so late that it has answered.
+const long = 20 * time.Second
+
 // The connection breaks while an agent thinks: it is not asked again, and that
 // is no [Timeout].
 func TestConnectionDrops(t *testing.T) {
@@ -48,7 +52,7 @@ func TestConnectionDrops(t *testing.T) {
 func TestRuntimeRestarts(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
-		o.runtime.Delay("cto", 700*time.Millisecond)
+		o.runtime.Delay("cto", long)
 		var runs []string
 		o.runtime.Answer("cto", func(q demo.Question) string {
 			runs = append(runs, q.RunID)
@@ -78,13 +82,14 @@ func TestRuntimeGone(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		o.Grace = 400 * time.Millisecond
-		o.runtime.Delay("cpo", 300*time.Millisecond)
+		o.runtime.Delay("cpo", long)
 		work(t, o.Service)
 		m := o.open(t)
 		if _, err := o.Run(signedIn(t), m.ID, false); err != nil {
 			t.Fatal(err)
 		}
 		o.asked(t, "cpo")
+		o.runtime.Delay("cpo", 0)
 		o.runtime.Restart(3 * time.Second)
 		m = o.end(t, m.ID)
 		wantEnd(t, m, standup.Error, standup.GatewayUnreachable)
@@ -367,7 +372,7 @@ func TestReviewOfRetry(t *testing.T) {
 	o.runtime.Answer("cpo", func(demo.Question) string { return "Yesterday: a\nToday: walnuts\nBlockers: none" })
 	var mu sync.Mutex
 	var last string
-	o.runtime.Delay("coo", 600*time.Millisecond)
+	o.runtime.Delay("coo", long)
 	o.runtime.Answer("coo", func(q demo.Question) string {
 		mu.Lock()
 		defer mu.Unlock()
@@ -380,6 +385,7 @@ func TestReviewOfRetry(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.asked(t, "coo")
+	o.runtime.Delay("coo", 0)
 	o.runtime.Restart(2 * time.Second)
 	wantEnd(t, o.end(t, m.ID), standup.Error, standup.GatewayUnreachable)
 	o.runtime.Fail("cpo", "")

@@ -156,12 +156,13 @@ func TestResumedTooSlow(t *testing.T) {
 // has just asked for: the run is looked for, and not waited for in vain.
 func TestRestartBeforeWait(t *testing.T) {
 	o := newOffice(t, dbtest.New(t))
-	o.runtime.Delay("cto", 300*time.Millisecond)
+	o.runtime.Delay("cto", long)
 	var once sync.Once
 	o.Runtime = &flaky{Runtime: o.client, start: func(ctx context.Context, q gateway.Question) (gateway.Started, error) {
 		s, err := o.client.Start(ctx, q)
 		once.Do(func() {
 			made := o.client.Connections()
+			o.runtime.Delay("cto", 0)
 			o.runtime.Restart(0)
 			wait(t, "the next connection", func() bool { return o.client.Connections() > made })
 		})

@@ -111,7 +111,7 @@ func TestTimeoutStop(t *testing.T) {
 // participant has no report, and the others go on.
 func TestFindRefused(t *testing.T) {
 	o := newOffice(t, dbtest.New(t))
-	o.runtime.Delay("cto", 400*time.Millisecond)
+	o.runtime.Delay("cto", long)
 	o.Runtime = &flaky{Runtime: o.client, find: func(context.Context, string, string) (gateway.Trace, error) {
 		return gateway.Trace{}, gateway.ErrRefused.With("no history for you")
 	}}
@@ -156,7 +156,7 @@ func TestUnsentQuestion(t *testing.T) {
 // and its run died: it is asked again, and has time to answer.
 func TestAskedAnewWithTime(t *testing.T) {
 	o := newOffice(t, dbtest.New(t))
-	o.runtime.Delay("cto", time.Second)
+	o.runtime.Delay("cto", long)
 	stop := work(t, o.Service)
 	m := o.open(t)
 	if _, err := o.Run(signedIn(t), m.ID, false); err != nil {
