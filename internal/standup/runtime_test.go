@@ -90,7 +90,7 @@ func TestTimeoutStop(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := newOffice(t, dbtest.New(t))
 			o.runtime.Silence("cpo", true)
-			o.AgentTimeout = 600 * time.Millisecond
+			o.AgentTimeout = brief
 			var stops atomic.Int32
 			o.Runtime = &flaky{Runtime: o.client, stop: func(ctx context.Context, key, run string) (bool, error) {
 				stopped, err := o.client.Stop(ctx, key, run)

@@ -145,7 +145,7 @@ func TestClientIsNotTheStorm(t *testing.T) {
 // Somebody who subscribes and never reads must not stop the reader: the gateway
 // drops a client that does not answer its pings.
 func TestClientSlowReader(t *testing.T) {
-	r := open(t, Options{}, func(p *timing) { p.ping, p.pong = 20*time.Millisecond, 500*time.Millisecond })
+	r := open(t, Options{}, func(p *timing) { p.ping, p.pong = 20*time.Millisecond, 5*time.Second })
 	c := connected(t, r)
 	lazy, stopLazy := c.Events(1)
 	defer stopLazy()
