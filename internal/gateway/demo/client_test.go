@@ -292,7 +292,11 @@ func TestClientAccess(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := open(t, Options{})
 			c.fault(r)
-			client := impatient(t, r, func(o *gateway.Options) { o.Timeout = 300 * time.Millisecond })
+			client := impatient(t, r, func(o *gateway.Options) {
+				if c.state == gateway.Slow {
+					o.Timeout = 300 * time.Millisecond
+				}
+			})
 			s := in(t, client, c.state)
 			if !strings.Contains(s.LastError, c.says) {
 				t.Errorf("says %q, want %q", s.LastError, c.says)
