@@ -32,43 +32,49 @@ function Lists({ agents }: { agents: readonly Schemas['Agent'][] }) {
   const jobs = useQuery(jobsQuery)
   return (
     <ul aria-label={welcome.steps.found} className="flex flex-col gap-3">
-      <Item icon="agents" name={words.agents(agents.length)}>
-        {agents.map(a => (
-          <li key={a.agent_id}>
-            <bdi>{a.name}</bdi> <span className="wrap-anywhere font-mono text-soft text-xs">{a.agent_id}</span>
-          </li>
-        ))}
-      </Item>
-      <Answer of={sessions} rows={1} what={welcome.steps.found ?? ''}>
-        {page => (
-          <Item icon="sessions" name={words.sessions(page.rows.length, page.next !== null)}>
-            {page.rows.some(s => s.active) && <li>{words.running(page.rows.filter(s => s.active).length)}</li>}
-          </Item>
-        )}
-      </Answer>
-      <Answer of={jobs} rows={1} what={welcome.steps.found ?? ''}>
-        {page => (
-          <Item icon="schedules" name={words.jobs(page.rows.length, page.next !== null)}>
-            {page.rows.slice(0, 10).map(j => (
-              <li key={j.id}>
-                <bdi>{j.name}</bdi>
-              </li>
-            ))}
-          </Item>
-        )}
-      </Answer>
+      <li>
+        <Item icon="agents" name={words.agents(agents.length)}>
+          {agents.map(a => (
+            <li key={a.agent_id}>
+              <bdi>{a.name}</bdi> <span className="wrap-anywhere font-mono text-soft text-xs">{a.agent_id}</span>
+            </li>
+          ))}
+        </Item>
+      </li>
+      <li>
+        <Answer of={sessions} rows={1} what={welcome.steps.found ?? ''}>
+          {page => (
+            <Item icon="sessions" name={words.sessions(page.rows.length, page.next !== null)}>
+              {page.rows.some(s => s.active) && <li>{words.running(page.rows.filter(s => s.active).length)}</li>}
+            </Item>
+          )}
+        </Answer>
+      </li>
+      <li>
+        <Answer of={jobs} rows={1} what={welcome.steps.found ?? ''}>
+          {page => (
+            <Item icon="schedules" name={words.jobs(page.rows.length, page.next !== null)}>
+              {page.rows.slice(0, 10).map(j => (
+                <li key={j.id}>
+                  <bdi>{j.name}</bdi>
+                </li>
+              ))}
+            </Item>
+          )}
+        </Answer>
+      </li>
     </ul>
   )
 }
 
 function Item({ icon, name, children }: { icon: IconName; name: string; children: React.ReactNode }) {
   return (
-    <li className="flex gap-3">
+    <div className="flex gap-3">
       <Icon className="mt-0.5 text-soft" name={icon} />
       <div className="min-w-0">
         <p className="font-medium">{name}</p>
         <ul className="wrap-anywhere text-soft">{children}</ul>
       </div>
-    </li>
+    </div>
   )
 }
