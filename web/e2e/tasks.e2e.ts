@@ -180,6 +180,43 @@ describe('the focus', () => {
   })
 })
 
+// Keys are faster than a service far away: each one means the card as the one before has left it.
+describe('a card that is moved faster than the service answers', () => {
+  it('is where the last key has put it, here and at the service', async () => {
+    const { context, page, complaints } = await opened(desktop, '/tasks?view=board')
+    const title = 'Drop support for the old export format'
+    let rest = 1_500 // the first change is slow, and those behind it are not
+    await page.route('**/api/v1/tasks/*', async route => {
+      if (route.request().method() === 'PATCH') {
+        const wait = rest
+        rest = 0
+        await new Promise(later => setTimeout(later, wait))
+      }
+      await route.continue()
+    })
+    const at = (name: string) => column(page, name).getByText(title).waitFor()
+    await page.getByRole('link', { name: title }).focus()
+    for (const [key, name] of [
+      [']', 'To do'],
+      ['[', 'Backlog'],
+      [']', 'To do'],
+      [']', 'In progress'],
+    ] as const) {
+      await page.keyboard.press(key)
+      await at(name)
+    }
+    const status = async () => ((await call(house, 'GET', '/tasks/TASK-1')) as { status: string }).status
+    await expect.poll(status).toBe('in_progress')
+    await page.waitForTimeout(2_000) // the last answers and events
+    expect(await status()).toBe('in_progress')
+    await at('In progress')
+    await page.unroute('**/api/v1/tasks/*')
+    await call(house, 'PATCH', '/tasks/TASK-1', { status: 'backlog' })
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})
+
 // Nobody should have to write anything twice.
 describe('what is half written', () => {
   it('outlives Escape: a comment, a description, a new task', async () => {

@@ -12,5 +12,6 @@ export default defineConfig({
     // axe looks at eight pages in some of them, which takes minutes where others work as well.
     testTimeout: 240_000,
     hookTimeout: 60_000,
+    expect: { poll: { timeout: 10_000 } },
   },
 })

@@ -4,6 +4,7 @@ import { api, ifMatch, type Schemas, take } from '../api/client'
 import { Problem } from '../api/problem'
 import { texts } from '../texts'
 import { say, sayFailed } from '../ui/Toast'
+import { begin, inTurn } from './awaited'
 import { putTask } from './queries'
 import type { Task } from './task'
 
@@ -56,9 +57,14 @@ export interface Step {
 export function useChange(): (step: Step) => void {
   const cache = useQueryClient()
   const { mutate } = useMutation({
-    mutationFn: (s: Step) => sendChange(s.task.id, s.body),
-    onMutate: s => putTask(cache, { ...s.task, ...s.looks }),
-    onSuccess: (task, s) => {
+    mutationFn: (s: Step) => inTurn(s.task.id, () => sendChange(s.task.id, s.body)),
+    onMutate: s => {
+      const end = begin(s.task.id, s.looks ?? {})
+      putTask(cache, s.task)
+      return end
+    },
+    onSuccess: (task, s, end) => {
+      end()
       putTask(cache, task)
       s.onDone?.()
       if (!s.done) return
@@ -70,7 +76,8 @@ export function useChange(): (step: Step) => void {
         )
       })
     },
-    onError: (err, s) => {
+    onError: (err, s, end) => {
+      end?.()
       sayFailed(err, texts.tasks.couldNot(s.task.key))
       putTask(cache, s.task)
       if (!(err instanceof Problem) || err.status !== 0) void readAgain(cache, s.task)

@@ -9,6 +9,7 @@ import { useEffect, useMemo } from 'react'
 import { api, type Page, type Schemas, take, takePage } from '../api/client'
 import { eventsAtOnce, eventsQuery } from '../app/events'
 import { patchRow } from '../app/live/patches'
+import { withAwaited } from './awaited'
 import { type Filters, priorities, statuses, type Task, types } from './task'
 
 /** More than this is not read at once: nobody looks through it, and filters find it. */
@@ -132,7 +133,8 @@ const newer = (next: Task, was: Task) => next.version >= was.version
 type List = InfiniteData<Page<Task>>
 
 /** Puts a task that was read into all that is cached; into lists also when it is new there. */
-export function putTask(cache: QueryClient, task: Task): void {
+export function putTask(cache: QueryClient, read: Task): void {
+  const task = withAwaited(read)
   patchRow(cache, ['tasks', 'list'], task, same, newer)
   patchRow(cache, ['tasks', 'parts'], task, same, newer)
   cache.setQueriesData<List>({ queryKey: ['tasks', 'list'] }, data => {

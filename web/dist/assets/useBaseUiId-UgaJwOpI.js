@@ -1,1 +1,0 @@
-import{lt as e}from"./inertValue-BZjrDJA2.js";function t(t){return e(t,`base-ui`)}export{t};
