@@ -232,7 +232,7 @@ func TestBlockerOfSilent(t *testing.T) {
 		first := o.meet(t)
 		o.on(t, "2027-03-02", 9)
 		o.runtime.Silence("cpo", true)
-		o.AgentTimeout = brief
+		o.AgentTimeout = shortTime
 		m := o.meet(t)
 		wantTold(t, m, " open since 2027-03-01, 1 days old, named on 2027-03-01", " open since 2027-03-01, 1 days old, named on 2027-03-01")
 		o.on(t, "2027-03-03", 9)

@@ -199,7 +199,7 @@ func TestFailedReachesInbox(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o, inbox := quiet(t, d)
 		o.runtime.Silence("coo", true)
-		o.AgentTimeout = brief
+		o.AgentTimeout = shortTime
 		stop := work(t, o.Service)
 		m := o.hold(t, o.open(t).ID)
 		wantEnd(t, m, standup.Error, standup.FacilitatorTimedOut)

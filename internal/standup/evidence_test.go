@@ -102,7 +102,7 @@ func TestEvidence(t *testing.T) {
 func TestEvidenceStaysAtRetry(t *testing.T) {
 	o := newOffice(t, dbtest.New(t))
 	o.runtime.Silence("coo", true)
-	o.AgentTimeout = brief
+	o.AgentTimeout = shortTime
 	o.runtime.Silence("cpo", true)
 	old := clock.Now()
 	o.board["cto"] = []standup.BoardTask{{Key: "TASK-1", Title: "Old", Status: "todo", Priority: "low", CreatedAt: old, MovedAt: old}}
@@ -277,7 +277,7 @@ func TestDigest(t *testing.T) {
 	})
 	t.Run("with a silent, a failed and a hostile agent", func(t *testing.T) {
 		o := newOffice(t, dbtest.New(t))
-		o.AgentTimeout = brief
+		o.AgentTimeout = shortTime
 		o.runtime.Silence("cto", true)
 		o.runtime.Fail("cpo", "no *credit* left")
 		o.runtime.Answer("cmo", func(demo.Question) string {

@@ -23,13 +23,13 @@ func (o *office) asked(t *testing.T, agent string) {
 	wait(t, agent+" to be asked", func() bool { return o.runtime.Asked(agent) > 0 })
 }
 
-// long is how long an agent thinks whose run is to be interrupted: a busy machine
-// must not be so late that it has answered.
-const long = 20 * time.Second
+// longThought is how long an agent thinks whose run is to be interrupted: a busy
+// machine must not be so late that it has answered.
+const longThought = 20 * time.Second
 
-// brief is how long agents have where one of them keeps silent: enough for the
+// shortTime is what agents have where one of them keeps silent: enough for the
 // others on a busy machine.
-const brief = 2 * time.Second
+const shortTime = 2 * time.Second
 
 // The connection breaks while an agent thinks: it is not asked again, and that
 // is no [Timeout].
@@ -56,7 +56,7 @@ func TestConnectionDrops(t *testing.T) {
 func TestRuntimeRestarts(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
-		o.runtime.Delay("cto", long)
+		o.runtime.Delay("cto", longThought)
 		var runs []string
 		o.runtime.Answer("cto", func(q demo.Question) string {
 			runs = append(runs, q.RunID)
@@ -86,7 +86,7 @@ func TestRuntimeGone(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		o.Grace = 400 * time.Millisecond
-		o.runtime.Delay("cpo", long)
+		o.runtime.Delay("cpo", longThought)
 		work(t, o.Service)
 		m := o.open(t)
 		if _, err := o.Run(signedIn(t), m.ID, false); err != nil {
@@ -270,7 +270,7 @@ func TestRetryAtOnce(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		o.runtime.Silence("", true)
-		o.AgentTimeout = brief
+		o.AgentTimeout = shortTime
 		kind, release := o.Kind(), make(chan struct{})
 		var held atomic.Int32
 		o.Jobs.Kinds["standup"] = job.Kind{Attempts: kind.Attempts, GaveUp: kind.GaveUp, Do: func(ctx context.Context, h *job.Held) error {
@@ -376,7 +376,7 @@ func TestReviewOfRetry(t *testing.T) {
 	o.runtime.Answer("cpo", func(demo.Question) string { return "Yesterday: a\nToday: walnuts\nBlockers: none" })
 	var mu sync.Mutex
 	var last string
-	o.runtime.Delay("coo", long)
+	o.runtime.Delay("coo", longThought)
 	o.runtime.Answer("coo", func(q demo.Question) string {
 		mu.Lock()
 		defer mu.Unlock()

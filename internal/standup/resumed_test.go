@@ -156,7 +156,7 @@ func TestResumedTooSlow(t *testing.T) {
 // has just asked for: the run is looked for, and not waited for in vain.
 func TestRestartBeforeWait(t *testing.T) {
 	o := newOffice(t, dbtest.New(t))
-	o.runtime.Delay("cto", long)
+	o.runtime.Delay("cto", longThought)
 	var once sync.Once
 	o.Runtime = &flaky{Runtime: o.client, start: func(ctx context.Context, q gateway.Question) (gateway.Started, error) {
 		s, err := o.client.Start(ctx, q)

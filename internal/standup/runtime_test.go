@@ -90,7 +90,7 @@ func TestTimeoutStop(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := newOffice(t, dbtest.New(t))
 			o.runtime.Silence("cpo", true)
-			o.AgentTimeout = brief
+			o.AgentTimeout = shortTime
 			var stops atomic.Int32
 			o.Runtime = &flaky{Runtime: o.client, stop: func(ctx context.Context, key, run string) (bool, error) {
 				stopped, err := o.client.Stop(ctx, key, run)
@@ -111,7 +111,7 @@ func TestTimeoutStop(t *testing.T) {
 // participant has no report, and the others go on.
 func TestFindRefused(t *testing.T) {
 	o := newOffice(t, dbtest.New(t))
-	o.runtime.Delay("cto", long)
+	o.runtime.Delay("cto", longThought)
 	o.Runtime = &flaky{Runtime: o.client, find: func(context.Context, string, string) (gateway.Trace, error) {
 		return gateway.Trace{}, gateway.ErrRefused.With("no history for you")
 	}}
@@ -156,7 +156,7 @@ func TestUnsentQuestion(t *testing.T) {
 // and its run died: it is asked again, and has time to answer.
 func TestAskedAnewWithTime(t *testing.T) {
 	o := newOffice(t, dbtest.New(t))
-	o.runtime.Delay("cto", long)
+	o.runtime.Delay("cto", longThought)
 	stop := work(t, o.Service)
 	m := o.open(t)
 	if _, err := o.Run(signedIn(t), m.ID, false); err != nil {

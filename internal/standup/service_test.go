@@ -322,7 +322,7 @@ func TestTimeout(t *testing.T) {
 		o := newOffice(t, d)
 		o.runtime.Silence("cpo", true)
 		o.runtime.Fail("cmo", "no credit left")
-		o.AgentTimeout = brief
+		o.AgentTimeout = shortTime
 		work(t, o.Service)
 		m := o.hold(t, o.open(t).ID)
 		wantEnd(t, m, standup.Completed, "")
@@ -380,7 +380,7 @@ func TestCannotBeHeld(t *testing.T) {
 		},
 		{
 			"the facilitator is silent",
-			func(_ *testing.T, o *office) { o.runtime.Silence("coo", true); o.AgentTimeout = brief },
+			func(_ *testing.T, o *office) { o.runtime.Silence("coo", true); o.AgentTimeout = shortTime },
 			standup.FacilitatorTimedOut, func(o *office) { o.runtime.Silence("coo", false); o.AgentTimeout = 10 * time.Second },
 		},
 		{

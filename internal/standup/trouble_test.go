@@ -81,7 +81,7 @@ var troubles = []trouble{
 	},
 	{
 		name:    "the facilitator is silent",
-		begin:   func(_ *testing.T, o *office) { o.runtime.Silence("coo", true); o.AgentTimeout = brief },
+		begin:   func(_ *testing.T, o *office) { o.runtime.Silence("coo", true); o.AgentTimeout = shortTime },
 		code:    standup.FacilitatorTimedOut,
 		reports: []standup.ReportStatus{answered, answered, answered}, asked: map[string]int{"cto": 1, "cpo": 1, "cmo": 1, "coo": 1},
 		mend:  func(_ *testing.T, o *office) { o.runtime.Silence("coo", false); o.AgentTimeout = 20 * time.Second },
@@ -198,7 +198,7 @@ const report = "Yesterday: a\nToday: b\nBlockers: none"
 // late lets the CPO answer when its time is over, although it was told to stop.
 func late(t *testing.T, o *office) {
 	word, spoken := make(chan struct{}), make(chan struct{})
-	o.AgentTimeout = brief
+	o.AgentTimeout = shortTime
 	o.runtime.Answer("cpo", func(demo.Question) string {
 		<-word
 		defer close(spoken)

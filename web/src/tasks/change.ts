@@ -10,13 +10,19 @@ import type { Task } from './task'
 
 type Body = Schemas['TaskChange']
 
-/** Sends a change; with a version it is refused when somebody was faster. */
+/** How long a change may take, in ms: those behind it wait, and must not for ever. */
+const patience = 60_000
+
+/** Sends a change, after those of the same task that were sent before; with a version it is refused when somebody was faster. */
 export const sendChange = (id: string, body: Body, version?: number): Promise<Task> =>
-  take(
-    api.PATCH('/api/v1/tasks/{id}', {
-      params: { path: { id }, ...(version ? { header: ifMatch(version) } : {}) },
-      body,
-    }),
+  inTurn(id, () =>
+    take(
+      api.PATCH('/api/v1/tasks/{id}', {
+        params: { path: { id }, ...(version ? { header: ifMatch(version) } : {}) },
+        body,
+        signal: AbortSignal.timeout(patience),
+      }),
+    ),
   )
 
 /** What a body takes back, for undoing it. */
@@ -57,7 +63,7 @@ export interface Step {
 export function useChange(): (step: Step) => void {
   const cache = useQueryClient()
   const { mutate } = useMutation({
-    mutationFn: (s: Step) => inTurn(s.task.id, () => sendChange(s.task.id, s.body)),
+    mutationFn: (s: Step) => sendChange(s.task.id, s.body),
     onMutate: s => {
       const end = begin(s.task.id, s.looks ?? {})
       putTask(cache, s.task)
