@@ -43,7 +43,7 @@ func newService(t testing.TB, d *db.DB) *Service {
 	}
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
 	s := &Service{DB: d, Jobs: job.New(d, log, clock.Now), Log: log, Now: func() time.Time { return noon }, Zone: zone}
-	s.Jobs.Poll, s.Jobs.Lease = 10*time.Millisecond, 600*time.Millisecond
+	s.Jobs.Poll = 10 * time.Millisecond
 	s.Policies = []Policy{{
 		Name: "activity", Setting: "ACTIVITY_LOG_RETENTION_DAYS", Days: 1, Does: "Activity goes.",
 		Count: func(ctx context.Context, before time.Time) (int64, time.Time, error) {
@@ -347,8 +347,8 @@ func TestRunIsGivenUp(t *testing.T) {
 	})
 }
 
-// Two replicas have the same timer, and somebody presses the button meanwhile:
-// there is one run.
+// Replicas have the same timer, and the night's run is one. On SQLite there is
+// one process: a second one takes what runs for a dead one's.
 func TestOneRun(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		seed(t, d, 500, border.Add(-time.Second))
@@ -360,7 +360,11 @@ func TestOneRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		first := newService(t, d)
-		for _, s := range []*Service{first, newService(t, d)} {
+		replicas := []*Service{first}
+		if d.Engine() == db.Postgres {
+			replicas = append(replicas, newService(t, d))
+		}
+		for _, s := range replicas {
 			timer, err := s.Timer()
 			if err != nil {
 				t.Fatal(err)

@@ -24,7 +24,7 @@ const timerKind = "timer"
 func (q *Queue) Run(ctx context.Context) error {
 	ctx = actor.With(ctx, actor.System)
 	if len(q.Timers) > 0 { // else they are another queue's of this process
-		q.Kinds[timerKind] = Kind{Do: q.fire, Attempts: 1}
+		q.Kinds[timerKind] = Kind{Do: q.fire}
 	}
 	poll, beat := time.NewTicker(q.Poll), time.NewTicker(q.Lease/3)
 	defer poll.Stop()
@@ -248,17 +248,25 @@ func (q *Queue) do(ctx context.Context, h *Held) (err error) {
 	if !ok {
 		return fmt.Errorf("this version does not know jobs of kind %q", h.Kind)
 	}
-	if h.failures >= k.attempts() {
+	if h.failures >= q.attempts(h) {
 		return fmt.Errorf("the process ended %d times while it did this", h.failures)
 	}
 	return k.Do(ctx, h)
 }
 
-func (k Kind) attempts() int {
-	if k.Attempts == 0 {
-		return 5
+// attempts is how often a job may fail. The firing of a timer that comes again
+// after an interval does so once; one at a time of a place may be the day's only
+// one, and is tried like other jobs.
+func (q *Queue) attempts(h *Held) int {
+	if h.Kind == timerKind {
+		if t := q.timer(h.Key); t == nil || t.At.IsZero() {
+			return 1
+		}
 	}
-	return k.Attempts
+	if k := q.Kinds[h.Kind]; k.Attempts > 0 {
+		return k.Attempts
+	}
+	return 5
 }
 
 // finish writes the outcome, only while this attempt still holds the job.
@@ -273,13 +281,13 @@ func (q *Queue) finish(ctx context.Context, h *Held, err error) (state string, _
 		state = "ready" // handed back: the next process goes on at once
 	case q.away(err):
 		state = "ready" // no fault of the job
-	case err != nil && h.failures+1 >= k.attempts():
+	case err != nil && h.failures+1 >= q.attempts(h):
 		state = "failed"
 	case err != nil:
 		state = "ready"
 	}
 	txErr := h.Write(ctx, func(tx *db.Tx) error {
-		if h.Kind == timerKind {
+		if h.Kind == timerKind && state != "ready" {
 			_, err := tx.Exec(ctx, `DELETE FROM jobs WHERE id = ?`, h.ID)
 			return err
 		}
@@ -440,10 +448,18 @@ func (t Timer) after(next, now time.Time) (after time.Time, moved bool) {
 }
 
 func (q *Queue) fire(ctx context.Context, h *Held) error {
-	for _, t := range q.Timers {
-		if t.Name == h.Key {
-			return t.Do(ctx)
-		}
+	if t := q.timer(h.Key); t != nil {
+		return t.Do(ctx)
 	}
 	return nil // a timer of another version
+}
+
+// timer is the timer of that name, nil when this version has none.
+func (q *Queue) timer(name string) *Timer {
+	for i := range q.Timers {
+		if q.Timers[i].Name == name {
+			return &q.Timers[i]
+		}
+	}
+	return nil
 }

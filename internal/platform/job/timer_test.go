@@ -2,6 +2,7 @@ package job_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -132,6 +133,75 @@ func TestTimerAtATime(t *testing.T) {
 		}
 		if times("missed") != 1 || times("moved")+times("put back")+times("new") != 0 {
 			t.Errorf("fired %v, want what was missed, once", fired)
+		}
+	})
+}
+
+// What is due at a time of day is not left to the next day when the process
+// stops or dies while it fires, or what it does fails; what comes again after an
+// interval is.
+func TestFiringIsNotLost(t *testing.T) {
+	yearly, err := cron.Parse("0 0 29 2 *", "Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	missed := yearly.Next(time.Now()).AddDate(-4, 0, 0)
+	note := func(t *testing.T, d *db.DB) {
+		err := d.Tx(t.Context(), func(tx *db.Tx) error {
+			_, err := tx.Exec(t.Context(), `INSERT INTO job_timers (name, next_at) VALUES ('nightly', ?)`, missed)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	gone := func(t *testing.T, d *db.DB) func() bool {
+		return func() bool {
+			var jobs int
+			if err := d.QueryRow(t.Context(), `SELECT COUNT(*) FROM jobs`).Scan(&jobs); err != nil {
+				t.Fatal(err)
+			}
+			return jobs == 0
+		}
+	}
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		note(t, d)
+		began := make(chan struct{})
+		stopped := newQueue(t, d)
+		stopped.Timers = []job.Timer{{Name: "nightly", At: yearly, Do: func(ctx context.Context) error {
+			close(began)
+			<-ctx.Done()
+			return ctx.Err()
+		}}}
+		stop := run(t, stopped)
+		<-began
+		stop()
+		// The next process dies while it fires, too.
+		if err := d.Tx(t.Context(), func(tx *db.Tx) error {
+			n, err := tx.Exec(t.Context(), `UPDATE jobs SET state = 'running', owner = 'dead', lease_until = ?`, time.Now().Add(-time.Minute))
+			if err == nil && n != 1 {
+				t.Errorf("%d firings were handed back", n)
+			}
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		var fired, beaten atomic.Int32
+		q := newQueue(t, d)
+		q.Timers = []job.Timer{
+			{Name: "nightly", At: yearly, Do: func(context.Context) error {
+				if fired.Add(1) == 1 {
+					return errors.New("not now")
+				}
+				return nil
+			}},
+			{Name: "hourly", Every: time.Hour, Do: func(context.Context) error { beaten.Add(1); return errors.New("not now") }},
+		}
+		run(t, q)
+		wait(t, "the firing after the one that failed", func() bool { return fired.Load() == 2 })
+		wait(t, "its end", gone(t, d))
+		if n := beaten.Load(); n != 1 {
+			t.Errorf("what comes again by itself was tried %d times, want once", n)
 		}
 	})
 }
