@@ -106,6 +106,33 @@ describe('the keys', () => {
   })
 })
 
+// A page that is drawn with its rows in it is calmer than one that fills up.
+describe('a place that somebody points at', () => {
+  it('is read before they go there, and not again when they do', async () => {
+    const { context, page, complaints } = await opened(desktop, '/tasks?view=table')
+    const asked: string[] = []
+    page.on('request', r => asked.push(new URL(r.url()).pathname))
+    const link = page
+      .getByRole('navigation', { name: 'Places' })
+      .first()
+      .getByRole('link', { name: /^Standups/ })
+    const [sheet] = await Promise.all([
+      page.waitForResponse(r => /^\/api\/v1\/standups\/[0-9a-f-]{36}$/.test(new URL(r.url()).pathname)),
+      link.hover(),
+    ])
+    await sheet.finished()
+    expect(new URL(page.url()).pathname).toBe('/tasks')
+    // Whoever shows the sheet asks for its schedule.
+    await Promise.all([page.waitForResponse(r => r.url().includes('/agentrt/jobs')), link.click()])
+    await page.locator('main h2').first().waitFor()
+    const path = new URL(sheet.url()).pathname
+    expect(asked.filter(a => a === path)).toHaveLength(1)
+    expect(asked.filter(a => a === '/api/v1/teams')).toHaveLength(1)
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})
+
 // On the way to work one looks at a phone, and not at the left half of a page.
 describe.each([320, 360])('a phone of %d px', width => {
   it('has every place behind its bottom bar, and nothing to scroll sideways', async () => {

@@ -11,12 +11,17 @@ export function nanos(usd: string | null | undefined): bigint | null {
   return found[1] ? -whole : whole
 }
 
+const numbers = new Intl.NumberFormat('en-US')
+
+/** A whole number with its thousands apart: 1,234,567. A formatter that is kept takes a twentieth of the time. */
+export const grouped = (n: number | bigint): string => numbers.format(n)
+
 /** Rounded to `digits` behind the point, halves away from zero. */
 function fixed(n: bigint, digits: number): string {
   const step = 10n ** BigInt(9 - digits)
   const units = (n + step / 2n) / step
   const scale = 10n ** BigInt(digits)
-  const whole = (units / scale).toLocaleString('en-US')
+  const whole = grouped(units / scale)
   return digits === 0 ? whole : `${whole}.${(units % scale).toString().padStart(digits, '0')}`
 }
 
@@ -104,8 +109,14 @@ export function moment(at: string, zone?: string): string {
   }).format(d)
 }
 
-/** The zone of whoever looks. */
-export const myZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone
+let mine = { zone: '', until: 0 }
+
+/** The zone of whoever looks. They may travel; a page asks some hundred times, and an answer takes a tenth of a millisecond. */
+export function myZone(): string {
+  const now = performance.now()
+  if (now >= mine.until) mine = { zone: Intl.DateTimeFormat().resolvedOptions().timeZone, until: now + 10_000 }
+  return mine.zone
+}
 
 /** A moment as the service counts its days, and as the one who looks does, when that differs. */
 export function moments(at: string, service: string | undefined): string {

@@ -1,6 +1,8 @@
+import type { QueryClient } from '@tanstack/react-query'
 import { type ComponentType, createElement, type ReactNode, useEffect, useSyncExternalStore } from 'react'
 import { NotLoaded } from '../frame/NotLoaded'
 import { askBuild } from './build'
+import { cache } from './cache'
 import { useLineState } from './live'
 import { tellPart } from './parts'
 import { session } from './session'
@@ -112,10 +114,31 @@ export function later<M, N extends keyof M & string>(
   return Later
 }
 
-/** A place, or a part of one, as `later`. */
-export const lazyPage = <M, N extends keyof M & string>(
-  get: () => Promise<M>,
-  name: N,
-): ((props: object) => ReactNode) & { preload: () => Promise<void> } =>
+/** What the module of a place may have beside its component. */
+interface Place<S> {
+  /** Asks for what the place shows first, where nothing is known of it. What fails is asked for again by the place. */
+  ask?: (cache: QueryClient, search: S) => Promise<unknown>
+}
+
+/**
+ * A place, or a part of one, as `later`. `ask` is for the route to call when somebody is about to go there: so the
+ * service is asked while the place is drawn, or before.
+ */
+export function lazyPage<M, N extends keyof M & string>(get: () => Promise<M>, name: N) {
+  type S = M extends { ask: (cache: QueryClient, search: infer S) => Promise<unknown> } ? S : unknown
+  let place: Place<S> | null = null
+  let next: S | undefined
+  const ask = (search: S): void => {
+    if (place) void place.ask?.(cache, search).catch(() => undefined)
+    else next = search
+  }
+  const take = async () => {
+    const module = await get()
+    place = module as Place<S>
+    if (next !== undefined) ask(next)
+    return module
+  }
   // A page is given nothing; what it looks like may not be asked here, for it asks its route.
-  later(get as () => Promise<Record<string, () => ReactNode>>, name, NotLoaded)
+  const page = later(take as () => Promise<Record<string, () => ReactNode>>, name, NotLoaded)
+  return Object.assign(page, { ask })
+}

@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query'
+import { type QueryClient, useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { api, type Schemas, take } from '../api/client'
 import type { Patch } from './live/patches'
@@ -34,6 +34,10 @@ export const queries = {
     staleTime: Number.POSITIVE_INFINITY,
   },
 } as const
+
+/** Whether the runtime is there to be asked, as far as this tab knows. */
+export const isConnected = (cache: QueryClient): boolean =>
+  cache.getQueryData<Schemas['GatewayStatus']>(queries.gateway.queryKey)?.state === 'connected'
 
 export const useMe = () => useQuery(queries.me)
 

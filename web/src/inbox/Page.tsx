@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query'
+import { type QueryClient, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useCallback, useMemo } from 'react'
 import { useTitle } from '../app/title'
@@ -11,12 +11,16 @@ import { cleared, Filters } from './Filters'
 import { ItemList } from './ItemList'
 import { filtersOf, isFiltered } from './item'
 import { Panel } from './Panel'
-import { oneQuery } from './queries'
+import { listQuery, oneQuery } from './queries'
 import { type Go, type InboxSearch, inboxRoute } from './route'
 import { useItems } from './useItems'
 import { useVerbs, type Verbs } from './useVerbs'
 
 const words = inboxWords
+
+/** Asks for the list. */
+export const ask = (cache: QueryClient, search: InboxSearch): Promise<unknown> =>
+  cache.ensureInfiniteQueryData(listQuery(filtersOf(search)))
 
 /** What waits for a person: a ranked list, and one item beside it. */
 export function InboxPage() {

@@ -21,9 +21,12 @@ export type InboxSearch = ReturnType<typeof search>
 /** Another value for some of it; undefined takes it out of the address. */
 export type Go = (change: InboxSearch, replace?: boolean) => void
 
+const page = lazyPage(() => import('./Page'), 'InboxPage')
+
 export const inboxRoute = createRoute({
   getParentRoute: () => frameRoute,
   path: '/inbox',
   validateSearch: search,
-  component: lazyPage(() => import('./Page'), 'InboxPage'),
+  beforeLoad: ({ search }) => page.ask(search),
+  component: page,
 })

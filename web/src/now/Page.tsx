@@ -1,4 +1,6 @@
+import type { QueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
+import { isConnected } from '../app/queries'
 import { useTitle } from '../app/title'
 import { texts } from '../texts'
 import { Agents } from './Agents'
@@ -6,9 +8,18 @@ import { Failures } from './Failures'
 import { LastStandup } from './LastStandup'
 import { Money } from './Money'
 import { NeedsYou } from './NeedsYou'
+import { blockedQuery, sessionsQuery, standupQuery } from './queries'
 import { Ribbon } from './Ribbon'
 import { nowRoute } from './route'
 import { Sentence } from './Sentence'
+
+/** Asks for what everybody may see, and needs no day. */
+export const ask = (cache: QueryClient): Promise<unknown> =>
+  Promise.all([
+    cache.ensureQueryData(blockedQuery),
+    cache.ensureQueryData(standupQuery),
+    ...(isConnected(cache) ? [cache.ensureQueryData(sessionsQuery)] : []),
+  ])
 
 const column = 'flex-col gap-3 md:gap-4'
 

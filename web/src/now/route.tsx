@@ -6,9 +6,12 @@ import { frameRoute } from '../app/roots'
 /** What the address says: whether the ribbon of runs is a table. */
 const search = (s: Record<string, unknown>) => params({ runs: wordParam(s.runs, ['table']) })
 
+const page = lazyPage(() => import('./Page'), 'NowPage')
+
 export const nowRoute = createRoute({
   getParentRoute: () => frameRoute,
   path: '/',
   validateSearch: search,
-  component: lazyPage(() => import('./Page'), 'NowPage'),
+  beforeLoad: ({ search }) => page.ask(search),
+  component: page,
 })

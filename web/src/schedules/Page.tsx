@@ -1,8 +1,8 @@
-import { useQuery } from '@tanstack/react-query'
+import { type QueryClient, useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useCallback, useMemo } from 'react'
 import { useKeys } from '../app/keys'
-import { leads, queries, useMe } from '../app/queries'
+import { isConnected, leads, queries, useMe } from '../app/queries'
 import { useTitle } from '../app/title'
 import { texts } from '../texts'
 import { schedules as scheduleTexts } from '../texts/schedules'
@@ -24,6 +24,11 @@ import { Toolbar } from './Toolbar'
 
 const words = scheduleTexts
 const noForm: JobSearch = { form: undefined }
+
+/** Asks for the runtime's jobs. */
+export async function ask(cache: QueryClient): Promise<void> {
+  if (isConnected(cache)) await cache.ensureQueryData(jobsQuery)
+}
 
 /** Did it run, will it run: the runtime's timed jobs, and one of them beside the others. */
 export function SchedulesPage() {

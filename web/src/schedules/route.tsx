@@ -21,9 +21,12 @@ function search(s: Record<string, unknown>) {
 export type JobSearch = ReturnType<typeof search>
 export type Go = (change: JobSearch, replace?: boolean) => void
 
+const page = lazyPage(() => import('./Page'), 'SchedulesPage')
+
 export const schedulesRoute = createRoute({
   getParentRoute: () => frameRoute,
   path: '/schedules',
   validateSearch: search,
-  component: lazyPage(() => import('./Page'), 'SchedulesPage'),
+  beforeLoad: ({ search }) => page.ask(search),
+  component: page,
 })

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { unknown } from '../app/format'
+import { grouped, unknown } from '../app/format'
 import { leads, useMe } from '../app/queries'
 import { sessions as sessionsWords } from '../texts/sessions'
 import { Age } from '../ui/Age'
@@ -134,7 +134,7 @@ export function ArchivedFacts({ session: s }: { session: Archived }) {
       }
       session={s}
     >
-      <Fact label={f.messages}>{s.messages.toLocaleString('en-US')}</Fact>
+      <Fact label={f.messages}>{grouped(s.messages)}</Fact>
       {s.began_at && (
         <Fact label={f.began}>
           <Age at={s.began_at} />

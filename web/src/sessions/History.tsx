@@ -1,6 +1,6 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useCallback, useMemo } from 'react'
-import { unknown } from '../app/format'
+import { grouped, unknown } from '../app/format'
 import { texts } from '../texts'
 import { sessions as sessionsWords } from '../texts/sessions'
 import { Age } from '../ui/Age'
@@ -114,7 +114,7 @@ const columnsOf = (agents: ReadonlyMap<string, string>): TableColumn<Archived>[]
     width: '9rem',
     cell: a => <bdi className="truncate text-soft">{a.model === null ? unknown : modelName(a.model)}</bdi>,
   },
-  { id: 'messages', label: f.messages, width: '6rem', cell: a => a.messages.toLocaleString('en-US') },
+  { id: 'messages', label: f.messages, width: '6rem', cell: a => grouped(a.messages) },
   { id: 'cost', label: f.cost, width: '8rem', cell: a => <span className="truncate">{costOf(a)}</span> },
   { id: 'last', label: f.last, width: '6rem', cell: a => <Age at={a.last_at} /> },
 ]

@@ -1,14 +1,23 @@
+import type { QueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useCallback } from 'react'
+import { isConnected } from '../app/queries'
 import { useTitle } from '../app/title'
 import { texts } from '../texts'
 import { sessions as sessionsWords } from '../texts/sessions'
 import { History } from './History'
 import { Live } from './Live'
-import { type Go, sessionsRoute } from './route'
+import { jobNamesQuery, liveQuery } from './queries'
+import { type Go, type SessionsSearch, sessionsRoute } from './route'
 import { Toolbar } from './Toolbar'
 
 const words = sessionsWords
+
+/** Asks for the runtime's sessions. */
+export async function ask(cache: QueryClient, { show }: SessionsSearch): Promise<void> {
+  if (show === 'history' || !isConnected(cache)) return
+  await Promise.all([cache.ensureQueryData(liveQuery), cache.ensureQueryData(jobNamesQuery)])
+}
 
 /** What is running, and what was: the runtime's sessions as they are now, or the archive. */
 export function SessionsPage() {

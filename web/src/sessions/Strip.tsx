@@ -1,5 +1,5 @@
 import { memo, type ReactNode, useMemo } from 'react'
-import { moment, unknown } from '../app/format'
+import { grouped, moment, unknown } from '../app/format'
 import { sessions as sessionsWords } from '../texts/sessions'
 import { Button } from '../ui/Button'
 import { Partial } from '../ui/Views'
@@ -51,7 +51,7 @@ export const Strip = memo(function Strip({ steps, partial, table, onTable, onGo,
         {there.map(kind => (
           <span key={kind} className="flex items-center gap-1">
             <span aria-hidden="true" className={`size-2 rounded-sm ${looks[kind].ground}`} />
-            {words.kinds[kind]} {counts.get(kind)?.toLocaleString('en-US')}
+            {words.kinds[kind]} {grouped(counts.get(kind) ?? 0)}
           </span>
         ))}
         <span className="ml-auto flex items-center gap-1">

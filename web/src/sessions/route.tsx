@@ -23,11 +23,14 @@ export type SessionsSearch = ReturnType<typeof search>
 
 export type Go = (change: SessionsSearch, replace?: boolean) => void
 
+const page = lazyPage(() => import('./Page'), 'SessionsPage')
+
 export const sessionsRoute = createRoute({
   getParentRoute: () => frameRoute,
   path: '/sessions',
   validateSearch: search,
-  component: lazyPage(() => import('./Page'), 'SessionsPage'),
+  beforeLoad: ({ search }) => page.ask(search),
+  component: page,
 })
 
 /** One session: of the runtime by its key, or of the archive by its id. */

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { type ReactNode, useCallback, useMemo, useState } from 'react'
-import { money, tokens, unknown } from '../app/format'
+import { grouped, money, tokens, unknown } from '../app/format'
 import { queries } from '../app/queries'
 import { spend } from '../texts/spend'
 import { Button } from '../ui/Button'
@@ -42,7 +42,7 @@ export function costText(of: Amounts): string {
 }
 
 export const Count = ({ of }: { of: number }) => (
-  <data title={of.toLocaleString('en-US')} value={of}>
+  <data title={grouped(of)} value={of}>
     {tokens(of)}
   </data>
 )

@@ -1,5 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
+import { grouped } from '../app/format'
 import { leads, useMe } from '../app/queries'
 import { spend } from '../texts/spend'
 import { Sparkline } from '../ui/Gauge'
@@ -48,7 +49,6 @@ export function Groups({ report, ask, course }: { report: Report; ask: Ask; cour
 
 function useColumns(report: Report, name: (id: PartId) => string, course: Course): NumberColumn<Share>[] {
   const all = amountsOf(report.total)
-  const whole = (n: number) => n.toLocaleString('en-US')
   return [
     {
       id: 'name',
@@ -76,14 +76,14 @@ function useColumns(report: Report, name: (id: PartId) => string, course: Course
       cell: g => <Money usd={g.estimated_usd} />,
       foot: <Money usd={report.total.estimated_usd} />,
     },
-    { id: 'runs', label: words.runs, cell: g => whole(g.runs), foot: whole(all.runs) },
+    { id: 'runs', label: words.runs, cell: g => grouped(g.runs), foot: grouped(all.runs) },
     {
       id: 'unpriced',
       label: words.unpricedRuns,
-      cell: g => <span className={g.unpriced_runs > 0 ? 'text-attention' : ''}>{whole(g.unpriced_runs)}</span>,
-      foot: whole(all.unpriced),
+      cell: g => <span className={g.unpriced_runs > 0 ? 'text-attention' : ''}>{grouped(g.unpriced_runs)}</span>,
+      foot: grouped(all.unpriced),
     },
-    { id: 'corrections', label: words.corrections, cell: g => whole(g.corrections), foot: whole(all.corrections) },
+    { id: 'corrections', label: words.corrections, cell: g => grouped(g.corrections), foot: grouped(all.corrections) },
     ...classes.map(c => ({
       id: c,
       label: words.tokens[c],

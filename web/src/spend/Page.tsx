@@ -1,8 +1,8 @@
-import { useQuery } from '@tanstack/react-query'
+import { type QueryClient, useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useCallback } from 'react'
-import { useTicking } from '../app/clock'
-import { useConfig } from '../app/config'
+import * as clock from '../app/clock'
+import { configQuery, useConfig } from '../app/config'
 import { addDays, dayIn } from '../app/days'
 import { moment } from '../app/format'
 import { useKeys } from '../app/keys'
@@ -26,6 +26,14 @@ import { TopSessions } from './TopSessions'
 import { Total } from './Total'
 
 const words = spend
+
+/** Asks for the report. */
+export async function ask(cache: QueryClient, search: SpendSearch): Promise<void> {
+  if (search.part === 'prices') return
+  const zone = search.zone ?? (await cache.ensureQueryData(configQuery)).timezone
+  const asked = askOf(daysOf(search, dayIn(clock.now(), zone)), zone)
+  await cache.ensureQueryData(reportQuery(asked, search.by ?? 'agent'))
+}
 
 /** Where the money went: a period of the ledger, and the prices that costs are estimated with. */
 export function SpendPage() {
@@ -71,7 +79,7 @@ interface InZoneProps {
 }
 
 function InZone({ search, go, zone, service }: InZoneProps) {
-  const today = useTicking(now => dayIn(now, zone))
+  const today = clock.useTicking(now => dayIn(now, zone))
   const days = daysOf(search, today)
   const ask = askOf(days, zone)
   const by = search.by ?? 'agent'

@@ -1,5 +1,5 @@
 import { useMemo } from 'react'
-import { unknown } from '../app/format'
+import { grouped, unknown } from '../app/format'
 import { spend } from '../texts/spend'
 import { type NumberColumn, NumberTable } from '../ui/NumberTable'
 import { Cost, Count } from './Bits'
@@ -66,9 +66,8 @@ export function TimeTable({ label, report, split, series, name, measure, go, foc
     {
       id: 'runs',
       label: words.runs,
-      cell: row =>
-        isUnknown(row) ? <span className="text-soft">{unknown}</span> : row.of.bin.sums.runs.toLocaleString('en-US'),
-      foot: report.total.runs.toLocaleString('en-US'),
+      cell: row => (isUnknown(row) ? <span className="text-soft">{unknown}</span> : grouped(row.of.bin.sums.runs)),
+      foot: grouped(report.total.runs),
     },
     ...series.map((id, i) => ({
       id,

@@ -1,5 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useMemo } from 'react'
+import { grouped } from '../app/format'
 import { shortIn } from '../schedules/times'
 import { canonical } from '../sessions/heard'
 import { type Called, useSessionNames } from '../sessions/useSessionNames'
@@ -28,7 +29,7 @@ export function TopSessions({ report, ask }: { report: Report; ask: Ask }) {
       cell: g => <Name of={g.key} name={name} />,
     },
     { id: 'cost', label: words.cost, cell: g => <Cost of={amountsOf(g)} /> },
-    { id: 'runs', label: words.runs, cell: g => g.runs.toLocaleString('en-US') },
+    { id: 'runs', label: words.runs, cell: g => grouped(g.runs) },
     ...classes.map(c => ({ id: c, label: words.tokens[c], cell: (g: Share) => <Count of={g.tokens[c]} /> })),
   ]
   return (

@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
+import { grouped } from '../app/format'
 import { leads, useMe } from '../app/queries'
 import { spend } from '../texts/spend'
 import { buttonClass } from '../ui/Button'
@@ -30,7 +31,7 @@ export function Total({ report, days }: { report: Report; days: { first: string;
           <p className="text-attention">{words.withUnpriced(of.unpriced_runs)}</p>
         )}
         <p className="text-soft">
-          {of.runs.toLocaleString('en-US')} {words.runs.toLowerCase()}
+          {grouped(of.runs)} {words.runs.toLowerCase()}
         </p>
       </div>
       <dl className="grid grid-cols-2 content-start gap-x-6 gap-y-2">
@@ -61,7 +62,7 @@ export function Total({ report, days }: { report: Report; days: { first: string;
           )}
         </Fact>
         <Fact help={k.correctionsHelp} name={k.corrections}>
-          {of.corrections.toLocaleString('en-US')}
+          {grouped(of.corrections)}
         </Fact>
       </dl>
       <dl

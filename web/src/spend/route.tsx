@@ -29,9 +29,12 @@ export type SpendSearch = ReturnType<typeof search>
 /** Goes to the same place with other values for some of it; undefined takes one out of the address. */
 export type Go = (change: SpendSearch, replace?: boolean) => void
 
+const page = lazyPage(() => import('./Page'), 'SpendPage')
+
 export const spendRoute = createRoute({
   getParentRoute: () => frameRoute,
   path: '/spend',
   validateSearch: search,
-  component: lazyPage(() => import('./Page'), 'SpendPage'),
+  beforeLoad: ({ search }) => page.ask(search),
+  component: page,
 })

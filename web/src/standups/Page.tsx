@@ -1,9 +1,9 @@
-import { useQuery } from '@tanstack/react-query'
+import { type QueryClient, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { type ReactNode, useCallback } from 'react'
 import type { Schemas } from '../api/client'
-import { useTicking } from '../app/clock'
-import { useZone } from '../app/config'
+import * as clock from '../app/clock'
+import { configQuery, useZone } from '../app/config'
 import { dayIn } from '../app/days'
 import { useTitle } from '../app/title'
 import { texts } from '../texts'
@@ -16,9 +16,23 @@ import { NoneOfDay, NoneOfToday, NoneYet } from './Nothing'
 import { dayAddress, executive, latestQuery, listQuery, oneQuery, teamsQuery } from './queries'
 import { type Go, type StandupSearch, standupRoute, standupsRoute } from './route'
 import { Sheet } from './Sheet'
+import type { Brief } from './standup'
 import './print.css'
 
 const words = standups
+
+/** Asks for a team's latest standup, or that of a day. */
+export async function ask(cache: QueryClient, { day, team = executive }: StandupSearch): Promise<void> {
+  const teams = cache.ensureQueryData(teamsQuery)
+  let found: Brief | null | undefined
+  if (day === undefined) {
+    const zone = find(await teams, team)?.timezone ?? (await cache.ensureQueryData(configQuery)).timezone
+    found = await cache.ensureQueryData(latestQuery(team, dayIn(clock.now(), zone)))
+  } else {
+    found = (await cache.ensureQueryData(listQuery(team, day, day)))[0]
+  }
+  if (found) await cache.ensureQueryData(oneQuery(found.id))
+}
 
 /** A team's latest standup, or that of a day. */
 export function StandupsPage() {
@@ -101,12 +115,15 @@ interface OfTeam {
   isKnown: boolean
 }
 
+const find = (teams: readonly Team[] | undefined, key: string): Team | undefined =>
+  teams?.find(t => t.key === key || t.id === key)
+
 function useTeam(key: string): OfTeam {
   const asked = useQuery(teamsQuery)
   const service = useZone()
-  const team = asked.data?.find(t => t.key === key || t.id === key)
+  const team = find(asked.data, key)
   const zone = team?.timezone ?? service
-  const today = useTicking(now => dayIn(now, zone ?? 'UTC'))
+  const today = clock.useTicking(now => dayIn(now, zone ?? 'UTC'))
   return { teams: asked.data ?? [], team, today, isKnown: !asked.isPending }
 }
 

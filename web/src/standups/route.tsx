@@ -24,11 +24,14 @@ function search(s: Record<string, unknown>) {
 export type StandupSearch = ReturnType<typeof search>
 export type Go = (change: StandupSearch, replace?: boolean) => void
 
+const page = lazyPage(() => import('./Page'), 'StandupsPage')
+
 export const standupsRoute = createRoute({
   getParentRoute: () => frameRoute,
   path: '/standups',
   validateSearch: search,
-  component: lazyPage(() => import('./Page'), 'StandupsPage'),
+  beforeLoad: ({ search }) => page.ask(search),
+  component: page,
 })
 
 /** One standup by its id, as the inbox and the activity name it. */

@@ -1,5 +1,6 @@
 import { Popover } from '@base-ui/react/popover'
 import { type FormEvent, useState } from 'react'
+import { grouped } from '../app/format'
 import { setView, useView } from '../app/view'
 import { texts } from '../texts'
 import { Button } from '../ui/Button'
@@ -24,16 +25,12 @@ export function Count({ n, status }: { n: number; status: Status }) {
   return (
     <Popover.Root onOpenChange={setOpen} open={open}>
       <Popover.Trigger
-        aria-label={
-          set !== undefined && filtered
-            ? `${name}: ${n.toLocaleString('en-US')}. ${help}`
-            : words.limit.of(name, n, limit)
-        }
+        aria-label={set !== undefined && filtered ? `${name}: ${grouped(n)}. ${help}` : words.limit.of(name, n, limit)}
         className={`h-6 rounded-md px-1.5 text-xs hover:bg-hover pointer-coarse:h-9 pointer-coarse:min-w-9 ${over ? 'bg-attention-tint font-medium text-attention' : 'text-soft'}`}
         title={limit === undefined ? help : words.limit.of(name, n, limit)}
       >
-        {n.toLocaleString('en-US')}
-        {limit !== undefined && ` / ${limit.toLocaleString('en-US')}`}
+        {grouped(n)}
+        {limit !== undefined && ` / ${grouped(limit)}`}
       </Popover.Trigger>
       <Popover.Portal>
         <Popover.Positioner align="start" className="z-50" sideOffset={4}>

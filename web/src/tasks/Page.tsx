@@ -1,3 +1,4 @@
+import type { QueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useCallback, useMemo } from 'react'
 import { useKeys } from '../app/keys'
@@ -11,7 +12,7 @@ import { Empty, Failed, Partial, Skeleton, Stale } from '../ui/Views'
 import { Board } from './Board'
 import { Create } from './Create'
 import { Panel } from './Panel'
-import { useTasks } from './queries'
+import { listQuery, useTasks } from './queries'
 import { type Go, type SearchChange, type TaskSearch, tasksRoute } from './route'
 import { TaskTable } from './TaskTable'
 import { Toolbar } from './Toolbar'
@@ -19,6 +20,10 @@ import { filtersOf, fits, isFiltered, type Task } from './task'
 
 const words = texts.tasks
 const noNew: SearchChange = { new: undefined }
+
+/** Asks for the first of the tasks. */
+export const ask = (cache: QueryClient, search: TaskSearch): Promise<unknown> =>
+  cache.ensureInfiniteQueryData(listQuery(filtersOf(search)))
 
 /** Where the work is: the same tasks as a board or as a table, and one of them beside it. */
 export function TasksPage() {

@@ -1,5 +1,5 @@
 import type { Schemas } from '../api/client'
-import { money, tokens, unknown } from '../app/format'
+import { grouped, money, tokens, unknown } from '../app/format'
 import { leads, type Person } from '../app/queries'
 import { texts } from '../texts'
 import type { Task } from './task'
@@ -19,7 +19,7 @@ export function tokensOf(t: Task['tokens']): { sum: string; parts: string } | nu
   const all = [t.input, t.output, t.cache_read, t.cache_write, t.other]
   return {
     sum: tokens(all.reduce((a, b) => a + b, 0)),
-    parts: words.tokenParts(all.map(n => n.toLocaleString('en-US'))),
+    parts: words.tokenParts(all.map(n => grouped(n))),
   }
 }
 

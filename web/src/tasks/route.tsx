@@ -46,11 +46,14 @@ export type SearchChange = TaskSearch
 
 export type Go = (change: SearchChange, replace?: boolean) => void
 
+const page = lazyPage(() => import('./Page'), 'TasksPage')
+
 export const tasksRoute = createRoute({
   getParentRoute: () => frameRoute,
   path: '/tasks',
   validateSearch: search,
-  component: lazyPage(() => import('./Page'), 'TasksPage'),
+  beforeLoad: ({ search }) => page.ask(search),
+  component: page,
 })
 
 /** The address that people write down: it opens the task beside the board. */

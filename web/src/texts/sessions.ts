@@ -1,4 +1,6 @@
-const many = (n: number, one: string, more: string) => (n === 1 ? `1 ${one}` : `${n.toLocaleString('en-US')} ${more}`)
+import { grouped } from '../app/format'
+
+const many = (n: number, one: string, more: string) => (n === 1 ? `1 ${one}` : `${grouped(n)} ${more}`)
 
 export const sessions = {
   what: 'the sessions',
@@ -86,7 +88,7 @@ export const sessions = {
   unpriced: 'unpriced',
   partlyPriced: (cost: string) => `${cost} + unpriced`,
   tokensOf: (t: { input: number; output: number; cache_read: number; cache_write: number }) =>
-    `Input ${t.input.toLocaleString('en-US')}, output ${t.output.toLocaleString('en-US')}, read from the cache ${t.cache_read.toLocaleString('en-US')}, written to it ${t.cache_write.toLocaleString('en-US')}`,
+    `Input ${grouped(t.input)}, output ${grouped(t.output)}, read from the cache ${grouped(t.cache_read)}, written to it ${grouped(t.cache_write)}`,
   endRows: 'That is all.',
   readingMore: 'Reading more',
   stop: 'Stop',
@@ -126,7 +128,7 @@ export const sessions = {
     cut: (n: number) => `${many(n, 'character', 'characters')} more were left out.`,
     blocksCut: (n: number) => `${many(n, 'part', 'parts')} more were left out.`,
     other: (kind: string) => `${kind || 'Something'}: not shown`,
-    showAll: (n: number) => `Show all ${n.toLocaleString('en-US')} characters`,
+    showAll: (n: number) => `Show all ${grouped(n)} characters`,
     calls: (n: number) => many(n, 'call', 'calls'),
     used: (tokens: string, cost: string) => `${tokens} tokens · ${cost}`,
     usedHelp: (model: string, calls: number, input: string, output: string, cached: string) =>
@@ -178,8 +180,7 @@ export const sessions = {
     toEnd: 'To the newest',
     copy: 'Copy as text',
     copied: (n: number) => `${many(n, 'row', 'rows')} copied.`,
-    copiedPart: (n: number) =>
-      `The newest ${n.toLocaleString('en-US')} rows were copied; scroll up to read, and copy, what is older.`,
+    copiedPart: (n: number) => `The newest ${grouped(n)} rows were copied; scroll up to read, and copy, what is older.`,
     notCopied: 'The browser did not allow copying.',
   },
   send: {

@@ -1,3 +1,5 @@
+import { grouped } from '../app/format'
+
 import { gateway, pairing } from './gateway'
 
 /**
@@ -207,14 +209,14 @@ export const settings = {
     days: (n: number) => (n === 1 ? 'kept for 1 day' : `kept for ${n} days`),
     setting: 'Set by',
     would: 'Would go now',
-    items: (n: number) => (n === 1 ? '1 item' : `${n.toLocaleString('en-US')} items`),
+    items: (n: number) => (n === 1 ? '1 item' : `${grouped(n)} items`),
     nothing: 'nothing',
     oldest: 'the oldest is from',
     before: 'before',
     next: 'Next run',
     last: 'Last run',
     noRun: 'none yet',
-    went: (n: number) => `${n.toLocaleString('en-US')} went`,
+    went: (n: number) => `${grouped(n)} went`,
     failed: 'ended early',
     zone: (zone: string) => `Days begin and end in ${zone}.`,
   },

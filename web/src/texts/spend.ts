@@ -1,3 +1,5 @@
+import { grouped } from '../app/format'
+
 // Not in the index: these sentences come with the place, and the first load stays small.
 export const spend = {
   what: 'the spend',
@@ -37,7 +39,7 @@ export const spend = {
   total: 'Total',
   inPeriod: (from: string, to: string) => (from === to ? from : `${from} – ${to}`),
   unpriced: 'unpriced',
-  withUnpriced: (n: number) => `+ ${n.toLocaleString('en-US')} unpriced`,
+  withUnpriced: (n: number) => `+ ${grouped(n)} unpriced`,
   known: {
     runtime: 'From the runtime',
     runtimeHelp: 'What the agents’ runtime says that its runs cost.',
@@ -45,8 +47,7 @@ export const spend = {
     estimatedHelp: 'Computed with the prices of this service, where the runtime names none.',
     unpriced: 'Unpriced',
     unpricedHelp: 'Nobody knows what these runs cost. The total is without them.',
-    ofRuns: (n: number, runs: number) =>
-      `${n.toLocaleString('en-US')} of ${runs.toLocaleString('en-US')} ${runs === 1 ? 'run' : 'runs'}`,
+    ofRuns: (n: number, runs: number) => `${grouped(n)} of ${grouped(runs)} ${runs === 1 ? 'run' : 'runs'}`,
     noneUnpriced: 'Every run has a price.',
     setPrices: 'Set prices',
     seePrices: 'See the prices',
@@ -77,7 +78,7 @@ export const spend = {
   chartLabel: (by: string) => `Over time, ${by.toLowerCase()}`,
   chartHelp: 'The arrow keys go from bar to bar and read its values. Home and End go to the first and the last.',
   flagged: 'has runs without a price',
-  flag: (n: number) => `${n.toLocaleString('en-US')} ${n === 1 ? 'run is' : 'runs are'} unpriced`,
+  flag: (n: number) => `${grouped(n)} ${n === 1 ? 'run is' : 'runs are'} unpriced`,
   time: { hour: 'Hour', day: 'Day', week: 'Week', month: 'Month' },
   onlyThis: (name: string) => `Look at ${name} alone`,
   notSplit: (n: number) =>
@@ -85,7 +86,7 @@ export const spend = {
   notSplitHelp: 'Their whole is right.',
   rest: 'The 500 that cost most are told apart. All others are one line.',
   sessions: 'Sessions that cost most',
-  firstOf: (n: number, all: number) => `The first ${n} of ${all.toLocaleString('en-US')}`,
+  firstOf: (n: number, all: number) => `The first ${n} of ${grouped(all)}`,
   allSessions: 'All sessions as CSV',
   csv: 'CSV',
   csvOf: (what: string) => `${what} as CSV`,

@@ -1,3 +1,5 @@
+import { grouped } from '../app/format'
+
 export const standups = {
   what: 'the standup',
   whatAll: 'the standups',
@@ -159,8 +161,8 @@ export const standups = {
   fileText: 'It takes the place of an answer: the agent is not asked, and when it is being asked, that is stopped.',
   fileSubmit: 'Hand in',
   filed: 'The report is handed in.',
-  showAll: (n: number) => `Show all ${n.toLocaleString('en-US')} characters`,
-  cut: (n: number) => `The first part of ${n.toLocaleString('en-US')} characters.`,
+  showAll: (n: number) => `Show all ${grouped(n)} characters`,
+  cut: (n: number) => `The first part of ${grouped(n)} characters.`,
   evidence: {
     show: 'What is known',
     none: 'What is known was not gathered.',

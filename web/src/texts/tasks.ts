@@ -1,3 +1,5 @@
+import { grouped } from '../app/format'
+
 export const tasks = {
   what: 'the tasks',
   status: { backlog: 'Backlog', todo: 'To do', in_progress: 'In progress', review: 'Review', done: 'Done' },
@@ -67,18 +69,18 @@ export const tasks = {
   throwAway: 'Throw it away',
   writeOn: 'Keep writing',
   count: (n: number) => (n === 1 ? '1 task' : `${n} tasks`),
-  tooMany: (n: number) => `Only the first ${n.toLocaleString('en-US')} tasks are shown. Filter them to see the others.`,
-  reading: (n: number) => `Reading: ${n.toLocaleString('en-US')} so far`,
+  tooMany: (n: number) => `Only the first ${grouped(n)} tasks are shown. Filter them to see the others.`,
+  reading: (n: number) => `Reading: ${grouped(n)} so far`,
   emptyTitle: 'The board is empty',
   emptyText: 'Tasks come from you, from agents, and from the standup’s action items.',
   noneFit: 'No task fits these filters',
   limit: {
     of: (column: string, n: number, limit: number | undefined) =>
       limit === undefined
-        ? `${column}: ${n.toLocaleString('en-US')}. Set a limit`
-        : `${column}: ${n.toLocaleString('en-US')} of at most ${limit.toLocaleString('en-US')}${n > limit ? ', too many' : ''}`,
+        ? `${column}: ${grouped(n)}. Set a limit`
+        : `${column}: ${grouped(n)} of at most ${grouped(limit)}${n > limit ? ', too many' : ''}`,
     set: 'Set a limit',
-    filtered: (limit: number) => `Filters are set: the limit of ${limit.toLocaleString('en-US')} is of all tasks`,
+    filtered: (limit: number) => `Filters are set: the limit of ${grouped(limit)} is of all tasks`,
     title: (column: string) => `The limit of ${column}`,
     help: 'Nothing is stopped by it. Empty is no limit. It is kept on this device.',
   },
