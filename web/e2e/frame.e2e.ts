@@ -110,6 +110,8 @@ describe('the keys', () => {
 describe('a place that somebody points at', () => {
   it('is read before they go there, and not again when they do', async () => {
     const { context, page, complaints } = await opened(desktop, '/tasks?view=table')
+    // What the stream says first has this and that read anew.
+    await page.waitForTimeout(1_000)
     const asked: string[] = []
     page.on('request', r => asked.push(new URL(r.url()).pathname))
     const link = page

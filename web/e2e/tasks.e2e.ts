@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { desktop, isWhole, looks, sizes } from './browser.ts'
 import { faults } from './faults.ts'
-import { call } from './house.ts'
+import { call, tokenOf } from './house.ts'
 import { house, onStage, opened } from './stage.ts'
 
 onStage()
@@ -175,6 +175,31 @@ describe('the focus', () => {
     await column(page, 'To do').getByText(title).waitFor()
     expect(await page.evaluate(() => document.activeElement?.getAttribute('aria-label'))).toBe('Key or title')
     await call(house, 'PATCH', '/tasks/TASK-1', { status: 'backlog' })
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it('goes on at the end of a history that was read to its end by keyboard', async () => {
+    const { key } = (await call(house, 'POST', '/tasks', { title: 'Revise the estimate' })) as { key: string }
+    const token = await tokenOf(house)
+    // More than are read at once.
+    for (let n = 1; n <= 201; n++) {
+      const answer = await fetch(`${house.base}/api/v1/tasks/${key}`, {
+        method: 'PATCH',
+        headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+        body: JSON.stringify({ title: `Revise the estimate, version ${n}` }),
+      })
+      expect(answer.status).toBe(200)
+      await answer.body?.cancel()
+    }
+    const { context, page, complaints } = await opened(desktop, `/tasks?task=${key}&tab=history`)
+    const more = page.getByRole('button', { name: 'Read more' })
+    await more.focus()
+    await page.keyboard.press('Enter')
+    const end = page.getByText('That is all.')
+    await end.waitFor()
+    await expect.poll(() => end.evaluate(e => e === document.activeElement)).toBe(true)
+    expect(await page.locator('aside ol > li').count()).toBe(202)
     expect(complaints).toEqual([])
     await context.close()
   })

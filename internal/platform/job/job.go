@@ -40,6 +40,8 @@ type Kind struct {
 
 // Timer is work that is due again and again: after each Every, or At the times
 // of a place. What was missed while nobody ran is made up for once, at the start.
+// Do may be called again for one firing when it was interrupted, and At a time
+// also when it failed.
 type Timer struct {
 	Name  string
 	Every time.Duration // from the first start on; zero when At is set

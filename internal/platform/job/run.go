@@ -248,15 +248,15 @@ func (q *Queue) do(ctx context.Context, h *Held) (err error) {
 	if !ok {
 		return fmt.Errorf("this version does not know jobs of kind %q", h.Kind)
 	}
-	if h.failures >= q.attempts(h) {
-		return fmt.Errorf("the process ended %d times while it did this", h.failures)
+	if most := q.attempts(h); h.failures >= most {
+		return fmt.Errorf("the process ended while it did this, which was failure %d of %d", h.failures, most)
 	}
 	return k.Do(ctx, h)
 }
 
-// attempts is how often a job may fail. The firing of a timer that comes again
-// after an interval does so once; one at a time of a place may be the day's only
-// one, and is tried like other jobs.
+// attempts is how many failures end a job. The firing of a timer that comes again
+// after an interval is given up at the first; one at a time of a place may be the
+// day's only one, and has as many as other jobs.
 func (q *Queue) attempts(h *Held) int {
 	if h.Kind == timerKind {
 		if t := q.timer(h.Key); t == nil || t.At.IsZero() {

@@ -141,11 +141,11 @@ func TestTimerAtATime(t *testing.T) {
 // stops or dies while it fires, or what it does fails; what comes again after an
 // interval is.
 func TestFiringIsNotLost(t *testing.T) {
-	yearly, err := cron.Parse("0 0 29 2 *", "Europe/Berlin")
+	far, err := cron.Parse("0 0 29 2 *", "Europe/Berlin")
 	if err != nil {
 		t.Fatal(err)
 	}
-	missed := yearly.Next(time.Now()).AddDate(-4, 0, 0)
+	missed := far.Next(time.Now()).AddDate(-4, 0, 0)
 	note := func(t *testing.T, d *db.DB) {
 		err := d.Tx(t.Context(), func(tx *db.Tx) error {
 			_, err := tx.Exec(t.Context(), `INSERT INTO job_timers (name, next_at) VALUES ('nightly', ?)`, missed)
@@ -168,7 +168,7 @@ func TestFiringIsNotLost(t *testing.T) {
 		note(t, d)
 		began := make(chan struct{})
 		stopped := newQueue(t, d)
-		stopped.Timers = []job.Timer{{Name: "nightly", At: yearly, Do: func(ctx context.Context) error {
+		stopped.Timers = []job.Timer{{Name: "nightly", At: far, Do: func(ctx context.Context) error {
 			close(began)
 			<-ctx.Done()
 			return ctx.Err()
@@ -189,7 +189,7 @@ func TestFiringIsNotLost(t *testing.T) {
 		var fired, beaten atomic.Int32
 		q := newQueue(t, d)
 		q.Timers = []job.Timer{
-			{Name: "nightly", At: yearly, Do: func(context.Context) error {
+			{Name: "nightly", At: far, Do: func(context.Context) error {
 				if fired.Add(1) == 1 {
 					return errors.New("not now")
 				}

@@ -1,6 +1,13 @@
 import { QueryClient } from '@tanstack/react-query'
 import { Problem } from '../api/problem'
 
+/**
+ * Whether the same question may be answered in a moment. What was refused is refused again, and what the gateway was
+ * to answer is read anew when the stream tells that it is back.
+ */
+const mayBeAnswered = (error: unknown): boolean =>
+  !(error instanceof Problem) || error.status === 0 || (error.status >= 502 && !error.code.startsWith('gateway_'))
+
 /** What this tab has read. */
 export const cache = new QueryClient({
   defaultOptions: {
@@ -10,8 +17,7 @@ export const cache = new QueryClient({
       gcTime: 15 * 60_000,
       networkMode: 'always',
       refetchOnWindowFocus: false,
-      // What was refused is refused again; what was not answered may be in a moment.
-      retry: (count, error) => count < 2 && (!(error instanceof Problem) || error.status === 0 || error.status >= 502),
+      retry: (count, error) => count < 2 && mayBeAnswered(error),
     },
     mutations: { networkMode: 'always' },
   },

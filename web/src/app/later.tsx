@@ -115,7 +115,7 @@ export function later<M, N extends keyof M & string>(
 }
 
 /** What the module of a place may have beside its component. */
-interface Place<S> {
+interface PlaceModule<S> {
   /** Asks for what the place shows first, where nothing is known of it. What fails is asked for again by the place. */
   ask?: (cache: QueryClient, search: S) => Promise<unknown>
 }
@@ -126,16 +126,16 @@ interface Place<S> {
  */
 export function lazyPage<M, N extends keyof M & string>(get: () => Promise<M>, name: N) {
   type S = M extends { ask: (cache: QueryClient, search: infer S) => Promise<unknown> } ? S : unknown
-  let place: Place<S> | null = null
-  let next: S | undefined
+  let place: PlaceModule<S> | null = null
+  let waiting: S | undefined
   const ask = (search: S): void => {
     if (place) void place.ask?.(cache, search).catch(() => undefined)
-    else next = search
+    else waiting = search
   }
   const take = async () => {
     const module = await get()
-    place = module as Place<S>
-    if (next !== undefined) ask(next)
+    place = module as PlaceModule<S>
+    if (waiting !== undefined) ask(waiting)
     return module
   }
   // A page is given nothing; what it looks like may not be asked here, for it asks its route.

@@ -1,6 +1,8 @@
 import { type QueryClient, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useCallback, useMemo } from 'react'
+import { known, knownList } from '../app/ask'
+import { queries } from '../app/queries'
 import { useTitle } from '../app/title'
 import { texts } from '../texts'
 import { inbox as inboxWords } from '../texts/inbox'
@@ -18,9 +20,11 @@ import { useVerbs, type Verbs } from './useVerbs'
 
 const words = inboxWords
 
-/** Asks for the list. */
-export const ask = (cache: QueryClient, search: InboxSearch): Promise<unknown> =>
-  cache.ensureInfiniteQueryData(listQuery(filtersOf(search)))
+/** Asks for the list, for those who may see it. */
+export async function ask(cache: QueryClient, search: InboxSearch): Promise<void> {
+  const me = await known(cache, queries.me)
+  if (me && me.role !== 'agent') await knownList(cache, listQuery(filtersOf(search)))
+}
 
 /** What waits for a person: a ranked list, and one item beside it. */
 export function InboxPage() {

@@ -1,5 +1,6 @@
 import type { QueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
+import { known } from '../app/ask'
 import { isConnected } from '../app/queries'
 import { useTitle } from '../app/title'
 import { texts } from '../texts'
@@ -16,9 +17,9 @@ import { Sentence } from './Sentence'
 /** Asks for what everybody may see, and needs no day. */
 export const ask = (cache: QueryClient): Promise<unknown> =>
   Promise.all([
-    cache.ensureQueryData(blockedQuery),
-    cache.ensureQueryData(standupQuery),
-    ...(isConnected(cache) ? [cache.ensureQueryData(sessionsQuery)] : []),
+    known(cache, blockedQuery),
+    known(cache, standupQuery),
+    ...(isConnected(cache) ? [known(cache, sessionsQuery)] : []),
   ])
 
 const column = 'flex-col gap-3 md:gap-4'

@@ -1,6 +1,7 @@
 import { type QueryClient, useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useCallback, useMemo } from 'react'
+import { known } from '../app/ask'
 import { useKeys } from '../app/keys'
 import { isConnected, leads, queries, useMe } from '../app/queries'
 import { useTitle } from '../app/title'
@@ -27,7 +28,7 @@ const noForm: JobSearch = { form: undefined }
 
 /** Asks for the runtime's jobs. */
 export async function ask(cache: QueryClient): Promise<void> {
-  if (isConnected(cache)) await cache.ensureQueryData(jobsQuery)
+  if (isConnected(cache)) await known(cache, jobsQuery)
 }
 
 /** Did it run, will it run: the runtime's timed jobs, and one of them beside the others. */

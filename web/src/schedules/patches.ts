@@ -70,6 +70,7 @@ export const schedulePatches: readonly Patch[] = [
     apply: (_, cache) => {
       rereadSoon(cache, jobsQuery.queryKey)
       rereadSoon(cache, ['schedules', 'one'])
+      rereadSoon(cache, ['schedules', 'runs'])
     },
   },
   { on: ['usage.grown'], apply: (_, cache) => rereadSoon(cache, ['schedules', 'costs']) },

@@ -52,7 +52,7 @@ export function History({ search, go }: { search: SessionsSearch; go: Go }) {
         to={a => a.id}
       />
       <p aria-live="polite" className="flex shrink-0 items-center gap-2 px-3 py-1 text-soft text-xs">
-        {asked.isFetchingNextPage ? words.readingMore : hasNextPage ? null : words.endRows}
+        {asked.isFetchingNextPage ? words.readingMore : hasNextPage ? null : texts.ui.thatIsAll}
         {error && hasNextPage ? (
           <Button icon="reload" onClick={() => void fetchNextPage()}>
             {texts.ui.tryAgain}

@@ -1,6 +1,7 @@
 import type { QueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useCallback } from 'react'
+import { known } from '../app/ask'
 import { isConnected } from '../app/queries'
 import { useTitle } from '../app/title'
 import { texts } from '../texts'
@@ -16,7 +17,7 @@ const words = sessionsWords
 /** Asks for the runtime's sessions. */
 export async function ask(cache: QueryClient, { show }: SessionsSearch): Promise<void> {
   if (show === 'history' || !isConnected(cache)) return
-  await Promise.all([cache.ensureQueryData(liveQuery), cache.ensureQueryData(jobNamesQuery)])
+  await Promise.all([known(cache, liveQuery), known(cache, jobNamesQuery)])
 }
 
 /** What is running, and what was: the runtime's sessions as they are now, or the archive. */

@@ -11,12 +11,8 @@ const pageSize = 500
 const messagesAtOnce = 300
 const sharedFor = 5000
 
-/** While the gateway is away, asking again does not help: the stream says when it is back. */
-const retry = (count: number, error: unknown) => count < 2 && asProblem(error).status === 0
-
 export const liveQuery = queryOptions({
   queryKey: liveKey,
-  retry,
   queryFn: async ({ signal }): Promise<Live> => {
     const began = performance.now()
     let rows: Session[] = []
@@ -37,7 +33,6 @@ export const liveQuery = queryOptions({
 export const oneQuery = (key: string) =>
   queryOptions({
     queryKey: oneKey(key),
-    retry,
     queryFn: ({ signal }) =>
       take(api.GET('/api/v1/agentrt/sessions/{key}', { params: { path: { key: canonical(key) } }, signal })),
   })
@@ -69,7 +64,6 @@ async function readPage(name: string, cursor: string | null, signal?: AbortSigna
 export const saidQuery = (name: string) =>
   queryOptions({
     queryKey: saidKey(name),
-    retry,
     // It is joined by hand, and comparing 20,000 rows with each other costs more than drawing those in sight.
     structuralSharing: false,
     queryFn: async ({ signal, client }): Promise<Transcript> => {
@@ -157,7 +151,6 @@ export const versionsQuery = (key: string) =>
 /** The names of timed jobs, by their ids. */
 export const jobNamesQuery = queryOptions({
   queryKey: ['sessions', 'jobs'],
-  retry,
   queryFn: async ({ signal }) => {
     const page = await takePage(api.GET('/api/v1/agentrt/jobs', { params: { query: { limit: 500 } }, signal }))
     return new Map(page.rows.map(j => [canonical(j.id), j.name]))

@@ -1,6 +1,7 @@
 import { type QueryClient, useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useCallback } from 'react'
+import { known } from '../app/ask'
 import * as clock from '../app/clock'
 import { configQuery, useConfig } from '../app/config'
 import { addDays, dayIn } from '../app/days'
@@ -30,9 +31,10 @@ const words = spend
 /** Asks for the report. */
 export async function ask(cache: QueryClient, search: SpendSearch): Promise<void> {
   if (search.part === 'prices') return
-  const zone = search.zone ?? (await cache.ensureQueryData(configQuery)).timezone
-  const asked = askOf(daysOf(search, dayIn(clock.now(), zone)), zone)
-  await cache.ensureQueryData(reportQuery(asked, search.by ?? 'agent'))
+  const zone = search.zone ?? (await known(cache, configQuery))?.timezone
+  if (!zone) return
+  const period = askOf(daysOf(search, dayIn(clock.now(), zone)), zone)
+  await known(cache, reportQuery(period, search.by ?? 'agent'))
 }
 
 /** Where the money went: a period of the ledger, and the prices that costs are estimated with. */
@@ -81,9 +83,9 @@ interface InZoneProps {
 function InZone({ search, go, zone, service }: InZoneProps) {
   const today = clock.useTicking(now => dayIn(now, zone))
   const days = daysOf(search, today)
-  const ask = askOf(days, zone)
+  const period = askOf(days, zone)
   const by = search.by ?? 'agent'
-  const asked = useQuery(reportQuery(ask, by))
+  const asked = useQuery(reportQuery(period, by))
   useKeys([
     {
       keys: 'v',
@@ -122,8 +124,8 @@ function InZone({ search, go, zone, service }: InZoneProps) {
               )}
               <Total days={days} report={report} />
               {report.groups.some(g => g.rest) && <Partial>{words.rest}</Partial>}
-              <Parts ask={ask} go={go} report={report} search={search} />
-              <Sessions ask={ask} />
+              <Parts ask={period} go={go} report={report} search={search} />
+              <Sessions ask={period} />
             </>
           )
         }

@@ -40,7 +40,7 @@ export function PriceForm({ edited, prices, onClose }: Props) {
     },
     onError: async err => {
       if (asProblem(err).status !== 412) return
-      setVersion((await cache.fetchQuery(pricesQuery)).version)
+      setVersion((await cache.query(pricesQuery)).version)
     },
   })
   const problem = save.error ? asProblem(save.error) : null

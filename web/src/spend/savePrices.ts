@@ -12,7 +12,7 @@ export async function savePrices(
   change: (list: readonly Price[]) => Price[],
   version?: number,
 ): Promise<Prices> {
-  const shown = await cache.ensureQueryData(pricesQuery)
+  const shown = await cache.query({ ...pricesQuery, staleTime: 'static' })
   const made = await take(
     api.PUT('/api/v1/prices', {
       params: { header: ifMatch(version ?? shown.version) },

@@ -2,6 +2,7 @@ import { type QueryClient, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { type ReactNode, useCallback } from 'react'
 import type { Schemas } from '../api/client'
+import { known } from '../app/ask'
 import * as clock from '../app/clock'
 import { configQuery, useZone } from '../app/config'
 import { dayIn } from '../app/days'
@@ -23,15 +24,14 @@ const words = standups
 
 /** Asks for a team's latest standup, or that of a day. */
 export async function ask(cache: QueryClient, { day, team = executive }: StandupSearch): Promise<void> {
-  const teams = cache.ensureQueryData(teamsQuery)
-  let found: Brief | null | undefined
-  if (day === undefined) {
-    const zone = find(await teams, team)?.timezone ?? (await cache.ensureQueryData(configQuery)).timezone
-    found = await cache.ensureQueryData(latestQuery(team, dayIn(clock.now(), zone)))
-  } else {
-    found = (await cache.ensureQueryData(listQuery(team, day, day)))[0]
-  }
-  if (found) await cache.ensureQueryData(oneQuery(found.id))
+  const found = day === undefined ? await latestOf(cache, team) : (await known(cache, listQuery(team, day, day)))?.[0]
+  if (found) await known(cache, oneQuery(found.id))
+}
+
+async function latestOf(cache: QueryClient, team: string): Promise<Brief | null | undefined> {
+  const teams = await known(cache, teamsQuery)
+  const zone = teamOf(teams, team)?.timezone ?? (await known(cache, configQuery))?.timezone
+  return teams && zone ? known(cache, latestQuery(team, dayIn(clock.now(), zone))) : undefined
 }
 
 /** A team's latest standup, or that of a day. */
@@ -115,13 +115,13 @@ interface OfTeam {
   isKnown: boolean
 }
 
-const find = (teams: readonly Team[] | undefined, key: string): Team | undefined =>
+const teamOf = (teams: readonly Team[] | undefined, key: string): Team | undefined =>
   teams?.find(t => t.key === key || t.id === key)
 
 function useTeam(key: string): OfTeam {
   const asked = useQuery(teamsQuery)
   const service = useZone()
-  const team = find(asked.data, key)
+  const team = teamOf(asked.data, key)
   const zone = team?.timezone ?? service
   const today = clock.useTicking(now => dayIn(now, zone ?? 'UTC'))
   return { teams: asked.data ?? [], team, today, isKnown: !asked.isPending }

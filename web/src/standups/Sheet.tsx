@@ -39,8 +39,8 @@ export function Sheet({ standup: s, search, go }: Props) {
     const found = await asked.catch(err => sayFailed(err))
     if (found) void navigate({ to: '/standups', search: dayAddress(s.team, found.date) })
   }
-  const older = () => void goTo(cache.fetchQuery(latestQuery(s.team, addDays(s.date, -1))))
-  const newer = () => void goTo(cache.fetchQuery(nextQuery(s.team, addDays(s.date, 1))))
+  const older = () => void goTo(cache.query(latestQuery(s.team, addDays(s.date, -1))))
+  const newer = () => void goTo(cache.query(nextQuery(s.team, addDays(s.date, 1))))
   useKeys([
     { keys: 'j', label: words.keys.older, run: older },
     { keys: 'k', label: words.keys.newer, run: newer },

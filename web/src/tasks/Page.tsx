@@ -1,6 +1,7 @@
 import type { QueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useCallback, useMemo } from 'react'
+import { knownList } from '../app/ask'
 import { useKeys } from '../app/keys'
 import { useMe, usePeople } from '../app/queries'
 import { useTitle } from '../app/title'
@@ -23,7 +24,7 @@ const noNew: SearchChange = { new: undefined }
 
 /** Asks for the first of the tasks. */
 export const ask = (cache: QueryClient, search: TaskSearch): Promise<unknown> =>
-  cache.ensureInfiniteQueryData(listQuery(filtersOf(search)))
+  knownList(cache, listQuery(filtersOf(search)))
 
 /** Where the work is: the same tasks as a board or as a table, and one of them beside it. */
 export function TasksPage() {

@@ -89,7 +89,6 @@ export const sessions = {
   partlyPriced: (cost: string) => `${cost} + unpriced`,
   tokensOf: (t: { input: number; output: number; cache_read: number; cache_write: number }) =>
     `Input ${grouped(t.input)}, output ${grouped(t.output)}, read from the cache ${grouped(t.cache_read)}, written to it ${grouped(t.cache_write)}`,
-  endRows: 'That is all.',
   readingMore: 'Reading more',
   stop: 'Stop',
   stopTitle: 'Stop this session?',

@@ -15,6 +15,7 @@ export const ui = {
   none: 'None',
   any: 'Any',
   loadMore: 'Read more',
+  thatIsAll: 'That is all.',
   masked: (kind: string) => `masked: ${kind.replaceAll('_', ' ')}`,
   maskedHelp: 'A secret stood here. The service took it out before it kept the text.',
 } as const

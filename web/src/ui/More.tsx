@@ -1,3 +1,4 @@
+import { useEffect, useRef, useState } from 'react'
 import { texts } from '../texts'
 import { Button } from './Button'
 
@@ -8,10 +9,29 @@ interface Props {
 
 /** Reads the next part of a list that is read in parts; nothing when there is none. */
 export function More({ of, className = '' }: Props) {
+  const [pressed, setPressed] = useState(false)
+  const end = useRef<HTMLParagraphElement>(null)
+  const isEnd = pressed && !of.hasNextPage
+  useEffect(() => {
+    // Whoever had the button under the keyboard goes on from here, and not from the top of the page.
+    if (isEnd && document.activeElement === document.body) end.current?.focus()
+  }, [isEnd])
+  if (isEnd)
+    return (
+      <p ref={end} className={`flex pt-3 text-soft text-xs outline-offset-2 ${className}`} tabIndex={-1}>
+        {texts.ui.thatIsAll}
+      </p>
+    )
   if (!of.hasNextPage) return null
   return (
     <div className={`flex pt-3 ${className}`}>
-      <Button busy={of.isFetchingNextPage} onClick={() => void of.fetchNextPage()}>
+      <Button
+        busy={of.isFetchingNextPage}
+        onClick={() => {
+          setPressed(true)
+          void of.fetchNextPage()
+        }}
+      >
         {texts.ui.loadMore}
       </Button>
     </div>

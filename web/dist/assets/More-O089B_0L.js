@@ -1,1 +1,0 @@
-import{t as e}from"./texts-CbIPRRfW.js";import{t}from"./Button-D3rH1ZjK.js";import{n}from"./Icon-oawTCPYi.js";var r=n();function i({of:n,className:i=``}){return n.hasNextPage?(0,r.jsx)(`div`,{className:`flex pt-3 ${i}`,children:(0,r.jsx)(t,{busy:n.isFetchingNextPage,onClick:()=>void n.fetchNextPage(),children:e.ui.loadMore})}):null}export{i as t};
