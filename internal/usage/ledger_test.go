@@ -165,6 +165,36 @@ func TestClaim(t *testing.T) {
 	})
 }
 
+// What the runtime has priced meanwhile is not estimated once more when somebody
+// sets a price.
+func TestPricesAfterTheRuntimes(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		p := play(d)
+		c := p.open("agent:cto:main")
+		p.ask(c, "a", free("m", 1_000_000, 0))
+		p.look(t, true)
+		for i := range c.turns {
+			if u := c.turns[i].Usage; u != nil {
+				u.CostNanoUSD = new(int64)
+				*u.CostNanoUSD = 7_000
+			}
+		}
+		c.UpdatedAt = clock.At(p.tick(time.Second))
+		p.look(t, true)
+		p.look(t, true)
+		if s := p.total(t); s.Unpriced != 0 || s.Runs != 1 || *s.CostUSD != 7_000 {
+			t.Errorf("priced by the runtime: %+v", s)
+		}
+		if _, err := p.SetPrices(actor.With(t.Context(), actor.System), []Price{price("p", "m", "2026-01-01", 2_000_000_000)}, nil); err != nil {
+			t.Fatal(err)
+		}
+		p.look(t, true)
+		if s := p.total(t); s.Unpriced != 0 || s.Runs != 1 || *s.CostUSD != 7_000 || s.Estimated != 0 {
+			t.Errorf("a price of ours afterwards: %+v", s)
+		}
+	})
+}
+
 // A price that comes later must not be counted beside the estimate, nor leave the
 // run among those without a price.
 func TestPrices(t *testing.T) {

@@ -251,13 +251,15 @@ func insertPrices(ctx context.Context, tx *db.Tx, p Prices) error {
 	return err
 }
 
-// unpricedRows are rows without a price that none was found for since, behind
-// another in the order of time.
+// unpricedRows are rows without a price that none was found for since, neither
+// by us nor by the runtime, behind another in the order of time.
 func unpricedRows(ctx context.Context, q db.Queryer, after row, limit int) ([]row, error) {
 	rows, err := q.Query(ctx, `
 		SELECT run_id, provider, model, at, agent_id, session_key, session_id, source, job_id, task_key, standup_id, input, output, cache_read, cache_write, other
 		FROM usage_ledger l WHERE unpriced > 0 AND (at, run_id, provider, model) > (?, ?, ?, ?)
 			AND NOT EXISTS (SELECT 1 FROM usage_ledger p WHERE p.run_id = 'priced:' || l.run_id AND p.provider = l.provider AND p.model = l.model)
+			AND NOT EXISTS (SELECT 1 FROM usage_ledger f WHERE l.session_id <> '' AND f.session_id = l.session_id AND f.provider = l.provider AND f.model = l.model
+				AND f.kind = 'reconciled' AND f.unpriced < 0 AND f.noted_at >= l.noted_at)
 		ORDER BY at, run_id, provider, model LIMIT ?`, after.at, after.RunID, after.Provider, after.Model, limit)
 	return db.All(rows, err, func(from db.Row) (r row, err error) {
 		t := &r.Tokens
