@@ -85,6 +85,8 @@ func (n NewKey) check(now time.Time) error {
 	}
 	if until := n.ExpiresAt.Value; until != nil && !until.After(now) {
 		bad.Add("/expires_at", "It must be in the future.")
+	} else if until != nil && until.UTC().Year() > 9999 {
+		bad.Add("/expires_at", "Give a time in UTC's years to 9999.") // RFC 3339 has no others
 	}
 	return bad.Err()
 }

@@ -198,7 +198,7 @@ func TestKeysOverHTTP(t *testing.T) {
 		s.said.Reset()
 		for what, body := range map[string]string{
 			"no name": `{}`, "a blank name": `{"name":" "}`, "a long name": `{"name":"` + strings.Repeat("x", 101) + `"}`,
-			"a past end": `{"name":"x","expires_at":"2026-11-23T09:00:00Z"}`, "no time": `{"name":"x","expires_at":"soon"}`, "its own key": `{"name":"x","key":"` + secret + `"}`,
+			"a past end": `{"name":"x","expires_at":"2026-11-23T09:00:00Z"}`, "no time": `{"name":"x","expires_at":"soon"}`, "no time of RFC 3339 in UTC": `{"name":"x","expires_at":"9999-12-31T23:59:59-12:00"}`, "its own key": `{"name":"x","key":"` + secret + `"}`,
 		} {
 			s.ask(t, admin, "POST", path, body).want(t, what, http.StatusUnprocessableEntity, "invalid_input")
 		}

@@ -33,7 +33,7 @@ type OwnChange struct {
 // in, if that is open. Who asks for an email that is taken is answered so:
 // without mail to confirm an address there is no way to hide it. It counts as
 // a failed login from that address, so that nobody tries many.
-func (s *Service) Register(ctx context.Context, r Registration, from netip.Addr) (SignIn, error) {
+func (s *Service) Register(ctx context.Context, r Registration, from netip.Addr) (_ SignIn, err error) {
 	if !s.RegistrationOpen {
 		return SignIn{}, ErrRegistration.With("Ask an admin or the owner for an account.")
 	}
@@ -46,7 +46,7 @@ func (s *Service) Register(ctx context.Context, r Registration, from netip.Addr)
 	if err != nil {
 		return SignIn{}, s.unadmitted(ctx, err, "registration", from)
 	}
-	defer leave()
+	defer func() { leave(err) }()
 	u.ID = db.NewID()
 	self := actor.With(ctx, actor.Actor{ID: u.ID, Name: u.Name, Role: u.Role})
 	made, err := s.add(self, u, r.Password, "registration", nil)
@@ -69,7 +69,7 @@ func (s *Service) ChangeOwn(ctx context.Context, c OwnChange, version *int64) (U
 // ChangeOwnPassword gives the caller another password, if they know the one
 // until now: whoever finds an open screen must not be able to take the account
 // over. Wrong ones count as failed logins. Tokens stay valid.
-func (s *Service) ChangeOwnPassword(ctx context.Context, current, password string, from netip.Addr) (User, error) {
+func (s *Service) ChangeOwnPassword(ctx context.Context, current, password string, from netip.Addr) (_ User, err error) {
 	if problem := checkPassword(password); problem != "" {
 		var bad fault.Fields
 		bad.Add("/new_password", "%s", problem)
@@ -88,7 +88,7 @@ func (s *Service) ChangeOwnPassword(ctx context.Context, current, password strin
 	if err != nil {
 		return User{}, s.unadmitted(ctx, err, "change of password", from)
 	}
-	defer leave()
+	defer func() { leave(err) }()
 	switch matches, err := k.matches(ctx, was.hash, current); {
 	case err != nil:
 		return User{}, err

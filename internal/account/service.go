@@ -90,7 +90,7 @@ func loginOutcome(err error) string {
 	return "error"
 }
 
-func (s *Service) login(ctx context.Context, email, password string, from netip.Addr) (SignIn, error) {
+func (s *Service) login(ctx context.Context, email, password string, from netip.Addr) (_ SignIn, err error) {
 	k, err := s.keeper()
 	if err != nil {
 		return SignIn{}, err
@@ -100,7 +100,7 @@ func (s *Service) login(ctx context.Context, email, password string, from netip.
 	if err != nil {
 		return SignIn{}, s.unadmitted(ctx, err, "login", from)
 	}
-	defer leave()
+	defer func() { leave(err) }()
 	var u row
 	found := ErrNotFound
 	if key, ok := emailKey(email); ok {

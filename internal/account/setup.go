@@ -59,7 +59,7 @@ func (s *Service) OfferSetup(ctx context.Context) (token string, until time.Time
 // with a token of OfferSetup, all of which are void from then on. A wrong token
 // counts as a failed login from that address. With an owner it answers
 // ErrSetupDone whatever the token, which /config tells everybody anyhow.
-func (s *Service) Setup(ctx context.Context, in Setup, from netip.Addr) (SignIn, error) {
+func (s *Service) Setup(ctx context.Context, in Setup, from netip.Addr) (_ SignIn, err error) {
 	switch exists, err := s.HasOwner(ctx); {
 	case err != nil:
 		return SignIn{}, err
@@ -75,7 +75,7 @@ func (s *Service) Setup(ctx context.Context, in Setup, from netip.Addr) (SignIn,
 	if err != nil {
 		return SignIn{}, s.unadmitted(ctx, err, "set-up", from)
 	}
-	defer leave()
+	defer func() { leave(err) }()
 	// Before the password is hashed, which is work that a stranger cannot ask for.
 	if err := s.checkSetupToken(ctx, s.DB, in.Token); err != nil {
 		return SignIn{}, s.refuseSetup(ctx, err, from)

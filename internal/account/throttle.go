@@ -76,8 +76,11 @@ type attempt struct {
 	account string // a subject; empty when only the address counts
 	address string // a subject; empty when it is unknown
 
-	before, mine tally // of the address
+	charged map[string]charged // by subject
 }
+
+// charged is what a tally was before an attempt was counted, and what that made of it.
+type charged struct{ before, mine tally }
 
 // subjects are what an attempt is counted for. Always in this order, so that
 // no two attempts wait for each other.
@@ -118,14 +121,16 @@ func digest(kind, text string) string {
 }
 
 // admit lets an attempt through to the comparison, already counted as failed,
-// or refuses it as ErrThrottled. Call leave when the attempt is over, and
-// settle when it was a good one.
+// or refuses it as ErrThrottled. Call leave with how the attempt ended, and
+// settle when it was a good one. One that ended with ErrBusy was compared with
+// nothing, and is not counted in the end: who waits as that asks, and tries
+// again, is nobody who guesses.
 //
 // In one process the attempts on an account come one after the other, and few
 // of an address at once: else a program that logs in ten times at once, or an
 // office in the morning, would be taken for somebody who guesses. Between
 // replicas only the count decides.
-func (s *Service) admit(ctx context.Context, a *attempt) (leave func(), err error) {
+func (s *Service) admit(ctx context.Context, a *attempt) (leave func(error), err error) {
 	account, err := s.lanes.enter(ctx, a.account, 1)
 	if err != nil {
 		return nil, err
@@ -135,9 +140,15 @@ func (s *Service) admit(ctx context.Context, a *attempt) (leave func(), err erro
 		account()
 		return nil, err
 	}
-	leave = func() { address(); account() }
+	leave = func(ended error) {
+		if errors.Is(ended, ErrBusy) {
+			s.giveBack(context.WithoutCancel(ctx), a)
+		}
+		address()
+		account()
+	}
 	if err := s.charge(ctx, a); err != nil {
-		leave()
+		leave(nil)
 		return nil, err
 	}
 	return leave, nil
@@ -159,11 +170,10 @@ func (s *Service) charge(ctx context.Context, a *attempt) error {
 		if err != nil {
 			return err
 		}
+		a.charged = map[string]charged{}
 		for i, subject := range a.subjects() {
 			is := known[i].charge(now, a.free(subject))
-			if subject == a.address {
-				a.before, a.mine = known[i], is
-			}
+			a.charged[subject] = charged{before: known[i], mine: is}
 			if err := putTally(ctx, tx, subject, is); err != nil {
 				return err
 			}
@@ -211,17 +221,38 @@ func (a *attempt) settle(ctx context.Context, tx *db.Tx) error {
 	if a.address == "" {
 		return nil
 	}
-	if err := tx.Lock(ctx, "login/"+a.address); err != nil {
+	return a.uncharge(ctx, tx, a.address)
+}
+
+// uncharge makes a subject as if there had been no attempt.
+func (a *attempt) uncharge(ctx context.Context, tx *db.Tx, subject string) error {
+	if err := tx.Lock(ctx, "login/"+subject); err != nil {
 		return err
 	}
-	t, err := findTally(ctx, tx, a.address)
+	t, err := findTally(ctx, tx, subject)
 	if err != nil {
 		return err
 	}
-	if t = t.refund(a.before, a.mine, freeOfAddress); t.failures <= 0 {
-		return dropTally(ctx, tx, a.address)
+	c := a.charged[subject]
+	if t = t.refund(c.before, c.mine, a.free(subject)); t.failures <= 0 {
+		return dropTally(ctx, tx, subject)
 	}
-	return putTally(ctx, tx, a.address, t)
+	return putTally(ctx, tx, subject, t)
+}
+
+// giveBack takes an attempt back that was compared with nothing.
+func (s *Service) giveBack(ctx context.Context, a *attempt) {
+	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
+		for _, subject := range a.subjects() {
+			if err := a.uncharge(ctx, tx, subject); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil && s.Log != nil {
+		s.Log.WarnContext(ctx, "a login that nobody looked at is counted as failed", "err", err)
+	}
 }
 
 // forgive forgets the failures of an account. It locks as settle does.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -122,6 +123,27 @@ func wantThrottled(t *testing.T, what string, a answer, after string) {
 	if got := a.header.Get("Retry-After"); got != after {
 		t.Errorf("%s: Retry-After is %q, want %q", what, got, after)
 	}
+}
+
+// Who is turned away because too many wait, and tries again as they were told,
+// guesses nothing: a flood must not lock out those whom it never named.
+func TestBusyIsNoFailure(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		s := newSite(t, d)
+		ada := makeUser(t, s.Service, "ada", actor.User)
+		s.try(t, ada.Email, "wrong").want(t, "a guess", http.StatusUnauthorized, "login_failed")
+		s.passwords.waiting.Add(longestQueue)
+		for range freeOfAddress + 2 {
+			s.try(t, ada.Email, goodPassword).want(t, "too many wait", http.StatusTooManyRequests, "passwords_busy")
+		}
+		s.passwords.waiting.Add(-longestQueue)
+		rows, err := d.Query(t.Context(), `SELECT failures FROM login_failures`)
+		failures, err := db.All(rows, err, func(row db.Row) (n int, err error) { return n, row.Scan(&n) })
+		if err != nil || !slices.Equal(failures, []int{1, 1}) {
+			t.Errorf("%v failures are counted for the account and the address (%v), want the guess", failures, err)
+		}
+		s.try(t, ada.Email, goodPassword).want(t, "in the end", http.StatusOK, "")
+	})
 }
 
 func TestThrottledAccount(t *testing.T) {
