@@ -175,12 +175,12 @@ func (s *Service) exists(ctx context.Context, id string) error {
 	return nil
 }
 
-// CountOld tells how much PurgeOld would remove of the ledger in all, and when
-// the first of it was due: the zero time when there is nothing.
+// CountOld tells how much PurgeOld would remove of the ledger and of the runs in
+// all, and when the first slot was due or run ended: the zero time when there is nothing.
 func (s *Service) CountOld(ctx context.Context, before time.Time) (n int64, oldest time.Time, err error) {
 	var at *clock.Time
-	if err := s.DB.QueryRow(ctx, countOld, before).Scan(&n, &at); err != nil {
-		return 0, oldest, fmt.Errorf("count old slots: %w", err)
+	if err := s.DB.QueryRow(ctx, countOld, before, before).Scan(&n, &at); err != nil {
+		return 0, oldest, fmt.Errorf("count old slots and runs: %w", err)
 	}
 	if at != nil {
 		oldest = at.Time

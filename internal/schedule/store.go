@@ -213,9 +213,11 @@ func anything(ctx context.Context, q db.Queryer, query string, args ...any) (fou
 	return found, err
 }
 
-// oldSlots and oldRuns are what purge removes, with the count of the first.
+// oldSlots and oldRuns are what purge removes, and countOld counts.
 const (
-	countOld = `SELECT COUNT(*), MIN(due_at) FROM schedule_slots WHERE due_at < ? AND settled`
+	countOld = `SELECT COUNT(*), MIN(at) FROM (
+		SELECT due_at AS at FROM schedule_slots WHERE due_at < ? AND settled
+		UNION ALL SELECT ended_at FROM schedule_runs WHERE ended_at < ?) AS old`
 	oldSlots = `SELECT job_id, due_at FROM schedule_slots WHERE due_at < ? AND settled ORDER BY due_at, job_id LIMIT ?`
 	oldRuns  = `SELECT job_id, started_at FROM schedule_runs WHERE ended_at < ? ORDER BY ended_at, job_id, started_at LIMIT ?`
 )
