@@ -88,7 +88,7 @@ type Raw struct {
 
 	ArchiveAfterDays         string `name:"archive-after-days" env:"ARCHIVE_AFTER_DAYS" default:"7" group:"Retention" help:"Days after which done tasks are archived, 0 to 36500; 0 keeps them on the board for ever."`
 	ActivityLogRetentionDays string `name:"activity-log-retention-days" env:"ACTIVITY_LOG_RETENTION_DAYS" default:"7" group:"Retention" help:"Days of TIMEZONE after which activity, and resolved items of the inbox, and runs and slots of the runtime's jobs, are deleted, 0 to 36500; 0 keeps them for ever. The histories of tasks and the audit stay."`
-	SubagentRetentionDays    string `name:"subagent-retention-days" env:"SUBAGENT_RETENTION_DAYS" default:"30" group:"Retention" help:"Days after which archived sub-agent sessions are to be deleted, 0 to 36500; 0 keeps them for ever. Checked at start; no sessions are archived yet, so that nothing goes."`
+	SubagentRetentionDays    string `name:"subagent-retention-days" env:"SUBAGENT_RETENTION_DAYS" default:"30" group:"Retention" help:"Days of TIMEZONE after which archived sessions of sub-agents, in which nothing has happened since, are deleted with what was said in them, 0 to 36500; 0 keeps them for ever. What they used stays in the ledger."`
 }
 
 // Common is RawCommon, checked.

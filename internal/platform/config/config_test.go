@@ -442,12 +442,12 @@ func TestSettings(t *testing.T) {
 }
 
 // Whoever reads the settings must not believe that something goes, or stays, that
-// does not. What is not archived yet cannot go either.
+// does not.
 func TestRetentionSaysWhatItDoes(t *testing.T) {
 	says := map[string]string{
 		"ARCHIVE_AFTER_DAYS":          "done tasks are archived",
 		"ACTIVITY_LOG_RETENTION_DAYS": "activity, and resolved items of the inbox, and runs and slots of the runtime's jobs, are deleted",
-		"SUBAGENT_RETENTION_DAYS":     "no sessions are archived yet, so that nothing goes.",
+		"SUBAGENT_RETENTION_DAYS":     "archived sessions of sub-agents, in which nothing has happened since, are deleted with what was said in them",
 	}
 	for _, s := range config.Settings() {
 		if s.Group == "Retention" {
