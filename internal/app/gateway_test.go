@@ -5,8 +5,10 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -278,4 +280,34 @@ func hashes(t *testing.T, s *service) []string {
 		t.Fatalf("%d hashes, %v", len(all), err)
 	}
 	return all
+}
+
+// A request must not end before the runtime's own time is over: the caller would
+// hear that Wardroom is slow, and not of what may have been done there.
+func TestTimeForTheRuntime(t *testing.T) {
+	const patience = 10 * time.Minute
+	s := newHouse(t, db.SQLite, func(r *config.Raw) {
+		r.GatewayTimeoutMS = strconv.FormatInt(patience.Milliseconds(), 10)
+	}).start()
+	document := decode[struct {
+		Paths map[string]map[string]json.RawMessage
+	}](s.nobody().get("/api/v1/openapi.json"))
+	limits, asking := map[string]time.Duration{}, 0
+	for _, r := range s.API.Routes() {
+		limits[r.Method+" "+r.Path] = r.Limit
+	}
+	for path, methods := range document.Paths {
+		for method, described := range methods {
+			if !strings.Contains(string(described), gateway.ErrTimeout.Code) {
+				continue
+			}
+			asking++
+			if name := strings.ToUpper(method) + " " + path; limits[name] <= patience {
+				t.Errorf("%s may take %v, and the runtime %v", name, limits[name], patience)
+			}
+		}
+	}
+	if asking < 14 {
+		t.Errorf("%d routes say that the runtime may be late, want all", asking)
+	}
 }

@@ -35,15 +35,15 @@ func (s *Service) Mount(api *web.API) {
 		gateway.ErrUnpaired, gateway.ErrUntrusted, gateway.ErrMissingScope, gateway.ErrBusy, gateway.ErrRefused,
 	)
 	none := web.Fails(gateway.ErrNoJob)
-	web.Get(api, "/agentrt/jobs", actor.Read, "The runtime's timed jobs", s.handleList, away, web.Fails(page.ErrCursor), web.Quiet(), web.Describe(listText))
-	web.Post(api, "/agentrt/jobs", actor.ManageSchedules, "Have the runtime make a timed job", s.handleMake, away, web.Status(http.StatusCreated), web.Once(),
+	web.Get(api, "/agentrt/jobs", actor.Read, "The runtime's timed jobs", s.handleList, away, web.Asks(1, s.Patience), web.Fails(page.ErrCursor), web.Quiet(), web.Describe(listText))
+	web.Post(api, "/agentrt/jobs", actor.ManageSchedules, "Have the runtime make a timed job", s.handleMake, away, web.Asks(3, s.Patience), web.Status(http.StatusCreated), web.Once(),
 		web.Fails(fault.ErrInvalid), web.Describe("Of the kind cron. Its answers are sent to nobody, unless delivery asks for it. What cannot be is refused before anything is sent."))
-	web.Get(api, "/agentrt/jobs/{id}", actor.Read, "One of the runtime's timed jobs", s.handleGet, away, none, web.Quiet())
-	web.Patch(api, "/agentrt/jobs/{id}", actor.ManageSchedules, "Have the runtime change a job", s.handleChange, away, none,
+	web.Get(api, "/agentrt/jobs/{id}", actor.Read, "One of the runtime's timed jobs", s.handleGet, away, none, web.Asks(1, s.Patience), web.Quiet())
+	web.Patch(api, "/agentrt/jobs/{id}", actor.ManageSchedules, "Have the runtime change a job", s.handleChange, away, none, web.Asks(4, s.Patience),
 		web.Fails(gateway.ErrJobChanged, ErrKind, fault.ErrInvalid), web.Describe(patchText))
-	web.Delete(api, "/agentrt/jobs/{id}", actor.ManageSchedules, "Have the runtime remove a job", s.handleRemove, away, none, web.Fails(gateway.ErrJobChanged),
+	web.Delete(api, "/agentrt/jobs/{id}", actor.ManageSchedules, "Have the runtime remove a job", s.handleRemove, away, none, web.Asks(3, s.Patience), web.Fails(gateway.ErrJobChanged),
 		web.Describe("A run that is going goes on. What is known of its runs and slots stays for a while."))
-	web.Post(api, "/agentrt/jobs/{id}/run", actor.ManageSchedules, "Have the runtime run a job now", s.handleRun, away, none, web.Fails(ErrGoing),
+	web.Post(api, "/agentrt/jobs/{id}/run", actor.ManageSchedules, "Have the runtime run a job now", s.handleRun, away, none, web.Asks(2, s.Patience), web.Fails(ErrGoing),
 		web.Status(http.StatusAccepted), web.Describe("Also a disabled one. It does not wait for the end; each time is another run."))
 	web.Get(api, "/agentrt/jobs/{id}/runs", actor.Read, "The runs of a job, the newest first", s.handleRuns, none, web.Fails(page.ErrCursor), web.Quiet(),
 		web.Describe("Those that have ended, as the runtime told them; also of a job that it has no more."))

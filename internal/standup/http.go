@@ -65,10 +65,10 @@ func (s *Service) mountSchedule(api *web.API) {
 		gateway.ErrNotConfigured, gateway.ErrUnreachable, gateway.ErrTimeout, gateway.ErrUnauthorized,
 		gateway.ErrUnpaired, gateway.ErrUntrusted, gateway.ErrMissingScope, gateway.ErrBusy, gateway.ErrRefused,
 	)
-	web.Get(api, "/standups/schedule", actor.Read, "When the runtime starts the standups", s.handleSchedule, fails, web.Fails(ErrNoSchedule, ErrTeam),
+	web.Get(api, "/standups/schedule", actor.Read, "When the runtime starts the standups", s.handleSchedule, fails, web.Asks(1, s.Patience), web.Fails(ErrNoSchedule, ErrTeam),
 		web.Describe("The runtime's job of one team, read there; while the runtime is away, as it was last seen."))
 	web.Post(api, "/standups/schedule", actor.ManageSchedules, "Have the runtime start the standups", s.handleSetSchedule, fails,
-		web.Waits(30*time.Second+2*s.Patience), // the runtime is asked twice
+		web.Asks(2, s.Patience),
 		web.Fails(gateway.ErrNoJob, gateway.ErrJobChanged, ErrTeam, ErrTeamArchived),
 		web.Describe("Makes the job `daily-standup` in the agent runtime, or changes it; what is left out stays as it is. Repeating it changes nothing more. "+
 			"The job of another team than executive is called `daily-standup-` and the team's key. That of a team in the archive can only be disabled.\n\n"+

@@ -19,7 +19,7 @@ func (s *Service) Mount(api *web.API) {
 		web.Describe("They count only for runs of which the runtime does not say what they cost."))
 	web.Put(api, "/prices", actor.ManagePrices, "Set the prices that costs are estimated with", s.handleSetPrices, web.Fails(ErrStale),
 		web.Describe("The whole table. It counts for what is noted from now on, and for what is in the ledger without a price; what was estimated with an earlier version stays as it is. Send the ETag of GET /prices as If-Match, so that nobody's change is lost."))
-	web.Get(api, "/agentrt/models", actor.Read, "The models that the runtime can use", s.handleModels, web.Quiet(),
+	web.Get(api, "/agentrt/models", actor.Read, "The models that the runtime can use", s.handleModels, web.Asks(1, s.Patience), web.Quiet(),
 		web.Fails(gateway.ErrNotConfigured, gateway.ErrUnreachable, gateway.ErrTimeout, gateway.ErrUnauthorized,
 			gateway.ErrUnpaired, gateway.ErrUntrusted, gateway.ErrMissingScope, gateway.ErrBusy, gateway.ErrRefused))
 }

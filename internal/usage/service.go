@@ -30,6 +30,8 @@ type Service struct {
 	Log     *slog.Logger
 	Now     func() time.Time
 	Zone    *time.Location // whose days are meant when nobody says
+	// Patience is how long the runtime may take for one answer.
+	Patience time.Duration
 	// Grown, when not nil, is told that the ledger has changed, in every process
 	// and at most once a second. It must not wait.
 	Grown func(asOf clock.Time)

@@ -192,8 +192,8 @@ func (x *exchange) log(start time.Time) {
 func (x *exchange) enter(req *http.Request, r *route) (done func(), err error) {
 	x.route, x.whole = r, req.Context()
 	limit := x.api.opts.RequestTimeout
-	if r.waits > 0 {
-		limit = r.waits
+	if r.Limit > 0 {
+		limit = r.Limit
 	}
 	if limit > requestTime {
 		// The server's own deadline would come before the answer.

@@ -250,6 +250,20 @@ func TestWaits(t *testing.T) {
 	}
 }
 
+// What is asked elsewhere may take as long as it may there, each time.
+func TestAsks(t *testing.T) {
+	s := newToys(t)
+	var left time.Duration
+	web.Get(s.API, "/asks", actor.Public, "Ask twice", func(ctx context.Context, _ *struct{}) (*seen, error) {
+		end, _ := ctx.Deadline()
+		left = time.Until(end)
+		return &seen{}, nil
+	}, web.Asks(2, time.Hour))
+	if w := s.ask(t, "GET", "/api/v1/asks", ""); w.Code != 200 || left <= 2*time.Hour || left > 2*time.Hour+30*time.Second {
+		t.Errorf("got %d with %v left", w.Code, left)
+	}
+}
+
 // A caller who leaves is not a failure of ours: no error in the log.
 func TestCallerLeaves(t *testing.T) {
 	s := newToys(t)

@@ -217,13 +217,22 @@ func Quiet() Option { return func(r *route) { r.quiet = true } }
 
 // Waits lets the handler take up to limit instead of RequestTimeout. It should
 // also end its wait when Stopping is closed.
-func Waits(limit time.Duration) Option { return func(r *route) { r.waits = limit } }
+func Waits(limit time.Duration) Option { return func(r *route) { r.Limit = limit } }
+
+// Asks is for a handler that asks somebody else, such as the agent runtime, up to
+// times, one time after the other, and waits for each answer up to patience: it
+// may take that longer than others, so that it is the caller who hears that an
+// answer did not come, and of which question.
+func Asks(times int, patience time.Duration) Option {
+	return Waits(requestTime + time.Duration(times)*patience)
+}
 
 // Route tells what is served to whom.
 type Route struct {
 	Method     string
 	Path       string
 	Permission actor.Permission
+	Limit      time.Duration // how long its handler may take; zero is Options.RequestTimeout
 }
 
 // route is one declared route and all that is said of it.
@@ -237,7 +246,6 @@ type route struct {
 	root     bool
 	quiet    bool
 	once     bool
-	waits    time.Duration
 	mark     func(context.Context) (string, error) // see Unchanged
 	query    map[string]*huma.Param                // the parameters in the query, by name
 	op       *huma.Operation                       // nil for a raw route

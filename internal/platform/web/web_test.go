@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -203,8 +204,8 @@ func TestRoutes(t *testing.T) {
 		{Method: "DELETE", Path: "/api/v1/toys/{id}", Permission: "delete_tasks"},
 		{Method: "GET", Path: "/api/v1/toys/{id}", Permission: "read"},
 		{Method: "PATCH", Path: "/api/v1/toys/{id}", Permission: "change_tasks"},
-		{Method: "GET", Path: "/api/v1/waits", Permission: "public"},
-		{Method: "POST", Path: "/api/v1/waits", Permission: "public"},
+		{Method: "GET", Path: "/api/v1/waits", Permission: "public", Limit: time.Minute},
+		{Method: "POST", Path: "/api/v1/waits", Permission: "public", Limit: time.Minute},
 		{Method: "GET", Path: "/health", Permission: "public"},
 		{Method: "GET", Path: "/secret.csv", Permission: "delete_tasks"},
 		{Method: "GET", Path: "/{$}", Permission: "public"},
