@@ -253,11 +253,10 @@ func (c *Client) session(ctx context.Context) (time.Duration, *failure) {
 	if fail != nil {
 		return 0, fail
 	}
-	if c.outdated() {
+	if !c.attach(k, hello) {
 		k.drop(errBecame)
 		return 0, anotherDevice()
 	}
-	c.attach(k, hello)
 	return c.carry(ctx, k)
 }
 
@@ -274,10 +273,16 @@ func (c *Client) carry(ctx context.Context, k *conn) (time.Duration, *failure) {
 	return time.Since(began), fail
 }
 
-// attach makes k the connection that requests use.
-func (c *Client) attach(k *conn, h hello) {
+// attach makes k the connection that requests use; false when we are to be
+// another device than the one that it was begun as. Whoever says so later finds
+// it there and ends it.
+func (c *Client) attach(k *conn, h hello) bool {
 	granted := scopesOf(h.Auth.Scopes)
 	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.outdated() {
+		return false
+	}
 	restarted := c.status.BootID != "" && c.status.BootID != k.bootID
 	k.tick = h.tick()
 	c.conn = k
@@ -292,7 +297,7 @@ func (c *Client) attach(k *conn, h hello) {
 	// Under the lock, so that a subscriber that arrives now hears of this
 	// connection exactly once.
 	c.events.publish(Event{Name: EventConnected, BootID: k.bootID, Resync: true, Restarted: restarted})
-	c.mu.Unlock()
+	return true
 }
 
 // attached is how a connection does that answers; the caller holds the lock.

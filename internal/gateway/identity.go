@@ -103,10 +103,8 @@ func (c *Client) adopt() {
 }
 
 // outdated says whether we are to be another device than the one that the
-// connection was begun as.
+// connection was begun as; the caller holds the lock.
 func (c *Client) outdated() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	return c.next != nil && idOf(newDevice(c.next.Key)) != idOf(c.device)
 }
 
