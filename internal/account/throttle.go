@@ -122,9 +122,9 @@ func digest(kind, text string) string {
 
 // admit lets an attempt through to the comparison, already counted as failed,
 // or refuses it as ErrThrottled. Call leave with how the attempt ended, and
-// settle when it was a good one. One that ended with ErrBusy was compared with
-// nothing, and is not counted in the end: who waits as that asks, and tries
-// again, is nobody who guesses.
+// settle when it was a good one. One that ended with ErrBusy is not counted in
+// the end: nothing was learned by it, and whoever waits and tries again as they
+// were told is nobody who guesses.
 //
 // In one process the attempts on an account come one after the other, and few
 // of an address at once: else a program that logs in ten times at once, or an
@@ -240,7 +240,7 @@ func (a *attempt) uncharge(ctx context.Context, tx *db.Tx, subject string) error
 	return putTally(ctx, tx, subject, t)
 }
 
-// giveBack takes an attempt back that was compared with nothing.
+// giveBack takes an attempt back by which nothing was learned.
 func (s *Service) giveBack(ctx context.Context, a *attempt) {
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
 		for _, subject := range a.subjects() {

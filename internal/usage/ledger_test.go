@@ -165,6 +165,19 @@ func TestClaim(t *testing.T) {
 	})
 }
 
+// priced lets the runtime say what each turn of a conversation cost, and us hear it.
+func (p *played) priced(t *testing.T, c *conversation, nano int64) {
+	t.Helper()
+	for i := range c.turns {
+		if u := c.turns[i].Usage; u != nil {
+			u.CostNanoUSD = &nano
+		}
+	}
+	c.UpdatedAt = clock.At(p.tick(time.Second))
+	p.look(t, true)
+	p.look(t, true)
+}
+
 // What the runtime has priced meanwhile is not estimated once more when somebody
 // sets a price.
 func TestPricesAfterTheRuntimes(t *testing.T) {
@@ -173,15 +186,7 @@ func TestPricesAfterTheRuntimes(t *testing.T) {
 		c := p.open("agent:cto:main")
 		p.ask(c, "a", free("m", 1_000_000, 0))
 		p.look(t, true)
-		for i := range c.turns {
-			if u := c.turns[i].Usage; u != nil {
-				u.CostNanoUSD = new(int64)
-				*u.CostNanoUSD = 7_000
-			}
-		}
-		c.UpdatedAt = clock.At(p.tick(time.Second))
-		p.look(t, true)
-		p.look(t, true)
+		p.priced(t, c, 7_000)
 		if s := p.total(t); s.Unpriced != 0 || s.Runs != 1 || *s.CostUSD != 7_000 {
 			t.Errorf("priced by the runtime: %+v", s)
 		}
@@ -220,15 +225,7 @@ func TestPrices(t *testing.T) {
 		if s := p.total(t); s.Unpriced != 0 || s.Runs != 2 || s.Estimated != 3_000_000_000 {
 			t.Errorf("estimated at once: %+v", s)
 		}
-		for i := range c.turns {
-			if u := c.turns[i].Usage; u != nil {
-				u.CostNanoUSD = new(int64)
-				*u.CostNanoUSD = 7_000
-			}
-		}
-		c.UpdatedAt = clock.At(p.tick(time.Second))
-		p.look(t, true)
-		p.look(t, true)
+		p.priced(t, c, 7_000)
 		if s := p.total(t); s.Unpriced != 0 || s.Runs != 2 || *s.CostUSD != 14_000 || s.Estimated != 0 || s.Tokens.Input != 1_500_000 {
 			t.Errorf("priced by the runtime in the end: %+v", s)
 		}

@@ -338,45 +338,6 @@ describe('a new build', () => {
   })
 })
 
-// A lid is closed at night: what happened meanwhile has to be there in the morning, once.
-describe('a line that sleeps', () => {
-  it('goes on where it stopped: nothing is lost and nothing is there twice', async () => {
-    const line = await openLine(house.base)
-    const { context, page } = await openPage(browser, line.url, desktop)
-    const resumed: string[] = []
-    page.on('request', r => {
-      const id = r.headers()['last-event-id']
-      if (r.url().endsWith('/api/v1/events') && id) resumed.push(id)
-    })
-    await page.goto('/tasks?view=board')
-    await signIn(page, house)
-    const mark = page.getByRole('banner')
-    await mark.getByText('Live', { exact: true }).waitFor()
-    // An event of the log, so that there is a place to go on from.
-    await call(house, 'PATCH', '/tasks/TASK-3', { priority: 'urgent' })
-    await page.waitForTimeout(500)
-    await line.cut()
-    await mark.getByText(/Stale|Offline/).waitFor({ timeout: 40_000 })
-    for (const title of ['Made in the night, one', 'Made in the night, two']) {
-      const made = (await call(house, 'POST', '/tasks', { title })) as { key: string }
-      await call(house, 'PATCH', `/tasks/${made.key}`, { status: 'in_progress' })
-    }
-    await call(house, 'PATCH', '/tasks/TASK-14', { status: 'review' })
-    await line.mend()
-    await mark.getByText('Live', { exact: true }).waitFor({ timeout: 40_000 })
-    await page.getByRole('region', { name: 'Review' }).locator('[data-task="TASK-14"]').first().waitFor()
-    await page.getByRole('button', { name: /^\d+ new$/ }).click()
-    for (const title of ['Made in the night, one', 'Made in the night, two']) {
-      const cards = page.getByRole('region', { name: 'In progress' }).getByText(title)
-      await cards.first().waitFor()
-      expect(await cards.count(), title).toBe(1)
-    }
-    expect(resumed.length).toBeGreaterThan(0)
-    await context.close()
-    await line.cut()
-  })
-})
-
 const base64 = (v: unknown) => Buffer.from(typeof v === 'string' ? v : JSON.stringify(v)).toString('base64url')
 
 // One comes back on Monday to a page that was open since Friday.

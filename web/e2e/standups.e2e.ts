@@ -17,6 +17,7 @@ const head = (page: Page) => page.locator('[data-head]')
 const stands = (page: Page, word: string) => head(page).getByText(word, { exact: true }).waitFor({ timeout: 60_000 })
 const section = (page: Page, agent: string) => page.locator(`#of-${agent}`)
 const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name })
+
 /** Gives an agent so much to do in its session of a standup that its turn does not come in time: 2.5 s for each message. */
 async function occupy(agent: string, team: string, date: string, messages: number): Promise<void> {
   const key = encodeURIComponent(`agent:${agent}:standup:${date}:team-${team}`)

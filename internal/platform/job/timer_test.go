@@ -15,6 +15,15 @@ import (
 	"wardroom/internal/platform/job"
 )
 
+// jobsLeft is how many jobs there are; those of timers are gone once they are done.
+func jobsLeft(t *testing.T, d *db.DB) (n int) {
+	t.Helper()
+	if err := d.QueryRow(t.Context(), `SELECT COUNT(*) FROM jobs`).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
 // Two replicas share a timer: a firing is one, and what was missed is one.
 func TestTimerFiresOnce(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
@@ -26,13 +35,7 @@ func TestTimerFiresOnce(t *testing.T) {
 		}
 		wait(t, "the first firing", func() bool { return fired.Load() > 0 })
 		var next time.Time
-		wait(t, "the timer's job to be gone", func() bool {
-			var jobs int
-			if err := d.QueryRow(t.Context(), `SELECT COUNT(*) FROM jobs`).Scan(&jobs); err != nil {
-				t.Fatal(err)
-			}
-			return jobs == 0
-		})
+		wait(t, "the timer's job to be gone", func() bool { return jobsLeft(t, d) == 0 })
 		if err := d.QueryRow(t.Context(), `SELECT next_at FROM job_timers WHERE name = 'sweep'`).Scan(&next); err != nil {
 			t.Fatal(err)
 		}
@@ -146,26 +149,13 @@ func TestFiringIsNotLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	missed := far.Next(time.Now()).AddDate(-4, 0, 0)
-	note := func(t *testing.T, d *db.DB) {
-		err := d.Tx(t.Context(), func(tx *db.Tx) error {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		if err := d.Tx(t.Context(), func(tx *db.Tx) error {
 			_, err := tx.Exec(t.Context(), `INSERT INTO job_timers (name, next_at) VALUES ('nightly', ?)`, missed)
 			return err
-		})
-		if err != nil {
+		}); err != nil {
 			t.Fatal(err)
 		}
-	}
-	gone := func(t *testing.T, d *db.DB) func() bool {
-		return func() bool {
-			var jobs int
-			if err := d.QueryRow(t.Context(), `SELECT COUNT(*) FROM jobs`).Scan(&jobs); err != nil {
-				t.Fatal(err)
-			}
-			return jobs == 0
-		}
-	}
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		note(t, d)
 		began := make(chan struct{})
 		stopped := newQueue(t, d)
 		stopped.Timers = []job.Timer{{Name: "nightly", At: far, Do: func(ctx context.Context) error {
@@ -199,7 +189,7 @@ func TestFiringIsNotLost(t *testing.T) {
 		}
 		run(t, q)
 		wait(t, "the firing after the one that failed", func() bool { return fired.Load() == 2 })
-		wait(t, "its end", gone(t, d))
+		wait(t, "its end", func() bool { return jobsLeft(t, d) == 0 })
 		if n := beaten.Load(); n != 1 {
 			t.Errorf("what comes again by itself was tried %d times, want once", n)
 		}

@@ -219,10 +219,10 @@ func Quiet() Option { return func(r *route) { r.quiet = true } }
 // also end its wait when Stopping is closed.
 func Waits(limit time.Duration) Option { return func(r *route) { r.Limit = limit } }
 
-// Asks is for a handler that asks somebody else, such as the agent runtime, up to
-// times, one time after the other, and waits for each answer up to patience: it
-// may take that longer than others, so that it is the caller who hears that an
-// answer did not come, and of which question.
+// Asks is for a handler that asks somebody else, such as the agent runtime, so
+// many times one after the other, and waits for each answer up to patience. It
+// may take so much longer than others: else it would be cut off before it can say
+// which answer did not come, and note what was done.
 func Asks(times int, patience time.Duration) Option {
 	return Waits(requestTime + time.Duration(times)*patience)
 }

@@ -1,5 +1,4 @@
 import { grouped } from '../app/format'
-
 import { gateway, pairing } from './gateway'
 
 /**
