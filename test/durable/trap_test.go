@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"wardroom/internal/platform/db"
 )
 
@@ -49,23 +51,19 @@ func (p trap) set(x *trial) (sprung func() bool, unset func()) {
 		x.exec(lay)
 		return func() bool { return x.count(p.here) == 1 && writeLocked(x.T, x.address) }, func() { x.exec(lift) }
 	}
-	held, release, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-	go func() {
-		done <- x.db.Tx(context.WithoutCancel(x.Context()), func(tx *db.Tx) error {
-			_, err := tx.Exec(x.Context(), `SELECT pg_advisory_xact_lock(?, ?)`, lockOne, lockTwo)
-			close(held)
-			<-release
-			return err
-		})
-	}()
-	<-held
-	free := sync.OnceFunc(func() {
-		close(release)
-		if err := <-done; err != nil {
+	hold, err := pgx.Connect(x.Context(), x.address)
+	if err != nil {
+		x.Fatal(err)
+	}
+	free := sync.OnceFunc(func() { // the lock goes with the connection
+		if err := hold.Close(context.WithoutCancel(x.Context())); err != nil {
 			x.Error(err)
 		}
 	})
 	x.Cleanup(free)
+	if _, err := hold.Exec(x.Context(), `SELECT pg_advisory_lock($1, $2)`, lockOne, lockTwo); err != nil {
+		x.Fatal(err)
+	}
 	lay, lift := p.postgres()
 	x.exec(lay)
 	sprung = func() bool {
@@ -81,13 +79,12 @@ func (p trap) set(x *trial) (sprung func() bool, unset func()) {
 func (x *trial) exec(statements []string) {
 	x.Helper()
 	for _, s := range statements {
-		err := x.db.Tx(x.Context(), func(tx *db.Tx) error {
-			_, err := tx.Exec(x.Context(), s)
-			return err
+		x.look(s, func() error {
+			return x.db.Tx(x.Context(), func(tx *db.Tx) error {
+				_, err := tx.Exec(x.Context(), s)
+				return err
+			})
 		})
-		if err != nil {
-			x.Fatalf("%s: %v", s, err)
-		}
 	}
 }
 

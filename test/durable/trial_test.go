@@ -268,11 +268,21 @@ func (x *trial) end() record {
 }
 
 // count is the number that a query finds in the database.
-func (x *trial) count(query string, args ...any) int {
+func (x *trial) count(query string, args ...any) (n int) {
 	x.Helper()
-	var n int
-	if err := x.db.QueryRow(x.Context(), query, args...).Scan(&n); err != nil {
-		x.Fatalf("%s: %v", query, err)
-	}
+	x.look(query, func() error { return x.db.QueryRow(x.Context(), query, args...).Scan(&n) })
 	return n
+}
+
+// look does something at the database, and again where it could not be reached:
+// sixteen services at once can keep a busy machine from answering within 3 s.
+func (x *trial) look(what string, do func() error) {
+	x.Helper()
+	until(x.T, "an answer to "+what, 40*time.Second, func() bool {
+		err := do()
+		if _, away := db.Away(err); err != nil && !away {
+			x.Fatalf("%s: %v", what, err)
+		}
+		return err == nil
+	})
 }

@@ -27,6 +27,10 @@ const wholeLines = "note note note question answer question answer question answ
 // PostgreSQL; on SQLite the next owner of the file goes on at once.
 const lease = 15 * time.Second
 
+// soon is what a meeting takes once its agents answer, a second as a rule, on a
+// machine that does much else.
+const soon = 15 * time.Second
+
 // whole looks for all that an interruption could have spoiled: a second
 // question, a second effect, a lost or repeated line, a wait for too long.
 func (x *trial) whole(r record, want outcome) {
@@ -182,8 +186,8 @@ func (x *trial) settled() {
 	})
 }
 
-// inTime wants the end of the meeting within the lease and 5 s after the last
-// life of the service ended, or the agents spoke.
+// inTime wants the end of the meeting soon after the lease of the service's last
+// life has run out.
 func (x *trial) inTime(r record) {
 	x.Helper()
 	if r.CompletedAt == nil {
@@ -193,18 +197,19 @@ func (x *trial) inTime(r record) {
 	x.mu.Lock()
 	took := r.CompletedAt.Sub(x.killed)
 	x.mu.Unlock()
-	if took > lease+5*time.Second {
-		x.Errorf("it ended %s after the kill, want at most %s", took, lease+5*time.Second)
+	if took > lease+soon {
+		x.Errorf("it ended %s after the kill, want at most %s", took, lease+soon)
 	}
 	x.Logf("ended %s after the kill", took.Round(10*time.Millisecond))
 }
 
 func (x *trial) names(query string, args ...any) []string {
 	x.Helper()
-	rows, err := x.db.Query(x.Context(), query, args...)
-	list, err := db.All(rows, err, func(row db.Row) (name string, err error) { return name, row.Scan(&name) })
-	if err != nil {
-		x.Fatalf("%s: %v", query, err)
-	}
+	var list []string
+	x.look(query, func() error {
+		rows, err := x.db.Query(x.Context(), query, args...)
+		list, err = db.All(rows, err, func(row db.Row) (name string, err error) { return name, row.Scan(&name) })
+		return err
+	})
 	return list
 }
