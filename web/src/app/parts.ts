@@ -1,3 +1,5 @@
+import { idle } from './idle'
+
 type Load = () => Promise<unknown>
 
 /** What comes after the first load, in the order in which it was told. */
@@ -5,12 +7,6 @@ const parts: Load[] = []
 
 /** Tells of a part of the dashboard that is loaded when it is needed; `fetchParts` may do so before. */
 export const tellPart = (load: Load): void => void parts.push(load)
-
-const idle = (): Promise<void> =>
-  new Promise(done => {
-    if (typeof requestIdleCallback === 'function') requestIdleCallback(() => done(), { timeout: 5_000 })
-    else setTimeout(done, 200)
-  })
 
 /** Somebody asked their browser to load as little as it can. */
 const sparing = (): boolean =>
@@ -23,7 +19,7 @@ const sparing = (): boolean =>
 export async function fetchParts(signal: AbortSignal): Promise<void> {
   if (sparing()) return
   for (const load of parts) {
-    await idle()
+    await idle(5_000)
     if (signal.aborted) return
     try {
       await load()

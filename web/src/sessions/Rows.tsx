@@ -1,6 +1,7 @@
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { type ReactNode, useEffect, useRef, useState, useSyncExternalStore } from 'react'
+import { useDrawn } from '../app/idle'
 import { useKeys } from '../app/keys'
 import { texts } from '../texts'
 import { sessions as sessionsWords } from '../texts/sessions'
@@ -53,11 +54,12 @@ export function Rows<T>(p: Props<T>) {
   const navigate = useNavigate()
   const [current, setCurrent] = useState({ id: '', focus: 0 })
   const heightOf = (i: number) => (narrow && items[i]?.type === 'row' ? 60 : 32)
+  const drawn = useDrawn()
   const list = useVirtualizer({
     count: items.length,
     getScrollElement: () => scroller.current,
     estimateSize: heightOf,
-    overscan: 12,
+    overscan: drawn ? 12 : 1,
     getItemKey: i => `${items[i]?.type} ${items[i]?.id ?? i} ${narrow}`,
   })
   const at = items.findIndex(i => i.id === current.id)

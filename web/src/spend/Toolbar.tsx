@@ -1,5 +1,6 @@
 import { useMemo } from 'react'
 import { myZone } from '../app/format'
+import { useDrawn } from '../app/idle'
 import { spend } from '../texts/spend'
 import { type Choice, Field, Select } from '../ui/Field'
 import { Segments } from '../ui/Segments'
@@ -19,7 +20,9 @@ interface Props {
 
 /** Of when, in whose days, and by what. All of it stands in the address. */
 export function Toolbar({ search, go, zone, service, today, days }: Props) {
-  const zones = useMemo(() => zoneChoices(zone, service), [zone, service])
+  // There are over four hundred, which nobody sees before the list is opened.
+  const all = useDrawn()
+  const zones = useMemo(() => zoneChoices(zone, service, all), [zone, service, all])
   const period = search.period ?? 'week'
   return (
     <div className="flex flex-wrap items-end gap-2">
@@ -87,9 +90,9 @@ export function Toolbar({ search, go, zone, service, today, days }: Props) {
 }
 
 /** The service's zone, one's own, UTC, that of the address, and then all that this browser knows. */
-function zoneChoices(zone: string, service: string | undefined): Choice[] {
+function zoneChoices(zone: string, service: string | undefined, all: boolean): Choice[] {
   const mine = myZone()
   const name = (z: string) => (z === service ? words.zoneService(z) : z === mine ? words.zoneMine(z) : z)
-  const all = new Set([service ?? zone, mine, 'UTC', zone, ...Intl.supportedValuesOf('timeZone')])
-  return [...all].map(z => ({ value: z, label: name(z) }))
+  const names = new Set([service ?? zone, mine, 'UTC', zone, ...(all ? Intl.supportedValuesOf('timeZone') : [])])
+  return [...names].map(z => ({ value: z, label: name(z) }))
 }

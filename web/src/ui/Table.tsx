@@ -1,5 +1,6 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { type ReactNode, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
+import { useDrawn } from '../app/idle'
 import { useKeys } from '../app/keys'
 import { texts } from '../texts'
 import { Icon } from './Icon'
@@ -70,11 +71,12 @@ export function Table<T>({
   const edges = useEdges(scroller)
   const cards = useNarrow(scroller, narrow)
   const [current, setCurrent] = useState<{ id: string; focus: number }>({ id: '', focus: 0 })
+  const drawn = useDrawn()
   const list = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => (cards ? cardHeight : height),
-    overscan: 12,
+    overscan: drawn ? 12 : 1,
     getItemKey: i => (rows[i] ? idOf(rows[i]) : i),
   })
   // biome-ignore lint/correctness/useExhaustiveDependencies: what was measured counts for that shape alone

@@ -1,1 +1,0 @@
-import{a as e,p as t,t as n}from"./client-D7P8ZGPY.js";var r={queryKey:[`config`],queryFn:({signal:t})=>e(n.GET(`/api/v1/config`,{signal:t})),staleTime:6e4},i=()=>t(r),a=()=>i().data?.timezone;export{i as n,a as r,r as t};

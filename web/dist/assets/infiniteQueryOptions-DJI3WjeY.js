@@ -1,1 +1,0 @@
-function e(e){return e}function t(e){return e}export{e as n,t};

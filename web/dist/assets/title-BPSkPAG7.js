@@ -1,1 +1,0 @@
-import{o as e,r as t}from"./Icon-oawTCPYi.js";import{t as n}from"./texts-BKU8wZKD.js";var r=e(t(),1);function i(...e){let t=[...e.filter(Boolean),n.app.name].join(` · `);(0,r.useEffect)(()=>{document.title=t},[t])}export{i as t};

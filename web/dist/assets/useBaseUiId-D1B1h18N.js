@@ -1,1 +1,0 @@
-import{lt as e}from"./inertValue-CuMlLxWk.js";function t(t){return e(t,`base-ui`)}export{t};

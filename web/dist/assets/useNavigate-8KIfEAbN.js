@@ -1,1 +1,0 @@
-import{t as e}from"./useRouter-D3u-sGMS.js";import{o as t,r as n}from"./Icon-oawTCPYi.js";var r=t(n(),1);function i(t){let n=e();return r.useCallback(e=>n.navigate({...e,from:e.from??t?.from}),[t?.from,n])}export{i as t};
