@@ -110,7 +110,7 @@ test: ## everything: format, vet, lint, generated files, the dashboard, unit tes
 	@printf '\n== everything passed\n'
 
 bench: build ## measures the service beside a bare server (BENCH=quick: SQLite alone, two minutes)
-	@if [ "$(BENCH)" = quick ]; then $(GO) run ./test/bench; else env -u TEST_POSTGRES_URL test/postgres.sh $(GO) run ./test/bench; fi
+	@if [ "$(BENCH)" = quick ]; then $(GO) run ./test/bench; else env -u TEST_POSTGRES_URL TMPDIR="$${TMPDIR:-/tmp}" test/postgres.sh $(GO) run ./test/bench; fi
 
 clean: ## removes what was built (not the gateway's cache, not any data)
 	rm -rf bin coverage.* *.test

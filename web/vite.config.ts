@@ -14,16 +14,8 @@ export default defineConfig({
     reportCompressedSize: false,
     rolldownOptions: {
       output: {
-        // Few files: a place that is opened for the first time waits for all that it needs, which were over twenty.
-        // Each file needs those above it alone, so that none is run before what it extends.
-        codeSplitting: {
-          groups: [
-            { name: 'frame', tags: ['$initial'], priority: 3 },
-            // Whoever signs in needs no more than this.
-            { name: 'forms', test: /src\/(ui\/Field|login\/)|\/useMutation/, minShareCount: 2, priority: 2 },
-            { name: 'shared', minShareCount: 3, priority: 1 },
-          ],
-        },
+        // What comes with the page is one file, where each thing that a place needs as well was one of its own.
+        codeSplitting: { groups: [{ name: 'frame', tags: ['$initial'] }] },
       },
     },
   },

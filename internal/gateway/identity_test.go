@@ -3,6 +3,7 @@ package gateway
 import (
 	"crypto/ed25519"
 	"testing"
+	"time"
 
 	"wardroom/internal/platform/clock"
 )
@@ -18,7 +19,7 @@ func TestGivenUpWhileConnecting(t *testing.T) {
 		}
 		c.Become(Identity{Key: key})
 		c.adopt()
-		k := newConn(0, clock.Now)
+		k := newConn(time.Minute, clock.Now)
 		if early {
 			c.Become(Identity{})
 		}
@@ -30,7 +31,7 @@ func TestGivenUpWhileConnecting(t *testing.T) {
 			t.Errorf("given up before it was attached: %t; attached %t, ended %t", early, attached, ended)
 		}
 		c.adopt()
-		if c.outdated() || !c.attach(newConn(0, clock.Now), hello{}) {
+		if c.outdated() || !c.attach(newConn(time.Minute, clock.Now), hello{}) {
 			t.Error("the next connection is not taken")
 		}
 		k.end(nil)

@@ -44,6 +44,12 @@ func (w wire) prepare(x *trial) (struck func()) {
 		served := true
 		if r.Method == w.method && strings.HasSuffix(r.RunID, w.run) {
 			once.Do(func() {
+				// What the life before sent can arrive only now.
+				p := x.life()
+				select {
+				case <-p.up:
+				case <-p.exited:
+				}
 				x.kill()
 				close(hit)
 				served = !w.lost

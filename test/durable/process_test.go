@@ -29,9 +29,9 @@ func settings() map[string]string {
 
 // process is one life of the service.
 type process struct {
-	url    string // once it is ready
+	url    string // once it is up
 	cmd    *exec.Cmd
-	said   chan string // where it serves
+	up     chan struct{}
 	exited chan struct{}
 	once   sync.Once
 	died   time.Time
@@ -55,7 +55,7 @@ func launch(t *testing.T, env map[string]string) *process {
 // begin starts the service.
 func begin(t *testing.T, env map[string]string) *process {
 	t.Helper()
-	p := &process{exited: make(chan struct{}), said: make(chan string, 1)}
+	p := &process{exited: make(chan struct{}), up: make(chan struct{})}
 	p.cmd = exec.CommandContext(context.WithoutCancel(t.Context()), binary, "serve")
 	p.cmd.Dir = t.TempDir() // no .env of the checkout is read
 	p.cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
@@ -83,15 +83,13 @@ func begin(t *testing.T, env map[string]string) *process {
 func (p *process) ready(t *testing.T) {
 	t.Helper()
 	select {
-	case p.url = <-p.said:
+	case <-p.up:
 	case <-p.exited:
-		select {
-		case p.url = <-p.said: // before it died
-		default:
-		}
 	case <-time.After(60 * time.Second):
 	}
-	if p.url == "" {
+	select {
+	case <-p.up: // before it died, perhaps
+	default:
 		p.kill()
 		t.Fatalf("the service did not start:\n%s", p.tail(30))
 	}
@@ -107,7 +105,8 @@ func (p *process) read(out io.ReadCloser) {
 		p.log = append(p.log, lines.Text())
 		p.mu.Unlock()
 		if m := serving.FindStringSubmatch(lines.Text()); m != nil {
-			p.said <- m[1]
+			p.url = m[1]
+			close(p.up)
 		}
 	}
 	_ = out.Close()

@@ -37,9 +37,9 @@ func (p trap) sqlite() (lay, lift []string) {
 
 func (p trap) postgres() (lay, lift []string) {
 	return []string{
-		fmt.Sprintf(`CREATE FUNCTION trap() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_advisory_xact_lock(%d, %d); RETURN NULL; END'`, lockOne, lockTwo),
-		`CREATE TRIGGER trap AFTER ` + p.on + ` FOR EACH ROW WHEN (` + p.when + `) EXECUTE FUNCTION trap()`,
-	}, []string{`DROP FUNCTION trap CASCADE`}
+		fmt.Sprintf(`CREATE OR REPLACE FUNCTION trap() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_advisory_xact_lock(%d, %d); RETURN NULL; END'`, lockOne, lockTwo),
+		`CREATE OR REPLACE TRIGGER trap AFTER ` + p.on + ` FOR EACH ROW WHEN (` + p.when + `) EXECUTE FUNCTION trap()`,
+	}, []string{`DROP FUNCTION IF EXISTS trap CASCADE`}
 }
 
 // set sets the trap. sprung says whether the service is in it, and unset takes

@@ -278,10 +278,16 @@ func (x *trial) count(query string, args ...any) (n int) {
 // sixteen services at once can keep a busy machine from answering within 3 s.
 func (x *trial) look(what string, do func() error) {
 	x.Helper()
+	var err error
+	defer func() {
+		if err != nil {
+			x.Logf("%s: %v", what, err)
+		}
+	}()
 	until(x.T, "an answer to "+what, 40*time.Second, func() bool {
-		err := do()
+		err = do()
 		if _, away := db.Away(err); err != nil && !away {
-			x.Fatalf("%s: %v", what, err)
+			x.FailNow()
 		}
 		return err == nil
 	})

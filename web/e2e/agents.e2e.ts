@@ -58,6 +58,39 @@ describe('an agent', () => {
     await context.close()
   })
 
+  it('has its run stopped, after a question', async () => {
+    const task = (await call(house, 'POST', '/tasks', { title: 'Ask the pilots', assignee_id: 'cpo' })) as {
+      key: string
+    }
+    await call(house, 'POST', `/tasks/${task.key}/dispatch`)
+    const key = encodeURIComponent(`agent:cpo:task:${task.key.toLowerCase()}`)
+    await expect
+      .poll(() => call(house, 'GET', `/agentrt/sessions/${key}`).then(Boolean, () => false), { timeout: 20_000 })
+      .toBe(true)
+    for (let i = 0; i < 8; i++) await call(house, 'POST', `/agentrt/sessions/${key}/messages`, { text: `And ${i}?` })
+    const { context, page, complaints } = await opened(desktop, '/agents/cpo')
+    await page
+      .getByRole('button', { name: /^Stop the run/ })
+      .first()
+      .click()
+    const question = page.getByRole('dialog', { name: 'Stop this session?' })
+    expect(await faults(page)).toEqual([])
+    await question.getByRole('button', { name: 'Cancel' }).click()
+    await question.waitFor({ state: 'hidden' })
+    expect(await page.getByRole('button', { name: /^Stop the run/ }).count()).toBeGreaterThan(0)
+    await page
+      .getByRole('button', { name: /^Stop the run/ })
+      .first()
+      .click()
+    await question.getByRole('button', { name: 'Stop', exact: true }).click()
+    await page
+      .getByText(/runs? (was|were) ended/)
+      .first()
+      .waitFor()
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
   it('is found by keyboard, in the table and under those to whom it reports', async () => {
     const { context, page, complaints } = await opened(looks['dark desktop'], '/agents')
     await page.locator('[role=row] button').first().waitFor()

@@ -1,14 +1,12 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { api, take } from '../api/client'
 import { money } from '../app/format'
 import { leads, useMe } from '../app/queries'
 import { StandingMark } from '../sessions/Bits'
+import { useStop } from '../sessions/Stop'
 import { agents as agentTexts } from '../texts/agents'
 import { Age } from '../ui/Age'
 import { Button } from '../ui/Button'
 import { State } from '../ui/State'
 import { sessionHref, TextLink } from '../ui/TextLink'
-import { say, sayFailed } from '../ui/Toast'
 import type { AgentDetails } from './agent'
 import { RunName } from './RunName'
 
@@ -52,73 +50,61 @@ const Ago = ({ at }: { at: string }) => (
   </>
 )
 
-type Run = NonNullable<AgentDetails['runs']>[number]
-
 /** Its runs that are going, the longest first, each with the way to stop it. */
 export function Now({ page }: { page: AgentDetails }) {
-  if (page.runs === null) return <p className="text-soft">{words.runsUnknown}</p>
-  if (page.runs.length === 0) return <p className="text-soft">{words.noRun}</p>
-  return (
-    <ul className="flex flex-col">
-      {page.runs.map(run => (
-        <li
-          key={`${run.session_key} ${run.run_id}`}
-          className="flex min-h-9 flex-wrap items-center gap-x-3 gap-y-1 border-line border-b py-1 last:border-b-0"
-        >
-          <TextLink
-            className="wrap-anywhere min-w-0 text-accent hover:underline"
-            href={sessionHref(run.session_key)}
-            title={run.session_key}
-          >
-            <RunName of={run.session_key} page={page} />
-          </TextLink>
-          {run.since ? (
-            <span className="text-soft">
-              {words.runningFor} <Age at={run.since} />
-            </span>
-          ) : (
-            <span className="text-soft">{words.noStart}</span>
-          )}
-          {run.stalled && run.silent_since && (
-            <State tone="attention">
-              {words.silentFor} <Age at={run.silent_since} />
-            </State>
-          )}
-          <Stop agent={page.agent_id} run={run} />
-        </li>
-      ))}
-    </ul>
-  )
-}
-
-function Stop({ run, agent }: { run: Run; agent: string }) {
   const me = useMe().data
-  const cache = useQueryClient()
-  const stop = useMutation({
-    mutationFn: () =>
-      take(
-        api.POST('/api/v1/agentrt/sessions/{key}/stop', {
-          params: { path: { key: run.session_key } },
-          body: run.run_id === null ? {} : { run_id: run.run_id },
-        }),
-      ),
-    onSuccess: answer => {
-      say(answer.stopped ? words.stopped : words.notGoing)
-      void cache.invalidateQueries({ queryKey: ['agents', 'one', agent] })
-    },
-    onError: err => sayFailed(err),
-  })
-  if (!leads(me)) return null
+  const [askStop, question] = useStop()
+  if (page.runs === null) return <p className="text-soft">{words.runsUnknown}</p>
   return (
-    <Button
-      aria-label={words.stopLabel(run.session_key)}
-      busy={stop.isPending}
-      className="ml-auto"
-      look="danger"
-      onClick={() => stop.mutate()}
-    >
-      {words.stop}
-    </Button>
+    <>
+      {page.runs.length === 0 && <p className="text-soft">{words.noRun}</p>}
+      <ul className="flex flex-col empty:hidden">
+        {page.runs.map(run => (
+          <li
+            key={`${run.session_key} ${run.run_id}`}
+            className="flex min-h-9 flex-wrap items-center gap-x-3 gap-y-1 border-line border-b py-1 last:border-b-0"
+          >
+            <TextLink
+              className="wrap-anywhere min-w-0 text-accent hover:underline"
+              href={sessionHref(run.session_key)}
+              title={run.session_key}
+            >
+              <RunName of={run.session_key} page={page} />
+            </TextLink>
+            {run.since ? (
+              <span className="text-soft">
+                {words.runningFor} <Age at={run.since} />
+              </span>
+            ) : (
+              <span className="text-soft">{words.noStart}</span>
+            )}
+            {run.stalled && run.silent_since && (
+              <State tone="attention">
+                {words.silentFor} <Age at={run.silent_since} />
+              </State>
+            )}
+            {leads(me) && (
+              <Button
+                aria-label={words.stopLabel(run.session_key)}
+                className="ml-auto"
+                look="danger"
+                onClick={() =>
+                  askStop({
+                    key: run.session_key,
+                    label: page.sessions?.find(s => s.key === run.session_key)?.label ?? null,
+                    agent_id: page.agent_id,
+                    run_id: run.run_id,
+                  })
+                }
+              >
+                {words.stop}
+              </Button>
+            )}
+          </li>
+        ))}
+      </ul>
+      {question}
+    </>
   )
 }
 

@@ -73,7 +73,8 @@ export const agentPatches: readonly Patch[] = [
   { on: ['task.', 'standup.', 'jobs.changed', 'user.'], apply: (_, cache) => rereadPages(cache) },
   { on: ['team.'], apply: (_, cache) => rereadSoon(cache, ['agents', 'teams']) },
   {
-    on: ['usage.grown'],
+    // After a break of the line nobody tells what was told meanwhile.
+    on: ['usage.grown', 'hello'],
     apply: (_, cache) => {
       rereadPages(cache)
       // Days that are over change only by corrections, which can wait for the next look.

@@ -83,7 +83,8 @@ export const framePatches: readonly Patch[] = [
       rereadSoon(cache, queries.agents.queryKey)
     },
   },
-  { on: ['usage.grown'], apply: (_, cache) => rereadSoon(cache, ['usage']) },
+  // What is told as a state of its moment is not told again after a break of the line, which begins anew with a hello.
+  { on: ['usage.grown', 'hello'], apply: (_, cache) => rereadSoon(cache, ['usage']) },
   {
     on: ['user.'],
     apply: (happened, cache) => {

@@ -5,6 +5,7 @@ import { Problem } from '../api/problem'
 import * as clock from '../app/clock'
 import { moment } from '../app/format'
 import { useMe } from '../app/queries'
+import { session } from '../app/session'
 import { inbox as inboxWords } from '../texts/inbox'
 import { say, sayFailed } from '../ui/Toast'
 import { noteOwn } from '../ui/useHeld'
@@ -55,6 +56,11 @@ async function undo(cache: QueryClient, was: Told, deed: Deed): Promise<void> {
   }
 }
 
+/** What was said of items that could not be resolved, by their ids: it is there when one tries again. */
+const unsaid = new Map<string, string>()
+session.onLeave(() => unsaid.clear())
+export const unsaidOf = (id: string): string => unsaid.get(id) ?? ''
+
 /** Does something to an item at once on the screen, then at the service; what it refuses is put back and said. */
 export function useAct(): (item: Told, deed: Deed) => void {
   const cache = useQueryClient()
@@ -68,10 +74,12 @@ export function useAct(): (item: Told, deed: Deed) => void {
       putItem(cache, looks(item, deed, me ?? { id: '', name: '' }, new Date(clock.now())))
     },
     onSuccess: (now, { item, deed }) => {
+      unsaid.delete(item.id)
       putItem(cache, now)
       say(said(deed), () => void undo(cache, item, deed))
     },
-    onError: (err, { item }) => {
+    onError: (err, { item, deed }) => {
+      if (deed.do === 'resolve' && deed.note) unsaid.set(item.id, deed.note)
       sayFailed(err, words.couldNot)
       putItem(cache, item)
       if (!(err instanceof Problem) || err.status !== 0) void readAgain(cache, item)

@@ -1,7 +1,9 @@
 import { type InfiniteData, infiniteQueryOptions, type QueryClient, queryOptions } from '@tanstack/react-query'
 import { api, type Page, take, takePage } from '../api/client'
 import { eventsQuery } from '../app/events'
+import { Latest } from '../app/live/latest'
 import { mapRows } from '../app/live/patches'
+import { session } from '../app/session'
 import { type Filters, type Item, kinds, severities, states, type Told } from './item'
 
 const pageSize = 100
@@ -57,10 +59,17 @@ export const openCountQuery = queryOptions({
 const newer = (next: Told, was: Told) =>
   next.version > was.version || (next.version === was.version && next.count >= was.count)
 
+/** What has become of items since a page with them was asked for. */
+export const latest = new Latest<Told>(
+  (next, was) => next.version > was.version || (next.version === was.version && next.count > was.count),
+)
+session.onLeave(() => latest.clear())
+
 type List = InfiniteData<Page<Told>>
 
 /** Puts an item that was read or told into all that is cached; into lists also when it is new there. */
 export function putItem(cache: QueryClient, item: Told & { detail?: string }): void {
+  latest.put(item)
   const merged = (was: Told): Told => (was.id === item.id && newer(item, was) ? { ...was, ...item } : was)
   cache.setQueriesData<List>({ queryKey: ['inbox', 'list'] }, data => {
     if (!data) return data

@@ -3,7 +3,7 @@ import { useMemo } from 'react'
 import { useMe, usePeople } from '../app/queries'
 import { useHeld } from '../ui/useHeld'
 import { type Filters, fits, sorted, type Told } from './item'
-import { listQuery } from './queries'
+import { latest, listQuery } from './queries'
 
 const idOf = (i: Told) => i.id
 
@@ -15,7 +15,7 @@ export function useItems(filters: Filters, needed?: (item: Told) => boolean) {
   const fitting = useMemo(() => {
     if (!asked.data) return undefined
     const rows = new Map<string, Told>()
-    for (const page of asked.data.pages) for (const i of page.rows) rows.set(i.id, i)
+    for (const page of asked.data.pages) for (const i of page.rows) rows.set(i.id, latest.of(i) ?? i)
     const there = [...rows.values()].filter(i => fits(i, filters, me, people) && (needed?.(i) ?? true))
     return sorted(there, filters.order)
   }, [asked.data, filters, me, people, needed])

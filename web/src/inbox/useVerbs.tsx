@@ -8,7 +8,7 @@ import { Button } from '../ui/Button'
 import { Dialog } from '../ui/Dialog'
 import { Field } from '../ui/Field'
 import type { MenuGroup, MenuItem } from '../ui/Menu'
-import { useAct } from './act'
+import { unsaidOf, useAct } from './act'
 import { type Deed, maySnooze, snoozes, type Told } from './item'
 
 const words = inboxWords
@@ -188,7 +188,7 @@ function SnoozeUntil({ item, act, onDone }: Asked) {
 }
 
 function Resolve({ item, act, onDone }: Asked) {
-  const [note, setNote] = useState('')
+  const [note, setNote] = useState(() => unsaidOf(item.id))
   return (
     <form
       className="flex flex-col gap-3"

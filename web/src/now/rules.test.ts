@@ -306,7 +306,7 @@ describe('a tile', () => {
       task('TASK-3', { assignee_id: 'u2', claim: { by: 'u1' } }),
       task('TASK-4', { status: 'done', claim: { by: 'u1' } }),
     ]
-    expect(currentTask('u1', tasks, session('agent:cto:task:TASK-1'))?.key).toBe('TASK-1')
+    expect(currentTask('u1', tasks, session('agent:cto:task:task-1'))?.key).toBe('TASK-1')
     expect(currentTask('u1', tasks, session('agent:cto:main'))?.key).toBe('TASK-3')
     expect(currentTask('u1', tasks.slice(0, 2), undefined)?.key).toBe('TASK-2')
     expect(currentTask('u3', tasks, undefined)).toBeUndefined()

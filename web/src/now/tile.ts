@@ -1,4 +1,5 @@
 import type { Schemas } from '../api/client'
+import { partsOf } from '../sessions/session'
 import { type Block, type Inline, readMarkdown } from '../ui/markdown'
 
 type Session = Schemas['Session']
@@ -23,7 +24,7 @@ export function currentTask(
   tasks: readonly Task[],
   session: Session | undefined,
 ): Task | undefined {
-  const key = session?.active ? /:task:([A-Z][A-Z0-9]*-\d+)(?::|$)/.exec(session.key)?.[1] : undefined
+  const key = session?.active ? partsOf(session.key).task : undefined
   const going = tasks.filter(t => t.status === 'in_progress')
   return (
     going.find(t => t.key === key) ??

@@ -1,8 +1,8 @@
-import { useEffect, useRef, useState } from 'react'
 import { useAgentNames } from '../sessions/Bits'
 import { schedules as scheduleTexts } from '../texts/schedules'
 import { Button } from '../ui/Button'
 import { inputClass, Select } from '../ui/Field'
+import { useTyped } from '../ui/useTyped'
 import { isStandupJob, type Job } from './job'
 import { type Go, type JobSearch, shows } from './route'
 
@@ -65,29 +65,12 @@ export function Toolbar({ jobs, search, may, go }: Props) {
 }
 
 function NameFilter({ value, onChange }: { value: string; onChange: (q: string | undefined) => void }) {
-  const [typed, setTyped] = useState(value)
-  const timer = useRef<ReturnType<typeof setTimeout> | null>(null)
-  const told = useRef(value)
-  useEffect(() => {
-    // Somebody else changed the address: a link, back, "clear filters".
-    if (value !== told.current) {
-      told.current = value
-      setTyped(value)
-    }
-  }, [value])
+  const [typed, type] = useTyped(value, onChange)
   return (
     <input
       aria-label={w.text}
       className={`${inputClass} h-8 w-40! pointer-coarse:h-10`}
-      onChange={e => {
-        const next = e.target.value
-        setTyped(next)
-        if (timer.current) clearTimeout(timer.current)
-        timer.current = setTimeout(() => {
-          told.current = next.trim()
-          onChange(next.trim() || undefined)
-        }, 250)
-      }}
+      onChange={e => type(e.target.value)}
       placeholder={w.text}
       type="search"
       value={typed}

@@ -73,5 +73,13 @@ export const schedulePatches: readonly Patch[] = [
       rereadSoon(cache, ['schedules', 'runs'])
     },
   },
-  { on: ['usage.grown'], apply: (_, cache) => rereadSoon(cache, ['schedules', 'costs']) },
+  { on: ['usage.grown', 'hello'], apply: (_, cache) => rereadSoon(cache, ['schedules', 'costs']) },
+  {
+    // Jobs that changed while the line was broken are not told again.
+    on: ['hello'],
+    apply: (_, cache) => {
+      rereadSoon(cache, ['schedules', 'slots'])
+      rereadSoon(cache, ['schedules', 'day'])
+    },
+  },
 ]

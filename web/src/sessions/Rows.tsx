@@ -59,7 +59,7 @@ export function Rows<T>(p: Props<T>) {
     count: items.length,
     getScrollElement: () => scroller.current,
     estimateSize: heightOf,
-    overscan: drawn ? 12 : 1,
+    overscan: drawn || current.focus > 0 ? 12 : 1,
     getItemKey: i => `${items[i]?.type} ${items[i]?.id ?? i} ${narrow}`,
   })
   const at = items.findIndex(i => i.id === current.id)

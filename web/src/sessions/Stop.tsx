@@ -12,13 +12,16 @@ import { nameOf, type Session } from './session'
 
 const words = sessionsWords
 
+/** The session of which something is to end: one run of it, or all that go on. */
+type Ending = Pick<Session, 'key' | 'label' | 'agent_id'> & { run_id?: string | null }
+
 /** Ends what goes on in a session, after a question: what ends does not go on by itself. */
-export function useStop(): [ask: (s: Session) => void, question: ReactNode] {
-  const [of, setOf] = useState<Session | null>(null)
+export function useStop(): [ask: (s: Ending) => void, question: ReactNode] {
+  const [of, setOf] = useState<Ending | null>(null)
   const [open, setOpen] = useState(false)
   const [busy, setBusy] = useState(false)
   const cache = useQueryClient()
-  const ask = useCallback((s: Session) => {
+  const ask = useCallback((s: Ending) => {
     setOf(s)
     setOpen(true)
   }, [])
@@ -26,8 +29,12 @@ export function useStop(): [ask: (s: Session) => void, question: ReactNode] {
     if (!of) return
     setBusy(true)
     try {
-      const path = { params: { path: { key: canonical(of.key) } } }
-      const { stopped, run_ids } = await take(api.POST('/api/v1/agentrt/sessions/{key}/stop', path))
+      const { stopped, run_ids } = await take(
+        api.POST('/api/v1/agentrt/sessions/{key}/stop', {
+          params: { path: { key: canonical(of.key) } },
+          body: of.run_id ? { run_id: of.run_id } : {},
+        }),
+      )
       say(stopped ? words.stopped(run_ids.length) : words.nothingToStop)
     } catch (err) {
       sayFailed(err, words.notStopped)

@@ -1,9 +1,11 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useEffect, useRef, useState } from 'react'
+import { useState } from 'react'
 import { queries } from '../app/queries'
 import { sessions as sessionsWords } from '../texts/sessions'
 import { Button, IconButton } from '../ui/Button'
-import { type Choice, Field, inputClass, Select } from '../ui/Field'
+import { DayField } from '../ui/DayField'
+import { type Choice, inputClass, Select } from '../ui/Field'
+import { useTyped } from '../ui/useTyped'
 import type { Go, SessionsSearch } from './route'
 
 const words = sessionsWords
@@ -90,29 +92,13 @@ function TextFilter({
   label: string
   onChange: (q: string | undefined) => void
 }) {
-  const [typed, setTyped] = useState(value)
-  const timer = useRef<ReturnType<typeof setTimeout> | null>(null)
-  const told = useRef(value)
-  useEffect(() => {
-    if (value === told.current) return
-    told.current = value
-    setTyped(value)
-  }, [value])
-  useEffect(() => () => (timer.current ? clearTimeout(timer.current) : undefined), [])
+  const [typed, type] = useTyped(value, onChange)
   return (
     <input
       aria-label={label}
       className={`${inputClass} h-7 w-24! grow sm:w-52! sm:grow-0 pointer-coarse:h-9`}
       maxLength={200}
-      onChange={e => {
-        const next = e.target.value
-        setTyped(next)
-        if (timer.current) clearTimeout(timer.current)
-        timer.current = setTimeout(() => {
-          told.current = next.trim()
-          onChange(next.trim() || undefined)
-        }, 300)
-      }}
+      onChange={e => type(e.target.value)}
       placeholder={label}
       type="search"
       value={typed}
@@ -197,13 +183,7 @@ function Days({ search, go }: Pick<Props, 'search' | 'go'>) {
   return (['from', 'to'] as const).map(name => (
     <div key={name} className="flex items-center gap-1.5 text-soft text-xs">
       <span aria-hidden="true">{w[name]}</span>
-      <Field
-        hideLabel
-        label={w[name]}
-        onChange={e => go({ [name]: e.target.value || undefined }, true)}
-        type="date"
-        value={search[name] ?? ''}
-      />
+      <DayField hideLabel label={w[name]} onPick={day => go({ [name]: day }, true)} value={search[name] ?? ''} />
     </div>
   ))
 }

@@ -9,7 +9,8 @@ import { texts } from '../texts'
 import { settings } from '../texts/settings'
 import { Age } from '../ui/Age'
 import { Button } from '../ui/Button'
-import { Field, Select } from '../ui/Field'
+import { DayField } from '../ui/DayField'
+import { Select } from '../ui/Field'
 import { Icon } from '../ui/Icon'
 import { More } from '../ui/More'
 import { sayFailed } from '../ui/Toast'
@@ -76,18 +77,8 @@ function Filters({ search, go }: { search: Search; go: (change: Search) => void 
         onChange={e => go({ about: (e.target.value || undefined) as Search['about'] })}
         value={search.about ?? ''}
       />
-      <Field
-        label={words.since}
-        onChange={e => go({ since: e.target.value || undefined })}
-        type="date"
-        value={search.since ?? ''}
-      />
-      <Field
-        label={words.until}
-        onChange={e => go({ until: e.target.value || undefined })}
-        type="date"
-        value={search.until ?? ''}
-      />
+      <DayField label={words.since} onPick={since => go({ since })} value={search.since ?? ''} />
+      <DayField label={words.until} onPick={until => go({ until })} value={search.until ?? ''} />
       {any && <Button onClick={() => go(clear)}>{words.clear}</Button>}
     </div>
   )

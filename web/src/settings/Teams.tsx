@@ -142,6 +142,8 @@ function useSave(team: Team | null, onClose: () => void) {
 }
 
 function Form({ team, onClose }: { team: Team | null; onClose: () => void }) {
+  // What somebody else changes meanwhile is not what is changed here.
+  const [was] = useState(team)
   const save = useSave(team, onClose)
   const agents = useQuery(queries.agents).data
   const error = save.error
@@ -163,8 +165,8 @@ function Form({ team, onClose }: { team: Team | null; onClose: () => void }) {
           ...optional('agent_timeout'),
           ...optional('deadline'),
         }
-        if (!team) return save.mutate({ made: { key: text('key'), ...now } })
-        const changed = difference(team, now)
+        if (!was) return save.mutate({ made: { key: text('key'), ...now } })
+        const changed = difference(was, now)
         if (Object.keys(changed).length === 0) return onClose()
         save.mutate({ changed })
       }}

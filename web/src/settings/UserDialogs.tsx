@@ -200,6 +200,8 @@ function changed(was: User, data: FormData, role: Role, password: string): Schem
 
 function EditForm({ user, me, onClose }: { user: User; me: User; onClose: () => void }) {
   const cache = useQueryClient()
+  // What somebody else changes meanwhile is not what is changed here.
+  const [was] = useState(user)
   const may = mayChange(me, user)
   const [role, setRole] = useState<Role>(user.role)
   const [password, setPassword] = useState('')
@@ -241,7 +243,7 @@ function EditForm({ user, me, onClose }: { user: User; me: User; onClose: () => 
       className="flex flex-col gap-3"
       onSubmit={e => {
         e.preventDefault()
-        const body = changed(user, new FormData(e.currentTarget), role, password)
+        const body = changed(was, new FormData(e.currentTarget), role, password)
         if (Object.keys(body).length === 0) return onClose()
         save.mutate(body)
       }}

@@ -11,6 +11,7 @@ import { Button } from '../ui/Button'
 import { Field, Select } from '../ui/Field'
 import { Badge } from '../ui/State'
 import { say, sayFailed } from '../ui/Toast'
+import { useTyped } from '../ui/useTyped'
 import { Answer, Empty, Partial } from '../ui/Views'
 import { Confirm, ForLeads, Part } from './Bits'
 import { usersRoute } from './route'
@@ -47,6 +48,7 @@ export function UsersPart() {
 type Go = (change: Search, replace?: boolean) => void
 
 function Filters({ search, go }: { search: Search; go: Go }) {
+  const [typed, type] = useTyped(search.q ?? '', q => go({ q }, true))
   const roles = [
     { value: '', label: words.allRoles },
     ...['owner', 'admin', 'user', 'agent'].map(r => ({ value: r, label: settings.roles[r] ?? r })),
@@ -57,10 +59,10 @@ function Filters({ search, go }: { search: Search; go: Go }) {
         className="col-span-2 min-[30rem]:col-span-1"
         hideLabel
         label={words.find}
-        onChange={e => go({ q: e.target.value || undefined }, true)}
+        onChange={e => type(e.target.value)}
         placeholder={words.find}
         type="search"
-        value={search.q ?? ''}
+        value={typed}
       />
       <Select
         choices={roles}

@@ -2,7 +2,8 @@ import { useMemo } from 'react'
 import { myZone } from '../app/format'
 import { useDrawn } from '../app/idle'
 import { spend } from '../texts/spend'
-import { type Choice, Field, Select } from '../ui/Field'
+import { DayField } from '../ui/DayField'
+import { type Choice, Select } from '../ui/Field'
 import { Segments } from '../ui/Segments'
 import { periods } from './period'
 import { type Go, groups, measures, type SpendSearch } from './route'
@@ -41,24 +42,21 @@ export function Toolbar({ search, go, zone, service, today, days }: Props) {
       />
       {period === 'days' && (
         <>
-          <Field
+          <DayField
             className="w-36"
             hideLabel
             label={words.from}
             max={days.last}
-            min="2000-01-01"
-            onChange={e => e.target.value && go({ from: e.target.value }, true)}
-            type="date"
+            onPick={day => day && go({ from: day }, true)}
             value={days.first}
           />
-          <Field
+          <DayField
             className="w-36"
             hideLabel
             label={words.to}
             max={today > days.last ? today : days.last}
             min={days.first}
-            onChange={e => e.target.value && go({ to: e.target.value }, true)}
-            type="date"
+            onPick={day => day && go({ to: day }, true)}
             value={days.last}
           />
         </>

@@ -42,6 +42,7 @@ export function FileReport({ standup, agent, name, onClose }: Props) {
     },
   })
   const problem = send.error ? asProblem(send.error) : null
+  const isOver = standup.status !== 'running'
   const isEmpty = Object.values(parts).every(p => p.trim() === '')
   return (
     <Dialog onClose={onClose} open title={words.fileFor(name)} wide>
@@ -49,10 +50,15 @@ export function FileReport({ standup, agent, name, onClose }: Props) {
         className="flex flex-col gap-3"
         onSubmit={e => {
           e.preventDefault()
-          if (!isEmpty && !send.isPending) send.mutate()
+          if (!isEmpty && !isOver && !send.isPending) send.mutate()
         }}
       >
         <p className="text-soft">{words.fileText}</p>
+        {isOver && (
+          <p className="text-attention" role="alert">
+            {words.fileOver}
+          </p>
+        )}
         {(['yesterday', 'today', 'blockers'] as const).map(part => (
           <TextArea
             key={part}
@@ -74,7 +80,7 @@ export function FileReport({ standup, agent, name, onClose }: Props) {
           <Button look="quiet" onClick={onClose}>
             {texts.ui.cancel}
           </Button>
-          <Button busy={send.isPending} disabled={isEmpty} look="primary" type="submit">
+          <Button busy={send.isPending} disabled={isEmpty || isOver} look="primary" type="submit">
             {words.fileSubmit}
           </Button>
         </div>

@@ -1,5 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
 import { addDays } from '../app/days'
 import { useKeys } from '../app/keys'
 import { standups } from '../texts/standups'
@@ -46,7 +47,11 @@ export function Sheet({ standup: s, search, go }: Props) {
     { keys: 'k', label: words.keys.newer, run: newer },
     { keys: 'v', label: words.keys.tab, run: () => go({ part: part === 'reports' ? 'transcript' : undefined }, true) },
   ])
-  const filing = s.status === 'running' ? s.reports.find(r => r.agent_id === search.file) : undefined
+  const running = s.status === 'running'
+  const [begun, setBegun] = useState(running)
+  if (running && !begun) setBegun(true)
+  // What somebody writes does not go with the meeting's end.
+  const filing = begun ? s.reports.find(r => r.agent_id === search.file) : undefined
   return (
     <div
       ref={scroller}

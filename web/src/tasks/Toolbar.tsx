@@ -1,9 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
-import { useEffect, useRef, useState } from 'react'
+import { useState } from 'react'
 import { useMe, usePeople } from '../app/queries'
 import { texts } from '../texts'
 import { Button, IconButton } from '../ui/Button'
 import { type Choice, inputClass, Select } from '../ui/Field'
+import { useTyped } from '../ui/useTyped'
 import { cleared } from './Page'
 import { projectsQuery } from './queries'
 import type { Go, TaskSearch } from './route'
@@ -71,29 +72,12 @@ export function Toolbar({ search, view, go, onView }: Props) {
 }
 
 function TextFilter({ value, onChange }: { value: string; onChange: (q: string | undefined) => void }) {
-  const [typed, setTyped] = useState(value)
-  const timer = useRef<ReturnType<typeof setTimeout> | null>(null)
-  const told = useRef(value)
-  useEffect(() => {
-    // Somebody else changed the address: a link, back, "clear filters".
-    if (value !== told.current) {
-      told.current = value
-      setTyped(value)
-    }
-  }, [value])
+  const [typed, type] = useTyped(value, onChange)
   return (
     <input
       aria-label={words.filters.text}
       className={`${inputClass} h-7 w-24! grow sm:w-40! sm:grow-0 pointer-coarse:h-9`}
-      onChange={e => {
-        const next = e.target.value
-        setTyped(next)
-        if (timer.current) clearTimeout(timer.current)
-        timer.current = setTimeout(() => {
-          told.current = next.trim()
-          onChange(next.trim() || undefined)
-        }, 250)
-      }}
+      onChange={e => type(e.target.value)}
       placeholder={words.filters.text}
       type="search"
       value={typed}

@@ -8,7 +8,9 @@ import {
 import { useEffect, useMemo } from 'react'
 import { api, type Page, type Schemas, take, takePage } from '../api/client'
 import { eventsAtOnce, eventsQuery } from '../app/events'
+import { Latest } from '../app/live/latest'
 import { patchRow } from '../app/live/patches'
+import { session } from '../app/session'
 import { withAwaited } from './awaited'
 import { type Filters, priorities, statuses, type Task, types } from './task'
 
@@ -52,7 +54,12 @@ export function useTasks(f: Filters) {
   const { data, hasNextPage, isFetching, fetchNextPage, error } = asked
   const tasks = useMemo(() => {
     const seen = new Map<string, Task>()
-    for (const page of data?.pages ?? []) for (const t of page.rows) seen.set(t.id, t)
+    for (const page of data?.pages ?? []) {
+      for (const row of page.rows) {
+        const task = latest.of(row)
+        if (task) seen.set(task.id, task)
+      }
+    }
     return data ? [...seen.values()] : undefined
   }, [data])
   const more = hasNextPage && (tasks?.length ?? 0) < most
@@ -130,11 +137,15 @@ const same = (a: Task, b: Task) => a.id === b.id
 // Claims and counts change without a version, so the same version may be newer.
 const newer = (next: Task, was: Task) => next.version >= was.version
 
+const latest = new Latest<Task>((next, was) => next.version > was.version)
+session.onLeave(() => latest.clear())
+
 type List = InfiniteData<Page<Task>>
 
 /** Puts a task that was read into all that is cached; into lists also when it is new there. */
 export function putTask(cache: QueryClient, read: Task): void {
   const task = withAwaited(read)
+  latest.put(task)
   patchRow(cache, ['tasks', 'list'], task, same, newer)
   patchRow(cache, ['tasks', 'parts'], task, same, newer)
   cache.setQueriesData<List>({ queryKey: ['tasks', 'list'] }, data => {
@@ -149,6 +160,7 @@ export function putTask(cache: QueryClient, read: Task): void {
 
 /** Takes a task that is gone out of all that is cached. */
 export function dropTask(cache: QueryClient, id: string): void {
+  latest.drop(id)
   cache.setQueriesData<List>({ queryKey: ['tasks', 'list'] }, data =>
     data?.pages.some(p => p.rows.some(t => t.id === id))
       ? { ...data, pages: data.pages.map(p => ({ ...p, rows: p.rows.filter(t => t.id !== id) })) }

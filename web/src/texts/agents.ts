@@ -63,8 +63,6 @@ export const agents = {
     silentFor: 'Has told nothing of itself for',
     stop: 'Stop',
     stopLabel: (key: string) => `Stop the run in ${key}`,
-    stopped: 'The run was stopped.',
-    notGoing: 'Nothing was going any more.',
     tasks: 'Tasks',
     allTasks: 'All its tasks',
     noTasks: 'It has no tasks. Assign one on the board.',

@@ -159,6 +159,7 @@ export const standups = {
   fileAnother: 'Hand in another report',
   fileFor: (name: string) => `Report of ${name}`,
   fileText: 'It takes the place of an answer: the agent is not asked, and when it is being asked, that is stopped.',
+  fileOver: 'The standup is over, and takes no report any more. What you wrote is here until you close this.',
   fileSubmit: 'Hand in',
   filed: 'The report is handed in.',
   showAll: (n: number) => `Show all ${grouped(n)} characters`,

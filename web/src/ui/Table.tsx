@@ -76,7 +76,7 @@ export function Table<T>({
     count: rows.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => (cards ? cardHeight : height),
-    overscan: drawn ? 12 : 1,
+    overscan: drawn || cards || current.focus > 0 ? 12 : 1,
     getItemKey: i => (rows[i] ? idOf(rows[i]) : i),
   })
   // biome-ignore lint/correctness/useExhaustiveDependencies: what was measured counts for that shape alone
