@@ -62,8 +62,11 @@ func (f facts) judge(s Slot, next time.Time) Slot {
 		if !next.IsZero() && next.Before(end) {
 			end = next
 		}
-		if s.settled = !end.After(f.now); !s.settled {
+		switch {
+		case end.After(f.now):
 			s.lookAt = clock.Ptr(end)
+		default:
+			s.settled = !f.within(f.running, s, next) // its end tells
 		}
 	case Running:
 	}
@@ -79,11 +82,15 @@ func (f facts) verdict(s Slot, next time.Time) (State, string, *clock.Time) {
 	if run := f.runOf(s, next); run != nil {
 		return f.ofRun(s, *run)
 	}
-	if f.within(f.running, s, next) {
-		return Running, "", clock.Ptr(f.running)
-	}
-	if f.within(f.last, s, next) && f.untold() {
-		return Running, "", clock.Ptr(f.last)
+	// What was missed stays so until a run of its own has ended: one that goes on
+	// may be somebody's by hand, and the runtime does not say whose it is.
+	if s.State != Missed {
+		if f.within(f.running, s, next) {
+			return Running, "", clock.Ptr(f.running)
+		}
+		if f.within(f.last, s, next) && f.untold() {
+			return Running, "", clock.Ptr(f.last)
+		}
 	}
 	switch {
 	case f.now.Before(s.Deadline.Time):

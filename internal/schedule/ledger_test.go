@@ -77,6 +77,57 @@ func TestJudgeSlots(t *testing.T) {
 	})
 }
 
+// Whoever runs a missed job by hand, as its item offers, has seen to it: the run
+// that goes on excuses nothing, and nothing is brought up again when it has ended.
+func TestMissedIsRunByHand(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		h := newHouse(t, d, hourly(nil))
+		h.at("08:30:00")
+		h.at("09:05:01")
+		h.want("09:00 missed", raisedMissed)
+		h.r.change(func() { h.r.jobs["j"] = hourly(func(j *gateway.Job) { j.State.RunningAt = clock.Ptr(at("09:30:00")) }) })
+		h.at("09:30:01")
+		h.want("09:00 missed", "")
+		h.r.change(func() { h.r.jobs["j"] = hourly(func(j *gateway.Job) { j.State.LastRunAt = clock.Ptr(at("09:30:00")) }) })
+		h.at("09:31:00") // it has ended, and is not in the history yet
+		h.want("09:00 missed", "")
+		h.r.ended("j", "09:30:00", "09:31:00", "ok", "manual:j:1")
+		h.at("09:31:01")
+		h.want("09:00 missed", bothSettled)
+		h.at("09:45:00")
+		h.want("09:00 missed", "")
+		h.r.ended("j", "10:00:01", "10:01:00", "ok", "2")
+		h.at("10:06:00")
+		h.want("09:00 missed, 10:00 on_time", "")
+	})
+}
+
+// A run that retention has let go is in the runtime's history for longer: it is no
+// news, and what went wrong since stays in the inbox.
+func TestPurgedRunSettlesNothing(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		h := newHouse(t, d, hourly(nil))
+		h.at("08:30:00")
+		h.r.ended("j", "08:40:00", "08:41:00", "ok", "manual:j:1")
+		h.at("08:41:01")
+		h.r.ended("j", "09:00:01", "09:01:00", "error", "1")
+		h.at("09:01:01")
+		h.inbox.since()
+		err := d.Tx(h.ctx(), func(tx *db.Tx) error {
+			_, err := h.PurgeOld(h.ctx(), tx, at("08:50:00"), 100)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.at("09:30:00")
+		h.want("09:00 failed", "")
+		if part, err := h.Runs(h.ctx(), "j", page.Want{}); err != nil || len(part.Rows) != 1 {
+			t.Errorf("runs %+v, %v", part, err)
+		}
+	})
+}
+
 // What a good run has ended must not wait for a human only because the same look
 // has found other trouble after it.
 func TestGoodRunBeforeTrouble(t *testing.T) {

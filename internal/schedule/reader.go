@@ -215,13 +215,18 @@ func (r *reader) ask(ctx context.Context, began time.Time) (seen, error) {
 	if out.known.to.IsZero() {
 		out.from = limit
 	}
+	offset := 0
 	for n := range most {
-		page, more, err := r.s.Runtime.JobRuns(ctx, gateway.JobRunsWanted{Limit: size, Offset: len(out.runs)})
+		page, more, err := r.s.Runtime.JobRuns(ctx, gateway.JobRunsWanted{Limit: size, Offset: offset})
 		if err != nil {
 			return out, err
 		}
+		offset += len(page)
 		for _, run := range page {
-			out.runs = append(out.runs, runOf(run))
+			// What retention has let go is not to come back, and be taken for news.
+			if !run.EndedAt.Before(limit) {
+				out.runs = append(out.runs, runOf(run))
+			}
 		}
 		if !more || len(page) == 0 || page[len(page)-1].EndedAt.Before(limit) {
 			return out, nil
