@@ -19,6 +19,10 @@ import (
 func (c *contract) readiness() map[string]func(context.Context, *app.App) (target string, err error) {
 	rotation := pairingPath + "/rotate"
 	return map[string]func(context.Context, *app.App) (string, error){
+		"patch-tasks-by-id": func(ctx context.Context, a *app.App) (string, error) {
+			key, err := c.assigned(ctx, a)
+			return "/api/v1/tasks/" + key, err
+		},
 		"post-tasks-by-id-dispatch": func(ctx context.Context, a *app.App) (string, error) {
 			key, err := c.assigned(ctx, a)
 			return "/api/v1/tasks/" + key + "/dispatch", err

@@ -148,9 +148,11 @@ func (c *Client) dialFailure(err error, resp *http.Response, reached bool) *fail
 }
 
 // speaksOther tells an answer that is no HTTP, for which net/http has no type. The
-// second wording is that of somebody who speaks before the request is written.
+// others are met by the request of whoever is spoken to before it is written: then
+// net/http itself closes the connection.
 func speaksOther(err error) bool {
-	return strings.Contains(err.Error(), "malformed HTTP") || strings.Contains(err.Error(), "readLoopPeekFailLocked: %!w(<nil>)")
+	text := err.Error()
+	return strings.Contains(text, "malformed HTTP") || strings.Contains(text, "readLoopPeekFailLocked: %!w(<nil>)") || errors.Is(err, net.ErrClosed)
 }
 
 // rootText is the innermost text of err: the layers around it only repeat that

@@ -159,7 +159,7 @@ func (x *trial) nothingTwice(attempts, questions int) {
 		case "standup_transcript":
 			most = max(attempts, questions)
 		}
-		often := x.names(`SELECT COUNT(*) || ' times: ' || `+about+` FROM `+table+except+` GROUP BY `+about+` HAVING COUNT(*) > ?`, most)
+		often := x.names(`SELECT COUNT(*) || ' times: ' || (`+about+`) FROM `+table+except+` GROUP BY `+about+` HAVING COUNT(*) > ?`, most)
 		for _, text := range often {
 			x.Errorf("%s says %.300s", table, text)
 		}
