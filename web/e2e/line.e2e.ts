@@ -151,6 +151,11 @@ describe('a place that was not opened before', () => {
 describe('a gateway that goes away under an open dashboard', () => {
   it('is said within five seconds, nothing turns to zero, and all comes back by itself', async () => {
     const { url, token } = await gatewayOf(house)
+    // The day may have just begun: something is spent in it.
+    const work = (await call(house, 'POST', '/tasks', { title: 'Spend something', assignee_id: 'cto' })) as {
+      key: string
+    }
+    await call(house, 'POST', `/tasks/${work.key}/dispatch`)
     const line = await openLine(url)
     const service = await openOwned({ AGENTRT_GATEWAY_URL: line.url, AGENTRT_GATEWAY_TOKEN: token })
     try {
