@@ -189,7 +189,10 @@ func TestClientHugeEvent(t *testing.T) {
 	for n := int64(1); n <= 3; n++ {
 		ticks(r, 1)
 		e := <-events
-		if e.Name != "tick" || e.Seq != n || len(e.Payload) < maxPayload-1000 {
+		for e.Name == "health" { // after a minute, on a busy machine
+			e = <-events
+		}
+		if e.Name != "tick" || e.Seq < n || len(e.Payload) < maxPayload-1000 {
 			t.Fatalf("%s %d has %d bytes, want number %d", e.Name, e.Seq, len(e.Payload), n)
 		}
 	}
