@@ -33,7 +33,7 @@ func TestContract(t *testing.T) {
 			t.Parallel()
 			c := newContract(t, engine)
 			c.tryAll(t)
-			for more := 0; more < 5 && !t.Failed() && c.lacks(); more++ {
+			for more := 0; more < 8 && !t.Failed() && c.lacks(); more++ {
 				c.tryAll(t) // by chance none of some operation got through, or none was refused
 			}
 			if t.Failed() {
