@@ -40,7 +40,7 @@ var ErrActor = fault.New(fault.Invalid, "actor_unknown", "There is no account li
 
 // Subject is the thing an event tells of.
 type Subject struct {
-	Kind string `json:"kind" doc:"What it is: task, project, standup, team, schedule, inbox, session or user; in the audit also address, device and service."`
+	Kind string `json:"kind" doc:"What it is: task, project, standup, team, schedule, inbox, session or user; in the audit also address, device, service, prices and retention."`
 	ID   string `json:"id"`
 	Name string `json:"name" doc:"What it was called then, such as TASK-12."`
 }

@@ -95,7 +95,7 @@ func (s *Service) handleActivity(ctx context.Context, in *activityInput) (*web.L
 
 // AuditFilter is what both forms of the audit can be asked for.
 type AuditFilter struct {
-	SubjectKind string    `query:"subject_kind" enum:"user,address,service,task,standup,schedule,session" doc:"Only of things of this kind."`
+	SubjectKind string    `query:"subject_kind" enum:"user,address,device,service,prices,retention,task,standup,schedule,session" doc:"Only of things of this kind."`
 	SubjectID   string    `query:"subject_id" maxLength:"512" doc:"Only of the thing with this id; of an address, the address."`
 	Actor       string    `query:"actor" maxLength:"254" doc:"Only what this one did: a user's id or email, an agent_id, me, system for the service, or anonymous for those who were not signed in."`
 	Kinds       []string  `query:"kind" maxItems:"20" doc:"Only of these kinds, such as login.failed; login.* is all that begin so."`

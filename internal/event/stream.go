@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"wardroom/internal/platform/actor"
@@ -71,6 +72,18 @@ type Stream struct {
 	send    func([]byte) error
 }
 
+// eitherWay are keys of sessions as they were given, and as the runtime writes
+// those that we have made, such as agent:cto:task:TASK-12: small.
+func eitherWay(keys []string) []string {
+	all := slices.Clone(keys)
+	for _, key := range keys {
+		if small := strings.ToLower(key); !slices.Contains(all, small) {
+			all = append(all, small)
+		}
+	}
+	return all
+}
+
 // Open prepares a stream for the caller in ctx. Run must be called then, once.
 // It answers ErrStreams when there is no place.
 func (s *Service) Open(ctx context.Context, ask Ask) (_ *Stream, err error) {
@@ -80,6 +93,7 @@ func (s *Service) Open(ctx context.Context, ask Ask) (_ *Stream, err error) {
 		return nil, ErrStreams.With("Close some, or come back later. One account may have %d open.", limits.Each).After(limits.Beat)
 	}
 	if len(ask.Sessions) > 0 {
+		ask.Sessions = eitherWay(ask.Sessions)
 		place, unfollow := leave, s.hub().follow(ask.Sessions)
 		leave = func() { unfollow(); place() }
 	}

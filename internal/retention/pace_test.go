@@ -63,8 +63,12 @@ func TestRunLetsOthersWrite(t *testing.T) {
 		if r.Policies[0].Count != many {
 			t.Errorf("%d went, want %d", r.Policies[0].Count, many)
 		}
-		if longest := waits[len(waits)-1]; longest > 2*time.Second || len(waits) < 4 {
-			t.Errorf("of %d others the last waited %s", len(waits), longest)
+		if len(waits) < 4 {
+			t.Fatalf("%d others wrote", len(waits))
+		}
+		// One of them may meet a moment in which the whole machine stands still.
+		if most, longest := waits[len(waits)*9/10], waits[len(waits)-1]; most > 2*time.Second || longest > 20*time.Second {
+			t.Errorf("of %d others nine tenths waited %s, and the last %s", len(waits), most, longest)
 		}
 	})
 }

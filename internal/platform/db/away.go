@@ -23,6 +23,11 @@ const (
 	acquireTime = 4 * time.Second // for both, and for others to give theirs back
 )
 
+// abandoned is how long PostgreSQL lets a transaction rest that nobody goes on
+// with. A host that vanished in one would hold its locks, such as that on the
+// counter of events, until TCP gives up on it, which takes hours.
+const abandoned = time.Minute
+
 // errNoConnection means that no connection could be had in time: the server
 // hangs, or all connections are in use.
 var errNoConnection = errors.New("no connection to the database within " + acquireTime.String())
@@ -58,7 +63,7 @@ func Away(err error) (reason string, away bool) {
 // awayPostgres knows the codes of https://www.postgresql.org/docs/current/errcodes-appendix.html.
 func awayPostgres(e *pgconn.PgError) (string, bool) {
 	switch e.Code {
-	case "57P01", "57P02", "57P05":
+	case "57P01", "57P02", "57P05", "25P03":
 		return "PostgreSQL ended the connection", true
 	case "57P03":
 		return "PostgreSQL is starting or stopping", true

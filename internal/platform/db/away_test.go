@@ -22,7 +22,7 @@ import (
 // taken for a wrong query looks like our bug.
 func TestAway(t *testing.T) {
 	for code, want := range map[string]bool{
-		"57P01": true, "57P02": true, "57P03": true, "53300": true, "53100": true, "08006": true, "58030": true, "25006": true,
+		"57P01": true, "57P05": true, "25P03": true, "57P02": true, "57P03": true, "53300": true, "53100": true, "08006": true, "58030": true, "25006": true,
 		"42601": false, "23505": false, "40001": false, "57014": false, "55P03": false, "22P02": false, "": false, "5": false,
 	} {
 		reason, away := db.Away(fmt.Errorf("look up: %w", &pgconn.PgError{Code: code}))

@@ -322,3 +322,12 @@ func TestRehearse(t *testing.T) {
 		}
 	})
 }
+
+// Whoever vanished in the middle of a transaction must not hold up the others for hours.
+func TestAbandonedTransactionsEnd(t *testing.T) {
+	d := dbtest.Open(t, dbtest.URL(t, db.Postgres))
+	var bound string
+	if err := d.QueryRow(t.Context(), `SHOW idle_in_transaction_session_timeout`).Scan(&bound); err != nil || bound != "1min" {
+		t.Errorf("they end after %q, %v", bound, err)
+	}
+}

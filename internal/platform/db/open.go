@@ -157,11 +157,16 @@ func openPostgres(ctx context.Context, rawURL string) (*DB, error) {
 		cfg.ConnConfig.ConnectTimeout = dialTime
 	}
 	cfg.PingTimeout = pingTime // of connections that were idle for a second
-	cfg.AfterConnect = func(_ context.Context, c *pgx.Conn) error {
+	cfg.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
 		c.TypeMap().RegisterType(&pgtype.Type{
 			Name: "timestamp", OID: pgtype.TimestampOID,
 			Codec: &pgtype.TimestampCodec{ScanLocation: time.UTC},
 		})
+		// No parameter of the start, which poolers of connections may refuse.
+		_, err := c.Exec(ctx, fmt.Sprintf(`SET idle_in_transaction_session_timeout = %d`, abandoned.Milliseconds()))
+		if err != nil {
+			return fmt.Errorf("bound transactions that nobody goes on with: %w", err)
+		}
 		return nil
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"mime"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -48,7 +49,7 @@ func (x *exchange) readBody() error {
 		}
 		return nil
 	}
-	if !isJSON(x.r.Header.Get("Content-Type")) {
+	if t := x.r.Header.Get("Content-Type"); !isJSON(t) || t == "" && foreign(x.r) {
 		return errMedia
 	}
 	s := scanner{data: x.body.Bytes(), registry: x.api.huma.OpenAPI().Components.Schemas}
@@ -57,6 +58,20 @@ func (x *exchange) readBody() error {
 	}
 	x.refused = append(x.refused, s.fields...)
 	return nil
+}
+
+// foreign says whether a page of another site sent a request. A body without a type
+// needs no leave of ours to be sent from there; one that is called JSON does.
+func foreign(r *http.Request) bool {
+	if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" || site == "same-site" {
+		return true
+	}
+	origin := r.Header.Get("Origin")
+	if origin == "" {
+		return false
+	}
+	u, err := url.Parse(origin)
+	return err != nil || u.Host != r.Host
 }
 
 // isJSON accepts JSON under its own name and under those of formats made of

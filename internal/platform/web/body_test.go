@@ -59,6 +59,28 @@ func TestBodyAccepted(t *testing.T) {
 	}
 }
 
+// A page of another site may send what has no type without asking, so that it could
+// spend the failed logins of whoever looks at it.
+func TestBodyOfAnotherSite(t *testing.T) {
+	for _, tt := range []struct {
+		contentType, header, value string
+		want                       int
+	}{
+		{"", "Origin", "https://elsewhere.example", 415},
+		{"", "Origin", "null", 415},
+		{"", "Sec-Fetch-Site", "cross-site", 415},
+		{"", "Sec-Fetch-Site", "same-site", 415},
+		{"", "Sec-Fetch-Site", "same-origin", 201},
+		{"", "Origin", "http://example.com", 201}, // of the request's own host
+		{"application/json", "Origin", "http://example.com", 201},
+	} {
+		w := newToys(t).ask(t, "POST", "/api/v1/toys", `{"name":"a"}`, "Content-Type", tt.contentType, tt.header, tt.value)
+		if w.Code != tt.want {
+			t.Errorf("%q with %s: %s is %d, want %d", tt.contentType, tt.header, tt.value, w.Code, tt.want)
+		}
+	}
+}
+
 // untouched is a body that must not be read.
 type untouched struct{ t *testing.T }
 

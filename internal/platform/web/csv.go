@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/csv"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -73,11 +74,17 @@ func (x *exchange) table(w *csv.Writer, t *Table) {
 	}
 }
 
+// behind is where spreadsheets in other countries than ours take a cell to begin:
+// behind what parts cells there, and a new line in one. A quotation mark after it
+// is none of the cell's.
+var behind = regexp.MustCompile(`([;\t\r\n]"*)([=+\-@＝＋－＠])`)
+
 // defuse keeps a cell from being taken for a formula. An amount below zero is none.
 func defuse(cell string) string {
 	if amount, negative := strings.CutPrefix(cell, "-"); negative && amount != "" && strings.Trim(amount, "0123456789.") == "" {
 		return cell
 	}
+	cell = behind.ReplaceAllString(cell, "$1'$2")
 	if cell != "" && strings.ContainsRune("=+-@\t\r\n＝＋－＠", []rune(cell)[0]) {
 		return "'" + cell
 	}
