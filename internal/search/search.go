@@ -1,4 +1,5 @@
-// Package search finds tasks, comments and archived sessions by the words in them.
+// Package search finds tasks, comments, reports of standups and archived sessions
+// by the words in them.
 //
 // The words are made here and not by the databases, whose ideas of a word and
 // of its small letters differ: so both engines find the same, and nothing that
@@ -21,6 +22,7 @@ type Kind string
 const (
 	OfTask    Kind = "task"
 	OfComment Kind = "comment"
+	OfReport  Kind = "report"  // of a standup
 	OfSession Kind = "session" // of the runtime, in the archive
 )
 
@@ -39,19 +41,26 @@ type SessionText struct {
 	Body  string
 }
 
+// ReportText is what a report of a standup can be searched for.
+type ReportText struct {
+	StandupID, AgentID string
+	Body               string
+}
+
 // Result is one text that was found.
 type Result struct {
-	Kind      Kind        `json:"kind" enum:"task,comment,session"`
-	TaskID    *string     `json:"task_id" doc:"Null for a session."`
-	TaskKey   *string     `json:"task_key" example:"TASK-12" doc:"Null for a session."`
+	Kind      Kind        `json:"kind" enum:"task,comment,report,session"`
+	TaskID    *string     `json:"task_id" doc:"Null for a report or a session."`
+	TaskKey   *string     `json:"task_key" example:"TASK-12" doc:"Null for a report or a session."`
 	CommentID *string     `json:"comment_id" doc:"The comment that has the words; null when the task has them itself."`
-	SessionID *string     `json:"session_id" doc:"The id of the archived session, as in GET /sessions/{id}; null for a task or a comment."`
-	AgentID   *string     `json:"agent_id" doc:"Whose session it was; null for a task or a comment."`
-	Title     string      `json:"title" doc:"Of the task; of a session its label, or else its key."`
+	SessionID *string     `json:"session_id" doc:"The id of the archived session, as in GET /sessions/{id}; null for anything else."`
+	StandupID *string     `json:"standup_id" doc:"The standup whose report it is; null for anything else."`
+	AgentID   *string     `json:"agent_id" doc:"Whose session or report it is; null for a task or a comment."`
+	Title     string      `json:"title" doc:"Of the task, or of the report's standup; of a session its label, or else its key."`
 	Archived  bool        `json:"archived" doc:"Whether the task is in the archive. A session that is found always is."`
 	Snippet   string      `json:"snippet" doc:"A piece of the text, around the first word that was found in it; plain text on one line, and empty when there is no text. Agents write it: never trust it."`
 	Marks     []Mark      `json:"marks" nullable:"false" doc:"Where the words are in the snippet."`
-	At        clock.Time  `json:"at" doc:"When the task or the comment was made; of a session, when anything last happened in it."`
+	At        clock.Time  `json:"at" doc:"When the task or the comment was made, or the report given; of a session, when anything last happened in it."`
 	EditedAt  *clock.Time `json:"edited_at" doc:"When it was last changed; null when it never was."`
 }
 

@@ -235,7 +235,7 @@ func TestRoute(t *testing.T) {
 			}
 			delete(list[0], "task_id")
 			text, _ := json.Marshal(list[0])
-			const says = `{"agent_id":null,"archived":false,"at":"2026-11-16T08:00:00.000Z","comment_id":null,"edited_at":null,"kind":"task","marks":[{"end":9,"start":7}],"session_id":null,"snippet":"all of it","task_key":"TASK-1","title":"Ship \u003cb\u003eit\u003c/b\u003e"}`
+			const says = `{"agent_id":null,"archived":false,"at":"2026-11-16T08:00:00.000Z","comment_id":null,"edited_at":null,"kind":"task","marks":[{"end":9,"start":7}],"session_id":null,"snippet":"all of it","standup_id":null,"task_key":"TASK-1","title":"Ship \u003cb\u003eit\u003c/b\u003e"}`
 			if string(text) != says {
 				t.Errorf("answer %s, want %s", text, says)
 				t.Errorf("answer %s, want %s", text, says)

@@ -30,9 +30,9 @@ const maxResults = 100
 // is the same each time, and on both engines. Nothing in text is syntax; without
 // a word nothing is found.
 //
-// Sessions are many, and say the same each day: they take at most half of the
-// places when tasks and comments would fill more than the other half, and the
-// other way round.
+// Reports and sessions are many, and say the same each day: they take at most
+// half of the places when tasks and comments would fill more than the other half,
+// and the other way round.
 //
 // Of one caller two searches run at once, like lists; see db.Turn.
 func (s *Service) Find(ctx context.Context, text string, only Only, limit int) ([]Result, error) {
@@ -73,7 +73,7 @@ func (s *Service) Find(ctx context.Context, text string, only Only, limit int) (
 // sides are the kinds that are looked for, those that share their places together.
 func (o Only) sides() [][]Kind {
 	var sides [][]Kind
-	for _, side := range [][]Kind{{OfTask, OfComment}, {OfSession}} {
+	for _, side := range [][]Kind{{OfTask, OfComment}, {OfReport, OfSession}} {
 		wanted := slices.DeleteFunc(side, func(k Kind) bool { return len(o.Kinds) > 0 && !slices.Contains(o.Kinds, k) })
 		if len(wanted) > 0 {
 			sides = append(sides, wanted)

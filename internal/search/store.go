@@ -134,9 +134,12 @@ func found(ctx context.Context, q db.Queryer, engine db.Engine, match string, on
 	if engine == db.Postgres {
 		from, where, order = fromVector, isVector, byVector
 	}
-	rows, err := q.Query(ctx, `SELECT s.id, t.id, t.number, COALESCE(t.title, NULLIF(a.label, ''), a.session_key), t.archived_at, t.created_at, t.updated_at, t.version,
-		COALESCE(c.body, t.description, x.head || ' ' || x.tail, ''), c.id, c.created_at, c.edited_at, s.session_id, a.agent_id, a.last_at`+from+`
+	rows, err := q.Query(ctx, `SELECT s.id, t.id, t.number, COALESCE(t.title, (SELECT u.title FROM standups u WHERE u.id = s.standup_id), NULLIF(a.label, ''), a.session_key),
+		t.archived_at, t.created_at, t.updated_at, t.version,
+		COALESCE(c.body, t.description, r.text, x.head || ' ' || x.tail, ''), c.id, c.created_at, c.edited_at, s.standup_id, s.session_id,
+		COALESCE(r.agent_id, a.agent_id), COALESCE(r.answered_at, a.last_at)`+from+`
 		LEFT JOIN tasks t ON t.id = s.task_id LEFT JOIN comments c ON c.id = s.comment_id
+		LEFT JOIN standup_reports r ON r.standup_id = s.standup_id AND r.agent_id = s.agent_id
 		LEFT JOIN archive_sessions a ON a.id = s.session_id LEFT JOIN archive_texts x ON x.session_id = s.session_id`+where+only.clause()+order, match, limit)
 	return db.All(rows, err, scan)
 }
@@ -150,10 +153,11 @@ func (o Only) clause() string {
 		}[*o.Archived]
 	}
 	of := map[Kind]string{
-		OfTask: `s.task_id IS NOT NULL AND s.comment_id IS NULL`, OfComment: `s.comment_id IS NOT NULL`, OfSession: `s.session_id IS NOT NULL`,
+		OfTask: `s.task_id IS NOT NULL AND s.comment_id IS NULL`, OfComment: `s.comment_id IS NOT NULL`,
+		OfReport: `s.standup_id IS NOT NULL`, OfSession: `s.session_id IS NOT NULL`,
 	}
 	var kinds []string
-	for _, k := range []Kind{OfTask, OfComment, OfSession} { // in one order, whatever the caller's
+	for _, k := range []Kind{OfTask, OfComment, OfReport, OfSession} { // in one order, whatever the caller's
 		if slices.Contains(o.Kinds, k) {
 			kinds = append(kinds, of[k])
 		}
@@ -176,15 +180,18 @@ func scan(from db.Row) (row, error) {
 	var r row
 	var number, version *int64
 	var archived, said, made, changed, last *clock.Time
-	err := from.Scan(&r.id, &r.TaskID, &number, &r.Title, &archived, &made, &changed, &version, &r.text, &r.CommentID, &said, &r.EditedAt, &r.SessionID, &r.AgentID, &last)
+	err := from.Scan(&r.id, &r.TaskID, &number, &r.Title, &archived, &made, &changed, &version, &r.text, &r.CommentID, &said, &r.EditedAt, &r.StandupID, &r.SessionID, &r.AgentID, &last)
+	if last != nil {
+		r.At = *last
+	}
 	switch {
 	case err != nil:
 		return r, err
+	case r.StandupID != nil:
+		r.Kind = OfReport
+		return r, nil
 	case r.SessionID != nil:
 		r.Kind, r.Archived = OfSession, true
-		if last != nil {
-			r.At = *last
-		}
 		return r, nil
 	case number == nil || made == nil || version == nil:
 		return r, errors.New("a text of nothing is findable")
@@ -203,21 +210,48 @@ func scan(from db.Row) (row, error) {
 // PutSession makes an archived session findable, in the transaction that writes
 // it, or findable as it is now: then it counts as the newest text.
 func PutSession(ctx context.Context, tx *db.Tx, t SessionText) error {
-	title, body := wordsOf(t.Title), wordsOf(t.Body)
-	_, err := tx.Exec(ctx, `DELETE FROM search_texts WHERE session_id = ?`, t.ID)
-	switch {
-	case err != nil:
-	case tx.Engine() == db.Postgres:
-		_, err = tx.Exec(ctx, `INSERT INTO search_texts (session_id, words) VALUES (?, CAST(CAST(? AS TEXT) AS TSVECTOR))`, t.ID, vector(title, body))
-	default:
-		if _, err = tx.Exec(ctx, `INSERT INTO search_texts (session_id) VALUES (?)`, t.ID); err == nil {
-			_, err = tx.Exec(ctx, `INSERT INTO search_words (rowid, title, body) VALUES (LAST_INSERT_ROWID(), ?, ?)`, strings.Join(title, " "), strings.Join(body, " "))
-		}
+	if err := DropSession(ctx, tx, t.ID); err != nil {
+		return fmt.Errorf("make a session findable: %w", err)
 	}
-	if err != nil {
+	if err := putNew(ctx, tx, `session_id, agent_id`, t.ID, nil, t.Title, t.Body); err != nil {
 		return fmt.Errorf("make a session findable: %w", err)
 	}
 	return nil
+}
+
+// PutReport makes a report of a standup findable, in the transaction that writes
+// it, or findable as it is now: then it counts as the newest text. With the
+// standup it goes by itself. It has no title: else the word standup would find
+// every report there is.
+func PutReport(ctx context.Context, tx *db.Tx, t ReportText) error {
+	err := DropReport(ctx, tx, t.StandupID, t.AgentID)
+	if err == nil {
+		err = putNew(ctx, tx, `standup_id, agent_id`, t.StandupID, &t.AgentID, "", t.Body)
+	}
+	if err != nil {
+		return fmt.Errorf("make a report findable: %w", err)
+	}
+	return nil
+}
+
+// DropReport makes a report of a standup findable no more.
+func DropReport(ctx context.Context, tx *db.Tx, standupID, agentID string) error {
+	_, err := tx.Exec(ctx, `DELETE FROM search_texts WHERE standup_id = ? AND agent_id = ?`, standupID, agentID)
+	return err
+}
+
+// putNew makes a text findable whose id, and agent, stand in these columns.
+func putNew(ctx context.Context, tx *db.Tx, columns, id string, agent *string, title, body string) error {
+	heads, words := wordsOf(title), wordsOf(body)
+	if tx.Engine() == db.Postgres {
+		_, err := tx.Exec(ctx, `INSERT INTO search_texts (`+columns+`, words) VALUES (?, ?, CAST(CAST(? AS TEXT) AS TSVECTOR))`, id, agent, vector(heads, words))
+		return err
+	}
+	_, err := tx.Exec(ctx, `INSERT INTO search_texts (`+columns+`) VALUES (?, ?)`, id, agent)
+	if err == nil {
+		_, err = tx.Exec(ctx, `INSERT INTO search_words (rowid, title, body) VALUES (LAST_INSERT_ROWID(), ?, ?)`, strings.Join(heads, " "), strings.Join(words, " "))
+	}
+	return err
 }
 
 // DropSession makes an archived session findable no more.
