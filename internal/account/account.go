@@ -82,6 +82,7 @@ var (
 	ErrSetupDone    = fault.New(fault.Conflict, "setup_done", "The service has an owner already.")
 	ErrSetupToken   = fault.New(fault.Forbidden, "setup_token_invalid", "The set-up token is not valid, or no longer.")
 	ErrNotFound     = fault.New(fault.NotFound, "user_not_found", "There is no such user.")
+	ErrNameTaken    = fault.New(fault.Conflict, "name_taken", "Another account is called so.")
 	ErrEmailTaken   = fault.New(fault.Conflict, "email_taken", "Another account has this email.")
 	ErrAgentTaken   = fault.New(fault.Conflict, "agent_taken", "The agent has another active account.")
 	ErrOwnerOnly    = fault.New(fault.Forbidden, "owner_only", "Only the owner may change the owner's account.")

@@ -27,8 +27,8 @@ func (s *Service) Mount(api *web.API) {
 		web.Describe("Makes the owner's account and logs in, while there is no owner; setup_required in /config tells. "+
 			"It needs the token that the service prints to its terminal, which works once and for 30 minutes. "+
 			"A wrong one counts as a failed login from your address."))
-	web.Patch(api, "/auth/me", actor.Read, "Change your own account", s.handleChangeOwn, web.Fails(ErrStale, ErrToken, ErrDeactivated),
-		web.Describe("Name and picture. The email and the role are changed by an admin, the password under /auth/password."))
+	web.Patch(api, "/auth/me", actor.Read, "Change your own account", s.handleChangeOwn, web.Fails(ErrNameTaken, ErrStale, ErrToken, ErrDeactivated),
+		web.Describe("Name and picture. A name that another account has is refused: what people say stands under their names. The email and the role are changed by an admin, the password under /auth/password."))
 	web.Post(api, "/auth/password", actor.Read, "Change your own password", s.handlePassword,
 		web.Fails(ErrPassword, ErrThrottled, ErrToken, ErrDeactivated),
 		web.Describe("Needs the current password; a wrong one counts as a failed login. Answers the account. Tokens stay valid until they expire."))

@@ -278,7 +278,7 @@ func TestRolesOverHTTP(t *testing.T) {
 		want         map[actor.Role]int
 	}{
 		{"GET", "/auth/me", nil, map[actor.Role]int{"": who, actor.Owner: in, actor.Admin: in, actor.User: in, actor.Agent: in}},
-		{"PATCH", "/auth/me", `{"name":"Me"}`, map[actor.Role]int{"": who, actor.Owner: in, actor.Admin: in, actor.User: in, actor.Agent: in}},
+		{"PATCH", "/auth/me", `{"avatar_url":null}`, map[actor.Role]int{"": who, actor.Owner: in, actor.Admin: in, actor.User: in, actor.Agent: in}},
 		{"POST", "/auth/password", map[string]string{"current_password": goodPassword, "new_password": goodPassword}, map[actor.Role]int{"": who, actor.Owner: in, actor.Admin: in, actor.User: in, actor.Agent: in}},
 		{"GET", "/people", nil, map[actor.Role]int{"": who, actor.Owner: in, actor.Admin: in, actor.User: in, actor.Agent: no}},
 		{"GET", "/users", nil, map[actor.Role]int{"": who, actor.Owner: in, actor.Admin: in, actor.User: no, actor.Agent: no}},

@@ -61,9 +61,19 @@ func (s *Service) Register(ctx context.Context, r Registration, from netip.Addr)
 }
 
 // ChangeOwn changes what everybody may change of their own account. With a
-// version it is refused, as ErrStale, when that is no longer the current one.
+// version it is refused, as ErrStale, when that is no longer the current one. Nobody
+// takes the name of another, under which they could speak: ErrNameTaken.
 func (s *Service) ChangeOwn(ctx context.Context, c OwnChange, version *int64) (User, error) {
-	return s.Change(ctx, actor.From(ctx).ID, Change{Name: c.Name, AvatarURL: c.AvatarURL}, version)
+	return s.change(ctx, actor.From(ctx).ID, Change{Name: c.Name, AvatarURL: c.AvatarURL}, version, func(tx *db.Tx, was, is User) error {
+		if is.Name == was.Name {
+			return nil
+		}
+		taken, err := isCalled(ctx, tx, is.Name, was.ID)
+		if err == nil && taken {
+			err = ErrNameTaken.With("Take another, by which people tell you apart.")
+		}
+		return err
+	})
 }
 
 // ChangeOwnPassword gives the caller another password, if they know the one

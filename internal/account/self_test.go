@@ -93,14 +93,15 @@ func TestOwnAccountOverHTTP(t *testing.T) {
 			token := s.login(t, u)
 			me := s.ask(t, token, "GET", "/auth/me", nil)
 			tag := me.header.Get("ETag")
-			got := s.ask(t, token, "PATCH", "/auth/me", `{"name":"Me","avatar_url":"https://example.com/me.png"}`, "If-Match", tag)
-			if got.status != http.StatusOK || got.body["name"] != "Me" || got.body["avatar_url"] != "https://example.com/me.png" ||
+			name := "Me, the " + string(role)
+			got := s.ask(t, token, "PATCH", "/auth/me", `{"name":"`+name+`","avatar_url":"https://example.com/me.png"}`, "If-Match", tag)
+			if got.status != http.StatusOK || got.body["name"] != name || got.body["avatar_url"] != "https://example.com/me.png" ||
 				got.body["version"] != 2.0 || got.body["id"] != u.ID || got.header.Get("ETag") == tag {
 				t.Errorf("%s: %d %v", role, got.status, got.body)
 			}
 			stale := s.ask(t, token, "PATCH", "/auth/me", `{"name":"Late"}`, "If-Match", tag)
 			stale.want(t, "stale", http.StatusPreconditionFailed, "user_stale")
-			if got := s.ask(t, token, "PATCH", "/auth/me", `{"avatar_url":null}`); got.status != http.StatusOK || got.body["avatar_url"] != nil || got.body["name"] != "Me" {
+			if got := s.ask(t, token, "PATCH", "/auth/me", `{"avatar_url":null}`); got.status != http.StatusOK || got.body["avatar_url"] != nil || got.body["name"] != name {
 				t.Errorf("%s: %d %v", role, got.status, got.body)
 			}
 			for _, body := range []string{
@@ -115,6 +116,37 @@ func TestOwnAccountOverHTTP(t *testing.T) {
 			if events := told(t, s.Service, u.ID); !strings.HasPrefix(events[0], u.ID+" user.changed ") {
 				t.Errorf("%s: the audit says %q", role, events[0])
 			}
+		}
+	})
+}
+
+// What people and agents say stands under their names: nobody takes another's.
+func TestOwnNameOverHTTP(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		s := newSite(t, d)
+		owner := makeUser(t, s.Service, "Ada", actor.Owner)
+		bob := makeUser(t, s.Service, "bob", actor.User)
+		gone := false
+		if _, err := s.Change(machine(t.Context()), bob.ID, Change{Active: &gone}, nil); err != nil {
+			t.Fatal(err)
+		}
+		agent := makeUser(t, s.Service, "cto", actor.Agent)
+		token := s.login(t, agent)
+		rename := func(name string) answer { return s.ask(t, token, "PATCH", "/auth/me", map[string]string{"name": name}) }
+		for _, name := range []string{owner.Name, strings.ToUpper(owner.Name), " " + owner.Name + " ", bob.Name} {
+			rename(name).want(t, name, http.StatusConflict, "name_taken")
+		}
+		for _, name := range []string{"The CTO", "THE CTO", "The CTO"} {
+			if got := rename(name); got.status != http.StatusOK || got.body["name"] != name {
+				t.Errorf("%q: %d %v", name, got.status, got.body)
+			}
+		}
+		// Who keeps accounts may give any.
+		if u, err := s.Change(machine(t.Context()), agent.ID, Change{Name: &owner.Name}, nil); err != nil || u.Name != owner.Name {
+			t.Errorf("by an admin: %q, %v", u.Name, err)
+		}
+		if got := s.ask(t, token, "PATCH", "/auth/me", map[string]any{"name": owner.Name, "avatar_url": nil}); got.status != http.StatusOK {
+			t.Errorf("the name that it has: %d %v", got.status, got.body)
 		}
 	})
 }

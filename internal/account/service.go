@@ -355,6 +355,11 @@ const serial = "users"
 // With a version it is refused, as ErrStale, when that is no longer the
 // current one.
 func (s *Service) Change(ctx context.Context, ref string, c Change, version *int64) (User, error) {
+	return s.change(ctx, ref, c, version, func(*db.Tx, User, User) error { return nil })
+}
+
+// change is Change, if may says nothing against it.
+func (s *Service) change(ctx context.Context, ref string, c Change, version *int64, may func(tx *db.Tx, was, is User) error) (User, error) {
 	var hash string
 	if c.Password != nil && checkPassword(*c.Password) == "" {
 		// Before the transaction: nobody should wait for it to be computed.
@@ -379,6 +384,9 @@ func (s *Service) Change(ctx context.Context, ref string, c Change, version *int
 			return ErrStale.With("Read it again and repeat the change.").Fact("current_version", was.Version)
 		}
 		if u, err = was.apply(c); err != nil {
+			return err
+		}
+		if err := may(tx, was.User, u); err != nil {
 			return err
 		}
 		return s.save(ctx, tx, was, &u, hash)

@@ -105,6 +105,14 @@ func agentUsers(ctx context.Context, q db.Queryer) ([]AgentUser, error) {
 	})
 }
 
+// isCalled reports whether an account other than that of the id has a name, in
+// capitals or not. One that is deactivated has it, too: what it did stands under it.
+func isCalled(ctx context.Context, q db.Queryer, name, id string) (bool, error) {
+	var n int
+	err := q.QueryRow(ctx, `SELECT COUNT(*) FROM users WHERE name_key = ? AND id <> ?`, strings.ToLower(name), id).Scan(&n)
+	return n > 0, err
+}
+
 func insert(ctx context.Context, tx *db.Tx, u row) error {
 	_, err := tx.Exec(ctx, `
 		INSERT INTO users (id, email, email_key, name, name_key, role, agent_id, active, avatar_url, created_at, updated_at, version, password_hash)

@@ -13,11 +13,12 @@ import (
 // agents, and which is there again at once.
 type brittle struct {
 	team
+	state gateway.State
 	asked int
 	back  chan struct{}
 }
 
-func (b *brittle) Status() gateway.Status { return gateway.Status{State: gateway.Connected} }
+func (b *brittle) Status() gateway.Status { return gateway.Status{State: b.state} }
 
 func (b *brittle) Watch(ctx context.Context, tell func(gateway.Status)) {
 	for {
@@ -43,16 +44,20 @@ func (b *brittle) Agents(ctx context.Context) ([]gateway.Agent, error) {
 // Who asks again with each new connection what breaks connections leaves none to
 // the others.
 func TestRunLeavesTheRuntimeAlone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := &brittle{back: make(chan struct{})}
-		s := &Service{Runtime: b, Now: time.Now}
-		ctx, cancel := context.WithTimeout(t.Context(), 10*keepPause-time.Second)
-		defer cancel()
-		if err := s.Run(ctx); err != nil {
-			t.Fatal(err)
-		}
-		if b.asked != 10 {
-			t.Errorf("in ten minutes it asked %d times, not once in each", b.asked)
-		}
-	})
+	for state, want := range map[gateway.State]int{gateway.Connected: 10, gateway.MissingScopes: 10, gateway.Unpaired: 0} {
+		t.Run(string(state), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := &brittle{state: state, back: make(chan struct{})}
+				s := &Service{Runtime: b, Now: time.Now}
+				ctx, cancel := context.WithTimeout(t.Context(), 10*keepPause-time.Second)
+				defer cancel()
+				if err := s.Run(ctx); err != nil {
+					t.Fatal(err)
+				}
+				if b.asked != want {
+					t.Errorf("in ten minutes it asked %d times, want %d", b.asked, want)
+				}
+			})
+		})
+	}
 }

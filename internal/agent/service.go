@@ -126,7 +126,9 @@ func (s *Service) Run(ctx context.Context) error {
 		case <-come:
 		case <-again.C:
 		}
-		if s.Runtime.Status().State != gateway.Connected || s.keep(ctx) {
+		state := s.Runtime.Status().State
+		there := state == gateway.Connected || state == gateway.MissingScopes // of which the roster may need none
+		if !there || s.keep(ctx) {
 			continue
 		}
 		// Where the question itself breaks the connection, to ask again with each new one would break them all.
