@@ -31,6 +31,7 @@ type runtime struct {
 	mu     sync.Mutex
 	rows   map[string][]row // by session key
 	ids    map[string]string
+	cut    int // how many rows a page has at most, as theirs are long; 0 is any number
 	calls  int
 	before func() // what happens before a reading
 	err    error
@@ -72,6 +73,9 @@ func (r *runtime) Turns(_ context.Context, key string, limit int, offset int64) 
 	total := int64(len(rows))
 	if r.err != nil || rows == nil {
 		return gateway.TurnPage{}, r.err
+	}
+	if r.cut > 0 {
+		limit = min(limit, r.cut)
 	}
 	to := max(total-offset, 0)
 	from, seen := to, 0
@@ -227,6 +231,7 @@ func TestArchiveEqualsTheTranscript(t *testing.T) {
 			defer func() { b.k.release(t.Context()) }()
 			n++
 			b.now = b.now.Add(time.Duration(n) * 24 * time.Hour) // the database has seen the ones before
+			b.runtime.cut = rapid.SampledFrom([]int{0, 7, 100, 499}).Draw(rt, "cut")
 			key := fmt.Sprint("agent:cto:", n)
 			for range rapid.IntRange(1, 3).Draw(rt, "times") {
 				b.say(key, someRows(rt)...)
@@ -292,6 +297,32 @@ func TestArchiveOfALongTranscript(t *testing.T) {
 		if _, got := b.stored(key, 500); len(got) != rows+1 || b.runtime.calls != calls+1 {
 			t.Errorf("%d messages after one more, with %d readings", len(got), b.runtime.calls-calls)
 		}
+	})
+}
+
+// An agent that goes on while its long rows are read must not keep them from being
+// read, nor have any of them twice.
+func TestArchiveOfAGrowingTranscript(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		b := newBench(t, d)
+		const key = "agent:cto:main"
+		b.say(key, plain(600)...)
+		b.runtime.cut = 50
+		b.runtime.before = func() {
+			b.runtime.rows[key] = append(b.runtime.rows[key], row{text: "Still at it", calls: 1}, row{result: "yes"})
+		}
+		b.look(t.Context())
+		b.runtime.before = nil
+		if _, got := b.stored(key, 500); len(got) < 600 || b.runtime.calls > 40 {
+			t.Errorf("%d messages are here after %d readings", len(got), b.runtime.calls)
+		}
+		b.say(key, row{text: "Done"})
+		b.look(t.Context())
+		a, got := b.stored(key, 100)
+		if diff := cmp.Diff(b.wanted(key), got); diff != "" || a.Coverage != Whole {
+			t.Errorf("%+v (-runtime +archive):\n%s", a, diff)
+		}
+		t.Logf("%d readings", b.runtime.calls)
 	})
 }
 

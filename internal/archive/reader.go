@@ -87,6 +87,9 @@ type piece struct {
 func (k *keeper) chunk(ctx context.Context, p *kept, total int64) (c piece, ok bool, err error) {
 	offset := max(total-(max(p.lastSeq, 1)-1+chunk), 0)
 	for range tries {
+		if err := k.hold(ctx); err != nil {
+			return piece{}, false, err
+		}
 		k.wait(ctx)
 		page, err := k.s.Runtime.Turns(ctx, p.seen.Key, chunk, offset)
 		if err != nil {
@@ -100,20 +103,61 @@ func (k *keeper) chunk(ctx context.Context, p *kept, total int64) (c piece, ok b
 		if c.anew {
 			from = 1
 		}
-		first := int64(1) // row that the page has
-		if page.Older > 0 {
-			first = page.Total - page.Older + 1
-		}
-		// Rows are counted from the newest one.
-		if want := max(page.Total-(from-1+chunk), 0); first > from && want != offset {
+		// Rows are counted from the newest one. A few more than a chunk, which have
+		// come since the total was told, are no reason to begin anew.
+		want := max(page.Total-(from-1+chunk), 0)
+		if more := want - offset; firstOf(page) > from && (more < 0 || more > chunk) {
 			offset = want
 			continue
 		}
 		c.upTo, c.done = page.Total-offset, offset == 0
-		c.turns = slices.DeleteFunc(numbered(page.Turns, c.upTo), func(t gateway.Turn) bool { return t.Seq < from })
+		turns, whole, err := k.backTo(ctx, p, from, offset, page)
+		if err != nil {
+			return piece{}, false, err
+		}
+		if !whole {
+			continue
+		}
+		c.turns = slices.DeleteFunc(turns, func(t gateway.Turn) bool { return t.Seq < from })
 		return c, true, nil
 	}
 	return piece{}, false, gateway.ErrBusy.With("The transcript grows faster than it can be read.")
+}
+
+// firstOf is the oldest row that a page has, from 1.
+func firstOf(page gateway.TurnPage) int64 {
+	if page.Older == 0 {
+		return 1
+	}
+	return page.Total - page.Older + 1
+}
+
+// backTo is what a page has, and what is before it as far as a row: the gateway
+// ends a page whose rows have many bytes before it has as many as it was asked for
+// (6 MiB in OpenClaw 2026.9.6). What is said meanwhile moves the rows and repeats
+// some. whole is false when the transcript has become another or shorter meanwhile.
+func (k *keeper) backTo(ctx context.Context, p *kept, from, offset int64, page gateway.TurnPage) (turns []gateway.Turn, whole bool, err error) {
+	turns = numbered(page.Turns, page.Total-offset)
+	for first := firstOf(page); first > from; first = min(first, firstOf(page)) {
+		if err := k.hold(ctx); err != nil {
+			return nil, false, err
+		}
+		k.wait(ctx)
+		total := page.Total
+		offset = page.Older
+		if page, err = k.s.Runtime.Turns(ctx, p.seen.Key, chunk, offset); err != nil {
+			return nil, false, err
+		}
+		if page.SessionID != p.seen.ID || page.Total < total {
+			return nil, false, nil
+		}
+		older := numbered(page.Turns, page.Total-offset)
+		if page.Total > total {
+			older = slices.DeleteFunc(older, func(t gateway.Turn) bool { return t.Seq >= first })
+		}
+		turns = append(older, turns...)
+	}
+	return turns, true, nil
 }
 
 // numbered gives turns whose place the runtime does not tell the place that they

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"wardroom/internal/gateway"
@@ -17,17 +18,19 @@ type course struct {
 	*Service
 	job       *job.Held
 	d         Dispatch
-	overtaken int // how often the runtime turned the question away for work that it resumed
+	overtaken int  // how often the runtime turned the question away for work that it resumed
+	looked    bool // whether it has waited for the gateway once although its time was over
 }
 
 // The pace of a course.
 const (
 	slice    = 30 * time.Second // how long one wait for a run is
 	breath   = 500 * time.Millisecond
-	another  = 5 * time.Second // after an agent was not there
-	margin   = 5 * time.Second // the runtime ends the run itself should we be gone by then
-	farewell = 2 * time.Second // in which a stopped run says how it ended
-	settling = time.Second     // in which a run that ended while nobody listened does
+	chance   = 15 * time.Second // in which the gateway may tell how a run ended whose time was over while nobody listened
+	another  = 5 * time.Second  // after an agent was not there
+	margin   = 5 * time.Second  // the runtime ends the run itself should we be gone by then
+	farewell = 2 * time.Second  // in which a stopped run says how it ended
+	settling = time.Second      // in which a run that ended while nobody listened does
 
 	overtakenMost = 3
 )
@@ -92,7 +95,10 @@ func (c *course) advance(ctx context.Context) error {
 // connected waits for the gateway, for as long as the dispatch has time.
 func (c *course) connected(ctx context.Context) (boot string, err error) {
 	for {
-		some := min(slice, time.Until(time.Now().Add(c.left())))
+		some := min(slice, c.left())
+		if c.d.State == Started && some <= 0 && !c.looked {
+			some, c.looked = chance, true
+		}
 		waiting, cancel := context.WithTimeout(ctx, max(some, time.Millisecond))
 		if c.Runtime.Status().ConnectedAt == nil {
 			if err := c.waits(ctx, c.Runtime.Status().LastError); err != nil {
@@ -118,7 +124,10 @@ func (c *course) connected(ctx context.Context) (boot string, err error) {
 
 // gone is the failure that the gateway was away for too long.
 func (c *course) gone(why string) *Failure {
-	if c.d.State == Queued {
+	switch {
+	case c.d.State == Queued && c.d.sent:
+		return &Failure{Unreachable, cut(fmt.Sprintf("The agent runtime may have taken it, and could not be asked for %s. Should the agent work on it, that is stopped as soon as the runtime is back. %s", length(c.Patience), why), longestReason)}
+	case c.d.State == Queued:
 		return &Failure{Unreachable, cut(fmt.Sprintf("The agent runtime could not take it for %s: %s", length(c.Patience), why), longestReason)}
 	}
 	return &Failure{Unreachable, cut(fmt.Sprintf("The agent runtime took it and was away when its time of %s was over: what became of it is unknown. %s", length(c.Limit), why), longestReason)}
@@ -159,9 +168,17 @@ func (c *course) write(ctx context.Context, kind string) error {
 	})
 }
 
-// finish writes down how it ended.
+// finish writes down how it ended. A run that may go on where nobody could look, or
+// begin yet, is stopped as soon as somebody can.
 func (c *course) finish(ctx context.Context, f *Failure, a gateway.Answer) error {
-	err := c.job.Write(ctx, func(tx *db.Tx) error { return c.close(ctx, tx, c.d, f, a.Usage, a.Text) })
+	err := c.job.Write(ctx, func(tx *db.Tx) error {
+		if f != nil && c.d.sent && slices.Contains([]Code{Unreachable, TimedOut, Withdrawn, Reassigned, Refused}, f.Code) {
+			if _, err := c.Stops.Enqueue(ctx, tx, kindStop, c.d.RunID, c.d.orphan()); err != nil {
+				return err
+			}
+		}
+		return c.close(ctx, tx, c.d, f, a.Usage, a.Text)
+	})
 	if err == nil {
 		err = errEnded
 	}
@@ -175,7 +192,7 @@ func (c *course) conclude(ctx context.Context, a gateway.Answer) error {
 // pause lets a moment pass before what was turned away is tried again, and ends
 // the dispatch when its time is over.
 func (c *course) pause(ctx context.Context, why error) error {
-	if c.left() <= 0 {
+	if c.left() <= 0 && (c.d.State == Queued || c.looked) {
 		return c.finish(ctx, c.gone(words(why)), gateway.Answer{})
 	}
 	if err := c.waits(ctx, words(why)); err != nil {
@@ -330,12 +347,31 @@ func (c *course) recover(ctx context.Context, boot string) (ask bool, _ error) {
 			return false, c.outOfTime(ctx, t)
 		}
 		return false, moment(ctx, breath)
+	case !seen && c.d.State == Started && boot == c.d.bootID && t.Other: // it may wait behind what goes on there
+		return false, c.queued(ctx)
+	case !seen && c.d.State == Started && boot == c.d.bootID:
+		return false, c.over(ctx, t, boot) // it was taken, and is not to be found any more
+	case !seen && c.d.State == Started && c.left() <= 0:
+		return false, c.conclude(ctx, gateway.Answer{Outcome: gateway.TimedOut})
 	case !seen:
 		return true, nil // it never arrived: the same run id is safe
 	case boot != c.d.bootID && (t.Answer.Outcome == "" || t.Answer.Outcome == gateway.Stopped):
 		return c.askAnew(ctx) // it was lost with the gateway's process
 	}
 	return false, c.over(ctx, t, boot)
+}
+
+// queued waits for a question that stands behind other work. The gateway tells when
+// it is stopped there; whether it has begun is looked at again.
+func (c *course) queued(ctx context.Context) error {
+	if c.left() <= 0 {
+		return c.conclude(ctx, gateway.Answer{Outcome: gateway.TimedOut})
+	}
+	a, err := c.Runtime.Wait(ctx, c.d.RunID, min(slice, c.left()))
+	if err != nil || a.Outcome == gateway.Running {
+		return err
+	}
+	return c.conclude(ctx, a)
 }
 
 // over ends a dispatch whose run has ended without an answer. The gateway knows
@@ -376,8 +412,18 @@ func (c *course) look(ctx context.Context) (t gateway.Trace, seen bool, err erro
 }
 
 // askAnew follows up a question whose run died with the gateway's process: only
-// then the number of a run grows.
+// then the number of a run grows. What was done meanwhile is not begun anew.
 func (c *course) askAnew(ctx context.Context) (bool, error) {
+	if c.d.State == Started && c.left() <= 0 {
+		return false, c.conclude(ctx, gateway.Answer{Outcome: gateway.TimedOut})
+	}
+	code, why, err := c.Unwanted(ctx, c.DB, c.d.taskID, c.d.userID)
+	if err != nil {
+		return false, err
+	}
+	if code == Withdrawn {
+		return false, c.finish(ctx, &Failure{code, why}, gateway.Answer{})
+	}
 	c.d.number++
 	c.d.RunID, c.d.sent, c.d.bootID = c.d.name(c.d.number), true, c.Runtime.Status().BootID
 	return true, c.write(ctx, began)

@@ -279,13 +279,16 @@ func (s *Service) close(ctx context.Context, tx *db.Tx, d Dispatch, f *Failure, 
 // longestAnswer is how much of what an agent says at the end is in the log, in runes.
 const longestAnswer = 2000
 
+// kindFailed is the kind of the item that a dispatch which failed becomes.
+const kindFailed = "dispatch_failed"
+
 func (s *Service) tellInbox(ctx context.Context, tx *db.Tx, d Dispatch) error {
 	switch {
 	case d.State == Ended && s.Settle != nil:
 		return s.Settle(ctx, tx, d.cause(), d.AgentID+" has worked on it.")
 	case d.State == Failed && s.Raise != nil && d.Error.Code != Withdrawn && d.Error.Code != Reassigned:
 		return s.Raise(ctx, tx, Matter{
-			Cause: d.cause(), Kind: "dispatch_failed", Severity: "high", Subject: d.subject(),
+			Cause: d.cause(), Kind: kindFailed, Severity: "high", Subject: d.subject(),
 			Title:  fmt.Sprintf("%s could not be worked on by %s", d.Task, d.AgentID),
 			Detail: fmt.Sprintf("%s (`%s`, run `%s`)\n\nDispatch it again when that is settled.", d.Error.Detail, d.Error.Code, d.RunID),
 		})

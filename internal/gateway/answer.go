@@ -89,7 +89,9 @@ func (w *wireUsage) read(provider, model string, cost number) *Usage {
 		cost = object.Total
 	}
 	if cost != "" {
-		if nanos, err := cost.nanos(); err == nil && nanos <= mostNanos {
+		// An amount of nothing for something is a model without a price.
+		free := u.Input+u.Output+u.CacheRead+u.CacheWrite+u.Other == 0
+		if nanos, err := cost.nanos(); err == nil && nanos <= mostNanos && (nanos > 0 || free) {
 			u.CostNanoUSD = &nanos
 		}
 	}

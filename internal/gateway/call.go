@@ -109,6 +109,8 @@ func (c *Client) wireFault(e *wireError) error {
 		return ErrNoJob.With("It may have been removed. Read the list of jobs again.")
 	case e.Details.Code == "CRON_JOB_CHANGED":
 		return ErrJobChanged.With("Read it again and repeat the change.")
+	case e.Code == "INVALID_REQUEST" && e.Message == "unauthorized": // of chat.abort; there is no code for it
+		return ErrForeignRun.With("Somebody else has begun it, or this service before it connected anew. Stop it in the runtime's own dashboard. A service that is paired as a device, or has operator.admin, may stop what it began over an earlier connection.")
 	case e.Code == "NOT_PAIRED":
 		return ErrUnpaired.With("%s", message)
 	case unknownMethod(e) != nil:

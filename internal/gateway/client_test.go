@@ -223,7 +223,7 @@ func TestPingsAreLife(t *testing.T) {
 		reading := p.ws.CloseRead(context.Background())
 		beat := time.NewTicker(50 * time.Millisecond)
 		defer beat.Stop()
-		for range 36 {
+		for range 100 {
 			<-beat.C
 			if err := p.ws.Ping(reading); err != nil {
 				t.Errorf("ping: %v", err)
@@ -233,7 +233,7 @@ func TestPingsAreLife(t *testing.T) {
 		<-reading.Done()
 	})
 	opt := g.options()
-	opt.Silence = 1500 * time.Millisecond // the pings go on for 1800
+	opt.Silence = 4 * time.Second // the pings go on for 5
 	c := client(t, opt)
 	await(t, c)
 	<-pinged
@@ -350,7 +350,7 @@ func TestNoAnswer(t *testing.T) {
 		p.gone()
 	})
 	opt := g.options()
-	opt.Timeout = 250 * time.Millisecond
+	opt.Timeout = shortTimeout
 	c := client(t, opt)
 	await(t, c)
 	if _, err := c.Agents(within(t)); !errors.Is(err, gateway.ErrTimeout) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -76,9 +77,10 @@ type JobState struct {
 }
 
 const (
-	jobPage    = 200       // rows that we ask for at once, which is the most that the gateway gives
-	jobPages   = 50        // at most, whatever the gateway says of further ones
-	jobMessage = 64 * 1024 // characters of a message; the rest is left out
+	jobPage        = 200       // rows that we ask for at once, which is the most that the gateway gives
+	jobPages       = 50        // at most, whatever the gateway says of further ones
+	jobMessage     = 64 * 1024 // characters of a message; the rest is left out
+	jobDescription = 4000      // and of a description: people change what they see of it, of which our own are half as long at most
 )
 
 // JobsWanted says which jobs are meant. The zero value means all of them, the
@@ -88,37 +90,78 @@ type JobsWanted struct {
 	Query   string // only those with this text in their id, name, description or agent
 }
 
-// Jobs lists the jobs, the next to run first.
+// errMoved says that jobs were made or removed between the pages of their list.
+var errMoved = errors.New("the list moved")
+
+// Jobs lists the jobs by their names. A list that changes while its pages are
+// read is read anew, so that no job is left out that is there all the time; one
+// that does so three times is ErrBusy.
 func (c *Client) Jobs(ctx context.Context, want JobsWanted) ([]Job, error) {
+	const tries = 3
+	for range tries {
+		all, err := c.pagesOfJobs(ctx, want)
+		if err == nil {
+			return all, nil
+		}
+		if !errors.Is(err, errMoved) {
+			return nil, fmt.Errorf("list jobs: %w", err)
+		}
+	}
+	return nil, fmt.Errorf("list jobs: %w", ErrBusy.With("Its jobs changed again and again while they were read."))
+}
+
+// pagesOfJobs reads the list once. Each page begins with the last row of the one
+// before it: where that has moved, others have, too.
+func (c *Client) pagesOfJobs(ctx context.Context, want JobsWanted) ([]Job, error) {
 	var all []Job
-	for offset := int64(0); len(all) <= jobPage*jobPages; {
+	last := "" // the id of the last row of the page before
+	p := jobsParams{Disabled: true, Limit: jobPage, SortBy: "name", AgentID: want.AgentID, Query: want.Query}
+	for len(all) <= jobPage*jobPages {
 		var page struct {
 			Jobs       []json.RawMessage `json:"jobs"`
 			HasMore    flag              `json:"hasMore"`
 			NextOffset number            `json:"nextOffset"`
 		}
-		p := jobsParams{Disabled: true, Limit: jobPage, Offset: offset, AgentID: want.AgentID, Query: want.Query}
 		if err := c.call(ctx, "cron.list", p, &page); err != nil {
-			return nil, fmt.Errorf("list jobs: %w", err)
+			return nil, err
 		}
-		for _, raw := range page.Jobs {
+		rows := page.Jobs
+		if p.Offset > 0 {
+			if len(rows) == 0 || jobIDOf(rows[0]) != last {
+				return nil, errMoved
+			}
+			rows = rows[1:]
+		}
+		for _, raw := range rows {
 			if j, ok := c.readJob(raw); ok {
 				all = append(all, j)
 			}
 		}
 		next, ok := page.NextOffset.whole()
-		if !page.HasMore.is() || !ok || next <= offset {
+		if !page.HasMore.is() || !ok || next-1 <= p.Offset || len(rows) == 0 {
 			break
 		}
-		offset = next
+		p.Offset, last = next-1, jobIDOf(rows[len(rows)-1])
 	}
 	return all, nil
+}
+
+// jobIDOf is the id of a row as the gateway has it; empty where it has none.
+func jobIDOf(row json.RawMessage) string {
+	var r struct {
+		ID word `json:"id"`
+	}
+	if json.Unmarshal(row, &r) != nil {
+		return ""
+	}
+	return string(r.ID)
 }
 
 type jobsParams struct {
 	Disabled bool   `json:"includeDisabled"`
 	Limit    int    `json:"limit"`
 	Offset   int64  `json:"offset,omitempty"`
+	SortBy   string `json:"sortBy"` // by the next run, as it is without, each run would move its job
 	AgentID  string `json:"agentId,omitempty"`
 	Query    string `json:"query,omitempty"`
 	Previews bool   `json:"includeDeliveryPreviews"` // false: nobody reads them, and each costs the gateway a look
@@ -154,8 +197,8 @@ type NewJob struct {
 	Delivery      string        // a mode; empty is none, because the gateway's own default announces to a chat channel
 }
 
-// AddJob makes a job. After ErrTimeout or
-// ErrUnreachable it may have been made: without a Key, look before it is repeated.
+// AddJob makes a job. A failure that comes with ErrUnsure leaves open whether it
+// was made: without a Key, look before it is repeated.
 func (c *Client) AddJob(ctx context.Context, n NewJob) (Job, error) {
 	p := addParams{
 		Key: n.Key, Name: n.Name, Description: n.Description, AgentID: n.AgentID, Enabled: n.Enabled, Schedule: n.Schedule.wire(),
@@ -163,7 +206,7 @@ func (c *Client) AddJob(ctx context.Context, n NewJob) (Job, error) {
 		Delivery: JobDelivery{Mode: cmp.Or(n.Delivery, "none")},
 	}
 	var raw json.RawMessage
-	if err := c.call(ctx, "cron.add", p, &raw); err != nil {
+	if err := c.once(ctx, "cron.add", p, &raw); err != nil {
 		return Job{}, fmt.Errorf("add job: %w", err)
 	}
 	var keyed struct { // how one with a key is answered
@@ -202,7 +245,7 @@ type JobChange struct {
 
 // ChangeJob changes a job. With a revision, that of the Job as it was read, it
 // fails with ErrJobChanged when the definition is another one by now; without,
-// whoever comes last wins. It may be repeated.
+// whoever comes last wins. It may be repeated, also after ErrUnsure.
 func (c *Client) ChangeJob(ctx context.Context, id string, change JobChange, revision string) (Job, error) {
 	p := changeParams{ID: id, Revision: revision, Patch: patchWire{
 		Name: change.Name, Description: change.Description, AgentID: change.AgentID, Enabled: change.Enabled, SessionTarget: change.SessionTarget,
@@ -219,7 +262,7 @@ func (c *Client) ChangeJob(ctx context.Context, id string, change JobChange, rev
 		p.Patch.Delivery = &JobDelivery{Mode: *change.Delivery}
 	}
 	var raw json.RawMessage
-	if err := c.call(ctx, "cron.update", p, &raw); err != nil {
+	if err := c.once(ctx, "cron.update", p, &raw); err != nil {
 		return Job{}, fmt.Errorf("change job: %w", err)
 	}
 	return c.oneJob(raw, "cron.update")
@@ -243,9 +286,10 @@ type patchWire struct {
 }
 
 // RemoveJob removes a job, or fails with ErrNoJob. A run that is going goes on.
+// A failure that comes with ErrUnsure leaves open whether it is there.
 func (c *Client) RemoveJob(ctx context.Context, id string) error {
 	var out struct{}
-	if err := c.call(ctx, "cron.remove", jobRef{ID: id}, &out); err != nil {
+	if err := c.once(ctx, "cron.remove", jobRef{ID: id}, &out); err != nil {
 		return fmt.Errorf("remove job: %w", err)
 	}
 	return nil
@@ -253,7 +297,8 @@ func (c *Client) RemoveJob(ctx context.Context, id string) error {
 
 // RunJob starts a job now, also a disabled one, and does not wait for its end:
 // JobRuns tells of it. It returns the run's id, or why the gateway did not start
-// it, such as "already-running". Each call that is not refused is another run.
+// it, such as "already-running". Each call that is not refused is another run; a
+// failure that comes with ErrUnsure leaves open whether it was.
 func (c *Client) RunJob(ctx context.Context, id string) (runID, why string, err error) {
 	p := struct {
 		ID   string `json:"id"`
@@ -263,7 +308,7 @@ func (c *Client) RunJob(ctx context.Context, id string) (runID, why string, err 
 		RunID  word `json:"runId"`
 		Reason word `json:"reason"`
 	}
-	if err := c.call(ctx, "cron.run", p, &out); err != nil {
+	if err := c.once(ctx, "cron.run", p, &out); err != nil {
 		return "", "", fmt.Errorf("run job: %w", err)
 	}
 	return c.secrets.words(string(out.RunID)), c.secrets.words(string(out.Reason)), nil

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -57,18 +58,19 @@ func wantAsked(t *testing.T, got string, want map[string]any) {
 // What people see of a job is what the gateway has, in all kinds of schedules.
 func TestJobs(t *testing.T) {
 	e := cronRecorded(t, "cron.list")
-	more := with(t, with(t, e.Response, "payload.hasMore", true), "payload.nextOffset", 5)
-	c, asked := answering(t, "cron.list", more, e.Response)
+	rows := rowsOf(t, e.Response)
+	more := with(t, with(t, with(t, e.Response, "payload.jobs", rows[:3]), "payload.hasMore", true), "payload.nextOffset", 3)
+	c, asked := answering(t, "cron.list", more, with(t, e.Response, "payload.jobs", rows[2:]))
 	jobs, err := c.Jobs(within(t), gateway.JobsWanted{AgentID: "coo", Query: "daily-standup"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := map[string]any{"includeDisabled": true, "includeDeliveryPreviews": false, "limit": 200.0, "agentId": "coo", "query": "daily-standup"}
+	first := map[string]any{"includeDisabled": true, "includeDeliveryPreviews": false, "limit": 200.0, "sortBy": "name", "agentId": "coo", "query": "daily-standup"}
 	wantAsked(t, <-asked, first)
-	first["offset"] = 5.0
+	first["offset"] = 2.0 // the last row once more
 	wantAsked(t, <-asked, first)
-	if len(jobs)%2 != 0 || len(jobs) < 10 {
-		t.Fatalf("%d jobs of two pages", len(jobs))
+	if len(jobs) != len(rows) || len(jobs) < 5 {
+		t.Fatalf("%d jobs of two pages, want %d", len(jobs), len(rows))
 	}
 	dream := jobs[0]
 	want := gateway.Job{
@@ -85,6 +87,42 @@ func TestJobs(t *testing.T) {
 	}
 	if s := jobs[1].Schedule; s.Kind != "every" || s.EveryMS != (7*24*time.Hour).Milliseconds() {
 		t.Errorf("the second is %+v, want each week", s)
+	}
+}
+
+// rowsOf are the jobs of a recorded list.
+func rowsOf(t *testing.T, response json.RawMessage) []json.RawMessage {
+	t.Helper()
+	var list struct {
+		Payload struct{ Jobs []json.RawMessage }
+	}
+	if err := json.Unmarshal(response, &list); err != nil {
+		t.Fatal(err)
+	}
+	return list.Payload.Jobs
+}
+
+// A job that slips from one page to the one before it, because another was
+// removed there meanwhile, must not be taken for removed.
+func TestJobsThatMove(t *testing.T) {
+	e := cronRecorded(t, "cron.list")
+	rows := rowsOf(t, e.Response)
+	page := func(jobs []json.RawMessage, next int) any {
+		p := with(t, e.Response, "payload.jobs", jobs)
+		if next > 0 {
+			p = with(t, with(t, p, "payload.hasMore", true), "payload.nextOffset", next)
+		}
+		return p
+	}
+	moved := []any{page(rows[:3], 3), page(rows[3:], 0)} // the first is not there any more
+	c, _ := answering(t, "cron.list", slices.Concat(moved, []any{page(rows[1:4], 3), page(rows[3:], 0)})...)
+	jobs, err := c.Jobs(within(t), gateway.JobsWanted{})
+	if err != nil || len(jobs) != len(rows)-1 {
+		t.Errorf("%d jobs, %v, want %d", len(jobs), err, len(rows)-1)
+	}
+	c, _ = answering(t, "cron.list", slices.Concat(moved, moved, moved)...)
+	if jobs, err := c.Jobs(within(t), gateway.JobsWanted{}); !errors.Is(err, gateway.ErrBusy) {
+		t.Errorf("a list that never stands still has %d jobs, %v", len(jobs), err)
 	}
 }
 
@@ -289,7 +327,7 @@ func TestHostileJobs(t *testing.T) {
 		map[string]any{},
 		"x", nil,
 		map[string]any{
-			"id": "a", "name": "x\u001b[2J\u202e" + token, "enabled": "no", "schedule": map[string]any{"kind": 5, "everyMs": 1e300},
+			"id": "a", "name": "x\u001b[2J\u202e" + token, "description": strings.Repeat("long\n", 400), "enabled": "no", "schedule": map[string]any{"kind": 5, "everyMs": 1e300},
 			"payload": map[string]any{"message": strings.Repeat("y", 100_000), "timeoutSeconds": -5}, "state": map[string]any{"nextRunAtMs": "soon"},
 		},
 	}
@@ -298,7 +336,7 @@ func TestHostileJobs(t *testing.T) {
 	if err != nil || len(jobs) != 1 {
 		t.Fatalf("%+v, %v", jobs, err)
 	}
-	if j := jobs[0]; j.Name != "x[2J[token]" || j.Payload.Limit != 0 || j.State.NextRunAt != nil || len(j.Payload.Message) > 64*1024 {
+	if j := jobs[0]; j.Description != strings.Repeat("long\n", 400) || j.Name != "x[2J[token]" || j.Payload.Limit != 0 || j.State.NextRunAt != nil || len(j.Payload.Message) > 64*1024 {
 		t.Errorf("%q %+v", j.Name, j.State)
 	}
 }

@@ -99,8 +99,9 @@ func (c *Client) readJob(raw json.RawMessage) (Job, bool) {
 	}
 	clean := func(w word) string { return c.short(string(w)) }
 	text, _ := c.secrets.text(string(first(r.Payload.Message, r.Payload.Text)), jobMessage)
+	description, _ := c.secrets.text(string(r.Description), jobDescription)
 	return Job{
-		ID: string(r.ID), Name: clean(r.Name), Description: clean(r.Description), AgentID: clean(first(r.AgentID, r.Effective)),
+		ID: string(r.ID), Name: clean(r.Name), Description: description, AgentID: clean(first(r.AgentID, r.Effective)),
 		Enabled: r.Enabled != no, SessionTarget: clean(r.SessionTarget), WakeMode: clean(r.WakeMode), Revision: clean(r.Revision),
 		Schedule: JobSchedule{
 			Kind: clean(r.Schedule.Kind), Expr: clean(r.Schedule.Expr), Zone: clean(r.Schedule.Zone), At: clean(r.Schedule.At),

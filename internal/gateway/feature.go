@@ -39,6 +39,8 @@ func needs() []need {
 		{method: "agent", feature: "asking agents, as standups do", scope: write},
 		{method: "agent.wait", feature: "the answers of agents", scope: write},
 		{method: "chat.abort", feature: "stopping a run", scope: write},
+		{method: "tasks.list", feature: "finding what was begun over an earlier connection, to stop it", scope: read},
+		{method: "tasks.cancel", feature: "stopping what was begun over an earlier connection", scope: write},
 		{method: "chat.send", feature: "sending messages to sessions", scope: write},
 		{method: "chat.history", feature: "transcripts, and answers that came while the connection was away", scope: read},
 		{method: "sessions.list", feature: "the runtime's sessions", scope: read},

@@ -38,6 +38,8 @@ var (
 	ErrUntrusted = fault.New(fault.Unavailable, "gateway_untrusted", "The agent runtime's certificate is not trusted.")
 	// ErrMissingScope means that we are connected and may not do this.
 	ErrMissingScope = fault.New(fault.Forbidden, "missing_scope", "The agent runtime has not granted what this needs.")
+	// ErrForeignRun means that the gateway lets others stop a run, and not us.
+	ErrForeignRun = fault.New(fault.Conflict, "run_not_ours", "The agent runtime lets only whoever began this run stop it.")
 	// ErrBusy means that the gateway could not take this request at the moment.
 	ErrBusy = fault.New(fault.Unavailable, "gateway_busy", "The agent runtime cannot take this now.")
 	// ErrRefused means that the gateway understood the request and will not do it,

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -226,7 +225,7 @@ func TestNotAGateway(t *testing.T) {
 			opt := g.options()
 			opt.HTTP = test.via
 			if test.want == gateway.Slow {
-				opt.Timeout = 200 * time.Millisecond
+				opt.Timeout = shortTimeout
 			}
 			c := client(t, opt)
 			if test.want == "" {

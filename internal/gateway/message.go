@@ -178,18 +178,13 @@ func (c *Client) turn(r turnRow, list []part) Turn {
 	return t
 }
 
-// usage is what the model call of a row used. An amount of nothing for
-// something is a model without a price.
+// usage is what the model call of a row used.
 func (r turnRow) usage() *Usage {
 	var w *wireUsage
 	if len(r.Usage) == 0 || json.Unmarshal(r.Usage, &w) != nil {
 		return nil
 	}
-	u := w.read(string(r.Provider), string(r.Model), "")
-	if u != nil && u.CostNanoUSD != nil && *u.CostNanoUSD == 0 && u.Input+u.Output+u.CacheRead+u.CacheWrite+u.Other > 0 {
-		u.CostNanoUSD = nil
-	}
-	return u
+	return w.read(string(r.Provider), string(r.Model), "")
 }
 
 // short is a text on one line, not endless.

@@ -116,6 +116,20 @@ func TestSecretsThatAreAdded(t *testing.T) {
 	}
 }
 
+// An agent that prints its environment must not show its key to everybody who reads
+// sessions, nor letter by letter to who follows one.
+func TestKeysOfOursAreSecret(t *testing.T) {
+	s := newSecrets(nil, "the-shared-token-0123")
+	const text = "WARDROOM_KEY=wrk_abcdefghijklmnopqrstuvwxyz234567abcdefgh; it begins with wrk_abcdefghi, see wrk_ and wrk_…k3xq"
+	const want = "WARDROOM_KEY=[masked:wardroom_key]; it begins with [masked:wardroom_key], see wrk_ and wrk_…k3xq"
+	if got := s.said(text); got != want {
+		t.Errorf("said = %q", got)
+	}
+	if got := string(s.frame([]byte(text))); got != want {
+		t.Errorf("frame = %q", got)
+	}
+}
+
 // FuzzRefusal feeds what a gateway may say of a pairing. What becomes of it is a
 // command that a person runs, so that nothing may come along.
 func FuzzRefusal(f *testing.F) {

@@ -26,7 +26,11 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 const token = "test-gateway-token-0123456789abcdef"
 
 // patience bounds every wait of these tests. It is only reached by a failing one.
-const patience = 10 * time.Second
+const patience = 30 * time.Second
+
+// shortTimeout is for requests that get no answer. Those before them have theirs
+// in this time, also on a busy machine.
+const shortTimeout = 3 * time.Second
 
 // replayer is a gateway that plays recorded frames over a real socket, as a
 // script tells it: it expects a request, and answers it.

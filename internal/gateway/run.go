@@ -200,21 +200,6 @@ func (c *Client) settle(ctx context.Context, k *conn, r *run, a Answer) Answer {
 	return a
 }
 
-// Stop ends a run. It says false when the run was not going any more.
-func (c *Client) Stop(ctx context.Context, sessionKey, runID string) (stopped bool, err error) {
-	var out struct {
-		Aborted bool `json:"aborted"`
-	}
-	params := struct {
-		SessionKey string `json:"sessionKey"`
-		RunID      string `json:"runId"`
-	}{sessionKey, runID}
-	if err := c.call(ctx, "chat.abort", params, &out); err != nil {
-		return false, fmt.Errorf("stop run %s: %w", runID, err)
-	}
-	return out.Aborted, nil
-}
-
 // cleaned makes an answer fit to leave this package.
 func (c *Client) cleaned(runID string, a Answer) Answer {
 	a.RunID = runID

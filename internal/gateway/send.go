@@ -66,31 +66,6 @@ func (c *Client) Sent(ctx context.Context, sessionKey, runID string) (bool, erro
 	return asked(h.rows(), runID) || h.active(runID), nil
 }
 
-// StopSession ends a run of a session, or with an empty runID all that are going
-// or wait there, and names those that it ended: none when there was nothing to
-// end. It needs operator.write.
-func (c *Client) StopSession(ctx context.Context, sessionKey, runID string) ([]string, error) {
-	params := struct {
-		SessionKey string `json:"sessionKey"`
-		RunID      string `json:"runId,omitempty"`
-	}{sessionKey, runID}
-	var out struct {
-		Aborted flag  `json:"aborted"`
-		RunIDs  words `json:"runIds"`
-	}
-	if err := c.once(ctx, "chat.abort", params, &out); err != nil {
-		return nil, fmt.Errorf("stop a session: %w", err)
-	}
-	stopped := []string{}
-	for _, id := range out.RunIDs {
-		stopped = append(stopped, c.short(string(id)))
-	}
-	if out.Aborted.is() && len(stopped) == 0 && runID != "" {
-		stopped = append(stopped, runID)
-	}
-	return stopped, nil
-}
-
 // once is call for what changes something: its failures say whether the request
 // was sent.
 func (c *Client) once(ctx context.Context, method string, params, out any) error {

@@ -340,8 +340,11 @@ func (r usageRow) totals() (Totals, bool) {
 	t := Totals{Input: input, Output: output, CacheRead: r.CacheRead.count(), CacheWrite: r.CacheWrite.count()}
 	cost, err := r.TotalCost.nanos()
 	missing, said := r.MissingCosts.whole()
+	// An amount of nothing for something is a model without a price, for which the
+	// runtime writes rates of zero by itself.
+	free := cost == 0 && t != (Totals{})
 	switch {
-	case err != nil || cost > mostNanosAll:
+	case err != nil || cost > mostNanosAll || free:
 	case said && missing == 0:
 		t.CostNanoUSD, t.Pricing = cost, Priced
 	case cost > 0:

@@ -295,6 +295,7 @@ func TestUsage(t *testing.T) {
 			usage("none", `"input":1,"output":2,"totalCost":0,"missingCostEntries":2`),
 			usage("unsaid", `"input":1,"output":2,"totalCost":0`),
 			usage("free", `"input":1,"output":2,"totalCost":0,"missingCostEntries":0`),
+			usage("nothing", `"input":0,"output":0,"totalCost":0,"missingCostEntries":0`),
 			usage("absurd", `"input":1,"output":2,"totalCost":1e40,"missingCostEntries":0`),
 			usage("too dear", `"input":1,"output":2,"totalCost":1000001,"missingCostEntries":0`),
 			usage("too many", `"input":1,"output":1000000000001`),
@@ -304,7 +305,7 @@ func TestUsage(t *testing.T) {
 		want := map[string]gateway.Totals{
 			"some": {Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, CostNanoUSD: 1, Pricing: gateway.PartlyPriced},
 			"none": {Input: 1, Output: 2}, "unsaid": {Input: 1, Output: 2}, "absurd": {Input: 1, Output: 2}, "too dear": {Input: 1, Output: 2},
-			"free": {Input: 1, Output: 2, Pricing: gateway.Priced},
+			"free": {Input: 1, Output: 2}, "nothing": {Pricing: gateway.Priced},
 		}
 		if diff := cmp.Diff(want, u.Totals); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)

@@ -29,7 +29,7 @@ func TestSlow(t *testing.T) {
 		}
 	})
 	opt := g.options()
-	opt.Timeout = 300 * time.Millisecond
+	opt.Timeout = shortTimeout
 	c := client(t, opt)
 	await(t, c)
 	_, err := c.Agents(within(t))
@@ -37,7 +37,7 @@ func TestSlow(t *testing.T) {
 		t.Errorf("Agents: %v", err)
 	}
 	s := untilState(t, c, gateway.Slow)
-	if s.ConnectedAt == nil || !strings.Contains(s.LastError, "did not answer agents.list within 300ms") {
+	if s.ConnectedAt == nil || !strings.Contains(s.LastError, "did not answer agents.list within 3s") {
 		t.Errorf("slow, the status is %+v", s)
 	}
 	// The next request is tried all the same, and its answer ends it.
@@ -59,7 +59,7 @@ func TestSlowHealsByItself(t *testing.T) {
 		p.gone()
 	})
 	opt := g.options()
-	opt.Timeout = 100 * time.Millisecond
+	opt.Timeout = shortTimeout
 	c := client(t, opt)
 	await(t, c)
 	if _, err := c.Agents(within(t)); !errors.Is(err, gateway.ErrTimeout) {
@@ -100,12 +100,12 @@ func TestOneStuckRequestIsNotSlow(t *testing.T) {
 		}
 	})
 	opt := g.options()
-	opt.Timeout = 300 * time.Millisecond
+	opt.Timeout = shortTimeout
 	c := client(t, opt)
 	await(t, c)
 	waited, stuck := make(chan error, 1), make(chan error, 1)
 	go func() {
-		_, err := c.Wait(within(t), "run-1", 2*time.Second) // longer than a request may take
+		_, err := c.Wait(within(t), "run-1", 2*shortTimeout) // longer than a request may take
 		waited <- err
 	}()
 	go func() {
@@ -122,7 +122,7 @@ func TestOneStuckRequestIsNotSlow(t *testing.T) {
 			if !errors.Is(err, gateway.ErrTimeout) {
 				t.Errorf("History: %v", err)
 			}
-		default:
+		case <-time.After(5 * time.Millisecond):
 		}
 	}
 	if _, err := c.Stop(within(t), "agent:cto:main", "run-1"); err != nil {
@@ -151,7 +151,7 @@ func TestLateAnswersDoNotHeal(t *testing.T) {
 		p.gone()
 	})
 	opt := g.options()
-	opt.Timeout = time.Second
+	opt.Timeout = shortTimeout
 	c := client(t, opt)
 	await(t, c)
 	events, stop := c.Events(10)
@@ -173,10 +173,10 @@ func TestLateAnswersDoNotHeal(t *testing.T) {
 func TestSlowHandshake(t *testing.T) {
 	g := replay(t, func(_ int, p *peer) { p.gone() })
 	opt := g.options()
-	opt.Timeout = 100 * time.Millisecond
+	opt.Timeout = shortTimeout
 	c := client(t, opt)
 	s := untilState(t, c, gateway.Slow)
-	if s.ConnectedAt != nil || !strings.Contains(s.LastError, "never began the handshake within 100ms") {
+	if s.ConnectedAt != nil || !strings.Contains(s.LastError, "never began the handshake within 3s") {
 		t.Errorf("the status is %+v", s)
 	}
 	if _, err := c.Agents(within(t)); !errors.Is(err, gateway.ErrTimeout) {

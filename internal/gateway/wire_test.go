@@ -50,7 +50,7 @@ func TestNanos(t *testing.T) {
 func TestUsage(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"input":1,"output":2,"cacheRead":3,"cacheWrite":4,"total":15,"cost":{"total":0.5}}`: `{"Input":1,"Output":2,"CacheRead":3,"CacheWrite":4,"Other":5,"CostNanoUSD":500000000}`,
-		`{"input":1,"output":2,"totalTokens":3,"cost":{"total":0}}`:                           `{"Input":1,"Output":2,"CacheRead":0,"CacheWrite":0,"Other":0,"CostNanoUSD":0}`,
+		`{"input":1,"output":2,"totalTokens":3,"cost":{"total":0}}`:                           `{"Input":1,"Output":2,"CacheRead":0,"CacheWrite":0,"Other":0,"CostNanoUSD":null}`,
 		`{"input":9223372036854775807,"output":2}`:                                            `null`,
 		`{"input":1,"output":2,"total":1e300}`:                                                `null`,
 		`{"input":1,"output":2,"cost":{"total":100001}}`:                                      `{"Input":1,"Output":2,"CacheRead":0,"CacheWrite":0,"Other":0,"CostNanoUSD":null}`,

@@ -92,6 +92,7 @@ func (s *Service) Send(ctx context.Context, key, text string) (Sent, error) {
 			return Sent{}, s.unsent(ctx, err, key, told)
 		}
 	}
+	ctx = context.WithoutCancel(ctx) // whoever sent it may have left
 	err = ask(func(tx *db.Tx) (Sent, error) {
 		return Sent{id, key}, s.record(ctx, tx, "session.message_sent", key, told)
 	})
@@ -134,16 +135,23 @@ func stops(text string) bool {
 // unsent is the failure of a message. Where nobody knows whether the runtime has
 // it, that is told, with how to find out.
 func (s *Service) unsent(ctx context.Context, err error, key string, told map[string]any) error {
-	f := fault.Of(err)
-	if !errors.Is(err, gateway.ErrUnsure) || f == nil {
+	if !errors.Is(err, gateway.ErrUnsure) {
 		return err
 	}
-	told["confirmed"] = false
-	noted := s.DB.Tx(context.WithoutCancel(ctx), func(tx *db.Tx) error {
-		return s.record(ctx, tx, "session.message_sent", key, told)
-	})
-	return errors.Join(f.With("%s The message may have been sent. Send the same request again with the same Idempotency-Key, which sends it once; without a key, look for this run_id in the session's messages first.", f.Detail).
-		Fact("maybe_sent", true).Fact("run_id", told["run_id"]), noted)
+	noted := s.recordDoubt(ctx, "session.message_sent", key, told)
+	if f := fault.Of(err); f != nil {
+		err = f.With("%s The message may have been sent. Send the same request again with the same Idempotency-Key, which sends it once; without a key, look for this run_id in the session's messages first.", f.Detail).
+			Fact("maybe_sent", true).Fact("run_id", told["run_id"])
+	}
+	return errors.Join(err, noted)
+}
+
+// recordDoubt tells of what somebody did to a session when nobody knows whether
+// the runtime has done it, also when whoever asked has left.
+func (s *Service) recordDoubt(ctx context.Context, kind, key string, data map[string]any) error {
+	data["confirmed"] = false
+	ctx = context.WithoutCancel(ctx)
+	return s.DB.Tx(ctx, func(tx *db.Tx) error { return s.record(ctx, tx, kind, key, data) })
 }
 
 // Stop ends a run of a session, or with an empty runID all that are going or
@@ -153,19 +161,43 @@ func (s *Service) Stop(ctx context.Context, key, runID string) (Stopped, error) 
 		return Stopped{}, err
 	}
 	ids, err := s.Controls.StopSession(ctx, key, runID)
-	if f := fault.Of(err); f != nil && errors.Is(err, gateway.ErrUnsure) {
-		return Stopped{}, f.With("%s It may have been stopped. Read the session: it says whether a run is going. To stop again does no harm.", f.Detail).Fact("maybe_stopped", true)
-	}
-	if err != nil {
-		return Stopped{}, err
-	}
-	if len(ids) > 0 {
-		err = s.DB.Tx(ctx, func(tx *db.Tx) error {
-			return s.record(ctx, tx, "session.stopped", key, map[string]any{"run_ids": ids})
+	if len(ids) > 0 { // also where others could not be stopped
+		ctx := context.WithoutCancel(ctx) // whoever stopped it may have left
+		noted := s.DB.Tx(ctx, func(tx *db.Tx) error {
+			return s.record(ctx, tx, "session.stopped", key, map[string]any{"run_ids": ids, "confirmed": true})
 		})
-		if err != nil {
-			return Stopped{}, fmt.Errorf("note that a session was stopped: %w", err)
+		if noted != nil {
+			return Stopped{}, errors.Join(err, fmt.Errorf("note that a session was stopped: %w", noted))
 		}
 	}
+	switch {
+	case err != nil && len(ids) > 0:
+		return Stopped{}, partly(err, ids)
+	case errors.Is(err, gateway.ErrUnsure):
+		return Stopped{}, s.unstopped(ctx, err, key, runID)
+	case err != nil:
+		return Stopped{}, err
+	}
 	return Stopped{Stopped: len(ids) > 0, RunIDs: ids}, nil
+}
+
+// partly is the failure of a stop that has ended some of the runs.
+func partly(err error, ids []string) error {
+	if f := fault.Of(err); f != nil {
+		return f.With("%d of its runs were stopped, and what else goes on there was not, as far as is known. %s", len(ids), f.Detail).Fact("run_ids", ids)
+	}
+	return err
+}
+
+// unstopped is the failure of a stop of which nobody knows whether it was done.
+func (s *Service) unstopped(ctx context.Context, err error, key, runID string) error {
+	ids := []string{}
+	if runID != "" {
+		ids = append(ids, runID)
+	}
+	noted := s.recordDoubt(ctx, "session.stopped", key, map[string]any{"run_ids": ids})
+	if f := fault.Of(err); f != nil {
+		err = f.With("%s It may have been stopped. Read the session: it says whether a run is going. To stop again does no harm.", f.Detail).Fact("maybe_stopped", true)
+	}
+	return errors.Join(err, noted)
 }

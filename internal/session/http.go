@@ -35,7 +35,7 @@ func (s *Service) Mount(api *web.API) {
 	web.Post(api, "/agentrt/sessions/{key}/messages", actor.ControlSessions, "Send a message to a session", s.handleSend, away, asks, web.Fails(ErrNotFound),
 		web.Status(http.StatusAccepted), web.Once(),
 		web.Describe("Answers when the runtime has taken it; what the agent says to it is in the session's messages. A failure whose maybe_sent is true leaves open whether it was: send it again with the same Idempotency-Key."))
-	web.Post(api, "/agentrt/sessions/{key}/stop", actor.ControlSessions, "End the runs of a session", s.handleStop, away, asks, web.Fails(ErrNotFound),
+	web.Post(api, "/agentrt/sessions/{key}/stop", actor.ControlSessions, "End the runs of a session", s.handleStop, away, web.Asks(8, s.Patience), web.Fails(ErrNotFound, gateway.ErrForeignRun),
 		web.Describe("Ends what is going and what waits there, or the one run that is named. When nothing is going, nothing is stopped and nothing is wrong."))
 }
 

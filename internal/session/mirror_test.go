@@ -348,6 +348,36 @@ func TestRunsOfEvents(t *testing.T) {
 	})
 }
 
+// One reading that met a busy gateway does not put off the next by the time that
+// a list which always takes so long would.
+func TestOneSlowReading(t *testing.T) {
+	mirrored(t, func(t *testing.T, s *Service, r *runtime) {
+		verified := func(slow time.Duration) time.Duration {
+			r.change("", func() { r.slow = slow })
+			before, asked := r.count("list"), time.Now()
+			s.mirror.lock()
+			s.mirror.look(verifyAfter)
+			s.mirror.mu.Unlock()
+			for r.count("list") == before {
+				time.Sleep(100 * time.Millisecond)
+			}
+			took := time.Since(asked)
+			time.Sleep(slow)
+			return took
+		}
+		list(t, s)
+		verified(10 * time.Millisecond)
+		const slow = 2 * time.Second
+		verified(slow)
+		if got := verified(slow); got > verifyEvery {
+			t.Errorf("after one slow reading the next came only after %s", got)
+		}
+		if got := verified(slow); got < (verifyShare-2)*slow {
+			t.Errorf("a list that takes %s is read again after %s already", slow, got)
+		}
+	})
+}
+
 // Who follows the changes must be told of every one, and once.
 func TestChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

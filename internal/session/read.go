@@ -18,8 +18,8 @@ const (
 	// and reconcileDeaf the same while the gateway does not tell what changes.
 	reconcile, reconcileDeaf = 2 * time.Minute, time.Minute
 	// verifyEvery is the least time between two readings for which nobody waits, and
-	// verifyShare how many times as long as one takes.
-	verifyEvery, verifyShare = 5 * time.Second, 20
+	// verifyShare how many times as long as one usually takes.
+	verifyEvery, verifyShare = 5 * time.Second, 10
 	// pause is the least time between two readings of one connection. A list that
 	// takes longer is read at most half of the time.
 	pause = time.Second
@@ -41,6 +41,7 @@ type reader struct {
 	settled any            // the connection of which we know whether it tells of changed sessions
 	began   time.Time      // when it began
 	took    time.Duration  // how long it took
+	usual   time.Duration  // how long the shorter of the last two took: one alone may have met a busy gateway
 	free    time.Time      // when the next one may begin
 	due     time.Time      // when the next one is due though there is no reason
 	given   time.Time      // when Read was last called
@@ -138,7 +139,7 @@ func (r *reader) next(on any) time.Time {
 		}
 	}
 	if !m.verify.IsZero() {
-		at = first(at, last(m.verify, r.began.Add(max(verifyEvery, verifyShare*r.took))))
+		at = first(at, last(m.verify, r.began.Add(max(verifyEvery, verifyShare*r.usual))))
 	}
 	if m.marked != r.mark {
 		return r.free
@@ -211,7 +212,11 @@ func (r *reader) refresh(ctx context.Context, on any) {
 	m.stats.Readings++
 	m.mu.Unlock()
 	list, err := r.list(ctx, on, fresh)
+	before := r.took
 	r.took = time.Since(began)
+	if r.usual = r.took; before > 0 {
+		r.usual = min(r.took, before)
+	}
 	r.free = time.Now().Add(max(pause, r.took))
 	m.mu.Lock()
 	r.due = time.Now().Add(reconcile)

@@ -340,7 +340,7 @@ func crowd(tries int) int {
 }
 
 // nextFor is the best task that somebody may claim, after so many that are
-// better. It answers that nothing was found when there is none.
+// better. What was handed to its agent is with that already. It answers that nothing was found when there is none.
 func nextFor(ctx context.Context, q db.Queryer, userID string, skip int) (Task, error) {
 	return scan(q.QueryRow(ctx, nextQuery, userID, skip, skip))
 }
@@ -348,8 +348,9 @@ func nextFor(ctx context.Context, q db.Queryer, userID string, skip int) (Task, 
 const (
 	best = ` AND status = 'todo' AND blocked_reason IS NULL AND waiting_on = 0 AND archived_at IS NULL
 		ORDER BY urgency, position, number LIMIT 1 OFFSET ?`
+	apart     = ` AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.task_id = tasks.id AND d.state IN ('queued', 'started'))`
 	nextQuery = `SELECT ` + columns + ` FROM tasks WHERE id = COALESCE(
-		(SELECT id FROM tasks WHERE assignee_id = ?` + best + `),
+		(SELECT id FROM tasks WHERE assignee_id = ?` + apart + best + `),
 		(SELECT id FROM tasks WHERE assignee_id IS NULL` + best + `))`
 )
 

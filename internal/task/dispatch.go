@@ -90,7 +90,8 @@ type Related struct {
 // HandOver reads a task that is to be handed to its agent, and refuses one that
 // the agent could not work on: it has no agent, is done or in the archive, waits
 // for another, or somebody else holds it. It takes the lock of the board, so
-// that of two at once the second sees what the first has noted.
+// that of two at once the second sees what the first has noted. That the agent
+// has lost a claim of the task before is forgotten.
 func (s *Service) HandOver(ctx context.Context, tx *db.Tx, ref string) (Handover, error) {
 	if err := tx.Lock(ctx, board); err != nil {
 		return Handover{}, err
@@ -125,7 +126,11 @@ func (s *Service) HandOver(ctx context.Context, tx *db.Tx, ref string) (Handover
 	if h.Depends, err = related(ctx, tx, t); err != nil {
 		return h, err
 	}
-	h.Comments, err = lastComments(ctx, tx, t.ID)
+	if h.Comments, err = lastComments(ctx, tx, t.ID); err != nil {
+		return h, err
+	}
+	// Whoever lost a claim of it before is given it now: what the agent reports must not be refused for that.
+	_, err = tx.Exec(ctx, `UPDATE tasks SET claim_lost_by = NULL WHERE id = ? AND claim_lost_by = ?`, t.ID, h.UserID)
 	return h, err
 }
 

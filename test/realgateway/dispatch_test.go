@@ -3,7 +3,9 @@
 package realgateway
 
 import (
+	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,7 +37,16 @@ func TestDispatch(t *testing.T) {
 	gateway.Restart(t) // with the agent's key in its environment
 	j.connected(t)
 	t.Run("is worked on, and costs what the gateway says", j.handsOver)
-	t.Run("is taken back", j.takesBack)
+	t.Run("is taken back", func(t *testing.T) { j.takesBack(t, func() {}) })
+	// The gateway lets only whoever began a run abort it, and that is a connection.
+	t.Run("is taken back by a service that was started anew", func(t *testing.T) {
+		j.takesBack(t, func() {
+			j.server.Kill9(t)
+			j.server.Start(t)
+			j.connected(t)
+		})
+	})
+	t.Run("is stopped with what waits behind it, whoever began either", j.stopsBoth)
 	j.hides(t, gateway.Token, agentPassword, OwnerPassword, j.apiKey)
 }
 
@@ -95,13 +106,14 @@ func (j *journey) handsOver(t *testing.T) {
 	t.Logf("the session is %s for us and %s for the gateway; it cost %s", got.Dispatch.SessionKey, of.Key, *got.CostUSD)
 }
 
-func (j *journey) takesBack(t *testing.T) {
+func (j *journey) takesBack(t *testing.T, meanwhile func()) {
 	j.model.Script("coo", Reply{Text: "At last.", Delay: 2 * time.Minute})
 	defer j.model.Script("coo", Reply{})
 	j.model.Forget()
 	key := j.hand(t, "Wait for it")
 	WaitFor(t, 2*time.Minute, "the agent to begin", func() bool { return len(j.model.Calls("coo")) > 0 })
 	WaitFor(t, time.Minute, "the dispatch to have started", func() bool { return j.handed(t, key).Dispatch.State == "started" })
+	meanwhile()
 	j.owner.Do(t, http.MethodDelete, "/api/v1/tasks/"+key+"/dispatch", nil, nil).Want(t, http.StatusOK)
 	got := j.handed(t, key)
 	if got.Dispatch.State != "failed" || got.Dispatch.Error.Code != "cancelled" {
@@ -115,5 +127,37 @@ func (j *journey) takesBack(t *testing.T) {
 		}
 		res.Into(t, http.StatusOK, &all)
 		return len(all) == 0
+	})
+}
+
+// stopsBoth has somebody else's run go on in a session in which a message of ours
+// waits. The gateway says nothing of the other's run as long as it knows ours.
+func (j *journey) stopsBoth(t *testing.T) {
+	const key = "agent:coo:both"
+	j.model.Script("coo", Reply{Text: "At last.", Delay: 2 * time.Minute})
+	defer j.model.Script("coo", Reply{})
+	j.model.Forget()
+	op, hello := dial(t, j.gateway.http, j.gateway.URL, j.gateway.Token, nil)
+	if !hello.OK {
+		t.Fatalf("the gateway refused: %s", hello.Error)
+	}
+	op.call(t, "agent", map[string]any{
+		"message": "Count the spoons.", "agentId": "coo", "sessionKey": key, "idempotencyKey": "theirs", "deliver": false, "timeout": 120,
+	})
+	WaitFor(t, 2*time.Minute, "the agent to begin", func() bool { return len(j.model.Calls("coo")) > 0 })
+	WaitFor(t, time.Minute, "the session to be known", func() bool { return j.owner.Get(t, sessionPath(key)).Status == http.StatusOK })
+	j.owner.Post(t, sessionPath(key)+"/messages", map[string]string{"text": "And the forks."}).Want(t, http.StatusAccepted)
+	var out struct {
+		Stopped bool     `json:"stopped"`
+		RunIDs  []string `json:"run_ids"`
+	}
+	j.owner.Post(t, sessionPath(key)+"/stop", map[string]any{}).Into(t, http.StatusOK, &out)
+	if t.Logf("stopped: %v", out.RunIDs); !out.Stopped || len(slices.Compact(slices.Sorted(slices.Values(out.RunIDs)))) != len(out.RunIDs) {
+		t.Errorf("it says %+v", out)
+	}
+	WaitFor(t, time.Minute, "both to stop", func() bool {
+		var of session
+		res := j.owner.Get(t, sessionPath(key))
+		return res.Status == http.StatusOK && json.Unmarshal(res.Body, &of) == nil && !of.Active
 	})
 }

@@ -148,12 +148,16 @@ func (r *Runtime) handleAbort(c call) (any, *failure) {
 	if f := abortParams.read("chat.abort", "", c.params, &in); f != nil {
 		return nil, f
 	}
-	ids := []string{}
+	ids, foreign := []string{}, false
 	s := r.sessions[canonical(in.SessionKey)]
 	if s != nil {
 		// The queue first, so that ending the present run starts nothing that is to be stopped too.
 		for _, q := range slices.Concat(slices.Clone(s.queue), []*run{s.active}) {
 			if q == nil || in.RunID != "" && q.id != in.RunID {
+				continue
+			}
+			if !c.conn.mayStop(q) {
+				foreign = true
 				continue
 			}
 			r.finish(q, outcome{kind: aborted})
@@ -162,7 +166,28 @@ func (r *Runtime) handleAbort(c call) (any, *failure) {
 		slices.Reverse(ids)
 		r.next(s)
 	}
+	if len(ids) == 0 && in.RunID == "" {
+		ids = r.unwinding(c.conn, s)
+	}
+	if foreign && len(ids) == 0 {
+		return nil, invalid("unauthorized")
+	}
 	return object{"ok": true, "aborted": len(ids) > 0, "runIds": ids}, nil
+}
+
+// unwinds is for how long the gateway still knows a run that was aborted.
+const unwinds = 100 * time.Millisecond
+
+// unwinding are the runs of a session that a client has aborted a moment ago. The
+// lock is held.
+func (r *Runtime) unwinding(by *connection, s *session) []string {
+	ids := []string{}
+	for _, q := range r.boot.runs {
+		if q.session == s && q.ended && q.outcome.kind == aborted && r.now()-q.endedAt < unwinds.Milliseconds() && by.mayStop(q) {
+			ids = append(ids, q.id)
+		}
+	}
+	return ids
 }
 
 // waited is what agent.wait says of a run that has ended.

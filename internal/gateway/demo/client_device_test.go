@@ -27,7 +27,7 @@ func hearing(t *testing.T, r *Runtime) (*gateway.Client, func() []gateway.Device
 	var mu sync.Mutex
 	var heard []gateway.DeviceNews
 	c, err := gateway.New(gateway.Options{
-		URL: r.URL(), Token: token, Scopes: []string{scopeRead, scopeWrite}, Timeout: 2 * time.Second,
+		URL: r.URL(), Token: token, Scopes: []string{scopeRead, scopeWrite}, Timeout: patience,
 		Backoff: gateway.Backoff{Min: 2 * time.Millisecond, Max: time.Hour, Quick: 10 * time.Millisecond, Pairing: 5 * time.Millisecond},
 	})
 	if err != nil {

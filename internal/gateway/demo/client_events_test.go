@@ -167,7 +167,7 @@ func TestClientResumedTurn(t *testing.T) {
 		<-gate
 		return "answer to " + q.Message
 	})
-	r.Resume(200 * time.Millisecond)
+	r.Resume(5 * time.Second) // asked in between is what comes sooner
 	made := c.Connections()
 	r.Restart(0)
 	eventually(t, "the next connection", func() bool { return c.Connections() > made })

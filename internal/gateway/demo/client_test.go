@@ -13,11 +13,12 @@ import (
 // The service's own client is held against every switch here: whatever the
 // gateway does, the client says what is wrong, and is well again afterwards.
 
-// impatient is a client whose patience is short, so that tests need not be long.
+// impatient is a client whose pauses are short, so that tests need not be long.
+// It has its answers also on a busy machine: tests without them set a Timeout.
 func impatient(t *testing.T, r *Runtime, change ...func(*gateway.Options)) *gateway.Client {
 	t.Helper()
 	o := gateway.Options{
-		URL: r.URL(), Token: token, Scopes: []string{scopeRead, scopeWrite}, Timeout: 2 * time.Second,
+		URL: r.URL(), Token: token, Scopes: []string{scopeRead, scopeWrite}, Timeout: patience,
 		Backoff: gateway.Backoff{Min: 2 * time.Millisecond, Max: 20 * time.Millisecond, Quick: 10 * time.Millisecond},
 	}
 	for _, c := range change {
@@ -181,12 +182,12 @@ func TestClientOrder(t *testing.T) {
 // one reaches nobody else.
 func TestClientSlow(t *testing.T) {
 	r := open(t, Options{})
-	c := connected(t, r, func(o *gateway.Options) { o.Timeout = 100 * time.Millisecond })
+	c := connected(t, r, func(o *gateway.Options) { o.Timeout = shortTimeout })
 	r.Hang("agents.list", true)
 	if _, err := c.Agents(t.Context()); !errors.Is(err, gateway.ErrTimeout) {
 		t.Errorf("never answered: %v", err)
 	}
-	r.Lag("agents.list", 150*time.Millisecond)
+	r.Lag("agents.list", shortTimeout+time.Second)
 	if _, err := c.Agents(t.Context()); !errors.Is(err, gateway.ErrTimeout) {
 		t.Errorf("answered late: %v", err)
 	}
@@ -205,7 +206,7 @@ func TestClientSlow(t *testing.T) {
 		t.Errorf("asked again: %+v, %v; the agent was asked %d times", s, err, r.Asked("cto"))
 	}
 	r.Hang("connect", true)
-	late := impatient(t, r, func(o *gateway.Options) { o.Timeout = 100 * time.Millisecond })
+	late := impatient(t, r, func(o *gateway.Options) { o.Timeout = shortTimeout })
 	if s := in(t, late, gateway.Slow); !strings.Contains(s.LastError, "did not answer our introduction") {
 		t.Errorf("says %q", s.LastError)
 	}
@@ -242,7 +243,7 @@ func TestClientBroken(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := open(t, Options{}, func(p *timing) { p.ping = 50 * time.Millisecond })
-			c := connected(t, r, func(o *gateway.Options) { o.Timeout, o.Silence = 2*time.Second, 300*time.Millisecond })
+			c := connected(t, r, func(o *gateway.Options) { o.Silence = 4 * time.Second })
 			fault(r)
 			if _, err := c.Agents(t.Context()); !errors.Is(err, gateway.ErrUnreachable) {
 				t.Errorf("asked: %v", err)
@@ -257,11 +258,11 @@ func TestClientBroken(t *testing.T) {
 // A gateway that is hushed and pings is alive.
 func TestClientHush(t *testing.T) {
 	r := open(t, Options{}, func(p *timing) { p.ping = 20 * time.Millisecond })
-	c := connected(t, r, func(o *gateway.Options) { o.Silence = 300 * time.Millisecond })
+	c := connected(t, r, func(o *gateway.Options) { o.Silence = 4 * time.Second })
 	r.Hush(true)
 	start := time.Now()
 	eventually(t, "pings alone keep it alive for longer than its patience", func() bool {
-		return c.Status().LastSeenAt.Sub(start) > 600*time.Millisecond
+		return c.Status().LastSeenAt.Sub(start) > 5*time.Second
 	})
 	works(t, c, "run-1")
 	if n := r.Calls("connect"); n != 1 {
@@ -294,7 +295,7 @@ func TestClientAccess(t *testing.T) {
 			c.fault(r)
 			client := impatient(t, r, func(o *gateway.Options) {
 				if c.state == gateway.Slow {
-					o.Timeout = 300 * time.Millisecond
+					o.Timeout = shortTimeout
 				}
 			})
 			s := in(t, client, c.state)

@@ -128,7 +128,7 @@ func (r *Runtime) handleCronList(c call) (any, *failure) {
 		Limit, Offset           int
 		IncludeDisabled         bool
 		AgentID, Query, Enabled string
-		ScheduleKind            string
+		ScheduleKind, SortBy    string
 		IncludeDeliveryPreviews *bool
 	}{Limit: 50}
 	if f := cronParams.read("cron.list", "", c.params, &in); f != nil {
@@ -147,7 +147,12 @@ func (r *Runtime) handleCronList(c call) (any, *failure) {
 			in.AgentID != "" && in.AgentID != j.AgentID || in.ScheduleKind != "" && in.ScheduleKind != "all" && in.ScheduleKind != j.Schedule.Kind ||
 			!strings.Contains(text, strings.ToLower(in.Query))
 	})
-	slices.SortStableFunc(all, func(a, b *cronJob) int { return cmp.Compare(orNever(a.next), orNever(b.next)) })
+	slices.SortFunc(all, func(a, b *cronJob) int {
+		if in.SortBy == "name" {
+			return cmp.Or(strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)), strings.Compare(a.id, b.id))
+		}
+		return cmp.Or(cmp.Compare(orNever(a.next), orNever(b.next)), strings.Compare(a.id, b.id))
+	})
 	page := all[min(in.Offset, len(all)):]
 	page = page[:min(in.Limit, len(page))]
 	rows, previews, revisions := []object{}, object{}, ""

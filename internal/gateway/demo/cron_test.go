@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -149,6 +150,31 @@ func TestCronRateLimit(t *testing.T) {
 	ahead.Add(int64(time.Minute))
 	if got := dig[string](c.call("cron.remove", object{"id": "x"}), "error", "details", "code"); got != "CRON_JOB_NOT_FOUND" {
 		t.Errorf("after a minute: %q", got)
+	}
+}
+
+// More jobs than fit on a page are all read, each once, by their names.
+func TestCronManyJobs(t *testing.T) {
+	r := open(t, Options{Writes: 1000})
+	c := connected(t, r, func(o *gateway.Options) { o.Scopes = []string{scopeRead, scopeWrite, scopeAdmin} })
+	const many = 450
+	for n := range many {
+		_, err := c.AddJob(t.Context(), gateway.NewJob{
+			Name: fmt.Sprintf("job %03d", many-n), AgentID: "cto", Message: "hi", SessionTarget: "isolated", Enabled: n%2 == 0,
+			Schedule: gateway.JobSchedule{Kind: "every", EveryMS: time.Hour.Milliseconds() * int64(1+n%7)},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	jobs, err := c.Jobs(t.Context(), gateway.JobsWanted{})
+	if err != nil || len(jobs) != many {
+		t.Fatalf("%d jobs, %v", len(jobs), err)
+	}
+	for n, j := range jobs {
+		if want := fmt.Sprintf("job %03d", n+1); j.Name != want {
+			t.Fatalf("the %d. is %q, want %q", n, j.Name, want)
+		}
 	}
 }
 

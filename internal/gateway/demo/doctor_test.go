@@ -22,9 +22,6 @@ import (
 	"wardroom/internal/gateway"
 )
 
-// beat has the runtime tick often, so that nobody waits for an event.
-func beat(p *timing) { p.tick = 50 * time.Millisecond }
-
 // examined is what the doctor finds with the given settings.
 func examined(t *testing.T, o gateway.Options) gateway.Examination {
 	t.Helper()
@@ -181,12 +178,12 @@ func fingerprints(n byte) [][32]byte { return [][32]byte{{n}} }
 
 // below are the ailments under the gateway's own handshake.
 func below() map[string]ailment {
-	quick := func(o *gateway.Options) { o.Timeout = 300 * time.Millisecond }
 	front := func(d Door) func(*testing.T, *Runtime, *gateway.Options) {
-		return func(_ *testing.T, r *Runtime, o *gateway.Options) { r.Front(d); quick(o) }
+		return func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Front(d) }
 	}
+	mute := func(_ *testing.T, r *Runtime, o *gateway.Options) { r.Front(MuteDoor); o.Timeout = shortTimeout }
 	address := func(at func(t *testing.T) string) func(*testing.T, *Runtime, *gateway.Options) {
-		return func(t *testing.T, _ *Runtime, o *gateway.Options) { o.URL = at(t); quick(o) }
+		return func(t *testing.T, _ *Runtime, o *gateway.Options) { o.URL = at(t) }
 	}
 	says := func(text string) func(*testing.T) string {
 		return func(t *testing.T) string {
@@ -221,17 +218,16 @@ func below() map[string]ailment {
 		"a proxy that cannot take more":        {inject: front(BusyDoor), layer: gateway.LayerHTTP, cause: "HTTP 503", fix: "Wait"},
 		"a redirect":                           {inject: front(MovedDoor), layer: gateway.LayerHTTP, cause: "redirects", fix: "to the gateway itself"},
 		"a proxy that the gateway distrusts":   {inject: front(ProxyDoor), layer: gateway.LayerHTTP, cause: "refuses the proxy", fix: "gateway.trustedProxies"},
-		"a listener that says nothing":         {inject: front(MuteDoor), layer: gateway.LayerHTTP, cause: "did not answer within 300ms", fix: "load of the gateway's host"},
-		"a listener that says nothing to TLS":  {serve: withTLS, inject: front(MuteDoor), layer: gateway.LayerTLS, cause: "did not answer within 300ms", fix: "load of the gateway's host"},
+		"a listener that says nothing":         {inject: mute, layer: gateway.LayerHTTP, cause: "did not answer within 3s", fix: "load of the gateway's host"},
+		"a listener that says nothing to TLS":  {serve: withTLS, inject: mute, layer: gateway.LayerTLS, cause: "did not answer within 3s", fix: "load of the gateway's host"},
 		"somebody who hangs up":                {inject: front(ResetDoor), layer: gateway.LayerHTTP, cause: "hung up", fix: "gateway.trustedProxies"},
-		"a gateway that takes and is frozen":   {inject: func(_ *testing.T, r *Runtime, o *gateway.Options) { r.Freeze(true); quick(o) }, layer: gateway.LayerHTTP, cause: "did not answer within", fix: "load of the gateway's host"},
+		"a gateway that takes and is frozen":   {inject: func(_ *testing.T, r *Runtime, o *gateway.Options) { r.Freeze(true); o.Timeout = shortTimeout }, layer: gateway.LayerHTTP, cause: "did not answer within", fix: "load of the gateway's host"},
 		"an upgrade that is torn in its midst": {inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Tear("connect.challenge", true) }, layer: gateway.LayerChallenge, cause: "hung up: it never began the handshake", fix: "its log"},
 	}
 }
 
 // above are the ailments of the gateway's own handshake, and above it.
 func above() map[string]ailment {
-	quick := func(o *gateway.Options) { o.Timeout = 300 * time.Millisecond }
 	as := func(r *Runtime, o *gateway.Options) { r.RequirePairing(true); o.DeviceKey = deviceKey() }
 	return map[string]ailment{
 		"a wrong token": {
@@ -272,12 +268,15 @@ func above() map[string]ailment {
 			layer:  gateway.LayerProtocol, cause: "speaks protocol 3 and this version needs 4", fix: "update the gateway",
 		},
 		"a handshake that is not answered": {
-			inject: func(_ *testing.T, r *Runtime, o *gateway.Options) { r.Hang("connect", true); quick(o) },
-			layer:  gateway.LayerAuth, cause: "did not answer our introduction within 300ms", fix: "AGENTRT_GATEWAY_TIMEOUT_MS",
+			inject: func(_ *testing.T, r *Runtime, o *gateway.Options) { r.Hang("connect", true); o.Timeout = shortTimeout },
+			layer:  gateway.LayerAuth, cause: "did not answer our introduction within 3s", fix: "AGENTRT_GATEWAY_TIMEOUT_MS",
 		},
 		"a gateway that answers late": {
-			inject: func(_ *testing.T, r *Runtime, o *gateway.Options) { r.Lag("agents.list", time.Minute); quick(o) },
-			layer:  gateway.LayerMethods, cause: "did not answer a simple question within 300ms", fix: "load of the gateway's host",
+			inject: func(_ *testing.T, r *Runtime, o *gateway.Options) {
+				r.Lag("agents.list", time.Minute)
+				o.Timeout = shortTimeout
+			},
+			layer: gateway.LayerMethods, cause: "did not answer a simple question within 3s", fix: "load of the gateway's host",
 		},
 		"a missing method": {
 			inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Without("cron.run", "sessions.describe") },
@@ -318,7 +317,7 @@ func TestDoctorFindsTheFault(t *testing.T) {
 		for name, test := range table {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				r := open(t, test.serve, beat)
+				r := ticking(t, test.serve)
 				o := gateway.Options{URL: r.URL(), Token: token, Scopes: []string{scopeRead, scopeWrite}, Timeout: 5 * time.Second}
 				if test.inject != nil {
 					test.inject(t, r, &o)
@@ -343,7 +342,7 @@ func TestDoctorFindsTheFault(t *testing.T) {
 // than whoever answers it. Either is met within some tries.
 func TestDoctorKnowsWhoSpeaksFirst(t *testing.T) {
 	t.Parallel()
-	r := open(t, Options{}, beat)
+	r := ticking(t, Options{})
 	o := gateway.Options{URL: r.URL(), Token: token, Timeout: 5 * time.Second}
 	below()["the port of something else"].inject(t, r, &o)
 	for range 100 {
@@ -395,7 +394,7 @@ func TestDoctorLikesTheHealthy(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := open(t, test.serve, beat)
+			r := ticking(t, test.serve)
 			o := gateway.Options{URL: r.URL(), Token: token, Scopes: []string{scopeRead, scopeWrite}, Timeout: 5 * time.Second}
 			if test.change != nil {
 				test.change(t, r, &o)
@@ -436,7 +435,7 @@ func TestDoctorWithoutGateway(t *testing.T) {
 // Twenty admins press the button at once: the gateway is examined once, and the
 // connection that the service works with does not notice.
 func TestDoctorIsSharedAndDisturbsNobody(t *testing.T) {
-	r := open(t, Options{}, beat)
+	r := ticking(t, Options{})
 	c := connected(t, r)
 	made := c.Connections()
 	var all sync.WaitGroup
@@ -461,7 +460,7 @@ func TestDoctorIsSharedAndDisturbsNobody(t *testing.T) {
 
 // Whoever asked and went away must not keep the next one from an answer.
 func TestDoctorWhoLeaves(t *testing.T) {
-	r := open(t, Options{}, beat)
+	r := ticking(t, Options{})
 	r.Front(MuteDoor)
 	c, err := gateway.New(gateway.Options{URL: r.URL(), Token: token, Scopes: []string{scopeRead}, Timeout: patience})
 	if err != nil {

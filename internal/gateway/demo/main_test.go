@@ -27,6 +27,10 @@ const token = "demo-test-token"
 // for when all is well.
 const patience = 20 * time.Second
 
+// shortTimeout is for requests that get no answer. Those before them have theirs
+// in this time, also on a busy machine.
+const shortTimeout = 3 * time.Second
+
 // fast is the gateway's timing, shortened where a test would have to sit it out.
 var fast = timing{
 	handshake: patience, ping: patience, pong: patience, tick: patience, health: patience,

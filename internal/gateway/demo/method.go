@@ -38,6 +38,8 @@ func (r *Runtime) table() map[string]method {
 		"chat.history":       {scope: scopeRead, serve: r.handleHistory},
 		"chat.send":          {scope: scopeWrite, serve: r.handleSend},
 		"chat.abort":         {scope: scopeWrite, serve: r.handleAbort},
+		"tasks.list":         {scope: scopeRead, serve: r.handleTasks},
+		"tasks.cancel":       {scope: scopeWrite, serve: r.handleCancel},
 		"sessions.list":      {scope: scopeRead, serve: r.handleSessions},
 		"sessions.describe":  {scope: scopeRead, serve: r.handleDescribe},
 		"sessions.subscribe": {scope: scopeRead, serve: r.handleSubscribe},

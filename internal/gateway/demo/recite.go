@@ -40,7 +40,7 @@ func (r *Runtime) handleSend(c call) (any, *failure) {
 		s.participants = append(s.participants, c.conn.clientID)
 	}
 	q := newRun(c, s, a, in.IdempotencyKey, in.Message, 0, r.now())
-	q.askers = nil // only `agent` answers twice
+	q.askers, q.sent = nil, true // only `agent` answers twice
 	r.enqueue(q, made)
 	return nil, nil
 }

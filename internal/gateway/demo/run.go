@@ -67,6 +67,8 @@ type run struct {
 	resumes bool          // what a restart interrupted, and the runtime goes on with by itself
 	polls   bool          // by which the agent wakes on its own, and has nothing to say
 	askers  []call        // who gets the second response
+	owner   *owner        // who may stop it, beside those who may do all; nil is everybody
+	sent    bool          // with chat.send, so that the task ledger does not have it
 	job     *cronJob      // whose run it is; nil when a client asked
 	jobRun  string        // its id among the runs of the job
 	work    *episode      // what it does step by step; nil when it only thinks and answers
@@ -341,5 +343,14 @@ func newRun(c call, s *session, a Agent, id, text string, timeout time.Duration,
 	return &run{
 		boot: c.conn.boot, session: s, agent: a, id: id, message: text, taskID: uuid.NewString(),
 		timeout: timeout, askers: []call{c}, createdAt: now,
+		owner: &owner{c.conn.id, c.conn.deviceID},
 	}
+}
+
+// owner is who has begun a run.
+type owner struct{ connID, deviceID string }
+
+// mayStop says whether a client may abort a run: as its owner, or as one who may do all.
+func (c *connection) mayStop(q *run) bool {
+	return c.may(scopeAdmin) || q.owner == nil || q.owner.connID == c.id || c.deviceID != "" && q.owner.deviceID == c.deviceID
 }

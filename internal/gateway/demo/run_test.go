@@ -3,6 +3,7 @@ package demo
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -141,6 +142,50 @@ func TestQueue(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"user", "assistant", "user", "assistant", "user", "assistant"}, order); diff != "" {
 		t.Errorf("transcript:\n%s", diff)
+	}
+}
+
+// Who has not begun a run may not abort it, unless they may do all; the task
+// ledger has it all the same, but for messages.
+func TestAbortOfOthers(t *testing.T) {
+	r := open(t, Options{})
+	r.Silence("cto", true)
+	c := join(t, r)
+	for i := range 3 {
+		c.ok("agent", question("cto", fmt.Sprintf("run-%d", i), "hi"))
+	}
+	c.ok("chat.send", object{"sessionKey": "agent:cto:test", "message": "hi", "idempotencyKey": "sent"})
+	other := join(t, r)
+	for _, params := range []object{{"sessionKey": "agent:cto:test"}, {"sessionKey": "agent:cto:test", "runId": "run-1"}} {
+		want := map[string]any{"code": "INVALID_REQUEST", "message": "unauthorized"}
+		if diff := cmp.Diff(want, other.call("chat.abort", params)["error"]); diff != "" {
+			t.Errorf("aborted what others began:\n%s", diff)
+		}
+	}
+	ids := func() (runs, tasks []string) {
+		for _, task := range must[[]any](t, other.ok("tasks.list", object{"sessionKey": "agent:cto:test", "status": []string{"queued", "running"}}), "tasks") {
+			runs, tasks = append(runs, must[string](t, task, "runId")), append(tasks, must[string](t, task, "taskId"))
+		}
+		return runs, tasks
+	}
+	runs, tasks := ids()
+	slices.Sort(runs)
+	if diff := cmp.Diff([]string{"run-0", "run-1", "run-2"}, runs); diff != "" {
+		t.Errorf("the ledger:\n%s", diff)
+	}
+	for _, id := range tasks {
+		if got := other.ok("tasks.cancel", object{"taskId": id}); got["cancelled"] != true || must[string](t, got, "task", "status") != "cancelled" {
+			t.Errorf("cancelled: %v", got)
+		}
+	}
+	if w := other.wait("run-1"); w["status"] != "error" || w["stopReason"] != "rpc" {
+		t.Errorf("the run ended as %v", w)
+	}
+	if got := other.ok("tasks.cancel", object{"taskId": tasks[0]}); got["found"] != false {
+		t.Errorf("cancelled twice: %v", got)
+	}
+	if got := c.ok("chat.abort", object{"sessionKey": "agent:cto:test"}); got["aborted"] != true {
+		t.Errorf("the message went on: %v", got)
 	}
 }
 

@@ -191,51 +191,6 @@ func (r *Runtime) tellChat(q *run, state string, more object) {
 	r.tell(audience{scope: scopeRead}, "chat", payload, nil)
 }
 
-// tellTask sends the run as an entry of the task ledger. activity is when the
-// run last showed a sign of life; 0 leaves it out.
-func (r *Runtime) tellTask(q *run, status, state string, activity int64) {
-	execution := object{"state": state}
-	if activity > 0 {
-		execution["lastActivityAt"] = activity
-	}
-	started := q.startedAt
-	if started == 0 {
-		started = q.createdAt
-	}
-	task := object{
-		"id": q.taskID, "taskId": q.taskID, "kind": "cli", "runtime": "cli", "status": status, "execution": execution,
-		"title": clip(q.message, 120), "agentId": q.agent.ID, "sessionKey": q.session.key,
-		"childSessionKey": q.session.key, "hasTranscript": true, "ownerKey": q.session.key, "runId": q.id,
-		"sourceId": q.id, "createdAt": q.createdAt, "updatedAt": r.now(), "startedAt": started,
-		"deliveryStatus": "not_applicable",
-	}
-	if parent := q.session.parent; parent != "" {
-		task["kind"], task["runtime"], task["deliveryStatus"] = "subagent", "subagent", "pending"
-		task["sessionKey"], task["ownerKey"] = parent, parent
-		if q.session.label != "" {
-			task["title"] = q.session.label
-		}
-	}
-	if j := q.job; j != nil {
-		task["kind"], task["runtime"], task["title"], task["sourceId"] = "automation_run", "cron", j.Name, j.id
-		task["sessionKey"], task["ownerKey"], task["progressSummary"] = "", "", "Running automation."
-	}
-	if status != "running" {
-		task["endedAt"] = q.endedAt
-		switch q.outcome.kind {
-		case answered:
-			task["terminalSummary"] = "completed"
-		case timedOut:
-			task["terminalSummary"], task["error"] = "aborted", clip(q.outcome.error, 120)
-		case aborted:
-			task["terminalSummary"], task["error"] = errAborted, errAborted
-		case failed, drained:
-			task["terminalSummary"], task["error"] = q.outcome.error, q.outcome.error
-		}
-	}
-	r.tell(audience{scope: scopeRead}, "task", object{"action": "upserted", "task": task}, nil)
-}
-
 // tellSession sends sessions.changed; what says why (a reason, or a phase of a run).
 func (r *Runtime) tellSession(s *session, what object) {
 	row := r.detailed(s)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -184,6 +185,32 @@ func ticks(r *Runtime, n int) {
 	for range n {
 		r.tell(audience{}, "tick", object{"ts": r.now()}, nil)
 	}
+}
+
+// ticking is a runtime that ticks much more often than it announces: nobody waits
+// for an event, and one that a busy machine sends late is not missed.
+func ticking(t *testing.T, o Options) *Runtime {
+	t.Helper()
+	r := open(t, o, func(p *timing) { p.tick = 8 * time.Second })
+	over := make(chan struct{})
+	var beating sync.WaitGroup
+	beating.Go(func() {
+		beat := time.NewTicker(20 * time.Millisecond)
+		defer beat.Stop()
+		for {
+			select {
+			case <-beat.C:
+				ticks(r, 1)
+			case <-over:
+				return
+			}
+		}
+	})
+	t.Cleanup(func() {
+		close(over)
+		beating.Wait()
+	})
+	return r
 }
 
 // numbers are those of the events, as they came.

@@ -1,0 +1,55 @@
+package dispatch
+
+import (
+	"context"
+	"fmt"
+
+	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/db"
+)
+
+// moot is an item of the inbox that asks for nothing any more.
+type moot struct{ cause, why string }
+
+// SettleMoot ends the items of dispatches that failed, whose tasks are done, in
+// the archive or gone by now, but for those that a person has opened again. It is
+// called every few seconds, so that the inbox does not ask for what has been seen
+// to on the board.
+func (s *Service) SettleMoot(ctx context.Context) error {
+	if pending, err := mootItems(ctx, s.DB); err != nil || len(pending) == 0 || s.Settle == nil {
+		return err // as a rule there is nothing to write
+	}
+	return s.DB.Tx(ctx, func(tx *db.Tx) error {
+		pending, err := mootItems(ctx, tx)
+		if err != nil {
+			return err
+		}
+		for _, m := range pending {
+			if err := s.Settle(ctx, tx, m.cause, m.why); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// mootItems reads some of them; the others have their turn at the next call.
+func mootItems(ctx context.Context, q db.Queryer) ([]moot, error) {
+	rows, err := q.Query(ctx, `
+		SELECT i.cause, i.subject_name, CASE WHEN t.id IS NULL THEN 'was deleted' WHEN t.archived_at IS NOT NULL THEN 'is in the archive' ELSE 'is done' END
+		FROM inbox_items i LEFT JOIN tasks t ON t.id = i.subject_id
+		WHERE i.kind = ? AND i.state <> 'resolved' AND (t.id IS NULL OR t.archived_at IS NOT NULL OR t.status = 'done')
+			AND NOT EXISTS (SELECT 1 FROM events e WHERE e.subject_kind = 'inbox' AND e.subject_id = i.id AND e.kind = 'inbox.reopened' AND e.at >= i.last_at
+				AND e.actor_id <> ?)
+		LIMIT 100`, kindFailed, actor.System.ID)
+	all, err := db.All(rows, err, func(row db.Row) (m moot, err error) {
+		var name, is string
+		err = row.Scan(&m.cause, &name, &is)
+		m.why = name + " " + is + "."
+		return m, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for items of tasks that are done: %w", err)
+	}
+	return all, nil
+}

@@ -1,0 +1,116 @@
+package demo
+
+import "slices"
+
+var (
+	tasksParams  = params{optional: words("status agentId sessionKey limit cursor sortBy")}
+	cancelParams = params{required: words("taskId"), optional: words("reason")}
+)
+
+// handleTasks lists what goes on and waits, of a session or of all. Unlike the
+// real gateway's ledger, this one forgets what has ended; like it, it knows
+// sessions by their keys in small letters alone.
+func (r *Runtime) handleTasks(c call) (any, *failure) {
+	var in struct {
+		SessionKey string
+		Status     []string
+	}
+	if f := tasksParams.read("tasks.list", "", c.params, &in); f != nil {
+		return nil, f
+	}
+	list := []object{}
+	for _, q := range r.going() {
+		if in.SessionKey != "" && q.session.key != in.SessionKey {
+			continue
+		}
+		state := "queued"
+		if q.begun {
+			state = "running"
+		}
+		if len(in.Status) == 0 || slices.Contains(in.Status, "running") {
+			list = append(list, r.taskOf(q, "running", state, q.startedAt))
+		}
+	}
+	return object{"tasks": list}, nil
+}
+
+// handleCancel ends what one task is about, whoever has begun it.
+func (r *Runtime) handleCancel(c call) (any, *failure) {
+	var in struct{ TaskID string }
+	if f := cancelParams.read("tasks.cancel", "", c.params, &in); f != nil {
+		return nil, f
+	}
+	for _, q := range r.going() {
+		if q.taskID == in.TaskID {
+			r.finish(q, outcome{kind: aborted})
+			r.next(q.session)
+			return object{"found": true, "cancelled": true, "task": r.taskOf(q, aborted.task(), "finished", 0)}, nil
+		}
+	}
+	return object{"found": false, "cancelled": false}, nil
+}
+
+// going are the runs of the ledger that have not ended. The lock is held.
+func (r *Runtime) going() []*run {
+	var going []*run
+	for _, s := range r.sessions {
+		for _, q := range append([]*run{s.active}, s.queue...) {
+			if q != nil && !q.sent {
+				going = append(going, q)
+			}
+		}
+	}
+	slices.SortFunc(going, func(a, b *run) int { return int(b.createdAt - a.createdAt) })
+	return going
+}
+
+// tellTask sends the run as an entry of the task ledger. activity is when the
+// run last showed a sign of life; 0 leaves it out.
+func (r *Runtime) tellTask(q *run, status, state string, activity int64) {
+	task := r.taskOf(q, status, state, activity)
+	r.tell(audience{scope: scopeRead}, "task", object{"action": "upserted", "task": task}, nil)
+}
+
+// taskOf is the run as an entry of the task ledger.
+func (r *Runtime) taskOf(q *run, status, state string, activity int64) object {
+	execution := object{"state": state}
+	if activity > 0 {
+		execution["lastActivityAt"] = activity
+	}
+	started := q.startedAt
+	if started == 0 {
+		started = q.createdAt
+	}
+	task := object{
+		"id": q.taskID, "taskId": q.taskID, "kind": "cli", "runtime": "cli", "status": status, "execution": execution,
+		"title": clip(q.message, 120), "agentId": q.agent.ID, "sessionKey": q.session.key,
+		"childSessionKey": q.session.key, "hasTranscript": true, "ownerKey": q.session.key, "runId": q.id,
+		"sourceId": q.id, "createdAt": q.createdAt, "updatedAt": r.now(), "startedAt": started,
+		"deliveryStatus": "not_applicable",
+	}
+	if parent := q.session.parent; parent != "" {
+		task["kind"], task["runtime"], task["deliveryStatus"] = "subagent", "subagent", "pending"
+		task["sessionKey"], task["ownerKey"] = parent, parent
+		if q.session.label != "" {
+			task["title"] = q.session.label
+		}
+	}
+	if j := q.job; j != nil {
+		task["kind"], task["runtime"], task["title"], task["sourceId"] = "automation_run", "cron", j.Name, j.id
+		task["sessionKey"], task["ownerKey"], task["progressSummary"] = "", "", "Running automation."
+	}
+	if status != "running" {
+		task["endedAt"] = q.endedAt
+		switch q.outcome.kind {
+		case answered:
+			task["terminalSummary"] = "completed"
+		case timedOut:
+			task["terminalSummary"], task["error"] = "aborted", clip(q.outcome.error, 120)
+		case aborted:
+			task["terminalSummary"], task["error"] = errAborted, errAborted
+		case failed, drained:
+			task["terminalSummary"], task["error"] = q.outcome.error, q.outcome.error
+		}
+	}
+	return task
+}
