@@ -147,6 +147,8 @@ type reader struct {
 	settled map[string]string    // by transcript: the totals that the ledger equals
 	priced  int64                // the version of the prices that has been applied; -1 is none
 	broken  bool                 // the log has been told that the ledger cannot be kept
+	bad     map[string]time.Time // by transcript that cannot be read: no need to try again until then
+	fails   int                  // how many could not be read in a row
 }
 
 // pass does what is due, and says when to look again although nothing happens.
@@ -208,7 +210,7 @@ func (r *reader) work(ctx context.Context, rows []gateway.Session, counted *gate
 				return err
 			}
 		}
-		if err := r.follow(ctx, row); err != nil {
+		if _, err := r.tryFollow(ctx, row); err != nil {
 			return err
 		}
 	}
@@ -218,8 +220,10 @@ func (r *reader) work(ctx context.Context, rows []gateway.Session, counted *gate
 			// time at which the run began (observed in OpenClaw 2026.9.6).
 			late := *row
 			late.UpdatedAt = u.LastAt
-			if err := r.follow(ctx, &late); err != nil {
+			if done, err := r.tryFollow(ctx, &late); err != nil {
 				return err
+			} else if !done {
+				continue
 			}
 		}
 		done, err := r.s.reconcile(ctx, u, counted.At)
@@ -260,6 +264,50 @@ func (r *reader) forget(rows []gateway.Session, counted *gateway.SessionUsage) {
 			delete(r.read, id)
 		}
 	}
+	for id := range r.bad {
+		if !there[id] {
+			delete(r.bad, id)
+		}
+	}
+}
+
+// How a transcript that cannot be read is left alone.
+const (
+	refused     = 10 * time.Minute // after the runtime would not show it
+	slow        = time.Minute      // after it took too long
+	failsAtOnce = 3                // in a row: then the fault does not seem to be one transcript's
+)
+
+// tryFollow is follow, for which one transcript that the runtime cannot show must
+// not keep the others out of the ledger: it is left alone for a while, and done is
+// false. The error is one that concerns them all.
+func (r *reader) tryFollow(ctx context.Context, row *gateway.Session) (done bool, err error) {
+	now := r.s.Now()
+	if now.Before(r.bad[row.ID]) {
+		return false, nil
+	}
+	err = r.follow(ctx, row)
+	again := slow
+	switch {
+	case err == nil:
+		r.fails = 0
+		delete(r.bad, row.ID)
+		return true, nil
+	case errors.Is(err, gateway.ErrRefused):
+		again = refused
+	case ctx.Err() != nil || !errors.Is(err, gateway.ErrBusy) && !errors.Is(err, gateway.ErrTimeout):
+		return false, err
+	}
+	if r.fails++; r.fails >= failsAtOnce {
+		r.fails = 0
+		return false, err
+	}
+	if r.bad == nil {
+		r.bad = map[string]time.Time{}
+	}
+	r.bad[row.ID] = now.Add(again)
+	r.s.Log.WarnContext(ctx, "what a session used cannot be read; it is tried again later", "session", row.Key, "err", err)
+	return false, nil
 }
 
 func versionOf(row *gateway.Session) int64 {
@@ -271,7 +319,7 @@ func versionOf(row *gateway.Session) int64 {
 
 // due says whether a transcript has something that we have not read.
 func (r *reader) due(row *gateway.Session) bool {
-	if row.ID == "" || row.Key == "" {
+	if row.ID == "" || row.Key == "" || r.s.Now().Before(r.bad[row.ID]) {
 		return false
 	}
 	if row.Active {

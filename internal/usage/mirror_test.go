@@ -38,6 +38,7 @@ type runtime struct {
 	kept     int  // times that all rows were asked for
 	unkept   bool // the gateway cannot tell them
 	fail     error
+	refuse   map[string]error // of single sessions
 }
 
 func (r *runtime) tick(d time.Duration) time.Time {
@@ -71,6 +72,9 @@ func (r *runtime) Turns(_ context.Context, key string, limit int, offset int64) 
 	r.read++
 	if r.fail != nil {
 		return gateway.TurnPage{}, r.fail
+	}
+	if err := r.refuse[key]; err != nil {
+		return gateway.TurnPage{}, err
 	}
 	for _, c := range slices.Backward(r.sessions) {
 		if c.Key != key || c.deleted {
@@ -464,4 +468,29 @@ func TestFollowAway(t *testing.T) {
 	p.fail = nil
 	p.look(t, true)
 	p.want(t, line{"a", "m", "run", "runtime", 1, 1, "1"})
+}
+
+// One session that the runtime cannot show must not keep what all others cost out
+// of the ledger; what it cost comes when it is shown again.
+func TestFollowWithoutTheRefused(t *testing.T) {
+	for name, err := range map[string]error{"refused": gateway.ErrRefused, "busy": gateway.ErrBusy, "slow": gateway.ErrTimeout} {
+		t.Run(name, func(t *testing.T) {
+			p := play(dbtest.New(t))
+			for _, key := range []string{"bad", "good"} {
+				p.ask(p.open("agent:cto:"+key), key, used("m", 1, 1, 1))
+			}
+			p.refuse = map[string]error{"agent:cto:bad": err}
+			p.look(t, true)
+			p.want(t, line{"good", "m", "run", "runtime", 1, 1, "1"})
+			read := p.read
+			p.look(t, true)
+			if p.read != read {
+				t.Errorf("it was asked for %d times more at once", p.read-read)
+			}
+			p.refuse = nil
+			p.tick(refused)
+			p.look(t, true)
+			p.want(t, line{"bad", "m", "run", "runtime", 1, 1, "1"}, line{"good", "m", "run", "runtime", 1, 1, "1"})
+		})
+	}
 }
