@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"wardroom/internal/event"
 	"wardroom/internal/gateway"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
@@ -163,8 +162,10 @@ func (s *Service) make(ctx context.Context, n gateway.NewJob) (watched, error) {
 	}
 	n.Key = "wardroom/job/" + once.Name(ctx, db.NewID())
 	j, err := s.Runtime.AddJob(ctx, n)
+	ctx = context.WithoutCancel(ctx) // whoever asked may have left
 	if err != nil {
-		return w, unsure(err, "Repeated with the same Idempotency-Key it makes the job once; without one, look at GET /agentrt/jobs first.")
+		return w, s.unsure(ctx, err, deed{"job.made", "", n.Name, map[string]any{"agent_id": n.AgentID, "schedule": n.Schedule, "enabled": n.Enabled}},
+			"Repeated with the same Idempotency-Key it makes the job once; without one, look at GET /agentrt/jobs first.")
 	}
 	err = ask(func(tx *db.Tx) (watched, error) {
 		return s.wrote(ctx, tx, j, "job.made", map[string]any{"agent_id": j.AgentID, "schedule": j.Schedule, "enabled": j.Enabled})
@@ -175,22 +176,8 @@ func (s *Service) make(ctx context.Context, n gateway.NewJob) (watched, error) {
 	return w, err
 }
 
-// lookFirst is what to do about a change of which nobody knows whether it was made.
-const lookFirst = "Read the job again before you repeat it."
-
-// unsure adds to a failure after which the runtime may have done what it was
-// asked that nobody knows, and what to do then.
-func unsure(err error, next string) error {
-	f := fault.Of(err)
-	if f == nil || !errors.Is(err, gateway.ErrTimeout) && !errors.Is(err, gateway.ErrUnreachable) {
-		return err
-	}
-	return f.With("%s", strings.TrimSpace(f.Detail+" It may have been done all the same. "+next))
-}
-
 // wrote keeps a job as the runtime answered it after we had changed it, and tells
-// of that: in the activity, and in the audit, because it makes an agent work,
-// and spend, by itself.
+// of that.
 func (s *Service) wrote(ctx context.Context, tx *db.Tx, j gateway.Job, kind string, data map[string]any) (watched, error) {
 	if err := tx.Lock(ctx, lock); err != nil {
 		return watched{}, err
@@ -215,14 +202,7 @@ func (s *Service) wrote(ctx context.Context, tx *db.Tx, j gateway.Job, kind stri
 	if err != nil {
 		return watched{}, err
 	}
-	return *is, s.telling(ctx, tx, kind, j.ID, j.Name, data)
-}
-
-func (s *Service) telling(ctx context.Context, tx *db.Tx, kind, id, name string, data map[string]any) error {
-	if err := s.told(ctx, tx, event.Activity, kind, id, name, data); err != nil {
-		return err
-	}
-	return s.told(ctx, tx, event.Audit, kind, id, name, data)
+	return *is, s.tell(ctx, tx, deed{kind, j.ID, j.Name, data})
 }
 
 // changed is the failure of a change to a job that is not what its caller saw.
@@ -249,15 +229,15 @@ func (s *Service) Change(ctx context.Context, id string, c Change) (Job, error) 
 	j := now
 	if len(names) > 0 {
 		j, err = s.Runtime.ChangeJob(ctx, id, ask, now.Revision)
-		err = unsure(err, lookFirst)
 		if errors.Is(err, gateway.ErrJobChanged) {
 			if is, again := s.Runtime.Job(ctx, id); again == nil {
 				err = changed(now.Revision, is)
 			}
 		}
-		if err != nil {
+		if err = s.unsure(ctx, err, deed{"job.changed", id, now.Name, map[string]any{"changes": names}}, lookFirst); err != nil {
 			return Job{}, fmt.Errorf("change job: %w", err)
 		}
+		ctx = context.WithoutCancel(ctx) // whoever asked may have left
 	}
 	var w watched
 	err = s.DB.Tx(ctx, func(tx *db.Tx) (err error) {
@@ -344,9 +324,11 @@ func (s *Service) Remove(ctx context.Context, id, revision string) error {
 	if revision != "" && revision != j.Revision {
 		return changed(revision, j)
 	}
+	removed := deed{"job.removed", id, j.Name, map[string]any{"agent_id": j.AgentID, "schedule": j.Schedule}}
 	if err := s.Runtime.RemoveJob(ctx, id); err != nil {
-		return fmt.Errorf("remove job: %w", unsure(err, lookFirst))
+		return fmt.Errorf("remove job: %w", s.unsure(ctx, err, removed, lookFirst))
 	}
+	ctx = context.WithoutCancel(ctx) // whoever asked may have left
 	err = s.DB.Tx(ctx, func(tx *db.Tx) error {
 		if err := tx.Lock(ctx, lock); err != nil {
 			return err
@@ -367,7 +349,7 @@ func (s *Service) Remove(ctx context.Context, id, revision string) error {
 		if err := s.settle(ctx, tx, id, "The job was removed by "+actor.From(ctx).Name+"."); err != nil {
 			return err
 		}
-		return s.telling(ctx, tx, "job.removed", id, j.Name, map[string]any{"agent_id": j.AgentID, "schedule": j.Schedule})
+		return s.tell(ctx, tx, removed)
 	})
 	if err != nil {
 		return fmt.Errorf("remove job: %w", err)
@@ -388,23 +370,22 @@ func (s *Service) Start(ctx context.Context, id string) (Started, error) {
 	if _, err := s.Runtime.Connection(); err != nil {
 		return Started{}, fmt.Errorf("run job: %w", err)
 	}
+	w, err := findJob(ctx, s.DB, id)
+	if err != nil {
+		return Started{}, fmt.Errorf("run job: %w", err)
+	}
+	started := deed{"job.started", id, orNone(w).job.Name, map[string]any{}}
 	run, why, err := s.Runtime.RunJob(ctx, id)
 	if err != nil {
-		return Started{}, fmt.Errorf("run job: %w", unsure(err, "The agent may be at work: look at its sessions, or at the job's runs, before you repeat it."))
+		return Started{}, fmt.Errorf("run job: %w", s.unsure(ctx, err, started, "The agent may be at work: look at its sessions, or at the job's runs, before you repeat it."))
 	}
 	if run == "" {
 		return Started{}, ErrGoing.With("It says: %s. Look at the job's runs, and try again when it has ended.", or(why, "nothing"))
 	}
-	out := Started{JobID: id, RunID: run, At: clock.At(s.Now())}
-	err = s.DB.Tx(ctx, func(tx *db.Tx) error {
-		w, err := findJob(ctx, tx, id)
-		if err != nil {
-			return err
-		}
-		return s.telling(ctx, tx, "job.started", id, orNone(w).job.Name, map[string]any{"run_id": run})
-	})
-	if err != nil {
+	ctx = context.WithoutCancel(ctx) // whoever asked may have left
+	started.data["run_id"] = run
+	if err := s.DB.Tx(ctx, func(tx *db.Tx) error { return s.tell(ctx, tx, started) }); err != nil {
 		return Started{}, fmt.Errorf("run job: %w", err)
 	}
-	return out, nil
+	return Started{JobID: id, RunID: run, At: clock.At(s.Now())}, nil
 }

@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -32,6 +33,7 @@ type runtime struct {
 	calls  map[string]int
 	events []chan gateway.Event
 	race   func() // what happens between the reading of a job and its change
+	sent   func() // what happens once it has been asked for a change
 }
 
 func newRuntime(jobs ...gateway.Job) *runtime {
@@ -68,8 +70,11 @@ func (r *runtime) called(method string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.calls[method]++
-	if r.lost != nil && slices.Contains([]string{"add", "change", "remove", "run"}, method) {
-		return r.lost
+	if slices.Contains([]string{"add", "change", "remove", "run"}, method) {
+		if r.sent != nil {
+			r.sent()
+		}
+		return cmp.Or(r.lost, r.away)
 	}
 	return r.away
 }
@@ -220,6 +225,7 @@ type house struct {
 	*Service
 	r     *runtime
 	inbox *told
+	heard int // events of the audit that were read
 	t     *testing.T
 }
 

@@ -10,11 +10,14 @@ import (
 	"testing"
 	"time"
 
+	"wardroom/internal/event"
 	"wardroom/internal/gateway"
+	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
 	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/once"
+	"wardroom/internal/platform/page"
 )
 
 // Two people change a job at once: one of them is told, and shown what the other
@@ -40,39 +43,95 @@ func TestChangeRace(t *testing.T) {
 	})
 }
 
+// deeds are what people have the runtime do to the job j, by the kinds of their
+// events.
+func (h *house) deeds() map[string]func(context.Context) error {
+	name := "Another"
+	return map[string]func(context.Context) error{
+		"job.made": func(ctx context.Context) error {
+			_, err := h.Make(ctx, Draft{Name: "n", AgentID: "cto", Schedule: Times{Expr: "* * * * *"}, Payload: Payload{Message: "m"}})
+			return err
+		},
+		"job.changed": func(ctx context.Context) error { _, err := h.Change(ctx, "j", Change{Name: &name}); return err },
+		"job.removed": func(ctx context.Context) error { return h.Remove(ctx, "j", "") },
+		"job.started": func(ctx context.Context) error { _, err := h.Start(ctx, "j"); return err },
+	}
+}
+
+// audited is what the audit says since the last time, the newest first, and of
+// what is not confirmed, that.
+func (h *house) audited() (kinds []string) {
+	h.t.Helper()
+	list, err := event.Read(h.ctx(), h.DB, event.Filter{Class: event.Audit}, page.Want{})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	for _, e := range list.Rows[:len(list.Rows)-h.heard] {
+		if strings.Contains(string(e.Data), `"confirmed":false`) {
+			e.Kind += "?"
+		}
+		kinds = append(kinds, e.Kind)
+	}
+	h.heard = len(list.Rows)
+	return kinds
+}
+
 // "It failed", after a change that was made all the same, has people make it twice.
 func TestChangesWithoutAnAnswer(t *testing.T) {
 	const maybe = "may have been done"
 	h := newHouse(t, dbtest.New(t), hourly(nil))
 	h.at("08:30:00")
-	name := "Another"
-	asks := map[string]func() error{
-		"make": func() error {
-			_, err := h.Make(h.ctx(), Draft{Name: "n", AgentID: "cto", Schedule: Times{Expr: "* * * * *"}, Payload: Payload{Message: "m"}})
-			return err
-		},
-		"change": func() error { _, err := h.Change(h.ctx(), "j", Change{Name: &name}); return err },
-		"remove": func() error { return h.Remove(h.ctx(), "j", "") },
-		"run":    func() error { _, err := h.Start(h.ctx(), "j"); return err },
-	}
-	for what, ask := range asks {
-		h.r.change(func() { h.r.lost = gateway.ErrTimeout.With("It had no answer within 15s.") })
-		if f := fault.Of(ask()); f == nil || f.Code != "gateway_timeout" || !strings.Contains(f.Detail, "15s. It "+maybe) {
-			t.Errorf("%s, not answered: %+v", what, f)
+	for kind, ask := range h.deeds() {
+		h.r.change(func() {
+			h.r.lost = errors.Join(gateway.ErrTimeout.With("It had no answer within 15s."), gateway.ErrUnsure)
+		})
+		if f := fault.Of(ask(h.ctx())); f == nil || f.Code != "gateway_timeout" || !strings.Contains(f.Detail, "15s. It "+maybe) {
+			t.Errorf("%s, not answered: %+v", kind, f)
+		}
+		if got := h.audited(); len(got) != 1 || got[0] != kind+"?" {
+			t.Errorf("%s, not answered, is told as %v", kind, got)
 		}
 		h.r.change(func() { h.r.lost, h.r.jobs["j"] = gateway.ErrRefused.With("It says: no."), hourly(nil) })
-		if f := fault.Of(ask()); f == nil || f.Code != "gateway_refused" || strings.Contains(f.Detail, maybe) {
-			t.Errorf("%s, refused: %+v", what, f)
+		if f := fault.Of(ask(h.ctx())); f == nil || f.Code != "gateway_refused" || strings.Contains(f.Detail, maybe) {
+			t.Errorf("%s, refused: %+v", kind, f)
 		}
 		h.r.change(func() { h.r.lost, h.r.away = nil, gateway.ErrUnreachable })
-		if f := fault.Of(ask()); f == nil || f.Code != "gateway_unreachable" || strings.Contains(f.Detail, maybe) {
-			t.Errorf("%s, while it is away: %+v", what, f)
+		if f := fault.Of(ask(h.ctx())); f == nil || f.Code != "gateway_unreachable" || strings.Contains(f.Detail, maybe) {
+			t.Errorf("%s, while it is away: %+v", kind, f)
+		}
+		if got := h.audited(); len(got) > 0 {
+			t.Errorf("%s, not done, is told as %v", kind, got)
 		}
 		h.r.change(func() {
 			h.r.away = nil
 			h.r.jobs["j"] = hourly(nil)
 		})
 	}
+}
+
+// An agent that works, and spends, because somebody asked and left is theirs all
+// the same.
+func TestChangesOfWhoLeft(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		h := newHouse(t, d, hourly(nil))
+		h.at("08:30:00")
+		for _, lost := range []error{nil, errors.Join(context.Canceled, gateway.ErrUnsure)} {
+			for kind, ask := range h.deeds() {
+				ctx, leave := context.WithCancel(h.ctx())
+				h.r.change(func() { h.r.lost, h.r.sent, h.r.jobs["j"] = lost, leave, hourly(nil) })
+				err := ask(ctx)
+				want := kind
+				if lost != nil {
+					want += "?"
+				}
+				if got := h.audited(); len(got) != 1 || got[0] != want || (err != nil) != (lost != nil) {
+					t.Errorf("%s, answered with %v, is told as %v, %v", kind, lost, got, err)
+				}
+				h.r.change(func() { h.r.sent = nil })
+				h.at("08:30:00")
+			}
+		}
+	})
 }
 
 // What cannot be is refused before the runtime hears of it, and what changes
@@ -186,6 +245,22 @@ func TestSlotsPages(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Whoever looks far ahead sees slots of then, and none of the past: what is between
+// may be more than a duration can be.
+func TestSlotsFarAhead(t *testing.T) {
+	h := newHouse(t, dbtest.New(t), hourly(func(j *gateway.Job) {
+		j.Schedule, j.State.NextRunAt = gateway.JobSchedule{Kind: "every", EveryMS: time.Hour.Milliseconds()}, clock.Ptr(at("09:20:00"))
+	}))
+	h.at("08:30:00")
+	for _, year := range []int{2026, 2317, 2319, 2400, 3500, 9998} {
+		from := time.Date(year, 12, 1, 0, 0, 0, 0, time.UTC)
+		slots, err := h.Slots(h.ctx(), SlotFilter{From: from, To: from.Add(3 * time.Hour)}, nil, 10)
+		if err != nil || len(slots) != 3 || !slots[0].DueAt.Equal(from.Add(20*time.Minute)) {
+			t.Errorf("in %d: %+v, %v", year, slots, err)
+		}
+	}
 }
 
 // The gateway sees the same calls whether nobody looks or five hundred do, and

@@ -122,8 +122,10 @@ func (c *coming) skip(from time.Time) {
 		return
 	}
 	every := step.Sub(c.due)
-	missing := from.Sub(c.due) + every - 1
-	c.due = c.due.Add(missing - missing%every)
+	for c.due.Before(from) { // once, or a few times: what is between may be more than a duration can be
+		missing := min(from.Sub(c.due), longestInterval) + every - 1
+		c.due = c.due.Add(missing - missing%every)
+	}
 }
 
 // queue has the job with the earliest slot first.
