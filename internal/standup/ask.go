@@ -107,6 +107,7 @@ func (m *meeting) put(ctx context.Context, q question) (question, error) {
 // down just now and cannot have been sent.
 func (m *meeting) converse(ctx context.Context, q question, fresh bool) (question, error) {
 	overtaken := 0
+	var unread time.Time // since when the gateway is too busy to show the session's history
 	for {
 		boot, err := m.connected(ctx, &q)
 		if err != nil {
@@ -114,11 +115,18 @@ func (m *meeting) converse(ctx context.Context, q question, fresh bool) (questio
 		}
 		if !fresh {
 			next, done, err := m.recover(ctx, q, boot)
+			if m.unreadable(err, q, &unread) {
+				m.stopRuns(ctx, []question{q})
+				return m.finish(ctx, q, gateway.Answer{Outcome: gateway.TimedOut}) // the others can still be asked
+			}
 			if away(err) {
 				if err := m.pause(ctx, err); err != nil {
 					return q, err
 				}
 				continue
+			}
+			if done && err == nil {
+				m.mute = time.Time{} // it answers, and its next absence is another one
 			}
 			if err != nil || done {
 				return next, err
@@ -160,6 +168,20 @@ func (m *meeting) converse(ctx context.Context, q question, fresh bool) (questio
 			return m.finish(ctx, q, a)
 		}
 	}
+}
+
+// unreadable says that the gateway was too busy for the whole of an agent's time to
+// show what became of a question. since is when it first was, and is noted here.
+func (m *meeting) unreadable(err error, q question, since *time.Time) bool {
+	if !errors.Is(err, gateway.ErrBusy) {
+		*since = time.Time{}
+		return false
+	}
+	now := m.Now()
+	if since.IsZero() {
+		*since = now
+	}
+	return now.Sub(*since) > m.AgentTimeout && now.After(q.DeadlineAt.Time)
 }
 
 // unwritten says that a question was taken and that this could not be written
@@ -434,7 +456,9 @@ func (m *meeting) patience(ctx context.Context) (time.Duration, error) {
 // When that has gone on for too long the gateway is away, whatever the state of
 // the connection. One that is busy is bounded by the agent's time.
 func (m *meeting) pause(ctx context.Context, why error) error {
-	if !errors.Is(why, gateway.ErrBusy) {
+	if errors.Is(why, gateway.ErrBusy) {
+		m.mute = time.Time{} // it answered
+	} else {
 		if m.mute.IsZero() {
 			m.mute = m.Now()
 		}

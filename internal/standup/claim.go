@@ -92,13 +92,18 @@ func (r Report) statements() []answer.Statement {
 		}
 	}
 	finished := len(said)
+	known := map[answer.Statement]bool{}
+	for _, s := range said {
+		known[s] = true
+	}
 	for _, part := range []*string{r.Yesterday, r.Today, r.Blockers, r.Other} {
 		if part == nil {
 			continue
 		}
 		for _, s := range answer.Statements(*part) {
 			// What was going on yesterday may be over now.
-			if (part != r.Yesterday || s.Says != answer.InProgress) && !slices.Contains(said, s) {
+			if (part != r.Yesterday || s.Says != answer.InProgress) && !known[s] {
+				known[s] = true
 				said = append(said, s)
 			}
 		}

@@ -258,7 +258,7 @@ func TestDigest(t *testing.T) {
 			{Key: "TASK-1", Status: "done", DoneAt: at, CreatedAt: at, MovedAt: at},
 			{Key: "TASK-2", Status: "in_progress", CreatedAt: at.Add(-90 * time.Hour), MovedAt: at, BlockedReason: "x", BlockedSince: at.Add(-50 * time.Hour)},
 		}
-		o.Runtime = o.connect(t, "http://127.0.0.1:9")
+		o.Runtime, o.Patience = o.connect(t, "http://127.0.0.1:9"), shortPatience
 		work(t, o.Service)
 		m := o.hold(t, o.open(t).ID)
 		wantEnd(t, m, standup.Error, standup.GatewayUnreachable)

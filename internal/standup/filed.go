@@ -22,6 +22,7 @@ import (
 var (
 	ErrParticipant = fault.New(fault.NotFound, "not_a_participant", "The agent takes no part in this standup.")
 	ErrNotYours    = fault.New(fault.Forbidden, "not_your_report", "An agent hands in its own report only.")
+	ErrFilings     = fault.New(fault.Conflict, "too_many_filings", "The report was handed in too often.")
 	ErrEnded       = fault.New(fault.Conflict, "standup_ended", "The standup has ended.")
 )
 
@@ -60,8 +61,8 @@ func (f Filing) read() (text string, parts answer.Parsed, _ error) {
 // File hands in the report of a participant, before the meeting or while it goes
 // on: the agent is not asked then, and when it is being asked, that run is
 // stopped. It takes the place of what there was; the transcript keeps that. An
-// agent may hand in its own only: ErrNotYours. After the end it is ErrEnded.
-// The same report by the same caller again changes nothing.
+// agent may hand in its own only: ErrNotYours. After the end it is ErrEnded, and
+// after many it is ErrFilings. The same report by the same caller again changes nothing.
 func (s *Service) File(ctx context.Context, id, agentID string, f Filing) (Report, error) {
 	by := actor.From(ctx)
 	if by.Role == actor.Agent && by.AgentID != agentID {
@@ -146,6 +147,9 @@ func (s *Service) file(ctx context.Context, tx *db.Tx, row Standup, from Report,
 	if r.FiledAt != nil && *r.FiledBy == *from.FiledBy && *r.Text == text {
 		return r, nil, nil
 	}
+	if err := roomToFile(ctx, tx, row.ID, r.AgentID); err != nil {
+		return Report{}, nil, err
+	}
 	if r.Evidence == nil {
 		r.Evidence = from.Evidence
 	}
@@ -168,6 +172,20 @@ func (s *Service) file(ctx context.Context, tx *db.Tx, row Standup, from Report,
 		return Report{}, nil, err
 	}
 	return r, open, record(ctx, tx, now, "standup.reported", row, map[string]any{"agent_id": r.AgentID, "status": r.Status, "filed": true})
+}
+
+// mostAnswers is how often an agent is heard in one standup before no more reports
+// of it are taken: the transcript keeps each of them whole.
+const mostAnswers = 30
+
+func roomToFile(ctx context.Context, tx *db.Tx, standupID, agentID string) error {
+	var n int
+	err := tx.QueryRow(ctx, `
+		SELECT COUNT(*) FROM standup_transcript WHERE standup_id = ? AND kind = 'answer' AND from_id = ?`, standupID, agentID).Scan(&n)
+	if err == nil && n >= mostAnswers {
+		err = ErrFilings.With("The transcript has %d of them. What the last one says counts; what is new belongs into the next standup.", n)
+	}
+	return err
 }
 
 // dropReport ends the open question for an agent's report, if there is one.

@@ -3,6 +3,7 @@ package standup_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -134,6 +135,7 @@ func TestFileWhileRunCannotBeStopped(t *testing.T) {
 // behalf of an agent that has reported, and does not ask it when it is back.
 func TestFileWhileRuntimeIsAway(t *testing.T) {
 	o := newOffice(t, dbtest.New(t))
+	o.Grace = time.Minute
 	o.runtime.Silence("cmo", true)
 	work(t, o.Service)
 	m := o.open(t)
@@ -141,7 +143,7 @@ func TestFileWhileRuntimeIsAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.asked(t, "cmo")
-	o.runtime.Restart(2 * time.Second)
+	o.runtime.Restart(longAway)
 	wait(t, "the connection to break", func() bool { return o.client.Status().State != "connected" })
 	o.file(t, m.ID, "cmo")
 	m = o.end(t, m.ID)
@@ -276,5 +278,30 @@ func TestFileWhileReviewed(t *testing.T) {
 			}
 		}
 		inbox.want(t, "old_blocker x1 open cpo is held up: still no access to the billing system")
+	})
+}
+
+// The transcript keeps each report whole, and does not grow for ever.
+func TestFiledTooOften(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		o := newOffice(t, d)
+		m := o.open(t)
+		var last string
+		for n := range 30 {
+			last = fmt.Sprintf("Yesterday: a\nToday: walnut %d\nBlockers: none", n)
+			if _, err := o.File(as(t, "cto"), m.ID, "cto", standup.Filing{Text: last}); err != nil {
+				t.Fatalf("filing %d: %v", n+1, err)
+			}
+		}
+		if _, err := o.File(as(t, "cto"), m.ID, "cto", standup.Filing{Text: "Today: one more"}); !errors.Is(err, standup.ErrFilings) {
+			t.Errorf("the next one: %v", err)
+		}
+		if _, err := o.File(as(t, "cto"), m.ID, "cto", standup.Filing{Text: last}); err != nil {
+			t.Errorf("the same again: %v", err)
+		}
+		o.file(t, m.ID, "cpo")
+		if m, err := o.Get(signedIn(t), m.ID); err != nil || *m.Reports[0].Text != last {
+			t.Errorf("the report is %q, %v", *m.Reports[0].Text, err)
+		}
 	})
 }

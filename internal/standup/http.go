@@ -35,7 +35,7 @@ func (s *Service) Mount(api *web.API) {
 		web.Fails(ErrNotFound, ErrRunning, ErrCompleted, ErrWaiting),
 		web.Describe("Answers 202 while the meeting goes on. With `Prefer: wait=60` it waits up to so many seconds, 600 at most, and answers 200 when the meeting has ended by then."))
 	web.Put(api, "/standups/{id}/reports/{agent_id}", actor.FileReports, "Hand in a participant's report", s.handleFile,
-		web.Fails(ErrNotFound, ErrParticipant, ErrNotYours, ErrEnded),
+		web.Fails(ErrNotFound, ErrParticipant, ErrNotYours, ErrFilings, ErrEnded),
 		web.Describe("Before the meeting or while it goes on: the agent is not asked then, and when it is being asked, that run is stopped. "+
 			"An agent hands in its own report only, the owner and admins that of any participant. The same again changes nothing."))
 	web.Post(api, "/standups/{id}/cancel", actor.ManageStandups, "Cancel a standup", s.handleCancel, web.Fails(ErrNotFound, ErrIdle))

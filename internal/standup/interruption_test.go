@@ -29,7 +29,11 @@ const longThought = 20 * time.Second
 
 // shortTime is what agents have where one of them keeps silent: enough for the
 // others on a busy machine.
-const shortTime = 2 * time.Second
+const shortTime = 4 * time.Second
+
+// longAway is how long a runtime stays away whose absence is to be noticed: a
+// busy machine must not find it back when it looks.
+const longAway = 8 * time.Second
 
 // The connection breaks while an agent thinks: it is not asked again, and that
 // is no [Timeout].
@@ -94,7 +98,7 @@ func TestRuntimeGone(t *testing.T) {
 		}
 		o.asked(t, "cpo")
 		o.runtime.Delay("cpo", 0)
-		o.runtime.Restart(3 * time.Second)
+		o.runtime.Restart(longAway)
 		m = o.end(t, m.ID)
 		wantEnd(t, m, standup.Error, standup.GatewayUnreachable)
 		if m.Reports[0].Status != standup.Answered || m.Reports[1].Status == standup.TimedOut {
@@ -390,7 +394,7 @@ func TestReviewOfRetry(t *testing.T) {
 	}
 	o.asked(t, "coo")
 	o.runtime.Delay("coo", 0)
-	o.runtime.Restart(2 * time.Second)
+	o.runtime.Restart(longAway)
 	wantEnd(t, o.end(t, m.ID), standup.Error, standup.GatewayUnreachable)
 	o.runtime.Fail("cpo", "")
 	wait(t, "the runtime", func() bool { return o.client.Status().State == "connected" })

@@ -60,7 +60,7 @@ func (o *office) sleep(d time.Duration) {
 // wait has its bound all the same.
 func TestGoneInBetween(t *testing.T) {
 	o := newOffice(t, dbtest.New(t))
-	o.Deadline = 8 * time.Second
+	o.Patience, o.Deadline = shortPatience, 20*time.Second
 	o.Runtime = &flaky{Runtime: o.connect(t, "http://127.0.0.1:9"), status: func(s gateway.Status) gateway.Status {
 		s.State = gateway.Connected
 		return s
@@ -73,7 +73,7 @@ func TestGoneInBetween(t *testing.T) {
 // before the meeting's deadline.
 func TestRuntimeMute(t *testing.T) {
 	o := newOffice(t, dbtest.New(t))
-	o.Deadline = 8 * time.Second
+	o.Patience, o.Deadline = shortPatience, 20*time.Second
 	o.Runtime = &flaky{Runtime: o.client, start: func(context.Context, gateway.Question) (gateway.Started, error) {
 		return gateway.Started{}, gateway.ErrTimeout.With("agent had no answer.")
 	}}

@@ -252,6 +252,48 @@ func TestSetScheduleMeddled(t *testing.T) {
 	}
 }
 
+// interrupted is a timetable whose changes are made, and then something happens.
+type interrupted struct {
+	standup.Timetable
+	then func() error
+}
+
+func (i interrupted) AddJob(ctx context.Context, n gateway.NewJob) (gateway.Job, error) {
+	j, err := i.Timetable.AddJob(ctx, n)
+	return j, errors.Join(err, i.then())
+}
+
+func (i interrupted) ChangeJob(ctx context.Context, id string, c gateway.JobChange, revision string) (gateway.Job, error) {
+	j, err := i.Timetable.ChangeJob(ctx, id, c, revision)
+	return j, errors.Join(err, i.then())
+}
+
+// The runtime makes an agent work by itself from now on, because of somebody who
+// did not wait for that: it is told all the same, and whether it is certain.
+func TestSetScheduleOfWhoLeft(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		o := newPlanner(t, d)
+		jobs := o.Timetable
+		set := func(expr string, answer error) {
+			t.Helper()
+			ctx, leave := context.WithCancel(signedIn(t))
+			defer leave()
+			o.Timetable = interrupted{jobs, func() error { leave(); return answer }}
+			if _, err := o.SetSchedule(ctx, standup.Plan{Expr: &expr}); answer != nil && !errors.Is(err, gateway.ErrTimeout) {
+				t.Errorf("%s: %v", expr, err)
+			}
+		}
+		set("0 8 * * *", nil)
+		set("0 7 * * *", errors.Join(gateway.ErrTimeout, gateway.ErrUnsure))
+		set("0 6 * * *", gateway.ErrTimeout) // it was not sent
+		wantEvents(t, d, "activity schedule.made", "audit schedule.made", "activity schedule.changed", "audit schedule.changed")
+		var doubts int
+		if err := d.QueryRow(t.Context(), `SELECT COUNT(*) FROM events WHERE kind = 'schedule.changed' AND data LIKE '%"confirmed":false%'`).Scan(&doubts); err != nil || doubts != 2 {
+			t.Errorf("%d of them are not certain, %v", doubts, err)
+		}
+	})
+}
+
 // A schedule that somebody made or changed in the runtime is ours, too; while
 // the runtime is away it is shown as it was, and says so.
 func TestScheduleOfOthers(t *testing.T) {

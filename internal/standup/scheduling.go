@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"wardroom/internal/event"
@@ -52,23 +54,14 @@ func (s *Service) SetSchedule(ctx context.Context, p Plan) (Schedule, error) {
 	}
 	j, changed, err := s.send(ctx, t, p, a, found)
 	if err != nil {
-		return Schedule{}, fmt.Errorf("set schedule: %w", err)
+		return Schedule{}, fmt.Errorf("set schedule: %w", s.unsure(ctx, err, setting{t, a, found, changed}))
 	}
-	now := s.Now()
-	err = s.DB.Tx(ctx, func(tx *db.Tx) error {
-		if err := s.remember(ctx, tx, t.Key, &j, a.url, now); err != nil || len(changed) == 0 {
+	now, later := s.Now(), context.WithoutCancel(ctx) // whoever asked may have left
+	err = s.DB.Tx(later, func(tx *db.Tx) error {
+		if err := s.remember(later, tx, t.Key, &j, a.url, now); err != nil || len(changed) == 0 {
 			return err
 		}
-		kind := "schedule.changed"
-		if found == nil {
-			kind = "schedule.made"
-		}
-		data := map[string]any{"job_id": j.ID, "expr": j.Schedule.Expr, "timezone": j.Schedule.Zone, "enabled": j.Enabled, "service_url": a.url, "changed": changed}
-		if err := event.Record(ctx, tx, now, event.Activity, kind, t.scheduleSubject(), data); err != nil {
-			return err
-		}
-		// Once more for the audit: it makes an agent work, and spend, by itself.
-		return event.Record(ctx, tx, now, event.Audit, kind, t.scheduleSubject(), data)
+		return s.tellSetting(later, tx, setting{t, a, found, changed}, map[string]any{"job_id": j.ID})
 	})
 	if err != nil {
 		return Schedule{}, fmt.Errorf("set schedule: %w", err)
@@ -76,6 +69,47 @@ func (s *Service) SetSchedule(ctx context.Context, p Plan) (Schedule, error) {
 	out := s.shown(t, j, true, clock.At(now), a.url)
 	out.Others = others
 	return s.warned(ctx, t, out)
+}
+
+// setting is what somebody asks the runtime to make of a schedule.
+type setting struct {
+	team    Team
+	aim     aim
+	found   *gateway.Job // nil: it has none yet
+	changed []string
+}
+
+// tellSetting tells of a setting, with further facts: in the activity, and in the
+// audit, because it makes an agent work, and spend, by itself.
+func (s *Service) tellSetting(ctx context.Context, tx *db.Tx, is setting, facts map[string]any) error {
+	kind := "schedule.changed"
+	if is.found == nil {
+		kind = "schedule.made"
+	}
+	a := is.aim
+	maps.Copy(facts, map[string]any{"expr": a.expr, "timezone": a.zone, "enabled": a.enabled, "service_url": a.url, "changed": is.changed})
+	now := s.Now()
+	if err := event.Record(ctx, tx, now, event.Activity, kind, is.team.scheduleSubject(), facts); err != nil {
+		return err
+	}
+	return event.Record(ctx, tx, now, event.Audit, kind, is.team.scheduleSubject(), facts)
+}
+
+// unsure is the failure of a setting. Where nobody knows whether the runtime has
+// it, that is said; and it is told as one that is not confirmed, also when whoever
+// asked has left.
+func (s *Service) unsure(ctx context.Context, err error, is setting) error {
+	if !errors.Is(err, gateway.ErrUnsure) {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx)
+	noted := s.DB.Tx(ctx, func(tx *db.Tx) error {
+		return s.tellSetting(ctx, tx, is, map[string]any{"confirmed": false})
+	})
+	if f := fault.Of(err); f != nil {
+		err = f.With("%s", strings.TrimSpace(f.Detail+" It may have been done all the same; to repeat it does no harm."))
+	}
+	return errors.Join(err, noted)
 }
 
 // remembered is a team as it is now, and its schedule as it was last seen.

@@ -29,7 +29,12 @@ func TestMain(m *testing.M) {
 
 var owner = actor.Actor{ID: "u1", Name: "Owner", Role: actor.Owner}
 
-const patience = 500 * time.Millisecond
+// patience is enough for a gateway that is there and slow to greet; shortPatience
+// is for one that is not there.
+const (
+	patience      = 10 * time.Second
+	shortPatience = 500 * time.Millisecond
+)
 
 // office is a service with its runtime, both real, and accounts and a board
 // that a test decides.
@@ -164,7 +169,7 @@ func (o *office) hold(t *testing.T, id string) standup.Standup {
 // end waits for the end of the meeting.
 func (o *office) end(t *testing.T, id string) standup.Standup {
 	t.Helper()
-	m, err := o.AwaitEnd(t.Context(), id, 40*time.Second, nil)
+	m, err := o.AwaitEnd(t.Context(), id, 2*time.Minute, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +181,7 @@ func (o *office) end(t *testing.T, id string) standup.Standup {
 
 func wait(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("waited in vain for: %s", what)
 		}
@@ -370,8 +375,10 @@ func TestCannotBeHeld(t *testing.T) {
 		},
 		{
 			"gateway away at the start",
-			func(t *testing.T, o *office) { o.Runtime = o.connect(t, nobody); o.Grace = time.Hour },
-			standup.GatewayUnreachable, func(o *office) { o.Runtime = o.client },
+			func(t *testing.T, o *office) {
+				o.Runtime, o.Patience, o.Grace = o.connect(t, nobody), shortPatience, time.Hour
+			},
+			standup.GatewayUnreachable, func(o *office) { o.Runtime, o.Patience = o.client, patience },
 		},
 		{
 			"nobody answers",

@@ -12,6 +12,7 @@ import (
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/money"
+	"wardroom/internal/search"
 )
 
 const columns = `id, team, date, timezone, title, status, phase, facilitator, attempt, trigger_kind, blockers, action_items, escalations,
@@ -204,7 +205,8 @@ func reports(ctx context.Context, q db.Queryer, standupID string) ([]Report, err
 	})
 }
 
-// putReport stores a report, as the place-th of its standup.
+// putReport stores a report, as the place-th of its standup, and makes what was
+// answered findable, and nothing else.
 func putReport(ctx context.Context, tx *db.Tx, standupID string, place int, r Report) error {
 	evidence, err := json.Marshal(r.Evidence)
 	if err != nil {
@@ -218,6 +220,14 @@ func putReport(ctx context.Context, tx *db.Tx, standupID string, place int, r Re
 			answered_at = excluded.answered_at, filed_at = excluded.filed_at, filed_by = excluded.filed_by, cost_nano = excluded.cost_nano`,
 		standupID, place, r.AgentID, r.Name, r.Status, r.Yesterday, r.Today, r.Blockers, r.Text, r.Other,
 		string(evidence), encode(r.Claims), encode(r.Omitted), r.AskedAt, r.AnsweredAt, r.FiledAt, r.FiledBy, nanos(r.CostUSD))
+	if err != nil {
+		return err
+	}
+	if r.Status == Answered && r.Text != nil {
+		err = search.PutReport(ctx, tx, search.ReportText{StandupID: standupID, AgentID: r.AgentID, Body: *r.Text})
+	} else {
+		err = search.DropReport(ctx, tx, standupID, r.AgentID) // it is asked for once more
+	}
 	if err != nil {
 		return err
 	}

@@ -88,8 +88,10 @@ var troubles = []trouble{
 		again: []standup.ReportStatus{answered, answered, answered}, total: map[string]int{"cto": 1, "cpo": 1, "cmo": 1, "coo": 2},
 	},
 	{
-		name:    "the gateway is away at the start",
-		begin:   func(t *testing.T, o *office) { o.Runtime = o.connect(t, "http://127.0.0.1:9"); o.Grace = time.Hour },
+		name: "the gateway is away at the start",
+		begin: func(t *testing.T, o *office) {
+			o.Runtime, o.Patience, o.Grace = o.connect(t, "http://127.0.0.1:9"), shortPatience, time.Hour
+		},
 		code:    standup.GatewayUnreachable,
 		reports: []standup.ReportStatus{pending, pending, pending}, asked: map[string]int{"cto": 0},
 		mend:  func(_ *testing.T, o *office) { o.Runtime = o.client },
@@ -99,7 +101,7 @@ var troubles = []trouble{
 		name: "the gateway goes away at the third question",
 		begin: func(_ *testing.T, o *office) {
 			o.Grace = 400 * time.Millisecond
-			lost(o, "-cmo-1", 1500*time.Millisecond)
+			lost(o, "-cmo-1", longAway)
 		},
 		code:    standup.GatewayUnreachable,
 		reports: []standup.ReportStatus{answered, answered, askedYet}, asked: map[string]int{"cto": 1, "cpo": 1, "cmo": 0, "coo": 0},
@@ -110,7 +112,7 @@ var troubles = []trouble{
 		name: "the gateway goes away at the review",
 		begin: func(_ *testing.T, o *office) {
 			o.Grace = 400 * time.Millisecond
-			lost(o, "-coo-1", 1500*time.Millisecond)
+			lost(o, "-coo-1", longAway)
 		},
 		code:    standup.GatewayUnreachable,
 		reports: []standup.ReportStatus{answered, answered, answered}, asked: map[string]int{"cto": 1, "cpo": 1, "cmo": 1, "coo": 0},
@@ -119,7 +121,7 @@ var troubles = []trouble{
 	},
 	{
 		name:    "the gateway restarts under a question that never arrived",
-		begin:   func(_ *testing.T, o *office) { lost(o, "-cpo-1", 3*time.Second) },
+		begin:   func(_ *testing.T, o *office) { o.Grace = time.Minute; lost(o, "-cpo-1", longAway) },
 		reports: []standup.ReportStatus{answered, answered, answered}, asked: map[string]int{"cto": 1, "cpo": 1, "cmo": 1, "coo": 1},
 	},
 	{
@@ -140,6 +142,11 @@ var troubles = []trouble{
 	{
 		name:    "an agent answers after its time",
 		begin:   late,
+		reports: []standup.ReportStatus{answered, timedOut, answered}, asked: map[string]int{"cto": 1, "cpo": 1, "cmo": 1, "coo": 1},
+	},
+	{
+		name:    "the gateway is too busy for good to show what became of a question",
+		begin:   unread,
 		reports: []standup.ReportStatus{answered, timedOut, answered}, asked: map[string]int{"cto": 1, "cpo": 1, "cmo": 1, "coo": 1},
 	},
 	{
@@ -211,6 +218,27 @@ func late(t *testing.T, o *office) {
 		if q.Method == "agent" && q.AgentID == "cmo" { // who is asked after the CPO
 			close(word)
 			said(t, spoken)
+		}
+		return true
+	})
+}
+
+// unread breaks the connection under the CPO, of whose session the gateway shows
+// nothing any more.
+func unread(_ *testing.T, o *office) {
+	o.AgentTimeout = shortTime
+	o.runtime.Silence("cpo", true)
+	o.Runtime = &flaky{Runtime: o.client, find: func(ctx context.Context, key, run string) (gateway.Trace, error) {
+		if strings.HasPrefix(key, "agent:cpo:") {
+			return gateway.Trace{}, gateway.ErrBusy.With("It says: the store is locked")
+		}
+		return o.client.Find(ctx, key, run)
+	}}
+	var cut atomic.Bool
+	o.runtime.Watch(func(q demo.Request) bool {
+		if q.Method == "agent.wait" && strings.Contains(q.RunID, "-cpo-") && cut.CompareAndSwap(false, true) {
+			go o.runtime.Drop()
+			return false
 		}
 		return true
 	})

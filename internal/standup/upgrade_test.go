@@ -12,6 +12,7 @@ import (
 	"wardroom/internal/platform/db/dbtest"
 	"wardroom/internal/platform/page"
 	"wardroom/internal/schema"
+	"wardroom/internal/search"
 )
 
 // before is a database as it was before there were teams, with a standup that
@@ -117,6 +118,10 @@ func TestUpgrade(t *testing.T) {
 			part, err := s.List(t.Context(), Filter{Team: Executive}, page.Want{})
 			if err != nil || len(part.Rows) != 2 || part.Rows[0].ID != "s1" || fmt.Sprint(part.Rows[0].Reports) != "[{cto C T O answered} {aaa The last asked}]" {
 				t.Errorf("listed: %+v, %v", part.Rows, err)
+			}
+			found, err := (&search.Service{DB: d}).Find(t.Context(), "x", search.Only{Kinds: []search.Kind{search.OfReport}}, 10)
+			if err != nil || len(found) != 2 || *found[0].StandupID != "s1" || *found[1].StandupID != "s0" || *found[0].AgentID != "cto" || found[0].Snippet != "x" {
+				t.Errorf("of its reports is found %+v, %v", found, err)
 			}
 			m, err := s.Get(t.Context(), "s1")
 			if err != nil || m.Team != Executive || m.agentTimeout != 0 || len(m.Reports) != 2 || len(m.Transcript) != 1 {

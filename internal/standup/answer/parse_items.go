@@ -71,12 +71,14 @@ var taskKey = regexp.MustCompile(`(?i)\btask[-‐‑–](\d{1,10})\b`)
 // order, each once and in capitals.
 func TaskKeys(text string) []string {
 	var out []string
+	seen := map[string]bool{} // there may be tens of thousands
 	for _, m := range taskKey.FindAllStringSubmatchIndex(text, -1) {
 		if m[0] > 0 && text[m[0]-1] == '-' { // MY-TASK-3 is no key of ours
 			continue
 		}
 		number := strings.TrimLeft(text[m[2]:m[3]], "0")
-		if key := "TASK-" + number; number != "" && !slices.Contains(out, key) {
+		if key := "TASK-" + number; number != "" && !seen[key] {
+			seen[key] = true
 			out = append(out, key)
 		}
 	}
@@ -123,14 +125,15 @@ type clause struct {
 // stands under Yesterday, calls finished, in their order and each once.
 func FinishedClaims(text string) []string {
 	var out []string
-	not := map[string]bool{}
+	seen, not := map[string]bool{}, map[string]bool{}
 	for line := range strings.SplitSeq(text, "\n") {
 		clauses := readClauses(line)
 		settle(clauses)
 		for _, c := range clauses {
 			for _, k := range c.keys {
 				switch {
-				case c.says == claimed && !slices.Contains(out, k):
+				case c.says == claimed && !seen[k]:
+					seen[k] = true
 					out = append(out, k)
 				case c.says == denied && c.words > 0:
 					not[k] = true

@@ -2,7 +2,6 @@ package answer
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -52,7 +51,7 @@ var supposed = regexp.MustCompile(`(?i)\b(if|unless|whether|would|could|might|ma
 // do not count.
 func Statements(text string) []Statement {
 	var out []Statement
-	fenced := false
+	seen, fenced := map[Statement]bool{}, false
 	for raw := range strings.SplitSeq(text, "\n") {
 		if mark, _ := fence(raw); mark != "" {
 			fenced = !fenced
@@ -66,7 +65,8 @@ func Statements(text string) []Statement {
 			line, _ = cutMarker(rest)
 		}
 		for _, clause := range clauseEnd.Split(line, -1) {
-			if s, ok := readStatement(clause); ok && !slices.Contains(out, s) {
+			if s, ok := readStatement(clause); ok && !seen[s] {
+				seen[s] = true
 				out = append(out, s)
 			}
 		}

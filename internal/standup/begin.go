@@ -1,0 +1,117 @@
+package standup
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db"
+)
+
+// Run starts the meeting, or after an error the retry, which asks only for
+// what is missing. It is refused with ErrRunning while the meeting goes on and
+// with ErrCompleted afterwards, unless again is set: then all are asked anew, and what
+// they said before is left in the transcript alone.
+func (s *Service) Run(ctx context.Context, id string, again bool) (Standup, error) {
+	var started Standup
+	err := s.DB.Tx(ctx, func(tx *db.Tx) (err error) {
+		if started, err = s.lock(ctx, tx, id); err != nil {
+			return err
+		}
+		switch {
+		case started.Status == Running && started.Phase != Opened:
+			return ErrRunning.With("Read it again for its progress, or wait with Prefer: wait=60.").Fact("standup", brief(started))
+		case started.Status == Completed && !again:
+			return ErrCompleted.With(`To hold it once more, send {"again": true}.`).Fact("standup", started)
+		}
+		return s.begin(ctx, tx, &started)
+	})
+	if err != nil {
+		return Standup{}, fmt.Errorf("run standup: %w", err)
+	}
+	return s.Get(ctx, id)
+}
+
+// begin makes a standup ready for its meeting and hands it to the queue.
+func (s *Service) begin(ctx context.Context, tx *db.Tx, m *Standup) error {
+	now, caller := s.Now(), actor.From(ctx)
+	word := "started the standup"
+	if m.Attempt > 0 {
+		word = "started the standup again"
+	}
+	t, err := s.findTeam(ctx, tx, m.Team)
+	if err != nil {
+		return err
+	}
+	m.agentTimeout, m.deadline = time.Duration(t.AgentTimeout), time.Duration(t.Deadline)
+	if err := s.renew(ctx, tx, m, now); err != nil {
+		return err
+	}
+	m.Status, m.Phase, m.Failure, m.CompletedAt = Running, Gathering, nil, nil
+	m.Attempt++
+	m.StartedAt, m.DeadlineAt = clock.Ptr(now), clock.Ptr(now.Add(m.deadline))
+	switch m.Trigger = "user"; {
+	case caller.Role == actor.Agent:
+		m.Trigger = "agent"
+	case caller.ID == actor.System.ID:
+		m.Trigger = "system"
+	}
+	if err := update(ctx, tx, m, now); err != nil {
+		return err
+	}
+	if err := say(ctx, tx, m.ID, now, "note", service, team, caller.Name+" "+word+"."); err != nil {
+		return err
+	}
+	// The job of the last attempt has written its end, and may not be noted as
+	// done yet: beside it there would be no room for the next.
+	if err := s.Jobs.Cancel(ctx, tx, jobKind, m.ID); err != nil {
+		return err
+	}
+	if _, err := s.Jobs.Enqueue(ctx, tx, jobKind, m.ID, nil); err != nil {
+		return err
+	}
+	return record(ctx, tx, now, "standup.started", *m, map[string]any{"attempt": m.Attempt})
+}
+
+// renew makes room for what the next attempt will bring. What a retry can use of
+// the last one stays.
+func (s *Service) renew(ctx context.Context, tx *db.Tx, m *Standup, now time.Time) error {
+	anew := m.Status == Completed
+	asked, err := questions(ctx, tx, m.ID)
+	if err != nil {
+		return err
+	}
+	for i, r := range m.Reports {
+		if !anew && r.kept(asked) {
+			continue
+		}
+		if err := putReport(ctx, tx, m.ID, i, Report{AgentID: r.AgentID, Name: r.Name, Status: Pending}); err != nil {
+			return err
+		}
+	}
+	for _, q := range asked {
+		if q.State == "open" && !anew { // its agent gets the whole time again
+			q.DeadlineAt = clock.At(now.Add(m.agentTimeout))
+			if err := putQuestion(ctx, tx, m.ID, q); err != nil {
+				return err
+			}
+		}
+	}
+	if !anew {
+		return nil
+	}
+	m.Summary, m.Digest, m.Blockers, m.Escalations = nil, nil, nil, nil
+	return dropQuestions(ctx, tx, m.ID, now)
+}
+
+// kept reports whether a retry leaves a report alone: it is here, or its answer
+// is, or its question is looked for in the runtime first.
+func (r Report) kept(asked []question) bool {
+	return r.Status == Answered || r.Status == Asked && slices.ContainsFunc(asked, func(q question) bool {
+		return q.AgentID == r.AgentID && q.Purpose == "report" &&
+			(q.State == "open" || q.State == "answered" && r.AskedAt != nil && q.AskedAt.Equal(r.AskedAt.Time))
+	})
+}
