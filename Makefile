@@ -84,7 +84,7 @@ format-check:
 
 unit: ## all Go tests with the race detector, on SQLite and on a PostgreSQL of their own
 	@mkdir -p bin
-	test/postgres.sh $(GO) test -json $(RACE) -count=1 -parallel 6 -timeout 30m $(LONGEST) ./... | $(RAN) record bin/unit.ran
+	test/postgres.sh $(GO) test -json $(RACE) -count=1 -parallel 6 -timeout 45m $(LONGEST) ./... | $(RAN) record bin/unit.ran
 
 journey: ## the built binary against a real agent gateway (installs it once, about 860 MB)
 	@mkdir -p bin

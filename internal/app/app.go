@@ -74,6 +74,7 @@ type App struct {
 	Dispatch  *dispatch.Service
 	Gateway   *gateway.Client
 	Queue     *job.Queue
+	Meetings  *job.Queue // standups, with workers of their own
 	Errands   *job.Queue // what waits for agents for hours, with workers of its own
 	Recalls   *job.Queue // what stops runs that were taken back, with workers of its own
 	DB        *db.DB
@@ -201,8 +202,9 @@ func (a *App) wireRuntime() {
 	}
 	a.Sessions.Read = a.readSessions
 	a.wireAgents()
+	a.Meetings = a.newQueue(meetings)
 	a.Standups = &standup.Service{
-		DB: a.DB, Jobs: a.Queue, Runtime: a.Gateway, Log: a.log, Now: now,
+		DB: a.DB, Jobs: a.Meetings, Runtime: a.Gateway, Log: a.log, Now: now,
 		Members: a.standupMembers, Board: a.standupBoard, MakeTask: a.makeTask, Comment: a.commentAs,
 		Made: a.standupMade, Reported: a.standupReported, Sessions: a.standupSessions, Ran: a.standupRan,
 		Raise: a.raiseOfStandup, Settle: a.Inbox.Settle, Used: a.noteStandup,
@@ -211,6 +213,8 @@ func (a *App) wireRuntime() {
 		Grace: cfg.StandupGatewayGrace, Patience: cfg.GatewayTimeout,
 		Timetable: a.Gateway, PublicURL: cfg.PublicURL, OwnURL: a.urlForAgents, StartGrace: cfg.StandupStartGrace, Fallback: cfg.StandupFallback,
 	}
+	a.Meetings.Kinds["standup"] = a.Standups.Kind()
+	a.Meetings.Kinds[standup.FallbackKind] = a.Standups.Fallbacks()
 	a.wireSchedules()
 	a.wireDispatch()
 }
@@ -224,12 +228,11 @@ func (a *App) plan() error {
 	if err != nil {
 		return fmt.Errorf("TIMEZONE: %w", err)
 	}
-	a.Queue.Kinds["standup"] = a.Standups.Kind()
-	a.Queue.Kinds[standup.FallbackKind] = a.Standups.Fallbacks()
 	a.Queue.Kinds["retention"] = a.Retention.Kind()
 	a.Queue.Timers = []job.Timer{
 		{Name: "close standups that nobody ran", Every: time.Minute, Do: a.Standups.CloseUnrun},
 		{Name: "settle blockers whose tasks go on", Every: 10 * time.Second, Do: a.Standups.SettleBlockers},
+		{Name: "settle items of tasks that are done", Every: 10 * time.Second, Do: a.Dispatch.SettleMoot},
 		{Name: "notice standups that did not begin", Every: time.Minute, Do: a.Standups.WatchSchedule},
 		{Name: "judge slots of scheduled jobs", Every: 5 * time.Second, Do: a.Schedules.Judge},
 		{Name: "end leases of tasks", Every: 5 * time.Second, Do: a.Tasks.EndLeases},
@@ -343,6 +346,7 @@ func (a *App) Run(ctx context.Context, ln net.Listener) error {
 	g.Go(func() error { return a.Schedules.Run(inner) })
 	g.Go(func() error { return a.Pairing.Run(inner) })
 	g.Go(func() error { return a.Queue.Run(inner) })
+	g.Go(func() error { return a.Meetings.Run(inner) })
 	g.Go(func() error { return a.Errands.Run(inner) })
 	g.Go(func() error { return a.Recalls.Run(inner) })
 	g.Go(func() error { return a.Events.Run(inner) })

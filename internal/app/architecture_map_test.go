@@ -30,7 +30,7 @@ var mayImport = map[string][]string{
 	"schedule":       slices.Concat([]string{"event", "gateway"}, plumbing),
 	"search":         plumbing,
 	"session":        slices.Concat([]string{"event", "gateway", "transcript"}, plumbing),
-	"standup":        slices.Concat([]string{"event", "gateway", "standup/answer"}, plumbing),
+	"standup":        slices.Concat([]string{"event", "gateway", "search", "standup/answer"}, plumbing),
 	"standup/answer": {},
 	"transcript":     {"gateway", "platform/clock", "platform/money"}, // what both the sessions and their archive show
 	"task":           slices.Concat([]string{"event", "search"}, plumbing),

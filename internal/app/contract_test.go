@@ -89,7 +89,7 @@ type route struct {
 func newContract(t *testing.T, engine db.Engine) *contract {
 	t.Helper()
 	h := newHouse(t, engine, func(r *config.Raw) {
-		r.StandupAgentTimeout, r.RegistrationEnabled = "1s", "true"
+		r.RegistrationEnabled = "true"
 		r.GatewayScopes, r.PublicURL = "operator.admin", "https://wardroom.test" // schedules need both
 	})
 	s := h.start().connected()

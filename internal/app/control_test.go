@@ -1,7 +1,9 @@
 package app_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -9,7 +11,9 @@ import (
 	"time"
 
 	"wardroom/internal/event"
+	"wardroom/internal/gateway"
 	"wardroom/internal/gateway/demo"
+	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/config"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/session"
@@ -71,7 +75,7 @@ func TestSendToSession(t *testing.T) {
 // how to send it without sending it twice.
 func TestSendInDoubt(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, db.SQLite, func(r *config.Raw) { r.GatewayTimeoutMS = "600" })
+	h := newHouse(t, db.SQLite, func(r *config.Raw) { r.GatewayTimeoutMS = "5000" })
 	s := h.start().connected()
 	owner := s.login(ownerEmail)
 	s.ask("run-1", cto, "What is next?")
@@ -95,8 +99,13 @@ func TestSendInDoubt(t *testing.T) {
 	if got := decode[session.Sent](send().want(http.StatusAccepted)); got.RunID != doubt.RunID || h.runtime.Asked("cto") != asked+1 {
 		t.Errorf("%+v, and the agent was asked %d times", got, h.runtime.Asked("cto")-asked)
 	}
+	h.runtime.Hang("chat.abort", true)
+	stopped := decode[struct {
+		Maybe bool `json:"maybe_stopped"`
+	}](owner.post(ctoPath+"/stop", nil).wantProblem(http.StatusGatewayTimeout, "gateway_timeout"))
+	h.runtime.Hang("chat.abort", false)
 	told := string(owner.get("/api/v1/audit?kind=session.*").want(http.StatusOK).body)
-	if !strings.Contains(told, `"confirmed":false`) || !strings.Contains(told, `"confirmed":true`) {
+	if !stopped.Maybe || strings.Count(told, `"confirmed":false`) != 2 || strings.Count(told, `"confirmed":true`) != 1 {
 		t.Errorf("the audit has %s", told)
 	}
 	_ = h.runtime.Close()
@@ -105,11 +114,48 @@ func TestSendInDoubt(t *testing.T) {
 	owner.post(ctoPath+"/stop", nil).wantProblem(http.StatusServiceUnavailable, "gateway_unreachable")
 }
 
+// What an agent was told is told of who said it, also when they did not wait for
+// the answer.
+func TestSendAndLeave(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, db.SQLite, nil)
+	s := h.start().connected()
+	owner := s.login(ownerEmail)
+	s.ask("run-1", cto, "What is next?")
+	s.answered("run-1")
+	waitFor(t, "the session", func() bool { return owner.get(ctoPath).status == http.StatusOK })
+	for _, method := range []string{"chat.send", "chat.abort"} {
+		h.runtime.Hang(method, true)
+		calls := h.runtime.Calls(method)
+		ctx, leave := context.WithCancel(actor.With(t.Context(), actor.System))
+		left := make(chan error, 1)
+		go func() {
+			var err error
+			if method == "chat.send" {
+				_, err = s.Sessions.Send(ctx, cto, "Go on.")
+			} else {
+				_, err = s.Sessions.Stop(ctx, cto, "")
+			}
+			left <- err
+		}()
+		waitFor(t, "the runtime to be asked", func() bool { return h.runtime.Calls(method) > calls })
+		leave()
+		if err := <-left; !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", method, err)
+		}
+		h.runtime.Hang(method, false)
+	}
+	told := string(owner.get("/api/v1/audit?kind=session.*").want(http.StatusOK).body)
+	if strings.Count(told, `"confirmed":false`) != 2 || !strings.Contains(told, "session.message_sent") || !strings.Contains(told, "session.stopped") {
+		t.Errorf("the audit has %s", told)
+	}
+}
+
 // The runtime forgets which messages it has when it restarts. What is sent again
 // because its answer got lost must not be done a second time for that.
 func TestSendInDoubtAcrossARestart(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, db.SQLite, func(r *config.Raw) { r.GatewayTimeoutMS = "600" })
+	h := newHouse(t, db.SQLite, func(r *config.Raw) { r.GatewayTimeoutMS = "5000" })
 	s := h.start().connected()
 	owner := s.login(ownerEmail)
 	s.ask("run-1", cto, "What is next?")
@@ -132,8 +178,12 @@ func TestSendInDoubtAcrossARestart(t *testing.T) {
 	}
 	waitFor(t, "the message to be there", func() bool { return said() == 1 })
 	h.runtime.Hang("chat.send", false)
+	life := s.Gateway.Status().BootID
 	h.runtime.Restart(0)
-	waitFor(t, "the restart to be over", func() bool { return owner.get(ctoPath).status == http.StatusOK })
+	waitFor(t, "the restart to be over", func() bool {
+		is := s.Gateway.Status()
+		return is.State == gateway.Connected && is.BootID != life && owner.get(ctoPath).status == http.StatusOK
+	})
 	if got := decode[session.Sent](send().want(http.StatusAccepted)); got.RunID != doubt.RunID {
 		t.Errorf("sent %+v", got)
 	}
@@ -180,7 +230,8 @@ func TestSessionTail(t *testing.T) {
 	s.ask("run-1", cto, "What is next?")
 	s.answered("run-1")
 	waitFor(t, "us to be told of sessions", func() bool { return owner.get(ctoPath).status == http.StatusOK })
-	live, other := owner.follow("/api/v1/events?session="+cto), owner.follow("/api/v1/events")
+	// As the keys of the sessions of tasks, which we have made, are listed.
+	live, other := owner.follow("/api/v1/events?session="+strings.ToUpper(cto)), owner.follow("/api/v1/events")
 	live.until("agentrt.status", "connected")
 	other.until("agentrt.status", "connected")
 	calls := h.runtime.Calls("chat.history")

@@ -103,7 +103,7 @@ func (d *Demo) wirePast() error {
 		return d.Runtime.Used(agentID, since, d.clock.Now()), nil
 	}
 	// On a clock that leaps nobody may seem dead for holding a job.
-	d.past.Queue.Timers, d.past.Queue.Poll, d.past.Queue.Lease = nil, 20*time.Millisecond, 24*time.Hour
+	d.past.Meetings.Poll, d.past.Meetings.Lease = 20*time.Millisecond, 24*time.Hour
 	return nil
 }
 
@@ -112,7 +112,7 @@ func (d *Demo) holdMeetings(ctx context.Context) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var work sync.WaitGroup
 	work.Go(func() {
-		if err := d.past.Queue.Run(ctx); err != nil {
+		if err := d.past.Meetings.Run(ctx); err != nil {
 			d.past.log.ErrorContext(ctx, "the demo's past cannot be held", "err", err)
 		}
 	})
@@ -134,7 +134,7 @@ func (d *Demo) standupTimes() []time.Time {
 
 // hold holds the standup of the day that the clock shows, unless that was done.
 func (d *Demo) hold(ctx context.Context) error {
-	const patience = 20 * time.Second
+	const patience = time.Minute
 	ctx, cancel := context.WithTimeout(actor.With(ctx, actor.System), patience)
 	defer cancel()
 	s := d.past.Standups

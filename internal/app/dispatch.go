@@ -20,15 +20,22 @@ const errands = 64
 // recalls is how many runs of one process are stopped at once.
 const recalls = 16
 
+// meetings is how many standups one process holds at once; others wait.
+const meetings = 16
+
+// newQueue is a queue beside that of the timers, with workers of its own.
+func (a *App) newQueue(workers int) *job.Queue {
+	q := job.New(a.DB, a.log, a.opts.Now)
+	q.Workers, q.Away, q.Observe = workers, a.Queue.Away, a.Queue.Observe
+	return q
+}
+
 // wireDispatch fills what hands tasks to agents, and the queues that it has for
 // itself: a run takes hours, and neither the timers nor the end of another run
 // must wait for it.
 func (a *App) wireDispatch() {
 	cfg, now := a.cfg, a.opts.Now
-	a.Errands = job.New(a.DB, a.log, now)
-	a.Errands.Workers, a.Errands.Away, a.Errands.Observe = errands, a.Queue.Away, a.Queue.Observe
-	a.Recalls = job.New(a.DB, a.log, now)
-	a.Recalls.Workers, a.Recalls.Away, a.Recalls.Observe = recalls, a.Queue.Away, a.Queue.Observe
+	a.Errands, a.Recalls = a.newQueue(errands), a.newQueue(recalls)
 	a.Dispatch = &dispatch.Service{
 		DB: a.DB, Jobs: a.Errands, Stops: a.Recalls, Runtime: a.Gateway, Log: a.log, Now: now,
 		HandOver: a.handOver, TaskID: a.taskID, Unwanted: a.unwanted, Show: a.showDispatch, Used: a.noteDispatch,
@@ -44,6 +51,7 @@ func (a *App) wireDispatch() {
 // wakeQueues makes all queues look for work.
 func (a *App) wakeQueues() {
 	a.Queue.Wake()
+	a.Meetings.Wake()
 	a.Errands.Wake()
 	a.Recalls.Wake()
 }
@@ -82,10 +90,10 @@ func (a *App) unwanted(ctx context.Context, q db.Queryer, taskID, userID string)
 	switch {
 	case err != nil:
 		return "", "", err
+	case t.Status == task.Done || t.ArchivedAt != nil:
+		return dispatch.Withdrawn, "The task is done, or in the archive.", nil
 	case t.AssigneeID == nil || *t.AssigneeID != userID:
 		return dispatch.Reassigned, "The task was given to somebody else before the agent began.", nil
-	case t.Status == task.Done || t.ArchivedAt != nil:
-		return dispatch.Withdrawn, "The task was done before the agent began.", nil
 	}
 	return "", "", nil
 }

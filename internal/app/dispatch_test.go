@@ -188,7 +188,7 @@ func TestDispatchRefused(t *testing.T) {
 func TestDispatchWaits(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
-		h := newHouse(t, engine, func(r *config.Raw) { r.DispatchPatience = "3s" })
+		h := newHouse(t, engine, func(r *config.Raw) { r.DispatchPatience = "12s" })
 		s := h.start().connected()
 		owner := s.login(ownerEmail)
 		owner.hire("cto", "qa")
@@ -233,94 +233,6 @@ func TestDispatchWaits(t *testing.T) {
 			t.Errorf("resolved are %+v", items)
 		}
 	})
-}
-
-// What an agent does not come back from must end: by itself, by its time, or
-// because somebody takes it back; and no run may be left burning money.
-func TestDispatchEnds(t *testing.T) {
-	t.Parallel()
-	both(t, func(t *testing.T, engine db.Engine) {
-		h := newHouse(t, engine, func(r *config.Raw) { r.DispatchTimeout = "3s" })
-		s := h.start().connected()
-		owner := s.login(ownerEmail)
-		owner.hire("cto", "cpo", "cmo", "coo")
-		h.runtime.Silence("", true)
-		still := func() { t.Helper(); waitFor(t, "the runs to stop", func() bool { return h.runtime.Busy() == 0 }) }
-		slow := owner.handed("cto", "Slow")
-		owner.dispatch(slow.Key)
-		owner.becomes(slow.Key, task.Started)
-		if d := owner.becomes(slow.Key, task.Failed).Dispatch; d.Error.Code != "timed_out" {
-			t.Errorf("after its time: %+v", d.Error)
-		}
-		still()
-
-		back := owner.handed("cpo", "Back")
-		owner.dispatch(back.Key)
-		owner.becomes(back.Key, task.Started)
-		a := owner.send(http.MethodDelete, "/api/v1/tasks/"+back.Key+"/dispatch", nil).want(http.StatusOK)
-		if d := decode[dispatch.Dispatch](a); d.State != dispatch.Failed || d.Error.Code != dispatch.Cancelled {
-			t.Errorf("taken back: %+v", d)
-		}
-		still()
-		if items := owner.inboxOf(inbox.DispatchFailed, "open"); len(items) != 1 || items[0].Subject.Name != slow.Key {
-			t.Errorf("the inbox has %+v", items)
-		}
-
-		put, gone := owner.handed("cmo", "Put away"), owner.handed("coo", "Gone")
-		owner.dispatch(put.Key)
-		owner.dispatch(gone.Key)
-		owner.becomes(put.Key, task.Started)
-		owner.becomes(gone.Key, task.Started)
-		archived := decode[task.Task](owner.post("/api/v1/tasks/"+put.Key+"/archive", nil).want(http.StatusOK))
-		if d := archived.Dispatch; d.State != task.Failed || d.Error.Code != "withdrawn" {
-			t.Errorf("archived: %+v", d)
-		}
-		owner.send(http.MethodDelete, "/api/v1/tasks/"+gone.Key, nil).want(http.StatusNoContent)
-		still()
-		owner.tells(gone.Key, "task.dispatch_ended")
-
-		h.runtime.Silence("", false)
-		h.runtime.Fail("cto", "no credit")
-		owner.dispatch(slow.Key)
-		if d := owner.becomes(slow.Key, task.Failed).Dispatch; d.Error.Code != "run_failed" || !strings.Contains(d.Error.Detail, "no credit") {
-			t.Errorf("the provider refuses: %+v", d.Error)
-		}
-	})
-}
-
-// A task that was given to somebody else before its agent began must not be
-// begun by the former one; one that the agent works on stays with the agent.
-func TestDispatchOfReassigned(t *testing.T) {
-	t.Parallel()
-	h := newHouse(t, db.SQLite, nil)
-	s := h.start().connected()
-	owner := s.login(ownerEmail)
-	owner.hire("cto", "cpo")
-	word := make(chan struct{})
-	h.runtime.Answer("cto", func(demo.Question) string { <-word; return "Done." })
-	working := owner.handed("cto", "Working")
-	owner.dispatch(working.Key)
-	owner.becomes(working.Key, task.Started)
-	owner.patch("/api/v1/tasks/"+working.Key, map[string]any{"assignee_id": "cpo"}).want(http.StatusOK)
-	if d := owner.task(working.Key).Dispatch; d.State != task.Started || d.AgentID != "cto" {
-		t.Errorf("while cto works: %+v", d)
-	}
-	close(word)
-	owner.becomes(working.Key, task.Ended)
-
-	h.runtime.Restart(2 * time.Second)
-	waiting := owner.handed("cto", "Waiting")
-	owner.dispatch(waiting.Key)
-	owner.patch("/api/v1/tasks/"+waiting.Key, map[string]any{"assignee_id": "cpo"}).want(http.StatusOK)
-	if d := owner.becomes(waiting.Key, task.Failed).Dispatch; d.Error.Code != "reassigned" {
-		t.Errorf("reassigned: %+v", d.Error)
-	}
-	if n := h.runtime.Asked(""); n != 1 {
-		t.Errorf("%d runs began, want the first alone", n)
-	}
-	if items := owner.inboxOf(inbox.DispatchFailed, "open"); len(items) != 0 {
-		t.Errorf("the inbox has %+v", items)
-	}
 }
 
 // Whatever breaks while an agent works, it is asked once, and what it did counts.

@@ -95,7 +95,7 @@ func disorder() []trial {
 func agents() []trial {
 	// ends waits for the end of a run that does not end well.
 	ends := func(f *broken, id string, want gateway.Outcome, status string) {
-		a, err := f.s.Gateway.Wait(f.t.Context(), id, 20*time.Second)
+		a, err := f.s.Gateway.Wait(f.t.Context(), id, 40*time.Second)
 		if err != nil || a.Outcome != want {
 			f.t.Errorf("%s: %+v, %v, want it %s", id, a, err, want)
 		}
@@ -113,7 +113,7 @@ func agents() []trial {
 		f.await("the presence", func() bool { return f.owner.presence("cto").State == agent.Active })
 	}
 	return []trial{
-		{name: "an agent thinks long", turns: "Delay", turn: func(f *broken) { f.runtime.Delay("cto", 4*time.Second) }, during: func(f *broken) {
+		{name: "an agent thinks long", turns: "Delay", turn: func(f *broken) { f.runtime.Delay("cto", 15*time.Second) }, during: func(f *broken) {
 			id := f.begin()
 			active(f, id)
 			f.s.answered(id)
@@ -121,7 +121,7 @@ func agents() []trial {
 		}},
 		{name: "an agent never ends", turns: "Silence", turn: func(f *broken) { f.runtime.Silence("cto", true) }, during: func(f *broken) {
 			const id = "run-silent"
-			if err := f.ask(id, 5*time.Second); err != nil {
+			if err := f.ask(id, 15*time.Second); err != nil {
 				f.t.Fatal(err)
 			}
 			active(f, id)
@@ -145,7 +145,7 @@ func unreachable(name, turns, says string, turn func(*broken)) trial {
 // lives are ends and beginnings of the runtime and of connections.
 func lives() []trial {
 	starting := unreachable("starting for long", "Starting Drop", "starting", func(f *broken) { f.runtime.Starting(true); f.runtime.Drop() })
-	restart := unreachable("a restart that takes long", "Restart", "", func(f *broken) { f.runtime.Restart(2 * time.Second) })
+	restart := unreachable("a restart that takes long", "Restart", "", func(f *broken) { f.runtime.Restart(15 * time.Second) })
 	closed := unreachable("the end", "Close", "", func(f *broken) { _ = f.runtime.Close() })
 	closed.heal = func(f *broken) { f.reopen() }
 	return []trial{
@@ -205,7 +205,7 @@ func doors() []trial {
 
 // lockedFor is how long the runtime locks us out: so long that a busy machine
 // has looked at everything before it ends, for nothing else ends it for us.
-const lockedFor = 8 * time.Second
+const lockedFor = 20 * time.Second
 
 // access is what the runtime may refuse us.
 func access() []trial {

@@ -83,7 +83,7 @@ func TestInbox(t *testing.T) {
 		if got := list(""); len(got) != 1 || got[0].State != inbox.Acked || got[0].Count != 2 {
 			t.Errorf("the inbox has %+v", got)
 		}
-		owner.post(at+"/snooze", map[string]any{"until": time.Now().Add(1500 * time.Millisecond)}).want(http.StatusOK)
+		owner.post(at+"/snooze", map[string]any{"until": time.Now().Add(6 * time.Second)}).want(http.StatusOK)
 		watched.until("inbox.snoozed", i.ID)
 		watched.until("inbox.woken", `"state":"open"`) // by the timer, without anybody asking
 		owner.post(at+"/assign", map[string]any{"assignee": ownerEmail}).want(http.StatusOK)

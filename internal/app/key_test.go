@@ -54,7 +54,7 @@ func TestKeys(t *testing.T) {
 		kept.at(other).post("/api/v1/tasks", map[string]any{"title": "Goes on"}).want(http.StatusCreated)
 		still.until("task.created", "TASK-2")
 
-		brief, _ := owner.key(email, map[string]any{"name": "brief", "expires_at": time.Now().Add(2 * time.Second)})
+		brief, _ := owner.key(email, map[string]any{"name": "brief", "expires_at": time.Now().Add(10 * time.Second)})
 		watching := brief.follow("/api/v1/events")
 		watching.until("end", "token_invalid")
 		brief.get("/api/v1/auth/me").wantProblem(http.StatusUnauthorized, "token_invalid")

@@ -114,7 +114,7 @@ func TestLiveSessions(t *testing.T) {
 		t.Errorf("the list says other than the stream (-stream +list):\n%s", d)
 	}
 
-	h.runtime.Restart(2 * time.Second) // so long that a busy machine looks meanwhile
+	h.runtime.Restart(10 * time.Second) // so long that a busy machine looks meanwhile
 	seen.until("the loss", func(rows map[string]session.Session) bool { return len(rows) == 0 })
 	seen.until("the return", func(rows map[string]session.Session) bool { return len(rows) == 2 })
 

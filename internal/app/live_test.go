@@ -146,6 +146,6 @@ func TestLive(t *testing.T) {
 // A token ends while somebody watches: so does the stream, then.
 func TestLiveEndsWithTheToken(t *testing.T) {
 	t.Parallel()
-	s := newHouse(t, db.SQLite, func(r *config.Raw) { r.JWTExpiresIn = "2s" }).start()
+	s := newHouse(t, db.SQLite, func(r *config.Raw) { r.JWTExpiresIn = "10s" }).start()
 	s.login(ownerEmail).follow("/api/v1/events").until("end", "token_invalid")
 }

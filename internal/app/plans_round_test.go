@@ -268,7 +268,7 @@ func useInbox(s *service, owner caller) {
 	s.house.raise(s.App, "plans/1") // once more
 	owner.post(at+"/ack", nil).want(http.StatusOK)
 	owner.post(at+"/assign", map[string]any{"assignee": ownerEmail}).want(http.StatusOK)
-	owner.post(at+"/snooze", map[string]any{"until": time.Now().Add(time.Second)}).want(http.StatusOK)
+	owner.post(at+"/snooze", map[string]any{"until": time.Now().Add(6 * time.Second)}).want(http.StatusOK)
 	waitFor(s.house.t, "the snooze to end, and be noted", func() bool {
 		return strings.Contains(string(owner.get("/api/v1/activity?kind=inbox.woken&subject_id="+i.ID).body), i.ID)
 	})

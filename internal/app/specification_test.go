@@ -56,7 +56,7 @@ const cpoReport = "Yesterday: wrote the brief\nToday: test the brief\nBlockers: 
 func newEstate(t *testing.T, engine db.Engine) *estate {
 	t.Helper()
 	h := newHouse(t, engine, func(r *config.Raw) {
-		r.StandupAgentTimeout, r.RegistrationEnabled, r.CORSOrigin = "4s", "true", "https://ops.example.com"
+		r.StandupAgentTimeout, r.RegistrationEnabled, r.CORSOrigin = "8s", "true", "https://ops.example.com"
 	})
 	s := &estate{service: h.start()}
 	s.owner = s.login(ownerEmail)

@@ -112,7 +112,7 @@ func points() []point {
 			},
 		},
 		{
-			name: "while a silent agent is stopped", env: map[string]string{"STANDUP_AGENT_TIMEOUT": "2s"},
+			name: "while a silent agent is stopped", env: map[string]string{"STANDUP_AGENT_TIMEOUT": "8s"},
 			scene: func(x *trial) { x.runtime.Silence("cpo", true) }, at: wire{method: "chat.abort"},
 			want: outcome{
 				reports: "answered timed_out answered",
