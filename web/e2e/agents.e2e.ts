@@ -67,8 +67,9 @@ describe('an agent', () => {
     await expect
       .poll(() => call(house, 'GET', `/agentrt/sessions/${key}`).then(Boolean, () => false), { timeout: 20_000 })
       .toBe(true)
-    for (let i = 0; i < 8; i++) await call(house, 'POST', `/agentrt/sessions/${key}/messages`, { text: `And ${i}?` })
     const { context, page, complaints } = await opened(desktop, '/agents/cpo')
+    // Work for a minute: a busy machine takes long to look at the question.
+    for (let i = 0; i < 24; i++) await call(house, 'POST', `/agentrt/sessions/${key}/messages`, { text: `And ${i}?` })
     await page
       .getByRole('button', { name: /^Stop the run/ })
       .first()

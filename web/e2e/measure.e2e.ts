@@ -48,12 +48,18 @@ async function frames(page: Page, what: string, work: () => Promise<void>): Prom
   console.log(`measured  ${what}: ${times.filter(t => t > 50).length} of ${times.length} frames over 50 ms`)
 }
 
-/** From place to place by the rail, each after resting on its link for some ms. */
-async function visitAll(page: Page, how: string, rest?: number): Promise<void> {
+const places = ['Now', 'Inbox', 'Agents', 'Sessions', 'Standups', 'Schedules', 'Spend', 'Settings', 'Tasks']
+
+/** How long each change of the place took, in ms, by its name. */
+type Visits = Map<string, number[]>
+
+/** From place to place by the rail, as somebody does who looks at each for a moment, and rests on the next link for some ms. */
+async function visitAll(page: Page, visits: Visits, rest: number): Promise<void> {
   const rail = page.getByRole('navigation', { name: 'Places' }).first()
-  for (const name of ['Now', 'Inbox', 'Agents', 'Sessions', 'Standups', 'Schedules', 'Spend', 'Settings', 'Tasks']) {
+  for (const name of places) {
+    await page.waitForTimeout(400)
     const link = rail.getByRole('link', { name: new RegExp(`^${name}`) })
-    if (rest !== undefined) {
+    if (rest > 0) {
       await link.hover()
       await page.waitForTimeout(rest)
     }
@@ -73,12 +79,23 @@ async function visitAll(page: Page, how: string, rest?: number): Promise<void> {
         }),
       [await link.elementHandle(), name] as const,
     )
-    tell(`to ${name}, ${how}`, ms)
+    visits.set(name, [...(visits.get(name) ?? []), ms])
+  }
+}
+
+/** Half of the visits took no longer, and the longest. One visit tells what else the machine did in that moment. */
+function tellVisits(how: string, visits: Visits): void {
+  for (const [name, all] of visits) {
+    const sorted = all.toSorted((a, b) => a - b)
+    const half = sorted[Math.floor((sorted.length - 1) / 2)] ?? Number.NaN
+    console.log(
+      `measured  ${`to ${name}, ${how}`.padEnd(44)} ${half.toFixed(0).padStart(6)} ms, at most ${(sorted.at(-1) ?? half).toFixed(0)} ms`,
+    )
   }
 }
 
 describe('how fast it is', () => {
-  it('from a cold cache, and from place to place', async () => {
+  it('from a cold cache', async () => {
     const { context, page } = await openPage(browser, house.base, desktop)
     await page.goto('/login')
     tell('largest paint, login, cold', await largestPaint(page))
@@ -88,14 +105,29 @@ describe('how fast it is', () => {
       await page.locator('main h1, main h2, article').first().waitFor()
       tell(`largest paint, ${path}, warm`, await largestPaint(page))
     }
-    await visitAll(page, 'first')
-    await visitAll(page, 'again')
     await context.close()
-    // Whoever comes with a mouse is on the link a moment before they press.
-    const pointing = await opened(desktop, '/welcome')
-    await pointing.page.waitForTimeout(3_000)
-    await visitAll(pointing.page, 'first, pointed at', 200)
-    await pointing.context.close()
+  })
+
+  it('from place to place', { timeout: 300_000 }, async () => {
+    const first: Visits = new Map()
+    const again: Visits = new Map()
+    const pointed: Visits = new Map()
+    // Each with nothing in its cache: what is visited first has its own part to load.
+    for (let round = 0; round < 5; round++) {
+      const going = await opened(desktop, '/welcome')
+      await going.page.waitForTimeout(2_000)
+      await visitAll(going.page, first, 0)
+      await visitAll(going.page, again, 0)
+      await going.context.close()
+      // Whoever comes with a mouse is on the link a moment before they press.
+      const pointing = await opened(desktop, '/welcome')
+      await pointing.page.waitForTimeout(2_000)
+      await visitAll(pointing.page, pointed, 200)
+      await pointing.context.close()
+    }
+    tellVisits('first', first)
+    tellVisits('again', again)
+    tellVisits('first, pointed at', pointed)
   })
 
   it('with 5,000 tasks on the board', { timeout: 600_000 }, async () => {

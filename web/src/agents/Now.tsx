@@ -93,7 +93,6 @@ export function Now({ page }: { page: AgentDetails }) {
                     key: run.session_key,
                     label: page.sessions?.find(s => s.key === run.session_key)?.label ?? null,
                     agent_id: page.agent_id,
-                    run_id: run.run_id,
                   })
                 }
               >

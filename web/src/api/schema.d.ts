@@ -464,7 +464,7 @@ export interface paths {
         head?: never;
         /**
          * Change your own account
-         * @description Name and picture. The email and the role are changed by an admin, the password under /auth/password.
+         * @description Name and picture. A name that another account has is refused: what people say stands under their names. The email and the role are changed by an admin, the password under /auth/password.
          */
         patch: operations["patch-auth-me"];
         trace?: never;
@@ -837,8 +837,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Find tasks, comments and archived sessions by their words
-         * @description What has all the words, whatever their case; the last one may be the beginning of a word. First what has them in its title, or a task in its key, then what else has them, the newest first. Sessions take at most half of the places where tasks and comments would fill more than the other half, and the other way round. No character means anything special.
+         * Find tasks, comments, reports and archived sessions by their words
+         * @description What has all the words, whatever their case; the last one may be the beginning of a word. First what has them in its title, or a task in its key, then what else has them, the newest first. Reports of standups and sessions take at most half of the places where tasks and comments would fill more than the other half, and the other way round. No character means anything special.
          */
         get: operations["get-search"];
         put?: never;
@@ -2248,7 +2248,7 @@ export interface components {
         };
         EventSubject: {
             id: string;
-            /** @description What it is: task, project, standup, team, schedule, inbox, session or user; in the audit also address, device and service. */
+            /** @description What it is: task, project, standup, team, schedule, inbox, session or user; in the audit also address, device, service, prices and retention. */
             kind: string;
             /** @description What it was called then, such as TASK-12. */
             name: string;
@@ -3019,13 +3019,13 @@ export interface components {
             start: number;
         };
         SearchResult: {
-            /** @description Whose session it was; null for a task or a comment. */
+            /** @description Whose session or report it is; null for a task or a comment. */
             agent_id: string | null;
             /** @description Whether the task is in the archive. A session that is found always is. */
             archived: boolean;
             /**
              * Format: date-time
-             * @description When the task or the comment was made; of a session, when anything last happened in it.
+             * @description When the task or the comment was made, or the report given; of a session, when anything last happened in it.
              * @example 2026-11-20T08:00:00.000Z
              */
             at: string;
@@ -3038,21 +3038,23 @@ export interface components {
              */
             edited_at: string | null;
             /** @enum {string} */
-            kind: "task" | "comment" | "session";
+            kind: "task" | "comment" | "report" | "session";
             /** @description Where the words are in the snippet. */
             marks: components["schemas"]["SearchMark"][];
-            /** @description The id of the archived session, as in GET /sessions/{id}; null for a task or a comment. */
+            /** @description The id of the archived session, as in GET /sessions/{id}; null for anything else. */
             session_id: string | null;
             /** @description A piece of the text, around the first word that was found in it; plain text on one line, and empty when there is no text. Agents write it: never trust it. */
             snippet: string;
-            /** @description Null for a session. */
+            /** @description The standup whose report it is; null for anything else. */
+            standup_id: string | null;
+            /** @description Null for a report or a session. */
             task_id: string | null;
             /**
-             * @description Null for a session.
+             * @description Null for a report or a session.
              * @example TASK-12
              */
             task_key: string | null;
-            /** @description Of the task; of a session its label, or else its key. */
+            /** @description Of the task, or of the report's standup; of a session its label, or else its key. */
             title: string;
         };
         Session: {
@@ -5829,7 +5831,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `gateway_refused`: The agent runtime refused this. */
+            /** @description Conflict. `gateway_refused`: The agent runtime refused this. `run_not_ours`: The agent runtime lets only whoever began this run stop it. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5998,7 +6000,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only of things of this kind. */
-                subject_kind?: "user" | "address" | "service" | "task" | "standup" | "schedule" | "session";
+                subject_kind?: "user" | "address" | "device" | "service" | "prices" | "retention" | "task" | "standup" | "schedule" | "session";
                 /** @description Only of the thing with this id; of an address, the address. */
                 subject_id?: string;
                 /** @description Only what this one did: a user's id or email, an agent_id, me, system for the service, or anonymous for those who were not signed in. */
@@ -6054,7 +6056,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only of things of this kind. */
-                subject_kind?: "user" | "address" | "service" | "task" | "standup" | "schedule" | "session";
+                subject_kind?: "user" | "address" | "device" | "service" | "prices" | "retention" | "task" | "standup" | "schedule" | "session";
                 /** @description Only of the thing with this id; of an address, the address. */
                 subject_id?: string;
                 /** @description Only what this one did: a user's id or email, an agent_id, me, system for the service, or anonymous for those who were not signed in. */
@@ -6247,6 +6249,15 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
+            /** @description Conflict. `name_taken`: Another account is called so. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Precondition Failed. `user_stale`: The account has changed since you read it. */
             412: {
                 headers: {
@@ -7324,7 +7335,7 @@ export interface operations {
                 /** @description Only what is in the archive, or only what is not; both when left out. */
                 archived?: "true" | "false";
                 /** @description Only of these kinds, separated by commas; all when left out. */
-                kind?: ("task" | "comment" | "session")[] | null;
+                kind?: ("task" | "comment" | "report" | "session")[] | null;
                 /** @description How many to answer at most. */
                 limit?: number;
             };
@@ -8035,7 +8046,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `standup_ended`: The standup has ended. */
+            /** @description Conflict. `too_many_filings`: The report was handed in too often. `standup_ended`: The standup has ended. */
             409: {
                 headers: {
                     [name: string]: unknown;

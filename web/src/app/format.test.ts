@@ -26,6 +26,8 @@ describe('money', () => {
     expect(cost({ cost_usd: '1.5', unpriced_runs: 0, runs: 3 })).toBe('$1.50')
     expect(cost({ cost_usd: '1.5', unpriced_runs: 2, runs: 3 })).toBe('$1.50 + 2 unpriced')
     expect(cost({ cost_usd: null, unpriced_runs: 3, runs: 3 })).toBe('unpriced')
+    expect(cost({ cost_usd: '0', unpriced_runs: 1, runs: 0 })).toBe('unpriced')
+    expect(cost({ cost_usd: '40', unpriced_runs: 1, runs: 1 })).toBe('$40.00 + 1 unpriced')
     expect(cost({ cost_usd: '0', unpriced_runs: 0, runs: 0 })).toBe('$0')
   })
 })

@@ -44,7 +44,8 @@ export function money(usd: string | null | undefined): string {
 
 /** What runs cost as far as it is known, and how many have no price. */
 export function cost(of: { cost_usd?: string | null; unpriced_runs: number; runs: number }): string {
-  if (of.runs > 0 && of.unpriced_runs >= of.runs) return 'unpriced'
+  // A correction of the ledger has an amount and is no run.
+  if (of.unpriced_runs > 0 && (nanos(of.cost_usd) ?? 0n) === 0n && of.unpriced_runs >= of.runs) return 'unpriced'
   return of.unpriced_runs > 0 ? `${money(of.cost_usd)} + ${of.unpriced_runs} unpriced` : money(of.cost_usd)
 }
 

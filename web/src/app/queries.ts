@@ -1,6 +1,7 @@
 import { type QueryClient, useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { api, type Schemas, take } from '../api/client'
+import { known } from './ask'
 import type { Patch } from './live/patches'
 import { eventOf, rereadSoon } from './live/patches'
 
@@ -53,6 +54,13 @@ export interface Person {
   name: string
   agent: string | null
   active: boolean
+}
+
+/** Asks for what usePeople has of others, where nothing is known of it. */
+export function askPeople(cache: QueryClient): Promise<unknown> {
+  const me = cache.getQueryData<Schemas['AccountUser']>(queries.me.queryKey)
+  if (leads(me)) return known(cache, queries.users)
+  return me?.role === 'user' ? known(cache, queries.people) : Promise.resolve()
 }
 
 /** Everybody whose name one may know, by id: those who may not list the users are told the names alone. */

@@ -29,7 +29,7 @@ function Content({ onClose, onKeys }: { onClose: () => void; onKeys: () => void 
   const [typed, setTyped] = useState('')
   const [at, setAt] = useState(0)
   const id = useId()
-  const { entries, error } = useEntries(typed, onKeys)
+  const { entries, isOld, error } = useEntries(typed, onKeys)
   const current = Math.min(at, entries.length - 1)
   const run = (entry: Entry | undefined) => {
     if (!entry) return
@@ -40,8 +40,10 @@ function Content({ onClose, onKeys }: { onClose: () => void; onKeys: () => void 
   const onKeyDown = (e: React.KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8 }[e.key]
     if (step !== undefined) setAt(Math.max(0, Math.min(entries.length - 1, current + step)))
-    else if (e.key === 'Enter' && !e.nativeEvent.isComposing) run(entries[current])
-    else return
+    else if (e.key === 'Enter' && !e.nativeEvent.isComposing) {
+      // What was found for an earlier word is not what somebody means who types on.
+      if (!(isOld && entries[current]?.found)) run(entries[current])
+    } else return
     e.preventDefault()
   }
   useEffect(() => {

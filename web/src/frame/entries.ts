@@ -9,7 +9,7 @@ import { setView } from '../app/view'
 import { texts } from '../texts'
 import { settings } from '../texts/settings'
 import type { IconName } from '../ui/Icon'
-import { type Found, fold, titleOf } from './found'
+import { type Found, fold, reportsOf, titleOf } from './found'
 
 const words = texts.app.palette
 
@@ -50,12 +50,12 @@ const limit = 40
 
 type Navigate = ReturnType<typeof useNavigate>
 
-function tasksOf(q: string, found: readonly Found[], navigate: Navigate): Entry[] {
+function tasksOf(typed: string, found: readonly Found[], navigate: Navigate): Entry[] {
   const open = (task: string) => () => void navigate({ to: '/tasks', search: { task } })
   const list: Entry[] = []
-  if (/^[a-z][a-z0-9]*-\d+$/i.test(q)) {
-    const key = q.toUpperCase()
-    list.push({ id: `key-${q}`, group: words.tasks, icon: 'tasks', label: key, found: true, run: open(key) })
+  if (/^[a-z][a-z0-9]*-\d+$/i.test(typed)) {
+    const key = typed.toUpperCase()
+    list.push({ id: `key-${typed}`, group: words.tasks, icon: 'tasks', label: key, run: open(key) })
   }
   for (const t of found) {
     const key = t.task_key
@@ -73,6 +73,18 @@ function tasksOf(q: string, found: readonly Found[], navigate: Navigate): Entry[
   }
   return list
 }
+
+const standupsOf = (found: readonly Found[], navigate: Navigate): Entry[] =>
+  reportsOf(found).map(({ standup: id, title, at, agents }) => ({
+    id: `standup-${id}`,
+    group: words.reports,
+    icon: 'standups',
+    label: title,
+    hint: agents.join(', '),
+    at,
+    found: true,
+    run: () => void navigate({ to: '/standups/$id', params: { id } }),
+  }))
 
 function sessionsOf(found: readonly Found[], navigate: Navigate): Entry[] {
   return fold(found).flatMap(({ first: s, others, agents }) => {
@@ -176,8 +188,15 @@ function commandsOf(may: boolean, navigate: Navigate, onKeys: () => void): Entry
   return all.filter(c => may || !c.lead).map(({ lead: _, ...c }) => ({ ...c, group: words.commands }))
 }
 
-/** Places, agents and commands that fit, and the tasks and sessions that the service finds. */
-export function useEntries(typed: string, onKeys: () => void): { entries: Entry[]; error: unknown } {
+interface Entries {
+  entries: Entry[]
+  /** Whether what the service found is for an earlier word, because it has not answered this one yet. */
+  isOld: boolean
+  error: unknown
+}
+
+/** Places, agents and commands that fit, and the tasks, reports and sessions that the service finds. */
+export function useEntries(typed: string, onKeys: () => void): Entries {
   const navigate = useNavigate()
   const q = useCalm(typed.trim(), 150)
   const agents = useQuery(queries.agents).data
@@ -193,17 +212,18 @@ export function useEntries(typed: string, onKeys: () => void): { entries: Entry[
     const answered = q.length > 1 ? (found.data ?? []) : []
     const text = typed.trim()
     const list = [
-      ...tasksOf(q, answered, navigate),
+      ...tasksOf(text, answered, navigate),
       ...placesOf(navigate),
       // Without a word these would stand between the places and what one does.
       ...(text ? partsOf(navigate) : []),
       ...agentsOf(agents ?? [], navigate),
       ...(text ? commandsOf(may, navigate, onKeys) : []),
-      // After what is meant by its name: sessions have all words in them.
+      // After what is meant by its name: reports and sessions have all words in them.
+      ...standupsOf(answered, navigate),
       ...sessionsOf(answered, navigate),
       ...(text ? [] : commandsOf(may, navigate, onKeys)),
     ]
     return text ? list.filter(e => e.found || fits(`${e.label} ${e.hint ?? ''}`, text)) : list
   }, [typed, q, found.data, agents, may, navigate, onKeys])
-  return { entries, error: found.error }
+  return { entries, isOld: q !== typed.trim() || found.isPlaceholderData, error: found.error }
 }

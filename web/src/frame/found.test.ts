@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Found, fold, titleOf } from './found'
+import { type Found, fold, reportsOf, titleOf } from './found'
 
 const session = (id: string, title: string, agent: string): Found => ({
   kind: 'session',
@@ -7,6 +7,7 @@ const session = (id: string, title: string, agent: string): Found => ({
   task_key: null,
   comment_id: null,
   session_id: id,
+  standup_id: null,
   agent_id: agent,
   title,
   archived: true,
@@ -29,6 +30,22 @@ describe('sessions of one title', () => {
     expect(folds.map(f => [f.first.session_id, f.others, f.agents])).toEqual([
       ['3', 2, ['cto', 'cmo']],
       ['4', 0, ['cto']],
+    ])
+  })
+})
+
+describe('reports of one standup', () => {
+  it('are one row, and whose they are', () => {
+    const report = (standup: string, agent: string): Found => ({
+      ...session('1', `Standup of ${standup}`, agent),
+      kind: 'report',
+      session_id: null,
+      standup_id: standup,
+    })
+    const rows = reportsOf([report('b', 'cto'), session('2', 'Read', 'cto'), report('a', 'cmo'), report('b', 'cpo')])
+    expect(rows.map(r => [r.standup, r.title, r.agents])).toEqual([
+      ['b', 'Standup of b', ['cto', 'cpo']],
+      ['a', 'Standup of a', ['cmo']],
     ])
   })
 })

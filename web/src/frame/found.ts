@@ -35,3 +35,24 @@ export function fold(found: readonly Found[]): Fold[] {
   }
   return [...folds.values()]
 }
+
+/** What was found in the reports of one standup. */
+export interface Reports {
+  standup: string
+  title: string
+  at: string
+  agents: string[]
+}
+
+/** The standups in whose reports something was found, in the order in which they were. */
+export function reportsOf(found: readonly Found[]): Reports[] {
+  const standups = new Map<string, Reports>()
+  for (const r of found) {
+    if (r.standup_id === null) continue
+    const known = standups.get(r.standup_id)
+    const agents = r.agent_id ? [r.agent_id] : []
+    if (known) known.agents.push(...agents)
+    else standups.set(r.standup_id, { standup: r.standup_id, title: r.title, at: r.at, agents })
+  }
+  return [...standups.values()]
+}

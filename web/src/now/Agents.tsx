@@ -75,7 +75,7 @@ export function Agents({ className }: { className: string }) {
                           />
                         </Changed>
                       </span>
-                      <Burn agent={a.agent_id} of={burning} />
+                      <Burn agent={a} of={burning} />
                     </p>
                   </li>
                 )
@@ -122,10 +122,14 @@ function Work({ of, known }: { of: Schemas['Task'] | undefined; known: boolean }
   )
 }
 
-function Burn({ of, agent }: { of: UseQueryResult<Schemas['UsageReport']>; agent: string }) {
+function Burn({ of, agent }: { of: UseQueryResult<Schemas['UsageReport']>; agent: Schemas['Agent'] }) {
   const { data, dataUpdatedAt } = of
-  const text = useTickingHere(now => (data ? words.burn(cost(burn(data.groups, agent, dataUpdatedAt, now))) : null))
-  if (text === null) return of.error ? <span>{words.burnUnknown}</span> : null
+  const text = useTickingHere(now => {
+    const known = data ? burn(data, agent, dataUpdatedAt, now) : null
+    return known && words.burn(cost(known))
+  })
+  // Nothing is said only while it is read for the first time.
+  if (text === null) return data || of.error ? <span>{words.burnUnknown}</span> : null
   return (
     <Changed of={text}>
       <span className="whitespace-nowrap" title={words.burnHelp(clock(dataUpdatedAt, undefined))}>

@@ -42,9 +42,9 @@ export const nowPatches: readonly Patch[] = [
       rereadSoon(cache, ['now', 'slots'])
     },
   },
-  // An item that resolves itself says that its job went well, also when somebody had it run.
+  // An item that comes or resolves itself says how a job went, also when somebody had it run.
   {
-    on: ['jobs.changed', 'slot.', 'schedule.', 'inbox.resolved'],
+    on: ['jobs.changed', 'slot.', 'schedule.', 'inbox.raised', 'inbox.repeated', 'inbox.reopened', 'inbox.resolved'],
     apply: (_, cache) => rereadSoon(cache, ['now', 'slots']),
   },
   { on: ['standup.'], apply: (_, cache) => rereadSoon(cache, ['now', 'standup']) },

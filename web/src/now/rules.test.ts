@@ -193,11 +193,38 @@ describe('the week before', () => {
 })
 
 describe('the burn', () => {
-  const groups = [{ key: 'cto', cost_usd: '1.5', runs: 2, unpriced_runs: 0 }] as Schemas['UsageShare'][]
+  const readAt = now - 600_000
+  const report = {
+    from: '2026-11-20T13:20:00Z',
+    to: '2026-11-20T14:20:00Z',
+    ledger_begins_at: '2026-11-01T00:00:00Z' as string | null,
+    groups: [{ key: 'cto', cost_usd: '1.5', runs: 2, unpriced_runs: 0 }] as Schemas['UsageShare'][],
+  }
+  const of = (agent_id: string, in_runtime: boolean | null = true, state: 'active' | 'idle' = 'idle') => ({
+    agent_id,
+    in_runtime,
+    presence: { state },
+  })
+  it('of an agent that works is unknown while nothing of it has ended', () => {
+    expect(burn(report, of('coo', true, 'active'), readAt, now)).toBeNull()
+    expect(burn(report, of('cto', true, 'active'), readAt, now)?.cost_usd).toBe('1.5')
+  })
   it('is of the last hour alone', () => {
-    expect(burn(groups, 'cto', now - 600_000, now).cost_usd).toBe('1.5')
-    expect(burn(groups, 'coo', now - 600_000, now)).toMatchObject({ cost_usd: '0', runs: 0 })
-    expect(burn(groups, 'cto', now - 3_600_000, now)).toMatchObject({ cost_usd: '0', runs: 0 })
+    expect(burn(report, of('cto'), readAt, now)?.cost_usd).toBe('1.5')
+    expect(burn(report, of('coo'), readAt, now)).toMatchObject({ cost_usd: '0', runs: 0 })
+    expect(burn(report, of('cto'), now - 3_600_000, now)).toMatchObject({ cost_usd: '0', runs: 0 })
+  })
+  it('of an agent without a row is unknown where nobody can say that it spent nothing', () => {
+    expect(burn(report, of('coo', null), readAt, now)).toBeNull()
+    expect(burn(report, of('coo', false), readAt, now)).toBeNull()
+    for (const begins of [null, '2026-11-20T14:25:00Z', '2026-11-20T14:00:00Z']) {
+      const late = { ...report, ledger_begins_at: begins }
+      expect(burn(late, of('coo'), readAt, now)).toBeNull()
+      expect(burn(late, of('cto'), readAt, now)?.cost_usd).toBe('1.5')
+    }
+    const rest = { ...report.groups[0], key: null, rest: true } as Schemas['UsageShare']
+    expect(burn({ ...report, groups: [...report.groups, rest] }, of('coo'), readAt, now)).toBeNull()
+    expect(burn(report, of('cto', null), readAt, now)?.cost_usd).toBe('1.5')
   })
 })
 

@@ -1,5 +1,6 @@
 import type { Schemas } from '../api/client'
 import { nanos } from '../app/format'
+import { knownOf } from '../spend/ledger'
 import { hourIn } from './time'
 
 /** What format.cost takes. */
@@ -39,9 +40,23 @@ const hour = 3_600_000
 /**
  * What an agent's runs of an hour cost, from a report of that hour that was read
  * some time ago. The report is read anew whenever the ledger grows: one that is
- * older than an hour says that nothing was spent since.
+ * older than an hour says that nothing was spent since. Null is "nobody can say":
+ * without a row an agent had no runs only if the runtime has it and can be asked,
+ * the ledger has all of the hour, and the rest does not hide it. Of a run that goes on
+ * the ledger knows nothing before its end.
  */
-export function burn(groups: readonly Schemas['UsageShare'][], agent: string, readAt: number, now: number): Cost {
-  const share = now - readAt < hour ? groups.find(g => g.key === agent) : undefined
-  return share ?? { cost_usd: '0', unpriced_runs: 0, runs: 0 }
+export function burn(
+  report: Pick<Schemas['UsageReport'], 'from' | 'to' | 'ledger_begins_at' | 'groups'>,
+  agent: Pick<Schemas['Agent'], 'agent_id' | 'in_runtime'> & {
+    presence: Pick<Schemas['AgentPresence'], 'state'> | null
+  },
+  readAt: number,
+  now: number,
+): Cost | null {
+  const groups = now - readAt < hour ? report.groups : []
+  const share = groups.find(g => g.key === agent.agent_id && !g.rest)
+  if (share) return share
+  if (agent.presence?.state === 'active') return null
+  if (!agent.in_runtime || knownOf(report, readAt) !== 'all' || groups.some(g => g.rest)) return null
+  return { cost_usd: '0', unpriced_runs: 0, runs: 0 }
 }

@@ -3,13 +3,14 @@ import { useState } from 'react'
 import { api, newKey, type Schemas, take } from '../api/client'
 import { asProblem } from '../api/problem'
 import { useZone } from '../app/config'
+import { draftOf, dropDraft, keepDraft } from '../tasks/drafts'
 import { texts } from '../texts'
 import { schedules as scheduleTexts } from '../texts/schedules'
 import { Button } from '../ui/Button'
 import { Dialog } from '../ui/Dialog'
 import { say } from '../ui/Toast'
 import { noteOwn } from '../ui/useHeld'
-import { type Draft, newOf } from './draft'
+import { type Draft, isBegun, newOf } from './draft'
 import { JobFields, Refused } from './Fields'
 import { putJob } from './queries'
 
@@ -21,27 +22,78 @@ interface Props {
 }
 
 /** A new job of the kind cron. */
-export function Create({ open, ...rest }: Props & { open: boolean }) {
+export function Create({ open, onClose, onDone }: Props & { open: boolean }) {
+  const [asking, setAsking] = useState(false)
+  if (asking && !open) setAsking(false) // it was made, or somebody went back
+  const close = () => {
+    const was = written()
+    if (was && isBegun(was.draft)) setAsking(true)
+    else throwAway()
+  }
+  const throwAway = () => {
+    dropDraft(...kept)
+    setAsking(false)
+    onClose()
+  }
+  const writeOn = () => {
+    setAsking(false)
+    setTimeout(() => document.querySelector<HTMLElement>('[role=dialog] textarea')?.focus())
+  }
   return (
-    <Dialog onClose={rest.onClose} open={open} title={words.create} wide>
-      <Form {...rest} />
+    <Dialog onClose={asking ? writeOn : close} open={open} title={asking ? words.notCreated : words.create} wide>
+      <div hidden={asking}>
+        <Form onClose={close} onDone={onDone} />
+      </div>
+      {asking && (
+        <>
+          <p>{words.notCreatedText}</p>
+          <div className="mt-4 flex flex-wrap justify-end gap-2">
+            <Button look="danger" onClick={throwAway}>
+              {words.throwAway}
+            </Button>
+            <Button autoFocus look="primary" onClick={writeOn}>
+              {words.writeOn}
+            </Button>
+          </div>
+        </>
+      )}
     </Dialog>
   )
 }
 
+// Going back closes it without a word: then what was written is there when it is opened again.
+const kept = ['new job', ''] as const
+
+interface Written {
+  draft: Draft
+  enabled: boolean
+}
+
+const written = (): Written | null => JSON.parse(draftOf(...kept) || 'null') as Written | null
+
 function Form({ onClose, onDone }: Props) {
   const cache = useQueryClient()
   const zone = useZone() ?? ''
-  const [draft, setDraft] = useState<Draft>({
-    name: '',
-    description: '',
-    agentId: '',
-    expr: '0 9 * * 1-5',
-    tz: zone,
-    message: '',
-    delivery: 'none',
-  })
-  const [enabled, setEnabled] = useState(true)
+  const [{ draft, enabled }, setWritten] = useState<Written>(
+    () =>
+      written() ?? {
+        draft: {
+          name: '',
+          description: '',
+          agentId: '',
+          expr: '0 9 * * 1-5',
+          tz: zone,
+          message: '',
+          delivery: 'none',
+        },
+        enabled: true,
+      },
+  )
+  const write = (next: Written) => {
+    setWritten(next)
+    if (isBegun(next.draft)) keepDraft(...kept, JSON.stringify(next))
+    else dropDraft(...kept)
+  }
   // The same try has the same key, also when it is sent again after the line broke.
   const [key, setKey] = useState(newKey)
   const make = useMutation({
@@ -51,6 +103,7 @@ function Form({ onClose, onDone }: Props) {
       noteOwn(job.id)
       putJob(cache, job)
       say(words.made(job.name))
+      dropDraft(...kept)
       onDone(job.id)
     },
     // What was refused was not made; another body needs another key.
@@ -65,12 +118,12 @@ function Form({ onClose, onDone }: Props) {
         if (!make.isPending) make.mutate(newOf(draft, enabled))
       }}
     >
-      <JobFields draft={draft} onChange={setDraft} problem={problem} />
+      <JobFields draft={draft} onChange={next => write({ draft: next, enabled })} problem={problem} />
       <label className="flex min-h-6 items-center gap-2">
         <input
           checked={enabled}
           className="size-4 accent-accent"
-          onChange={e => setEnabled(e.target.checked)}
+          onChange={e => write({ draft, enabled: e.target.checked })}
           type="checkbox"
         />
         {words.enabled}

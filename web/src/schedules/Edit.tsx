@@ -92,7 +92,7 @@ function Steps({ job, onClose }: { job: Job; onClose: () => void }) {
           setStep('diff')
         }}
       >
-        <JobFields draft={draft} onChange={setDraft} problem={problem} />
+        <JobFields draft={draft} onChange={setDraft} problem={problem} zoned={base.draft.tz !== ''} />
         <Refused problem={problem} />
         <div className="flex flex-wrap justify-end gap-2">
           <Button look="quiet" onClick={onClose}>

@@ -16,6 +16,8 @@ const zones = (): string[] => Intl.supportedValuesOf('timeZone')
 interface TimesProps {
   expr: string
   zone: string
+  /** Whether there is a zone already: it becomes another one, and is not taken away. */
+  zoned?: boolean
   /** Whether the expression is where one begins. */
   first?: boolean
   errors: { expr?: string | undefined; zone?: string | undefined }
@@ -24,7 +26,7 @@ interface TimesProps {
 }
 
 /** When: an expression with what it says in words, and the zone of it. */
-export function TimesFields({ expr, zone, first = false, errors, onExpr, onZone }: TimesProps) {
+export function TimesFields({ expr, zone, zoned = false, first = false, errors, onExpr, onZone }: TimesProps) {
   const id = useId()
   const said = expr.trim() === '' ? words.help.expr : (cronWords(expr) ?? words.form.unknownWords)
   return (
@@ -55,6 +57,7 @@ export function TimesFields({ expr, zone, first = false, errors, onExpr, onZone 
           list={id}
           maxLength={64}
           onChange={e => onZone(e.target.value)}
+          required={zoned}
           spellCheck={false}
           value={zone}
         />
@@ -70,12 +73,13 @@ export function TimesFields({ expr, zone, first = false, errors, onExpr, onZone 
 
 interface Props {
   draft: Draft
+  zoned?: boolean // see TimesProps
   problem: Problem | null
   onChange: (draft: Draft) => void
 }
 
 /** The fields of a job; they are the same whether it is made or changed. */
-export function JobFields({ draft, problem, onChange }: Props) {
+export function JobFields({ draft, zoned = false, problem, onChange }: Props) {
   const agents = useQuery(queries.agents).data?.filter(a => a.in_runtime !== false) ?? []
   const set = (part: Partial<Draft>) => onChange({ ...draft, ...part })
   const known = agents.some(a => a.agent_id === draft.agentId)
@@ -97,6 +101,7 @@ export function JobFields({ draft, problem, onChange }: Props) {
         onExpr={expr => set({ expr })}
         onZone={tz => set({ tz })}
         zone={draft.tz}
+        zoned={zoned}
       />
       <div className="grid grid-cols-1 gap-3 min-[26rem]:grid-cols-2">
         <Select

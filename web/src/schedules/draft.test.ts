@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { changeOf, type Draft, diff, diffLines, draftOf, newOf, rebase } from './draft'
+import { changeOf, type Draft, diff, diffLines, draftOf, isBegun, newOf, rebase } from './draft'
 import type { Definition } from './job'
 
 const was: Draft = {
@@ -52,6 +52,16 @@ describe('the difference of a job', () => {
       payload: { message: 'Write the report.' },
       delivery: { mode: 'none' },
     }))
+})
+
+describe('a new job', () => {
+  it('is begun once somebody wrote something, and not by what is only chosen', () => {
+    const blank = { ...was, name: ' ', message: '', description: '\n' }
+    expect(isBegun(blank)).toBe(false)
+    for (const field of ['name', 'message', 'description'] as const) {
+      expect(isBegun({ ...blank, [field]: 'Look' })).toBe(true)
+    }
+  })
 })
 
 // Sending one's own over theirs must not take back what they changed elsewhere.

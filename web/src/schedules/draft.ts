@@ -83,6 +83,9 @@ export function changeOf(was: Draft, wanted: Draft, revision: string): Schemas['
   }
 }
 
+/** Whether a new job has a text that would be lost; what is only chosen is chosen again in a moment. */
+export const isBegun = (d: Draft): boolean => [d.name, d.message, d.description].some(text => text.trim() !== '')
+
 /** The body that makes a job of a draft. */
 export function newOf(d: Draft, enabled: boolean): Schemas['ScheduleDraft'] {
   const to = tidy(d)

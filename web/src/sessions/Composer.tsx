@@ -52,9 +52,9 @@ export function Composer({ session, away }: { session: Session; away: boolean })
         void send()
       }}
     >
+      {/* Never disabled: it would lose the focus, and what is typed on would be keys of the page. */}
       <TextArea
         className="grow"
-        disabled={away}
         help={away ? w.away : session.active ? w.working : w.help}
         hideLabel
         label={w.label}

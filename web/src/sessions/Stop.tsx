@@ -12,10 +12,12 @@ import { nameOf, type Session } from './session'
 
 const words = sessionsWords
 
-/** The session of which something is to end: one run of it, or all that go on. */
-type Ending = Pick<Session, 'key' | 'label' | 'agent_id'> & { run_id?: string | null }
+type Ending = Pick<Session, 'key' | 'label' | 'agent_id'>
 
-/** Ends what goes on in a session, after a question: what ends does not go on by itself. */
+/**
+ * Ends all that goes on in a session, after a question: what ends does not go on by itself. Never one run alone: that
+ * may have ended, and the next one begun, before somebody has answered.
+ */
 export function useStop(): [ask: (s: Ending) => void, question: ReactNode] {
   const [of, setOf] = useState<Ending | null>(null)
   const [open, setOpen] = useState(false)
@@ -32,7 +34,7 @@ export function useStop(): [ask: (s: Ending) => void, question: ReactNode] {
       const { stopped, run_ids } = await take(
         api.POST('/api/v1/agentrt/sessions/{key}/stop', {
           params: { path: { key: canonical(of.key) } },
-          body: of.run_id ? { run_id: of.run_id } : {},
+          body: {},
         }),
       )
       say(stopped ? words.stopped(run_ids.length) : words.nothingToStop)

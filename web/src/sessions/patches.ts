@@ -46,4 +46,6 @@ export const sessionPatches: readonly Patch[] = [
       for (const part of ['live', 'one', 'said', 'known']) rereadSoon(cache, ['sessions', part])
     },
   },
+  // Runs of jobs are called by their names.
+  { on: ['jobs.changed', 'agentrt.status'], apply: (_, cache) => rereadSoon(cache, ['sessions', 'jobs']) },
 ]

@@ -152,6 +152,10 @@ const timesOf = (data: unknown): number | null =>
     ? data.count
     : null
 
+/** Whether nobody knows that the runtime has done what it was asked for. */
+const unsure = (data: unknown): boolean =>
+  typeof data === 'object' && data !== null && 'confirmed' in data && data.confirmed === false
+
 function Row({ event: e, open, onToggle }: { event: Event; open: boolean; onToggle: () => void }) {
   const id = useId()
   const times = e.kind.startsWith('login.') || e.kind.startsWith('password.') ? timesOf(e.data) : null
@@ -171,6 +175,7 @@ function Row({ event: e, open, onToggle }: { event: Event; open: boolean; onTogg
         <span className="wrap-anywhere min-w-0 basis-52">
           {words.said[e.kind] ?? <span className="font-mono text-xs">{e.kind}</span>}
           {times !== null && <span className="text-soft"> · {words.times(times)}</span>}
+          {unsure(e.data) && <span className="text-soft"> · {words.unsure}</span>}
         </span>
         <span className="wrap-anywhere min-w-0 grow basis-40">
           <bdi>{e.actor.name}</bdi>

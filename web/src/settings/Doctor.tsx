@@ -6,7 +6,7 @@ import { Age } from '../ui/Age'
 import { Button } from '../ui/Button'
 import type { IconName } from '../ui/Icon'
 import { State, type Tone } from '../ui/State'
-import { Failed } from '../ui/Views'
+import { Failed, Stale } from '../ui/Views'
 import { Command, Group, Note } from './Bits'
 import { doctorQuery } from './queries'
 import { type Check, checklist, copyable } from './rules'
@@ -48,6 +48,8 @@ export function Doctor({ state }: { state: Schemas['GatewayStatus'] }) {
         {busy ? words.examining : old ? words.changed : exam?.healthy ? words.healthy : (exam?.failure?.cause ?? '')}
       </p>
       {asked.error && !exam ? <Failed again={() => void asked.refetch()} error={asked.error} /> : null}
+      {/* Not while it is examined again: a second failure is to be heard like the first. */}
+      {asked.error && exam && !busy ? <Stale error={asked.error} since={asked.dataUpdatedAt} /> : null}
       <ol aria-label={words.doctor} className="divide-y divide-line">
         {checklist(exam).map(check => (
           <Row check={check} key={check.layer} />

@@ -15,6 +15,7 @@ import { Answer, Empty } from '../ui/Views'
 import { Part, Refusal, refused } from './Bits'
 import { teamsQuery } from './queries'
 import { teamsRoute } from './route'
+import { teamChange } from './rules'
 
 const words = settings.teams
 type Team = Schemas['StandupTeam']
@@ -102,18 +103,6 @@ function Edit({ team, onClose }: { team: Team | undefined; onClose: () => void }
 
 const split = (text: string): string[] => text.split(/[\s,]+/).filter(Boolean)
 
-/** What of a team is other than before; what follows the settings stays so while nobody writes something else. */
-function difference(was: Team, now: Omit<Schemas['StandupNewTeam'], 'key'>): Schemas['StandupTeamChange'] {
-  return {
-    ...(now.name !== was.name ? { name: now.name } : {}),
-    ...(now.facilitator !== was.facilitator ? { facilitator: now.facilitator } : {}),
-    ...(now.participants.join() !== was.participants.join() ? { participants: now.participants } : {}),
-    ...(now.timezone && now.timezone !== was.timezone ? { timezone: now.timezone } : {}),
-    ...(now.agent_timeout && now.agent_timeout !== was.agent_timeout ? { agent_timeout: now.agent_timeout } : {}),
-    ...(now.deadline && now.deadline !== was.deadline ? { deadline: now.deadline } : {}),
-  }
-}
-
 function useSave(team: Team | null, onClose: () => void) {
   const cache = useQueryClient()
   const [key, setKey] = useState(newKey)
@@ -166,7 +155,7 @@ function Form({ team, onClose }: { team: Team | null; onClose: () => void }) {
           ...optional('deadline'),
         }
         if (!was) return save.mutate({ made: { key: text('key'), ...now } })
-        const changed = difference(was, now)
+        const changed = teamChange(was, now)
         if (Object.keys(changed).length === 0) return onClose()
         save.mutate({ changed })
       }}
@@ -203,12 +192,14 @@ function Form({ team, onClose }: { team: Team | null; onClose: () => void }) {
         <Field
           {...field('agent_timeout')}
           defaultValue={team?.agent_timeout}
+          help={words.limitHelp}
           label={words.timeout + follows('agent_timeout')}
           placeholder="2m"
         />
         <Field
           {...field('deadline')}
           defaultValue={team?.deadline}
+          help={words.limitHelp}
           label={words.deadline + follows('deadline')}
           placeholder="20m"
         />

@@ -6,7 +6,7 @@ export const pairingQuery = queryOptions({
   queryFn: ({ signal }) => take(api.GET('/api/v1/agentrt/pairing', { signal })),
 })
 
-/** What the doctor found last. It is asked again by somebody who wants to know, and never by itself. */
+/** What the doctor found last. It is asked again by somebody who wants to know, and not by itself once it has answered. */
 export const doctorQuery = queryOptions({
   queryKey: ['doctor'],
   queryFn: ({ signal }) => take(api.GET('/api/v1/agentrt/doctor', { signal })),
@@ -47,7 +47,17 @@ export interface AuditFilters {
   until?: string | undefined
 }
 
-type SubjectKind = 'user' | 'address' | 'service' | 'task' | 'standup' | 'schedule' | 'session'
+type SubjectKind =
+  | 'user'
+  | 'address'
+  | 'device'
+  | 'service'
+  | 'prices'
+  | 'retention'
+  | 'task'
+  | 'standup'
+  | 'schedule'
+  | 'session'
 
 /** The beginning of a day where one looks, as a moment; undefined when it is no day. */
 function midnight(day: string | undefined, later: number): string | undefined {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { Schemas } from '../api/client'
 import { auditParams } from './queries'
 import {
   agentRows,
@@ -12,6 +13,7 @@ import {
   layers,
   makePassword,
   mayChange,
+  teamChange,
   type User,
   userFits,
 } from './rules'
@@ -176,4 +178,36 @@ describe('the days of the audit', () => {
     expect(Date.parse(asked.until ?? '') - Date.parse(asked.since ?? '')).toBe(86_400_000)
   })
   it('that are none are left out', () => expect(auditParams({ since: 'x', until: '2026-99-99' })).toEqual({}))
+})
+
+describe('the change of a team', () => {
+  const team: Schemas['StandupTeam'] = {
+    id: '1',
+    key: 'design',
+    name: 'Design',
+    facilitator: 'coo',
+    participants: ['cto', 'cpo'],
+    timezone: 'Asia/Tokyo',
+    agent_timeout: '90s',
+    deadline: '20m',
+    from_settings: ['deadline'],
+    archived_at: null,
+    created_at: '2026-11-20T08:00:00.000Z',
+    updated_at: '2026-11-20T08:00:00.000Z',
+    version: 3,
+  }
+  const same = { name: team.name, facilitator: team.facilitator, participants: team.participants }
+
+  it('names what is other, and nothing else', () => {
+    const whole = { ...same, timezone: 'Asia/Tokyo', agent_timeout: '90s', deadline: '20m' }
+    expect(teamChange(team, whole)).toEqual({})
+    expect(teamChange(team, { ...whole, name: 'Designers', deadline: '30m' })).toEqual({
+      name: 'Designers',
+      deadline: '30m',
+    })
+  })
+
+  it('has what was emptied follow the settings', () => {
+    expect(teamChange(team, same)).toEqual({ timezone: null, agent_timeout: null })
+  })
 })

@@ -154,3 +154,25 @@ export function makePassword(
 /** When a key of so many days ends; null is never. */
 export const expiresAt = (days: number, now: number): string | null =>
   days > 0 ? new Date(now + days * 86_400_000).toISOString() : null
+
+/**
+ * What of a team is other than before. What follows the settings stays so while nobody writes something else, and what
+ * has been emptied follows them from now on.
+ */
+export function teamChange(
+  was: Schemas['StandupTeam'],
+  now: Omit<Schemas['StandupNewTeam'], 'key'>,
+): Schemas['StandupTeamChange'] {
+  const optional = (name: 'timezone' | 'agent_timeout' | 'deadline') => {
+    if (now[name]) return now[name] !== was[name] ? { [name]: now[name] } : {}
+    return was.from_settings.includes(name) ? {} : { [name]: null }
+  }
+  return {
+    ...(now.name !== was.name ? { name: now.name } : {}),
+    ...(now.facilitator !== was.facilitator ? { facilitator: now.facilitator } : {}),
+    ...(now.participants.join() !== was.participants.join() ? { participants: now.participants } : {}),
+    ...optional('timezone'),
+    ...optional('agent_timeout'),
+    ...optional('deadline'),
+  }
+}

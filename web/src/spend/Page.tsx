@@ -6,6 +6,7 @@ import * as clock from '../app/clock'
 import { configQuery, useConfig } from '../app/config'
 import { addDays, dayIn } from '../app/days'
 import { moment } from '../app/format'
+import { useDrawn } from '../app/idle'
 import { useKeys } from '../app/keys'
 import { useTitle } from '../app/title'
 import { texts } from '../texts'
@@ -158,7 +159,7 @@ function Parts({ report, ask, search, go }: { report: Report; ask: Ask; search: 
 
 /** They are an answer of their own: what is wrong with it leaves the rest of the page as it is. */
 const Sessions = ({ ask }: { ask: Ask }) => (
-  <Answer of={useQuery(reportQuery(ask, 'session'))} rows={3} what={words.what}>
+  <Answer of={useQuery({ ...reportQuery(ask, 'session'), enabled: useDrawn() })} rows={3} what={words.what}>
     {report => <TopSessions ask={ask} report={report} />}
   </Answer>
 )

@@ -42,7 +42,8 @@ export function csvTotal(text: string): { runs: number; cost: bigint } {
 /** Keeps a cell from being taken for a formula, as the service does. An amount below zero is none. */
 function safe(cell: string): string {
   if (/^-[\d.]+$/.test(cell)) return cell
-  return /^[=+\-@\t\r\n＝＋－＠]/.test(cell) ? `'${cell}` : cell
+  const parts = cell.replace(/([;\t\r\n]"*)([=+\-@＝＋－＠])/g, "$1'$2")
+  return /^[=+\-@\t\r\n＝＋－＠]/.test(parts) ? `'${parts}` : parts
 }
 
 /** A table as text, with the same rules as the service's own. */

@@ -2,6 +2,7 @@ import { queryOptions, useQueries, useQueryClient } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { api, type Schemas, take } from '../api/client'
 import { useTicking } from '../app/clock'
+import { useDrawn } from '../app/idle'
 import type { Ask } from './period'
 import { type Group, readReport } from './report'
 import { type Bin, binKey, binsOf, type PartId, type Parts, partId, type SplitBin, splitBin } from './split'
@@ -67,7 +68,8 @@ export function useCourse(report: Report): Course {
   const bins = useMemo(() => binsOf(report, now), [report, now])
   const { group, zone } = report
   const filled = useMemo(() => bins.filter(b => !isNothing(b.sums)), [bins])
-  const asked = useQueries({ queries: filled.map(b => partQuery(group, zone, b)), combine: results })
+  const drawn = useDrawn() // the bars stand before they are split
+  const asked = useQueries({ queries: drawn ? filled.map(b => partQuery(group, zone, b)) : none, combine: results })
   const parts = useMemo(() => {
     const known = new Map<Bin, Parts>()
     filled.forEach((bin, i) => {
@@ -80,6 +82,8 @@ export function useCourse(report: Report): Course {
     void cache.refetchQueries({ queryKey: ['spend', 'part'], predicate: q => q.state.status === 'error' })
   return { bins, parts, failed: asked.failed, again }
 }
+
+const none: ReturnType<typeof partQuery>[] = []
 
 const results = (list: readonly { data: [PartId, Amounts][] | undefined; error: unknown }[]) => ({
   data: list.map(r => r.data),

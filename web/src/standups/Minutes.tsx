@@ -1,3 +1,4 @@
+import { useDrawn } from '../app/idle'
 import { standups } from '../texts/standups'
 import { Icon } from '../ui/Icon'
 import { Long, Part } from './Bits'
@@ -19,6 +20,7 @@ interface Props {
 
 /** What came of a standup, from what matters most to what each one said. */
 export function Minutes({ standup, search, nameOf, go }: Props) {
+  const drawn = useDrawn() // what each one said stands under what came of it
   const unfolded = new Set(search.open?.split(','))
   const fold = (agent: string) => {
     const next = new Set(unfolded)
@@ -31,20 +33,22 @@ export function Minutes({ standup, search, nameOf, go }: Props) {
       <Blockers nameOf={nameOf} standup={standup} />
       <Items nameOf={nameOf} standup={standup} />
       <Escalations standup={standup} />
-      <section className="flex flex-col gap-2">
-        <h3 className="font-semibold text-base">{words.reports}</h3>
-        {standup.reports.map(r => (
-          <ReportOf
-            key={r.agent_id}
-            name={nameOf(r.agent_id)}
-            onFile={() => go({ file: r.agent_id })}
-            onFold={() => fold(r.agent_id)}
-            report={r}
-            standup={standup}
-            unfolded={unfolded.has(r.agent_id)}
-          />
-        ))}
-      </section>
+      {drawn && (
+        <section className="flex flex-col gap-2">
+          <h3 className="font-semibold text-base">{words.reports}</h3>
+          {standup.reports.map(r => (
+            <ReportOf
+              key={r.agent_id}
+              name={nameOf(r.agent_id)}
+              onFile={() => go({ file: r.agent_id })}
+              onFold={() => fold(r.agent_id)}
+              report={r}
+              standup={standup}
+              unfolded={unfolded.has(r.agent_id)}
+            />
+          ))}
+        </section>
+      )}
     </div>
   )
 }

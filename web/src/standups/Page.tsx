@@ -29,9 +29,13 @@ export async function ask(cache: QueryClient, { day, team = executive }: Standup
 }
 
 async function latestOf(cache: QueryClient, team: string): Promise<Brief | null | undefined> {
-  const teams = await known(cache, teamsQuery)
-  const zone = teamOf(teams, team)?.timezone ?? (await known(cache, configQuery))?.timezone
-  return teams && zone ? known(cache, latestQuery(team, dayIn(clock.now(), zone))) : undefined
+  const upTo = (zone: string) => known(cache, latestQuery(team, dayIn(clock.now(), zone)))
+  // While the teams come it is asked for as of the service's day, which as a rule is the team's.
+  const usual = cache.getQueryData<Schemas['AppPublicConfig']>(configQuery.queryKey)?.timezone
+  const [teams, early] = await Promise.all([known(cache, teamsQuery), usual ? upTo(usual) : undefined])
+  const zone = teamOf(teams, team)?.timezone ?? usual ?? (await known(cache, configQuery))?.timezone
+  if (!teams || !zone) return undefined
+  return usual && dayIn(clock.now(), zone) === dayIn(clock.now(), usual) ? early : upTo(zone)
 }
 
 /** A team's latest standup, or that of a day. */

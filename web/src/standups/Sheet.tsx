@@ -2,6 +2,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { addDays } from '../app/days'
+import { useDrawn } from '../app/idle'
 import { useKeys } from '../app/keys'
 import { standups } from '../texts/standups'
 import { Tabs } from '../ui/Tabs'
@@ -47,6 +48,7 @@ export function Sheet({ standup: s, search, go }: Props) {
     { keys: 'k', label: words.keys.newer, run: newer },
     { keys: 'v', label: words.keys.tab, run: () => go({ part: part === 'reports' ? 'transcript' : undefined }, true) },
   ])
+  const drawn = useDrawn()
   const running = s.status === 'running'
   const [begun, setBegun] = useState(running)
   if (running && !begun) setBegun(true)
@@ -86,8 +88,12 @@ export function Sheet({ standup: s, search, go }: Props) {
           />
         </div>
         <div className="no-print flex flex-col gap-6 xl:w-72 xl:shrink-0 xl:pt-3">
-          <Differences nameOf={nameOf} standup={s} />
-          <Schedule team={s.team} />
+          {drawn && (
+            <>
+              <Differences nameOf={nameOf} standup={s} />
+              <Schedule team={s.team} />
+            </>
+          )}
         </div>
       </div>
       {filing && (

@@ -173,7 +173,8 @@ export const settings = {
     participants: 'Asked, in this order',
     participantsHelp: 'The agent_ids, parted by commas.',
     timezone: 'Time zone',
-    timezoneHelp: 'Where its days begin, such as Europe/Berlin.',
+    timezoneHelp: 'Where its days begin, such as Europe/Berlin; empty follows the settings.',
+    limitHelp: 'Such as 90s or 20m; empty follows the settings.',
     timeout: 'Time for one answer',
     deadline: 'Time for a meeting',
     follows: 'follows the settings of the service',
@@ -285,7 +286,10 @@ export const settings = {
       '': 'Anything',
       user: 'Accounts',
       address: 'Addresses',
+      device: 'Devices',
       service: 'The service',
+      prices: 'Prices',
+      retention: 'Retention',
       task: 'Tasks',
       standup: 'Standups',
       schedule: 'Schedules',
@@ -311,6 +315,7 @@ export const settings = {
       string
     >,
     times: (n: number) => `${n} times`,
+    unsure: 'perhaps: the gateway did not answer',
     facts: 'Facts',
   },
   health: {

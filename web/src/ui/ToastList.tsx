@@ -36,7 +36,8 @@ function List() {
   return toasts.map(toast => (
     <Base.Root
       key={toast.id}
-      className="hairline flex items-start gap-2 rounded-md bg-raised py-2 pr-1.5 pl-3 text-ink text-sm"
+      // One beyond the limit cannot be reached: it is out of sight until there is room for it.
+      className="hairline flex items-start gap-2 rounded-md bg-raised py-2 pr-1.5 pl-3 text-ink text-sm data-limited:hidden"
       swipeDirection="right"
       toast={toast}
     >

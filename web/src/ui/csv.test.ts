@@ -11,5 +11,9 @@ describe('a table for a spreadsheet', () => {
     ['@cmd', "'@cmd"],
     ['-1+1', "'-1+1"],
     ['two\nlines', '"two\nlines"'],
+    // What parts cells in other countries.
+    ['a;=1+1', "a;'=1+1"],
+    ['a;"=1+1;b', '"a;""\'=1+1;b"'],
+    ['two\n-1; @x', '"two\n\'-1; @x"'],
   ])('%j is %s', (text, want) => expect(csv([[text, 'z']])).toBe(`${want},z\r\n`))
 })

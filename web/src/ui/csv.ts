@@ -1,6 +1,8 @@
 /** A cell of a table for a spreadsheet. What would be a formula there is kept from being one. */
 export function cell(v: string): string {
-  const safe = /^[=+\-@\t\r]/.test(v) ? `'${v}` : v
+  // Some spreadsheets begin a cell behind a semicolon or a new line, too, and take its quotation marks away.
+  const parts = v.replace(/([;\t\r\n]"*)([=+\-@＝＋－＠])/g, "$1'$2")
+  const safe = /^[=+\-@\t\r\n＝＋－＠]/.test(parts) ? `'${parts}` : parts
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
 

@@ -2,7 +2,7 @@ import type { QueryClient } from '@tanstack/react-query'
 import { useSyncExternalStore } from 'react'
 import type { Frame } from '../../api/sse'
 import { session } from '../session'
-import { dispatch, type Patch } from './patches'
+import { dispatch, type Patch, rereadFailed } from './patches'
 import { type Line, LiveStream, parse } from './stream'
 
 let line: Line = { state: 'offline', heardAt: null }
@@ -46,13 +46,18 @@ export const heardAt = (): number | null => line.heardAt
 /** Opens the one stream of this tab while somebody is signed in, and patches what is cached by it. */
 export function startLive(cache: QueryClient, patches: readonly Patch[]): void {
   let greeted = false
+  // The next greeting is of a line that was opened anew for other sessions, and was not away.
+  let moved = false
   const onFrame = (frame: Frame) => {
     if (frame.event === 'position') return
+    const back = frame.event === 'hello' && !moved
+    if (frame.event === 'hello') moved = false
     if (frame.event === 'hello' && !greeted) {
       greeted = true
       // What was read before the stream began may lack what came between the two.
       const now = Date.now()
       void cache.invalidateQueries({ predicate: q => q.state.dataUpdatedAt > 0 && q.state.dataUpdatedAt <= now })
+      rereadFailed(cache)
       return
     }
     if (frame.event === 'reset') {
@@ -61,6 +66,7 @@ export function startLive(cache: QueryClient, patches: readonly Patch[]): void {
       return
     }
     dispatch(patches, { kind: frame.event, data: parse(frame.data) }, cache)
+    if (back) rereadFailed(cache)
   }
   const stream = new LiveStream({
     fetch: (input, init) => fetch(input, init),
@@ -71,6 +77,7 @@ export function startLive(cache: QueryClient, patches: readonly Patch[]): void {
     onFrame,
     onLine: next => {
       line = next
+      if (next.state !== 'live') moved = false
       for (const tell of watchers) tell()
     },
     onRefused: (token, code) => session.refused(token, code),
@@ -80,6 +87,7 @@ export function startLive(cache: QueryClient, patches: readonly Patch[]): void {
     const now = [...followed.keys()].join(',')
     if (now === asked) return
     asked = now
+    moved = line.state === 'live'
     stream.refollow()
   }
   const follow = () => {

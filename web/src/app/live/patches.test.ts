@@ -1,6 +1,6 @@
-import { QueryClient } from '@tanstack/react-query'
+import { QueryClient, QueryObserver } from '@tanstack/react-query'
 import { describe, expect, it, vi } from 'vitest'
-import { dispatch, mapRows, patchRow, rereadSoon } from './patches'
+import { dispatch, mapRows, patchRow, rereadFailed, rereadSoon } from './patches'
 
 const same = (a: { id: string }, b: { id: string }) => a.id === b.id
 const newer = (a: { version: number }, b: { version: number }) => a.version > b.version
@@ -49,5 +49,31 @@ describe('patches', () => {
     await vi.advanceTimersByTimeAsync(1000)
     expect(spy).toHaveBeenCalledTimes(1)
     vi.useRealTimers()
+  })
+})
+
+describe('what could not be read', () => {
+  it('is read anew where somebody looks at it, and nothing else is', async () => {
+    const cache = new QueryClient({ defaultOptions: { queries: { retry: false } } })
+    let away = true
+    const asked: string[] = []
+    const query = (name: string) => ({
+      queryKey: [name],
+      queryFn: async () => {
+        asked.push(name)
+        if (away && name !== 'read') throw new Error('away')
+        return name
+      },
+    })
+    const stops = ['failed', 'read'].map(name => new QueryObserver(cache, query(name)).subscribe(() => undefined))
+    await cache.prefetchQuery(query('left'))
+    await vi.waitFor(() => expect(cache.getQueryState(['failed'])?.status).toBe('error'))
+    asked.length = 0
+    away = false
+    rereadFailed(cache)
+    rereadFailed(cache)
+    await vi.waitFor(() => expect(cache.getQueryData(['failed'])).toBe('failed'))
+    expect(asked).toEqual(['failed'])
+    for (const stop of stops) stop()
   })
 })

@@ -83,6 +83,12 @@ export function rereadSoon(cache: QueryClient, key: QueryKey): void {
   )
 }
 
+/** Reads anew what is on screen and could not be read: it may have failed only because the line was away. */
+export function rereadFailed(cache: QueryClient): void {
+  // What is being read already is not read twice.
+  void cache.refetchQueries({ type: 'active', predicate: q => q.state.status === 'error' }, { cancelRefetch: false })
+}
+
 /** Calls f with all ids that were given within a moment, each once. */
 export function gathered(f: (ids: string[]) => void): (id: string) => void {
   let ids = new Set<string>()

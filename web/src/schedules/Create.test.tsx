@@ -1,0 +1,51 @@
+// @vitest-environment jsdom
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
+import { cleanup, fireEvent, render, screen } from '@testing-library/react'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { session } from '../app/session'
+import { Create } from './Create'
+
+beforeEach(() => {
+  // A dialog asks whether things can be animated; here they cannot.
+  Element.prototype.getAnimations ??= () => []
+  session.signIn(`x.${btoa('{"sub":"ada"}')}.y`)
+  vi.stubGlobal('fetch', async () => new Response('[]', { headers: { 'Content-Type': 'application/json' } }))
+})
+afterEach(() => {
+  cleanup()
+  vi.unstubAllGlobals()
+})
+
+function show() {
+  const onClose = vi.fn()
+  render(
+    <QueryClientProvider client={new QueryClient()}>
+      <Create onClose={onClose} onDone={() => undefined} open />
+    </QueryClientProvider>,
+  )
+  const leave = () => fireEvent.keyDown(document.activeElement ?? document.body, { key: 'Escape' })
+  const prompt = () => screen.getByLabelText<HTMLTextAreaElement>('What the agent is told')
+  return { onClose, leave, prompt }
+}
+
+// A prompt is long to write: one key must not take it away.
+it('a half-written job is asked about, and is there again', () => {
+  const { onClose, leave, prompt } = show()
+  fireEvent.change(prompt(), { target: { value: 'Look at the inbox.' } })
+  leave()
+  expect(onClose).not.toHaveBeenCalled()
+  fireEvent.click(screen.getByRole('button', { name: 'Keep writing' }))
+  expect(prompt().value).toBe('Look at the inbox.')
+  // Going back closes without a question.
+  cleanup()
+  const again = show()
+  expect(again.prompt().value).toBe('Look at the inbox.')
+  again.leave()
+  fireEvent.click(screen.getByRole('button', { name: 'Throw it away' }))
+  expect(again.onClose).toHaveBeenCalledOnce()
+  cleanup()
+  const blank = show()
+  expect(blank.prompt().value).toBe('')
+  blank.leave()
+  expect(blank.onClose).toHaveBeenCalledOnce()
+})

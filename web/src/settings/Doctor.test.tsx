@@ -1,0 +1,38 @@
+// @vitest-environment jsdom
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
+import { cleanup, fireEvent, render, screen } from '@testing-library/react'
+import { afterEach, expect, it, vi } from 'vitest'
+import { session } from '../app/session'
+import { Doctor } from './Doctor'
+
+const at = '2026-11-20T08:00:00.000Z'
+
+afterEach(() => {
+  cleanup()
+  vi.unstubAllGlobals()
+})
+
+// Who examines again and hears nothing takes the old answer for the new one.
+it('an examination that fails says so, and what is shown is called old', async () => {
+  session.signIn('somebody')
+  let away = false
+  vi.stubGlobal('fetch', async () => {
+    if (away) throw new TypeError('failed to fetch')
+    const exam = { at, took_ms: 5, healthy: true, failure: null, layers: [], warnings: [] }
+    return new Response(JSON.stringify(exam), { headers: { 'Content-Type': 'application/json' } })
+  })
+  const cache = new QueryClient()
+  render(
+    <QueryClientProvider client={cache}>
+      <Doctor state={{ state: 'connected', since: at } as Parameters<typeof Doctor>[0]['state']} />
+    </QueryClientProvider>,
+  )
+  const again = await screen.findByRole('button', { name: 'Examine again' })
+  expect(screen.queryByText(/The service does not answer/)).toBeNull()
+  away = true
+  fireEvent.click(again)
+  await screen.findByText(/The service does not answer\. What you see is from/)
+  away = false
+  fireEvent.click(again)
+  await vi.waitFor(() => expect(screen.queryByText(/The service does not answer/)).toBeNull())
+})
