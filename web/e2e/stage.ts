@@ -1,6 +1,6 @@
 // What most files of tests stand on: a demo of their own and a browser.
 import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll } from 'vitest'
+import { afterAll, beforeAll, beforeEach } from 'vitest'
 import { entered, type Look, openBrowser, openPage, type Watched } from './browser.ts'
 import { type House, openHouse, tokenOf } from './house.ts'
 import type { Account } from './program.ts'
@@ -17,11 +17,21 @@ interface Play {
   timeout?: number
 }
 
-/** Opens both before the tests of a file, and closes them afterwards. */
+/**
+ * Opens both before the tests of a file, and closes them afterwards. What is tried once more has a demo of its own:
+ * where the first try left the other, it could not pass.
+ */
 export function onStage({ open = openHouse, prepare, timeout }: Play = {}): void {
   beforeAll(async () => {
     house = await open()
     browser = await openBrowser()
+    await prepare?.()
+  }, timeout)
+  beforeEach(async ({ task }) => {
+    if (!task.result?.retryCount) return
+    await Promise.all(browser.contexts().map(context => context.close()))
+    await house.close()
+    house = await open()
     await prepare?.()
   }, timeout)
   afterAll(async () => {

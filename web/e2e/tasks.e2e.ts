@@ -341,6 +341,11 @@ describe('the ties of a task', () => {
     complaints.length = 0
 
     await page.goto('/tasks?view=board&task=TASK-14&tab=relations')
+    // Who is faster than the service is refused nothing.
+    await page.route('**/api/v1/tasks/*', async route => {
+      if (route.request().method() === 'PATCH') await new Promise(done => setTimeout(done, 1000))
+      await route.continue()
+    })
     await panel.getByRole('button', { name: 'Take TASK-6 away' }).click()
     await panel.getByRole('button', { name: 'Take TASK-17 away' }).click()
     await expect

@@ -1,6 +1,7 @@
 import { dropTargetForElements } from '@atlaskit/pragmatic-drag-and-drop/element/adapter'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useEffect, useRef, useState } from 'react'
+import { useDrawn } from '../app/idle'
 import type { Person } from '../app/queries'
 import { texts } from '../texts'
 import type { MenuGroup } from '../ui/Menu'
@@ -38,12 +39,13 @@ export function Column({ status, tasks, people, opened, current, onCurrent, onTa
   const latest = useRef(tasks)
   latest.current = tasks
   const [over, setOver] = useState(false)
+  const drawn = useDrawn()
   const rows = useVirtualizer({
     count: tasks.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => 84,
     getItemKey: i => tasks[i]?.id ?? i,
-    overscan: 6,
+    overscan: drawn ? 6 : 0,
     gap: 6,
     paddingEnd: 8,
   })

@@ -27,6 +27,7 @@ interface Props {
 /** A task with its title alone, or with a little more. */
 export function Create({ open, onClose, onCreated, defaults }: Props) {
   const [asking, setAsking] = useState(false)
+  if (asking && !open) setAsking(false) // it was made, or somebody went back
   const close = () => {
     if (isBegun()) setAsking(true)
     else throwAway()

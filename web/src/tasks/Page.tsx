@@ -3,7 +3,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { useCallback, useMemo } from 'react'
 import { knownList } from '../app/ask'
 import { useKeys } from '../app/keys'
-import { useMe, usePeople } from '../app/queries'
+import { askPeople, useMe, usePeople } from '../app/queries'
 import { useTitle } from '../app/title'
 import { setView, useView } from '../app/view'
 import { texts } from '../texts'
@@ -24,7 +24,7 @@ const noNew: SearchChange = { new: undefined }
 
 /** Asks for the first of the tasks. */
 export const ask = (cache: QueryClient, search: TaskSearch): Promise<unknown> =>
-  knownList(cache, listQuery(filtersOf(search)))
+  Promise.all([askPeople(cache), knownList(cache, listQuery(filtersOf(search)))])
 
 /** Where the work is: the same tasks as a board or as a table, and one of them beside it. */
 export function TasksPage() {

@@ -28,6 +28,7 @@ export function PickTask({ label, not, busy, error, onPick }: Props) {
   const asked = useQuery({ ...foundQuery(text), enabled: text !== '', placeholderData: keepPreviousData })
   const found =
     text === '' || typed.trim() === '' ? [] : (asked.data ?? []).filter(t => !not.includes(t.key)).slice(0, 8)
+  const old = text !== typed.trim() || asked.isPlaceholderData // found for what stood there before
   const current = Math.min(at, found.length - 1)
   const seen = found[current]?.key
   useEffect(() => {
@@ -42,8 +43,8 @@ export function PickTask({ label, not, busy, error, onPick }: Props) {
   const onKeyDown = (e: React.KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[e.key]
     if (step !== undefined) setAt(Math.max(0, Math.min(found.length - 1, current + step)))
-    else if (e.key === 'Enter' && !e.nativeEvent.isComposing) pick(found[current])
-    else return
+    else if (e.key !== 'Enter' || e.nativeEvent.isComposing) return
+    else if (!old) pick(found[current])
     e.preventDefault()
   }
   const nothing = typed.trim() !== '' && text !== '' && !asked.isFetching && found.length === 0

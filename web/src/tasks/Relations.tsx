@@ -6,7 +6,7 @@ import { IconButton } from '../ui/Button'
 import { say, sayFailed } from '../ui/Toast'
 import { Failed, Skeleton } from '../ui/Views'
 import { StatusMark } from './Bits'
-import { inverse, readAgain, sendChange } from './change'
+import { inverse, readAgain, sendChange, sendDependencies } from './change'
 import { PickTask } from './PickTask'
 import { oneQuery, partsQuery, putTask } from './queries'
 import type { Task } from './task'
@@ -18,8 +18,7 @@ type Ties = Pick<Schemas['TaskChange'], 'depends_on' | 'parent_id'>
 function useTies(task: Task) {
   const cache = useQueryClient()
   return useMutation({
-    // The list replaces all of them: it must be the one that is seen here.
-    mutationFn: (ties: Ties) => sendChange(task.id, ties, task.version),
+    mutationFn: (ties: Ties) => (ties.depends_on ? sendDependencies(task, ties) : sendChange(task.id, ties)),
     onSuccess: (next, ties) => {
       putTask(cache, next)
       say(words.changed(task.key), () => {

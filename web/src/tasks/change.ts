@@ -1,7 +1,7 @@
 import { type QueryClient, useMutation, useQueryClient } from '@tanstack/react-query'
 import { useCallback } from 'react'
 import { api, ifMatch, type Schemas, take } from '../api/client'
-import { Problem } from '../api/problem'
+import { asProblem, Problem } from '../api/problem'
 import { texts } from '../texts'
 import { say, sayFailed } from '../ui/Toast'
 import { begin, inTurn } from './awaited'
@@ -25,6 +25,23 @@ export const sendChange = (id: string, body: Body, version?: number): Promise<Ta
     ),
   )
 
+/**
+ * Sends what a task depends on. The list replaces all of them: it must be the one that was seen. Whatever else of the
+ * task has changed meanwhile, by hand of the same person or of others, is no reason to refuse it.
+ */
+export async function sendDependencies(seen: Task, body: Body): Promise<Task> {
+  try {
+    return await sendChange(seen.id, body, seen.version)
+  } catch (err) {
+    if (asProblem(err).status !== 412) throw err
+    const now = await read(seen.id)
+    if (String(now.depends_on) !== String(seen.depends_on)) throw err
+    return sendChange(seen.id, body, now.version)
+  }
+}
+
+const read = (id: string): Promise<Task> => take(api.GET('/api/v1/tasks/{id}', { params: { path: { id } } }))
+
 /** What a body takes back, for undoing it. */
 export function inverse(was: Task, body: Body): Body {
   const back: Record<string, unknown> = {}
@@ -39,7 +56,7 @@ export function inverse(was: Task, body: Body): Body {
 /** Reads a task anew and shows it everywhere. */
 export async function readAgain(cache: QueryClient, task: Task): Promise<void> {
   try {
-    putTask(cache, await take(api.GET('/api/v1/tasks/{id}', { params: { path: { id: task.id } } })))
+    putTask(cache, await read(task.id))
   } catch {
     // Then it is what it was before.
     putTask(cache, task)

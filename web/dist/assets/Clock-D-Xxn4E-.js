@@ -1,1 +1,0 @@
-import{At as e,ci as t,gt as n,si as r}from"./index-DOx7Wsjm.js";var i=t();function a({at:t,children:a,className:o}){let s=r();return(0,i.jsx)(`time`,{className:o,dateTime:t,onPointerEnter:r=>{let i=s.getQueryData(n.queryKey);r.currentTarget.title=e(t,i?.timezone)},children:a})}export{a as t};

@@ -1,1 +1,0 @@
-function e(e,t){let n=e.getQueryState(t);return n?.status===`error`||n?.isInvalidated===!0}async function t(t,n){if(!e(t,n.queryKey))return t.query({...n,staleTime:`static`})}async function n(t,n){e(t,n.queryKey)||await t.infiniteQuery({...n,staleTime:`static`})}export{n,t};

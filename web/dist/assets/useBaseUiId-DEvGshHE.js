@@ -1,1 +1,0 @@
-import{lt as e}from"./inertValue-CbCzNV9r.js";function t(t){return e(t,`base-ui`)}export{t};

@@ -1,0 +1,43 @@
+// @vitest-environment jsdom
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { session } from '../app/session'
+import { sendDependencies } from './change'
+import type { Task } from './task'
+
+const task = (version: number, dependsOn: string[]) =>
+  ({ id: 't', key: 'TASK-1', version, depends_on: dependsOn, parent_id: null }) as unknown as Task
+
+/** What the service has, and what it was asked to make of it. */
+let kept: Task
+const written: unknown[] = []
+
+beforeEach(() => {
+  written.length = 0
+  session.signIn(`x.${btoa('{"sub":"ada"}')}.y`)
+  vi.stubGlobal('fetch', async (request: Request) => {
+    const answer = (status: number, body: unknown) =>
+      new Response(JSON.stringify(body), { status, headers: { 'Content-Type': 'application/json' } })
+    if (request.method === 'GET') return answer(200, kept)
+    if (request.headers.get('If-Match') !== `"${kept.version}"`)
+      return answer(412, { code: 'changed', title: 'Changed' })
+    const body = (await request.json()) as Partial<Task>
+    written.push(body)
+    kept = { ...kept, ...body, version: kept.version + 1 }
+    return answer(200, kept)
+  })
+})
+afterEach(() => vi.unstubAllGlobals())
+
+// Who takes away what a task is part of and what it waits for, faster than the service answers, is refused nothing.
+it('what a task waits for may change after something else of it did', async () => {
+  kept = task(5, ['TASK-2', 'TASK-3'])
+  await sendDependencies(task(4, ['TASK-2', 'TASK-3']), { depends_on: ['TASK-3'] })
+  expect(kept.depends_on).toEqual(['TASK-3'])
+})
+
+it('what a task waits for is not replaced by who has not seen it', async () => {
+  kept = task(5, ['TASK-2', 'TASK-3', 'TASK-4'])
+  const sent = sendDependencies(task(4, ['TASK-2', 'TASK-3']), { depends_on: ['TASK-3'] })
+  await expect(sent).rejects.toMatchObject({ status: 412 })
+  expect(written).toEqual([])
+})
