@@ -4,6 +4,7 @@ import type { Plugin } from 'vite'
 
 // What dist is made of. web_test.go has the same list, and the same hash.
 const sources = [
+  'compile-hint.ts',
   'first-load.ts',
   'index.html',
   'package-lock.json',

@@ -1,11 +1,12 @@
 import tailwind from '@tailwindcss/vite'
 import react from '@vitejs/plugin-react'
 import { defineConfig } from 'vitest/config'
+import { compileHint } from './compile-hint.ts'
 import { firstLoad } from './first-load.ts'
 import { sourceHash } from './source-hash.ts'
 
 export default defineConfig({
-  plugins: [react(), tailwind(), sourceHash(), firstLoad()],
+  plugins: [react(), tailwind(), sourceHash(), compileHint(), firstLoad()],
   build: {
     target: 'es2023',
     // The policy of the page allows no inline script and no data: address.
