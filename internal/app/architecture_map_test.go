@@ -116,6 +116,7 @@ var owners = map[string]string{
 	"usage_ledger":       "usage",
 	"usage_prices":       "usage",
 	"usage_state":        "usage",
+	"usage_inherited":    "usage",
 	"usage_told":         "usage",
 	"usage_transcripts":  "usage",
 }

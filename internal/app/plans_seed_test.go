@@ -186,6 +186,9 @@ func seedUsage(at func(int) time.Time, id func(string, int) string, pick func(in
 		{"usage_transcripts", "session_id, session_key, agent_id, seq, version", sessions, func(i int) []any {
 			return []any{id("t", i), id("agent:a:", i), id("a", i%8), 20, at(i).UnixMilli()}
 		}},
+		{"usage_inherited", "session_id, run_id, provider, model, input, output, cache_read, cache_write, other, cost_nano", sessions, func(i int) []any {
+			return []any{id("t", i), id("run", i), "p", "m", 1, 1, 1, 1, 0, 1}
+		}},
 		{"usage_told", "session_id, provider, model, input, output, cache_read, cache_write, other, cost_nano, rows_made, shrunk", sessions, func(i int) []any {
 			return []any{id("t", i), "p", "m", 1, 1, 1, 1, 0, 1, 0, false}
 		}},

@@ -28,6 +28,8 @@ type conversation struct {
 	hidden  map[int64]bool // rows that are left out where people read them
 	deleted bool
 	forgot  int // turns that its totals leave out
+	// What was said in it and is in no history any more, because somebody went back to before it. It is in the totals.
+	left []gateway.Turn
 }
 
 // runtime is a gateway whose transcripts the test writes.
@@ -133,7 +135,7 @@ func (r *runtime) counted() *gateway.SessionUsage {
 		if c.deleted {
 			t.SessionKey = "agent:" + c.AgentID + ":" + c.ID
 		}
-		for _, turn := range c.turns[c.forgot:] {
+		for _, turn := range slices.Concat(c.left, c.turns[c.forgot:]) {
 			if turn.Usage != nil {
 				count(&t, turn.Usage)
 			}

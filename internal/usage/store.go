@@ -183,7 +183,30 @@ func holds(ctx context.Context, q db.Queryer, sessionID string) (by map[modelKey
 	for _, m := range all {
 		by[m.modelKey] = m.held
 	}
-	return by, last, err
+	if err != nil {
+		return nil, 0, err
+	}
+	return by, last, addInherited(ctx, q, sessionID, by)
+}
+
+// addInherited adds to what the ledger has of a transcript what it has of those
+// that it is a copy of.
+func addInherited(ctx context.Context, q db.Queryer, sessionID string, by map[modelKey]held) error {
+	rows, err := q.Query(ctx, `
+		SELECT provider, model, CAST(SUM(input) AS BIGINT), CAST(SUM(output) AS BIGINT), CAST(SUM(cache_read) AS BIGINT),
+			CAST(SUM(cache_write) AS BIGINT), CAST(SUM(other) AS BIGINT), CAST(SUM(cost_nano) AS BIGINT)
+		FROM usage_inherited WHERE session_id = ? GROUP BY provider, model`, sessionID)
+	_, err = db.All(rows, err, func(r db.Row) (none struct{}, err error) {
+		var k modelKey
+		var t Tokens
+		var cost int64
+		err = r.Scan(&k.provider, &k.model, &t.Input, &t.Output, &t.CacheRead, &t.CacheWrite, &t.Other, &cost)
+		h := by[k]
+		h.tokens, h.cost = h.tokens.plus(t), h.cost+cost
+		by[k] = h
+		return none, err
+	})
+	return err
 }
 
 // told is what the runtime last said of one model in one transcript.

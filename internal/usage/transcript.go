@@ -130,6 +130,11 @@ func (s *Service) noteAll(ctx context.Context, runs []Run, t transcript) error {
 		err := s.DB.Tx(ctx, func(tx *db.Tx) error {
 			var tasks []string
 			for _, r := range some {
+				if copied, err := inherit(ctx, tx, r); err != nil {
+					return err
+				} else if copied {
+					continue
+				}
 				isNew, err := s.note(ctx, tx, r)
 				if err != nil {
 					return err
@@ -216,11 +221,14 @@ func (s *story) tell(turns []gateway.Turn, row *gateway.Session) {
 	}
 }
 
+// messageRun begins what we call a run whose row names none.
+const messageRun = "message:"
+
 // step is a row of a run.
 func (s *story) step(t *gateway.Turn, row *gateway.Session) {
 	id := t.RunID
 	if id == "" {
-		id = "message:" + row.ID + ":" + cmp.Or(t.ID, fmt.Sprint(t.Seq))
+		id = messageRun + row.ID + ":" + cmp.Or(t.ID, fmt.Sprint(t.Seq))
 	}
 	at := t.At.Time
 	if at.IsZero() {

@@ -1,0 +1,128 @@
+package usage
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"wardroom/internal/gateway"
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/db/dbtest"
+)
+
+// fork copies the first n rows of a conversation into one of another key.
+func (r *runtime) fork(of *conversation, key string, n int) *conversation {
+	c := r.open(key)
+	c.turns = slices.Clone(of.turns[:n])
+	c.UpdatedAt = clock.At(r.tick(time.Second))
+	return c
+}
+
+// rewind goes back to the first n rows of a conversation, which a copy of all of
+// it takes the place of.
+func (r *runtime) rewind(of *conversation, n int) *conversation {
+	c := r.open(of.Key)
+	c.turns, c.left = slices.Clone(of.turns[:n]), slices.Concat(of.left, of.turns[n:])
+	c.UpdatedAt = clock.At(r.tick(time.Second))
+	return c
+}
+
+// nameless plays a run whose row names none.
+func (r *runtime) nameless(c *conversation, id string, u *gateway.Usage) {
+	r.say(c, false, gateway.Turn{Role: "user"})
+	r.say(c, false, gateway.Turn{ID: id, Role: "assistant", Usage: u})
+}
+
+// wantTotal holds what the ledger has in all against input tokens, dollars in
+// nano, runs and corrections.
+func (p *played) wantTotal(t *testing.T, when string, in, cost, runs, corrections int64) {
+	t.Helper()
+	sum := p.total(t)
+	if sum.Tokens.Input != in || int64(*sum.CostUSD) != cost || sum.Runs != runs || sum.Corrections != corrections {
+		t.Errorf("%s: %d tokens for %d in %d runs and %d corrections, want %d, %d, %d, %d",
+			when, sum.Tokens.Input, *sum.CostUSD, sum.Runs, sum.Corrections, in, cost, runs, corrections)
+	}
+}
+
+// Who forks a conversation has it on the screen twice, and has paid for it once.
+func TestFork(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		p := play(d)
+		c := p.open("agent:cto:main")
+		p.ask(c, "a", used("m", 10, 1, 5), used("n", 1, 1, 1))
+		p.nameless(c, "m1", used("m", 100, 1, 50))
+		p.ask(c, "b", used("m", 1000, 1, 500))
+		p.look(t, true)
+		p.wantTotal(t, "before", 1111, 556, 4, 0) // a used two models
+
+		f := p.fork(c, "agent:cto:dashboard:1", len(c.turns)-2)
+		p.look(t, true)
+		p.wantTotal(t, "forked", 1111, 556, 4, 0)
+		p.ask(f, "c", used("m", 10000, 1, 5000))
+		p.ask(c, "d", used("n", 2, 1, 2))
+		p.look(t, true)
+		p.wantTotal(t, "gone on in both", 11113, 5558, 6, 0)
+
+		// A fork of the fork, seen by a process that knows nothing, and only then.
+		g := p.fork(f, "agent:cto:dashboard:2", len(f.turns))
+		p.ask(g, "e", used("m", 100000, 1, 50000))
+		p.restart()
+		p.look(t, true)
+		p.look(t, true)
+		p.wantTotal(t, "forked again", 111113, 55558, 7, 0)
+
+		// What the totals have beyond the runs is theirs all the same.
+		g.left = append(g.left, gateway.Turn{Usage: used("m", 7, 1, 7)})
+		p.ask(g, "f", used("m", 1, 1, 1))
+		p.look(t, true)
+		p.wantTotal(t, "and a lost run", 111121, 55566, 8, 1)
+	})
+}
+
+// Who goes back and asks otherwise has paid for both.
+func TestRewind(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		p := play(d)
+		c := p.open("agent:cto:main")
+		p.ask(c, "a", used("m", 10, 1, 5))
+		p.ask(c, "b", used("m", 100, 1, 50))
+		p.ask(c, "c", used("n", 1000, 1, 500))
+		p.look(t, true)
+
+		// To the second question: c and b are in the copy, and not on the way.
+		back := p.rewind(c, 2)
+		p.look(t, true)
+		p.wantTotal(t, "gone back", 1110, 555, 3, 0)
+		p.ask(back, "d", used("m", 10000, 1, 5000))
+		p.look(t, true)
+		p.wantTotal(t, "gone on", 11110, 5555, 4, 0)
+
+		// To the first: nothing of what the copy has is to be seen.
+		again := p.rewind(back, 0)
+		p.look(t, true)
+		p.wantTotal(t, "gone back to the beginning", 11110, 5555, 4, 0)
+		p.ask(again, "e", used("n", 100000, 1, 50000))
+		p.restart()
+		p.look(t, true)
+		p.wantTotal(t, "begun again", 111110, 55555, 5, 0)
+	})
+}
+
+// A session that is begun anew is no copy, and a run that goes on in it none either.
+func TestBegunAnew(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		p := play(d)
+		c := p.open("agent:cto:main")
+		p.ask(c, "a", used("m", 10, 1, 5))
+		p.look(t, true)
+		next := p.open("agent:cto:main")
+		p.ask(next, "b", used("m", 100, 1, 50))
+		next.left = append(next.left, gateway.Turn{Usage: used("m", 9, 1, 5)}) // nearly what the one before had
+		p.look(t, true)
+		p.wantTotal(t, "begun anew", 119, 60, 2, 1)
+		p.ask(next, "a", used("m", 1000, 1, 500))
+		p.look(t, true)
+		p.wantTotal(t, "the run of before goes on", 1119, 560, 2, 2)
+	})
+}

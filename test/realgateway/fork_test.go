@@ -1,0 +1,101 @@
+//go:build journey
+
+package realgateway
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"net/http"
+	"testing"
+	"time"
+)
+
+// copies has a conversation forked, and gone back in, by the gateway, which
+// copies it each time with what it used: what the agent costs stays what the
+// model was asked for.
+func (j *journey) copies(t *testing.T) {
+	const agent, first = "cmo", "agent:cmo:drafts"
+	j.model.Forget()
+	admin := j.administrator(t)
+	said := 0
+	say := func(key string) {
+		t.Helper()
+		said++
+		run := fmt.Sprint("draft-", said)
+		admin.call(t, "agent", map[string]any{"message": "Write one more line.", "agentId": agent, "sessionKey": key, "idempotencyKey": run, "deliver": false})
+		admin.call(t, "agent.wait", map[string]any{"runId": run, "timeoutMs": 120_000})
+	}
+	for range 3 {
+		say(first)
+	}
+	j.wantSpent(t, "before", agent, first)
+	var forked struct{ SessionKey string }
+	if err := json.Unmarshal(admin.call(t, "sessions.fork", map[string]any{"sessionKey": first, "entryId": admin.question(t, first, 2)}), &forked); err != nil {
+		t.Fatal(err)
+	}
+	say(forked.SessionKey)
+	j.wantSpent(t, "forked", agent, forked.SessionKey)
+	admin.call(t, "sessions.rewind", map[string]any{"sessionKey": first, "entryId": admin.question(t, first, 1)})
+	say(first)
+	j.wantSpent(t, "gone back", agent, first)
+	admin.call(t, "sessions.rewind", map[string]any{"sessionKey": forked.SessionKey, "entryId": admin.question(t, forked.SessionKey, 0)})
+	say(forked.SessionKey)
+	j.wantSpent(t, "gone back to the first question", agent, forked.SessionKey)
+}
+
+// question is the id of a question of a session, the first is 0.
+func (o *operator) question(t *testing.T, key string, n int) string {
+	t.Helper()
+	var out struct {
+		Messages []struct {
+			Role string
+			Meta struct{ ID string } `json:"__openclaw"`
+		}
+	}
+	if err := json.Unmarshal(o.call(t, "sessions.get", map[string]any{"key": key, "limit": 1000}), &out); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range out.Messages {
+		if m.Role != "user" {
+			continue
+		}
+		if n--; n < 0 {
+			return m.Meta.ID
+		}
+	}
+	t.Fatalf("%s has too few questions", key)
+	return ""
+}
+
+// wantSpent wants what the model's answers to an agent cost, once the gateway's
+// totals are those of after its last answer, and a while later as well.
+func (j *journey) wantSpent(t *testing.T, when, agent, key string) {
+	t.Helper()
+	WaitFor(t, 3*time.Minute, "the gateway to have counted", func() bool {
+		var of session
+		res := j.owner.Get(t, sessionPath(key))
+		return res.Status == http.StatusOK && json.Unmarshal(res.Body, &of) == nil && of.CostUSD != nil
+	})
+	_, due := bill(agent, j.model.Calls(agent))
+	var last sums
+	spent := func() *big.Rat {
+		var r spending
+		j.owner.Get(t, "/api/v1/usage?group=agent").Into(t, http.StatusOK, &r)
+		for _, g := range r.Groups {
+			if g.Key != nil && *g.Key == agent {
+				last = g
+				return g.cost()
+			}
+		}
+		return new(big.Rat)
+	}
+	WaitFor(t, time.Minute, when+": the ledger to have what was asked last", func() bool { return spent().Cmp(due) >= 0 })
+	for range 8 {
+		if got := spent(); got.Cmp(due) != 0 {
+			t.Fatalf("%s: %s cost %s in %d runs and %d corrections, the model's answers %s", when, agent, got.FloatString(9), last.Runs, last.Corrections, due.FloatString(9))
+		}
+		time.Sleep(time.Second)
+	}
+	t.Logf("%s: %s, %d runs, %d corrections", when, due.FloatString(9), last.Runs, last.Corrections)
+}
