@@ -148,7 +148,9 @@ type reader struct {
 	priced  int64                // the version of the prices that has been applied; -1 is none
 	broken  bool                 // the log has been told that the ledger cannot be kept
 	bad     map[string]time.Time // by transcript that cannot be read: no need to try again until then
-	fails   int                  // how many could not be read in a row
+	stuck   map[string]time.Time // by the same: since when
+	fails   int                  // how many could not be read in a row, for the first time
+	tries   int                  // how many of the others could not be read again in this pass
 }
 
 // pass does what is due, and says when to look again although nothing happens.
@@ -179,6 +181,7 @@ func (r *reader) pass(ctx context.Context) time.Duration {
 var errClaimed = errors.New("another process reads the transcripts")
 
 func (r *reader) work(ctx context.Context, rows []gateway.Session, counted *gateway.SessionUsage) error {
+	r.tries = 0
 	r.forget(rows, counted)
 	prices, err := pricesVersion(ctx, r.s.DB)
 	if err != nil {
@@ -215,7 +218,7 @@ func (r *reader) work(ctx context.Context, rows []gateway.Session, counted *gate
 		}
 	}
 	for _, u := range r.unsettled(by, counted) {
-		if row := by[u.SessionID]; row != nil && u.LastAt.After(row.UpdatedAt.Time) {
+		if row := by[u.SessionID]; row != nil && u.LastAt.After(row.UpdatedAt.Time) && !r.givenUp(u.SessionID) {
 			// The list never tells that a job's run has said something: its row keeps the
 			// time at which the run began (observed in OpenClaw 2026.9.6).
 			late := *row
@@ -264,9 +267,10 @@ func (r *reader) forget(rows []gateway.Session, counted *gateway.SessionUsage) {
 			delete(r.read, id)
 		}
 	}
-	for id := range r.bad {
+	for id := range r.stuck {
 		if !there[id] {
 			delete(r.bad, id)
+			delete(r.stuck, id)
 		}
 	}
 }
@@ -276,14 +280,25 @@ const (
 	refused     = 10 * time.Minute // after the runtime would not show it
 	slow        = time.Minute      // after it took too long
 	failsAtOnce = 3                // in a row: then the fault does not seem to be one transcript's
+	// giveUp is after how long its totals are counted all the same. What is read of
+	// it later is taken from them.
+	giveUp = time.Hour
 )
+
+// givenUp says whether a transcript could not be read for so long that its
+// totals have to do.
+func (r *reader) givenUp(id string) bool {
+	since, ok := r.stuck[id]
+	return ok && r.s.Now().Sub(since) >= giveUp
+}
 
 // tryFollow is follow, for which one transcript that the runtime cannot show must
 // not keep the others out of the ledger: it is left alone for a while, and done is
 // false. The error is one that concerns them all.
 func (r *reader) tryFollow(ctx context.Context, row *gateway.Session) (done bool, err error) {
 	now := r.s.Now()
-	if now.Before(r.bad[row.ID]) {
+	_, stuck := r.stuck[row.ID]
+	if now.Before(r.bad[row.ID]) || stuck && r.tries >= failsAtOnce {
 		return false, nil
 	}
 	err = r.follow(ctx, row)
@@ -292,20 +307,26 @@ func (r *reader) tryFollow(ctx context.Context, row *gateway.Session) (done bool
 	case err == nil:
 		r.fails = 0
 		delete(r.bad, row.ID)
+		delete(r.stuck, row.ID)
 		return true, nil
 	case errors.Is(err, gateway.ErrRefused):
 		again = refused
 	case ctx.Err() != nil || !errors.Is(err, gateway.ErrBusy) && !errors.Is(err, gateway.ErrTimeout):
 		return false, err
 	}
+	if stuck {
+		r.tries++
+		r.bad[row.ID] = now.Add(refused)
+		return false, nil
+	}
 	if r.fails++; r.fails >= failsAtOnce {
 		r.fails = 0
 		return false, err
 	}
 	if r.bad == nil {
-		r.bad = map[string]time.Time{}
+		r.bad, r.stuck = map[string]time.Time{}, map[string]time.Time{}
 	}
-	r.bad[row.ID] = now.Add(again)
+	r.bad[row.ID], r.stuck[row.ID] = now.Add(again), now
 	r.s.Log.WarnContext(ctx, "what a session used cannot be read; it is tried again later", "session", row.Key, "err", err)
 	return false, nil
 }

@@ -36,6 +36,7 @@ func (r *reader) unsettled(rows map[string]*gateway.Session, counted *gateway.Se
 			// The list may be older than the totals, which then have a run in them that
 			// we are about to read.
 			ok = ok && (!u.LastAt.After(row.UpdatedAt.Time) || final(u, counted.At))
+			ok = ok || r.givenUp(u.SessionID) && !row.Active && final(u, counted.At)
 		} else {
 			ok = final(u, counted.At)
 		}
