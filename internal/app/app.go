@@ -183,6 +183,7 @@ func (a *App) wire() error {
 	a.Tasks = &task.Service{DB: a.DB, Now: now}
 	a.Search = &search.Service{DB: a.DB}
 	a.Inbox = &inbox.Service{DB: a.DB, Now: now}
+	a.Tasks.Raise, a.Tasks.Settle = a.raiseOfTask, a.Inbox.Settle
 	a.Events = &event.Service{
 		DB: a.DB, Now: now, Log: a.log, Current: a.currentStates,
 		Away: func(err error) bool { return a.outage.notice("live streams", err) },
@@ -235,6 +236,7 @@ func (a *App) plan() error {
 		{Name: "settle items of tasks that are done", Every: 10 * time.Second, Do: a.Dispatch.SettleMoot},
 		{Name: "notice standups that did not begin", Every: time.Minute, Do: a.Standups.WatchSchedule},
 		{Name: "judge slots of scheduled jobs", Every: 5 * time.Second, Do: a.Schedules.Judge},
+		{Name: "notice tasks that stay blocked", Every: time.Minute, Do: a.Tasks.WatchBlocked},
 		{Name: "end leases of tasks", Every: 5 * time.Second, Do: a.Tasks.EndLeases},
 		{Name: "end snoozes of the inbox", Every: 5 * time.Second, Do: a.Inbox.EndSnoozes},
 		{Name: "purge failed logins", Every: 10 * time.Minute, Do: a.Accounts.PurgeLoginFailures},

@@ -283,6 +283,11 @@ func (a *App) raiseOfStandup(ctx context.Context, tx *db.Tx, m standup.Matter) e
 	return a.Inbox.Raise(ctx, tx, inbox.Matter(m))
 }
 
+// raiseOfTask makes a task that stays blocked an item of the inbox.
+func (a *App) raiseOfTask(ctx context.Context, tx *db.Tx, m task.Matter) error {
+	return a.Inbox.Raise(ctx, tx, inbox.Matter{Cause: m.Cause, Kind: m.Kind, Severity: m.Severity, Title: m.Title, Detail: m.Detail, Subject: m.Subject})
+}
+
 // raiseOfSchedule makes a job that did not run as it should an item of the inbox.
 func (a *App) raiseOfSchedule(ctx context.Context, tx *db.Tx, m schedule.Matter) error {
 	return a.Inbox.Raise(ctx, tx, inbox.Matter(m))

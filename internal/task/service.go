@@ -27,6 +27,10 @@ type Service struct {
 	// stopped. It writes no event, and answers how the dispatch ended by that; nil
 	// when none was going on.
 	Withdraw func(ctx context.Context, tx *db.Tx, t Task, gone bool) (*Dispatch, error)
+	// Raise and Settle, when given, bring tasks that stay blocked to whoever sees to
+	// them. They write events, so nothing else of a transaction comes after them.
+	Raise  func(ctx context.Context, tx *db.Tx, m Matter) error
+	Settle func(ctx context.Context, tx *db.Tx, cause, why string) error
 
 	cards   cards
 	endings endings

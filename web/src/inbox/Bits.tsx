@@ -48,6 +48,7 @@ export const kindIcon: Record<Item['kind'], IconName> = {
   job_failed: 'schedules',
   dispatch_failed: 'tasks',
   run_stalled: 'sessions',
+  task_blocked: 'blocked',
 }
 
 export const KindMark = ({ of }: { of: Item['kind'] }) => (

@@ -21,6 +21,7 @@ export const kinds = [
   'job_failed',
   'dispatch_failed',
   'run_stalled',
+  'task_blocked',
 ] as const satisfies readonly Item['kind'][]
 export const orders = ['rank', '-last', 'last'] as const
 

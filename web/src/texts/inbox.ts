@@ -12,6 +12,7 @@ export const inbox = {
     job_failed: 'Job failed',
     dispatch_failed: 'Handover failed',
     run_stalled: 'Run stalled',
+    task_blocked: 'Blocked task',
   },
   fields: {
     state: 'State',
