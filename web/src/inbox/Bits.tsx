@@ -48,6 +48,8 @@ export const kindIcon: Record<Item['kind'], IconName> = {
   job_failed: 'schedules',
   dispatch_failed: 'tasks',
   run_stalled: 'sessions',
+  gateway_trouble: 'link',
+  pairing_pending: 'link',
 }
 
 export const KindMark = ({ of }: { of: Item['kind'] }) => (

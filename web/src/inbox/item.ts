@@ -21,6 +21,8 @@ export const kinds = [
   'job_failed',
   'dispatch_failed',
   'run_stalled',
+  'gateway_trouble',
+  'pairing_pending',
 ] as const satisfies readonly Item['kind'][]
 export const orders = ['rank', '-last', 'last'] as const
 
@@ -154,6 +156,7 @@ export function subjectHref(of: Pick<Told, 'kind' | 'subject'>): string | null {
     case 'session':
       return sessionHref(id)
     case 'device':
+    case 'gateway':
       return '/settings/gateway'
     default:
       return null
