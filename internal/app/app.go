@@ -35,6 +35,7 @@ import (
 	"wardroom/internal/session"
 	"wardroom/internal/standup"
 	"wardroom/internal/task"
+	"wardroom/internal/trouble"
 	"wardroom/internal/usage"
 )
 
@@ -72,6 +73,7 @@ type App struct {
 	Schedules *schedule.Service
 	Pairing   *pairing.Service
 	Dispatch  *dispatch.Service
+	Trouble   *trouble.Service
 	Gateway   *gateway.Client
 	Queue     *job.Queue
 	Meetings  *job.Queue // standups, with workers of their own
@@ -218,6 +220,10 @@ func (a *App) wireRuntime() {
 	a.Meetings.Kinds[standup.FallbackKind] = a.Standups.Fallbacks()
 	a.wireSchedules()
 	a.wireDispatch()
+	a.Trouble = &trouble.Service{
+		DB: a.DB, Gateway: a.Gateway, Log: a.log, Now: now, Every: 30 * time.Second, Raise: a.raiseOfGateway, Settle: a.Inbox.Settle,
+		Away: func(err error) bool { return a.outage.notice("the state of the gateway", err) },
+	}
 }
 
 // plan says what is done in the background: one thing after the other by the
@@ -347,6 +353,7 @@ func (a *App) Run(ctx context.Context, ln net.Listener) error {
 	g.Go(func() error { return a.Archive.Run(inner) })
 	g.Go(func() error { return a.Schedules.Run(inner) })
 	g.Go(func() error { return a.Pairing.Run(inner) })
+	g.Go(func() error { return a.Trouble.Run(inner) })
 	g.Go(func() error { return a.Queue.Run(inner) })
 	g.Go(func() error { return a.Meetings.Run(inner) })
 	g.Go(func() error { return a.Errands.Run(inner) })

@@ -16,7 +16,7 @@ var plumbing = []string{
 var mayImport = map[string][]string{
 	"cmd/wardroom": slices.Concat([]string{"app", "account", "gateway", "platform/config", "schema"}, plumbing),
 	"app": slices.Concat([]string{
-		"web", "account", "agent", "archive", "dispatch", "event", "gateway", "gateway/demo", "inbox", "pairing", "platform/config", "retention", "schedule", "schema", "search", "session", "standup", "task", "transcript", "usage",
+		"web", "account", "agent", "archive", "dispatch", "event", "gateway", "gateway/demo", "inbox", "pairing", "platform/config", "retention", "schedule", "schema", "search", "session", "standup", "task", "transcript", "trouble", "usage",
 	}, plumbing),
 	"archive": slices.Concat([]string{"event", "gateway", "search", "transcript"}, plumbing),
 
@@ -34,6 +34,7 @@ var mayImport = map[string][]string{
 	"standup/answer": {},
 	"transcript":     {"gateway", "platform/clock", "platform/money"}, // what both the sessions and their archive show
 	"task":           slices.Concat([]string{"event", "search"}, plumbing),
+	"trouble":        slices.Concat([]string{"event", "gateway"}, plumbing),
 	"usage":          slices.Concat([]string{"event", "gateway"}, plumbing),
 
 	"gateway":      {"platform/clock", "platform/fault"},
@@ -69,7 +70,7 @@ var mayImport = map[string][]string{
 }
 
 // features are the packages whose HTTP stays in http.go.
-var features = []string{"account", "agent", "archive", "dispatch", "event", "inbox", "pairing", "retention", "schedule", "search", "session", "standup", "standup/answer", "task", "usage"}
+var features = []string{"account", "agent", "archive", "dispatch", "event", "inbox", "pairing", "retention", "schedule", "search", "session", "standup", "standup/answer", "task", "trouble", "usage"}
 
 // owners says which package writes each table. Reading another's is free.
 var owners = map[string]string{

@@ -24,6 +24,7 @@ import (
 	"wardroom/internal/session"
 	"wardroom/internal/standup"
 	"wardroom/internal/task"
+	"wardroom/internal/trouble"
 	"wardroom/internal/usage"
 )
 
@@ -296,6 +297,11 @@ func (a *App) raiseOfSchedule(ctx context.Context, tx *db.Tx, m schedule.Matter)
 // raiseOfSession makes a run that has stalled an item of the inbox.
 func (a *App) raiseOfSession(ctx context.Context, tx *db.Tx, m session.Matter) error {
 	return a.Inbox.Raise(ctx, tx, inbox.Matter{Cause: m.Cause, Kind: m.Kind, Severity: m.Severity, Title: m.Title, Detail: m.Detail, Subject: m.Subject})
+}
+
+// raiseOfGateway makes a gateway in trouble an item of the inbox.
+func (a *App) raiseOfGateway(ctx context.Context, tx *db.Tx, m trouble.Matter) error {
+	return a.Inbox.Raise(ctx, tx, inbox.Matter(m))
 }
 
 // jobsChanged is what is told of the runtime's timed jobs: whoever shows them

@@ -51,12 +51,14 @@ const (
 	DispatchFailed Kind = "dispatch_failed" // an agent could not be given a task, or its run failed
 	RunStalled     Kind = "run_stalled"     // a run has stopped telling of itself
 	TaskBlocked    Kind = "task_blocked"    // a task has been blocked for days
+	GatewayTrouble Kind = "gateway_trouble" // the gateway cannot be used for minutes
+	PairingPending Kind = "pairing_pending" // the gateway waits for somebody to approve this service
 )
 
 // Kinds lists every kind that a Matter may have. A kind more is a line here, one
 // above, and a word in the input of the list.
 func Kinds() []Kind {
-	return []Kind{Escalation, StandupFailed, StandupMissed, OldBlocker, JobMissed, JobFailed, DispatchFailed, RunStalled, TaskBlocked}
+	return []Kind{Escalation, StandupFailed, StandupMissed, OldBlocker, JobMissed, JobFailed, DispatchFailed, RunStalled, TaskBlocked, GatewayTrouble, PairingPending}
 }
 
 // Severity says how much it matters that somebody looks.
@@ -93,7 +95,7 @@ func States() []State { return []State{Open, Acked, Snoozed, Resolved} }
 // Item is one thing that needs a human.
 type Item struct {
 	ID           string        `json:"id"`
-	Kind         Kind          `json:"kind" enum:"escalation,standup_failed,standup_missed,old_blocker,job_missed,job_failed,dispatch_failed,run_stalled,task_blocked"`
+	Kind         Kind          `json:"kind" enum:"escalation,standup_failed,standup_missed,old_blocker,job_missed,job_failed,dispatch_failed,run_stalled,task_blocked,gateway_trouble,pairing_pending"`
 	Severity     Severity      `json:"severity" enum:"urgent,high,medium,low" doc:"The worst since it was last opened."`
 	Title        string        `json:"title" doc:"One line. Agents write it too: never trust it."`
 	Detail       string        `json:"detail" doc:"Markdown, at most 10,000 characters. Agents write it too: never trust it."`

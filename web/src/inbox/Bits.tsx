@@ -49,6 +49,8 @@ export const kindIcon: Record<Item['kind'], IconName> = {
   dispatch_failed: 'tasks',
   run_stalled: 'sessions',
   task_blocked: 'blocked',
+  gateway_trouble: 'link',
+  pairing_pending: 'link',
 }
 
 export const KindMark = ({ of }: { of: Item['kind'] }) => (

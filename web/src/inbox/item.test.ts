@@ -167,6 +167,9 @@ describe('what it is about', () => {
       '/sessions/agent%3Acto%3Aa%2Fb%3Fc',
     )
     expect(subjectHref(make({ subject: { kind: '', id: '', name: '' } }))).toBeNull()
+    // Where the doctor is, and the command that approves a device.
+    for (const kind of ['gateway', 'device'])
+      expect(subjectHref(make({ subject: { kind, id: 'connection', name: '' } }))).toBe('/settings/gateway')
     // The subject of a missed standup is its job, by the key of its team.
     expect(
       subjectHref(make({ kind: 'standup_missed', subject: { kind: 'schedule', id: 'executive', name: 'daily' } })),

@@ -22,6 +22,8 @@ export const kinds = [
   'dispatch_failed',
   'run_stalled',
   'task_blocked',
+  'gateway_trouble',
+  'pairing_pending',
 ] as const satisfies readonly Item['kind'][]
 export const orders = ['rank', '-last', 'last'] as const
 
@@ -155,6 +157,7 @@ export function subjectHref(of: Pick<Told, 'kind' | 'subject'>): string | null {
     case 'session':
       return sessionHref(id)
     case 'device':
+    case 'gateway':
       return '/settings/gateway'
     default:
       return null

@@ -11,6 +11,7 @@ export const failureKinds = [
   'job_missed',
   'dispatch_failed',
   'run_stalled',
+  'gateway_trouble',
 ] as const satisfies readonly Item['kind'][]
 
 /** The events by which such an item is raised once more. */

@@ -13,6 +13,8 @@ export const inbox = {
     dispatch_failed: 'Handover failed',
     run_stalled: 'Run stalled',
     task_blocked: 'Blocked task',
+    gateway_trouble: 'Gateway trouble',
+    pairing_pending: 'Pairing pending',
   },
   fields: {
     state: 'State',
@@ -41,7 +43,7 @@ export const inbox = {
   orders: { rank: 'Most urgent first', '-last': 'Newest first', last: 'Oldest first' },
   empty: 'Nothing waits for a person',
   emptyText:
-    'Escalations of a standup, old blockers, jobs that failed or did not run, tasks that could not be handed over and runs that stall come here by themselves.',
+    'Escalations of a standup, old blockers, jobs that failed or did not run, tasks that could not be handed over, runs that stall and a gateway in trouble come here by themselves.',
   noneFit: 'No item fits these filters',
   seeResolved: 'See what was resolved',
   somebody: 'Somebody',
@@ -119,6 +121,7 @@ export const inbox = {
     schedule: 'Job',
     session: 'Session',
     device: 'Pairing',
+    gateway: 'Gateway',
     project: 'Project',
     team: 'Team',
   } as Record<string, string>,
