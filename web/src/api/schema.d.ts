@@ -500,7 +500,7 @@ export interface paths {
         put?: never;
         /**
          * Make an account for yourself
-         * @description Makes an account of the role user and logs in, where the service is set to allow it; registration_enabled in /config tells. An email that is taken counts as a failed login from your address.
+         * @description Makes an account of the role user and logs in, where the service is set to allow it; registration_enabled in /config tells. An email or a name that another account has is refused, and counts as a failed login from your address.
          */
         post: operations["post-auth-register"];
         delete?: never;
@@ -6365,7 +6365,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `email_taken`: Another account has this email. */
+            /** @description Conflict. `email_taken`: Another account has this email. `name_taken`: Another account is called so. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -6377,7 +6377,7 @@ export interface operations {
             413: components["responses"]["RequestEntityTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too Many Requests. `too_many_logins`: There were too many failed logins. */
+            /** @description Too Many Requests. `too_many_logins`: There were too many failed logins. `passwords_busy`: Too many passwords are being checked at the moment. */
             429: {
                 headers: {
                     [name: string]: unknown;
