@@ -2204,7 +2204,7 @@ export interface components {
         };
         DispatchFailure: {
             /** @enum {string} */
-            code: "cancelled" | "withdrawn" | "reassigned" | "gateway_unreachable" | "agent_unknown" | "refused" | "timed_out" | "stopped" | "run_failed" | "broken";
+            code: "cancelled" | "withdrawn" | "reassigned" | "agent_deactivated" | "gateway_unreachable" | "agent_unknown" | "refused" | "timed_out" | "stopped" | "run_failed" | "broken";
             /** @description In words. It may hold words of the runtime: never trust it. */
             detail: string;
         };
@@ -3976,10 +3976,10 @@ export interface components {
         };
         TaskDispatchError: {
             /**
-             * @description withdrawn: the task went into the archive. stopped: somebody stopped the run in the runtime.
+             * @description withdrawn: the task was done, archived or given away first. agent_deactivated: the account of the agent was deactivated before it was asked. stopped: somebody stopped the run in the runtime.
              * @enum {string}
              */
-            code: "cancelled" | "withdrawn" | "reassigned" | "gateway_unreachable" | "agent_unknown" | "refused" | "timed_out" | "stopped" | "run_failed" | "broken";
+            code: "cancelled" | "withdrawn" | "reassigned" | "agent_deactivated" | "gateway_unreachable" | "agent_unknown" | "refused" | "timed_out" | "stopped" | "run_failed" | "broken";
             /** @description In words. It may hold words of the runtime: never trust it. */
             detail: string;
         };
@@ -8974,7 +8974,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `idempotency_conflict`: The Idempotency-Key was used for another request. `idempotency_gone`: What the first request with this Idempotency-Key made is gone. `already_dispatched`: The task is with its agent already. `task_archived`: The task is in the archive. `task_done`: The task is done. `task_without_agent`: The task is assigned to no agent. `dependencies_unfinished`: The task depends on others that are not done. `task_claimed`: Somebody else holds the task. */
+            /** @description Conflict. `idempotency_conflict`: The Idempotency-Key was used for another request. `idempotency_gone`: What the first request with this Idempotency-Key made is gone. `already_dispatched`: The task is with its agent already. `task_archived`: The task is in the archive. `task_done`: The task is done. `task_without_agent`: The task is assigned to no active agent. `dependencies_unfinished`: The task depends on others that are not done. `task_claimed`: Somebody else holds the task. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9031,7 +9031,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflict. `not_dispatched`: The task is with no agent. `task_archived`: The task is in the archive. `task_done`: The task is done. `task_without_agent`: The task is assigned to no agent. `dependencies_unfinished`: The task depends on others that are not done. `task_claimed`: Somebody else holds the task. */
+            /** @description Conflict. `not_dispatched`: The task is with no agent. `task_archived`: The task is in the archive. `task_done`: The task is done. `task_without_agent`: The task is assigned to no active agent. `dependencies_unfinished`: The task depends on others that are not done. `task_claimed`: Somebody else holds the task. */
             409: {
                 headers: {
                     [name: string]: unknown;
