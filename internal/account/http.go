@@ -19,9 +19,9 @@ func (s *Service) Mount(api *web.API) {
 			"in it every login is answered with 429, and Retry-After says for how long. An hour without a failure forgets them."))
 	web.Get(api, "/auth/me", actor.Read, "Get your own account", s.handleMe, web.Fails(ErrToken, ErrDeactivated))
 	web.Post(api, "/auth/register", actor.Public, "Make an account for yourself", s.handleRegister,
-		web.Status(http.StatusCreated), web.Fails(ErrRegistration, ErrEmailTaken, ErrThrottled),
+		web.Status(http.StatusCreated), web.Fails(ErrRegistration, ErrEmailTaken, ErrNameTaken, ErrThrottled, ErrBusy),
 		web.Describe("Makes an account of the role user and logs in, where the service is set to allow it; registration_enabled in /config tells. "+
-			"An email that is taken counts as a failed login from your address."))
+			"An email or a name that another account has is refused, and counts as a failed login from your address."))
 	web.Post(api, "/auth/setup", actor.Public, "Become the owner", s.handleSetup,
 		web.Status(http.StatusCreated), web.Fails(ErrSetupDone, ErrSetupToken, ErrEmailTaken, ErrThrottled, ErrBusy),
 		web.Describe("Makes the owner's account and logs in, while there is no owner; setup_required in /config tells. "+

@@ -31,8 +31,9 @@ type OwnChange struct {
 
 // Register makes an account of the role user for whoever asks, and signs them
 // in, if that is open. Who asks for an email that is taken is answered so:
-// without mail to confirm an address there is no way to hide it. It counts as
-// a failed login from that address, so that nobody tries many.
+// without mail to confirm an address there is no way to hide it. Nobody takes the
+// name of another, under which they could speak: ErrNameTaken. Either counts as a
+// failed login from that address, so that nobody tries many.
 func (s *Service) Register(ctx context.Context, r Registration, from netip.Addr) (_ SignIn, err error) {
 	if !s.RegistrationOpen {
 		return SignIn{}, ErrRegistration.With("Ask an admin or the owner for an account.")
@@ -49,15 +50,43 @@ func (s *Service) Register(ctx context.Context, r Registration, from netip.Addr)
 	defer func() { leave(err) }()
 	u.ID = db.NewID()
 	self := actor.With(ctx, actor.Actor{ID: u.ID, Name: u.Name, Role: u.Role})
-	made, err := s.add(self, u, r.Password, "registration", nil)
+	made, err := s.add(self, u, r.Password, "registration", func(tx *db.Tx) error { return nameFree(ctx, tx, u) })
 	switch {
 	case errors.Is(err, ErrEmailTaken):
 		s.suspect("registration.refused", "taken email", User{}, from)
 		return SignIn{}, ErrEmailTaken.With("Log in with it, or take another.") // and not whose it is
+	case errors.Is(err, ErrNameTaken):
+		s.suspect("registration.refused", "taken name", User{}, from)
+		return SignIn{}, err
 	case err != nil:
 		return SignIn{}, err
 	}
 	return s.signIn(ctx, made, &try)
+}
+
+// nameFree refuses, as ErrNameTaken, a new account whose name another has. Until
+// the transaction ends nobody else takes it. Who has an account with that email
+// is told so by the caller, and not to take another name.
+func nameFree(ctx context.Context, tx *db.Tx, u User) error {
+	if err := tx.Lock(ctx, serial); err != nil {
+		return err
+	}
+	switch _, err := find(ctx, tx, u.Email); {
+	case err == nil:
+		return nil
+	case !errors.Is(err, ErrNotFound):
+		return err
+	}
+	return unlessCalled(ctx, tx, u)
+}
+
+// unlessCalled refuses, as ErrNameTaken, the name of another account.
+func unlessCalled(ctx context.Context, tx *db.Tx, u User) error {
+	taken, err := isCalled(ctx, tx, u.Name, u.ID)
+	if err == nil && taken {
+		err = ErrNameTaken.With("Take another, by which people tell you apart.")
+	}
+	return err
 }
 
 // ChangeOwn changes what everybody may change of their own account. With a
@@ -68,11 +97,7 @@ func (s *Service) ChangeOwn(ctx context.Context, c OwnChange, version *int64) (U
 		if is.Name == was.Name {
 			return nil
 		}
-		taken, err := isCalled(ctx, tx, is.Name, was.ID)
-		if err == nil && taken {
-			err = ErrNameTaken.With("Take another, by which people tell you apart.")
-		}
-		return err
+		return unlessCalled(ctx, tx, is)
 	})
 }
 

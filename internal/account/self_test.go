@@ -65,6 +65,49 @@ func TestRegister(t *testing.T) {
 	})
 }
 
+// What people say stands under their names: who makes an account takes nobody's,
+// in capitals or not, and none of somebody who is gone.
+func TestRegisterName(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		s := newSite(t, d)
+		s.RegistrationOpen = true
+		owner := makeUser(t, s.Service, "ada", actor.Owner)
+		gone := makeUser(t, s.Service, "bob", actor.User)
+		if _, err := s.Change(machine(t.Context()), gone.ID, Change{Active: new(false)}, nil); err != nil {
+			t.Fatal(err)
+		}
+		register := func(email, name string) answer {
+			body := map[string]string{"email": email, "password": goodPassword}
+			if name != "" {
+				body["name"] = name
+			}
+			return s.ask(t, "", "POST", "/auth/register", body)
+		}
+		for _, name := range []string{owner.Name, strings.ToUpper(owner.Name), " " + owner.Name + " ", gone.Name} {
+			refused := register("eve@example.org", name)
+			refused.want(t, name, http.StatusConflict, "name_taken")
+			if text := asJSON(t, refused.body); strings.Contains(text, owner.ID) || strings.Contains(text, owner.Email) {
+				t.Errorf("anybody is told whose it is: %s", text)
+			}
+		}
+		// Also where it is only what stands before the @.
+		register("ADA@example.org", "").want(t, "left out", http.StatusConflict, "name_taken")
+		// Who has an account already needs no other name.
+		register(owner.Email, owner.Name).want(t, "their own", http.StatusConflict, "email_taken")
+		if made := register("eve@example.org", "Eve"); made.status != http.StatusCreated {
+			t.Errorf("another name: %d %v", made.status, made.body)
+		}
+		var failures int
+		if err := d.QueryRow(t.Context(), `SELECT failures FROM login_failures`).Scan(&failures); err != nil || failures != 6 {
+			t.Errorf("%d failures are counted (%v), want those 6", failures, err)
+		}
+		wantCounts(t, race(8, func(i int) error {
+			_, err := s.Register(t.Context(), Registration{Email: fmt.Sprintf("zoe%d@example.com", i), Name: "Zoe", Password: goodPassword}, netip.MustParseAddr("192.0.2.7"))
+			return err
+		}), map[string]int{"won": 1, "name_taken": 7})
+	})
+}
+
 func TestRegisterRaces(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)

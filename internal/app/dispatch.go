@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"maps"
 
 	"wardroom/internal/dispatch"
@@ -87,13 +88,23 @@ func (a *App) taskID(ctx context.Context, q db.Queryer, ref string) (string, err
 // unwanted says why a task is not to be handed over any more.
 func (a *App) unwanted(ctx context.Context, q db.Queryer, taskID, userID string) (code dispatch.Code, why string, err error) {
 	t, err := a.Tasks.Find(ctx, q, taskID)
-	switch {
-	case err != nil:
+	if err != nil {
 		return "", "", err
+	}
+	u, err := a.Accounts.Resolve(ctx, q, userID)
+	if err != nil {
+		return "", "", err
+	}
+	mayReport := u.Active && u.AgentID != nil
+	switch given := t.AssigneeID == nil || *t.AssigneeID != userID; {
 	case t.Status == task.Done || t.ArchivedAt != nil:
 		return dispatch.Withdrawn, "The task is done, or in the archive.", nil
-	case t.AssigneeID == nil || *t.AssigneeID != userID:
+	case given && mayReport:
 		return dispatch.Reassigned, "The task was given to somebody else before the agent began.", nil
+	case given: // it does not stay with the agent either, and has been seen to
+		return dispatch.Withdrawn, fmt.Sprintf("The task was given to somebody else, and the account of %s is deactivated, or no agent's any more.", u.Name), nil
+	case !mayReport:
+		return dispatch.Deactivated, fmt.Sprintf("The account of %s is deactivated, or no agent's any more. Have it activated again, or give the task to another agent.", u.Name), nil
 	}
 	return "", "", nil
 }

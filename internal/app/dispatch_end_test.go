@@ -192,6 +192,56 @@ func TestDispatchOfReassigned(t *testing.T) {
 	}
 }
 
+// An agent whose account is deactivated may report nothing: it is handed no task,
+// and one that has not reached it by then does not. Somebody is told, as the task
+// lies there.
+func TestDispatchOfDeactivated(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, db.SQLite, nil)
+	s := h.start().connected()
+	owner := s.login(ownerEmail)
+	owner.hire("cto", "cpo")
+	turn := func(active bool) {
+		t.Helper()
+		owner.patch("/api/v1/users/cto@example.com", map[string]any{"active": active}).want(http.StatusOK)
+	}
+	h.runtime.Silence("cto", true)
+	begun, moved, waiting := owner.handed("cto", "Begun"), owner.handed("cto", "Moved"), owner.handed("cto", "Waiting")
+	for _, key := range []string{begun.Key, moved.Key} {
+		owner.dispatch(key)
+		owner.becomes(key, task.Started)
+	}
+
+	_ = h.runtime.Close()
+	owner.dispatch(waiting.Key)
+	turn(false)
+	a := owner.post("/api/v1/tasks/"+waiting.Key+"/dispatch", nil).wantProblem(http.StatusConflict, "task_without_agent")
+	if text := string(a.body); !strings.Contains(text, "The account of CTO is deactivated.") || !strings.Contains(text, "assignee_id") {
+		t.Errorf("it does not say what to do: %s", text)
+	}
+	owner.patch("/api/v1/tasks/"+moved.Key, map[string]any{"assignee_id": "cpo"}).want(http.StatusOK)
+	h.reopen()
+	h.runtime.Answer("cto", func(demo.Question) string { return "Done." })
+	// The runs of those that had begun were lost with their gateway: they are not asked for again.
+	for _, key := range []string{waiting.Key, begun.Key} {
+		if d := owner.becomes(key, task.Failed).Dispatch; d.Error.Code != "agent_deactivated" || !strings.Contains(d.Error.Detail, "CTO") {
+			t.Errorf("%s: %+v", key, d.Error)
+		}
+	}
+	if d := owner.becomes(moved.Key, task.Failed).Dispatch; d.Error.Code != "withdrawn" {
+		t.Errorf("given to somebody else: %+v", d.Error)
+	}
+	if n := h.runtime.Asked(""); n != 0 {
+		t.Errorf("%d runs began for an agent whose account is deactivated", n)
+	}
+	if items := owner.inboxOf(inbox.DispatchFailed, "open"); len(items) != 2 {
+		t.Errorf("the inbox has %+v", items)
+	}
+	turn(true)
+	owner.dispatch(waiting.Key)
+	owner.becomes(waiting.Key, task.Ended)
+}
+
 // What ended well while nobody listened must not be called unknown, and asked for
 // again, because its time is over when somebody does.
 func TestDispatchEndedLongAgo(t *testing.T) {

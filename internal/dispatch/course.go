@@ -172,7 +172,7 @@ func (c *course) write(ctx context.Context, kind string) error {
 // begin yet, is stopped as soon as somebody can.
 func (c *course) finish(ctx context.Context, f *Failure, a gateway.Answer) error {
 	err := c.job.Write(ctx, func(tx *db.Tx) error {
-		if f != nil && c.d.sent && slices.Contains([]Code{Unreachable, TimedOut, Withdrawn, Reassigned, Refused}, f.Code) {
+		if f != nil && c.d.sent && slices.Contains([]Code{Unreachable, TimedOut, Withdrawn, Reassigned, Deactivated, Refused}, f.Code) {
 			if _, err := c.Stops.Enqueue(ctx, tx, kindStop, c.d.RunID, c.d.orphan()); err != nil {
 				return err
 			}
@@ -354,7 +354,7 @@ func (c *course) recover(ctx context.Context, boot string) (ask bool, _ error) {
 	case !seen && c.d.State == Started && c.left() <= 0:
 		return false, c.conclude(ctx, gateway.Answer{Outcome: gateway.TimedOut})
 	case !seen:
-		return true, nil // it never arrived: the same run id is safe
+		return true, c.stillWanted(ctx) // it never arrived: the same run id is safe
 	case boot != c.d.bootID && (t.Answer.Outcome == "" || t.Answer.Outcome == gateway.Stopped):
 		return c.askAnew(ctx) // it was lost with the gateway's process
 	}
@@ -417,16 +417,22 @@ func (c *course) askAnew(ctx context.Context) (bool, error) {
 	if c.d.State == Started && c.left() <= 0 {
 		return false, c.conclude(ctx, gateway.Answer{Outcome: gateway.TimedOut})
 	}
-	code, why, err := c.Unwanted(ctx, c.DB, c.d.taskID, c.d.userID)
-	if err != nil {
+	if err := c.stillWanted(ctx); err != nil {
 		return false, err
-	}
-	if code == Withdrawn {
-		return false, c.finish(ctx, &Failure{code, why}, gateway.Answer{})
 	}
 	c.d.number++
 	c.d.RunID, c.d.sent, c.d.bootID = c.d.name(c.d.number), true, c.Runtime.Status().BootID
 	return true, c.write(ctx, began)
+}
+
+// stillWanted ends a dispatch that is not to be sent again. What was given to
+// another meanwhile stays with the agent that works on it.
+func (c *course) stillWanted(ctx context.Context) error {
+	code, why, err := c.Unwanted(ctx, c.DB, c.d.taskID, c.d.userID)
+	if err == nil && (code == Withdrawn || code == Deactivated) {
+		err = c.finish(ctx, &Failure{code, why}, gateway.Answer{})
+	}
+	return err
 }
 
 // overtook follows up a question that was turned away because its session

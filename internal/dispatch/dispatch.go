@@ -37,8 +37,9 @@ type Code string
 // The codes. Withdrawn is also what is said of a task that was deleted.
 const (
 	Cancelled   Code = "cancelled"           // somebody took it back
-	Withdrawn   Code = "withdrawn"           // the task was done, archived or deleted first
+	Withdrawn   Code = "withdrawn"           // the task was done, archived, deleted or given away first
 	Reassigned  Code = "reassigned"          // it was somebody else's before it began
+	Deactivated Code = "agent_deactivated"   // the agent has no active account any more
 	Unreachable Code = "gateway_unreachable" // the gateway was away for too long
 	Unknown     Code = "agent_unknown"       // the runtime did not know the agent for too long
 	Refused     Code = "refused"             // the runtime will not do it
@@ -82,7 +83,7 @@ type Dispatch struct {
 
 // Failure is why a dispatch failed.
 type Failure struct {
-	Code   Code   `json:"code" enum:"cancelled,withdrawn,reassigned,gateway_unreachable,agent_unknown,refused,timed_out,stopped,run_failed,broken"`
+	Code   Code   `json:"code" enum:"cancelled,withdrawn,reassigned,agent_deactivated,gateway_unreachable,agent_unknown,refused,timed_out,stopped,run_failed,broken"`
 	Detail string `json:"detail" doc:"In words. It may hold words of the runtime: never trust it."`
 }
 

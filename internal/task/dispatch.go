@@ -20,7 +20,7 @@ import (
 
 // The failures of handing a task over.
 var (
-	ErrNoAgent = fault.New(fault.Conflict, "task_without_agent", "The task is assigned to no agent.")
+	ErrNoAgent = fault.New(fault.Conflict, "task_without_agent", "The task is assigned to no active agent.")
 	ErrIsDone  = fault.New(fault.Conflict, "task_done", "The task is done.")
 )
 
@@ -49,7 +49,7 @@ const (
 
 // DispatchError is why a dispatch failed.
 type DispatchError struct {
-	Code   string `json:"code" enum:"cancelled,withdrawn,reassigned,gateway_unreachable,agent_unknown,refused,timed_out,stopped,run_failed,broken" doc:"withdrawn: the task went into the archive. stopped: somebody stopped the run in the runtime."`
+	Code   string `json:"code" enum:"cancelled,withdrawn,reassigned,agent_deactivated,gateway_unreachable,agent_unknown,refused,timed_out,stopped,run_failed,broken" doc:"withdrawn: the task was done, archived or given away first. agent_deactivated: the account of the agent was deactivated before it was asked. stopped: somebody stopped the run in the runtime."`
 	Detail string `json:"detail" doc:"In words. It may hold words of the runtime: never trust it."`
 }
 
@@ -104,12 +104,18 @@ func (s *Service) HandOver(ctx context.Context, tx *db.Tx, ref string) (Handover
 	if t.Status == Done {
 		return h, ErrIsDone.With("Move it back to todo or in_progress first.")
 	}
+	var name string
+	var active bool
 	if t.AssigneeID != nil {
-		err = tx.QueryRow(ctx, `SELECT id, agent_id FROM users WHERE id = ? AND active AND role = 'agent' AND agent_id IS NOT NULL`, *t.AssigneeID).Scan(&h.UserID, &h.AgentID)
+		err = tx.QueryRow(ctx, `SELECT id, agent_id, name, active FROM users WHERE id = ? AND role = 'agent' AND agent_id IS NOT NULL`, *t.AssigneeID).
+			Scan(&h.UserID, &h.AgentID, &name, &active)
 	}
 	switch {
 	case err != nil && !db.IsNotFound(err):
 		return h, err
+	case h.AgentID != "" && !active:
+		return h, ErrNoAgent.With("The account of %s is deactivated. Have it activated again, or set assignee_id to another agent; GET /agents lists them.", name).
+			Fact("assignee_id", t.AssigneeID)
 	case h.AgentID == "":
 		return h, ErrNoAgent.With("Set assignee_id to an agent that has an active account; GET /agents lists them.").Fact("assignee_id", t.AssigneeID)
 	}

@@ -1,6 +1,7 @@
-import { describe, expect, it } from 'vitest'
-import { looks, openPage, signIn, sizes } from './browser.ts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { desktop, entered, looks, openPage, signIn, sizes } from './browser.ts'
 import { faults } from './faults.ts'
+import { openOwned, type Service } from './service.ts'
 import { browser, house, onStage } from './stage.ts'
 
 onStage()
@@ -30,6 +31,110 @@ describe.each(sizes)('signing in, %s', (_, look) => {
     await page.getByLabel('Email').waitFor()
     expect(await page.evaluate(() => Object.keys(localStorage).filter(k => k !== 'wardroom.view'))).toEqual([])
     expect(complaints).toEqual([])
+    await context.close()
+  })
+})
+
+// Where people may make accounts, whoever fails at it types all of it again or stays away.
+describe('an account of one’s own', () => {
+  let open: Service
+  beforeAll(async () => {
+    open = await openOwned({ REGISTRATION_ENABLED: 'true' })
+  })
+  afterAll(() => open?.close())
+
+  it.each(sizes)('is made, %s: what is refused is said at its field, and nothing is lost', async (_, look) => {
+    const { context, page, complaints } = await openPage(browser, open.base, look)
+    const field = (label: string) => page.getByLabel(label, { exact: true })
+    // Nobody's yet, also where this is tried once more.
+    const email = `grace-${Date.now()}@example.com`
+    const make = () => page.getByRole('button', { name: 'Make the account' }).click()
+    /** What is said at a field, and that all that was typed is still there. */
+    const refused = async (label: string, words: string, typed: [email: string, name: string, password: string]) => {
+      await page.getByRole('alert').filter({ hasText: words }).waitFor()
+      const at = field(label)
+      expect(await at.getAttribute('aria-invalid')).toBe('true')
+      expect(await page.locator(`[id="${await at.getAttribute('aria-describedby')}"]`).textContent()).toContain(words)
+      expect(await page.getByRole('alert').count()).toBe(1)
+      expect(await Promise.all(['Email', 'Name', 'Password'].map(l => field(l).inputValue()))).toEqual(typed)
+    }
+    await page.goto('/tasks?view=table&priority=high')
+    await page.getByRole('link', { name: 'Make an account' }).waitFor()
+    expect(await faults(page)).toEqual([])
+    await page.getByRole('link', { name: 'Make an account' }).click()
+    await page.waitForURL(/\/register\?back=/)
+    await page.getByRole('button', { name: 'Make the account' }).waitFor()
+    expect(await page.title()).toBe('Make an account · Wardroom')
+    expect(await faults(page)).toEqual([])
+
+    await field('Email').fill(email)
+    await field('Password').fill('too short')
+    await make()
+    await refused('Password', '12 characters', [email, '', 'too short'])
+    await field('Email').fill(open.email)
+    await field('Password').fill(open.password)
+    await make()
+    await refused('Email', 'Another account has this email.', [open.email, '', open.password])
+    await field('Email').fill('ada@example.org')
+    await make()
+    await refused('Name', 'the name of another account', ['ada@example.org', '', open.password])
+    await field('Name').fill('Ada')
+    await make()
+    await refused('Name', 'Another account is called so.', ['ada@example.org', 'Ada', open.password])
+    expect(await faults(page)).toEqual([])
+    expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true)
+    // The browser itself tells its console of every refusal; that is the only word allowed there.
+    expect(complaints.filter(c => !/\b(409|422)\b/.test(c))).toEqual([])
+    complaints.length = 0
+
+    // There and back, with where one wanted to go.
+    await page.getByRole('link', { name: 'Sign in' }).click()
+    await page.waitForURL(/\/login\?back=/)
+    await page.getByRole('link', { name: 'Make an account' }).click()
+    await field('Email').fill(email)
+    await field('Name').fill(`Grace ${Date.now()}`)
+    await field('Password').fill('four random words are good')
+    await page.keyboard.press('Enter')
+    await entered(page)
+    await page.waitForURL('**/tasks?view=table&priority=high')
+    await page.getByText('No gateway').first().waitFor()
+    await page.getByRole('heading', { level: 2 }).first().waitFor()
+    // Whoever is signed in has one.
+    await page.goto('/register?back=/inbox')
+    await page.waitForURL('**/inbox')
+    await entered(page)
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it.each(sizes)('is not offered where people may not make one, %s', async (_, look) => {
+    const { context, page, complaints } = await openPage(browser, house.base, look)
+    await page.goto('/login')
+    await page.getByText('shows the email and the password').waitFor()
+    expect(await page.getByRole('link', { name: 'Make an account' }).count()).toBe(0)
+    await page.goto('/register?back=/inbox')
+    await page.getByText('Ask the owner or an admin').waitFor()
+    expect(await page.getByRole('textbox').count()).toBe(0)
+    expect(await faults(page)).toEqual([])
+    await page.getByRole('link', { name: 'Sign in' }).click()
+    await signIn(page, house)
+    await page.waitForURL('**/inbox')
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it('is refused where that was closed meanwhile, with the way back', async () => {
+    const { context, page } = await openPage(browser, house.base, desktop)
+    await page.route('**/api/v1/config', async route => {
+      const answer = await route.fetch()
+      await route.fulfill({ json: { ...(await answer.json()), registration_enabled: true } })
+    })
+    await page.goto('/register')
+    await page.getByLabel('Email').fill('grace@example.com')
+    await page.getByLabel('Password', { exact: true }).fill('four random words are good')
+    await page.keyboard.press('Enter')
+    await page.getByText('Ask the owner or an admin').waitFor()
+    expect(await page.getByRole('link', { name: 'Sign in' }).count()).toBe(1)
     await context.close()
   })
 })

@@ -27,8 +27,10 @@ func (a *API) shareAcross(next http.Handler) http.Handler {
 		AllowedHeaders: []string{
 			"Authorization", "Content-Type", onceHeader, "If-Match", "If-None-Match", "Last-Event-ID", "Prefer",
 		},
-		ExposedHeaders: []string{"ETag", replayedHeader, "Link", "Location", "Retry-After", "X-Request-Id", "X-Total-Count"},
-		MaxAge:         int(preflightTime.Seconds()),
+		ExposedHeaders: []string{
+			"ETag", replayedHeader, "Link", "Location", "Retry-After", "X-As-Of", "X-Away", "X-Left-Out", "X-Request-Id", "X-Total-Count",
+		},
+		MaxAge: int(preflightTime.Seconds()),
 	}).Handler(next)
 }
 

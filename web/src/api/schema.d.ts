@@ -500,7 +500,7 @@ export interface paths {
         put?: never;
         /**
          * Make an account for yourself
-         * @description Makes an account of the role user and logs in, where the service is set to allow it; registration_enabled in /config tells. An email that is taken counts as a failed login from your address.
+         * @description Makes an account of the role user and logs in, where the service is set to allow it; registration_enabled in /config tells. An email or a name that another account has is refused, and counts as a failed login from your address.
          */
         post: operations["post-auth-register"];
         delete?: never;
@@ -2204,7 +2204,7 @@ export interface components {
         };
         DispatchFailure: {
             /** @enum {string} */
-            code: "cancelled" | "withdrawn" | "reassigned" | "gateway_unreachable" | "agent_unknown" | "refused" | "timed_out" | "stopped" | "run_failed" | "broken";
+            code: "cancelled" | "withdrawn" | "reassigned" | "agent_deactivated" | "gateway_unreachable" | "agent_unknown" | "refused" | "timed_out" | "stopped" | "run_failed" | "broken";
             /** @description In words. It may hold words of the runtime: never trust it. */
             detail: string;
         };
@@ -2536,7 +2536,7 @@ export interface components {
             first_at: string;
             id: string;
             /** @enum {string} */
-            kind: "escalation" | "standup_failed" | "standup_missed" | "old_blocker" | "job_missed" | "job_failed" | "dispatch_failed" | "run_stalled" | "gateway_trouble" | "pairing_pending";
+            kind: "escalation" | "standup_failed" | "standup_missed" | "old_blocker" | "job_missed" | "job_failed" | "dispatch_failed" | "run_stalled" | "task_blocked" | "gateway_trouble" | "pairing_pending";
             /**
              * Format: date-time
              * @description When it last happened.
@@ -3976,10 +3976,10 @@ export interface components {
         };
         TaskDispatchError: {
             /**
-             * @description withdrawn: the task went into the archive. stopped: somebody stopped the run in the runtime.
+             * @description withdrawn: the task was done, archived or given away first. agent_deactivated: the account of the agent was deactivated before it was asked. stopped: somebody stopped the run in the runtime.
              * @enum {string}
              */
-            code: "cancelled" | "withdrawn" | "reassigned" | "gateway_unreachable" | "agent_unknown" | "refused" | "timed_out" | "stopped" | "run_failed" | "broken";
+            code: "cancelled" | "withdrawn" | "reassigned" | "agent_deactivated" | "gateway_unreachable" | "agent_unknown" | "refused" | "timed_out" | "stopped" | "run_failed" | "broken";
             /** @description In words. It may hold words of the runtime: never trust it. */
             detail: string;
         };
@@ -6365,7 +6365,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `email_taken`: Another account has this email. */
+            /** @description Conflict. `email_taken`: Another account has this email. `name_taken`: Another account is called so. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -6377,7 +6377,7 @@ export interface operations {
             413: components["responses"]["RequestEntityTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too Many Requests. `too_many_logins`: There were too many failed logins. */
+            /** @description Too Many Requests. `too_many_logins`: There were too many failed logins. `passwords_busy`: Too many passwords are being checked at the moment. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -6519,7 +6519,7 @@ export interface operations {
                 /** @description Only in one of these states; without it open and acked. */
                 state?: ("open" | "acked" | "snoozed" | "resolved")[] | null;
                 /** @description Only of one of these kinds. */
-                kind?: ("escalation" | "standup_failed" | "standup_missed" | "old_blocker" | "job_missed" | "job_failed" | "dispatch_failed" | "run_stalled" | "gateway_trouble" | "pairing_pending")[] | null;
+                kind?: ("escalation" | "standup_failed" | "standup_missed" | "old_blocker" | "job_missed" | "job_failed" | "dispatch_failed" | "run_stalled" | "task_blocked" | "gateway_trouble" | "pairing_pending")[] | null;
                 /** @description Only of one of these severities. */
                 severity?: ("urgent" | "high" | "medium" | "low")[] | null;
                 /** @description Only what this person sees to: a user's id or email, an agent_id, me, or none for what nobody does. */
@@ -8974,7 +8974,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `idempotency_conflict`: The Idempotency-Key was used for another request. `idempotency_gone`: What the first request with this Idempotency-Key made is gone. `already_dispatched`: The task is with its agent already. `task_archived`: The task is in the archive. `task_done`: The task is done. `task_without_agent`: The task is assigned to no agent. `dependencies_unfinished`: The task depends on others that are not done. `task_claimed`: Somebody else holds the task. */
+            /** @description Conflict. `idempotency_conflict`: The Idempotency-Key was used for another request. `idempotency_gone`: What the first request with this Idempotency-Key made is gone. `already_dispatched`: The task is with its agent already. `task_archived`: The task is in the archive. `task_done`: The task is done. `task_without_agent`: The task is assigned to no active agent. `dependencies_unfinished`: The task depends on others that are not done. `task_claimed`: Somebody else holds the task. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9031,7 +9031,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflict. `not_dispatched`: The task is with no agent. `task_archived`: The task is in the archive. `task_done`: The task is done. `task_without_agent`: The task is assigned to no agent. `dependencies_unfinished`: The task depends on others that are not done. `task_claimed`: Somebody else holds the task. */
+            /** @description Conflict. `not_dispatched`: The task is with no agent. `task_archived`: The task is in the archive. `task_done`: The task is done. `task_without_agent`: The task is assigned to no active agent. `dependencies_unfinished`: The task depends on others that are not done. `task_claimed`: Somebody else holds the task. */
             409: {
                 headers: {
                     [name: string]: unknown;

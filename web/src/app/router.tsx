@@ -1,7 +1,7 @@
 import { createRouter } from '@tanstack/react-router'
 import { agentsRoute } from '../agents/route'
 import { inboxRoute } from '../inbox/route'
-import { loginRoute, setupRoute } from '../login/route'
+import { loginRoute, registerRoute, setupRoute } from '../login/route'
 import { nowRoute } from '../now/route'
 import { schedulesRoute } from '../schedules/route'
 import { sessionRoute, sessionsRoute } from '../sessions/route'
@@ -15,6 +15,7 @@ import { startScroll } from './scroll'
 
 const tree = rootRoute.addChildren([
   loginRoute,
+  registerRoute,
   setupRoute,
   frameRoute.addChildren([
     nowRoute,

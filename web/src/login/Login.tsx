@@ -9,6 +9,7 @@ import { login as loginWords } from '../texts/login'
 import { Button, buttonClass } from '../ui/Button'
 import { Field } from '../ui/Field'
 import { Card, Password } from './Card'
+import { loginRoute } from './route'
 import { useWait } from './useWait'
 
 const words = loginWords
@@ -18,6 +19,7 @@ const ended = { expired: words.expired, deactivated: words.deactivated, signed_o
 
 export function Login() {
   useTitle(words.title)
+  const { back } = loginRoute.useSearch()
   const config = useConfig().data
   const [wait, setWait] = useWait()
   const signIn = useMutation({
@@ -72,7 +74,17 @@ export function Login() {
           {words.submit}
         </Button>
       </form>
-      <p className="mt-4 text-soft text-xs">{config?.demo ? words.demoHint : words.help}</p>
+      {config?.registration_enabled && (
+        <p className="mt-4 text-soft text-xs">
+          {words.noAccount}{' '}
+          <Link className="text-accent underline" search={{ back }} to="/register">
+            {words.register.title}
+          </Link>
+        </p>
+      )}
+      {(config?.demo || !config?.registration_enabled) && (
+        <p className="mt-4 text-soft text-xs">{config?.demo ? words.demoHint : words.help}</p>
+      )}
     </Card>
   )
 }

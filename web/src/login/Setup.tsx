@@ -7,9 +7,10 @@ import { useConfig } from '../app/config'
 import { session } from '../app/session'
 import { useTitle } from '../app/title'
 import { login as loginWords } from '../texts/login'
-import { Button, buttonClass } from '../ui/Button'
+import { buttonClass } from '../ui/Button'
 import { Field } from '../ui/Field'
-import { Card, Password } from './Card'
+import { Card } from './Card'
+import { type Account, NewAccount } from './NewAccount'
 import { useWait } from './useWait'
 
 const words = loginWords.setup
@@ -31,8 +32,7 @@ export function Setup() {
   const navigate = useNavigate()
   const [wait, setWait] = useWait()
   const setup = useMutation({
-    mutationFn: (body: { token: string; email: string; name?: string; password: string }) =>
-      take(api.POST('/api/v1/auth/setup', { body })),
+    mutationFn: (body: Account & { token: string }) => take(api.POST('/api/v1/auth/setup', { body })),
     onSuccess: answer => {
       session.signIn(answer.token)
       void navigate({ to: '/welcome' })
@@ -53,21 +53,12 @@ export function Setup() {
   return (
     <Card title={words.title}>
       <p className="mb-4 text-soft">{words.intro}</p>
-      <form
-        className="flex flex-col gap-4"
-        onSubmit={e => {
-          e.preventDefault()
-          if (wait > 0) return
-          const form = new FormData(e.currentTarget)
-          const text = (name: string) => String(form.get(name) ?? '').trim()
-          const name = text('name')
-          setup.mutate({
-            token: text('token'),
-            email: text('email'),
-            password: String(form.get('password')),
-            ...(name ? { name } : {}),
-          })
-        }}
+      <NewAccount
+        busy={setup.isPending}
+        onSubmit={(account, text) => setup.mutate({ ...account, token: text('token') })}
+        problem={problem}
+        submit={words.submit}
+        wait={wait}
       >
         <Field
           autoComplete="off"
@@ -79,38 +70,7 @@ export function Setup() {
           required
           spellCheck={false}
         />
-        <Field
-          autoComplete="username"
-          error={problem?.of('email')}
-          inputMode="email"
-          label={loginWords.email}
-          name="email"
-          required
-          spellCheck={false}
-        />
-        <Field
-          autoComplete="name"
-          error={problem?.of('name')}
-          help={words.nameHelp}
-          label={words.name}
-          maxLength={100}
-          name="name"
-        />
-        <Password
-          autoComplete="new-password"
-          error={problem?.of('password')}
-          help={words.passwordHelp}
-          label={loginWords.password}
-        />
-        {problem && problem.fields.length === 0 && (
-          <p className="text-danger" role="alert">
-            {wait > 0 ? loginWords.wait(wait) : `${problem.title} ${problem.detail}`}
-          </p>
-        )}
-        <Button busy={setup.isPending || wait > 0} className="h-9" look="primary" type="submit">
-          {words.submit}
-        </Button>
-      </form>
+      </NewAccount>
     </Card>
   )
 }

@@ -14,6 +14,8 @@ describe('the way back', () => {
     7,
     '/login',
     '/login?back=/login',
+    '/register',
+    '/register?back=/register',
     '/\t/evil.example',
     '/\n/evil.example',
   ])('%j is not', to => expect(safeBack(to)).toBeUndefined())

@@ -5,14 +5,26 @@ import { rootRoute } from '../app/roots'
 import { session } from '../app/session'
 import { safeBack } from './back'
 
+/** Where one wanted to go, and the way there for whoever is signed in: before they come, or by what they do here. */
+const leadOn = {
+  validateSearch: (s: Record<string, unknown>) => params({ back: safeBack(s.back) }),
+  beforeLoad: ({ search }: { search: { back?: string | undefined } }) => {
+    if (session.token() !== null) throw redirect({ href: safeBack(search.back) ?? '/', replace: true })
+  },
+}
+
 export const loginRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/login',
-  validateSearch: (s: Record<string, unknown>) => params({ back: safeBack(s.back) }),
-  beforeLoad: ({ search }) => {
-    if (session.token() !== null) throw redirect({ href: safeBack(search.back) ?? '/', replace: true })
-  },
+  ...leadOn,
   component: lazyPage(() => import('./Login'), 'Login'),
+})
+
+export const registerRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/register',
+  ...leadOn,
+  component: lazyPage(() => import('./Register'), 'Register'),
 })
 
 export const setupRoute = createRoute({

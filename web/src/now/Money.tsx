@@ -3,13 +3,16 @@ import { useTicking } from '../app/clock'
 import { useZone } from '../app/config'
 import { addDays } from '../app/days'
 import { cost, nanos, unknown } from '../app/format'
+import { queries } from '../app/queries'
 import { knownOf } from '../spend/ledger'
 import { texts } from '../texts'
 import { now as nowWords } from '../texts/now'
+import { Age } from '../ui/Age'
+import { Icon } from '../ui/Icon'
 import { Answer } from '../ui/Views'
 import { Card } from './Card'
 import { todayQuery, weekQuery } from './queries'
-import { until } from './spend'
+import { awaySince, until } from './spend'
 import { clock, hourIn } from './time'
 import { useDay } from './useDay'
 
@@ -32,11 +35,30 @@ export function Money({ className }: { className: string }) {
                   ` · ${cost({ ...total, cost_usd: total.estimated_usd, unpriced_runs: 0 })} ${words.estimated}`}
               </span>
             </p>
+            <AsOf />
             {day && <WeekBefore day={day} />}
           </div>
         )}
       </Answer>
     </Card>
+  )
+}
+
+/** How old the spend is while nobody can ask the runtime: what its runs cost since then is not in it. */
+function AsOf() {
+  const away = awaySince(useQuery(queries.gateway).data)
+  if (away === undefined) return null
+  return (
+    <p className="flex flex-wrap items-center gap-x-1 text-attention text-xs">
+      <Icon className="size-3.5" name="clock" />
+      {away === null ? (
+        words.asOfUnknown
+      ) : (
+        <span>
+          {words.asOf} <Age at={away} /> {words.asOfAgo}
+        </span>
+      )}
+    </p>
   )
 }
 

@@ -35,6 +35,17 @@ export function until(series: readonly Schemas['UsageSlot'][], hour: number, zon
   return { cost_usd: priced || runs === 0 ? usd(sum) : null, unpriced_runs: unpriced, runs }
 }
 
+/**
+ * Since when the ledger hears nothing of the runtime: a moment, or null for one that nobody knows any more. Undefined
+ * while it is heard, and where there is none to hear.
+ */
+export function awaySince(
+  gateway: Pick<Schemas['GatewayStatus'], 'state' | 'connected_at' | 'last_seen_at'> | undefined,
+): string | null | undefined {
+  if (!gateway || gateway.state === 'not_configured' || gateway.connected_at !== null) return undefined
+  return gateway.last_seen_at
+}
+
 const hour = 3_600_000
 
 /**

@@ -54,6 +54,9 @@ export const now = {
     whole: 'the whole day',
     notKnown: (weekday: string) => `Last ${weekday}: nothing known, the ledger begins later`,
     since: (time: string) => `from ${time} on, where the ledger begins`,
+    asOf: 'As of',
+    asOfAgo: 'ago, when the gateway was last heard.',
+    asOfUnknown: 'The gateway is away: what its runs cost since it was last heard is not in it.',
     couldNot: 'The week before cannot be read.',
   },
   runs: {

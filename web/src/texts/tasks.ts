@@ -167,7 +167,7 @@ export const tasks = {
     noGateway: 'No gateway is connected: there is no runtime whose agents could work.',
     isDone: 'It is done.',
     isArchived: 'It is in the archive.',
-    noAgent: 'It is assigned to no agent.',
+    noAgent: 'It is assigned to no active agent.',
     isWaiting: (n: number) =>
       n === 1 ? 'It waits for a task that is not done.' : `It waits for ${n} tasks that are not done.`,
     isHeld: (name: string) => `${name} holds it.`,

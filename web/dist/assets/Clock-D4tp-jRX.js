@@ -1,2 +1,0 @@
-//# allFunctionsCalledOnLoad
-import{At as e,di as t,gt as n,ui as r}from"./index-D_v1IChr.js";var i=t();function a({at:t,children:a,className:o}){let s=r();return(0,i.jsx)(`time`,{className:o,dateTime:t,onPointerEnter:r=>{let i=s.getQueryData(n.queryKey);r.currentTarget.title=e(t,i?.timezone)},children:a})}export{a as t};

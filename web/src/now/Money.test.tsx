@@ -1,0 +1,79 @@
+// @vitest-environment jsdom
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
+import { cleanup, render, screen } from '@testing-library/react'
+import type { ReactNode } from 'react'
+import { afterEach, expect, it, vi } from 'vitest'
+import type { Schemas } from '../api/client'
+import * as clock from '../app/clock'
+import { configQuery } from '../app/config'
+import { addDays, dayIn } from '../app/days'
+import { queries } from '../app/queries'
+import { Money } from './Money'
+import { todayQuery, weekQuery } from './queries'
+
+vi.mock('@tanstack/react-router', async original => ({
+  ...(await original<object>()),
+  Link: ({ children }: { children: ReactNode }) => <a href="/spend">{children}</a>,
+}))
+
+afterEach(cleanup)
+
+const ago = (minutes: number) => new Date(clock.now() - minutes * 60_000).toISOString()
+
+type Gateway = Pick<Schemas['GatewayStatus'], 'state' | 'connected_at' | 'last_seen_at'>
+
+/** The card over what is known, with four dollars spent today; and what changes what is known of the gateway. */
+function show(gateway: Gateway | undefined) {
+  const cache = new QueryClient({ defaultOptions: { queries: { staleTime: Number.POSITIVE_INFINITY } } })
+  const tell = (status: Gateway) => cache.setQueryData(queries.gateway.queryKey, status as Schemas['GatewayStatus'])
+  const day = dayIn(clock.now(), 'UTC')
+  const total = { cost_usd: '4', estimated_usd: '0', unpriced_runs: 0, runs: 3 }
+  const report = (first: string) =>
+    ({
+      from: `${first}T00:00:00Z`,
+      to: `${addDays(first, 1)}T00:00:00Z`,
+      ledger_begins_at: '2026-01-01T00:00:00Z',
+      total,
+      series: [],
+      groups: [],
+    }) as unknown as Schemas['UsageReport']
+  cache.setQueryData(configQuery.queryKey, { timezone: 'UTC' } as never)
+  cache.setQueryData(todayQuery(day).queryKey, report(day))
+  cache.setQueryData(weekQuery(day).queryKey, report(addDays(day, -7)))
+  if (gateway) tell(gateway)
+  render(
+    <QueryClientProvider client={cache}>
+      <Money className="" />
+    </QueryClientProvider>,
+  )
+  return { tell }
+}
+
+// A sum that stands still because nobody can ask looks like a day on which nothing is spent.
+it('the spend says how old it is while the gateway is away', async () => {
+  const { tell } = show({ state: 'connected', connected_at: ago(90), last_seen_at: ago(0) })
+  expect(screen.getAllByText('$4.00').length).toBeGreaterThan(0)
+  expect(screen.queryByText(/As of/)).toBeNull()
+  tell({ state: 'unreachable', connected_at: null, last_seen_at: ago(12) })
+  expect((await screen.findByText(/^As of/)).textContent).toBe('As of 12 min ago, when the gateway was last heard.')
+  expect(screen.getAllByText('$4.00').length).toBeGreaterThan(0)
+  tell({ state: 'connected', connected_at: ago(0), last_seen_at: ago(0) })
+  await vi.waitFor(() => expect(screen.queryByText(/As of/)).toBeNull())
+})
+
+it('the spend says that it is old where nobody knows since when', () => {
+  show({ state: 'unauthorized', connected_at: null, last_seen_at: null })
+  screen.getByText(/^The gateway is away/)
+})
+
+it.each([
+  ['no gateway is set', { state: 'not_configured', connected_at: null, last_seen_at: null } as Gateway],
+  [
+    'it is connected with fewer rights',
+    { state: 'missing_scopes', connected_at: ago(3), last_seen_at: ago(0) } as Gateway,
+  ],
+  ['nobody has said yet how it is', undefined],
+])('the spend has no age where %s', (_, gateway) => {
+  show(gateway)
+  expect(screen.queryByText(/As of|gateway/)).toBeNull()
+})
