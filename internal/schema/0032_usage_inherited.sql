@@ -16,8 +16,6 @@ CREATE TABLE usage_inherited (
 	cost_nano   BIGINT NOT NULL, -- billionths of a dollar, of what the runtime priced
 	PRIMARY KEY (session_id, run_id, provider, model)
 );
-CREATE INDEX usage_transcripts_of_session ON usage_transcripts (session_key);
 
 -- +goose Down
-DROP INDEX usage_transcripts_of_session;
 DROP TABLE usage_inherited;

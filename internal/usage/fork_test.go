@@ -19,13 +19,10 @@ func (r *runtime) fork(of *conversation, key string, n int) *conversation {
 	return c
 }
 
-// rewind goes back to the first n rows of a conversation, which a copy of all of
-// it takes the place of.
+// rewind goes back to the first n rows of a conversation, which a copy of those
+// takes the place of.
 func (r *runtime) rewind(of *conversation, n int) *conversation {
-	c := r.open(of.Key)
-	c.turns, c.left = slices.Clone(of.turns[:n]), slices.Concat(of.left, of.turns[n:])
-	c.UpdatedAt = clock.At(r.tick(time.Second))
-	return c
+	return r.fork(of, of.Key, n)
 }
 
 // nameless plays a run whose row names none.
@@ -73,7 +70,7 @@ func TestFork(t *testing.T) {
 		p.wantTotal(t, "forked again", 111113, 55558, 7, 0)
 
 		// What the totals have beyond the runs is theirs all the same.
-		g.left = append(g.left, gateway.Turn{Usage: used("m", 7, 1, 7)})
+		g.lost = append(g.lost, gateway.Turn{Usage: used("m", 7, 1, 7)})
 		p.ask(g, "f", used("m", 1, 1, 1))
 		p.look(t, true)
 		p.wantTotal(t, "and a lost run", 111121, 55566, 8, 1)
@@ -90,7 +87,7 @@ func TestRewind(t *testing.T) {
 		p.ask(c, "c", used("n", 1000, 1, 500))
 		p.look(t, true)
 
-		// To the second question: c and b are in the copy, and not on the way.
+		// To the second question.
 		back := p.rewind(c, 2)
 		p.look(t, true)
 		p.wantTotal(t, "gone back", 1110, 555, 3, 0)
@@ -98,7 +95,7 @@ func TestRewind(t *testing.T) {
 		p.look(t, true)
 		p.wantTotal(t, "gone on", 11110, 5555, 4, 0)
 
-		// To the first: nothing of what the copy has is to be seen.
+		// To the first: nothing is left of it.
 		again := p.rewind(back, 0)
 		p.look(t, true)
 		p.wantTotal(t, "gone back to the beginning", 11110, 5555, 4, 0)
@@ -118,7 +115,7 @@ func TestBegunAnew(t *testing.T) {
 		p.look(t, true)
 		next := p.open("agent:cto:main")
 		p.ask(next, "b", used("m", 100, 1, 50))
-		next.left = append(next.left, gateway.Turn{Usage: used("m", 9, 1, 5)}) // nearly what the one before had
+		next.lost = append(next.lost, gateway.Turn{Usage: used("m", 9, 1, 5)}) // nearly what the one before had
 		p.look(t, true)
 		p.wantTotal(t, "begun anew", 119, 60, 2, 1)
 		p.ask(next, "a", used("m", 1000, 1, 500))

@@ -27,9 +27,8 @@ type conversation struct {
 	turns   []gateway.Turn
 	hidden  map[int64]bool // rows that are left out where people read them
 	deleted bool
-	forgot  int // turns that its totals leave out
-	// What was said in it and is in no history any more, because somebody went back to before it. It is in the totals.
-	left []gateway.Turn
+	forgot  int            // turns that its totals leave out
+	lost    []gateway.Turn // that its totals have, and no history
 }
 
 // runtime is a gateway whose transcripts the test writes.
@@ -135,7 +134,7 @@ func (r *runtime) counted() *gateway.SessionUsage {
 		if c.deleted {
 			t.SessionKey = "agent:" + c.AgentID + ":" + c.ID
 		}
-		for _, turn := range slices.Concat(c.left, c.turns[c.forgot:]) {
+		for _, turn := range slices.Concat(c.lost, c.turns[c.forgot:]) {
 			if turn.Usage != nil {
 				count(&t, turn.Usage)
 			}

@@ -76,15 +76,6 @@ func (s *Service) reconcile(ctx context.Context, u *gateway.TranscriptUsage, asO
 		if err != nil {
 			return err
 		}
-		if len(before) == 0 {
-			if got, err := adoptWhole(ctx, tx, of, lacking(u, has)); err != nil {
-				return err
-			} else if got {
-				if has, _, err = holds(ctx, tx, u.SessionID); err != nil {
-					return err
-				}
-			}
-		}
 		base := row{kind: Reconciled, at: asOf.UnixMilli()}
 		if !u.LastAt.IsZero() {
 			base.at = u.LastAt.UnixMilli()
@@ -110,19 +101,6 @@ func (s *Service) reconcile(ctx context.Context, u *gateway.TranscriptUsage, asO
 		return false, fmt.Errorf("reconcile %s: %w", u.SessionKey, err)
 	}
 	return done, nil
-}
-
-// lacking is what the runtime has of a transcript beyond the ledger, by model.
-func lacking(u *gateway.TranscriptUsage, has map[modelKey]held) map[modelKey]held {
-	lacks := map[modelKey]held{}
-	for _, m := range u.Models {
-		k := modelKey{m.Provider, m.Model}
-		t := Tokens{m.Input, m.Output, m.CacheRead, m.CacheWrite, m.Other}.minus(has[k].tokens)
-		if t != (Tokens{}) {
-			lacks[k] = held{tokens: t}
-		}
-	}
-	return lacks
 }
 
 // level adds what the ledger lacks of one model, and says how many rows that
