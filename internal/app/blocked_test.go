@@ -69,8 +69,10 @@ func TestBlockedTasksReachTheInbox(t *testing.T) {
 		blocked("Since yesterday", 47)
 		old, older, told, gone := blocked("Old", 49), blocked("Older", 8*24), blocked("Told", 49), blocked("Gone", 49)
 		err := s.DB.Tx(system, func(tx *db.Tx) error {
-			return s.Inbox.Raise(system, tx, inbox.Matter{Cause: "told", Kind: string(inbox.Escalation), Severity: "high", Title: "A standup has brought it up.",
-				Subject: event.Subject{Kind: "task", ID: told.ID, Name: told.Key}})
+			return s.Inbox.Raise(system, tx, inbox.Matter{
+				Cause: "told", Kind: string(inbox.Escalation), Severity: "high", Title: "A standup has brought it up.",
+				Subject: event.Subject{Kind: "task", ID: told.ID, Name: told.Key},
+			})
 		})
 		if err != nil {
 			t.Fatal(err)
