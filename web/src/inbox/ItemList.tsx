@@ -112,7 +112,7 @@ const small = 'h-6! min-w-6! pointer-coarse:h-9! pointer-coarse:min-w-9!'
 function Row({ item, opened, verbs, onOpen, onMenu, onFocus }: RowProps) {
   return (
     <li
-      className={`flex items-center gap-2 border-line border-b px-3 py-1 @6xl:h-8 @6xl:py-0 ${opened ? 'bg-accent-tint' : 'hover:bg-hover'}`}
+      className={`flex items-center gap-2 border-line border-b px-3 py-1 @6xl:min-h-8 @6xl:py-0.5 ${opened ? 'bg-accent-tint' : 'hover:bg-hover'}`}
       onFocus={onFocus}
     >
       <div className="flex min-w-0 grow flex-col @6xl:flex-row @6xl:items-center @6xl:gap-3">
@@ -127,7 +127,7 @@ function Row({ item, opened, verbs, onOpen, onMenu, onFocus }: RowProps) {
           title={item.title}
           type="button"
         >
-          <bdi className="wrap-anywhere line-clamp-2 @6xl:line-clamp-1">{item.title}</bdi>
+          <bdi className="wrap-anywhere line-clamp-2 leading-snug">{item.title}</bdi>
         </button>
         <Meta item={item} />
         <span className="empty:hidden @6xl:w-32 @6xl:shrink-0 @6xl:empty:block">
