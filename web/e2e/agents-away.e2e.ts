@@ -34,7 +34,7 @@ describe.each(sizes)('without a gateway, %s', (_, look: Look) => {
     await page.waitForURL('**/welcome?step=connect')
     await page.goto('/welcome?step=end')
     await page.getByText('5 steps are not done:').waitFor()
-    expect(await page.locator('section li[data-standing=open]').count()).toBe(5)
+    await expect.poll(() => page.locator('section li[data-standing=open]').count()).toBe(5)
     expect(await page.getByText('That is all').count()).toBe(0)
     expect(await faults(page)).toEqual([])
     await page.goto('/')

@@ -78,7 +78,7 @@ describe('an agent', () => {
     expect(await faults(page)).toEqual([])
     await question.getByRole('button', { name: 'Cancel' }).click()
     await question.waitFor({ state: 'hidden' })
-    expect(await page.getByRole('button', { name: /^Stop the run/ }).count()).toBeGreaterThan(0)
+    await expect.poll(() => page.getByRole('button', { name: /^Stop the run/ }).count()).toBeGreaterThan(0)
     await page
       .getByRole('button', { name: /^Stop the run/ })
       .first()

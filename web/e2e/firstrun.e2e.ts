@@ -114,7 +114,7 @@ describe('the first run', () => {
 
     await heading('How it stands').waitFor()
     await page.getByText('All of it is done').waitFor()
-    expect(await page.locator('section li[data-standing=done]').count()).toBe(5)
+    await expect.poll(() => page.locator('section li[data-standing=done]').count()).toBe(5)
     expect(await page.evaluate(() => Object.keys(localStorage).sort())).toEqual(['wardroom.token'])
     await page.getByRole('link', { name: 'Open Now' }).click()
     await page.waitForURL(`${service.base}/`)

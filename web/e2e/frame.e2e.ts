@@ -182,7 +182,7 @@ describe('the search', () => {
         .filter({ hasText: /more like this/ })
         .first()
         .waitFor()
-    expect(await found(page).locator('time').count()).toBeGreaterThan(0)
+    await expect.poll(() => found(page).locator('time').count()).toBeGreaterThan(0)
     expect(await faults(page)).toEqual([])
     await found(page).filter({ hasText: 'Renew the signing certificate' }).click()
     await page.waitForURL(/task=TASK-7/)

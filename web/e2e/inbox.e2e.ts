@@ -221,7 +221,7 @@ describe('an item', () => {
     await page.getByLabel('Assigned to', { exact: true }).selectOption('me')
     await page.waitForURL('**/inbox?assignee=me')
     await row(page, 'Mine now').waitFor()
-    expect(await page.getByRole('main').getByRole('listitem').count()).toBe(1)
+    await expect.poll(() => page.getByRole('main').getByRole('listitem').count()).toBe(1)
     expect(complaints).toEqual([])
     await context.close()
   })

@@ -19,7 +19,7 @@ describe('a line that breaks', () => {
 
     await house.stop()
     await mark.getByText(/Stale|Offline/).waitFor({ timeout: 40_000 })
-    expect(await page.locator('article').count()).toBe(known)
+    await expect.poll(() => page.locator('article').count()).toBe(known)
     await reopenHouse()
     await call(house, 'PATCH', '/tasks/TASK-14', { status: 'review' })
     await mark.getByText('Live', { exact: true }).waitFor({ timeout: 40_000 })
@@ -90,7 +90,7 @@ describe('a place that was not opened before', () => {
     const rail = page.getByRole('navigation', { name: 'Places' }).first()
     await rail.getByRole('link', { name: 'Agents' }).click()
     await page.getByRole('alert').getByText('Could not load this page').waitFor()
-    expect(await rail.getByRole('link').count()).toBe(9)
+    await expect.poll(() => rail.getByRole('link').count()).toBe(9)
     expect(await faults(page)).toEqual([])
     await page.getByRole('button', { name: 'Try again' }).click()
     // What was open before is still there.

@@ -55,7 +55,7 @@ describe('an account of one’s own', () => {
       const at = field(label)
       expect(await at.getAttribute('aria-invalid')).toBe('true')
       expect(await page.locator(`[id="${await at.getAttribute('aria-describedby')}"]`).textContent()).toContain(words)
-      expect(await page.getByRole('alert').count()).toBe(1)
+      await expect.poll(() => page.getByRole('alert').count()).toBe(1)
       expect(await Promise.all(['Email', 'Name', 'Password'].map(l => field(l).inputValue()))).toEqual(typed)
     }
     await page.goto('/tasks?view=table&priority=high')
@@ -134,7 +134,7 @@ describe('an account of one’s own', () => {
     await page.getByLabel('Password', { exact: true }).fill('four random words are good')
     await page.keyboard.press('Enter')
     await page.getByText('Ask the owner or an admin').waitFor()
-    expect(await page.getByRole('link', { name: 'Sign in' }).count()).toBe(1)
+    await expect.poll(() => page.getByRole('link', { name: 'Sign in' }).count()).toBe(1)
     await context.close()
   })
 })

@@ -55,8 +55,8 @@ describe('the daily standup', () => {
     await panel.getByText('WARDROOM_API_KEY', { exact: true }).waitFor()
     await panel.getByRole('columnheader', { name: 'In Asia/Tokyo' }).waitFor()
     await panel.getByRole('columnheader', { name: 'Yours (Europe/Berlin)' }).waitFor()
-    expect(await panel.getByRole('row').count()).toBe(11)
-    expect(await page.getByRole('button', { name: 'Add the daily standup' }).count()).toBe(0)
+    await expect.poll(() => panel.getByRole('row').count()).toBe(11)
+    await page.getByRole('button', { name: 'Add the daily standup' }).waitFor({ state: 'detached' })
 
     await panel.getByRole('button', { name: 'Run now' }).click()
     await page.getByText('daily-standup was started').waitFor()
@@ -93,7 +93,7 @@ describe('a job', () => {
     await dialog.getByText('Somebody changed the job meanwhile').waitFor()
     await dialog.getByRole('cell', { name: '0 6 * * 1', exact: true }).waitFor()
     // Theirs stays where one has changed nothing: it is now, and it will be.
-    expect(await dialog.getByRole('cell', { name: 'For the board' }).count()).toBe(2)
+    await expect.poll(() => dialog.getByRole('cell', { name: 'For the board' }).count()).toBe(2)
     expect(await faults(page)).toEqual([])
     expect((await read(job.id)).schedule.expr).toBe('0 6 * * 1')
     await dialog.getByRole('button', { name: 'Send mine over it' }).click()

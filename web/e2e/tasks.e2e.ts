@@ -199,7 +199,7 @@ describe('the focus', () => {
     const end = page.getByText('That is all.')
     await end.waitFor()
     await expect.poll(() => end.evaluate(e => e === document.activeElement)).toBe(true)
-    expect(await page.locator('aside ol > li').count()).toBe(202)
+    await expect.poll(() => page.locator('aside ol > li').count()).toBe(202)
     expect(complaints).toEqual([])
     await context.close()
   })
