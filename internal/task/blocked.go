@@ -98,7 +98,7 @@ func longBlocked(ctx context.Context, q db.Queryer, now time.Time) ([]stuckTask,
 	rows, err := q.Query(ctx, `
 		SELECT t.id, t.number, t.blocked_reason, t.blocked_since, t.blocked_by FROM tasks t
 		WHERE t.blocked_reason IS NOT NULL AND t.archived_at IS NULL AND t.blocked_since <= ? AND (
-			NOT EXISTS (SELECT 1 FROM inbox_items i WHERE i.subject_id = t.id AND i.kind IN ('escalation', 'old_blocker', 'task_blocked') 
+			NOT EXISTS (SELECT 1 FROM inbox_items i WHERE i.subject_id = t.id AND i.kind IN ('escalation', 'old_blocker', 'task_blocked')
 				AND (i.last_at >= t.blocked_since OR i.state <> 'resolved'))
 			OR t.blocked_since <= ? AND EXISTS (SELECT 1 FROM inbox_items i WHERE i.cause = '`+blockedCause+`' || t.id AND i.state <> 'resolved' AND i.severity = ?))
 		LIMIT 100`, clock.At(now.Add(-blockedLong)), clock.At(now.Add(-blockedVeryLong)), ordinary)
