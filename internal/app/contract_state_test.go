@@ -2,98 +2,79 @@ package app_test
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
-	"hash/fnv"
 	"maps"
 	"slices"
 	"strings"
-	"testing"
 
 	"wardroom/internal/platform/db"
 )
 
-// readEverything makes one query of every column of every table. Counts of
-// failed logins are left out: a refused login is there to be counted.
-func (c *contract) readEverything() string {
-	columns := `SELECT m.name, c.name FROM sqlite_master m, pragma_table_info(m.name) c WHERE m.type = 'table' ORDER BY m.name, c.cid`
+// columns are those of every table, by its name. Counts of failed logins are left
+// out: a refused login is there to be counted.
+func (c *contract) columns() map[string][]string {
+	query := `SELECT t.name, c.name FROM pragma_table_list t, pragma_table_info(t.name) c
+		WHERE t.schema = 'main' AND t.type = 'table' AND t.name NOT LIKE 'sqlite_%' ORDER BY t.name, c.cid`
 	if c.db.Engine() == db.Postgres {
-		columns = `SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = current_schema() ORDER BY table_name, ordinal_position`
+		query = `SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = current_schema() ORDER BY table_name, ordinal_position`
 	}
-	texts := map[string][]string{}
-	rows, err := c.db.Query(context.Background(), columns)
+	of := map[string][]string{}
+	rows, err := c.db.Query(context.Background(), query)
 	_, err = db.All(rows, err, func(row db.Row) (table string, err error) {
 		var column string
 		err = row.Scan(&table, &column)
-		text := `CAST(` + column + ` AS TEXT)` // of which a beginning and the length tell enough
-		texts[table] = append(texts[table], `COALESCE(SUBSTR(`+text+`, 1, 100) || LENGTH(`+text+`), '-')`)
+		of[table] = append(of[table], column)
 		return table, err
 	})
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	delete(texts, "login_failures")
-	if len(texts["users"]) == 0 || len(texts["events"]) == 0 || len(texts["jobs"]) == 0 {
-		c.t.Fatalf("these are not all tables: %v", texts)
+	delete(of, "login_failures")
+	if len(of["users"]) == 0 || len(of["events"]) == 0 || len(of["jobs"]) == 0 {
+		c.t.Fatalf("these are not all tables: %v", of)
 	}
-	var selects []string
-	for _, table := range slices.Sorted(maps.Keys(texts)) {
-		if c.db.Engine() == db.Postgres {
-			// It says itself which transaction wrote a row, and reads no columns for that.
-			selects = append(selects, `SELECT '`+table+`' || COUNT(*) || '/' || COALESCE(SUM(hashtext(xmin::text || ctid::text)), 0) FROM `+table)
-			continue
-		}
-		selects = append(selects, `SELECT '`+table+`' || `+strings.Join(texts[table], ` || '|' || `)+` FROM `+table)
-	}
-	return strings.Join(selects, ` UNION ALL `)
+	return of
 }
 
-// versions tells of a SQLite file whether others have written to it. It asks with
-// one connection of its own, as PRAGMA data_version wants it.
-func versions(t *testing.T, path string) func() int {
-	t.Helper()
-	pool, err := sql.Open("sqlite", "file:"+path+"?mode=ro")
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool.SetMaxOpenConns(1)
-	t.Cleanup(func() { _ = pool.Close() })
-	return func() (version int) {
-		if err := pool.QueryRowContext(context.Background(), `PRAGMA data_version`).Scan(&version); err != nil {
-			t.Fatal(err)
+// noteChanges makes the query that tells whether anything that is stored is other
+// than before. To read all of it after each request would be most of the test.
+func (c *contract) noteChanges() string {
+	if c.db.Engine() == db.Postgres {
+		// It says itself which transaction wrote a row, and reads no columns for that.
+		var tables []string
+		for _, table := range slices.Sorted(maps.Keys(c.columns())) {
+			tables = append(tables, `SELECT COUNT(*) || '/' || COALESCE(SUM(hashtext(xmin::text || ctid::text)), 0) AS state FROM `+table)
 		}
-		return version
+		return `SELECT STRING_AGG(state, ' ') FROM (` + strings.Join(tables, ` UNION ALL `) + `) AS states`
 	}
-}
-
-// now is the state. All that SQLite holds is read only if anything was written:
-// on that, nine tenths of the whole test would go.
-func (c *contract) now() string {
-	if c.version == nil {
-		return c.state()
-	}
-	if version := c.version(); version != c.seen || c.before == "" {
-		c.seen, c.before = version, c.state()
-	}
-	return c.before
-}
-
-// state is a digest of all that is stored, whatever the order of the rows.
-func (c *contract) state() string {
-	var sum uint64
-	rows, err := c.db.Query(context.Background(), c.everything)
-	all, err := db.All(rows, err, func(row db.Row) (n int, err error) {
-		var text sql.RawBytes
-		if r, ok := row.(*sql.Rows); ok {
-			err = r.Scan(&text)
+	statements := []string{`CREATE TABLE changes_noted (n INTEGER NOT NULL)`, `INSERT INTO changes_noted VALUES (0)`}
+	for table, columns := range c.columns() {
+		var differ []string
+		for _, column := range columns {
+			differ = append(differ, `OLD.`+column+` IS NOT NEW.`+column)
 		}
-		h := fnv.New64a()
-		_, _ = h.Write(text) // it cannot fail
-		sum += h.Sum64()
-		return 0, err
+		for does, when := range map[string]string{"INSERT": "", "DELETE": "", "UPDATE": `WHEN ` + strings.Join(differ, ` OR `)} {
+			statements = append(statements, fmt.Sprintf(`CREATE TRIGGER noted_%s_%s AFTER %s ON %s %s BEGIN UPDATE changes_noted SET n = n + 1; END`, does, table, does, table, when))
+		}
+	}
+	err := c.db.Tx(context.Background(), func(tx *db.Tx) error {
+		for _, statement := range statements {
+			if _, err := tx.Exec(context.Background(), statement); err != nil {
+				return fmt.Errorf("%s: %w", statement, err)
+			}
+		}
+		return nil
 	})
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	return fmt.Sprint(len(all), "/", sum)
+	return `SELECT n FROM changes_noted`
+}
+
+// now is the state of all that is stored: the same as long as nothing changes.
+func (c *contract) now() (state string) {
+	if err := c.db.QueryRow(context.Background(), c.changes).Scan(&state); err != nil {
+		c.t.Fatal(err)
+	}
+	return state
 }
