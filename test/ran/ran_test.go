@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -123,13 +124,30 @@ func TestFollow(t *testing.T) {
 		"a failed build": pass + `{"Action":"build-fail","ImportPath":"x"}` + "\n",
 		"nothing":        "", "only a skipped test": skip, "no JSON": "FAIL\n",
 	} {
-		out.Reset()
-		if _, err := follow(strings.NewReader(text), &out, false); err == nil {
-			t.Errorf("%s counts as passed", what)
+		for _, verbose := range []bool{false, true} {
+			out.Reset()
+			if _, err := follow(strings.NewReader(text), &out, verbose); err == nil {
+				t.Errorf("%s counts as passed", what)
+			}
+			if strings.Contains(text, said) && !strings.HasSuffix(out.String(), "why\n") {
+				t.Errorf("%s: the reason was not shown: %q", what, out.String())
+			}
 		}
-		if strings.Contains(text, said) && !strings.Contains(out.String(), "why") {
-			t.Errorf("%s: the reason was not shown", what)
-		}
+	}
+}
+
+// Of a long run with every line of it only the end may be looked at.
+func TestFollowTellsLastWhatFailed(t *testing.T) {
+	const event = `{"Action":"%s","Package":"wardroom/test/realgateway","Test":"%s","Output":"%s\n"}` + "\n"
+	text := fmt.Sprintf(event, "output", "TestA/b", "why") + fmt.Sprintf(event, "output", "TestC", "well") +
+		fmt.Sprintf(event, "fail", "TestA/b", "") + fmt.Sprintf(event, "output", "TestC", "goes on") + fmt.Sprintf(event, "pass", "TestC", "")
+	var out strings.Builder
+	_, err := follow(strings.NewReader(text), &out, true)
+	if err == nil || !strings.Contains(err.Error(), "test/realgateway.TestA/b") {
+		t.Errorf("the failure is %v", err)
+	}
+	if want := "why\nwell\ngoes on\n\n== test/realgateway.TestA/b failed, and said last:\nwhy\n"; out.String() != want {
+		t.Errorf("said %q", out.String())
 	}
 }
 
