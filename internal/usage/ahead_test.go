@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
 )
 
@@ -35,6 +36,31 @@ func TestTotalsThatAreAheadOfTheList(t *testing.T) {
 		if s := p.total(t); s.Tokens.Input != 10 || s.Corrections != 1 {
 			t.Errorf("%+v", s)
 		}
+	})
+}
+
+// Somebody goes back in a conversation of this morning, and the totals are here
+// before the list that has the copy.
+func TestTotalsOfACopyAheadOfTheList(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		p := play(d)
+		c := p.open("agent:cto:main")
+		p.ask(c, "a", used("m", 10, 1, 5))
+		p.ask(c, "b", used("m", 100, 1, 50))
+		p.look(t, true)
+		was := p.list()
+		p.tick(time.Hour)
+		back := p.rewind(c, 2)
+		back.UpdatedAt = c.UpdatedAt // the last thing that was said in it
+		for range 3 {
+			if err := p.reader.work(t.Context(), was, p.counted()); err != nil {
+				t.Fatal(err)
+			}
+			p.wantTotal(t, "before the list", 110, 55, 2, 0)
+		}
+		p.tick(quiet)
+		p.look(t, true)
+		p.wantTotal(t, "with the list", 110, 55, 2, 0)
 	})
 }
 

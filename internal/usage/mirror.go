@@ -91,7 +91,7 @@ func (s *Service) Run(ctx context.Context) error {
 		})
 	})
 	work.Go(func() { s.tell(ctx, changed) })
-	r := &reader{s: s, owner: db.NewID(), seen: map[string]int64{}, read: map[string]time.Time{}, settled: map[string]string{}, priced: -1}
+	r := newReader(s)
 	defer r.release(ctx)
 	again := time.NewTimer(0)
 	defer again.Stop()
@@ -145,12 +145,20 @@ type reader struct {
 	seen    map[string]int64     // by transcript: the version of its session up to which all is in the ledger
 	read    map[string]time.Time // by transcript of a busy session: when it was last read
 	settled map[string]string    // by transcript: the totals that the ledger equals
+	absent  map[string]time.Time // by transcript with totals that is in no list: since when
 	priced  int64                // the version of the prices that has been applied; -1 is none
 	broken  bool                 // the log has been told that the ledger cannot be kept
 	bad     map[string]time.Time // by transcript that cannot be read: no need to try again until then
 	stuck   map[string]time.Time // by the same: since when
 	fails   int                  // how many could not be read in a row, for the first time
 	tries   int                  // how many of the others could not be read again in this pass
+}
+
+func newReader(s *Service) *reader {
+	return &reader{
+		s: s, owner: db.NewID(), priced: -1,
+		seen: map[string]int64{}, read: map[string]time.Time{}, settled: map[string]string{}, absent: map[string]time.Time{},
+	}
 }
 
 // pass does what is due, and says when to look again although nothing happens.
@@ -260,6 +268,11 @@ func (r *reader) forget(rows []gateway.Session, counted *gateway.SessionUsage) {
 	for id := range r.settled {
 		if !there[id] {
 			delete(r.settled, id)
+		}
+	}
+	for id := range r.absent {
+		if !there[id] {
+			delete(r.absent, id)
 		}
 	}
 	for id := range r.read {

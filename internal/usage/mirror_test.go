@@ -195,7 +195,7 @@ func (p *played) restart() {
 	if p.reader != nil {
 		p.reader.release(context.Background())
 	}
-	p.reader = &reader{s: p.Service, owner: db.NewID(), seen: map[string]int64{}, read: map[string]time.Time{}, settled: map[string]string{}, priced: -1}
+	p.reader = newReader(p.Service)
 	p.reader.took = true // the claim is tested by itself
 }
 
@@ -345,6 +345,8 @@ func TestReconcile(t *testing.T) {
 			c := p.open("agent:cto:main")
 			p.ask(c, "a", used("m", 10, 1, 5))
 			c.deleted = true
+			p.look(t, true)
+			p.tick(quiet / 2)
 			p.look(t, true)
 			p.want(t) // it may be new, and only not in the list yet
 			p.tick(quiet)

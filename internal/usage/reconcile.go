@@ -37,14 +37,27 @@ func (r *reader) unsettled(rows map[string]*gateway.Session, counted *gateway.Se
 			// we are about to read.
 			ok = ok && (!u.LastAt.After(row.UpdatedAt.Time) || final(u, counted.At))
 			ok = ok || r.givenUp(u.SessionID) && !row.Active && final(u, counted.At)
+			delete(r.absent, u.SessionID)
 		} else {
-			ok = final(u, counted.At)
+			ok = r.gone(u.SessionID) && final(u, counted.At)
 		}
 		if ok {
 			list = append(list, u)
 		}
 	}
 	return list
+}
+
+// gone says whether a transcript is in no list, and has not been for so long that
+// it cannot be one that has just come: the totals of a conversation that was
+// forked, or gone back in, may be here before the list is that has it, and what
+// it was copied with is as old as the original.
+func (r *reader) gone(id string) bool {
+	since, ok := r.absent[id]
+	if !ok {
+		r.absent[id] = r.s.Now()
+	}
+	return ok && r.s.Now().Sub(since) >= quiet
 }
 
 // final says whether a transcript had said nothing for so long, when its totals
