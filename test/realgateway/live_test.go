@@ -4,7 +4,6 @@ package realgateway
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -13,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coder/websocket/wsjson"
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
@@ -63,20 +61,10 @@ func (j *journey) listen(t *testing.T) *told {
 	if !hello.OK {
 		t.Fatalf("the gateway refused us: %s", hello.Error)
 	}
-	op.call(t, "sessions.subscribe", struct{}{})
 	h := &told{rows: map[string]gatewayRow{}, why: map[string]string{}}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	var reading sync.WaitGroup
-	t.Cleanup(func() { cancel(); reading.Wait() })
-	reading.Go(func() {
-		for {
-			var f frame
-			if wsjson.Read(ctx, op.conn, &f) != nil {
-				return
-			}
-			h.take(f)
-		}
-	})
+	hear := h.take
+	op.hear.Store(&hear)
+	op.call(t, "sessions.subscribe", struct{}{})
 	return h
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,8 +18,11 @@ import (
 // operator is as little of a gateway client as this test needs. The service's
 // own client is what the journey tests; it must not vouch for itself here.
 type operator struct {
-	conn *websocket.Conn
-	last int
+	conn    *websocket.Conn
+	last    int
+	answers chan frame // in the order in which they came; closed with the connection
+	failed  error      // why that was; not before answers is closed
+	hear    atomic.Pointer[func(frame)]
 }
 
 type frame struct {
@@ -46,7 +50,7 @@ func dial(t *testing.T, client *http.Client, url, token string, device *Device, 
 	}
 	t.Cleanup(func() { conn.CloseNow() })
 	conn.SetReadLimit(32 << 20)
-	op := &operator{conn: conn}
+	op := &operator{conn: conn, answers: make(chan frame, 1024)}
 	var challenge frame
 	var nonce struct {
 		Nonce string `json:"nonce"`
@@ -68,7 +72,25 @@ func dial(t *testing.T, client *http.Client, url, token string, device *Device, 
 	if device != nil {
 		params["device"] = device.sign(scopes, token, nonce.Nonce, nonce.TS)
 	}
+	go op.listen(t.Context())
 	return op, op.exchange(t, "connect", params)
+}
+
+// listen reads all that the gateway sends, also while nothing is asked: it drops
+// whoever leaves its pings without an answer, and those are answered by reading.
+func (o *operator) listen(ctx context.Context) {
+	defer close(o.answers)
+	for {
+		var f frame
+		if o.failed = wsjson.Read(ctx, o.conn, &f); o.failed != nil {
+			return
+		}
+		if f.Type == "res" {
+			o.answers <- f
+		} else if hear := o.hear.Load(); hear != nil {
+			(*hear)(f)
+		}
+	}
 }
 
 // ask puts a question to an agent and waits for its answer.
@@ -117,12 +139,16 @@ func (o *operator) exchange(t *testing.T, method string, params any) frame {
 		t.Fatalf("%s: %v", method, err)
 	}
 	for {
-		var f frame
-		if err := wsjson.Read(ctx, o.conn, &f); err != nil {
-			t.Fatalf("%s: %v", method, err)
-		}
-		if f.Type == "res" && f.ID == id {
-			return f // anything else is an event, or the second answer to an earlier request
+		select {
+		case f, ok := <-o.answers:
+			if !ok {
+				t.Fatalf("%s: %v", method, o.failed)
+			}
+			if f.ID == id {
+				return f // any other is the second answer to an earlier request
+			}
+		case <-ctx.Done():
+			t.Fatalf("%s: %v", method, ctx.Err())
 		}
 	}
 }
