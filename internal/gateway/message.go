@@ -28,6 +28,7 @@ type Turn struct {
 	// tool that did, such as cron or sessions_send, or else its kind.
 	Origin string
 	JobID  string // of the timed job that said it
+	From   string // key of the session from which another agent said it
 }
 
 // TurnPage is a part of a conversation.
@@ -159,9 +160,11 @@ func (c *Client) turn(r turnRow, list []part) Turn {
 			Kind word `json:"kind"`
 			Tool word `json:"sourceTool"`
 			Job  word `json:"jobId"`
+			From word `json:"sourceSessionKey"`
 		}
 		if json.Unmarshal(r.Provenance, &p) == nil {
 			t.Origin, t.JobID = c.short(string(first(p.Tool, p.Kind))), c.short(string(p.Job))
+			t.From = c.short(string(p.From))
 		}
 	}
 	if t.Failed {

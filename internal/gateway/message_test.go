@@ -62,7 +62,7 @@ func TestTurns(t *testing.T) {
 		}
 	})
 	t.Run("what another agent said is said to this one", func(t *testing.T) {
-		if got := turns(t, rows["from another agent"]); len(got) == 0 || got[0].Role != "user" {
+		if got := turns(t, rows["from another agent"]); len(got) == 0 || got[0].Role != "user" || got[0].Origin != "sessions_send" || got[0].From != "agent:coo:main" {
 			t.Errorf("%+v", got)
 		}
 	})

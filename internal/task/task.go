@@ -106,7 +106,7 @@ type Task struct {
 	Branch      *string     `json:"branch"`
 	PRURL       *string     `json:"pr_url"`
 	Dispatch    *Dispatch   `json:"dispatch" doc:"How handing it to its agent went the last time; null when it never was."`
-	CostUSD     *money.Nano `json:"cost_usd" doc:"What its runs in the runtime have cost, as the usage ledger has it; null when that is not known."`
+	CostUSD     *money.Nano `json:"cost_usd" doc:"What its runs in the runtime have cost, with those of the agents that its own agent had work for it, as the usage ledger has it; null when that is not known."`
 	Tokens      *Tokens     `json:"tokens" doc:"What they have used; null when none is known."`
 	// CostComplete is nil exactly when Tokens is.
 	CostComplete *bool       `json:"cost_complete" doc:"Whether all of them have a price. False: cost_usd is too small, or null. Null when none is known."`

@@ -106,6 +106,41 @@ func TestRewind(t *testing.T) {
 	})
 }
 
+// A fork that is gone before anybody has read it leaves its totals behind.
+func TestCopyThatNobodyRead(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		p := play(d)
+		c := p.open("agent:cto:main")
+		p.ask(c, "a", used("m", 10, 1, 5))
+		p.ask(c, "b", used("m", 100, 1, 50))
+		p.ask(c, "c", used("m", 1000, 1, 500))
+		p.look(t, true)
+		p.tick(time.Hour)
+		f := p.fork(c, "agent:cto:dashboard:1", 4)
+		back := p.rewind(f, 2)
+		f.UpdatedAt, back.UpdatedAt = f.turns[3].At, back.turns[1].At // the last that was said in them
+		leave := func() {
+			t.Helper()
+			p.look(t, true)
+			p.tick(2 * quiet)
+			p.look(t, true)
+		}
+		leave()
+		p.wantTotal(t, "forked, and gone back at once", 1110, 555, 3, 0)
+
+		// One that has said something of its own is no mere copy, and what is not as
+		// much as the original has cannot be one.
+		g := p.fork(c, "agent:cto:dashboard:2", 4)
+		p.ask(g, "d", used("m", 10000, 1, 5000))
+		g.UpdatedAt, g.deleted = g.turns[5].At, true
+		other := p.open("agent:cto:dashboard:3")
+		p.ask(other, "e", used("m", 100000, 1, 50000))
+		other.UpdatedAt, other.deleted = c.turns[5].At, true
+		leave()
+		p.wantTotal(t, "and others that nobody read", 1110+10110+100000, 555+5055+50000, 3, 2)
+	})
+}
+
 // A session that is begun anew is no copy, and a run that goes on in it none either.
 func TestBegunAnew(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {

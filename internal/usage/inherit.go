@@ -3,8 +3,10 @@ package usage
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
+	"wardroom/internal/gateway"
 	"wardroom/internal/platform/db"
 )
 
@@ -60,4 +62,32 @@ func original(ctx context.Context, tx *db.Tx, r Run) (of string, err error) {
 		return "", fmt.Errorf("look for the original of run %s: %w", r.RunID, err)
 	}
 	return of, nil
+}
+
+// copied says whether a transcript of which nothing was ever read is a copy, and
+// nothing but a copy: somebody forked a conversation and went back in the fork,
+// or threw it away, before anybody could look. Its last word is then the last of
+// a run of another transcript, to the millisecond, and that one has used as much.
+func copied(ctx context.Context, q db.Queryer, u *gateway.TranscriptUsage) (bool, error) {
+	if u.LastAt.IsZero() {
+		return false, nil
+	}
+	rows, err := q.Query(ctx, `SELECT DISTINCT session_id FROM usage_ledger WHERE agent_id = ? AND at = ? AND kind = 'run' AND session_id NOT IN ('', ?)`,
+		u.AgentID, u.LastAt.UnixMilli(), u.SessionID)
+	others, err := db.All(rows, err, func(r db.Row) (id string, err error) { return id, r.Scan(&id) })
+	if err != nil {
+		return false, fmt.Errorf("look for what %s is a copy of: %w", u.SessionID, err)
+	}
+	for _, id := range others {
+		has, _, err := holds(ctx, q, id)
+		if err != nil {
+			return false, err
+		}
+		if !slices.ContainsFunc(u.Models, func(m gateway.ModelTotals) bool {
+			return !has[modelKey{m.Provider, m.Model}].tokens.covers(Tokens{m.Input, m.Output, m.CacheRead, m.CacheWrite, m.Other})
+		}) {
+			return true, nil
+		}
+	}
+	return false, nil
 }

@@ -141,6 +141,7 @@ func (s *Service) tell(ctx context.Context, changed <-chan struct{}) {
 type reader struct {
 	s       *Service
 	owner   string
+	family  family               // of the sessions of the list
 	took    bool                 // this process has had the claim
 	seen    map[string]int64     // by transcript: the version of its session up to which all is in the ledger
 	read    map[string]time.Time // by transcript of a busy session: when it was last read
@@ -189,7 +190,7 @@ func (r *reader) pass(ctx context.Context) time.Duration {
 var errClaimed = errors.New("another process reads the transcripts")
 
 func (r *reader) work(ctx context.Context, rows []gateway.Session, counted *gateway.SessionUsage) error {
-	r.tries = 0
+	r.tries, r.family = 0, familyOf(rows)
 	r.forget(rows, counted)
 	prices, err := pricesVersion(ctx, r.s.DB)
 	if err != nil {

@@ -81,6 +81,11 @@ func (s *Service) reconcile(ctx context.Context, u *gateway.TranscriptUsage, asO
 		if err != nil || last > asOf.UnixMilli() {
 			return err
 		}
+		if len(has) == 0 {
+			if done, err = copied(ctx, tx, u); done || err != nil {
+				return err
+			}
+		}
 		before, err := readTold(ctx, tx, u.SessionID)
 		if err != nil {
 			return err
@@ -95,6 +100,11 @@ func (s *Service) reconcile(ctx context.Context, u *gateway.TranscriptUsage, asO
 		}
 		base.Run = Run{AgentID: u.AgentID, SessionKey: cmp.Or(of.sessionKey, u.SessionKey), SessionID: u.SessionID}
 		base.attribute(said{asked: true, origin: string(Reconciled)})
+		if base.Source == SubAgent {
+			if base.TaskKey, base.JobID, err = servedIn(ctx, tx, u.SessionID); err != nil {
+				return err
+			}
+		}
 		made := 0
 		for _, m := range u.Models {
 			k := modelKey{m.Provider, m.Model}

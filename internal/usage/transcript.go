@@ -30,7 +30,7 @@ func (r *reader) follow(ctx context.Context, row *gateway.Session) error {
 		return fmt.Errorf("read what %s used: %w", row.Key, err)
 	}
 	if read != nil {
-		runs, upTo := runsOf(read, row)
+		runs, upTo := runsOf(read, row, r.family)
 		t.sessionKey, t.agentID, t.seq = row.Key, row.AgentID, max(t.seq, upTo)
 		if !row.Active {
 			t.version = max(t.version, version)
@@ -169,7 +169,7 @@ type found struct {
 // runsOf are the runs of a transcript that have ended, and the row up to which
 // it need not be read again. The last one of a busy session goes on; one that
 // began after its list was read may.
-func runsOf(read *reading, row *gateway.Session) (ended []Run, upTo int64) {
+func runsOf(read *reading, row *gateway.Session, made family) (ended []Run, upTo int64) {
 	var earlier, story story
 	earlier.whole, story.whole = read.whole, read.whole
 	earlier.tell(read.before, row)
@@ -194,6 +194,7 @@ func runsOf(read *reading, row *gateway.Session) (ended []Run, upTo int64) {
 	}
 	for i := range all {
 		all[i].attribute(all[i].said)
+		all[i].serve(cmp.Or(all[i].said.from, row.Key), made)
 		ended = append(ended, all[i].Run)
 	}
 	return ended, upTo
@@ -261,7 +262,7 @@ func (s *story) begin(id string, seq int64, at time.Time, row *gateway.Session) 
 	case q != nil && q.Origin == resumption && s.last != said{}:
 		f.said, f.begin = s.last, q.Seq
 	case q != nil:
-		f.said, f.begin = said{asked: true, origin: q.Origin, job: q.JobID}, q.Seq
+		f.said, f.begin = said{asked: true, origin: q.Origin, job: q.JobID, from: q.From}, q.Seq
 		if !q.At.IsZero() {
 			f.StartedAt = q.At.Time
 		}

@@ -110,6 +110,7 @@ type said struct {
 	asked  bool   // there is a question before it
 	origin string // of the question, when nobody outside the runtime asked it
 	job    string // the timed job that asked it
+	from   string // the session from which another agent asked it
 }
 
 // attribute fills in what the ids of a run tell: session keys and run ids have
@@ -117,13 +118,11 @@ type said struct {
 func (r *Run) attribute(s said) {
 	// The runtime keeps session keys in small letters, whoever made them.
 	r.SessionKey = strings.ToLower(r.SessionKey)
-	name := ""
 	if rest, ok := strings.CutPrefix(r.SessionKey, "agent:"); ok {
-		var agent string
-		agent, name, _ = strings.Cut(rest, ":")
+		agent, _, _ := strings.Cut(rest, ":")
 		r.AgentID = cmp.Or(r.AgentID, agent)
 	}
-	place, detail, _ := strings.Cut(name, ":")
+	place, detail := placeOf(r.SessionKey)
 	source := Unknown
 	switch {
 	case place == "task" && detail != "":

@@ -22,8 +22,8 @@ type worker struct {
 
 func (w *worker) key(name string) string { return "agent:" + w.agent + ":" + name }
 
-// call asks the gateway over a connection of its own: one that nobody reads from,
-// while an agent is waited for otherwise, does not answer the gateway's pings.
+// call asks the gateway over a connection of its own: it may have been killed
+// since the one before.
 func (w *worker) call(t *testing.T, method string, params any) json.RawMessage {
 	t.Helper()
 	op := w.administrator(t)

@@ -1,0 +1,52 @@
+//go:build journey
+
+package realgateway
+
+import (
+	"math/big"
+	"testing"
+	"time"
+)
+
+// delegates has the agent of a task start another agent and ask a third one: what
+// those cost is what the task cost.
+func (j *journey) delegates(t *testing.T) {
+	j.model.Forget()
+	key := j.hand(t, "Ask around")
+	var got handedTask
+	WaitFor(t, 3*time.Minute, "the dispatch to end", func() bool {
+		got = j.handed(t, key)
+		return got.Dispatch.State == "ended"
+	})
+	alone := got.CostUSD
+	admin := j.administrator(t)
+	for run, do := range map[string]string{
+		"delegate-spawn": `[[use tool_call {"id":"sessions_spawn","args":{"task":"Count to three.","label":"helper"}}]]`,
+		"delegate-send":  `[[use tool_call {"id":"sessions_send","args":{"sessionKey":"agent:cto:main","message":"What do you think?","timeoutSeconds":20}}]]`,
+	} {
+		admin.call(t, "agent", map[string]any{"message": do, "agentId": "coo", "sessionKey": got.Dispatch.SessionKey, "idempotencyKey": run, "deliver": false})
+		admin.call(t, "agent.wait", map[string]any{"runId": run, "timeoutMs": 120_000})
+	}
+	WaitFor(t, time.Minute, "the CTO to have been asked", func() bool { return len(j.model.Calls("cto")) > 0 })
+	due := func() *big.Rat {
+		sum := new(big.Rat)
+		for _, agent := range []string{"coo", "cto"} {
+			_, cost := bill(agent, j.model.Calls(agent))
+			sum.Add(sum, cost)
+		}
+		return sum
+	}
+	spent := func() *big.Rat {
+		got = j.handed(t, key)
+		cost, ok := new(big.Rat).SetString(*got.CostUSD)
+		if !ok {
+			t.Fatalf("the cost is %s", *got.CostUSD)
+		}
+		return cost
+	}
+	equal := func() bool { return spent().Cmp(due()) == 0 }
+	WaitFor(t, 3*time.Minute, "the task to cost what all of them did", equal)
+	time.Sleep(10 * time.Second) // meanwhile the helper announces what it has found
+	WaitFor(t, 3*time.Minute, "the task to cost what all of them did in the end", equal)
+	t.Logf("alone it cost %s, with those that worked for it %s", *alone, *got.CostUSD)
+}
