@@ -3712,7 +3712,7 @@ export interface components {
             /** @description Whether all of them have a price. False: cost_usd is too small, or null. Null when none is known. */
             cost_complete: boolean | null;
             /**
-             * @description What its runs in the runtime have cost, as the usage ledger has it; null when that is not known.
+             * @description What its runs in the runtime have cost, with those of the agents that its own agent had work for it, as the usage ledger has it; null when that is not known.
              * @example 0.028314
              */
             cost_usd: string | null;
