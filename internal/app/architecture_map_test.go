@@ -118,6 +118,7 @@ var owners = map[string]string{
 	"usage_prices":       "usage",
 	"usage_state":        "usage",
 	"usage_inherited":    "usage",
+	"usage_going":        "usage",
 	"usage_told":         "usage",
 	"usage_transcripts":  "usage",
 }

@@ -68,6 +68,7 @@ func small() map[string]string {
 		"pairing_devices":   "two rows at most",
 		"retention_runs":    "a row for each policy",
 		"usage_state":       "one row",
+		"usage_going":       "a row for each run that is going",
 		"archive_state":     "one row",
 		"stalled_runs":      "a row for each run that hung within the hour",
 		"usage_prices":      "a row for each change of the prices",

@@ -110,6 +110,9 @@ func TestUsageEqualsTheRuntimes(t *testing.T) {
 		id := decode[standup.Standup](owner.post("/api/v1/standups", nil)).ID
 		owner.send(http.MethodPost, "/api/v1/standups/"+id+"/run", nil, "Prefer", "wait=30").want(http.StatusOK)
 		s.settled()
+		waitFor(t, "nothing to be shown as going", func() bool {
+			return len(decode[usage.Going](owner.get("/api/v1/usage/going").want(http.StatusOK)).Runs) == 0
+		})
 		r := owner.usage("group=source")
 		kinds := map[string]int64{}
 		for _, g := range r.Groups {

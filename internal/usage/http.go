@@ -15,6 +15,8 @@ func (s *Service) Mount(api *web.API) {
 	web.Get(api, "/usage", actor.Read, "What the agents' runs used and cost", s.handleReport, web.Fails(ErrPeriod), web.Describe(reportText))
 	web.CSV(api, "/usage.csv", actor.Read, "The same as a table", s.handleTable, web.Fails(ErrPeriod),
 		web.Describe("A line for each group of GET /usage with the same parameters; the amounts of all lines add up to its total."))
+	web.Get(api, "/usage/going", actor.Read, "What the runs that are going have used so far", s.handleGoing,
+		web.Describe("A run is counted by GET /usage when it has ended. Until then it is here, as it was last read: no amount is in both."))
 	web.Get(api, "/prices", actor.Read, "The prices that costs are estimated with", s.handlePrices,
 		web.Describe("They count only for runs of which the runtime does not say what they cost."))
 	web.Put(api, "/prices", actor.ManagePrices, "Set the prices that costs are estimated with", s.handleSetPrices, web.Fails(ErrStale),
@@ -46,6 +48,11 @@ func (s *Service) asked(ctx context.Context, in *reportInput) (Report, error) {
 func (s *Service) handleReport(ctx context.Context, in *reportInput) (*struct{ Body Report }, error) {
 	r, err := s.asked(ctx, in)
 	return &struct{ Body Report }{r}, err
+}
+
+func (s *Service) handleGoing(ctx context.Context, _ *struct{}) (*struct{ Body Going }, error) {
+	g, err := s.Going(ctx)
+	return &struct{ Body Going }{g}, err
 }
 
 func (s *Service) handleTable(ctx context.Context, in *reportInput) (*web.Table, error) {

@@ -142,6 +142,7 @@ type reader struct {
 	s       *Service
 	owner   string
 	family  family               // of the sessions of the list
+	going   map[string]bool      // transcripts of which something is kept that is going; nil until we know
 	took    bool                 // this process has had the claim
 	seen    map[string]int64     // by transcript: the version of its session up to which all is in the ledger
 	read    map[string]time.Time // by transcript of a busy session: when it was last read
@@ -204,10 +205,13 @@ func (r *reader) work(ctx context.Context, rows []gateway.Session, counted *gate
 			due = append(due, &rows[i])
 		}
 	}
-	if len(due) == 0 && len(r.unsettled(by, counted)) == 0 && prices == r.priced {
+	if len(due) == 0 && len(r.unsettled(by, counted)) == 0 && prices == r.priced && r.going != nil && len(r.stopped(by)) == 0 {
 		return nil
 	}
 	if err := r.claim(ctx); err != nil {
+		return err
+	}
+	if err := r.learnGoing(ctx); err != nil {
 		return err
 	}
 	if prices != r.priced { // for which no gateway is needed
@@ -225,6 +229,9 @@ func (r *reader) work(ctx context.Context, rows []gateway.Session, counted *gate
 		if _, err := r.tryFollow(ctx, row); err != nil {
 			return err
 		}
+	}
+	if err := r.forgetStopped(ctx, by); err != nil {
+		return err
 	}
 	for _, u := range r.unsettled(by, counted) {
 		if row := by[u.SessionID]; row != nil && u.LastAt.After(row.UpdatedAt.Time) && !r.givenUp(u.SessionID) {

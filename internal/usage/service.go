@@ -133,6 +133,9 @@ func (s *Service) note(ctx context.Context, tx *db.Tx, r Run) (bool, error) {
 			return false, err
 		}
 	}
+	if _, err := tx.Exec(ctx, `DELETE FROM usage_going WHERE run_id = ?`, r.RunID); err != nil {
+		return false, fmt.Errorf("note usage: it is not going any more: %w", err)
+	}
 	return true, grow(ctx, tx, len(used))
 }
 

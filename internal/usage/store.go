@@ -88,7 +88,10 @@ func grow(ctx context.Context, tx *db.Tx, rows int) error {
 	return err
 }
 
-// grown is how many rows the ledger ever got.
+// changed wakes whoever shows the ledger because of what is beside it.
+func changed(ctx context.Context, tx *db.Tx) error { return grow(ctx, tx, 1) }
+
+// grown is how many changes there ever were.
 func grown(ctx context.Context, q db.Queryer) (n int64, err error) {
 	err = q.QueryRow(ctx, `SELECT grown FROM usage_state WHERE name = ?`, ledger).Scan(&n)
 	return n, err

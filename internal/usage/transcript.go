@@ -30,12 +30,12 @@ func (r *reader) follow(ctx context.Context, row *gateway.Session) error {
 		return fmt.Errorf("read what %s used: %w", row.Key, err)
 	}
 	if read != nil {
-		runs, upTo := runsOf(read, row, r.family)
+		runs, going, upTo := runsOf(read, row, r.family)
 		t.sessionKey, t.agentID, t.seq = row.Key, row.AgentID, max(t.seq, upTo)
 		if !row.Active {
 			t.version = max(t.version, version)
 		}
-		if err := s.noteAll(ctx, runs, t); err != nil {
+		if err := r.noteAll(ctx, runs, going, t); err != nil {
 			return err
 		}
 	}
@@ -122,30 +122,38 @@ func (s *Service) unhide(ctx context.Context, row *gateway.Session, shown []gate
 	return append(older, kept...), whole, true, nil
 }
 
-// noteAll notes runs and how far their transcript is read with them.
-func (s *Service) noteAll(ctx context.Context, runs []Run, t transcript) error {
+// noteAll notes runs, how far their transcript is read with them, and what the
+// one behind them has used so far; nil when none is going.
+func (r *reader) noteAll(ctx context.Context, runs []Run, going *Run, t transcript) error {
+	s, isGoing := r.s, false
 	for {
 		some := runs[:min(runsAtOnce, len(runs))]
 		runs = runs[len(some):]
 		err := s.DB.Tx(ctx, func(tx *db.Tx) error {
 			var tasks []string
-			for _, r := range some {
-				if copied, err := inherit(ctx, tx, r); err != nil {
+			for _, run := range some {
+				if copied, err := inherit(ctx, tx, run); err != nil {
 					return err
 				} else if copied {
 					continue
 				}
-				isNew, err := s.note(ctx, tx, r)
+				isNew, err := s.note(ctx, tx, run)
 				if err != nil {
 					return err
 				}
 				if isNew {
-					tasks = append(tasks, r.TaskKey)
+					tasks = append(tasks, run.TaskKey)
 				}
 			}
 			if len(runs) == 0 {
 				if err := putTranscript(ctx, tx, t); err != nil {
 					return err
+				}
+				if going != nil {
+					var err error
+					if isGoing, err = s.keepGoing(ctx, tx, t.sessionID, going); err != nil {
+						return err
+					}
 				}
 			}
 			return s.announce(ctx, tx, tasks)
@@ -154,9 +162,13 @@ func (s *Service) noteAll(ctx context.Context, runs []Run, t transcript) error {
 			return fmt.Errorf("note what %s used: %w", t.sessionKey, err)
 		}
 		if len(runs) == 0 {
-			return nil
+			break
 		}
 	}
+	if isGoing {
+		r.going[t.sessionID] = true
+	}
+	return nil
 }
 
 // found is a run as a transcript tells of it.
@@ -166,10 +178,10 @@ type found struct {
 	begin int64 // the row of its question, or its own first
 }
 
-// runsOf are the runs of a transcript that have ended, and the row up to which
-// it need not be read again. The last one of a busy session goes on; one that
-// began after its list was read may.
-func runsOf(read *reading, row *gateway.Session, made family) (ended []Run, upTo int64) {
+// runsOf are the runs of a transcript that have ended, the one that is going with
+// what it has used so far, and the row up to which it need not be read again. The
+// last one of a busy session goes on; one that began after its list was read may.
+func runsOf(read *reading, row *gateway.Session, made family) (ended []Run, going *Run, upTo int64) {
 	var earlier, story story
 	earlier.whole, story.whole = read.whole, read.whole
 	earlier.tell(read.before, row)
@@ -189,15 +201,22 @@ func runsOf(read *reading, row *gateway.Session, made family) (ended []Run, upTo
 		}
 		all, upTo = all[:len(all)-1], last.begin-1
 		if row.Active {
+			last.file(row, made)
+			going = &last.Run
 			break
 		}
 	}
 	for i := range all {
-		all[i].attribute(all[i].said)
-		all[i].serve(cmp.Or(all[i].said.from, row.Key), made)
+		all[i].file(row, made)
 		ended = append(ended, all[i].Run)
 	}
-	return ended, upTo
+	return ended, going, upTo
+}
+
+// file fills in what the run is for.
+func (f *found) file(row *gateway.Session, made family) {
+	f.attribute(f.said)
+	f.serve(cmp.Or(f.said.from, row.Key), made)
 }
 
 // story puts the model calls of a transcript together by run.

@@ -48,6 +48,7 @@ func TestDispatch(t *testing.T) {
 	})
 	t.Run("is stopped with what waits behind it, whoever began either", j.stopsBoth)
 	t.Run("costs what those cost that its agent has work for it", j.delegates)
+	t.Run("is seen with what it has used before it ends", j.goes)
 	t.Run("costs what it cost, also when what was said is forked and gone back in", j.copies)
 	j.hides(t, gateway.Token, agentPassword, OwnerPassword, j.apiKey)
 }

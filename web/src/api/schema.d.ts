@@ -1427,6 +1427,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/usage/going": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What the runs that are going have used so far
+         * @description A run is counted by GET /usage when it has ended. Until then it is here, as it was last read: no amount is in both.
+         */
+        get: operations["get-usage-going"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/users": {
         parameters: {
             query?: never;
@@ -4215,6 +4235,68 @@ export interface components {
              * @enum {string}
              */
             status: "done" | "failed" | "pending";
+        };
+        UsageGoing: {
+            /**
+             * Format: date-time
+             * @description When the run was last read for which that is the longest ago; null without any. Each is read once a minute.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            as_of: string | null;
+            /** @description False when something of it has no price: cost_usd is without that. */
+            cost_complete: boolean;
+            /**
+             * @description Null when nothing of it has a price; never zero for that.
+             * @example 0.028314
+             */
+            cost_usd: string | null;
+            /**
+             * @description The part of cost_usd that was computed with the service's own prices.
+             * @example 0.028314
+             */
+            estimated_usd: string;
+            /** @description What cost most first. */
+            runs: components["schemas"]["UsageGoingRun"][];
+            tokens: components["schemas"]["UsageTokens"];
+        };
+        UsageGoingRun: {
+            agent_id: string;
+            /**
+             * Format: date-time
+             * @description When it was read.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            as_of: string;
+            /** @description False when something of it has no price: cost_usd is without that. */
+            cost_complete: boolean;
+            /**
+             * @description Null when nothing of it has a price; never zero for that.
+             * @example 0.028314
+             */
+            cost_usd: string | null;
+            /**
+             * @description The part of cost_usd that was computed with the service's own prices.
+             * @example 0.028314
+             */
+            estimated_usd: string;
+            job_id: string | null;
+            /** @description That it has used. */
+            models: string[];
+            run_id: string;
+            session_key: string;
+            /**
+             * @description What it is for.
+             * @enum {string}
+             */
+            source: "human" | "schedule" | "heartbeat" | "sub_agent" | "standup" | "task" | "unknown";
+            standup_id: string | null;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            started_at: string | null;
+            task_key: string | null;
+            tokens: components["schemas"]["UsageTokens"];
         };
         UsageModel: {
             /**
@@ -9551,6 +9633,31 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            default: components["responses"]["Problem"];
+        };
+    };
+    "get-usage-going": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageGoing"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["UnprocessableEntity"];
             default: components["responses"]["Problem"];
         };
     };

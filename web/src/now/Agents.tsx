@@ -4,6 +4,7 @@ import type { Schemas } from '../api/client'
 import { useTickingHere } from '../app/clock'
 import { cost } from '../app/format'
 import { isNobody, queries } from '../app/queries'
+import { goingQuery, soFar } from '../spend/going'
 import { useTasks } from '../tasks/queries'
 import { now as nowWords } from '../texts/now'
 import { Age } from '../ui/Age'
@@ -122,19 +123,33 @@ function Work({ of, known }: { of: Schemas['Task'] | undefined; known: boolean }
   )
 }
 
+/** What an agent's last hour cost, and what its run that goes on has used so far. */
 function Burn({ of, agent }: { of: UseQueryResult<Schemas['UsageReport']>; agent: Schemas['Agent'] }) {
   const { data, dataUpdatedAt } = of
-  const text = useTickingHere(now => {
+  const going = useQuery(goingQuery).data?.runs.filter(r => r.agent_id === agent.agent_id) ?? []
+  const hour = useTickingHere(now => {
     const known = data ? burn(data, agent, dataUpdatedAt, now) : null
     return known && words.burn(cost(known))
   })
+  const now = going.length > 0 ? words.burnSoFar(cost(soFar(going))) : null
   // Nothing is said only while it is read for the first time.
-  if (text === null) return data || of.error ? <span>{words.burnUnknown}</span> : null
+  if (hour === null && now === null) return data || of.error ? <span>{words.burnUnknown}</span> : null
   return (
-    <Changed of={text}>
-      <span className="whitespace-nowrap" title={words.burnHelp(clock(dataUpdatedAt, undefined))}>
-        {text}
-      </span>
-    </Changed>
+    <span className="inline-flex flex-wrap gap-x-1.5">
+      {hour !== null && (
+        <Changed of={hour}>
+          <span className="whitespace-nowrap" title={words.burnHelp(clock(dataUpdatedAt, undefined))}>
+            {hour}
+          </span>
+        </Changed>
+      )}
+      {now !== null && (
+        <Changed of={now}>
+          <span className="whitespace-nowrap" title={words.burnSoFarHelp}>
+            {now}
+          </span>
+        </Changed>
+      )}
+    </span>
   )
 }

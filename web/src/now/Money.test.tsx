@@ -8,11 +8,13 @@ import * as clock from '../app/clock'
 import { configQuery } from '../app/config'
 import { addDays, dayIn } from '../app/days'
 import { queries } from '../app/queries'
+import { goingQuery } from '../spend/going'
 import { Money } from './Money'
 import { todayQuery, weekQuery } from './queries'
 
 vi.mock('@tanstack/react-router', async original => ({
   ...(await original<object>()),
+  useRouter: () => ({ history: { push: vi.fn() } }),
   Link: ({ children }: { children: ReactNode }) => <a href="/spend">{children}</a>,
 }))
 
@@ -23,7 +25,7 @@ const ago = (minutes: number) => new Date(clock.now() - minutes * 60_000).toISOS
 type Gateway = Pick<Schemas['GatewayStatus'], 'state' | 'connected_at' | 'last_seen_at'>
 
 /** The card over what is known, with four dollars spent today; and what changes what is known of the gateway. */
-function show(gateway: Gateway | undefined) {
+function show(gateway: Gateway | undefined, going: Partial<Schemas['UsageGoingRun']>[] = []) {
   const cache = new QueryClient({ defaultOptions: { queries: { staleTime: Number.POSITIVE_INFINITY } } })
   const tell = (status: Gateway) => cache.setQueryData(queries.gateway.queryKey, status as Schemas['GatewayStatus'])
   const day = dayIn(clock.now(), 'UTC')
@@ -40,6 +42,10 @@ function show(gateway: Gateway | undefined) {
   cache.setQueryData(configQuery.queryKey, { timezone: 'UTC' } as never)
   cache.setQueryData(todayQuery(day).queryKey, report(day))
   cache.setQueryData(weekQuery(day).queryKey, report(addDays(day, -7)))
+  cache.setQueryData(goingQuery.queryKey, {
+    as_of: going.length ? ago(1) : null,
+    runs: going,
+  } as unknown as Schemas['UsageGoing'])
   if (gateway) tell(gateway)
   render(
     <QueryClientProvider client={cache}>
@@ -76,4 +82,28 @@ it.each([
 ])('the spend has no age where %s', (_, gateway) => {
   show(gateway)
   expect(screen.queryByText(/As of|gateway/)).toBeNull()
+})
+
+// An agent that works for hours is on no bill before it ends.
+it('what the runs that are going have used so far stands beside what is counted', () => {
+  show(undefined, [
+    { session_key: 'agent:cto:main', cost_usd: '1.2', cost_complete: true },
+    { session_key: 'agent:coo:main', cost_usd: null, cost_complete: false },
+  ])
+  expect(screen.getByText('+ $1.20 + 1 unpriced')).toBeTruthy()
+  const link = screen.getByRole('link', { name: '2 runs that go on' })
+  expect(link.getAttribute('href')).toBe('/sessions?state=active')
+})
+
+it('one of which nobody knows the price is not said to cost nothing, and is a click away', () => {
+  show(undefined, [{ session_key: 'agent:coo:main', cost_usd: null, cost_complete: false }])
+  expect(screen.getByText('+ unpriced')).toBeTruthy()
+  expect(screen.getByRole('link', { name: '1 run that goes on' }).getAttribute('href')).toBe(
+    '/sessions/agent%3Acoo%3Amain',
+  )
+})
+
+it('nothing is said of going runs when there is none', () => {
+  show(undefined)
+  expect(screen.queryByText(/so far/)).toBeNull()
 })

@@ -4,6 +4,7 @@ import { useZone } from '../app/config'
 import { addDays } from '../app/days'
 import { cost, nanos, unknown } from '../app/format'
 import { queries } from '../app/queries'
+import { Going } from '../spend/Going'
 import { knownOf } from '../spend/ledger'
 import { texts } from '../texts'
 import { now as nowWords } from '../texts/now'
@@ -35,6 +36,7 @@ export function Money({ className }: { className: string }) {
                   ` · ${cost({ ...total, cost_usd: total.estimated_usd, unpriced_runs: 0 })} ${words.estimated}`}
               </span>
             </p>
+            <Going />
             <AsOf />
             {day && <WeekBefore day={day} />}
           </div>

@@ -14,6 +14,7 @@ import { spend } from '../texts/spend'
 import { Button, buttonClass } from '../ui/Button'
 import { Tabs } from '../ui/Tabs'
 import { Answer, Empty, Partial } from '../ui/Views'
+import { Going } from './Going'
 import { Groups } from './Groups'
 import { knownOf } from './ledger'
 import { OverTime } from './OverTime'
@@ -98,6 +99,7 @@ function InZone({ search, go, zone, service }: InZoneProps) {
   return (
     <div className="flex min-w-0 flex-col gap-5">
       <Toolbar days={days} go={go} search={search} service={service} today={today} zone={zone} />
+      {days.last >= today && <Going />}
       <Answer of={asked} what={words.what}>
         {report =>
           isNothing(amountsOf(report.total)) ? (

@@ -40,6 +40,8 @@ export const now = {
     context: 'Context',
     burn: (amount: string) => `${amount}/h`,
     burnHelp: (at: string) => `What its runs cost that ended in the hour before ${at}.`,
+    burnSoFar: (amount: string) => `+ ${amount} so far`,
+    burnSoFarHelp: 'What its run that goes on has used until now, read once a minute. It is counted when it has ended.',
     burnUnknown: 'Burn unknown',
     noSessions: 'The runtime’s sessions cannot be read: context is unknown.',
     noTasks: 'The tasks cannot be read: what the agents do now is unknown.',

@@ -1,0 +1,50 @@
+//go:build journey
+
+package realgateway
+
+import (
+	"math/big"
+	"net/http"
+	"testing"
+	"time"
+)
+
+// goes has an agent work on for a while after its first step: what that cost is
+// seen before the run ends, and is counted once after it.
+func (j *journey) goes(t *testing.T) {
+	const agent, key, run = "cpo", "agent:cpo:long", "long-1"
+	j.model.Forget()
+	admin := j.administrator(t)
+	admin.call(t, "agent", map[string]any{
+		"message": `[[use exec {"command":"echo '[[wait 50s]]'"}]]`, "agentId": agent, "sessionKey": key, "idempotencyKey": run, "deliver": false, "timeout": 120,
+	})
+	type amount struct {
+		CostUSD *string `json:"cost_usd"`
+	}
+	var seen struct {
+		amount
+		Runs []struct {
+			amount
+			RunID      string `json:"run_id"`
+			AgentID    string `json:"agent_id"`
+			SessionKey string `json:"session_key"`
+		}
+	}
+	WaitFor(t, 90*time.Second, "the run to be seen", func() bool {
+		j.owner.Get(t, "/api/v1/usage/going").Into(t, http.StatusOK, &seen)
+		return len(seen.Runs) > 0
+	})
+	_, due := bill(agent, j.model.Calls(agent)[:1])
+	if r := seen.Runs[0]; len(seen.Runs) != 1 || r.RunID != run || r.AgentID != agent || r.SessionKey != key || r.CostUSD == nil || *r.CostUSD != *seen.CostUSD {
+		t.Fatalf("going: %+v", seen)
+	}
+	if got, ok := new(big.Rat).SetString(*seen.CostUSD); !ok || got.Cmp(due) != 0 {
+		t.Errorf("so far it cost %s, the first answer of the model %s", *seen.CostUSD, due.FloatString(9))
+	}
+	admin.call(t, "chat.abort", map[string]any{"sessionKey": key, "runId": run})
+	WaitFor(t, time.Minute, "nothing to be going", func() bool {
+		j.owner.Get(t, "/api/v1/usage/going").Into(t, http.StatusOK, &seen)
+		return len(seen.Runs) == 0
+	})
+	j.wantSpent(t, "stopped", agent, key)
+}

@@ -1,0 +1,22 @@
+import { useQuery } from '@tanstack/react-query'
+import { cost } from '../app/format'
+import { going as words } from '../texts/going'
+import { Age } from '../ui/Age'
+import { sessionHref, TextLink } from '../ui/TextLink'
+import { goingQuery, soFar } from './going'
+
+/** What runs that are going have used so far, which no sum of the ledger has yet; nothing while none is. */
+export function Going() {
+  const { data } = useQuery(goingQuery)
+  const [first, ...others] = data?.runs ?? []
+  if (!data?.as_of || !first) return null
+  return (
+    <p className="text-soft" data-going="" title={words.help}>
+      <span className="text-ink">+ {cost(soFar(data.runs))}</span> {words.soFar}{' '}
+      <TextLink href={others.length ? '/sessions?state=active' : sessionHref(first.session_key)}>
+        {words.runs(data.runs.length)}
+      </TextLink>
+      , <Age at={data.as_of} /> {words.ago}
+    </p>
+  )
+}
