@@ -76,6 +76,7 @@ var (
 	ErrLogin        = fault.New(fault.Unauthenticated, "login_failed", "The email or the password is wrong.")
 	ErrThrottled    = fault.New(fault.Throttled, "too_many_logins", "There were too many failed logins.")
 	ErrPassword     = fault.New(fault.Forbidden, "wrong_password", "The current password is wrong.")
+	ErrOwnPassword  = fault.New(fault.Forbidden, "own_password", "Your own password is changed with the current one.")
 	ErrToken        = fault.New(fault.Unauthenticated, "token_invalid", "The token is not valid, or no longer.")
 	ErrDeactivated  = fault.New(fault.Forbidden, "account_deactivated", "This account is deactivated.")
 	ErrRegistration = fault.New(fault.Forbidden, "registration_disabled", "People cannot register themselves here.")

@@ -39,8 +39,8 @@ func (s *Service) Mount(api *web.API) {
 		web.Status(http.StatusCreated), web.Once(), web.Fails(ErrEmailTaken, ErrAgentTaken, ErrOneOwner, ErrBusy))
 	web.Get(api, "/users/{id}", actor.ManageAccounts, "Get a user", s.handleGet, web.Fails(ErrNotFound))
 	web.Patch(api, "/users/{id}", actor.ManageAccounts, "Change a user", s.handleChange,
-		web.Fails(ErrNotFound, ErrEmailTaken, ErrAgentTaken, ErrOneOwner, ErrOwnerOnly, ErrStale, ErrBusy),
-		web.Describe("Accounts are deactivated and never deleted: what they did keeps its author."))
+		web.Fails(ErrNotFound, ErrEmailTaken, ErrAgentTaken, ErrOneOwner, ErrOwnerOnly, ErrOwnPassword, ErrStale, ErrBusy),
+		web.Describe("Accounts are deactivated and never deleted: what they did keeps its author. Your own password is changed under /auth/password."))
 	web.Get(api, "/users/{id}/keys", actor.ManageAccounts, "List the API keys of a user", s.handleKeys, web.Fails(ErrNotFound, page.ErrCursor),
 		web.Describe("The oldest first, also those that have expired or were revoked."))
 	web.Post(api, "/users/{id}/keys", actor.ManageAccounts, "Make an API key for an agent user", s.handleMakeKey,

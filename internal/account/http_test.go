@@ -236,6 +236,8 @@ func TestUsersOverHTTP(t *testing.T) {
 		s.ask(t, token, "PATCH", "/users/"+owner.ID, `{"password":"`+goodPassword+`"}`).want(t, "the owner's password", http.StatusForbidden, "owner_only")
 		s.ask(t, token, "PATCH", "/users/"+owner.Email, `{}`).want(t, "nothing of the owner", http.StatusForbidden, "owner_only")
 		own := s.login(t, owner)
+		s.ask(t, own, "PATCH", "/users/"+owner.ID, `{"name":"Taken over","password":"`+goodPassword+`"}`).want(t, "their own, without the current one", http.StatusForbidden, "own_password")
+		s.ask(t, own, "PATCH", "/users/"+owner.Email, `{"password":"another passphrase"}`).want(t, "the same, by email", http.StatusForbidden, "own_password")
 		if got := s.ask(t, own, "PATCH", "/users/"+owner.ID, `{"name":"Olga","role":"owner","active":true}`); got.status != http.StatusOK || got.body["name"] != "Olga" {
 			t.Errorf("the owner's own change: %d %v", got.status, got.body)
 		}

@@ -380,6 +380,10 @@ func (s *Service) change(ctx context.Context, ref string, c Change, version *int
 		if by := actor.From(ctx).ID; was.Role == actor.Owner && by != was.ID && by != actor.System.ID {
 			return ErrOwnerOnly
 		}
+		if c.Password != nil && actor.From(ctx).ID == was.ID {
+			// Whoever has only found somebody's token must not lock them out with it.
+			return ErrOwnPassword.With("POST /auth/password asks for it.")
+		}
 		if version != nil && *version != was.Version {
 			return ErrStale.With("Read it again and repeat the change.").Fact("current_version", was.Version)
 		}
