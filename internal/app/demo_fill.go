@@ -124,7 +124,7 @@ func (d *Demo) steps(ctx context.Context) ([]demoStep, error) {
 	for _, t := range made.Rows {
 		keys[t.Title] = t.Key
 	}
-	var steps []demoStep
+	steps := []demoStep{{now.Sub(remembered(now)), d.past.Usage.Follow}}
 	add := func(age time.Duration, do func(context.Context, *task.Service) error) {
 		steps = append(steps, demoStep{age, func(ctx context.Context) error { return do(ctx, d.past.Tasks) }})
 	}

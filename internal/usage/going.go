@@ -19,7 +19,7 @@ import (
 // Going is what the runs that are going have used so far. None of it is in a Report.
 type Going struct {
 	SoFar
-	AsOf *clock.Time `json:"as_of" doc:"When the run was last read for which that is the longest ago; null without any. Each is read once a minute."`
+	AsOf *clock.Time `json:"as_of" doc:"When the run was last read for which that is the longest ago; null without any. Each is read every twenty seconds."`
 	Runs []GoingRun  `json:"runs" nullable:"false" doc:"What cost most first."`
 }
 

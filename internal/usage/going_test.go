@@ -57,7 +57,7 @@ func TestGoing(t *testing.T) {
 		p.step(c, "b", free("o", 5, 5))
 		p.look(t, true)
 		p.wantGoing(t, "before it is read again", 1, 100, 50, 110)
-		p.tick(between)
+		p.tick(busyEvery)
 		p.look(t, true)
 		p.wantGoing(t, "three models", 1, 1105, 550, 1115)
 		if g, _ := p.Going(t.Context()); g.Complete || g.Runs[0].Complete || len(g.Runs[0].Models) != 3 {
@@ -87,7 +87,7 @@ func TestGoing(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.wantGoing(t, "noted by who asked", 0, 0, 0, 1122)
-		p.tick(between)
+		p.tick(busyEvery)
 		p.look(t, false)
 		p.wantGoing(t, "and still busy", 0, 0, 0, 1122)
 	})

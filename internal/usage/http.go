@@ -28,7 +28,7 @@ func (s *Service) Mount(api *web.API) {
 
 const reportText = `Counted from the service's own ledger, which has each run of the runtime once and keeps it when the runtime forgets. A run counts when it ended.
 
-The total is the sum of the series and the sum of the groups, to the last digit. Without a price from the runtime a cost is estimated with the prices of /prices; without either it is unknown: unpriced_runs says of how many, and cost_usd is without them. A sum of 0 before ledger_begins_at does not say that nothing was used: of then nothing is known. The series has days, or hours where the period has at most 48 of them or the group is hour. At most 500 groups are told apart; the others are one, the last.`
+The total is the sum of the series and the sum of the groups, to the last digit. Without a price from the runtime a cost is estimated with the prices of /prices; without either it is unknown: unpriced_runs says of how many, and cost_usd is without them. A sum of 0 before ledger_begins_at does not say that nothing was used: of then nothing is known; and what was before followed_since may have been more. The series has days, or hours where the period has at most 48 of them or the group is hour. At most 500 groups are told apart; the others are one, the last.`
 
 type reportInput struct {
 	From  string `query:"from" maxLength:"40" example:"2026-11-01" doc:"Where it begins: a day of the zone, or a moment. Without it thirty days that end with to."`

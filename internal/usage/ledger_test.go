@@ -68,8 +68,8 @@ func TestLedgerBegins(t *testing.T) {
 			}
 			return r
 		}
-		if r := asked("", ""); r.Begins != nil {
-			t.Errorf("a ledger without a row begins at %v", r.Begins)
+		if r := asked("", ""); r.Begins != nil || r.Since != nil {
+			t.Errorf("a ledger without a row begins at %v, and follows since %v", r.Begins, r.Since)
 		}
 		first := noon.Add(-48 * time.Hour)
 		for i, at := range []time.Time{noon, first, noon.Add(-time.Hour)} {
@@ -80,6 +80,57 @@ func TestLedgerBegins(t *testing.T) {
 			if r.Begins == nil || !r.Begins.Equal(first) {
 				t.Errorf("from %v to %v the ledger begins at %v, want %v", r.From, r.To, r.Begins, first)
 			}
+		}
+	})
+}
+
+// Of the months before the service was there the ledger has what the runtime had
+// not forgotten yet: sums of that are no more than a part. And a quiet day after
+// that is a day of nothing, though the first run came later.
+func TestFollowedSince(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		p := play(d)
+		since := func() (begins, since *clock.Time) {
+			t.Helper()
+			r, err := p.asked(t.Context(), &reportInput{Group: ByDay})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r.Begins, r.Since
+		}
+		p.reader.pass(t.Context())
+		if begins, at := since(); begins != nil || at != nil {
+			t.Errorf("without a list it is followed since %v, and known since %v", at, begins)
+		}
+		p.fail = errors.New("away")
+		old := p.open("agent:cto:main")
+		p.ask(old, "a", used("m", 1, 1, 1))
+		p.Read(p.list(), nil)
+		p.reader.pass(t.Context())
+		if _, at := since(); at != nil {
+			t.Errorf("it is followed since %v, though nothing could be read", at)
+		}
+		p.fail = nil
+		first := p.tick(24 * time.Hour)
+		p.reader.pass(t.Context())
+		p.restart()
+		p.tick(24 * time.Hour)
+		p.reader.pass(t.Context())
+		begins, at := since()
+		if at == nil || !at.Equal(first) || begins == nil || !begins.Before(first) {
+			t.Errorf("it is followed since %v, want %v, and known since %v", at, first, begins)
+		}
+	})
+	t.Run("from the beginning", func(t *testing.T) {
+		p := play(dbtest.New(t))
+		p.Read(nil, nil)
+		p.reader.pass(t.Context())
+		first := p.now
+		p.tick(24 * time.Hour)
+		p.ask(p.open("agent:cto:main"), "a", used("m", 1, 1, 1))
+		p.look(t, false)
+		if r, err := p.asked(t.Context(), &reportInput{Group: ByDay}); err != nil || !r.Begins.Equal(first) || !r.Since.Equal(first) {
+			t.Errorf("known since %v, followed since %v, want %v, %v", r.Begins, r.Since, first, err)
 		}
 	})
 }

@@ -20,8 +20,12 @@ const (
 	lease = 15 * time.Second
 	// retry is how soon is tried again what failed, or what another process does.
 	retry = 5 * time.Second
-	// between is how often a transcript is read whose session never rests.
+	// between is how long nothing may happen before it is looked all the same.
 	between = time.Minute
+	// busyEvery is how often a transcript is read while a run goes on in it, and
+	// busyShare how many times as long as that takes it is left alone at least: a
+	// long run is read from its beginning each time.
+	busyEvery, busyShare = 20 * time.Second, 20
 	// quiet is how long a transcript that is in no list any more has said nothing
 	// before its totals are final.
 	quiet = 2 * time.Minute
@@ -71,6 +75,16 @@ func (s *Service) Read(rows []gateway.Session, counted *gateway.SessionUsage) {
 	}
 	m.mu.Unlock()
 	m.nudge()
+}
+
+// Follow notes that the runtime is followed from now on, the first time that it is
+// called: of what was before then the ledger has only what the runtime still has.
+func (s *Service) Follow(ctx context.Context) error {
+	err := s.DB.Tx(ctx, func(tx *db.Tx) error { return follow(ctx, tx, clock.At(s.Now())) })
+	if err != nil {
+		return fmt.Errorf("note that the runtime is followed: %w", err)
+	}
+	return nil
 }
 
 // Run writes what the transcripts tell until ctx ends, in one process at a time,
@@ -143,9 +157,10 @@ type reader struct {
 	owner   string
 	family  family               // of the sessions of the list
 	going   map[string]bool      // transcripts of which something is kept that is going; nil until we know
+	follows bool                 // it is noted that the runtime is followed
 	took    bool                 // this process has had the claim
 	seen    map[string]int64     // by transcript: the version of its session up to which all is in the ledger
-	read    map[string]time.Time // by transcript of a busy session: when it was last read
+	next    map[string]time.Time // by transcript of a busy session: when it is read again
 	settled map[string]string    // by transcript: the totals that the ledger equals
 	absent  map[string]time.Time // by transcript with totals that is in no list: since when
 	priced  int64                // the version of the prices that has been applied; -1 is none
@@ -159,7 +174,7 @@ type reader struct {
 func newReader(s *Service) *reader {
 	return &reader{
 		s: s, owner: db.NewID(), priced: -1,
-		seen: map[string]int64{}, read: map[string]time.Time{}, settled: map[string]string{}, absent: map[string]time.Time{},
+		seen: map[string]int64{}, next: map[string]time.Time{}, settled: map[string]string{}, absent: map[string]time.Time{},
 	}
 }
 
@@ -167,24 +182,39 @@ func newReader(s *Service) *reader {
 func (r *reader) pass(ctx context.Context) time.Duration {
 	m := &r.s.mirror
 	m.mu.Lock()
-	rows, counted := m.rows, m.counted
-	if !m.listed {
+	rows, counted, listed := m.rows, m.counted, m.listed
+	if !listed {
 		// The totals may come before the first list. Held against them, a ledger that
 		// lacks every run would get a correction for each of them.
 		counted = nil
 	}
 	m.mu.Unlock()
 	err := r.work(ctx, rows, counted)
+	if err == nil && listed && !r.follows {
+		err = r.s.Follow(ctx)
+		r.follows = err == nil
+	}
 	switch {
 	case ctx.Err() != nil:
 	case err == nil:
 		r.broken = false
-		return between
+		return r.pause(rows)
 	case !r.broken && !errors.Is(err, errClaimed) && fault.Of(err) == nil && !r.s.away(err): // that the gateway is away is told elsewhere
 		r.broken = true
 		r.s.Log.WarnContext(ctx, "the usage of the runs cannot be written down; it is tried again", "err", err)
 	}
 	return retry
+}
+
+// pause is how long there is nothing to do, unless something happens.
+func (r *reader) pause(rows []gateway.Session) time.Duration {
+	wait := between
+	for i := range rows {
+		if next, ok := r.next[rows[i].ID]; ok && rows[i].Active {
+			wait = min(wait, next.Sub(r.s.Now()))
+		}
+	}
+	return max(wait, time.Second)
 }
 
 // errClaimed says that another process does the work.
@@ -283,9 +313,9 @@ func (r *reader) forget(rows []gateway.Session, counted *gateway.SessionUsage) {
 			delete(r.absent, id)
 		}
 	}
-	for id := range r.read {
+	for id := range r.next {
 		if !there[id] {
-			delete(r.read, id)
+			delete(r.next, id)
 		}
 	}
 	for id := range r.stuck {
@@ -365,7 +395,7 @@ func (r *reader) due(row *gateway.Session) bool {
 		return false
 	}
 	if row.Active {
-		return r.s.Now().Sub(r.read[row.ID]) >= between
+		return !r.s.Now().Before(r.next[row.ID])
 	}
 	version, ok := r.seen[row.ID]
 	return !ok || version != versionOf(row)

@@ -18,7 +18,8 @@ type Report struct {
 	Group Group      `json:"group" enum:"agent,model,source,session,job,task,standup,day,hour"`
 	Unit  string     `json:"unit" enum:"day,hour" doc:"Of the series."`
 	// What is before it is not nothing.
-	Begins *clock.Time `json:"ledger_begins_at" doc:"When the earliest run of the whole ledger ended: of what was before it nothing is known, also where a sum says 0. Null while the ledger is empty."`
+	Begins *clock.Time `json:"ledger_begins_at" doc:"From when on the ledger knows anything: of what was before it nothing is known, also where a sum says 0. Null before it knows anything."`
+	Since  *clock.Time `json:"followed_since" doc:"Since when the service follows the runtime. Of what was before it the ledger has only what the runtime still had then: it may have been more. Null before it ever did."`
 	Total  Sums        `json:"total"`
 	Series []Slot      `json:"series" nullable:"false" doc:"The earliest first, without a gap."`
 	Groups []Share     `json:"groups" nullable:"false" doc:"What cost most first; days and hours the earliest first."`
@@ -70,7 +71,7 @@ func report(ctx context.Context, q db.Queryer, p Period, g Group) (Report, error
 		}
 		groups[c.rank] = groups[c.rank].plus(c.amounts)
 	}
-	if r.Begins, err = begins(ctx, q); err != nil {
+	if r.Begins, r.Since, err = begins(ctx, q); err != nil {
 		return r, err
 	}
 	r.Total = total.sums()

@@ -97,16 +97,25 @@ func grown(ctx context.Context, q db.Queryer) (n int64, err error) {
 	return n, err
 }
 
-// begins is when the earliest row of the ledger was; nil while there is none.
-func begins(ctx context.Context, q db.Queryer) (*clock.Time, error) {
+// begins is from when on the ledger knows anything: its earliest row, or since the
+// runtime is followed, if that was earlier. Both are nil as long as there is none.
+func begins(ctx context.Context, q db.Queryer) (begins, since *clock.Time, err error) {
 	var at *int64
-	if err := q.QueryRow(ctx, `SELECT MIN(at) FROM usage_ledger`).Scan(&at); err != nil {
-		return nil, fmt.Errorf("find where the ledger begins: %w", err)
+	err = q.QueryRow(ctx, `SELECT (SELECT MIN(at) FROM usage_ledger), since FROM usage_state WHERE name = ?`, ledger).Scan(&at, &since)
+	if err != nil {
+		return nil, nil, fmt.Errorf("find where the ledger begins: %w", err)
 	}
-	if at == nil {
-		return nil, nil
+	begins = since
+	if at != nil && (since == nil || *at < since.UnixMilli()) {
+		begins = clock.Ptr(time.UnixMilli(*at))
 	}
-	return clock.Ptr(time.UnixMilli(*at)), nil
+	return begins, since, nil
+}
+
+// follow notes that the runtime is followed from a moment on, unless it was before.
+func follow(ctx context.Context, tx *db.Tx, at clock.Time) error {
+	_, err := tx.Exec(ctx, `UPDATE usage_state SET since = ? WHERE name = ? AND since IS NULL`, at, ledger)
+	return err
 }
 
 // claim makes owner the one process that reads transcripts, for a while; false

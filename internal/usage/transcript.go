@@ -16,7 +16,7 @@ import (
 
 // follow notes the runs of a transcript that have ended since it was last read.
 func (r *reader) follow(ctx context.Context, row *gateway.Session) error {
-	s, version := r.s, versionOf(row)
+	s, version, began := r.s, versionOf(row), time.Now()
 	t, err := readTranscript(ctx, s.DB, row.ID)
 	if err != nil {
 		return fmt.Errorf("read how far %s is noted: %w", row.Key, err)
@@ -40,7 +40,7 @@ func (r *reader) follow(ctx context.Context, row *gateway.Session) error {
 		}
 	}
 	if row.Active {
-		r.read[row.ID] = s.Now()
+		r.next[row.ID] = s.Now().Add(max(busyEvery, busyShare*time.Since(began)))
 		return nil
 	}
 	// One that was begun anew meanwhile is another one in the next list.

@@ -336,6 +336,45 @@ describe('what today costs', () => {
     await context.close()
   })
 
+  it('says beside it what runs that go on have used so far, on Now, its tiles and here', async () => {
+    const { context, page, complaints } = await opened(desktop, '/tasks')
+    const run = (agent_id: string, cost_usd: string | null) => ({
+      ...{ agent_id, cost_usd, run_id: agent_id, session_key: `agent:${agent_id}:main`, source: 'human' },
+      ...{ cost_complete: cost_usd !== null, as_of: new Date().toISOString() },
+    })
+    let runs = [run('cto', '12.5'), run('cpo', null)]
+    await page.route('**/api/v1/usage/going', route =>
+      route.fulfill({ json: { as_of: new Date().toISOString(), runs } }),
+    )
+    await page.getByRole('link', { name: 'Now', exact: true }).click()
+    const beside = page.locator('[data-going]')
+    await beside.waitFor()
+    expect(await beside.textContent()).toMatch(/^\+ \$12\.50 \+ 1 unpriced so far in 2 runs that go on, .* ago$/)
+    const tiles = page.getByRole('region', { name: 'Agents' })
+    await tiles.getByText('+ $12.50 so far').waitFor()
+    await tiles.getByText('+ unpriced so far').waitFor()
+    expect(await faults(page)).toEqual([])
+
+    await page.getByRole('link', { name: 'Spend', exact: true }).first().click()
+    await beside.getByRole('link', { name: '2 runs that go on' }).waitFor()
+    await page
+      .getByRole('tab', { name: 'Today' })
+      .or(page.getByRole('button', { name: 'Today' }))
+      .first()
+      .click()
+    await beside.waitFor()
+    expect(await faults(page)).toEqual([])
+    runs = []
+    await page.goto('/spend?period=days&from=2026-01-01&to=2026-01-02')
+    await page
+      .getByText(/begins|Nothing/)
+      .first()
+      .waitFor()
+    expect(await beside.count()).toBe(0)
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
   it('stands in the bar, leads here, and is what the place says', async () => {
     const { context, page, complaints } = await opened(desktop, '/tasks')
     await page.getByRole('banner').getByRole('link', { name: /today/ }).click()

@@ -3,6 +3,7 @@ import type { Schemas } from '../api/client'
 import { useTicking } from '../app/clock'
 import { dayIn } from '../app/days'
 import { cost, moment, tokens, unknown } from '../app/format'
+import { keptUntil } from '../spend/ledger'
 import { agents as agentTexts } from '../texts/agents'
 import { bars, daysUntil, shareOf } from './agent'
 import { dayQuery } from './queries'
@@ -55,12 +56,15 @@ function Days({ id, zone, from }: { id: string; zone: string; from: string }) {
   const asked = useQueries({ queries: days.map(d => dayQuery(d, zone)) })
   const rows = days.map((day, i) => ({ day, cost: shareOf(asked[i]?.data, id) }))
   const lengths = bars(rows)
-  const begins = asked.find(a => a.data)?.data?.ledger_begins_at
+  const report = asked.find(a => a.data)?.data
+  const begins = report?.ledger_begins_at
+  const since = report && keptUntil({ ...report, from })
   return (
     <>
       {begins && Date.parse(begins) > Date.parse(from) && (
         <p className="text-soft text-xs">{words.begins(moment(begins, zone))}</p>
       )}
+      {since && <p className="text-soft text-xs">{words.least(moment(since, zone))}</p>}
       <table className="w-full">
         <caption className="pb-1 text-left text-soft text-xs">
           {words.byDay}. {words.daysIn(zone)}

@@ -56,6 +56,7 @@ const report = (...groups: Schemas['UsageShare'][]) =>
     from: '2026-11-20T00:00:00Z',
     to: '2026-11-21T00:00:00Z',
     ledger_begins_at: '2026-11-01T00:00:00Z',
+    followed_since: '2026-11-01T00:00:00Z',
   }) as Schemas['UsageReport']
 
 // Where nobody knows, there must be no zero.

@@ -1396,7 +1396,7 @@ export interface paths {
          * What the agents' runs used and cost
          * @description Counted from the service's own ledger, which has each run of the runtime once and keeps it when the runtime forgets. A run counts when it ended.
          *
-         *     The total is the sum of the series and the sum of the groups, to the last digit. Without a price from the runtime a cost is estimated with the prices of /prices; without either it is unknown: unpriced_runs says of how many, and cost_usd is without them. A sum of 0 before ledger_begins_at does not say that nothing was used: of then nothing is known. The series has days, or hours where the period has at most 48 of them or the group is hour. At most 500 groups are told apart; the others are one, the last.
+         *     The total is the sum of the series and the sum of the groups, to the last digit. Without a price from the runtime a cost is estimated with the prices of /prices; without either it is unknown: unpriced_runs says of how many, and cost_usd is without them. A sum of 0 before ledger_begins_at does not say that nothing was used: of then nothing is known; and what was before followed_since may have been more. The series has days, or hours where the period has at most 48 of them or the group is hour. At most 500 groups are told apart; the others are one, the last.
          */
         get: operations["get-usage"];
         put?: never;
@@ -1481,7 +1481,7 @@ export interface paths {
         head?: never;
         /**
          * Change a user
-         * @description Accounts are deactivated and never deleted: what they did keeps its author.
+         * @description Accounts are deactivated and never deleted: what they did keeps its author. Your own password is changed under /auth/password.
          */
         patch: operations["patch-users-by-id"];
         trace?: never;
@@ -4239,7 +4239,7 @@ export interface components {
         UsageGoing: {
             /**
              * Format: date-time
-             * @description When the run was last read for which that is the longest ago; null without any. Each is read once a minute.
+             * @description When the run was last read for which that is the longest ago; null without any. Each is read every twenty seconds.
              * @example 2026-11-20T08:00:00.000Z
              */
             as_of: string | null;
@@ -4381,6 +4381,12 @@ export interface components {
         UsageReport: {
             /**
              * Format: date-time
+             * @description Since when the service follows the runtime. Of what was before it the ledger has only what the runtime still had then: it may have been more. Null before it ever did.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            followed_since: string | null;
+            /**
+             * Format: date-time
              * @example 2026-11-20T08:00:00.000Z
              */
             from: string;
@@ -4390,7 +4396,7 @@ export interface components {
             groups: components["schemas"]["UsageShare"][];
             /**
              * Format: date-time
-             * @description When the earliest run of the whole ledger ended: of what was before it nothing is known, also where a sum says 0. Null while the ledger is empty.
+             * @description From when on the ledger knows anything: of what was before it nothing is known, also where a sum says 0. Null before it knows anything.
              * @example 2026-11-20T08:00:00.000Z
              */
             ledger_begins_at: string | null;
@@ -9852,7 +9858,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            /** @description Forbidden. `owner_only`: Only the owner may change the owner's account. */
+            /** @description Forbidden. `owner_only`: Only the owner may change the owner's account. `own_password`: Your own password is changed with the current one. */
             403: {
                 headers: {
                     [name: string]: unknown;

@@ -35,6 +35,7 @@ function show(gateway: Gateway | undefined, going: Partial<Schemas['UsageGoingRu
       from: `${first}T00:00:00Z`,
       to: `${addDays(first, 1)}T00:00:00Z`,
       ledger_begins_at: '2026-01-01T00:00:00Z',
+      followed_since: '2026-01-01T00:00:00Z',
       total,
       series: [],
       groups: [],

@@ -74,12 +74,12 @@ function WeekBefore({ day }: { day: string }) {
   const known = knownOf(asked.data, asked.dataUpdatedAt)
   if (known === 'nothing') return <p className="text-soft">{words.notKnown(weekday)}</p>
   // A part of that morning would look like all of it.
-  const byNow = known === 'all' ? cost(until(series, hour, zone)) : unknown
+  const byNow = known === 'all' || known === 'least' ? cost(until(series, hour, zone)) : unknown
   return (
     <p className="text-soft">
       {words.before(weekday)}: <span className="text-ink">{byNow}</span>{' '}
       {words.by(`${String(hour).padStart(2, '0')}:00`)}, <span className="text-ink">{cost(total)}</span>{' '}
-      {known === 'part' && begins ? words.since(clock(begins, zone)) : words.whole}
+      {known === 'part' && begins ? words.since(clock(begins, zone)) : known === 'least' ? words.least : words.whole}
     </p>
   )
 }

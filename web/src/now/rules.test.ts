@@ -198,6 +198,7 @@ describe('the burn', () => {
     from: '2026-11-20T13:20:00Z',
     to: '2026-11-20T14:20:00Z',
     ledger_begins_at: '2026-11-01T00:00:00Z' as string | null,
+    followed_since: '2026-11-01T00:00:00Z' as string | null,
     groups: [{ key: 'cto', cost_usd: '1.5', runs: 2, unpriced_runs: 0 }] as Schemas['UsageShare'][],
   }
   const of = (agent_id: string, in_runtime: boolean | null = true, state: 'active' | 'idle' = 'idle') => ({
@@ -222,6 +223,8 @@ describe('the burn', () => {
       expect(burn(late, of('coo'), readAt, now)).toBeNull()
       expect(burn(late, of('cto'), readAt, now)?.cost_usd).toBe('1.5')
     }
+    const kept = { ...report, followed_since: '2026-11-20T14:00:00Z' }
+    expect(burn(kept, of('coo'), readAt, now)).toBeNull()
     const rest = { ...report.groups[0], key: null, rest: true } as Schemas['UsageShare']
     expect(burn({ ...report, groups: [...report.groups, rest] }, of('coo'), readAt, now)).toBeNull()
     expect(burn(report, of('cto', null), readAt, now)?.cost_usd).toBe('1.5')

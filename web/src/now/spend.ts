@@ -57,7 +57,7 @@ const hour = 3_600_000
  * the ledger knows nothing before its end.
  */
 export function burn(
-  report: Pick<Schemas['UsageReport'], 'from' | 'to' | 'ledger_begins_at' | 'groups'>,
+  report: Pick<Schemas['UsageReport'], 'from' | 'to' | 'ledger_begins_at' | 'followed_since' | 'groups'>,
   agent: Pick<Schemas['Agent'], 'agent_id' | 'in_runtime'> & {
     presence: Pick<Schemas['AgentPresence'], 'state'> | null
   },

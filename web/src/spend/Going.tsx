@@ -13,7 +13,10 @@ export function Going() {
   return (
     <p className="text-soft" data-going="" title={words.help}>
       <span className="text-ink">+ {cost(soFar(data.runs))}</span> {words.soFar}{' '}
-      <TextLink href={others.length ? '/sessions?state=active' : sessionHref(first.session_key)}>
+      <TextLink
+        className="text-accent underline"
+        href={others.length ? '/sessions?state=active' : sessionHref(first.session_key)}
+      >
         {words.runs(data.runs.length)}
       </TextLink>
       , <Age at={data.as_of} /> {words.ago}

@@ -16,7 +16,7 @@ import { Tabs } from '../ui/Tabs'
 import { Answer, Empty, Partial } from '../ui/Views'
 import { Going } from './Going'
 import { Groups } from './Groups'
-import { knownOf } from './ledger'
+import { keptUntil, knownOf } from './ledger'
 import { OverTime } from './OverTime'
 import { PricesTab } from './Prices'
 import { type Ask, askOf, daysOf } from './period'
@@ -125,6 +125,7 @@ function InZone({ search, go, zone, service }: InZoneProps) {
               {report.ledger_begins_at && beginsLate(report, asked.dataUpdatedAt) && (
                 <Partial>{words.begins(moment(report.ledger_begins_at, zone))}</Partial>
               )}
+              <Kept report={report} zone={zone} />
               <Total days={days} report={report} />
               {report.groups.some(g => g.rest) && <Partial>{words.rest}</Partial>}
               <Parts ask={period} go={go} report={report} search={search} />
@@ -135,6 +136,11 @@ function InZone({ search, go, zone, service }: InZoneProps) {
       </Answer>
     </div>
   )
+}
+
+function Kept({ report, zone }: { report: Report; zone: string }) {
+  const since = keptUntil(report)
+  return since === null ? null : <Partial>{words.least(moment(since, zone))}</Partial>
 }
 
 /** Whether there is a bar of which the ledger knows nothing. */

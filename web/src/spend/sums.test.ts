@@ -70,6 +70,7 @@ function reportOf(rows: readonly Row[], slots: number): Report {
     group: 'agent',
     unit: 'day',
     ledger_begins_at: day(0),
+    followed_since: day(0),
     total: sums(where(() => true)),
     series: Array.from({ length: slots }, (_, i) => ({
       start: day(i),

@@ -95,6 +95,7 @@ export const agents = {
     day: 'Day',
     daysIn: (zone: string) => `Days of ${zone}.`,
     begins: (at: string) => `The ledger begins on ${at}. Of what was before it nothing is known.`,
+    least: (at: string) => `Of what was before ${at} it has what the runtime had kept: that may not be all.`,
     allSpend: 'All spend',
     failures: 'What went wrong, last 7 days',
     noFailures: 'Nothing went wrong in the last seven days.',

@@ -41,7 +41,8 @@ export const now = {
     burn: (amount: string) => `${amount}/h`,
     burnHelp: (at: string) => `What its runs cost that ended in the hour before ${at}.`,
     burnSoFar: (amount: string) => `+ ${amount} so far`,
-    burnSoFarHelp: 'What its run that goes on has used until now, read once a minute. It is counted when it has ended.',
+    burnSoFarHelp:
+      'What its run that goes on has used until now, read every 20 seconds. It is counted when it has ended.',
     burnUnknown: 'Burn unknown',
     noSessions: 'The runtime’s sessions cannot be read: context is unknown.',
     noTasks: 'The tasks cannot be read: what the agents do now is unknown.',
@@ -54,6 +55,7 @@ export const now = {
     before: (weekday: string) => `Last ${weekday}`,
     by: (time: string) => `by ${time}`,
     whole: 'the whole day',
+    least: 'the whole day, at least: it is what the runtime had kept of it',
     notKnown: (weekday: string) => `Last ${weekday}: nothing known, the ledger begins later`,
     since: (time: string) => `from ${time} on, where the ledger begins`,
     asOf: 'As of',

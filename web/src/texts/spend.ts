@@ -92,6 +92,8 @@ export const spend = {
   csvOf: (what: string) => `${what} as CSV`,
   csvFailed: 'The file was not made.',
   csvGrew: 'Runs ended while the file was made. It has them; the page follows.',
+  least: (at: string) =>
+    `This service follows the runtime since ${at}. Of what was before, it knows what the runtime had kept: that may not be all.`,
   begins: (at: string) => `The ledger begins on ${at}. Of what was before it nothing is known.`,
   notKnown: 'Nothing is known of this period',
   notKnownText: (at: string) => `The ledger begins on ${at}, when the first run was noted that it has.`,

@@ -1,0 +1,2 @@
+//# allFunctionsCalledOnLoad
+function e(e,t){let n=e=>e===null?t:Date.parse(e),r=n(e.ledger_begins_at);return r>=Date.parse(e.to)?`nothing`:r>Date.parse(e.from)?`part`:n(e.followed_since)>Date.parse(e.from)?`least`:`all`}function t(e){let{ledger_begins_at:t,followed_since:n}=e;return t===null||n===null?null:Math.max(Date.parse(t),Date.parse(e.from))<Math.min(Date.parse(n),Date.parse(e.to))?n:null}export{e as n,t};
