@@ -65,7 +65,7 @@ export function Agents({ className }: { className: string }) {
                       known={tasks.tasks !== undefined}
                       of={currentTask(a.account?.user_id, tasks.tasks ?? [], session)}
                     />
-                    <p className="flex flex-wrap items-center justify-between gap-x-2 whitespace-nowrap text-soft text-xs">
+                    <p className="flex flex-wrap justify-between gap-x-2 gap-y-0.5 whitespace-nowrap text-soft text-xs sm:flex-col">
                       <span className="inline-flex items-center gap-1.5">
                         <span>{words.context}</span>
                         <Changed of={session?.context_tokens ?? null}>
@@ -76,7 +76,9 @@ export function Agents({ className }: { className: string }) {
                           />
                         </Changed>
                       </span>
-                      <Burn agent={a} of={burning} />
+                      <span className="min-h-4">
+                        <Burn agent={a} of={burning} />
+                      </span>
                     </p>
                   </li>
                 )

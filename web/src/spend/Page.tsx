@@ -95,38 +95,41 @@ function InZone({ search, go, zone, service }: InZoneProps) {
       run: () => go({ show: search.show === 'table' ? undefined : 'table' }, true),
     },
   ])
+  const going = days.last >= today && <Going />
   const wider = () => go({ period: 'days', from: addDays(today, -89), to: today })
   return (
     <div className="flex min-w-0 flex-col gap-5">
       <Toolbar days={days} go={go} search={search} service={service} today={today} zone={zone} />
-      {days.last >= today && <Going />}
       <Answer of={asked} what={words.what}>
         {report =>
           isNothing(amountsOf(report.total)) ? (
-            <Empty
-              action={
-                days.first > addDays(days.last, -89) ? (
-                  <Button onClick={wider}>{words.emptyAction}</Button>
-                ) : (
-                  <Link className={buttonClass()} to="/standups">
-                    {words.emptyStandups}
-                  </Link>
-                )
-              }
-              icon="spend"
-              title={knownOf(report, asked.dataUpdatedAt) === 'nothing' ? words.notKnown : words.empty}
-            >
-              {report.ledger_begins_at && knownOf(report, asked.dataUpdatedAt) === 'nothing'
-                ? words.notKnownText(moment(report.ledger_begins_at, zone))
-                : words.emptyText}
-            </Empty>
+            <>
+              {going}
+              <Empty
+                action={
+                  days.first > addDays(days.last, -89) ? (
+                    <Button onClick={wider}>{words.emptyAction}</Button>
+                  ) : (
+                    <Link className={buttonClass()} to="/standups">
+                      {words.emptyStandups}
+                    </Link>
+                  )
+                }
+                icon="spend"
+                title={knownOf(report, asked.dataUpdatedAt) === 'nothing' ? words.notKnown : words.empty}
+              >
+                {report.ledger_begins_at && knownOf(report, asked.dataUpdatedAt) === 'nothing'
+                  ? words.notKnownText(moment(report.ledger_begins_at, zone))
+                  : words.emptyText}
+              </Empty>
+            </>
           ) : (
             <>
               {report.ledger_begins_at && beginsLate(report, asked.dataUpdatedAt) && (
                 <Partial>{words.begins(moment(report.ledger_begins_at, zone))}</Partial>
               )}
               <Kept report={report} zone={zone} />
-              <Total days={days} report={report} />
+              <Total days={days} going={going} report={report} />
               {report.groups.some(g => g.rest) && <Partial>{words.rest}</Partial>}
               <Parts ask={period} go={go} report={report} search={search} />
               <Sessions ask={period} />

@@ -13,7 +13,16 @@ const words = spend
 const k = words.known
 
 /** The whole of a period, how it is known, and its tokens. What has no price is said beside it and never counted as nothing. */
-export function Total({ report, days }: { report: Report; days: { first: string; last: string } }) {
+export function Total({
+  report,
+  days,
+  going,
+}: {
+  report: Report
+  days: { first: string; last: string }
+  /** What is not in the period yet. */
+  going: ReactNode
+}) {
   const of = report.total
   const parts = known(of)
   const mayPrice = leads(useMe().data)
@@ -33,6 +42,7 @@ export function Total({ report, days }: { report: Report; days: { first: string;
         <p className="text-soft">
           {grouped(of.runs)} {words.runs.toLowerCase()}
         </p>
+        {going}
       </div>
       <dl className="grid grid-cols-2 content-start gap-x-6 gap-y-2">
         <Fact help={k.runtimeHelp} name={k.runtime}>
