@@ -88,7 +88,7 @@ unit: ## all Go tests with the race detector, on SQLite and on a PostgreSQL of t
 
 journey: ## the built binary against a real agent gateway (installs it once, about 860 MB)
 	@mkdir -p bin
-	test/postgres.sh $(GO) test -json -tags journey -count=1 -timeout 20m -v -skip '$(TRIALS)' ./test/realgateway | $(RAN) record -v bin/journey.ran
+	test/postgres.sh $(GO) test -json -tags journey -count=1 -parallel 4 -timeout 20m -v -skip '$(TRIALS)' ./test/realgateway | $(RAN) record -v bin/journey.ran
 
 trials: ## the long trials on a real gateway: the ledgers of usage and of slots, with everything killed meanwhile
 	test/postgres.sh $(GO) test -tags journey -count=1 -timeout 60m -v -run '$(TRIALS)' ./test/realgateway

@@ -36,6 +36,7 @@ type wholeMessage struct {
 // it so: a message that we send, a run with tools, one that we stop; and all of
 // it when the gateway has forgotten.
 func TestArchiveOfSessions(t *testing.T) {
+	t.Parallel()
 	bin, model := Build(t), StartModel(t)
 	gateway := StartGateway(t, t.TempDir(), model, Access{})
 	j := startJourney(t, bin, model, gateway, "2026-08", nil)

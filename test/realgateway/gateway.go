@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -137,9 +138,15 @@ func (a Access) settings(t testing.TB) []byte {
 	return data
 }
 
+// starting has gateways start one after the other: two at once on two busy cores
+// have been seen to give up.
+var starting sync.Mutex
+
 // Start starts a gateway that was stopped or killed, and waits until it is ready.
 func (g *Gateway) Start(t testing.TB) {
 	t.Helper()
+	starting.Lock()
+	defer starting.Unlock()
 	if g.proc != nil && g.proc.running() {
 		t.Fatal("the gateway runs already")
 	}

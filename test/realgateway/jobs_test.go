@@ -30,8 +30,7 @@ type slot struct {
 // gateway does it: that a job is made, run by hand, run by the time, told of in
 // its history, guarded against two who change it, and removed.
 func TestTimedJobs(t *testing.T) {
-	// Not beside another test: two gateways that start at once on two busy cores
-	// have been seen to give up.
+	t.Parallel()
 	bin, model := Build(t), StartModel(t)
 	gateway := StartGateway(t, t.TempDir(), model, Access{})
 	j := startJourney(t, bin, model, gateway, "2026-09", map[string]string{"AGENTRT_GATEWAY_SCOPES": "operator.read,operator.write,operator.admin"})
