@@ -89,6 +89,7 @@ func withoutObject() []string {
 	return append(public(), "GET /{$}", "GET /assets/{name}", // the dashboard's own files
 		"GET /api/v1/auth/me", "PATCH /api/v1/auth/me", "POST /api/v1/auth/password", // the token says whose
 		"GET /api/v1/activity", "GET /api/v1/audit", "GET /api/v1/audit.csv", "GET /api/v1/events",
+		"GET /api/v1/usage/going", // the runtime's
 		"GET /api/v1/agents", "GET /api/v1/agentrt/sessions", "GET /api/v1/agentrt/status", "GET /api/v1/agentrt/doctor",
 		"GET /api/v1/agentrt/pairing", "POST /api/v1/agentrt/pairing", "DELETE /api/v1/agentrt/pairing", // the service's own device
 		"POST /api/v1/agentrt/pairing/rotate", "DELETE /api/v1/agentrt/pairing/rotate",

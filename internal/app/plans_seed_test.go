@@ -189,9 +189,9 @@ func seedUsage(at func(int) time.Time, id func(string, int) string, pick func(in
 		{"usage_inherited", "session_id, run_id, provider, model, input, output, cache_read, cache_write, other, cost_nano", sessions, func(i int) []any {
 			return []any{id("t", i), id("run", i), "p", "m", 1, 1, 1, 1, 0, 1}
 		}},
-		{"usage_going", `run_id, provider, model, read_at, started_at, agent_id, session_key, session_id, source, job_id, task_key, standup_id,
+		{"usage_going", `run_id, provider, model, read_at, at, started_at, agent_id, session_key, session_id, source, job_id, task_key, standup_id,
 			input, output, cache_read, cache_write, other, cost_nano, price`, 40, func(i int) []any {
-			return []any{id("going", i), "p", "m", at(i), at(i), id("a", i%8), id("agent:a:", i), id("t", i), "human", "", "", "", 1, 1, 1, 1, 0, 1, "runtime"}
+			return []any{id("going", i), "p", "m", at(i), at(i).UnixMilli(), at(i), id("a", i%8), id("agent:a:", i), id("t", i), "human", "", "", "", 1, 1, 1, 1, 0, 1, "runtime"}
 		}},
 		{"usage_told", "session_id, provider, model, input, output, cache_read, cache_write, other, cost_nano, rows_made, shrunk", sessions, func(i int) []any {
 			return []any{id("t", i), "p", "m", 1, 1, 1, 1, 0, 1, 0, false}

@@ -164,7 +164,9 @@ func (c *Client) turn(r turnRow, list []part) Turn {
 		}
 		if json.Unmarshal(r.Provenance, &p) == nil {
 			t.Origin, t.JobID = c.short(string(first(p.Tool, p.Kind))), c.short(string(p.Job))
-			t.From = c.short(string(p.From))
+			if validKey(string(p.From)) {
+				t.From = string(p.From)
+			}
 		}
 	}
 	if t.Failed {

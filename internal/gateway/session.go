@@ -233,10 +233,13 @@ func (c *Client) readRow(raw json.RawMessage) (Session, rowFacts, bool) {
 	s := Session{
 		Key: string(r.Key), ID: clean(r.SessionID), AgentID: clean(r.AgentID), Kind: clean(first(r.Classification, r.Kind)),
 		Label: clean(first(r.Label, r.DisplayName)), Status: clean(r.Status), Model: clean(r.Model),
-		LastMessage: clean(r.LastMessage), ParentKey: clean(first(r.Parent, r.SpawnedBy)),
-		Active:    r.HasActiveRun.is() || r.HasActiveRun == absent && r.Status == "running",
-		StartedAt: r.StartedAt.time(), EndedAt: r.EndedAt.time(), ActiveAt: r.LastActivityAt.time(), UpdatedAt: r.UpdatedAt.time(),
+		LastMessage: clean(r.LastMessage),
+		Active:      r.HasActiveRun.is() || r.HasActiveRun == absent && r.Status == "running",
+		StartedAt:   r.StartedAt.time(), EndedAt: r.EndedAt.time(), ActiveAt: r.LastActivityAt.time(), UpdatedAt: r.UpdatedAt.time(),
 		ContextLimit: r.ContextTokens.count(),
+	}
+	if parent := string(first(r.Parent, r.SpawnedBy)); validKey(parent) {
+		s.ParentKey = parent
 	}
 	if s.AgentID == "" {
 		s.AgentID = agentOf(s.Key)

@@ -8,6 +8,7 @@ CREATE TABLE usage_going (
 	provider    TEXT NOT NULL,
 	model       TEXT NOT NULL,
 	read_at     TIMESTAMP NOT NULL,
+	at          BIGINT NOT NULL, -- when it last used anything, in milliseconds since 1970
 	started_at  TIMESTAMP,
 	agent_id    TEXT NOT NULL,
 	session_key TEXT NOT NULL,

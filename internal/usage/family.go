@@ -1,7 +1,6 @@
 package usage
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -72,16 +71,15 @@ func (r *Run) serve(from string, f family) {
 // servedIn is what the runs of a transcript were for, when all of them were for
 // the same.
 func servedIn(ctx context.Context, q db.Queryer, sessionID string) (task, job string, err error) {
-	var other string
+	var lastTask, lastJob string
 	err = q.QueryRow(ctx, `
-		SELECT COALESCE(MIN(task_key || ' ' || job_id), ''), COALESCE(MAX(task_key || ' ' || job_id), '') FROM usage_ledger
-		WHERE session_id = ? AND kind = 'run'`, sessionID).Scan(&task, &other)
+		SELECT COALESCE(MIN(task_key), ''), COALESCE(MAX(task_key), ''), COALESCE(MIN(job_id), ''), COALESCE(MAX(job_id), '') FROM usage_ledger
+		WHERE session_id = ? AND kind = 'run'`, sessionID).Scan(&task, &lastTask, &job, &lastJob)
 	if err != nil {
 		return "", "", fmt.Errorf("find what %s was for: %w", sessionID, err)
 	}
-	if task != other {
+	if task != lastTask || job != lastJob {
 		return "", "", nil
 	}
-	task, job, _ = strings.Cut(cmp.Or(task, " "), " ")
 	return task, job, nil
 }

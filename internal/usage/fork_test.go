@@ -1,7 +1,9 @@
 package usage
 
 import (
+	"context"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -138,6 +140,117 @@ func TestCopyThatNobodyRead(t *testing.T) {
 		other.UpdatedAt, other.deleted = c.turns[5].At, true
 		leave()
 		p.wantTotal(t, "and others that nobody read", 1110+10110+100000, 555+5055+50000, 3, 2)
+	})
+}
+
+// A sub-agent that begins with what was said to the one that starts it has a part
+// of a run that goes on.
+func TestForkOfWhatIsGoing(t *testing.T) {
+	for _, order := range []string{"the original is read first", "the copy is read first", "the original was never read"} {
+		t.Run(order, func(t *testing.T) {
+			dbtest.Each(t, func(t *testing.T, d *db.DB) {
+				p := play(d)
+				c := p.open("agent:coo:task:TASK-7")
+				p.say(c, false, gateway.Turn{Role: "user"})
+				p.step(c, "b", used("m", 100, 1, 50))
+				c.RunID = "b"
+				if order != "the original was never read" {
+					p.look(t, false)
+				}
+				f := p.spawn(c, "agent:coo:subagent:1")
+				f.turns = slices.Clone(c.turns)
+				p.ask(f, "sub", used("m", 1000, 1, 500))
+				p.tick(time.Minute)
+				if order != "the original is read first" {
+					slices.Reverse(p.sessions)
+				}
+				p.look(t, false)
+				p.wantGoing(t, "forked", 1, 100, 50, 1100)
+				f.Active = true
+				p.say(f, false, gateway.Turn{Role: "user"})
+				p.step(c, "b", used("m", 10000, 1, 5000))
+				p.tick(time.Minute)
+				p.look(t, false)
+				p.wantGoing(t, "both go on", 1, 10100, 5050, 11100)
+				f.Active, f.UpdatedAt = false, clock.At(p.tick(time.Second))
+				c.Active, c.UpdatedAt = false, clock.At(p.tick(time.Second))
+				for range 3 {
+					p.look(t, true)
+					p.tick(2 * quiet)
+				}
+				p.wantTotal(t, "ended", 11100, 5550, 2, 0)
+				if got := p.sources(t); got[Task] != 1 || got[SubAgent] != 1 {
+					t.Errorf("the runs are %v", got)
+				}
+			})
+		})
+	}
+}
+
+// What the rows of a busy copy name is not going because they name no run.
+func TestCopyOfNamelessRuns(t *testing.T) {
+	p := play(dbtest.New(t))
+	c := p.open("agent:cto:main")
+	p.nameless(c, "m1", used("m", 100, 1, 50))
+	p.look(t, true)
+	f := p.fork(c, "agent:cto:dashboard:1", len(c.turns))
+	p.say(f, false, gateway.Turn{Role: "user"})
+	f.Active = true
+	p.tick(time.Minute)
+	p.look(t, true)
+	p.wantGoing(t, "a busy copy", 0, 0, 0, 100)
+}
+
+// reluctant is a runtime whose answer comes when the test lets it.
+type reluctant struct {
+	*runtime
+	asked, answer chan struct{}
+	once          sync.Once
+}
+
+func (s *reluctant) Turns(ctx context.Context, key string, limit int, offset int64) (gateway.TurnPage, error) {
+	s.once.Do(func() {
+		close(s.asked)
+		<-s.answer
+	})
+	return s.runtime.Turns(ctx, key, limit, offset)
+}
+
+// Whoever asked a run notes it while its copy is read.
+func TestForkWhileItIsNoted(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		if d.Engine() == db.SQLite {
+			return // where one writes at a time
+		}
+		p := play(d)
+		c := p.open("agent:cto:main")
+		p.ask(c, "a", used("m", 10, 1, 5))
+		f := p.fork(c, "agent:cto:dashboard:1", len(c.turns))
+		p.ask(f, "own", used("m", 100, 1, 50))
+		rt := &reluctant{runtime: p.runtime, asked: make(chan struct{}), answer: make(chan struct{})}
+		p.Runtime = rt
+		done := make(chan error, 1)
+		go func() { done <- p.reader.work(t.Context(), []gateway.Session{f.Session}, nil) }()
+		<-rt.asked
+		err := d.Tx(t.Context(), func(tx *db.Tx) error {
+			_, err := p.Note(t.Context(), tx, Run{
+				RunID: "a", AgentID: "cto", SessionKey: c.Key, SessionID: c.ID, EndedAt: c.turns[1].At.Time, Parts: []Part{{"p", "m", Tokens{10, 1, 3, 2, 1}, costOf(5)}},
+			})
+			close(rt.answer)
+			time.Sleep(500 * time.Millisecond) // in which the mirror comes to the copy
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			p.look(t, true)
+			p.tick(2 * quiet)
+		}
+		p.wantTotal(t, "both", 110, 55, 2, 0)
 	})
 }
 

@@ -120,33 +120,37 @@ func compareCost(a, b *money.Nano) int {
 }
 
 // keepGoing keeps what the run of a transcript that is going has used, instead of
-// what was kept before; nil when none is. It says whether there is any now.
-func (s *Service) keepGoing(ctx context.Context, tx *db.Tx, sessionID string, r *Run) (kept bool, err error) {
-	// Not while somebody notes it, who then finds nothing to take away here.
-	if err := tx.Lock(ctx, topic); err != nil {
-		return false, err
+// what was kept before. It says whether there is any now. The ledger must be
+// locked: whoever notes the run meanwhile would find nothing to take away here.
+func (s *Service) keepGoing(ctx context.Context, tx *db.Tx, sessionID string, r Run) (kept bool, err error) {
+	was, err := tx.Exec(ctx, `DELETE FROM usage_going WHERE session_id = ?`, sessionID)
+	if err != nil {
+		return false, fmt.Errorf("forget what was going: %w", err)
 	}
-	was, err := dropGoing(ctx, tx, sessionID)
+	known, err := knows(ctx, tx, r.RunID, "")
 	if err != nil {
 		return false, err
 	}
-	if r != nil {
-		if known, err := knows(ctx, tx, r.RunID, ""); err != nil {
+	of, err := original(ctx, tx, r)
+	if err != nil {
+		return false, err
+	}
+	if !known && of == "" {
+		if kept, err = s.insertGoing(ctx, tx, r); err != nil {
 			return false, err
-		} else if !known {
-			kept, err = s.insertGoing(ctx, tx, *r)
-			if err != nil {
-				return false, err
-			}
 		}
 	}
-	if !was && !kept {
+	if was == 0 && !kept {
 		return false, nil
 	}
 	return kept, changed(ctx, tx)
 }
 
 func (s *Service) insertGoing(ctx context.Context, tx *db.Tx, r Run) (kept bool, err error) {
+	// What a copy has of it is less.
+	if _, err := tx.Exec(ctx, `DELETE FROM usage_going WHERE run_id = ?`, r.RunID); err != nil {
+		return false, fmt.Errorf("forget what a copy has of %s: %w", r.RunID, err)
+	}
 	for _, p := range r.Parts {
 		if !believable(p.Tokens, p.Cost) || p.Tokens == (Tokens{}) {
 			continue
@@ -163,24 +167,35 @@ func (s *Service) insertGoing(ctx context.Context, tx *db.Tx, r Run) (kept bool,
 	return kept, nil
 }
 
-// learnGoing finds of which transcripts something is kept: another process may
-// have done so before it gave up the claim.
+// learnGoing finds now and then of which transcripts something is kept: another
+// process may have done so.
 func (r *reader) learnGoing(ctx context.Context) error {
+	if r.going != nil && r.s.Now().Sub(r.learned) < between {
+		return nil
+	}
 	rows, err := r.s.DB.Query(ctx, `SELECT DISTINCT session_id FROM usage_going`)
 	ids, err := db.All(rows, err, func(from db.Row) (id string, err error) { return id, from.Scan(&id) })
 	if err != nil {
 		return fmt.Errorf("find what is kept as going: %w", err)
 	}
-	r.going = map[string]bool{}
+	r.going, r.learned = map[string]bool{}, r.s.Now()
 	for _, id := range ids {
 		r.going[id] = true
 	}
 	return nil
 }
 
+// forgetAfter is how long what was going is kept after it was last read, when
+// nobody notes the run: its session was deleted, or cannot be read, or its totals
+// come first, which take some minutes.
+const forgetAfter = 5 * time.Minute
+
 // stopped are the transcripts that something is kept of as going, and in which
-// nothing is: their sessions are gone, or cannot be read.
+// nothing is, as far as this process has heard.
 func (r *reader) stopped(rows map[string]*gateway.Session) (ids []string) {
+	if r.blind {
+		return nil
+	}
 	for id := range r.going {
 		if row := rows[id]; row == nil || !row.Active {
 			ids = append(ids, id)
@@ -189,17 +204,20 @@ func (r *reader) stopped(rows map[string]*gateway.Session) (ids []string) {
 	return ids
 }
 
-// forgetStopped drops what was kept of them.
+// forgetStopped drops what was kept of them, unless somebody has read it of late.
 func (r *reader) forgetStopped(ctx context.Context, rows map[string]*gateway.Session) error {
+	before := clock.At(r.s.Now().Add(-forgetAfter))
 	for _, id := range r.stopped(rows) {
 		err := r.s.DB.Tx(ctx, func(tx *db.Tx) error {
-			_, err := r.s.keepGoing(ctx, tx, id, nil)
-			return err
+			n, err := tx.Exec(ctx, `DELETE FROM usage_going WHERE session_id = ? AND read_at < ?`, id, before)
+			if err != nil || n == 0 {
+				return err
+			}
+			return changed(ctx, tx)
 		})
 		if err != nil {
 			return fmt.Errorf("forget what was going: %w", err)
 		}
-		delete(r.going, id)
 	}
 	return nil
 }
@@ -240,23 +258,13 @@ func putGoing(ctx context.Context, tx *db.Tx, r row, now time.Time) error {
 	}
 	t := r.Tokens
 	_, err := tx.Exec(ctx, `
-		INSERT INTO usage_going (run_id, provider, model, read_at, started_at, agent_id, session_key, session_id, source, job_id, task_key, standup_id,
+		INSERT INTO usage_going (run_id, provider, model, read_at, at, started_at, agent_id, session_key, session_id, source, job_id, task_key, standup_id,
 			input, output, cache_read, cache_write, other, cost_nano, price)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-		r.RunID, r.Provider, r.Model, clock.At(now), started, r.AgentID, r.SessionKey, r.SessionID, r.Source, r.JobID, r.TaskKey, r.StandupID,
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		r.RunID, r.Provider, r.Model, clock.At(now), r.at, started, r.AgentID, r.SessionKey, r.SessionID, r.Source, r.JobID, r.TaskKey, r.StandupID,
 		t.Input, t.Output, t.CacheRead, t.CacheWrite, t.Other, cost, r.price)
 	if err != nil {
 		return fmt.Errorf("keep what run %s has used so far: %w", r.RunID, err)
 	}
 	return nil
-}
-
-// dropGoing forgets what a transcript's run has used so far, and says whether that
-// was anything.
-func dropGoing(ctx context.Context, tx *db.Tx, sessionID string) (bool, error) {
-	n, err := tx.Exec(ctx, `DELETE FROM usage_going WHERE session_id = ?`, sessionID)
-	if err != nil {
-		return false, fmt.Errorf("forget what was going: %w", err)
-	}
-	return n > 0, nil
 }

@@ -104,14 +104,98 @@ func TestGoingIsForgotten(t *testing.T) {
 		p.look(t, false)
 		p.wantGoing(t, "both", 2, 110, 55, 110)
 		gone.deleted = true
-		p.look(t, false)
-		p.wantGoing(t, "deleted", 1, 100, 50, 100)
+		p.look(t, true)
+		p.wantGoing(t, "deleted just now", 2, 110, 55, 110)
+		p.tick(2 * quiet)
+		p.look(t, true)
+		p.wantGoing(t, "deleted, and counted by its totals", 1, 100, 50, 110)
 		p.restart()
 		shut.Active, shut.UpdatedAt = false, clock.At(p.tick(time.Second))
 		p.refuse = map[string]error{shut.Key: gateway.ErrRefused.With("No.")}
 		p.look(t, false)
-		p.wantGoing(t, "not to be read", 0, 0, 0, 0)
+		p.wantGoing(t, "not to be read", 1, 100, 50, 110)
+		p.tick(forgetAfter)
+		p.look(t, false)
+		p.wantGoing(t, "not to be read for long", 0, 0, 0, 10)
 	})
+}
+
+// What one process keeps is there for the others, whatever they have heard: one
+// that has no list yet, one whose list is older, and one that is all that is left.
+func TestGoingAmongReplicas(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		p := play(d)
+		p.ask(p.open("agent:cto:main"), "old", used("m", 1, 1, 1))
+		other := newReader(p.Service)
+		other.took = true
+		look := func(rows []gateway.Session) {
+			t.Helper()
+			if err := other.work(t.Context(), rows, nil); err != nil {
+				t.Fatal(err)
+			}
+			other.release(t.Context())
+		}
+		old := p.list()
+		look(old)
+		c := p.open("agent:cmo:main")
+		p.step(c, "a", used("m", 10, 1, 5))
+		p.look(t, false)
+		p.reader.release(t.Context())
+		look(old)
+		p.wantGoing(t, "another one with an older list", 1, 10, 5, 11)
+
+		starts := newReader(&Service{DB: d, Runtime: p.runtime, Log: p.Log, Now: p.Now, Zone: time.UTC})
+		starts.took = true
+		p.tick(forgetAfter)
+		starts.pass(t.Context())
+		starts.release(t.Context())
+		p.wantGoing(t, "one that starts while the gateway is away", 1, 10, 5, 11)
+
+		c.deleted = true
+		p.tick(time.Second)
+		look(p.list())
+		p.wantGoing(t, "one that is left alone, and finds its session gone", 0, 0, 0, 1)
+	})
+}
+
+// A run that has ended is nowhere for a moment when the runtime's list does not
+// say that: what is known of it stays until its totals come.
+func TestGoingOfAJob(t *testing.T) {
+	p := play(dbtest.New(t))
+	c := p.open("agent:coo:cron:job")
+	at := c.UpdatedAt
+	p.say(c, false, gateway.Turn{Role: "user"})
+	p.step(c, "a", used("m", 10, 1, 5))
+	c.UpdatedAt = at
+	p.look(t, false)
+	c.Active = false
+	p.tick(time.Minute)
+	p.look(t, false)
+	p.wantGoing(t, "ended, before the totals come", 1, 10, 5, 10)
+	rows := p.list()
+	p.tick(2 * quiet)
+	ahead := p.counted()
+	ahead.Transcripts[0].LastAt = c.turns[1].At
+	if err := p.reader.work(t.Context(), rows, ahead); err != nil {
+		t.Fatal(err)
+	}
+	p.wantGoing(t, "with its totals", 0, 0, 0, 10)
+}
+
+// A busy session that cannot be read must not keep the service awake.
+func TestGoingThatCannotBeRead(t *testing.T) {
+	p := play(dbtest.New(t))
+	c := p.open("agent:cto:main")
+	p.step(c, "a", used("m", 10, 1, 5))
+	p.Read(p.list(), nil)
+	if wait := p.reader.pass(t.Context()); wait != busyEvery {
+		t.Errorf("it looks again after %v, want %v", wait, busyEvery)
+	}
+	p.tick(busyEvery)
+	p.refuse = map[string]error{c.Key: gateway.ErrRefused.With("No.")}
+	if wait := p.reader.pass(t.Context()); wait != between {
+		t.Errorf("it looks again after %v, want %v", wait, between)
+	}
 }
 
 // While the gateway is away nobody knows whether a run goes on: what it had used

@@ -16,10 +16,14 @@ import (
 // to where the copy goes on is neither in its history nor in its totals
 // (observed in OpenClaw 2026.9.6).
 
-// inherit says whether a run of a transcript is a copy of one that the ledger has
-// of another transcript, and keeps what the copy says of it.
-func inherit(ctx context.Context, tx *db.Tx, r Run) (bool, error) {
+// inherit says whether a run of a transcript is a copy of one of another
+// transcript, and keeps what the copy says of it. goesOnIn is the transcript in
+// which the runtime says that it is going; empty without such.
+func inherit(ctx context.Context, tx *db.Tx, r Run, goesOnIn string) (bool, error) {
 	of, err := original(ctx, tx, r)
+	if of == "" && goesOnIn != r.SessionID {
+		of = goesOnIn
+	}
 	if err != nil || of == "" {
 		return false, err
 	}
@@ -43,8 +47,8 @@ func inherit(ctx context.Context, tx *db.Tx, r Run) (bool, error) {
 	return true, nil
 }
 
-// original is the other transcript that has a run; empty without one. A run that
-// goes on in a second transcript ends later there, and is no copy.
+// original is the other transcript that has a run, ended or going; empty without
+// one. A run that goes on in a second transcript ends later there, and is no copy.
 func original(ctx context.Context, tx *db.Tx, r Run) (of string, err error) {
 	ended := r.EndedAt.UnixMilli()
 	find := `SELECT session_id FROM usage_ledger WHERE run_id = ? AND at >= ? AND session_id NOT IN ('', ?) LIMIT 1`
@@ -55,6 +59,10 @@ func original(ctx context.Context, tx *db.Tx, r Run) (of string, err error) {
 		args = []any{ended, r.SessionID, message}
 	}
 	err = tx.QueryRow(ctx, find, args...).Scan(&of)
+	if db.IsNotFound(err) {
+		// A sub-agent may begin with all that was said to the one that starts it.
+		err = tx.QueryRow(ctx, `SELECT session_id FROM usage_going WHERE run_id = ? AND at >= ? AND session_id <> ? LIMIT 1`, r.RunID, ended, r.SessionID).Scan(&of)
+	}
 	if db.IsNotFound(err) {
 		return "", nil
 	}

@@ -156,7 +156,10 @@ type reader struct {
 	s       *Service
 	owner   string
 	family  family               // of the sessions of the list
+	runs    map[string]string    // in which transcript a run is going, as far as the list says
+	blind   bool                 // there was no list yet
 	going   map[string]bool      // transcripts of which something is kept that is going; nil until we know
+	learned time.Time            // when that was found
 	follows bool                 // it is noted that the runtime is followed
 	took    bool                 // this process has had the claim
 	seen    map[string]int64     // by transcript: the version of its session up to which all is in the ledger
@@ -189,10 +192,13 @@ func (r *reader) pass(ctx context.Context) time.Duration {
 		counted = nil
 	}
 	m.mu.Unlock()
-	err := r.work(ctx, rows, counted)
-	if err == nil && listed && !r.follows {
+	var err error
+	if r.blind = !listed; listed && !r.follows {
 		err = r.s.Follow(ctx)
 		r.follows = err == nil
+	}
+	if err == nil {
+		err = r.work(ctx, rows, counted)
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -211,6 +217,9 @@ func (r *reader) pause(rows []gateway.Session) time.Duration {
 	wait := between
 	for i := range rows {
 		if next, ok := r.next[rows[i].ID]; ok && rows[i].Active {
+			if bad := r.bad[rows[i].ID]; bad.After(next) {
+				next = bad
+			}
 			wait = min(wait, next.Sub(r.s.Now()))
 		}
 	}
@@ -221,27 +230,20 @@ func (r *reader) pause(rows []gateway.Session) time.Duration {
 var errClaimed = errors.New("another process reads the transcripts")
 
 func (r *reader) work(ctx context.Context, rows []gateway.Session, counted *gateway.SessionUsage) error {
-	r.tries, r.family = 0, familyOf(rows)
+	r.tries = 0
 	r.forget(rows, counted)
 	prices, err := pricesVersion(ctx, r.s.DB)
 	if err != nil {
 		return err
 	}
-	by := make(map[string]*gateway.Session, len(rows))
-	var due []*gateway.Session
-	for i := range rows {
-		by[rows[i].ID] = &rows[i]
-		if r.due(&rows[i]) {
-			due = append(due, &rows[i])
-		}
+	by, due := r.look(rows)
+	if err := r.learnGoing(ctx); err != nil {
+		return err
 	}
-	if len(due) == 0 && len(r.unsettled(by, counted)) == 0 && prices == r.priced && r.going != nil && len(r.stopped(by)) == 0 {
+	if len(due) == 0 && len(r.unsettled(by, counted)) == 0 && prices == r.priced && len(r.stopped(by)) == 0 {
 		return nil
 	}
 	if err := r.claim(ctx); err != nil {
-		return err
-	}
-	if err := r.learnGoing(ctx); err != nil {
 		return err
 	}
 	if prices != r.priced { // for which no gateway is needed
@@ -284,6 +286,23 @@ func (r *reader) work(ctx context.Context, rows []gateway.Session, counted *gate
 		}
 	}
 	return nil
+}
+
+// look goes through a list: which transcripts there are, and which are to be read.
+func (r *reader) look(rows []gateway.Session) (by map[string]*gateway.Session, due []*gateway.Session) {
+	by = make(map[string]*gateway.Session, len(rows))
+	r.runs, r.family = map[string]string{}, familyOf(rows)
+	for i := range rows {
+		row := &rows[i]
+		by[row.ID] = row
+		if row.Active && row.RunID != "" {
+			r.runs[row.RunID] = row.ID
+		}
+		if r.due(row) {
+			due = append(due, row)
+		}
+	}
+	return by, due
 }
 
 // forget drops what is known of transcripts that are gone.

@@ -115,6 +115,11 @@ func (s *Service) reconcile(ctx context.Context, u *gateway.TranscriptUsage, asO
 			made += n
 		}
 		done = true
+		if made > 0 { // with what the run had used of which nobody could read the end
+			if _, err := tx.Exec(ctx, `DELETE FROM usage_going WHERE session_id = ?`, u.SessionID); err != nil {
+				return fmt.Errorf("it is not going any more: %w", err)
+			}
+		}
 		if err := grow(ctx, tx, made); err != nil || made == 0 {
 			return err
 		}

@@ -131,8 +131,14 @@ func (r *reader) noteAll(ctx context.Context, runs []Run, going *Run, t transcri
 		runs = runs[len(some):]
 		err := s.DB.Tx(ctx, func(tx *db.Tx) error {
 			var tasks []string
+			if len(some) > 0 || going != nil {
+				// Whoever notes the original of a copy meanwhile must be through with it.
+				if err := tx.Lock(ctx, topic); err != nil {
+					return err
+				}
+			}
 			for _, run := range some {
-				if copied, err := inherit(ctx, tx, run); err != nil {
+				if copied, err := inherit(ctx, tx, run, r.runs[run.RunID]); err != nil {
 					return err
 				} else if copied {
 					continue
@@ -151,7 +157,7 @@ func (r *reader) noteAll(ctx context.Context, runs []Run, going *Run, t transcri
 				}
 				if going != nil {
 					var err error
-					if isGoing, err = s.keepGoing(ctx, tx, t.sessionID, going); err != nil {
+					if isGoing, err = s.keepGoing(ctx, tx, t.sessionID, *going); err != nil {
 						return err
 					}
 				}
