@@ -66,6 +66,14 @@ func TestTurns(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 	})
+	t.Run("a sender whose key cannot be one is none", func(t *testing.T) {
+		for _, key := range []string{strings.Repeat("k", 5000), "agent:\x00:main", ""} {
+			row := with(t, rows["from another agent"][0], "provenance.sourceSessionKey", key)
+			if got := turns(t, []any{row}); len(got) != 1 || got[0].From != "" || got[0].Origin != "sessions_send" {
+				t.Errorf("%.20q: %+v", key, got)
+			}
+		}
+	})
 	t.Run("a tool that a tool called, as recorded", func(t *testing.T) {
 		got := turns(t, []any{sessionsRecorded(t).NestedTool})
 		if len(got) != 1 || len(got[0].Blocks) != 1 {

@@ -121,7 +121,16 @@ describe('a board that two look at', () => {
     const titles = (name: string) => column(page, name).getByRole('article').getByRole('link').allTextContents()
     const moved = column(page, 'To do').getByRole('article').first()
     await moved.waitFor()
-    const [first = ''] = await titles('To do')
+    const all = await titles('To do')
+    const [first = '', second = ''] = all
+    // What is taken back stands where it was.
+    await column(page, 'To do')
+      .getByRole('article')
+      .nth(1)
+      .dragTo(column(page, 'In progress').getByRole('article').nth(1), { targetPosition: { x: 60, y: 8 } })
+    await expect.poll(async () => (await titles('In progress')).indexOf(second)).toBe(1)
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await expect.poll(async () => (await titles('To do')).filter(t => all.includes(t))).toEqual(all)
     await moved.dragTo(column(page, 'In progress').getByRole('article').nth(1), { targetPosition: { x: 60, y: 8 } })
     await expect.poll(async () => (await titles('In progress')).indexOf(first)).toBe(1)
     await page.reload()

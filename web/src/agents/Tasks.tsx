@@ -53,7 +53,7 @@ export function Tasks({ desk }: { desk: Schemas['AgentDesk'] }) {
                 </Badge>
               )}
               <StatusMark of={t.status} />
-              <Age at={t.moved_at} className="ml-auto w-16 text-right text-soft text-xs sm:ml-0" />
+              <Age at={t.moved_at} className="ml-auto min-w-16 shrink-0 text-right text-soft text-xs sm:ml-0" />
             </Link>
           </li>
         ))}

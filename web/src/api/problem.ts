@@ -52,7 +52,7 @@ export const unreachable = (method = 'GET'): Problem =>
     title: 'The service does not answer.',
     detail:
       method === 'GET'
-        ? 'What you see is what was known before. It is tried again by itself.'
+        ? 'It is tried again by itself.'
         : 'The change was most likely not made. Look at it when the service is back, and try again.',
   })
 

@@ -87,7 +87,7 @@ export function Frame() {
         <Rail />
         <div className="flex min-w-0 grow flex-col">
           <TopBar onKeys={() => setOpen('keys')} onSearch={() => setOpen('search')} />
-          <main className="min-h-0 grow overflow-auto outline-none" id="content" tabIndex={-1}>
+          <main className="relative min-h-0 grow overflow-auto outline-none" id="content" tabIndex={-1}>
             {isNow && maySetUp && <Left />}
             <Outlet />
           </main>

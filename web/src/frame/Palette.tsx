@@ -95,7 +95,7 @@ function Content({ onClose, onKeys }: { onClose: () => void; onKeys: () => void 
             {e.hint && <span className="key shrink-0 text-soft text-xs">{e.hint}</span>}
             <span className="ml-auto flex shrink-0 gap-3 text-soft text-xs">
               {e.at && <Age at={e.at} />}
-              <span className="hidden w-18 text-right sm:inline">
+              <span className="hidden w-20 whitespace-nowrap text-right sm:inline">
                 {entries[i - 1]?.group === e.group ? '' : e.group}
               </span>
             </span>

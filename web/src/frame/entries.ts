@@ -55,7 +55,11 @@ function tasksOf(typed: string, found: readonly Found[], navigate: Navigate): En
   const list: Entry[] = []
   if (/^[a-z][a-z0-9]*-\d+$/i.test(typed)) {
     const key = typed.toUpperCase()
-    list.push({ id: `key-${typed}`, group: words.tasks, icon: 'tasks', label: key, run: open(key) })
+    const named = found.find(t => t.kind === 'task' && t.task_key === key)
+    list.push({
+      ...{ id: named ? `task-${named.task_id}` : `key-${typed}`, group: words.tasks, icon: 'tasks', run: open(key) },
+      ...(named ? { label: named.title, hint: key, at: named.edited_at ?? named.at, found: true } : { label: key }),
+    })
   }
   for (const t of found) {
     const key = t.task_key

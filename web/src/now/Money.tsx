@@ -36,9 +36,12 @@ export function Money({ className }: { className: string }) {
                   ` · ${cost({ ...total, cost_usd: total.estimated_usd, unpriced_runs: 0 })} ${words.estimated}`}
               </span>
             </p>
-            <Going />
             <AsOf />
             {day && <WeekBefore day={day} />}
+            {/* Runs begin and end: what is below must not jump. */}
+            <div className="min-h-5">
+              <Going />
+            </div>
           </div>
         )}
       </Answer>

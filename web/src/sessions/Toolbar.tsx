@@ -116,7 +116,7 @@ function Filters({ search, view, go }: Props) {
   // What the address names must be in the list, even when nobody knows it here.
   const withOwn = (choices: Choice[], own: string | undefined): Choice[] =>
     own && !choices.some(c => c.value === own) ? [...choices, { value: own, label: own }] : choices
-  const common = { hideLabel: true, className: 'w-full min-[28rem]:w-32' }
+  const common = { hideLabel: true, className: 'w-full min-[28rem]:w-36' }
   const agentChoices = agents.map(a => ({ value: a.agent_id, label: a.name }))
   const kindChoices = kinds.map(k => ({ value: k, label: words.kind[k] ?? k }))
   return (

@@ -46,7 +46,8 @@ export function Board({ tasks, people, statuses: only, opened, onOpen }: Props) 
           const column = latest.current.get(status) ?? []
           const over = column.findIndex(t => t.id === target.data.id)
           const next = over < 0 ? null : (column[over + (extractClosestEdge(target.data) === 'bottom' ? 1 : 0)] ?? null)
-          if (next?.id !== task.id && target.data.id !== task.id) move(task, status, column, next)
+          if (next?.id !== task.id && target.data.id !== task.id)
+            move(task, status, column, next, latest.current.get(task.status))
         },
       }),
     [move],
@@ -82,7 +83,7 @@ export function Board({ tasks, people, statuses: only, opened, onOpen }: Props) 
   const stepHere = (by: 1 | -1) => {
     const task = here()
     if (!task) return
-    step(task, by)
+    step(task, by, latest.current.get(task.status) ?? [])
     // In its other column it is another card, which has to take the focus of the one that goes.
     focus(task)
   }

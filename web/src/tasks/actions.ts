@@ -17,25 +17,28 @@ export function useActions() {
   const change = useChange()
   const cache = useQueryClient()
   return useMemo(() => {
-    /** Puts a task into a column, before `next`; at its end when that is null, where it is when it is undefined. */
-    const move = (task: Task, status: Status, column: readonly Task[], next: Task | null | undefined) => {
+    /**
+     * Puts a task into a column, before `next`; at its end when that is null, where it is when it is undefined. The
+     * way back leads to where it was in `home`.
+     */
+    const move = (
+      task: Task,
+      status: Status,
+      column: readonly Task[],
+      next: Task | null | undefined,
+      home: readonly Task[] = column,
+    ) => {
       const other = status !== task.status
       const rest = column.filter(t => t.id !== task.id)
       const at = next ? rest.findIndex(t => t.id === next.id) : rest.length
       const before = next === undefined ? undefined : rest[at - 1]
       const place =
         next === undefined ? undefined : next ? { before: next.key } : before ? { after: before.key } : undefined
-      const was = column.findIndex(t => t.id === task.id)
-      const wasAfter = column[was - 1]
-      const wasBefore = column[was + 1]
+      const was = home.findIndex(t => t.id === task.id)
+      const wasAfter = home[was - 1]
+      const wasBefore = home[was + 1]
       const placeBefore =
-        was < 0 || other
-          ? undefined
-          : wasBefore
-            ? { before: wasBefore.key }
-            : wasAfter
-              ? { after: wasAfter.key }
-              : undefined
+        was < 0 ? undefined : wasBefore ? { before: wasBefore.key } : wasAfter ? { after: wasAfter.key } : undefined
       if (!other && !place) return
       change({
         task,
@@ -63,9 +66,9 @@ export function useActions() {
         sayFailed(err, words.couldNot(task.key))
       }
     }
-    const step = (task: Task, by: 1 | -1) => {
+    const step = (task: Task, by: 1 | -1, home: readonly Task[]) => {
       const to = statuses[statuses.indexOf(task.status) + by]
-      if (to) move(task, to, [], undefined)
+      if (to) move(task, to, [], undefined, home)
     }
     const menu = (task: Task, column: readonly Task[] | null): { label?: string; items: MenuItem[] }[] => {
       const at = column?.findIndex(t => t.id === task.id) ?? -1
@@ -90,7 +93,7 @@ export function useActions() {
             icon: statusLook[s].icon,
             checked: s === task.status,
             disabled: s === task.status,
-            onSelect: () => move(task, s, [], undefined),
+            onSelect: () => move(task, s, [], undefined, column ?? []),
           })),
         },
         ...(column && at >= 0

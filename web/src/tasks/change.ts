@@ -92,8 +92,17 @@ export function useChange(): (step: Step) => void {
       s.onDone?.()
       if (!s.done) return
       say(s.done, () => {
-        const body = { ...inverse(s.task, s.body), ...(s.placeBefore ? { position: s.placeBefore } : {}) }
-        sendChange(s.task.id, body).then(
+        const back = inverse(s.task, s.body)
+        const there = s.placeBefore
+          ? sendChange(s.task.id, { ...back, position: s.placeBefore })
+          : sendChange(s.task.id, back)
+        // Its neighbour may have moved on: it is taken back all the same.
+        const anywhere = (err: unknown) => {
+          if (!s.placeBefore || Object.keys(back).length === 0 || !(err instanceof Problem) || err.status < 400)
+            throw err
+          return sendChange(s.task.id, back)
+        }
+        there.catch(anywhere).then(
           back => putTask(cache, back),
           err => sayFailed(err, texts.tasks.couldNot(s.task.key)),
         )
