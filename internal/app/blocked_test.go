@@ -67,7 +67,7 @@ func TestBlockedTasksReachTheInbox(t *testing.T) {
 		}
 
 		blocked("Since yesterday", 47)
-		old, older, told, gone := blocked("Old", 49), blocked("Older", 8*24), blocked("Told", 49), blocked("Gone", 49)
+		old, older, told, gone := blocked("Old", 49), blocked("Older", 8*24), blocked("Told", 1), blocked("Gone", 49)
 		err := s.DB.Tx(system, func(tx *db.Tx) error {
 			return s.Inbox.Raise(system, tx, inbox.Matter{
 				Cause: "told", Kind: string(inbox.Escalation), Severity: "high", Title: "A standup has brought it up.",
@@ -77,6 +77,7 @@ func TestBlockedTasksReachTheInbox(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		since(told, 49) // not before it is told: the service looks, too
 		wants("at first", map[string]string{old.Key: "medium", older.Key: "high", gone.Key: "medium"})
 		wants("at the second look", map[string]string{old.Key: "medium", older.Key: "high", gone.Key: "medium"})
 		items := owner.inboxOf(inbox.TaskBlocked, "open")
