@@ -1,6 +1,7 @@
 package usage
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -70,11 +71,10 @@ func (s *Service) Going(ctx context.Context) (Going, error) {
 		return g, fmt.Errorf("read what is going: %w", err)
 	}
 	for _, r := range rows {
-		i := slices.IndexFunc(g.Runs, func(run GoingRun) bool { return run.RunID == r.RunID })
-		if i < 0 {
-			i, g.Runs = len(g.Runs), append(g.Runs, newGoing(r))
+		if n := len(g.Runs); n == 0 || g.Runs[n-1].RunID != r.RunID { // they come by run
+			g.Runs = append(g.Runs, newGoing(r))
 		}
-		run := &g.Runs[i]
+		run := &g.Runs[len(g.Runs)-1]
 		run.Models = append(run.Models, modelName(r.Provider, r.Model))
 		run.add(r.row)
 		g.add(r.row)
@@ -108,7 +108,7 @@ func modelName(provider, model string) string {
 	return provider + "/" + model
 }
 
-// compareCost has what has no price before what costs nothing.
+// compareCost has what has no price below what costs nothing.
 func compareCost(a, b *money.Nano) int {
 	of := func(n *money.Nano) int64 {
 		if n == nil {
@@ -116,7 +116,7 @@ func compareCost(a, b *money.Nano) int {
 		}
 		return int64(*n)
 	}
-	return int(min(max(of(a)-of(b), -1), 1))
+	return cmp.Compare(of(a), of(b))
 }
 
 // keepGoing keeps what the run of a transcript that is going has used, instead of
@@ -247,15 +247,7 @@ func goingRows(ctx context.Context, q db.Queryer) ([]goingRow, error) {
 }
 
 func putGoing(ctx context.Context, tx *db.Tx, r row, now time.Time) error {
-	var started *clock.Time
-	if !r.StartedAt.IsZero() {
-		started = clock.Ptr(r.StartedAt)
-	}
-	var cost *int64
-	if r.Cost != nil {
-		n := int64(*r.Cost)
-		cost = &n
-	}
+	started, cost := r.stored()
 	t := r.Tokens
 	_, err := tx.Exec(ctx, `
 		INSERT INTO usage_going (run_id, provider, model, read_at, at, started_at, agent_id, session_key, session_id, source, job_id, task_key, standup_id,

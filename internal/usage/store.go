@@ -43,17 +43,21 @@ type row struct {
 const ledgerColumns = `run_id, provider, model, kind, at, started_at, ended_at, noted_at, agent_id, session_key, session_id, source, job_id, task_key, standup_id,
 	input, output, cache_read, cache_write, other, cost_nano, price, price_table, runs, unpriced`
 
-// insert adds a row, which must be new.
-func insert(ctx context.Context, tx *db.Tx, r row, now time.Time) error {
-	var started *clock.Time
+// stored are those parts of a row as columns that may be unknown.
+func (r row) stored() (started *clock.Time, cost *int64) {
 	if !r.StartedAt.IsZero() {
 		started = clock.Ptr(r.StartedAt)
 	}
-	var cost *int64
 	if r.Cost != nil {
 		n := int64(*r.Cost)
 		cost = &n
 	}
+	return started, cost
+}
+
+// insert adds a row, which must be new.
+func insert(ctx context.Context, tx *db.Tx, r row, now time.Time) error {
+	started, cost := r.stored()
 	t := r.Tokens
 	_, err := tx.Exec(ctx, `INSERT INTO usage_ledger (`+ledgerColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		r.RunID, r.Provider, r.Model, r.kind, r.at, started, clock.At(time.UnixMilli(r.at)), clock.At(now),

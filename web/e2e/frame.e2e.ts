@@ -190,6 +190,14 @@ describe('the search', () => {
     await context.close()
   })
 
+  it('has a task that is sought by its key first, with its title', async () => {
+    const { context, page, complaints } = await opened(desktop, '/')
+    await typed(page, 'task-7')
+    await expect.poll(() => found(page).first().textContent()).toMatch(/^Renew the signing certificate\s*TASK-7/)
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
   it.each([
     ['cto', '/agents/cto', 'cto'],
     ['gateway', '/settings/gateway', 'Gateway'],

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import type { Look } from './browser.ts'
+import { type Look, phone } from './browser.ts'
 import { onStage, opened } from './stage.ts'
 
 onStage()
@@ -54,6 +54,14 @@ describe('where a list is scrolled to', () => {
     await page.getByRole('link', { name: 'Sessions', exact: true }).click()
     await page.locator(`${of} [role=row]`).nth(2).waitFor()
     expect(await top(page, of)).toBe(0)
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it.each(['/agents/cto', '/spend'])('is the place of %s alone: the frame stays on a phone', async path => {
+    const { context, page, complaints } = await opened(phone, path)
+    await page.locator('main table').first().waitFor({ state: 'attached' })
+    expect(await page.evaluate(() => document.documentElement.scrollHeight - window.innerHeight)).toBe(0)
     expect(complaints).toEqual([])
     await context.close()
   })

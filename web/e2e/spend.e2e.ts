@@ -357,19 +357,12 @@ describe('what today costs', () => {
 
     await page.getByRole('link', { name: 'Spend', exact: true }).first().click()
     await beside.getByRole('link', { name: '2 runs that go on' }).waitFor()
-    await page
-      .getByRole('tab', { name: 'Today' })
-      .or(page.getByRole('button', { name: 'Today' }))
-      .first()
-      .click()
+    await page.getByText('Today', { exact: true }).click()
     await beside.waitFor()
     expect(await faults(page)).toEqual([])
     runs = []
     await page.goto('/spend?period=days&from=2026-01-01&to=2026-01-02')
-    await page
-      .getByText(/begins|Nothing/)
-      .first()
-      .waitFor()
+    await page.getByText(/^The ledger begins on/).waitFor()
     expect(await beside.count()).toBe(0)
     expect(complaints).toEqual([])
     await context.close()
