@@ -3,13 +3,18 @@
 GO      ?= go
 BIN     := bin/wardroom
 LINT    := $(GO) tool -modfile=tools/go.mod golangci-lint
-# The race detector leaves SQLite itself and bcrypt out, which are several times faster without. Our own races are
-# still found. Unsafe pointers, which our code does not use, are not looked at.
+# The same flags everywhere, so that one compile serves the binary and all tests.
+export GOFLAGS := -trimpath $(filter-out -trimpath,$(GOFLAGS))
+# The race detector skips SQLite's own code and bcrypt, which run several times faster without it. It still finds
+# our races. Checks of unsafe pointers, which our code does not use, are off.
 RACE    := -race -gcflags='all=-d=checkptr=0' -gcflags='modernc.org/...=-race=false -d=checkptr=0' -gcflags='golang.org/x/crypto/...=-race=false -d=checkptr=0'
 RAN     := $(GO) run ./test/ran
-# What takes longest begins first, or it is waited for at the end.
-LONGEST := ./internal/app ./internal/standup
-# What no change should have to wait for.
+UNIT    := $(GO) test -json -count=1 -parallel 6 -timeout 45m
+# The slowest packages start first, so that nothing waits for them at the end.
+LONGEST := ./internal/app ./internal/standup ./internal/gateway/demo
+# The packages with tests on a database.
+STORED   = $(shell grep -rl --include='*_test.go' 'platform/db/dbtest"' cmd internal test | xargs -n 1 dirname | sort -u | sed 's,^,./,')
+# The tests on a real gateway that run for minutes: `make nightly` runs them.
 TRIALS  := ^(TestLedger|TestSlots)$$
 STAGE   := @test/stage.sh
 
@@ -18,7 +23,8 @@ SHELL       := bash
 .SHELLFLAGS := -o pipefail -c
 
 .DEFAULT_GOAL := help
-.PHONY: help build fmt lint vet generate needs format-check generated-check web web-needs web-check e2e pictures unit journey trials claims test bench clean
+.PHONY: help build fmt lint vet generate needs format-check generated-check web web-needs web-check e2e pictures \
+	check unit unit-sqlite unit-postgres journey trials claims test code dashboard nightly measure bench clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -33,8 +39,7 @@ lint: ## golangci-lint, as .golangci.yml says
 	$(LINT) run ./...
 
 vet:
-	$(GO) vet ./...
-	$(GO) vet -tags journey ./test/...
+	$(GO) vet -tags journey ./...
 
 # What the code says about itself (the OpenAPI document, docs/settings.md, docs/errors.md)
 # is written by the same tests that hold it fresh.
@@ -82,9 +87,21 @@ needs:
 format-check:
 	$(LINT) fmt --diff
 
-unit: ## all Go tests with the race detector, on SQLite and on a PostgreSQL of their own
+check: ## what to run before each commit: format, vet, lint, and the Go tests on SQLite without the race detector
+	$(LINT) fmt --diff
+	$(GO) vet -tags journey ./...
+	$(LINT) run ./...
+	TEST_ENGINES=sqlite $(GO) test -parallel 6 $(LONGEST) ./cmd/... ./internal/... ./web ./test/ran
+
+unit: unit-sqlite unit-postgres ## all Go tests: on SQLite with the race detector, on a PostgreSQL of their own without
+
+unit-sqlite:
 	@mkdir -p bin
-	test/postgres.sh $(GO) test -json $(RACE) -count=1 -parallel 6 -timeout 45m $(LONGEST) ./... | $(RAN) record bin/unit.ran
+	TEST_ENGINES=sqlite $(UNIT) $(RACE) $(LONGEST) ./... | $(RAN) record bin/unit-sqlite.ran
+
+unit-postgres:
+	@mkdir -p bin
+	TEST_ENGINES=postgres test/postgres.sh $(UNIT) $(LONGEST) $(STORED) | $(RAN) record bin/unit-postgres.ran
 
 journey: ## the built binary against a real agent gateway (installs it once, about 860 MB)
 	@mkdir -p bin
@@ -94,20 +111,40 @@ trials: ## the long trials on a real gateway: the ledgers of usage and of slots,
 	test/postgres.sh $(GO) test -tags journey -count=1 -timeout 60m -v -run '$(TRIALS)' ./test/realgateway
 
 claims: ## every test that the documents of facts name has run and passed (after unit and journey)
-	$(RAN) check docs/specification.md docs/board.md docs/standups.md docs/view.md docs/security.md bin/unit.ran bin/journey.ran
+	$(RAN) check docs/specification.md docs/board.md docs/standups.md docs/view.md docs/security.md bin/unit-sqlite.ran bin/unit-postgres.ran bin/journey.ran
 
-test: ## everything: format, vet, lint, generated files, the dashboard, unit tests, a browser, journey
+# Two stages run at a time, one of `code` and one of `dashboard`: the second mostly waits, for a browser and a gateway.
+test: ## everything that must pass before a merge, in about twelve minutes on two cores
+	@rm -rf bin/stages
 	$(STAGE) "what the tests need" $(MAKE) --no-print-directory needs
+	@$(MAKE) --no-print-directory -j 2 code dashboard
+	$(STAGE) "tests that the documents name" $(MAKE) --no-print-directory claims
+	@test/stage.sh --times
+	@printf '\n== everything passed\n'
+
+code:
 	$(STAGE) "format" $(MAKE) --no-print-directory format-check
 	$(STAGE) "vet" $(MAKE) --no-print-directory vet
 	$(STAGE) "lint" $(MAKE) --no-print-directory lint
-	$(STAGE) "generated files are fresh" $(MAKE) --no-print-directory generated-check
+	$(STAGE) "generated files" $(MAKE) --no-print-directory generated-check
+	$(STAGE) "tests on SQLite, race detector" $(MAKE) --no-print-directory unit-sqlite
+	$(STAGE) "tests on PostgreSQL" $(MAKE) --no-print-directory unit-postgres
+
+dashboard:
 	$(STAGE) "the dashboard" $(MAKE) --no-print-directory web-check
-	$(STAGE) "tests, both databases, race detector" $(MAKE) --no-print-directory unit
 	$(STAGE) "the dashboard in a browser" $(MAKE) --no-print-directory e2e
 	$(STAGE) "journey on a real gateway" $(MAKE) --no-print-directory journey
-	$(STAGE) "what the documents claim, shown by tests that ran" $(MAKE) --no-print-directory claims
-	@printf '\n== everything passed\n'
+
+nightly: ## what takes too long for each change: the race detector on both databases, long proofs, every look in the browser, trials
+	@rm -rf bin/stages
+	$(STAGE) "what the tests need" $(MAKE) --no-print-directory needs
+	$(STAGE) "tests on both databases, race detector" env WARDROOM_NIGHTLY=1 test/postgres.sh $(GO) test $(RACE) -count=1 -parallel 6 -timeout 90m $(LONGEST) ./...
+	$(STAGE) "the dashboard in a browser, both themes in each size" env WARDROOM_NIGHTLY=1 $(MAKE) --no-print-directory e2e
+	$(STAGE) "trials on a real gateway" $(MAKE) --no-print-directory trials
+	@test/stage.sh --times
+
+measure: build web-needs ## how fast the dashboard is in a browser, told and not asserted; alone on a quiet machine
+	MEASURE=1 npm run --silent --prefix web e2e
 
 bench: build ## measures the service beside a bare server (BENCH=quick: SQLite alone, two minutes)
 	@if [ "$(BENCH)" = quick ]; then $(GO) run ./test/bench; else env -u TEST_POSTGRES_URL TMPDIR="$${TMPDIR:-/tmp}" test/postgres.sh $(GO) run ./test/bench; fi

@@ -1,13 +1,29 @@
 #!/usr/bin/env bash
-# Runs one stage of `make test` and says how long it took:  test/stage.sh "in words" COMMAND [ARGUMENT...]
+# Runs one stage of `make test` and says how long it took:
+#   test/stage.sh "in words" COMMAND [ARGUMENT...]
+#   test/stage.sh --times       prints the stages so far with their seconds
+# Stages may run at the same time: the output of each is kept in bin/stages and
+# printed in one piece when the stage ends.
 set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+folder=bin/stages
+mkdir -p "$folder"
+if [ "$1" = --times ]; then
+  printf '\n== seconds by stage\n'
+  cat "$folder/times"
+  exit
+fi
 name=$1
 shift
-printf '\n== %s\n' "$name"
+log="$folder/${name//[^a-zA-Z0-9]/-}.log"
+printf '== %s: started\n' "$name"
 begin=$SECONDS
 code=0
-"$@" || code=$?
+"$@" >"$log" 2>&1 || code=$?
 took=$((SECONDS - begin))
+printf '\n== %s\n' "$name"
+cat "$log"
+printf '%6d  %s\n' "$took" "$name" >>"$folder/times"
 if [ "$code" -ne 0 ]; then
   printf '== %s: FAILED after %d s\n' "$name" "$took"
   exit "$code"

@@ -28,10 +28,11 @@ func TestKilledUnderLoad(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "wardroom/cmd/wardroom").CombinedOutput(); err != nil {
 		t.Fatalf("build the binary: %v\n%s", err, out)
 	}
-	for engine, rounds := range map[db.Engine]int{db.SQLite: 50, db.Postgres: 15} {
+	kills := map[db.Engine]int{db.SQLite: 50, db.Postgres: 15}
+	for _, engine := range dbtest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
 			t.Parallel()
-			v := newVictim(t, bin, dbtest.URL(t, engine))
+			rounds, v := kills[engine], newVictim(t, bin, dbtest.URL(t, engine))
 			for range rounds {
 				v.round()
 			}

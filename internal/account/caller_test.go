@@ -15,7 +15,7 @@ import (
 // Who is remembered must be forgotten at once when somebody else changes the
 // account: another replica, or the command line beside the service.
 func TestCallerOfAnotherProcess(t *testing.T) {
-	for _, engine := range []db.Engine{db.SQLite, db.Postgres} {
+	for _, engine := range dbtest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
 			url := dbtest.URL(t, engine)
 			s := newService(dbtest.Open(t, url))

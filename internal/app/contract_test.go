@@ -20,6 +20,7 @@ import (
 	"wardroom/internal/gateway"
 	"wardroom/internal/platform/config"
 	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/db/dbtest"
 	"wardroom/internal/session"
 )
 
@@ -28,7 +29,7 @@ import (
 // makers of a client have. What was refused must have changed nothing.
 func TestContract(t *testing.T) {
 	t.Parallel()
-	for _, engine := range []db.Engine{db.SQLite, db.Postgres} {
+	for _, engine := range dbtest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
 			t.Parallel()
 			c := newContract(t, engine)

@@ -12,6 +12,7 @@ import (
 
 	"wardroom/internal/gateway/demo"
 	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/db/dbtest"
 	"wardroom/internal/standup"
 )
 
@@ -148,7 +149,7 @@ func TestDemotionReachesEveryReplica(t *testing.T) {
 // of the service stays behind in the process. It is not parallel, so that all
 // goroutines are its own.
 func TestShutdown(t *testing.T) {
-	for _, engine := range []db.Engine{db.SQLite, db.Postgres} {
+	for _, engine := range dbtest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
 			h := newHouse(t, engine, nil)
 			before := goleak.IgnoreCurrent()

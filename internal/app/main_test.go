@@ -43,7 +43,7 @@ const (
 
 // both runs fn on each engine.
 func both(t *testing.T, fn func(t *testing.T, engine db.Engine)) {
-	for _, engine := range []db.Engine{db.SQLite, db.Postgres} {
+	for _, engine := range dbtest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
 			t.Parallel()
 			fn(t, engine)

@@ -10,6 +10,7 @@ import (
 	"wardroom/internal/gateway/demo"
 	"wardroom/internal/platform/config"
 	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/db/dbtest"
 	"wardroom/internal/standup"
 )
 
@@ -25,7 +26,10 @@ type fact struct {
 // and names the tests of those that a single question cannot show.
 func TestSpecification(t *testing.T) {
 	t.Parallel()
-	estates := map[db.Engine]*estate{db.SQLite: newEstate(t, db.SQLite), db.Postgres: newEstate(t, db.Postgres)}
+	estates := map[db.Engine]*estate{}
+	for _, engine := range dbtest.Engines() {
+		estates[engine] = newEstate(t, engine)
+	}
 	for _, facts := range [][]fact{resourceFacts, endpointFacts, authFacts, errorFacts} {
 		for _, f := range facts {
 			t.Run(f.name, func(t *testing.T) {

@@ -194,7 +194,7 @@ func TestStreamReset(t *testing.T) {
 
 // BenchmarkRecord is the price of a place in the log, with 16 writers.
 func BenchmarkRecord(b *testing.B) {
-	for _, engine := range []db.Engine{db.SQLite, db.Postgres} {
+	for _, engine := range dbtest.Engines() {
 		b.Run(engine.String(), func(b *testing.B) {
 			d := dbtest.Open(b, dbtest.URL(b, engine))
 			ctx := actor.With(b.Context(), ada)

@@ -273,7 +273,7 @@ func TestStreamStates(t *testing.T) {
 // Another replica's work, or that of a command beside the service, must show
 // as soon as our own.
 func TestStreamOfOthers(t *testing.T) {
-	for _, engine := range []db.Engine{db.SQLite, db.Postgres} {
+	for _, engine := range dbtest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
 			url := dbtest.URL(t, engine)
 			d := dbtest.Open(t, url)

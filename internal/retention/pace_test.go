@@ -76,7 +76,7 @@ func TestRunLetsOthersWrite(t *testing.T) {
 // BenchmarkRun lets 200,000 events of 300,000 go while others write, and tells
 // how long these waited at most, and how long the batches held the database.
 func BenchmarkRun(b *testing.B) {
-	for _, engine := range []db.Engine{db.SQLite, db.Postgres} {
+	for _, engine := range dbtest.Engines() {
 		b.Run(engine.String(), func(b *testing.B) {
 			for b.Loop() {
 				b.StopTimer()

@@ -8,7 +8,6 @@ import (
 
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
-	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
 	"wardroom/internal/platform/web"
 	"wardroom/internal/standup"
@@ -16,7 +15,7 @@ import (
 
 // BenchmarkList is the list of two months of standups, as docs/performance.md has it.
 func BenchmarkList(b *testing.B) {
-	for _, engine := range []db.Engine{db.SQLite, db.Postgres} {
+	for _, engine := range dbtest.Engines() {
 		b.Run(engine.String(), func(b *testing.B) {
 			d := dbtest.Open(b, dbtest.URL(b, engine))
 			s := &standup.Service{

@@ -101,7 +101,7 @@ func rowsOf(t *testing.T, d *db.DB) string {
 // Years of meetings must be there after the upgrade as they were before, and be
 // the executive team's; one that is going on must go on.
 func TestUpgrade(t *testing.T) {
-	for _, engine := range []db.Engine{db.SQLite, db.Postgres} {
+	for _, engine := range dbtest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
 			d := before(t, engine)
 			had := rowsOf(t, d)

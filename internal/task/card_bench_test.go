@@ -13,7 +13,7 @@ import (
 // What one task costs by its key, of so few that all are in memory and of so
 // many that hardly any is.
 func BenchmarkCard(b *testing.B) {
-	for _, engine := range []db.Engine{db.SQLite, db.Postgres} {
+	for _, engine := range dbtest.Engines() {
 		for _, size := range []int{1_000, 100_000} {
 			b.Run(fmt.Sprintf("%s/%d", engine, size), func(b *testing.B) {
 				d := dbtest.Open(b, dbtest.URL(b, engine))

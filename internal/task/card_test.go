@@ -175,7 +175,7 @@ func (d *deeds) check(ctx context.Context, t *testing.T) {
 // more. Whatever is done, by whichever replica, a list with cards from memory is
 // the one that is read from the database.
 func TestCardsAreTrue(t *testing.T) {
-	for _, engine := range []db.Engine{db.SQLite, db.Postgres} {
+	for _, engine := range dbtest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
 			url := dbtest.URL(t, engine)
 			one := dbtest.Open(t, url)

@@ -311,7 +311,7 @@ func fill(t testing.TB, d *db.DB, n int) {
 
 // What a page costs at 10,000 tasks, for the filters that no index fits at once too.
 func BenchmarkList(b *testing.B) {
-	for _, engine := range []db.Engine{db.SQLite, db.Postgres} {
+	for _, engine := range dbtest.Engines() {
 		d := dbtest.Open(b, dbtest.URL(b, engine))
 		fill(b, d, 10_000)
 		s := newService(d)

@@ -17,7 +17,7 @@ import (
 // A board that is older than places, ranks and the archive must be listed and
 // pulled from like one that was made today.
 func TestUpgrade(t *testing.T) {
-	for _, engine := range []db.Engine{db.SQLite, db.Postgres} {
+	for _, engine := range dbtest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
 			d, err := db.Own(t.Context(), dbtest.Untouched(t, engine))
 			if err != nil {

@@ -216,7 +216,7 @@ func tableOf(t *rapid.T, s *Service, in *reportInput) (sum amounts) {
 
 // A month by day over a ledger of a million rows of a year.
 func BenchmarkReport(b *testing.B) {
-	for _, engine := range []db.Engine{db.SQLite, db.Postgres} {
+	for _, engine := range dbtest.Engines() {
 		b.Run(engine.String(), func(b *testing.B) {
 			d := dbtest.Open(b, dbtest.URL(b, engine))
 			fill(b, d, 1_000_000)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"wardroom/internal/gateway/demo"
-	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/db/dbtest"
 )
 
 // handing is a point of a dispatch at which the service is killed.
@@ -59,7 +59,7 @@ func handings() []handing {
 // that works twice costs twice and may do harm, and a task that hangs for ever is
 // no better.
 func TestKillDispatch(t *testing.T) {
-	for _, engine := range []db.Engine{db.SQLite, db.Postgres} {
+	for _, engine := range dbtest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
 			from := plant(t, engine)
 			for _, p := range handings() {

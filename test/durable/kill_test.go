@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"wardroom/internal/gateway/demo"
-	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/db/dbtest"
 )
 
 // point is a point of a meeting at which the service is killed.
@@ -253,7 +253,7 @@ func (x *trial) mustRun() {
 // a team that finds a meeting stuck, an agent asked twice, or a task made twice
 // in the morning does not trust it any more.
 func TestKill(t *testing.T) {
-	for _, engine := range []db.Engine{db.SQLite, db.Postgres} {
+	for _, engine := range dbtest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
 			from := plant(t, engine)
 			for _, p := range points() {

@@ -5,13 +5,14 @@ import (
 	"time"
 
 	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/db/dbtest"
 )
 
 // The meeting's time runs out while the service is dead. Whoever looks after its
 // return finds an end with its reason, and no agent that is still at work for it.
 func TestDeadlineWhileDead(t *testing.T) {
 	t.Parallel()
-	for _, engine := range []db.Engine{db.SQLite, db.Postgres} {
+	for _, engine := range dbtest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
 			t.Parallel()
 			const deadline = 15 * time.Second

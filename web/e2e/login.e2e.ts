@@ -173,19 +173,3 @@ describe('an address', () => {
     await context.close()
   })
 })
-
-// The frame is the same everywhere; each place has to be right for everybody who uses it.
-describe.each(sizes)('every place, %s', (_, look) => {
-  it('has no fault that axe knows, and nothing goes wrong unseen', async () => {
-    const { context, page, complaints } = await openPage(browser, house.base, look)
-    await page.goto('/')
-    await signIn(page, house)
-    for (const path of ['/', '/inbox', '/agents', '/sessions', '/standups', '/schedules', '/spend', '/settings']) {
-      await page.goto(path)
-      await page.locator('main h1, main h2').first().waitFor()
-      expect(await faults(page), path).toEqual([])
-    }
-    expect(complaints).toEqual([])
-    await context.close()
-  })
-})

@@ -1,15 +1,18 @@
 import { defineConfig } from 'vitest/config'
 
-// The browser's tests: the real binary and a browser for each file, two files at a time. What takes time is measured
-// by `make e2e E2E=measure`, alone.
+// The browser tests: each file runs the real binary and a browser of its own. `make pictures` and `make measure` run
+// the two files that assert nothing.
+const only = process.env.PICTURES ? 'pictures' : process.env.MEASURE ? 'measure' : '**/*.e2e'
+
 export default defineConfig({
   test: {
-    include: process.env.PICTURES ? ['e2e/pictures.ts'] : ['e2e/**/*.e2e.ts'],
+    include: [`e2e/${only}.ts`],
     environment: 'node',
-    maxWorkers: 2,
-    // Two browsers on two cores are slow at times. What fails once is tried once more, and the report says so.
+    // The tests wait more than they work. Figures come from one file alone.
+    maxWorkers: 3,
+    // Browsers that share two cores are slow at times. A failed test gets a second try, and the report says so.
     retry: 1,
-    // axe looks at eight pages in some of them, which takes minutes where others work as well.
+    // axe looks at ten pages in some of them.
     testTimeout: 240_000,
     hookTimeout: 60_000,
     expect: { poll: { timeout: 10_000 } },

@@ -176,7 +176,7 @@ func TestOwn(t *testing.T) {
 
 // Replicas that start together migrate once, and each engine sees its own files.
 func TestMigrateTogether(t *testing.T) {
-	for _, engine := range []db.Engine{db.SQLite, db.Postgres} {
+	for _, engine := range dbtest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
 			d := dbtest.Open(t, dbtest.URL(t, engine))
 			more := fstest.MapFS{

@@ -16,7 +16,7 @@ import (
 // A command that looks at the database beside the service must see what is there
 // and change nothing, also where the service is stopped.
 func TestLook(t *testing.T) {
-	for _, engine := range []db.Engine{db.SQLite, db.Postgres} {
+	for _, engine := range dbtest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
 			url := dbtest.URL(t, engine)
 			d, err := db.Own(t.Context(), url)

@@ -77,7 +77,7 @@ func wake(t *testing.T, d *db.DB, topic string, result error) {
 // Whoever waits for a change, here or in another process, must hear of it
 // soon, and not of what was rolled back.
 func TestWatch(t *testing.T) {
-	for _, engine := range []db.Engine{db.SQLite, db.Postgres} {
+	for _, engine := range dbtest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
 			url := dbtest.URL(t, engine)
 			d := dbtest.Open(t, url)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"wardroom/internal/platform/db"
@@ -15,10 +16,35 @@ import (
 // may make databases. `make test` starts one and sets it.
 const Env = "TEST_POSTGRES_URL"
 
-// Each runs fn against an empty, migrated database of each engine.
+// EnginesEnv names the variable that limits a run of the tests to one engine:
+// "sqlite" or "postgres". Empty means both. `make test` tests SQLite with the race
+// detector and PostgreSQL without it.
+const EnginesEnv = "TEST_ENGINES"
+
+// Engines returns the engines that this run of the tests covers.
+func Engines() []db.Engine {
+	switch os.Getenv(EnginesEnv) {
+	case db.SQLite.String():
+		return []db.Engine{db.SQLite}
+	case db.Postgres.String():
+		return []db.Engine{db.Postgres}
+	}
+	return []db.Engine{db.SQLite, db.Postgres}
+}
+
+// need skips a test of an engine that this run does not cover. Another run does:
+// CONTRIBUTING.md says which.
+func need(t testing.TB, engine db.Engine) {
+	t.Helper()
+	if !slices.Contains(Engines(), engine) {
+		t.Skipf("%s=%s excludes %s", EnginesEnv, os.Getenv(EnginesEnv), engine)
+	}
+}
+
+// Each runs fn against an empty, migrated database of each engine of this run.
 func Each(t *testing.T, fn func(t *testing.T, d *db.DB)) {
 	t.Helper()
-	for _, engine := range []db.Engine{db.SQLite, db.Postgres} {
+	for _, engine := range Engines() {
 		t.Run(engine.String(), func(t *testing.T) { fn(t, Open(t, URL(t, engine))) })
 	}
 }
@@ -36,6 +62,7 @@ func Twice(t *testing.T, fn func(t *testing.T, d *db.DB)) {
 }
 
 // New returns an empty, migrated SQLite database, for tests that are not about SQL.
+// Runs of PostgreSQL alone skip them.
 func New(t testing.TB) *db.DB {
 	t.Helper()
 	return Open(t, URL(t, db.SQLite))
@@ -45,6 +72,7 @@ func New(t testing.TB) *db.DB {
 // that is made once, as the migrations of thousands of tests would take minutes.
 func URL(t testing.TB, engine db.Engine) string {
 	t.Helper()
+	need(t, engine)
 	if engine == db.SQLite {
 		whole, err := migratedFile()
 		if err != nil {
@@ -67,6 +95,7 @@ func URL(t testing.TB, engine db.Engine) string {
 // migrations themselves.
 func Untouched(t testing.TB, engine db.Engine) string {
 	t.Helper()
+	need(t, engine)
 	if engine == db.SQLite {
 		return filepath.Join(t.TempDir(), "test.db")
 	}
