@@ -2,7 +2,8 @@
 // they name must exist, and must have run and passed, not merely compile.
 //
 //	go test -json ./... | go run ./test/ran record FILE   shows the tests as they run, notes which passed
-//	go run ./test/ran check DOCUMENT.md... FILE...        fails when a test that a document names did not
+//	go run ./test/ran check DOCUMENT.md... FILE...        fails when a test that a document names did not,
+//	                                                      or when a test was skipped in one run and passed in no other
 package main
 
 import (
@@ -36,18 +37,19 @@ func run(args []string, in io.Reader, out io.Writer) error {
 	return errUsage
 }
 
-// recordTo follows a run of tests and writes the names of those that passed.
+// recordTo follows a run of tests and writes the names of those that passed or
+// were skipped.
 // A file of an earlier run is gone first: its passes are not those of this run.
 func recordTo(path string, in io.Reader, out io.Writer, verbose bool) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	passed, err := follow(in, out, verbose)
+	ran, err := follow(in, out, verbose)
 	if err != nil {
 		return err
 	}
-	slices.Sort(passed)
-	return os.WriteFile(path, []byte(strings.Join(passed, "\n")+"\n"), 0o600)
+	slices.Sort(ran)
+	return os.WriteFile(path, []byte(strings.Join(ran, "\n")+"\n"), 0o600)
 }
 
 // check holds the documents against what passed.
@@ -64,6 +66,12 @@ func check(files []string, out io.Writer) error {
 		}
 	}
 	var missing []string
+	for line := range passed {
+		if name, skipped := strings.CutPrefix(line, skipMark); skipped && !passed[name] {
+			missing = append(missing, name+" was skipped, and no other run has passed it")
+		}
+	}
+	slices.Sort(missing)
 	for _, file := range documents {
 		text, err := os.ReadFile(file)
 		if err != nil {

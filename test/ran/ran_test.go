@@ -116,7 +116,7 @@ func TestFollow(t *testing.T) {
 	)
 	var out strings.Builder
 	passed, err := follow(strings.NewReader(pass+said+skip), &out, false)
-	if err != nil || !slices.Equal(passed, []string{"app.TestA/b"}) || out.String() != "" {
+	if err != nil || !slices.Equal(passed, []string{"app.TestA/b", "skipped app.TestC"}) || out.String() != "" {
 		t.Errorf("passed %q, %v, said %q", passed, err, out.String())
 	}
 	for what, text := range map[string]string{
@@ -180,6 +180,18 @@ func TestCheck(t *testing.T) {
 	}
 	if err := run(args, nil, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), "names app.TestB/c, which") {
 		t.Errorf("a test that did not run: %v", err)
+	}
+	if err := record("TestA", "TestB", "TestB/c"); err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(dir, "other")
+	write(other, "skipped app.TestB/c\n")
+	if err := run(append(args, other), nil, &strings.Builder{}); err != nil {
+		t.Errorf("a test that one run skipped and another passed: %v", err)
+	}
+	write(other, "skipped app.TestD\n")
+	if err := run(append(args, other), nil, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), "app.TestD was skipped") {
+		t.Errorf("a test that every run skipped: %v", err)
 	}
 	write(table, "Nothing that anybody could show.\n")
 	if err := run(args, nil, &strings.Builder{}); err == nil {

@@ -22,22 +22,27 @@ var errFailed = errors.New("tests failed")
 // of a verbose run: its last words.
 const recapBytes = 16 << 10
 
+// skipMark begins the line of a test that a run skipped.
+const skipMark = "skipped "
+
 // recorder follows a run of tests.
 type recorder struct {
 	out     io.Writer
 	verbose bool
 	said    map[string]*strings.Builder // what each test has printed so far, by name
 	passed  []string
+	skipped []string
 	failed  []string
 	recap   strings.Builder // why, of a verbose run
 	bad     bool            // also without a test, as a build that fails
 }
 
 // follow shows a run as `go test` would without -json, or every line of it, and
-// returns the names of the tests that passed, as the table writes them. It fails
+// returns the names of the tests that passed, as the table writes them, and of
+// those that were skipped, each after a skipMark. It fails
 // when a test, a package or a build does, and when nothing ran. What failed is
 // told at the end, where somebody who sees only the last lines finds it.
-func follow(in io.Reader, out io.Writer, verbose bool) (passed []string, err error) {
+func follow(in io.Reader, out io.Writer, verbose bool) (ran []string, err error) {
 	r := &recorder{out: out, verbose: verbose, said: map[string]*strings.Builder{}}
 	for d := json.NewDecoder(in); ; {
 		var l line
@@ -57,7 +62,7 @@ func follow(in io.Reader, out io.Writer, verbose bool) (passed []string, err err
 	case len(r.passed) == 0:
 		return nil, errors.New("no test ran")
 	}
-	return r.passed, nil
+	return append(r.passed, r.skipped...), nil
 }
 
 func (r *recorder) take(l line) {
@@ -78,6 +83,11 @@ func (r *recorder) take(l line) {
 		delete(r.said, name)
 		if l.Test != "" {
 			r.passed = append(r.passed, short(name))
+		}
+	case "skip":
+		delete(r.said, name)
+		if l.Test != "" {
+			r.skipped = append(r.skipped, skipMark+short(name))
 		}
 	case "fail", "build-fail":
 		r.bad = true
