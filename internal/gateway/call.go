@@ -15,7 +15,7 @@ import (
 // call sends a request and reads the payload of its answer into out. The limit
 // is one request's time.
 func (c *Client) call(ctx context.Context, method string, params, out any) error {
-	k, err := c.connection()
+	k, err := c.connection(method)
 	if err != nil {
 		return err
 	}
@@ -33,17 +33,6 @@ func (c *Client) call(ctx context.Context, method string, params, out any) error
 	return nil
 }
 
-// connection is the present one, or the fault of the present state.
-func (c *Client) connection() (*conn, error) {
-	c.mu.Lock()
-	k := c.conn
-	c.mu.Unlock()
-	if k == nil {
-		return nil, c.fault()
-	}
-	return k, nil
-}
-
 // roundTripOn sends a request on one connection and waits for its first answer,
 // for at most one request's time.
 func (c *Client) roundTripOn(ctx context.Context, k *conn, method string, params any, run string) (frame, error) {
@@ -58,14 +47,14 @@ func (c *Client) roundTripOn(ctx context.Context, k *conn, method string, params
 	select {
 	case f := <-answer:
 		c.roundTrip(time.Since(sent))
-		c.answered(k)
+		k.owner.answered(k)
 		return f, nil
 	case <-k.gone:
 		return c.late(answer)
 	case <-ctx.Done():
 		return frame{}, interrupted(ctx, method)
 	case <-limit.C:
-		c.unanswered(k, method, sent)
+		k.owner.unanswered(k, method, sent)
 		return frame{}, ErrTimeout.With("%s had no answer within %s.", method, c.opt.Timeout)
 	}
 }

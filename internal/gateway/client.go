@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,8 +20,12 @@ import (
 // Client is a client of one gateway, for all goroutines of the process. Make it
 // with New, run Run once, and use the rest at any time: without a connection
 // everything fails at once with the reason. It never sends a request twice.
+//
+// Where operator.admin is asked for, it holds two connections; see connections.go.
 type Client struct {
 	opt     Options
+	leader  *Client  // of a starter: the client that it belongs to; else nil
+	starter *Client  // holds the connection that starts runs; nil where the only connection does
 	url     *url.URL // nil when none is configured
 	http    *http.Client
 	secrets *secrets
@@ -29,7 +34,7 @@ type Client struct {
 	hear    func(DeviceNews) // nil is nobody; see OnDevice
 	became  chan struct{}    // says that there is another identity
 	events  hub
-	runs    runs
+	runs    *runs
 	waiting atomic.Int32  // callers in Await; they make us try again soon
 	wake    chan struct{} // says that there is one more of them
 	exam    examRoom
@@ -43,6 +48,13 @@ type Client struct {
 	next    *Identity     // what to become with the next connection; nil when that is so already
 	made    uint64        // connections
 	changed chan struct{} // closed, and replaced, when the state changes
+
+	starting *conn  // the connection of the starter; nil while it has none
+	watching *conn  // whose events are passed on: conn, or starting while there is no conn
+	heard    string // boot id of the last connection that was watched
+	narrowed bool   // the gateway refused us for our scopes alone: the starter, which asks for fewer, may be let in
+
+	copied wallet // of a starter: the leader's wallet when it was last copied
 }
 
 // New returns a client that does nothing until Run. A bad address is a mistake
@@ -70,6 +82,7 @@ func New(opt Options) (*Client, error) {
 		became:  make(chan struct{}, 1),
 		changed: make(chan struct{}),
 		exam:    newExamRoom(),
+		runs:    &runs{},
 	}
 	c.showWallet()
 	c.http = &http.Client{
@@ -94,6 +107,9 @@ func New(opt Options) (*Client, error) {
 		c.status.LastError = notConfigured
 	} else {
 		c.status.State, c.status.URL = Connecting, address.String()
+	}
+	if slices.Contains(c.opt.Scopes, scopeAdmin) {
+		c.starter = c.newStarter()
 	}
 	return c, nil
 }
@@ -180,13 +196,24 @@ func (c *Client) Run(ctx context.Context) error {
 		<-ctx.Done()
 		return nil
 	}
+	if c.starter != nil {
+		var second sync.WaitGroup
+		second.Go(func() { c.starter.stayConnected(ctx) })
+		defer second.Wait()
+	}
+	c.stayConnected(ctx)
+	return nil
+}
+
+// stayConnected connects again and again until ctx ends.
+func (c *Client) stayConnected(ctx context.Context) {
 	failures := 0
 	var restarting time.Time // until when the gateway is expected back any moment
 	for {
 		lived, fail := c.session(ctx)
 		if ctx.Err() != nil {
 			c.fail(unreachable(stopping), 0, 0)
-			return nil
+			return
 		}
 		if lived > steadyAfter {
 			failures = 0
@@ -248,14 +275,18 @@ func (c *Client) pause(ctx context.Context, delay time.Duration, fail *failure) 
 // session makes one connection and serves it to its end. It returns how long it
 // lived and why it ended or did not begin.
 func (c *Client) session(ctx context.Context) (time.Duration, *failure) {
-	c.adopt()
+	if c.leader == nil {
+		c.adopt()
+	} else if !c.follow(ctx) {
+		return 0, unreachable(stopping)
+	}
 	k, hello, fail := c.connect(ctx)
 	if fail != nil {
 		return 0, fail
 	}
-	if !c.attach(k, hello) {
+	if fail := c.attach(k, hello); fail != nil {
 		k.drop(errBecame)
-		return 0, anotherDevice()
+		return 0, fail
 	}
 	return c.carry(ctx, k)
 }
@@ -273,31 +304,39 @@ func (c *Client) carry(ctx context.Context, k *conn) (time.Duration, *failure) {
 	return time.Since(began), fail
 }
 
-// attach makes k the connection that requests use; false when we are to be
-// another device than the one that it was begun as. Whoever says so later finds
-// it there and ends it.
-func (c *Client) attach(k *conn, h hello) bool {
+// attach makes k the connection that requests use. It fails when we are to be
+// another device than the one that k was begun as: a later Become finds k and
+// ends it.
+func (c *Client) attach(k *conn, h hello) *failure {
 	granted := scopesOf(h.Auth.Scopes)
+	k.tick, k.admin = h.tick(), c.holdsAdmin(granted)
+	version := c.secrets.bounded(h.Server.Version, 100)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.outdated() {
-		return false
+	switch {
+	case c.leader != nil && k.admin:
+		return unasked()
+	case c.leader != nil && !c.leader.takeStarter(k, c.device, version, h), c.leader == nil && c.outdated():
+		return anotherDevice()
 	}
-	restarted := c.status.BootID != "" && c.status.BootID != k.bootID
-	k.tick = h.tick()
 	c.conn = k
 	c.made++
 	s := &c.status
 	s.ConnectedAt, s.RetryAt, s.Failures = clock.Ptr(c.opt.Now()), nil, 0
-	s.GatewayVersion, s.Protocol, s.BootID = c.secrets.bounded(h.Server.Version, 100), int(protocol), k.bootID
+	s.GatewayVersion, s.Protocol, s.BootID = version, int(protocol), k.bootID
 	s.ScopesGranted = granted
 	s.MissingScopes = missingScopes(c.opt.Scopes, granted)
 	s.Unavailable = lacking(h.Features.Methods)
+	c.narrowed = false
 	c.enter(c.attached())
-	// Under the lock, so that a subscriber that arrives now hears of this
-	// connection exactly once.
-	c.events.publish(Event{Name: EventConnected, BootID: k.bootID, Resync: true, Restarted: restarted})
-	return true
+	c.elect()
+	if c.starter != nil { // what kept it out may be over
+		select {
+		case c.starter.became <- struct{}{}:
+		default: // it has been told already
+		}
+	}
+	return nil
 }
 
 // attached is how a connection does that answers; the caller holds the lock.
@@ -316,7 +355,10 @@ func (c *Client) detach(k *conn, fail *failure) {
 	c.status.ConnectedAt = nil
 	c.status.LastSeenAt = clock.Ptr(k.lastSeen())
 	c.enter(fail)
-	c.events.publish(Event{Name: EventDisconnected, BootID: k.bootID})
+	c.elect()
+	if c.leader != nil {
+		c.leader.dropStarter()
+	}
 	c.mu.Unlock()
 	close(k.gone)
 }
@@ -330,6 +372,10 @@ func (c *Client) fail(f *failure, failures int, delay time.Duration) {
 	if delay > 0 {
 		c.status.RetryAt = clock.Ptr(c.opt.Now().Add(delay))
 	}
+	if c.narrowed != f.narrow {
+		c.narrowed = f.narrow
+		c.bump()
+	}
 	c.enter(f)
 }
 
@@ -342,16 +388,14 @@ func (c *Client) enter(f *failure) {
 	c.status.LastError, c.status.Pairing, c.status.Certificate = text, f.pairing, f.certificate
 	if c.status.State == state {
 		if asked { // the command to run is another one
-			close(c.changed)
-			c.changed = make(chan struct{})
+			c.bump()
 		}
 		return
 	}
 	c.status.State = state
 	c.status.Since = clock.At(c.opt.Now())
-	close(c.changed)
-	c.changed = make(chan struct{})
-	if text == stopping {
+	c.bump()
+	if text == stopping || f.quiet {
 		return
 	}
 	if state == Connected {
@@ -361,60 +405,22 @@ func (c *Client) enter(f *failure) {
 	c.opt.Log.Warn("gateway", "state", string(state), "reason", text)
 }
 
-// Status tells how the connection is doing, now.
-func (c *Client) Status() Status {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	s := c.status
-	s.ScopesAsked = list(s.ScopesAsked)
-	s.ScopesGranted = list(s.ScopesGranted)
-	s.MissingScopes = list(s.MissingScopes)
-	s.Unavailable = append([]Unavailable{}, s.Unavailable...)
-	if s.Pairing != nil {
-		p := *s.Pairing
-		p.Scopes, p.ApprovedScopes = list(p.Scopes), list(p.ApprovedScopes)
-		s.Pairing = &p
-	}
-	if s.Certificate != nil {
-		shown := *s.Certificate
-		s.Certificate = &shown
-	}
-	if c.conn != nil {
-		s.LastSeenAt = clock.Ptr(c.conn.lastSeen())
-	}
-	if c.latency > 0 {
-		ms := float64(c.latency.Microseconds()) / 1000
-		s.LatencyMS = &ms
-	}
-	return s
-}
-
-// Connections is how many connections have been made since the start.
-func (c *Client) Connections() uint64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.made
-}
-
-// States lists every state that the connection can be in.
-func States() []State {
-	return []State{NotConfigured, Connecting, Connected, Unauthorized, Unpaired, Untrusted, MissingScopes, Slow, Unreachable}
-}
-
-// Await returns the gateway's boot id once there is a connection, at once if
-// there is one. While it waits we try to connect about every second. When ctx
-// ends first, the error is the fault of the present state. Without an address
-// there is nothing to wait for.
+// Await returns the gateway's boot id once there is a connection that starts
+// runs, at once if there is one. While it waits we try to connect about every
+// second. When ctx ends first, the error is the fault of the present state.
+// Without an address there is nothing to wait for.
 func (c *Client) Await(ctx context.Context) (bootID string, err error) {
-	c.waiting.Add(1)
-	defer c.waiting.Add(-1)
-	select {
-	case c.wake <- struct{}{}:
-	default: // it has been told already
+	for _, one := range c.both() {
+		one.waiting.Add(1)
+		defer one.waiting.Add(-1)
+		select {
+		case one.wake <- struct{}{}:
+		default: // it has been told already
+		}
 	}
 	for {
 		c.mu.Lock()
-		k, state, changed := c.conn, c.status.State, c.changed
+		k, state, changed := c.startsRuns(), c.status.State, c.changed
 		c.mu.Unlock()
 		if k != nil {
 			return k.bootID, nil
@@ -425,7 +431,7 @@ func (c *Client) Await(ctx context.Context) (bootID string, err error) {
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return "", fmt.Errorf("wait for the gateway: %w", c.fault())
+			return "", fmt.Errorf("wait for the gateway: %w", c.startFault())
 		}
 	}
 }
@@ -435,6 +441,9 @@ func (c *Client) fault() *fault.Error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	text := c.status.LastError
+	if c.leader != nil {
+		text = startsNothing(text)
+	}
 	e := ErrUnreachable
 	switch c.status.State {
 	case NotConfigured:

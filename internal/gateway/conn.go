@@ -15,7 +15,9 @@ import (
 // conn is one connection, from the dial to its end.
 type conn struct {
 	ws     *websocket.Conn
+	owner  *Client // whose connection it is
 	bootID string
+	admin  bool       // it holds operator.admin, so that no run may be started over it
 	cred   credential // what it was made with
 	born   time.Time
 	gone   chan struct{} // closed when the connection has ended
@@ -55,8 +57,10 @@ var (
 	errStopped = errors.New("stopped")
 )
 
-func newConn(quiet time.Duration, now func() time.Time) *conn {
+func newConn(owner *Client) *conn {
+	quiet, now := owner.opt.Silence, owner.opt.Now
 	k := &conn{
+		owner:   owner,
 		born:    time.Now(),
 		gone:    make(chan struct{}),
 		quiet:   quiet,

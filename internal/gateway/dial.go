@@ -26,6 +26,9 @@ type failure struct {
 	pace  pace
 	after time.Duration // the gateway asked us not to come back before
 
+	narrow bool // it lies in the scopes alone: who asks for fewer may be let in
+	quiet  bool // it is in the log already
+
 	pairing     *Pairing     // what a person has to approve; else nil
 	certificate *Certificate // what was presented and not accepted; else nil
 }
@@ -82,7 +85,7 @@ func (c *Client) connect(ctx context.Context) (*conn, hello, *failure) {
 
 // dial opens a WebSocket, on which nothing has been said yet.
 func (c *Client) dial(ctx context.Context) (*conn, *failure) {
-	k := newConn(c.opt.Silence, c.opt.Now)
+	k := newConn(c)
 	k.cred = c.wallet.next()
 	c.mu.Lock()
 	c.status.Auth = k.cred.kind

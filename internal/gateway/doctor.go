@@ -166,12 +166,18 @@ func newExamination(c *Client, tell func(Step)) *examination {
 // connection and tells nobody of what it does.
 func (c *Client) twin() *Client {
 	c.mu.Lock()
-	has, is := c.shown, c.is
-	if c.next != nil { // nothing has been connected with it yet
-		has, is = wallet{shared: c.opt.Token, issued: c.next.Token}, newDevice(c.next.Key)
-	}
+	is, has := c.credentials()
 	c.mu.Unlock()
 	return c.twinAs(is, has)
+}
+
+// credentials are the device and the wallet of the next connection; the caller
+// holds the lock.
+func (c *Client) credentials() (*device, wallet) {
+	if c.next != nil { // nothing has been connected with it yet
+		return newDevice(c.next.Key), wallet{shared: c.opt.Token, issued: c.next.Token}
+	}
+	return c.is, c.shown
 }
 
 // twinAs is twin with another device and its credentials.
@@ -186,6 +192,7 @@ func (c *Client) twinAs(is *device, has wallet) *Client {
 		opt: opt, url: c.url, http: c.http, device: is, wallet: has,
 		secrets: newSecrets(key, opt.Token, opt.DeviceToken, has.issued),
 		wake:    make(chan struct{}, 1), became: make(chan struct{}, 1), changed: make(chan struct{}), exam: newExamRoom(),
+		runs: &runs{},
 	}
 	t.events.now = t.opt.Now
 	return t

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,7 +21,14 @@ func (x *examination) enter(ctx context.Context) bool {
 		if again {
 			continue
 		}
-		return ok && x.granted(h) && x.speaks(h) && x.uses(ctx, k, h)
+		if !ok {
+			return false
+		}
+		if !x.granted(ctx, h) || !x.speaks(h) {
+			k.drop(nil)
+			return false
+		}
+		return x.uses(ctx, k, h)
 	}
 }
 
@@ -52,6 +60,11 @@ func (x *examination) introduce(ctx context.Context) (k *conn, h hello, ok, agai
 		}
 		if fail.pairing != nil {
 			x.step(LayerAuth, StepOK, -1, "The gateway took the token: it looks at that before it asks for an approval.")
+		}
+		if fail.narrow && x.asksForAdmin() {
+			if _, second := x.startsRuns(ctx); second == nil {
+				fail.text += " Without operator.admin the gateway lets this service in: until then agents are asked and watched, and only schedules cannot be changed."
+			}
 		}
 		return nil, h, x.fail(LayerAuth, fail), false
 	}
@@ -104,14 +117,26 @@ func (x *examination) admitted(k *conn) {
 	}
 }
 
-// granted compares the scopes with those that were asked for.
-func (x *examination) granted(h hello) bool {
+// granted compares the scopes with those that were asked for, on both connections
+// where there are two.
+func (x *examination) granted(ctx context.Context, h hello) bool {
 	c := x.client
 	has := scopesOf(h.Auth.Scopes)
 	missing := missingScopes(c.opt.Scopes, has)
 	x.begin()
 	if len(missing) == 0 {
-		x.step(LayerScopes, StepOK, -1, fmt.Sprintf("Granted as asked: %s.", strings.Join(has, ", ")))
+		saw := fmt.Sprintf("Granted as asked: %s.", strings.Join(has, ", "))
+		if !x.asksForAdmin() {
+			x.step(LayerScopes, StepOK, -1, saw)
+			return true
+		}
+		second, fail := x.startsRuns(ctx)
+		if fail != nil {
+			fail.text, fail.layer = "The second connection, which starts runs without operator.admin, cannot be made. "+fail.text, LayerScopes
+			fail.fix = cmp.Or(fail.fix, "Look at the gateway's log.")
+			return x.fail(LayerScopes, fail)
+		}
+		x.ok(LayerScopes, saw+" "+second)
 		return true
 	}
 	f := &failure{text: fmt.Sprintf("The gateway granted %s and not %s. %s", orNone(has), strings.Join(missing, ", "), neededFor(missing))}
@@ -123,6 +148,29 @@ func (x *examination) granted(h hello) bool {
 		f.fix += " Or do without: AGENTRT_GATEWAY_SCOPES=" + strings.Join(has, ",")
 	}
 	return x.fail(LayerScopes, f)
+}
+
+// asksForAdmin reports whether there are two connections to examine.
+func (x *examination) asksForAdmin() bool { return slices.Contains(x.client.opt.Scopes, scopeAdmin) }
+
+// startsRuns makes the connection that starts runs, as the client does, and ends it.
+func (x *examination) startsRuns(ctx context.Context) (saw string, fail *failure) {
+	s := x.client.twinAs(x.client.device, x.client.wallet)
+	s.opt.Scopes = runScopes(s.opt.Scopes)
+	k, h, fail := s.connect(ctx)
+	if fail != nil {
+		return "", fail
+	}
+	k.farewell()
+	k.drop(nil)
+	has := scopesOf(h.Auth.Scopes)
+	if s.holdsAdmin(has) {
+		return "", unasked()
+	}
+	if missing := missingScopes(s.opt.Scopes, has); len(missing) > 0 {
+		return "", &failure{text: fmt.Sprintf("The gateway granted it %s and not %s.", orNone(has), strings.Join(missing, ", "))}
+	}
+	return fmt.Sprintf("The second connection, which starts runs, is granted %s and not operator.admin.", strings.Join(has, ", ")), nil
 }
 
 // speaks notes the version of the protocol, which the handshake has checked.
@@ -251,10 +299,11 @@ func (x *examination) tells(ctx context.Context, k *conn, events <-chan Event) b
 func (c *Client) heardLately() (age time.Duration, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.conn == nil || c.conn.tick == 0 {
+	k := c.watching
+	if k == nil || k.tick == 0 {
 		return 0, false
 	}
-	at := c.conn.eventAt.Load()
+	at := k.eventAt.Load()
 	age = c.opt.Now().Sub(time.UnixMilli(at))
-	return max(age, 0), at > 0 && age <= 2*c.conn.tick
+	return max(age, 0), at > 0 && age <= 2*k.tick
 }

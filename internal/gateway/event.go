@@ -52,8 +52,8 @@ func (c *Client) Events(buffer int) (events <-chan Event, stop func()) {
 	s := &subscriber{ch: make(chan Event, max(buffer, 1))}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.conn != nil {
-		s.ch <- Event{Name: EventConnected, At: c.opt.Now(), BootID: c.conn.bootID, Resync: true}
+	if c.watching != nil {
+		s.ch <- Event{Name: EventConnected, At: c.opt.Now(), BootID: c.watching.bootID, Resync: true}
 	}
 	c.events.add(s)
 	return s.ch, func() { c.events.remove(s) }

@@ -22,40 +22,44 @@ type need struct {
 	method  string
 	feature string // in words, for a list
 	scope   string // that the gateway asks for it; empty for none
+	over    lane   // which connection carries it
 	// hidden says that the gateway has the method and does not list it among its
 	// features, as version 2026.9.6 does, so that its absence there says nothing.
 	hidden bool
 }
 
-// needs are all the methods that we use. A test holds that none is missing.
+// needs are all the methods that we use, each with the connection that carries
+// it. Tests hold that none is missing, and that each has its lane. A request that
+// can wake an agent belongs to runsLane: tasks.cancel wakes the parent of a
+// sub-agent, in a run of its own.
 func needs() []need {
 	const (
-		read, write, admin = "operator.read", "operator.write", "operator.admin"
+		read, write, admin = scopeRead, scopeWrite, scopeAdmin
 		schedules          = "changing the runtime's timed jobs"
 	)
 	return []need{
-		{method: "health", feature: "noticing that a slow gateway is well again"},
-		{method: "agents.list", feature: "the roster of agents", scope: read},
-		{method: "agent", feature: "asking agents, as standups do", scope: write},
-		{method: "agent.wait", feature: "the answers of agents", scope: write},
-		{method: "chat.abort", feature: "stopping a run", scope: write},
-		{method: "tasks.list", feature: "finding what was begun over an earlier connection, to stop it", scope: read},
-		{method: "tasks.cancel", feature: "stopping what was begun over an earlier connection", scope: write},
-		{method: "chat.send", feature: "sending messages to sessions", scope: write},
-		{method: "chat.history", feature: "transcripts, and answers that came while the connection was away", scope: read},
-		{method: "sessions.list", feature: "the runtime's sessions", scope: read},
-		{method: "sessions.subscribe", feature: "sessions that change as they are watched", scope: read},
-		{method: "sessions.describe", feature: "one session", scope: read},
-		{method: "sessions.usage", feature: "tokens and cost of sessions", scope: read, hidden: true},
-		{method: "models.list", feature: "the list of models", scope: read},
-		{method: "sessions.get", feature: "telling what for agents worked that had nothing to say", scope: read, hidden: true},
-		{method: "cron.list", feature: "the runtime's timed jobs", scope: read},
-		{method: "cron.get", feature: "one timed job", scope: read},
-		{method: "cron.runs", feature: "the runs of timed jobs", scope: read},
-		{method: "cron.add", feature: schedules, scope: admin},
-		{method: "cron.update", feature: schedules, scope: admin},
-		{method: "cron.remove", feature: schedules, scope: admin},
-		{method: "cron.run", feature: "running a timed job now", scope: admin},
+		{method: "health", over: watchLane, feature: "noticing that a slow gateway is well again"},
+		{method: "agents.list", over: watchLane, feature: "the roster of agents", scope: read},
+		{method: "agent", over: runsLane, feature: "asking agents, as standups do", scope: write},
+		{method: "agent.wait", over: runsLane, feature: "the answers of agents", scope: write},
+		{method: "chat.abort", over: watchLane, feature: "stopping a run", scope: write},
+		{method: "tasks.list", over: watchLane, feature: "finding what was begun over an earlier connection, to stop it", scope: read},
+		{method: "tasks.cancel", over: runsLane, feature: "stopping what was begun over an earlier connection", scope: write},
+		{method: "chat.send", over: runsLane, feature: "sending messages to sessions", scope: write},
+		{method: "chat.history", over: watchLane, feature: "transcripts, and answers that came while the connection was away", scope: read},
+		{method: "sessions.list", over: watchLane, feature: "the runtime's sessions", scope: read},
+		{method: "sessions.subscribe", over: watchLane, feature: "sessions that change as they are watched", scope: read},
+		{method: "sessions.describe", over: watchLane, feature: "one session", scope: read},
+		{method: "sessions.usage", over: watchLane, feature: "tokens and cost of sessions", scope: read, hidden: true},
+		{method: "models.list", over: watchLane, feature: "the list of models", scope: read},
+		{method: "sessions.get", over: watchLane, feature: "telling what for agents worked that had nothing to say", scope: read, hidden: true},
+		{method: "cron.list", over: watchLane, feature: "the runtime's timed jobs", scope: read},
+		{method: "cron.get", over: watchLane, feature: "one timed job", scope: read},
+		{method: "cron.runs", over: watchLane, feature: "the runs of timed jobs", scope: read},
+		{method: "cron.add", over: adminLane, feature: schedules, scope: admin},
+		{method: "cron.update", over: adminLane, feature: schedules, scope: admin},
+		{method: "cron.remove", over: adminLane, feature: schedules, scope: admin},
+		{method: "cron.run", over: adminLane, feature: "running a timed job now", scope: admin},
 	}
 }
 
@@ -97,10 +101,9 @@ func (c *Client) withoutMethod(n need) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	known := slices.ContainsFunc(c.status.Unavailable, func(u Unavailable) bool { return u.Method == n.method })
-	if c.conn != nil && !known {
+	if c.watching != nil && !known {
 		c.status.Unavailable = append(c.status.Unavailable, Unavailable{n.feature, n.method, "The gateway answers that it does not know the method. " + updateGateway})
-		close(c.changed)
-		c.changed = make(chan struct{})
+		c.bump()
 		c.opt.Log.Warn("the gateway lacks a method", "method", n.method, "without", n.feature)
 	}
 	return ErrRefused.With("It does not have the method %s, which is needed for: %s. %s", n.method, n.feature, updateGateway)

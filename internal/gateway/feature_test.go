@@ -93,3 +93,24 @@ func TestUnknownMethod(t *testing.T) {
 		}
 	}
 }
+
+// A method that nobody has thought of must not go over the connection with
+// operator.admin: it may start a run.
+func TestEveryMethodHasItsConnection(t *testing.T) {
+	runs := map[string]bool{"agent": true, "agent.wait": true, "chat.send": true, "tasks.cancel": true}
+	for _, n := range needs() {
+		switch over := laneOf(n.method); {
+		case n.over == unclassified:
+			t.Errorf("%s has no connection", n.method)
+		case (over == runsLane) != runs[n.method]:
+			t.Errorf("%s goes over lane %d", n.method, over)
+		case (over == adminLane) != (n.scope == scopeAdmin):
+			t.Errorf("%s needs %s and goes over lane %d", n.method, n.scope, over)
+		}
+	}
+	for _, unknown := range []string{"sessions.steer", "sessions.send", "chat.inject", "tools.invoke", ""} {
+		if laneOf(unknown) != runsLane {
+			t.Errorf("%q, which nobody classified, goes over lane %d", unknown, laneOf(unknown))
+		}
+	}
+}

@@ -109,6 +109,7 @@ type Status struct {
 	ScopesGranted  []string    `json:"scopes_granted" nullable:"false" doc:"The scopes that the gateway granted."`
 	MissingScopes  []string    `json:"scopes_missing" nullable:"false" doc:"The scopes that were asked for and are not covered by those granted."`
 
+	Connections []Connection  `json:"connections" nullable:"false" doc:"The connections to the gateway: one, or two where operator.admin is asked for, so that no run is started with it. Empty when none is configured."`
 	Unavailable []Unavailable `json:"unavailable" nullable:"false" doc:"What does not work because this version of the gateway does not have it. All else works."`
 
 	Auth        string       `json:"auth" enum:"none,token,device_token" doc:"With which credential the last attempt to connect was made."`

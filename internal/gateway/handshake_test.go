@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -394,5 +395,37 @@ func noToken(t *testing.T, g *replayer, c *gateway.Client) {
 		if strings.Contains(text, token) || strings.Contains(text, token[:12]) {
 			t.Errorf("%s shows the token: %s", where, text)
 		}
+	}
+}
+
+// A gateway that grants operator.admin to the connection that did not ask for it
+// would hand the owner tools out all the same: no run is started over that.
+func TestUnaskedAdmin(t *testing.T) {
+	for name, scopes := range map[string][]string{
+		"one connection":  {"operator.read", "operator.write"},
+		"two connections": {"operator.read", "operator.write", "operator.admin"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := replay(t, func(_ int, p *peer) {
+				p.greet("boot-1", "operator.read", "operator.write", "operator.admin")
+				p.gone()
+			})
+			opt := g.options()
+			opt.Scopes = scopes
+			c := client(t, opt)
+			refused := func(err error) bool {
+				f := fault.Of(err)
+				return f != nil && strings.Contains(f.Detail, "did not ask for it")
+			}
+			var start error
+			for late := time.Now().Add(patience); !refused(start) && time.Now().Before(late); <-time.After(time.Millisecond) {
+				_, start = c.Start(t.Context(), gateway.Question{RunID: "r", AgentID: "cto", Message: "hi"})
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			defer cancel()
+			if _, await := c.Await(ctx); !refused(start) || !refused(await) {
+				t.Errorf("Start: %v\nAwait: %v", start, await)
+			}
+		})
 	}
 }

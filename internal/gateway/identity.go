@@ -67,8 +67,10 @@ func (c *Client) Become(id Identity) {
 	if idOf(c.is) == idOf(newDevice(id.Key)) {
 		return
 	}
-	if c.conn != nil {
-		c.conn.end(errBecame)
+	for _, k := range []*conn{c.conn, c.starting} {
+		if k != nil {
+			k.end(errBecame)
+		}
 	}
 	select {
 	case c.became <- struct{}{}:
@@ -105,7 +107,7 @@ func (c *Client) adopt() {
 // outdated says whether we are to be another device than the one that the
 // connection was begun as; the caller holds the lock.
 func (c *Client) outdated() bool {
-	return c.next != nil && idOf(newDevice(c.next.Key)) != idOf(c.device)
+	return c.next != nil && idOf(newDevice(c.next.Key)) != idOf(c.is)
 }
 
 // anotherDevice is why a connection ends that was made as another device, and how

@@ -3,9 +3,6 @@ package gateway
 import (
 	"crypto/ed25519"
 	"testing"
-	"time"
-
-	"wardroom/internal/platform/clock"
 )
 
 // A device that is given up while its connection is made must not be what requests
@@ -19,11 +16,11 @@ func TestGivenUpWhileConnecting(t *testing.T) {
 		}
 		c.Become(Identity{Key: key})
 		c.adopt()
-		k := newConn(time.Minute, clock.Now)
+		k := newConn(c)
 		if early {
 			c.Become(Identity{})
 		}
-		attached := c.attach(k, hello{})
+		attached := c.attach(k, hello{}) == nil
 		if !early {
 			c.Become(Identity{})
 		}
@@ -31,7 +28,7 @@ func TestGivenUpWhileConnecting(t *testing.T) {
 			t.Errorf("given up before it was attached: %t; attached %t, ended %t", early, attached, ended)
 		}
 		c.adopt()
-		if c.outdated() || !c.attach(newConn(time.Minute, clock.Now), hello{}) {
+		if c.outdated() || c.attach(newConn(c), hello{}) != nil {
 			t.Error("the next connection is not taken")
 		}
 		k.end(nil)

@@ -90,11 +90,11 @@ func (c *Client) receiveEvent(k *conn, f frame) {
 		// The first event of a connection is number 1, so that also the loss of the
 		// very first ones shows.
 		if seq-1 > k.lastSeq {
-			c.events.publish(Event{Name: EventGap, BootID: k.bootID, Resync: true})
+			c.publish(k, Event{Name: EventGap, BootID: k.bootID, Resync: true})
 		}
 		k.lastSeq = seq
 	}
-	c.events.publish(Event{Name: f.Event, Payload: f.Payload, Seq: seq, BootID: k.bootID})
+	c.publish(k, Event{Name: f.Event, Payload: f.Payload, Seq: seq, BootID: k.bootID})
 }
 
 // roundTrip notes how long the gateway took for an answer that it gives at once.

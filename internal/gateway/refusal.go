@@ -18,7 +18,7 @@ func (c *Client) refusal(e *wireError, cr credential) *failure {
 	case "AUTH_DEVICE_TOKEN_MISMATCH", "AUTH_SCOPE_MISMATCH", "AUTH_TOKEN_MISMATCH":
 		if c.wallet.drop(cr) {
 			c.tell(DeviceNews{DeviceID: idOf(c.device), Kind: TokenRefused, Token: cr.token})
-			f.pace = soon
+			f.pace, f.narrow = soon, false
 			f.fix += " Another credential is tried next."
 			c.opt.Log.Warn("the gateway refused the device token; trying another credential", "code", e.Details.Code, "next", c.wallet.next().kind)
 		}
@@ -39,7 +39,7 @@ func (c *Client) refusalKind(e *wireError, cr credential) *failure {
 		}
 		return f.mend("Check AGENTRT_GATEWAY_TOKEN and AGENTRT_DEVICE_TOKEN, and what else connects from this address.")
 	case code == "AUTH_SCOPE_MISMATCH":
-		f := &failure{state: MissingScopes, pace: slow, layer: LayerScopes, text: fmt.Sprintf("The device's approval covers fewer scopes than AGENTRT_GATEWAY_SCOPES asks for (%s).", strings.Join(c.opt.Scopes, ", "))}
+		f := &failure{state: MissingScopes, pace: slow, layer: LayerScopes, narrow: true, text: fmt.Sprintf("The device's approval covers fewer scopes than AGENTRT_GATEWAY_SCOPES asks for (%s).", strings.Join(c.opt.Scopes, ", "))}
 		return f.mend("Ask for fewer; or set AGENTRT_GATEWAY_TOKEN, with which we ask for the larger approval, and approve that on the gateway's host.")
 	case strings.HasPrefix(code, "DEVICE_AUTH_"):
 		return c.deviceRefused(code)
@@ -158,6 +158,7 @@ func (c *Client) unpaired(d details) *failure {
 		p.Scopes = list(c.opt.Scopes)
 	}
 	f.pairing = p
+	f.narrow = d.Reason == "scope-upgrade" && len(missingScopes(runScopes(c.opt.Scopes), p.ApprovedScopes)) == 0
 	f.text = fmt.Sprintf("The gateway waits for approval of this device (%s).", c.device.id)
 	f.fix = fmt.Sprintf("Run on its host: %s", p.Command)
 	if d.Reason == "scope-upgrade" {

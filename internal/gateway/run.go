@@ -60,7 +60,7 @@ type Answer struct {
 // brings the answer. After ErrUnreachable or ErrTimeout it may be repeated with
 // the same RunID: while the gateway runs, the agent is not asked twice.
 func (c *Client) Start(ctx context.Context, q Question) (Started, error) {
-	k, err := c.connection()
+	k, err := c.connection("agent")
 	if err != nil {
 		return Started{}, fmt.Errorf("ask %s: %w", q.AgentID, err)
 	}
@@ -119,7 +119,7 @@ func (c *Client) Wait(ctx context.Context, runID string, limit time.Duration) (A
 	if a, ended := r.ended(); ended {
 		return a, nil
 	}
-	k, err := c.connection()
+	k, err := c.connection("agent.wait")
 	if err != nil {
 		return Answer{}, fmt.Errorf("wait for run %s: %w", runID, err)
 	}
@@ -151,7 +151,7 @@ func (c *Client) waitOn(ctx context.Context, k *conn, r *run, runID string, limi
 	var f frame
 	select {
 	case f = <-answer:
-		c.answered(k)
+		k.owner.answered(k)
 	case <-r.done:
 		return r.answer, nil
 	case <-k.gone:
@@ -165,7 +165,7 @@ func (c *Client) waitOn(ctx context.Context, k *conn, r *run, runID string, limi
 		return Answer{}, interrupted(ctx, "agent.wait")
 	case <-late.C:
 		// What was due was only the answer at the end of the wait.
-		c.unanswered(k, "agent.wait", time.Now().Add(-c.opt.Timeout))
+		k.owner.unanswered(k, "agent.wait", time.Now().Add(-c.opt.Timeout))
 		return Answer{}, ErrTimeout.With("agent.wait had no answer %s after the wait was over.", c.opt.Timeout)
 	}
 	if f.Error != nil {

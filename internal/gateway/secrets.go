@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"unicode"
 )
@@ -19,9 +20,11 @@ import (
 // package. A nil one knows none.
 type secrets struct {
 	fixed []needle
-	keys  [][]needle               // of the devices that we became, the latest last
-	added []needle                 // those that the gateway gave us; of the one who adds
 	now   atomic.Pointer[[]needle] // all of them, the longest first: one may begin like another
+
+	adding sync.Mutex // guards what follows: both connections may learn of a token
+	keys   [][]needle // of the devices that we became, the latest last
+	added  []needle   // those that the gateway gave us
 }
 
 // needle is one form of one secret.
@@ -91,6 +94,8 @@ func keyForms(key ed25519.PrivateKey) []string {
 
 // add makes a token that the gateway gave us a secret. Only one goroutine adds.
 func (s *secrets) add(token string) {
+	s.adding.Lock()
+	defer s.adding.Unlock()
 	all := *s.now.Load()
 	for _, n := range needles(token) {
 		if !slices.ContainsFunc(all, func(known needle) bool { return bytes.Equal(known.text, n.text) }) {
@@ -105,9 +110,10 @@ func (s *secrets) add(token string) {
 // The latest one is in use, and the one before was a moment ago.
 const keysKept = 4
 
-// addKey makes the key of a device that we become a secret. Only the goroutine
-// that adds tokens adds keys.
+// addKey makes the key of a device that we become a secret.
 func (s *secrets) addKey(key ed25519.PrivateKey) {
+	s.adding.Lock()
+	defer s.adding.Unlock()
 	var forms []needle
 	for _, form := range keyForms(key) {
 		forms = append(forms, needle{[]byte(form), true})

@@ -69,7 +69,7 @@ func (c *Client) Sent(ctx context.Context, sessionKey, runID string) (bool, erro
 // once is call for what changes something: its failures say whether the request
 // was sent.
 func (c *Client) once(ctx context.Context, method string, params, out any) error {
-	k, err := c.connection()
+	k, err := c.connection(method)
 	if err != nil {
 		return err
 	}

@@ -83,11 +83,11 @@ const (
 	endOfTime    = 253402300800000 // milliseconds from 1970 to the year 10000, which no time in JSON can tell
 )
 
-// Connection identifies the present connection: the value equals another one
-// exactly when it is the same connection. Without one the error is the fault of
-// the present state.
+// Connection identifies the connection that sessions are read over: the value
+// equals another one exactly when it is the same connection. Without one the
+// error is the fault of the present state.
 func (c *Client) Connection() (id any, err error) {
-	k, err := c.connection()
+	k, err := c.connection("sessions.subscribe")
 	if err != nil {
 		return nil, err
 	}

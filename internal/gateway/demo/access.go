@@ -21,6 +21,39 @@ func (r *Runtime) Withhold(scopes ...string) {
 	r.faults.withheld = slices.Clone(scopes)
 }
 
+// Bar cuts the connections that hold scopes for which whom is true, and turns
+// those away that ask for such ones, as a gateway does that is starting. Nil
+// heals.
+func (r *Runtime) Bar(whom func(scopes []string) bool) {
+	r.mu.Lock()
+	r.faults.barred = whom
+	var cut []*connection
+	for c := range r.conns {
+		if whom != nil && c.ready && whom(c.scopes) {
+			cut = append(cut, c)
+		}
+	}
+	r.mu.Unlock()
+	for _, c := range cut {
+		c.cut()
+		<-c.done
+	}
+}
+
+// Admin reports whether operator.admin is among the scopes, for Bar.
+func Admin(scopes []string) bool { return slices.Contains(scopes, scopeAdmin) }
+
+// Plain reports whether it is not.
+func Plain(scopes []string) bool { return !Admin(scopes) }
+
+// OwnerRuns are the runs that began with operator.admin, by id and in their order:
+// the real gateway offers their agents its owner tools.
+func (r *Runtime) OwnerRuns() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.owners)
+}
+
 // Without takes methods away, as in a gateway of another version: those who
 // connect from now on are not told of them, and nobody is served. Without any
 // method it heals.

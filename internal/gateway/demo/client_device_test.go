@@ -22,14 +22,18 @@ func keyOf(n byte) ed25519.PrivateKey {
 
 // hearing is a client whose news are kept, and who does not try again by itself
 // where only a person can help.
-func hearing(t *testing.T, r *Runtime) (*gateway.Client, func() []gateway.DeviceNews) {
+func hearing(t *testing.T, r *Runtime, change ...func(*gateway.Options)) (*gateway.Client, func() []gateway.DeviceNews) {
 	t.Helper()
 	var mu sync.Mutex
 	var heard []gateway.DeviceNews
-	c, err := gateway.New(gateway.Options{
+	o := gateway.Options{
 		URL: r.URL(), Token: token, Scopes: []string{scopeRead, scopeWrite}, Timeout: patience,
 		Backoff: gateway.Backoff{Min: 2 * time.Millisecond, Max: time.Hour, Quick: 10 * time.Millisecond, Pairing: 5 * time.Millisecond},
-	})
+	}
+	for _, set := range change {
+		set(&o)
+	}
+	c, err := gateway.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -147,7 +147,7 @@ func (c *connection) read(ctx context.Context) {
 			// After the handshake the gateway drops what it cannot read, without a word.
 		case first:
 			c.runtime.connect(c, req)
-		case c.runtime.seen(req):
+		case c.runtime.seen(c, req):
 			c.runtime.serve(c, req)
 		}
 	}

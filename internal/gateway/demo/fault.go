@@ -28,11 +28,12 @@ type faults struct {
 	wire        wireFaults
 	ice         chan struct{} // closed at the thaw; nil when nothing is frozen
 	door        Door
-	bell        chan struct{} // closed when a mute door opens; nil without one
-	withheld    []string      // scopes
-	without     []string      // methods
-	protocol    int           // spoken instead of ours
-	skew        time.Duration // of the clock
+	bell        chan struct{}              // closed when a mute door opens; nil without one
+	withheld    []string                   // scopes
+	without     []string                   // methods
+	protocol    int                        // spoken instead of ours
+	skew        time.Duration              // of the clock
+	barred      func(scopes []string) bool // who is not let in; nil lets everybody in
 	lockedUntil time.Time
 	resume      time.Duration // after a restart, until interrupted turns go on; 0: they do not
 	refreshing  int           // calls of sessions.usage that have no numbers yet

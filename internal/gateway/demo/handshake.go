@@ -72,10 +72,7 @@ func (r *Runtime) connect(c *connection, req request) {
 	case c.boot.draining:
 		return // the close is on its way
 	case r.starting:
-		c.turnAway(req.ID, &failure{
-			Code: "UNAVAILABLE", Message: "gateway starting; retry shortly", Retryable: true, RetryAfterMs: 500,
-			Details: object{"reason": "startup-sidecars"},
-		}, websocket.StatusTryAgainLater)
+		c.turnAway(req.ID, notYet(), websocket.StatusTryAgainLater)
 		return
 	}
 	in, client, f, code := r.check(c, req.Params)
@@ -86,6 +83,10 @@ func (r *Runtime) connect(c *connection, req request) {
 	how, f := r.authenticate(c, in, client)
 	if f != nil {
 		c.turnAway(req.ID, f, code)
+		return
+	}
+	if r.faults.barred != nil && r.faults.barred(in.Scopes) {
+		c.turnAway(req.ID, notYet(), websocket.StatusTryAgainLater)
 		return
 	}
 	c.ready, c.clientID, c.shared = true, client.ID, how.method == byToken
@@ -99,6 +100,14 @@ func (r *Runtime) connect(c *connection, req request) {
 	}
 	call{conn: c, id: req.ID, method: methodConnect}.reply(r.hello(c, how.device.auth(how.method, c.scopes)))
 	r.options.Log.Debug("demo runtime: client connected", "conn_id", c.id, "client", client.ID)
+}
+
+// notYet is the refusal of a gateway that is starting.
+func notYet() *failure {
+	return &failure{
+		Code: "UNAVAILABLE", Message: "gateway starting; retry shortly", Retryable: true, RetryAfterMs: 500,
+		Details: object{"reason": "startup-sidecars"},
+	}
 }
 
 // turnAway refuses a connect. The close says the same in short.

@@ -69,6 +69,7 @@ type run struct {
 	askers  []call        // who gets the second response
 	owner   *owner        // who may stop it, beside those who may do all; nil is everybody
 	sent    bool          // with chat.send, so that the task ledger does not have it
+	admin   bool          // begun with operator.admin: it is offered the owner tools
 	job     *cronJob      // whose run it is; nil when a client asked
 	jobRun  string        // its id among the runs of the job
 	work    *episode      // what it does step by step; nil when it only thinks and answers
@@ -109,6 +110,9 @@ func (r *Runtime) begin(q *run) {
 	s := q.session
 	q.begun, q.startedAt = true, r.now()
 	r.asked[q.agent.ID]++
+	if q.admin {
+		r.owners = append(r.owners, q.id)
+	}
 	r.tellBegin(q, func() {
 		s.startedAt, s.aborted, s.updatedAt = q.startedAt, false, q.startedAt
 	}, func() (message, int) {
@@ -343,7 +347,7 @@ func newRun(c call, s *session, a Agent, id, text string, timeout time.Duration,
 	return &run{
 		boot: c.conn.boot, session: s, agent: a, id: id, message: text, taskID: uuid.NewString(),
 		timeout: timeout, askers: []call{c}, createdAt: now,
-		owner: &owner{c.conn.id, c.conn.deviceID},
+		owner: &owner{c.conn.id, c.conn.deviceID}, admin: c.conn.may(scopeAdmin),
 	}
 }
 

@@ -48,6 +48,7 @@ type Runtime struct {
 	certificate *tls.Certificate // nil without TLS
 	asked       map[string]int   // by agent
 	calls       map[string]int   // by method
+	owners      []string         // runs that were offered the owner tools
 }
 
 // boot is one life of the process: what a restart loses.

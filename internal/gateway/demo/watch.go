@@ -8,6 +8,7 @@ type Request struct {
 	RunID      string // of `agent` and `agent.wait`; empty elsewhere
 	AgentID    string // of `agent`
 	SessionKey string // where the request names one
+	Admin      bool   // it came over a connection that holds operator.admin
 }
 
 // Watch shows every request to see, in the moment in which it has arrived and
@@ -23,9 +24,9 @@ func (r *Runtime) Watch(see func(Request) bool) {
 
 // seen shows a request to who watches, and says whether it is served. It is
 // called without the lock.
-func (r *Runtime) seen(req request) bool {
+func (r *Runtime) seen(c *connection, req request) bool {
 	r.mu.Lock()
-	see := r.faults.watch
+	see, admin := r.faults.watch, c.may(scopeAdmin)
 	r.mu.Unlock()
 	if see == nil {
 		return true
@@ -35,7 +36,7 @@ func (r *Runtime) seen(req request) bool {
 	if in.RunID == "" {
 		in.RunID = in.IdempotencyKey
 	}
-	return see(Request{Method: req.Method, RunID: in.RunID, AgentID: in.AgentID, SessionKey: in.SessionKey})
+	return see(Request{Method: req.Method, RunID: in.RunID, AgentID: in.AgentID, SessionKey: in.SessionKey, Admin: admin})
 }
 
 // Busy is how many runs are going on or wait for their turn.

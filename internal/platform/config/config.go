@@ -61,7 +61,7 @@ type Raw struct {
 	GatewayURL       string `name:"agentrt-gateway-url" env:"AGENTRT_GATEWAY_URL" group:"Gateway" help:"Address of the agent runtime's gateway, such as ws://127.0.0.1:18789. Empty: not configured, and all but the agents works."`
 	GatewayToken     Secret `name:"agentrt-gateway-token" env:"AGENTRT_GATEWAY_TOKEN" group:"Gateway" help:"Token that the gateway expects of us."`
 	GatewayTimeoutMS string `name:"agentrt-gateway-timeout-ms" env:"AGENTRT_GATEWAY_TIMEOUT_MS" default:"15000" group:"Gateway" help:"Milliseconds until a request to the gateway is given up, 100 to 600000. An agent's turn has its own limit."`
-	GatewayScopes    string `name:"agentrt-gateway-scopes" env:"AGENTRT_GATEWAY_SCOPES" default:"operator.read,operator.write" group:"Gateway" help:"Scopes to ask the gateway for, separated by commas."`
+	GatewayScopes    string `name:"agentrt-gateway-scopes" env:"AGENTRT_GATEWAY_SCOPES" default:"operator.read,operator.write" group:"Gateway" help:"Scopes to ask the gateway for, separated by commas. With operator.admin a second connection, without it, starts runs."`
 
 	DevicePrivateKey Secret `name:"agentrt-device-private-key" env:"AGENTRT_DEVICE_PRIVATE_KEY" group:"Gateway" help:"Ed25519 private key of this service as a paired device, in base64url: the seed of 32 bytes, the seed and the public key in 64, or PKCS #8 as openssl writes it. Padding and the plain base64 alphabet are taken, too. Needed where the gateway is on another host."`
 	DevicePublicKey  string `name:"agentrt-device-public-key" env:"AGENTRT_DEVICE_PUBLIC_KEY" group:"Gateway" help:"Public key of that pair, in base64url. It follows from the private key and may be left out; one that does not fit is refused."`
