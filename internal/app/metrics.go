@@ -140,6 +140,7 @@ type readings struct {
 	kept    *prometheus.Desc
 	state   *prometheus.Desc
 	made    *prometheus.Desc
+	linked  *prometheus.Desc
 	latency *prometheus.Desc
 	lists   *prometheus.Desc
 	rows    *prometheus.Desc
@@ -165,7 +166,8 @@ func newReadings(from measured) *readings {
 		cards:   one("wardroom_cards_total", "Tasks that were answered from memory (hit), or read and encoded (miss).", "outcome"),
 		kept:    one("wardroom_cards_bytes", "What the tasks in memory take, about."),
 		state:   one("wardroom_gateway_state", "1 for the state that the connection to the gateway is in, 0 for the others.", "state"),
-		made:    one("wardroom_gateway_connections_total", "Connections to the gateway that were made; all but the first are reconnects."),
+		made:    one("wardroom_gateway_connections_total", "Connections to the gateway that were made. All but the first are reconnects; with operator.admin all but the first two."),
+		linked:  one("wardroom_gateway_connected", "1 while this connection to the gateway is up, else 0. With operator.admin there is one that starts runs and one that manages, else one for everything.", "purpose"),
 		latency: one("wardroom_gateway_latency_seconds", "The last round trip to the gateway. Missing before the first."),
 		lists:   one("wardroom_sessions_readings_total", "How often the gateway was asked for the list of its sessions."),
 		rows:    one("wardroom_sessions_rows_total", "Sessions that the gateway's events brought up to date (event), events that were older than what was known (late), and sessions of which a reading knew what no event had told (corrected): a fault of ours or of the gateway's.", "outcome"),
@@ -192,7 +194,7 @@ func (r *readings) read(ctx context.Context) error {
 
 // Describe is for the registry.
 func (r *readings) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{r.inAPI, r.up, r.queued, r.events, r.cards, r.kept, r.state, r.made, r.latency, r.lists, r.rows} {
+	for _, d := range []*prometheus.Desc{r.inAPI, r.up, r.queued, r.events, r.cards, r.kept, r.state, r.made, r.linked, r.latency, r.lists, r.rows} {
 		to <- d
 	}
 	for _, d := range r.pool {
@@ -225,6 +227,9 @@ func (r *readings) Collect(to chan<- prometheus.Metric) {
 		gauge(r.state, truth(s == status.State), string(s))
 	}
 	counter(r.made, float64(r.from.gateway.Connections()))
+	for _, one := range status.Connections {
+		gauge(r.linked, truth(one.ConnectedAt != nil), string(one.Purpose))
+	}
 	if status.LatencyMS != nil {
 		gauge(r.latency, *status.LatencyMS/1000)
 	}

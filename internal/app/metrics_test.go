@@ -99,6 +99,7 @@ func TestMetrics(t *testing.T) {
 			`wardroom_gateway_state{state="connected"}`:                 1,
 			`wardroom_gateway_state{state="unreachable"}`:               0,
 			`wardroom_gateway_connections_total`:                        1,
+			`wardroom_gateway_connected{purpose="everything"}`:          1,
 		} {
 			if v, ok := got[name]; !ok || v != want {
 				t.Errorf("%s is %v (%v), want %v", name, v, ok, want)

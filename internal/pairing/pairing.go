@@ -66,8 +66,10 @@ type Pairing struct {
 	TokenSince *clock.Time      `json:"token_since" doc:"Since when the device's token is kept; null when none is."`
 	Request    *gateway.Pairing `json:"request" doc:"What waits for approval on the gateway's host, with the command to run there; else null."`
 
-	Asked   []string  `json:"scopes_asked" nullable:"false" doc:"The scopes that we ask for (AGENTRT_GATEWAY_SCOPES)."`
-	Granted []string  `json:"scopes_granted" nullable:"false" doc:"The scopes that we have: granted on the last connection, or approved already while a request waits."`
+	Asked       []string             `json:"scopes_asked" nullable:"false" doc:"The scopes that we ask for (AGENTRT_GATEWAY_SCOPES)."`
+	Granted     []string             `json:"scopes_granted" nullable:"false" doc:"The scopes that we have: granted on the last connection, or approved already while a request waits."`
+	Connections []gateway.Connection `json:"connections" nullable:"false" doc:"The connections of this process to the gateway, which are one device: each with its scopes."`
+
 	Missing []Missing `json:"scopes_missing" nullable:"false" doc:"The scopes that something needs and that we do not have; empty while nobody can say."`
 
 	Next     *Next     `json:"next" doc:"The device that is to replace this one, and waits for its approval; null when none is."`

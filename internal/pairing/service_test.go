@@ -405,3 +405,37 @@ func TestReplicas(t *testing.T) {
 		return is.State == pairing.None && a.client.Status().DeviceID == "" && is.Connection == gateway.Unpaired
 	})
 }
+
+// A service that is to have operator.admin too goes on with what is approved: its
+// agents need none of that. Both connections are one device, with one approval.
+func TestMoreScopes(t *testing.T) {
+	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
+		r := runtimeOf(t)
+		p := start(t, d, r, nil)
+		if is := p.pair(r); len(is.Connections) != 1 || is.Connections[0].Purpose != gateway.Everything {
+			t.Errorf("without operator.admin: %+v", is.Connections)
+		}
+		p.stop()
+		p = start(t, d, r, func(_ *pairing.Service, o *gateway.Options) { o.Scopes = append(o.Scopes, "operator.admin") })
+		is := p.becomes("pending for more", func(is pairing.Pairing) bool {
+			return is.State == pairing.Pending && is.Request != nil && is.Connection == gateway.MissingScopes
+		})
+		if len(is.Missing) != 1 || is.Missing[0].Scope != "operator.admin" || !strings.Contains(is.Missing[0].Fix, is.Request.Command) {
+			t.Errorf("missing: %+v", is.Missing)
+		}
+		if c := is.Connections; len(c) != 2 || c[0].Purpose != gateway.StartsRuns || c[0].State != gateway.Connected || c[1].State != gateway.Unpaired {
+			t.Errorf("connections: %+v", c)
+		}
+		if n := len(r.Pending()); n != 1 {
+			t.Errorf("%d requests wait", n)
+		}
+		r.Approve(is.Request.RequestID)
+		is = p.paired()
+		if c := is.Connections; len(c) != 2 || len(c[0].ScopesGranted) != 2 || len(c[1].ScopesGranted) != 3 || len(is.Missing) != 0 {
+			t.Errorf("approved: %+v, missing %+v", c, is.Missing)
+		}
+		if st := p.reconnects(r); st.Auth != "device_token" {
+			t.Errorf("it comes back with %s", st.Auth)
+		}
+	})
+}

@@ -12,7 +12,7 @@ import (
 func (s *Service) show(st gateway.Status, is, then *stored, trouble error) Pairing {
 	p := Pairing{
 		State: None, Connection: st.State, Auth: st.Auth, Request: st.Pairing,
-		Asked: st.ScopesAsked, Granted: st.ScopesGranted,
+		Asked: st.ScopesAsked, Granted: st.ScopesGranted, Connections: st.Connections,
 	}
 	switch {
 	case s.Own != nil:
@@ -47,7 +47,7 @@ func (p *Pairing) own(st gateway.Status, is *stored, trouble error) {
 	switch {
 	case trouble != nil:
 		p.State = Unreadable
-	case shown && st.State == gateway.Unpaired:
+	case shown && (st.State == gateway.Unpaired || st.Pairing != nil):
 		p.State = Pending
 	case is.admitted == "":
 		p.State = Made

@@ -78,7 +78,7 @@ func (s *Service) Hear(status gateway.Status) {
 	if s.is.doing != doing {
 		s.is = spell{doing: doing, since: clock.At(s.Now())}
 	}
-	s.is.state, s.is.device = status.State, status.DeviceID
+	s.is.state, s.is.device, s.is.only = status.State, status.DeviceID, onlyDown(status)
 }
 
 // Look tells the inbox of how the connection is doing, if that is due.

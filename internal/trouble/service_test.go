@@ -294,3 +294,35 @@ func TestRun(t *testing.T) {
 		})
 	})
 }
+
+// With one of two connections up, part of the work goes on, and the item must not
+// say that all of it has stopped.
+func TestOneConnectionOfTwo(t *testing.T) {
+	at := clock.At(night)
+	for _, c := range []struct {
+		down      gateway.Purpose
+		title     string
+		says, not string
+	}{
+		{gateway.StartsRuns, "No agent can be asked", "What agents do is still seen", "is not seen"},
+		{gateway.Manages, "Schedules cannot be changed", "Agents are still asked and watched", "no agent is asked"},
+	} {
+		both := []gateway.Connection{{Purpose: gateway.StartsRuns, ConnectedAt: &at}, {Purpose: gateway.Manages, ConnectedAt: &at}}
+		for i := range both {
+			if both[i].Purpose == c.down {
+				both[i].ConnectedAt = nil
+			}
+		}
+		s := &Service{Now: func() time.Time { return night }}
+		s.Hear(gateway.Status{State: gateway.Unreachable, Connections: both})
+		m := s.is.matter()
+		if m.Kind != away || m.Title != c.title || !strings.Contains(m.Detail, c.says) || strings.Contains(m.Detail, c.not) {
+			t.Errorf("%s: %s\n%s", c.down, m.Title, m.Detail)
+		}
+		both[0].ConnectedAt, both[1].ConnectedAt = nil, nil
+		s.Hear(gateway.Status{State: gateway.Unreachable, Connections: both})
+		if m := s.is.matter(); m.Title != "The gateway cannot be reached" || !strings.Contains(m.Detail, "no agent is asked") {
+			t.Errorf("both: %s\n%s", m.Title, m.Detail)
+		}
+	}
+}

@@ -55,9 +55,10 @@ func judge(is gateway.Status) (doing string, known bool) {
 type spell struct {
 	doing  string // empty before anything is known
 	since  clock.Time
-	state  gateway.State // the latest of it
-	device string        // the id of this service as a device; may be empty
-	seenTo bool          // the inbox knows of it
+	state  gateway.State   // the latest of it
+	device string          // the id of this service as a device; may be empty
+	only   gateway.Purpose // of the one connection of two that is down; empty when all are
+	seenTo bool            // the inbox knows of it
 }
 
 // due reports whether the inbox is to know of it by now.
@@ -82,12 +83,39 @@ func (is spell) matter() Matter {
 		return m
 	}
 	title, why := words(is.state)
+	lost := "Until it can, no agent is asked anything, and what they do is not seen."
+	switch is.only {
+	case gateway.StartsRuns:
+		title, why = "No agent can be asked", "the connection that starts runs is down."
+		lost = "What agents do is still seen and can be stopped. Until the connection is back, no agent is asked anything."
+	case gateway.Manages:
+		title, why = "Schedules cannot be changed", "the connection with operator.admin is down."
+		lost = "Agents are still asked and watched. Until the connection is back, no schedule is changed, and only runs that Wardroom started can be stopped."
+	case gateway.Everything:
+	}
 	m.Subject = event.Subject{Kind: event.TopicGateway, ID: "connection", Name: "connection"}
 	m.Title = title
-	m.Detail = "The gateway cannot be used since " + since + ": " + why + " Until it can, no agent is asked anything, and what they do is not seen.\n\n" +
+	m.Detail = "The gateway cannot be used since " + since + ": " + why + " " + lost + "\n\n" +
 		"Settings → Gateway shows how it does now. Run the doctor there: it names the first thing that does not work, and what to do about it. " +
 		"This item resolves itself once the gateway is connected."
 	return m
+}
+
+// onlyDown is what the one connection is for that is down while another is up;
+// empty when none is up, or none is down.
+func onlyDown(status gateway.Status) (only gateway.Purpose) {
+	up := 0
+	for _, one := range status.Connections {
+		if one.ConnectedAt != nil {
+			up++
+		} else {
+			only = one.Purpose
+		}
+	}
+	if up == 0 {
+		return ""
+	}
+	return only
 }
 
 // words say what keeps us from using a gateway in that state. They are ours
