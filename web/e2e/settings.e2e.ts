@@ -133,7 +133,9 @@ describe('users', () => {
     }
     // What everybody may know is there.
     await page.goto('/settings/gateway')
-    await page.locator('main').getByText('connected', { exact: true }).waitFor()
+    for (const connection of ['start_runs', 'manage']) {
+      await page.locator(`[data-connection=${connection}]`).getByText('connected', { exact: true }).waitFor()
+    }
     await page.goto('/settings/health')
     await page.getByText('It answers within a second.').waitFor()
     await page.goto('/settings/account')

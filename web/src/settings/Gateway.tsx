@@ -77,7 +77,9 @@ export function Connection({ of: is }: { of: Status }) {
     ],
     [words.latency, is.latency_ms === null ? settings.unknown : `${is.latency_ms.toFixed(1)} ms`],
     [words.credential, words.credentials[is.auth] ?? is.auth],
-    ...(is.scopes_granted.length > 0 ? [[words.scopes, is.scopes_granted.join(', ')] as [string, string]] : []),
+    ...(is.connections.length < 2 && is.scopes_granted.length > 0
+      ? [[words.scopes, is.scopes_granted.join(', ')] as [string, string]]
+      : []),
     ...(is.retry_at ? [[words.retry, <Retry at={is.retry_at} key="retry" />] as [string, React.ReactNode]] : []),
   ]
   return (
@@ -104,6 +106,7 @@ export function Connection({ of: is }: { of: Status }) {
             </Note>
           )}
           <Facts of={facts} />
+          <Connections of={is.connections} />
         </>
       )}
       {is.pairing && <Command text={is.pairing.command} />}
@@ -124,6 +127,36 @@ export function Connection({ of: is }: { of: Status }) {
         </div>
       )}
     </Group>
+  )
+}
+
+/** Both connections, each with what it is for and the scopes that it has. One alone is told by the facts. */
+function Connections({ of }: { of: Status['connections'] }) {
+  if (of.length < 2) return null
+  return (
+    <div>
+      <h4 className="font-medium">{words.two}</h4>
+      <p className="text-soft">{words.twoWhy}</p>
+      <ul className="mt-1 divide-y divide-line">
+        {of.map(one => (
+          <li className="flex flex-col gap-0.5 py-1.5" data-connection={one.purpose} key={one.purpose}>
+            <p className="flex flex-wrap items-center gap-x-1.5">
+              <span className="font-medium">{words.purposes[one.purpose]}</span>
+              <State tone={tones[one.state] ?? 'danger'}>{words.states[one.state] ?? one.state}</State>
+            </p>
+            <p className="wrap-anywhere text-soft text-xs">
+              {one.connected_at ? words.scopes : words.asks}:{' '}
+              <span className="font-mono">{(one.connected_at ? one.scopes_granted : one.scopes_asked).join(', ')}</span>
+            </p>
+            {one.error && (
+              <p className="wrap-anywhere text-xs">
+                <bdi>{one.error}</bdi>
+              </p>
+            )}
+          </li>
+        ))}
+      </ul>
+    </div>
   )
 }
 
