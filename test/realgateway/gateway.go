@@ -70,6 +70,7 @@ type Access struct {
 	TLS         bool // with a certificate that the gateway makes for itself
 	BehindProxy bool // a Proxy on this machine may say who its callers are
 	Open        bool // it answers the chat completions API, too, and its agents have all tools, those to ask each other among them
+	Listed      bool // its agents are offered each of their tools by name, and not a search for them
 	Strict      bool // no device is approved by itself, not even one of this machine
 }
 
@@ -127,6 +128,9 @@ func (a Access) settings(t testing.TB) []byte {
 			"profile": "full", "sessions": map[string]string{"visibility": "all"},
 			"agentToAgent": map[string]any{"enabled": true, "allow": agentIDs()},
 		}
+	}
+	if a.Listed {
+		all["tools"] = map[string]any{"toolSearch": false}
 	}
 	if a.Strict {
 		gateway["nodes"] = map[string]any{"pairing": map[string]bool{"autoApproveLocal": false}}

@@ -32,7 +32,7 @@ type slot struct {
 func TestTimedJobs(t *testing.T) {
 	t.Parallel()
 	bin, model := Build(t), StartModel(t)
-	gateway := StartGateway(t, t.TempDir(), model, Access{})
+	gateway := StartGateway(t, t.TempDir(), model, Access{Listed: true})
 	j := startJourney(t, bin, model, gateway, "2026-09", map[string]string{"AGENTRT_GATEWAY_SCOPES": "operator.read,operator.write,operator.admin"})
 	j.connected(t)
 	var made timedJob
@@ -92,6 +92,10 @@ func TestTimedJobs(t *testing.T) {
 		j.owner.Get(t, at).Into(t, http.StatusOK, &seen)
 		return seen.Name == "theirs" && seen.Live
 	})
+	t.Run("no run of ours is offered the owner tools", j.offersNoOwnerTools)
+	t.Run("runs are stopped, whoever began them", j.stops)
+	j.jobTools(t)
+	j.doctor(t, "", "")
 	j.owner.Do(t, http.MethodDelete, at, nil, nil).Want(t, http.StatusNoContent)
 	j.owner.Get(t, at).Want(t, http.StatusNotFound)
 }

@@ -26,8 +26,9 @@ type Reply struct {
 // Call is one request that an agent made to the model.
 type Call struct {
 	Agent  string
-	Model  string // its id, as the gateway's settings name it
-	Prompt string // what the agent was asked, without what the gateway adds
+	Model  string   // its id, as the gateway's settings name it
+	Prompt string   // what the agent was asked, without what the gateway adds
+	Tools  []string // that the agent was offered, by name
 	At     time.Time
 	Used   *usage // what its answer used; nil while there is none
 }
@@ -149,6 +150,11 @@ type completion struct {
 	Model    string    `json:"model"`
 	Stream   bool      `json:"stream"`
 	Messages []message `json:"messages"`
+	Tools    []struct {
+		Function struct {
+			Name string `json:"name"`
+		} `json:"function"`
+	} `json:"tools"`
 
 	caches bool // see Model.Cache
 }
@@ -169,6 +175,15 @@ func (c completion) told() (text string, ok bool) {
 		}
 	}
 	return "", false
+}
+
+// offered are the names of the tools that the model may call.
+func (c completion) offered() []string {
+	names := make([]string, len(c.Tools))
+	for i, tool := range c.Tools {
+		names[i] = tool.Function.Name
+	}
+	return names
 }
 
 // toolCall has the agent use one of its tools.
@@ -244,7 +259,7 @@ func (m *Model) complete(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	call := &Call{Agent: in.asker(), Model: in.Model, Prompt: in.question(), At: time.Now()}
+	call := &Call{Agent: in.asker(), Model: in.Model, Prompt: in.question(), Tools: in.offered(), At: time.Now()}
 	m.mu.Lock()
 	m.calls = append(m.calls, call)
 	reply := m.replies[call.Agent]

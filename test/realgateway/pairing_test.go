@@ -25,11 +25,12 @@ type pairing struct {
 		ID        string `json:"device_id"`
 		PublicKey string `json:"public_key"`
 	} `json:"device"`
-	Connection string     `json:"connection"`
-	Auth       string     `json:"auth"`
-	TokenSince *time.Time `json:"token_since"`
-	Request    *request   `json:"request"`
-	Missing    []struct {
+	Connection  string       `json:"connection"`
+	Auth        string       `json:"auth"`
+	TokenSince  *time.Time   `json:"token_since"`
+	Request     *request     `json:"request"`
+	Connections []connection `json:"connections"`
+	Missing     []struct {
 		Scope     string   `json:"scope"`
 		NeededFor []string `json:"needed_for"`
 	} `json:"scopes_missing"`
@@ -43,6 +44,16 @@ type pairing struct {
 	Replaced *struct {
 		Remove string `json:"remove_command"`
 	} `json:"replaced"`
+}
+
+// up reports whether the connection with that purpose is there.
+func (p pairing) up(purpose string) bool {
+	return slices.ContainsFunc(p.Connections, func(c connection) bool { return c.Purpose == purpose && c.State == "connected" })
+}
+
+type connection struct {
+	Purpose string `json:"purpose"`
+	State   string `json:"state"`
 }
 
 type request struct {
@@ -145,6 +156,28 @@ func TestPairing(t *testing.T) {
 		j.run(t, id)
 		j.end(t, id, "completed", "answered", "answered", "answered")
 	})
+	j.scene(t, "a device that is to have operator.admin works without it until that is approved", func(t *testing.T) {
+		j.restart(t, map[string]string{"AGENTRT_GATEWAY_SCOPES": "operator.read,operator.write,operator.admin"})
+		p := j.paired(t, "the request for more", func(p pairing) bool {
+			return p.State == "pending" && p.Request != nil && p.Connection == "missing_scopes" && p.up("start_runs")
+		})
+		if p.up("manage") || len(p.Missing) != 1 || p.Missing[0].Scope != "operator.admin" {
+			t.Errorf("it says %+v", p)
+		}
+		j.owner.Post(t, sessionPath("agent:cpo:standup:2026-07-02")+"/messages", map[string]string{"text": "Count the keys."}).Want(t, http.StatusAccepted)
+		WaitFor(t, time.Minute, "the message to reach its agent", func() bool { return len(model.Ever("cpo", "Count the keys.")) > 0 })
+		j.doctor(t, "pairing", p.Request.Command)
+		j.gateway.Operate(t, p.Request.Command+" --json")
+		j.paired(t, "both connections", func(p pairing) bool {
+			return p.State == "paired" && p.Connection == "connected" && p.up("start_runs") && p.up("manage") && p.TokenSince != nil
+		})
+		j.restart(t, nil)
+		j.paired(t, "both connections of one token", func(p pairing) bool { return p.Connection == "connected" && p.Auth == "device_token" })
+		j.doctor(t, "", "")
+		secrets = append(secrets, j.sealed(t)...)
+		j.restart(t, map[string]string{"AGENTRT_GATEWAY_SCOPES": ""})
+		j.connects(t)
+	})
 	j.scene(t, "forgotten, it goes on with the shared token, and says how the gateway forgets it", func(t *testing.T) {
 		var gone struct {
 			Devices []struct {
@@ -166,8 +199,8 @@ func TestPairing(t *testing.T) {
 	})
 	slices.Sort(secrets)
 	secrets = slices.Compact(secrets)
-	if len(secrets) != 2*4+1 {
-		t.Errorf("%d secrets, want those of two devices, and another token of the first", len(secrets))
+	if len(secrets) != 2*4+2 {
+		t.Errorf("%d secrets, want those of two devices, and another token of each", len(secrets))
 	}
 	j.hides(t, append(secrets, gateway.Token)...)
 	j.keepsSealed(t, append(secrets, gateway.Token))

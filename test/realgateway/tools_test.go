@@ -1,0 +1,107 @@
+//go:build journey
+
+package realgateway
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// ownerTools are the tools that the gateway offers only to a run that was started
+// with operator.admin: its own list of them (OpenClaw 2026.9.6). `transcripts` and
+// `intent` are not among them, because other callers are offered those too, with
+// less to see: every message is.
+func ownerTools() []string {
+	return []string{
+		"automations", "computer", "conversations_list", "conversations_send", "conversations_turn", "gateway", "mobile_ui",
+		"nodes", "openclaw", "plugins", "portal", "screen", "sessions", "terminal",
+	}
+}
+
+// owned are the owner tools among those that were offered in these calls.
+func owned(calls []Call) (tools []string) {
+	for _, tool := range ownerTools() {
+		if slices.ContainsFunc(calls, func(c Call) bool { return slices.Contains(c.Tools, tool) }) {
+			tools = append(tools, tool)
+		}
+	}
+	return tools
+}
+
+// offersNoOwnerTools holds a standup, hands a task over and sends a message, with a
+// service that has operator.admin. An agent with the owner tools could change the
+// gateway's configuration, whatever it was asked for.
+func (j *journey) offersNoOwnerTools(t *testing.T) {
+	// The control: who starts a run with operator.admin does hand them out.
+	j.administrator(t).call(t, "agent", map[string]any{
+		"message": "Count the stars.", "agentId": "cmo", "sessionKey": "agent:cmo:control", "idempotencyKey": "control", "deliver": false, "timeout": 120,
+	})
+	control := func() []Call { return j.model.Ever("cmo", "Count the stars.") }
+	WaitFor(t, 2*time.Minute, "the control to be asked", func() bool { return len(control()) > 0 })
+	if tools := owned(control()); len(tools) < 5 {
+		t.Fatalf("started with operator.admin, a run is offered only %v of %v", tools, control()[0].Tools)
+	}
+
+	id := j.open(t, "21")
+	j.run(t, id)
+	j.end(t, id, "completed", "answered", "answered", "answered")
+	j.hand(t, "Count the lamps")
+	j.owner.Post(t, sessionPath(cpoStandup)+"/messages", map[string]string{"text": "Count the doors."}).Want(t, http.StatusAccepted)
+	for _, asked := range []struct{ what, agent, question string }{
+		{"the standup", "cto", "standup"},
+		{"the standup", "cpo", "standup"},
+		{"the standup", "cmo", "standup"},
+		{"the review", "coo", "action_items"},
+		{"the dispatch", "coo", "Count the lamps"},
+		{"the message", "cpo", "Count the doors."},
+	} {
+		calls := func() []Call {
+			return slices.DeleteFunc(j.model.Calls(asked.agent), func(c Call) bool {
+				return !strings.Contains(strings.ToLower(c.Prompt), strings.ToLower(asked.question))
+			})
+		}
+		WaitFor(t, 2*time.Minute, asked.what+" to reach the "+asked.agent, func() bool { return len(calls()) > 0 })
+		is := calls()
+		if tools := owned(is); len(tools) > 0 || len(is[0].Tools) < 5 {
+			t.Errorf("%s offers the %s the owner tools %v, of %d tools", asked.what, asked.agent, tools, len(is[0].Tools))
+		}
+	}
+}
+
+// cpoStandup is the session of the CPO in the standup of the owner tools.
+const cpoStandup = "agent:cpo:standup:2026-09-21"
+
+// stops ends a run that goes on, and one that somebody else has begun.
+func (j *journey) stops(t *testing.T) {
+	j.model.Script("cpo", Reply{Text: "At last.", Delay: 2 * time.Minute})
+	defer j.model.Script("cpo", Reply{})
+	op, hello := dial(t, j.gateway.http, j.gateway.URL, j.gateway.Token, nil)
+	if !hello.OK {
+		t.Fatalf("the gateway refused us: %s", hello.Error)
+	}
+	j.owner.Post(t, sessionPath(cpoStandup)+"/messages", map[string]string{"text": "Count the trees."}).Want(t, http.StatusAccepted)
+	op.call(t, "chat.send", map[string]any{"sessionKey": "agent:cpo:theirs", "message": "Count the birds.", "idempotencyKey": "theirs", "deliver": false})
+	for key, question := range map[string]string{cpoStandup: "Count the trees.", "agent:cpo:theirs": "Count the birds."} {
+		WaitFor(t, 2*time.Minute, "the agent to begin", func() bool { return len(j.model.Ever("cpo", question)) > 0 })
+		WaitFor(t, time.Minute, "the session to be known", func() bool { return j.owner.Get(t, sessionPath(key)).Status == http.StatusOK })
+		var out struct {
+			RunIDs []string `json:"run_ids"`
+		}
+		j.owner.Post(t, sessionPath(key)+"/stop", map[string]any{}).Into(t, http.StatusOK, &out)
+		if len(out.RunIDs) != 1 {
+			t.Errorf("%s: stopped %v", key, out.RunIDs)
+		}
+	}
+}
+
+// jobTools notes which tools the runs of a timed job are offered: the gateway runs
+// it by its own rules.
+func (j *journey) jobTools(t *testing.T) {
+	t.Helper()
+	for _, c := range j.model.Ever("cto", "How is it going?") {
+		t.Logf("a job's run was offered %d tools; owner tools: %v", len(c.Tools), owned([]Call{c}))
+	}
+}
