@@ -47,7 +47,7 @@ type Service struct {
 
 // SignIn is a successful login.
 type SignIn struct {
-	Token     string     `json:"token" doc:"Send it with every request: Authorization: Bearer <token>."`
+	Token     string     `json:"token" format:"password" doc:"Send it with every request: Authorization: Bearer <token>."`
 	User      User       `json:"user"`
 	ExpiresAt clock.Time `json:"expires_at" doc:"When the token expires."`
 }

@@ -84,10 +84,11 @@ func (x *exchange) answer(s *shape, out any) {
 		}
 	}
 	x.answered = true
-	if status == http.StatusOK && x.unchanged() {
+	if held := x.held(h.Get("ETag"), true); status == http.StatusOK && held != "" {
 		// What describes the body goes with it; what describes the resource stays.
 		h.Del("Content-Type")
 		h.Del("Content-Length")
+		h.Set("ETag", held)
 		status, body = http.StatusNotModified, nil
 	}
 	x.w.WriteHeader(status)

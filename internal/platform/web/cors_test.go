@@ -111,7 +111,7 @@ func TestCORSRefuses(t *testing.T) {
 // Without the setting nothing is said of origins at all.
 func TestCORSOff(t *testing.T) {
 	s := newToys(t)
-	if w := s.ask(t, "GET", "/api/v1/toys/7", "", "Origin", dashboard); len(sharedHeaders(w)) > 0 || w.Header().Get("Vary") != "" {
+	if w := s.ask(t, "GET", "/api/v1/toys/7", "", "Origin", dashboard); len(sharedHeaders(w)) > 0 || strings.Contains(w.Header().Get("Vary"), "Origin") {
 		t.Errorf("got %v", w.Header())
 	}
 	w := s.preflight(t, dashboard, "GET", "Authorization")

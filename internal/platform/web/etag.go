@@ -51,9 +51,6 @@ func etag(version int64, body []byte) string {
 	return `"` + strconv.FormatInt(version, 10) + "-" + hex.EncodeToString(sum[:6]) + `"`
 }
 
-// unchanged says whether the caller has what is about to be sent.
-func (x *exchange) unchanged() bool { return x.has(x.w.Header().Get("ETag"), true) }
-
 // IfMatch is embedded in the input of a PATCH or DELETE whose resource has a version.
 type IfMatch struct {
 	IfMatch string `header:"If-Match" maxLength:"200" doc:"The ETag that the change is based on; 412 when the resource has moved on."`
@@ -66,8 +63,8 @@ func (m IfMatch) Version() (*int64, error) {
 	if s == "" || s == "*" {
 		return nil, nil
 	}
-	// Proxies that compress make an ETag weak. What we compare is the version,
-	// and that they leave alone.
+	// A compressed answer's ETag has a suffix, and a proxy that compresses makes it
+	// weak. The version, which is what we compare, is the same in all of them.
 	s = strings.TrimPrefix(s, "W/")
 	s, opened := strings.CutPrefix(s, `"`)
 	s, closed := strings.CutSuffix(s, `"`)

@@ -34,11 +34,12 @@ func (x *exchange) tagOf(mark string) string {
 
 // same answers 304 when the caller has the list already, and reports whether so.
 func (x *exchange) same() bool {
-	if x.tag == "" || !x.has(x.tag, false) {
+	held := x.held(x.tag, false)
+	if x.tag == "" || held == "" {
 		return false
 	}
 	x.answered = true
-	x.w.Header()["Etag"] = []string{x.tag}
+	x.w.Header()["Etag"] = []string{held}
 	x.w.WriteHeader(http.StatusNotModified)
 	return true
 }
@@ -69,22 +70,27 @@ func (l *List[T]) Marked(ctx context.Context) *Marked[T] {
 	return m
 }
 
-// has reports whether the request is a GET or HEAD whose If-None-Match names
-// tag, or "*" where that counts. As RFC 9110 wants it here, a weak tag is as good
-// as a strong one, and what is no tag matches nothing.
-func (x *exchange) has(tag string, star bool) bool {
+// held returns the ETag of the caller's copy when the request is a GET or HEAD
+// whose If-None-Match names tag, or "*" where that counts; else it is empty. To a
+// caller who takes gzip the compressed answer's tag is as good. As RFC 9110 wants
+// it here, a weak tag is as good as a strong one, and what is no tag matches nothing.
+func (x *exchange) held(tag string, star bool) string {
 	if tag == "" || x.r.Method != http.MethodGet && x.r.Method != http.MethodHead {
-		return false
+		return ""
 	}
-	tag = strings.TrimPrefix(tag, "W/")
-	for _, line := range x.r.Header.Values("If-None-Match") {
+	packed := gzipTag(tag)
+	for _, line := range x.r.Header["If-None-Match"] {
 		// Our tags have no comma, so no piece of another's can look like one.
 		for have := range strings.SplitSeq(line, ",") {
 			have = strings.TrimSpace(have)
-			if star && have == "*" || strings.TrimPrefix(have, "W/") == tag {
-				return true
+			bare := strings.TrimPrefix(have, "W/")
+			switch {
+			case star && have == "*" || bare == strings.TrimPrefix(tag, "W/"):
+				return tag
+			case bare == strings.TrimPrefix(packed, "W/") && acceptsGzip(x.r):
+				return packed
 			}
 		}
 	}
-	return false
+	return ""
 }

@@ -215,7 +215,7 @@ func (x *exchange) enter(req *http.Request, r *route) (done func(), err error) {
 		if err != nil {
 			return done, err
 		}
-		if x.tag = x.tagOf(mark); x.has(x.tag, false) {
+		if x.tag = x.tagOf(mark); x.held(x.tag, false) != "" {
 			return done, nil // there is nothing more to look at; see same
 		}
 	}

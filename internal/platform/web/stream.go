@@ -36,7 +36,7 @@ func Stream[I any](a *API, path string, p actor.Permission, summary string, h fu
 			hc.SetStatus(http.StatusOK)
 			from(ctx).stream(stream)
 		}}, nil
-	}, opts)
+	}, append(opts, func(r *route) { r.plain = true }))
 	op := a.routes[len(a.routes)-1].op
 	op.Responses[strconv.Itoa(http.StatusOK)] = &huma.Response{
 		Description: http.StatusText(http.StatusOK),

@@ -88,6 +88,7 @@ type API struct {
 	build   string      // see tagOf
 	headers http.Header // of every answer
 	noStore []string
+	pack    func(http.Handler) http.HandlerFunc // see compressed
 	page    func() (docsPage, error)
 	openapi func() []byte
 	pages   http.HandlerFunc // nil when there are none; see Pages
@@ -115,16 +116,19 @@ func New(o Options) *API {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	a := &API{opts: o, mux: http.NewServeMux(), namer: &namer{}, faults: map[string]*fault.Error{}, mended: map[*huma.Schema]bool{}, build: o.Version + build(), headers: usualHeaders(), noStore: []string{"no-store"}}
+	a := &API{opts: o, mux: http.NewServeMux(), namer: &namer{}, faults: map[string]*fault.Error{}, mended: map[*huma.Schema]bool{}, build: o.Version + build(), headers: usualHeaders(), noStore: []string{"no-store"}, pack: newCompressor()}
 	a.buffers.New = newBuffer
 	a.huma = huma.NewAPI(a.config(), adapter{a})
+	// Every operation refers to an error's schema. Ours stands in for huma's, which
+	// would be in the document although no answer has its shape.
+	a.huma.OpenAPI().Components.Schemas.RegisterTypeAlias(reflect.TypeFor[huma.ErrorModel](), reflect.TypeFor[Problem]())
 	for _, f := range edgeFaults() {
 		a.faults[f.Code] = f
 	}
 	a.openapi = sync.OnceValue(a.Document)
 	a.page = sync.OnceValues(a.renderDocs)
-	a.Raw("GET "+Prefix+"/openapi.json", actor.Public, http.HandlerFunc(a.serveDocument))
-	a.Raw("GET "+docsPath, actor.Public, http.HandlerFunc(a.serveDocs))
+	a.Raw("GET "+Prefix+"/openapi.json", actor.Public, a.compressed(a.serveDocument))
+	a.Raw("GET "+docsPath, actor.Public, a.compressed(a.serveDocs))
 	return a
 }
 
@@ -246,6 +250,7 @@ type route struct {
 	root     bool
 	quiet    bool
 	once     bool
+	plain    bool                                  // its answers are never compressed
 	mark     func(context.Context) (string, error) // see Unchanged
 	query    map[string]*huma.Param                // the parameters in the query, by name
 	op       *huma.Operation                       // nil for a raw route
@@ -255,6 +260,12 @@ type route struct {
 func register[I, O any](a *API, method, path string, p actor.Permission, summary string, h func(context.Context, *I) (*O, error), opts []Option) {
 	r := a.newRoute(method, path, p, opts)
 	r.summary = summary
+	if holdsSecret(reflect.TypeFor[O](), map[reflect.Type]bool{}) {
+		r.plain = true
+		if r.once {
+			panic(fmt.Sprintf("web: %s %s: its answer holds a secret, and would be repeated", r.Method, r.Path))
+		}
+	}
 	checkParameters(r, reflect.TypeFor[I]())
 	a.namer.scope(reflect.TypeFor[I](), reflect.TypeFor[O]())
 	out := shapeOf(r, reflect.TypeFor[O]())
@@ -357,7 +368,7 @@ func (a adapter) Handle(op *huma.Operation, next func(huma.Context)) {
 		panic("web: " + op.Path + " was not declared through this package")
 	}
 	r.op = op
-	a.mux.HandleFunc(r.Method+" "+r.Path, func(w http.ResponseWriter, req *http.Request) {
+	h := func(w http.ResponseWriter, req *http.Request) {
 		x := from(req.Context())
 		done, err := x.enter(req, r)
 		defer done()
@@ -369,7 +380,11 @@ func (a adapter) Handle(op *huma.Operation, next func(huma.Context)) {
 			return
 		}
 		next(call{inner: humago.NewContext(op, x.r, w), x: x})
-	})
+	}
+	if !r.plain {
+		h = a.compressed(h)
+	}
+	a.mux.HandleFunc(r.Method+" "+r.Path, h)
 }
 
 func (a adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.serve(w, r, a.mux) }
