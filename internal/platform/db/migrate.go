@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
@@ -26,7 +27,11 @@ func (d *DB) Migrate(ctx context.Context, dir fs.FS) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("prepare migrations: %w", err)
 	}
-	done, err := p.Up(ctx)
+	var done []*goose.MigrationResult
+	err = d.unsynced(ctx, func() error {
+		done, err = p.Up(ctx)
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("migrate: %w", err)
 	}
@@ -35,6 +40,24 @@ func (d *DB) Migrate(ctx context.Context, dir fs.FS) ([]string, error) {
 		names = append(names, r.Source.Path)
 	}
 	return names, nil
+}
+
+// unsynced runs do without waiting for the disk at each commit of SQLite: a new
+// database has dozens. WAL keeps the file consistent, so a power failure loses
+// whole migrations, which the next start applies again. The first commit after
+// that syncs everything before it.
+func (d *DB) unsynced(ctx context.Context, do func() error) error {
+	if d.engine != SQLite {
+		return do()
+	}
+	if _, err := d.write.ExecContext(ctx, `PRAGMA synchronous = NORMAL`); err != nil {
+		return fmt.Errorf("relax synchronous: %w", err)
+	}
+	err := do()
+	if _, failed := d.write.ExecContext(context.WithoutCancel(ctx), `PRAGMA synchronous = FULL`); failed != nil {
+		err = errors.Join(err, fmt.Errorf("restore synchronous: %w", failed))
+	}
+	return err
 }
 
 // Pending reports whether dir has files that have not been applied yet.

@@ -2,8 +2,6 @@ package db
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -142,20 +140,13 @@ func (d *DB) watch(ctx context.Context, topic string, wake func()) error {
 	return d.peek(ctx, wake)
 }
 
-// peek watches PRAGMA data_version, which on one connection changes with every
-// commit of any other (https://sqlite.org/pragma.html#pragma_data_version).
-func (d *DB) peek(ctx context.Context, wake func()) (err error) {
-	pool, err := sql.Open("sqlite", dsn(d.path, "_pragma=query_only(1)"))
-	if err != nil {
-		return fmt.Errorf("watch database: %w", err)
-	}
-	pool.SetMaxOpenConns(1)
-	defer func() { err = errors.Join(err, pool.Close()) }()
+// peek watches the number that changes with every commit to the file.
+func (d *DB) peek(ctx context.Context, wake func()) error {
 	every := time.NewTicker(peek)
 	defer every.Stop()
 	for last := int64(-1); ; {
-		var version int64
-		if err := pool.QueryRowContext(ctx, `PRAGMA data_version`).Scan(&version); err != nil {
+		version, err := d.commits.version()
+		if err != nil {
 			return fmt.Errorf("watch database: %w", err)
 		}
 		if version != last {

@@ -384,12 +384,21 @@ func (q *Queue) heartbeat(ctx context.Context) error {
 // fireDue enqueues the timers that are due. Of any number of replicas the one
 // that moves next_at has won the firing; missed firings become one.
 func (q *Queue) fireDue(ctx context.Context) error {
+	if len(q.Timers) == 0 {
+		return nil
+	}
+	times, err := q.times(ctx)
+	if err != nil {
+		return err
+	}
 	var errs []error
 	for _, t := range q.Timers {
-		var next time.Time
-		err := q.DB.QueryRow(ctx, `SELECT next_at FROM job_timers WHERE name = ?`, t.Name).Scan(&next)
-		if _, moved := t.after(next, q.Now()); err != nil || !moved {
-			errs = append(errs, err)
+		next, known := times[t.Name]
+		if !known {
+			errs = append(errs, fmt.Errorf("timer %s has no row", t.Name))
+			continue
+		}
+		if _, moved := t.after(next, q.Now()); !moved {
 			continue
 		}
 		errs = append(errs, q.DB.Tx(ctx, func(tx *db.Tx) error {
@@ -410,6 +419,22 @@ func (q *Queue) fireDue(ctx context.Context) error {
 		}))
 	}
 	return errors.Join(errs...)
+}
+
+// times are when each timer is to fire next, by name.
+func (q *Queue) times(ctx context.Context) (map[string]time.Time, error) {
+	times := map[string]time.Time{}
+	rows, err := q.DB.Query(ctx, `SELECT name, next_at FROM job_timers`)
+	_, err = db.All(rows, err, func(r db.Row) (name string, err error) {
+		var next time.Time
+		err = r.Scan(&name, &next)
+		times[name] = next
+		return name, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the timers: %w", err)
+	}
+	return times, nil
 }
 
 // first is when a timer fires that never has.

@@ -1,0 +1,27 @@
+package db
+
+import (
+	"path/filepath"
+	"testing"
+	"testing/fstest"
+)
+
+// Migrations need not wait for the disk, but what is answered after them must:
+// also when one of them failed.
+func TestMigrateLeavesCommitsSynced(t *testing.T) {
+	d, err := Own(t.Context(), filepath.Join(t.TempDir(), "wardroom.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close() //nolint:errcheck // the folder goes, too
+	for name, sql := range map[string]string{"0001_good.sql": "CREATE TABLE good (id BIGINT);", "0002_bad.sql": "CREATE TABLE;"} {
+		file := fstest.MapFS{name: {Data: []byte("-- +goose Up\n" + sql)}}
+		if _, err := d.Migrate(t.Context(), file); (err != nil) != (name == "0002_bad.sql") {
+			t.Fatalf("%s: %v", name, err)
+		}
+		var level int
+		if err := d.write.QueryRowContext(t.Context(), `PRAGMA synchronous`).Scan(&level); err != nil || level != 2 {
+			t.Errorf("after %s synchronous is %d, %v; 2 is FULL", name, level, err)
+		}
+	}
+}
