@@ -12,7 +12,6 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io/fs"
-	"mime"
 	"net/http"
 	"path"
 	"slices"
@@ -34,19 +33,14 @@ type Dashboard struct {
 	files map[string]*file // by path, such as /assets/index-1a2b.js
 }
 
-// New reads what was built. It fails when the binary was made without it.
+// New lists what was built. It fails when the binary was made without it.
 func New() (*Dashboard, error) {
 	d := &Dashboard{files: map[string]*file{}}
 	err := fs.WalkDir(dist, "dist", func(name string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return err
 		}
-		body, err := dist.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		at := strings.TrimPrefix(name, "dist")
-		d.files[at] = newFile(at, body)
+		d.files[strings.TrimPrefix(name, "dist")] = newFile(name)
 		return nil
 	})
 	if err != nil {
@@ -92,19 +86,25 @@ func (d *Dashboard) ServePage(w http.ResponseWriter, r *http.Request) {
 
 // file is one built file.
 type file struct {
-	kind   string
-	etag   string
-	cache  string
-	page   bool
-	body   []byte
-	packed func() []byte // nil when that is not smaller
+	kind  string
+	cache string
+	page  bool
+	body  func() ([]byte, error) // a copy: what is embedded stays in the program's file
+	made  func() (forms, error)
 }
 
-func newFile(at string, body []byte) *file {
-	sum := sha256.Sum256(body)
+// forms are a file's ETag, and its compressed body, which is nil when that is not
+// smaller.
+type forms struct {
+	etag   string
+	packed []byte
+}
+
+func newFile(name string) *file {
+	at := strings.TrimPrefix(name, "dist")
 	f := &file{
-		kind: mime.TypeByExtension(path.Ext(at)), body: body, page: at == index,
-		etag: base64.RawURLEncoding.EncodeToString(sum[:12]),
+		kind: kinds[path.Ext(at)], page: at == index,
+		body: func() ([]byte, error) { return dist.ReadFile(name) },
 		// It may be kept, and is asked for each time.
 		cache: "no-cache",
 	}
@@ -114,10 +114,30 @@ func newFile(at string, body []byte) *file {
 	case f.page:
 		f.cache = "no-store" // a page of yesterday asks for scripts that are gone
 	}
-	// Once for each file, when somebody asks for it: a program that only migrates
-	// need not do it.
-	f.packed = sync.OnceValue(func() []byte { return pack(body) })
+	// Once for each file, when somebody asks for it: reading all of them at the start
+	// costs time and memory, and a program that only migrates needs none.
+	f.made = sync.OnceValues(func() (forms, error) {
+		body, err := f.body()
+		if err != nil {
+			return forms{}, err
+		}
+		sum := sha256.Sum256(body)
+		return forms{base64.RawURLEncoding.EncodeToString(sum[:12]), pack(body)}, nil
+	})
 	return f
+}
+
+// kinds are the types of what a build writes. The standard library would read the
+// machine's own tables, at every start, and believe them.
+var kinds = map[string]string{
+	".css":    "text/css; charset=utf-8",
+	".html":   "text/html; charset=utf-8",
+	".js":     "text/javascript; charset=utf-8",
+	".json":   "application/json",
+	".png":    "image/png",
+	".sha256": "text/plain; charset=utf-8",
+	".svg":    "image/svg+xml",
+	".woff2":  "font/woff2",
 }
 
 // pack compresses, or returns nil when that saves nothing worth it.
@@ -138,11 +158,18 @@ func pack(body []byte) []byte {
 
 func (f *file) serve(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
-	body, etag := f.body, `"`+f.etag+`"`
+	made, err := f.made()
+	body, etag := made.packed, `"`+made.etag+`-gzip"`
 	h.Add("Vary", "Accept-Encoding")
-	if packed := f.packed(); packed != nil && takesGzip(r) {
-		body, etag = packed, `"`+f.etag+`-gzip"`
+	if body != nil && takesGzip(r) {
 		h.Set("Content-Encoding", "gzip")
+	} else if err == nil {
+		etag = `"` + made.etag + `"`
+		body, err = f.body()
+	}
+	if err != nil {
+		http.Error(w, "The dashboard cannot be read.", http.StatusInternalServerError) // it is in the program itself
+		return
 	}
 	h.Set("Content-Type", f.kind)
 	h.Set("Cache-Control", f.cache)

@@ -101,6 +101,21 @@ func TestPageKeepsItsPolicy(t *testing.T) {
 	}
 }
 
+// A browser does not run a script of another type, nor show such a picture.
+func TestEveryFileHasAType(t *testing.T) {
+	d := open(t)
+	for _, p := range append(d.Paths(), "/index.html") {
+		serve := func(w http.ResponseWriter, r *http.Request) { d.ServeFile(w, r) }
+		if p == "/index.html" {
+			serve = d.ServePage
+		}
+		got := get(t, serve, http.MethodGet, p).Header().Get("Content-Type")
+		if got == "" || strings.HasSuffix(p, ".js") != strings.HasPrefix(got, "text/javascript") {
+			t.Errorf("%s is %q", p, got)
+		}
+	}
+}
+
 // Files are sent once, small, and kept for as long as their name says.
 func TestServeFile(t *testing.T) {
 	d := open(t)

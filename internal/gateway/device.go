@@ -44,13 +44,16 @@ type challenge struct {
 }
 
 // nonceShape keeps a gateway from choosing what else we sign: the signed text is
-// made of fields with bars between them.
-var nonceShape = regexp.MustCompile(`^[A-Za-z0-9._:+/=-]{1,200}$`)
+// made of fields with bars between them. Its length is checked apart, because a
+// counted repetition is compiled into as many copies.
+var nonceShape = regexp.MustCompile(`^[A-Za-z0-9._:+/=-]+$`)
+
+const maxNonce = 200
 
 // readChallenge reads the challenge; false when it cannot be signed.
 func readChallenge(payload json.RawMessage) (challenge, bool) {
 	var ch challenge
-	if json.Unmarshal(payload, &ch) != nil || !nonceShape.MatchString(ch.Nonce) {
+	if json.Unmarshal(payload, &ch) != nil || len(ch.Nonce) > maxNonce || !nonceShape.MatchString(ch.Nonce) {
 		return challenge{}, false
 	}
 	at, ok := ch.TS.whole()
@@ -153,8 +156,11 @@ func (c *Client) showWallet() {
 	c.shown, c.is = c.wallet, c.device
 }
 
-// tokenShape is what a token may look like that the gateway gives us.
-var tokenShape = regexp.MustCompile(`^[!-~]{1,1000}$`)
+// isToken reports whether t may be a token from the gateway: 1 to 1,000 visible
+// characters of ASCII.
+func isToken(t string) bool {
+	return t != "" && len(t) <= 1000 && !strings.ContainsFunc(t, func(r rune) bool { return r < '!' || r > '~' })
+}
 
 // keep takes the device token that a hello-ok brought, for the next connection.
 func (c *Client) keep(raw []byte, cr credential) {
@@ -169,7 +175,7 @@ func (c *Client) keep(raw []byte, cr credential) {
 		return
 	}
 	switch t := f.Payload.Auth.DeviceToken; {
-	case tokenShape.MatchString(t):
+	case isToken(t):
 		c.secrets.add(t)
 		c.wallet.issued = t
 		c.tell(DeviceNews{DeviceID: c.device.id, Kind: TokenIssued, Token: t})

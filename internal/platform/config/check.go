@@ -295,10 +295,12 @@ func (k *checker) path(name, s string) string {
 }
 
 var (
-	hostName = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_.-]{0,251}[A-Za-z0-9_.])?$`)
+	hostName = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_.])?$`) // and at most maxHost
 	agentID  = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 	scope    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$`)
 )
+
+const maxHost = 253 // as DNS has it
 
 func (k *checker) host(name, s string) string {
 	v := strings.TrimSpace(s)

@@ -150,5 +150,5 @@ func isHost(s string) bool {
 	if _, err := netip.ParseAddr(s); err == nil {
 		return true
 	}
-	return hostName.MatchString(s)
+	return len(s) <= maxHost && hostName.MatchString(s)
 }

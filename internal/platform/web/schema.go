@@ -64,11 +64,6 @@ func (n *namer) name(t reflect.Type, hint string) string {
 func (a *API) finish(r *route, in, out reflect.Type) {
 	reg := a.huma.OpenAPI().Components.Schemas
 	for name, s := range reg.Map() {
-		switch t := reg.TypeFromRef("#/components/schemas/" + name); t {
-		case reflect.TypeFor[huma.ErrorModel](), reflect.TypeFor[huma.ErrorDetail]():
-			delete(reg.Map(), name) // huma's problem, which is not ours
-			continue
-		}
 		if !a.mended[s] {
 			a.mended[s] = true
 			a.finishStruct(s, reg.TypeFromRef("#/components/schemas/"+name))
