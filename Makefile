@@ -29,8 +29,9 @@ SHELL       := bash
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 
+# Without symbols and debugging data, which traces of panics do not need.
 build: ## the binary, as bin/wardroom
-	$(GO) build -trimpath -o $(BIN) ./cmd/wardroom
+	$(GO) build -trimpath -ldflags='-s -w' -o $(BIN) ./cmd/wardroom
 
 fmt: ## formats the Go code
 	$(LINT) fmt

@@ -25,7 +25,7 @@ import (
 func TestKilledUnderLoad(t *testing.T) {
 	t.Parallel()
 	bin := filepath.Join(t.TempDir(), "wardroom")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "wardroom/cmd/wardroom").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", bin, "wardroom/cmd/wardroom").CombinedOutput(); err != nil {
 		t.Fatalf("build the binary: %v\n%s", err, out)
 	}
 	kills := map[db.Engine]int{db.SQLite: 50, db.Postgres: 15}

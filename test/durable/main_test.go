@@ -24,7 +24,7 @@ func run(m *testing.M) int {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	binary = filepath.Join(dir, "wardroom")
-	if out, err := exec.Command("go", "build", "-o", binary, "wardroom/cmd/wardroom").CombinedOutput(); err != nil { //nolint:noctx // it outlives no test
+	if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", binary, "wardroom/cmd/wardroom").CombinedOutput(); err != nil { //nolint:noctx // it outlives no test
 		fmt.Fprintf(os.Stderr, "build the service: %v\n%s", err, out)
 		return 1
 	}

@@ -36,7 +36,7 @@ const (
 func Build(t testing.TB) string {
 	t.Helper()
 	bin := filepath.Join(t.TempDir(), "wardroom")
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "wardroom/cmd/wardroom").CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", bin, "wardroom/cmd/wardroom").CombinedOutput()
 	if err != nil {
 		t.Fatalf("build the binary: %v\n%s", err, out)
 	}
