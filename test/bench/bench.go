@@ -52,7 +52,8 @@ func (b *bench) run(ctx context.Context) (p part, err error) {
 	p.Engine, p.Tasks = b.engine.name(), b.size
 	p.StartMS = float64(b.service.started.Microseconds()) / 1000
 	time.Sleep(settled)
-	p.IdleMB, p.BoundIdleMB = memory(b.service.cmd.Process.Pid), memory(b.bound.cmd.Process.Pid)
+	p.IdleMB, p.IdleWrittenMB = memory(b.service.cmd.Process.Pid)
+	p.BoundIdleMB, _ = memory(b.bound.cmd.Process.Pid)
 	for _, o := range b.operations() {
 		for _, n := range o.connections {
 			r, err := b.measure(ctx, o, n)
@@ -61,8 +62,9 @@ func (b *bench) run(ctx context.Context) (p part, err error) {
 			}
 			p.Results = append(p.Results, r)
 		}
-		p.LoadedMB = max(p.LoadedMB, memory(b.service.cmd.Process.Pid))
-		p.BoundLoadedMB = max(p.BoundLoadedMB, memory(b.bound.cmd.Process.Pid))
+		loaded, _ := memory(b.service.cmd.Process.Pid)
+		bound, _ := memory(b.bound.cmd.Process.Pid)
+		p.LoadedMB, p.BoundLoadedMB = max(p.LoadedMB, loaded), max(p.BoundLoadedMB, bound)
 	}
 	for _, rate := range b.rates {
 		if !b.wants("live") {
@@ -144,10 +146,13 @@ func (b *bench) operations() []operation {
 	}
 	same := read(api + "/tasks?limit=100")
 	same.Status, same.Header = 304, "If-None-Match: "+b.tag+"\r\n"
+	packed := read(api + "/tasks?limit=100")
+	packed.Header = "Accept-Encoding: gzip\r\n"
 	list := []operation{
 		{"health", read("/health"), beside(read("/health")), "health", both},
 		{"list 100", read(api + "/tasks?limit=100"), beside(read("/appended?limit=100")), "list 100 appended", both},
 		{"list 100 (structs)", read(api + "/tasks?limit=100"), beside(read("/structs?limit=100")), "list 100 structs", both[:1]},
+		{"list 100 gzip", packed, beside(read("/appended?limit=100")), "list 100 appended", both[:1]},
 		{"list 50", read(api + "/tasks?limit=50"), beside(read("/appended?limit=50")), "list 50 appended", both[:1]},
 		{"list unchanged", same, beside(read("/health")), "health", both},
 		{"get by id", read(api + "/tasks/TASK-{n}"), beside(read("/tasks/{n}")), "by id", both},

@@ -120,7 +120,8 @@ func (b *bench) busy(ctx context.Context) (s busy, err error) {
 	each := func(spent time.Duration) float64 { return float64(spent.Microseconds()) / float64(max(changes, 1)) }
 	s.Changes, s.Sessions, s.Streams, s.Load = changes, len(keys), b.streams, loadAverage()
 	s.CPU, s.Client = each(cpu(pid)-before), each(cpu(cmd.Process.Pid)-reader)
-	s.MemoryMB, s.RSSMB, s.Lists = memory(pid), resident(pid), runtime.Calls("sessions.list")-lists
+	s.MemoryMB, _ = memory(pid)
+	s.RSSMB, s.Lists = resident(pid), runtime.Calls("sessions.list")-lists
 	return s, errors.Join(append(errs, cmd.Wait())...)
 }
 

@@ -176,7 +176,8 @@ func (w *worker) answer(r *bufio.Reader) (status, size int, err error) {
 		chunked = chunked || bytes.HasPrefix(line, []byte("Transfer-Encoding: chunked"))
 	}
 	if chunked {
-		return 0, 0, errors.New("the answer comes in pieces, which this client does not read")
+		size, err = chunks(r)
+		return status, size, err
 	}
 	if status != w.Status && w.example == "" {
 		body := make([]byte, size)
@@ -186,4 +187,24 @@ func (w *worker) answer(r *bufio.Reader) (status, size int, err error) {
 	}
 	_, err = r.Discard(size)
 	return status, size, err
+}
+
+// chunks reads a body that comes in pieces, and returns its size.
+func chunks(r *bufio.Reader) (size int, err error) {
+	for {
+		line, err := r.ReadSlice('\n')
+		if err != nil {
+			return 0, err
+		}
+		n, err := strconv.ParseUint(string(bytes.TrimSpace(line)), 16, 31)
+		if err != nil {
+			return 0, fmt.Errorf("the size of a piece: %w", err)
+		}
+		if _, err := r.Discard(int(n) + 2); err != nil { // with the end of the line
+			return 0, err
+		}
+		if size += int(n); n == 0 {
+			return size, nil
+		}
+	}
 }

@@ -154,17 +154,22 @@ func cpu(pids ...int) (sum time.Duration) {
 	return sum
 }
 
-// memory is how much of the machine's memory a process holds by itself, in MB.
-func memory(pid int) float64 {
+// memory is how much of the machine's memory a process holds by itself, in MB, and
+// how much of that it has written: the rest is read from files and can be read again.
+func memory(pid int) (held, written float64) {
 	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
-	sum := 0
 	for line := range strings.Lines(string(data)) {
-		if f := strings.Fields(line); len(f) == 3 && (f[0] == "Private_Dirty:" || f[0] == "Private_Clean:") {
-			n, _ := strconv.Atoi(f[1])
-			sum += n
+		f := strings.Fields(line)
+		if len(f) != 3 || f[0] != "Private_Dirty:" && f[0] != "Private_Clean:" {
+			continue
+		}
+		kB, _ := strconv.ParseFloat(f[1], 64)
+		held += kB / 1024
+		if f[0] == "Private_Dirty:" {
+			written = kB / 1024
 		}
 	}
-	return float64(sum) / 1024
+	return held, written
 }
 
 func loadAverage() string {

@@ -25,6 +25,7 @@ type part struct {
 	Tasks         int       `json:"tasks"`
 	StartMS       float64   `json:"start_ms"` // from the start of the process to its first answer
 	IdleMB        float64   `json:"idle_mb"`
+	IdleWrittenMB float64   `json:"idle_written_mb"` // of that, what is not a file's
 	LoadedMB      float64   `json:"loaded_mb"`
 	BoundIdleMB   float64   `json:"bound_idle_mb"`
 	BoundLoadedMB float64   `json:"bound_loaded_mb"`
@@ -93,8 +94,8 @@ func median(vs []float64) float64 {
 }
 
 func (p part) print(out io.Writer) {
-	fmt.Fprintf(out, "\n%s, %d tasks; start %.0f ms; memory %.0f MB idle, %.0f MB loaded (bound: %.0f, %.0f)\n\n",
-		p.About, p.Tasks, p.StartMS, p.IdleMB, p.LoadedMB, p.BoundIdleMB, p.BoundLoadedMB)
+	fmt.Fprintf(out, "\n%s, %d tasks; start %.0f ms; memory %.0f MB idle (%.0f written), %.0f MB loaded (bound: %.0f, %.0f)\n\n",
+		p.About, p.Tasks, p.StartMS, p.IdleMB, p.IdleWrittenMB, p.LoadedMB, p.BoundIdleMB, p.BoundLoadedMB)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "operation\tconns\trate/s\tp50 ms\tp99 ms\tCPU µs\tDB µs\tbytes\tbound\trate/s\tCPU µs\tby rate\tby CPU\t")
 	for _, r := range p.Results {
