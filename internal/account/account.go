@@ -15,6 +15,7 @@ import (
 	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/label"
 	"wardroom/internal/platform/patch"
+	"wardroom/internal/platform/plaintext"
 )
 
 // User is an account of a person or an agent. Its password's hash is not part
@@ -177,7 +178,7 @@ func checkEmail(s string) string {
 		return "It is required."
 	case len(s) > maxEmail:
 		return fmt.Sprintf("It may have at most %d bytes.", maxEmail)
-	case !isLocal(local) || !isDomain(domain):
+	case !isLocal(local) || !isDomain(domain) || plaintext.Line(s) != s:
 		return "Write it like name@example.com."
 	}
 	return ""
@@ -257,7 +258,7 @@ func checkAvatar(s string) string {
 	switch {
 	case len(s) > maxAvatar:
 		return fmt.Sprintf("It may have at most %d bytes.", maxAvatar)
-	case err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil || !utf8.ValidString(s):
+	case err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil || plaintext.Line(s) != s:
 		return "It must be an address that begins with https:// or http://."
 	}
 	return ""

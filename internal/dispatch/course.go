@@ -11,6 +11,7 @@ import (
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/job"
+	"wardroom/internal/platform/plaintext"
 )
 
 // course is a dispatch on its way to its end, in the process that holds its job.
@@ -144,7 +145,7 @@ func (c *course) left() time.Duration {
 
 // waits notes why it has not begun, when that is news.
 func (c *course) waits(ctx context.Context, why string) error {
-	why = cut(oneLine(why), longestReason)
+	why = cut(plaintext.Line(why), longestReason)
 	if c.d.State != Queued || why == "" || c.d.Waiting != nil && *c.d.Waiting == why {
 		return nil
 	}

@@ -18,6 +18,7 @@ import (
 	"wardroom/internal/gateway"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/fault"
+	"wardroom/internal/platform/plaintext"
 )
 
 // State says how far a dispatch is.
@@ -155,7 +156,7 @@ func outcome(a gateway.Answer, late bool, limit time.Duration) *Failure {
 	case a.Outcome == gateway.Stopped:
 		return &Failure{Stopped, "The run was stopped in the runtime."}
 	default:
-		return &Failure{RunFailed, cmp.Or(cut(oneLine(a.Error), longestReason), "The runtime does not say why.")}
+		return &Failure{RunFailed, cmp.Or(cut(plaintext.Line(a.Error), longestReason), "The runtime does not say why.")}
 	}
 }
 
@@ -166,9 +167,9 @@ const longestReason = 1000
 func words(err error) string {
 	f := fault.Of(err)
 	if f == nil {
-		return oneLine(err.Error())
+		return plaintext.Line(err.Error())
 	}
-	return cut(oneLine(strings.TrimSpace(f.Title+" "+f.Detail)), longestReason)
+	return cut(plaintext.Line(strings.TrimSpace(f.Title+" "+f.Detail)), longestReason)
 }
 
 // length is a time as people write it: 2h, and not 2h0m0s.

@@ -3,8 +3,8 @@ package dispatch
 import (
 	"fmt"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"wardroom/internal/platform/plaintext"
 )
 
 // What the agent is told of a task, in runes of each text.
@@ -35,7 +35,7 @@ func message(t Task, note, by, address string) string {
 	}
 	b.WriteString("--- end of data ---\n")
 	if note = strings.TrimSpace(note); note != "" {
-		fmt.Fprintf(&b, "\n%s, who hands it to you, adds:\n%s\n", oneLine(by), cut(plain(note), longestNote))
+		fmt.Fprintf(&b, "\n%s, who hands it to you, adds:\n%s\n", plaintext.Line(by), cut(plaintext.Lines(note), longestNote))
 	}
 	if address == "" {
 		address = "$" + AddressVariable
@@ -56,51 +56,28 @@ End this turn with a few lines about what you did and what is left. Only the rep
 func (t Task) lines() []string {
 	lines := []string{
 		"key: " + t.Key,
-		"title: " + cut(oneLine(t.Title), longestTitle),
+		"title: " + cut(plaintext.Line(t.Title), longestTitle),
 		fmt.Sprintf("status: %s, priority: %s, type: %s", t.Status, t.Priority, t.Type),
 	}
 	if t.DueAt != nil {
 		lines = append(lines, "due: "+t.DueAt.UTC().Format("2006-01-02 15:04 UTC"))
 	}
 	if t.Blocked != "" {
-		lines = append(lines, "blocked: "+cut(oneLine(t.Blocked), longestComment))
+		lines = append(lines, "blocked: "+cut(plaintext.Line(t.Blocked), longestComment))
 	}
 	for _, d := range t.Depends[:min(len(t.Depends), mostDepends)] {
-		lines = append(lines, "depends on: "+cut(oneLine(d), longestTitle))
+		lines = append(lines, "depends on: "+cut(plaintext.Line(d), longestTitle))
 	}
-	if text := strings.TrimSpace(plain(t.Description)); text != "" {
+	if text := strings.TrimSpace(plaintext.Lines(t.Description)); text != "" {
 		lines = append(lines, "description:")
 		lines = append(lines, strings.Split(cut(text, longestDescription), "\n")...)
 	}
 	for _, c := range t.Comments {
-		lines = append(lines, fmt.Sprintf("comment of %s, %s:", cut(oneLine(c.Author), 100), c.At.UTC().Format("2006-01-02 15:04 UTC")))
-		lines = append(lines, strings.Split(cut(plain(c.Text), longestComment), "\n")...)
+		lines = append(lines, fmt.Sprintf("comment of %s, %s:", cut(plaintext.Line(c.Author), 100), c.At.UTC().Format("2006-01-02 15:04 UTC")))
+		lines = append(lines, strings.Split(cut(plaintext.Lines(c.Text), longestComment), "\n")...)
 	}
 	return lines
 }
 
-// plain is a text of lines, without what commands a terminal, turns the
-// direction of writing or breaks lines otherwise.
-func plain(s string) string {
-	s = strings.ReplaceAll(strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\r\n", "\n"), "\r", "\n")
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return r
-		case unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp):
-			return -1
-		}
-		return r
-	}, s)
-}
-
-// oneLine is a text on one line.
-func oneLine(s string) string { return strings.Join(strings.Fields(plain(s)), " ") }
-
-// cut is at most that many runes of a text, and says when there was more.
-func cut(s string, most int) string {
-	if utf8.RuneCountInString(s) <= most {
-		return s
-	}
-	return string([]rune(s)[:most]) + " …"
-}
+// cut returns at most most characters of a text.
+func cut(s string, most int) string { return plaintext.Cut(s, most, " …") }

@@ -16,6 +16,7 @@ import (
 	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/job"
 	"wardroom/internal/platform/once"
+	"wardroom/internal/platform/plaintext"
 )
 
 // Runtime is the part of the gateway that a dispatch needs.
@@ -271,7 +272,7 @@ func (s *Service) close(ctx context.Context, tx *db.Tx, d Dispatch, f *Failure, 
 	}
 	data := map[string]any{}
 	if said != "" {
-		data["answer"] = cut(plain(said), longestAnswer)
+		data["answer"] = cut(plaintext.Lines(said), longestAnswer)
 	}
 	return s.record(ctx, tx, ended, d, data)
 }

@@ -13,7 +13,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"unicode"
+
+	"wardroom/internal/platform/plaintext"
 )
 
 // secrets takes our tokens and our private key out of whatever leaves this
@@ -40,9 +41,6 @@ const maskable = 16
 
 // masked stands where a secret was.
 const masked = "[token]"
-
-// lineBreaks turns whatever ends a line into the one character for it.
-var lineBreaks = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n")
 
 // addedForms is how many forms of tokens that the gateway gave us are
 // remembered. It may give another one each time we connect, and only the
@@ -154,38 +152,20 @@ func (s *secrets) frame(data []byte) []byte {
 	return data
 }
 
-// Every text of the other side that leaves this package as a text goes through
-// one of the two that follow: names, ids and errors are one line (words), what
-// an agent said may have several (said, text). The rule is the same for both. Control
-// characters steer terminals, no database takes NUL, and what is invisible or
-// turns the direction of writing makes a text look like another one: they go.
-// Zero-width joiners stay, because emoji and several scripts are made with them.
-// The secrets are looked for before and after, so that one cannot be put
-// together again out of pieces by taking away what stood between them.
+// Texts of the gateway leave this package through words (names, ids and errors: one
+// line) or said (what an agent said: any number of lines). Both remove what
+// plaintext removes. They look for the secrets before and after, because what is
+// removed may have stood between two pieces of one.
 
-// words makes a text of the other side fit to be shown: one line, and not endless.
+// words returns a text of the gateway on one line of bounded length.
 func (s *secrets) words(text string) string { return s.bounded(text, 400) }
 
 func (s *secrets) bounded(text string, most int) string {
-	text = s.masked(strings.ToValidUTF8(text, "\uFFFD"))
-	text = strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) || unicode.IsControl(r) {
-			return ' '
-		}
-		return seen(r)
-	}, text)
-	text = s.masked(strings.Join(strings.Fields(text), " "))
-	if r := []rune(text); len(r) > most {
-		text = string(r[:most]) + "…"
-	}
-	return text
+	return plaintext.Cut(s.masked(plaintext.Line(s.masked(text))), most, "…")
 }
 
 // said is what an agent said, in several lines and however long it is.
-func (s *secrets) said(text string) string {
-	text = s.masked(strings.ToValidUTF8(text, "\uFFFD"))
-	return s.masked(strings.Map(seen, lineBreaks.Replace(text)))
-}
+func (s *secrets) said(text string) string { return s.masked(plaintext.Lines(s.masked(text))) }
 
 // text is said for at most that many characters. cut says that it was longer.
 func (s *secrets) text(text string, most int) (clean string, cut bool) {
@@ -221,24 +201,6 @@ func (s *secrets) usage(u *Usage) *Usage {
 	clean := *u
 	clean.Provider, clean.Model, clean.SessionID = s.words(u.Provider), s.words(u.Model), s.words(u.SessionID)
 	return &clean
-}
-
-// seen keeps a character that a text is made of, and drops any other.
-func seen(r rune) rune {
-	if r != '\n' && r != '\t' && hidden(r) {
-		return -1
-	}
-	return r
-}
-
-// hidden says whether a character cannot be seen as itself: the control
-// characters, line and paragraph separators (U+2028, U+2029), and those of
-// Unicode's category Cf, in which the marks of direction are, except for the
-// zero-width joiner and non-joiner.
-func hidden(r rune) bool {
-	const joiner, nonJoiner = '\u200D', '\u200C'
-	return unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp) ||
-		unicode.Is(unicode.Cf, r) && r != joiner && r != nonJoiner
 }
 
 // ownKeyMasked stands for a key of ours, as in the archive.

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/plaintext"
 )
 
 // Session is a conversation of one agent, as the gateway's list shows it. Texts
@@ -258,7 +259,7 @@ func (c *Client) readRow(raw json.RawMessage) (Session, rowFacts, bool) {
 
 // validKey says whether a key can be shown and asked for as it is.
 func validKey(key string) bool {
-	return key != "" && utf8.RuneCountInString(key) <= keyMost && strings.IndexFunc(key, hidden) < 0
+	return key != "" && utf8.RuneCountInString(key) <= keyMost && !strings.ContainsFunc(key, plaintext.Hidden)
 }
 
 // agentOf is the agent in a key like "agent:cto:main".

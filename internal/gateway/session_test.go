@@ -174,7 +174,7 @@ func TestListSessionsStrange(t *testing.T) {
 	want := []gateway.Session{
 		{Key: "agent:cto:bare", AgentID: "cto"},
 		{Key: "agent:cto:odd", AgentID: "cto"},
-		{Key: "agent:cto:hostile", AgentID: "cto", Label: "a]0;bc d", Status: "running", Active: true, RunID: "run", LastMessage: strings.Repeat("x", 400) + "…"},
+		{Key: "agent:cto:hostile", AgentID: "cto", Label: "a]0;bc d", Status: "running", Active: true, RunID: "run", LastMessage: strings.Repeat("x", 399) + "…"},
 	}
 	if diff := cmp.Diff(want, got.Rows); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

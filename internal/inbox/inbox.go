@@ -17,6 +17,7 @@ import (
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/fault"
+	"wardroom/internal/platform/plaintext"
 )
 
 // Matter is something that needs a human. Its texts may come from agents: they
@@ -146,7 +147,7 @@ var (
 // check refuses what can only be a mistake of the feature that raises m.
 func (m Matter) check() error {
 	switch {
-	case m.Cause == "" || len(m.Cause) > maxCause || clean(m.Cause) != m.Cause:
+	case m.Cause == "" || len(m.Cause) > maxCause || plaintext.Lines(m.Cause) != m.Cause:
 		return fmt.Errorf("the cause %.300q is no text of 1 to %d bytes", m.Cause, maxCause)
 	case !slices.Contains(Kinds(), Kind(m.Kind)):
 		return fmt.Errorf("there is no kind %q", m.Kind)

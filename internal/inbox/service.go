@@ -13,6 +13,7 @@ import (
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/list"
 	"wardroom/internal/platform/page"
+	"wardroom/internal/platform/plaintext"
 )
 
 // Service keeps the inbox.
@@ -105,7 +106,7 @@ func (s *Service) settle(ctx context.Context, tx *db.Tx, cause, why string) erro
 	if err := tx.Lock(ctx, lock); err != nil {
 		return err
 	}
-	was, err := ofCause(ctx, tx, clean(cause))
+	was, err := ofCause(ctx, tx, plaintext.Lines(cause))
 	if errors.Is(err, ErrNotFound) {
 		return nil
 	}

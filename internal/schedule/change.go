@@ -15,6 +15,7 @@ import (
 	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/label"
 	"wardroom/internal/platform/once"
+	"wardroom/internal/platform/plaintext"
 )
 
 // Draft is a job to be made, in the runtime's own words.
@@ -85,7 +86,7 @@ func named(bad *fault.Fields, name string) string {
 
 // words checks a text that must say something.
 func words(bad *fault.Fields, pointer, text string) string {
-	text = strings.TrimSpace(text)
+	text = strings.TrimSpace(plaintext.Lines(text))
 	if text == "" {
 		bad.Add(pointer, "It must not be blank.")
 	}
@@ -113,7 +114,7 @@ func (s *Service) agent(ctx context.Context, bad *fault.Fields, id *string) erro
 func (s *Service) Make(ctx context.Context, d Draft) (Job, error) {
 	var bad fault.Fields
 	n := gateway.NewJob{
-		Name: named(&bad, d.Name), Description: strings.TrimSpace(d.Description), AgentID: d.AgentID, Enabled: d.Enabled == nil || *d.Enabled,
+		Name: named(&bad, d.Name), Description: strings.TrimSpace(plaintext.Lines(d.Description)), AgentID: d.AgentID, Enabled: d.Enabled == nil || *d.Enabled,
 		Schedule: d.Schedule.check(&bad, s.Zone.String()), SessionTarget: "isolated", Message: words(&bad, "/payload/message", d.Payload.Message),
 	}
 	if d.Delivery != nil {
@@ -208,7 +209,7 @@ func (s *Service) wrote(ctx context.Context, tx *db.Tx, j gateway.Job, kind stri
 // changed is the failure of a change to a job that is not what its caller saw.
 func changed(expected string, is gateway.Job) error {
 	return gateway.ErrJobChanged.With("Read it again and repeat the change.").
-		Fact("expected_revision", expected).Fact("current_revision", is.Revision).Fact("current", is)
+		Fact("expected_revision", plaintext.Line(expected)).Fact("current_revision", is.Revision).Fact("current", is)
 }
 
 // Change has the runtime change a job. It is refused with gateway.ErrJobChanged,
@@ -290,6 +291,9 @@ func (s *Service) ask(ctx context.Context, c Change, now gateway.Job) (ask gatew
 		}
 	}
 	put("name", &ask.Name, now.Name, c.Name)
+	if c.Description != nil {
+		*c.Description = strings.TrimSpace(plaintext.Lines(*c.Description))
+	}
 	put("description", &ask.Description, now.Description, c.Description)
 	put("agentId", &ask.AgentID, now.AgentID, c.AgentID)
 	if c.Delivery != nil {

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/plaintext"
 )
 
 // Kind says what was found.
@@ -211,14 +212,7 @@ func (q query) snippet(text string) (string, []Mark) {
 	for end < len(text) && !utf8.RuneStart(text[end]) {
 		end--
 	}
-	// One line, without what would turn the direction of the rest of the page.
-	piece := strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) || unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control) {
-			return ' '
-		}
-		return r
-	}, text[begin:end])
-	piece = strings.Join(strings.Fields(piece), " ")
+	piece := plaintext.Line(text[begin:end])
 	marks := []Mark{}
 	each(piece, func(word string, start, end int) bool {
 		if q.has(word) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"wardroom/internal/event"
@@ -14,6 +13,7 @@ import (
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/once"
+	"wardroom/internal/platform/plaintext"
 )
 
 // Controls is the part of the gateway that acts on sessions.
@@ -57,7 +57,7 @@ var errNotSent = errors.New("nobody has sent it")
 // Idempotency-Key is taken once: we remember it, and should we have ended before
 // we could, the session has it by its run id.
 func (s *Service) Send(ctx context.Context, key, text string) (Sent, error) {
-	text = strings.TrimSpace(text)
+	text = strings.TrimSpace(plaintext.Lines(text))
 	if err := sayable(text); err != nil {
 		return Sent{}, err
 	}
@@ -99,20 +99,17 @@ func (s *Service) Send(ctx context.Context, key, text string) (Sent, error) {
 	return out, err
 }
 
-// sayable refuses what is no message. The runtime takes a text that begins with
-// a slash for a command, and some of those reset the session; it looks for the
-// slash behind what nobody sees. And it takes some words for the wish to stop.
+// sayable refuses what the runtime does not hand to the agent: a text that begins
+// with a slash, which it takes for a command, and some words, which it takes for
+// the wish to stop. text has no white space or hidden characters around it.
 func sayable(text string) error {
 	var bad fault.Fields
-	seen := strings.TrimLeftFunc(text, func(r rune) bool {
-		return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)
-	})
 	switch {
-	case seen == "":
+	case text == "":
 		bad.Add("/text", "It must not be blank.")
-	case strings.HasPrefix(seen, "/"):
+	case strings.HasPrefix(text, "/"):
 		bad.Add("/text", "It must not begin with a slash: the runtime takes that for a command. Begin with another character.")
-	case stops(seen):
+	case stops(text):
 		bad.Add("/text", "The runtime takes that for a command to stop, and does not tell the agent. To stop the session, use its route stop; to tell the agent, say more.")
 	}
 	return bad.Err()
@@ -157,6 +154,7 @@ func (s *Service) recordDoubt(ctx context.Context, kind, key string, data map[st
 // Stop ends a run of a session, or with an empty runID all that are going or
 // wait there. With nothing to end it ends nothing, which is no failure.
 func (s *Service) Stop(ctx context.Context, key, runID string) (Stopped, error) {
+	runID = plaintext.Line(runID)
 	if _, err := s.Get(ctx, key); err != nil {
 		return Stopped{}, err
 	}

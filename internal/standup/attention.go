@@ -8,6 +8,7 @@ import (
 
 	"wardroom/internal/event"
 	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/plaintext"
 	"wardroom/internal/standup/answer"
 )
 
@@ -28,11 +29,9 @@ const (
 	longAge = 7
 )
 
-// headline makes a title of what an agent wrote: one line of plain text without
-// what could command a terminal or turn the reading direction.
+// headline makes a title of what an agent wrote: one line of plain text.
 func headline(text string) string {
-	text = printable(strings.Join(strings.Fields(answer.Clean(text, 10*longestTitle)), " "))
-	return answer.Clean(text, longestTitle)
+	return plaintext.Cut(plaintext.Line(text), longestTitle, "… [cut]")
 }
 
 // raise brings a matter to the inbox, if there is one.

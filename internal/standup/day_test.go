@@ -115,7 +115,7 @@ func FuzzDay(f *testing.F) {
 // into the lines around it.
 func TestHeadline(t *testing.T) {
 	for title, want := range map[string]string{
-		"a\nb": "a b", "\x1b[31mred": "[31mred", "turned \u202e round": "turned  round", "a\u2028b": "a b", "\t": "",
+		"a\nb": "a b", "\x1b[31mred": "[31mred", "turned \u202e round": "turned round", "a\u2028b": "a b", "\t": "",
 		"Morgenrunde 🌅: עברית & <b>": "Morgenrunde 🌅: עברית & <b>",
 	} {
 		if got := headline(title); got != want {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"wardroom/internal/platform/plaintext"
 )
 
 // digest tells the facts of a standup without any model: it is there whenever a
@@ -154,7 +156,7 @@ func quiet(s string) string {
 	if runes := []rune(strings.Join(strings.Fields(s), " ")); len(runes) > most {
 		s = string(runes[:most]) + " …"
 	}
-	return markup.Replace(printable(strings.Join(strings.Fields(s), " ")))
+	return markup.Replace(plaintext.Line(s))
 }
 
 var markup = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "[", `\[`, "]", `\]`, "<", `\<`, ">", `\>`, "#", `\#`, "|", `\|`, "~", `\~`, "!", `\!`, "&", `\&`)

@@ -11,6 +11,7 @@ import (
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/money"
+	"wardroom/internal/platform/plaintext"
 )
 
 // Evidence is what is known of an agent's work since its last report in a
@@ -332,12 +333,7 @@ func fit(lines []string, most int) []string {
 // oneLine makes a text fit for a line of data: no line breaks, and nothing
 // that looks like our marks.
 func oneLine(s string) string {
-	s = strings.ReplaceAll(strings.Join(strings.Fields(s), " "), "---", "–")
-	const most = 300
-	if runes := []rune(s); len(runes) > most {
-		return string(runes[:most]) + " …"
-	}
-	return s
+	return plaintext.Cut(strings.ReplaceAll(plaintext.Line(s), "---", "–"), 300, " …")
 }
 
 // reviewQuestion is what the facilitator is asked once the reports are in.

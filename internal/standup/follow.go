@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/plaintext"
 )
 
 // How requests wait for a meeting that goes on: to follow its transcript, or
@@ -153,7 +154,7 @@ func (m Standup) goesOn() bool { return m.Status == Running && m.Phase != Opened
 func (s *Service) write(ctx context.Context, m Standup, stop <-chan struct{}, say func(string) error) {
 	f := s.lookout.follow(m.ID)
 	defer f.leave()
-	text := printable(m.Title) + "\n\n"
+	text := plaintext.Line(m.Title) + "\n\n"
 	for said := 0; ; text = "" {
 		for _, l := range m.Transcript[min(said, len(m.Transcript)):] {
 			text += l.minutes(m.Timezone)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"wardroom/internal/platform/fault"
+	"wardroom/internal/platform/plaintext"
 )
 
 // longestLine is how much of what was said the minutes have, in characters:
@@ -27,7 +28,7 @@ func (l Line) minutes(timezone string) string {
 	case "error", "timeout", "failure", "summary":
 		head += "  [" + l.Kind + "]"
 	}
-	text := strings.TrimSpace(l.Text)
+	text := strings.TrimSpace(plaintext.Lines(l.Text))
 	if l.Kind == "question" {
 		// What is asked is the same every day; the record has all of it.
 		first, rest, _ := strings.Cut(text, "\n")
@@ -37,24 +38,11 @@ func (l Line) minutes(timezone string) string {
 		text = fmt.Sprintf("%s…\n(and %d characters more, which the record has)", string(most[:longestLine]), len(most)-longestLine)
 	}
 	var b strings.Builder
-	b.WriteString(printable(head) + "\n")
+	b.WriteString(plaintext.Lines(head) + "\n")
 	for line := range strings.SplitSeq(text, "\n") {
-		b.WriteString("    " + printable(line) + "\n")
+		b.WriteString("    " + line + "\n")
 	}
 	return b.String() + "\n"
-}
-
-// printable drops what could command a terminal: agent text is hostile.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r < ' ' && r != '\t', r >= 0x7f && r < 0xa0: // controls
-			return -1
-		case r >= 0x2028 && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0x200e, r == 0x200f, r == 0x061c: // line ends and directions
-			return -1
-		}
-		return r
-	}, s)
 }
 
 // words is what went wrong, as the transcript tells it.

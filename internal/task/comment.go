@@ -16,6 +16,7 @@ import (
 	"wardroom/internal/platform/list"
 	"wardroom/internal/platform/once"
 	"wardroom/internal/platform/page"
+	"wardroom/internal/platform/plaintext"
 	"wardroom/internal/search"
 )
 
@@ -47,13 +48,14 @@ var (
 	ErrNotAuthor       = fault.New(fault.Forbidden, "not_the_author", "The comment is somebody else's.")
 )
 
-// check refuses a text that is empty or too long.
-func (c CommentText) check() error {
+// clean returns the text as it is stored. It refuses one that is empty or too long.
+func (c CommentText) clean() (CommentText, error) {
 	var bad fault.Fields
+	c.Body = plaintext.Lines(c.Body)
 	if n := utf8.RuneCountInString(c.Body); strings.TrimSpace(c.Body) == "" || n > maxComment {
 		bad.Add("/body", "Give it 1 to %d characters that are not all blank.", maxComment)
 	}
-	return bad.Err()
+	return c, bad.Err()
 }
 
 // at refuses a comment that is not at the version that the caller has seen.
@@ -89,7 +91,8 @@ func (s *Service) Comment(ctx context.Context, ref string, text CommentText) (Co
 // CommentIn is Comment within a transaction of another feature, such as the
 // standup whose decisions become comments. It is the caller's in ctx.
 func (s *Service) CommentIn(ctx context.Context, tx *db.Tx, ref string, text CommentText) (Comment, error) {
-	if err := text.check(); err != nil {
+	text, err := text.clean()
+	if err != nil {
 		return Comment{}, err
 	}
 	now, by := s.Now(), actor.From(ctx)
@@ -153,7 +156,8 @@ func (s *Service) EditComment(ctx context.Context, ref, id string, text CommentT
 }
 
 func (s *Service) editIn(ctx context.Context, tx *db.Tx, ref, id string, text CommentText, version *int64) (Comment, error) {
-	if err := text.check(); err != nil {
+	text, err := text.clean()
+	if err != nil {
 		return Comment{}, err
 	}
 	t, was, err := findComment(ctx, tx, ref, id)

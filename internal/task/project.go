@@ -17,6 +17,7 @@ import (
 	"wardroom/internal/platform/list"
 	"wardroom/internal/platform/once"
 	"wardroom/internal/platform/page"
+	"wardroom/internal/platform/plaintext"
 )
 
 // Project is what tasks are grouped by.
@@ -81,7 +82,7 @@ func (p *Project) apply(c ProjectChange, now time.Time, bad *fault.Fields) {
 		}
 	}
 	if c.Description != nil {
-		p.Description = *c.Description
+		p.Description = plaintext.Lines(*c.Description)
 		if utf8.RuneCountInString(p.Description) > maxProjectDescription {
 			bad.Add("/description", "It may have %d characters at most.", maxProjectDescription)
 		}

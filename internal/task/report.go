@@ -15,6 +15,7 @@ import (
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/patch"
+	"wardroom/internal/platform/plaintext"
 )
 
 // Kind says what a report is for.
@@ -105,6 +106,7 @@ func (t Task) says(c Change, by actor.Actor) bool {
 // and leaves no trace: so a caller who got no answer may send it again.
 func (s *Service) Report(ctx context.Context, ref string, r Report) (Task, error) {
 	by := actor.From(ctx)
+	r.Text = strings.TrimSpace(plaintext.Lines(r.Text))
 	return s.write(ctx, "report on task", func(tx *db.Tx) (Task, []note, error) {
 		was, err := find(ctx, tx, ref)
 		if err != nil {
@@ -139,8 +141,8 @@ func (s *Service) Report(ctx context.Context, ref string, r Report) (Task, error
 		}
 		t.lastReport = &digest
 		data := map[string]any{"report": r.Kind}
-		if text := strings.TrimSpace(r.Text); text != "" {
-			data["text"] = text
+		if r.Text != "" {
+			data["text"] = r.Text
 		}
 		return s.save(ctx, tx, was, t, "task.reported", data)
 	})

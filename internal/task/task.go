@@ -17,6 +17,7 @@ import (
 	"wardroom/internal/platform/label"
 	"wardroom/internal/platform/money"
 	"wardroom/internal/platform/patch"
+	"wardroom/internal/platform/plaintext"
 )
 
 // Status is a column of the board.
@@ -239,7 +240,7 @@ func (t *Task) applyTexts(c Change, bad *fault.Fields) {
 		}
 	}
 	if c.Description != nil {
-		t.Description = *c.Description
+		t.Description = plaintext.Lines(*c.Description)
 		if len(t.Description) > maxDescription {
 			bad.Add("/description", "It may have %d bytes at most.", maxDescription)
 		}
@@ -257,8 +258,11 @@ func (t *Task) applyTexts(c Change, bad *fault.Fields) {
 		if !f.given.Given {
 			continue
 		}
-		*f.to = f.given.Value
-		if f.given.Value != nil && utf8.RuneCountInString(*f.given.Value) > f.max {
+		*f.to = nil
+		if f.given.Value != nil {
+			*f.to = new(plaintext.Line(*f.given.Value))
+		}
+		if *f.to != nil && utf8.RuneCountInString(**f.to) > f.max {
 			bad.Add(f.name, "It may have %d characters at most.", f.max)
 		}
 	}
@@ -316,7 +320,7 @@ func (t *Task) block(why *BlockedReason, now time.Time, by actor.Actor, bad *fau
 		t.Blocked = nil
 		return
 	}
-	reason := strings.TrimSpace(why.Reason)
+	reason := strings.TrimSpace(plaintext.Lines(why.Reason))
 	if n := utf8.RuneCountInString(reason); n == 0 || n > maxReason {
 		bad.Add("/blocked/reason", "Give it 1 to %d characters.", maxReason)
 	}
@@ -341,7 +345,7 @@ func applyTags(given []Tag, bad *fault.Fields) []Tag {
 	tags := []Tag{}
 	for i, raw := range given {
 		tag := Tag(strings.ToLower(strings.TrimSpace(string(raw))))
-		if !tagShape.MatchString(string(tag)) {
+		if !tagShape.MatchString(string(tag)) || plaintext.Line(string(tag)) != string(tag) {
 			bad.Add(fmt.Sprintf("/tags/%d", i), "A tag is one word of up to 40 letters, digits, dots and dashes.")
 			continue
 		}

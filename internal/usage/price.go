@@ -3,12 +3,12 @@ package usage
 import (
 	"fmt"
 	"math/big"
-	"strings"
 	"time"
 
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/money"
+	"wardroom/internal/platform/plaintext"
 )
 
 // Price is what a million tokens of a model cost from a day on, until a later
@@ -45,8 +45,8 @@ func checkPrices(list []Price) error {
 			wrong.Add(at("from"), "It is a day, such as 2026-11-20.")
 		}
 		for name, text := range map[string]string{"provider": p.Provider, "model": p.Model} {
-			if strings.TrimSpace(text) != text || name == "model" && text == "" {
-				wrong.Add(at(name), "Write it as the runtime does, without spaces around it. GET /agentrt/models lists the models.")
+			if plaintext.Line(text) != text || name == "model" && text == "" {
+				wrong.Add(at(name), "Write it as the runtime does, without spaces around it or characters that cannot be seen. GET /agentrt/models lists the models.")
 			}
 		}
 		for name, v := range map[string]money.Nano{

@@ -21,10 +21,13 @@ func TestWrong(t *testing.T) {
 		{"", "required"},
 		{strings.Repeat("é", 41), "41 characters"},
 		{strings.Repeat("a", 50), "50 characters"},
-		{"\u200b\u200b", "Nothing"},
-		{"\u3164", ""}, // a letter by its class, although it is blank
+		{"\u200b\u200b", "cannot be shown"},
+		{"\u3164", "cannot be shown"}, // a letter by its class, although it is blank
+		{"a\u200bb", "cannot be shown"},
+		{"👩\u200d💻 می\u200cخواهم", ""},
 		{" ", "Nothing"},
-		{"\u00ad\u200d", "Nothing"},
+		{"\u00ad\u200d", "cannot be shown"},
+		{"\u0301", "Nothing"},
 		{"a\u202eb", "turns"},
 		{"a\nb", "cannot be shown"},
 		{"a\x00b", "cannot be shown"},

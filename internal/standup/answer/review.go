@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"regexp"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"wardroom/internal/platform/plaintext"
 )
 
 // Review is what the facilitator made of the reports.
@@ -154,7 +154,7 @@ func toReview(fields map[string]any) (Review, bool) {
 		x := Escalation{Title: titleField(e, "title", "text"), Detail: textField(e, maxText, "detail", "details", "description"), Task: taskField(e)}
 		if x.Title == "" {
 			first, _, _ := strings.Cut(x.Detail, "\n")
-			x.Title = Clean(line(first), maxTitle)
+			x.Title = plaintext.Cut(plaintext.Line(first), maxTitle, cutMark)
 		}
 		if x.Title != "" {
 			r.Escalations = append(r.Escalations, x)
@@ -231,19 +231,7 @@ func textField(fields map[string]any, most int, names ...string) string {
 
 // titleField is textField on one line.
 func titleField(fields map[string]any, names ...string) string {
-	return line(textField(fields, maxTitle, names...))
-}
-
-// line makes one line of a text, without what could break it up again or make
-// it look like another: control characters and changes of direction.
-func line(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp) {
-			return ' '
-		}
-		return r
-	}, s)
-	return strings.Join(strings.Fields(s), " ")
+	return plaintext.Line(textField(fields, maxTitle, names...))
 }
 
 func taskField(fields map[string]any) *string {
@@ -265,32 +253,6 @@ func assigneeField(fields map[string]any) *string {
 // cutMark stands at the end of a text that was cut.
 const cutMark = "… [cut]"
 
-// Clean makes a text from outside fit to be stored and shown: valid UTF-8
-// without control characters (PostgreSQL takes neither bad UTF-8 nor NUL),
-// line ends as \n, and at most most runes, with a mark where it was cut.
-func Clean(s string, most int) string {
-	s = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(s)
-	var b strings.Builder
-	for _, r := range s { // a bad byte is read as utf8.RuneError
-		control := r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0
-		if !control {
-			b.WriteRune(r)
-		}
-	}
-	s = b.String()
-	if utf8.RuneCountInString(s) <= most {
-		return s
-	}
-	mark := cutMark
-	if most < 2*utf8.RuneCountInString(mark) {
-		mark = ""
-	}
-	keep := max(most-utf8.RuneCountInString(mark), 0)
-	for i := range s {
-		if keep == 0 {
-			return s[:i] + mark
-		}
-		keep--
-	}
-	return s
-}
+// Clean returns a text from outside as plain text of at most most characters, with
+// a mark where it was cut.
+func Clean(s string, most int) string { return plaintext.Cut(plaintext.Lines(s), most, cutMark) }

@@ -6,11 +6,12 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"wardroom/internal/platform/plaintext"
 )
 
 const form = `{"summary":"All on track.","resolutions":[{"task":"TASK-3","blocker":"no keys","resolution":"sent"}],
@@ -191,7 +192,7 @@ func TestClean(t *testing.T) {
 		want string
 	}{
 		{"plain\ttext\n", 100, "plain\ttext\n"},
-		{"a\x00b\x1b[0m\x7f\u0085c", 100, "ab[0mc"},
+		{"a\x00b\x1b[0m\x7f\u0085c", 100, "ab[0m\nc"},
 		{"a\xffb\xc3", 100, "a\uFFFDb\uFFFD"},
 		{"one\r\ntwo\rthree", 100, "one\ntwo\nthree"},
 		{"exactly-20-characters", 21, "exactly-20-characters"},
@@ -213,8 +214,8 @@ func fit(s string, most int) error {
 		return fmt.Errorf("%q is not UTF-8", s)
 	case utf8.RuneCountInString(s) > most:
 		return fmt.Errorf("%d runes, more than %d", utf8.RuneCountInString(s), most)
-	case strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }):
-		return fmt.Errorf("%q has a control character", s)
+	case plaintext.Lines(s) != s:
+		return fmt.Errorf("%+q has a character that cannot be seen", s)
 	}
 	return nil
 }

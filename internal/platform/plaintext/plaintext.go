@@ -1,0 +1,154 @@
+// Package plaintext removes the characters that change how a text looks without
+// being seen. Texts from agents, from the runtime and from callers go through it
+// before they are stored or shown, after anything that encloses them (JSON, for
+// one) was decoded.
+//
+// The rule follows the Unicode Character Database, in the version that the Go
+// standard library has:
+//
+//   - What ends a line becomes "\n": CR LF, CR, VT, FF, NEL (U+0085), the line
+//     separator (U+2028) and the paragraph separator (U+2029).
+//   - Control characters (Cc) go, except "\n" and "\t".
+//   - Format characters (Cf) go: bidirectional controls, zero-width characters,
+//     the byte order mark, interlinear annotation anchors, tag characters. The
+//     few that are drawn (Prepended_Concatenation_Mark) stay.
+//   - Other default-ignorable characters go (Other_Default_Ignorable_Code_Point),
+//     among them the Hangul fillers and the combining grapheme joiner.
+//   - A zero-width joiner stays between two emoji. It and the non-joiner also
+//     stay behind a letter or mark of a script that is written with them.
+//   - One variation selector stays where it belongs: U+FE0E and U+FE0F behind an
+//     emoji or the base of a keycap, U+FE00–U+FE02 and U+E0100–U+E01EF behind a
+//     Han character.
+//   - Bytes that are not UTF-8 become U+FFFD.
+//
+// Flags of regions such as Scotland are spelled with tag characters and become a
+// plain black flag.
+package plaintext
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	nonJoiner     = '\u200C'
+	joiner        = '\u200D'
+	textSelector  = '\uFE0E'
+	emojiSelector = '\uFE0F'
+)
+
+// Lines returns s, of one or more lines, without invisible characters.
+func Lines(s string) string {
+	if isPlain(s) {
+		return s
+	}
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	var b strings.Builder
+	b.Grow(len(s))
+	prev := rune(-1) // the last character that was kept
+	for i, r := range s {
+		switch next, size := utf8.DecodeRuneInString(s[i+utf8.RuneLen(r):]); {
+		case r == '\r' && size > 0 && next == '\n':
+			continue
+		case endsLine(r):
+			r = '\n'
+		case !Hidden(r), r == '\t':
+		case !fits(prev, r, next):
+			continue
+		}
+		b.WriteRune(r)
+		prev = r
+	}
+	return b.String()
+}
+
+// Line returns s on one line: Lines with each run of white space as one space,
+// and none at either end.
+func Line(s string) string { return strings.Join(strings.Fields(Lines(s)), " ") }
+
+// Cut returns s if it has at most most characters. Otherwise it returns its
+// beginning followed by mark, most characters together; a mark that would take
+// more than half of them is left out.
+func Cut(s string, most int, mark string) string {
+	if len(s) <= most || utf8.RuneCountInString(s) <= most {
+		return s
+	}
+	if utf8.RuneCountInString(mark) > (most+1)/2 {
+		mark = ""
+	}
+	keep := max(most-utf8.RuneCountInString(mark), 0)
+	for i := range s {
+		if keep == 0 {
+			s = s[:i]
+			break
+		}
+		keep--
+	}
+	return strings.TrimRight(s, string(joiner)+string(nonJoiner)) + mark
+}
+
+// Hidden reports whether r is a control, a separator of lines, or a character
+// that is not drawn. Lines keeps a few of them, depending on their neighbors.
+func Hidden(r rune) bool {
+	if r <= unicode.MaxASCII {
+		return r < ' ' || r == 0x7F
+	}
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) &&
+		!unicode.Is(unicode.Prepended_Concatenation_Mark, r)
+}
+
+// isPlain reports whether s is printable ASCII, "\n" and "\t", as most texts are.
+func isPlain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c >= 0x7F || c < ' ' && c != '\n' && c != '\t' {
+			return false
+		}
+	}
+	return true
+}
+
+// endsLine follows UAX #14: the classes BK, CR, LF and NL.
+func endsLine(r rune) bool {
+	switch r {
+	case '\n', '\v', '\f', '\r', '\u0085', '\u2028', '\u2029':
+		return true
+	}
+	return false
+}
+
+// fits reports whether the hidden character r belongs between prev and next.
+func fits(prev, r, next rune) bool {
+	switch {
+	case r == joiner && isEmoji(next) && (isEmoji(prev) || prev == emojiSelector):
+		return true
+	case r == joiner || r == nonJoiner:
+		return unicode.In(prev, joining...) && unicode.In(prev, unicode.L, unicode.M) && !Hidden(prev)
+	case r == textSelector || r == emojiSelector:
+		return isEmoji(prev) || prev >= '0' && prev <= '9' || prev == '#' || prev == '*'
+	case r >= 0xFE00 && r <= 0xFE02 || r >= 0xE0100 && r <= 0xE01EF:
+		return unicode.Is(unicode.Han, prev)
+	}
+	return false
+}
+
+// joining are the scripts whose words need U+200C or U+200D.
+var joining = []*unicode.RangeTable{
+	unicode.Arabic, unicode.Syriac, unicode.Nko, unicode.Mongolian,
+	unicode.Devanagari, unicode.Bengali, unicode.Gurmukhi, unicode.Gujarati, unicode.Oriya, unicode.Tamil, unicode.Telugu,
+	unicode.Kannada, unicode.Malayalam, unicode.Sinhala, unicode.Khmer, unicode.Myanmar, unicode.Tibetan,
+}
+
+// isEmoji reports whether r may be a part of an emoji: it is in one of the blocks
+// that have characters with the property Extended_Pictographic, or changes the
+// tone of a skin.
+func isEmoji(r rune) bool {
+	switch {
+	case r < 0x203C:
+		return r == 0xA9 || r == 0xAE
+	case r <= 0x3299:
+		return r == 0x203C || r == 0x2049 || r >= 0x2100 && r <= 0x27BF || r >= 0x2900 && r <= 0x297F ||
+			r >= 0x2B00 && r <= 0x2BFF || r == 0x3030 || r == 0x303D || r == 0x3297 || r == 0x3299
+	}
+	return r >= 0x1F000 && r <= 0x1FAFF
+}
