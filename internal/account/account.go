@@ -52,23 +52,25 @@ type Person struct {
 
 // NewUser is what a new account is made of.
 type NewUser struct {
-	Email     string              `json:"email" maxLength:"254" example:"coo@example.com"`
-	Name      string              `json:"name,omitempty" minLength:"1" maxLength:"100" doc:"Left out, it is the agent's id, or what stands before the @."`
-	Password  string              `json:"password" format:"password" doc:"At least 12 characters; there is no maximum."`
-	Role      actor.Role          `json:"role" enum:"owner,admin,user,agent" doc:"There is one owner already, so that role is refused."`
-	AgentID   patch.Field[string] `json:"agent_id,omitzero" maxLength:"64" doc:"Required for the role agent, and refused for others."`
-	AvatarURL patch.Field[string] `json:"avatar_url,omitzero" maxLength:"2000"`
+	Email           string              `json:"email" maxLength:"254" example:"coo@example.com"`
+	Name            string              `json:"name,omitempty" minLength:"1" maxLength:"100" doc:"Left out, it is the agent's id, or what stands before the @."`
+	Password        string              `json:"password" format:"password" doc:"At least 12 characters; there is no maximum."`
+	Role            actor.Role          `json:"role" enum:"owner,admin,user,agent" doc:"There is one owner already, so that role is refused."`
+	AgentID         patch.Field[string] `json:"agent_id,omitzero" maxLength:"64" doc:"Required for the role agent, and refused for others."`
+	AvatarURL       patch.Field[string] `json:"avatar_url,omitzero" maxLength:"2000"`
+	CurrentPassword *string             `json:"current_password,omitempty" format:"password" doc:"Your own password. Required for the role admin."`
 }
 
 // Change is a partial update. What it does not name stays as it is.
 type Change struct {
-	Email     *string             `json:"email,omitempty" maxLength:"254"`
-	Name      *string             `json:"name,omitempty" maxLength:"100"`
-	Password  *string             `json:"password,omitempty" format:"password" doc:"At least 12 characters; there is no maximum."`
-	Role      *actor.Role         `json:"role,omitempty" enum:"owner,admin,user,agent" doc:"Nobody becomes the owner, or stops being it, through the API."`
-	AgentID   patch.Field[string] `json:"agent_id,omitzero" maxLength:"64"`
-	Active    *bool               `json:"active,omitempty" doc:"false deactivates the account: its tokens are answered with 403 at once."`
-	AvatarURL patch.Field[string] `json:"avatar_url,omitzero" maxLength:"2000"`
+	Email           *string             `json:"email,omitempty" maxLength:"254"`
+	Name            *string             `json:"name,omitempty" maxLength:"100"`
+	Password        *string             `json:"password,omitempty" format:"password" doc:"At least 12 characters; there is no maximum."`
+	Role            *actor.Role         `json:"role,omitempty" enum:"owner,admin,user,agent" doc:"Nobody becomes the owner, or stops being it, through the API."`
+	AgentID         patch.Field[string] `json:"agent_id,omitzero" maxLength:"64"`
+	Active          *bool               `json:"active,omitempty" doc:"false deactivates the account: its tokens are answered with 403 at once."`
+	AvatarURL       patch.Field[string] `json:"avatar_url,omitzero" maxLength:"2000"`
+	CurrentPassword *string             `json:"current_password,omitempty" format:"password" doc:"Your own password. Required to make somebody an admin, and to change the email, password, role or activity of an admin or the owner."`
 }
 
 // The failures of this feature.
@@ -77,6 +79,7 @@ var (
 	ErrLogin        = fault.New(fault.Unauthenticated, "login_failed", "The email or the password is wrong.")
 	ErrThrottled    = fault.New(fault.Throttled, "too_many_logins", "There were too many failed logins.")
 	ErrPassword     = fault.New(fault.Forbidden, "wrong_password", "The current password is wrong.")
+	ErrConfirm      = fault.New(fault.Forbidden, "password_required", "This change needs your current password.")
 	ErrOwnPassword  = fault.New(fault.Forbidden, "own_password", "Your own password is changed with the current one.")
 	ErrToken        = fault.New(fault.Unauthenticated, "token_invalid", "The token is not valid, or no longer.")
 	ErrDeactivated  = fault.New(fault.Forbidden, "account_deactivated", "This account is deactivated.")

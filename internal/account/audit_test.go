@@ -159,7 +159,8 @@ func TestChangesAreAudited(t *testing.T) {
 		if _, err := s.HandOver(command, ada.ID); err != nil {
 			t.Fatal(err)
 		}
-		_, _ = s.ChangeOwnPassword(as(t, ada), "wrong", "another good password", netip.MustParseAddr("192.0.2.7"))
+		from := actor.Through(as(t, ada), actor.Origin{Via: actor.ViaAPI, Address: netip.MustParseAddr("192.0.2.7")})
+		_, _ = s.ChangeOwnPassword(from, "wrong", "another good password")
 		write(t, s, true)
 		wantLines(
 			t, audit(t, s),

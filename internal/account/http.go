@@ -36,11 +36,13 @@ func (s *Service) Mount(api *web.API) {
 		web.Describe("Everybody who has an account, or had one: the id by which tasks and comments name them, how they are called, and whether the account is active."))
 	web.Get(api, "/users", actor.ManageAccounts, "List the users", s.handleList, web.Fails(page.ErrCursor))
 	web.Post(api, "/users", actor.ManageAccounts, "Create a user", s.handleCreate,
-		web.Status(http.StatusCreated), web.Once(), web.Fails(ErrEmailTaken, ErrAgentTaken, ErrOneOwner, ErrBusy))
+		web.Status(http.StatusCreated), web.Once(), web.Fails(ErrEmailTaken, ErrAgentTaken, ErrOneOwner, ErrConfirm, ErrPassword, ErrThrottled, ErrDeactivated, ErrBusy),
+		web.Describe("To make an admin, send your own password as current_password. A wrong one counts as a failed login."))
 	web.Get(api, "/users/{id}", actor.ManageAccounts, "Get a user", s.handleGet, web.Fails(ErrNotFound))
 	web.Patch(api, "/users/{id}", actor.ManageAccounts, "Change a user", s.handleChange,
-		web.Fails(ErrNotFound, ErrEmailTaken, ErrAgentTaken, ErrOneOwner, ErrOwnerOnly, ErrOwnPassword, ErrStale, ErrBusy),
-		web.Describe("Accounts are deactivated and never deleted: what they did keeps its author. Your own password is changed under /auth/password."))
+		web.Fails(ErrNotFound, ErrEmailTaken, ErrAgentTaken, ErrOneOwner, ErrOwnerOnly, ErrOwnPassword, ErrConfirm, ErrPassword, ErrThrottled, ErrDeactivated, ErrStale, ErrBusy),
+		web.Describe("Accounts are deactivated and never deleted: what they did keeps its author. Your own password is changed under /auth/password.\n\n"+
+			"To make somebody an admin, or to change the email, password, role or activity of an admin or the owner, send your own password as current_password. A wrong one counts as a failed login."))
 	web.Get(api, "/users/{id}/keys", actor.ManageAccounts, "List the API keys of a user", s.handleKeys, web.Fails(ErrNotFound, page.ErrCursor),
 		web.Describe("The oldest first, also those that have expired or were revoked."))
 	web.Post(api, "/users/{id}/keys", actor.ManageAccounts, "Make an API key for an agent user", s.handleMakeKey,
@@ -135,7 +137,7 @@ func (s *Service) handleChangeOwn(ctx context.Context, in *changeOwnInput) (*web
 }
 
 func (s *Service) handlePassword(ctx context.Context, in *passwordInput) (*web.Tagged[User], error) {
-	u, err := s.ChangeOwnPassword(ctx, in.Body.CurrentPassword, in.Body.NewPassword, web.ClientAddress(ctx))
+	u, err := s.ChangeOwnPassword(ctx, in.Body.CurrentPassword, in.Body.NewPassword)
 	return web.Tag(u, u.Version), err
 }
 

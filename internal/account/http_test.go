@@ -293,7 +293,7 @@ func TestRolesOverHTTP(t *testing.T) {
 		for role, want := range tt.want {
 			body := tt.body
 			if body == "new" {
-				body = map[string]string{"email": fmt.Sprintf("by-%s@example.com", role), "password": goodPassword, "role": "admin"}
+				body = map[string]string{"email": fmt.Sprintf("by-%s@example.com", role), "password": goodPassword, "role": "admin", "current_password": goodPassword}
 			}
 			if got := s.ask(t, tokens[role], tt.method, tt.path, body); got.status != want {
 				t.Errorf("%s %s as %q: %d, want %d: %v", tt.method, tt.path, role, got.status, want, got.body)
@@ -346,12 +346,12 @@ func TestSecretsStaySecret(t *testing.T) {
 		s.said.Reset()
 
 		s.ask(t, token, "GET", "/auth/me", nil)
-		made := s.ask(t, token, "POST", "/users", map[string]string{"email": "a@example.com", "password": long, "role": "admin"})
+		made := s.ask(t, token, "POST", "/users", map[string]string{"email": "a@example.com", "password": long, "role": "user"})
 		path := fmt.Sprint("/users/", made.body["id"])
 		s.ask(t, token, "GET", path, nil)
 		s.ask(t, token, "GET", "/users", nil)
 		for _, body := range []string{
-			`{"password":"another passphrase"}`, `{"password":"shortpass"}`, `{"password":"another passphrase","x":1}`,
+			`{"password":"another passphrase"}`, `{"password":"another passphrase","current_password":"a wrong passphrase"}`, `{"password":"shortpass"}`, `{"password":"another passphrase","x":1}`,
 			`{"password":["another passphrase"]}`, `{"password":"another passphrase","role":"king"}`, `{"password":"another passphrase`,
 		} {
 			s.ask(t, token, "PATCH", path, body)

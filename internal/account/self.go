@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/netip"
 
-	"wardroom/internal/event"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/fault"
@@ -104,64 +103,32 @@ func (s *Service) ChangeOwn(ctx context.Context, c OwnChange, version *int64) (U
 // ChangeOwnPassword gives the caller another password, if they know the one
 // until now: whoever finds an open screen must not be able to take the account
 // over. Wrong ones count as failed logins. Tokens stay valid.
-func (s *Service) ChangeOwnPassword(ctx context.Context, current, password string, from netip.Addr) (_ User, err error) {
+func (s *Service) ChangeOwnPassword(ctx context.Context, current, password string) (User, error) {
 	if problem := checkPassword(password); problem != "" {
 		var bad fault.Fields
 		bad.Add("/new_password", "%s", problem)
 		return User{}, bad.Err()
 	}
-	was, err := find(ctx, s.DB, actor.From(ctx).ID)
-	if err != nil {
-		return User{}, fmt.Errorf("look up the caller: %w", err)
-	}
-	k, err := s.keeper()
-	if err != nil {
-		return User{}, err
-	}
-	try := attempt{account: accountSubject(was.Email), address: addressSubject(from)}
-	leave, err := s.admit(ctx, &try)
-	if err != nil {
-		return User{}, s.unadmitted(ctx, err, "change of password", from)
-	}
-	defer func() { leave(err) }()
-	switch matches, err := k.matches(ctx, was.hash, current); {
-	case err != nil:
-		return User{}, err
-	case !matches:
-		self := actor.Actor{ID: was.ID, Name: was.Name}
-		about := event.Subject{Kind: "user", ID: was.ID, Name: was.Name}
-		s.notes.sight(sight{kind: "password.refused", about: about, by: self, reason: "wrong current password"}, from, s.Now())
-		return User{}, ErrPassword
-	}
-	hash, err := k.hash(ctx, password)
-	if err != nil {
-		return User{}, err
-	}
-	return s.replacePassword(ctx, was, hash, &try)
-}
-
-// replacePassword stores the new hash, unless the password is no longer the
-// one that was compared.
-func (s *Service) replacePassword(ctx context.Context, was row, hash string, try *attempt) (User, error) {
 	var u User
-	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
-		if err := tx.Lock(ctx, serial); err != nil {
+	err := s.confirmed(ctx, &current, "change of password", func(p *proof) error {
+		hash, err := s.hash(ctx, password)
+		if err != nil {
 			return err
 		}
-		if err := try.settle(ctx, tx); err != nil {
-			return err
-		}
-		is, err := find(ctx, tx, was.ID)
-		switch {
-		case err != nil:
-			return err
-		case !is.Active:
-			return ErrDeactivated.With("Ask an admin or the owner to activate it again.")
-		case is.hash != was.hash:
-			return ErrPassword.With("It was changed just now.")
-		}
-		u = is.User
-		return s.save(ctx, tx, is, &u, hash)
+		return s.DB.Tx(ctx, func(tx *db.Tx) error {
+			if err := tx.Lock(ctx, serial); err != nil {
+				return err
+			}
+			if err := p.check(ctx, tx); err != nil {
+				return err
+			}
+			is, err := find(ctx, tx, p.caller.ID)
+			if err != nil {
+				return err
+			}
+			u = is.User
+			return s.save(ctx, tx, is, &u, hash)
+		})
 	})
 	if err != nil {
 		return User{}, fmt.Errorf("change a password: %w", err)

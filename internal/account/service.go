@@ -247,14 +247,24 @@ func (s *Service) AgentUsers(ctx context.Context, q db.Queryer) ([]AgentUser, er
 	return agentUsers(ctx, q)
 }
 
-// Create adds an account. Nobody is created as the owner: see Bootstrap.
+// Create adds an account. Nobody is created as the owner: see Bootstrap. An admin
+// is made with the caller's current password: ErrConfirm.
 func (s *Service) Create(ctx context.Context, n NewUser) (User, error) {
 	u, err := User{}.apply(n.change())
 	if err != nil {
 		return User{}, err
 	}
 	u.ID = db.NewID()
-	made, err := s.add(ctx, u, n.Password, "", nil)
+	var made row
+	err = s.confirmed(ctx, n.CurrentPassword, "making of a user", func(p *proof) (err error) {
+		made, err = s.add(ctx, u, n.Password, "", func(tx *db.Tx) error {
+			if err := tx.Lock(ctx, serial); err != nil {
+				return err
+			}
+			return p.allow(ctx, tx, User{}, u, true)
+		})
+		return err
+	})
 	return made.User, err
 }
 
@@ -353,9 +363,16 @@ const serial = "users"
 
 // Change makes a partial change to the user that ref names by id or email.
 // With a version it is refused, as ErrStale, when that is no longer the
-// current one.
-func (s *Service) Change(ctx context.Context, ref string, c Change, version *int64) (User, error) {
-	return s.change(ctx, ref, c, version, func(*db.Tx, User, User) error { return nil })
+// current one. What concerns somebody who manages accounts needs the caller's
+// current password: ErrConfirm.
+func (s *Service) Change(ctx context.Context, ref string, c Change, version *int64) (u User, err error) {
+	err = s.confirmed(ctx, c.CurrentPassword, "change of a user", func(p *proof) (err error) {
+		u, err = s.change(ctx, ref, c, version, func(tx *db.Tx, was, is User) error {
+			return p.allow(ctx, tx, was, is, c.Password != nil)
+		})
+		return err
+	})
+	return u, err
 }
 
 // change is Change, if may says nothing against it.

@@ -126,12 +126,13 @@ func TestDemotionReachesEveryReplica(t *testing.T) {
 	h := newHouse(t, db.Postgres, nil)
 	first, second := h.start(), h.start()
 	owner := first.login(ownerEmail)
-	owner.post("/api/v1/users", map[string]string{"email": "admin@example.com", "password": password, "role": "admin"}).want(http.StatusCreated)
+	owner.post("/api/v1/users", map[string]string{"email": "admin@example.com", "password": password, "role": "admin", "current_password": password}).want(http.StatusCreated)
 	admin := second.login("admin@example.com")
 	admin.get("/api/v1/users").want(http.StatusOK)
 
 	change := func(body map[string]any) {
 		t.Helper()
+		body["current_password"] = password
 		owner.patch("/api/v1/users/admin@example.com", body).want(http.StatusOK)
 	}
 	change(map[string]any{"role": "user"})

@@ -98,17 +98,25 @@ func userDeeds() map[string][]deed {
 		noKey[whose] = "404 key_not_found" // theirs is an agent's
 	}
 	const user = " /api/v1/users/{id}"
+	sure := func(name string, value any) func(object) any {
+		return func(object) any { return map[string]any{name: value, "current_password": password} }
+	}
 	return map[string][]deed{
 		"GET" + user: {{"read", nil, "200", nil}},
 		"PATCH" + user: {
 			{"rename", say("name", "Another"), "200", owners},
-			{"take over", say("password", password), "200", and(map[string]string{"their own": "403 own_password", "the owner's as owner": "403 own_password"})},
-			{"take the mail", func(o object) any { return map[string]string{"email": o.id + "@example.org"} }, "200", owners},
+			{"take over", sure("password", password), "200", and(map[string]string{"their own": "403 own_password", "the owner's as owner": "403 own_password"})},
+			{"take the mail", func(o object) any {
+				return map[string]string{"email": o.id + "@example.org", "current_password": password}
+			}, "200", owners},
 			{"become the owner", say("role", "owner"), "409 one_owner", and(map[string]string{
 				"their own as owner": "200", "the owner's as owner": "200", // they are
 				"an agent's": "422 invalid_input", "another's key": "422 invalid_input",
 			})},
-			{"lock out", say("active", false), "200", and(map[string]string{"their own as owner": "409 one_owner", "the owner's as owner": "409 one_owner"})},
+			{"promote", sure("role", "admin"), "200", and(map[string]string{
+				"their own as owner": "409 one_owner", "the owner's as owner": "409 one_owner", "an agent's": "422 invalid_input", "another's key": "422 invalid_input",
+			})},
+			{"lock out", sure("active", false), "200", and(map[string]string{"their own as owner": "409 one_owner", "the owner's as owner": "409 one_owner"})},
 		},
 		"GET" + user + "/keys":             {{"read", nil, "200", nil}},
 		"POST" + user + "/keys":            {{"make", say("name", "Mine"), "201", noKeys}},

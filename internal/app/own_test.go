@@ -223,7 +223,7 @@ func (p *staff) person(role actor.Role) person {
 // account is a new one; an agent's is one of an agent that nobody else is.
 func (p *staff) account(role actor.Role) account.User {
 	p.n++
-	body := map[string]any{"email": fmt.Sprintf("%s%d@example.com", role, p.n), "password": password, "role": role}
+	body := map[string]any{"email": fmt.Sprintf("%s%d@example.com", role, p.n), "password": password, "role": role, "current_password": password}
 	if role == actor.Agent {
 		body["agent_id"] = fmt.Sprint("agent", p.n)
 	}

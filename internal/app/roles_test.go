@@ -31,7 +31,7 @@ func TestRoutesAskForTheirPermission(t *testing.T) {
 	s := h.start().connected()
 	callers := map[actor.Role]caller{actor.Owner: s.login(ownerEmail)}
 	for _, role := range []actor.Role{actor.Admin, actor.User, actor.Agent} {
-		body := map[string]any{"email": string(role) + "@example.com", "password": password, "role": role}
+		body := map[string]any{"email": string(role) + "@example.com", "password": password, "role": role, "current_password": password}
 		if role == actor.Agent {
 			body["agent_id"] = "cto"
 		}

@@ -172,7 +172,7 @@ var resourceFacts = []fact{
 		s.owner.get("/api/v1/users").want(http.StatusOK)
 		s.coo.get("/api/v1/users").wantProblem(http.StatusForbidden, "forbidden")
 		s.owner.post("/api/v1/users", map[string]string{"email": s.fresh("king"), "password": password, "role": "king"}).want(http.StatusUnprocessableEntity)
-		s.owner.post("/api/v1/users", map[string]string{"email": s.fresh("admin"), "password": password, "role": "admin"}).want(http.StatusCreated)
+		s.owner.post("/api/v1/users", map[string]string{"email": s.fresh("admin"), "password": password, "role": "admin", "current_password": password}).want(http.StatusCreated)
 	}},
 	{"2.4 an agent user needs an agent id", func(_ *testing.T, s *estate) {
 		s.owner.post("/api/v1/users", map[string]string{"email": s.fresh("a"), "password": password, "role": "agent"}).want(http.StatusUnprocessableEntity)

@@ -432,7 +432,7 @@ describe('somebody of the role user', () => {
     const who = { email: 'ada@example.com', password: 'four words that nobody knows' }
     await call(house, 'POST', '/users', { ...who, name: 'Ada', role: 'user' })
     const boss = { email: 'mia@example.com', password: who.password, name: 'Mia Mendel', role: 'admin' }
-    await call(house, 'POST', '/users', boss)
+    await call(house, 'POST', '/users', { ...boss, current_password: house.password })
     await call(house, 'PATCH', '/tasks/TASK-6', { assignee_id: boss.email })
     const { context, page, complaints } = await opened(desktop, '/tasks?task=TASK-6', { ...house, ...who })
     await page.locator('aside').getByLabel('Assigned to').waitFor()

@@ -90,14 +90,28 @@ describe('users', () => {
     await row(two.page, 'grace@example.com').getByText('Grace', { exact: true }).waitFor()
     await row(one.page, 'grace@example.com').getByText('Grace', { exact: true }).waitFor()
     await row(one.page, 'grace@example.com').getByRole('button', { name: 'Change Grace' }).click()
-    await one.page.getByRole('dialog').getByLabel('Role').selectOption('admin')
-    await one.page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+    const dialog = one.page.getByRole('dialog')
+    expect(await dialog.getByLabel('Your password', { exact: true }).count()).toBe(0)
+    await dialog.getByLabel('Role').selectOption('admin')
+    // Who only found this screen open knows no password, and makes nobody an admin.
+    await dialog.getByLabel('Your password', { exact: true }).fill('not the password')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await dialog.getByRole('alert').getByText('The current password is wrong.').waitFor()
+    expect(await faults(one.page)).toEqual([])
+    await dialog.getByLabel('Your password', { exact: true }).fill(house.password)
+    await dialog.getByRole('button', { name: 'Save' }).click()
     await row(two.page, 'grace@example.com').getByText('admin', { exact: true }).waitFor()
     await row(one.page, 'grace@example.com').getByRole('button', { name: 'Deactivate' }).click()
-    await one.page.getByRole('dialog').getByRole('button', { name: 'Deactivate' }).click()
+    await dialog.getByLabel('Your password', { exact: true }).fill('not the password')
+    await dialog.getByRole('button', { name: 'Deactivate' }).click()
+    await dialog.getByRole('alert').getByText('The current password is wrong.').waitFor()
+    await dialog.getByLabel('Your password', { exact: true }).fill(house.password)
+    await dialog.getByRole('button', { name: 'Deactivate' }).click()
     await row(two.page, 'grace@example.com').getByText('deactivated').waitFor()
     await grace.page.getByText('Your account was deactivated.').waitFor({ timeout: 40_000 })
     await row(one.page, 'grace@example.com').getByRole('button', { name: 'Activate again' }).click()
+    await dialog.getByLabel('Your password', { exact: true }).fill(house.password)
+    await dialog.getByRole('button', { name: 'Activate again' }).click()
     await row(two.page, 'grace@example.com').getByRole('button', { name: 'Deactivate' }).waitFor()
     expect([...one.complaints, ...two.complaints]).toEqual([])
     for (const { context } of [one, two, grace]) await context.close()
@@ -114,6 +128,17 @@ describe('users', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Create a user' }).click()
     await page.getByRole('alert').getByText(/12/).waitFor()
     expect(await faults(page)).toEqual([])
+    // A second admin takes more than an open screen.
+    await page.getByLabel('Password', { exact: true }).fill('four random words are good')
+    expect(await page.getByLabel('Your password', { exact: true }).count()).toBe(0)
+    await page.getByRole('dialog').getByLabel('Role').selectOption('admin')
+    await page.getByLabel('Your password', { exact: true }).fill('not the password')
+    await page.getByRole('dialog').getByRole('button', { name: 'Create a user' }).click()
+    await page.getByRole('alert').getByText('The current password is wrong.').waitFor()
+    expect(await faults(page)).toEqual([])
+    await page.getByLabel('Your password', { exact: true }).fill(house.password)
+    await page.getByRole('dialog').getByRole('button', { name: 'Create a user' }).click()
+    await page.locator('[data-secret]').waitFor()
     await context.close()
   })
 
@@ -236,7 +261,11 @@ describe('the audit', () => {
       role: 'user',
       password: 'four random words',
     })
-    await call(house, 'PATCH', '/users/audited@example.com', { name: '=cmd()', role: 'admin' })
+    await call(house, 'PATCH', '/users/audited@example.com', {
+      name: '=cmd()',
+      role: 'admin',
+      current_password: house.password,
+    })
     const { context, page, complaints } = await opened(desktop, '/settings/audit?kind=user.*')
     const changed = page.locator('[data-event="user.changed"]').first()
     await changed.getByRole('button').click()

@@ -10,6 +10,7 @@ import { Icon } from '../ui/Icon'
 import { say, sayFailed } from '../ui/Toast'
 import { Answer, NotAllowed } from '../ui/Views'
 import { copyText } from './copy'
+import { PasswordField } from './PasswordField'
 
 /** One part of Settings: its name, what it is for, and what can be begun here. */
 export function Part({
@@ -111,7 +112,7 @@ export function Command({ text, label = words.gateway.command }: { text: string;
 /** What was refused and belongs to no field. */
 export function Refusal({ error }: { error: unknown }) {
   const problem = error ? asProblem(error) : null
-  if (!problem || problem.fields.length > 0) return null
+  if (!problem || problem.fields.length > 0 || passwordCodes.includes(problem.code)) return null
   return (
     <p className="wrap-anywhere text-danger" role="alert">
       {problem.status === 412 ? words.stale : problem.message}
@@ -123,6 +124,28 @@ export function Refusal({ error }: { error: unknown }) {
 export const refused = (error: unknown, field: string): string | undefined =>
   error ? asProblem(error).of(field) : undefined
 
+/** Where somebody types their own password before a change that a token alone does not allow. */
+export function OwnPassword({ error }: { error: unknown }) {
+  const problem = error ? asProblem(error) : null
+  return (
+    <PasswordField
+      autoComplete="current-password"
+      error={problem && passwordCodes.includes(problem.code) ? problem.message : undefined}
+      help={words.users.yourPasswordHelp}
+      label={words.users.yourPassword}
+      name="own-password"
+    />
+  )
+}
+
+const passwordCodes = ['password_required', 'wrong_password']
+
+/** What was typed into OwnPassword, if the form has one. */
+export const ownPassword = (form: FormData): { current_password?: string } => {
+  const typed = form.get('own-password')
+  return typeof typed === 'string' ? { current_password: typed } : {}
+}
+
 /** A last question before something that cannot be taken back, or hurts. */
 export function Confirm({
   open,
@@ -130,6 +153,7 @@ export function Confirm({
   yes,
   busy,
   error,
+  look = 'danger',
   onYes,
   onClose,
   children,
@@ -139,24 +163,31 @@ export function Confirm({
   yes: string
   busy: boolean
   error?: unknown
-  onYes: () => void
+  look?: 'danger' | 'primary'
+  onYes: (form: FormData) => void
   onClose: () => void
   children: ReactNode
 }) {
   return (
     <Dialog onClose={onClose} open={open} title={title}>
-      <div className="flex flex-col gap-3">
+      <form
+        className="flex flex-col gap-3"
+        onSubmit={e => {
+          e.preventDefault()
+          onYes(new FormData(e.currentTarget))
+        }}
+      >
         <div className="wrap-anywhere flex flex-col gap-2">{children}</div>
         <Refusal error={error} />
         <div className="flex flex-wrap justify-end gap-2">
           <Button look="quiet" onClick={onClose}>
             {texts.ui.cancel}
           </Button>
-          <Button busy={busy} look="danger" onClick={onYes}>
+          <Button busy={busy} look={look} type="submit">
             {yes}
           </Button>
         </div>
-      </div>
+      </form>
     </Dialog>
   )
 }

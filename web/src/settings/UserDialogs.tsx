@@ -9,9 +9,9 @@ import { Button } from '../ui/Button'
 import { Dialog } from '../ui/Dialog'
 import { Field, Select } from '../ui/Field'
 import { say } from '../ui/Toast'
-import { Command, Refusal, refused } from './Bits'
+import { Command, OwnPassword, ownPassword, Refusal, refused } from './Bits'
 import { PasswordField } from './PasswordField'
-import { makePassword, mayChange, type Role, type User } from './rules'
+import { makePassword, mayChange, needsPassword, type Role, type User } from './rules'
 import { Secret } from './Secret'
 
 const words = settings.users
@@ -77,6 +77,7 @@ function CreateForm({ onClose }: { onClose: () => void }) {
           password,
           ...(name ? { name } : {}),
           ...(role === 'agent' ? { agent_id: text('agent') } : {}),
+          ...ownPassword(data),
         })
       }}
     >
@@ -127,6 +128,7 @@ function CreateForm({ onClose }: { onClose: () => void }) {
         required
         value={password}
       />
+      {needsPassword(null, { role }) && <OwnPassword error={create.error} />}
       <Refusal error={create.error} />
       <div className="flex flex-wrap justify-end gap-2">
         <Button look="quiet" onClick={onClose}>
@@ -205,6 +207,7 @@ function EditForm({ user, me, onClose }: { user: User; me: User; onClose: () => 
   const may = mayChange(me, user)
   const [role, setRole] = useState<Role>(user.role)
   const [password, setPassword] = useState('')
+  const [email, setEmail] = useState(user.email)
   const [version, setVersion] = useState(user.version)
   const [handOver, setHandOver] = useState<string | null>(null)
   const save = useMutation({
@@ -243,9 +246,10 @@ function EditForm({ user, me, onClose }: { user: User; me: User; onClose: () => 
       className="flex flex-col gap-3"
       onSubmit={e => {
         e.preventDefault()
-        const body = changed(was, new FormData(e.currentTarget), role, password)
+        const data = new FormData(e.currentTarget)
+        const body = changed(was, data, role, password)
         if (Object.keys(body).length === 0) return onClose()
-        save.mutate(body)
+        save.mutate({ ...body, ...ownPassword(data) })
       }}
     >
       <Field
@@ -259,14 +263,15 @@ function EditForm({ user, me, onClose }: { user: User; me: User; onClose: () => 
       />
       <Field
         autoComplete="off"
-        defaultValue={user.email}
         error={refused(save.error, 'email')}
         inputMode="email"
         label={words.email}
         maxLength={254}
         name="email"
+        onChange={e => setEmail(e.target.value)}
         required
         spellCheck={false}
+        value={email}
       />
       {may.role ? (
         <Select
@@ -308,6 +313,7 @@ function EditForm({ user, me, onClose }: { user: User; me: User; onClose: () => 
           value={password}
         />
       )}
+      {needsPassword(was, { role, password, email: email.trim() }) && <OwnPassword error={save.error} />}
       <Refusal error={save.error} />
       <div className="flex flex-wrap justify-end gap-2">
         <Button look="quiet" onClick={onClose}>

@@ -13,9 +13,9 @@ import { Badge } from '../ui/State'
 import { say, sayFailed } from '../ui/Toast'
 import { useTyped } from '../ui/useTyped'
 import { Answer, Empty, Partial } from '../ui/Views'
-import { Confirm, ForLeads, Part } from './Bits'
+import { Confirm, ForLeads, OwnPassword, ownPassword, Part } from './Bits'
 import { usersRoute } from './route'
-import { byRank, mayChange, type User, userFits } from './rules'
+import { byRank, mayChange, needsPassword, type User, userFits } from './rules'
 import { CreateUser, EditUser } from './UserDialogs'
 
 const words = settings.users
@@ -88,7 +88,7 @@ function Filters({ search, go }: { search: Search; go: Go }) {
 function List({ search, go }: { search: Search; go: Go }) {
   const asked = useQuery(queries.users)
   const me = useMe().data
-  const [leaving, setLeaving] = useState<User | null>(null)
+  const [turning, setTurning] = useState<User | null>(null)
   const { q, role, show } = search
   const rows = useMemo(
     () => asked.data?.filter(u => userFits(u, { q, role, show })).sort(byRank),
@@ -110,14 +110,14 @@ function List({ search, go }: { search: Search; go: Go }) {
           ) : (
             <ul aria-label={settings.parts.users.name} className="hairline divide-y divide-line rounded-md">
               {rows?.map(u => (
-                <Row key={u.id} me={me} onEdit={() => go({ user: u.id })} onLeave={setLeaving} user={u} />
+                <Row key={u.id} me={me} onEdit={() => go({ user: u.id })} onTurn={setTurning} user={u} />
               ))}
             </ul>
           )}
           {me && search.user && (
             <EditUser me={me} onClose={() => go({ user: undefined })} user={all.find(u => u.id === search.user)} />
           )}
-          <Deactivate onClose={() => setLeaving(null)} user={leaving} />
+          <Turn onClose={() => setTurning(null)} user={all.find(u => u.id === turning?.id) ?? null} />
         </>
       )}
     </Answer>
@@ -128,12 +128,12 @@ function Row({
   user,
   me,
   onEdit,
-  onLeave,
+  onTurn,
 }: {
   user: User
   me: User | undefined
   onEdit: () => void
-  onLeave: (user: User) => void
+  onTurn: (user: User) => void
 }) {
   const may = me ? mayChange(me, user) : null
   const setActive = useSetActive()
@@ -172,7 +172,11 @@ function Row({
               <Button
                 busy={setActive.isPending}
                 look={user.active ? 'danger' : 'plain'}
-                onClick={() => (user.active ? onLeave(user) : setActive.mutate({ user, active: true }))}
+                onClick={() =>
+                  user.active || needsPassword(user, { active: true })
+                    ? onTurn(user)
+                    : setActive.mutate({ user, active: true }, { onError: err => sayFailed(err) })
+                }
               >
                 {user.active ? words.deactivate : words.activate}
               </Button>
@@ -190,11 +194,11 @@ function Row({
 function useSetActive() {
   const cache = useQueryClient()
   return useMutation({
-    mutationFn: ({ user, active }: { user: User; active: boolean }) =>
+    mutationFn: ({ user, ...body }: { user: User; active: boolean; current_password?: string }) =>
       take(
         api.PATCH('/api/v1/users/{id}', {
           params: { path: { id: user.id }, header: ifMatch(user.version) },
-          body: { active },
+          body,
         }),
       ),
     onSuccess: next => {
@@ -202,25 +206,31 @@ function useSetActive() {
       void cache.invalidateQueries({ queryKey: queries.agents.queryKey })
       say(next.active ? words.activated(next.name) : words.deactivated(next.name))
     },
-    onError: err => {
-      sayFailed(err)
-      void cache.invalidateQueries({ queryKey: queries.users.queryKey })
-    },
+    onError: () => void cache.invalidateQueries({ queryKey: queries.users.queryKey }),
+    gcTime: 0, // a password must not stay where answers are kept
   })
 }
 
-function Deactivate({ user, onClose }: { user: User | null; onClose: () => void }) {
+/** Asks before an account is deactivated, and before an admin's is activated again. */
+function Turn({ user, onClose }: { user: User | null; onClose: () => void }) {
   const setActive = useSetActive()
+  const active = user?.active === false
   return (
     <Confirm
       busy={setActive.isPending}
-      onClose={onClose}
-      onYes={() => user && setActive.mutate({ user, active: false }, { onSettled: onClose })}
+      error={setActive.error}
+      look={active ? 'primary' : 'danger'}
+      onClose={() => {
+        setActive.reset()
+        onClose()
+      }}
+      onYes={form => user && setActive.mutate({ user, active, ...ownPassword(form) }, { onSuccess: onClose })}
       open={user !== null}
-      title={words.deactivateTitle(user?.name ?? texts.app.me)}
-      yes={words.deactivate}
+      title={(active ? words.activateTitle : words.deactivateTitle)(user?.name ?? texts.app.me)}
+      yes={active ? words.activate : words.deactivate}
     >
-      <p>{words.deactivateText}</p>
+      <p>{active ? words.activateText : words.deactivateText}</p>
+      {user && needsPassword(user, { active }) && <OwnPassword error={setActive.error} />}
     </Confirm>
   )
 }

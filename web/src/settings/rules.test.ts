@@ -13,6 +13,7 @@ import {
   layers,
   makePassword,
   mayChange,
+  needsPassword,
   teamChange,
   type User,
   userFits,
@@ -98,6 +99,24 @@ describe('what one may change of an account', () => {
     ['user', 'user', true, { any: false, role: false, active: false }],
   ] as const)('%s of %s, oneself: %s', (mine, theirs, self, want) =>
     expect(mayChange(user({ id: 'me', role: mine }), user({ id: self ? 'me' : 'other', role: theirs }))).toEqual(want),
+  )
+})
+
+describe('the own password', () => {
+  it.each([
+    [null, { role: 'user' }, false],
+    [null, { role: 'admin' }, true],
+    ['user', { role: 'admin' }, true],
+    ['user', { role: 'agent', email: 'new@example.com', password: 'x', active: false }, false],
+    ['admin', { role: 'admin', email: 'other@example.com' }, true],
+    ['admin', { email: 'ada@example.com', role: 'admin', active: true, password: '' }, false],
+    ['admin', { name: 'Another' }, false],
+    ['admin', { role: 'user' }, true],
+    ['admin', { active: false }, true],
+    ['owner', { email: 'new@example.com' }, true],
+    ['admin', { password: 'x' }, true],
+  ] as const)('is asked for: of %s, %o: %s', (role, change, want) =>
+    expect(needsPassword(role && user({ role, email: 'ada@example.com', active: true }), change)).toBe(want),
   )
 })
 

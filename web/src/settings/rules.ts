@@ -90,6 +90,21 @@ export function mayChange(me: User, user: User): { any: boolean; role: boolean; 
   return { any, role: other, active: other }
 }
 
+const leads = (role: Role): boolean => role === 'owner' || role === 'admin'
+
+/** Whether the service asks for the caller's own password before it makes this change of an account, or this account. */
+export function needsPassword(was: User | null, change: Partial<Schemas['AccountChange']>): boolean {
+  const role = change.role ?? was?.role ?? 'user'
+  if (!leads(role) && !(was && leads(was.role))) return false
+  return (
+    was === null ||
+    Boolean(change.password) ||
+    (change.email !== undefined && change.email !== was.email) ||
+    role !== was.role ||
+    (change.active !== undefined && change.active !== was.active)
+  )
+}
+
 export interface AgentRow {
   agentId: string
   name: string
