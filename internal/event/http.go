@@ -79,7 +79,7 @@ func (s *Service) handleEvents(ctx context.Context, in *eventsInput) (web.Stream
 type activityInput struct {
 	SubjectKind string    `query:"subject_kind" enum:"task,project,standup,team,schedule,inbox,session" doc:"Only of things of this kind."`
 	SubjectID   string    `query:"subject_id" maxLength:"512" doc:"Only of the thing with this id; of a session of the runtime, its key."`
-	Actor       string    `query:"actor" maxLength:"254" doc:"Only what this one did: a user's id or email, an agent_id, me, or system for the service."`
+	Actor       string    `query:"actor" maxLength:"254" doc:"Only what this one did: a user's id or email, an agent_id, me, or system for the service. Without the permission manage_accounts every email but your own finds nothing."`
 	Kinds       []string  `query:"kind" maxItems:"20" doc:"Only of these kinds, such as task.created; task.* is all that begin so."`
 	Since       time.Time `query:"since" doc:"Only at this time or later."`
 	Until       time.Time `query:"until" doc:"Only before this time."`

@@ -96,6 +96,10 @@ func actorIDs(ctx context.Context, q db.Queryer, by string) ([]string, error) {
 	case actor.System.ID, actor.Anonymous.ID:
 		return []string{by}, nil
 	}
+	if actor.OwnEmailOnly(ctx, by) {
+		id, err := findOwn(ctx, q, by)
+		return []string{id}, err
+	}
 	ids, err := findActors(ctx, q, by)
 	if err == nil && len(ids) == 0 {
 		err = ErrActor.With("Give a user's id or email, an agent_id, me or system.")

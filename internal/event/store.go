@@ -197,6 +197,15 @@ func Read(ctx context.Context, q db.Queryer, f Filter, want page.Want) (page.Par
 	return events.Read(ctx, q, f.where(), want)
 }
 
+// findOwn answers the caller's id if that email is theirs, and else actor.NoID.
+func findOwn(ctx context.Context, q db.Queryer, email string) (id string, err error) {
+	err = q.QueryRow(ctx, `SELECT id FROM users WHERE email_key = ? AND id = ?`, strings.ToLower(email), actor.From(ctx).ID).Scan(&id)
+	if db.IsNotFound(err) {
+		return actor.NoID, nil
+	}
+	return id, err
+}
+
 // findActors finds the ids of the accounts that ref names, by id, email or
 // agent_id: an agent may have had several.
 func findActors(ctx context.Context, q db.Queryer, ref string) ([]string, error) {

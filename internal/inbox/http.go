@@ -35,7 +35,7 @@ type listInput struct {
 	State    []State    `query:"state" enum:"open,acked,snoozed,resolved" doc:"Only in one of these states; without it open and acked."`
 	Kind     []Kind     `query:"kind" enum:"escalation,standup_failed,standup_missed,old_blocker,job_missed,job_failed,dispatch_failed,run_stalled,task_blocked,gateway_trouble,pairing_pending" doc:"Only of one of these kinds."`
 	Severity []Severity `query:"severity" enum:"urgent,high,medium,low" doc:"Only of one of these severities."`
-	Assignee string     `query:"assignee" maxLength:"254" doc:"Only what this person sees to: a user's id or email, an agent_id, me, or none for what nobody does."`
+	Assignee string     `query:"assignee" maxLength:"254" doc:"Only what this person sees to: a user's id or email, an agent_id, me, or none for what nobody does. Without the permission manage_accounts every email but your own finds nothing."`
 	Sort     string     `query:"sort" enum:"rank,last,-last" default:"rank" doc:"The order: by severity and then the longest wait, or by when it was last raised; a minus turns it round."`
 	page.Query
 	page.Total

@@ -186,10 +186,19 @@ func purgeResolved(ctx context.Context, tx *db.Tx, before time.Time, limit int) 
 	return int64(len(ids)), nil
 }
 
-// findUsers finds the ids of the accounts that ref names. An agent may have had
-// several.
+// findUsers finds the ids of the accounts that ref names in a filter. An agent may
+// have had several. An email of which the caller must not learn whether it has an
+// account is actor.NoID.
 func findUsers(ctx context.Context, q db.Queryer, ref string) ([]string, error) {
 	lower := strings.ToLower(ref)
+	if actor.OwnEmailOnly(ctx, ref) {
+		var id string
+		err := q.QueryRow(ctx, `SELECT id FROM users WHERE email_key = ? AND id = ?`, lower, actor.From(ctx).ID).Scan(&id)
+		if db.IsNotFound(err) {
+			return []string{actor.NoID}, nil
+		}
+		return []string{id}, err
+	}
 	rows, err := q.Query(ctx, `SELECT id FROM users WHERE id = ? OR email_key = ? OR agent_id = ? ORDER BY id`, lower, lower, ref)
 	return db.All(rows, err, scanID)
 }

@@ -16,13 +16,17 @@ import (
 )
 
 // Archive puts a task away: it leaves the lists, and cannot be claimed or
-// changed until it is restored. One that is there already stays as it is.
+// changed until it is restored. One that is there already stays as it is. While
+// its agent has it, only who may stop that archives it: ErrWithAgent.
 func (s *Service) Archive(ctx context.Context, ref string, version *int64) (Task, error) {
 	by := actor.From(ctx)
 	return s.write(ctx, "archive task", func(tx *db.Tx) (Task, []note, error) {
 		was, err := find(ctx, tx, ref)
 		if err != nil || was.ArchivedAt != nil {
 			return was, nil, err
+		}
+		if err := was.mayTakeBack(by); err != nil {
+			return Task{}, nil, err
 		}
 		ended, err := s.withdraw(ctx, tx, &was, false)
 		if err != nil {

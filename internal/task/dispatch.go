@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"wardroom/internal/event"
+	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/encode"
@@ -22,6 +23,8 @@ import (
 var (
 	ErrNoAgent = fault.New(fault.Conflict, "task_without_agent", "The task is assigned to no active agent.")
 	ErrIsDone  = fault.New(fault.Conflict, "task_done", "The task is done.")
+	// ErrWithAgent refuses what would end a dispatch to those who may not end one.
+	ErrWithAgent = fault.New(fault.Forbidden, "task_with_agent", "The task was handed to its agent.")
 )
 
 // Dispatch is how handing the task to its agent went the last time.
@@ -55,6 +58,23 @@ type DispatchError struct {
 
 // alive says whether the agent has it, or is to get it.
 func (d *Dispatch) alive() bool { return d != nil && (d.State == Queued || d.State == Started) }
+
+// mayTakeBack refuses, as ErrWithAgent, to end the dispatch of t unless by may stop
+// runs, or is the agent that has it.
+func (t Task) mayTakeBack(by actor.Actor) error {
+	d := t.Dispatch
+	own := by.AgentID != "" && d != nil && by.AgentID == d.AgentID
+	if d.alive() && !own && by.Role != "" && !by.Role.May(actor.DispatchTasks) {
+		return ErrWithAgent.With("This would stop %s. Wait until it has ended, or have the owner or an admin take the task back.", d.AgentID).Fact("dispatch", d)
+	}
+	return nil
+}
+
+// endsQueued reports whether the change from was to t keeps a dispatch from being
+// sent: it is still queued, and the task is done or somebody else's now.
+func (t Task) endsQueued(was Task) bool {
+	return was.Dispatch != nil && was.Dispatch.State == Queued && (t.Status == Done && was.Status != Done || !same(t.AssigneeID, was.AssigneeID))
+}
 
 // Tokens are what the runs for a task have used, in the classes in which they are sold.
 type Tokens struct {

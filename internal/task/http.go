@@ -25,15 +25,16 @@ func (s *Service) Mount(api *web.API) {
 		web.Status(http.StatusCreated), web.Once(), web.Fails(ErrAssignee, ErrProject, ErrParent, ErrDependency, ErrWaiting))
 	web.Get(api, "/tasks/{id}", actor.Read, "One task, by id or key", s.handleGet, web.Fails(ErrNotFound))
 	web.Patch(api, "/tasks/{id}", actor.ChangeTasks, "Change a task", s.handleUpdate,
-		web.Fails(ErrNotFound, ErrStale, ErrAssignee, ErrProject, ErrParent, ErrDependency, ErrNeighbour, ErrCycle, ErrWaiting, ErrClaimed, ErrClaimLost, ErrArchived),
+		web.Fails(ErrNotFound, ErrStale, ErrAssignee, ErrProject, ErrParent, ErrDependency, ErrNeighbour, ErrCycle, ErrWaiting, ErrClaimed, ErrClaimLost, ErrArchived, ErrWithAgent),
 		web.Describe("Only what the body names is changed. With If-Match the change is refused when somebody else was faster.\n\n"+
 			"A task may move between any two columns. But to in_progress, review and done it moves only when all in depends_on are done, "+
 			"and, while somebody holds it, only by them. It keeps its place in the order of the board, unless position says another."))
 	s.mountClaims(api)
 	s.mountProjects(api)
 	s.mountComments(api)
-	web.Post(api, "/tasks/{id}/archive", actor.ChangeTasks, "Put a task into the archive", s.handleArchive, web.Fails(ErrNotFound, ErrStale, ErrClaimed, ErrClaimLost),
-		web.Describe("It leaves the lists, and cannot be claimed or changed until it is restored. Archiving it again changes nothing."))
+	web.Post(api, "/tasks/{id}/archive", actor.ChangeTasks, "Put a task into the archive", s.handleArchive, web.Fails(ErrNotFound, ErrStale, ErrClaimed, ErrClaimLost, ErrWithAgent),
+		web.Describe("It leaves the lists, and cannot be claimed or changed until it is restored. Archiving it again changes nothing. "+
+			"While its agent has it, archiving stops the run: that takes the permission dispatch_tasks, or to be that agent."))
 	web.Post(api, "/tasks/{id}/restore", actor.ChangeTasks, "Take a task out of the archive", s.handleRestore, web.Fails(ErrNotFound, ErrStale),
 		web.Describe("It comes back as it was. If it is done, the days until it is archived count anew."))
 	web.Delete(api, "/tasks/{id}", actor.DeleteTasks, "Delete a task", s.handleDelete, web.Fails(ErrNotFound, ErrStale),
@@ -58,7 +59,7 @@ func (s *Service) mountClaims(api *web.API) {
 		web.Fails(ErrNotFound, ErrClaimed, ErrClaimLost, ErrArchived),
 		web.Describe("It moves back to todo. Who may delete tasks may also take one from its holder. Of a task that nobody holds nothing changes."))
 	web.Post(api, "/tasks/{id}/reports", actor.ChangeTasks, "Report on a task", s.handleReport,
-		web.Fails(ErrNotFound, ErrClaimed, ErrClaimLost, ErrWaiting, ErrArchived),
+		web.Fails(ErrNotFound, ErrClaimed, ErrClaimLost, ErrWaiting, ErrArchived, ErrWithAgent),
 		web.Describe("One call says how it goes, moves the task, and is told in its history. Repeating the last report changes nothing."))
 }
 
@@ -109,8 +110,8 @@ type listInput struct {
 	Status       []Status   `query:"status" enum:"backlog,todo,in_progress,review,done" doc:"Only in one of these columns."`
 	Priority     []Priority `query:"priority" enum:"low,medium,high,urgent" doc:"Only of one of these priorities."`
 	Type         []Type     `query:"type" enum:"task,bug,feature,improvement,research,epic" doc:"Only of one of these types."`
-	Assignee     Person     `query:"assignee" maxLength:"254" doc:"Only of this person: a user's id or email, an agent_id, me, or none."`
-	Reporter     Person     `query:"reporter" maxLength:"254" doc:"Only made by this person, named like the assignee; none is what the service made itself."`
+	Assignee     Person     `query:"assignee" maxLength:"254" doc:"Only of this person: a user's id or email, an agent_id, me, or none. Without the permission manage_accounts every email but your own finds nothing."`
+	Reporter     Person     `query:"reporter" maxLength:"254" doc:"Only made by this person, named like the assignee, with the same rule for emails; none is what the service made itself."`
 	Blocked      string     `query:"blocked" enum:"true,false" doc:"Only what is blocked, or only what is not."`
 	Tag          []Tag      `query:"tag" maxItems:"20" doc:"Only with one of these tags."`
 	Project      string     `query:"project" maxLength:"64" doc:"Only of this project: its id or key, or none."`

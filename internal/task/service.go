@@ -156,7 +156,8 @@ func (f Filter) lookUp(ctx context.Context, q db.Queryer) (_ Filter, err error) 
 	return f, nil
 }
 
-// lookUp turns the name of a person into their id, or says that there is none.
+// lookUp turns the name of a person in a filter into their id, or says that there is
+// none. An email that the caller must not learn about is nobody's.
 func lookUp(ctx context.Context, q db.Queryer, p Person, unknown *fault.Error) (Person, error) {
 	switch p {
 	case "", Nobody:
@@ -164,7 +165,7 @@ func lookUp(ctx context.Context, q db.Queryer, p Person, unknown *fault.Error) (
 	case Me:
 		p = Person(actor.From(ctx).ID)
 	}
-	id, _, err := findAccount(ctx, q, string(p))
+	id, err := findPerson(ctx, q, string(p))
 	if errors.Is(err, ErrAssignee) {
 		err = unknown.With("Give a user's id or email, an agent_id, %s or %s.", Me, Nobody)
 	}
@@ -257,6 +258,11 @@ func (s *Service) changed(ctx context.Context, tx *db.Tx, was Task, c Change) (T
 				return Task{}, err
 			}
 			t.AssigneeID = &id
+		}
+	}
+	if t.endsQueued(was) {
+		if err := was.mayTakeBack(by); err != nil {
+			return Task{}, err
 		}
 	}
 	if err := relate(ctx, tx, &t, c); err != nil {

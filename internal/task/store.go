@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/list"
@@ -335,6 +336,20 @@ func findAccount(ctx context.Context, q db.Queryer, ref string) (id string, acti
 		return "", false, ErrAssignee.With("Give a user's id or email, or an agent_id.")
 	}
 	return id, active, err
+}
+
+// findPerson is findAccount for a filter. An email of which the caller must not
+// learn whether it has an account is actor.NoID.
+func findPerson(ctx context.Context, q db.Queryer, ref string) (id string, err error) {
+	if !actor.OwnEmailOnly(ctx, ref) {
+		id, _, err = findAccount(ctx, q, ref)
+		return id, err
+	}
+	err = q.QueryRow(ctx, `SELECT id FROM users WHERE email_key = ? AND id = ?`, strings.ToLower(ref), actor.From(ctx).ID).Scan(&id)
+	if db.IsNotFound(err) {
+		return actor.NoID, nil
+	}
+	return id, err
 }
 
 // findAssignee finds the active account that ref names; nobody else gets tasks.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -116,6 +117,17 @@ type key struct{}
 
 // With returns a context that carries a.
 func With(ctx context.Context, a Actor) context.Context { return context.WithValue(ctx, key{}, a) }
+
+// NoID is the id of no account.
+const NoID = "-"
+
+// OwnEmailOnly reports whether ref is an email in a filter of a caller who may not
+// see the emails of all accounts. Then it finds the caller's own account or nothing,
+// so that nobody learns from a filter whether an email has an account.
+func OwnEmailOnly(ctx context.Context, ref string) bool {
+	by := From(ctx)
+	return by.Role != "" && !by.Role.May(ManageAccounts) && strings.Contains(ref, "@")
+}
 
 // From returns the caller, or the zero Actor when nobody is signed in.
 func From(ctx context.Context) Actor {
