@@ -28,14 +28,14 @@ func (s *Service) Mount(api *web.API) {
 	asks := web.Asks(3, s.Patience)
 	web.Get(api, "/agentrt/sessions", actor.Read, "The runtime's sessions, active ones first", s.handleList, away, asks, web.Fails(page.ErrCursor),
 		web.Describe("Running or ended, the last changed first within each. While the runtime is away there is no list, only the reason: nothing old is shown as if it were live."), web.Quiet())
-	web.Get(api, "/agentrt/sessions/{key}", actor.Read, "One session", s.handleGet, away, asks, web.Fails(ErrNotFound), web.Quiet())
+	web.Get(api, "/agentrt/sessions/{key}", actor.Read, "One session", s.handleGet, away, asks, web.Fails(ErrNotFound, ErrReads), web.Quiet())
 	web.Get(api, "/agentrt/sessions/{key}/messages", actor.Read, "What was said in a session, the newest last", s.handleMessages, away, asks,
-		web.Fails(ErrNotFound, page.ErrCursor), web.Quiet(),
+		web.Fails(ErrNotFound, ErrReads, page.ErrCursor), web.Quiet(),
 		web.Describe("The first page is the newest; the Link header leads to the older ones. The result of a tool is with its call. What is too long is cut, and says by how much. To hear of further ones as they come, follow the session with GET /events?session=."))
-	web.Post(api, "/agentrt/sessions/{key}/messages", actor.ControlSessions, "Send a message to a session", s.handleSend, away, asks, web.Fails(ErrNotFound),
+	web.Post(api, "/agentrt/sessions/{key}/messages", actor.ControlSessions, "Send a message to a session", s.handleSend, away, asks, web.Fails(ErrNotFound, ErrReads),
 		web.Status(http.StatusAccepted), web.Once(),
 		web.Describe("Answers when the runtime has taken it; what the agent says to it is in the session's messages. A failure whose maybe_sent is true leaves open whether it was: send it again with the same Idempotency-Key."))
-	web.Post(api, "/agentrt/sessions/{key}/stop", actor.ControlSessions, "End the runs of a session", s.handleStop, away, web.Asks(8, s.Patience), web.Fails(ErrNotFound, gateway.ErrForeignRun),
+	web.Post(api, "/agentrt/sessions/{key}/stop", actor.ControlSessions, "End the runs of a session", s.handleStop, away, web.Asks(8, s.Patience), web.Fails(ErrNotFound, ErrReads, gateway.ErrForeignRun),
 		web.Describe("Ends what is going and what waits there, or the one run that is named. When nothing is going, nothing is stopped and nothing is wrong."))
 }
 

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"time"
 
 	"wardroom/internal/gateway"
 	"wardroom/internal/transcript"
@@ -30,6 +31,11 @@ func (s *Service) Messages(ctx context.Context, key string, limit int, before *o
 	if before != nil {
 		of.before = *before
 	}
+	answered, err := s.reads.ask(ctx, time.Now())
+	if err != nil {
+		return Messages{}, err
+	}
+	defer answered()
 	page, err := s.pages.read(ctx, of, func() (gateway.TurnPage, error) {
 		if before == nil {
 			return s.Runtime.Turns(ctx, key, limit, 0)

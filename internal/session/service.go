@@ -65,6 +65,7 @@ type Service struct {
 	signs  signs
 	pages  shared[pageOf, gateway.TurnPage]
 	sought shared[string, sought]
+	reads  allowance
 }
 
 // List is the sessions that the filter takes, from behind a position on, at
@@ -102,6 +103,11 @@ func (s *Service) Get(ctx context.Context, key string) (Session, error) {
 	}
 	// Only the gateway knows those that the list leaves out: archived ones, and
 	// the oldest of very many.
+	answered, err := s.reads.ask(ctx, time.Now())
+	if err != nil {
+		return Session{}, err
+	}
+	defer answered()
 	asOf := clock.At(s.Now())
 	g, err := s.sought.read(ctx, key, func() (sought, error) {
 		g, ok, err := s.Runtime.Session(ctx, key)
