@@ -9,7 +9,7 @@ import { Button } from '../ui/Button'
 import { Field } from '../ui/Field'
 import { say } from '../ui/Toast'
 import { Answer } from '../ui/Views'
-import { Facts, Group, Part, Refusal, refused } from './Bits'
+import { Facts, Group, Part, Refusal, refused, refusedPassword } from './Bits'
 import { PasswordField } from './PasswordField'
 import type { User } from './rules'
 
@@ -113,7 +113,7 @@ function PasswordForm({ email }: { email: string }) {
       <input autoComplete="username" hidden name="username" readOnly type="text" value={email} />
       <PasswordField
         autoComplete="current-password"
-        error={refused(change.error, 'current_password')}
+        error={refused(change.error, 'current_password') ?? refusedPassword(change.error)}
         label={words.current}
         name="current"
       />

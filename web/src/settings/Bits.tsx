@@ -112,7 +112,7 @@ export function Command({ text, label = words.gateway.command }: { text: string;
 /** What was refused and belongs to no field. */
 export function Refusal({ error }: { error: unknown }) {
   const problem = error ? asProblem(error) : null
-  if (!problem || problem.fields.length > 0 || passwordCodes.includes(problem.code)) return null
+  if (!problem || problem.fields.length > 0 || refusedPassword(error)) return null
   return (
     <p className="wrap-anywhere text-danger" role="alert">
       {problem.status === 412 ? words.stale : problem.message}
@@ -126,11 +126,10 @@ export const refused = (error: unknown, field: string): string | undefined =>
 
 /** Where somebody types their own password before a change that a token alone does not allow. */
 export function OwnPassword({ error }: { error: unknown }) {
-  const problem = error ? asProblem(error) : null
   return (
     <PasswordField
       autoComplete="current-password"
-      error={problem && passwordCodes.includes(problem.code) ? problem.message : undefined}
+      error={refusedPassword(error)}
       help={words.users.yourPasswordHelp}
       label={words.users.yourPassword}
       name="own-password"
@@ -139,6 +138,12 @@ export function OwnPassword({ error }: { error: unknown }) {
 }
 
 const passwordCodes = ['password_required', 'wrong_password']
+
+/** What was refused of the current password; it belongs beside the field for it. */
+export function refusedPassword(error: unknown): string | undefined {
+  const problem = error ? asProblem(error) : null
+  return problem && passwordCodes.includes(problem.code) ? problem.message : undefined
+}
 
 /** What was typed into OwnPassword, if the form has one. */
 export const ownPassword = (form: FormData): { current_password?: string } => {
