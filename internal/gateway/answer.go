@@ -128,7 +128,7 @@ func readWait(payload json.RawMessage) (Answer, error) {
 	case p.Status == "ok":
 		a.Outcome = Finished
 		if p.TerminalReply.Disposition == "visible" {
-			a.Text = p.TerminalReply.Text
+			a.Text, a.Cut = p.TerminalReply.Text, mayBeCut(p.TerminalReply.Text)
 		}
 	case p.Status != "error" && !over:
 		a.Outcome = Running // "timeout", or a state that this version does not know
@@ -143,6 +143,11 @@ func readWait(payload json.RawMessage) (Answer, error) {
 	}
 	return a, nil
 }
+
+// mayBeCut reports whether a text looks like the beginning of a longer one:
+// agent.wait tells 4096 characters of an answer at most, and puts "…" at the end of
+// those (OpenClaw 2026.9.6).
+func mayBeCut(text string) bool { return len(text) > 2048 && strings.HasSuffix(text, "…") }
 
 // overtakes recognises how the gateway says that a session changed between its
 // taking a question and the run's beginning. The code is in its source; the

@@ -47,6 +47,7 @@ func needs() []need {
 		{method: "tasks.cancel", over: runsLane, feature: "stopping what was begun over an earlier connection", scope: write},
 		{method: "chat.send", over: runsLane, feature: "sending messages to sessions", scope: write},
 		{method: "chat.history", over: watchLane, feature: "transcripts, and answers that came while the connection was away", scope: read},
+		{method: "chat.message.get", over: watchLane, feature: "long answers that came while the connection was away", scope: read},
 		{method: "sessions.list", over: watchLane, feature: "the runtime's sessions", scope: read},
 		{method: "sessions.subscribe", over: watchLane, feature: "sessions that change as they are watched", scope: read},
 		{method: "sessions.describe", over: watchLane, feature: "one session", scope: read},

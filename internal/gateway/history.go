@@ -87,12 +87,14 @@ type row struct {
 		ID             string `json:"id"`
 		RunID          string `json:"runId"`
 		IdempotencyKey string `json:"idempotencyKey"`
+		Reason         word   `json:"reason"` // why it is not the whole row
 	} `json:"__openclaw"`
 }
 
 // Find looks for a run in its session's history. A session that does not exist
 // yet gives an empty Trace.
 func (c *Client) Find(ctx context.Context, sessionKey, runID string) (Trace, error) {
+	c.runs.place(runID, sessionKey)
 	var rows []row
 	var newest history
 	var offset int64
@@ -110,6 +112,9 @@ func (c *Client) Find(ctx context.Context, sessionKey, runID string) (Trace, err
 			break
 		}
 		offset = next
+	}
+	if err := c.fetchLarge(ctx, sessionKey, rows, runID); err != nil {
+		return Trace{}, fmt.Errorf("find run %s: %w", runID, err)
 	}
 	t := trace(rows, newest, runID)
 	t.Answer, t.Resumed = c.cleaned(runID, t.Answer), c.secrets.words(t.Resumed)

@@ -54,6 +54,9 @@ type Answer struct {
 	// that failure from now on. Find tells whether the resumed turn brings, or
 	// has brought, the answer; else ask again under another run id.
 	Overtaken bool
+	// Cut says that Text is only the beginning of what the agent said, and that the
+	// gateway has not given the rest.
+	Cut bool
 }
 
 // Start asks a question. It comes back as soon as the gateway has it; Wait
@@ -65,6 +68,7 @@ func (c *Client) Start(ctx context.Context, q Question) (Started, error) {
 		return Started{}, fmt.Errorf("ask %s: %w", q.AgentID, err)
 	}
 	r := c.runs.begin(q.RunID)
+	c.runs.place(q.RunID, q.SessionKey)
 	f, err := c.roundTripOn(ctx, k, "agent", agentParams{
 		Message:        q.Message,
 		AgentID:        q.AgentID,
@@ -130,7 +134,26 @@ func (c *Client) Wait(ctx context.Context, runID string, limit time.Duration) (A
 	if a.Outcome == Running || a.Usage != nil {
 		return a, nil
 	}
-	return c.settle(ctx, k, r, a), nil
+	if a = c.settle(ctx, k, r, a); a.Cut {
+		return c.completed(ctx, runID, a)
+	}
+	return a, nil
+}
+
+// completed reads the whole of an answer whose beginning agent.wait has told.
+func (c *Client) completed(ctx context.Context, runID string, a Answer) (Answer, error) {
+	key := c.runs.placed(runID)
+	if key == "" {
+		return a, nil
+	}
+	t, err := c.Find(ctx, key, runID)
+	if err != nil {
+		return Answer{}, fmt.Errorf("read the whole answer: %w", err)
+	}
+	if t.Answered {
+		a.Text, a.Cut = t.Answer.Text, false
+	}
+	return a, nil
 }
 
 // waitOn asks the gateway, and takes the second answer to the question instead
@@ -190,8 +213,8 @@ func (c *Client) settle(ctx context.Context, k *conn, r *run, a Answer) Answer {
 	select {
 	case <-r.done:
 		a.Usage = r.answer.Usage
-		if a.Outcome == Finished && a.Text == "" {
-			a.Text = r.answer.Text
+		if a.Outcome == Finished && (a.Text == "" || a.Cut) {
+			a.Text, a.Cut = r.answer.Text, false
 		}
 	case <-k.gone:
 	case <-ctx.Done():
@@ -220,9 +243,10 @@ type runs struct {
 }
 
 type run struct {
-	done   chan struct{} // closed when the run has ended and answer says how
-	answer Answer
-	on     *conn // the connection that will bring the second answer; nil when none will
+	session string        // key of its session; empty when unknown
+	done    chan struct{} // closed when the run has ended and answer says how
+	answer  Answer
+	on      *conn // the connection that will bring the second answer; nil when none will
 }
 
 func newRun() *run { return &run{done: make(chan struct{})} }
@@ -266,6 +290,20 @@ func (rs *runs) get(id string) *run {
 		rs.ring.put(id, r)
 	}
 	return r
+}
+
+// place notes in which session a run is.
+func (rs *runs) place(id, sessionKey string) {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	rs.get(id).session = sessionKey
+}
+
+// placed is the key of the session of a run, if it is known.
+func (rs *runs) placed(id string) string {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	return rs.get(id).session
 }
 
 func (rs *runs) expect(r *run, k *conn) {

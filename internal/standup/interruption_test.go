@@ -113,14 +113,21 @@ func TestRuntimeGone(t *testing.T) {
 }
 
 // The agent answers while nobody listens: the retry finds the answer in the
-// history and does not ask again.
+// history, however long it is, and does not ask again.
 func TestAnswerFoundLater(t *testing.T) {
+	t.Run("short", func(t *testing.T) { answeredMeanwhile(t, "a") })
+	t.Run("5,000 characters", func(t *testing.T) { answeredMeanwhile(t, strings.Repeat("word ", 1_000)+"a") })
+	t.Run("over 128 KiB", func(t *testing.T) { answeredMeanwhile(t, strings.Repeat("word ", 28_000)+"a") })
+}
+
+func answeredMeanwhile(t *testing.T, yesterday string) {
+	t.Helper()
 	o := newOffice(t, dbtest.New(t))
 	o.runtime.Delay("cto", 400*time.Millisecond)
 	var answered atomic.Bool
 	o.runtime.Answer("cto", func(demo.Question) string {
 		answered.Store(true)
-		return "Yesterday: a\nToday: b\nBlockers: none"
+		return "Yesterday: " + yesterday + "\nToday: b\nBlockers: none"
 	})
 	stop := work(t, o.Service)
 	m := o.open(t)
@@ -135,6 +142,9 @@ func TestAnswerFoundLater(t *testing.T) {
 	m = o.end(t, m.ID)
 	wantEnd(t, m, standup.Completed, "")
 	o.wantAsked(t, map[string]int{"cto": 1, "cpo": 1, "cmo": 1, "coo": 1})
+	if got := m.Reports[0].Yesterday; got == nil || *got != yesterday {
+		t.Errorf("the report has another text than the %d bytes of the answer", len(yesterday))
+	}
 }
 
 // The facilitator talks instead of filling in the form: it is asked once more,

@@ -46,6 +46,7 @@ func TestDispatch(t *testing.T) {
 			j.connected(t)
 		})
 	})
+	t.Run("is found answered at length after everything was started anew", j.answersAtLength)
 	t.Run("is stopped with what waits behind it, whoever began either", j.stopsBoth)
 	t.Run("costs what those cost that its agent has work for it", j.delegates)
 	t.Run("is seen with what it has used before it ends", j.goes)
@@ -131,6 +132,46 @@ func (j *journey) takesBack(t *testing.T, meanwhile func()) {
 		res.Into(t, http.StatusOK, &all)
 		return len(all) == 0
 	})
+}
+
+// answersAtLength has the agent answer more than the gateway shows of one message,
+// while nobody listens, and restarts the gateway too: it must not be asked again.
+func (j *journey) answersAtLength(t *testing.T) {
+	j.model.Script("coo", Reply{Text: strings.Repeat("word ", 30_000), Delay: 10 * time.Second})
+	defer j.model.Script("coo", Reply{})
+	j.model.Forget()
+	key := j.hand(t, "Write it all down")
+	WaitFor(t, time.Minute, "the dispatch to have started", func() bool { return j.handed(t, key).Dispatch.State == "started" })
+	j.server.Kill9(t)
+	WaitFor(t, 2*time.Minute, "the model to have answered", func() bool {
+		calls := j.model.Calls("coo")
+		return len(calls) > 0 && calls[len(calls)-1].Used != nil
+	})
+	time.Sleep(5 * time.Second) // the gateway writes it down
+	j.gateway.Restart(t)
+	j.server.Start(t)
+	j.connected(t)
+	var got handedTask
+	WaitFor(t, 2*time.Minute, "the dispatch to end", func() bool {
+		got = j.handed(t, key)
+		return got.Dispatch.State == "ended" || got.Dispatch.State == "failed"
+	})
+	if calls := j.model.Calls("coo"); got.Dispatch.State != "ended" || len(calls) != 1 {
+		t.Errorf("the dispatch is %+v %+v, and the model was asked %d times", got.Dispatch, got.Dispatch.Error, len(calls))
+	}
+	var history []struct {
+		Kind string
+		Data struct{ Answer string }
+	}
+	j.owner.Get(t, "/api/v1/tasks/"+key+"/history").Into(t, http.StatusOK, &history)
+	if !slices.ContainsFunc(history, func(e struct {
+		Kind string
+		Data struct{ Answer string }
+	}) bool {
+		return strings.HasPrefix(e.Data.Answer, "word word")
+	}) {
+		t.Errorf("the history does not have the answer: %+v", history)
+	}
 }
 
 // stopsBoth has somebody else's run go on in a session in which a message of ours

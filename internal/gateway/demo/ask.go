@@ -224,7 +224,7 @@ func (q *run) terminal() object {
 	if q.outcome.text == "" {
 		return object{"disposition": "empty"}
 	}
-	return object{"disposition": "visible", "text": q.outcome.text}
+	return object{"disposition": "visible", "text": cutText(q.outcome.text, replyChars-1, "…")}
 }
 
 // receipt names the model that really answered. Only the asker's copy lacks

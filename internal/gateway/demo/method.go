@@ -2,7 +2,6 @@ package demo
 
 import (
 	"cmp"
-	"encoding/base64"
 	"encoding/json"
 	"math"
 	"slices"
@@ -36,6 +35,7 @@ func (r *Runtime) table() map[string]method {
 		"agent":              {scope: scopeWrite, serve: r.handleAgent},
 		"agent.wait":         {scope: scopeWrite, serve: r.handleWait},
 		"chat.history":       {scope: scopeRead, serve: r.handleHistory},
+		"chat.message.get":   {scope: scopeRead, serve: r.handleMessage},
 		"chat.send":          {scope: scopeWrite, serve: r.handleSend},
 		"chat.abort":         {scope: scopeWrite, serve: r.handleAbort},
 		"tasks.list":         {scope: scopeRead, serve: r.handleTasks},
@@ -243,53 +243,6 @@ func (r *Runtime) handleDescribe(c call) (any, *failure) {
 		row["lastMessagePreview"] = s.preview()
 	}
 	return object{"session": row}, nil
-}
-
-var historyParams = params{
-	required: words("sessionKey"),
-	optional: words("agentId cursor limit offset pendingBefore inputRunIds messageId sessionId maxChars"),
-}
-
-// handleHistory is the transcript of a session, the newest rows last.
-func (r *Runtime) handleHistory(c call) (any, *failure) {
-	in := struct {
-		SessionKey    string
-		Limit, Offset int
-	}{Limit: 200}
-	if f := historyParams.read("chat.history", "", c.params, &in); f != nil {
-		return nil, f
-	}
-	if f := cmp.Or(within("chat.history", "limit", in.Limit, 1, 1000), within("chat.history", "offset", in.Offset, 0, math.MaxInt)); f != nil {
-		return nil, f
-	}
-	out := object{
-		"sessionKey": in.SessionKey, "messages": []object{}, "hasMore": false, "totalMessages": 0,
-		"pendingInputs": object{"items": []object{}, "total": 0}, "defaults": r.defaults(false),
-	}
-	s := r.sessions[canonical(in.SessionKey)]
-	if s == nil {
-		return out, nil
-	}
-	to := max(0, len(s.messages)-in.Offset)
-	from := max(0, to-in.Limit)
-	rows := []object{}
-	for i := from; i < to; i++ {
-		if !s.messages[i].hidden {
-			rows = append(rows, s.json(s.messages[i], i+1))
-		}
-	}
-	cursor, _ := json.Marshal(object{
-		"agentId": s.agentID, "generation": s.source, "lastSeq": len(s.messages), "sessionId": s.id, "version": 1,
-	})
-	out["sessionId"], out["messages"], out["totalMessages"] = s.id, rows, len(s.messages)
-	out["deltaCursor"], out["sessionInfo"] = base64.StdEncoding.EncodeToString(cursor), r.sessionInfo(s)
-	if from > 0 {
-		out["hasMore"], out["nextOffset"] = true, len(s.messages)-from
-	}
-	if s.active != nil && s.active.begun {
-		out["inFlightRun"] = object{"runId": s.active.id, "text": ""}
-	}
-	return out, nil
 }
 
 // sessionInfo is the row that comes with a transcript.

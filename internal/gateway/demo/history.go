@@ -1,0 +1,144 @@
+package demo
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"maps"
+	"math"
+	"slices"
+	"unicode/utf16"
+)
+
+// What the gateway shows of a long message (OpenClaw 2026.9.6).
+const (
+	historyChars = 8_000     // of each text, unless a client asks for more
+	historyMost  = 500_000   // that a client may ask for
+	messageChars = 1_000_000 // of one message by itself
+	messageMost  = 2_000_000
+	largestRow   = 128 << 10 // bytes; chat.history leaves out what a larger row says
+	replyChars   = 4_096     // of an answer, for whoever waits for its run
+)
+
+var historyParams = params{
+	required: words("sessionKey"),
+	optional: words("agentId cursor limit offset pendingBefore inputRunIds messageId sessionId maxChars"),
+}
+
+// handleHistory is the transcript of a session, the newest rows last.
+func (r *Runtime) handleHistory(c call) (any, *failure) {
+	in := struct {
+		SessionKey              string
+		Limit, Offset, MaxChars int
+	}{Limit: 200, MaxChars: historyChars}
+	if f := historyParams.read("chat.history", "", c.params, &in); f != nil {
+		return nil, f
+	}
+	if f := cmp.Or(within("chat.history", "limit", in.Limit, 1, 1000), within("chat.history", "offset", in.Offset, 0, math.MaxInt), within("chat.history", "maxChars", in.MaxChars, 1, historyMost)); f != nil {
+		return nil, f
+	}
+	out := object{
+		"sessionKey": in.SessionKey, "messages": []object{}, "hasMore": false, "totalMessages": 0,
+		"pendingInputs": object{"items": []object{}, "total": 0}, "defaults": r.defaults(false),
+	}
+	s := r.sessions[canonical(in.SessionKey)]
+	if s == nil {
+		return out, nil
+	}
+	to := max(0, len(s.messages)-in.Offset)
+	from := max(0, to-in.Limit)
+	rows := []object{}
+	for i := from; i < to; i++ {
+		if !s.messages[i].hidden {
+			rows = append(rows, fitting(shortened(s.json(s.messages[i], i+1), in.MaxChars)))
+		}
+	}
+	cursor, _ := json.Marshal(object{
+		"agentId": s.agentID, "generation": s.source, "lastSeq": len(s.messages), "sessionId": s.id, "version": 1,
+	})
+	out["sessionId"], out["messages"], out["totalMessages"] = s.id, rows, len(s.messages)
+	out["deltaCursor"], out["sessionInfo"] = base64.StdEncoding.EncodeToString(cursor), r.sessionInfo(s)
+	if from > 0 {
+		out["hasMore"], out["nextOffset"] = true, len(s.messages)-from
+	}
+	if s.active != nil && s.active.begun {
+		out["inFlightRun"] = object{"runId": s.active.id, "text": ""}
+	}
+	return out, nil
+}
+
+var messageParams = params{required: words("sessionKey messageId"), optional: words("agentId maxChars")}
+
+// handleMessage is one row of a transcript, however large it is.
+func (r *Runtime) handleMessage(c call) (any, *failure) {
+	in := struct {
+		SessionKey, MessageID string
+		MaxChars              int
+	}{MaxChars: messageChars}
+	if f := messageParams.read("chat.message.get", "", c.params, &in); f != nil {
+		return nil, f
+	}
+	if f := within("chat.message.get", "maxChars", in.MaxChars, 1, messageMost); f != nil {
+		return nil, f
+	}
+	if s := r.sessions[canonical(in.SessionKey)]; s != nil {
+		if i := slices.IndexFunc(s.messages, func(m message) bool { return m.id == in.MessageID && !m.hidden }); i >= 0 {
+			return object{"ok": true, "message": shortened(s.json(s.messages[i], i+1), in.MaxChars)}, nil
+		}
+	}
+	return object{"ok": false, "unavailableReason": "not_found"}, nil
+}
+
+// shortened is a row whose texts have at most that many characters, as JavaScript counts them.
+func shortened(row object, most int) object {
+	switch content := row["content"].(type) {
+	case string:
+		row["content"] = cutText(content, most, "\n...(truncated)...")
+	case []object:
+		for i, part := range content {
+			for _, name := range []string{"text", "thinking"} {
+				if text, ok := part[name].(string); ok && len(text) > most {
+					content[i] = maps.Clone(part)
+					content[i][name] = cutText(text, most, "\n...(truncated)...")
+				}
+			}
+		}
+	}
+	return row
+}
+
+func cutText(text string, most int, mark string) string {
+	if len(text) <= most {
+		return text
+	}
+	if units := utf16.Encode([]rune(text)); len(units) > most {
+		return string(utf16.Decode(units[:most])) + mark
+	}
+	return text
+}
+
+// fitting is a row, or what stands in the place of one that is too large: of what
+// it said, and in which run, nothing is left.
+func fitting(row object) object {
+	data, err := json.Marshal(row)
+	if err != nil || len(data) <= largestRow {
+		return row
+	}
+	all := only[object](row["__openclaw"])
+	meta := object{"truncated": true, "reason": "oversized"}
+	for _, name := range []string{"id", "seq", "idempotencyKey", "transcriptPosition"} {
+		if v, ok := all[name]; ok {
+			meta[name] = v
+		}
+	}
+	left := object{
+		"role": row["role"], "timestamp": row["timestamp"], "__openclaw": meta,
+		"content": content("[chat.history omitted: message too large]"),
+	}
+	for _, name := range []string{"toolCallId", "toolName", "isError"} {
+		if v, ok := row[name]; ok {
+			left[name] = v
+		}
+	}
+	return left
+}
