@@ -23,7 +23,8 @@ func (s *Service) Mount(api *web.API) {
 	web.Post(api, "/standups", actor.HoldStandups, "Open the standup of a day", s.handleOpen,
 		web.Status(http.StatusCreated), web.Also(http.StatusOK), web.Once(), web.Fails(ErrTeam, ErrTeamArchived),
 		web.Describe("Answers 201, or 200 with the standup that the team already has of the day."))
-	web.Get(api, "/standups/latest", actor.Read, "The standup of the latest day", s.handleLatest, web.Fails(ErrNotFound, ErrTeam))
+	web.Get(api, "/standups/latest", actor.Read, "The standup of the latest day", s.handleLatest, web.Fails(ErrNotFound, ErrTeam),
+		web.Describe("Of today or the last day before that has one. One that was opened for a day to come is not it until that day."))
 	s.mountSchedule(api)
 	web.Get(api, "/standups/{id}", actor.Read, "One standup with all that was said", s.handleGet, web.Fails(ErrNotFound))
 	web.Text(api, "/standups/{id}/transcript", actor.Read, "Follow the meeting as plain text", s.handleTranscript,

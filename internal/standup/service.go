@@ -150,7 +150,7 @@ func (s *Service) Get(ctx context.Context, id string) (Standup, error) {
 	return s.read(ctx, func(q db.Queryer) (Standup, error) { return find(ctx, q, id) })
 }
 
-// Latest returns a team's standup of the latest day. An empty team is the
+// Latest returns a team's standup of the latest day that has begun. An empty team is the
 // executive one, and one that there is not is ErrTeam.
 func (s *Service) Latest(ctx context.Context, team string) (Standup, error) {
 	return s.read(ctx, func(q db.Queryer) (Standup, error) {
@@ -158,7 +158,7 @@ func (s *Service) Latest(ctx context.Context, team string) (Standup, error) {
 		if err != nil {
 			return Standup{}, err
 		}
-		return findLatest(ctx, q, t.Key)
+		return findLatest(ctx, q, t.Key, s.Now())
 	})
 }
 

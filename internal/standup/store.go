@@ -111,9 +111,22 @@ func findByDay(ctx context.Context, q db.Queryer, team, date string) (Standup, e
 	return one(q.QueryRow(ctx, `SELECT `+columns+` FROM standups WHERE team = ? AND date = ?`, team, date))
 }
 
-// findLatest is a team's standup of the latest day.
-func findLatest(ctx context.Context, q db.Queryer, team string) (Standup, error) {
-	return one(q.QueryRow(ctx, `SELECT `+columns+` FROM standups WHERE team = ? ORDER BY date DESC LIMIT 1`, team))
+// findLatest is a team's standup of the latest day that has begun in the standup's
+// own zone. Somewhere on earth three days can be the present one.
+func findLatest(ctx context.Context, q db.Queryer, team string, now time.Time) (Standup, error) {
+	const earliest = 14 * time.Hour // is the zone whose days begin first ahead of UTC
+	rows, err := q.Query(ctx, `SELECT `+columns+` FROM standups WHERE team = ? AND date <= ? ORDER BY date DESC LIMIT 3`,
+		team, now.UTC().Add(earliest).Format(time.DateOnly))
+	all, err := db.All(rows, err, scan)
+	if err != nil {
+		return Standup{}, err
+	}
+	for _, s := range all {
+		if zone, err := clock.Zone(s.Timezone); err != nil || s.Date <= now.In(zone).Format(time.DateOnly) {
+			return s, nil
+		}
+	}
+	return Standup{}, ErrNotFound
 }
 
 func one(row *sql.Row) (Standup, error) {
