@@ -200,6 +200,12 @@ func (v *invisibles) ways() map[string]wayIn {
 	refused(at("/api/v1/agentrt/jobs"), job, "POST /api/v1/agentrt/jobs", "name", "agentId", "schedule/expr", "schedule/tz")
 	refused(at("/api/v1/agentrt/jobs/"+made), none, "PATCH /api/v1/agentrt/jobs/{id}", "name", "agentId", "configRevision")
 	refused(at("/api/v1/agentrt/jobs/"+made), with(map[string]any{"schedule": map[string]any{"expr": "0 9 * * *"}}), "PATCH /api/v1/agentrt/jobs/{id}", "schedule/expr", "schedule/tz")
+	for _, f := range []string{"id", "wakeMode", "unwatched_because", "state/lastStatus", "state/lastError", "next_runs/[]/local"} { // of a job as it is read
+		ways["POST /api/v1/agentrt/jobs /"+f] = wayIn{target: at("/api/v1/agentrt/jobs"), body: job, quiet: true}
+		ways["PATCH /api/v1/agentrt/jobs/{id} /"+f] = wayIn{target: at("/api/v1/agentrt/jobs/" + made), body: none, quiet: true}
+	}
+	ways["POST /api/v1/agentrt/jobs /configRevision"] = wayIn{target: at("/api/v1/agentrt/jobs"), body: job, quiet: true}
+	refused(at("/api/v1/agentrt/jobs/"+made), none, "PATCH /api/v1/agentrt/jobs/{id}", "sessionTarget", "schedule/kind", "schedule/at", "payload/kind", "delivery/mode")
 	refused(at("/api/v1/auth/me"), none, "PATCH /api/v1/auth/me", "name")
 	refused(at("/api/v1/auth/register"), newcomer, "POST /api/v1/auth/register", "email", "name")
 	refused(at("/api/v1/auth/setup"), func(n int) map[string]any { u := newcomer(n); u["token"] = "x"; return u }, "POST /api/v1/auth/setup", "email", "name")

@@ -71,8 +71,8 @@ type JobState struct {
 	NextRunAt  *clock.Time `json:"nextRunAt" doc:"When it runs next, as the runtime reckons; null when it does not run."`
 	RunningAt  *clock.Time `json:"runningAt" doc:"Since when it is running; null when it is not."`
 	LastRunAt  *clock.Time `json:"lastRunAt" doc:"When it ran last; null before the first time."`
-	LastStatus string      `json:"lastStatus" doc:"How that ended: ok, error or skipped; empty before the first time."`
-	LastError  string      `json:"lastError" doc:"What went wrong then, in the runtime's words."`
+	LastStatus string      `json:"lastStatus" maxLength:"400" doc:"How that ended: ok, error or skipped; empty before the first time."`
+	LastError  string      `json:"lastError" maxLength:"400" doc:"What went wrong then, in the runtime's words."`
 	Errors     int64       `json:"consecutiveErrors" doc:"How many runs in a row have failed."`
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"wardroom/internal/gateway"
 	"wardroom/internal/platform/actor"
@@ -28,13 +29,17 @@ type Draft struct {
 	SessionTarget string     `json:"sessionTarget,omitempty" enum:"isolated" doc:"Each run has a session of its own."`
 	Payload       Payload    `json:"payload"`
 	Delivery      *Delivered `json:"delivery,omitempty" doc:"Default: none, nothing is sent to anybody."`
+	Revision      string     `json:"configRevision,omitempty" maxLength:"128" doc:"Ignored."`
+	AsRead
 }
 
 // Times say when a job runs.
 type Times struct {
 	Kind string `json:"kind,omitempty" enum:"cron" doc:"Jobs of other kinds are listed and watched, and not made here."`
 	Expr string `json:"expr" minLength:"1" maxLength:"500" doc:"Five fields: minute, hour, day of the month, month, weekday." example:"30 9 * * 1-5"`
-	Zone string `json:"tz,omitempty" maxLength:"64" doc:"The IANA time zone of expr. Default: the one that it has, else the service's TIMEZONE." example:"Europe/Berlin"`
+	Zone string `json:"tz,omitempty" maxLength:"64" doc:"The IANA time zone of expr. Default: the service's TIMEZONE." example:"Europe/Berlin"`
+
+	StaggerMS int64 `json:"staggerMs,omitempty" doc:"0, or left out: jobs that are made here are not spread."`
 }
 
 // Payload is what a job tells its agent.
@@ -45,19 +50,7 @@ type Payload struct {
 
 // Delivered says where an answer goes.
 type Delivered struct {
-	Mode string `json:"mode" enum:"none,announce" doc:"none, or announce to say it in the agent's last chat channel."`
-}
-
-// Change is what is to be changed of a job; what is left out stays as it is.
-type Change struct {
-	Name        *string    `json:"name,omitempty" minLength:"1" maxLength:"200"`
-	Description *string    `json:"description,omitempty" maxLength:"2000"`
-	AgentID     *string    `json:"agentId,omitempty" minLength:"1" maxLength:"64"`
-	Enabled     *bool      `json:"enabled,omitempty" doc:"Also of jobs that are not of the kind cron."`
-	Schedule    *Times     `json:"schedule,omitempty"`
-	Payload     *Payload   `json:"payload,omitempty"`
-	Delivery    *Delivered `json:"delivery,omitempty"`
-	Revision    string     `json:"configRevision,omitempty" maxLength:"128" doc:"The job's configRevision as you read it: then nothing is changed when the job is another one by now."`
+	Mode string `json:"mode" enum:"none,announce," doc:"none, or announce to say it in the agent's last chat channel; empty is none."`
 }
 
 // times are the times of a definition, checked.
@@ -73,7 +66,19 @@ func (t Times) check(bad *fault.Fields, zone string) gateway.JobSchedule {
 
 func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
-const longestName = 200 // characters, as the API says it of a job's name
+// What the API says of the texts of a job, in characters.
+const (
+	longestName        = 200
+	longestDescription = 2000
+	longestMessage     = 20_000
+)
+
+// atMost refuses a text that is too long.
+func atMost(bad *fault.Fields, pointer, text string, most int) {
+	if n := utf8.RuneCountInString(text); n > most {
+		bad.Add(pointer, "It has %d characters; at most %d are allowed.", n, most)
+	}
+}
 
 // named is what a job may be called.
 func named(bad *fault.Fields, name string) string {
@@ -113,6 +118,7 @@ func (s *Service) agent(ctx context.Context, bad *fault.Fields, id *string) erro
 // sent. A request that is repeated with its Idempotency-Key makes it once.
 func (s *Service) Make(ctx context.Context, d Draft) (Job, error) {
 	var bad fault.Fields
+	d.copied(&bad)
 	n := gateway.NewJob{
 		Name: named(&bad, d.Name), Description: strings.TrimSpace(plaintext.Lines(d.Description)), AgentID: d.AgentID, Enabled: d.Enabled == nil || *d.Enabled,
 		Schedule: d.Schedule.check(&bad, s.Zone.String()), SessionTarget: "isolated", Message: words(&bad, "/payload/message", d.Payload.Message),
@@ -269,53 +275,6 @@ func orNone(w *watched) watched {
 		return watched{}
 	}
 	return *w
-}
-
-// ask is what has to be sent for a job to become what c says, and what of it
-// changes: field → [before, after].
-func (s *Service) ask(ctx context.Context, c Change, now gateway.Job) (ask gateway.JobChange, changes map[string][2]any, err error) {
-	var bad fault.Fields
-	changes = map[string][2]any{}
-	if now.Schedule.Kind != "cron" && (c.Name != nil || c.Description != nil || c.AgentID != nil || c.Schedule != nil || c.Payload != nil || c.Delivery != nil) {
-		return ask, nil, ErrKind.With("This one is of the kind %s. It can be enabled, disabled, run and removed here.", now.Schedule.Kind)
-	}
-	if c.Name != nil {
-		*c.Name = named(&bad, *c.Name)
-	}
-	if c.Payload != nil {
-		c.Payload.Message = words(&bad, "/payload/message", c.Payload.Message)
-	}
-	put := func(name string, to **string, is string, given *string) {
-		if given != nil && *given != is {
-			*to, changes[name] = given, [2]any{is, *given}
-		}
-	}
-	put("name", &ask.Name, now.Name, c.Name)
-	if c.Description != nil {
-		*c.Description = strings.TrimSpace(plaintext.Lines(*c.Description))
-	}
-	put("description", &ask.Description, now.Description, c.Description)
-	put("agentId", &ask.AgentID, now.AgentID, c.AgentID)
-	if c.Delivery != nil {
-		put("delivery", &ask.Delivery, now.Delivery.Mode, &c.Delivery.Mode)
-	}
-	if c.Payload != nil && (c.Payload.Message != now.Payload.Message || now.Payload.Kind != "agentTurn") {
-		ask.Message = &c.Payload.Message
-		changes["payload"] = [2]any{len(now.Payload.Message), len(c.Payload.Message)} // the text is in the job
-	}
-	if c.Enabled != nil && *c.Enabled != now.Enabled {
-		ask.Enabled, changes["enabled"] = c.Enabled, [2]any{now.Enabled, *c.Enabled}
-	}
-	if c.Schedule != nil {
-		to := c.Schedule.check(&bad, or(now.Schedule.Zone, s.Zone.String()))
-		if to.Expr != now.Schedule.Expr || to.Zone != now.Schedule.Zone {
-			ask.Schedule, changes["schedule"] = &to, [2]any{now.Schedule, to}
-		}
-	}
-	if err := s.agent(ctx, &bad, ask.AgentID); err != nil {
-		return ask, nil, err
-	}
-	return ask, changes, bad.Err()
 }
 
 // Remove has the runtime remove a job. With a revision it is refused when the

@@ -184,6 +184,9 @@ func (r *runtime) ChangeJob(_ context.Context, id string, c gateway.JobChange, r
 	if c.Name != nil {
 		j.Name = *c.Name
 	}
+	if c.Message != nil {
+		j.Payload = gateway.JobPayload{Kind: "agentTurn", Message: *c.Message}
+	}
 	j.Revision += "+"
 	r.jobs[id] = j
 	return j, nil

@@ -22,6 +22,8 @@ const (
 What the runtime adds to its jobs and this service does not know is not shown, and not touched by changes.`
 	patchText = `Send configRevision as you read it: the change is then refused when the job is another one by now. The problem has both versions: expected_revision, and current_revision with the job as it is in current. The same happens to one that is changed meanwhile.
 
+A job may be sent as GET answers it: what is as it was changes nothing. Send only a part, such as schedule.tz, and only that is changed. What cannot be changed here is refused when it differs.
+
 Of jobs that are not of the kind cron only enabled is changed.`
 	slotsText = `A slot is one time at which a job is to run. Those that have come are in the ledger, with what became of them; those that are to come are reckoned, and pending. Where only the runtime can reckon, there is the next one, and what follows it at an interval.
 

@@ -59,7 +59,7 @@ type Job struct {
 // Time is a moment, and what the clocks of the job's zone show then.
 type Time struct {
 	At    clock.Time `json:"at"`
-	Local string     `json:"local" example:"2026-11-20T09:00:00+01:00" doc:"The same in the job's zone, or in UTC where it has none."`
+	Local string     `json:"local" maxLength:"40" example:"2026-11-20T09:00:00+01:00" doc:"The same in the job's zone, or in UTC where it has none."`
 }
 
 // Run is a run of a job that has ended. Its texts come from agents and are not

@@ -151,12 +151,12 @@ func TestChangeAsks(t *testing.T) {
 	t.Run("the same is not sent", func(t *testing.T) {
 		before := h.r.calls["change"]
 		same := "Hourly"
-		if j, err := h.Change(h.ctx(), "j", Change{Name: &same, Schedule: &Times{Expr: " 0  * * * *"}}); err != nil || j.Name != same || h.r.calls["change"] != before {
+		if j, err := h.Change(h.ctx(), "j", Change{Name: &same, Schedule: &TimesChange{Expr: new(" 0  * * * *")}}); err != nil || j.Name != same || h.r.calls["change"] != before {
 			t.Errorf("it is %+v, %v, after %d changes", j, err, h.r.calls["change"]-before)
 		}
 	})
 	t.Run("a zone that is left out stays", func(t *testing.T) {
-		if j, err := h.Change(h.ctx(), "j", Change{Schedule: &Times{Expr: "0 9 * * *"}}); err != nil || j.Schedule.Zone != "UTC" || j.NextRuns[0].Local != "2026-11-20T09:00:00Z" {
+		if j, err := h.Change(h.ctx(), "j", Change{Schedule: &TimesChange{Expr: new("0 9 * * *")}}); err != nil || j.Schedule.Zone != "UTC" || j.NextRuns[0].Local != "2026-11-20T09:00:00Z" {
 			t.Errorf("it is %+v, %v", j, err)
 		}
 	})

@@ -13,6 +13,7 @@ import (
 func hourly(change func(*gateway.Job)) gateway.Job {
 	j := gateway.Job{
 		ID: "j", Name: "Hourly", AgentID: "cto", Enabled: true, Schedule: gateway.JobSchedule{Kind: "cron", Expr: "0 * * * *", Zone: "UTC"},
+		SessionTarget: "isolated", WakeMode: "now", Payload: gateway.JobPayload{Kind: "agentTurn", Message: "Look."}, Delivery: gateway.JobDelivery{Mode: "none"},
 		CreatedAt: clock.At(at("01:00:00")), Revision: "r1",
 	}
 	if change != nil {
