@@ -13,7 +13,6 @@ import (
 	"wardroom/internal/app"
 	"wardroom/internal/platform/config"
 	"wardroom/internal/platform/db"
-	"wardroom/internal/schema"
 )
 
 type serveCmd struct {
@@ -159,7 +158,7 @@ func (c migrateCmd) Run(ctx context.Context, t terminal) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
-	names, err := d.Migrate(ctx, schema.FS())
+	names, err := d.Migrate(ctx, app.Schema())
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"wardroom/internal/account"
+	"wardroom/internal/app"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/config"
@@ -21,7 +22,6 @@ import (
 	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/page"
 	"wardroom/internal/platform/patch"
-	"wardroom/internal/schema"
 )
 
 type userCmd struct {
@@ -52,11 +52,7 @@ func openAccounts(ctx context.Context, t terminal, raw config.RawCommon) (_ cont
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	pending, err := d.Pending(ctx, schema.FS())
-	if err == nil && pending {
-		err = errors.New("the database is not up to date: run `wardroom migrate`, or start the service once")
-	}
-	if err != nil {
+	if err := d.Check(ctx, app.Schema()); err != nil {
 		return nil, nil, nil, errors.Join(err, d.Close())
 	}
 	s := &account.Service{DB: d, Now: clock.Now, Cost: t.cost, Log: slog.New(slog.DiscardHandler)}

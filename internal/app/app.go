@@ -42,6 +42,9 @@ import (
 // Version is the version of the service.
 const Version = "0.1.0"
 
+// Schema is what this program makes of a database.
+func Schema() db.Schema { return db.Schema{Files: schema.FS(), Program: Version} }
+
 // grace is what requests get to finish at shutdown.
 const grace = 15 * time.Second
 
@@ -130,7 +133,7 @@ func gatewayOptions(cfg config.Config, log *slog.Logger, again gateway.Backoff) 
 
 // prepare migrates, wires and makes the first owner.
 func (a *App) prepare(ctx context.Context) error {
-	done, err := a.DB.Migrate(ctx, schema.FS())
+	done, err := a.DB.Migrate(ctx, Schema())
 	if err != nil {
 		return err
 	}

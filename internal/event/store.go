@@ -45,17 +45,16 @@ func Record(ctx context.Context, tx *db.Tx, at time.Time, class Class, kind stri
 }
 
 // add writes an event of these values with the next number, and wakes the readers.
-// To PostgreSQL each statement is a way, while others wait for the counter. SQLite
+// On PostgreSQL it is one statement, which is sent together with the commit. SQLite
 // has no statement that does both.
 func add(ctx context.Context, tx *db.Tx, values ...any) error {
 	const rest = `?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?`
 	clause, topic := tx.AlsoWake(topicOfLog)
 	values = append(values, topic...)
 	if tx.Engine() == db.Postgres {
-		_, err := tx.Exec(ctx, `
+		return tx.Later(ctx, `
 			WITH next AS (UPDATE event_counter SET last = last + 1 WHERE one = 1 RETURNING last)
 			INSERT INTO events (`+eventColumns+`) VALUES ((SELECT last FROM next), `+rest+`)`+clause, values...)
-		return err
 	}
 	_, err := tx.Exec(ctx, `INSERT INTO events (`+eventColumns+`) VALUES ((SELECT last + 1 FROM event_counter WHERE one = 1), `+rest+`)`+clause, values...)
 	if err == nil {
@@ -90,7 +89,6 @@ func Forgot(ctx context.Context, tx *db.Tx, upTo int64) error {
 	if _, err := tx.Exec(ctx, `UPDATE event_counter SET purged = ? WHERE one = 1 AND purged < ?`, upTo, upTo); err != nil {
 		return fmt.Errorf("note that events are gone: %w", err)
 	}
-	tx.Holds()
 	return nil
 }
 

@@ -45,9 +45,8 @@ func conflict(comment *string) string {
 }
 
 func putVector(ctx context.Context, tx *db.Tx, task string, comment *string, words string) error {
-	_, err := tx.Exec(ctx, `INSERT INTO search_texts (task_id, comment_id, words) VALUES (?, ?, CAST(CAST(? AS TEXT) AS TSVECTOR))`+
+	return tx.Later(ctx, `INSERT INTO search_texts (task_id, comment_id, words) VALUES (?, ?, CAST(CAST(? AS TEXT) AS TSVECTOR))`+
 		conflict(comment)+` DO UPDATE SET words = excluded.words`, task, comment, words)
-	return err
 }
 
 // addWords does without RETURNING and ON CONFLICT: with them SQLite guards the

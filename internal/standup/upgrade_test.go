@@ -39,7 +39,7 @@ func before(t *testing.T, engine db.Engine) *db.DB {
 	if err != nil || len(old) < 20 {
 		t.Fatal(len(old), err)
 	}
-	if _, err := d.Migrate(t.Context(), old); err != nil {
+	if _, err := d.Migrate(t.Context(), db.Schema{Files: old}); err != nil {
 		t.Fatal(err)
 	}
 	err = d.Tx(t.Context(), func(tx *db.Tx) error {
@@ -108,7 +108,7 @@ func TestUpgrade(t *testing.T) {
 			if len(strings.Split(had, "\n")) != 10 {
 				t.Fatal(had)
 			}
-			if _, err := d.Migrate(t.Context(), schema.FS()); err != nil {
+			if _, err := d.Migrate(t.Context(), db.Schema{Files: schema.FS()}); err != nil {
 				t.Fatal(err)
 			}
 			if has := rowsOf(t, d); has != had {

@@ -151,7 +151,7 @@ func insert(ctx context.Context, tx *db.Tx, t *Task) error {
 		return err
 	}
 	t.Key, t.Position = keyOf(t.number), firstPosition(t.number)
-	_, err = tx.Exec(ctx, `INSERT INTO tasks (id, number, `+strings.Join(fields, `, `)+`)
+	err = tx.Later(ctx, `INSERT INTO tasks (id, number, `+strings.Join(fields, `, `)+`)
 		VALUES (?, ?`+strings.Repeat(`, ?`, len(fields))+`)`, slices.Concat([]any{t.ID, t.number}, t.values())...)
 	if err != nil {
 		return err
@@ -191,12 +191,9 @@ func (t Task) findable() search.Text {
 // writing it, which only happens on PostgreSQL.
 var errRaced = errors.New("the task was changed since it was read")
 
-// update writes what t has and was had not, if nobody has written the task
-// since, else it returns errRaced. Columns that did not change are left alone:
-// most of them have an index to keep.
-//
-// What counts without a version (dependencies that are done, claims that are
-// renewed) is compared too, because the rules have looked at it.
+// update writes what t has and was had not. The caller has read was in the same
+// transaction, so nobody has written the task since. Columns that did not change
+// are left alone: most of them have an index to keep.
 func update(ctx context.Context, tx *db.Tx, was, t Task) error {
 	var set []string
 	var args []any
@@ -206,20 +203,7 @@ func update(ctx context.Context, tx *db.Tx, was, t Task) error {
 			set, args = append(set, name+` = ?`), append(args, after[i])
 		}
 	}
-	condition := ` WHERE id = ? AND version = ? AND waiting_on = ?`
-	args = append(args, t.ID, was.Version, was.WaitingOn)
-	if was.Claim != nil {
-		condition += ` AND claim_seq = ? AND claim_until = ?`
-		args = append(args, was.claimSeq, was.Claim.ExpiresAt)
-	}
-	if t.ArchivedAt != nil && was.ArchivedAt == nil { // it must not have been handed to its agent since
-		condition += ` AND shown = ?`
-		args = append(args, was.shown)
-	}
-	n, err := tx.Exec(ctx, `UPDATE tasks SET `+strings.Join(set, `, `)+condition, args...)
-	if err == nil && n == 0 {
-		return errRaced
-	}
+	err := tx.Later(ctx, `UPDATE tasks SET `+strings.Join(set, `, `)+` WHERE id = ?`, append(args, t.ID)...)
 	if err == nil && was.findable() != t.findable() {
 		err = search.Put(ctx, tx, t.findable())
 	}

@@ -36,7 +36,7 @@ func TestUpgrade(t *testing.T) {
 			if err != nil || len(old) != 9 {
 				t.Fatal(len(old), err)
 			}
-			if _, err := d.Migrate(t.Context(), old); err != nil {
+			if _, err := d.Migrate(t.Context(), db.Schema{Files: old}); err != nil {
 				t.Fatal(err)
 			}
 			due := time.Date(2026, 12, 24, 17, 30, 0, 123e6, time.FixedZone("", 8*3600))
@@ -62,7 +62,7 @@ func TestUpgrade(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := d.Migrate(t.Context(), schema.FS()); err != nil {
+			if _, err := d.Migrate(t.Context(), db.Schema{Files: schema.FS()}); err != nil {
 				t.Fatal(err)
 			}
 			s := newService(d)

@@ -37,7 +37,8 @@ func (p trap) sqlite() (lay, lift []string) {
 
 func (p trap) postgres() (lay, lift []string) {
 	return []string{
-		fmt.Sprintf(`CREATE OR REPLACE FUNCTION trap() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_advisory_xact_lock(%d, %d); RETURN NULL; END'`, lockOne, lockTwo),
+		fmt.Sprintf(`CREATE OR REPLACE FUNCTION trap() RETURNS trigger LANGUAGE plpgsql AS
+			'BEGIN PERFORM set_config(''lock_timeout'', ''0'', true); PERFORM pg_advisory_xact_lock(%d, %d); RETURN NULL; END'`, lockOne, lockTwo),
 		`CREATE OR REPLACE TRIGGER trap AFTER ` + p.on + ` FOR EACH ROW WHEN (` + p.when + `) EXECUTE FUNCTION trap()`,
 	}, []string{`DROP FUNCTION IF EXISTS trap CASCADE`}
 }
@@ -55,7 +56,14 @@ func (p trap) set(x *trial) (sprung func() bool, unset func()) {
 	if err != nil {
 		x.Fatal(err)
 	}
+	const waiting = `FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+		AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
 	free := sync.OnceFunc(func() { // the lock goes with the connection
+		// The COMMIT may have arrived together with the statement that is trapped.
+		ended := `SELECT COUNT(pg_terminate_backend(pid)) ` + waiting + ` AND classid = $1 AND objid = $2`
+		if _, err := hold.Exec(context.WithoutCancel(x.Context()), ended, lockOne, lockTwo); err != nil {
+			x.Error(err)
+		}
 		if err := hold.Close(context.WithoutCancel(x.Context())); err != nil {
 			x.Error(err)
 		}
@@ -67,10 +75,7 @@ func (p trap) set(x *trial) (sprung func() bool, unset func()) {
 	lay, lift := p.postgres()
 	x.exec(lay)
 	sprung = func() bool {
-		return x.count(`
-			SELECT COUNT(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
-				AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-				AND classid = ? AND objid = ?`, lockOne, lockTwo) == 1
+		return x.count(`SELECT COUNT(*) `+waiting+` AND classid = ? AND objid = ?`, lockOne, lockTwo) == 1
 	}
 	return sprung, func() { free(); x.exec(lift) }
 }

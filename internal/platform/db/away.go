@@ -10,7 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 )
@@ -23,14 +25,27 @@ const (
 	acquireTime = 4 * time.Second // for both, and for others to give theirs back
 )
 
-// abandoned is how long PostgreSQL lets a transaction rest that nobody goes on
-// with. A host that vanished in one would hold its locks, such as that on the
-// counter of events, until TCP gives up on it, which takes hours.
+// abandoned is how long PostgreSQL lets a transaction rest that only reads, or that
+// migrates. One that writes has less; see restTime.
 const abandoned = time.Minute
+
+// How soon a host that has vanished is noticed: one that does not answer while
+// nothing is said, and one that does not confirm what it was sent. Both ends look,
+// because each waits for the other. Otherwise TCP takes hours.
+const (
+	keepIdle, keepEvery, keepCount = 10 * time.Second, 5 * time.Second, 3
+	confirmTime                    = 10 * time.Second
+)
 
 // errNoConnection means that no connection could be had in time: the server
 // hangs, or all connections are in use.
 var errNoConnection = errors.New("no connection to the database within " + acquireTime.String())
+
+// sharedTime is how long a reading may take that several wait for; see Memo.
+const sharedTime = 5 * time.Second
+
+// errNoAnswer means that such a reading was given up.
+var errNoAnswer = errors.New("no answer from the database within " + sharedTime.String())
 
 // Away tells whether err says that the database cannot be used at the moment,
 // rather than that a query is wrong: then reason says why, for the log. It is
@@ -46,8 +61,14 @@ func Away(err error) (reason string, away bool) {
 	_, connecting := errors.AsType[*pgconn.ConnectError](err)
 	broken, network := errors.AsType[net.Error](err)
 	switch {
+	case errors.Is(err, ErrNewer):
+		return "a newer Wardroom has migrated it", true
+	case errors.Is(err, ErrBusy):
+		return "others have been writing for too long", true
 	case errors.Is(err, errNoConnection):
 		return "no connection can be had in time", true
+	case errors.Is(err, errNoAnswer):
+		return "PostgreSQL does not answer", true
 	case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) && !connecting:
 		return "", false // a deadline is a net.Error, too
 	case connecting:
@@ -60,6 +81,10 @@ func Away(err error) (reason string, away bool) {
 	return "", false
 }
 
+// ErrBusy means that others were writing for so long that this change was given up.
+// Nothing of it is in the database.
+var ErrBusy = errors.New("the database is busy")
+
 // awayPostgres knows the codes of https://www.postgresql.org/docs/current/errcodes-appendix.html.
 func awayPostgres(e *pgconn.PgError) (string, bool) {
 	switch e.Code {
@@ -71,6 +96,10 @@ func awayPostgres(e *pgconn.PgError) (string, bool) {
 		return "PostgreSQL has too many connections", true
 	case "53100":
 		return "PostgreSQL's disk is full", true
+	case "55P03":
+		return "PostgreSQL waited too long for a lock", true
+	case "57014": // not by us: the end of a context closes the connection
+		return "a statement took too long", true
 	case "25006":
 		return "PostgreSQL only reads: it is a standby", true
 	}
@@ -109,6 +138,9 @@ func (b bounded) Connect(ctx context.Context) (driver.Conn, error) {
 	c, err := b.Connector.Connect(limited)
 	if err != nil && ctx.Err() == nil && limited.Err() != nil {
 		return nil, fmt.Errorf("%w: %w", errNoConnection, err)
+	}
+	if under, ok := c.(*stdlib.Conn); ok {
+		return &piped{Conn: under, later: &pgx.Batch{}}, err
 	}
 	return c, err
 }

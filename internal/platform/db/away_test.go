@@ -22,8 +22,8 @@ import (
 // taken for a wrong query looks like our bug.
 func TestAway(t *testing.T) {
 	for code, want := range map[string]bool{
-		"57P01": true, "57P05": true, "25P03": true, "57P02": true, "57P03": true, "53300": true, "53100": true, "08006": true, "58030": true, "25006": true,
-		"42601": false, "23505": false, "40001": false, "57014": false, "55P03": false, "22P02": false, "": false, "5": false,
+		"57P01": true, "57P05": true, "25P03": true, "57P02": true, "57P03": true, "53300": true, "53100": true, "08006": true, "58030": true, "25006": true, "55P03": true, "57014": true,
+		"42601": false, "23505": false, "40001": false, "22P02": false, "": false, "5": false,
 	} {
 		reason, away := db.Away(fmt.Errorf("look up: %w", &pgconn.PgError{Code: code}))
 		if away != want || (reason != "") != want {
@@ -32,6 +32,11 @@ func TestAway(t *testing.T) {
 	}
 	for _, err := range []error{io.EOF, io.ErrUnexpectedEOF, &net.OpError{Op: "read", Err: errors.New("connection reset by peer")}, net.ErrClosed, errors.New("conn closed")} {
 		if reason, away := db.Away(fmt.Errorf("look up: %w", err)); !away || !strings.Contains(reason, "broke") {
+			t.Errorf("%v: %q, %v", err, reason, away)
+		}
+	}
+	for err, want := range map[error]string{db.ErrBusy: "writing", db.ErrNewer: "newer"} {
+		if reason, away := db.Away(fmt.Errorf("begin: %w", err)); !away || !strings.Contains(reason, want) {
 			t.Errorf("%v: %q, %v", err, reason, away)
 		}
 	}

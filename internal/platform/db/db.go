@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -59,14 +60,16 @@ type DB struct {
 	pools   func() []Pool
 	stop    []func() error
 	turns   turns
+	knows   atomic.Int64 // the schema's version that this program knows, once it was checked
 
-	writers  writers // on SQLite
+	writers  writers
+	enter    string // how a transaction begins on PostgreSQL; see entering
 	rehearse bool
 }
 
 // Pool tells how busy the connections of one kind are.
 type Pool struct {
-	Name   string // "read" and "write" on SQLite, "all" on PostgreSQL
+	Name   string // "read" and "write" on SQLite; "all" on PostgreSQL, and "write" for the one of them that writes
 	Max    int64  // connections that there can be
 	Open   int64  // connections that there are
 	InUse  int64
@@ -87,7 +90,6 @@ type Tx struct {
 	conn
 	committed []func()
 	woken     map[string]bool // topics, see Wake
-	since     time.Time       // others wait for it; see Holds
 	held      []func(time.Duration)
 }
 
@@ -178,29 +180,29 @@ func (t *Tx) Exec(ctx context.Context, query string, args ...any) (int64, error)
 // It is for waking whoever waits for the change; nothing may depend on it.
 func (t *Tx) Committed(fn func()) { t.committed = append(t.committed, fn) }
 
+// Later runs a statement that changes rows and whose result nobody needs. On
+// PostgreSQL it waits for the next statement, or for the commit, and shares its
+// round trip. Should it fail, that one fails, or the transaction.
+func (t *Tx) Later(ctx context.Context, query string, args ...any) error {
+	putOff, ok := t.raw.(interface{ putOff(string, []any) })
+	if !ok || ctx.Err() != nil {
+		_, err := t.Exec(ctx, query, args...)
+		return err
+	}
+	t.note(query, args)
+	t.soil(query)
+	putOff.putOff(t.rebind(query), utc(args))
+	return nil
+}
+
 // Held has fn told, once the transaction is committed, for how long it kept others
-// from writing: on SQLite since it, or those it is committed with, began; on
-// PostgreSQL since Holds, or else since it began. How long it waited is not in it.
+// from writing: since it, or those it is committed with, began. How long it waited
+// for its turn is not in it.
 func (t *Tx) Held(fn func(time.Duration)) { t.held = append(t.held, fn) }
 
-// Holds says that from now on others wait for this transaction. Whoever locks what
-// many want, such as a counter, says so, for Held.
-func (t *Tx) Holds() {
-	if t.since.IsZero() {
-		t.since = time.Now()
-	}
-}
-
-// Lock makes the transactions that take the same name run one after the other
-// until they end. A rule that looks at more than one row needs it: on SQLite
-// there is one writer anyhow, on PostgreSQL two could each miss the other's row.
-func (t *Tx) Lock(ctx context.Context, name string) error {
-	if t.engine == SQLite {
-		return nil
-	}
-	_, err := t.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || '/' || ?, 0))`, name)
-	return err
-}
+// Lock is where a rule that looks at more than one row names what must not change
+// meanwhile. Nothing is left to do: one transaction writes at a time, see writers.
+func (t *Tx) Lock(context.Context, string) error { return nil }
 
 // Clock is the time that leases are measured by: the server's on PostgreSQL,
 // because the clocks of replicas differ, and now on SQLite. Nothing else asks
@@ -214,20 +216,26 @@ func (t *Tx) Clock(ctx context.Context, now time.Time) (time.Time, error) {
 	return at.UTC(), err
 }
 
-// Tx runs fn in a transaction and commits when it returns nil. A transaction
-// that loses a race with another is run again, so fn must not touch anything
-// but the database. On SQLite those who write at the same time share a commit;
-// see writers. There the end of ctx keeps further statements from beginning, and
-// neither breaks one off nor stops the commit.
+// Tx runs fn in a transaction and commits when it returns nil. fn may run more
+// than once, so it must not touch anything but the database. Transactions run one
+// after the other, and those that wait at the same time share a commit; queue.go
+// says what is guaranteed. The end of ctx keeps further statements from beginning;
+// it neither interrupts one nor stops the commit.
+//
+// On PostgreSQL it fails when others write for too long, and with ErrNewer when a
+// newer program has migrated the database; Away knows both.
 func (d *DB) Tx(ctx context.Context, fn func(*Tx) error) error {
 	const attempts = 5
 	if d.rehearse {
 		_ = d.attempt(ctx, true, func(tx *Tx) error { return cmp.Or(fn(tx), errLost) })
 	}
 	var err error
+	alone := false
 	for i := range attempts {
-		if err = d.attempt(ctx, false, fn); errors.Is(err, errLost) {
-			err = d.attempt(ctx, true, fn) // which nobody can spoil
+		err = d.attempt(ctx, alone, fn)
+		if errors.Is(err, errLost) || errors.Is(err, errCut) {
+			alone = true // so that nobody can spoil it
+			continue
 		}
 		if !isRace(err) {
 			return err
@@ -241,37 +249,17 @@ func (d *DB) Tx(ctx context.Context, fn func(*Tx) error) error {
 	return err
 }
 
-func (d *DB) attempt(ctx context.Context, alone bool, fn func(*Tx) error) error {
+func (d *DB) begin() (writing, error) {
 	if d.engine == SQLite {
-		return d.together(ctx, alone, fn)
+		return d.beginSQLite()
 	}
-	return d.once(ctx, fn)
+	return d.beginPostgres()
 }
 
-func (d *DB) once(ctx context.Context, fn func(*Tx) error) error {
-	raw, err := d.write.BeginTx(ctx, nil)
-	if err != nil {
-		return fmt.Errorf("begin: %w", err)
-	}
-	defer raw.Rollback() // does nothing after a commit
-	tx, began := &Tx{conn: d.over(raw)}, time.Now()
-	if err := fn(tx); err != nil {
-		return err
-	}
-	if err := raw.Commit(); err != nil {
-		return fmt.Errorf("commit: %w", err)
-	}
-	if tx.since.IsZero() {
-		tx.since = began
-	}
-	tx.tell(time.Now())
-	return nil
-}
-
-// tell calls those who want to hear of the commit, which ended at a time.
-func (t *Tx) tell(ended time.Time) {
+// tell calls those who want to hear of the commit, and for how long it kept others waiting.
+func (t *Tx) tell(held time.Duration) {
 	for _, hear := range t.held {
-		hear(ended.Sub(t.since))
+		hear(held)
 	}
 	for _, wake := range t.committed {
 		wake()

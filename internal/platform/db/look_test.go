@@ -23,7 +23,7 @@ func TestLook(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := d.Migrate(t.Context(), schema.FS()); err != nil {
+			if _, err := d.Migrate(t.Context(), db.Schema{Files: schema.FS()}); err != nil {
 				t.Fatal(err)
 			}
 			look := func() {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -93,13 +94,13 @@ func openSQLite(ctx context.Context, path string) (*DB, error) {
 	door, seen := &gate{free: readers}, &commits{connector: quiet}
 	d := &DB{
 		conn:  conn{engine: SQLite, marks: new(texts), watchers: new(watchers), raw: gated{pool: read, gate: door}},
-		write: write, read: read, path: path, gate: door, commits: seen,
+		write: write, read: read, path: path, gate: door, commits: seen, writers: writers{long: longTogether},
 		stop: []func() error{seen.Close, read.Close, write.Close},
 	}
 	d.pools = func() []Pool {
 		reading, writing := poolOf("read", read), poolOf("write", write)
 		reading.Waits, reading.Waited = door.waits()
-		writing.Waits, writing.Waited = d.writers.stats()
+		_, writing.Waits, writing.Waited = d.writers.stats()
 		return []Pool{reading, writing}
 	}
 	return d, nil
@@ -112,6 +113,24 @@ func pool(address string) (*sql.DB, error) {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
 	return sql.OpenDB(preparing{c}), nil
+}
+
+// dialer connects to PostgreSQL.
+var dialer = &net.Dialer{
+	KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: keepIdle, Interval: keepEvery, Count: keepCount},
+	Control:         confirmed,
+}
+
+// limit tells PostgreSQL when to give up on this process. These are no parameters
+// of the start, which poolers of connections may refuse.
+func limit(ctx context.Context, c *pgx.Conn) error {
+	_, err := c.Exec(ctx, fmt.Sprintf(`SELECT set_config('idle_in_transaction_session_timeout', '%d', false), set_config('tcp_keepalives_idle', '%d', false),
+		set_config('tcp_keepalives_interval', '%d', false), set_config('tcp_keepalives_count', '%d', false), set_config('tcp_user_timeout', '%d', false)`,
+		abandoned.Milliseconds(), int(keepIdle.Seconds()), int(keepEvery.Seconds()), keepCount, confirmTime.Milliseconds()))
+	if err != nil {
+		return fmt.Errorf("set how long PostgreSQL waits for this process: %w", err)
+	}
+	return nil
 }
 
 func dsn(path, more string) string {
@@ -162,13 +181,9 @@ func openPostgres(ctx context.Context, rawURL string) (*DB, error) {
 			Name: "timestamp", OID: pgtype.TimestampOID,
 			Codec: &pgtype.TimestampCodec{ScanLocation: time.UTC},
 		})
-		// No parameter of the start, which poolers of connections may refuse.
-		_, err := c.Exec(ctx, fmt.Sprintf(`SET idle_in_transaction_session_timeout = %d`, abandoned.Milliseconds()))
-		if err != nil {
-			return fmt.Errorf("bound transactions that nobody goes on with: %w", err)
-		}
-		return nil
+		return limit(ctx, c)
 	}
+	cfg.ConnConfig.DialFunc = dialer.DialContext
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
@@ -179,16 +194,19 @@ func openPostgres(ctx context.Context, rawURL string) (*DB, error) {
 	}
 	shared := sql.OpenDB(bounded{stdlib.GetPoolConnector(pool)})
 	shared.SetMaxIdleConns(0) // the pool keeps them
-	return &DB{
+	d := &DB{
 		conn:  conn{engine: Postgres, marks: new(texts), watchers: new(watchers), raw: shared},
-		write: shared, read: shared, pool: pool,
-		pools: func() []Pool {
-			s := pool.Stat()
-			return []Pool{{
-				Name: "all", Max: int64(s.MaxConns()), Open: int64(s.TotalConns()), InUse: int64(s.AcquiredConns()),
-				Waits: s.EmptyAcquireCount(), Waited: s.EmptyAcquireWaitTime(),
-			}}
-		},
+		write: shared, read: shared, pool: pool, writers: writers{most: patience, long: longTogetherPostgres}, enter: entering(lockTime, workTime, restTime),
 		stop: []func() error{shared.Close, func() error { pool.Close(); return nil }},
-	}, nil
+	}
+	d.pools = func() []Pool {
+		s, write := pool.Stat(), Pool{Name: "write", Max: 1}
+		write.InUse, write.Waits, write.Waited = d.writers.stats()
+		write.Open = write.InUse
+		return []Pool{{
+			Name: "all", Max: int64(s.MaxConns()), Open: int64(s.TotalConns()), InUse: int64(s.AcquiredConns()),
+			Waits: s.EmptyAcquireCount(), Waited: s.EmptyAcquireWaitTime(),
+		}, write}
+	}
+	return d, nil
 }

@@ -1,68 +1,89 @@
 package db
 
+// Writers that wait at the same time share one transaction and one commit, on
+// both engines. One transaction of the whole database writes at a time: SQLite
+// has one writer, and on PostgreSQL every writing transaction holds one advisory
+// lock (see writePostgres). What each caller is guaranteed:
+//
+//   - It hears nil only after its own change is committed, and an error only
+//     when nothing of its change is in the database. (The one exception is a
+//     connection that breaks during the commit: then nobody knows.)
+//   - When one of those who share fails after it has written, nothing of the
+//     shared transaction is kept. The others run again, each in a transaction of
+//     its own, at most once for this reason, and never hear of the failure.
+//   - One that fails before it has written costs the others nothing.
+//   - The end of a caller's context stops its own next statement, never a
+//     statement that runs, the commit, or anybody else.
+//   - A caller waits at most 10 s for its turn on PostgreSQL (see patience), and
+//     a statement that waits for a lock fails after 5 s (see lockTime).
+
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
 	"sync"
 	"time"
-
-	"modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// How much may be committed at once. Whoever waits for the writer would
-// otherwise wait for the commit before, too, so that it costs nobody anything to
-// join; but who came first is not to wait for all who came after.
+// How much may be committed at once. Joining costs nobody anything, because who
+// waits for the writer would also wait for the commit before; but the first is
+// not to wait for everyone who comes later.
 const (
 	mostTogether = 32
-	longTogether = 4 * time.Millisecond
+	// longTogether is until when others may join. PostgreSQL has longer, since each
+	// of their statements is a round trip to it.
+	longTogether         = 4 * time.Millisecond
+	longTogetherPostgres = 25 * time.Millisecond
 )
 
-// errLost means that what was written is gone, because the transaction that it
-// was written in was taken back for somebody else's sake. Nobody has been told of
-// it, so it is done again.
-var errLost = errors.New("the transaction was taken back for another one in it")
+// errLost means that a transaction was rolled back for a reason that is not its
+// caller's: another one in it failed, or its connection ended before the commit.
+// Nobody has heard of its result, so it runs again.
+var errLost = errors.New("the transaction was rolled back with another one that shared it")
 
-// writers lets those who want to write to SQLite in, one after the other and in
-// the order in which they came: database/sql would let in any of them, and the
-// last might wait for ever. What several of them write while others wait is
-// committed at once, because a commit costs as much as what is committed. The
-// zero writers are ready.
+// writers lets those who want to write in, one after the other, in the order in
+// which they came: database/sql would let in any of them, and the last might wait
+// for ever. The zero writers are ready.
 //
-// Each runs on its own goroutine and hears only of what became of its own. The
-// commit is nobody's: no caller who leaves can stop it. Of one that fails after it
-// has written, nothing may stay. That is rare, and savepoints, which would keep
-// the others' part, cost each of them a copy of every page that it touches. So
-// all is taken back, and they do theirs again, each alone: at most once. So does
-// the one that failed, which may have failed because of what is not so any more.
+// Each writes on its own goroutine. SQLite could keep the others' part of a
+// failed transaction by savepoints, but they cost each of them a copy of every
+// page that it touches, and PostgreSQL a round trip; failures are rare.
 type writers struct {
 	mu      sync.Mutex
 	busy    bool
 	waiting []*writer
 	waits   int64
 	waited  time.Duration
-	long    time.Duration // longTogether in tests
+	long    time.Duration // until when others may join one
+	most    time.Duration // how long one may wait; 0 is for as long as its context lasts
 }
 
-// writer is one who waits. It is handed the transaction that it may join, or nil
-// when it is to begin one.
+// writer is one who waits. It is handed the transaction to join, or nil when it
+// is to begin one.
 type writer struct {
 	turn  chan *shared
 	alone bool // it joins none
 }
 
-// shared is a transaction of SQLite that several callers may write in.
+// writing is a transaction of an engine.
+type writing interface {
+	statements
+	// broken returns the error with which the engine has ended the transaction by
+	// itself, so that nothing of it can be committed; nil while it goes on.
+	broken() error
+	commit() error
+	rollback()
+}
+
+// shared is a transaction that several callers may write in.
 type shared struct {
-	raw     *sql.Tx
-	began   time.Time
-	members int  // that have had their turn
-	closed  bool // nobody joins any more
+	writing
+	began   time.Time // since when others wait for it
+	members int       // that have had their turn
+	closed  bool      // nobody joins any more
 	lost    bool
-	broken  error         // with which SQLite ended it by itself; see steady
-	done    chan struct{} // closed once it has ended; then err is what came of it
+	done    chan struct{} // closed once it has ended; then err is its result
 	err     error
 	ended   time.Time
 }
@@ -82,14 +103,20 @@ func (w *writers) enter(ctx context.Context, alone bool) (*shared, error) {
 	w.waiting = append(w.waiting, mine)
 	w.waits++
 	w.mu.Unlock()
+	var late <-chan time.Time
+	if w.most > 0 {
+		timer := time.NewTimer(w.most)
+		defer timer.Stop()
+		late = timer.C
+	}
 	var s *shared
 	var err error
 	select {
 	case s = <-mine.turn:
 	case <-ctx.Done():
-		if err = w.leave(ctx, mine); err == nil {
-			s = <-mine.turn // it came at the same time; the first statement will tell
-		}
+		s, err = w.leave(mine, ctx.Err())
+	case <-late:
+		s, err = w.leave(mine, fmt.Errorf("%w: others have been writing for %s", ErrBusy, w.most))
 	}
 	w.mu.Lock()
 	w.waited += time.Since(began)
@@ -97,19 +124,23 @@ func (w *writers) enter(ctx context.Context, alone bool) (*shared, error) {
 	return s, err
 }
 
-// leave takes one out who waits, unless its turn has come.
-func (w *writers) leave(ctx context.Context, mine *writer) error {
+// leave takes one out who waits, and returns why. One whose turn has come at the
+// same time gets it; its first statement will look at its context.
+func (w *writers) leave(mine *writer, why error) (*shared, error) {
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	if i := slices.Index(w.waiting, mine); i >= 0 {
+	i := slices.Index(w.waiting, mine)
+	if i >= 0 {
 		w.waiting = slices.Delete(w.waiting, i, i+1)
-		return ctx.Err()
 	}
-	return nil
+	w.mu.Unlock()
+	if i >= 0 {
+		return nil, why
+	}
+	return <-mine.turn, nil
 }
 
 // next hands s to whoever waits longest, and reports whether they took it. A nil
-// s, which is that the last one has ended, everybody takes.
+// s, which means that the last transaction has ended, everybody takes.
 func (w *writers) next(s *shared) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -128,33 +159,38 @@ func (w *writers) next(s *shared) bool {
 }
 
 // stats are those of Pool.
-func (w *writers) stats() (waits int64, waited time.Duration) {
+func (w *writers) stats() (inUse, waits int64, waited time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.waits, w.waited
+	if w.busy {
+		inUse = 1
+	}
+	return inUse, w.waits, w.waited
 }
 
-// together is once for SQLite.
-func (d *DB) together(ctx context.Context, alone bool, fn func(*Tx) error) error {
+// attempt runs fn once, in a transaction that others may share unless alone. It
+// returns errLost when fn must run again for a reason that is not its own.
+func (d *DB) attempt(ctx context.Context, alone bool, fn func(*Tx) error) error {
 	s, err := d.writers.enter(ctx, alone)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
 	if s == nil {
-		raw, err := d.write.BeginTx(context.Background(), nil)
+		w, err := d.begin()
 		if err != nil {
 			d.writers.next(nil)
 			return fmt.Errorf("begin: %w", err)
 		}
-		s = &shared{raw: raw, began: time.Now(), closed: alone, done: make(chan struct{})}
+		s = &shared{writing: w, began: time.Now(), closed: alone, done: make(chan struct{})}
 	}
-	tx := &Tx{conn: d.over(steady{s.raw, s})}
+	tx := &Tx{conn: d.over(s.writing)}
 	tx.dirty = new(bool)
 	first := s.members == 0
-	if err := d.member(s, tx, fn); err != nil {
-		if first {
-			return err
-		}
+	err = d.member(s, tx, fn)
+	switch {
+	case err != nil && first:
+		return err
+	case err != nil:
 		// It may have failed because of what others wrote, and that must be so before
 		// anybody is told of it.
 		if <-s.done; s.err != nil {
@@ -165,99 +201,57 @@ func (d *DB) together(ctx context.Context, alone bool, fn func(*Tx) error) error
 	if <-s.done; s.err != nil {
 		return fmt.Errorf("commit: %w", s.err)
 	}
-	tx.since = s.began
-	tx.tell(s.ended)
+	tx.tell(s.ended.Sub(s.began))
 	return nil
 }
 
-// member runs fn in s, and leaves nothing of it there when it fails or panics.
+// member runs fn in s, leaves nothing of it there when it fails or panics, and
+// passes s on.
 func (d *DB) member(s *shared, tx *Tx, fn func(*Tx) error) (err error) {
 	s.members++
 	kept := false
 	defer func() {
-		s.lost = !kept && (*tx.dirty || s.broken != nil || endsAll(err))
+		s.lost = !kept && (*tx.dirty || s.broken() != nil)
 		d.pass(s)
 	}()
-	if err = fn(tx); s.broken != nil {
-		err = s.broken // whatever fn makes of it
+	err = fn(tx)
+	s.closed = s.closed || len(tx.held) > 0 // it is not to be kept waiting for others, who would wait with it
+	if broken := s.broken(); broken != nil && (err == nil || !errors.Is(broken, errAborted)) {
+		err = s.blame(broken) // fn cannot know better
 	}
 	kept = err == nil
-	s.closed = s.closed || len(tx.held) > 0 // it is not to be kept waiting for others, who would wait with it
 	return err
 }
 
-// endsAll tells failures after which SQLite may have ended the transaction by
-// itself (https://sqlite.org/lang_transaction.html) from those of one statement.
-func endsAll(err error) bool {
-	lite, ok := errors.AsType[*sqlite.Error](err)
-	return ok && lite.Code()&0xff != sqlite3.SQLITE_CONSTRAINT
+// blame is what a member is told of an error that may be another one's.
+func (s *shared) blame(err error) error {
+	later, ok := errors.AsType[*laterError](err)
+	switch {
+	case s.members > 1 && (ok || undone(err)):
+		return errLost
+	case ok && !errors.Is(err, errCut):
+		return later.error
+	}
+	return err
+}
+
+// open reports whether another caller may join.
+func (s *shared) open(d *DB) bool {
+	return !s.lost && !s.closed && s.members < mostTogether && time.Since(s.began) < d.writers.long
 }
 
 // pass lets the next one join s, or ends it.
 func (d *DB) pass(s *shared) {
-	open := !s.lost && !s.closed && s.members < mostTogether && time.Since(s.began) < max(longTogether, d.writers.long)
-	if open && d.writers.next(s) {
+	if s.open(d) && d.writers.next(s) {
 		return
 	}
 	if s.lost {
 		s.err = errLost
-		_ = s.raw.Rollback() // whatever it says, the connection is without a transaction then
+		s.rollback()
 	} else {
-		s.err = s.raw.Commit()
+		s.err = s.blame(s.commit())
 	}
 	s.ended = time.Now()
 	d.writers.next(nil)
 	close(s.done)
-}
-
-// steady is a transaction whose statements are not broken off: SQLite would end
-// the whole transaction with a statement that writes
-// (https://sqlite.org/c3ref/interrupt.html), and others are in it. Who has left
-// begins no further one. They are short.
-//
-// It also sees when SQLite has ended the transaction, as it does when the disk is
-// full: what is written after that would be kept by itself, whatever its writer
-// is told. So nothing is.
-type steady struct {
-	*sql.Tx
-	of *shared
-}
-
-func (s steady) whole(ctx context.Context) context.Context {
-	switch {
-	case ctx.Err() != nil:
-		return ctx // which is what database/sql answers then
-	case s.of.broken != nil:
-		ended, end := context.WithCancel(ctx)
-		end()
-		return ended // nobody hears of it, but of what broke the transaction
-	}
-	return context.Background()
-}
-
-func (s steady) saw(err error) {
-	if s.of.broken == nil && endsAll(err) {
-		s.of.broken = err
-	}
-}
-
-// ExecContext is that of sql.Tx.
-func (s steady) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	r, err := s.Tx.ExecContext(s.whole(ctx), query, args...)
-	s.saw(err)
-	return r, err
-}
-
-// QueryContext is that of sql.Tx.
-func (s steady) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	rows, err := s.Tx.QueryContext(s.whole(ctx), query, args...)
-	s.saw(err)
-	return rows, err
-}
-
-// QueryRowContext is that of sql.Tx.
-func (s steady) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
-	row := s.Tx.QueryRowContext(s.whole(ctx), query, args...)
-	s.saw(row.Err())
-	return row
 }

@@ -16,7 +16,7 @@ import (
 // wait for ever.
 func TestWritersOfAClosedDatabase(t *testing.T) {
 	t.Cleanup(func() { goleak.VerifyNone(t) })
-	c := newCrowd(t)
+	c := newCrowd(t, filepath.Join(t.TempDir(), "test.db"))
 	leaving, leave := context.WithCancel(t.Context())
 	c.add(t.Context(), "a", nil)
 	c.add(leaving, "b", nil)

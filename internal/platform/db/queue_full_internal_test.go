@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"slices"
 	"testing"
 )
@@ -34,7 +35,7 @@ func TestWritersOnAFullDisk(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := newCrowd(t)
+			c := newCrowd(t, filepath.Join(t.TempDir(), "test.db"))
 			c.add(t.Context(), "0", func(tx *Tx) error {
 				_, err := tx.Exec(context.Background(), `PRAGMA max_page_count = 20`)
 				return err

@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"go.uber.org/goleak"
 )
 
@@ -24,10 +27,52 @@ type crowd struct {
 	errs    map[string]error
 }
 
-// newCrowd lets the first one begin, who ends when let is called.
-func newCrowd(t *testing.T) *crowd {
+// each runs fn with an address of an empty database of either engine.
+func each(t *testing.T, fn func(t *testing.T, address string)) {
 	t.Helper()
-	d, err := openSQLite(t.Context(), filepath.Join(t.TempDir(), "test.db"))
+	if covered(SQLite) {
+		t.Run("sqlite", func(t *testing.T) { fn(t, filepath.Join(t.TempDir(), "test.db")) })
+	}
+	if covered(Postgres) {
+		t.Run("postgres", func(t *testing.T) { fn(t, postgresAddress(t)) })
+	}
+}
+
+// covered reports whether this run of the tests covers an engine, as dbtest does,
+// which this package cannot import.
+func covered(e Engine) bool {
+	only := os.Getenv("TEST_ENGINES")
+	return only == "" || only == e.String()
+}
+
+// postgresAddress is that of a schema of its own, which goes with the test.
+func postgresAddress(t *testing.T) string {
+	t.Helper()
+	if !covered(Postgres) {
+		t.Skip("TEST_ENGINES excludes postgres")
+	}
+	server := os.Getenv("TEST_POSTGRES_URL")
+	c, err := pgx.Connect(t.Context(), server)
+	if err != nil {
+		t.Fatalf("TEST_POSTGRES_URL: %v (run it with test/postgres.sh)", err)
+	}
+	name := "t_" + strings.ReplaceAll(NewID(), "-", "")
+	if _, err := c.Exec(t.Context(), `CREATE SCHEMA `+name); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_, err := c.Exec(context.Background(), `DROP SCHEMA `+name+` CASCADE`)
+		if err := errors.Join(err, c.Close(context.Background())); err != nil {
+			t.Error(err)
+		}
+	})
+	return server + "&search_path=" + name
+}
+
+// opened is a database that is closed with the test.
+func opened(t *testing.T, address string) *DB {
+	t.Helper()
+	d, err := Open(t.Context(), address)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,14 +81,21 @@ func newCrowd(t *testing.T) *crowd {
 			t.Error(err)
 		}
 	})
-	err = d.Tx(t.Context(), func(tx *Tx) error {
+	return d
+}
+
+// newCrowd lets the first one begin, who ends when let is called.
+func newCrowd(t *testing.T, address string) *crowd {
+	t.Helper()
+	d := opened(t, address)
+	err := d.Tx(t.Context(), func(tx *Tx) error {
 		_, err := tx.Exec(t.Context(), `CREATE TABLE names (name TEXT PRIMARY KEY)`)
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.writers.long = time.Hour
+	d.writers.long, d.enter = time.Hour, entering(300*time.Millisecond, 10*time.Second, 10*time.Second)
 	c := &crowd{DB: d, t: t, release: make(chan struct{}), errs: map[string]error{}}
 	begun := make(chan struct{})
 	begin := sync.OnceFunc(func() { close(begun) })
@@ -58,6 +110,12 @@ func newCrowd(t *testing.T) *crowd {
 	return c
 }
 
+// waits is how many have had to wait so far.
+func (c *crowd) waits() int64 {
+	_, waits, _ := c.writers.stats()
+	return waits
+}
+
 func (c *crowd) say(format string, args ...any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -66,7 +124,7 @@ func (c *crowd) say(format string, args ...any) {
 
 // add lets one wait who writes their name and then does what then says.
 func (c *crowd) add(ctx context.Context, name string, then func(*Tx) error) {
-	before, _ := c.writers.stats()
+	before := c.waits()
 	c.writing.Go(func() {
 		defer func() {
 			if v := recover(); v != nil {
@@ -88,7 +146,7 @@ func (c *crowd) add(ctx context.Context, name string, then func(*Tx) error) {
 		c.errs[name] = err
 		c.mu.Unlock()
 	})
-	for n := before; n == before; n, _ = c.writers.stats() {
+	for c.waits() == before {
 		time.Sleep(100 * time.Microsecond) // until it waits
 	}
 }
@@ -109,20 +167,22 @@ func (c *crowd) let() []string {
 // Whoever waits longest must be next, or the unlucky wait until they give up;
 // and all who wait must not pay for a commit of their own.
 func TestWritersQueue(t *testing.T) {
-	t.Cleanup(func() { goleak.VerifyNone(t) })
-	c := newCrowd(t)
-	var want []string
-	for i := range 8 {
-		name := fmt.Sprint(i)
-		c.add(t.Context(), name, nil)
-		want = append(want, name+" wrote")
-	}
-	if names := c.let(); len(names) != 8 {
-		t.Errorf("%v are there", names)
-	}
-	if got := c.said[:8]; !slices.Equal(got, want) {
-		t.Errorf("%v, want each to write in its turn before anybody hears of the commit", c.said)
-	}
+	each(t, func(t *testing.T, address string) {
+		t.Cleanup(func() { goleak.VerifyNone(t) })
+		c := newCrowd(t, address)
+		var want []string
+		for i := range 8 {
+			name := fmt.Sprint(i)
+			c.add(t.Context(), name, nil)
+			want = append(want, name+" wrote")
+		}
+		if names := c.let(); len(names) != 8 {
+			t.Errorf("%v are there", names)
+		}
+		if got := c.said[:8]; !slices.Equal(got, want) {
+			t.Errorf("%v, want each to write in its turn before anybody hears of the commit", c.said)
+		}
+	})
 }
 
 // One caller's mistake must not become another's, nor stay in the database
@@ -141,8 +201,9 @@ func TestWritersFailAlone(t *testing.T) {
 		},
 		"by a panic": func(*Tx) error { panic("oh") },
 	} {
-		t.Run(name, func(t *testing.T) {
-			c := newCrowd(t)
+		each(t, func(t *testing.T, address string) {
+			t.Log(name)
+			c := newCrowd(t, address)
 			c.add(t.Context(), "a", nil)
 			c.add(t.Context(), "b", fail)
 			c.add(t.Context(), "c", nil)
@@ -162,81 +223,87 @@ func TestWritersFailAlone(t *testing.T) {
 // Who is refused because of what another one did goes and looks who that was. It
 // must be there by then.
 func TestWritersAreRefusedByWhatIsSo(t *testing.T) {
-	c := newCrowd(t)
-	refused, found := errors.New("refused"), 0
-	c.add(t.Context(), "a", nil)
-	before, _ := c.writers.stats()
-	c.writing.Go(func() {
-		err := c.Tx(t.Context(), func(*Tx) error { return refused })
-		if scanErr := c.QueryRow(context.Background(), `SELECT COUNT(*) FROM names WHERE name = 'a'`).Scan(&found); scanErr != nil || !errors.Is(err, refused) {
-			t.Error(scanErr, err)
+	each(t, func(t *testing.T, address string) {
+		c := newCrowd(t, address)
+		refused, found := errors.New("refused"), 0
+		c.add(t.Context(), "a", nil)
+		before := c.waits()
+		c.writing.Go(func() {
+			err := c.Tx(t.Context(), func(*Tx) error { return refused })
+			if scanErr := c.QueryRow(context.Background(), `SELECT COUNT(*) FROM names WHERE name = 'a'`).Scan(&found); scanErr != nil || !errors.Is(err, refused) {
+				t.Error(scanErr, err)
+			}
+		})
+		for c.waits() == before {
+			time.Sleep(100 * time.Microsecond)
+		}
+		c.add(t.Context(), "z", nil)
+		if c.let(); found != 1 {
+			t.Error("a was not there when the one that saw it was refused")
 		}
 	})
-	for n := before; n == before; n, _ = c.writers.stats() {
-		time.Sleep(100 * time.Microsecond)
-	}
-	c.add(t.Context(), "z", nil)
-	if c.let(); found != 1 {
-		t.Error("a was not there when the one that saw it was refused")
-	}
 }
 
 // What fails before it has written, such as a claim that comes too late, must
 // cost the others nothing.
 func TestWritersGoOnAfterARefusal(t *testing.T) {
-	c := newCrowd(t)
-	refused := errors.New("refused")
-	c.add(t.Context(), "a", nil)
-	before, _ := c.writers.stats()
-	c.writing.Go(func() {
-		err := c.Tx(t.Context(), func(tx *Tx) error {
-			var n int
-			if err := tx.QueryRow(t.Context(), `SELECT COUNT(*) FROM names`).Scan(&n); err != nil || n != 1 {
-				t.Errorf("%d names, %v", n, err)
+	each(t, func(t *testing.T, address string) {
+		c := newCrowd(t, address)
+		refused := errors.New("refused")
+		c.add(t.Context(), "a", nil)
+		before := c.waits()
+		c.writing.Go(func() {
+			err := c.Tx(t.Context(), func(tx *Tx) error {
+				var n int
+				if err := tx.QueryRow(t.Context(), `SELECT COUNT(*) FROM names`).Scan(&n); err != nil || n != 1 {
+					t.Errorf("%d names, %v", n, err)
+				}
+				return refused
+			})
+			if !errors.Is(err, refused) {
+				t.Error(err)
 			}
-			return refused
 		})
-		if !errors.Is(err, refused) {
-			t.Error(err)
+		for c.waits() == before {
+			time.Sleep(100 * time.Microsecond)
+		}
+		if names := c.let(); !slices.Equal(names, []string{"a"}) || !slices.Equal(c.said, []string{"a wrote", "a heard"}) {
+			t.Errorf("%v, %v; want a to write once", names, c.said)
 		}
 	})
-	for n := before; n == before; n, _ = c.writers.stats() {
-		time.Sleep(100 * time.Microsecond)
-	}
-	if names := c.let(); !slices.Equal(names, []string{"a"}) || !slices.Equal(c.said, []string{"a wrote", "a heard"}) {
-		t.Errorf("%v, %v; want a to write once", names, c.said)
-	}
 }
 
 // Who leaves must neither keep the others waiting nor take their changes along.
 func TestWritersLeave(t *testing.T) {
-	t.Cleanup(func() { goleak.VerifyNone(t) })
-	c := newCrowd(t)
-	late, leaveLate := context.WithCancel(t.Context())
-	early, leaveEarly := context.WithCancel(t.Context())
-	amid, leaveAmid := context.WithCancel(t.Context())
-	c.add(t.Context(), "a", nil)
-	c.add(early, "early", nil)
-	c.add(amid, "amid", func(tx *Tx) error {
-		leaveAmid()
-		_, err := tx.Exec(amid, `INSERT INTO names VALUES ('more')`)
-		return err
+	each(t, func(t *testing.T, address string) {
+		t.Cleanup(func() { goleak.VerifyNone(t) })
+		c := newCrowd(t, address)
+		late, leaveLate := context.WithCancel(t.Context())
+		early, leaveEarly := context.WithCancel(t.Context())
+		amid, leaveAmid := context.WithCancel(t.Context())
+		c.add(t.Context(), "a", nil)
+		c.add(early, "early", nil)
+		c.add(amid, "amid", func(tx *Tx) error {
+			leaveAmid()
+			_, err := tx.Exec(amid, `INSERT INTO names VALUES ('more')`)
+			return err
+		})
+		c.add(late, "late", func(*Tx) error { leaveLate(); return nil })
+		c.add(t.Context(), "z", nil)
+		leaveEarly()
+		for left := false; !left; { // while the first one still has the writer
+			c.mu.Lock()
+			_, left = c.errs["early"]
+			c.mu.Unlock()
+		}
+		if names := c.let(); !slices.Equal(names, []string{"a", "late", "z"}) {
+			t.Errorf("%v are there", names)
+		}
+		if !errors.Is(c.errs["early"], context.Canceled) || !errors.Is(c.errs["amid"], context.Canceled) {
+			t.Errorf("those who left early heard %v", c.errs)
+		}
+		if c.errs["a"] != nil || c.errs["late"] != nil || c.errs["z"] != nil {
+			t.Errorf("those whose changes are there heard %v", c.errs)
+		}
 	})
-	c.add(late, "late", func(*Tx) error { leaveLate(); return nil })
-	c.add(t.Context(), "z", nil)
-	leaveEarly()
-	for left := false; !left; { // while the first one still has the writer
-		c.mu.Lock()
-		_, left = c.errs["early"]
-		c.mu.Unlock()
-	}
-	if names := c.let(); !slices.Equal(names, []string{"a", "late", "z"}) {
-		t.Errorf("%v are there", names)
-	}
-	if !errors.Is(c.errs["early"], context.Canceled) || !errors.Is(c.errs["amid"], context.Canceled) {
-		t.Errorf("those who left early heard %v", c.errs)
-	}
-	if c.errs["a"] != nil || c.errs["late"] != nil || c.errs["z"] != nil {
-		t.Errorf("those whose changes are there heard %v", c.errs)
-	}
 }

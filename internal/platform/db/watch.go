@@ -173,6 +173,9 @@ func (d *DB) listen(ctx context.Context, topic string, wake func()) error {
 		defer cancel()
 		_ = c.Close(bye) // it may be broken, and ends in any case
 	}()
+	if err := limit(ctx, c); err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
 	var name string
 	if err := c.QueryRow(ctx, `SELECT `+d.rebind(channel), topic).Scan(&name); err != nil {
 		return fmt.Errorf("listen: %w", err)

@@ -129,7 +129,7 @@ func TestDo(t *testing.T) {
 func TestDoAtOnce(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newShop(t, d)
-		s.while = untilWaitedFor
+		s.while = untilWaitedFor(d)
 		var wg sync.WaitGroup
 		var mu sync.Mutex
 		made, replayed := map[string]int{}, 0
@@ -154,20 +154,17 @@ func TestDoAtOnce(t *testing.T) {
 	})
 }
 
-// untilWaitedFor waits until another transaction waits for tx. On SQLite it
-// cannot even begin, so there is nothing to see.
-func untilWaitedFor(ctx context.Context, tx *db.Tx) error {
-	if tx.Engine() == db.SQLite {
-		return nil
-	}
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); {
-		var n int
-		err := tx.QueryRow(ctx, `SELECT COUNT(*) FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))`).Scan(&n)
-		if n > 0 || err != nil {
-			return err
+// untilWaitedFor returns a function that waits until another transaction waits
+// for the one that runs.
+func untilWaitedFor(d *db.DB) func(context.Context, *db.Tx) error {
+	return func(context.Context, *db.Tx) error {
+		for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+			if d.Pools()[1].Waits > 0 {
+				return nil
+			}
 		}
+		return errors.New("nobody waits for the first")
 	}
-	return errors.New("nobody waits for the first")
 }
 
 // A key stands for a day and not longer, whether it was purged in time or not.

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"wardroom/internal/platform/db"
-	"wardroom/internal/schema"
 )
 
 // Env names the variable with the address of a PostgreSQL server whose user
@@ -114,7 +113,7 @@ func Open(t testing.TB, url string) *db.DB {
 			t.Error(err)
 		}
 	})
-	if _, err := d.Migrate(context.Background(), schema.FS()); err != nil {
+	if _, err := d.Migrate(context.Background(), migrations()); err != nil {
 		t.Fatal(err)
 	}
 	return d

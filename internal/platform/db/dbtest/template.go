@@ -86,13 +86,16 @@ func sumOfMigrations() (string, error) {
 	return fmt.Sprintf("%x", sum.Sum(nil)[:6]), err
 }
 
+// migrations are those of the program under test.
+func migrations() db.Schema { return db.Schema{Files: schema.FS(), Program: "0.0.0-test"} }
+
 func migrate(address string) (err error) {
 	d, err := db.Own(context.Background(), address)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
-	_, err = d.Migrate(context.Background(), schema.FS())
+	_, err = d.Migrate(context.Background(), migrations())
 	return err
 }
 
