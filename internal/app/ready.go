@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/web"
 )
 
 // ErrNotReady means that requests should go to another process for now. Its
-// fact not_ready names what is in the way: "database" or "stopping".
+// fact not_ready names what is in the way: "database", "schema" or "stopping".
 var ErrNotReady = fault.New(fault.Unavailable, "not_ready", "The service cannot take requests now.")
 
 // errSlow is for the log alone.
@@ -33,40 +34,47 @@ type Alive struct {
 
 // mountProbes adds what supervisors and load balancers ask.
 func (a *App) mountProbes() {
-	db := &watched{check: a.askDatabase}
+	database := &watched{check: a.askDatabase}
 	web.Get(a.API, "/livez", actor.Public, "Whether the process lives", func(context.Context, *struct{}) (*struct{ Body Alive }, error) {
 		return &struct{ Body Alive }{Alive{"ok"}}, nil
 	}, web.Root(), web.Quiet(), web.Describe("It asks nothing of the database or the gateway: when it does not answer, start the process anew."))
 	web.Get(a.API, "/readyz", actor.Public, "Whether the service can take requests", func(ctx context.Context, _ *struct{}) (*struct{ Body Alive }, error) {
-		if err := ready(ctx, db); err != nil {
+		if err := ready(ctx, database); err != nil {
 			return nil, err
 		}
 		return &struct{ Body Alive }{Alive{"ok"}}, nil
 	}, web.Root(), web.Quiet(), web.Fails(ErrNotReady), web.Describe(
 		"It answers 200 while the database answers within a second and the service is not stopping; the database is asked at most once a second. "+
 			"It does not depend on the gateway: without one, all but the agents works.\n\n"+
-			"Otherwise it answers 503, and `not_ready` names what is in the way: `database` or `stopping`."))
+			"Otherwise it answers 503, and `not_ready` names what is in the way: `database`, `stopping`, or `schema` when a newer Wardroom has migrated the database."))
 }
 
 // ready says what keeps the service from taking requests, or nil.
-func ready(ctx context.Context, db *watched) error {
+func ready(ctx context.Context, database *watched) error {
 	select {
 	case <-web.Stopping(ctx):
 		return ErrNotReady.With("It is stopping. Ask another replica, or again after its start.").Fact("not_ready", []string{"stopping"})
 	default:
 	}
-	if err := db.ask(ctx); err != nil {
+	err := database.ask(ctx)
+	if errors.Is(err, db.ErrNewer) {
+		return ErrNotReady.With("A newer Wardroom has migrated the database, and this one writes no more. Replace it with the newer one.").Fact("not_ready", []string{"schema"})
+	}
+	if err != nil {
 		// The cause stays in the log: it may name hosts.
 		return errors.Join(ErrNotReady.With("The database does not answer. The log has the reason.").Fact("not_ready", []string{"database"}), err)
 	}
 	return nil
 }
 
-// askDatabase reads a row of ours: a connection that is merely open says
-// nothing of the file or the tables behind it.
+// askDatabase reads a row of ours, because an open connection says nothing of the
+// tables behind it, and returns db.ErrNewer when they belong to a newer program.
 func (a *App) askDatabase(ctx context.Context) error {
 	var n int64
-	return a.DB.QueryRow(ctx, `SELECT last FROM event_counter WHERE one = 1`).Scan(&n)
+	if err := a.DB.QueryRow(ctx, `SELECT last FROM event_counter WHERE one = 1`).Scan(&n); err != nil {
+		return err
+	}
+	return a.DB.Newer(ctx)
 }
 
 // watched remembers for a moment what a check said. Whoever asks while it runs

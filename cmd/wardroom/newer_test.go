@@ -1,0 +1,52 @@
+package main
+
+import (
+	"path/filepath"
+	"testing"
+
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/db/dbtest"
+)
+
+// An older program that writes to a newer database damages what it does not know
+// of. Every command that could must say which program to start instead.
+func TestNewerDatabase(t *testing.T) {
+	machine(t)
+	t.Setenv("JWT_SECRET", secret)
+	newer := func(address string) {
+		t.Helper()
+		t.Run("migrated", func(t *testing.T) { // and closes it
+			err := dbtest.Open(t, address).Tx(t.Context(), func(tx *db.Tx) error {
+				_, err := tx.Exec(t.Context(), `INSERT INTO migrations (version_id, is_applied) VALUES (9999, TRUE)`)
+				if err == nil {
+					_, err = tx.Exec(t.Context(), `INSERT INTO schema_programs (version, program) VALUES (9999, '7.8.9')`)
+				}
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	says := []string{"schema is at version 9999", "this is Wardroom", "Start Wardroom 7.8.9 or later"}
+	for _, engine := range dbtest.Engines() {
+		address := filepath.Join(t.TempDir(), "wardroom.db")
+		if engine == db.Postgres {
+			address = dbtest.URL(t, engine)
+		}
+		newer(address)
+		if engine == db.SQLite {
+			address = "sqlite:" + address
+			newer(filepath.Join("demo", "wardroom.db"))
+			command(t, "", "demo", "--dir", "demo", "--port", "0").ends(1, says...)
+		}
+		for _, args := range [][]string{
+			{"serve", "--port", "0"}, {"migrate"}, {"user", "list"}, {"user", "add", "a@example.com"}, {"key", "list", "a@example.com"},
+		} {
+			t.Run(engine.String()+" "+args[0], func(t *testing.T) {
+				t.Setenv("DATABASE_URL", address)
+				command(t, password+"\n", args...).ends(1, says...)
+			})
+		}
+	}
+}

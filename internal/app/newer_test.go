@@ -1,0 +1,64 @@
+package app_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"wardroom/internal/platform/db"
+)
+
+// While replicas are upgraded one by one, those of the older version must not
+// write what the newer one no longer understands, nor be sent requests.
+func TestReplicaOfAnOlderVersion(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, db.Postgres, nil)
+	s := h.start()
+	owner := s.login(ownerEmail)
+	create := func() answer { return owner.post("/api/v1/tasks", map[string]string{"title": "Ship it"}) }
+	create().want(http.StatusCreated)
+	waitFor(t, "the background work to begin", func() bool {
+		var n int
+		return s.DB.QueryRow(t.Context(), `SELECT COUNT(*) FROM job_timers`).Scan(&n) == nil && n > 0
+	})
+	err := s.DB.Tx(t.Context(), func(tx *db.Tx) error {
+		if _, err := tx.Exec(t.Context(), `UPDATE job_timers SET next_at = ?`, time.Now().Add(-time.Minute)); err != nil {
+			return err
+		}
+		_, err := tx.Exec(t.Context(), `INSERT INTO migrations (version_id, is_applied) VALUES (9999, TRUE)`)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	jobs := func() (text string) {
+		err := s.DB.QueryRow(t.Context(), `SELECT STRING_AGG(name || next_at, ' ' ORDER BY name) || (SELECT COUNT(*) FROM jobs) FROM job_timers`).Scan(&text)
+		if err != nil {
+			t.Error(err)
+		}
+		return text
+	}
+	before := jobs()
+	if a := create().wantProblem(http.StatusServiceUnavailable, "database_unavailable"); a.header.Get("Retry-After") == "" {
+		t.Errorf("it does not say when to try again: %s", a.body)
+	}
+	waitFor(t, "the replica to leave", func() bool { return s.nobody().get("/readyz").status == http.StatusServiceUnavailable })
+	if why := decode[struct {
+		Why []string `json:"not_ready"`
+	}](s.nobody().get("/readyz")).Why; !slices.Equal(why, []string{"schema"}) {
+		t.Errorf("it is not ready because of %v", why)
+	}
+	if list := string(owner.get("/api/v1/tasks").want(http.StatusOK).body); strings.Count(list, "Ship it") != 1 {
+		t.Errorf("the board is %s", list)
+	}
+	time.Sleep(10 * s.Queue.Poll) // nothing happens, so there is nothing to wait for
+	if after := jobs(); after != before {
+		t.Errorf("background work went on: %s, and then %s", before, after)
+	}
+	waitFor(t, "a line in the log", func() bool { return strings.Contains(h.seen.String(), "a newer Wardroom has migrated it") })
+	if n := strings.Count(h.seen.String(), `msg="the database is away"`); n != 1 {
+		t.Errorf("the log says so %d times", n)
+	}
+}
