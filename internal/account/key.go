@@ -183,7 +183,9 @@ func recordKey(ctx context.Context, tx *db.Tx, at time.Time, kind string, u User
 func (s *Service) authenticateKey(ctx context.Context, secret string) (actor.Actor, error) {
 	now := s.Now()
 	digest := keyDigest(secret)
-	c, err := s.callers.Read(s.DB, "key "+digest, func() (caller, error) { return findKeyHolder(ctx, s.DB.Brief(), digest) })
+	c, err := s.callers.Read(ctx, s.DB, "key "+digest, func(ctx context.Context) (caller, error) {
+		return findKeyHolder(ctx, s.DB.Brief(), digest)
+	})
 	k := c.key
 	switch {
 	case db.IsNotFound(err):

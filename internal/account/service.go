@@ -193,7 +193,7 @@ func (s *Service) Authenticate(ctx context.Context, token string) (actor.Actor, 
 	if err != nil {
 		return actor.Actor{}, err
 	}
-	c, err := s.callers.Read(s.DB, "user "+id, func() (caller, error) { return findCaller(ctx, s.DB.Brief(), id) })
+	c, err := s.callers.Read(ctx, s.DB, "user "+id, func(ctx context.Context) (caller, error) { return findCaller(ctx, s.DB.Brief(), id) })
 	switch {
 	case db.IsNotFound(err):
 		return actor.Actor{}, ErrToken.With("Log in again.")

@@ -275,12 +275,12 @@ func TestClosedIsOneFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	var m db.Memo[string, string]
-	read := func() (word string, err error) {
+	read := func(context.Context) (word string, err error) {
 		err = d.QueryRow(t.Context(), `SELECT word FROM words`).Scan(&word)
 		return word, err
 	}
 	for range 3 {
-		if _, err := m.Read(d, "", read); err != nil {
+		if _, err := m.Read(t.Context(), d, "", read); err != nil {
 			t.Fatal(err)
 		}
 	}

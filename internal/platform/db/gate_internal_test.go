@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -191,7 +191,7 @@ func TestMemo(t *testing.T) {
 	reads := 0
 	word := func() string {
 		t.Helper()
-		w, err := m.Read(d, 1, func() (w string, err error) {
+		w, err := m.Read(t.Context(), d, 1, func(context.Context) (w string, err error) {
 			reads++
 			err = d.Brief().QueryRow(t.Context(), `SELECT word FROM words WHERE n = 1`).Scan(&w)
 			return w, err
@@ -216,14 +216,14 @@ func TestMemo(t *testing.T) {
 	t.Run("not what failed", func(t *testing.T) {
 		failed := errors.New("failed")
 		for _, want := range []error{failed, nil} {
-			if _, err := m.Read(d, 2, func() (string, error) { return "", want }); !errors.Is(err, want) {
+			if _, err := m.Read(t.Context(), d, 2, func(context.Context) (string, error) { return "", want }); !errors.Is(err, want) {
 				t.Errorf("%v, want %v", err, want)
 			}
 		}
 	})
 	t.Run("not without end", func(t *testing.T) {
 		for i := range 3 * mostKept {
-			if _, err := m.Read(d, i, func() (string, error) { return "", nil }); err != nil {
+			if _, err := m.Read(t.Context(), d, i, func(context.Context) (string, error) { return "", nil }); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -236,38 +236,88 @@ func TestMemo(t *testing.T) {
 // Nobody may read what was so before a change that they have seen committed,
 // however many read and write at once.
 func TestMemoTogether(t *testing.T) {
-	d, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := d.Close(); err != nil {
-			t.Error(err)
+	each(t, func(t *testing.T, address string) {
+		d := opened(t, address)
+		change(t, d, `CREATE TABLE counts (n INTEGER)`)
+		change(t, d, `INSERT INTO counts (n) VALUES (0)`)
+		var m Memo[string, int64]
+		var committed atomic.Int64
+		var all sync.WaitGroup
+		for range 6 {
+			all.Go(func() {
+				for committed.Load() < 200 {
+					least := committed.Load()
+					n, err := m.Read(t.Context(), d, "n", func(ctx context.Context) (n int64, err error) {
+						err = d.Brief().QueryRow(ctx, `SELECT n FROM counts`).Scan(&n)
+						return n, err
+					})
+					if err != nil || n < least {
+						t.Errorf("%d after %d were committed, %v", n, least, err)
+						return
+					}
+				}
+			})
 		}
+		for range 200 {
+			change(t, d, `UPDATE counts SET n = n + 1`)
+			committed.Add(1)
+		}
+		all.Wait()
 	})
-	change(t, d, `CREATE TABLE counts (n INTEGER)`)
-	change(t, d, `INSERT INTO counts (n) VALUES (0)`)
-	var m Memo[string, int64]
-	var committed atomic.Int64
-	var all sync.WaitGroup
-	for range 6 {
-		all.Go(func() {
-			for committed.Load() < 200 {
-				least := committed.Load()
-				n, err := m.Read(d, "n", func() (n int64, err error) {
-					err = d.Brief().QueryRow(t.Context(), `SELECT n FROM counts`).Scan(&n)
-					return n, err
-				})
-				if err != nil || n < least {
-					t.Errorf("%d after %d were committed, %v", n, least, err)
-					return
+}
+
+// A crowd that asks who is calling must cost one reading, and none of them may
+// hear what was read before they came: the caller's account may have ended.
+func TestMemoSharesReadings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var m Memo[string, int]
+		d := &DB{conn: conn{engine: Postgres}}
+		begun, answer := 0, make(chan error)
+		read := func(ctx context.Context) (int, error) {
+			begun++
+			n := begun
+			select {
+			case err := <-answer:
+				return n, err
+			case <-ctx.Done():
+				return n, ctx.Err()
+			}
+		}
+		got := make(chan string, 10)
+		ask := func(ctx context.Context) {
+			go func() {
+				n, err := m.Read(ctx, d, "ada", read)
+				got <- fmt.Sprint(n, err)
+			}()
+			synctest.Wait()
+		}
+		want := func(all ...string) {
+			t.Helper()
+			synctest.Wait()
+			for _, one := range all {
+				if is := <-got; is != one {
+					t.Errorf("%q, want %q", is, one)
 				}
 			}
-		})
-	}
-	for range 200 {
-		change(t, d, `UPDATE counts SET n = n + 1`)
-		committed.Add(1)
-	}
-	all.Wait()
+		}
+		leaving, leave := context.WithCancel(t.Context())
+		ask(t.Context())
+		ask(leaving)
+		ask(t.Context())
+		ask(t.Context())
+		leave()
+		want("0 context canceled")
+		answer <- nil
+		want("1 <nil>")
+		failed := errors.New("failed")
+		answer <- failed
+		want("2 failed", "2 failed")
+		if begun != 2 || len(m.next) > 0 {
+			t.Errorf("%d readings, and %d keys are left", begun, len(m.next))
+		}
+		ask(t.Context())
+		if is := <-got; !strings.Contains(is, errNoAnswer.Error()) {
+			t.Errorf("a reading that took too long: %s", is)
+		}
+	})
 }

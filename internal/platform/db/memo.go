@@ -97,24 +97,80 @@ const mostKept = 1000
 // On SQLite what it keeps counts until something is committed, by whichever
 // process, and each reading asks whether that is so: a change that was committed
 // before is seen, as without it. On PostgreSQL nobody can tell that for less than
-// a reading costs, so there it keeps nothing.
+// a reading costs, so there it keeps nothing, but those who ask at the same time
+// share one reading. It begins after each of them has asked, so that a change that
+// was committed before is seen there, too.
 type Memo[K comparable, V any] struct {
 	mu    sync.Mutex
 	at    int64 // the version of the database that known is of, or of a later one
 	known map[K]V
+	// On PostgreSQL: the keys of which a reading runs, with the next one if somebody waits for it.
+	next map[K]*reading[V]
+}
+
+// reading is one that several share.
+type reading[V any] struct {
+	done chan struct{} // closed when it has ended; then the rest is its result
+	v    V
+	err  error
+}
+
+// together returns what a reading answers that has not begun yet. When one of the
+// same key runs, that is the next one, for all who ask meanwhile. It returns early
+// when ctx ends; the reading goes on for the others.
+func (m *Memo[K, V]) together(ctx context.Context, key K, read func(context.Context) (V, error)) (V, error) {
+	m.mu.Lock()
+	mine, runs := m.next[key]
+	if mine == nil {
+		mine = &reading[V]{done: make(chan struct{})}
+		if m.next == nil {
+			m.next = map[K]*reading[V]{}
+		}
+		if m.next[key] = mine; !runs {
+			m.next[key] = nil
+			go m.serve(context.WithoutCancel(ctx), key, mine, read)
+		}
+	}
+	m.mu.Unlock()
+	select {
+	case <-mine.done:
+		return mine.v, mine.err
+	case <-ctx.Done():
+		var none V
+		return none, ctx.Err()
+	}
+}
+
+// serve reads for those who ask for key, until nobody is left.
+func (m *Memo[K, V]) serve(ctx context.Context, key K, now *reading[V], read func(context.Context) (V, error)) {
+	for now != nil {
+		limited, end := context.WithTimeout(ctx, sharedTime)
+		if now.v, now.err = read(limited); now.err != nil && limited.Err() != nil {
+			now.err = fmt.Errorf("%w: %w", errNoAnswer, now.err)
+		}
+		end()
+		close(now.done)
+		m.mu.Lock()
+		if now = m.next[key]; now != nil {
+			m.next[key] = nil
+		} else {
+			delete(m.next, key)
+		}
+		m.mu.Unlock()
+	}
 }
 
 // Read returns what read answers, or has answered for the key. What it fails
 // with is not kept. V is shared: nobody may change what it points to.
-func (m *Memo[K, V]) Read(d *DB, key K, read func() (V, error)) (V, error) {
+func (m *Memo[K, V]) Read(ctx context.Context, d *DB, key K, read func(context.Context) (V, error)) (V, error) {
 	if d.commits == nil {
-		return read()
+		return m.together(ctx, key, read)
 	}
 	// Before it is read: what is newer than its version is only read once more
 	// than needed.
 	at, err := d.commits.version()
 	if err != nil {
-		return read() // it has the words for what is wrong with the database
+		return read(ctx) // it has the words for what is wrong with the database
 	}
 	m.mu.Lock()
 	v, ok := m.known[key]
@@ -123,7 +179,7 @@ func (m *Memo[K, V]) Read(d *DB, key K, read func() (V, error)) (V, error) {
 	if ok {
 		return v, nil
 	}
-	if v, err = read(); err != nil {
+	if v, err = read(ctx); err != nil {
 		return v, err
 	}
 	m.mu.Lock()
