@@ -65,15 +65,16 @@ func (s *Service) List(ctx context.Context, f Filter, want page.Want) (page.Part
 	if !f.To.IsZero() {
 		w.And(`last_at < ?`, f.To)
 	}
-	if f.Text != "" {
-		condition, match, ok := search.Sessions(s.DB.Engine(), `id`, f.Text)
-		if !ok {
-			return page.Part[Archived]{Rows: []Archived{}}, nil
-		}
-		w.And(condition, match)
-	}
-	var part page.Part[Archived]
+	part := page.Part[Archived]{Rows: []Archived{}}
 	err := list.View(ctx, s.DB, want, func(q db.Queryer) (err error) {
+		if f.Text != "" {
+			condition, match, ok, err := search.Sessions(ctx, q, s.DB.Engine(), `archive_sessions.id`, f.Text)
+			if err != nil || !ok {
+				return err
+			}
+			w.And(`CAST(? AS TEXT) <> ''`, f.Text) // that the cursor belongs to
+			w.Hint(condition, match)
+		}
 		if part, err = sessions().Read(ctx, q, w, want); err != nil {
 			return err
 		}

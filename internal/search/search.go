@@ -5,6 +5,9 @@
 // of its small letters differ: so both engines find the same, and nothing that
 // a caller types is syntax to them. Whoever owns a text puts it here in the
 // transaction that writes it.
+//
+// The index has each word with the class of its text in front, so a search for
+// tasks does not read what it says of sessions (class.go).
 package search
 
 import (
@@ -31,6 +34,7 @@ const (
 type Text struct {
 	TaskID    string
 	CommentID string // empty is the task itself
+	Archived  bool   // whether the task is in the archive
 	Title     string // what is found first
 	Body      string
 }

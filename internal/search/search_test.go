@@ -135,7 +135,7 @@ func TestPut(t *testing.T) {
 		var texts, words int
 		err := d.QueryRow(t.Context(), `SELECT COUNT(*) FROM search_texts`).Scan(&texts)
 		if d.Engine() == db.SQLite && err == nil {
-			err = d.QueryRow(t.Context(), `SELECT COUNT(*) FROM search_words WHERE search_words MATCH 'after OR before'`).Scan(&words)
+			err = d.QueryRow(t.Context(), `SELECT COUNT(*) FROM search_index WHERE search_index MATCH 'aafter OR abefore OR bafter OR bbefore'`).Scan(&words)
 		}
 		if err != nil || texts+words != 0 {
 			t.Errorf("%d texts and %d words are left, %v", texts, words, err)

@@ -47,8 +47,8 @@ func (s *Service) Find(ctx context.Context, text string, only Only, limit int) (
 	}
 	defer leave()
 	var rows []row
-	err = s.DB.View(ctx, func(in db.Queryer) error {
-		var sides [][]row
+	err = s.DB.View(ctx, func(in db.Queryer) (err error) {
+		var sides [][]hit
 		for _, kinds := range only.sides() {
 			side, err := s.find(ctx, in, q, Only{Archived: only.Archived, Kinds: kinds}, limit)
 			if err != nil {
@@ -56,8 +56,8 @@ func (s *Service) Find(ctx context.Context, text string, only Only, limit int) (
 			}
 			sides = append(sides, side)
 		}
-		rows = share(sides, limit)
-		return nil
+		rows, err = read(ctx, in, share(sides, limit), limit)
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("search: %w", err)
@@ -82,34 +82,35 @@ func (o Only) sides() [][]Kind {
 	return sides
 }
 
+// hit is a text that was found.
+type hit struct {
+	id     int64
+	titled bool // whether its title has all the words
+}
+
 // find returns the first texts of one side: those with the words in the title, then the others.
-func (s *Service) find(ctx context.Context, in db.Queryer, q query, only Only, limit int) ([]row, error) {
-	engine := s.DB.Engine()
-	rows, err := found(ctx, in, engine, q.match(engine, true), only, limit)
-	if err != nil {
-		return nil, err
-	}
-	for i := range rows {
-		rows[i].titled = true
-	}
-	if len(rows) == limit {
-		return rows, nil
-	}
-	// Those with the words in their title are among these again.
-	more, err := found(ctx, in, engine, q.match(engine, false), only, limit+len(rows))
-	titled := rows
-	for _, r := range more {
-		known := slices.ContainsFunc(titled, func(t row) bool { return t.id == r.id })
-		if !known && len(rows) < limit {
-			rows = append(rows, r)
+func (s *Service) find(ctx context.Context, in db.Queryer, q query, only Only, limit int) (hits []hit, err error) {
+	for _, titles := range []bool{true, false} {
+		if len(hits) == limit {
+			break
+		}
+		// Those with the words in their title are among the others again.
+		found, err := q.found(ctx, in, s.DB.Engine(), only, titles, limit+len(hits))
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range found {
+			if !slices.Contains(hits, hit{id, true}) && len(hits) < limit {
+				hits = append(hits, hit{id, titles})
+			}
 		}
 	}
-	return rows, err
+	return hits, nil
 }
 
 // share gives each side its part of the places, and what one does not need to the other.
-func share(sides [][]row, limit int) []row {
-	var rows []row
+func share(sides [][]hit, limit int) []hit {
+	var hits []hit
 	for i, side := range sides {
 		others := 0
 		for j, other := range sides {
@@ -121,13 +122,13 @@ func share(sides [][]row, limit int) []row {
 		if i == 0 {
 			part = limit - part*(len(sides)-1)
 		}
-		rows = append(rows, side[:min(len(side), max(part, limit-others))]...)
+		hits = append(hits, side[:min(len(side), max(part, limit-others))]...)
 	}
-	slices.SortFunc(rows, func(a, b row) int {
+	slices.SortFunc(hits, func(a, b hit) int {
 		if a.titled != b.titled {
 			return map[bool]int{true: -1, false: 1}[a.titled]
 		}
 		return cmp.Compare(b.id, a.id)
 	})
-	return rows
+	return hits
 }

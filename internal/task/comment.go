@@ -294,7 +294,23 @@ func insertComment(ctx context.Context, tx *db.Tx, c Comment) error {
 	return search.Add(ctx, tx, c.findable())
 }
 
-// findable is what a comment is found by.
+// refileComments moves what the comments of a task are found by into the archive
+// with it, or out of it.
+func refileComments(ctx context.Context, tx *db.Tx, t Task) error {
+	rows, err := tx.Query(ctx, `SELECT `+commentColumns+` FROM comments WHERE task_id = ?`, t.ID)
+	all, err := db.All(rows, err, scanComment)
+	for _, c := range all {
+		if err == nil {
+			text := c.findable()
+			text.Archived = t.ArchivedAt != nil
+			err = search.Put(ctx, tx, text)
+		}
+	}
+	return err
+}
+
+// findable is what a comment is found by. A task in the archive gets no comment,
+// and nobody edits those that it has.
 func (c Comment) findable() search.Text {
 	return search.Text{TaskID: c.TaskID, CommentID: c.ID, Body: c.Body}
 }

@@ -60,6 +60,18 @@ func TestSearch(t *testing.T) {
 		}
 		hold("six", nil, "")
 		hold("seven", nil, "comment TASK-2 false Seven tables")
+		// Its comments go into the archive with it, and come back.
+		if _, err := s.Archive(asService(t), "TASK-2", nil); err != nil {
+			t.Fatal(err)
+		}
+		hold("seven", new(true), "comment TASK-2 true Seven tables")
+		hold("seven", new(false), "")
+		if _, err := s.Restore(asService(t), "TASK-2", nil); err != nil {
+			t.Fatal(err)
+		}
+		hold("seven", new(true), "")
+		hold("seven", new(false), "comment TASK-2 false Seven tables")
+		hold("paint", new(false), "task TASK-2 false Nothing")
 		if err := s.Delete(asService(t), "TASK-2", nil); err != nil {
 			t.Fatal(err)
 		}

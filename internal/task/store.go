@@ -184,7 +184,7 @@ func nextNumber(ctx context.Context, tx *db.Tx) (n int64, err error) {
 
 // findable is what a task is found by.
 func (t Task) findable() search.Text {
-	return search.Text{TaskID: t.ID, Title: t.Key + " " + t.Title, Body: t.Description}
+	return search.Text{TaskID: t.ID, Archived: t.ArchivedAt != nil, Title: t.Key + " " + t.Title, Body: t.Description}
 }
 
 // errRaced says that another change was committed between reading a task and
@@ -206,6 +206,9 @@ func update(ctx context.Context, tx *db.Tx, was, t Task) error {
 	err := tx.Later(ctx, `UPDATE tasks SET `+strings.Join(set, `, `)+` WHERE id = ?`, append(args, t.ID)...)
 	if err == nil && was.findable() != t.findable() {
 		err = search.Put(ctx, tx, t.findable())
+	}
+	if err == nil && (was.ArchivedAt == nil) != (t.ArchivedAt == nil) {
+		err = refileComments(ctx, tx, t)
 	}
 	return err
 }

@@ -70,7 +70,7 @@ func (l List[T]) Query(w Where, want page.Want) (query string, args []any, err e
 	}
 	// The limit is a number in the text: SQLite plans a statement anew whenever
 	// that is given another time.
-	return `SELECT ` + l.Columns + ` FROM ` + l.Table + w.clause() + ` ORDER BY ` + o.by() + ` LIMIT ` + strconv.Itoa(limit(want)+1), w.args, nil
+	return `SELECT ` + l.Columns + ` FROM ` + l.Table + w.clause() + ` ORDER BY ` + o.by() + ` LIMIT ` + strconv.Itoa(limit(want)+1), w.all(), nil
 }
 
 // usualLimit is how many rows a page has for callers inside the program who do
@@ -104,7 +104,7 @@ func (l List[T]) Read(ctx context.Context, q db.Queryer, w Where, want page.Want
 	part.Rows, part.Next = page.Cut(part.Rows, limit(want), o.position)
 	if want.Total {
 		part.Total = new(int64)
-		if err := q.QueryRow(ctx, `SELECT COUNT(*) FROM `+l.Table+w.clause(), w.args...).Scan(part.Total); err != nil {
+		if err := q.QueryRow(ctx, `SELECT COUNT(*) FROM `+l.Table+w.clause(), w.all()...).Scan(part.Total); err != nil {
 			return page.Part[T]{}, fmt.Errorf("count %s: %w", l.Table, err)
 		}
 	}

@@ -13,6 +13,8 @@ type Where struct {
 	conditions []string
 	args       []any
 	lasting    []any // those of args that a cursor belongs to
+	hints      []string
+	hintArgs   []any
 }
 
 // And adds a condition, with its arguments in the order of its question marks.
@@ -30,6 +32,13 @@ func (w *Where) Now(condition string, now time.Time) {
 	lasting := w.lasting
 	w.And(condition, now)
 	w.lasting = lasting
+}
+
+// Hint adds a condition that the others imply, or that may be written in several
+// ways. A cursor stays valid when the hint changes.
+func (w *Where) Hint(text string, args ...any) {
+	w.hints = append(slices.Clip(w.hints), text)
+	w.hintArgs = append(slices.Clip(w.hintArgs), args...)
 }
 
 // Is adds that column has the value, unless that is the zero value, which is
@@ -76,8 +85,12 @@ func literal(text string) string {
 
 // clause is WHERE and the conditions, or nothing.
 func (w Where) clause() string {
-	if len(w.conditions) == 0 {
+	all := slices.Concat(w.conditions, w.hints)
+	if len(all) == 0 {
 		return ``
 	}
-	return ` WHERE ` + strings.Join(w.conditions, ` AND `)
+	return ` WHERE ` + strings.Join(all, ` AND `)
 }
+
+// all are the arguments of the clause.
+func (w Where) all() []any { return slices.Concat(w.args, w.hintArgs) }
