@@ -95,7 +95,8 @@ var owners = map[string]string{
 	"schedule_runs":      "schedule",
 	"schedule_slots":     "schedule",
 	"search_texts":       "search",
-	"search_words":       "search",
+	"search_index":       "search",
+	"search_terms":       "search",
 	"stalled_runs":       "session",
 	"standups":           "standup",
 	"standup_blockers":   "standup",
@@ -120,6 +121,7 @@ var owners = map[string]string{
 	"usage_state":        "usage",
 	"usage_inherited":    "usage",
 	"usage_going":        "usage",
+	"usage_rollup":       "usage",
 	"usage_told":         "usage",
 	"usage_transcripts":  "usage",
 }

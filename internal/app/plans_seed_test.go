@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/db/dbtest"
 )
 
 // rows is what is put into one table.
@@ -150,6 +151,14 @@ func seed(t *testing.T, d *db.DB) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	dbtest.Refill(t, d, "0041_usage_rollup_fill.sql")
+	err = d.Tx(t.Context(), func(tx *db.Tx) error {
+		_, err := tx.Exec(t.Context(), `ANALYZE usage_rollup`)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // seedCounters leaves the counters as a long transaction beside many changes does:
@@ -240,10 +249,21 @@ func seedWords(engine db.Engine, id func(string, int) string) []rows {
 		}
 		return nil, nil, id("z", i-comments)
 	}
+	// As search writes them: a letter for the class of the text before each word.
+	words := func(i int) []string {
+		number := fmt.Sprint(i)
+		switch {
+		case i < tasks:
+			return []string{"anumber", "a" + number, "bnumber", "b" + number}
+		case i < comments:
+			return []string{"enumber", "e" + number}
+		}
+		return []string{"hnumber", "h" + number, "inumber", "i" + number}
+	}
 	if engine == db.Postgres {
 		return []rows{{"search_texts", "task_id, comment_id, session_id, words", texts, func(i int) []any {
 			taskID, commentID, sessionID := of(i)
-			return []any{taskID, commentID, sessionID, fmt.Sprintf("'number':1A '%d':2A", i)}
+			return []any{taskID, commentID, sessionID, "'" + strings.Join(words(i), "' '") + "'"}
 		}}}
 	}
 	return []rows{
@@ -251,7 +271,7 @@ func seedWords(engine db.Engine, id func(string, int) string) []rows {
 			taskID, commentID, sessionID := of(i)
 			return []any{i + 1, taskID, commentID, sessionID}
 		}},
-		{"search_words", "rowid, title, body", texts, func(i int) []any { return []any{i + 1, fmt.Sprint("number ", i), ""} }},
+		{"search_index", "rowid, words", texts, func(i int) []any { return []any{i + 1, strings.Join(words(i), " ")} }},
 	}
 }
 

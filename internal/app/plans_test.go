@@ -83,7 +83,6 @@ func whole() map[string]string {
 	return map[string]string{
 		"SELECT COUNT(*) FROM ":                       "a total reads what it counts; nobody gets one who does not ask for it",
 		"(name_key || ' ' || email_key) LIKE ":        "an admin looks for one of some hundred accounts by a part of a name",
-		"kind = ? AND id IN (SELECT s.session_id":     "who looks for words in sessions of one kind gets those that match, one by one; of a few thousand PostgreSQL rather reads all",
 		"users WHERE active AND agent_id IS NOT NULL": "it answers all the agents, and half of these accounts are some",
 	}
 }

@@ -2,8 +2,6 @@ package archive
 
 import (
 	"context"
-	"fmt"
-	"strings"
 	"time"
 
 	"wardroom/internal/gateway"
@@ -185,25 +183,19 @@ func putWords(ctx context.Context, tx *db.Tx, id string, w words) error {
 	return err
 }
 
-// used are the columns that say what a session used, from the ledger of usage.
-func used() string {
-	var b strings.Builder
-	for _, sum := range []string{"input", "output", "cache_read", "cache_write", "other", "cost_nano", "unpriced"} {
-		fmt.Fprintf(&b, `, (SELECT CAST(SUM(u.%s) AS BIGINT) FROM usage_ledger u WHERE u.session_id = archive_sessions.transcript_id)`, sum)
-	}
-	return b.String()
-}
+// withUsage is the table with what each session used, as the ledger of usage has it.
+const withUsage = `archive_sessions LEFT JOIN usage_rollup ON dimension = 'transcript' AND span = 0 AND start = 0 AND name = transcript_id`
 
 const columns = `id, session_key, agent_id, kind, label, status, active, model, parent_key, began_at, started_at, ended_at, last_at, last_message,
-	messages, coverage, ended, archived_at, present, as_of`
+	messages, coverage, ended, archived_at, present, as_of, priced, unpriced, input, output, cache_read, cache_write, other, cost`
 
 func scan(from db.Row) (a Archived, err error) {
 	var kind, label, status, model, parent, message string
 	var ended Ended
 	var t Tokens
-	var input, output, read, write, other, cost, unpriced *int64
+	var priced, unpriced, input, output, read, write, other, cost *int64 // all or none are null
 	err = from.Scan(&a.ID, &a.Key, &a.AgentID, &kind, &label, &status, &a.Active, &model, &parent, &a.BeganAt, &a.StartedAt, &a.EndedAt, &a.LastAt, &message,
-		&a.Messages, &a.Coverage, &ended, &a.ArchivedAt, &a.Present, &a.AsOf, &input, &output, &read, &write, &other, &cost, &unpriced)
+		&a.Messages, &a.Coverage, &ended, &a.ArchivedAt, &a.Present, &a.AsOf, &priced, &unpriced, &input, &output, &read, &write, &other, &cost)
 	a.Kind, a.Label, a.Status, a.Model, a.ParentKey, a.LastMessage = some(kind), some(label), some(status), some(model), some(parent), some(message)
 	if ended != "" {
 		a.Ended = &ended
@@ -213,7 +205,7 @@ func scan(from db.Row) (a Archived, err error) {
 		complete := *unpriced == 0
 		a.Tokens, a.Complete = &t, &complete
 	}
-	if cost != nil {
+	if priced != nil && *priced > 0 {
 		n := money.Nano(*cost)
 		a.CostUSD = &n
 	}
@@ -230,7 +222,7 @@ func some(s string) *string {
 // sessions is the list of the archive.
 func sessions() list.List[Archived] {
 	return list.List[Archived]{
-		Table: `archive_sessions`, Columns: columns + used(), Scan: scan, Usual: "-last",
+		Table: withUsage, Columns: columns, Scan: scan, Usual: "-last",
 		Sorts: map[string]list.Sort[Archived]{
 			"last": {Columns: []string{`last_at`, `id`}, Position: func(a Archived) []any { return []any{a.LastAt.Time, a.ID} }},
 		},
@@ -238,7 +230,7 @@ func sessions() list.List[Archived] {
 }
 
 func find(ctx context.Context, q db.Queryer, id string) (Archived, error) {
-	return scan(q.QueryRow(ctx, `SELECT `+columns+used()+` FROM archive_sessions WHERE id = ?`, id))
+	return scan(q.QueryRow(ctx, `SELECT `+columns+` FROM `+withUsage+` WHERE id = ?`, id))
 }
 
 // old are the conditions for what retention takes.

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"wardroom/internal/platform/clock"
-	"wardroom/internal/platform/db"
 )
 
 // Recent is what an agent has used of late, in days of a zone that end with now.
@@ -23,19 +22,8 @@ func (s *Service) OfAgent(ctx context.Context, agentID string, now time.Time) (R
 	day := now.In(s.Zone)
 	first := func(days int) clock.Time { return clock.At(firstOf(day.Year(), day.Month(), day.Day()-days+1, s.Zone)) }
 	r.FromToday, r.FromWeek, r.FromMonth = first(1), first(7), first(usualDays)
-	sums, _ := sumsOf()
-	rows, err := s.DB.Query(ctx, `SELECT CASE WHEN at >= ? THEN 0 WHEN at >= ? THEN 1 ELSE 2 END AS part, `+sums+`
-		FROM usage_ledger WHERE agent_id = ? AND at >= ? GROUP BY part`, r.FromToday.UnixMilli(), r.FromWeek.UnixMilli(), agentID, r.FromMonth.UnixMilli())
-	var parts [3]amounts
-	_, err = db.All(rows, err, func(from db.Row) (part int, err error) {
-		var a amounts
-		t := &a.tokens
-		err = from.Scan(&part, &a.runs, &a.unpriced, &a.corrections, &a.priced, &t.Input, &t.Output, &t.CacheRead, &t.CacheWrite, &t.Other, &a.cost, &a.estimated)
-		if err == nil {
-			parts[part] = a
-		}
-		return part, err
-	})
+	month, week, today := r.FromMonth.UnixMilli(), r.FromWeek.UnixMilli(), r.FromToday.UnixMilli()
+	parts, err := s.ofAgent(agentID).addUp(ctx, s.DB, []interval{{today, always}, {week, today}, {month, week}})
 	if err != nil {
 		return r, fmt.Errorf("add up the usage of %s: %w", agentID, err)
 	}
@@ -45,15 +33,18 @@ func (s *Service) OfAgent(ctx context.Context, agentID string, now time.Time) (R
 	return r, nil
 }
 
+func (s *Service) ofAgent(agentID string) part {
+	return part{engine: s.DB.Engine(), dimension: string(ByAgent), only: []string{agentID}}
+}
+
+// always is a moment after everything in the ledger.
+var always = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
+
 // OfAgentSince adds up what an agent has used in the runs that ended since then.
 func (s *Service) OfAgentSince(ctx context.Context, agentID string, since time.Time) (Sums, error) {
-	sums, _ := sumsOf()
-	var a amounts
-	t := &a.tokens
-	err := s.DB.QueryRow(ctx, `SELECT `+sums+` FROM usage_ledger WHERE agent_id = ? AND at >= ?`, agentID, since.UnixMilli()).
-		Scan(&a.runs, &a.unpriced, &a.corrections, &a.priced, &t.Input, &t.Output, &t.CacheRead, &t.CacheWrite, &t.Other, &a.cost, &a.estimated)
+	used, err := s.ofAgent(agentID).addUp(ctx, s.DB, []interval{{since.UnixMilli(), always}})
 	if err != nil {
 		return Sums{}, fmt.Errorf("add up the usage of %s: %w", agentID, err)
 	}
-	return a.sums(), nil
+	return used[0].sums(), nil
 }

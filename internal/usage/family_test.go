@@ -74,7 +74,7 @@ func TestWhatOthersSpendForATask(t *testing.T) {
 		if diff := cmp.Diff(want, p.filed(t)); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
-		if sum, err := sumOf(t.Context(), d, "task_key", "TASK-7"); err != nil || sum.Tokens.Input != 2112 {
+		if sum, err := p.OfTask(t.Context(), d, "TASK-7"); err != nil || sum.Tokens.Input != 2112 {
 			t.Errorf("the task: %+v, %v", sum, err)
 		}
 
@@ -82,7 +82,7 @@ func TestWhatOthersSpendForATask(t *testing.T) {
 		child.lost = append(child.lost, gateway.Turn{Usage: used("m", 10000, 1, 5000)})
 		p.ask(child, "again", used("m", 1, 1, 1))
 		p.look(t, true)
-		if sum, err := sumOf(t.Context(), d, "task_key", "TASK-7"); err != nil || sum.Tokens.Input != 12113 || sum.Corrections != 1 {
+		if sum, err := p.OfTask(t.Context(), d, "TASK-7"); err != nil || sum.Tokens.Input != 12113 || sum.Corrections != 1 {
 			t.Errorf("and what was lost: %+v, %v", sum, err)
 		}
 	})

@@ -30,23 +30,29 @@ const reportText = `Counted from the service's own ledger, which has each run of
 
 The total is the sum of the series and the sum of the groups, to the last digit. Without a price from the runtime a cost is estimated with the prices of /prices; without either it is unknown: unpriced_runs says of how many, and cost_usd is without them. A sum of 0 before ledger_begins_at does not say that nothing was used: of then nothing is known; and what was before followed_since may have been more. The series has days, or hours where the period has at most 48 of them or the group is hour. At most 500 groups are told apart; the others are one, the last.`
 
-type reportInput struct {
+// ReportInput says of which period a report is, and by what it adds up.
+type ReportInput struct {
 	From  string `query:"from" maxLength:"40" example:"2026-11-01" doc:"Where it begins: a day of the zone, or a moment. Without it thirty days that end with to."`
 	To    string `query:"to" maxLength:"40" example:"2026-12-01" doc:"The first day, or moment, that is not in it. Without it until now. At most 800 days, and 62 by hour."`
 	Zone  string `query:"zone" maxLength:"64" example:"Europe/Berlin" doc:"Whose days and hours these are, an IANA name. Without it the service's own."`
 	Group Group  `query:"group" enum:"agent,model,source,session,job,task,standup,day,hour" default:"day" doc:"By what it is added up."`
 }
 
-func (s *Service) asked(ctx context.Context, in *reportInput) (Report, error) {
+type barsInput struct {
+	ReportInput
+	Bars bool `query:"bars" doc:"Also what each part of the period is made of: hours, days, weeks or months, at most 48 of them."`
+}
+
+func (s *Service) asked(ctx context.Context, in *ReportInput, bars bool) (Report, error) {
 	p, err := readPeriod(in.From, in.To, cmp.Or(in.Zone, s.Zone.String()), s.Now())
 	if err != nil {
 		return Report{}, err
 	}
-	return s.Report(ctx, p, in.Group)
+	return s.Report(ctx, p, in.Group, bars)
 }
 
-func (s *Service) handleReport(ctx context.Context, in *reportInput) (*struct{ Body Report }, error) {
-	r, err := s.asked(ctx, in)
+func (s *Service) handleReport(ctx context.Context, in *barsInput) (*struct{ Body Report }, error) {
+	r, err := s.asked(ctx, &in.ReportInput, in.Bars)
 	return &struct{ Body Report }{r}, err
 }
 
@@ -55,8 +61,8 @@ func (s *Service) handleGoing(ctx context.Context, _ *struct{}) (*struct{ Body G
 	return &struct{ Body Going }{g}, err
 }
 
-func (s *Service) handleTable(ctx context.Context, in *reportInput) (*web.Table, error) {
-	r, err := s.asked(ctx, in)
+func (s *Service) handleTable(ctx context.Context, in *ReportInput) (*web.Table, error) {
+	r, err := s.asked(ctx, in, false)
 	if err != nil {
 		return nil, err
 	}

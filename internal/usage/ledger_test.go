@@ -62,7 +62,7 @@ func TestLedgerBegins(t *testing.T) {
 		p.Now, p.Zone = func() time.Time { return noon }, time.UTC
 		asked := func(from, to string) Report {
 			t.Helper()
-			r, err := p.asked(t.Context(), &reportInput{From: from, To: to, Group: ByDay})
+			r, err := p.asked(t.Context(), &ReportInput{From: from, To: to, Group: ByDay}, false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -92,7 +92,7 @@ func TestFollowedSince(t *testing.T) {
 		p := play(d)
 		since := func() (begins, since *clock.Time) {
 			t.Helper()
-			r, err := p.asked(t.Context(), &reportInput{Group: ByDay})
+			r, err := p.asked(t.Context(), &ReportInput{Group: ByDay}, false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -126,7 +126,7 @@ func TestFollowedSince(t *testing.T) {
 		p.tick(24 * time.Hour)
 		p.ask(p.open("agent:cto:main"), "a", used("m", 1, 1, 1))
 		p.look(t, false)
-		if r, err := p.asked(t.Context(), &reportInput{Group: ByDay}); err != nil || !r.Begins.Equal(first) || !r.Since.Equal(first) {
+		if r, err := p.asked(t.Context(), &ReportInput{Group: ByDay}, false); err != nil || !r.Begins.Equal(first) || !r.Since.Equal(first) {
 			t.Errorf("known since %v, followed since %v, want %v, %v", r.Begins, r.Since, first, err)
 		}
 	})

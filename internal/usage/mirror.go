@@ -96,6 +96,9 @@ func (s *Service) Run(ctx context.Context) error {
 	changed := make(chan struct{}, 1)
 	work.Go(func() {
 		s.DB.Watch(ctx, topic, func() {
+			if s.Changed != nil {
+				s.Changed()
+			}
 			select {
 			case changed <- struct{}{}:
 			default:

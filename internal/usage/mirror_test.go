@@ -241,7 +241,7 @@ func (p *played) want(t *testing.T, want ...line) {
 // sources are how many runs there were of each.
 func (p *played) sources(t *testing.T) map[Source]int64 {
 	t.Helper()
-	r, err := p.Report(t.Context(), Period{From: noon.AddDate(-1, 0, 0), To: noon.AddDate(0, 1, 0), Zone: time.UTC}, BySource)
+	r, err := p.Report(t.Context(), Period{From: noon.AddDate(-1, 0, 0), To: noon.AddDate(0, 1, 0), Zone: time.UTC}, BySource, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +255,7 @@ func (p *played) sources(t *testing.T) map[Source]int64 {
 // total is the whole ledger's sums.
 func (p *played) total(t *testing.T) Sums {
 	t.Helper()
-	r, err := p.Report(t.Context(), Period{From: noon.AddDate(-1, 0, 0), To: noon.AddDate(0, 1, 0), Zone: time.UTC}, ByDay)
+	r, err := p.Report(t.Context(), Period{From: noon.AddDate(-1, 0, 0), To: noon.AddDate(0, 1, 0), Zone: time.UTC}, ByDay, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -136,37 +136,69 @@ type Slot struct {
 	Sums
 }
 
-// place names a slot in the answer of the database: the local day since 1970, or
-// the local hour and the stretch, because an hour may come twice.
-type place struct{ stretch, number int64 }
-
-const dayMillis, hourMillis = 24 * 60 * 60 * 1000, 60 * 60 * 1000
-
 // slots cuts a period into days or hours of its zone, those at its ends as far
 // as they are in it.
-func (p Period) slots(hours bool) (list []Slot, at map[place]int) {
-	at = map[place]int{}
-	unit, layout := int64(dayMillis), time.DateOnly
+func (p Period) slots(hours bool) (list []Slot) {
+	unit, layout := spanDay, time.DateOnly
 	if hours {
-		unit, layout = hourMillis, time.RFC3339
+		unit, layout = spanHour, time.RFC3339
 	}
-	for i, s := range p.stretches() {
+	last := int64(-1)
+	for _, s := range p.stretches() {
 		for n := (s.from + s.offset) / unit; n*unit-s.offset < s.to; n++ {
 			start, end := max(s.from, n*unit-s.offset), min(s.to, (n+1)*unit-s.offset)
-			where := place{number: n}
-			if hours {
-				where.stretch = int64(i)
-			}
-			if known, ok := at[where]; ok { // a day in which the clocks change
-				list[known].End = clock.At(time.UnixMilli(end))
+			if n == last && !hours { // a day in which the clocks change
+				list[len(list)-1].End = clock.At(time.UnixMilli(end))
 				continue
 			}
-			at[where] = len(list)
+			last = n
 			list = append(list, Slot{
 				Start: clock.At(time.UnixMilli(start)), End: clock.At(time.UnixMilli(end)),
 				Label: time.UnixMilli(start).In(p.Zone).Format(layout),
 			})
 		}
 	}
-	return list, at
+	return list
+}
+
+// mostBars is how many bars a report has at most: more cannot be told apart on a phone.
+const mostBars = 48
+
+// barsOf puts the slots of a series together into few bars: as they are, or those
+// of each week, or of each month.
+func barsOf(series []Slot, unit string) []Bar {
+	const daysOfWeek = 7
+	switch {
+	case len(series) <= mostBars:
+	case len(series) <= (mostBars-1)*daysOfWeek:
+		unit = "week"
+	default:
+		unit = "month"
+	}
+	bars, last := []Bar{}, ""
+	for _, s := range series {
+		name := s.Label
+		switch unit {
+		case "week":
+			name = mondayOf(s.Label)
+		case "month":
+			name = s.Label[:len("2006-01")]
+		}
+		if name == last {
+			bars[len(bars)-1].End = s.End
+			continue
+		}
+		last = name
+		bars = append(bars, Bar{Start: s.Start, End: s.End, Unit: unit, Groups: []Share{}})
+	}
+	return bars
+}
+
+// mondayOf is the Monday of the week of a day.
+func mondayOf(day string) string {
+	at, err := time.Parse(time.DateOnly, day)
+	if err != nil {
+		return day
+	}
+	return at.AddDate(0, 0, -int(at.Weekday()+6)%7).Format(time.DateOnly)
 }

@@ -163,7 +163,7 @@ func TestSlots(t *testing.T) {
 	}
 	for name, c := range tests {
 		t.Run(name, func(t *testing.T) {
-			list, _ := period(t, c.from, c.to, c.zone).slots(c.hours)
+			list := period(t, c.from, c.to, c.zone).slots(c.hours)
 			var got []slot
 			for _, s := range list {
 				got = append(got, slot{s.Label, s.End.Sub(s.Start.Time)})

@@ -35,6 +35,8 @@ type Service struct {
 	// Grown, when not nil, is told that the ledger has changed, in every process
 	// and at most once a second. It must not wait.
 	Grown func(asOf clock.Time)
+	// Changed, when not nil, is told the same at once and each time. It must not wait.
+	Changed func()
 	// Spent, when given, is told in the same transaction what has grown for a task,
 	// by the key that its runs name. It writes what depends on that, and no event:
 	// it answers what the log is to call the task, and whether there is one.
@@ -158,9 +160,9 @@ func (s *Service) price(ctx context.Context, tx *db.Tx, r *row) error {
 	return nil
 }
 
-// Report adds up what a period used. Of one caller two run at once, like lists;
-// see db.Turn.
-func (s *Service) Report(ctx context.Context, p Period, g Group) (Report, error) {
+// Report adds up what a period used; with bars also what each of at most 48 parts
+// of it is made of. Of one caller two run at once, like lists; see db.Turn.
+func (s *Service) Report(ctx context.Context, p Period, g Group, bars bool) (r Report, err error) {
 	if err := p.check(g == ByHour); err != nil {
 		return Report{}, err
 	}
@@ -169,25 +171,20 @@ func (s *Service) Report(ctx context.Context, p Period, g Group) (Report, error)
 		return Report{}, fmt.Errorf("wait for the caller's other reports: %w", err)
 	}
 	defer leave()
-	return report(ctx, s.DB, p, g)
+	err = s.DB.View(ctx, func(q db.Queryer) error {
+		r, err = report(ctx, q, s.DB.Engine(), p, g, bars)
+		return err
+	})
+	return r, err
 }
 
 // OfTask is what all runs for a task used, by its key.
 func (s *Service) OfTask(ctx context.Context, q db.Queryer, key string) (Sums, error) {
-	sums, err := sumOf(ctx, q, "task_key", key)
+	used, err := rolled(ctx, q, rollupKey{dimension: string(ByTask), name: key})
 	if err != nil {
-		return sums, fmt.Errorf("add up the usage of %s: %w", key, err)
+		return Sums{}, fmt.Errorf("add up the usage of %s: %w", key, err)
 	}
-	return sums, nil
-}
-
-// OfStandup is what all runs of a standup used.
-func (s *Service) OfStandup(ctx context.Context, q db.Queryer, id string) (Sums, error) {
-	sums, err := sumOf(ctx, q, "standup_id", id)
-	if err != nil {
-		return sums, fmt.Errorf("add up the usage of standup %s: %w", id, err)
-	}
-	return sums, nil
+	return used.sums(), nil
 }
 
 // CurrentPrices are the prices that costs are estimated with.

@@ -55,7 +55,8 @@ func (r row) stored() (started *clock.Time, cost *int64) {
 	return started, cost
 }
 
-// insert adds a row, which must be new.
+// insert adds a row, which must be new, and counts it in the roll-up. The caller
+// has locked the ledger.
 func insert(ctx context.Context, tx *db.Tx, r row, now time.Time) error {
 	started, cost := r.stored()
 	t := r.Tokens
@@ -66,7 +67,7 @@ func insert(ctx context.Context, tx *db.Tx, r row, now time.Time) error {
 	if err != nil {
 		return fmt.Errorf("write usage of run %s: %w", r.RunID, err)
 	}
-	return nil
+	return roll(ctx, tx, r.rollupKeys(), `run_id = ? AND provider = ? AND model = ?`, r.RunID, r.Provider, r.Model)
 }
 
 // knows says whether a run is in the ledger, and files its rows under their
@@ -75,6 +76,9 @@ func knows(ctx context.Context, tx *db.Tx, runID, sessionID string) (bool, error
 	var n, unfiled int64
 	err := tx.QueryRow(ctx, `SELECT COUNT(*), COUNT(*) FILTER (WHERE session_id = '') FROM usage_ledger WHERE run_id = ?`, runID).Scan(&n, &unfiled)
 	if err == nil && unfiled > 0 && sessionID != "" {
+		if err = roll(ctx, tx, []rollupKey{ofTranscript(sessionID)}, `run_id = ? AND session_id = ''`, runID); err != nil {
+			return false, err
+		}
 		_, err = tx.Exec(ctx, `UPDATE usage_ledger SET session_id = ? WHERE run_id = ? AND session_id = ''`, sessionID, runID)
 	}
 	return n > 0, err
@@ -306,16 +310,6 @@ func unpricedRows(ctx context.Context, q db.Queryer, after row, limit int) ([]ro
 			&t.Input, &t.Output, &t.CacheRead, &t.CacheWrite, &t.Other)
 		return r, err
 	})
-}
-
-// sumOf is what all rows with a value in a column used.
-func sumOf(ctx context.Context, q db.Queryer, column, value string) (Sums, error) {
-	var a amounts
-	t := &a.tokens
-	first, _ := sumsOf()
-	err := q.QueryRow(ctx, `SELECT `+first+` FROM usage_ledger WHERE `+column+` = ? AND `+column+` <> ''`, value).
-		Scan(&a.runs, &a.unpriced, &a.corrections, &a.priced, &t.Input, &t.Output, &t.CacheRead, &t.CacheWrite, &t.Other, &a.cost, &a.estimated)
-	return a.sums(), err
 }
 
 // costOf is a cost that is known.

@@ -180,6 +180,13 @@ func (a amounts) plus(o amounts) amounts {
 	}
 }
 
+func (a amounts) minus(o amounts) amounts {
+	return amounts{
+		a.runs - o.runs, a.unpriced - o.unpriced, a.corrections - o.corrections, a.priced - o.priced,
+		a.tokens.minus(o.tokens), a.cost - o.cost, a.estimated - o.estimated,
+	}
+}
+
 func (a amounts) sums() Sums {
 	s := Sums{Runs: a.runs, Unpriced: a.unpriced, Corrections: a.corrections, Tokens: a.tokens, Estimated: money.Nano(a.estimated)}
 	if a.priced > 0 || a.unpriced == 0 {

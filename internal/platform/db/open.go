@@ -123,9 +123,11 @@ var dialer = &net.Dialer{
 
 // limit tells PostgreSQL when to give up on this process. These are no parameters
 // of the start, which poolers of connections may refuse.
+// Compiling statements is off: it costs more than any of ours takes.
 func limit(ctx context.Context, c *pgx.Conn) error {
 	_, err := c.Exec(ctx, fmt.Sprintf(`SELECT set_config('idle_in_transaction_session_timeout', '%d', false), set_config('tcp_keepalives_idle', '%d', false),
-		set_config('tcp_keepalives_interval', '%d', false), set_config('tcp_keepalives_count', '%d', false), set_config('tcp_user_timeout', '%d', false)`,
+		set_config('tcp_keepalives_interval', '%d', false), set_config('tcp_keepalives_count', '%d', false), set_config('tcp_user_timeout', '%d', false),
+		set_config('jit', 'off', false)`,
 		abandoned.Milliseconds(), int(keepIdle.Seconds()), int(keepEvery.Seconds()), keepCount, confirmTime.Milliseconds()))
 	if err != nil {
 		return fmt.Errorf("set how long PostgreSQL waits for this process: %w", err)

@@ -3,9 +3,11 @@ package dbtest
 
 import (
 	"context"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"wardroom/internal/platform/db"
@@ -117,4 +119,28 @@ func Open(t testing.TB, url string) *db.DB {
 		t.Fatal(err)
 	}
 	return d
+}
+
+// Refill runs the INSERT statements of a migration again, for a table that a
+// migration fills from others and a test has written those others by SQL.
+func Refill(t testing.TB, d *db.DB, migration string) {
+	t.Helper()
+	file, err := fs.ReadFile(schema.FS(), migration)
+	if err != nil {
+		t.Fatal(err)
+	}
+	up, _, _ := strings.Cut(string(file), "-- +goose Down")
+	err = d.Tx(context.Background(), func(tx *db.Tx) error {
+		for query := range strings.SplitSeq(up, ";") {
+			if strings.Contains(query, "INSERT INTO") {
+				if _, err := tx.Exec(context.Background(), query); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -1,0 +1,304 @@
+package usage
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"wardroom/internal/platform/db"
+)
+
+// The roll-up has the sums of the ledger by hour and by day of UTC, so that a
+// report reads as much for a million runs as for a thousand. What lies between a
+// report's own bounds and the nearest hour is read from the ledger, so a report is
+// exact for any moment and any zone.
+
+// The spans of the roll-up, in milliseconds.
+const (
+	spanHour = int64(time.Hour / time.Millisecond)
+	spanDay  = 24 * spanHour
+	spanAll  = 0
+	inLedger = -1 // a piece whose rows are added up one by one
+)
+
+// Dimensions of the roll-up that are not groups of a report.
+const (
+	overall      = "" // everything
+	byTranscript = "transcript"
+)
+
+// columnOf is the expression over the ledger that gives a row's name in each dimension.
+var columnOf = map[string]string{
+	overall: "''", string(ByAgent): "agent_id", string(BySource): "source", string(BySession): "session_key", string(ByJob): "job_id",
+	string(ByTask): "task_key", string(ByStandup): "standup_id", string(ByModel): "CASE WHEN provider = '' THEN model ELSE provider || '/' || model END",
+}
+
+// sums are the columns of the roll-up, each with the expression over a row of the
+// ledger that it adds up.
+var sums = [][2]string{
+	{"runs", "runs"},
+	{"unpriced", "unpriced"},
+	{"corrections", "1 - runs"},
+	{"priced", "CASE WHEN cost_nano IS NULL THEN 0 ELSE 1 END"},
+	{"input", "input"},
+	{"output", "output"},
+	{"cache_read", "cache_read"},
+	{"cache_write", "cache_write"},
+	{"other", "other"},
+	{"cost", "COALESCE(cost_nano, 0)"},
+	{"estimated", "CASE WHEN price = 'estimated' THEN COALESCE(cost_nano, 0) ELSE 0 END"},
+}
+
+// eachSum joins a text for each column of the sums. In the format, %[1]s is the
+// column and %[2]s the expression over a row of the ledger.
+func eachSum(format string) string {
+	parts := make([]string, len(sums))
+	for i, s := range sums {
+		parts[i] = strings.ReplaceAll(strings.ReplaceAll(format, "%[1]s", s[0]), "%[2]s", s[1])
+	}
+	return strings.Join(parts, ", ")
+}
+
+var (
+	sumColumns = eachSum("%[1]s")
+	rowAmounts = eachSum("%[2]s AS %[1]s")
+	addedUp    = eachSum("CAST(COALESCE(SUM(%[1]s), 0) AS BIGINT) AS %[1]s")
+	addRollup  = eachSum("%[1]s = usage_rollup.%[1]s + excluded.%[1]s")
+)
+
+// pointers are where the sums of a row are scanned to, in the order of the columns.
+func (a *amounts) pointers() []any {
+	t := &a.tokens
+	return []any{&a.runs, &a.unpriced, &a.corrections, &a.priced, &t.Input, &t.Output, &t.CacheRead, &t.CacheWrite, &t.Other, &a.cost, &a.estimated}
+}
+
+// rollupKey names a row of the roll-up.
+type rollupKey struct {
+	dimension   string
+	span, start int64
+	name        string
+}
+
+// rollupKeys are the rows of the roll-up that a row of the ledger is part of.
+func (r row) rollupKeys() []rollupKey {
+	var keys []rollupKey
+	for dimension, name := range map[string]string{
+		overall: "", string(ByAgent): r.AgentID, string(BySource): string(r.Source), string(BySession): r.SessionKey, string(ByJob): r.JobID,
+		string(ByTask): r.TaskKey, string(ByStandup): r.StandupID, string(ByModel): modelName(r.Provider, r.Model),
+	} {
+		for _, span := range []int64{spanHour, spanDay} {
+			keys = append(keys, rollupKey{dimension, span, floor(r.at, span), name})
+		}
+	}
+	if r.TaskKey != "" {
+		keys = append(keys, rollupKey{dimension: string(ByTask), name: r.TaskKey})
+	}
+	if r.SessionID != "" {
+		keys = append(keys, ofTranscript(r.SessionID))
+	}
+	return keys
+}
+
+func ofTranscript(sessionID string) rollupKey {
+	return rollupKey{dimension: byTranscript, span: spanAll, name: sessionID}
+}
+
+// roll adds those rows of the ledger that meet a condition to rows of the roll-up.
+func roll(ctx context.Context, tx *db.Tx, keys []rollupKey, condition string, of ...any) error {
+	values := strings.Repeat(", (?, ?, ?, ?)", len(keys)-1)
+	args := make([]any, 0, 4*len(keys)+len(of))
+	for _, k := range keys {
+		args = append(args, k.dimension, k.span, k.start, k.name)
+	}
+	_, err := tx.Exec(ctx, `
+		WITH keys (dimension, span, start, name) AS (VALUES (CAST(? AS TEXT), CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS TEXT))`+values+`),
+		used AS (SELECT `+addedUp+` FROM (SELECT `+rowAmounts+` FROM usage_ledger WHERE `+condition+`) AS entries)
+		INSERT INTO usage_rollup (dimension, span, start, name, `+sumColumns+`)
+		SELECT keys.dimension, keys.span, keys.start, keys.name, `+sumColumns+` FROM keys CROSS JOIN used WHERE TRUE
+		ON CONFLICT (dimension, span, start, name) DO UPDATE SET `+addRollup, append(args, of...)...)
+	if err != nil {
+		return fmt.Errorf("add to the sums of the ledger: %w", err)
+	}
+	return nil
+}
+
+// rolled is one row of the roll-up that is not of a period.
+func rolled(ctx context.Context, q db.Queryer, k rollupKey) (a amounts, err error) {
+	err = q.QueryRow(ctx, `SELECT `+sumColumns+` FROM usage_rollup WHERE dimension = ? AND span = ? AND start = ? AND name = ?`,
+		k.dimension, k.span, k.start, k.name).Scan(a.pointers()...)
+	if db.IsNotFound(err) {
+		return a, nil
+	}
+	return a, err
+}
+
+// Transcript is what the ledger has of one.
+type Transcript struct {
+	Sums
+	Version time.Time // the last change of its session up to which all is in the ledger
+	Copied  bool      // it began as a copy of another one, under which that part is counted
+}
+
+// OfTranscripts is what runs in some transcripts used, by the ids of those that
+// have been read.
+func (s *Service) OfTranscripts(ctx context.Context, ids []string) (map[string]Transcript, error) {
+	by := map[string]Transcript{}
+	for some := range slices.Chunk(ids, 500) {
+		args := make([]any, len(some))
+		for i, id := range some {
+			args[i] = id
+		}
+		rows, err := s.DB.Query(ctx, `SELECT session_id, version, EXISTS (SELECT 1 FROM usage_inherited i WHERE i.session_id = t.session_id), `+
+			eachSum("COALESCE(u.%[1]s, 0)")+` FROM usage_transcripts t
+			LEFT JOIN usage_rollup u ON u.dimension = 'transcript' AND u.span = 0 AND u.start = 0 AND u.name = t.session_id
+			WHERE TRUE`+among("session_id", some), args...)
+		_, err = db.All(rows, err, func(r db.Row) (id string, err error) {
+			var version int64
+			var t Transcript
+			var a amounts
+			err = r.Scan(append([]any{&id, &version, &t.Copied}, a.pointers()...)...)
+			t.Sums, t.Version = a.sums(), time.UnixMilli(version)
+			by[id] = t
+			return id, err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("read what transcripts used: %w", err)
+		}
+	}
+	return by, nil
+}
+
+// interval is a stretch of time in milliseconds since 1970; to is the first moment
+// that is not in it.
+type interval struct{ from, to int64 }
+
+// piece is a part of an interval that is read from one place: the hours or the days
+// of the roll-up, or the ledger.
+type piece struct {
+	slot int // the number of the interval
+	span int64
+	interval
+}
+
+func floor(at, span int64) int64   { return at - at%span }
+func ceiling(at, span int64) int64 { return floor(at+span-1, span) }
+
+// piecesOf cuts intervals into as few and as large pieces as the roll-up has.
+func piecesOf(intervals []interval) []piece {
+	var all []piece
+	for slot, i := range intervals {
+		add := func(span, from, to int64) {
+			if from < to {
+				all = append(all, piece{slot, span, interval{from, to}})
+			}
+		}
+		hours := interval{ceiling(i.from, spanHour), floor(i.to, spanHour)}
+		if hours.from >= hours.to {
+			add(inLedger, i.from, i.to)
+			continue
+		}
+		days := interval{ceiling(hours.from, spanDay), floor(hours.to, spanDay)}
+		if days.from >= days.to {
+			days = interval{hours.to, hours.to}
+		}
+		add(inLedger, i.from, hours.from)
+		add(spanHour, hours.from, days.from)
+		add(spanDay, days.from, days.to)
+		add(spanHour, days.to, hours.to)
+		add(inLedger, hours.to, i.to)
+	}
+	return all
+}
+
+// part says what of the usage is added up: one dimension, of which only names if
+// there are any.
+type part struct {
+	engine    db.Engine
+	dimension string
+	only      []string
+}
+
+// usedIn is a common table expression, used (slot, name and the sums), of what was
+// used in each of some intervals. Rows of one slot and name are not added up yet.
+//
+// It has both engines read the pieces first and look up each of them, whatever
+// they know of the tables: SQLite by CROSS JOIN, PostgreSQL by OFFSET 0.
+func (of part) usedIn(intervals []interval) (query string, args []any) {
+	pieces := piecesOf(intervals)
+	for _, p := range pieces {
+		args = append(args, p.slot, p.span, p.from, p.to)
+	}
+	column := columnOf[of.dimension]
+	from := func(table, condition string) string {
+		if of.engine == db.Postgres {
+			return ` FROM pieces CROSS JOIN LATERAL (SELECT * FROM ` + table + ` WHERE ` + condition + ` OFFSET 0) AS entries`
+		}
+		return ` FROM pieces CROSS JOIN ` + table + ` WHERE ` + condition
+	}
+	inSums := `dimension = ? AND span = place AND start >= since AND start < until` + among(`name`, of.only)
+	inRows := `place = ` + fmt.Sprint(inLedger) + ` AND at >= since AND at < until` + among(column, of.only)
+	args = append(args, of.dimension)
+	for range 2 {
+		for _, name := range of.only {
+			args = append(args, name)
+		}
+	}
+	return `pieces (slot, place, since, until) AS (
+			VALUES (CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS BIGINT))` + strings.Repeat(", (?, ?, ?, ?)", len(pieces)-1) + `
+		), used AS (
+			SELECT slot, name, ` + sumColumns + from(`usage_rollup`, inSums) + `
+			UNION ALL
+			SELECT slot, ` + column + ` AS name, ` + rowAmounts + from(`usage_ledger`, inRows) + `
+		)`, args
+}
+
+// among is a condition that an expression is one of some texts; empty without any.
+func among(expression string, texts []string) string {
+	if len(texts) == 0 {
+		return ""
+	}
+	return ` AND ` + expression + ` IN (?` + strings.Repeat(`, ?`, len(texts)-1) + `)`
+}
+
+// cell is what was used under one name in one interval.
+type cell struct {
+	slot int
+	name string
+	amounts
+}
+
+// addUp adds up what was used in each of some intervals, under all names together.
+func (of part) addUp(ctx context.Context, q db.Queryer, intervals []interval) ([]amounts, error) {
+	query, args := of.usedIn(intervals)
+	all := make([]amounts, len(intervals))
+	rows, err := q.Query(ctx, `WITH `+query+` SELECT slot, '' AS name, `+addedUp+` FROM used GROUP BY slot`, args...)
+	cells, err := db.All(rows, err, scanCell)
+	for _, c := range cells {
+		all[c.slot] = c.amounts
+	}
+	if err != nil {
+		return nil, fmt.Errorf("add the usage up: %w", err)
+	}
+	return all, nil
+}
+
+// cells adds up what was used under each name in each of some intervals.
+func (of part) cells(ctx context.Context, q db.Queryer, intervals []interval) ([]cell, error) {
+	query, args := of.usedIn(intervals)
+	rows, err := q.Query(ctx, `WITH `+query+` SELECT slot, name, `+addedUp+` FROM used GROUP BY slot, name ORDER BY slot`, args...)
+	return db.All(rows, err, scanCell)
+}
+
+// dearest are the names that cost most in an interval, at most so many.
+func (of part) dearest(ctx context.Context, q db.Queryer, in interval, most int) ([]cell, error) {
+	query, args := of.usedIn([]interval{in})
+	rows, err := q.Query(ctx, `WITH `+query+` SELECT 0 AS slot, name, `+addedUp+` FROM used GROUP BY name
+		ORDER BY SUM(cost) DESC, SUM(input + output) DESC, name LIMIT ?`, append(args, most)...)
+	return db.All(rows, err, scanCell)
+}
+
+func scanCell(row db.Row) (c cell, err error) {
+	return c, row.Scan(append([]any{&c.slot, &c.name}, c.pointers()...)...)
+}
