@@ -259,7 +259,7 @@ func (a *App) plan() error {
 func (a *App) wireUsage() {
 	cfg, now := a.cfg, a.opts.Now
 	a.Usage = &usage.Service{
-		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Zone: cfg.Timezone, Patience: cfg.GatewayTimeout, Grown: a.tellUsage, Spent: a.spentOnTask,
+		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Zone: cfg.Timezone, Patience: cfg.GatewayTimeout, Grown: a.tellUsage, Changed: a.Sessions.LedgerGrown, Spent: a.spentOnTask,
 		Away: func(err error) bool { return a.outage.notice("the usage ledger", err) },
 	}
 }

@@ -95,6 +95,31 @@ func (a *App) readSessions(rows []gateway.Session, counted *gateway.SessionUsage
 	}
 }
 
+// notedUsage is what the ledger has of transcripts, as the runtime counts it: without
+// our own estimates.
+func (a *App) notedUsage(ctx context.Context, transcripts []string) (map[string]session.Noted, error) {
+	all, err := a.Usage.OfTranscripts(ctx, transcripts)
+	noted := make(map[string]session.Noted, len(all))
+	for id, t := range all {
+		if t.Runs+t.Corrections == 0 {
+			continue
+		}
+		n := session.Noted{Version: t.Version, Copied: t.Copied}
+		n.Input, n.Output, n.CacheRead, n.CacheWrite = t.Tokens.Input, t.Tokens.Output, t.Tokens.CacheRead, t.Tokens.CacheWrite
+		if t.CostUSD != nil {
+			n.CostNanoUSD = int64(*t.CostUSD - t.Estimated)
+		}
+		switch {
+		case t.Unpriced == 0 && t.Estimated == 0:
+			n.Pricing = gateway.Priced
+		case n.CostNanoUSD != 0:
+			n.Pricing = gateway.PartlyPriced
+		}
+		noted[id] = n
+	}
+	return noted, err
+}
+
 // tellUsage lets live streams know that the ledger has changed.
 func (a *App) tellUsage(asOf clock.Time) {
 	state := event.State{Kind: "usage.grown", Topics: []string{event.TopicUsage}, Data: grownUsage{asOf}}

@@ -15,6 +15,7 @@ import (
 	"wardroom/internal/gateway"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/money"
+	"wardroom/internal/session"
 	"wardroom/internal/standup"
 	"wardroom/internal/usage"
 )
@@ -281,4 +282,50 @@ func TestPrices(t *testing.T) {
 	if n := h.runtime.Calls("models.list"); n != before {
 		t.Errorf("the runtime was asked %d times more", n-before)
 	}
+}
+
+// What a run cost is on its session's page when the run has ended, while the runtime
+// still repeats what it counted before. When it has counted again, nothing changes,
+// and nothing is counted twice.
+func TestSessionCostsRightAfterARun(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, engine db.Engine) {
+		h := newHouse(t, engine, nil)
+		s := h.start().connected()
+		owner := s.login(ownerEmail)
+		owner.get("/api/v1/agentrt/sessions").want(http.StatusOK)
+		h.runtime.Refreshing(1_000_000)
+		const key = "agent:cto:dashboard:costs"
+		for i := range 3 {
+			id := fmt.Sprint("costs-", i)
+			s.ask(id, key, "What does this cost?")
+			s.answered(id)
+			ended := time.Now()
+			var got session.Session
+			waitFor(t, "the cost of the run", func() bool {
+				got = owner.session(key)
+				return !got.Active && got.CostUSD != nil
+			})
+			t.Logf("%s after the run's end", time.Since(ended).Round(time.Millisecond))
+			var spent usage.Share
+			for _, g := range owner.usage("group=session").Groups {
+				if g.Key != nil && *g.Key == key {
+					spent = g
+				}
+			}
+			if spent.Runs != int64(i+1) || *spent.CostUSD != *got.CostUSD || spent.Tokens.Output != got.Tokens.Output {
+				t.Errorf("after %d runs the session says %s, %+v, and the ledger %s, %+v", i+1, got.CostUSD, got.Tokens, spent.CostUSD, spent.Tokens)
+			}
+		}
+		before := owner.session(key)
+		h.runtime.Refreshing(0)
+		s.settled()
+		after := owner.session(key)
+		if *before.CostUSD != *after.CostUSD || *before.Tokens != *after.Tokens || !*after.CostComplete {
+			t.Errorf("when the runtime has counted it costs %s, %+v, and %s, %+v before", after.CostUSD, after.Tokens, before.CostUSD, before.Tokens)
+		}
+		if r := owner.usage("group=source"); r.Total.Corrections != 0 || r.Total.Runs != 3 {
+			t.Errorf("the ledger has %d runs and %d corrections", r.Total.Runs, r.Total.Corrections)
+		}
+	})
 }

@@ -44,6 +44,7 @@ type mirror struct {
 	grown  bool                 // rows have changed since they were last given to Read
 	doubts map[string]time.Time // sessions of which a reading knew what no event had told, and since when
 	bare   bool                 // a session at rest has changed, so that its totals are not known
+	noted  bool                 // the usage ledger may have totals that are not shown
 
 	passing []gateway.Session // that have gone since Read was last given all, as they were
 

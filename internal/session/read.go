@@ -25,8 +25,9 @@ const (
 	pause = time.Second
 	// owedFor is how long the row may take to come of which an event has told.
 	owedFor = 2 * time.Second
-	// readEvery is the least time between two calls of Read for what events told.
-	readEvery = time.Second
+	// readEvery is the least time between two calls of Read for what events told. What
+	// a run cost is known after it.
+	readEvery = 500 * time.Millisecond
 	// retryFirst and retryLast bound how soon is tried again what failed, or came
 	// without numbers because the runtime was still counting.
 	retryFirst, retryLast = time.Second, 30 * time.Second
@@ -54,6 +55,8 @@ type reader struct {
 	usageFree time.Time     // when the next may begin
 	usageDue  time.Time     // when it is to
 	uncounted clock.Time    // of the last change that the totals do not have yet
+
+	met map[string]bool // sessions of the first list
 }
 
 // Run keeps the mirror until ctx ends. It returns nil, after everything that it
@@ -98,6 +101,7 @@ func (r *reader) step(ctx context.Context) time.Duration {
 	if r.changes() && time.Since(r.given) >= readEvery {
 		r.give()
 	}
+	r.takeNoted(ctx)
 	now := time.Now()
 	at := r.next(on)
 	if r.usage == nil && r.sound() {
@@ -253,6 +257,12 @@ func (r *reader) publish(list gateway.Sessions, asOf clock.Time, sure bool) {
 	m.mu.Lock()
 	corrected := m.merge(list, asOf, sure)
 	m.on, m.read, m.err = r.tried, r.mark, nil
+	if r.met == nil {
+		r.met = make(map[string]bool, len(m.rows))
+		for key := range m.rows {
+			r.met[key] = true
+		}
+	}
 	m.tell()
 	m.mu.Unlock()
 	if len(corrected) > 0 {

@@ -38,10 +38,14 @@ type Service struct {
 	// may take its time. A gateway that goes away is no change.
 	Changed func(changed []Session, gone []string)
 	// Read, when not nil, is given all sessions after each reading of the list, and at
-	// most once a second as events have changed them; and the sessions for which
+	// most twice a second as events have changed them; and the sessions for which
 	// totals have come, if these are fresh: counted is nil else. What it gets it must
 	// not change, and it must be quick: the next reading waits for it.
 	Read func(rows []gateway.Session, counted *gateway.SessionUsage)
+
+	// Noted, when not nil, answers what the usage ledger has of transcripts, by their
+	// ids. It is asked after LedgerGrown.
+	Noted func(ctx context.Context, transcripts []string) (map[string]Noted, error)
 
 	// What follows is for sending and stopping (control.go).
 	Controls Controls

@@ -38,9 +38,9 @@ type Session struct {
 	Model        *string     `json:"model" doc:"Provider and model."`
 	Context      *int64      `json:"context_tokens" doc:"Tokens of the last prompt."`
 	ContextLimit *int64      `json:"context_limit" doc:"Tokens that the model can take."`
-	Tokens       *Tokens     `json:"tokens" doc:"All that the session has used; null while the runtime is still counting, up to a minute after a run. While one is going its last steps may be missing."`
-	CostUSD      *money.Nano `json:"cost_usd" doc:"What that cost; null while the runtime is still counting, and when the models have no price."`
-	CostComplete *bool       `json:"cost_complete" doc:"Whether everything in it has a price. False: cost_usd is too small, or null. Null while the runtime is still counting."`
+	Tokens       *Tokens     `json:"tokens" doc:"All that the session has used; null while nobody knows, for about a second after a run. While one is going its last steps may be missing."`
+	CostUSD      *money.Nano `json:"cost_usd" doc:"What that cost; null while nobody knows, and when the models have no price."`
+	CostComplete *bool       `json:"cost_complete" doc:"Whether everything in it has a price. False: cost_usd is too small, or null. Null while nobody knows."`
 	StartedAt    *clock.Time `json:"started_at" doc:"When its present or last run began."`
 	UpdatedAt    *clock.Time `json:"updated_at"`
 	LastMessage  *string     `json:"last_message" doc:"The beginning of what was said last, on one line."`

@@ -36,7 +36,8 @@ func versionOf(r *gateway.Session) version { return version{r.ID, r.UpdatedAt, r
 type counted struct {
 	gateway.Totals
 	of      version
-	reading int // in which they were read
+	reading int  // in which they were read
+	noted   bool // they are the usage ledger's, and the runtime has not counted so far yet
 }
 
 // usageReading is one asking for the totals.
@@ -114,7 +115,7 @@ func (r *reader) take(u usageAnswer) {
 	read, m := r.usage, &r.s.mirror
 	r.usage = nil
 	m.mu.Lock()
-	m.counted = read.reading
+	m.counted, m.noted = read.reading, true // the ledger may have what these lack
 	for key := range m.totals {
 		if k := m.rows[key]; k != nil && k.Active {
 			m.touch(key) // what it had was of the reading before
@@ -148,19 +149,22 @@ func (r *reader) keep(read *usageReading, usage gateway.SessionUsage) (uncounted
 		t, ok := usage.Totals[key]
 		switch {
 		case !usage.At.IsZero() && v.updated.After(usage.At.Time):
-			if m.totals[key].of != v && v.updated.After(uncounted.Time) {
+			if !m.totals[key].tell(v) && v.updated.After(uncounted.Time) {
 				uncounted = v.updated
 			}
 			continue
 		case ok:
-			m.totals[key] = counted{t, v, read.reading}
+			if was := m.totals[key]; was.noted && was.of == v && same(was.Totals, t) {
+				t = was.Totals
+			}
+			m.totals[key] = counted{Totals: t, of: v, reading: read.reading}
 		default:
 			delete(m.totals, key)
 		}
 		m.touch(key)
 	}
 	for key, k := range m.rows { // what has changed since it was asked
-		if v := versionOf(&k.Session); v != read.versions[key] && !k.Active && m.totals[key].of != v && v.updated.After(uncounted.Time) {
+		if v := versionOf(&k.Session); v != read.versions[key] && !k.Active && !m.totals[key].tell(v) && v.updated.After(uncounted.Time) {
 			uncounted = v.updated
 		}
 	}
