@@ -65,7 +65,7 @@ function useColumns(report: Report, name: (id: PartId) => string, course: Course
             label: words.course,
             left: true,
             cell: (g: Share) => (
-              <Sparkline label={words.courseOf(name(partId(g)))} values={courseOf(course, partId(g))} />
+              <Sparkline label={words.courseOf(name(partId(g)))} values={trendOf(course, partId(g))} />
             ),
           },
         ]
@@ -101,16 +101,11 @@ function shareOf(g: Share, report: Report): string {
   return `${(mille / 10).toFixed(1)} %`
 }
 
-/** A group over the bars, in dollars, or in tokens where nothing of it has a price; a gap where it is not known yet. */
-function courseOf(course: Course, id: PartId): (number | null)[] {
-  const own = course.parts.map(parts => parts?.get(id))
+/** A group over the bars, in dollars, or in tokens where nothing of it has a price. */
+function trendOf(course: Course, id: PartId): number[] {
+  const own = course.parts.map(parts => parts.get(id))
   const priced = own.some(a => a && costOf(a) !== null && a.cost !== 0n)
-  return course.bins.map((bin, i) => {
-    if (course.parts[i] === undefined) return bin.sums.runs + bin.sums.corrections === 0 ? 0 : null
-    const a = own[i]
-    if (!a) return 0
-    return priced ? Number(a.cost) / 1e9 : tokensOf(a.tokens)
-  })
+  return own.map(a => (a ? (priced ? Number(a.cost) / 1e9 : tokensOf(a.tokens)) : 0))
 }
 
 /** Where the price is missing, there is the way to set it. */

@@ -1,12 +1,9 @@
 import { useMemo } from 'react'
 import { money, tokens, unknown } from '../app/format'
-import { texts } from '../texts'
 import { spend } from '../texts/spend'
-import { Button } from '../ui/Button'
 import { type Bar, Bars, type ChartSeries } from '../ui/chart/Bars'
 import type { Look } from '../ui/chart/looks'
 import { Segments } from '../ui/Segments'
-import { Partial } from '../ui/Views'
 import { CsvButton, costText, Section, tokenText, useNames } from './Bits'
 import { writeCsv } from './csv'
 import { knownOf } from './ledger'
@@ -14,7 +11,7 @@ import type { Ask } from './period'
 import { type Course, splitAll } from './queries'
 import type { Go } from './route'
 import { type Measure, measured, namesOf, type PartId, partId, type SplitBin, seriesOf } from './split'
-import { type Amounts, amountsOf, isNothing, nothing, plus, type Report, total, usd } from './sums'
+import { type Amounts, amountsOf, isNothing, nothing, plus, type Report, usd } from './sums'
 import { TimeTable } from './TimeTable'
 
 const words = spend
@@ -54,7 +51,6 @@ export function OverTime({ report, course, ask, measure, view, go }: Props) {
       }
       title={words.overTime}
     >
-      {course.failed > 0 && <NotSplit course={course} />}
       {view === 'chart' && (
         <Chart by={by} measure={measure} name={name} report={report} series={series} split={split} />
       )}
@@ -75,17 +71,6 @@ export function OverTime({ report, course, ask, measure, view, go }: Props) {
   )
 }
 
-function NotSplit({ course }: { course: Course }) {
-  return (
-    <Partial>
-      {words.notSplit(course.failed)} {words.notSplitHelp}
-      <Button icon="reload" look="quiet" onClick={course.again}>
-        {texts.ui.tryAgain}
-      </Button>
-    </Partial>
-  )
-}
-
 const colours = ['a', 'b', 'c', 'd', 'e', 'f'] as const satisfies Look[]
 
 /** What belongs to no group is as quiet as all the others together: it is nothing that one looks for. */
@@ -103,23 +88,20 @@ interface ChartProps {
 function Chart({ report, split, series, name, measure, by }: ChartProps) {
   const text = measure === 'cost' ? costText : tokenText
   const drawn = useMemo(() => {
-    const open = split.some(s => s.open)
     const list: ChartSeries[] = series.map((id, i) => ({
       id,
       label: name(id),
       look: lookOf(id, i),
     }))
-    if (open) list.push({ id: 'open', label: words.open, look: 'open' })
     const bins = split.map(s => s.bin)
     const bars: Bar[] = split.map((s, i) => {
       const { short, long } = namesOf(bins, i)
-      const parts = [...s.parts, ...(open ? [s.open ?? nothing] : [])]
       return {
         id: s.bin.start,
         short: s.bin.running ? `${short} …` : short,
         long: s.bin.running ? `${long} ${words.running}` : long,
-        parts: parts.map(a => measured(a, measure)),
-        texts: parts.map(a => (isNothing(a) ? '' : text(a))),
+        parts: s.parts.map(a => measured(a, measure)),
+        texts: s.parts.map(a => (isNothing(a) ? '' : text(a))),
         total:
           knownOf({ ...report, from: s.bin.start, to: s.bin.end }, Date.now()) === 'nothing'
             ? unknown
@@ -127,8 +109,7 @@ function Chart({ report, split, series, name, measure, by }: ChartProps) {
         flag: measure === 'cost' && s.bin.sums.unpriced > 0 ? words.flag(s.bin.sums.unpriced) : undefined,
       }
     })
-    const totals = [...groupTotals(report, series), ...(open ? [total(split.map(s => s.open ?? nothing))] : [])]
-    return { list, bars, totals: totals.map(text) }
+    return { list, bars, totals: groupTotals(report, series).map(text) }
   }, [report, split, series, name, measure, text])
   return (
     <Bars
@@ -160,26 +141,16 @@ function groupTotals(report: Report, series: readonly PartId[]): Amounts[] {
 function lines(split: readonly SplitBin[], series: readonly PartId[], measure: Measure): string[][] {
   const value = (a: Amounts) => (measure === 'cost' ? usd(a.cost) : String(measured(a, measure)))
   const unit = measure === 'cost' ? 'cost_usd' : 'tokens'
-  const open = split.some(s => s.open)
   const names = series.map(id => (id === 'rest' ? '(all others)' : id === 'none' ? '' : id.slice(1)))
   return [
-    [
-      'from',
-      'to',
-      unit,
-      'runs',
-      'unpriced_runs',
-      ...names.map(n => `${unit} ${n}`.trim()),
-      ...(open ? ['(not split)'] : []),
-    ],
-    ...split.map(({ bin, parts, open: rest }) => [
+    ['from', 'to', unit, 'runs', 'unpriced_runs', ...names.map(n => `${unit} ${n}`.trim())],
+    ...split.map(({ bin, parts }) => [
       bin.start,
       bin.end,
       bin.sums.unpriced > 0 && !bin.sums.priced ? '' : value(bin.sums),
       String(bin.sums.runs),
       String(bin.sums.unpriced),
       ...parts.map(value),
-      ...(open ? [value(rest ?? nothing)] : []),
     ]),
   ]
 }

@@ -39,7 +39,6 @@ export function TimeTable({ label, report, split, series, name, measure, go, foc
   const isUnknown = ({ of: { bin } }: Row) =>
     knownOf({ ...report, from: bin.start, to: bin.end }, Date.now()) === 'nothing'
   const unit = split[0]?.bin.unit ?? 'day'
-  const open = split.some(s => s.open)
   const columns: NumberColumn<Row>[] = [
     {
       id: 'time',
@@ -75,16 +74,6 @@ export function TimeTable({ label, report, split, series, name, measure, go, foc
       cell: (row: Row) => cell(row.of.parts[i] ?? nothing),
       foot: value(total(split.map(s => s.parts[i] ?? nothing))),
     })),
-    ...(open
-      ? [
-          {
-            id: 'open',
-            label: words.open,
-            cell: (row: Row) => cell(row.of.open ?? nothing),
-            foot: value(total(split.map(s => s.open ?? nothing))),
-          },
-        ]
-      : []),
   ]
   return <NumberTable columns={columns} idOf={row => row.of.bin.start} label={label} rows={rows} still={!focusable} />
 }

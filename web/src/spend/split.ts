@@ -1,5 +1,5 @@
 import { mondayOf } from './period'
-import { type Amounts, amountsOf, isNothing, mark, minus, nothing, plus, type Report, tokensOf } from './sums'
+import { type Amounts, amountsOf, isNothing, nothing, plus, type Report, tokensOf } from './sums'
 
 /** More bars than these cannot be told apart on a phone. */
 const mostBars = 48
@@ -128,32 +128,28 @@ export function seriesOf(groups: Report['groups'], by: Measure): PartId[] {
 
 export type Parts = ReadonlyMap<PartId, Amounts>
 
-/** One bar, split. Its parts and what is not split yet are the bar, to the last digit. */
+/** The bars of a report, with the groups of each. */
+export function courseOf(report: Report, now: number): { bins: Bin[]; parts: Parts[] } {
+  const bins = binsOf(report, now)
+  const groups = new Map(report.bars.map(bar => [bar.start, bar.groups]))
+  const parts = bins.map(bin => new Map((groups.get(bin.start) ?? []).map(g => [partId(g), amountsOf(g)])))
+  return { bins, parts }
+}
+
+/** One bar, split. Its parts add up to the bar, to the last digit. */
 export interface SplitBin {
   bin: Bin
   parts: Amounts[]
-  /** What is not known to be of any group: all of it until the groups were read. */
-  open: Amounts | null
 }
 
-/**
- * Splits a bar by groups. Groups that are older than the bar count as they were,
- * and the difference is what is not split yet; so nothing shown is ever more or
- * less than the report says.
- */
-export function splitBin(bin: Bin, series: readonly PartId[], parts: Parts | undefined): SplitBin {
+/** Splits a bar by some groups; all others are one, if that is among them. */
+export function splitBin(bin: Bin, series: readonly PartId[], parts: Parts): SplitBin {
   const values = series.map(() => nothing)
-  let rest = bin.sums
-  for (const [id, amounts] of parts ?? []) {
+  for (const [id, amounts] of parts) {
     const own = series.indexOf(id)
     const i = own >= 0 ? own : series.indexOf('rest')
     const was = values[i]
-    if (!was) continue
-    values[i] = plus(was, amounts)
-    rest = minus(rest, amounts)
+    if (was) values[i] = plus(was, amounts)
   }
-  return { bin, parts: values, open: isNothing(rest) ? null : rest }
+  return { bin, parts: values }
 }
-
-/** Names a bar with all that is in it: as long as this stays, so do its groups. */
-export const binKey = (bin: Bin) => [bin.start, bin.end, mark(bin.sums)] as const

@@ -41,36 +41,32 @@ export const amountsOf = (s: Sums): Amounts => ({
   priced: s.cost_usd !== null && s.runs + s.corrections > 0,
 })
 
-function combined(a: Amounts, b: Amounts, sign: 1 | -1): Amounts {
-  const big = BigInt(sign)
-  return {
-    runs: a.runs + sign * b.runs,
-    unpriced: a.unpriced + sign * b.unpriced,
-    corrections: a.corrections + sign * b.corrections,
-    tokens: {
-      input: a.tokens.input + sign * b.tokens.input,
-      output: a.tokens.output + sign * b.tokens.output,
-      cache_read: a.tokens.cache_read + sign * b.tokens.cache_read,
-      cache_write: a.tokens.cache_write + sign * b.tokens.cache_write,
-      other: a.tokens.other + sign * b.tokens.other,
-    },
-    cost: a.cost + big * b.cost,
-    estimated: a.estimated + big * b.estimated,
-    priced: a.priced || b.priced,
-  }
-}
-
-export const plus = (a: Amounts, b: Amounts): Amounts => combined(a, b, 1)
-export const minus = (a: Amounts, b: Amounts): Amounts => combined(a, b, -1)
+export const plus = (a: Amounts, b: Amounts): Amounts => ({
+  runs: a.runs + b.runs,
+  unpriced: a.unpriced + b.unpriced,
+  corrections: a.corrections + b.corrections,
+  tokens: {
+    input: a.tokens.input + b.tokens.input,
+    output: a.tokens.output + b.tokens.output,
+    cache_read: a.tokens.cache_read + b.tokens.cache_read,
+    cache_write: a.tokens.cache_write + b.tokens.cache_write,
+    other: a.tokens.other + b.tokens.other,
+  },
+  cost: a.cost + b.cost,
+  estimated: a.estimated + b.estimated,
+  priced: a.priced || b.priced,
+})
 export const total = (list: Iterable<Amounts>): Amounts => [...list].reduce(plus, nothing)
 
 export const tokensOf = (t: Tokens): number => t.input + t.output + t.cache_read + t.cache_write + t.other
 
-/** Tells two sums apart that are not the same to the last digit. */
-export const mark = (a: Amounts): string =>
-  [a.runs, a.unpriced, a.corrections, a.cost, a.estimated, ...classes.map(c => a.tokens[c])].join('/')
-
-export const isNothing = (a: Amounts): boolean => mark(a) === mark(nothing)
+export const isNothing = (a: Amounts): boolean =>
+  a.runs === 0 &&
+  a.unpriced === 0 &&
+  a.corrections === 0 &&
+  a.cost === 0n &&
+  a.estimated === 0n &&
+  classes.every(c => a.tokens[c] === 0)
 
 /** Nano-dollars as the API writes dollars: "0.028314", to the last digit. */
 export function usd(nano: bigint): string {

@@ -34,7 +34,6 @@ export const spend = {
     session: 'No session',
   } as Record<string, string>,
   others: 'All others',
-  open: 'Not split yet',
   running: '(so far)',
   total: 'Total',
   inPeriod: (from: string, to: string) => (from === to ? from : `${from} – ${to}`),
@@ -81,9 +80,6 @@ export const spend = {
   flag: (n: number) => `${grouped(n)} ${n === 1 ? 'run is' : 'runs are'} unpriced`,
   time: { hour: 'Hour', day: 'Day', week: 'Week', month: 'Month' },
   onlyThis: (name: string) => `Look at ${name} alone`,
-  notSplit: (n: number) =>
-    n === 1 ? 'The parts of one bar could not be read.' : `The parts of ${n} bars could not be read.`,
-  notSplitHelp: 'Their whole is right.',
   rest: 'The 500 that cost most are told apart. All others are one line.',
   sessions: 'Sessions that cost most',
   firstOf: (n: number, all: number) => `The first ${n} of ${grouped(all)}`,

@@ -1,7 +1,7 @@
 import { useId } from 'react'
 
 /** Each part of a bar has a colour and a pattern, so that neither is needed alone. */
-export const looks = ['a', 'b', 'c', 'd', 'e', 'f', 'none', 'rest', 'open'] as const
+export const looks = ['a', 'b', 'c', 'd', 'e', 'f', 'none', 'rest'] as const
 export type Look = (typeof looks)[number]
 
 const fills: Record<Look, string> = {
@@ -13,7 +13,6 @@ const fills: Record<Look, string> = {
   f: 'fill-chart-f',
   none: 'fill-chart-rest',
   rest: 'fill-chart-rest',
-  open: 'fill-hover',
 }
 
 /** What is drawn over the colour, in a square of 8; the first has none. */
@@ -26,7 +25,6 @@ const lines: Record<Look, string> = {
   f: 'M0 4H8M4 0V8',
   none: '',
   rest: 'M-1 -1L9 9M-1 7L1 9M7 -1L9 1',
-  open: 'M-1 9L9 -1M-1 1L1 -1M7 9L9 7',
 }
 
 function Texture({ look, id }: { look: Look; id: string }) {
@@ -35,10 +33,10 @@ function Texture({ look, id }: { look: Look; id: string }) {
       <rect className={fills[look]} height="8" width="8" />
       {lines[look] && (
         <path
-          className={look === 'open' ? 'stroke-line-strong' : 'stroke-ground'}
+          className="stroke-ground"
           d={lines[look]}
           fill="none"
-          strokeOpacity={look === 'open' ? 1 : 0.7}
+          strokeOpacity={0.7}
           strokeWidth={look === 'd' ? 2.5 : 1.25}
         />
       )}
