@@ -108,6 +108,9 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, opts Options)
 	if err != nil {
 		return nil, err
 	}
+	if c := d.StartCheck(); c.Ran {
+		log.InfoContext(ctx, "database checked: it was not closed cleanly", "complete", c.Complete, "took", c.Took)
+	}
 	a := &App{cfg: cfg, opts: opts, log: log, DB: d, Gateway: client}
 	if err := a.prepare(ctx); err != nil {
 		return nil, errors.Join(err, d.Close())

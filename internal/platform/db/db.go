@@ -59,6 +59,7 @@ type DB struct {
 	commits *commits      // on SQLite; see Memo
 	pools   func() []Pool
 	stop    []func() error
+	owner   *owner // of the file, on SQLite; see Own
 	turns   turns
 	knows   atomic.Int64 // the schema's version that this program knows, once it was checked
 
@@ -119,6 +120,9 @@ func (d *DB) Close() error {
 	var errs []error
 	for _, stop := range d.stop {
 		errs = append(errs, stop())
+	}
+	if d.owner != nil {
+		errs = append(errs, d.owner.release(errors.Join(errs...) == nil))
 	}
 	return errors.Join(errs...)
 }

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockFile takes the kernel's lock on the file at path, or returns ErrOwned.
-// The lock ends with the process, however it ends.
-func lockFile(path string) (unlock func() error, err error) {
+// lockFile opens the file at path and takes the kernel's lock on it, or returns
+// ErrOwned. The lock ends when the file is closed or the process ends.
+func lockFile(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open lock file: %w", err)
@@ -24,5 +24,5 @@ func lockFile(path string) (unlock func() error, err error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), f.Close())
 	}
-	return f.Close, nil
+	return f, nil
 }

@@ -38,7 +38,9 @@ func Open(ctx context.Context, rawURL string) (*DB, error) {
 // Own is Open for a process that does background work or migrates. One process
 // at a time owns an SQLite file, by a kernel lock on <file>.lock that ends with
 // the process: whoever gets it knows that earlier owners are dead. A second
-// one gets ErrOwned. On PostgreSQL it is the same as Open.
+// one gets ErrOwned. A file that was not closed cleanly is checked first, for
+// five seconds at most, and refused with ErrDamaged when it is damaged. On
+// PostgreSQL it is the same as Open.
 func Own(ctx context.Context, rawURL string) (*DB, error) {
 	if strings.HasPrefix(rawURL, "postgres://") || strings.HasPrefix(rawURL, "postgresql://") {
 		return openPostgres(ctx, rawURL)
@@ -50,15 +52,15 @@ func Own(ctx context.Context, rawURL string) (*DB, error) {
 	if target, err := filepath.EvalSymlinks(file); err == nil {
 		file = target // under another name it is the same file, and has the same lock
 	}
-	unlock, err := lockFile(file + ".lock")
+	owner, err := own(ctx, file)
 	if err != nil {
 		return nil, err
 	}
 	d, err := openSQLite(ctx, rawURL)
 	if err != nil {
-		return nil, errors.Join(err, unlock())
+		return nil, errors.Join(err, owner.release(false))
 	}
-	d.stop = append(d.stop, unlock)
+	d.owner = owner
 	return d, nil
 }
 
@@ -136,10 +138,13 @@ func limit(ctx context.Context, c *pgx.Conn) error {
 }
 
 func dsn(path, more string) string {
+	return address(path, more+"&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)")
+}
+
+// address names an SQLite file with parameters for its connections.
+func address(path, parameters string) string {
 	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}
-	return u.String() + "?" + more +
-		"&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)" +
-		"&_time_integer_format=unix_micro&_inttotime=1"
+	return u.String() + "?" + parameters + "&_time_integer_format=unix_micro&_inttotime=1"
 }
 
 // private makes the file, when it is new, readable by its owner alone: it

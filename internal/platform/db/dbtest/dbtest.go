@@ -75,12 +75,12 @@ func URL(t testing.TB, engine db.Engine) string {
 	t.Helper()
 	need(t, engine)
 	if engine == db.SQLite {
-		whole, err := migratedFile()
-		if err != nil {
-			t.Fatal(err)
-		}
 		path := filepath.Join(t.TempDir(), "test.db")
-		if err := os.WriteFile(path, whole, 0o600); err != nil {
+		made, err := migratedFile()
+		if err == nil {
+			err = made.write(path)
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 		return path

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -19,19 +20,48 @@ import (
 	"wardroom/internal/schema"
 )
 
+// template is an SQLite database that was closed cleanly. Its lock file says so as
+// long as the time of the last change stays, and spares each test the check of its
+// copy.
+type template struct {
+	whole, lock []byte
+	changed     time.Time
+}
+
 // migratedFile is an SQLite database with every table and no row.
-var migratedFile = sync.OnceValues(func() (whole []byte, err error) {
+var migratedFile = sync.OnceValues(func() (made template, err error) {
 	dir, err := os.MkdirTemp("", "wardroom-template-")
 	if err != nil {
-		return nil, err
+		return made, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	path := filepath.Join(dir, "template.db")
 	if err := migrate(path); err != nil {
-		return nil, err
+		return made, err
 	}
-	return os.ReadFile(path)
+	info, err := os.Stat(path)
+	if err != nil {
+		return made, err
+	}
+	made.changed = info.ModTime()
+	if made.whole, err = os.ReadFile(path); err != nil {
+		return made, err
+	}
+	made.lock, err = os.ReadFile(path + ".lock")
+	return made, err
 })
+
+// write makes a copy at path.
+func (m template) write(path string) error {
+	err := os.WriteFile(path, m.whole, 0o600)
+	if err == nil {
+		err = os.Chtimes(path, m.changed, m.changed)
+	}
+	if err == nil {
+		err = os.WriteFile(path+".lock", m.lock, 0o600)
+	}
+	return err
+}
 
 // migratedDatabase is the name of a PostgreSQL database with every table and no
 // row, which CREATE DATABASE copies. All test processes share it, and it stays on
