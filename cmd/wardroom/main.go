@@ -33,6 +33,9 @@ type cli struct {
 	Demo    demoCmd    `cmd:"" help:"Run the service with a built-in team of agents; it needs nothing else."`
 	Doctor  doctorCmd  `cmd:"" help:"Find out what stands between this machine and the agent runtime; needs no running service. The exit status is 0 when all is well, and 1 when not."`
 	Migrate migrateCmd `cmd:"" help:"Bring the database up to date and stop."`
+	Backup  backupCmd  `cmd:"" help:"Write a backup of the database to one file, also while the service runs."`
+	Restore restoreCmd `cmd:"" help:"Restore a backup into a new place. It never overwrites anything."`
+	Verify  verifyCmd  `cmd:"" help:"Check a backup, or the database. The exit status is 0 when it is sound, and 1 when not."`
 	User    userCmd    `cmd:"" help:"Look after accounts, also while the service runs."`
 	Key     keyCmd     `cmd:"" help:"Look after the API keys of agent users, also while the service runs."`
 	Version versionCmd `cmd:"" help:"Say which version this is."`

@@ -27,18 +27,26 @@ func Look(ctx context.Context, rawURL string) (*DB, error) {
 	if _, err := os.Stat(rawURL); err != nil {
 		return nil, fmt.Errorf("look at the database: %w", err)
 	}
-	read, err := pool(dsn(rawURL, "mode=ro&_pragma=query_only(1)"))
+	return lookSQLite(ctx, rawURL, address(rawURL, "mode=ro&_pragma=busy_timeout(5000)&_pragma=query_only(1)"))
+}
+
+// lookSQLite opens the SQLite file at path with one connection that reads.
+func lookSQLite(ctx context.Context, path, address string) (*DB, error) {
+	read, err := pool(address)
 	if err != nil {
 		return nil, err
 	}
 	read.SetMaxOpenConns(1)
 	if err := checkVersion(ctx, read); err != nil {
+		if reason, ok := damage(err); ok {
+			err = fmt.Errorf("%w: %s: %s", ErrDamaged, path, reason)
+		}
 		return nil, errors.Join(err, read.Close())
 	}
 	door := &gate{free: 1}
 	return &DB{
 		conn:  conn{engine: SQLite, marks: new(texts), watchers: new(watchers), raw: gated{pool: read, gate: door}},
-		write: read, read: read, path: rawURL, gate: door, stop: []func() error{read.Close},
+		write: read, read: read, path: path, gate: door, stop: []func() error{read.Close},
 		pools: func() []Pool { return []Pool{poolOf("read", read)} },
 	}, nil
 }

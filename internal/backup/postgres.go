@@ -1,0 +1,165 @@
+package backup
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"wardroom/internal/platform/db"
+)
+
+// dump writes an archive of pg_dump to f. The facts are counted on the snapshot
+// that pg_dump reads, in a transaction that stays open for it.
+func (t *Tool) dump(ctx context.Context, database string, f *os.File, m *Manifest) (faults []string, err error) {
+	m.Engine = db.Postgres.String()
+	programs, err := db.ProgramsFor(database)
+	if err != nil {
+		return nil, err
+	}
+	d, err := db.Look(ctx, database)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	err = d.View(ctx, func(q db.Queryer) error {
+		if err := originOf(ctx, q, m); err != nil {
+			return err
+		}
+		if err := newEnough(ctx, programs, "pg_dump", m.Server); err != nil {
+			return err
+		}
+		var snapshot string
+		if err := q.QueryRow(ctx, `SELECT pg_export_snapshot()`).Scan(&snapshot); err != nil {
+			return fmt.Errorf("take a snapshot of the database: %w", err)
+		}
+		stop := t.watch("Checking", 0, nil)
+		m.Facts, faults, err = survey(ctx, q, db.Postgres)
+		stop()
+		if err != nil {
+			return err
+		}
+		defer t.watch("Copying", 0, func() int64 { return sizeOf(f.Name()) })()
+		_, err = program(ctx, programs, f, "pg_dump", "--format=custom", "--no-password", "--lock-wait-timeout=60s",
+			"--snapshot="+snapshot, "--schema="+pattern(m.Namespace))
+		return err
+	})
+	return faults, err
+}
+
+// originOf notes the server and the schema that the tables are in.
+func originOf(ctx context.Context, q db.Queryer, m *Manifest) error {
+	var namespace *string
+	err := q.QueryRow(ctx, `SELECT SPLIT_PART(current_setting('server_version'), ' ', 1), current_schema()`).Scan(&m.Server, &namespace)
+	if err != nil {
+		return fmt.Errorf("look at the database: %w", err)
+	}
+	if namespace == nil {
+		return errNotOurs
+	}
+	m.Namespace = *namespace
+	return nil
+}
+
+// errNoProgram means that PostgreSQL's client programs are missing.
+var errNoProgram = errors.New("is not installed here")
+
+// pattern is a schema's name as pg_dump takes it, with nothing special in it.
+func pattern(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+
+// program runs one of PostgreSQL's programs. It returns what that wrote to its
+// standard output, unless out is given.
+func program(ctx context.Context, p db.Programs, out *os.File, name string, args ...string) (string, error) {
+	const patience = 5 * time.Second // for a program that was told to stop
+	cmd := exec.CommandContext(ctx, name, args...) //nolint:gosec // the name is a constant, and there is no shell
+	cmd.Env, cmd.WaitDelay = p.Env, patience
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	var said, failed bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &failed
+	if out != nil {
+		cmd.Stdout = out
+	}
+	err := cmd.Run()
+	switch text := strings.TrimSpace(p.Hide(failed.String())); {
+	case errors.Is(err, exec.ErrNotFound):
+		return "", fmt.Errorf("%s %w: install PostgreSQL's client programs (on Debian: postgresql-client)", name, errNoProgram)
+	case err != nil && ctx.Err() != nil:
+		return "", ctx.Err()
+	case err != nil && text != "":
+		return "", fmt.Errorf("%s: %s", name, strings.TrimPrefix(text, name+": error: "))
+	case err != nil:
+		return "", fmt.Errorf("%s: %w", name, err)
+	}
+	return said.String(), nil
+}
+
+// newEnough fails when a program is older than the server: it would refuse to
+// read what it does not know.
+func newEnough(ctx context.Context, p db.Programs, name, server string) error {
+	said, err := program(ctx, p, nil, name, "--version")
+	if err != nil {
+		return err
+	}
+	own, want := regexp.MustCompile(`\(PostgreSQL\) (\d+)`).FindStringSubmatch(said), regexp.MustCompile(`^\d+`).FindString(server)
+	if own == nil || want == "" {
+		return fmt.Errorf("cannot compare %s (%s) with the server (%s)", name, strings.TrimSpace(said), server)
+	}
+	if len(own[1]) < len(want) || len(own[1]) == len(want) && own[1] < want { // as numbers
+		return fmt.Errorf("%s is version %s, older than the server (%s): install PostgreSQL %s's client programs and put them first in PATH", name, own[1], server, want)
+	}
+	return nil
+}
+
+// contents lists what an archive of pg_dump holds, an entry a line.
+func contents(ctx context.Context, p db.Programs, file string) ([]string, error) {
+	path, err := filepath.Abs(file)
+	if err != nil {
+		return nil, err
+	}
+	said, err := program(ctx, p, nil, "pg_restore", "--list", path)
+	if err != nil {
+		return nil, err
+	}
+	var list []string
+	for line := range strings.Lines(said) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, ";") {
+			list = append(list, line)
+		}
+	}
+	return list, nil
+}
+
+// load puts an archive of pg_dump into a database, in one transaction. The
+// archive's schema exists already and is not made.
+func load(ctx context.Context, p db.Programs, file, dir string) error {
+	entries, err := contents(ctx, p, file)
+	if err != nil {
+		return err
+	}
+	isSchema := regexp.MustCompile(`^\d+; 2615 `) // the catalog of schemas
+	var chosen strings.Builder
+	for _, e := range entries {
+		if !isSchema.MatchString(e) {
+			chosen.WriteString(e + "\n")
+		}
+	}
+	list := filepath.Join(dir, "list")
+	if err := os.WriteFile(list, []byte(chosen.String()), 0o600); err != nil {
+		return err
+	}
+	path, err := filepath.Abs(file)
+	if err != nil {
+		return err
+	}
+	// As a connection string, so that no name is taken for one.
+	name := "dbname='" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(p.Database) + "'"
+	_, err = program(ctx, p, nil, "pg_restore", "--dbname="+name, "--no-password", "--no-owner", "--no-privileges", "--no-comments",
+		"--exit-on-error", "--single-transaction", "--use-list="+list, path)
+	return err
+}

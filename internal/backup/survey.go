@@ -1,0 +1,188 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"wardroom/internal/platform/db"
+	"wardroom/internal/schema"
+)
+
+// Facts are counted on one view of a database, and are the same in each whole
+// copy of it.
+type Facts struct {
+	Schema    int64            `json:"schema"`     // the newest migration that was applied
+	LastEvent int64            `json:"last_event"` // the newest id that the log has given
+	CostNano  int64            `json:"cost_nano"`  // the sum of the usage ledger, in billionths of a dollar
+	Rows      map[string]int64 `json:"rows"`       // by table
+}
+
+// diff says how other differs from f, in words.
+func (f Facts) diff(other Facts) []string {
+	var out []string
+	differ := func(what string, is, was int64) {
+		if is != was {
+			out = append(out, fmt.Sprintf("%s: %d in the backup, %d now", what, was, is))
+		}
+	}
+	differ("schema version", other.Schema, f.Schema)
+	differ("newest event", other.LastEvent, f.LastEvent)
+	differ("cost in the ledger, in nano-dollars", other.CostNano, f.CostNano)
+	tables := maps.Clone(f.Rows)
+	maps.Copy(tables, other.Rows)
+	for _, table := range slices.Sorted(maps.Keys(tables)) {
+		differ("rows of "+table, other.Rows[table], f.Rows[table])
+	}
+	return out
+}
+
+var errNotOurs = errors.New("it is not a Wardroom database: it has no table of migrations")
+
+// survey counts what a database holds and lists what contradicts itself in it:
+// rules that hold after each transaction of the program. It reads databases of
+// every earlier version, too.
+func survey(ctx context.Context, q db.Queryer, engine db.Engine) (f Facts, faults []string, err error) {
+	err = q.QueryRow(ctx, `SELECT MAX(version_id) FROM migrations WHERE is_applied`).Scan(&f.Schema)
+	if db.IsNoTable(err) {
+		return f, nil, errNotOurs
+	}
+	if err != nil {
+		return f, nil, fmt.Errorf("read the schema's version: %w", err)
+	}
+	if err := known(f.Schema); err != nil {
+		return f, nil, err
+	}
+	if f.Rows, err = countRows(ctx, q, engine); err != nil {
+		return f, nil, err
+	}
+	checks := []struct {
+		since int64 // the migration that made the tables
+		look  func(context.Context, db.Queryer, *Facts) ([]string, error)
+	}{{2, lookAtLog}, {26, lookAtLedger}, {28, lookAtTaskCosts}}
+	for _, c := range checks {
+		if f.Schema < c.since {
+			continue
+		}
+		found, err := c.look(ctx, q, &f)
+		if err != nil {
+			return f, faults, err
+		}
+		faults = append(faults, found...)
+	}
+	return f, faults, nil
+}
+
+// known fails for a schema that only a newer program can read.
+func known(version int64) error {
+	names, err := fs.Glob(schema.FS(), "*.sql")
+	if err != nil {
+		return err
+	}
+	var newest int64
+	for _, name := range names {
+		number, _, _ := strings.Cut(name, "_")
+		n, err := strconv.ParseInt(number, 10, 64)
+		if err != nil {
+			return fmt.Errorf("migration %s: %w", name, err)
+		}
+		newest = max(newest, n)
+	}
+	if version > newest {
+		return fmt.Errorf("it has schema version %d, and this Wardroom knows versions up to %d: use a newer Wardroom", version, newest)
+	}
+	return nil
+}
+
+// countRows counts the rows of every table. Those in which SQLite keeps the words
+// of the search index are left out: their number says nothing.
+func countRows(ctx context.Context, q db.Queryer, engine db.Engine) (map[string]int64, error) {
+	list := `SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%'`
+	if engine == db.Postgres {
+		list = `SELECT tablename FROM pg_catalog.pg_tables WHERE schemaname = current_schema()`
+	}
+	rows, err := q.Query(ctx, list)
+	tables, err := db.All(rows, err, func(r db.Row) (name string, err error) { return name, r.Scan(&name) })
+	if err != nil {
+		return nil, fmt.Errorf("list the tables: %w", err)
+	}
+	counts := map[string]int64{}
+	for _, table := range tables {
+		var n int64
+		quoted := `"` + strings.ReplaceAll(table, `"`, `""`) + `"`
+		if err := q.QueryRow(ctx, `SELECT COUNT(*) FROM `+quoted).Scan(&n); err != nil {
+			return nil, fmt.Errorf("count the rows of %s: %w", table, err)
+		}
+		counts[table] = n
+	}
+	return counts, nil
+}
+
+// lookAtLog: event ids are given one by one, so none is missing above the highest
+// one that retention has removed.
+func lookAtLog(ctx context.Context, q db.Queryer, f *Facts) (faults []string, err error) {
+	const purgedSince = 7 // the migration with the column
+	counter := `SELECT last, purged FROM event_counter WHERE one = 1`
+	if f.Schema < purgedSince {
+		counter = `SELECT last, 0 FROM event_counter WHERE one = 1`
+	}
+	var purged, n, highest int64
+	err = q.QueryRow(ctx, counter).Scan(&f.LastEvent, &purged)
+	if db.IsNotFound(err) {
+		return []string{"the event log has lost its counter"}, nil
+	}
+	if err == nil {
+		err = q.QueryRow(ctx, `SELECT COUNT(*), COALESCE(MAX(id), 0) FROM events WHERE id > ?`, purged).Scan(&n, &highest)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("check the event log: %w", err)
+	}
+	if highest > f.LastEvent {
+		faults = append(faults, fmt.Sprintf("the event log has event %d, but its counter stands at %d", highest, f.LastEvent))
+	} else if missing := f.LastEvent - purged - n; missing != 0 {
+		faults = append(faults, fmt.Sprintf("the event log lacks %d events between %d and %d", missing, purged+1, f.LastEvent))
+	}
+	return faults, nil
+}
+
+// lookAtLedger: each correction that was made for a transcript is a row.
+func lookAtLedger(ctx context.Context, q db.Queryer, f *Facts) ([]string, error) {
+	var wrong int64
+	err := q.QueryRow(ctx, `SELECT CAST(COALESCE(SUM(cost_nano), 0) AS BIGINT) FROM usage_ledger`).Scan(&f.CostNano)
+	if err == nil {
+		err = q.QueryRow(ctx, `
+			SELECT COUNT(*) FROM usage_told t
+			LEFT JOIN (SELECT session_id, provider, model, COUNT(*) AS n FROM usage_ledger WHERE kind = 'reconciled' GROUP BY session_id, provider, model) l
+				ON l.session_id = t.session_id AND l.provider = t.provider AND l.model = t.model
+			WHERE t.rows_made <> COALESCE(l.n, 0)`).Scan(&wrong)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("check the usage ledger: %w", err)
+	}
+	if wrong > 0 {
+		return []string{fmt.Sprintf("the usage ledger lacks rows, or has too many, for %d totals of transcripts", wrong)}, nil
+	}
+	return nil, nil
+}
+
+// lookAtTaskCosts: what a task shows as its cost is what the ledger has for it.
+func lookAtTaskCosts(ctx context.Context, q db.Queryer, _ *Facts) ([]string, error) {
+	rows, err := q.Query(ctx, `
+		SELECT t.number FROM tasks t
+		LEFT JOIN (SELECT task_key, CAST(SUM(cost_nano) AS BIGINT) AS cost FROM usage_ledger WHERE task_key <> '' GROUP BY task_key) l
+			ON l.task_key = 'TASK-' || CAST(t.number AS TEXT)
+		WHERE COALESCE(t.cost_nano, 0) <> COALESCE(l.cost, 0) ORDER BY t.number`)
+	tasks, err := db.All(rows, err, func(r db.Row) (n int64, err error) { return n, r.Scan(&n) })
+	if err != nil {
+		return nil, fmt.Errorf("compare the costs of tasks with the ledger: %w", err)
+	}
+	if len(tasks) > 0 {
+		return []string{fmt.Sprintf("%d tasks, such as TASK-%d, show another cost than the usage ledger has for them", len(tasks), tasks[0])}, nil
+	}
+	return nil, nil
+}

@@ -1,0 +1,131 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"wardroom/internal/platform/db"
+)
+
+// Verified says what was checked and what was found.
+type Verified struct {
+	Manifest          // of a backup; of a database that is in use only the engine and the facts
+	Checked  []string // what was looked at, in words
+	Missed   []string // what was not, and why
+	Faults   []string // what is wrong; empty when all is well
+}
+
+// The parts of a check, in words.
+const (
+	checkedSum      = "checksum of the whole file"
+	checkedFile     = "structure of the SQLite file and its search index"
+	checkedTies     = "foreign keys"
+	checkedLog      = "event log without gaps"
+	checkedLedger   = "usage ledger against kept sums"
+	checkedRestored = "restored into a scratch database: rows, newest event and ledger sum as in the manifest"
+	checkedList     = "table of contents of the dump: every table is in it"
+)
+
+// VerifyDatabase checks a database, also while a service uses it.
+func (t *Tool) VerifyDatabase(ctx context.Context, database string) (v Verified, err error) {
+	d, err := db.Look(ctx, database)
+	if err != nil {
+		return v, err
+	}
+	defer d.Close()
+	v.Engine = d.Engine().String()
+	if v.Engine == db.Postgres.String() {
+		err = d.View(ctx, func(q db.Queryer) error { return originOf(ctx, q, &v.Manifest) })
+	}
+	if err != nil {
+		return v, err
+	}
+	seen, err := t.inspect(ctx, d)
+	v.Facts, v.Checked, v.Faults = seen.Facts, seen.checked, seen.faults
+	if d.Engine() == db.Postgres {
+		v.Missed = []string{"PostgreSQL's own files and indexes (use pg_amcheck); it guards foreign keys itself"}
+	}
+	return v, err
+}
+
+// VerifyFile checks a backup. One of PostgreSQL is restored into a scratch
+// database on server, which is made for it and dropped again; without a server
+// only its checksum and its table of contents are looked at.
+func (t *Tool) VerifyFile(ctx context.Context, file, server string) (v Verified, err error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return v, err
+	}
+	defer f.Close()
+	if v.Manifest, err = t.readWhole(ctx, f, io.Discard); err != nil {
+		return v, err
+	}
+	v.Checked = []string{checkedSum}
+	if v.Engine == db.SQLite.String() {
+		seen, err := t.inspectCopy(ctx, file)
+		v.Checked = append(v.Checked, seen.checked...)
+		if v.Faults = seen.faults; len(v.Faults) == 0 && err == nil {
+			v.Faults = seen.diff(v.Facts)
+		}
+		return v, err
+	}
+	if server != "" {
+		err = t.tryOn(ctx, file, server, &v)
+	} else {
+		err = lookIntoDump(ctx, file, &v)
+	}
+	return v, err
+}
+
+// readWhole reads a sealed file of a schema that this program knows.
+func (t *Tool) readWhole(ctx context.Context, f *os.File, content io.Writer) (Manifest, error) {
+	var done counter
+	defer t.watch("Reading", sizeOf(f.Name()), done.load)()
+	m, err := unseal(ctx, f, io.MultiWriter(&done, content))
+	if errors.Is(err, errNotBackup) || errors.Is(err, errBroken) {
+		return m, fmt.Errorf("%s cannot be used: %w", f.Name(), err)
+	}
+	if err != nil {
+		return m, err
+	}
+	if err := known(m.Schema); err != nil {
+		return m, fmt.Errorf("%s was made by Wardroom %s: %w", f.Name(), m.Version, err)
+	}
+	return m, nil
+}
+
+// lookIntoDump compares a dump's table of contents with the manifest.
+func lookIntoDump(ctx context.Context, file string, v *Verified) error {
+	const rest = "the rows in the dump: give a server to restore it into for a moment, with --using postgres://…"
+	v.Missed = []string{rest}
+	none, err := db.ProgramsFor("postgres:///")
+	if err != nil {
+		return err
+	}
+	entries, err := contents(ctx, none, file)
+	if errors.Is(err, errNoProgram) {
+		v.Missed = append(v.Missed, "the dump's table of contents: "+err.Error())
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	held := map[string]bool{}
+	for _, e := range entries {
+		if _, what, ok := strings.Cut(e, " TABLE DATA "+v.Namespace+" "); ok {
+			table, _, _ := strings.Cut(what, " ")
+			held[table] = true
+		}
+	}
+	for table := range v.Rows {
+		if !held[table] {
+			v.Faults = append(v.Faults, "the dump lacks the table "+table)
+		}
+	}
+	v.Checked = append(v.Checked, checkedList)
+	return nil
+}
