@@ -15,7 +15,7 @@ import (
 // What could be found before the words had classes is found afterwards, by the same
 // words, and where it belongs.
 func TestUpgrade(t *testing.T) {
-	for _, engine := range []db.Engine{db.SQLite, db.Postgres} {
+	for _, engine := range dbtest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
 			d, err := db.Own(t.Context(), dbtest.Untouched(t, engine))
 			if err != nil {
