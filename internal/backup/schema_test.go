@@ -54,7 +54,7 @@ func migrate(t *testing.T, address string, upTo int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = d.Migrate(t.Context(), old)
+	_, err = d.Migrate(t.Context(), db.Schema{Files: old})
 	if err := errors.Join(err, d.Close()); err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ func TestUpgrade(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer d.Close()
-			if _, err := d.Migrate(t.Context(), before(t, "0042")); err != nil {
+			if _, err := d.Migrate(t.Context(), db.Schema{Files: before(t, "0042")}); err != nil {
 				t.Fatal(err)
 			}
 			writeOld(t, d)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"wardroom/internal/platform/db"
+	"wardroom/internal/schema"
 )
 
 // Env names the variable with the address of a PostgreSQL server whose user
