@@ -26,7 +26,7 @@ func TestUpgrade(t *testing.T) {
 				t.Fatal(err)
 			}
 			writeOld(t, d)
-			if _, err := d.Migrate(t.Context(), schema.FS()); err != nil {
+			if _, err := d.Migrate(t.Context(), db.Schema{Files: schema.FS()}); err != nil {
 				t.Fatal(err)
 			}
 			s := &Service{DB: d}
