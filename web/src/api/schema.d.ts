@@ -92,6 +92,8 @@ export interface paths {
          * Have the runtime change a job
          * @description Send configRevision as you read it: the change is then refused when the job is another one by now. The problem has both versions: expected_revision, and current_revision with the job as it is in current. The same happens to one that is changed meanwhile.
          *
+         *     A job may be sent as GET answers it: what is as it was changes nothing. Send only a part, such as schedule.tz, and only that is changed. What cannot be changed here is refused when it differs.
+         *
          *     Of jobs that are not of the kind cron only enabled is changed.
          */
         patch: operations["patch-agentrt-jobs-by-id"];
@@ -939,7 +941,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The standup of the latest day */
+        /**
+         * The standup of the latest day
+         * @description Of today or the last day before that has one. One that was opened for a day to come is not it until that day.
+         */
         get: operations["get-standups-latest"];
         put?: never;
         post?: never;
@@ -1169,7 +1174,7 @@ export interface paths {
         put?: never;
         /**
          * Put a task into the archive
-         * @description It leaves the lists, and cannot be claimed or changed until it is restored. Archiving it again changes nothing.
+         * @description It leaves the lists, and cannot be claimed or changed until it is restored. Archiving it again changes nothing. While its agent has it, archiving stops the run: that takes the permission dispatch_tasks, or to be that agent.
          */
         post: operations["post-tasks-by-id-archive"];
         delete?: never;
@@ -1457,7 +1462,10 @@ export interface paths {
         /** List the users */
         get: operations["get-users"];
         put?: never;
-        /** Create a user */
+        /**
+         * Create a user
+         * @description To make an admin, send your own password as current_password. A wrong one counts as a failed login.
+         */
         post: operations["post-users"];
         delete?: never;
         options?: never;
@@ -1482,6 +1490,8 @@ export interface paths {
         /**
          * Change a user
          * @description Accounts are deactivated and never deleted: what they did keeps its author. Your own password is changed under /auth/password.
+         *
+         *     To make somebody an admin, or to change the email, password, role or activity of an admin or the owner, send your own password as current_password. A wrong one counts as a failed login.
          */
         patch: operations["patch-users-by-id"];
         trace?: never;
@@ -1578,7 +1588,7 @@ export interface paths {
          * Whether the service can take requests
          * @description It answers 200 while the database answers within a second and the service is not stopping; the database is asked at most once a second. It does not depend on the gateway: without one, all but the agents works.
          *
-         *     Otherwise it answers 503, and `not_ready` names what is in the way: `database` or `stopping`.
+         *     Otherwise it answers 503, and `not_ready` names what is in the way: `database`, `stopping`, or `schema` when a newer Wardroom has migrated the database.
          */
         get: operations["get-readyz"];
         put?: never;
@@ -1598,6 +1608,11 @@ export interface components {
             active?: boolean;
             agent_id?: string | null;
             avatar_url?: string | null;
+            /**
+             * Format: password
+             * @description Your own password. Required to make somebody an admin, and to change the email, password, role or activity of an admin or the owner.
+             */
+            current_password?: string;
             email?: string;
             name?: string;
             /**
@@ -1704,6 +1719,11 @@ export interface components {
             /** @description Required for the role agent, and refused for others. */
             agent_id?: string | null;
             avatar_url?: string | null;
+            /**
+             * Format: password
+             * @description Your own password. Required for the role admin.
+             */
+            current_password?: string;
             /** @example coo@example.com */
             email: string;
             /** @description Left out, it is the agent's id, or what stands before the @. */
@@ -1772,7 +1792,10 @@ export interface components {
              * @example 2026-11-20T08:00:00.000Z
              */
             expires_at: string;
-            /** @description Send it with every request: Authorization: Bearer <token>. */
+            /**
+             * Format: password
+             * @description Send it with every request: Authorization: Bearer <token>.
+             */
             token: string;
             user: components["schemas"]["AccountUser"];
         };
@@ -2297,6 +2320,48 @@ export interface components {
              */
             valid_until: string;
         };
+        GatewayConnection: {
+            /**
+             * Format: date-time
+             * @description When it was made; null without a connection.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            connected_at: string | null;
+            /** @description What is wrong and what to do about it; empty when nothing is. */
+            error: string;
+            /**
+             * Format: date-time
+             * @description When the gateway was last heard over it; null before the first time.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            last_seen_at: string | null;
+            /**
+             * @description start_runs: starts the runs of agents, and never holds operator.admin. manage: watches, stops and schedules, with operator.admin. everything: the only connection, where operator.admin is not asked for or not granted.
+             * @enum {string}
+             */
+            purpose: "everything" | "start_runs" | "manage";
+            /**
+             * Format: date-time
+             * @description When the next attempt is due; null while connected.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            retry_at: string | null;
+            /** @description The scopes that it asks for. */
+            scopes_asked: string[];
+            /** @description The scopes that the gateway last granted it. */
+            scopes_granted: string[];
+            /**
+             * Format: date-time
+             * @description When it came into this state.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            since: string;
+            /**
+             * @description How this connection is doing.
+             * @enum {string}
+             */
+            state: "connecting" | "connected" | "unauthorized" | "unpaired" | "untrusted" | "missing_scopes" | "slow" | "unreachable";
+        };
         GatewayExamination: {
             /**
              * Format: date-time
@@ -2445,6 +2510,8 @@ export interface components {
              * @example 2026-11-20T08:00:00.000Z
              */
             connected_at: string | null;
+            /** @description The connections to the gateway: one, or two where operator.admin is asked for, so that no run is started with it. Empty when none is configured. */
+            connections: components["schemas"]["GatewayConnection"][];
             /** @description The id of this service as a device, as the gateway lists it; empty when it has no key pair. */
             device_id: string;
             /** @description What is wrong and what to do about it; empty when nothing is. */
@@ -2624,6 +2691,8 @@ export interface components {
              * @enum {string}
              */
             connection: "not_configured" | "connecting" | "connected" | "unauthorized" | "unpaired" | "untrusted" | "missing_scopes" | "slow" | "unreachable";
+            /** @description The connections of this process to the gateway, which are one device: each with its scopes. */
+            connections: components["schemas"]["GatewayConnection"][];
             /** @description What that means and what to do, in words. */
             detail: string;
             /** @description The device; null when there is none. */
@@ -2830,22 +2899,59 @@ export interface components {
         };
         ScheduleChange: {
             agentId?: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            as_of?: string;
+            /** @description As read; jobs that are made here have no condition. */
+            conditional?: boolean;
             /** @description The job's configRevision as you read it: then nothing is changed when the job is another one by now. */
             configRevision?: string;
-            delivery?: components["schemas"]["ScheduleDelivered"];
+            /**
+             * Format: date-time
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            createdAt?: string;
+            delivery?: components["schemas"]["ScheduleDelivery"];
+            /** @description 2000 characters at most. */
             description?: string;
             /** @description Also of jobs that are not of the kind cron. */
             enabled?: boolean;
+            /** Format: int64 */
+            grace_seconds?: number;
+            /** @description As read; ignored for a job that is to be made. */
+            id?: string;
+            live?: boolean;
+            /** @description 200 characters at most. */
             name?: string;
-            payload?: components["schemas"]["SchedulePayload"];
-            schedule?: components["schemas"]["ScheduleTimes"];
+            next_runs?: components["schemas"]["ScheduleTime"][];
+            payload?: components["schemas"]["SchedulePayloadChange"];
+            schedule?: components["schemas"]["ScheduleTimesChange"];
+            /** @description As read: it is not changed here. */
+            sessionTarget?: string;
+            /** @description Ignored, like all that follows. */
+            state?: components["schemas"]["GatewayJobState"];
+            unwatched_because?: string;
+            /** @description As read; jobs that are made here have now. */
+            wakeMode?: string;
+            watched?: boolean;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            watched_from?: string;
         };
         ScheduleDelivered: {
             /**
-             * @description none, or announce to say it in the agent's last chat channel.
+             * @description none, or announce to say it in the agent's last chat channel; empty is none.
              * @enum {string}
              */
-            mode: "none" | "announce";
+            mode: "none" | "announce" | "";
+        };
+        ScheduleDelivery: {
+            /** @description As read, or none, or announce to say it in the agent's last chat channel. */
+            mode: string;
         };
         ScheduleDraft: {
             /**
@@ -2853,12 +2959,32 @@ export interface components {
              * @example cto
              */
             agentId: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            as_of?: string;
+            /** @description As read; jobs that are made here have no condition. */
+            conditional?: boolean;
+            /** @description Ignored. */
+            configRevision?: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            createdAt?: string;
             /** @description Default: none, nothing is sent to anybody. */
             delivery?: components["schemas"]["ScheduleDelivered"];
             description?: string;
             /** @description A disabled job does not trigger. Default: true. */
             enabled?: boolean;
+            /** Format: int64 */
+            grace_seconds?: number;
+            /** @description As read; ignored for a job that is to be made. */
+            id?: string;
+            live?: boolean;
             name: string;
+            next_runs?: components["schemas"]["ScheduleTime"][];
             payload: components["schemas"]["SchedulePayload"];
             schedule: components["schemas"]["ScheduleTimes"];
             /**
@@ -2866,6 +2992,17 @@ export interface components {
              * @enum {string}
              */
             sessionTarget?: "isolated";
+            /** @description Ignored, like all that follows. */
+            state?: components["schemas"]["GatewayJobState"];
+            unwatched_because?: string;
+            /** @description As read; jobs that are made here have now. */
+            wakeMode?: string;
+            watched?: boolean;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            watched_from?: string;
         };
         ScheduleJob: {
             /** @description The agent that runs it. */
@@ -2924,6 +3061,12 @@ export interface components {
             kind?: "agentTurn";
             /** @description What the agent is told. Everybody who may read sees it: no credentials. */
             message: string;
+        };
+        SchedulePayloadChange: {
+            /** @description As read, or agentTurn, which a job becomes when its message is changed. */
+            kind?: string;
+            /** @description What the agent is told, in 20000 characters at most. Everybody who may read sees it: no credentials. */
+            message?: string;
         };
         ScheduleRun: {
             /**
@@ -3021,6 +3164,30 @@ export interface components {
              */
             kind?: "cron";
             /**
+             * Format: int64
+             * @description 0, or left out: jobs that are made here are not spread.
+             */
+            staggerMs?: number;
+            /**
+             * @description The IANA time zone of expr. Default: the service's TIMEZONE.
+             * @example Europe/Berlin
+             */
+            tz?: string;
+        };
+        ScheduleTimesChange: {
+            at?: string;
+            /** Format: int64 */
+            everyMs?: number;
+            /**
+             * @description Five fields: minute, hour, day of the month, month, weekday.
+             * @example 30 9 * * 1-5
+             */
+            expr?: string;
+            /** @description As read, like the last three: no job becomes one of another kind here. */
+            kind?: string;
+            /** Format: int64 */
+            staggerMs?: number;
+            /**
              * @description The IANA time zone of expr. Default: the one that it has, else the service's TIMEZONE.
              * @example Europe/Berlin
              */
@@ -3103,10 +3270,10 @@ export interface components {
              * @description Tokens of the last prompt.
              */
             context_tokens: number | null;
-            /** @description Whether everything in it has a price. False: cost_usd is too small, or null. Null while the runtime is still counting. */
+            /** @description Whether everything in it has a price. False: cost_usd is too small, or null. Null while nobody knows. */
             cost_complete: boolean | null;
             /**
-             * @description What that cost; null while the runtime is still counting, and when the models have no price.
+             * @description What that cost; null while nobody knows, and when the models have no price.
              * @example 0.028314
              */
             cost_usd: string | null;
@@ -3140,7 +3307,7 @@ export interface components {
             started_at: string | null;
             /** @description Of its present or last run, in the runtime's words: running, done, failed, killed, timeout and others. */
             status: string | null;
-            /** @description All that the session has used; null while the runtime is still counting, up to a minute after a run. While one is going its last steps may be missing. */
+            /** @description All that the session has used; null while nobody knows, for about a second after a run. While one is going its last steps may be missing. */
             tokens: components["schemas"]["SessionTokens"] | null;
             /**
              * Format: date-time
@@ -4236,6 +4403,26 @@ export interface components {
              */
             status: "done" | "failed" | "pending";
         };
+        UsageBar: {
+            /**
+             * Format: date-time
+             * @description The first moment that is not in it.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            end: string;
+            /** @description Those groups of the report that have anything in this bar. */
+            groups: components["schemas"]["UsageShare"][];
+            /**
+             * Format: date-time
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            start: string;
+            /**
+             * @description Weeks begin on Monday. The first and the last bar have what of them is in the period.
+             * @enum {string}
+             */
+            unit: "hour" | "day" | "week" | "month";
+        };
         UsageGoing: {
             /**
              * Format: date-time
@@ -4379,6 +4566,8 @@ export interface components {
             prices: components["schemas"]["UsagePrice"][];
         };
         UsageReport: {
+            /** @description The period in at most 48 bars, each with its groups. Empty without bars=true, and when the group is day or hour. */
+            bars: components["schemas"]["UsageBar"][];
             /**
              * Format: date-time
              * @description Since when the service follows the runtime. Of what was before it the ledger has only what the runtime still had then: it may have been more. Null before it ever did.
@@ -4622,7 +4811,7 @@ export interface operations {
                 subject_kind?: "task" | "project" | "standup" | "team" | "schedule" | "inbox" | "session";
                 /** @description Only of the thing with this id; of a session of the runtime, its key. */
                 subject_id?: string;
-                /** @description Only what this one did: a user's id or email, an agent_id, me, or system for the service. */
+                /** @description Only what this one did: a user's id or email, an agent_id, me, or system for the service. Without the permission manage_accounts every email but your own finds nothing. */
                 actor?: string;
                 /** @description Only of these kinds, such as task.created; task.* is all that begin so. */
                 kind?: string[] | null;
@@ -5680,6 +5869,15 @@ export interface operations {
                 };
             };
             422: components["responses"]["UnprocessableEntity"];
+            /** @description Too Many Requests. `too_many_session_reads`: You read sessions from the runtime too often. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Service Unavailable. `gateway_not_configured`: No agent runtime is configured. `gateway_unreachable`: The agent runtime cannot be reached. `gateway_unauthorized`: The agent runtime refuses our credentials. `gateway_unpaired`: The agent runtime has not paired with this service. `gateway_untrusted`: The agent runtime's certificate is not trusted. `gateway_busy`: The agent runtime cannot take this now. */
             503: {
                 headers: {
@@ -5760,6 +5958,15 @@ export interface operations {
             };
             /** @description Unprocessable Entity. `invalid_cursor`: The cursor is not one that this list gave out. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests. `too_many_session_reads`: You read sessions from the runtime too often. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5852,6 +6059,15 @@ export interface operations {
             413: components["responses"]["RequestEntityTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["UnprocessableEntity"];
+            /** @description Too Many Requests. `too_many_session_reads`: You read sessions from the runtime too often. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Service Unavailable. `gateway_not_configured`: No agent runtime is configured. `gateway_unreachable`: The agent runtime cannot be reached. `gateway_unauthorized`: The agent runtime refuses our credentials. `gateway_unpaired`: The agent runtime has not paired with this service. `gateway_untrusted`: The agent runtime's certificate is not trusted. `gateway_busy`: The agent runtime cannot take this now. */
             503: {
                 headers: {
@@ -5931,6 +6147,15 @@ export interface operations {
             413: components["responses"]["RequestEntityTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["UnprocessableEntity"];
+            /** @description Too Many Requests. `too_many_session_reads`: You read sessions from the runtime too often. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Service Unavailable. `gateway_not_configured`: No agent runtime is configured. `gateway_unreachable`: The agent runtime cannot be reached. `gateway_unauthorized`: The agent runtime refuses our credentials. `gateway_unpaired`: The agent runtime has not paired with this service. `gateway_untrusted`: The agent runtime's certificate is not trusted. `gateway_busy`: The agent runtime cannot take this now. */
             503: {
                 headers: {
@@ -6610,7 +6835,7 @@ export interface operations {
                 kind?: ("escalation" | "standup_failed" | "standup_missed" | "old_blocker" | "job_missed" | "job_failed" | "dispatch_failed" | "run_stalled" | "task_blocked" | "gateway_trouble" | "pairing_pending")[] | null;
                 /** @description Only of one of these severities. */
                 severity?: ("urgent" | "high" | "medium" | "low")[] | null;
-                /** @description Only what this person sees to: a user's id or email, an agent_id, me, or none for what nobody does. */
+                /** @description Only what this person sees to: a user's id or email, an agent_id, me, or none for what nobody does. Without the permission manage_accounts every email but your own finds nothing. */
                 assignee?: string;
                 /** @description The order: by severity and then the longest wait, or by when it was last raised; a minus turns it round. */
                 sort?: "rank" | "last" | "-last";
@@ -8280,9 +8505,9 @@ export interface operations {
                 priority?: ("low" | "medium" | "high" | "urgent")[] | null;
                 /** @description Only of one of these types. */
                 type?: ("task" | "bug" | "feature" | "improvement" | "research" | "epic")[] | null;
-                /** @description Only of this person: a user's id or email, an agent_id, me, or none. */
+                /** @description Only of this person: a user's id or email, an agent_id, me, or none. Without the permission manage_accounts every email but your own finds nothing. */
                 assignee?: string;
-                /** @description Only made by this person, named like the assignee; none is what the service made itself. */
+                /** @description Only made by this person, named like the assignee, with the same rule for emails; none is what the service made itself. */
                 reporter?: string;
                 /** @description Only what is blocked, or only what is not. */
                 blocked?: "true" | "false";
@@ -8613,7 +8838,15 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
+            /** @description Forbidden. `task_with_agent`: The task was handed to its agent. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Not Found. `task_not_found`: There is no such task. */
             404: {
                 headers: {
@@ -8684,7 +8917,15 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
+            /** @description Forbidden. `task_with_agent`: The task was handed to its agent. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Not Found. `task_not_found`: There is no such task. */
             404: {
                 headers: {
@@ -9270,7 +9511,15 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
+            /** @description Forbidden. `task_with_agent`: The task was handed to its agent. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Not Found. `task_not_found`: There is no such task. */
             404: {
                 headers: {
@@ -9569,6 +9818,8 @@ export interface operations {
                 zone?: string;
                 /** @description By what it is added up. */
                 group?: "agent" | "model" | "source" | "session" | "job" | "task" | "standup" | "day" | "hour";
+                /** @description Also what each part of the period is made of: hours, days, weeks or months, at most 48 of them. */
+                bars?: boolean;
             };
             header?: never;
             path?: never;
@@ -9750,7 +10001,15 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
+            /** @description Forbidden. `password_required`: This change needs your current password. `wrong_password`: The current password is wrong. `account_deactivated`: This account is deactivated. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             408: components["responses"]["RequestTimeout"];
             /** @description Conflict. `idempotency_conflict`: The Idempotency-Key was used for another request. `idempotency_gone`: What the first request with this Idempotency-Key made is gone. `email_taken`: Another account has this email. `agent_taken`: The agent has another active account. `one_owner`: There is always exactly one owner, who is active. */
             409: {
@@ -9764,7 +10023,7 @@ export interface operations {
             413: components["responses"]["RequestEntityTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too Many Requests. `passwords_busy`: Too many passwords are being checked at the moment. */
+            /** @description Too Many Requests. `too_many_logins`: There were too many failed logins. `passwords_busy`: Too many passwords are being checked at the moment. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -9858,7 +10117,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            /** @description Forbidden. `owner_only`: Only the owner may change the owner's account. `own_password`: Your own password is changed with the current one. */
+            /** @description Forbidden. `owner_only`: Only the owner may change the owner's account. `own_password`: Your own password is changed with the current one. `password_required`: This change needs your current password. `wrong_password`: The current password is wrong. `account_deactivated`: This account is deactivated. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9898,7 +10157,7 @@ export interface operations {
             413: components["responses"]["RequestEntityTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too Many Requests. `passwords_busy`: Too many passwords are being checked at the moment. */
+            /** @description Too Many Requests. `too_many_logins`: There were too many failed logins. `passwords_busy`: Too many passwords are being checked at the moment. */
             429: {
                 headers: {
                     [name: string]: unknown;

@@ -1,2 +1,0 @@
-//# allFunctionsCalledOnLoad
-import{Mt as e,fi as t,pi as n,vt as r}from"./index-B5lR4CQN.js";var i=n();function a({at:n,children:a,className:o}){let s=t();return(0,i.jsx)(`time`,{className:o,dateTime:n,onPointerEnter:t=>{let i=s.getQueryData(r.queryKey);t.currentTarget.title=e(n,i?.timezone)},children:a})}export{a as t};

@@ -1,2 +1,0 @@
-//# allFunctionsCalledOnLoad
-import{Fr as e,Hn as t,qr as n}from"./index--3qx_Z3A.js";import{a as r,r as i}from"./queries-CzyHkWfC.js";var a=t=>t?e(t).message:void 0;function o(){let e=n(t.gateway),o=n(t.agents),s=n({...i,enabled:!1}).data,c=e.data!==void 0&&e.data.connected_at!==null,l=n({...r,enabled:c});return{gateway:e.data,exam:s,agents:o.data,jobs:l.data?.rows,failed:{gateway:a(e.error),agents:a(o.error),jobs:a(l.error)},settled:!e.isLoading&&!o.isLoading&&!l.isLoading}}export{o as t};
