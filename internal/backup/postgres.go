@@ -76,7 +76,7 @@ func pattern(name string) string { return `"` + strings.ReplaceAll(name, `"`, `"
 // program runs one of PostgreSQL's programs. It returns what that wrote to its
 // standard output, unless out is given.
 func program(ctx context.Context, p db.Programs, out *os.File, name string, args ...string) (string, error) {
-	const patience = 5 * time.Second // for a program that was told to stop
+	const patience = 5 * time.Second               // for a program that was told to stop
 	cmd := exec.CommandContext(ctx, name, args...) //nolint:gosec // the name is a constant, and there is no shell
 	cmd.Env, cmd.WaitDelay = p.Env, patience
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }

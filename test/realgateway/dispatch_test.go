@@ -167,7 +167,8 @@ func (j *journey) answersAtLength(t *testing.T) {
 	if !slices.ContainsFunc(history, func(e struct {
 		Kind string
 		Data struct{ Answer string }
-	}) bool {
+	},
+	) bool {
 		return strings.HasPrefix(e.Data.Answer, "word word")
 	}) {
 		t.Errorf("the history does not have the answer: %+v", history)

@@ -13,7 +13,7 @@ func TestMigrateLeavesCommitsSynced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer d.Close() //nolint:errcheck // the folder goes, too
+	defer d.Close()
 	for name, sql := range map[string]string{"0001_good.sql": "CREATE TABLE good (id BIGINT);", "0002_bad.sql": "CREATE TABLE;"} {
 		file := fstest.MapFS{name: {Data: []byte("-- +goose Up\n" + sql)}}
 		if _, err := d.Migrate(t.Context(), Schema{Files: file}); (err != nil) != (name == "0002_bad.sql") {

@@ -13,9 +13,8 @@ import (
 
 // twoReplicas are two processes on one PostgreSQL schema with a table of names,
 // with limits short enough for a test.
-func twoReplicas(t *testing.T) (first, second *DB) {
+func twoReplicas(t *testing.T, address string) (first, second *DB) {
 	t.Helper()
-	address := postgresAddress(t)
 	first, second = opened(t, address), opened(t, address)
 	for _, d := range []*DB{first, second} {
 		d.enter = entering(time.Second, 10*time.Second, 300*time.Millisecond)
@@ -46,89 +45,94 @@ func namesOf(t *testing.T, d *DB) string {
 // A process that is frozen in the middle of a transaction must lose it before the
 // others give up, and do it again when it comes back.
 func TestFrozenWriter(t *testing.T) {
-	first, second := twoReplicas(t)
-	frozen, ran := make(chan struct{}), 0
-	told := make(chan error, 1)
-	go func() {
-		told <- insert(t.Context(), first, "frozen", func(*Tx) error {
-			if ran++; ran == 1 {
-				close(frozen)
-				time.Sleep(time.Second) // far beyond what it may rest
-			}
-			return nil
-		})
-	}()
-	<-frozen
-	if err := insert(t.Context(), second, "other", nil); err != nil {
-		t.Errorf("beside a frozen one: %v", err)
-	}
-	if err := <-told; err != nil || ran != 2 {
-		t.Errorf("the frozen one was told %v after %d runs", err, ran)
-	}
-	if got := namesOf(t, second); got != "frozen other" {
-		t.Errorf("%s are there", got)
-	}
+	onPostgres(t, func(t *testing.T, address string) {
+		first, second := twoReplicas(t, address)
+		frozen, ran := make(chan struct{}), 0
+		told := make(chan error, 1)
+		go func() {
+			told <- insert(t.Context(), first, "frozen", func(*Tx) error {
+				if ran++; ran == 1 {
+					close(frozen)
+					time.Sleep(time.Second) // far beyond what it may rest
+				}
+				return nil
+			})
+		}()
+		<-frozen
+		if err := insert(t.Context(), second, "other", nil); err != nil {
+			t.Errorf("beside a frozen one: %v", err)
+		}
+		if err := <-told; err != nil || ran != 2 {
+			t.Errorf("the frozen one was told %v after %d runs", err, ran)
+		}
+		if got := namesOf(t, second); got != "frozen other" {
+			t.Errorf("%s are there", got)
+		}
+	})
 }
 
 // A change that runs into somebody's lock must be refused in time, and those that
 // share its transaction must be done without it.
 func TestWritersBehindALock(t *testing.T) {
-	address := postgresAddress(t)
-	c := newCrowd(t, address)
-	change := func(tx *Tx) error {
-		_, err := tx.Exec(context.Background(), `UPDATE names SET name = 'mine' WHERE name = 'locked'`)
-		return err
-	}
-	beside := opened(t, address)
-	if _, err := beside.write.ExecContext(t.Context(), `INSERT INTO names VALUES ('locked')`); err != nil {
-		t.Fatal(err)
-	}
-	foreign, err := beside.write.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := foreign.ExecContext(t.Context(), `UPDATE names SET name = 'theirs' WHERE name = 'locked'`); err != nil {
-		t.Fatal(err)
-	}
-	c.add(t.Context(), "a", nil)
-	c.add(t.Context(), "b", change)
-	c.add(t.Context(), "c", nil)
-	began := time.Now()
-	if names := strings.Join(c.let(), " "); names != "a c locked" {
-		t.Errorf("%s are there", names)
-	}
-	if reason, away := Away(c.errs["b"]); !away || !strings.Contains(reason, "lock") || c.errs["a"] != nil || c.errs["c"] != nil {
-		t.Errorf("they were told %v", c.errs)
-	}
-	if took := time.Since(began); took > 5*time.Second {
-		t.Errorf("it took %s", took)
-	}
-	if err := foreign.Rollback(); err != nil {
-		t.Error(err)
-	}
+	onPostgres(t, func(t *testing.T, address string) {
+		c := newCrowd(t, address)
+		change := func(tx *Tx) error {
+			_, err := tx.Exec(context.Background(), `UPDATE names SET name = 'mine' WHERE name = 'locked'`)
+			return err
+		}
+		beside := opened(t, address)
+		if _, err := beside.write.ExecContext(t.Context(), `INSERT INTO names VALUES ('locked')`); err != nil {
+			t.Fatal(err)
+		}
+		foreign, err := beside.write.BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := foreign.ExecContext(t.Context(), `UPDATE names SET name = 'theirs' WHERE name = 'locked'`); err != nil {
+			t.Fatal(err)
+		}
+		c.add(t.Context(), "a", nil)
+		c.add(t.Context(), "b", change)
+		c.add(t.Context(), "c", nil)
+		began := time.Now()
+		if names := strings.Join(c.let(), " "); names != "a c locked" {
+			t.Errorf("%s are there", names)
+		}
+		if reason, away := Away(c.errs["b"]); !away || !strings.Contains(reason, "lock") || c.errs["a"] != nil || c.errs["c"] != nil {
+			t.Errorf("they were told %v", c.errs)
+		}
+		if took := time.Since(began); took > 5*time.Second {
+			t.Errorf("it took %s", took)
+		}
+		if err := foreign.Rollback(); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // Whoever waits for its turn behind a process that writes on and on must be told
 // in time, and hold up nobody.
 func TestWritersArePatient(t *testing.T) {
-	d := opened(t, postgresAddress(t))
-	d.writers.most = 50 * time.Millisecond
-	release, begun := make(chan struct{}), make(chan struct{})
-	var all sync.WaitGroup
-	all.Go(func() {
-		if err := d.Tx(t.Context(), func(*Tx) error { close(begun); <-release; return nil }); err != nil {
-			t.Error(err)
+	onPostgres(t, func(t *testing.T, address string) {
+		d := opened(t, address)
+		d.writers.most = 50 * time.Millisecond
+		release, begun := make(chan struct{}), make(chan struct{})
+		var all sync.WaitGroup
+		all.Go(func() {
+			if err := d.Tx(t.Context(), func(*Tx) error { close(begun); <-release; return nil }); err != nil {
+				t.Error(err)
+			}
+		})
+		<-begun
+		if err := d.Tx(t.Context(), func(*Tx) error { return nil }); !errors.Is(err, ErrBusy) {
+			t.Errorf("who waits was told %v", err)
+		}
+		close(release)
+		all.Wait()
+		if err := d.Tx(t.Context(), func(*Tx) error { return nil }); err != nil {
+			t.Errorf("afterwards: %v", err)
 		}
 	})
-	<-begun
-	if err := d.Tx(t.Context(), func(*Tx) error { return nil }); !errors.Is(err, ErrBusy) {
-		t.Errorf("who waits was told %v", err)
-	}
-	close(release)
-	all.Wait()
-	if err := d.Tx(t.Context(), func(*Tx) error { return nil }); err != nil {
-		t.Errorf("afterwards: %v", err)
-	}
 }
 
 // What is put off must be there in its order, and its failure must be told to the
@@ -171,47 +175,48 @@ func TestLater(t *testing.T) {
 // Once a newer program has migrated the database, an older one must not write a
 // single row, whatever it was doing meanwhile.
 func TestNothingIsWrittenToANewerSchema(t *testing.T) {
-	address := postgresAddress(t)
-	old, next := opened(t, address), opened(t, address)
-	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte("-- +goose Up\n" + text)} }
-	one := fstest.MapFS{"1_names.sql": file(`CREATE TABLE names (name TEXT, version BIGINT);`)}
-	two := fstest.MapFS{"1_names.sql": one["1_names.sql"], "2_more.sql": file(`CREATE TABLE more (n INTEGER);`)}
-	if _, err := old.Migrate(t.Context(), Schema{one, "1.0"}); err != nil {
-		t.Fatal(err)
-	}
-	var all sync.WaitGroup
-	for i := range 8 {
-		all.Go(func() {
-			for n := 0; ; n++ {
-				err := old.Tx(t.Context(), func(tx *Tx) error {
-					_, err := tx.Exec(t.Context(), `INSERT INTO names VALUES (?, (SELECT MAX(version_id) FROM migrations))`, fmt.Sprint(i, n))
-					return err
-				})
-				if errors.Is(err, ErrNewer) {
-					return
+	onPostgres(t, func(t *testing.T, address string) {
+		old, next := opened(t, address), opened(t, address)
+		file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte("-- +goose Up\n" + text)} }
+		one := fstest.MapFS{"1_names.sql": file(`CREATE TABLE names (name TEXT, version BIGINT);`)}
+		two := fstest.MapFS{"1_names.sql": one["1_names.sql"], "2_more.sql": file(`CREATE TABLE more (n INTEGER);`)}
+		if _, err := old.Migrate(t.Context(), Schema{one, "1.0"}); err != nil {
+			t.Fatal(err)
+		}
+		var all sync.WaitGroup
+		for i := range 8 {
+			all.Go(func() {
+				for n := 0; ; n++ {
+					err := old.Tx(t.Context(), func(tx *Tx) error {
+						_, err := tx.Exec(t.Context(), `INSERT INTO names VALUES (?, (SELECT MAX(version_id) FROM migrations))`, fmt.Sprint(i, n))
+						return err
+					})
+					if errors.Is(err, ErrNewer) {
+						return
+					}
+					if err != nil {
+						t.Error(err)
+						return
+					}
 				}
-				if err != nil {
-					t.Error(err)
-					return
-				}
-			}
-		})
-	}
-	time.Sleep(100 * time.Millisecond) // so that they are at it
-	if _, err := next.Migrate(t.Context(), Schema{two, "2.0"}); err != nil {
-		t.Fatal(err)
-	}
-	all.Wait()
-	var before, after int
-	if err := old.QueryRow(t.Context(), `SELECT COUNT(*) FILTER (WHERE version = 1), COUNT(*) FILTER (WHERE version > 1) FROM names`).Scan(&before, &after); err != nil || before == 0 || after > 0 {
-		t.Errorf("%d rows were written before, and %d after, %v", before, after, err)
-	}
-	if err := old.Newer(t.Context()); !errors.Is(err, ErrNewer) {
-		t.Errorf("the older one finds %v", err)
-	}
-	if err := next.Newer(t.Context()); err != nil {
-		t.Errorf("the newer one finds %v", err)
-	}
+			})
+		}
+		time.Sleep(100 * time.Millisecond) // so that they are at it
+		if _, err := next.Migrate(t.Context(), Schema{two, "2.0"}); err != nil {
+			t.Fatal(err)
+		}
+		all.Wait()
+		var before, after int
+		if err := old.QueryRow(t.Context(), `SELECT COUNT(*) FILTER (WHERE version = 1), COUNT(*) FILTER (WHERE version > 1) FROM names`).Scan(&before, &after); err != nil || before == 0 || after > 0 {
+			t.Errorf("%d rows were written before, and %d after, %v", before, after, err)
+		}
+		if err := old.Newer(t.Context()); !errors.Is(err, ErrNewer) {
+			t.Errorf("the older one finds %v", err)
+		}
+		if err := next.Newer(t.Context()); err != nil {
+			t.Errorf("the newer one finds %v", err)
+		}
+	})
 }
 
 // An older program must say which one is needed, also when that one has kept no

@@ -31,8 +31,8 @@ func (d *DB) beginSQLite() (writing, error) {
 }
 
 func (w *writeSQLite) broken() error { return w.ended }
-func (w *writeSQLite) commit() error { return w.Tx.Commit() }
-func (w *writeSQLite) rollback()     { _ = w.Tx.Rollback() } // whatever it says, the connection is without a transaction then
+func (w *writeSQLite) commit() error { return w.Commit() }
+func (w *writeSQLite) rollback()     { _ = w.Rollback() } // whatever it says, the connection is without a transaction then
 
 // endsAll tells failures after which SQLite may have ended the transaction by
 // itself (https://sqlite.org/lang_transaction.html) from those of one statement.

@@ -91,7 +91,8 @@ func texts() *rapid.Generator[string] {
 func check(t interface {
 	Helper()
 	Errorf(string, ...any)
-}, s string) {
+}, s string,
+) {
 	t.Helper()
 	lines, line := plaintext.Lines(s), plaintext.Line(s)
 	if again := plaintext.Lines(lines); again != lines {
