@@ -60,8 +60,6 @@ func (c *Client) fetchRow(ctx context.Context, sessionKey, id string) (row, bool
 		return row{}, false, err
 	}
 	var r row
-	if !out.OK.is() || json.Unmarshal(out.Message, &r) != nil {
-		return row{}, false, nil
-	}
-	return r, true, nil
+	found := out.OK.is() && json.Unmarshal(out.Message, &r) == nil
+	return r, found, nil
 }

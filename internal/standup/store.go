@@ -122,7 +122,8 @@ func findLatest(ctx context.Context, q db.Queryer, team string, now time.Time) (
 		return Standup{}, err
 	}
 	for _, s := range all {
-		if zone, err := clock.Zone(s.Timezone); err != nil || s.Date <= now.In(zone).Format(time.DateOnly) {
+		zone, unknown := clock.Zone(s.Timezone)
+		if begun := unknown != nil || s.Date <= now.In(zone).Format(time.DateOnly); begun {
 			return s, nil
 		}
 	}

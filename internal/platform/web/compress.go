@@ -95,8 +95,8 @@ func holdsSecret(t reflect.Type, seen map[reflect.Type]bool) bool {
 			return false
 		}
 		seen[t] = true
-		for i := range t.NumField() {
-			if f := t.Field(i); f.Tag.Get("format") == "password" || holdsSecret(f.Type, seen) {
+		for f := range t.Fields() {
+			if f.Tag.Get("format") == "password" || holdsSecret(f.Type, seen) {
 				return true
 			}
 		}

@@ -100,7 +100,7 @@ type issued struct {
 
 // fetch sends a request as it is, without the client's own compression. The
 // caller reads the body.
-func (s *packed) fetch(t *testing.T, method, path string, headers ...string) *http.Response {
+func (s *packed) fetch(t *testing.T, method, path string, headers ...string) *fetched {
 	t.Helper()
 	var body io.Reader = http.NoBody
 	if method == http.MethodPatch {
@@ -120,7 +120,15 @@ func (s *packed) fetch(t *testing.T, method, path string, headers ...string) *ht
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = res.Body.Close() })
-	return res
+	return &fetched{res.StatusCode, res.Header, res.ContentLength, res.Body}
+}
+
+// fetched is an answer whose body is closed with the test.
+type fetched struct {
+	StatusCode    int
+	Header        http.Header
+	ContentLength int64
+	Body          io.Reader
 }
 
 func whole(t *testing.T, r io.Reader) string {
