@@ -249,6 +249,8 @@ func (a *App) plan() error {
 		{Name: "notice standups that did not begin", Every: time.Minute, Do: a.Standups.WatchSchedule},
 		{Name: "judge slots of scheduled jobs", Every: 5 * time.Second, Do: a.Schedules.Judge},
 		{Name: "notice tasks that stay blocked", Every: time.Minute, Do: a.Tasks.WatchBlocked},
+		{Name: "index texts of new tasks", Every: 5 * time.Second, Do: a.Tasks.IndexTexts},
+		{Name: "write cards of tasks", Every: time.Minute, Do: a.Tasks.DrawCards},
 		{Name: "end leases of tasks", Every: 5 * time.Second, Do: a.Tasks.EndLeases},
 		{Name: "end snoozes of the inbox", Every: 5 * time.Second, Do: a.Inbox.EndSnoozes},
 		{Name: "purge failed logins", Every: 10 * time.Minute, Do: a.Accounts.PurgeLoginFailures},

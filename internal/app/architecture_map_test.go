@@ -8,7 +8,7 @@ import "slices"
 // plumbing is what every feature may import. Settings are not in it, because
 // features get theirs as fields, and dbtest is for tests.
 var plumbing = []string{
-	"platform/actor", "platform/cache", "platform/clock", "platform/cron", "platform/db", "platform/encode", "platform/fault", "platform/job", "platform/label",
+	"platform/actor", "platform/clock", "platform/cron", "platform/db", "platform/encode", "platform/fault", "platform/job", "platform/label",
 	"platform/list", "platform/money", "platform/once", "platform/page", "platform/patch", "platform/places", "platform/plaintext", "platform/vault", "platform/web",
 }
 
@@ -45,7 +45,6 @@ var mayImport = map[string][]string{
 	"web": {}, // the built dashboard; it reads its own files and knows nothing of us
 
 	"platform/actor":     {},
-	"platform/cache":     {},
 	"platform/clock":     {},
 	"platform/cron":      {"platform/clock"},
 	"platform/config":    {"platform/clock"},

@@ -15,7 +15,6 @@ import (
 
 	"wardroom/internal/account"
 	"wardroom/internal/gateway"
-	"wardroom/internal/platform/cache"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/job"
 	"wardroom/internal/platform/web"
@@ -34,13 +33,12 @@ type measured struct {
 	db       *db.DB
 	gateway  *gateway.Client
 	inFlight func() int64
-	cards    func() cache.Stats
 	sessions func() session.Counts
 }
 
 func (a *App) measured() measured {
 	// These are made later than those who report to the metrics.
-	return measured{a.DB, a.Gateway, func() int64 { return a.API.InFlight() }, func() cache.Stats { return a.Tasks.Kept() }, func() session.Counts { return a.Sessions.Counts() }}
+	return measured{a.DB, a.Gateway, func() int64 { return a.API.InFlight() }, func() session.Counts { return a.Sessions.Counts() }}
 }
 
 // metrics has its own registry: the global one would also carry what any
@@ -136,8 +134,6 @@ type readings struct {
 	queued  *prometheus.Desc
 	events  *prometheus.Desc
 	pool    map[string]*prometheus.Desc
-	cards   *prometheus.Desc
-	kept    *prometheus.Desc
 	state   *prometheus.Desc
 	made    *prometheus.Desc
 	linked  *prometheus.Desc
@@ -163,8 +159,6 @@ func newReadings(from measured) *readings {
 			"waits":  one("wardroom_database_waits_total", "How often somebody had to wait for a connection.", "pool"),
 			"waited": one("wardroom_database_wait_seconds_total", "How long they waited, together.", "pool"),
 		},
-		cards:   one("wardroom_cards_total", "Tasks that were answered from memory (hit), or read and encoded (miss).", "outcome"),
-		kept:    one("wardroom_cards_bytes", "What the tasks in memory take, about."),
 		state:   one("wardroom_gateway_state", "1 for the state that the connection to the gateway is in, 0 for the others.", "state"),
 		made:    one("wardroom_gateway_connections_total", "Connections to the gateway that were made. All but the first are reconnects; with operator.admin all but the first two."),
 		linked:  one("wardroom_gateway_connected", "1 while this connection to the gateway is up, else 0. With operator.admin there is one that starts runs and one that manages, else one for everything.", "purpose"),
@@ -194,7 +188,7 @@ func (r *readings) read(ctx context.Context) error {
 
 // Describe is for the registry.
 func (r *readings) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{r.inAPI, r.up, r.queued, r.events, r.cards, r.kept, r.state, r.made, r.linked, r.latency, r.lists, r.rows} {
+	for _, d := range []*prometheus.Desc{r.inAPI, r.up, r.queued, r.events, r.state, r.made, r.linked, r.latency, r.lists, r.rows} {
 		to <- d
 	}
 	for _, d := range r.pool {
@@ -218,10 +212,6 @@ func (r *readings) Collect(to chan<- prometheus.Metric) {
 		counter(r.pool["waits"], float64(p.Waits), p.Name)
 		counter(r.pool["waited"], p.Waited.Seconds(), p.Name)
 	}
-	cards := r.from.cards()
-	counter(r.cards, float64(cards.Hits), "hit")
-	counter(r.cards, float64(cards.Misses), "miss")
-	gauge(r.kept, float64(cards.Bytes))
 	status := r.from.gateway.Status()
 	for _, s := range gateway.States() {
 		gauge(r.state, truth(s == status.State), string(s))

@@ -14,7 +14,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"wardroom/internal/gateway"
-	"wardroom/internal/platform/cache"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
 	"wardroom/internal/session"
@@ -26,7 +25,7 @@ func newTestMetrics(t *testing.T, d *db.DB) *metrics {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newMetrics(measured{d, c, func() int64 { return 7 }, func() cache.Stats { return cache.Stats{} }, func() session.Counts { return session.Counts{} }})
+	return newMetrics(measured{d, c, func() int64 { return 7 }, func() session.Counts { return session.Counts{} }})
 }
 
 var described = regexp.MustCompile(`fqName: "([^"]*)".* constLabels: \{([^}]*)\}, variableLabels: \{([^}]*)\}`)

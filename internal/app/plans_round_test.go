@@ -111,7 +111,7 @@ func given(d *document, name string, s *schema) (values []string) {
 		return []string{time.Now().UTC().AddDate(-3, 0, 5).Format(time.RFC3339)}
 	}
 	return map[string][]string{
-		"assignee": {"me", "none", "cto", "u-7@example.com"}, "reporter": {"me", "none", "u-7"}, "actor": {"me", "cto", "system"},
+		"assignee": {"me", "none", "cto", "u-7@example.com"}, "reporter": {"me", "none", "u-7"}, "holder": {"any", "me", "none"}, "actor": {"me", "cto", "system"},
 		"q": {"number 77", "nowhere"}, "tag": {"tag-7", "none-has-it"}, "project": {"P7", "none"}, "parent": {"TASK-4", "none"},
 		"subject_id": {"t-7"}, "kind": {"task.created", "task.*"}, "team": {"executive", "team-7"}, "agent_id": {"cto"}, "from": {"2026-01-01"}, "to": {"2026-01-01"},
 		"status": {"done"}, "limit": {"7"}, "total": {"true"}, "last_event_id": {"50990"}, "zone": {"Europe/Berlin"}, "active": {"true"}, "last_known": {"true"}, "session": {"agent:cto:main"},

@@ -168,6 +168,9 @@ func (s *Service) Delete(ctx context.Context, ref string, version *int64) error 
 		if _, err := tx.Exec(ctx, `DELETE FROM task_tags WHERE number = ?`, t.number); err != nil {
 			return Task{}, nil, err
 		}
+		if err := dropGrams(ctx, tx, t.number); err != nil {
+			return Task{}, nil, err
+		}
 		gone := note{s.Now(), deleted, t, map[string]any{"title": t.Title, "status": t.Status, "assignee_id": t.AssigneeID}}
 		return Task{}, append(notes, gone), nil
 	})

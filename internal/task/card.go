@@ -1,245 +1,275 @@
 package task
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
-	"wardroom/internal/platform/cache"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/encode"
 	"wardroom/internal/platform/list"
 	"wardroom/internal/platform/page"
 )
 
-// Boards are read again and again, and of a hundred cards hardly one has changed.
-// So a list reads from the database which tasks there are and in which state each
-// of them is, and takes the JSON of those that it has seen in that state from
-// memory.
+// Boards are read far more often than anything else, a hundred tasks at a time,
+// and reading a task costs what its columns cost. So each row has the task's JSON,
+// written by the transaction that changes it, and a list reads little else.
 
-// Card is a task as the API shows it: its JSON.
+// Card is a task as the API shows it: its JSON. A slim one has only the fields
+// that a board shows.
 type Card struct {
-	text []byte // shared
+	board       string // an object of the fields before the description
+	description string
+	rest        string // an object of the fields after it; empty when the card is slim
 }
 
 // AppendJSON appends the task.
-func (c *Card) AppendJSON(to []byte) []byte { return append(to, c.text...) }
+func (c *Card) AppendJSON(to []byte) []byte {
+	to = append(to, c.board...)
+	if c.rest == "" {
+		return to
+	}
+	to = encode.String(append(to[:len(to)-1], `,"description":`...), c.description)
+	return append(append(to, ','), c.rest[1:]...)
+}
 
 // MarshalJSON is for encoding/json.
-func (c Card) MarshalJSON() ([]byte, error) { return slices.Clone(c.text), nil }
+func (c Card) MarshalJSON() ([]byte, error) { return c.AppendJSON(nil), nil }
 
-// state is what a card is made from: the version, and whatever shows and changes
-// without it. With the time of the update, a version that is given again after
-// the database was set back is another.
-type state struct {
-	version  int64
-	updated  int64 // these two in microseconds since 1970
-	claimed  int64 // until when; 0 when nobody holds it, or not any more
-	waiting  int64
-	comments int64
-	shown    int64 // counts the changes of its dispatch and its costs
-	position string
+// draw returns the two objects that a Card of the task is made of.
+func (t Task) draw() (board, rest string, err error) {
+	const description = `,"description":"",` // quotes within a text are escaped
+	t.Description = ""
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(t); err != nil { //nolint:gosec // G117: the key of a session is its name
+		return "", "", fmt.Errorf("write the card of %s: %w", t.Key, err)
+	}
+	before, after, _ := strings.Cut(strings.TrimSuffix(b.String(), "\n"), description)
+	return before + `}`, `{` + after, nil
 }
 
-// stamp is a row of the board without its texts.
-type stamp struct {
+// card is the Card of a task that was read whole, as it is then.
+func (t Task) card(slim bool, now time.Time) (Card, error) {
+	board, rest, err := t.seen(now).draw()
+	if slim {
+		return Card{board: board}, err
+	}
+	return Card{board, t.Description, rest}, err
+}
+
+// redraw writes the cards of tasks anew. Whoever changes what a task shows and
+// makes no version of it, such as its comments or its cost, counts tasks.shown up
+// and then calls this in the same transaction.
+func redraw(ctx context.Context, tx *db.Tx, ids ...string) error {
+	for _, id := range ids {
+		t, err := find(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		card, rest, err := t.draw()
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `UPDATE tasks SET card = ?, rest = ? WHERE id = ?`, card, rest, id); err != nil {
+			return fmt.Errorf("write the card of %s: %w", t.Key, err)
+		}
+	}
+	return nil
+}
+
+// DrawCards writes the cards of tasks that have none, which earlier versions of
+// the program have made. It is timed work.
+func (s *Service) DrawCards(ctx context.Context) error {
+	const batch = 50 // so that nobody waits long for the writer
+	for {
+		rows, err := s.DB.Query(ctx, `SELECT id FROM tasks INDEXED BY tasks_without_card WHERE card IS NULL ORDER BY number LIMIT ?`, batch)
+		ids, err := db.All(rows, err, func(row db.Row) (id string, err error) { return id, row.Scan(&id) })
+		if err == nil && len(ids) > 0 {
+			err = s.DB.Tx(ctx, func(tx *db.Tx) error {
+				for _, id := range ids {
+					if err := drawFirst(ctx, tx, id); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		}
+		if err != nil {
+			return fmt.Errorf("write cards: %w", err)
+		}
+		if len(ids) == 0 {
+			return nil
+		}
+	}
+}
+
+// drawFirst writes the card of a task that has none. One that is changed
+// meanwhile gets it from whoever changes it.
+func drawFirst(ctx context.Context, tx *db.Tx, id string) error {
+	t, err := find(ctx, tx, id)
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	card, rest, err := t.draw()
+	if err == nil {
+		_, err = tx.Exec(ctx, `UPDATE tasks SET card = ?, rest = ? WHERE id = ? AND version = ? AND shown = ?`, card, rest, id, t.Version, t.shown)
+	}
+	return err
+}
+
+// drawn is a row of the board with its card.
+type drawn struct {
 	number int64
-	state
-	created time.Time // these two only in lists that are sorted by them
-	rank    int64
+	until  *clock.Time // of the claim
+	card   Card
+	stored bool // whether the row has a card
+
+	// The value that the list is sorted by; the number where that is not among them.
+	at   clock.Time
+	rank int64
+	text string
 }
 
-const stampColumns = `number, version, updated_at, claim_until, waiting_on, comment_count, shown, position`
+// stale reports whether the card is not there, or shows a claim that has ended
+// since.
+func (d drawn) stale(now time.Time) bool {
+	return !d.stored || d.until != nil && !now.Before(d.until.Time)
+}
 
-// stamps is tasks without their texts, in the order of Columns. The table and the
+// sorting is a column that cards are sorted by, and its value in a row.
+type sorting struct {
+	column string
+	to     func(*drawn) any
+	value  func(drawn) any
+}
+
+var (
+	byTime = func(column string) sorting {
+		return sorting{column, func(d *drawn) any { return &d.at }, func(d drawn) any { return d.at.Time }}
+	}
+	byRank = func(column string) sorting {
+		return sorting{column, func(d *drawn) any { return &d.rank }, func(d drawn) any { return d.rank }}
+	}
+	sortings = map[string]sorting{
+		"key":      {},
+		"created":  byTime(`created_at`),
+		"updated":  byTime(`updated_at`),
+		"due":      byRank(`due_rank`),
+		"priority": byRank(`priority_rank`),
+		"position": {`position`, func(d *drawn) any { return &d.text }, func(d drawn) any { return d.text }},
+	}
+)
+
+// drawings is tasks with their cards instead of their columns. The table and the
 // order are those of tasks, so that they have each other's cursors.
-func stamps(order string, position func(stamp) []any, more string, place func(*stamp) any) list.List[stamp] {
-	l := list.List[stamp]{
-		Table: tasks.Table, Columns: stampColumns, Usual: tasks.Usual,
-		Sorts: map[string]list.Sort[stamp]{order: {Columns: tasks.Sorts[order].Columns, Position: position}},
+func drawings(order string, slim bool) list.List[drawn] {
+	at, sort := sortings[order], tasks.Sorts[order]
+	l := list.List[drawn]{Table: tasks.Table, Columns: `number, claim_until, card`, Usual: tasks.Usual}
+	if !slim {
+		l.Columns += `, description, rest`
 	}
-	if more != "" {
-		l.Columns += `, ` + more
+	if at.column != "" {
+		l.Columns += `, ` + at.column
 	}
-	l.Scan = func(row db.Row) (s stamp, err error) {
-		var updated clock.Time
-		var until *clock.Time
-		to := []any{&s.number, &s.version, &updated, &until, &s.waiting, &s.comments, &s.shown, &s.position}
-		if place != nil {
-			to = append(to, place(&s))
+	l.Scan = func(row db.Row) (d drawn, err error) {
+		var board, rest sql.NullString
+		to := []any{&d.number, &d.until, &board}
+		if !slim {
+			to = append(to, &d.card.description, &rest)
 		}
-		if err = row.Scan(to...); until != nil {
-			s.claimed = until.UnixMicro()
+		if at.column != "" {
+			to = append(to, at.to(&d))
 		}
-		s.updated = updated.UnixMicro()
-		return s, err
+		err = row.Scan(to...)
+		d.stored, d.card.board, d.card.rest = board.Valid, board.String, rest.String
+		return d, err
 	}
+	l.Sorts = map[string]list.Sort[drawn]{order: {Columns: sort.Columns, Apart: sort.Apart, Position: func(d drawn) []any {
+		if at.column == "" {
+			return []any{d.number}
+		}
+		return []any{at.value(d), d.number}
+	}}}
 	return l
 }
 
-// stampsBy is stamps by each of the orders of tasks.
-var stampsBy = map[string]list.List[stamp]{
-	"key":      stamps("key", func(s stamp) []any { return []any{s.number} }, "", nil),
-	"updated":  stamps("updated", func(s stamp) []any { return []any{time.UnixMicro(s.updated).UTC(), s.number} }, "", nil),
-	"position": stamps("position", func(s stamp) []any { return []any{s.position, s.number} }, "", nil),
-	"created": stamps("created", func(s stamp) []any { return []any{s.created, s.number} },
-		`created_at`, func(s *stamp) any { return &s.created }),
-	"due": stamps("due", func(s stamp) []any { return []any{s.rank, s.number} },
-		`due_rank`, func(s *stamp) any { return &s.rank }),
-	"priority": stamps("priority", func(s stamp) []any { return []any{s.rank, s.number} },
-		`priority_rank`, func(s *stamp) any { return &s.rank }),
-}
-
-// stateOf is the state that a task is in then.
-func stateOf(t Task, now time.Time) state {
-	s := state{version: t.Version, updated: t.UpdatedAt.UnixMicro(), waiting: t.WaitingOn, comments: t.Comments, shown: t.shown, position: t.Position}
-	if c := t.held(now); c != nil {
-		s.claimed = c.ExpiresAt.UnixMicro()
-	}
-	return s
-}
-
-// at is the state then: a claim ends without anybody doing anything.
-func (s state) at(now time.Time) state {
-	if s.claimed != 0 && !now.Before(time.UnixMicro(s.claimed)) {
-		s.claimed = 0
-	}
-	return s
-}
-
-// cards makes cards and keeps them. Those that are kept are shared by all callers:
-// everybody sees the same board.
-type cards struct {
-	cache.Cache[int64, state] // by the number of the task
-}
-
-// make makes the card of a task that was just read.
-func (c *cards) make(t Task, now time.Time) Card {
-	t = t.seen(now)
-	scratch := scratches.Get().(*[]byte) //nolint:errcheck,forcetypeassert // nothing else is put into it
-	*scratch = t.AppendJSON((*scratch)[:0])
-	text := slices.Clone(*scratch) // without room to grow
-	if cap(*scratch) <= largestScratch {
-		scratches.Put(scratch)
-	}
-	c.Put(t.number, stateOf(t, now), text)
-	return Card{text}
-}
-
-// scratches are where cards are written before one knows how long they are.
-var scratches = sync.Pool{New: func() any { return new([]byte) }}
-
-// largestScratch is how large one may have become and still be kept, in bytes.
-const largestScratch = 64 << 10
-
 // Card is Get as the API shows it, with the version.
 func (s *Service) Card(ctx context.Context, ref string) (c Card, version int64, err error) {
+	where, arg := byName(ref)
 	now, q := s.Now(), s.DB.Brief()
-	if number, ok := parseKey(ref); ok && s.cards.Has(number) {
-		one, err := stampsBy["key"].Scan(q.QueryRow(ctx, `SELECT `+stampColumns+` FROM tasks WHERE number = ?`, number))
-		if text, ok := s.cards.Get(number, one.at(now)); err == nil && ok {
-			return Card{text}, one.version, nil
-		}
+	var board, rest sql.NullString
+	var d drawn
+	err = q.QueryRow(ctx, `SELECT version, claim_until, card, description, rest FROM tasks WHERE `+where, arg).
+		Scan(&version, &d.until, &board, &d.card.description, &rest)
+	if db.IsNotFound(err) {
+		return Card{}, 0, errNoTask()
+	}
+	d.stored, d.card.board, d.card.rest = board.Valid, board.String, rest.String
+	if err != nil || !d.stale(now) {
+		return d.card, version, err
 	}
 	t, err := find(ctx, q, ref)
 	if err != nil {
 		return Card{}, 0, err
 	}
-	return s.cards.make(t, now), t.Version, nil
+	c, err = t.card(false, now)
+	return c, t.Version, err
 }
 
-// Kept tells how well cards are served from memory.
-func (s *Service) Kept() cache.Stats { return s.cards.Stats() }
-
-// Cards is List as the API shows it.
-func (s *Service) Cards(ctx context.Context, f Filter, want page.Want) (page.Part[Card], error) {
+// Cards is List as the API shows it; slim cards have only the fields that a board
+// shows.
+func (s *Service) Cards(ctx context.Context, f Filter, want page.Want, slim bool) (page.Part[Card], error) {
 	var part page.Part[Card]
-	err := list.View(ctx, s.DB, want, func(q db.Queryer) (err error) {
-		if f, err = f.lookUp(ctx, q); err != nil {
+	err := list.View(ctx, s.DB, want, func(q db.Queryer) error {
+		w, err := s.where(ctx, q, f, want)
+		if err != nil {
 			return err
 		}
-		part, err = s.cardsOf(ctx, q, f.where(), want)
+		part, err = s.cards(ctx, q, w, want, slim)
 		return err
 	})
 	return part, err
 }
 
-func (s *Service) cardsOf(ctx context.Context, q db.Queryer, w list.Where, want page.Want) (part page.Part[Card], err error) {
+func (s *Service) cards(ctx context.Context, q db.Queryer, w list.Where, want page.Want, slim bool) (part page.Part[Card], err error) {
+	now := s.Now()
 	order := strings.TrimPrefix(cmp.Or(want.Sort, tasks.Usual), "-")
-	stamps, err := stampsBy[order].Read(ctx, q, w, want)
+	stored, err := drawings(order, slim).Read(ctx, q, w, want)
 	if err != nil {
 		return part, err
 	}
-	now := s.Now()
-	part = page.Part[Card]{Rows: make([]Card, len(stamps.Rows)), Next: stamps.Next, Total: stamps.Total}
-	var missing []int
-	for i, one := range stamps.Rows {
-		text, ok := s.cards.Get(one.number, one.at(now))
-		if part.Rows[i] = (Card{text}); !ok {
-			missing = append(missing, i)
+	if !slices.ContainsFunc(stored.Rows, func(d drawn) bool { return d.stale(now) }) {
+		for _, d := range stored.Rows {
+			part.Rows = append(part.Rows, d.card)
 		}
-	}
-	if len(missing) == 0 {
+		part.Next, part.Total = stored.Next, stored.Total
 		return part, nil
 	}
-	// When many are missing, the whole page costs little more than they do.
-	if len(missing) <= max(1, len(part.Rows)/4) {
-		whole, err := s.fill(ctx, q, part.Rows, stamps.Rows, missing, now)
-		if err != nil || whole {
+	// The whole page is read anew: one row alone may belong to another page by now.
+	whole, err := tasks.Read(ctx, q, w, want)
+	if err != nil {
+		return part, err
+	}
+	for _, t := range whole.Rows {
+		c, err := t.card(slim, now)
+		if err != nil {
 			return part, err
 		}
+		part.Rows = append(part.Rows, c)
 	}
-	want.Total = false
-	read, err := tasks.Read(ctx, q, w, want)
-	part.Next, part.Rows = read.Next, part.Rows[:0]
-	for _, t := range read.Rows {
-		part.Rows = append(part.Rows, s.cards.make(t, now))
-	}
-	return part, err
-}
-
-// fill reads the tasks whose cards are missing. It reports false when one of them
-// is in another state than when the page was read: then it may belong to another
-// page now, and the page has to be read at once.
-func (s *Service) fill(ctx context.Context, q db.Queryer, rows []Card, stamps []stamp, missing []int, now time.Time) (whole bool, err error) {
-	numbers := make([]any, 0, len(missing))
-	for _, i := range missing {
-		numbers = append(numbers, stamps[i].number)
-	}
-	found, err := numbered(ctx, q, numbers)
-	if err != nil {
-		return false, fmt.Errorf("read the cards of a list: %w", err)
-	}
-	for _, i := range missing {
-		t, ok := found[stamps[i].number]
-		if !ok || stateOf(t, now) != stamps[i].at(now) {
-			return false, nil
-		}
-		rows[i] = s.cards.make(t, now)
-	}
-	return true, nil
-}
-
-// numbered reads tasks by their numbers. Some are asked for twice, so that there
-// are few different statements to keep.
-func numbered(ctx context.Context, q db.Queryer, numbers []any) (map[int64]Task, error) {
-	for size := 1; ; size *= 4 {
-		if size >= len(numbers) {
-			for len(numbers) < size {
-				numbers = append(numbers, numbers[0])
-			}
-			break
-		}
-	}
-	rows, err := q.Query(ctx, `SELECT `+columns+` FROM tasks WHERE number IN (?`+strings.Repeat(`, ?`, len(numbers)-1)+`)`, numbers...)
-	list, err := db.All(rows, err, scan)
-	found := make(map[int64]Task, len(list))
-	for _, t := range list {
-		found[t.number] = t
-	}
-	return found, err
+	part.Next, part.Total = whole.Next, whole.Total
+	return part, nil
 }

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,7 +26,7 @@ import (
 // and by anybody. What a rule refuses is refused.
 type deeds struct {
 	*rand.Rand
-	on       []*Service // replicas: each remembers for itself
+	on       []*Service // replicas
 	at       time.Time
 	users    []actor.Actor
 	made     int
@@ -75,7 +77,7 @@ func (d *deeds) do(ctx context.Context, t *testing.T) {
 	s := d.on[d.IntN(len(d.on))]
 	ctx = actor.With(ctx, d.users[d.IntN(len(d.users))])
 	var err error
-	what := d.IntN(17)
+	what := d.IntN(18)
 	switch what {
 	case 0, 1:
 		n := New{Title: fmt.Sprint("Task ", d.made), DependsOn: []Name{Name(d.ref())}}
@@ -118,6 +120,8 @@ func (d *deeds) do(ctx context.Context, t *testing.T) {
 		}
 	case 14:
 		err = s.EndLeases(actor.With(ctx, actor.System))
+	case 16:
+		err = s.IndexTexts(ctx)
 	case 15: // as a move does that finds the places too long
 		err = s.DB.Tx(ctx, func(tx *db.Tx) error {
 			t, err := find(ctx, tx, "TASK-1")
@@ -138,16 +142,27 @@ func (d *deeds) do(ctx context.Context, t *testing.T) {
 func (d *deeds) check(ctx context.Context, t *testing.T) {
 	t.Helper()
 	s := d.on[d.IntN(len(d.on))]
-	fresh := &Service{DB: s.DB, Now: s.Now}
-	f := []Filter{{}, {}, {Statuses: []Status{Todo, InProgress}}, {Archived: true}, {Tags: []Tag{"one"}}, {Text: "title"}}[d.IntN(6)]
+	f := []Filter{
+		{},
+		{Statuses: []Status{Todo, InProgress}},
+		{Statuses: []Status{Done}, Priorities: []Priority{High, Low}},
+		{Archived: true},
+		{Tags: []Tag{"one"}},
+		{Text: "title"},
+		{Text: "le"},
+		{Holder: Anybody},
+		{Blocked: new(true)},
+		{Assignee: Nobody, Statuses: []Status{Todo}},
+	}[d.IntN(10)]
+	slim := d.IntN(3) == 0
 	want := page.Want{Total: d.IntN(3) == 0, Sort: []string{"", "-key", "key", "created", "-updated", "due", "-priority", "position"}[d.IntN(8)]}
 	want.Limit = []int{3, 20, 100}[d.IntN(3)]
 	for {
-		is, err := s.Cards(ctx, f, want)
+		is, err := s.Cards(ctx, f, want, slim)
 		if err != nil {
 			t.Fatal(err)
 		}
-		must, err := fresh.List(ctx, f, want)
+		must, err := s.List(ctx, f, want)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,8 +170,9 @@ func (d *deeds) check(ctx context.Context, t *testing.T) {
 			t.Fatalf("%+v, %+v: %d rows, next %q; want %d, %q", f, want, len(is.Rows), is.Next, len(must.Rows), must.Next)
 		}
 		for i := range must.Rows {
-			if text := must.Rows[i].AppendJSON(nil); !bytes.Equal(is.Rows[i].text, text) {
-				t.Fatalf("%+v, %+v shows\n%s\nwhere there is\n%s", f, want, is.Rows[i].text, text)
+			card, err := must.Rows[i].card(slim, d.at)
+			if err != nil || is.Rows[i] != card {
+				t.Fatalf("%+v, %+v shows\n%+v\nwhere there is\n%+v, %v", f, want, is.Rows[i], card, err)
 			}
 		}
 		if want.Cursor = is.Next; want.Cursor == "" {
@@ -165,15 +181,15 @@ func (d *deeds) check(ctx context.Context, t *testing.T) {
 	}
 	ref := d.ref()
 	c, version, err := s.Card(ctx, ref)
-	one, wrong := fresh.Get(ctx, ref)
-	if (err == nil) != (wrong == nil) || version != one.Version || err == nil && !bytes.Equal(c.text, one.AppendJSON(nil)) {
-		t.Fatalf("%s is shown as\n%s, %v\nand is\n%s, %v", ref, c.text, err, one.AppendJSON(nil), wrong)
+	one, wrong := s.Get(ctx, ref)
+	card, _ := one.card(false, d.at)
+	if (err == nil) != (wrong == nil) || version != one.Version || err == nil && c != card {
+		t.Fatalf("%s is shown as\n%+v, %v\nand is\n%+v, %v", ref, c, err, card, wrong)
 	}
 }
 
-// A board that shows a card as it was sends people to work on what is not so any
-// more. Whatever is done, by whichever replica, a list with cards from memory is
-// the one that is read from the database.
+// Cards that are older than their tasks send people to work on what has changed.
+// Whatever is done, by whichever replica, the stored cards are those of the tasks.
 func TestCardsAreTrue(t *testing.T) {
 	for _, engine := range dbtest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
@@ -193,7 +209,6 @@ func TestCardsAreTrue(t *testing.T) {
 			d := &deeds{Rand: rand.New(rand.NewPCG(seed, 1)), at: time.Now().UTC().Truncate(time.Second)}
 			now := func() time.Time { return d.at }
 			d.on = []*Service{{DB: one, Now: now}, {DB: two, Now: now}, {DB: one, Now: now}}
-			d.on[2].cards.Most = 10_000 // which is soon full
 			for _, name := range []string{"ada", "coo"} {
 				d.users = append(d.users, makeUser(t, one, name, map[string]actor.Role{"ada": actor.Admin, "coo": actor.Agent}[name], true))
 			}
@@ -212,11 +227,6 @@ func TestCardsAreTrue(t *testing.T) {
 			for range 800 {
 				d.do(t.Context(), t)
 				d.check(ctx, t)
-			}
-			for i, s := range d.on {
-				if n := s.cards.Stats(); n.Hits < 100 {
-					t.Errorf("replica %d took only %d cards from memory: %+v", i, n.Hits, n)
-				}
 			}
 		})
 	}
@@ -247,69 +257,91 @@ func TestCardsOfOnePage(t *testing.T) {
 				working = false
 			default:
 			}
-			part, err := s.Cards(ctx, Filter{Statuses: []Status{Todo}}, page.Want{})
+			part, err := s.Cards(ctx, Filter{Statuses: []Status{Todo}}, page.Want{}, false)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, c := range part.Rows {
-				if !bytes.Contains(c.text, []byte(`"status":"todo"`)) {
-					t.Fatalf("among what is to do is %s", c.text)
+				if !strings.Contains(c.board, `"status":"todo"`) {
+					t.Fatalf("among what is to do is %s", c.board)
 				}
 			}
 		}
 	})
 }
 
-// A database that was set back gives its versions again, to other texts.
-func TestCardOfAnotherTime(t *testing.T) {
+// A card must be the JSON of its task, whatever is in it, and a slim one the
+// fields before the description.
+func TestCardAsJSON(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		var v Task
+		randomize(random, reflect.ValueOf(&v).Elem())
+		var want bytes.Buffer
+		enc := json.NewEncoder(&want)
+		enc.SetEscapeHTML(false)
+		if err := enc.Encode(v); err != nil {
+			t.Fatal(err)
+		}
+		c, err := v.card(false, time.Time{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := append(c.AppendJSON(nil), '\n'); !bytes.Equal(got, want.Bytes()) {
+			t.Fatalf("the card is\n%s\nencoding/json makes\n%s", got, want.Bytes())
+		}
+		slim, err := v.card(true, time.Time{})
+		if text := slim.AppendJSON(nil); err != nil || !json.Valid(text) || !bytes.HasPrefix(want.Bytes(), text[:len(text)-1]) || bytes.Contains(text, []byte(`,"description":`)) {
+			t.Fatalf("slim it is\n%s, %v\nwhole\n%s", text, err, want.Bytes())
+		}
+	}
+}
+
+// Tasks of an earlier version have no card: until they have, lists must answer the
+// same.
+func TestDrawCards(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
-		at := monday
-		s.Now = func() time.Time { return at }
 		ctx := asService(t)
-		made := makeTask(t, s, "Order paper")
-		change := func(title string) string {
-			t.Helper()
-			at = at.Add(time.Second)
-			if _, err := s.Update(ctx, made.Key, Change{Title: &title}, nil); err != nil {
-				t.Fatal(err)
-			}
-			var shown string
-			for range 2 {
-				part, err := s.Cards(ctx, Filter{}, page.Want{})
-				if err != nil || len(part.Rows) != 1 {
-					t.Fatal(part, err)
-				}
-				one, _, err := s.Card(ctx, made.Key)
-				if err != nil || !bytes.Equal(one.text, part.Rows[0].text) {
-					t.Errorf("alone it is %s, %v; in the list %s", one.text, err, part.Rows[0].text)
-				}
-				shown = string(one.text)
-			}
-			return shown
+		for i := range 120 {
+			makeTask(t, s, fmt.Sprint("Order paper ", i))
 		}
-		change("Order pens")
+		read := func() (texts []string) {
+			t.Helper()
+			for _, slim := range []bool{false, true} {
+				part, err := s.Cards(ctx, Filter{}, page.Want{}, slim)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, c := range part.Rows {
+					texts = append(texts, string(c.AppendJSON(nil)))
+				}
+			}
+			one, version, err := s.Card(ctx, "TASK-3")
+			return append(texts, fmt.Sprint(string(one.AppendJSON(nil)), version, err))
+		}
+		before := read()
 		err := d.Tx(ctx, func(tx *db.Tx) error {
-			_, err := tx.Exec(ctx, `UPDATE tasks SET version = ?, title = ?, updated_at = ? WHERE id = ?`, made.Version, made.Title, monday, made.ID)
+			_, err := tx.Exec(ctx, `UPDATE tasks SET card = NULL, rest = NULL WHERE number > 5`)
 			return err
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if shown := change("Order ink"); !strings.Contains(shown, "Order ink") {
-			t.Errorf("it shows %s", shown)
+		if after := read(); !slices.Equal(before, after) {
+			t.Errorf("without cards\n%s\nwith them\n%s", after, before)
+		}
+		if err := s.DrawCards(ctx); err != nil {
+			t.Fatal(err)
+		}
+		var left int
+		if err := d.QueryRow(ctx, `SELECT COUNT(*) FROM tasks WHERE card IS NULL`).Scan(&left); err != nil || left > 0 {
+			t.Errorf("%d are still to be drawn: %v", left, err)
+		}
+		if after := read(); !slices.Equal(before, after) {
+			t.Errorf("drawn anew\n%s\nbefore\n%s", after, before)
 		}
 	})
-}
-
-// Who encodes a card in any other way must get the same.
-func TestCardAsJSON(t *testing.T) {
-	var s cards
-	c := s.make(Task{ID: "1", Key: "TASK-1", Title: "a < b", Tags: []Tag{}, DependsOn: []string{}}, monday)
-	text, err := json.Marshal(c)
-	if err != nil || !bytes.Contains(text, []byte(`"key":"TASK-1"`)) || !json.Valid(text) {
-		t.Errorf("%s, %v", text, err)
-	}
 }
 
 // What a task has cost, and how its dispatch goes, change without a version: a
@@ -325,12 +357,12 @@ func TestCardShowsDispatchAndCost(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			part, err := s.Cards(ctx, Filter{}, page.Want{})
-			if err != nil || string(part.Rows[0].text) != string(c.text) {
-				t.Errorf("the list has %s, %v, the card %s", part.Rows[0].text, err, c.text)
+			part, err := s.Cards(ctx, Filter{}, page.Want{}, false)
+			if err != nil || part.Rows[0] != c {
+				t.Errorf("the list has %+v, %v, the card %+v", part.Rows[0], err, c)
 			}
 			var got Task
-			if err := json.Unmarshal(c.text, &got); err != nil {
+			if err := json.Unmarshal(c.AppendJSON(nil), &got); err != nil {
 				t.Fatal(err)
 			}
 			return got
@@ -374,4 +406,38 @@ func TestCardShowsDispatchAndCost(t *testing.T) {
 			return err
 		})
 	})
+}
+
+// randomize gives each field any value, and takes some away where that is possible.
+func randomize(random *rand.Rand, v reflect.Value) {
+	switch {
+	case !v.CanSet():
+	case v.Type() == reflect.TypeFor[clock.Time]():
+		v.Set(reflect.ValueOf(clock.Time{Time: time.Unix(random.Int64N(4e9), random.Int64N(1e9)).In(time.FixedZone("", 3600*random.IntN(5)))}))
+	case v.Kind() == reflect.Pointer:
+		if random.IntN(2) == 0 {
+			v.Set(reflect.New(v.Type().Elem()))
+			randomize(random, v.Elem())
+		}
+	case v.Kind() == reflect.Struct:
+		for _, f := range v.Fields() {
+			randomize(random, f)
+		}
+	case v.Kind() == reflect.Slice:
+		if random.IntN(4) > 0 {
+			v.Set(reflect.MakeSlice(v.Type(), random.IntN(3), 3))
+		}
+		for i := range v.Len() {
+			randomize(random, v.Index(i))
+		}
+	case v.Kind() == reflect.String:
+		texts := []string{"", "plain", "a \"quote\" \\ <b>", "line\nline\t\x01", "漢字 \u2028 🙂", "broken \xff"}
+		v.SetString(texts[random.IntN(len(texts))])
+	case v.Kind() == reflect.Bool:
+		v.SetBool(random.IntN(2) == 0)
+	case v.Kind() == reflect.Int64:
+		v.SetInt(random.Int64N(3) * random.Int64())
+	default:
+		panic("a kind that the test does not know: " + v.Kind().String())
+	}
 }

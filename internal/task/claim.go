@@ -249,7 +249,12 @@ func (s *Service) renew(ctx context.Context, tx *db.Tx, was Task, until time.Tim
 	t, c := was, *was.Claim
 	c.ExpiresAt = clock.At(until)
 	t.Claim = &c
-	n, err := tx.Exec(ctx, `UPDATE tasks SET claim_until = ? WHERE id = ? AND claim_by = ? AND claim_seq = ?`, c.ExpiresAt, t.ID, c.By, t.claimSeq)
+	card, rest, err := t.draw()
+	if err != nil {
+		return Task{}, nil, err
+	}
+	n, err := tx.Exec(ctx, `UPDATE tasks SET claim_until = ?, card = ?, rest = ?, shown = shown + 1 WHERE id = ? AND version = ? AND shown = ?`,
+		c.ExpiresAt, card, rest, t.ID, t.Version, t.shown)
 	if err == nil && n == 0 {
 		err = errRaced
 	}

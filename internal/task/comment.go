@@ -278,11 +278,14 @@ func findComment(ctx context.Context, q db.Queryer, ref, id string) (Task, Comme
 // countComment counts one comment more or less. It takes the row of the task,
 // so that it is there, and as it is, until the transaction ends.
 func countComment(ctx context.Context, tx *db.Tx, taskID string, by int) error {
-	n, err := tx.Exec(ctx, `UPDATE tasks SET comment_count = comment_count + ? WHERE id = ?`, by, taskID)
+	n, err := tx.Exec(ctx, `UPDATE tasks SET comment_count = comment_count + ?, shown = shown + 1 WHERE id = ?`, by, taskID)
 	if err == nil && n == 0 {
 		err = ErrNotFound.With("It was deleted meanwhile.")
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return redraw(ctx, tx, taskID)
 }
 
 func insertComment(ctx context.Context, tx *db.Tx, c Comment) error {

@@ -10,7 +10,6 @@ import (
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
-	"wardroom/internal/platform/encode"
 	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/money"
 )
@@ -180,7 +179,10 @@ func (s *Service) Show(ctx context.Context, tx *db.Tx, id string, d Dispatch) er
 	if err == nil && n == 0 {
 		err = ErrNotFound.With("It was deleted meanwhile.")
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return redraw(ctx, tx, id)
 }
 
 // NoteSpend puts on the card what the runs of a task have cost, and says what the
@@ -204,7 +206,9 @@ func (s *Service) NoteSpend(ctx context.Context, tx *db.Tx, key string, sp Spend
 		return event.Subject{}, false, err
 	}
 	t := Task{Key: keyOf(number)}
-	err = tx.QueryRow(ctx, `SELECT id FROM tasks WHERE number = ?`, number).Scan(&t.ID)
+	if err = tx.QueryRow(ctx, `SELECT id FROM tasks WHERE number = ?`, number).Scan(&t.ID); err == nil {
+		err = redraw(ctx, tx, t.ID)
+	}
 	return t.Subject(), err == nil, err
 }
 
@@ -242,12 +246,19 @@ func related(ctx context.Context, q db.Queryer, t Task) ([]Related, error) {
 	for i, key := range t.DependsOn {
 		numbers[i], _ = parseKey(key)
 	}
-	found, err := numbered(ctx, q, numbers)
+	rows, err := q.Query(ctx, `SELECT number, title, status FROM tasks WHERE number `+in(numbers), numbers...)
+	found := map[int64]Related{}
+	_, err = db.All(rows, err, func(row db.Row) (n int64, err error) {
+		var r Related
+		err = row.Scan(&n, &r.Title, &r.Status)
+		r.Key, found[n] = keyOf(n), r
+		return n, err
+	})
 	var lines []Related
 	for _, key := range t.DependsOn {
 		n, _ := parseKey(key)
 		if d, ok := found[n]; ok {
-			lines = append(lines, Related{d.Key, d.Title, d.Status})
+			lines = append(lines, d)
 		}
 	}
 	return lines, err
@@ -285,54 +296,4 @@ func (t *Task) readDispatch(text *string) error {
 		return fmt.Errorf("read the dispatch of a task: %w", err)
 	}
 	return nil
-}
-
-func (d *Dispatch) appendJSON(to []byte) []byte {
-	if d == nil {
-		return append(to, "null"...)
-	}
-	to = encode.String(append(to, `{"state":`...), d.State)
-	to = encode.Time(append(to, `,"since":`...), d.Since.Time)
-	to = encode.String(append(to, `,"agent_id":`...), d.AgentID)
-	to = encode.String(append(to, `,"run_id":`...), d.RunID)
-	to = encode.String(append(to, `,"session_key":`...), d.SessionKey)
-	to = encode.String(append(to, `,"by":`...), d.By)
-	to = encode.Optional(append(to, `,"waiting":`...), d.Waiting)
-	if d.Error == nil {
-		return append(to, `,"error":null}`...)
-	}
-	to = encode.String(append(to, `,"error":{"code":`...), d.Error.Code)
-	to = encode.String(append(to, `,"detail":`...), d.Error.Detail)
-	return append(to, "}}"...)
-}
-
-func (t *Tokens) appendJSON(to []byte) []byte {
-	if t == nil {
-		return append(to, "null"...)
-	}
-	to = encode.Int(append(to, `{"input":`...), t.Input)
-	to = encode.Int(append(to, `,"output":`...), t.Output)
-	to = encode.Int(append(to, `,"cache_read":`...), t.CacheRead)
-	to = encode.Int(append(to, `,"cache_write":`...), t.CacheWrite)
-	to = encode.Int(append(to, `,"other":`...), t.Other)
-	return append(to, '}')
-}
-
-// appendSpend appends what the task's runs have cost.
-func (t *Task) appendSpend(to []byte) []byte {
-	to = append(to, `,"cost_usd":`...)
-	if t.CostUSD == nil {
-		to = append(to, "null"...)
-	} else {
-		to = append(append(append(to, '"'), t.CostUSD.String()...), '"')
-	}
-	to = t.Tokens.appendJSON(append(to, `,"tokens":`...))
-	to = append(to, `,"cost_complete":`...)
-	switch {
-	case t.CostComplete == nil:
-		return append(to, "null"...)
-	case *t.CostComplete:
-		return append(to, "true"...)
-	}
-	return append(to, "false"...)
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -18,7 +19,7 @@ import (
 
 // Mount adds the board's routes.
 func (s *Service) Mount(api *web.API) {
-	web.Get(api, "/tasks", actor.Read, "List tasks", s.handleList, web.Unchanged(s.mark), web.Fails(ErrAssignee, ErrReporter, ErrProject, ErrParent, page.ErrCursor),
+	web.Get(api, "/tasks", actor.Read, "List tasks", s.handleList, web.Unchanged(s.mark), web.Fails(ErrAssignee, ErrReporter, ErrHolder, ErrProject, ErrParent, page.ErrCursor),
 		web.Describe("The newest first, unless sort says otherwise; what matches all filters. A task that changes its place in the order while you turn "+
 			"pages, as every change does when you sort by updated, may come twice or not at all; the others neither repeat nor go missing."))
 	web.Post(api, "/tasks", actor.ChangeTasks, "Create a task", s.handleCreate,
@@ -97,8 +98,27 @@ func (Name) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, MaxLength: new(64), Examples: []any{"TASK-12"}}
 }
 
-// Schema says in the API's document that a card is a task.
-func (Card) Schema(r huma.Registry) *huma.Schema { return r.Schema(reflect.TypeFor[Task](), true, "") }
+// Schema says in the API's document what a card may be.
+func (Card) Schema(r huma.Registry) *huma.Schema {
+	return &huma.Schema{AnyOf: []*huma.Schema{
+		r.Schema(reflect.TypeFor[Task](), true, ""),
+		r.Schema(reflect.StructOf(boardFields()), true, "TaskCard"),
+	}}
+}
+
+// boardFields are the fields of a task that a slim card has.
+func boardFields() []reflect.StructField {
+	all := reflect.VisibleFields(reflect.TypeFor[Task]())
+	return all[:slices.IndexFunc(all, func(f reflect.StructField) bool { return f.Name == "Description" })]
+}
+
+// Whole is a card that has all fields of its task.
+type Whole struct{ Card }
+
+// Schema says in the API's document that it is a task.
+func (Whole) Schema(r huma.Registry) *huma.Schema {
+	return r.Schema(reflect.TypeFor[Task](), true, "")
+}
 
 // Schema bounds a tag in the API's document; the rest of its rule is applyTags'.
 func (Tag) Schema(huma.Registry) *huma.Schema {
@@ -120,8 +140,10 @@ type listInput struct {
 	DueAfter     time.Time  `query:"due_after" doc:"Only what is due at this time or later."`
 	DueBefore    time.Time  `query:"due_before" doc:"Only what is due before this time."`
 	UpdatedSince time.Time  `query:"updated_since" doc:"Only what was changed at this time or later."`
+	Holder       Person     `query:"holder" maxLength:"254" doc:"Only with a claim of this person, named like the assignee; any is whoever has one, none is what nobody holds."`
 	Text         string     `query:"q" maxLength:"200" doc:"Only with this text in the key or the title, in whatever case."`
 	Sort         string     `query:"sort" enum:"key,-key,created,-created,updated,-updated,priority,-priority,due,-due,position,-position" default:"-key" doc:"The order; a minus turns it round, so that the newest, the last changed, the most urgent come first. Sorted by due, what is due at no time comes last. Among equals the key decides."`
+	Fields       string     `query:"fields" enum:"all,card" default:"all" doc:"card leaves out all but what a board shows: no description, dates or relations."`
 	page.Query
 	page.Total
 }
@@ -129,13 +151,13 @@ type listInput struct {
 func (s *Service) handleList(ctx context.Context, in *listInput) (*web.Marked[Card], error) {
 	f := Filter{
 		Statuses: in.Status, Priorities: in.Priority, Types: in.Type,
-		Assignee: in.Assignee, Reporter: in.Reporter, UpdatedSince: in.UpdatedSince, Text: in.Text,
+		Assignee: in.Assignee, Reporter: in.Reporter, Holder: in.Holder, UpdatedSince: in.UpdatedSince, Text: in.Text,
 		Tags: in.Tag, Project: in.Project, Parent: in.Parent, Archived: in.Archived == "true", DueAfter: in.DueAfter, DueBefore: in.DueBefore,
 	}
 	if in.Blocked != "" {
 		f.Blocked = new(in.Blocked == "true")
 	}
-	part, err := s.Cards(ctx, f, page.Want{Query: in.Query, Sort: in.Sort, Total: in.Total.Total})
+	part, err := s.Cards(ctx, f, page.Want{Query: in.Query, Sort: in.Sort, Total: in.Total.Total}, in.Fields == "card")
 	return web.Part(ctx, part).Marked(ctx), err
 }
 
@@ -146,9 +168,9 @@ func (s *Service) handleCreate(ctx context.Context, in *createInput) (*web.Tagge
 	return web.Tag(t, t.Version).At(web.Prefix + "/tasks/" + t.Key), err
 }
 
-func (s *Service) handleGet(ctx context.Context, in *Ref) (*web.Tagged[Card], error) {
+func (s *Service) handleGet(ctx context.Context, in *Ref) (*web.Tagged[Whole], error) {
 	c, version, err := s.Card(ctx, in.ID)
-	return web.Tag(c, version), err
+	return web.Tag(Whole{c}, version), err
 }
 
 type updateInput struct {

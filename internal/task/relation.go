@@ -192,18 +192,21 @@ func shift(ctx context.Context, tx *db.Tx, t Task) (freed []string, err error) {
 		by = -1
 	}
 	rows, err := tx.Query(ctx, `
-		UPDATE tasks SET waiting_on = waiting_on + ? WHERE id IN (SELECT task_id FROM task_dependencies WHERE depends_on_id = ?)
-		RETURNING number, waiting_on`, by, t.ID)
+		UPDATE tasks SET waiting_on = waiting_on + ?, shown = shown + 1 WHERE id IN (SELECT task_id FROM task_dependencies WHERE depends_on_id = ?)
+		RETURNING id, number, waiting_on`, by, t.ID)
 	var numbers []int64
-	_, err = db.All(rows, err, func(row db.Row) (number int64, err error) {
-		var waiting int64
-		if err = row.Scan(&number, &waiting); waiting == 0 {
+	ids, err := db.All(rows, err, func(row db.Row) (id string, err error) {
+		var number, waiting int64
+		if err = row.Scan(&id, &number, &waiting); waiting == 0 {
 			numbers = append(numbers, number)
 		}
-		return number, err
+		return id, err
 	})
+	if err != nil {
+		return nil, err
+	}
 	slices.Sort(numbers)
-	return keysOf(numbers), err
+	return keysOf(numbers), redraw(ctx, tx, ids...)
 }
 
 func keysOf(numbers []int64) []string {

@@ -32,7 +32,6 @@ type Service struct {
 	Raise  func(ctx context.Context, tx *db.Tx, m Matter) error
 	Settle func(ctx context.Context, tx *db.Tx, cause, why string) error
 
-	cards   cards
 	endings endings
 }
 
@@ -121,11 +120,12 @@ func (s *Service) Get(ctx context.Context, ref string) (Task, error) {
 // and may have left: somebody has to take over their tasks.
 func (s *Service) List(ctx context.Context, f Filter, want page.Want) (page.Part[Task], error) {
 	var part page.Part[Task]
-	err := list.View(ctx, s.DB, want, func(q db.Queryer) (err error) {
-		if f, err = f.lookUp(ctx, q); err != nil {
+	err := list.View(ctx, s.DB, want, func(q db.Queryer) error {
+		w, err := s.where(ctx, q, f, want)
+		if err != nil {
 			return err
 		}
-		part, err = tasks.Read(ctx, q, f.where(), want)
+		part, err = tasks.Read(ctx, q, w, want)
 		return err
 	})
 	now := s.Now()
@@ -142,6 +142,11 @@ func (f Filter) lookUp(ctx context.Context, q db.Queryer) (_ Filter, err error) 
 	}
 	if f.Reporter, err = lookUp(ctx, q, f.Reporter, ErrReporter); err != nil {
 		return f, err
+	}
+	if f.Holder != Anybody {
+		if f.Holder, err = lookUp(ctx, q, f.Holder, ErrHolder); err != nil {
+			return f, err
+		}
 	}
 	if f.Project != "" && f.Project != string(Nobody) {
 		if f.Project, err = findProject(ctx, q, f.Project, false); err != nil {

@@ -14,7 +14,6 @@ import (
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
-	"wardroom/internal/platform/list"
 	"wardroom/internal/search"
 )
 
@@ -100,7 +99,7 @@ func (t Task) values() []any {
 		reason, since, by, claimBy, claimName, until, t.claimSeq, t.lostBy, t.lastReport,
 		t.SessionKey, t.Branch, t.PRURL, t.Origin, t.DueAt, t.DoneAt, t.ArchivedAt, t.archiveFrom, t.MovedAt, t.CreatedAt, t.UpdatedAt,
 		t.Position, t.Version,
-		strings.ToLower(t.Key + " " + t.Title), t.Priority.rank(), due, urgency,
+		t.searched(), t.Priority.rank(), due, urgency,
 	}
 }
 
@@ -122,16 +121,23 @@ func (t Task) ranks() (due, urgency int64) {
 
 // find looks a task up by its id or its key.
 func find(ctx context.Context, q db.Queryer, ref string) (Task, error) {
-	where, arg := `id = ?`, any(strings.ToLower(ref))
-	if number, ok := parseKey(ref); ok {
-		where, arg = `number = ?`, number
-	}
+	where, arg := byName(ref)
 	t, err := scan(q.QueryRow(ctx, `SELECT `+columns+` FROM tasks WHERE `+where, arg))
 	if db.IsNotFound(err) {
-		return Task{}, ErrNotFound.With("Name it by its id or its key, such as TASK-12.")
+		return Task{}, errNoTask()
 	}
 	return t, err
 }
+
+// byName is the condition for the task with that id or key.
+func byName(ref string) (condition string, arg any) {
+	if number, ok := parseKey(ref); ok {
+		return `number = ?`, number
+	}
+	return `id = ?`, strings.ToLower(ref)
+}
+
+func errNoTask() error { return ErrNotFound.With("Name it by its id or its key, such as TASK-12.") }
 
 // findOpen is find for whoever wants to change the task.
 func findOpen(ctx context.Context, tx *db.Tx, ref string) (Task, error) {
@@ -151,8 +157,12 @@ func insert(ctx context.Context, tx *db.Tx, t *Task) error {
 		return err
 	}
 	t.Key, t.Position = keyOf(t.number), firstPosition(t.number)
-	err = tx.Later(ctx, `INSERT INTO tasks (id, number, `+strings.Join(fields, `, `)+`)
-		VALUES (?, ?`+strings.Repeat(`, ?`, len(fields))+`)`, slices.Concat([]any{t.ID, t.number}, t.values())...)
+	card, rest, err := t.draw()
+	if err != nil {
+		return err
+	}
+	err = tx.Later(ctx, `INSERT INTO tasks (id, number, card, rest, `+strings.Join(fields, `, `)+`)
+		VALUES (?, ?, ?, ?`+strings.Repeat(`, ?`, len(fields))+`)`, slices.Concat([]any{t.ID, t.number, card, rest}, t.values())...)
 	if err != nil {
 		return err
 	}
@@ -195,17 +205,23 @@ var errRaced = errors.New("the task was changed since it was read")
 // transaction, so nobody has written the task since. Columns that did not change
 // are left alone: most of them have an index to keep.
 func update(ctx context.Context, tx *db.Tx, was, t Task) error {
-	var set []string
-	var args []any
+	card, rest, err := t.draw()
+	if err != nil {
+		return err
+	}
+	set, args := []string{`card = ?`, `rest = ?`}, []any{card, rest}
 	before, after := was.values(), t.values()
 	for i, name := range fields {
 		if !reflect.DeepEqual(before[i], after[i]) {
 			set, args = append(set, name+` = ?`), append(args, after[i])
 		}
 	}
-	err := tx.Later(ctx, `UPDATE tasks SET `+strings.Join(set, `, `)+` WHERE id = ?`, append(args, t.ID)...)
+	err = tx.Later(ctx, `UPDATE tasks SET `+strings.Join(set, `, `)+` WHERE id = ?`, append(args, t.ID)...)
 	if err == nil && was.findable() != t.findable() {
 		err = search.Put(ctx, tx, t.findable())
+	}
+	if err == nil && was.Title != t.Title {
+		err = retitle(ctx, tx, t)
 	}
 	if err == nil && (was.ArchivedAt == nil) != (t.ArchivedAt == nil) {
 		err = refileComments(ctx, tx, t)
@@ -224,92 +240,6 @@ func tag(ctx context.Context, tx *db.Tx, t Task) error {
 		}
 	}
 	return nil
-}
-
-// Filter says which tasks to list. The zero Filter lists all that are not in the
-// archive.
-type Filter struct {
-	Statuses     []Status
-	Priorities   []Priority
-	Types        []Type
-	Assignee     Person
-	Reporter     Person
-	Blocked      *bool
-	Tags         []Tag     // any of these
-	Project      string    // a project's id or key, or none
-	Parent       string    // a task's id or key, or none
-	Archived     bool      // only what is in the archive, instead of what is not
-	DueAfter     time.Time // not before; zero is no bound. With a bound, only what is due at some time
-	DueBefore    time.Time // before it; zero is no bound
-	UpdatedSince time.Time // not before; zero is no bound
-	Text         string    // in the key or the title, in whatever case
-}
-
-// Person names an account in a filter: by its id, email or agent_id, as Me or
-// as Nobody. Empty is anyone.
-type Person string
-
-// The names of people that are not looked up. No account can be named by them.
-const (
-	Me     Person = "me"   // the caller
-	Nobody Person = "none" // tasks that have no such person
-)
-
-// where is the filter in SQL. The people in it were looked up.
-func (f Filter) where() list.Where {
-	var w list.Where
-	w.And(map[bool]string{true: `archived_at IS NOT NULL`, false: `archived_at IS NULL`}[f.Archived])
-	list.In(&w, `status`, f.Statuses)
-	list.In(&w, `priority_rank`, ranks(f.Priorities))
-	list.In(&w, `type`, f.Types)
-	f.Assignee.in(&w, `assignee_id`)
-	f.Reporter.in(&w, `reporter_id`)
-	list.Has(&w, `search`, f.Text)
-	if f.Blocked != nil {
-		w.And(map[bool]string{true: `blocked_reason IS NOT NULL`, false: `blocked_reason IS NULL`}[*f.Blocked])
-	}
-	Person(f.Project).in(&w, `project_id`)
-	Person(f.Parent).in(&w, `parent_id`)
-	if len(f.Tags) > 0 {
-		args := make([]any, len(f.Tags))
-		for i, t := range f.Tags {
-			args[i] = strings.ToLower(string(t))
-		}
-		w.And(`number IN (SELECT number FROM task_tags WHERE tag IN (?`+strings.Repeat(`, ?`, len(args)-1)+`))`, args...)
-	}
-	if !f.DueAfter.IsZero() {
-		w.And(`due_rank >= ?`, f.DueAfter.UnixMicro())
-	}
-	if !f.DueBefore.IsZero() {
-		w.And(`due_rank < ?`, f.DueBefore.UnixMicro())
-	} else if !f.DueAfter.IsZero() {
-		w.And(`due_rank < ?`, int64(noDue))
-	}
-	if !f.UpdatedSince.IsZero() {
-		w.And(`updated_at >= ?`, f.UpdatedSince)
-	}
-	return w
-}
-
-func (p Person) in(w *list.Where, column string) {
-	if p == Nobody {
-		w.And(column + ` IS NULL`)
-		return
-	}
-	list.Is(w, column, p)
-}
-
-// tasks is how the board is listed. A row's number tells it apart.
-var tasks = list.List[Task]{
-	Table: `tasks`, Columns: columns, Scan: scan, Usual: "-key",
-	Sorts: map[string]list.Sort[Task]{
-		"key":      {Columns: []string{`number`}, Position: func(t Task) []any { return []any{t.number} }},
-		"created":  {Columns: []string{`created_at`, `number`}, Position: func(t Task) []any { return []any{t.CreatedAt.Time, t.number} }},
-		"updated":  {Columns: []string{`updated_at`, `number`}, Position: func(t Task) []any { return []any{t.UpdatedAt.Time, t.number} }},
-		"due":      {Columns: []string{`due_rank`, `number`}, Position: func(t Task) []any { due, _ := t.ranks(); return []any{due, t.number} }},
-		"position": {Columns: []string{`position`, `number`}, Position: func(t Task) []any { return []any{t.Position, t.number} }},
-		"priority": {Columns: []string{`priority_rank`, `number`}, Position: func(t Task) []any { return []any{t.Priority.rank(), t.number} }},
-	},
 }
 
 // findAccount finds the account that ref names, by id, email or agent_id. Of an

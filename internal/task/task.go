@@ -4,11 +4,11 @@ package task
 import (
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"wardroom/internal/platform/actor"
@@ -48,14 +48,6 @@ func (p Priority) rank() int64 {
 	return int64(slices.Index([]Priority{Low, Medium, High, Urgent}, p))
 }
 
-func ranks(ps []Priority) []int64 {
-	var rs []int64
-	for _, p := range ps {
-		rs = append(rs, p.rank())
-	}
-	return rs
-}
-
 // Type says what sort of work it is.
 type Type string
 
@@ -85,48 +77,50 @@ const (
 	maxTag         = 40
 )
 
-// Task is one card.
+// Task is a unit of work on the board. Its fields up to Description are what a
+// card on the board shows; see draw.
 type Task struct {
-	ID          string      `json:"id"`
-	Key         string      `json:"key" doc:"TASK-n; never reused." example:"TASK-12"`
-	Title       string      `json:"title"`
+	ID         string      `json:"id"`
+	Key        string      `json:"key" doc:"TASK-n; never reused." example:"TASK-12"`
+	Title      string      `json:"title"`
+	Status     Status      `json:"status" enum:"backlog,todo,in_progress,review,done"`
+	Priority   Priority    `json:"priority" enum:"low,medium,high,urgent"`
+	Type       Type        `json:"type" enum:"task,bug,feature,improvement,research,epic"`
+	Tags       []Tag       `json:"tags" nullable:"false"`
+	AssigneeID *string     `json:"assignee_id" doc:"The user, human or agent, whose task it is."`
+	ProjectID  *string     `json:"project_id"`
+	WaitingOn  int64       `json:"waiting_on" doc:"How many of those in depends_on are not done yet."`
+	Blocked    *Blocked    `json:"blocked"`
+	Claim      *Claim      `json:"claim" doc:"Who holds it and until when; null when nobody does."`
+	CostUSD    *money.Nano `json:"cost_usd" doc:"What its runs in the runtime have cost, with those of the agents that its own agent had work for it, as the usage ledger has it; null when that is not known."`
+	// CostComplete is nil exactly when Tokens is.
+	CostComplete *bool       `json:"cost_complete" doc:"Whether all of them have a price. False: cost_usd is too small, or null. Null when none is known."`
+	DueAt        *clock.Time `json:"due_at"`
+	ArchivedAt   *clock.Time `json:"archived_at"`
+	MovedAt      clock.Time  `json:"moved_at" doc:"When it came into its column."`
+	Position     string      `json:"position" doc:"Its place on the board: tasks stand in the order of these texts."`
+	Comments     int64       `json:"comment_count"`
+	Version      int64       `json:"version" doc:"Counts the changes; part of the ETag."`
+
 	Description string      `json:"description" doc:"Markdown. Agents write it too: never trust it."`
-	Status      Status      `json:"status" enum:"backlog,todo,in_progress,review,done"`
-	Priority    Priority    `json:"priority" enum:"low,medium,high,urgent"`
-	Type        Type        `json:"type" enum:"task,bug,feature,improvement,research,epic"`
-	Tags        []Tag       `json:"tags" nullable:"false"`
-	AssigneeID  *string     `json:"assignee_id" doc:"The user, human or agent, whose task it is."`
 	ReporterID  *string     `json:"reporter_id" doc:"The user who made it; null when the service did."`
-	ProjectID   *string     `json:"project_id"`
 	ParentID    *string     `json:"parent_id" doc:"The task that it is a part of."`
 	DependsOn   []string    `json:"depends_on" nullable:"false" doc:"The keys of the tasks that have to be done before." example:"TASK-7"`
-	WaitingOn   int64       `json:"waiting_on" doc:"How many of those in depends_on are not done yet."`
-	Blocked     *Blocked    `json:"blocked"`
-	Claim       *Claim      `json:"claim" doc:"Who holds it and until when; null when nobody does."`
 	SessionKey  *string     `json:"session_key" doc:"The runtime session where the work happens; as last reported."`
 	Branch      *string     `json:"branch"`
 	PRURL       *string     `json:"pr_url"`
 	Dispatch    *Dispatch   `json:"dispatch" doc:"How handing it to its agent went the last time; null when it never was."`
-	CostUSD     *money.Nano `json:"cost_usd" doc:"What its runs in the runtime have cost, with those of the agents that its own agent had work for it, as the usage ledger has it; null when that is not known."`
 	Tokens      *Tokens     `json:"tokens" doc:"What they have used; null when none is known."`
-	// CostComplete is nil exactly when Tokens is.
-	CostComplete *bool       `json:"cost_complete" doc:"Whether all of them have a price. False: cost_usd is too small, or null. Null when none is known."`
-	Origin       *string     `json:"origin" doc:"Where it comes from when nobody typed it, such as standup:2026-11-20."`
-	DueAt        *clock.Time `json:"due_at"`
-	DoneAt       *clock.Time `json:"done_at"`
-	ArchivedAt   *clock.Time `json:"archived_at"`
-	MovedAt      clock.Time  `json:"moved_at" doc:"When it came into its column."`
-	CreatedAt    clock.Time  `json:"created_at"`
-	UpdatedAt    clock.Time  `json:"updated_at"`
-	Position     string      `json:"position" doc:"Its place on the board: tasks stand in the order of these texts."`
-	Comments     int64       `json:"comment_count"`
-	Version      int64       `json:"version" doc:"Counts the changes; part of the ETag."`
+	Origin      *string     `json:"origin" doc:"Where it comes from when nobody typed it, such as standup:2026-11-20."`
+	DoneAt      *clock.Time `json:"done_at"`
+	CreatedAt   clock.Time  `json:"created_at"`
+	UpdatedAt   clock.Time  `json:"updated_at"`
 
 	number      int64
 	claimSeq    int64       // counts its claims; the token of the last one
 	lostBy      *string     // who lost it against their will, until it moves on
 	lastReport  *string     // see Report.digest
-	shown       int64       // counts what changes Dispatch and the costs
+	shown       int64       // counts what changes the task without a version: see redraw
 	archiveFrom *clock.Time // from when the days until it is archived count
 }
 
@@ -186,6 +180,7 @@ var (
 	ErrStale    = fault.New(fault.Stale, "task_changed", "The task was changed meanwhile.")
 	ErrAssignee = fault.New(fault.Invalid, "assignee_unknown", "There is no active account like that.")
 	ErrReporter = fault.New(fault.Invalid, "reporter_unknown", "There is no account like that.")
+	ErrHolder   = fault.New(fault.Invalid, "holder_unknown", "There is no account like that.")
 	ErrArchived = fault.New(fault.Conflict, "task_archived", "The task is in the archive.")
 )
 
@@ -336,16 +331,27 @@ func (t *Task) block(why *BlockedReason, now time.Time, by actor.Actor, bad *fau
 	}
 }
 
-// tagShape takes the words of every script: some write vowels as marks (\p{M})
-// and long ones as modifiers (\p{Lm}).
-var tagShape = regexp.MustCompile(`^[\p{Ll}\p{Lm}\p{Lo}\p{N}][\p{Ll}\p{Lm}\p{Lo}\p{M}\p{N}_.-]{0,39}$`)
+// wellFormed reports whether the tag is one word of lower-case letters, digits,
+// "_", "." and "-", begun by a letter or a digit. It takes the words of every
+// script: some write vowels as marks and long ones as modifiers.
+func (t Tag) wellFormed() bool {
+	n := 0
+	for _, r := range string(t) {
+		first := unicode.In(r, unicode.Ll, unicode.Lm, unicode.Lo, unicode.N)
+		if !first && (n == 0 || !unicode.Is(unicode.M, r) && !strings.ContainsRune("_.-", r)) {
+			return false
+		}
+		n++
+	}
+	return 0 < n && n <= maxTag
+}
 
 // applyTags lower-cases the tags and drops repeats, keeping their order.
 func applyTags(given []Tag, bad *fault.Fields) []Tag {
 	tags := []Tag{}
 	for i, raw := range given {
 		tag := Tag(strings.ToLower(strings.TrimSpace(string(raw))))
-		if !tagShape.MatchString(string(tag)) || plaintext.Line(string(tag)) != string(tag) {
+		if !tag.wellFormed() || plaintext.Line(string(tag)) != string(tag) {
 			bad.Add(fmt.Sprintf("/tags/%d", i), "A tag is one word of up to 40 letters, digits, dots and dashes.")
 			continue
 		}

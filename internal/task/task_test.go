@@ -175,6 +175,20 @@ func TestTags(t *testing.T) {
 	}
 }
 
+// Who writes in a script with marks or without capitals tags in it too, and what is
+// no word is no tag.
+func TestTagShape(t *testing.T) {
+	for tag, want := range map[Tag]bool{
+		"a": true, "7": true, "release-2.1_b": true, "日本": true, "हिन्दी": true, "ʻokina": true, "ärger": true, "٣": true,
+		Tag(strings.Repeat("ä", maxTag)): true, Tag(strings.Repeat("a", maxTag+1)): false,
+		"": false, "-a": false, ".": false, "_a": false, "a b": false, "A": false, "a/b": false, "a,b": false, "ि": false, "a\xff": false, "a🙂": false,
+	} {
+		if tag.wellFormed() != want {
+			t.Errorf("%q: %t", tag, !want)
+		}
+	}
+}
+
 // The age of a blocker is what the standup escalates by. Wording it anew must
 // not make it young.
 func TestBlocked(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -27,6 +28,7 @@ import (
 // Queryer reads. *DB and *Tx both do; store functions that only read take a
 // Queryer, so that the caller decides whether they run inside a transaction.
 type Queryer interface {
+	Engine() Engine
 	Query(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 	QueryRow(ctx context.Context, query string, args ...any) *sql.Row
 }
@@ -309,7 +311,7 @@ func (c conn) rebind(query string) string {
 	}
 	var b strings.Builder
 	n, quoted := 0, false
-	for _, r := range query {
+	for _, r := range indexedBy.ReplaceAllString(query, "") {
 		switch {
 		case r == '\'':
 			quoted = !quoted
@@ -324,6 +326,10 @@ func (c conn) rebind(query string) string {
 	c.marks.keep(query, b.String())
 	return b.String()
 }
+
+// indexedBy is how a statement tells SQLite which index to use. PostgreSQL has
+// nothing like it and chooses by its statistics.
+var indexedBy = regexp.MustCompile(` INDEXED BY \w+`)
 
 // mostTexts is how many queries are remembered in PostgreSQL's words. The program
 // has some hundreds; the filters of a list make more of them, and callers choose

@@ -44,6 +44,11 @@ type Sort[T any] struct {
 	// Position is a row's values of Columns, each a string, an int64 or a
 	// time.Time. It is also called with the zero T, for the types alone.
 	Position func(T) []any
+	// Apart names, for a column that list.In filters by, an index that begins with
+	// it and goes on with Columns. The list is read through that index once for each
+	// value and merged: with several values no index has the rows in this order. The
+	// list's Columns must include those of the sort.
+	Apart map[string]string
 }
 
 // Order is the order that a caller has chosen among the sorts of a list.
@@ -56,7 +61,7 @@ type order[T any] struct {
 // Query is the SQL for one page, and one row more that tells whether another
 // page follows. It answers page.ErrCursor for a cursor that another list, order
 // or filter gave out.
-func (l List[T]) Query(w Where, want page.Want) (query string, args []any, err error) {
+func (l List[T]) Query(engine db.Engine, w Where, want page.Want) (query string, args []any, err error) {
 	o, err := l.order(w, want.Sort)
 	if err != nil {
 		return "", nil, err
@@ -70,7 +75,18 @@ func (l List[T]) Query(w Where, want page.Want) (query string, args []any, err e
 	}
 	// The limit is a number in the text: SQLite plans a statement anew whenever
 	// that is given another time.
-	return `SELECT ` + l.Columns + ` FROM ` + l.Table + w.clause() + ` ORDER BY ` + o.by() + ` LIMIT ` + strconv.Itoa(limit(want)+1), w.all(), nil
+	order := ` ORDER BY ` + o.by() + ` LIMIT ` + strconv.Itoa(limit(want)+1)
+	parts := w.apart(o.Apart)
+	texts := make([]string, len(parts))
+	for i, part := range parts {
+		texts[i], args = `SELECT `+l.Columns+part.from(l.Table), append(args, part.args()...)
+		if engine == db.Postgres && len(parts) > 1 {
+			// It merges only what is sorted already. SQLite would read each part to
+			// its limit then.
+			texts[i] = `SELECT * FROM (` + texts[i] + order + `) AS part`
+		}
+	}
+	return strings.Join(texts, ` UNION ALL `) + order, args, nil
 }
 
 // usualLimit is how many rows a page has for callers inside the program who do
@@ -88,7 +104,7 @@ func limit(want page.Want) int {
 // total when that is wanted too. For a total that fits to its page, q is one
 // view of the database; see View.
 func (l List[T]) Read(ctx context.Context, q db.Queryer, w Where, want page.Want) (page.Part[T], error) {
-	query, args, err := l.Query(w, want)
+	query, args, err := l.Query(q.Engine(), w, want)
 	if err != nil {
 		return page.Part[T]{}, err
 	}
@@ -104,7 +120,7 @@ func (l List[T]) Read(ctx context.Context, q db.Queryer, w Where, want page.Want
 	part.Rows, part.Next = page.Cut(part.Rows, limit(want), o.position)
 	if want.Total {
 		part.Total = new(int64)
-		if err := q.QueryRow(ctx, `SELECT COUNT(*) FROM `+l.Table+w.clause(), w.all()...).Scan(part.Total); err != nil {
+		if err := q.QueryRow(ctx, `SELECT COUNT(*)`+w.from(l.Table), w.args()...).Scan(part.Total); err != nil {
 			return page.Part[T]{}, fmt.Errorf("count %s: %w", l.Table, err)
 		}
 	}
@@ -216,11 +232,19 @@ func text(v any) string {
 // from errors; it is no secret and guards nothing.
 func (w Where) bound(table, sort string) string {
 	h := sha256.New()
-	for _, s := range append([]string{table, sort}, w.conditions...) {
-		fmt.Fprintf(h, "%d:%s", len(s), s)
+	texts, lasting := []string{table, sort}, []string(nil)
+	for _, c := range w.conditions {
+		if c.hint {
+			continue
+		}
+		texts = append(texts, c.text)
+		for _, a := range c.args {
+			if !c.now {
+				lasting = append(lasting, text(a))
+			}
+		}
 	}
-	for _, a := range w.lasting {
-		s := text(a)
+	for _, s := range append(texts, lasting...) {
 		fmt.Fprintf(h, "%d:%s", len(s), s)
 	}
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:9])

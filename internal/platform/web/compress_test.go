@@ -164,7 +164,7 @@ func TestCompressed(t *testing.T) {
 			if got := unpacked(t, strings.NewReader(sent)); got != want || len(sent) > len(want)/3 {
 				t.Errorf("%d bytes unpack to %d, and are %d without compression", len(sent), len(got), len(want))
 			}
-			for _, res := range []*http.Response{plain, small} {
+			for _, res := range []*fetched{plain, small} {
 				if res.Header.Get("Vary") != "Accept-Encoding" || !strings.HasPrefix(res.Header.Get("Content-Type"), kind) || res.StatusCode != plain.StatusCode {
 					t.Errorf("answered %d %v", res.StatusCode, res.Header)
 				}

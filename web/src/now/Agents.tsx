@@ -5,7 +5,6 @@ import { useTickingHere } from '../app/clock'
 import { cost } from '../app/format'
 import { isNobody, queries } from '../app/queries'
 import { goingQuery, soFar } from '../spend/going'
-import { useTasks } from '../tasks/queries'
 import { now as nowWords } from '../texts/now'
 import { Age } from '../ui/Age'
 import { Changed } from '../ui/Changed'
@@ -18,25 +17,25 @@ import { Card, Nothing } from './Card'
 import { isKnown } from './facts'
 import { burnQuery, sessionsQuery } from './queries'
 import { burn } from './spend'
-import { currentTask, sessionOf } from './tile'
+import { sessionOf } from './tile'
 import { clock } from './time'
+import { useCurrentTasks } from './useCurrentTasks'
 
 const words = nowWords.agents
-const going = { status: 'in_progress' }
 
 /** The agents as a strip: what each does now, how full its context is, and what it burns. */
 export function Agents({ className }: { className: string }) {
   const agents = useQuery(queries.agents)
   const sessions = useQuery(sessionsQuery)
   const burning = useQuery(burnQuery)
-  const tasks = useTasks(going)
+  const tasks = useCurrentTasks(agents.data ?? [], sessions.error ? [] : (sessions.data ?? []))
   const gateway = useQuery(queries.gateway).data
   const noSessions = sessions.error !== null && gateway?.state === 'connected'
   return (
     <Card className={className} title={words.title} to={{ path: '/agents', label: words.title }}>
       <GatewayLine>{words.away}</GatewayLine>
       {noSessions && <Partial>{words.noSessions}</Partial>}
-      {tasks.error && !tasks.tasks ? <Partial>{words.noTasks}</Partial> : null}
+      {tasks.failed ? <Partial>{words.noTasks}</Partial> : null}
       <Answer of={agents} rows={3} what={words.what}>
         {list =>
           list.length === 0 ? (
@@ -61,10 +60,7 @@ export function Agents({ className }: { className: string }) {
                         </Changed>
                       </span>
                     </p>
-                    <Work
-                      known={tasks.tasks !== undefined}
-                      of={currentTask(a.account?.user_id, tasks.tasks ?? [], session)}
-                    />
+                    <Work known={tasks.known} of={tasks.of(a)} />
                     <p className="flex flex-wrap justify-between gap-x-2 gap-y-0.5 whitespace-nowrap text-soft text-xs sm:flex-col">
                       <span className="inline-flex items-center gap-1.5">
                         <span>{words.context}</span>
@@ -111,7 +107,7 @@ function Presence({ of }: { of: Schemas['Agent'] }) {
   )
 }
 
-function Work({ of, known }: { of: Schemas['Task'] | undefined; known: boolean }) {
+function Work({ of, known }: { of: Schemas['TaskCard'] | undefined; known: boolean }) {
   if (!of) return <p className="min-h-5 truncate text-soft">{known ? words.noTask : ''}</p>
   return (
     <p className="flex min-h-5 min-w-0">

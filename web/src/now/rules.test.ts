@@ -320,7 +320,7 @@ describe('a tile', () => {
       moved_at: '1',
       archived_at: null,
       ...of,
-    }) as Schemas['Task']
+    }) as Schemas['TaskCard']
   const session = (key: string, of: object = {}) =>
     ({ key, agent_id: 'cto', active: true, updated_at: '1', started_at: '1', ...of }) as Schemas['Session']
   it('shows the session that goes on, else the one that was last in use', () => {

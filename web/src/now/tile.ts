@@ -3,7 +3,7 @@ import { partsOf } from '../sessions/session'
 import { type Block, type Inline, readMarkdown } from '../ui/markdown'
 
 type Session = Schemas['Session']
-type Task = Schemas['Task']
+type Task = Schemas['TaskCard']
 
 const text = (a: string | null, b: string | null) => (b ?? '').localeCompare(a ?? '')
 

@@ -4,7 +4,7 @@ import type { Person } from '../app/queries'
 import { texts } from '../texts'
 import type { IconName } from '../ui/Icon'
 import { Badge, State, type Tone } from '../ui/State'
-import type { Status, Task } from './task'
+import type { Status, Task, TaskCard } from './task'
 
 const words = texts.tasks
 
@@ -39,7 +39,7 @@ export const nameOf = (id: string | null, people: ReadonlyMap<string, Person>): 
   id === null ? words.unassigned : (people.get(id)?.name ?? words.somebody)
 
 /** When it is due; red when that is over and it is not done. */
-export function Due({ task }: { task: Task }) {
+export function Due({ task }: { task: TaskCard }) {
   const late = useTicking(now => task.due_at !== null && task.status !== 'done' && Date.parse(task.due_at) < now)
   if (task.due_at === null) return null
   return (

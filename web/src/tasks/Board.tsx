@@ -7,12 +7,12 @@ import { texts } from '../texts'
 import { useSharedMenu } from '../ui/SharedMenu'
 import { useActions } from './actions'
 import { Column, type Current } from './Column'
-import { type Status, sorted, statuses, type Task } from './task'
+import { type Status, sorted, statuses, type TaskCard } from './task'
 
 const words = texts.tasks.keys
 
 interface Props {
-  tasks: readonly Task[]
+  tasks: readonly TaskCard[]
   people: ReadonlyMap<string, Person>
   statuses: string | undefined
   opened: string | undefined
@@ -24,7 +24,7 @@ export function Board({ tasks, people, statuses: only, opened, onOpen }: Props) 
   const shown = useMemo(() => statuses.filter(s => !only || only.split(',').includes(s)), [only])
   const columns = useMemo(() => {
     const all = sorted(tasks, 'position')
-    return new Map<Status, Task[]>(statuses.map(s => [s, all.filter(t => t.status === s)]))
+    return new Map<Status, TaskCard[]>(statuses.map(s => [s, all.filter(t => t.status === s)]))
   }, [tasks])
   const { move, step, menu } = useActions()
   const [onMenu, shared] = useSharedMenu()
@@ -53,7 +53,7 @@ export function Board({ tasks, people, statuses: only, opened, onOpen }: Props) 
     [move],
   )
 
-  const focus = (task: Task | undefined) => {
+  const focus = (task: TaskCard | undefined) => {
     offers.current += 1
     if (task) setCurrent({ id: task.id, focus: offers.current })
   }
@@ -64,7 +64,7 @@ export function Board({ tasks, people, statuses: only, opened, onOpen }: Props) 
     }
     return [-1, -1]
   }
-  const at = (x: number, y: number): Task | undefined => {
+  const at = (x: number, y: number): TaskCard | undefined => {
     const column = columns.get(shown[x] as Status) ?? []
     return column[Math.min(y, column.length - 1)]
   }

@@ -8,13 +8,16 @@ import { Select } from '../ui/Field'
 import { say, sayFailed } from '../ui/Toast'
 import { inverse, sendChange } from './change'
 import { putTask } from './queries'
-import { priorities, statuses, type Task } from './task'
+import { priorities, statuses, type Task, type TaskCard } from './task'
 
 const words = texts.tasks
 /** As many as the service takes at once. */
 const most = 200
 
-async function changeAll(tasks: readonly Task[], change: Schemas['TaskChange']): Promise<Schemas['TaskBulkResult'][]> {
+async function changeAll(
+  tasks: readonly TaskCard[],
+  change: Schemas['TaskChange'],
+): Promise<Schemas['TaskBulkResult'][]> {
   const results: Schemas['TaskBulkResult'][] = []
   for (let i = 0; i < tasks.length; i += most) {
     const body = { tasks: tasks.slice(i, i + most).map(t => t.id), change }
@@ -29,7 +32,7 @@ export function Bulk({
   people,
   onNone,
 }: {
-  tasks: readonly Task[]
+  tasks: readonly TaskCard[]
   people: ReadonlyMap<string, Person>
   onNone: () => void
 }) {

@@ -12,12 +12,12 @@ import { MenuButton, type OpenMenu } from '../ui/SharedMenu'
 import { Badge, Chip } from '../ui/State'
 import { Due, nameOf, PriorityMark } from './Bits'
 import { costOf } from './dispatch'
-import type { Task } from './task'
+import type { TaskCard } from './task'
 
 const words = texts.tasks
 
 interface Props {
-  task: Task
+  task: TaskCard
   people: ReadonlyMap<string, Person>
   opened: boolean
   /** Above 0 when it is to take the focus, and another number each time. */
@@ -30,7 +30,7 @@ interface Props {
 }
 
 /** Where a dragged card would come to stand, beside this one. */
-function useDrag(task: Task) {
+function useDrag(task: TaskCard) {
   const ref = useRef<HTMLElement>(null)
   const [edge, setEdge] = useState<Edge | null>(null)
   const [dragged, setDragged] = useState(false)

@@ -9,7 +9,7 @@ import type { OpenMenu } from '../ui/SharedMenu'
 import { StatusMark } from './Bits'
 import { Card } from './Card'
 import { Count } from './Count'
-import type { Status, Task } from './task'
+import type { Status, TaskCard } from './task'
 
 const words = texts.tasks
 
@@ -21,7 +21,7 @@ export interface Current {
 
 interface Props {
   status: Status
-  tasks: readonly Task[]
+  tasks: readonly TaskCard[]
   people: ReadonlyMap<string, Person>
   opened: string | undefined
   current: Current
@@ -29,7 +29,7 @@ interface Props {
   /** Asked by a card that is offered the focus. */
   onTake: (offer: number) => boolean
   onOpen: (key: string) => void
-  menu: (task: Task, column: readonly Task[]) => readonly MenuGroup[]
+  menu: (task: TaskCard, column: readonly TaskCard[]) => readonly MenuGroup[]
   onMenu: OpenMenu
 }
 

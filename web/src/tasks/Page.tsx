@@ -17,7 +17,7 @@ import { listQuery, useTasks } from './queries'
 import { type Go, type SearchChange, type TaskSearch, tasksRoute } from './route'
 import { TaskTable } from './TaskTable'
 import { Toolbar } from './Toolbar'
-import { filtersOf, fits, isFiltered, type Task } from './task'
+import { filtersOf, fits, isFiltered, type TaskCard } from './task'
 
 const words = texts.tasks
 const noNew: SearchChange = { new: undefined }
@@ -131,7 +131,7 @@ function List({ search, view, go, onOpen }: ListProps) {
   )
 }
 
-const idOf = (t: Task) => t.id
+const idOf = (t: TaskCard) => t.id
 
 /** Takes every filter out of the address. */
 export const cleared: SearchChange = {

@@ -5,7 +5,7 @@ import { texts } from '../texts'
 import { Field } from '../ui/Field'
 import { StatusMark } from './Bits'
 import { foundQuery } from './queries'
-import type { Task } from './task'
+import type { TaskCard } from './task'
 
 const words = texts.tasks
 
@@ -16,7 +16,7 @@ interface Props {
   busy: boolean
   /** Why the last pick was refused. */
   error: unknown
-  onPick: (task: Task) => void
+  onPick: (task: TaskCard) => void
 }
 
 /** A field that finds tasks by their key or title; arrows choose one, and Enter or a click picks it. */
@@ -34,7 +34,7 @@ export function PickTask({ label, not, busy, error, onPick }: Props) {
   useEffect(() => {
     if (seen) document.getElementById(`${id}-${current}`)?.scrollIntoView({ block: 'nearest' })
   }, [id, current, seen])
-  const pick = (task: Task | undefined) => {
+  const pick = (task: TaskCard | undefined) => {
     if (!task || busy) return
     setTyped('')
     setAt(0)

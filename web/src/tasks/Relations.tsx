@@ -9,7 +9,7 @@ import { StatusMark } from './Bits'
 import { inverse, readAgain, sendChange, sendDependencies } from './change'
 import { PickTask } from './PickTask'
 import { oneQuery, partsQuery, putTask } from './queries'
-import type { Task } from './task'
+import type { Task, TaskCard } from './task'
 
 const words = texts.tasks
 type Ties = Pick<Schemas['TaskChange'], 'depends_on' | 'parent_id'>
@@ -103,10 +103,10 @@ function Lines({
   onOpen,
   onRemove,
 }: {
-  tasks: readonly Task[]
+  tasks: readonly TaskCard[]
   busy: boolean
   onOpen: (key: string) => void
-  onRemove?: (task: Task) => void
+  onRemove?: (task: TaskCard) => void
 }) {
   if (tasks.length === 0) return null
   return (

@@ -10,13 +10,13 @@ import { useActions } from './actions'
 import { Due, nameOf, PriorityMark, StatusMark } from './Bits'
 import { Bulk } from './Bulk'
 import type { TaskSearch } from './route'
-import { sorted, type Task } from './task'
+import { sorted, type TaskCard } from './task'
 
 const words = texts.tasks
 const f = words.fields
 
 interface Props {
-  tasks: readonly Task[]
+  tasks: readonly TaskCard[]
   people: ReadonlyMap<string, Person>
   sort: NonNullable<TaskSearch['sort']>
   opened: string | undefined
@@ -30,14 +30,14 @@ export function TaskTable({ tasks, people, sort, opened, onSort, onOpen }: Props
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
   const { menu } = useActions()
   const [onMenu, shared] = useSharedMenu()
-  const toggle = useCallback((t: Task) => {
+  const toggle = useCallback((t: TaskCard) => {
     setSelected(was => {
       const next = new Set(was)
       if (!next.delete(t.id)) next.add(t.id)
       return next
     })
   }, [])
-  const columns = useMemo<TableColumn<Task>[]>(
+  const columns = useMemo<TableColumn<TaskCard>[]>(
     () => [
       {
         id: 'key',

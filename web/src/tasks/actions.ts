@@ -8,7 +8,7 @@ import { say, sayFailed } from '../ui/Toast'
 import { statusLook } from './Bits'
 import { useChange } from './change'
 import { putTask } from './queries'
-import { between, type Status, statuses, type Task } from './task'
+import { between, type Status, statuses, type TaskCard } from './task'
 
 const words = texts.tasks
 
@@ -22,11 +22,11 @@ export function useActions() {
      * way back leads to where it was in `home`.
      */
     const move = (
-      task: Task,
+      task: TaskCard,
       status: Status,
-      column: readonly Task[],
-      next: Task | null | undefined,
-      home: readonly Task[] = column,
+      column: readonly TaskCard[],
+      next: TaskCard | null | undefined,
+      home: readonly TaskCard[] = column,
     ) => {
       const other = status !== task.status
       const rest = column.filter(t => t.id !== task.id)
@@ -52,7 +52,7 @@ export function useActions() {
         ...(placeBefore ? { placeBefore } : {}),
       })
     }
-    const archive = async (task: Task) => {
+    const archive = async (task: TaskCard) => {
       const path = { params: { path: { id: task.id } } }
       try {
         putTask(cache, await take(api.POST('/api/v1/tasks/{id}/archive', path)))
@@ -66,16 +66,16 @@ export function useActions() {
         sayFailed(err, words.couldNot(task.key))
       }
     }
-    const step = (task: Task, by: 1 | -1, home: readonly Task[]) => {
+    const step = (task: TaskCard, by: 1 | -1, home: readonly TaskCard[]) => {
       const to = statuses[statuses.indexOf(task.status) + by]
       if (to) move(task, to, [], undefined, home)
     }
-    const menu = (task: Task, column: readonly Task[] | null): { label?: string; items: MenuItem[] }[] => {
+    const menu = (task: TaskCard, column: readonly TaskCard[] | null): { label?: string; items: MenuItem[] }[] => {
       const at = column?.findIndex(t => t.id === task.id) ?? -1
       const last = (column?.length ?? 0) - 1
       const place = (
         id: 'first' | 'up' | 'down' | 'last',
-        next: Task | null | undefined,
+        next: TaskCard | null | undefined,
         disabled: boolean,
       ): MenuItem => ({
         id,

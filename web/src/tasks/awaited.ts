@@ -1,4 +1,4 @@
-import type { Task } from './task'
+import type { Task, TaskCard } from './task'
 
 /** How tasks look by the changes that the service has not answered yet, by task, the oldest change first. */
 const looks = new Map<string, Partial<Task>[]>()
@@ -17,7 +17,7 @@ export function begin(id: string, look: Partial<Task>): () => void {
 }
 
 /** A task that was read, with the changes that are still on their way. */
-export function withAwaited(task: Task): Task {
+export function withAwaited<T extends TaskCard>(task: T): T {
   const over = looks.get(task.id)
   return over ? Object.assign({}, task, ...over) : task
 }

@@ -6,7 +6,7 @@ import { texts } from '../texts'
 import { say, sayFailed } from '../ui/Toast'
 import { begin, inTurn } from './awaited'
 import { putTask } from './queries'
-import type { Task } from './task'
+import type { Task, TaskCard } from './task'
 
 type Body = Schemas['TaskChange']
 
@@ -43,18 +43,18 @@ export async function sendDependencies(seen: Task, body: Body): Promise<Task> {
 const read = (id: string): Promise<Task> => take(api.GET('/api/v1/tasks/{id}', { params: { path: { id } } }))
 
 /** What a body takes back, for undoing it. */
-export function inverse(was: Task, body: Body): Body {
+export function inverse(was: TaskCard, body: Body): Body {
   const back: Record<string, unknown> = {}
   for (const name of Object.keys(body) as (keyof Body)[]) {
     if (name === 'position' || name === 'claim_token') continue
     if (name === 'blocked') back.blocked = was.blocked ? { reason: was.blocked.reason } : null
-    else back[name] = was[name as keyof Task]
+    else back[name] = was[name as keyof TaskCard]
   }
   return back as Body
 }
 
 /** Reads a task anew and shows it everywhere. */
-export async function readAgain(cache: QueryClient, task: Task): Promise<void> {
+export async function readAgain(cache: QueryClient, task: TaskCard): Promise<void> {
   try {
     putTask(cache, await read(task.id))
   } catch {
@@ -64,7 +64,7 @@ export async function readAgain(cache: QueryClient, task: Task): Promise<void> {
 }
 
 export interface Step {
-  task: Task
+  task: TaskCard
   body: Body
   /** What the task looks like until the service has answered. */
   looks?: Partial<Task>

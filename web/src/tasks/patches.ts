@@ -12,7 +12,10 @@ let cacheOf: QueryClient | null = null
 const readAnew = gathered(ids => {
   const cache = cacheOf
   if (!cache) return
-  if (ids.length > many) return rereadSoon(cache, ['tasks', 'list'])
+  if (ids.length > many) {
+    rereadSoon(cache, ['tasks', 'list'])
+    return rereadSoon(cache, ['tasks', 'going'])
+  }
   for (const id of ids) {
     take(api.GET('/api/v1/tasks/{id}', { params: { path: { id } } })).then(
       task => putTask(cache, task),

@@ -12,7 +12,7 @@ import { Latest } from '../app/live/latest'
 import { patchRow } from '../app/live/patches'
 import { session } from '../app/session'
 import { withAwaited } from './awaited'
-import { type Filters, priorities, statuses, type Task, types } from './task'
+import { type Filters, priorities, statuses, type Task, type TaskCard, types } from './task'
 
 /** More than this is not read at once: nobody looks through it, and filters find it. */
 export const most = 6000
@@ -25,13 +25,14 @@ const pick = <T extends string>(list: string | undefined, words: readonly T[]): 
 export const listQuery = (f: Filters) =>
   infiniteQueryOptions({
     queryKey: ['tasks', 'list', f],
-    queryFn: ({ pageParam, signal }): Promise<Page<Task>> => {
+    queryFn: ({ pageParam, signal }): Promise<Page<TaskCard>> => {
       const status = pick(f.status, statuses)
       const priority = pick(f.priority, priorities)
       const type = pick(f.type, types)
       const query = {
         limit: pageSize,
         sort: 'position' as const,
+        fields: 'card' as const,
         ...(pageParam ? { cursor: pageParam } : {}),
         ...(f.q ? { q: f.q } : {}),
         ...(status ? { status } : {}),
@@ -42,7 +43,7 @@ export const listQuery = (f: Filters) =>
         ...(f.tag ? { tag: f.tag.split(',') } : {}),
         ...(f.blocked ? { blocked: f.blocked } : {}),
       }
-      return takePage<Task>(api.GET('/api/v1/tasks', { params: { query }, signal }))
+      return takePage<TaskCard>(api.GET('/api/v1/tasks', { params: { query }, signal }))
     },
     initialPageParam: null as string | null,
     getNextPageParam: last => last.next,
@@ -53,7 +54,7 @@ export function useTasks(f: Filters) {
   const asked = useInfiniteQuery(listQuery(f))
   const { data, hasNextPage, isFetching, fetchNextPage, error } = asked
   const tasks = useMemo(() => {
-    const seen = new Map<string, Task>()
+    const seen = new Map<string, TaskCard>()
     for (const page of data?.pages ?? []) {
       for (const row of page.rows) {
         const task = latest.of(row)
@@ -115,8 +116,10 @@ export const reportsQuery = (id: string) =>
 export const partsQuery = (key: string) =>
   queryOptions({
     queryKey: ['tasks', 'parts', key],
-    queryFn: ({ signal }) =>
-      take(api.GET('/api/v1/tasks', { params: { query: { parent: key, limit: 200, sort: 'position' } }, signal })),
+    queryFn: ({ signal }): Promise<TaskCard[]> => {
+      const query = { parent: key, limit: 200, sort: 'position', fields: 'card' } as const
+      return take(api.GET('/api/v1/tasks', { params: { query }, signal }))
+    },
   })
 
 /** Tasks with a text in their key or title, the newest first. */
@@ -124,8 +127,10 @@ export const foundQuery = (text: string) =>
   queryOptions({
     queryKey: ['tasks', 'found', text],
     staleTime: 10_000,
-    queryFn: ({ signal }) =>
-      take(api.GET('/api/v1/tasks', { params: { query: { q: text.slice(0, 200), limit: 20 } }, signal })),
+    queryFn: ({ signal }): Promise<TaskCard[]> => {
+      const query = { q: text.slice(0, 200), limit: 20, fields: 'card' } as const
+      return take(api.GET('/api/v1/tasks', { params: { query }, signal }))
+    },
   })
 
 export const projectsQuery = queryOptions({
@@ -133,17 +138,41 @@ export const projectsQuery = queryOptions({
   queryFn: ({ signal }) => take(api.GET('/api/v1/projects', { params: { query: { limit: 500 } }, signal })),
 })
 
-const same = (a: Task, b: Task) => a.id === b.id
-// Claims and counts change without a version, so the same version may be newer.
-const newer = (next: Task, was: Task) => next.version >= was.version
+/** Whose tasks in progress: of one person, those that anybody holds, or all. */
+export type Going = { assignee: string } | { holder: 'any' } | 'all'
 
-const latest = new Latest<Task>((next, was) => next.version > was.version)
+/** So many of the tasks in progress of one person are read, and so many of all. */
+const fewGoing = 5
+const manyGoing = 200
+
+/** Tasks in progress, the last changed first, and whether these are all. */
+export const goingQuery = (of: Going) =>
+  queryOptions({
+    queryKey: ['tasks', 'going', of],
+    queryFn: async ({ signal }): Promise<Page<TaskCard>> => {
+      const query = {
+        status: ['in_progress' as const],
+        sort: '-updated' as const,
+        fields: 'card' as const,
+        limit: typeof of === 'object' && 'assignee' in of ? fewGoing : manyGoing,
+        ...(of === 'all' ? {} : of),
+      }
+      return takePage<TaskCard>(api.GET('/api/v1/tasks', { params: { query }, signal }))
+    },
+  })
+
+const same = (a: TaskCard, b: TaskCard) => a.id === b.id
+// Claims and counts change without a version, so the same version may be newer.
+const newer = (next: TaskCard, was: TaskCard) => next.version >= was.version
+const isWhole = (task: TaskCard | Task): task is Task => 'description' in task
+
+const latest = new Latest<TaskCard>((next, was) => next.version > was.version)
 session.onLeave(() => latest.clear())
 
-type List = InfiniteData<Page<Task>>
+type List = InfiniteData<Page<TaskCard>>
 
 /** Puts a task that was read into all that is cached; into lists also when it is new there. */
-export function putTask(cache: QueryClient, read: Task): void {
+export function putTask(cache: QueryClient, read: TaskCard | Task): void {
   const task = withAwaited(read)
   latest.put(task)
   patchRow(cache, ['tasks', 'list'], task, same, newer)
@@ -153,8 +182,19 @@ export function putTask(cache: QueryClient, read: Task): void {
     if (!data || !firstPage || data.pages.some(p => p.rows.some(t => t.id === task.id))) return data
     return { ...data, pages: [{ ...firstPage, rows: [...firstPage.rows, task] }, ...others] }
   })
+  cache.setQueriesData<Page<TaskCard>>({ queryKey: ['tasks', 'going'] }, data => {
+    const was = data?.rows.find(t => t.id === task.id)
+    if (!data || latest.of(task) !== task || (!was && task.status !== 'in_progress')) return data
+    const others = data.rows.filter(t => t !== was)
+    return { ...data, rows: task.status === 'in_progress' ? [task, ...others] : others }
+  })
   for (const name of [task.key, task.id]) {
-    cache.setQueryData<Task>(['tasks', 'one', name], was => (was && newer(task, was) ? task : was))
+    cache.setQueryData<Task>(['tasks', 'one', name], was => {
+      if (!was || !newer(task, was)) return was
+      if (isWhole(read)) return withAwaited(read)
+      // What a card leaves out is only known of the version that was read whole.
+      return task.version === was.version ? { ...was, ...task } : was
+    })
   }
 }
 
@@ -165,5 +205,8 @@ export function dropTask(cache: QueryClient, id: string): void {
     data?.pages.some(p => p.rows.some(t => t.id === id))
       ? { ...data, pages: data.pages.map(p => ({ ...p, rows: p.rows.filter(t => t.id !== id) })) }
       : data,
+  )
+  cache.setQueriesData<Page<TaskCard>>({ queryKey: ['tasks', 'going'] }, data =>
+    data?.rows.some(t => t.id === id) ? { ...data, rows: data.rows.filter(t => t.id !== id) } : data,
   )
 }

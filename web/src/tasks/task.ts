@@ -3,6 +3,8 @@ import type { Person } from '../app/queries'
 import type { TaskSearch } from './route'
 
 export type Task = Schemas['Task']
+/** A task as lists have it: what its card on the board shows. */
+export type TaskCard = Schemas['TaskCard']
 export type Status = Task['status']
 
 export const statuses = ['backlog', 'todo', 'in_progress', 'review', 'done'] as const satisfies readonly Status[]
@@ -35,7 +37,7 @@ export const isFiltered = (f: Filters): boolean => Object.values(f).some(Boolean
  * Whether a task belongs to what was asked for, by the rules of the service: so
  * one that changes goes at once, without reading the list anew.
  */
-export function fits(task: Task, f: Filters, me: string | undefined, people: ReadonlyMap<string, Person>): boolean {
+export function fits(task: TaskCard, f: Filters, me: string | undefined, people: ReadonlyMap<string, Person>): boolean {
   const among = (list: string | undefined, v: string) => !list || list.split(',').includes(v)
   if (task.archived_at !== null) return false
   if (!among(f.status, task.status) || !among(f.priority, task.priority) || !among(f.type, task.type)) return false
@@ -54,7 +56,7 @@ const rank = (list: readonly string[], v: string) => list.indexOf(v)
 const text = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 const number = (key: string) => Number(key.slice(key.lastIndexOf('-') + 1))
 
-const orders: Record<string, (a: Task, b: Task) => number> = {
+const orders: Record<string, (a: TaskCard, b: TaskCard) => number> = {
   position: (a, b) => text(a.position, b.position),
   key: (a, b) => number(a.key) - number(b.key),
   title: (a, b) => a.title.localeCompare(b.title),
@@ -65,7 +67,7 @@ const orders: Record<string, (a: Task, b: Task) => number> = {
 }
 
 /** Tasks in an order of the table; a minus turns it round, and among equals the board decides. */
-export function sorted(tasks: readonly Task[], by: string): Task[] {
+export function sorted(tasks: readonly TaskCard[], by: string): TaskCard[] {
   const turn = by.startsWith('-') ? -1 : 1
   const order = orders[by.replace(/^-/, '')] ?? orders.position
   return [...tasks].sort((a, b) => turn * (order?.(a, b) ?? 0) || text(a.position, b.position) || text(a.id, b.id))

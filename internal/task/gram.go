@@ -1,0 +1,150 @@
+package task
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"wardroom/internal/platform/db"
+)
+
+// Filter.Text may be any part of a task's key or title. So that not every task is
+// read to find it, an index has the grams of both: their runs of one, two and
+// three characters. It is written many tasks at a time, because that costs a
+// fraction of writing it with each. Until then new tasks are looked through.
+
+// searched is what Filter.Text is looked for in. Databases compare capitals
+// differently, so it is in lower case.
+func (t Task) searched() string { return strings.ToLower(t.Key + " " + t.Title) }
+
+// longestGram is how many characters a gram has at most.
+const longestGram = 3
+
+// gramsOf are all grams of a text from shortest to longestGram, each once. Space
+// and punctuation are replaced: FTS5 leaves them out of its words.
+func gramsOf(text string, shortest int) []string {
+	const private = 0xE000 // where no script has characters
+	runes := []rune(text)
+	for i, r := range runes {
+		if r < 0x80 && (r < '0' || r > '9') && (r < 'a' || r > 'z') {
+			runes[i] = private + r
+		}
+	}
+	seen := make(map[string]bool, len(runes)*longestGram)
+	var grams []string
+	for i := range runes {
+		for n := shortest; n <= min(longestGram, len(runes)-i); n++ {
+			if g := string(runes[i : i+n]); !seen[g] {
+				seen[g] = true
+				grams = append(grams, g)
+			}
+		}
+	}
+	return grams
+}
+
+// withGrams matches the tasks that have all grams of a text, which are those with
+// the text and a few others, and the tasks that have no grams yet.
+func withGrams(ctx context.Context, q db.Queryer, text string) (narrow, error) {
+	const most = 16 // more of them hardly leave fewer tasks
+	_, upto, err := indexed(ctx, q)
+	text = strings.ToLower(text)
+	grams := gramsOf(text, min(longestGram, utf8.RuneCountInString(text)))
+	grams = grams[:min(len(grams), most)]
+	query, arg := `SELECT rowid FROM task_grams WHERE task_grams MATCH ?`, `"`+strings.Join(grams, `" AND "`)+`"`
+	if q.Engine() == db.Postgres {
+		query, arg = `SELECT number FROM task_grams WHERE grams @> STRING_TO_ARRAY(CAST(? AS TEXT), ' ')`, strings.Join(grams, " ")
+	}
+	return numbered(query+` UNION ALL SELECT number FROM tasks WHERE number > ?`, arg, upto), err
+}
+
+// indexed returns the last number that was given, and that up to which all tasks
+// have grams.
+func indexed(ctx context.Context, q db.Queryer) (last, upto int64, err error) {
+	err = q.QueryRow(ctx, `SELECT last, (SELECT upto FROM task_grams_state WHERE one = 1) FROM task_counter WHERE one = 1`).Scan(&last, &upto)
+	if err != nil {
+		err = fmt.Errorf("read which tasks are indexed: %w", err)
+	}
+	return last, upto, err
+}
+
+// lockOfGrams is taken by whoever changes a title, or writes grams.
+const lockOfGrams = "task grams"
+
+// IndexTexts writes the grams of new tasks. It is timed work, and writes nothing
+// when there are none.
+func (s *Service) IndexTexts(ctx context.Context) error {
+	const batch = 200 // so that nobody waits long for the writer
+	for {
+		last, upto, err := indexed(ctx, s.DB)
+		if err == nil && last > upto {
+			err = s.DB.Tx(ctx, func(tx *db.Tx) error { return indexTexts(ctx, tx, batch) })
+		}
+		if err != nil {
+			return fmt.Errorf("index the texts of new tasks: %w", err)
+		}
+		if last <= upto+batch {
+			return nil
+		}
+	}
+}
+
+func indexTexts(ctx context.Context, tx *db.Tx, batch int64) error {
+	if err := tx.Lock(ctx, lockOfGrams); err != nil {
+		return err
+	}
+	last, upto, err := indexed(ctx, tx)
+	if err != nil || last <= upto {
+		return err
+	}
+	last = min(last, upto+batch)
+	type text struct {
+		number   int64
+		searched string
+	}
+	rows, err := tx.Query(ctx, `SELECT number, search FROM tasks WHERE number > ? AND number <= ?`, upto, last)
+	texts, err := db.All(rows, err, func(row db.Row) (t text, err error) { return t, row.Scan(&t.number, &t.searched) })
+	if err != nil {
+		return err
+	}
+	for _, t := range texts {
+		if err := addGrams(ctx, tx, t.number, t.searched); err != nil {
+			return err
+		}
+	}
+	_, err = tx.Exec(ctx, `UPDATE task_grams_state SET upto = ? WHERE one = 1`, last)
+	return err
+}
+
+func addGrams(ctx context.Context, tx *db.Tx, number int64, searched string) error {
+	statement := `INSERT INTO task_grams (rowid, grams) VALUES (?, ?)`
+	if tx.Engine() == db.Postgres {
+		statement = `INSERT INTO task_grams (number, grams) VALUES (?, STRING_TO_ARRAY(CAST(? AS TEXT), ' '))`
+	}
+	_, err := tx.Exec(ctx, statement, number, strings.Join(gramsOf(searched, 1), " "))
+	return err
+}
+
+// retitle writes the grams of a task whose title was changed under lockOfGrams,
+// unless IndexTexts still has to write them.
+func retitle(ctx context.Context, tx *db.Tx, t Task) error {
+	_, upto, err := indexed(ctx, tx)
+	if err != nil || t.number > upto {
+		return err
+	}
+	if err := dropGrams(ctx, tx, t.number); err != nil {
+		return err
+	}
+	return addGrams(ctx, tx, t.number, t.searched())
+}
+
+// dropGrams removes the grams of a task.
+func dropGrams(ctx context.Context, tx *db.Tx, number int64) error {
+	statement := `DELETE FROM task_grams WHERE rowid = ?`
+	if tx.Engine() == db.Postgres {
+		statement = `DELETE FROM task_grams WHERE number = ?`
+	}
+	_, err := tx.Exec(ctx, statement, number)
+	return err
+}

@@ -1,0 +1,44 @@
+import { useQueries, useQuery } from '@tanstack/react-query'
+import type { Schemas } from '../api/client'
+import { partsOf } from '../sessions/session'
+import { type Going, goingQuery, oneQuery } from '../tasks/queries'
+import { currentTask, sessionOf } from './tile'
+
+type Agent = Schemas['Agent']
+type Task = Schemas['TaskCard']
+
+/**
+ * What each agent works on. The tasks in progress that changed last name it as a rule. Where there are more of them,
+ * what is held is read too, and a few tasks of each agent that has none among those.
+ */
+export function useCurrentTasks(agents: readonly Agent[], sessions: readonly Schemas['Session'][]) {
+  const first = useQuery(goingQuery('all'))
+  const cut = first.data !== undefined && first.data.next !== null
+  const held = useQuery({ ...goingQuery({ holder: 'any' }), enabled: cut })
+  const read = [...(first.data?.rows ?? []), ...(held.data?.rows ?? [])]
+  const ofSession = (a: Agent) => sessionOf(a.agent_id, sessions)
+  const lacking = cut && held.data ? agents.filter(a => !currentTask(a.account?.user_id, read, ofSession(a))) : []
+  const keys = cut
+    ? agents.flatMap(a => {
+        const session = ofSession(a)
+        return (session?.active && partsOf(session.key).task) || []
+      })
+    : []
+  const named = useQueries({
+    queries: keys.filter(key => !read.some(t => t.key === key)).map(key => oneQuery(key)),
+    combine: tasksOf,
+  })
+  const theirs = useQueries({
+    queries: lacking.flatMap(a => (a.account ? [goingQuery({ assignee: a.account.user_id } satisfies Going)] : [])),
+    combine: rowsOf,
+  })
+  const all: readonly Task[] = [...read, ...named, ...theirs]
+  return {
+    of: (a: Agent) => currentTask(a.account?.user_id, all, ofSession(a)),
+    known: first.data !== undefined,
+    failed: first.error !== null && first.data === undefined,
+  }
+}
+
+const tasksOf = (asked: readonly { data: Task | undefined }[]) => asked.flatMap(a => a.data ?? [])
+const rowsOf = (asked: readonly { data: { rows: Task[] } | undefined }[]) => asked.flatMap(a => a.data?.rows ?? [])
