@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
 	"mime"
 	"net/http"
 	"net/url"
@@ -20,19 +21,16 @@ func (x *exchange) readBody() error {
 		return nil
 	}
 	limit := x.api.opts.MaxBody
-	tooLarge := errTooLarge.With("At most %d bytes are read.", limit).Fact("limit", limit)
 	if x.r.ContentLength > limit {
-		return tooLarge
+		return x.tooLarge(0)
 	}
 	x.body = x.api.getBuffer()
-	// MaxBytesReader closes the connection when there is more; for that it needs
-	// the server's own writer.
-	_, err := x.body.ReadFrom(http.MaxBytesReader(x.w.ResponseWriter, x.r.Body, limit))
+	n, err := x.body.ReadFrom(io.LimitReader(x.r.Body, limit+1))
 	switch {
+	case n > limit:
+		return x.tooLarge(n)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return errBodyTimeout
-	case isType[*http.MaxBytesError](err):
-		return tooLarge
 	case err != nil:
 		return errJSON.With("The body ended early or was cut wrongly.")
 	}
@@ -58,6 +56,30 @@ func (x *exchange) readBody() error {
 	}
 	x.refused = append(x.refused, s.fields...)
 	return nil
+}
+
+// mostDiscarded is how much of a body that is too large is read all the same, in
+// bytes with what was read before. Most clients send all of a body before they
+// look for an answer, and would find a broken connection in its place.
+const mostDiscarded = 8 << 20
+
+// tooLarge is the failure of a body of which read bytes were read. It reads the
+// rest and throws it away. The connection closes when there is too much of that, or
+// it takes too long. Who waits for a word before they send gets the answer instead.
+func (x *exchange) tooLarge(read int64) error {
+	waits := read == 0 && strings.EqualFold(x.r.Header.Get("Expect"), "100-continue")
+	if !waits && x.r.ContentLength <= mostDiscarded {
+		if _, err := io.CopyN(io.Discard, x.r.Body, mostDiscarded-read+1); errors.Is(err, io.EOF) {
+			return x.oversize()
+		}
+	}
+	x.w.Header().Set("Connection", "close")
+	return x.oversize()
+}
+
+func (x *exchange) oversize() error {
+	limit := x.api.opts.MaxBody
+	return errTooLarge.With("At most %d bytes are read.", limit).Fact("limit", limit)
 }
 
 // foreign says whether a page of another site sent a request. A body without a type
@@ -87,11 +109,6 @@ func isJSON(contentType string) bool {
 	}
 	c, ok := params["charset"]
 	return !ok || strings.EqualFold(c, "utf-8")
-}
-
-func isType[E error](err error) bool {
-	_, ok := errors.AsType[E](err)
-	return ok
 }
 
 // pointerMark parts a pointer from the text in the errors that unmarshal

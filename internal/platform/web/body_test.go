@@ -89,12 +89,19 @@ func (u untouched) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// A body that announces itself as too large is refused before it is sent.
+// A body that announces itself as too large is not read by whoever can be told
+// before they send it, nor when there is too much of it.
 func TestBodyAnnounced(t *testing.T) {
-	req := newRequest(t, "POST", "/api/v1/toys", untouched{t})
-	req.ContentLength = 1<<20 + 1
-	if w := newToys(t).do(req); w.Code != 413 {
-		t.Errorf("got %d %s", w.Code, w.Body)
+	for _, c := range []struct {
+		length int64
+		expect string
+	}{{1<<20 + 1, "100-Continue"}, {8<<20 + 1, ""}, {1 << 40, ""}} {
+		req := newRequest(t, "POST", "/api/v1/toys", untouched{t})
+		req.ContentLength = c.length
+		req.Header.Set("Expect", c.expect)
+		if w := newToys(t).do(req); w.Code != 413 || w.Header().Get("Connection") != "close" {
+			t.Errorf("%d bytes: %d %s %v", c.length, w.Code, w.Body, w.Header())
+		}
 	}
 }
 

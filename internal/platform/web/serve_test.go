@@ -192,17 +192,3 @@ func TestDeadlines(t *testing.T) {
 		t.Errorf("%d, an ordinary request sets %v, %v", d.Code, d.read, d.write)
 	}
 }
-
-// The server announces that it closes after a body that is too large: it will
-// not read the rest of it.
-func TestTooLargeCloses(t *testing.T) {
-	s := newToys(t, func(o *web.Options) { o.MaxBody = 10 })
-	addr, stop := s.served(t, time.Second)
-	status, _, closes := say(t, addr, "POST /api/v1/toys HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer owner\r\nTransfer-Encoding: chunked\r\n\r\n20\r\n"+strings.Repeat(" ", 32)+"\r\n0\r\n\r\n")
-	if status != http.StatusRequestEntityTooLarge || !closes {
-		t.Errorf("got %d, closes %v", status, closes)
-	}
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
-}
