@@ -39,7 +39,7 @@ func mootItems(ctx context.Context, q db.Queryer) ([]moot, error) {
 		SELECT i.cause, i.subject_name, CASE WHEN t.id IS NULL THEN 'was deleted' WHEN t.archived_at IS NOT NULL THEN 'is in the archive' ELSE 'is done' END
 		FROM inbox_items i LEFT JOIN tasks t ON t.id = i.subject_id
 		WHERE i.kind = ? AND i.state <> 'resolved' AND (t.id IS NULL OR t.archived_at IS NOT NULL OR t.status = 'done')
-			AND NOT EXISTS (SELECT 1 FROM events e WHERE e.subject_kind = 'inbox' AND e.subject_id = i.id AND e.kind = 'inbox.reopened' AND e.at >= i.last_at
+			AND NOT EXISTS (SELECT 1 FROM events e WHERE e.subject_id = i.id AND e.kind = 'inbox.reopened' AND e.at >= i.last_at
 				AND e.actor_id <> ?)
 		LIMIT 100`, kindFailed, actor.System.ID)
 	all, err := db.All(rows, err, func(row db.Row) (m moot, err error) {

@@ -124,7 +124,7 @@ func unblocked(ctx context.Context, q db.Queryer) ([]ended, error) {
 		SELECT i.cause, i.subject_name, CASE WHEN t.id IS NULL THEN 'was deleted' WHEN t.archived_at IS NOT NULL THEN 'is in the archive' ELSE 'is not blocked any more' END
 		FROM inbox_items i LEFT JOIN tasks t ON t.id = i.subject_id
 		WHERE i.kind = ? AND i.state <> 'resolved' AND (t.id IS NULL OR t.archived_at IS NOT NULL OR t.blocked_reason IS NULL)
-			AND NOT EXISTS (SELECT 1 FROM events e WHERE e.subject_kind = 'inbox' AND e.subject_id = i.id AND e.kind = 'inbox.reopened' AND e.at >= i.last_at
+			AND NOT EXISTS (SELECT 1 FROM events e WHERE e.subject_id = i.id AND e.kind = 'inbox.reopened' AND e.at >= i.last_at
 				AND e.actor_id <> ?)
 		LIMIT 100`, kindBlocked, actor.System.ID)
 	all, err := db.All(rows, err, func(row db.Row) (e ended, err error) {

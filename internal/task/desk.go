@@ -1,8 +1,11 @@
 package task
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
+	"strconv"
 
 	"wardroom/internal/platform/db"
 )
@@ -39,11 +42,33 @@ func (s *Service) DeskOf(ctx context.Context, agentID string, most int) (Desk, e
 	if err != nil {
 		return d, fmt.Errorf("count what %s holds: %w", agentID, err)
 	}
-	rows, err = s.DB.Query(ctx, own+`SELECT `+columns+` FROM tasks WHERE assignee_id IN (SELECT id FROM own) AND archived_at IS NULL
-		ORDER BY updated_at DESC, number DESC LIMIT ?`, agentID, most)
-	d.Last, err = db.All(rows, err, scan)
+	newer := func(a, b Task) int {
+		return cmp.Or(b.UpdatedAt.Compare(a.UpdatedAt.Time), cmp.Compare(b.number, a.number))
+	}
+	d.Last, err = newestOf(ctx, s.DB, agentID, most, newer, scan,
+		`SELECT `+columns+` FROM tasks WHERE assignee_id = ? AND archived_at IS NULL ORDER BY updated_at DESC, number DESC`)
 	for i := range d.Last {
 		d.Last[i] = d.Last[i].seen(now)
 	}
 	return d, err
+}
+
+// newestOf returns the first rows of a query, in the order of newer, over all
+// accounts that an agent has had. The first argument of the query is an account.
+// Each account is asked for by itself: with IN the database would read and sort
+// all their rows.
+func newestOf[T any](ctx context.Context, q db.Queryer, agentID string, most int, newer func(a, b T) int, scan func(db.Row) (T, error), query string, args ...any) ([]T, error) {
+	rows, err := q.Query(ctx, `SELECT id FROM users WHERE agent_id = ?`, agentID)
+	accounts, err := db.All(rows, err, func(row db.Row) (id string, err error) { return id, row.Scan(&id) })
+	all := []T{}
+	for _, account := range accounts {
+		rows, err := q.Query(ctx, query+` LIMIT `+strconv.Itoa(most), append([]any{account}, args...)...)
+		part, err := db.All(rows, err, scan)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, part...)
+	}
+	slices.SortStableFunc(all, newer)
+	return all[:min(most, len(all))], err
 }

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -162,33 +163,32 @@ const maxTold = 50
 // ReportsBy returns what an agent has reported on tasks since then, the newest
 // first and 50 at most. A standup asks for it.
 func (s *Service) ReportsBy(ctx context.Context, agentID string, since time.Time) ([]Reported, error) {
-	rows, err := s.DB.Query(ctx, `
-		SELECT at, subject_name, data FROM events
-		WHERE kind = 'task.reported' AND actor_id IN (SELECT id FROM users WHERE agent_id = ?) AND at >= ?
-		ORDER BY at DESC, id DESC LIMIT ?`, agentID, since, maxTold)
-	return db.All(rows, err, func(row db.Row) (r Reported, err error) {
-		var at clock.Time
-		var data string
-		if err := row.Scan(&at, &r.Key, &data); err != nil {
-			return r, err
-		}
-		var said struct {
-			Report Kind
-			Text   string
-		}
-		err = json.Unmarshal([]byte(data), &said)
-		r.At, r.Kind, r.Text = at.Time, said.Report, said.Text
+	newer := func(a, b Reported) int { return b.At.Compare(a.At) }
+	return newestOf(ctx, s.DB, agentID, maxTold, newer, scanReported, `
+		SELECT at, subject_name, data FROM events WHERE kind = 'task.reported' AND actor_id = ? AND at >= ? ORDER BY at DESC, id DESC`, since)
+}
+
+func scanReported(row db.Row) (r Reported, err error) {
+	var at clock.Time
+	var data string
+	if err := row.Scan(&at, &r.Key, &data); err != nil {
 		return r, err
-	})
+	}
+	var said struct {
+		Report Kind
+		Text   string
+	}
+	err = json.Unmarshal([]byte(data), &said)
+	r.At, r.Kind, r.Text = at.Time, said.Report, said.Text
+	return r, err
 }
 
 // MadeBy returns the tasks that an agent has made for others since then, of its
 // newest 50. A standup asks for it.
 func (s *Service) MadeBy(ctx context.Context, agentID string, since time.Time) ([]Task, error) {
-	rows, err := s.DB.Query(ctx, `
-		SELECT `+columns+` FROM tasks WHERE reporter_id IN (SELECT id FROM users WHERE agent_id = ?) AND archived_at IS NULL
-		ORDER BY number DESC LIMIT ?`, agentID, maxTold)
-	all, err := db.All(rows, err, scan)
+	newer := func(a, b Task) int { return cmp.Compare(b.number, a.number) }
+	all, err := newestOf(ctx, s.DB, agentID, maxTold, newer, scan,
+		`SELECT `+columns+` FROM tasks WHERE reporter_id = ? AND archived_at IS NULL ORDER BY number DESC`)
 	return slices.DeleteFunc(all, func(t Task) bool {
 		own := t.AssigneeID != nil && t.ReporterID != nil && *t.AssigneeID == *t.ReporterID
 		return own || t.CreatedAt.Before(since)

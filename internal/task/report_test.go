@@ -135,6 +135,7 @@ func TestReportOfAnother(t *testing.T) {
 func TestReportsBy(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := live(d)
+		former := actor.With(t.Context(), makeUser(t, d, "cto", actor.Agent, false))
 		agent, human := makeUser(t, d, "cto", actor.Agent, true), makeUser(t, d, "ada", actor.User, true)
 		cto, ada := actor.With(t.Context(), agent), actor.With(t.Context(), human)
 		makeTask(t, s, "Ship it")
@@ -146,6 +147,8 @@ func TestReportsBy(t *testing.T) {
 		}
 		report(cto, Report{Kind: Progress, Text: "Before"})
 		since := s.Now()
+		s.Now = func() time.Time { return since.Add(30 * time.Second) }
+		report(former, Report{Kind: Progress, Text: "From its earlier account"})
 		s.Now = func() time.Time { return since.Add(time.Minute) }
 		report(cto, Report{Kind: Blocker, Text: "No \"access\""})
 		report(ada, Report{Kind: Progress, Text: "Another's"})
@@ -156,8 +159,9 @@ func TestReportsBy(t *testing.T) {
 			}
 		}
 		got, err := s.ReportsBy(t.Context(), agent.AgentID, since.Add(time.Second))
-		if err != nil || len(got) != 2 || got[0].Kind != Ack || got[0].Text != "" || got[1].Kind != Blocker || got[1].Text != `No "access"` || got[1].Key != "TASK-1" {
-			t.Errorf("reports %+v, %v; want the two since then, the newest first", got, err)
+		if err != nil || len(got) != 3 || got[0].Kind != Ack || got[0].Text != "" || got[1].Kind != Blocker || got[1].Text != `No "access"` || got[1].Key != "TASK-1" ||
+			got[2].Text != "From its earlier account" {
+			t.Errorf("reports %+v, %v; want the three since then of both accounts, the newest first", got, err)
 		}
 		made, err := s.MadeBy(t.Context(), agent.AgentID, since.Add(time.Second))
 		var titles []string
