@@ -94,7 +94,12 @@ var owners = map[string]string{
 	"schedule_reading":   "schedule",
 	"schedule_runs":      "schedule",
 	"schedule_slots":     "schedule",
+	"schema_programs":    "platform/db",
+	"task_grams":         "task",
+	"task_grams_state":   "task",
+	"search_before":      "search", // only while migration 0042 runs
 	"search_texts":       "search",
+	"search_words":       "search", // until migration 0042
 	"search_index":       "search",
 	"search_terms":       "search",
 	"stalled_runs":       "session",

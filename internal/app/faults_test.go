@@ -301,7 +301,7 @@ func (f *broken) recovered() {
 // A switch that no trial turns would be a fault that nobody knows our answer to.
 func TestFaultsTurnEverySwitch(t *testing.T) {
 	t.Parallel()
-	others := strings.Fields("Answer Approve Asked Busy Calls CertificatePEM Connections Delete DeviceToken Fingerprint Heal Label Live Pending Poll Recite Rehearse Remember Reset Spawn URL Used Watch")
+	others := strings.Fields("Answer Approve Asked Bar Busy Calls CertificatePEM Connections Delete DeviceToken Fingerprint Heal Label Live OwnerRuns Pending Poll Recite Rehearse Remember Reset Spawn URL Used Watch")
 	var turned []string
 	for _, b := range breakages() {
 		for _, tt := range b.trials {
