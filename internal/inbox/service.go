@@ -136,6 +136,7 @@ func (s *Service) List(ctx context.Context, f Filter, want page.Want) (page.Part
 		if err != nil {
 			return err
 		}
+		w.Use(f.index(want.Sort))
 		part, err = items.Read(ctx, q, w, want)
 		return err
 	})

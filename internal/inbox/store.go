@@ -90,6 +90,22 @@ func (f Filter) ofStates(w *list.Where, now time.Time) {
 	w.And(condition)
 }
 
+// index is the one to read the items through, in the order of sort: few items are
+// not resolved, and those that are come in the order of the list.
+func (f Filter) index(sort string) string {
+	switch {
+	case !f.wanted()[Resolved]:
+		return `inbox_unresolved`
+	case strings.TrimPrefix(sort, "-") == "last":
+		return `inbox_by_last`
+	case f.Assignee != "":
+		return `inbox_of_assignee`
+	case len(f.Kinds) == 1:
+		return `inbox_of_kind`
+	}
+	return `inbox_by_rank`
+}
+
 func scan(row db.Row) (Item, error) {
 	var i Item
 	var assigneeID, assigneeName, resolverID, resolverName, note *string
