@@ -98,7 +98,7 @@ unit: unit-sqlite unit-postgres ## all Go tests: on SQLite with the race detecto
 
 unit-sqlite:
 	@mkdir -p bin
-	TEST_ENGINES=sqlite $(UNIT) $(RACE) $(LONGEST) ./... | $(RAN) record bin/unit-sqlite.ran
+	TEST_ENGINES=sqlite GROWTH_ROWS=100000 $(UNIT) $(RACE) $(LONGEST) ./... | $(RAN) record bin/unit-sqlite.ran
 
 unit-postgres:
 	@mkdir -p bin
@@ -139,7 +139,7 @@ dashboard:
 nightly: ## what takes too long for each change: the race detector on both databases, long proofs, every look in the browser, trials
 	@rm -rf bin/stages
 	$(STAGE) "what the tests need" $(MAKE) --no-print-directory needs
-	$(STAGE) "tests on both databases, race detector" env WARDROOM_NIGHTLY=1 test/postgres.sh $(GO) test $(RACE) -count=1 -parallel 6 -timeout 90m $(LONGEST) ./...
+	$(STAGE) "tests on both databases, race detector" env WARDROOM_NIGHTLY=1 GROWTH_ROWS=100000 test/postgres.sh $(GO) test $(RACE) -count=1 -parallel 6 -timeout 90m $(LONGEST) ./...
 	$(STAGE) "the dashboard in a browser, both themes in each size" env WARDROOM_NIGHTLY=1 $(MAKE) --no-print-directory e2e
 	$(STAGE) "trials on a real gateway" $(MAKE) --no-print-directory trials
 	@test/stage.sh --times

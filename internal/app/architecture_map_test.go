@@ -64,10 +64,11 @@ var mayImport = map[string][]string{
 	"platform/vault":     {},
 	"platform/web":       {"platform/actor", "platform/encode", "platform/fault", "platform/once", "platform/page"},
 
-	"test/durable":     {},                                                                                                                   // so do its tests, with the demo runtime
-	"test/realgateway": {},                                                                                                                   // drives the built binary from outside
-	"test/bench":       {"app", "account", "gateway", "gateway/demo", "platform/actor", "platform/config", "platform/db", "standup", "task"}, // seeds through the services, and is the gateway of one
-	"test/ran":         {},                                                                                                                   // reads what `go test` says
+	"test/durable":     {},                                                                                                                                // so do its tests, with the demo runtime
+	"test/realgateway": {},                                                                                                                                // drives the built binary from outside
+	"test/bench":       {"app", "account", "gateway", "gateway/demo", "platform/actor", "platform/config", "platform/db", "standup", "task", "test/year"}, // seeds through the services, and is the gateway of one
+	"test/year":        {"platform/db", "schema"},
+	"test/ran":         {}, // reads what `go test` says
 }
 
 // features are the packages whose HTTP stays in http.go.

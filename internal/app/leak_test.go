@@ -330,3 +330,18 @@ func TestLeaksAreFound(t *testing.T) {
 		})
 	})
 }
+
+// tables are the names of all tables, also of those that later migrations add.
+func tables(t *testing.T, d *db.DB) []string {
+	t.Helper()
+	query := `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'`
+	if d.Engine() == db.Postgres {
+		query = `SELECT tablename FROM pg_tables WHERE schemaname = current_schema()`
+	}
+	rows, err := d.Query(t.Context(), query)
+	names, err := db.All(rows, err, func(r db.Row) (name string, err error) { return name, r.Scan(&name) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}

@@ -12,6 +12,7 @@ import (
 	"wardroom/internal/account"
 	"wardroom/internal/archive"
 	"wardroom/internal/task"
+	"wardroom/test/year"
 )
 
 // askEverything calls every route that reads with each of its filters and
@@ -19,7 +20,6 @@ import (
 func askEverything(t *testing.T, s *service) {
 	t.Helper()
 	owner := s.login(ownerEmail)
-	owner.hire("coo", "cto", "cpo", "cmo")
 	d := readDocument(t, s.API.Document())
 	for path, operations := range d.Paths {
 		op, ok := operations["get"]
@@ -27,8 +27,8 @@ func askEverything(t *testing.T, s *service) {
 			continue
 		}
 		for name, value := range map[string]string{
-			"{id}/keys": "u-2/keys", "/users/{id}": "/users/u-2", "/tasks/{id}": "/tasks/TASK-77", "/standups/{id}": "/standups/s-7", "/inbox/{id}": "/inbox/i-7",
-			"/jobs/{id}": "/jobs/job-7", "/v1/sessions/{id}": "/v1/sessions/z-7", "/projects/{id}": "/projects/P7", "/teams/{id}": "/teams/executive",
+			"{id}/keys": year.UserID(2) + "/keys", "/users/{id}": "/users/" + year.UserID(2), "/tasks/{id}": "/tasks/" + year.TaskKey(77), "/standups/{id}": "/standups/s-999993", "/inbox/{id}": "/inbox/i-7",
+			"/jobs/{id}": "/jobs/job-7", "/v1/sessions/{id}": "/v1/sessions/" + year.SessionID(year.LongSession), "/projects/{id}": "/projects/P7", "/teams/{id}": "/teams/executive",
 			"{agent_id}": "cto", "{key}": "agent:cto:main",
 		} {
 			path = strings.Replace(path, name, value, 1)
@@ -42,8 +42,8 @@ func askEverything(t *testing.T, s *service) {
 	writeRest(t, s, owner)
 }
 
-// askList reads one path, plain, with each value of each parameter, and in its
-// usual ways together; and the next page of each.
+// askList reads one path, plain, with each value of each parameter, and as the
+// screens ask; and the next page of each.
 func askList(t *testing.T, d *document, owner caller, path string, op operation) {
 	t.Helper()
 	queries := []string{""}
@@ -59,25 +59,13 @@ func askList(t *testing.T, d *document, owner caller, path string, op operation)
 			queries = append(queries, url.Values{q.Name: {v}}.Encode())
 		}
 	}
-	if strings.HasSuffix(path, "/inbox") {
-		queries = append(queries, "state=resolved&sort=-last", "state=resolved&kind=escalation&severity=high", "state=open,snoozed&assignee=me", "state=resolved&assignee=u-7", "assignee=me&total=true")
-	}
-	if strings.HasSuffix(path, "/tasks") {
-		queries = append(queries, "status=todo,in_progress&assignee=cto&sort=-updated", "assignee=me&status=todo,in_progress,review&sort=position",
-			"status=review&sort=-updated&total=true", "status=todo&sort=position", "assignee=none&status=todo&sort=-priority", "tag=tag-7&status=todo", "archived=true&sort=-updated", "blocked=true&assignee=cto")
-	}
-	if strings.HasSuffix(path, "/standups") {
-		queries = append(queries, "team=all", "team=all&sort=date", "team=all&status=error&from=2026-01-01", "team=team-7&status=completed&total=true")
-	}
-	if strings.HasSuffix(path, "/v1/sessions") {
-		queries = append(queries, "kind=subagent&agent_id=a-3", "last_known=true&agent_id=a-3", "status=done&total=true", "q=number+77&kind=subagent", "last_known=true&q=number")
-	}
+	queries = append(queries, usual()[strings.TrimPrefix(path, "/api/v1")]...)
 	for _, query := range queries {
 		if strings.HasSuffix(path, "/search") && !strings.Contains(query, "q=") {
-			query += "&q=number+77" // it finds nothing without words
+			query += "&q=report+77" // it finds nothing without words
 		}
-		if strings.Contains(path, "/usage") && strings.HasPrefix(query, "from=") {
-			query += "&to=2026-02-01" // a period has an end
+		if strings.Contains(path, "/usage") && strings.HasPrefix(query, "from=") && !strings.Contains(query, "to=") {
+			query += "&to=" + daysAgo(-1) // a period has an end
 		}
 		next := path + "?limit=5&" + query
 		if strings.Contains(query, "limit=") || op.Parameters == nil || !strings.Contains(fmt.Sprint(op.Parameters), "limit") {
@@ -95,6 +83,47 @@ func askList(t *testing.T, d *document, owner caller, path string, op operation)
 	}
 }
 
+// usual are the parameters, by path, that screens and agents send together.
+func usual() map[string][]string {
+	day, longAgo := hoursAgo(24), hoursAgo(350*24)
+	return map[string][]string{
+		"/inbox": {
+			"state=resolved&sort=-last", "state=resolved&kind=escalation&severity=high", "state=open,snoozed&assignee=me", "state=resolved&assignee=" + year.UserID(27),
+			"assignee=me&total=true",
+		},
+		"/tasks": {
+			"blocked=true&status=backlog,todo,in_progress,review&limit=1&total=true", // Now
+			"status=backlog,todo,in_progress,review&sort=position&limit=100",         // the board
+			"status=todo,in_progress&assignee=cto&sort=-updated", "assignee=me&status=todo,in_progress,review&sort=position",
+			"status=review&sort=-updated", "status=todo&sort=position", "assignee=none&status=todo&sort=-priority", "tag=tag-7&status=todo", "archived=true&sort=-updated",
+			"blocked=true&assignee=cto", "q=nowhere", "q=nowhere&status=todo", "due_before=" + hoursAgo(5000*24), "due_after=" + hoursAgo(-5000*24),
+		},
+		"/standups": {"team=all", "team=all&sort=date", "team=all&status=error&from=2026-01-01", "team=team-7&status=completed"},
+		"/activity": {
+			"subject_kind=inbox&kind=inbox.raised&kind=inbox.repeated&kind=inbox.reopened&since=" + day + "&limit=500", // Now
+			"subject_kind=inbox&kind=inbox.raised,inbox.repeated,inbox.reopened&since=" + day + "&limit=500",
+			"kind=nowhere.*", "subject_kind=project", "kind=task.deleted&since=" + day, "since=" + longAgo + "&until=" + hoursAgo(349*24),
+			"kind=nowhere.*&since=" + longAgo + "&until=" + hoursAgo(349*24), "actor=cto&since=" + day, "subject_kind=project&actor=cto",
+		},
+		"/audit": {"since=" + longAgo + "&until=" + hoursAgo(349*24), "actor=cto&kind=nothing"},
+		"/sessions": {
+			"status=failed&from=" + day + "&limit=500", "status=timeout&from=" + day + "&limit=500", // Now
+			"kind=subagent&agent_id=a-5", "last_known=true&agent_id=a-5", "status=failed&agent_id=a-5", "q=rare6999000", "q=rare6999000&kind=subagent", "last_known=true&q=nightly",
+		},
+		"/search": {"q=rare99000", "q=nightly", "q=area7", "q=nightly+area7", "q=rare99000+nowhere", "q=nightly&kind=task", "q=ni"},
+		"/usage": {
+			"from=" + daysAgo(0) + "&group=agent", "from=" + daysAgo(7) + "&to=" + daysAgo(6) + "&group=hour", "from=" + daysAgo(30) + "&group=day",
+			"from=" + daysAgo(365) + "&group=day", "from=" + daysAgo(365) + "&group=model", "group=job",
+		},
+	}
+}
+
+func daysAgo(n int) string { return time.Now().UTC().AddDate(0, 0, -n).Format(time.DateOnly) }
+
+func hoursAgo(n int) string {
+	return time.Now().UTC().Add(-time.Duration(n) * time.Hour).Format(time.RFC3339)
+}
+
 // given is what a parameter is tried with.
 func given(d *document, name string, s *schema) (values []string) {
 	s = d.resolve(s)
@@ -108,13 +137,21 @@ func given(d *document, name string, s *schema) (values []string) {
 		return values
 	}
 	if s.Format == "date-time" {
-		return []string{time.Now().UTC().AddDate(-3, 0, 5).Format(time.RFC3339)}
+		return []string{hoursAgo(24), hoursAgo(350 * 24)}
 	}
 	return map[string][]string{
+<<<<<<< HEAD:internal/app/plans_round_test.go
 		"assignee": {"me", "none", "cto", "u-7@example.com"}, "reporter": {"me", "none", "u-7"}, "holder": {"any", "me", "none"}, "actor": {"me", "cto", "system"},
 		"q": {"number 77", "nowhere"}, "tag": {"tag-7", "none-has-it"}, "project": {"P7", "none"}, "parent": {"TASK-4", "none"},
 		"subject_id": {"t-7"}, "kind": {"task.created", "task.*"}, "team": {"executive", "team-7"}, "agent_id": {"cto"}, "from": {"2026-01-01"}, "to": {"2026-01-01"},
 		"status": {"done"}, "limit": {"7"}, "total": {"true"}, "last_event_id": {"50990"}, "zone": {"Europe/Berlin"}, "active": {"true"}, "last_known": {"true"}, "session": {"agent:cto:main"},
+=======
+		"assignee": {"me", "none", "cto", "u-27@example.com"}, "reporter": {"me", "none", year.UserID(27)}, "actor": {"me", "cto", "system"},
+		"q": {"report 77", "nowhere"}, "tag": {"tag-7", "none-has-it"}, "project": {"P7", "none"}, "parent": {year.TaskKey(4), "none"},
+		"subject_id": {year.TaskID(7), "nothing"}, "kind": {"task.created", "task.*"}, "team": {"executive", "team-7"}, "agent_id": {"cto"},
+		"from": {daysAgo(30), daysAgo(350)}, "to": {daysAgo(0), daysAgo(349)}, "status": {"done"}, "limit": {"7"}, "total": {"true"},
+		"last_event_id": {fmt.Sprint(year.EventID(10))}, "zone": {"Europe/Berlin"}, "active": {"true"}, "bars": {"true"}, "holder": {"me", "any", "none"}, "last_known": {"true"}, "session": {"agent:cto:main"},
+>>>>>>> ea81d24 (Test that no statement costs more as the history grows):internal/app/growth_ask_test.go
 	}[name]
 }
 
@@ -128,20 +165,20 @@ func writeTasks(t *testing.T, s *service, owner caller) {
 			body["title"] = "New"
 			return decode[task.Task](c.send(http.MethodPost, "/api/v1/tasks", body, "Idempotency-Key", fmt.Sprint(time.Now().UnixNano())).want(http.StatusCreated))
 		}
-		a := made(map[string]any{"assignee_id": "cto", "tags": []string{"x", "y"}, "project_id": "P7", "parent_id": "TASK-8"})
+		a := made(map[string]any{"assignee_id": "cto", "tags": []string{"x", "y"}, "project_id": "P7", "parent_id": year.TaskKey(40)})
 		b := made(map[string]any{"depends_on": []string{a.Key}})
 		at := "/api/v1/tasks/" + a.ID
 		for _, body := range []map[string]any{
 			{"title": "Other"},
 			{"status": "backlog"},
 			{"tags": []string{"z"}},
-			{"position": map[string]any{"after": "TASK-2"}},
+			{"position": map[string]any{"after": year.TaskKey(20)}},
 			{"position": map[string]any{"before": b.Key}},
-			{"parent_id": "TASK-12"},
-			{"depends_on": []string{"TASK-2"}},
+			{"parent_id": year.TaskKey(60)},
+			{"depends_on": []string{year.TaskKey(20)}},
 			{"depends_on": []string{}},
 			{"assignee_id": nil},
-			{"assignee_id": "u-7@example.com"},
+			{"assignee_id": "u-27@example.com"},
 			{"blocked": map[string]any{"reason": "x"}},
 			{"blocked": nil},
 			{"status": "todo"},
@@ -239,11 +276,11 @@ func useSessions(s *service, owner caller) {
 
 // setPrices has the ledger estimate what had no price.
 func setPrices(s *service, owner caller) {
-	price := map[string]any{"provider": "p", "model": "m-0", "from": "2020-01-01", "input": "3", "output": "15", "cache_read": "0.3", "cache_write": "3.75", "other": "0"}
+	price := map[string]any{"provider": "provider", "model": "model-3", "from": "2020-01-01", "input": "3", "output": "15", "cache_read": "0.3", "cache_write": "3.75", "other": "0"}
 	owner.send(http.MethodPut, "/api/v1/prices", map[string]any{"prices": []map[string]any{price}}).want(http.StatusOK)
 	waitFor(s.house.t, "the estimates", func() bool {
 		var n int
-		err := s.DB.QueryRow(context.Background(), `SELECT COUNT(*) FROM (SELECT 1 FROM usage_ledger WHERE run_id = 'priced:run-0' LIMIT 1) AS found`).Scan(&n)
+		err := s.DB.QueryRow(context.Background(), `SELECT COUNT(*) FROM (SELECT 1 FROM usage_ledger WHERE run_id = 'priced:run-8999993' LIMIT 1) AS found`).Scan(&n)
 		return err == nil && n == 1
 	})
 }
