@@ -120,7 +120,7 @@ func (b *bench) start(ctx context.Context) error {
 	if b.bound, err = start(ctx, filepath.Join(b.dir, "bound.log"), addresses[1], nil, self, "bound", databases[1], addresses[1]); err != nil {
 		return err
 	}
-	if b.token, err = login(ctx, b.service.address, 0); err != nil {
+	if b.token, err = login(ctx, b.service.address, email(0)); err != nil {
 		return err
 	}
 	_, header, err := get(ctx, "http://"+b.service.address+"/api/v1/tasks?limit=100", b.token)
@@ -196,6 +196,17 @@ func (b *bench) measure(ctx context.Context, o operation, connections int) (r re
 	return r, nil
 }
 
+// wrongAnswer is the error for answers with another status than expected.
+type wrongAnswer struct {
+	load load
+	done done
+}
+
+// Error says which answers were wrong.
+func (w wrongAnswer) Error() string {
+	return fmt.Sprintf("%s %s: %d of %d answers were not %d, such as %.300s", w.load.Method, w.load.Path, w.done.Wrong, w.done.Requests, w.load.Status, w.done.Example)
+}
+
 // take is one side's turn.
 func (b *bench) take(ctx context.Context, l load, on *process, connections int, limit time.Duration) (t turn, err error) {
 	b.turn++
@@ -213,7 +224,7 @@ func (b *bench) take(ctx context.Context, l load, on *process, connections int, 
 		return t, err
 	}
 	if d.Wrong > 0 {
-		return t, fmt.Errorf("%s %s: %d of %d answers were not %d, such as %.300s", l.Method, l.Path, d.Wrong, d.Requests, l.Status, d.Example)
+		return t, wrongAnswer{l, d}
 	}
 	if others, err = b.engine.processes(); err != nil {
 		return t, err

@@ -82,7 +82,7 @@ func (b *bench) busy(ctx context.Context) (s busy, err error) {
 		return s, err
 	}
 	defer service.end()
-	token, err := login(ctx, service.address, 0)
+	token, err := login(ctx, service.address, email(0))
 	if err != nil {
 		return s, err
 	}

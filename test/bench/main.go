@@ -1,7 +1,8 @@
 // Bench measures the real service beside a bound: a bare net/http server over
 // the same driver and the same rows. Run it with `make bench`, or with
 // `BENCH=quick make bench` for two minutes instead of eight. `BENCH=growth make bench`
-// takes longer for less: how much more many tasks cost than few.
+// takes longer for less: how much more many tasks cost than few. `BENCH=year make bench`
+// asks what the screens ask after a year of use.
 //
 // Four processes take part: the built service, the bound, one that sends the
 // requests, and this one, which starts the others, reads their times from /proc
@@ -44,8 +45,10 @@ func planOf(mode, only string) (p plan, err error) {
 	case "growth":
 		p = plan{sizes: []int{1_000, 100_000}, postgres: true, rounds: 3, slice: 2 * time.Second}
 		p.only = []string{"list 100", "get by id", "create", "change status"}
+	case "year":
+		p = plan{postgres: true}
 	default:
-		return p, fmt.Errorf("BENCH is quick, growth, full or empty, and not %q", mode)
+		return p, fmt.Errorf("BENCH is quick, growth, year, full or empty, and not %q", mode)
 	}
 	p.streams, p.rates = 500, []int{20, 150}
 	if only != "" {
@@ -130,6 +133,9 @@ func measure(ctx context.Context, out io.Writer) (err error) {
 		}
 		defer pg.close()
 		engines = append(engines, pg)
+	}
+	if os.Getenv("BENCH") == "year" {
+		return measureYear(ctx, out, dir, engines)
 	}
 	for _, e := range engines {
 		if err := seedAll(ctx, e, p.sizes, out); err != nil {

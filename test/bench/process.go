@@ -94,8 +94,8 @@ func freeAddress(ctx context.Context) (string, error) {
 }
 
 // login returns a token.
-func login(ctx context.Context, address string, n int) (string, error) {
-	body, err := json.Marshal(map[string]string{"email": email(n), "password": password})
+func login(ctx context.Context, address, email string) (string, error) {
+	body, err := json.Marshal(map[string]string{"email": email, "password": password})
 	if err != nil {
 		return "", err
 	}

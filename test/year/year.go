@@ -76,7 +76,7 @@ const lastMigration = "0035"
 
 // Schema returns the migrations that a database has when it is filled. Apply all
 // the others when it is full.
-func Schema() fs.FS { return upTo{schema.FS()} }
+func Schema() db.Schema { return db.Schema{Files: upTo{schema.FS()}, Program: "0.0.0-test"} }
 
 // upTo hides the migrations after lastMigration.
 type upTo struct{ fs.FS }
