@@ -18,10 +18,10 @@ import (
 
 	"golang.org/x/crypto/bcrypt"
 
+	"wardroom/internal/app"
 	"wardroom/internal/platform/config"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
-	migrations "wardroom/internal/schema"
 	"wardroom/test/year"
 )
 
@@ -103,7 +103,7 @@ func fillTwice(t *testing.T, engine db.Engine, few, many int, address map[int]st
 	change(t, address[many], func(d *db.DB) error { return plan.Grow(t.Context(), d, year.Of(few), year.Of(many)) })
 	for _, a := range address {
 		change(t, a, func(d *db.DB) error {
-			_, err := d.Migrate(t.Context(), migrations.FS())
+			_, err := d.Migrate(t.Context(), app.Schema())
 			return err
 		})
 	}

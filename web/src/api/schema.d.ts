@@ -4025,6 +4025,65 @@ export interface components {
              */
             version: number | null;
         };
+        TaskCard: {
+            /**
+             * Format: date-time
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            archived_at: string | null;
+            /** @description The user, human or agent, whose task it is. */
+            assignee_id: string | null;
+            blocked: components["schemas"]["TaskBlocked"] | null;
+            /** @description Who holds it and until when; null when nobody does. */
+            claim: components["schemas"]["TaskClaim"] | null;
+            /** Format: int64 */
+            comment_count: number;
+            /** @description Whether all of them have a price. False: cost_usd is too small, or null. Null when none is known. */
+            cost_complete: boolean | null;
+            /**
+             * @description What its runs in the runtime have cost, with those of the agents that its own agent had work for it, as the usage ledger has it; null when that is not known.
+             * @example 0.028314
+             */
+            cost_usd: string | null;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            due_at: string | null;
+            id: string;
+            /**
+             * @description TASK-n; never reused.
+             * @example TASK-12
+             */
+            key: string;
+            /**
+             * Format: date-time
+             * @description When it came into its column.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            moved_at: string;
+            /** @description Its place on the board: tasks stand in the order of these texts. */
+            position: string;
+            /** @enum {string} */
+            priority: "low" | "medium" | "high" | "urgent";
+            project_id: string | null;
+            /** @enum {string} */
+            status: "backlog" | "todo" | "in_progress" | "review" | "done";
+            tags: string[];
+            title: string;
+            /** @enum {string} */
+            type: "task" | "bug" | "feature" | "improvement" | "research" | "epic";
+            /**
+             * Format: int64
+             * @description Counts the changes; part of the ETag.
+             */
+            version: number;
+            /**
+             * Format: int64
+             * @description How many of those in depends_on are not done yet.
+             */
+            waiting_on: number;
+        };
         TaskChange: {
             /** @description A user's id or email, or an agent_id; null takes it away. */
             assignee_id?: string | null;
@@ -8525,10 +8584,14 @@ export interface operations {
                 due_before?: string;
                 /** @description Only what was changed at this time or later. */
                 updated_since?: string;
+                /** @description Only with a claim of this person, named like the assignee; any is whoever has one, none is what nobody holds. */
+                holder?: string;
                 /** @description Only with this text in the key or the title, in whatever case. */
                 q?: string;
                 /** @description The order; a minus turns it round, so that the newest, the last changed, the most urgent come first. Sorted by due, what is due at no time comes last. Among equals the key decides. */
                 sort?: "key" | "-key" | "created" | "-created" | "updated" | "-updated" | "priority" | "-priority" | "due" | "-due" | "position" | "-position";
+                /** @description card leaves out all but what a board shows: no description, dates or relations. */
+                fields?: "all" | "card";
                 /** @description How many to answer at most. */
                 limit?: number;
                 /** @description Where to go on: taken from the Link header of the page before. */
@@ -8554,7 +8617,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Task"][];
+                    "application/json": (components["schemas"]["Task"] | components["schemas"]["TaskCard"])[];
                 };
             };
             /** @description Not Modified */
@@ -8568,7 +8631,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Unprocessable Entity. `assignee_unknown`: There is no active account like that. `reporter_unknown`: There is no account like that. `project_unknown`: There is no open project like that. `parent_unknown`: There is no task like that to be a part of. `invalid_cursor`: The cursor is not one that this list gave out. */
+            /** @description Unprocessable Entity. `assignee_unknown`: There is no active account like that. `reporter_unknown`: There is no account like that. `holder_unknown`: There is no account like that. `project_unknown`: There is no open project like that. `parent_unknown`: There is no task like that to be a part of. `invalid_cursor`: The cursor is not one that this list gave out. */
             422: {
                 headers: {
                     [name: string]: unknown;

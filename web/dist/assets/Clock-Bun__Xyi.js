@@ -1,2 +1,0 @@
-//# allFunctionsCalledOnLoad
-import{ht as e,kt as t,li as n,ui as r}from"./index-C96v2LmS.js";var i=r();function a({at:r,children:a,className:o}){let s=n();return(0,i.jsx)(`time`,{className:o,dateTime:r,onPointerEnter:n=>{let i=s.getQueryData(e.queryKey);n.currentTarget.title=t(r,i?.timezone)},children:a})}export{a as t};

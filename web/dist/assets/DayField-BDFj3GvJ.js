@@ -1,2 +1,0 @@
-//# allFunctionsCalledOnLoad
-import{di as e,mi as t,ui as n}from"./index-C96v2LmS.js";import{t as r}from"./Field-2ggF9FE-.js";var i=t(e(),1),a=n();function o({value:e,onPick:t,min:n=`2000-01-01`,max:o=`9999-12-31`,...s}){let[c,l]=(0,i.useState)(null);return(0,a.jsx)(r,{...s,max:o,min:n,onBlur:()=>l(null),onChange:n=>{let{value:r,validity:i}=n.target;l(r),i.valid&&r!==e&&t(r||void 0)},type:`date`,value:c??e})}export{o as t};

@@ -1,2 +1,0 @@
-//# allFunctionsCalledOnLoad
-import{Mr as e,Wr as t,zn as n}from"./index-C96v2LmS.js";import{a as r,r as i}from"./queries-DM-qMOnV.js";var a=t=>t?e(t).message:void 0;function o(){let e=t(n.gateway),o=t(n.agents),s=t({...i,enabled:!1}).data,c=e.data!==void 0&&e.data.connected_at!==null,l=t({...r,enabled:c});return{gateway:e.data,exam:s,agents:o.data,jobs:l.data?.rows,failed:{gateway:a(e.error),agents:a(o.error),jobs:a(l.error)},settled:!e.isLoading&&!o.isLoading&&!l.isLoading}}export{o as t};
