@@ -328,7 +328,7 @@ func TestArchiveOfAHugeMessage(t *testing.T) {
 	a := owner.archived(key, isWhole)
 	for _, path := range []string{"/api/v1/agentrt/sessions/" + key, "/api/v1/sessions/" + a.ID} {
 		got := owner.all(path, 10)
-		if len(got) != 3 || got[1].Blocks[0].Cut != size-20_000 || len(*got[1].Blocks[0].Text) != 20_000 || said(got[2]) != "Thanks." {
+		if len(got) != 3 || got[1].Blocks[0].Cut < 20_000 || len(*got[1].Blocks[0].Text) != 20_000 || said(got[2]) != "Thanks." {
 			t.Errorf("%s has %d messages", path, len(got))
 		}
 	}

@@ -125,7 +125,7 @@ func TestLive(t *testing.T) {
 
 		theirs := s.login("u@example.com").follow("/api/v1/events")
 		theirs.until("hello", "")
-		owner.patch("/api/v1/users/"+made.ID, map[string]any{"active": false}).want(http.StatusOK)
+		owner.patch("/api/v1/users/"+made.ID, map[string]any{"active": false, "current_password": password}).want(http.StatusOK)
 		theirs.until("end", "account_deactivated")
 		if f, ok := <-theirs.frames; ok {
 			t.Errorf("after the end came %v", f)

@@ -122,12 +122,12 @@ func TestFilterPlans(t *testing.T) {
 	}{
 		"a day":            {Filter{Since: monday}, []string{"events_of_class (class=? AND id>?)", "events_by_time (at>?)"}},
 		"long ago":         {Filter{Until: monday}, []string{"events_of_class (class=? AND id<?)", "events_by_time (at<?)"}},
-		"kinds of a day":   {Filter{Since: monday, SubjectKind: "task", Kinds: []string{"task.opened", "task.closed"}}, []string{"MERGE", "events_of_kind (kind=? AND id>?)"}},
-		"kinds that begin": {Filter{Kinds: []string{"task.*"}}, []string{"MERGE", "events_of_kind (kind=?)"}},
+		"kinds of a day":   {Filter{Since: monday, SubjectKind: "task", Kinds: []string{"task.opened", "task.closed"}}, []string{"MERGE", "events_of_kind (kind=? AND class=? AND id>?)"}},
+		"kinds that begin": {Filter{Kinds: []string{"task.*"}}, []string{"MERGE", "events_of_kind (kind=? AND class=?)"}},
 		"things of a kind": {Filter{SubjectKind: "project"}, []string{"events_of_subject_kind (subject_kind=?)"}},
 		"a thing":          {Filter{SubjectKind: "task", SubjectID: "task1", Since: monday}, []string{"events_of_subject (subject_id=? AND id>?)"}},
-		"a person":         {Filter{ActorIDs: []string{"ada"}, Kinds: []string{"task.*"}}, []string{"events_of_actor (actor_id=?)"}},
-		"the service":      {Filter{ActorIDs: []string{"system"}, Kinds: []string{"task.opened"}}, []string{"events_of_kind (kind=?)"}},
+		"a person":         {Filter{ActorIDs: []string{"ada"}, Kinds: []string{"task.*"}}, []string{"events_of_actor (actor_id=? AND class=?)"}},
+		"the service":      {Filter{ActorIDs: []string{"system"}, Kinds: []string{"task.opened"}}, []string{"events_of_kind (kind=? AND class=?)"}},
 	} {
 		tt.f.Class = Activity
 		known, err := knownKinds(t.Context(), d, tt.f.Kinds)

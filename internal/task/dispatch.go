@@ -251,7 +251,8 @@ func related(ctx context.Context, q db.Queryer, t Task) ([]Related, error) {
 	_, err = db.All(rows, err, func(row db.Row) (n int64, err error) {
 		var r Related
 		err = row.Scan(&n, &r.Title, &r.Status)
-		r.Key, found[n] = keyOf(n), r
+		r.Key = keyOf(n)
+		found[n] = r
 		return n, err
 	})
 	var lines []Related

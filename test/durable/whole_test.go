@@ -123,7 +123,7 @@ func own(column string) bool {
 // apart are tables whose rows are no effects of a meeting.
 func apart(table string) bool {
 	return slices.Contains([]string{"goose_db_version", "jobs", "job_steps", "job_timers", "login_failures", "retention_runs", "users", "api_keys"}, table) ||
-		strings.HasPrefix(table, "sqlite_") || strings.HasPrefix(table, "search_")
+		strings.HasPrefix(table, "sqlite_") || strings.HasPrefix(table, "search_") || strings.HasPrefix(table, "task_grams")
 }
 
 // nothingTwice looks for rows that say the same in every table that there is, so

@@ -301,7 +301,7 @@ describe('the prices', () => {
 describe('hostile names', () => {
   it('are shown as they are', async () => {
     const hostile = `<img src=x onerror="document.title=1"><script>document.title=2</script>${'x'.repeat(120)}`
-    await call(house, 'PUT', '/prices', { prices: [{ ...table[0], model: hostile, provider: '\u202Egnp.exe' }] })
+    await call(house, 'PUT', '/prices', { prices: [{ ...table[0], model: hostile, provider: '<b>gnp.exe' }] })
     const { context, page, complaints } = await opened(looks['light phone'], '/spend?part=prices')
     await page.locator('[data-col=input]').first().waitFor()
     await page.getByText(hostile).first().waitFor()

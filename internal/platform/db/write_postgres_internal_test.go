@@ -225,7 +225,7 @@ func TestOlderProgramIsRefused(t *testing.T) {
 	each(t, func(t *testing.T, address string) {
 		d := opened(t, address)
 		file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte("-- +goose Up\n" + text)} }
-		one := fstest.MapFS{"1_names.sql": file(`CREATE TABLE names (name TEXT);`)}
+		one := fstest.MapFS{"1_names.sql": file(`CREATE TABLE schema_programs (version BIGINT PRIMARY KEY, program TEXT NOT NULL);`)}
 		two := fstest.MapFS{"1_names.sql": one["1_names.sql"], "2_more.sql": file(`CREATE TABLE more (n INTEGER);`)}
 		if err := d.Check(t.Context(), Schema{one, "1.0"}); !errors.Is(err, ErrPending) {
 			t.Errorf("an empty database: %v", err)

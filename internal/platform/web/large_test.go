@@ -31,7 +31,7 @@ func TestTooLargeIsTold(t *testing.T) {
 	addr, stop := s.served(t, time.Second)
 	tr := &http.Transport{ExpectContinueTimeout: 10 * time.Second}
 	client := &http.Client{Transport: tr, Timeout: 20 * time.Second}
-	send := func(body io.Reader, headers ...string) (int, string, *http.Response) {
+	send := func(body io.Reader, headers ...string) (status int, code string, closes bool) {
 		t.Helper()
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+addr+"/api/v1/toys", body)
 		if err != nil {
@@ -45,7 +45,7 @@ func TestTooLargeIsTold(t *testing.T) {
 		res, err := client.Do(req)
 		if err != nil {
 			t.Errorf("%d bytes: %v", req.ContentLength, err)
-			return 0, "", nil
+			return 0, "", false
 		}
 		defer res.Body.Close()
 		var p struct {
@@ -58,11 +58,11 @@ func TestTooLargeIsTold(t *testing.T) {
 		if p.Code == "too_large" && p.Limit != 1<<20 {
 			t.Errorf("the limit is told as %d", p.Limit)
 		}
-		return res.StatusCode, p.Code, res
+		return res.StatusCode, p.Code, res.Close
 	}
 	for _, size := range []int{1<<20 + 1, 5 << 20, 8 << 20} {
 		for name, body := range map[string]io.Reader{"announced": spaces(size), "in chunks": onlyReader{spaces(size)}} {
-			if status, code, res := send(body); status != http.StatusRequestEntityTooLarge || code != "too_large" || res.Close {
+			if status, code, closes := send(body); status != http.StatusRequestEntityTooLarge || code != "too_large" || closes {
 				t.Errorf("%d bytes %s: %d %s", size, name, status, code)
 			}
 		}
@@ -73,9 +73,9 @@ func TestTooLargeIsTold(t *testing.T) {
 	}
 	// Who asks first is told before they send anything.
 	unsent := &counted{Reader: spaces(5 << 20)}
-	if status, code, res := send(unsent, "Expect", "100-continue"); status != http.StatusRequestEntityTooLarge || code != "too_large" {
+	if status, code, _ := send(unsent, "Expect", "100-continue"); status != http.StatusRequestEntityTooLarge || code != "too_large" {
 		t.Errorf("in chunks, after asking: %d %s", status, code)
-	} else if res != nil && unsent.n == 0 {
+	} else if unsent.n == 0 {
 		t.Error("of chunks nobody knows the length, so they have to be read")
 	}
 	asked := &counted{Reader: spaces(5 << 20)}
@@ -162,11 +162,12 @@ func TestTooLargeCloses(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		body, _ := io.ReadAll(res.Body)
+		_ = res.Body.Close()
 		if res.StatusCode != http.StatusRequestEntityTooLarge || !res.Close || !strings.Contains(string(body), "too_large") || strconv.Itoa(len(body)) != res.Header.Get("Content-Length") {
 			t.Errorf("%s: %d, closes %t, %s", name, res.StatusCode, res.Close, body)
 		}
 		_ = conn.Close()
-		<-sent // a broken pipe is what it gets who goes on
+		_ = <-sent // a broken pipe is what it gets who goes on
 	}
 	if err := stop(); err != nil {
 		t.Error(err)
@@ -187,8 +188,12 @@ func TestTooLargeAndSlow(t *testing.T) {
 		t.Fatal(err)
 	}
 	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil || res.StatusCode != http.StatusRequestEntityTooLarge || !res.Close {
-		t.Errorf("%+v, %v", res, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusRequestEntityTooLarge || !res.Close {
+		t.Errorf("%+v", res)
 	}
 	if err := stop(); err != nil {
 		t.Error(err)
