@@ -331,6 +331,10 @@ func TestDispatchTakenBackWhileResumed(t *testing.T) {
 	owner.becomes(made.Key, task.Started)
 	h.runtime.Restart(100 * time.Millisecond)
 	waitFor(t, "the turn to be resumed", func() bool { return h.runtime.Asked("cto") == 2 })
+	time.Sleep(1500 * time.Millisecond) // the service looks at the resumed turn several times
+	if got := owner.task(made.Key); got.Dispatch == nil || got.Dispatch.State != task.Started {
+		t.Errorf("while the resumed turn runs, the dispatch is %+v", got.Dispatch)
+	}
 	owner.send(http.MethodDelete, "/api/v1/tasks/"+made.Key+"/dispatch", nil).want(http.StatusOK)
 	waitFor(t, "the resumed turn to stop", func() bool { return h.runtime.Busy() == 0 })
 

@@ -85,8 +85,6 @@ func (c *course) advance(ctx context.Context) error {
 		return c.finish(ctx, &Failure{Refused, words(err)}, gateway.Answer{})
 	case err != nil:
 		return err
-	case a.Overtaken:
-		return c.overtook(ctx, a)
 	case a.NotBegun:
 		return c.pause(ctx, gateway.ErrUnreachable.With("%s", a.Error))
 	}
@@ -186,7 +184,12 @@ func (c *course) finish(ctx context.Context, f *Failure, a gateway.Answer) error
 	return err
 }
 
+// conclude ends the dispatch as its run ended, unless the gateway gave the run up
+// before the agent began on it.
 func (c *course) conclude(ctx context.Context, a gateway.Answer) error {
+	if a.Overtaken {
+		return c.overtook(ctx, a)
+	}
 	return c.finish(ctx, outcome(a, c.left() <= 0, c.Limit), a)
 }
 
@@ -457,7 +460,7 @@ func (c *course) overtook(ctx context.Context, a gateway.Answer) error {
 		return nil // it is looked at again, and waited for
 	}
 	if c.overtaken++; c.overtaken > overtakenMost {
-		return c.conclude(ctx, a)
+		return c.finish(ctx, outcome(a, false, c.Limit), a)
 	}
 	_, err = c.askAnew(ctx)
 	return err
