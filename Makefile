@@ -12,13 +12,15 @@ RAN     := $(GO) run ./test/ran
 UNIT    := $(GO) test -json -count=1 -parallel 6 -timeout 45m
 # The slowest packages start first, so that nothing waits for them at the end.
 LONGEST := ./internal/app ./internal/standup ./internal/gateway/demo
-# The packages with tests on a database.
-STORED   = $(shell grep -rl --include='*_test.go' 'platform/db/dbtest"' cmd internal test | xargs -n 1 dirname | sort -u | sed 's,^,./,')
-# The tests on a real gateway that run for minutes: `make nightly` runs them.
-TRIALS  := ^(TestLedger|TestSlots)$$
-# Tests of one goroutine that use much CPU, which the race detector multiplies. They run without it here, and with
-# it in `make nightly`.
+# The detector runs where goroutines are started. It also sees all other packages at work there.
+RACED    = $(shell test/packages.sh raced)
+PLAIN    = $(shell test/packages.sh plain)
+STORED   = $(shell test/packages.sh stored)
+# Tests of one goroutine that use much CPU, which the race detector multiplies.
 COSTLY  := ^(TestGrowth|TestTree|TestDemoIsLivedIn|TestContract|TestOwnAndForeign)$$
+# The tests on a real gateway that `make nightly` runs: they take minutes, or repeat what others show.
+TRIALS  := ^(TestLedger|TestSlots)$$
+REPEATS := TestJourney/PostgreSQL|TestDispatch/costs_what_it_cost|TestDispatch/is_found_answered
 STAGE   := @test/stage.sh
 
 # A failed test must not pass because what shows it did not fail.
@@ -27,7 +29,7 @@ SHELL       := bash
 
 .DEFAULT_GOAL := help
 .PHONY: help build fmt lint vet generate needs format-check generated-check web web-needs web-check e2e pictures \
-	check unit unit-sqlite unit-costly unit-postgres journey trials claims test code dashboard nightly measure bench clean
+	check unit unit-race unit-sqlite unit-postgres journey trials claims test code outside nightly measure bench clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -97,15 +99,16 @@ check: ## what to run before each commit: format, vet, lint, and the Go tests on
 	$(LINT) run ./...
 	TEST_ENGINES=sqlite $(GO) test -parallel 6 $(LONGEST) ./cmd/... ./internal/... ./web ./test/ran
 
-unit: unit-sqlite unit-costly unit-postgres ## all Go tests: on SQLite with the race detector, on a PostgreSQL of their own without
+unit: unit-race unit-sqlite unit-postgres ## all Go tests: with the race detector what starts goroutines, all else without it
+
+unit-race:
+	@mkdir -p bin
+	TEST_ENGINES=sqlite $(UNIT) $(RACE) -skip '$(COSTLY)' $(LONGEST) $(RACED) | $(RAN) record bin/unit-race.ran
 
 unit-sqlite:
 	@mkdir -p bin
-	TEST_ENGINES=sqlite $(UNIT) $(RACE) -skip '$(COSTLY)' $(LONGEST) ./... | $(RAN) record bin/unit-sqlite.ran
-
-unit-costly:
-	@mkdir -p bin
 	TEST_ENGINES=sqlite $(UNIT) -run '$(COSTLY)' ./internal/app | $(RAN) record bin/unit-costly.ran
+	TEST_ENGINES=sqlite $(UNIT) $(PLAIN) | $(RAN) record bin/unit-sqlite.ran
 
 unit-postgres:
 	@mkdir -p bin
@@ -113,20 +116,22 @@ unit-postgres:
 
 journey: ## the built binary against a real agent gateway (installs it once, about 860 MB)
 	@mkdir -p bin
-	test/postgres.sh $(GO) test -json -tags journey -count=1 -parallel 4 -timeout 20m -v -skip '$(TRIALS)' ./test/realgateway | $(RAN) record -v bin/journey.ran
+	test/postgres.sh $(GO) test -json -tags journey -count=1 -parallel 4 -timeout 20m -v -skip '$(TRIALS)|$(REPEATS)' ./test/realgateway | $(RAN) record -v bin/journey.ran
 
-trials: ## the long trials on a real gateway: the ledgers of usage and of slots, with everything killed meanwhile
-	test/postgres.sh $(GO) test -tags journey -count=1 -timeout 60m -v -run '$(TRIALS)' ./test/realgateway
+trials: ## the long trials on a real gateway, with everything killed meanwhile, and all that `make journey` leaves out
+	test/postgres.sh $(GO) test -tags journey -count=1 -timeout 60m -v -parallel 4 ./test/realgateway
 
 claims: ## every test that the documents of facts name has run and passed (after unit and journey)
-	$(RAN) check docs/specification.md docs/board.md docs/standups.md docs/view.md docs/security.md bin/unit-sqlite.ran bin/unit-costly.ran bin/unit-postgres.ran bin/journey.ran
+	$(RAN) check docs/specification.md docs/board.md docs/standups.md docs/view.md docs/security.md bin/unit-race.ran bin/unit-costly.ran bin/unit-sqlite.ran bin/unit-postgres.ran bin/journey.ran
 
-# LANES=2 runs `code` beside `dashboard`. On two cores the race detector leaves too little for tests with a time limit.
-LANES ?= 1
+# The journey runs beside the Go tests, because both wait a lot. The browser, whose tests have time limits, comes after.
+LANES ?= 2
 test: ## everything that must pass before a merge
 	@rm -rf bin/stages
 	$(STAGE) "what the tests need" $(MAKE) --no-print-directory needs
-	@$(MAKE) --no-print-directory -j $(LANES) code dashboard
+	@$(MAKE) --no-print-directory -j $(LANES) code outside
+	$(STAGE) "the dashboard" $(MAKE) --no-print-directory web-check
+	$(STAGE) "the dashboard in a browser" $(MAKE) --no-print-directory e2e
 	$(STAGE) "tests that the documents name" $(MAKE) --no-print-directory claims
 	@test/stage.sh --times
 	@printf '\n== everything passed\n'
@@ -136,13 +141,11 @@ code:
 	$(STAGE) "vet" $(MAKE) --no-print-directory vet
 	$(STAGE) "lint" $(MAKE) --no-print-directory lint
 	$(STAGE) "generated files" $(MAKE) --no-print-directory generated-check
-	$(STAGE) "tests on SQLite, race detector" $(MAKE) --no-print-directory unit-sqlite
-	$(STAGE) "costly tests on SQLite" $(MAKE) --no-print-directory unit-costly
+	$(STAGE) "tests with the race detector" $(MAKE) --no-print-directory unit-race
+	$(STAGE) "tests on SQLite" $(MAKE) --no-print-directory unit-sqlite
 	$(STAGE) "tests on PostgreSQL" $(MAKE) --no-print-directory unit-postgres
 
-dashboard:
-	$(STAGE) "the dashboard" $(MAKE) --no-print-directory web-check
-	$(STAGE) "the dashboard in a browser" $(MAKE) --no-print-directory e2e
+outside:
 	$(STAGE) "journey on a real gateway" $(MAKE) --no-print-directory journey
 
 nightly: ## what takes too long for each change: the race detector on both databases, long proofs, every look in the browser, trials
@@ -150,7 +153,7 @@ nightly: ## what takes too long for each change: the race detector on both datab
 	$(STAGE) "what the tests need" $(MAKE) --no-print-directory needs
 	$(STAGE) "tests on both databases, race detector" env WARDROOM_NIGHTLY=1 GROWTH_ROWS=100000 test/postgres.sh $(GO) test $(RACE) -count=1 -parallel 6 -timeout 90m $(LONGEST) ./...
 	$(STAGE) "the dashboard in a browser, both themes in each size" env WARDROOM_NIGHTLY=1 $(MAKE) --no-print-directory e2e
-	$(STAGE) "trials on a real gateway" $(MAKE) --no-print-directory trials
+	$(STAGE) "journey and trials on a real gateway" $(MAKE) --no-print-directory trials
 	@test/stage.sh --times
 
 measure: build web-needs ## how fast the dashboard is in a browser, told and not asserted; alone on a quiet machine
