@@ -85,7 +85,7 @@ func (v *victim) run(env []string, args ...string) outcome {
 // titles are those of a database's tasks.
 func titles(t *testing.T, address string) map[string]bool {
 	t.Helper()
-	d, err := db.Look(t.Context(), address)
+	d, err := db.OpenReadOnly(t.Context(), address)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,7 @@ func (s *Service) Find(ctx context.Context, text string, only Only, limit int) (
 		return []Result{}, nil
 	}
 	limit = min(max(limit, 1), maxResults)
-	leave, err := s.DB.Turn(ctx, actor.From(ctx).ID)
+	leave, err := s.DB.LimitReads(ctx, actor.From(ctx).ID)
 	if err != nil {
 		return nil, fmt.Errorf("wait for the caller's other searches: %w", err)
 	}

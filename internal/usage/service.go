@@ -166,7 +166,7 @@ func (s *Service) Report(ctx context.Context, p Period, g Group, bars bool) (r R
 	if err := p.check(g == ByHour); err != nil {
 		return Report{}, err
 	}
-	leave, err := s.DB.Turn(ctx, actor.From(ctx).ID)
+	leave, err := s.DB.LimitReads(ctx, actor.From(ctx).ID)
 	if err != nil {
 		return Report{}, fmt.Errorf("wait for the caller's other reports: %w", err)
 	}

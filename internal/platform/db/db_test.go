@@ -274,7 +274,7 @@ func TestClosedIsOneFile(t *testing.T) {
 	if err := write(t, d, `INSERT INTO words (word) VALUES (?)`, "last"); err != nil {
 		t.Fatal(err)
 	}
-	var m db.Memo[string, string]
+	var m db.ReadCache[string, string]
 	read := func(context.Context) (word string, err error) {
 		err = d.QueryRow(t.Context(), `SELECT word FROM words`).Scan(&word)
 		return word, err

@@ -132,7 +132,7 @@ func (l List[T]) Read(ctx context.Context, q db.Queryer, w Where, want page.Want
 // caller filters by may have no index and find nothing, so that a long table is
 // read to its end: of one caller only a few are read at once; see db.Turn.
 func View(ctx context.Context, d *db.DB, want page.Want, fn func(db.Queryer) error) error {
-	leave, err := d.Turn(ctx, actor.From(ctx).ID)
+	leave, err := d.LimitReads(ctx, actor.From(ctx).ID)
 	if err != nil {
 		return fmt.Errorf("wait for the caller's other lists: %w", err)
 	}

@@ -12,16 +12,18 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Programs tells PostgreSQL's own programs, such as pg_dump, how to reach a database.
+// Programs holds what PostgreSQL's command-line tools, such as pg_dump, need to
+// connect to a database.
 type Programs struct {
-	// Env is their whole environment. It holds the password, which would be visible
-	// to other users of the machine as an argument, and no secret of Wardroom's.
+	// Env is the complete environment of the tool. It contains the password,
+	// because other users of the machine can see arguments, and none of Wardroom's
+	// own secrets.
 	Env      []string
-	Database string // its name
+	Database string // database name
 	password string
 }
 
-// Hide removes the password from what a program wrote.
+// Hide redacts the password in a tool's output.
 func (p Programs) Hide(text string) string {
 	if p.password == "" {
 		return text
@@ -29,12 +31,12 @@ func (p Programs) Hide(text string) string {
 	return strings.ReplaceAll(text, p.password, "[password]")
 }
 
-// ProgramsFor reads the address of a PostgreSQL database as Open does.
+// ProgramsFor parses the address of a PostgreSQL database in the same way as Open.
 func ProgramsFor(rawURL string) (Programs, error) {
-	unreadable := errors.New("the database's address is not one that PostgreSQL's client understands")
+	unreadable := errors.New("the database address is not a valid PostgreSQL address")
 	pool, err := pgxpool.ParseConfig(rawURL)
 	if err != nil {
-		return Programs{}, unreadable // pgx's message can carry the address with its password
+		return Programs{}, unreadable // pgx's message can contain the address with its password
 	}
 	u, err := url.Parse(rawURL)
 	if err != nil {
@@ -43,7 +45,7 @@ func ProgramsFor(rawURL string) (Programs, error) {
 	cfg := pool.ConnConfig
 	hosts, ports := []string{cfg.Host}, []string{fmt.Sprint(cfg.Port)}
 	last := cfg.Host + " " + ports[0]
-	for _, f := range cfg.Fallbacks { // one for each host, and for each way to encrypt
+	for _, f := range cfg.Fallbacks { // one for each host and encryption mode
 		if at := fmt.Sprint(f.Host, " ", f.Port); at != last {
 			hosts, ports, last = append(hosts, f.Host), append(ports, fmt.Sprint(f.Port)), at
 		}
@@ -52,7 +54,7 @@ func ProgramsFor(rawURL string) (Programs, error) {
 		"PGHOST": strings.Join(hosts, ","), "PGPORT": strings.Join(ports, ","), "PGUSER": cfg.User, "PGPASSWORD": cfg.Password,
 		"PGDATABASE": cfg.Database, "PGOPTIONS": options(cfg.RuntimeParams), "PGCLIENTENCODING": "UTF8",
 	}
-	parameters, err := url.ParseQuery(strings.ReplaceAll(u.RawQuery, "+", "%2B")) // to PostgreSQL a + is a plus
+	parameters, err := url.ParseQuery(strings.ReplaceAll(u.RawQuery, "+", "%2B")) // PostgreSQL reads + as a plus sign
 	if err != nil {
 		return Programs{}, unreadable
 	}
@@ -64,15 +66,14 @@ func ProgramsFor(rawURL string) (Programs, error) {
 	return Programs{Env: environment(set), Database: cfg.Database, password: cfg.Password}, nil
 }
 
-// libpq names the variables for the parameters of an address that pgx does not
-// pass on: how the connection is made and encrypted.
+// libpq maps address parameters that pgx does not expose to environment variables.
 var libpq = map[string]string{
 	"sslmode": "PGSSLMODE", "sslrootcert": "PGSSLROOTCERT", "sslcert": "PGSSLCERT", "sslkey": "PGSSLKEY", "sslsni": "PGSSLSNI",
 	"sslnegotiation": "PGSSLNEGOTIATION", "ssl_min_protocol_version": "PGSSLMINPROTOCOLVERSION", "channel_binding": "PGCHANNELBINDING",
 	"krbsrvname": "PGKRBSRVNAME", "connect_timeout": "PGCONNECT_TIMEOUT", "target_session_attrs": "PGTARGETSESSIONATTRS",
 }
 
-// options writes settings of a session, such as search_path, as PGOPTIONS.
+// options formats session settings, such as search_path, as PGOPTIONS.
 func options(settings map[string]string) string {
 	var list []string
 	if given := settings["options"]; given != "" {
@@ -87,14 +88,14 @@ func options(settings map[string]string) string {
 	return strings.Join(list, " ")
 }
 
-// environment is set and what else of this process's environment the programs need.
+// environment returns set plus the variables of this process that the tools need.
 func environment(set map[string]string) []string {
 	var env []string
 	for _, pair := range os.Environ() {
 		name, _, _ := strings.Cut(pair, "=")
 		_, ours := set[name]
 		switch {
-		case ours, name == "PGSERVICE", name == "PGHOSTADDR": // they would win over the address
+		case ours, name == "PGSERVICE", name == "PGHOSTADDR": // they would override the address
 		case name == "PATH", name == "HOME", name == "LANG", name == "TMPDIR", strings.HasPrefix(name, "LC_"), strings.HasPrefix(name, "PG"), strings.HasPrefix(name, "KRB5"):
 			env = append(env, pair)
 		}

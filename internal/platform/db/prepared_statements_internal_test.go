@@ -170,10 +170,10 @@ func TestPrepared(t *testing.T) {
 	})
 	t.Run("they have an end", func(t *testing.T) {
 		d := openFile(t)
-		for i := range 3 * mostPrepared {
+		for i := range 3 * maxPrepared {
 			change(t, d, fmt.Sprintf(`UPDATE words SET word = word WHERE n = %d`, i))
 		}
-		if known, _ := kept(t, d.write); known > mostPrepared || known < 2 {
+		if known, _ := kept(t, d.write); known > maxPrepared || known < 2 {
 			t.Errorf("%d statements", known)
 		}
 	})

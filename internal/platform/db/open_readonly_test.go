@@ -28,7 +28,7 @@ func TestLook(t *testing.T) {
 			}
 			look := func() {
 				t.Helper()
-				l, err := db.Look(t.Context(), url)
+				l, err := db.OpenReadOnly(t.Context(), url)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -67,7 +67,7 @@ func TestLook(t *testing.T) {
 		})
 	}
 	missing := filepath.Join(t.TempDir(), "none.db")
-	if _, err := db.Look(t.Context(), missing); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := db.OpenReadOnly(t.Context(), missing); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("without a file: %v", err)
 	}
 	if _, err := os.Stat(missing); !errors.Is(err, fs.ErrNotExist) {

@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// mostPrepared is how many statements one connection keeps prepared. The program
-// has some hundreds, and a request uses a handful; filters that callers choose
-// make more of them, so that there must be an end.
-const mostPrepared = 300
+// maxPrepared limits the prepared statements of one connection. The program has a
+// few hundred and a request uses a handful, but clients choose the filters of
+// lists, so the number of combinations needs a limit.
+const maxPrepared = 300
 
-// preparing opens connections that keep their statements prepared. To read and
-// plan a statement takes SQLite longer than to find a row by its key. pgx does
-// the same for PostgreSQL by itself.
+// preparing opens connections that cache prepared statements. SQLite takes longer
+// to parse and plan a statement than to find a row by its key. For PostgreSQL, pgx
+// does the same.
 type preparing struct{ driver.Connector }
 
-// plain is what a connection of SQLite's driver can do.
-type plain interface {
+// driverConn is what SQLite's driver implements.
+type driverConn interface {
 	driver.Conn
 	driver.ConnBeginTx
 	driver.ConnPrepareContext
@@ -29,38 +29,38 @@ type plain interface {
 	driver.Validator
 }
 
-// Connect is called by database/sql.
+// Connect implements driver.Connector.
 func (p preparing) Connect(ctx context.Context) (driver.Conn, error) {
 	c, err := p.Connector.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	able, ok := c.(plain)
+	able, ok := c.(driverConn)
 	if !ok {
-		return nil, fmt.Errorf("a connection of SQLite's driver is a %T", c)
+		return nil, fmt.Errorf("unexpected SQLite connection type %T", c)
 	}
-	return &prepared{plain: able, known: map[string]*statement{}}, nil
+	return &prepared{driverConn: able, known: map[string]*statement{}}, nil
 }
 
-// prepared is a connection with its statements. Only one goroutine at a time
-// uses it; database/sql sees to that.
+// prepared is a connection with its prepared statements. database/sql makes sure
+// that only one goroutine uses it at a time.
 type prepared struct {
-	plain
-	known map[string]*statement // by their text
+	driverConn
+	known map[string]*statement // by text
 }
 
-// statement is one that is prepared.
+// statement is a prepared statement.
 type statement struct {
 	do interface {
 		driver.Stmt
 		driver.StmtExecContext
 		driver.StmtQueryContext
 	}
-	busy bool // has rows that are still read
+	busy bool // its rows are still open
 }
 
-// get returns the statement of a text, or nil when it is to be run without
-// being kept: when it is in use, and when it is none that comes again.
+// get returns the prepared statement for text. It returns nil if the text should
+// run without one: the prepared statement is in use, or the text is not cacheable.
 func (c *prepared) get(ctx context.Context, text string) (*statement, error) {
 	if s := c.known[text]; s != nil {
 		if s.busy {
@@ -68,7 +68,7 @@ func (c *prepared) get(ctx context.Context, text string) (*statement, error) {
 		}
 		return s, nil
 	}
-	if !recurs(text) {
+	if !cacheable(text) {
 		return nil, nil
 	}
 	made, err := c.PrepareContext(ctx, text)
@@ -84,16 +84,16 @@ func (c *prepared) get(ctx context.Context, text string) (*statement, error) {
 	}); !ok {
 		return nil, made.Close()
 	}
-	if len(c.known) >= mostPrepared {
-		c.forget()
+	if len(c.known) >= maxPrepared {
+		c.closeIdle()
 	}
 	c.known[text] = s
 	return s, nil
 }
 
-// recurs tells what reads and writes rows from what makes tables and sets
-// switches, which is done once, and may be several statements in one text.
-func recurs(text string) bool {
+// cacheable reports whether text is a single query or row change. Statements that
+// change the schema or a setting run once, and a text can contain several.
+func cacheable(text string) bool {
 	word, _, _ := strings.Cut(strings.TrimLeft(text, " \t\n"), " ")
 	word, _, _ = strings.Cut(word, "\n")
 	switch word {
@@ -103,9 +103,9 @@ func recurs(text string) bool {
 	return false
 }
 
-// forget lets all statements go that are not in use; those that are needed are
-// soon back.
-func (c *prepared) forget() {
+// closeIdle closes all statements that are not in use. Those still needed are
+// prepared again on next use.
+func (c *prepared) closeIdle() {
 	for text := range c.known {
 		c.drop(text)
 	}
@@ -114,35 +114,35 @@ func (c *prepared) forget() {
 func (c *prepared) drop(text string) {
 	if s := c.known[text]; s != nil && !s.busy {
 		delete(c.known, text)
-		_ = s.do.Close() // nobody can do anything about it
+		_ = s.do.Close() // an error here has no remedy
 	}
 }
 
-// ExecContext is called by database/sql.
+// ExecContext implements driver.ExecerContext.
 func (c *prepared) ExecContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Result, error) {
 	s, err := c.get(ctx, text)
 	if err != nil {
 		return nil, err
 	}
 	if s == nil {
-		return c.plain.ExecContext(ctx, text, args)
+		return c.driverConn.ExecContext(ctx, text, args)
 	}
 	r, err := s.do.ExecContext(ctx, args)
 	if err != nil {
-		c.drop(text) // it begins anew after a failure
+		c.drop(text) // prepare it again after a failure
 	}
 	return r, err
 }
 
-// QueryContext is called by database/sql.
+// QueryContext implements driver.QueryerContext.
 func (c *prepared) QueryContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Rows, error) {
-	held, _ := ctx.Value(placeKey{}).(*place)
+	held, _ := ctx.Value(readSlotKey{}).(*readSlot)
 	s, err := c.get(ctx, text)
 	if err != nil {
 		return nil, err
 	}
 	if s == nil {
-		rows, err := c.plain.QueryContext(ctx, text, args)
+		rows, err := c.driverConn.QueryContext(ctx, text, args)
 		if err != nil {
 			return nil, err
 		}
@@ -157,26 +157,25 @@ func (c *prepared) QueryContext(ctx context.Context, text string, args []driver.
 	return &preparedRows{rows, s, held}, nil
 }
 
-// Close is called by database/sql, once nobody reads rows any more.
+// Close implements driver.Conn. No rows are open when it is called.
 func (c *prepared) Close() error {
-	c.forget()
-	return c.plain.Close()
+	c.closeIdle()
+	return c.driverConn.Close()
 }
 
-// preparedRows give their statement back when they are closed, and the place in
-// the gate of readers that they have.
+// preparedRows releases its statement, and its slot in the readQueue, when closed.
 type preparedRows struct {
 	driver.Rows
 	of   *statement
-	held *place
+	held *readSlot
 }
 
-// Close is called by database/sql.
+// Close implements driver.Rows.
 func (r *preparedRows) Close() error {
 	err := r.Rows.Close()
 	r.of.busy = false
 	if r.held != nil {
-		r.held.leave()
+		r.held.release()
 	}
 	return err
 }

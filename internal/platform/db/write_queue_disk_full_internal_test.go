@@ -51,7 +51,7 @@ func TestWritersOnAFullDisk(t *testing.T) {
 					t.Errorf("%s was told %v", name, c.errs[name])
 				}
 			}
-			if _, away := Away(c.errs["full"]); !away && !slices.Contains(c.said, "full panicked") {
+			if _, away := Unavailable(c.errs["full"]); !away && !slices.Contains(c.said, "full panicked") {
 				t.Errorf("who filled the disk was told %v", c.errs["full"])
 			}
 		})

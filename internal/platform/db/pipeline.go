@@ -12,25 +12,26 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// piped is a connection to PostgreSQL that can put statements off and send them
-// with the next one, in one round trip. A context that has ended does it no harm.
-type piped struct {
+// pipelined is a PostgreSQL connection that can defer statements and send them with
+// the next one in a single round trip. A context that has ended does not close it.
+type pipelined struct {
 	*stdlib.Conn
 	later *pgx.Batch
 }
 
-// laterError is the failure of a statement that was put off. It shows in another
-// statement, which may be another caller's.
+// laterError is the error of a deferred statement. It is returned by a later
+// statement, which may belong to another caller.
 type laterError struct{ error }
 
-// Unwrap is for errors.Is.
+// Unwrap supports errors.Is.
 func (e *laterError) Unwrap() error { return e.error }
 
-func (c *piped) wire() net.Conn { return c.Conn.Conn().PgConn().Conn() }
-func (c *piped) status() byte   { return c.Conn.Conn().PgConn().TxStatus() }
+func (c *pipelined) wire() net.Conn { return c.Conn.Conn().PgConn().Conn() }
+func (c *pipelined) status() byte   { return c.Conn.Conn().PgConn().TxStatus() }
 
-// send runs what is put off. An error is a laterError unless it is of the last one.
-func (c *piped) send() error {
+// send runs the deferred statements. It returns a laterError unless the last
+// statement failed.
+func (c *pipelined) send() error {
 	batch := c.later
 	c.later = &pgx.Batch{}
 	ran := 0
@@ -54,7 +55,7 @@ func (c *piped) send() error {
 	return err
 }
 
-// args are those of pgx.
+// args converts driver arguments to pgx arguments.
 func args(named []driver.NamedValue) []any {
 	out := make([]any, len(named))
 	for i, n := range named {
@@ -63,9 +64,9 @@ func args(named []driver.NamedValue) []any {
 	return out
 }
 
-// ExecContext is called by database/sql.
-func (c *piped) ExecContext(ctx context.Context, query string, named []driver.NamedValue) (r driver.Result, err error) {
-	if err := ctx.Err(); err != nil { // the driver would give the connection up
+// ExecContext implements driver.ExecerContext.
+func (c *pipelined) ExecContext(ctx context.Context, query string, named []driver.NamedValue) (r driver.Result, err error) {
+	if err := ctx.Err(); err != nil { // pgx would close the connection
 		return nil, err
 	}
 	if c.later.Len() == 0 {
@@ -78,8 +79,8 @@ func (c *piped) ExecContext(ctx context.Context, query string, named []driver.Na
 	return r, c.send()
 }
 
-// QueryContext is called by database/sql.
-func (c *piped) QueryContext(ctx context.Context, query string, named []driver.NamedValue) (driver.Rows, error) {
+// QueryContext implements driver.QueryerContext.
+func (c *pipelined) QueryContext(ctx context.Context, query string, named []driver.NamedValue) (driver.Rows, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -94,7 +95,7 @@ func (c *piped) QueryContext(ctx context.Context, query string, named []driver.N
 	return all, nil
 }
 
-// fetched are rows that are here already.
+// fetched implements driver.Rows with rows that are already in memory.
 type fetched struct {
 	columns []string
 	rows    [][]driver.Value
@@ -120,7 +121,7 @@ func (f *fetched) read(rows pgx.Rows) error {
 	return rows.Err()
 }
 
-// value is v as database/sql wants it.
+// value converts v to a type that database/sql accepts.
 func value(v any) (driver.Value, error) {
 	switch v := v.(type) {
 	case int16:
@@ -133,18 +134,18 @@ func value(v any) (driver.Value, error) {
 		return v.Value()
 	}
 	if !driver.IsValue(v) {
-		return nil, fmt.Errorf("no value of database/sql: %T", v)
+		return nil, fmt.Errorf("type %T is not a database/sql value", v)
 	}
 	return v, nil
 }
 
-// Columns is called by database/sql.
+// Columns implements driver.Rows.
 func (f *fetched) Columns() []string { return f.columns }
 
-// Close is called by database/sql.
+// Close implements driver.Rows.
 func (f *fetched) Close() error { return nil }
 
-// Next is called by database/sql.
+// Next implements driver.Rows.
 func (f *fetched) Next(dest []driver.Value) error {
 	if len(f.rows) == 0 {
 		return io.EOF

@@ -25,23 +25,23 @@ func TestAway(t *testing.T) {
 		"57P01": true, "57P05": true, "25P03": true, "57P02": true, "57P03": true, "53300": true, "53100": true, "08006": true, "58030": true, "25006": true, "55P03": true, "57014": true,
 		"42601": false, "23505": false, "40001": false, "22P02": false, "": false, "5": false,
 	} {
-		reason, away := db.Away(fmt.Errorf("look up: %w", &pgconn.PgError{Code: code}))
+		reason, away := db.Unavailable(fmt.Errorf("look up: %w", &pgconn.PgError{Code: code}))
 		if away != want || (reason != "") != want {
 			t.Errorf("%s: %q, %v", code, reason, away)
 		}
 	}
 	for _, err := range []error{io.EOF, io.ErrUnexpectedEOF, &net.OpError{Op: "read", Err: errors.New("connection reset by peer")}, net.ErrClosed, errors.New("conn closed")} {
-		if reason, away := db.Away(fmt.Errorf("look up: %w", err)); !away || !strings.Contains(reason, "broke") {
+		if reason, away := db.Unavailable(fmt.Errorf("look up: %w", err)); !away || !strings.Contains(reason, "broke") {
 			t.Errorf("%v: %q, %v", err, reason, away)
 		}
 	}
 	for err, want := range map[error]string{db.ErrBusy: "writing", db.ErrNewer: "newer"} {
-		if reason, away := db.Away(fmt.Errorf("begin: %w", err)); !away || !strings.Contains(reason, want) {
+		if reason, away := db.Unavailable(fmt.Errorf("begin: %w", err)); !away || !strings.Contains(reason, want) {
 			t.Errorf("%v: %q, %v", err, reason, away)
 		}
 	}
 	for _, err := range []error{nil, context.Canceled, context.DeadlineExceeded, sql.ErrNoRows, sql.ErrTxDone, errors.New("something")} {
-		if reason, away := db.Away(err); away {
+		if reason, away := db.Unavailable(err); away {
 			t.Errorf("%v: %q", err, reason)
 		}
 	}
@@ -53,14 +53,14 @@ func TestAwayForReal(t *testing.T) {
 		for _, query := range []string{`SELECT nothing FROM users`, `SELECT 1 +`, `SELECT * FROM no_table`} {
 			var v any
 			err := d.QueryRow(t.Context(), query).Scan(&v)
-			if reason, away := db.Away(err); err == nil || away {
+			if reason, away := db.Unavailable(err); err == nil || away {
 				t.Errorf("%s: %v is taken for %q", query, err, reason)
 			}
 		}
 	})
 	t.Run("a server that is not there", func(t *testing.T) {
 		_, err := db.Open(t.Context(), "postgres://wardroom@127.0.0.1:9/wardroom")
-		if reason, away := db.Away(err); !away || reason != "PostgreSQL cannot be reached" {
+		if reason, away := db.Unavailable(err); !away || reason != "PostgreSQL cannot be reached" {
 			t.Errorf("%v is taken for %q", err, reason)
 		}
 	})
@@ -83,14 +83,14 @@ func TestAwayForReal(t *testing.T) {
 		}
 		began := time.Now()
 		err := d.Ping(t.Context())
-		if reason, away := db.Away(err); !away || !strings.Contains(reason, "in time") || time.Since(began) > 10*time.Second {
+		if reason, away := db.Unavailable(err); !away || !strings.Contains(reason, "in time") || time.Since(began) > 10*time.Second {
 			t.Errorf("after %v: %v is taken for %q", time.Since(began), err, reason)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer cancel()
 		if err := d.Ping(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("a caller with less time: %v", err)
-		} else if _, away := db.Away(err); away {
+		} else if _, away := db.Unavailable(err); away {
 			t.Error("a caller with little time is taken for an outage")
 		}
 		close(release)
@@ -102,7 +102,7 @@ func TestAwayForReal(t *testing.T) {
 			_, err := tx.Exec(t.Context(), `SELECT pg_terminate_backend(pg_backend_pid())`)
 			return err
 		})
-		if reason, away := db.Away(err); !away {
+		if reason, away := db.Unavailable(err); !away {
 			t.Errorf("%v is taken for %q", err, reason)
 		}
 		if err := d.Ping(t.Context()); err != nil {

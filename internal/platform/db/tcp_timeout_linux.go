@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// confirmed has the kernel end a connection whose other end does not confirm what
-// it was sent.
-func confirmed(network, _ string, c syscall.RawConn) error {
+// setUserTimeout makes the kernel close a connection when sent data is not
+// acknowledged in time.
+func setUserTimeout(network, _ string, c syscall.RawConn) error {
 	if !strings.HasPrefix(network, "tcp") {
 		return nil
 	}

@@ -98,7 +98,7 @@ func TestWritersBehindALock(t *testing.T) {
 		if names := strings.Join(c.let(), " "); names != "a c locked" {
 			t.Errorf("%s are there", names)
 		}
-		if reason, away := Away(c.errs["b"]); !away || !strings.Contains(reason, "lock") || c.errs["a"] != nil || c.errs["c"] != nil {
+		if reason, away := Unavailable(c.errs["b"]); !away || !strings.Contains(reason, "lock") || c.errs["a"] != nil || c.errs["c"] != nil {
 			t.Errorf("they were told %v", c.errs)
 		}
 		if took := time.Since(began); took > 5*time.Second {
@@ -249,8 +249,8 @@ func TestOlderProgramIsRefused(t *testing.T) {
 				}
 			}
 		}
-		refused("at version 2, and this is Wardroom 1.0, which knows up to version 1. Start Wardroom 2.0 or later")
+		refused("at version 2, and Wardroom 1.0 supports up to version 1. Start Wardroom 2.0 or later")
 		change(t, d, `DELETE FROM schema_programs WHERE version = 2`)
-		refused("Start a Wardroom that knows version 2")
+		refused("Start a version of Wardroom that supports schema version 2")
 	})
 }

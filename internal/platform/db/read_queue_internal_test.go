@@ -15,8 +15,8 @@ import (
 // In a crowd somebody would wait for a hundred others if not the first were first.
 func TestGateOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := &gate{free: 2}
-		var held []*place
+		g := &readQueue{free: 2}
+		var held []*readSlot
 		for range 2 {
 			p, err := g.enter(t.Context())
 			if err != nil {
@@ -40,17 +40,17 @@ func TestGateOrder(t *testing.T) {
 					return
 				}
 				order <- i
-				p.leave()
-				p.leave() // the second time it is nobody's
+				p.release()
+				p.release() // the second time it is nobody's
 			}()
 			synctest.Wait() // it stands in the line
 			time.Sleep(time.Second)
 		}
 		leave()
 		synctest.Wait()
-		held[0].leave()
+		held[0].release()
 		synctest.Wait()
-		held[1].leave()
+		held[1].release()
 		synctest.Wait()
 		close(order)
 		last := -1
@@ -72,7 +72,7 @@ func TestGateOrder(t *testing.T) {
 	})
 }
 
-// A place that is not given back is one less for everybody, for ever.
+// A readSlot that is not given back is one less for everybody, for ever.
 func TestGateIsLeft(t *testing.T) {
 	d := openFile(t)
 	word := func(r Row) (w string, err error) { return w, r.Scan(&w) }
@@ -165,10 +165,10 @@ func TestGateIsLeft(t *testing.T) {
 					})
 				}
 				all.Wait()
-				d.gate.mu.Lock()
-				defer d.gate.mu.Unlock()
-				if d.gate.free != 4 || len(d.gate.waiting) > 0 {
-					t.Errorf("%d places are free, and %d wait", d.gate.free, len(d.gate.waiting))
+				d.readQueue.mu.Lock()
+				defer d.readQueue.mu.Unlock()
+				if d.readQueue.free != 4 || len(d.readQueue.waiting) > 0 {
+					t.Errorf("%d places are free, and %d wait", d.readQueue.free, len(d.readQueue.waiting))
 				}
 			})
 		}
@@ -187,7 +187,7 @@ func TestMemo(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	var m Memo[int, string]
+	var m ReadCache[int, string]
 	reads := 0
 	word := func() string {
 		t.Helper()
@@ -222,12 +222,12 @@ func TestMemo(t *testing.T) {
 		}
 	})
 	t.Run("not without end", func(t *testing.T) {
-		for i := range 3 * mostKept {
+		for i := range 3 * maxCached {
 			if _, err := m.Read(t.Context(), d, i, func(context.Context) (string, error) { return "", nil }); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if len(m.known) > mostKept {
+		if len(m.known) > maxCached {
 			t.Errorf("%d are kept", len(m.known))
 		}
 	})
@@ -240,7 +240,7 @@ func TestMemoTogether(t *testing.T) {
 		d := opened(t, address)
 		change(t, d, `CREATE TABLE counts (n INTEGER)`)
 		change(t, d, `INSERT INTO counts (n) VALUES (0)`)
-		var m Memo[string, int64]
+		var m ReadCache[string, int64]
 		var committed atomic.Int64
 		var all sync.WaitGroup
 		for range 6 {
@@ -270,7 +270,7 @@ func TestMemoTogether(t *testing.T) {
 // hear what was read before they came: the caller's account may have ended.
 func TestMemoSharesReadings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var m Memo[string, int]
+		var m ReadCache[string, int]
 		d := &DB{conn: conn{engine: Postgres}}
 		begun, answer := 0, make(chan error)
 		read := func(ctx context.Context) (int, error) {

@@ -17,15 +17,15 @@ import (
 // ErrDamaged means that the SQLite file is damaged. Nothing was written to it.
 var ErrDamaged = errors.New("the database is damaged")
 
-// checkTime bounds the check of an SQLite file at the start.
+// checkTime limits how long an SQLite file is checked at startup.
 const checkTime = 5 * time.Second
 
 // StartCheck describes how Own checked an SQLite file that was not closed cleanly.
 // The zero StartCheck means that no check was needed.
 type StartCheck struct {
 	Ran      bool
-	Complete bool          // false when it was cut short
-	Took     time.Duration // five seconds at most
+	Complete bool          // false if the check ran out of time
+	Took     time.Duration // at most five seconds
 }
 
 // StartCheck returns how the file was checked when it was opened.
@@ -36,17 +36,17 @@ func (d *DB) StartCheck() StartCheck {
 	return d.owner.check
 }
 
-// owner is the kernel's lock on <file>.lock. After a clean close the lock file
-// holds the database file's size and modification time. It is empty while
-// somebody owns the file and after a crash, and in a copy of a running
-// service's folder, so the next owner knows that the file needs a check.
+// owner holds the kernel lock on <file>.lock. After a clean close, the lock file
+// contains the database file's size and modification time. It is empty while the
+// file is in use, after a crash, and in a copy made while Wardroom ran; the next
+// owner then checks the file.
 type owner struct {
 	lock  *os.File
-	path  string // of the database
+	path  string // database file
 	check StartCheck
 }
 
-// own takes the lock and refuses a database that was not closed cleanly and is
+// own takes the lock. It fails if the database was not closed cleanly and is
 // damaged.
 func own(ctx context.Context, path string) (*owner, error) {
 	lock, err := lockFile(path + ".lock")
@@ -63,7 +63,7 @@ func own(ctx context.Context, path string) (*owner, error) {
 	return o, nil
 }
 
-// inspect checks the file, unless it is new or was closed cleanly.
+// inspect checks the file unless it is new or was closed cleanly.
 func (o *owner) inspect(ctx context.Context) error {
 	now, err := o.state()
 	if err != nil || now == "" {
@@ -83,29 +83,29 @@ func (o *owner) inspect(ctx context.Context) error {
 	return err
 }
 
-// state identifies what the database file holds. It is empty for a file that is
-// missing or empty.
+// state identifies the file's current content. It is empty if the file is missing
+// or empty.
 func (o *owner) state() (string, error) {
 	info, err := os.Stat(o.path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
 		return "", nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("look at the database: %w", err)
+		return "", fmt.Errorf("read the database file: %w", err)
 	}
 	return fmt.Sprintf("closed cleanly: %d bytes, modified %d\n", info.Size(), info.ModTime().UnixNano()), nil
 }
 
-// holdsFrames reports whether the database has a write-ahead log that is not
-// empty: SQLite deletes it when the last connection closes.
+// holdsFrames reports whether the write-ahead log has content. SQLite deletes the
+// log when the last connection closes.
 func holdsFrames(path string) bool {
 	info, err := os.Stat(path + "-wal")
 	return err == nil && info.Size() > 0
 }
 
-// release gives the lock back. When the connections were closed without an error
-// it notes that first, so that the next start needs no check. A note that cannot
-// be written costs that check and nothing else.
+// release gives up the lock. If the connections closed cleanly, it first records
+// the file's state so that the next start skips the check. A failure to record it
+// only costs that check.
 func (o *owner) release(clean bool) error {
 	if state, err := o.state(); clean && err == nil && !holdsFrames(o.path) {
 		_, _ = o.lock.WriteAt([]byte(state), 0)
@@ -113,9 +113,9 @@ func (o *owner) release(clean bool) error {
 	return o.lock.Close()
 }
 
-// checkFile looks for damage in an SQLite file until limit is over; complete tells
-// whether that was enough. It changes nothing in the file and its write-ahead
-// log: a connection that may write would fold the log into the file at its end.
+// checkFile looks for damage in an SQLite file for up to limit and reports whether
+// it finished. It opens the file read-only: a connection that can write would merge
+// the write-ahead log into the file when it closes.
 func checkFile(ctx context.Context, path string, limit time.Duration) (complete bool, err error) {
 	read, err := pool(address(path, "mode=ro&_pragma=busy_timeout(5000)"))
 	if err != nil {
@@ -132,14 +132,14 @@ func checkFile(ctx context.Context, path string, limit time.Duration) (complete 
 	case err != nil:
 		return false, fmt.Errorf("check the database %s: %w", path, err)
 	case len(found) > 0:
-		return true, fmt.Errorf("%w: %s: %s. Wardroom did not start and changed nothing in it. "+
+		return true, fmt.Errorf("%w: %s: %s. Wardroom did not start and did not change the file. "+
 			"Restore a backup with `wardroom restore FILE --into NEW`; keep the damaged files until that works", ErrDamaged, path, found[0])
 	}
 	return true, nil
 }
 
-// integrity returns what SQLite finds wrong with its file, most findings at the
-// most. Unlike other errors, a file that SQLite cannot read is a finding.
+// integrity returns up to most problems that SQLite finds in its file. A file that
+// SQLite cannot read counts as a problem; other errors are returned as errors.
 func integrity(ctx context.Context, q statements, most int) ([]string, error) {
 	rows, err := q.QueryContext(ctx, fmt.Sprintf(`PRAGMA integrity_check(%d)`, most))
 	found, err := All(rows, err, func(r Row) (text string, err error) { return text, r.Scan(&text) })
@@ -156,7 +156,7 @@ func integrity(ctx context.Context, q statements, most int) ([]string, error) {
 	return found, nil
 }
 
-// damage tells whether err is SQLite's word for a file that it cannot make sense of.
+// damage reports whether err means that SQLite cannot read the file, and why.
 func damage(err error) (reason string, ok bool) {
 	lite, ok := errors.AsType[*sqlite.Error](err)
 	if !ok {
@@ -164,7 +164,7 @@ func damage(err error) (reason string, ok bool) {
 	}
 	switch lite.Code() & 0xff {
 	case sqlite3.SQLITE_CORRUPT:
-		return "its content is malformed", true
+		return "the content is malformed", true
 	case sqlite3.SQLITE_NOTADB:
 		return "it is not an SQLite database", true
 	}
