@@ -65,15 +65,15 @@ func TestCheckReportsAllMistakes(t *testing.T) {
 	}
 	want := []string{
 		`LOG_LEVEL is "loud": set it to one of debug, info, warn, error`,
-		"DB_PASSWORD is one that everybody tries first: set another of at least 12 characters",
+		"DB_PASSWORD is a common password: set a different one of at least 12 characters",
 		`DB_PORT is "0": set it to a whole number from 1 to 65535`,
 		`PORT is "70000": set it to a whole number from 0 to 65535`,
 		`TIMEZONE is "Moon/Base": set it to an IANA time zone such as UTC or Europe/Lisbon`,
 		`JWT_EXPIRES_IN is "-7d": set it to a duration such as 45s, 30m, 24h, 7d, 2w or a number of seconds, from 1s to 520w`,
-		"STANDUP_PARTICIPANTS names cto twice: remove one of them",
+		"STANDUP_PARTICIPANTS contains cto twice: remove one of them",
 		"JWT_SECRET has 5 characters: set it to at least 48, for example the output of: openssl rand -hex 48",
 		"BOOTSTRAP_OWNER_PASSWORD has 11 characters: set it to at least 12",
-		"AGENTRT_GATEWAY_URL is not an address that can be used: set it to one such as ws://127.0.0.1:18789 (http, https, ws or wss)",
+		"AGENTRT_GATEWAY_URL is not a valid URL: set it to one such as ws://127.0.0.1:18789 (http, https, ws or wss)",
 	}
 	if diff := cmp.Diff(want, strings.Split(err.Error(), "\n")); diff != "" {
 		t.Error(diff)
@@ -94,11 +94,11 @@ func TestCheckRefuses(t *testing.T) {
 		"a short encryption key":        {func(r *config.Raw) { r.EncryptionKey = secret[:31] }, "ENCRYPTION_KEY has 31 characters: set it to at least 32, for example the output of: openssl rand -base64 32"},
 		"an endless encryption key":     {func(r *config.Raw) { r.EncryptionKey = config.Secret(strings.Repeat(string(secret), 30)) }, "ENCRYPTION_KEY has 1440"},
 		"an encryption key of one sort": {func(r *config.Raw) { r.EncryptionKey = config.Secret(strings.Repeat("0", 64)) }, "ENCRYPTION_KEY has only 1 different"},
-		"an encryption key with blanks": {func(r *config.Raw) { r.EncryptionKey = "correct horse battery staple and more" }, "ENCRYPTION_KEY has a blank"},
-		"two encryption keys":           {func(r *config.Raw) { r.EncryptionKey = sealing + "," + sealing }, "ENCRYPTION_KEY has a blank, a comma"},
-		"a variable for a key":          {func(r *config.Raw) { r.EncryptionKey = "${ENCRYPTION_KEY_OF_THE_SERVICE_0}" }, "ENCRYPTION_KEY names another variable"},
-		"logins and secrets by one key": {func(r *config.Raw) { r.EncryptionKey = secret }, "ENCRYPTION_KEY is another secret, too"},
-		"an old key that is the new":    {func(r *config.Raw) { r.EncryptionKey, r.EncryptionKeyOld = sealing, sealing }, "ENCRYPTION_KEY_OLD holds a key twice"},
+		"an encryption key with blanks": {func(r *config.Raw) { r.EncryptionKey = "correct horse battery staple and more" }, "ENCRYPTION_KEY contains a space"},
+		"two encryption keys":           {func(r *config.Raw) { r.EncryptionKey = sealing + "," + sealing }, "ENCRYPTION_KEY contains a space, a comma"},
+		"a variable for a key":          {func(r *config.Raw) { r.EncryptionKey = "${ENCRYPTION_KEY_OF_THE_SERVICE_0}" }, "ENCRYPTION_KEY refers to another variable"},
+		"logins and secrets by one key": {func(r *config.Raw) { r.EncryptionKey = secret }, "ENCRYPTION_KEY is the same as another secret"},
+		"an old key that is the new":    {func(r *config.Raw) { r.EncryptionKey, r.EncryptionKeyOld = sealing, sealing }, "ENCRYPTION_KEY_OLD contains a key twice"},
 		"a short old key":               {func(r *config.Raw) { r.EncryptionKeyOld = sealing + ", short" }, "ENCRYPTION_KEY_OLD has 5"},
 		"a port that is a word":         {func(r *config.Raw) { r.Port = "http" }, "PORT"},
 		"a host with a port":            {func(r *config.Raw) { r.Host = "localhost:80" }, "HOST"},
@@ -108,7 +108,7 @@ func TestCheckRefuses(t *testing.T) {
 		"a gateway without a scheme":    {func(r *config.Raw) { r.GatewayURL = "127.0.0.1:18789" }, "AGENTRT_GATEWAY_URL"},
 		"a gateway with a token in it":  {func(r *config.Raw) { r.GatewayURL = "ws://:hunter2@gw:1" }, "AGENTRT_GATEWAY_TOKEN"},
 		"a gateway with a wild port":    {func(r *config.Raw) { r.GatewayURL = "ws://gw:99999" }, "AGENTRT_GATEWAY_URL"},
-		"a token that is a variable":    {func(r *config.Raw) { r.GatewayToken = "${OPENCLAW_GATEWAY_TOKEN}" }, "AGENTRT_GATEWAY_TOKEN names another variable"},
+		"a token that is a variable":    {func(r *config.Raw) { r.GatewayToken = "${OPENCLAW_GATEWAY_TOKEN}" }, "AGENTRT_GATEWAY_TOKEN refers to another variable"},
 		"a token with a line break":     {func(r *config.Raw) { r.GatewayToken = "abc\n" }, "AGENTRT_GATEWAY_TOKEN"},
 		"an impatient gateway timeout":  {func(r *config.Raw) { r.GatewayTimeoutMS = "99" }, "AGENTRT_GATEWAY_TIMEOUT_MS"},
 		"an endless gateway timeout":    {func(r *config.Raw) { r.GatewayTimeoutMS = "600001" }, "AGENTRT_GATEWAY_TIMEOUT_MS"},
@@ -151,7 +151,7 @@ func TestCheckRefuses(t *testing.T) {
 		"an unknown sslmode":            {func(r *config.Raw) { r.DBHost, r.DBSSLMode = "db", "yes" }, "DB_SSLMODE"},
 		"no password in production":     {production, "DB_PASSWORD is missing"},
 		"a default password in production": {
-			func(r *config.Raw) { production(r); r.DBPassword = "Postgres" }, "DB_PASSWORD is one that everybody tries",
+			func(r *config.Raw) { production(r); r.DBPassword = "Postgres" }, "DB_PASSWORD is a common password",
 		},
 		"a short password in production": {
 			func(r *config.Raw) { production(r); r.DBPassword = "x7Kq2-mLp9e" }, "DB_PASSWORD has 11",
@@ -259,7 +259,7 @@ func TestCheckAccepts(t *testing.T) {
 func TestCheckWarns(t *testing.T) {
 	for says, change := range map[string]func(*config.Raw){
 		"AGENTRT_GATEWAY_URL is not":     func(r *config.Raw) { r.GatewayToken = "abc" },
-		"AGENTRT_GATEWAY_URL names no":   func(r *config.Raw) { r.GatewayURL = "ws://gw" },
+		"AGENTRT_GATEWAY_URL has no port":   func(r *config.Raw) { r.GatewayURL = "ws://gw" },
 		"DATABASE_URL is used":           func(r *config.Raw) { r.DatabaseURL, r.DBHost = "postgres://h/d", "db" },
 		"NODE_ENV is \"Production\"":     func(r *config.Raw) { r.NodeEnv = "Production" },
 		"a login lasts 7s":               func(r *config.Raw) { r.JWTExpiresIn = "7" },
@@ -433,7 +433,7 @@ func TestSettings(t *testing.T) {
 	}
 	for _, part := range []string{
 		"## Server\n\n| Variable | Flag | Default | Meaning |\n|---|---|---|---|\n| `NODE_ENV` | `--node-env` | – |",
-		"| `JWT_SECRET` | `--jwt-secret` | **required** |", "| `PORT` | `--port` | `3000` |", "logs everybody out. *Secret.* |",
+		"| `JWT_SECRET` | `--jwt-secret` | **required** |", "| `PORT` | `--port` | `3000` |", "logs everyone out. *Secret.* |",
 	} {
 		if !strings.Contains(markdown, part) {
 			t.Errorf("the document lacks %q", part)
@@ -446,8 +446,8 @@ func TestSettings(t *testing.T) {
 func TestRetentionSaysWhatItDoes(t *testing.T) {
 	says := map[string]string{
 		"ARCHIVE_AFTER_DAYS":          "done tasks are archived",
-		"ACTIVITY_LOG_RETENTION_DAYS": "activity, and resolved items of the inbox, and runs and slots of the runtime's jobs, are deleted",
-		"SUBAGENT_RETENTION_DAYS":     "archived sessions of sub-agents, in which nothing has happened since, are deleted with what was said in them",
+		"ACTIVITY_LOG_RETENTION_DAYS": "activity, resolved inbox items, and the runs and slots of the runtime's jobs are deleted",
+		"SUBAGENT_RETENTION_DAYS":     "archived sub-agent sessions without new activity are deleted with their messages",
 	}
 	for _, s := range config.Settings() {
 		if s.Group == "Retention" {

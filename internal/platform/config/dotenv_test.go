@@ -62,14 +62,14 @@ func TestLoadDotEnvRefuses(t *testing.T) {
 	}
 	want := []string{
 		".env line 2: expected NAME=value",
-		".env line 3: what stands before the = is not a name of letters, digits and _, without blanks",
-		".env line 4: the quote is not closed in this line",
-		".env line 5: something stands after the closing quote: write the quote inside the value as \\\" within double quotes",
-		".env line 6: after a \\ in double quotes, only n, r, t, \", \\ and $ are known: write \\\\ for a \\",
-		".env line 7: A was already set in line 1: remove one of them",
-		".env line 8: what stands before the = is not a name of letters, digits and _, without blanks",
-		".env line 9: what stands before the = is not a name of letters, digits and _, without blanks",
-		".env line 10: after a \\ in double quotes, only n, r, t, \", \\ and $ are known: write \\\\ for a \\",
+		".env line 3: the name before the = must consist of letters, digits and _, without spaces",
+		".env line 4: the closing quote is missing on this line",
+		".env line 5: text follows the closing quote: to include a quote in the value, write \\\" in double quotes",
+		".env line 6: in double quotes a \\ must be followed by n, r, t, \", \\ or $: write \\\\ for a backslash",
+		".env line 7: A is already set on line 1: remove one of them",
+		".env line 8: the name before the = must consist of letters, digits and _, without spaces",
+		".env line 9: the name before the = must consist of letters, digits and _, without spaces",
+		".env line 10: in double quotes a \\ must be followed by n, r, t, \", \\ or $: write \\\\ for a backslash",
 	}
 	if diff := cmp.Diff(want, strings.Split(err.Error(), "\n")); diff != "" {
 		t.Error(diff)

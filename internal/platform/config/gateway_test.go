@@ -101,21 +101,21 @@ func TestDeviceMistakes(t *testing.T) {
 		private, public, id, token string
 		says                       string
 	}{
-		"no key, a token":      {token: "t", says: "AGENTRT_DEVICE_TOKEN is set and AGENTRT_DEVICE_PRIVATE_KEY is not"},
-		"no key, an id":        {id: keyID, says: "AGENTRT_DEVICE_ID is set and AGENTRT_DEVICE_PRIVATE_KEY is not"},
-		"no key, a public key": {public: keyPublic, says: "AGENTRT_DEVICE_PUBLIC_KEY is set and AGENTRT_DEVICE_PRIVATE_KEY is not"},
+		"no key, a token":      {token: "t", says: "AGENTRT_DEVICE_TOKEN is set but AGENTRT_DEVICE_PRIVATE_KEY is not"},
+		"no key, an id":        {id: keyID, says: "AGENTRT_DEVICE_ID is set but AGENTRT_DEVICE_PRIVATE_KEY is not"},
+		"no key, a public key": {public: keyPublic, says: "AGENTRT_DEVICE_PUBLIC_KEY is set but AGENTRT_DEVICE_PRIVATE_KEY is not"},
 		"a word":               {private: "not a key!", says: "AGENTRT_DEVICE_PRIVATE_KEY is not base64url"},
 		"hex":                  {private: strings.Repeat("ab", 32), says: "AGENTRT_DEVICE_PRIVATE_KEY is in hex"},
-		"the file's name":      {private: "device.pem", says: "AGENTRT_DEVICE_PRIVATE_KEY is the name of a file"},
-		"a short key":          {private: keySeed[:40], says: "AGENTRT_DEVICE_PRIVATE_KEY has another length"},
+		"the file's name":      {private: "device.pem", says: "AGENTRT_DEVICE_PRIVATE_KEY is a file name"},
+		"a short key":          {private: keySeed[:40], says: "AGENTRT_DEVICE_PRIVATE_KEY has the wrong length"},
 		"a line break inside":  {private: keySeed[:20] + "\n" + keySeed[20:], says: "AGENTRT_DEVICE_PRIVATE_KEY is not base64url"},
 		"a whole PEM file":     {private: string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8(t, k)})), says: "AGENTRT_DEVICE_PRIVATE_KEY is a whole PEM file"},
-		"an RSA key":           {private: base64.StdEncoding.EncodeToString(make([]byte, 1200)), says: "AGENTRT_DEVICE_PRIVATE_KEY has another length"},
-		"halves of two keys":   {private: base64.RawURLEncoding.EncodeToString(halves), says: "AGENTRT_DEVICE_PRIVATE_KEY holds a public half"},
-		"another public key":   {private: keySeed, public: keySeed, says: "AGENTRT_DEVICE_PUBLIC_KEY does not belong"},
+		"an RSA key":           {private: base64.StdEncoding.EncodeToString(make([]byte, 1200)), says: "AGENTRT_DEVICE_PRIVATE_KEY has the wrong length"},
+		"halves of two keys":   {private: base64.RawURLEncoding.EncodeToString(halves), says: "AGENTRT_DEVICE_PRIVATE_KEY contains a public key that does not match"},
+		"another public key":   {private: keySeed, public: keySeed, says: "AGENTRT_DEVICE_PUBLIC_KEY does not match"},
 		"a broken public key":  {private: keySeed, public: "A6E", says: "AGENTRT_DEVICE_PUBLIC_KEY"},
-		"another id":           {private: keySeed, id: strings.Repeat("0", 64), says: "AGENTRT_DEVICE_ID does not belong"},
-		"a token with a break": {private: keySeed, token: "a\nb", says: "AGENTRT_DEVICE_TOKEN has a blank"},
+		"another id":           {private: keySeed, id: strings.Repeat("0", 64), says: "AGENTRT_DEVICE_ID does not match"},
+		"a token with a break": {private: keySeed, token: "a\nb", says: "AGENTRT_DEVICE_TOKEN contains a space"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := good()
@@ -222,25 +222,25 @@ func TestGatewayTLSMistakes(t *testing.T) {
 		change func(*config.Raw)
 		says   string
 	}{
-		"a short pin":       {func(r *config.Raw) { r.GatewayTLSPin = pinHex[:62] }, "AGENTRT_GATEWAY_TLS_PIN names"},
-		"a SHA-1":           {func(r *config.Raw) { r.GatewayTLSPin = pinColon[:59] }, "AGENTRT_GATEWAY_TLS_PIN names"},
-		"colons at random":  {func(r *config.Raw) { r.GatewayTLSPin = "a:b" + pinHex[2:] }, "AGENTRT_GATEWAY_TLS_PIN names"},
-		"a colon too early": {func(r *config.Raw) { r.GatewayTLSPin = "A:B" + pinColon[3:] }, "AGENTRT_GATEWAY_TLS_PIN names"},
-		"no pin at all":     {func(r *config.Raw) { r.GatewayTLSPin = " ,\f" }, "AGENTRT_GATEWAY_TLS_PIN names nothing"},
+		"a short pin":       {func(r *config.Raw) { r.GatewayTLSPin = pinHex[:62] }, "AGENTRT_GATEWAY_TLS_PIN contains"},
+		"a SHA-1":           {func(r *config.Raw) { r.GatewayTLSPin = pinColon[:59] }, "AGENTRT_GATEWAY_TLS_PIN contains"},
+		"colons at random":  {func(r *config.Raw) { r.GatewayTLSPin = "a:b" + pinHex[2:] }, "AGENTRT_GATEWAY_TLS_PIN contains"},
+		"a colon too early": {func(r *config.Raw) { r.GatewayTLSPin = "A:B" + pinColon[3:] }, "AGENTRT_GATEWAY_TLS_PIN contains"},
+		"no pin at all":     {func(r *config.Raw) { r.GatewayTLSPin = " ,\f" }, "AGENTRT_GATEWAY_TLS_PIN is empty"},
 		"a pin twice":       {func(r *config.Raw) { r.GatewayTLSPin = pinHex + "," + pinColon }, "twice"},
 		"a pin and a CA":    {func(r *config.Raw) { r.GatewayTLSPin, r.GatewayCAFile = pinHex, ca }, "AGENTRT_GATEWAY_TLS_PIN and AGENTRT_GATEWAY_CA_FILE are both set"},
 		"a pin, unchecked":  {func(r *config.Raw) { r.GatewayTLSPin, r.GatewayInsecureTLS = pinHex, "true" }, "AGENTRT_GATEWAY_INSECURE_TLS is true, and"},
-		"a pin without TLS": {func(r *config.Raw) { r.GatewayURL, r.GatewayTLSPin = "ws://gw:1", pinHex }, "AGENTRT_GATEWAY_TLS_PIN is set and AGENTRT_GATEWAY_URL begins with ws://"},
-		"a CA without TLS":  {func(r *config.Raw) { r.GatewayURL, r.GatewayCAFile = "http://gw:1", ca }, "AGENTRT_GATEWAY_CA_FILE is set and AGENTRT_GATEWAY_URL begins with http://"},
+		"a pin without TLS": {func(r *config.Raw) { r.GatewayURL, r.GatewayTLSPin = "ws://gw:1", pinHex }, "AGENTRT_GATEWAY_TLS_PIN is set but AGENTRT_GATEWAY_URL begins with ws://"},
+		"a CA without TLS":  {func(r *config.Raw) { r.GatewayURL, r.GatewayCAFile = "http://gw:1", ca }, "AGENTRT_GATEWAY_CA_FILE is set but AGENTRT_GATEWAY_URL begins with http://"},
 		"no such CA file":   {func(r *config.Raw) { r.GatewayCAFile = ca + "x" }, "AGENTRT_GATEWAY_CA_FILE cannot be used"},
-		"a CA folder":       {func(r *config.Raw) { r.GatewayCAFile = filepath.Dir(ca) }, "AGENTRT_GATEWAY_CA_FILE cannot be used: is not a file"},
-		"an empty CA file":  {func(r *config.Raw) { r.GatewayCAFile = file(t, "") }, "holds no certificate in PEM"},
+		"a CA folder":       {func(r *config.Raw) { r.GatewayCAFile = filepath.Dir(ca) }, "AGENTRT_GATEWAY_CA_FILE cannot be used: it is not a file"},
+		"an empty CA file":  {func(r *config.Raw) { r.GatewayCAFile = file(t, "") }, "contains no PEM certificate"},
 		"a CA file of keys": {func(r *config.Raw) {
 			r.GatewayCAFile = file(t, "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n")
-		}, "holds no certificate in PEM"},
+		}, "contains no PEM certificate"},
 		"a damaged CA file": {func(r *config.Raw) {
 			r.GatewayCAFile = file(t, "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
-		}, "holds a certificate that cannot be read"},
+		}, "contains an invalid certificate"},
 		"a film as CA file": {func(r *config.Raw) { r.GatewayCAFile = file(t, strings.Repeat("x", 4<<20+1)) }, "is too large"},
 		"perhaps insecure":  {func(r *config.Raw) { r.GatewayInsecureTLS = "maybe" }, "AGENTRT_GATEWAY_INSECURE_TLS"},
 		"insecure in production": {
@@ -275,13 +275,13 @@ func TestGatewayTLS(t *testing.T) {
 	r = good()
 	r.GatewayURL, r.GatewayInsecureTLS = "wss://gw", "true"
 	c, warnings, err = r.Check()
-	if err != nil || !c.GatewayInsecureTLS || len(warnings) != 1 || !strings.Contains(warnings[0], "anybody between can read the token") {
+	if err != nil || !c.GatewayInsecureTLS || len(warnings) != 1 || !strings.Contains(warnings[0], "an attacker on the network can read the token") {
 		t.Errorf("unchecked: %v, %v", warnings, err)
 	}
 	r = good()
 	r.GatewayToken, r.DevicePrivateKey, r.GatewayTLSPin = "t", keySeed, pinHex
 	_, warnings, err = r.Check()
-	if err != nil || len(warnings) != 1 || warnings[0] != "AGENTRT_GATEWAY_TOKEN, AGENTRT_DEVICE_PRIVATE_KEY, AGENTRT_GATEWAY_TLS_PIN are set and AGENTRT_GATEWAY_URL is not: no gateway is configured" {
+	if err != nil || len(warnings) != 1 || warnings[0] != "AGENTRT_GATEWAY_TOKEN, AGENTRT_DEVICE_PRIVATE_KEY, AGENTRT_GATEWAY_TLS_PIN are set but AGENTRT_GATEWAY_URL is not: no gateway is configured" {
 		t.Errorf("without an address: %q, %v", warnings, err)
 	}
 }

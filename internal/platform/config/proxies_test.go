@@ -26,14 +26,14 @@ func TestTrustedProxies(t *testing.T) {
 		r := good()
 		r.TrustedProxies = given
 		c, _, err := r.Check()
-		if err == nil || !strings.HasPrefix(err.Error(), "TRUSTED_PROXIES names ") || !strings.Contains(err.Error(), say) || strings.Contains(err.Error(), "\n") {
+		if err == nil || !strings.HasPrefix(err.Error(), "TRUSTED_PROXIES contains ") || !strings.Contains(err.Error(), say) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: %v, %v; want an error that says %q", given, c.TrustedProxies, err, say)
 		}
 	}
 	for _, all := range []string{"0.0.0.0/0", "::/0"} {
 		r := good()
 		r.TrustedProxies = all
-		if _, warnings, err := r.Check(); err != nil || len(warnings) != 1 || !strings.Contains(warnings[0], "anybody") {
+		if _, warnings, err := r.Check(); err != nil || len(warnings) != 1 || !strings.Contains(warnings[0], "any client") {
 			t.Errorf("%s: %v, %v; want one warning", all, warnings, err)
 		}
 	}
