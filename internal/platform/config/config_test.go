@@ -258,12 +258,12 @@ func TestCheckAccepts(t *testing.T) {
 // What is allowed and probably a slip must be said, and must not stop the start.
 func TestCheckWarns(t *testing.T) {
 	for says, change := range map[string]func(*config.Raw){
-		"AGENTRT_GATEWAY_URL is not":     func(r *config.Raw) { r.GatewayToken = "abc" },
-		"AGENTRT_GATEWAY_URL has no port":   func(r *config.Raw) { r.GatewayURL = "ws://gw" },
-		"DATABASE_URL is used":           func(r *config.Raw) { r.DatabaseURL, r.DBHost = "postgres://h/d", "db" },
-		"NODE_ENV is \"Production\"":     func(r *config.Raw) { r.NodeEnv = "Production" },
-		"a login lasts 7s":               func(r *config.Raw) { r.JWTExpiresIn = "7" },
-		"STANDUP_DEADLINE (1m) is short": func(r *config.Raw) { r.StandupDeadline = "60" },
+		"AGENTRT_GATEWAY_URL is not":      func(r *config.Raw) { r.GatewayToken = "abc" },
+		"AGENTRT_GATEWAY_URL has no port": func(r *config.Raw) { r.GatewayURL = "ws://gw" },
+		"DATABASE_URL is used":            func(r *config.Raw) { r.DatabaseURL, r.DBHost = "postgres://h/d", "db" },
+		"NODE_ENV is \"Production\"":      func(r *config.Raw) { r.NodeEnv = "Production" },
+		"a login lasts 7s":                func(r *config.Raw) { r.JWTExpiresIn = "7" },
+		"STANDUP_DEADLINE (1m) is short":  func(r *config.Raw) { r.StandupDeadline = "60" },
 	} {
 		t.Run(says, func(t *testing.T) {
 			r := good()
