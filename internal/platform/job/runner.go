@@ -16,14 +16,15 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// timerKind is the kind of the jobs that timers enqueue; their key is the timer's name.
+// timerKind is the kind of the jobs that timers enqueue; the key is the timer's
+// name.
 const timerKind = "timer"
 
-// Run does jobs until ctx ends, then stops the running ones, hands them back
-// and returns.
+// Run runs jobs until ctx ends. It then stops the running jobs, hands them back to
+// the queue and returns.
 func (q *Queue) Run(ctx context.Context) error {
 	ctx = actor.With(ctx, actor.System)
-	if len(q.Timers) > 0 { // else they are another queue's of this process
+	if len(q.Timers) > 0 { // otherwise another queue of this process has them
 		q.Kinds[timerKind] = Kind{Do: q.fire}
 	}
 	poll, beat := time.NewTicker(q.Poll), time.NewTicker(q.Lease/3)
@@ -35,7 +36,7 @@ func (q *Queue) Run(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			return nil // it was stopped before it began
+			return nil // stopped before the start
 		case <-q.wake:
 		case <-poll.C:
 		}
@@ -44,7 +45,7 @@ func (q *Queue) Run(ctx context.Context) error {
 	var workers sync.WaitGroup
 	defer workers.Wait()
 	for {
-		more := q.hand(ctx, slots, &workers)
+		more := q.startJobs(ctx, slots, &workers)
 		if more {
 			continue
 		}
@@ -53,15 +54,15 @@ func (q *Queue) Run(ctx context.Context) error {
 			return nil
 		case <-q.wake:
 		case <-poll.C:
-			q.note(ctx, "timers", q.fireDue(ctx))
+			q.logError(ctx, "timers", q.fireDue(ctx))
 		case <-beat.C:
-			q.note(ctx, "heartbeat", q.heartbeat(ctx))
+			q.logError(ctx, "heartbeat", q.heartbeat(ctx))
 		}
 	}
 }
 
-// note logs what went wrong in the queue itself; the next round tries again.
-func (q *Queue) note(ctx context.Context, what string, err error) {
+// logError logs an error of the queue itself. The next round tries again.
+func (q *Queue) logError(ctx context.Context, what string, err error) {
 	if err != nil && ctx.Err() == nil && !q.away(err) {
 		q.Log.ErrorContext(ctx, "background work", "what", what, "err", err)
 	}
@@ -69,8 +70,8 @@ func (q *Queue) note(ctx context.Context, what string, err error) {
 
 func (q *Queue) away(err error) bool { return err != nil && q.Away != nil && q.Away(err) }
 
-// start makes the timers known. On SQLite the owner of the file knows that
-// earlier processes are dead, and need not wait for the leases of its kinds to end.
+// start registers the timers. On SQLite it also ends the leases of this queue's
+// kinds: this process owns the file, so earlier processes are dead.
 func (q *Queue) start(ctx context.Context) error {
 	return q.DB.Tx(ctx, func(tx *db.Tx) error {
 		now, err := tx.Clock(ctx, q.Now())
@@ -89,7 +90,7 @@ func (q *Queue) start(ctx context.Context) error {
 		}
 		for _, t := range q.Timers {
 			if (t.Every > 0) != t.At.IsZero() {
-				return fmt.Errorf("timer %s is to fire neither or both ways", t.Name)
+				return fmt.Errorf("timer %s must have exactly one of Every and At", t.Name)
 			}
 			_, err := tx.Exec(ctx, `INSERT INTO job_timers (name, next_at) VALUES (?, ?) ON CONFLICT (name) DO NOTHING`, t.Name, t.first(now))
 			if err != nil {
@@ -100,21 +101,21 @@ func (q *Queue) start(ctx context.Context) error {
 	})
 }
 
-// hand claims as many jobs as there are free workers and starts them. It
-// reports whether there may be more.
-func (q *Queue) hand(ctx context.Context, slots chan struct{}, workers *sync.WaitGroup) bool {
+// startJobs claims a job for each free worker and starts it. It reports whether
+// more jobs may be waiting.
+func (q *Queue) startJobs(ctx context.Context, slots chan struct{}, workers *sync.WaitGroup) bool {
 	free := cap(slots) - len(slots)
 	if free == 0 || ctx.Err() != nil {
 		return false
 	}
 	held, err := q.claim(ctx, free)
-	q.note(ctx, "claim", err)
+	q.logError(ctx, "claim", err)
 	for _, h := range held {
 		slots <- struct{}{}
 		workers.Go(func() {
-			defer q.Wake() // a worker is free
+			defer q.Wake() // a worker became free
 			defer func() { <-slots }()
-			q.work(ctx, h)
+			q.runJob(ctx, h)
 		})
 	}
 	return len(held) == free
@@ -139,8 +140,8 @@ func (q *Queue) claim(ctx context.Context, limit int) ([]*Held, error) {
 		if err != nil {
 			return err
 		}
-		// A plain "id IN (SELECT … LIMIT …)" may be asked anew for every row, each
-		// time past those it has locked, and then takes more than limit.
+		// With a plain "id IN (SELECT … LIMIT …)" the subquery may run again for every
+		// row, skip the rows it has locked, and so claim more than limit.
 		rows, err := tx.Query(ctx, `
 			WITH due AS (
 				SELECT id FROM jobs
@@ -163,14 +164,14 @@ func (q *Queue) claim(ctx context.Context, limit int) ([]*Held, error) {
 		return err
 	})
 	if err != nil {
-		return nil, err // should it have been committed, the lease ends by itself
+		return nil, err // if the claim was committed, its lease expires
 	}
 	return held, nil
 }
 
-// kinds are the kinds of jobs that this queue does. What another version
-// enqueued is left to it: replicas are upgraded one by one. So are those of
-// another queue of this process.
+// kinds returns the kinds of this queue. Jobs of other kinds belong to another
+// queue of this process or to another version of the program, as replicas are
+// upgraded one by one.
 func (q *Queue) kinds() (kinds []any) {
 	for _, k := range slices.Sorted(maps.Keys(q.Kinds)) {
 		kinds = append(kinds, k)
@@ -178,7 +179,8 @@ func (q *Queue) kinds() (kinds []any) {
 	return kinds
 }
 
-// due spares an idle SQLite the write lock: it looks before it claims.
+// due reports whether to claim jobs. On SQLite it checks first, so that an idle
+// queue does not take the write lock.
 func (q *Queue) due(ctx context.Context) (bool, error) {
 	if q.DB.Engine() == db.Postgres {
 		return true, nil
@@ -191,20 +193,20 @@ func (q *Queue) due(ctx context.Context) (bool, error) {
 	return due, err
 }
 
-// work does one job and writes down how it ended.
-func (q *Queue) work(ctx context.Context, h *Held) {
+// runJob runs one job and stores the outcome.
+func (q *Queue) runJob(ctx context.Context, h *Held) {
 	inner, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() { cancel(errShutdown) })
 	h.cancel = cancel
 	q.mu.Lock()
 	if earlier := q.running[h.ID]; earlier != nil {
-		earlier.cancel(ErrLost) // this process slept through its own lease
+		earlier.cancel(ErrLost) // this process missed its own lease
 	}
 	q.running[h.ID] = h
 	q.mu.Unlock()
 	began := time.Now()
 
-	err := q.do(inner, h)
+	err := q.call(inner, h)
 	if cause := context.Cause(inner); err != nil && cause != nil {
 		err = cause
 	}
@@ -223,12 +225,12 @@ func (q *Queue) work(ctx context.Context, h *Held) {
 	}
 	log := q.Log.With("kind", h.Kind, "key", h.Key, "attempt", h.Attempt, "duration", took.Round(time.Millisecond))
 	switch {
-	case q.away(ferr): // its lease ends, and then it is claimed again
-		log.DebugContext(ctx, "job could not be closed", "err", ferr)
+	case q.away(ferr): // its lease expires, and it is claimed again
+		log.DebugContext(ctx, "could not store the outcome of a job", "err", ferr)
 	case q.away(err):
-		log.InfoContext(ctx, "job is tried again", "state", state, "err", err)
+		log.InfoContext(ctx, "job will be retried", "state", state, "err", err)
 	case ferr != nil:
-		log.ErrorContext(ctx, "job could not be closed", "err", ferr)
+		log.ErrorContext(ctx, "could not store the outcome of a job", "err", ferr)
 	case err != nil && !errors.Is(err, ErrLost) && !errors.Is(err, errShutdown):
 		log.ErrorContext(ctx, "job failed", "state", state, "err", err)
 	case h.Kind == timerKind:
@@ -238,7 +240,7 @@ func (q *Queue) work(ctx context.Context, h *Held) {
 	}
 }
 
-func (q *Queue) do(ctx context.Context, h *Held) (err error) {
+func (q *Queue) call(ctx context.Context, h *Held) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
@@ -246,17 +248,17 @@ func (q *Queue) do(ctx context.Context, h *Held) (err error) {
 	}()
 	k, ok := q.Kinds[h.Kind]
 	if !ok {
-		return fmt.Errorf("this version does not know jobs of kind %q", h.Kind)
+		return fmt.Errorf("unknown job kind %q", h.Kind)
 	}
 	if most := q.attempts(h); h.failures >= most {
-		return fmt.Errorf("the process ended while it did this, which was failure %d of %d", h.failures, most)
+		return fmt.Errorf("the process ended while it ran this job (failure %d of %d)", h.failures, most)
 	}
 	return k.Do(ctx, h)
 }
 
-// attempts is how many failures end a job. The firing of a timer that comes again
-// after an interval is given up at the first; one at a time of a place may be the
-// day's only one, and has as many as other jobs.
+// attempts returns how many failures end a job. A timer with an interval is not
+// retried. A timer with a schedule, which may fire only once a day, is retried like
+// other jobs.
 func (q *Queue) attempts(h *Held) int {
 	if h.Kind == timerKind {
 		if t := q.timer(h.Key); t == nil || t.At.IsZero() {
@@ -269,7 +271,7 @@ func (q *Queue) attempts(h *Held) int {
 	return 5
 }
 
-// finish writes the outcome, only while this attempt still holds the job.
+// finish stores the outcome, if this attempt still holds the job.
 func (q *Queue) finish(ctx context.Context, h *Held, err error) (state string, _ error) {
 	if errors.Is(err, ErrLost) {
 		return "lost", nil
@@ -278,9 +280,9 @@ func (q *Queue) finish(ctx context.Context, h *Held, err error) (state string, _
 	state = "done"
 	switch {
 	case errors.Is(err, errShutdown):
-		state = "ready" // handed back: the next process goes on at once
+		state = "ready" // handed back: the next process continues at once
 	case q.away(err):
-		state = "ready" // no fault of the job
+		state = "ready" // not counted as a failure
 	case err != nil && h.failures+1 >= q.attempts(h):
 		state = "failed"
 	case err != nil:
@@ -315,7 +317,7 @@ func (h *Held) close(ctx context.Context, tx *db.Tx, state string, cause error) 
 	if h.queue.away(cause) {
 		runAt = now.Add(backoff(1))
 	} else if cause != nil && !errors.Is(cause, errShutdown) {
-		// PostgreSQL takes neither bad UTF-8 nor NUL, and the text may come from outside.
+		// PostgreSQL rejects invalid UTF-8 and NUL, and the text may be from outside.
 		text := strings.ReplaceAll(strings.ToValidUTF8(cause.Error(), "\uFFFD"), "\x00", "\uFFFD")
 		message = &text
 		failures++
@@ -331,16 +333,16 @@ func (h *Held) close(ctx context.Context, tx *db.Tx, state string, cause error) 
 	return err
 }
 
-// backoff is how long to wait after the nth failure: 1 s doubled each time up
-// to about 17 minutes, of which up to half is taken off by chance.
+// backoff returns the wait after the nth failure: 1 s, doubled each time up to
+// about 17 minutes, minus a random share of up to half.
 func backoff(n int) time.Duration {
 	d := time.Second << min(n-1, 10)
-	return d - rand.N(d/2) //nolint:gosec // G404: chance, not a secret
+	return d - rand.N(d/2) //nolint:gosec // G404: jitter, not a secret
 }
 
-// heartbeat extends the leases of what this process does, in one statement,
-// and stops the jobs it no longer holds. A job that it holds and does not do is
-// left to its lease.
+// heartbeat extends the leases of the running jobs in one statement and stops those
+// that this process no longer holds. Claimed jobs that are not running keep their
+// lease.
 func (q *Queue) heartbeat(ctx context.Context) error {
 	q.mu.Lock()
 	running := slices.Collect(maps.Values(q.running))
@@ -381,13 +383,13 @@ func (q *Queue) heartbeat(ctx context.Context) error {
 	return nil
 }
 
-// fireDue enqueues the timers that are due. Of any number of replicas the one
-// that moves next_at has won the firing; missed firings become one.
+// fireDue enqueues the timers that are due. The replica that updates next_at wins
+// the firing. Several missed firings become one.
 func (q *Queue) fireDue(ctx context.Context) error {
 	if len(q.Timers) == 0 {
 		return nil
 	}
-	times, err := q.times(ctx)
+	times, err := q.nextTimes(ctx)
 	if err != nil {
 		return err
 	}
@@ -395,7 +397,7 @@ func (q *Queue) fireDue(ctx context.Context) error {
 	for _, t := range q.Timers {
 		next, known := times[t.Name]
 		if !known {
-			errs = append(errs, fmt.Errorf("timer %s has no row", t.Name))
+			errs = append(errs, fmt.Errorf("timer %s is not registered", t.Name))
 			continue
 		}
 		if _, moved := t.after(next, q.Now()); !moved {
@@ -421,8 +423,8 @@ func (q *Queue) fireDue(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// times are when each timer is to fire next, by name.
-func (q *Queue) times(ctx context.Context) (map[string]time.Time, error) {
+// nextTimes returns when each timer fires next, by name.
+func (q *Queue) nextTimes(ctx context.Context) (map[string]time.Time, error) {
 	times := map[string]time.Time{}
 	rows, err := q.DB.Query(ctx, `SELECT name, next_at FROM job_timers`)
 	_, err = db.All(rows, err, func(r db.Row) (name string, err error) {
@@ -437,7 +439,7 @@ func (q *Queue) times(ctx context.Context) (map[string]time.Time, error) {
 	return times, nil
 }
 
-// first is when a timer fires that never has.
+// first returns when a new timer fires for the first time.
 func (t Timer) first(now time.Time) time.Time {
 	if t.At.IsZero() {
 		return now
@@ -445,18 +447,16 @@ func (t Timer) first(now time.Time) time.Time {
 	return t.At.Next(now)
 }
 
-// due reports whether a timer that is to fire at next does so now. One that is
-// further off than its interval was set before the clock was put back, and
-// would be silent until the clock is there again. One with times of its own has
-// nothing to make up for then.
+// due reports whether a timer scheduled for next fires now. If next is further away
+// than the interval, the clock was set back, and the timer fires now instead of
+// waiting for the clock to catch up. Timers with a schedule do not need this.
 func (t Timer) due(next, now time.Time) bool {
 	return !next.After(now) || (t.At.IsZero() && next.After(now.Add(t.Every)))
 }
 
-// after is when a timer that is to fire at next is to fire then, as it is now,
-// and whether that is another time. The times of one that are its own hold
-// against what was noted, should the clock have been put back or the timer have
-// got other times.
+// after returns the new next time of a timer scheduled for next, and whether it
+// changed. A timer with a schedule is always recomputed, in case the clock was set
+// back or the schedule changed.
 func (t Timer) after(next, now time.Time) (after time.Time, moved bool) {
 	if !t.At.IsZero() {
 		after = t.At.Next(now)
@@ -476,10 +476,10 @@ func (q *Queue) fire(ctx context.Context, h *Held) error {
 	if t := q.timer(h.Key); t != nil {
 		return t.Do(ctx)
 	}
-	return nil // a timer of another version
+	return nil // a timer of another version of the program
 }
 
-// timer is the timer of that name, nil when this version has none.
+// timer returns the timer with that name, or nil if this version has none.
 func (q *Queue) timer(name string) *Timer {
 	for i := range q.Timers {
 		if q.Timers[i].Name == name {
