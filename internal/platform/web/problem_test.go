@@ -154,8 +154,8 @@ func TestInvalid(t *testing.T) {
 // Who misspells a filter is told what there is.
 func TestUnknownParameter(t *testing.T) {
 	for url, want := range map[string]string{
-		"/api/v1/toys?stauts=todo": "There is no such parameter. This address knows cursor, kind, limit, total.",
-		"/api/v1/toys/7?stauts=1":  "There is no such parameter; this address takes none.",
+		"/api/v1/toys?stauts=todo": "Unknown parameter. Valid parameters: cursor, kind, limit, total.",
+		"/api/v1/toys/7?stauts=1":  "Unknown parameter. This route takes no parameters.",
 	} {
 		w := newToys(t).ask(t, "GET", url, "")
 		if p := problem(t, w); w.Code != 422 || p["code"] != "invalid_input" || !strings.Contains(w.Body.String(), `"detail":"`+want+`"`) {

@@ -20,8 +20,8 @@ const (
 	replayedHeader = "Idempotency-Replayed"
 )
 
-// Once lets callers repeat the request with an Idempotency-Key. The service
-// makes what it makes within once.Do; see there.
+// Once makes the route accept an Idempotency-Key. The service must create its
+// resource in once.Do.
 func Once() Option {
 	return func(r *route) {
 		r.once = true
@@ -29,20 +29,20 @@ func Once() Option {
 	}
 }
 
-// documentOnce names the header and what it does.
+// documentOnce documents the Idempotency-Key header.
 func (r *route) documentOnce() {
 	if !r.once {
 		return
 	}
 	if r.Permission == actor.Public {
-		panic(fmt.Sprintf("web: %s %s: keys belong to a caller, and this route asks for none", r.Method, r.Path))
+		panic(fmt.Sprintf("web: %s %s: idempotency keys belong to a caller, and this route is public", r.Method, r.Path))
 	}
 	least, most := 1, once.MaxKey
 	r.op.Parameters = append(r.op.Parameters, &huma.Param{
 		Name: onceHeader, In: "header",
 		Schema: &huma.Schema{Type: huma.TypeString, MinLength: &least, MaxLength: &most, Examples: []any{"6f1c1f0e-2f0d-4d4b-9d0e-0d3b7f0c9a55"}},
-		Description: "Makes it safe to send the request again: for 24 hours the same key with the same request makes nothing new and answers what was made, " +
-			"as it is now. Of several at once, one makes it and the others wait. With another request it is refused. Take a random one, such as a UUID.",
+		Description: "Makes it safe to retry the request: for 24 hours, the same key with the same request returns the resource in its current state " +
+			"instead of creating another one. The same key with a different request is rejected. Use a random key, such as a UUID.",
 	})
 	usual := r.op.Responses[strconv.Itoa(r.op.DefaultStatus)]
 	if usual.Headers == nil {
@@ -50,12 +50,12 @@ func (r *route) documentOnce() {
 	}
 	usual.Headers[replayedHeader] = &huma.Param{
 		Schema:      &huma.Schema{Type: huma.TypeString, Enum: []any{"true"}},
-		Description: "Whether an earlier request with the same " + onceHeader + " had made it; absent when it was this one.",
+		Description: "Set if an earlier request with the same " + onceHeader + " created the resource.",
 	}
 }
 
-// repeatable returns ctx with the caller's key, or with nothing more when they
-// gave none.
+// repeatable returns ctx with the client's idempotency key, or ctx if there is
+// none.
 func (x *exchange) repeatable(ctx context.Context) (context.Context, *once.Request, error) {
 	given := x.r.Header.Values(onceHeader)
 	if !x.route.once || len(given) == 0 {
@@ -63,7 +63,7 @@ func (x *exchange) repeatable(ctx context.Context) (context.Context, *once.Reque
 	}
 	if len(given) > 1 || !isKey(given[0]) {
 		var f fault.Fields
-		f.Add("header."+onceHeader, "Give one key of 1 to %d visible characters of ASCII, such as a UUID, or none.", once.MaxKey)
+		f.Add("header."+onceHeader, "Send one key of 1 to %d visible ASCII characters, such as a UUID, or omit the header.", once.MaxKey)
 		return ctx, nil, f.Err()
 	}
 	var sent bytes.Buffer
@@ -71,7 +71,7 @@ func (x *exchange) repeatable(ctx context.Context) (context.Context, *once.Reque
 	sent.WriteByte('\n')
 	if x.body != nil && x.body.Len() > 0 {
 		if err := json.Compact(&sent, x.body.Bytes()); err != nil {
-			return ctx, nil, fmt.Errorf("read a body again: %w", err) // the scanner accepted it
+			return ctx, nil, fmt.Errorf("compact the body: %w", err) // unexpected: the scanner accepted it
 		}
 	}
 	r := once.New(x.caller.ID, x.route.Method+" "+x.route.Path, given[0], sent.Bytes())
@@ -87,8 +87,8 @@ func isKey(s string) bool {
 	return s != "" && len(s) <= once.MaxKey
 }
 
-// tellReplayed says in the answer that nothing new was made.
-func tellReplayed(h http.Header, r *once.Request) {
+// setReplayed sets the header that says that nothing new was created.
+func setReplayed(h http.Header, r *once.Request) {
 	if r != nil && r.Replayed() {
 		h.Set(replayedHeader, "true")
 	}

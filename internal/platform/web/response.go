@@ -10,11 +10,11 @@ import (
 	"strconv"
 )
 
-// shape is where the parts of an output type are.
+// shape describes the fields of an output type.
 type shape struct {
-	status  []int // field indexes; nil when the type has no such field
+	status  []int // field index; nil if the type has no such field
 	body    []int
-	stream  bool // Body is a func(huma.Context), which writes by itself
+	stream  bool // Body is a func(huma.Context) that writes the response
 	headers []header
 }
 
@@ -23,7 +23,8 @@ type header struct {
 	index []int
 }
 
-// shapeOf reads an output type, and panics at what could not be answered.
+// shapeOf returns the shape of an output type. It panics if the type is not a valid
+// output.
 func shapeOf(r *route, t reflect.Type) *shape {
 	s := &shape{}
 	for _, f := range reflect.VisibleFields(t) {
@@ -37,7 +38,7 @@ func shapeOf(r *route, t reflect.Type) *shape {
 		case name == "":
 			panic(fmt.Sprintf("web: %s %s: %s.%s is neither Status, Body nor tagged as a header", r.Method, r.Path, t, f.Name))
 		case f.Type.Kind() != reflect.String && !f.Type.ConvertibleTo(reflect.TypeFor[int64]()):
-			panic(fmt.Sprintf("web: %s %s: header %s is neither text nor a number", r.Method, r.Path, name))
+			panic(fmt.Sprintf("web: %s %s: header %s is neither a string nor a number", r.Method, r.Path, name))
 		default:
 			s.headers = append(s.headers, header{name, f.Index})
 		}
@@ -45,9 +46,8 @@ func shapeOf(r *route, t reflect.Type) *shape {
 	return s
 }
 
-// answer writes out, a pointer to an output of shape s. The body is encoded
-// before anything is sent, so that a value that cannot be encoded becomes a
-// problem and not half of a good answer.
+// answer sends out, a pointer to an output of shape s. It encodes the body first,
+// so that an encoding error becomes a problem instead of a partial response.
 func (x *exchange) answer(s *shape, out any) {
 	v := reflect.ValueOf(out).Elem()
 	status := x.route.op.DefaultStatus
@@ -65,7 +65,7 @@ func (x *exchange) answer(s *shape, out any) {
 		body = x.api.getBuffer()
 		defer x.api.putBuffer(body)
 		if err := encodeBody(body, out, v.FieldByIndex(s.body)); err != nil {
-			x.fail(fmt.Errorf("encode answer: %w", err))
+			x.fail(fmt.Errorf("encode response: %w", err))
 			return
 		}
 		if t, ok := out.(interface{ seal([]byte) }); ok {
@@ -84,8 +84,8 @@ func (x *exchange) answer(s *shape, out any) {
 		}
 	}
 	x.answered = true
-	if held := x.held(h.Get("ETag"), true); status == http.StatusOK && held != "" {
-		// What describes the body goes with it; what describes the resource stays.
+	if held := x.matchingETag(h.Get("ETag"), true); status == http.StatusOK && held != "" {
+		// Remove the headers of the body, keep those of the resource.
 		h.Del("Content-Type")
 		h.Del("Content-Length")
 		h.Set("ETag", held)
@@ -93,13 +93,13 @@ func (x *exchange) answer(s *shape, out any) {
 	}
 	x.w.WriteHeader(status)
 	if body != nil {
-		_, _ = x.w.Write(body.Bytes()) // the caller may have left
+		_, _ = x.w.Write(body.Bytes()) // the client may have disconnected
 	}
 }
 
-// marshal writes v as one line of JSON. Angle brackets stay as they are:
-// answers are never part of a page, and nosniff keeps browsers from making
-// them one, so escaping would only make Markdown longer.
+// marshal writes v as one line of JSON. It does not escape angle brackets:
+// responses are never embedded in a page and have nosniff, and escapes would make
+// Markdown longer.
 func marshal(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
@@ -114,11 +114,11 @@ func (a *API) getBuffer() *bytes.Buffer {
 	return b
 }
 
-// keptBuffer is the largest buffer, in bytes, that is kept for the next request:
-// a page of a hundred tasks fits, and one large request does not stay for ever.
+// keptBuffer is the largest buffer, in bytes, kept for reuse. A page of a hundred
+// tasks fits; buffers grown by larger requests are dropped.
 const keptBuffer = 256 << 10
 
-// putBuffer keeps a buffer for the next, unless one large request grew it.
+// putBuffer keeps a buffer for reuse, unless it has grown too large.
 func (a *API) putBuffer(b *bytes.Buffer) {
 	if b.Cap() <= keptBuffer {
 		a.buffers.Put(b)

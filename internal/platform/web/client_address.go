@@ -8,19 +8,18 @@ import (
 )
 
 const (
-	// maxHops is how many entries of X-Forwarded-For are read. A chain of our own
-	// proxies is never that long; whoever sends more wants us to work.
+	// maxHops limits how many entries of X-Forwarded-For are read. Real chains of
+	// proxies are much shorter.
 	maxHops = 32
-	// maxHop is the longest entry, in bytes: an IPv6 address with a zone, brackets
-	// and a port is under 64.
+	// maxHop is the longest accepted entry, in bytes. An IPv6 address with zone,
+	// brackets and port is shorter.
 	maxHop = 64
 )
 
-// ClientAddress is where the request that ctx belongs to comes from: the peer
-// of the connection, or, when that is one of Options.TrustedProxies, the
-// address that the proxies give in X-Forwarded-For. Without zone when a header
-// gave it. It is the zero Addr when there is no request, or no network that has
-// addresses.
+// ClientAddress returns the address that the request of ctx comes from: the peer of
+// the connection or, if that is one of Options.TrustedProxies, the address in its
+// X-Forwarded-For header, without zone. It returns the zero Addr if there is no
+// request or the network has no addresses.
 func ClientAddress(ctx context.Context) netip.Addr {
 	if x := from(ctx); x != nil {
 		return x.address
@@ -28,22 +27,22 @@ func ClientAddress(ctx context.Context) netip.Addr {
 	return netip.Addr{}
 }
 
-// clientAddress finds out who sent a request that came from peer. Each proxy
-// appends whom it heard it from, so the entries are believed from the right,
-// for as long as they are proxies that we trust: the first other address is the
-// caller. What stands left of it may be anybody's invention. An entry that is
-// no address ends the search, too, with the proxy that wrote it as the caller.
+// clientAddress returns the client of a request from peer. Each proxy appends the
+// address that it received the request from, so entries are read from the right for
+// as long as they are trusted proxies. The first other address is the client;
+// entries to its left can be forged. An invalid entry ends the search at the proxy
+// that wrote it.
 //
-// The header Forwarded (RFC 7239) is not read: a proxy that writes only one of
-// the two would pass on the other as the caller wrote it.
+// The Forwarded header (RFC 7239) is ignored: a proxy that sets only one of the two
+// headers would pass on the client's version of the other.
 func clientAddress(peer string, forwardedFor []string, trusted []netip.Prefix) netip.Addr {
 	at, err := netip.ParseAddrPort(peer)
 	if err != nil {
-		return netip.Addr{} // not a network that has addresses, such as a test's pipe
+		return netip.Addr{} // no network address, such as a pipe in a test
 	}
 	client := at.Addr().Unmap()
 	hops := 0
-	// Several lines are one list in their order (RFC 9110, 5.3).
+	// Repeated header lines form one list in their order (RFC 9110, 5.3).
 	for _, line := range slices.Backward(forwardedFor) {
 		for more := true; more; hops++ {
 			if hops == maxHops || !isTrusted(client, trusted) {
@@ -61,7 +60,7 @@ func clientAddress(peer string, forwardedFor []string, trusted []netip.Prefix) n
 	return client
 }
 
-// cutLast takes the last entry off a list.
+// cutLast splits off the last entry of a list.
 func cutLast(list string) (last, rest string, more bool) {
 	i := strings.LastIndexByte(list, ',')
 	if i < 0 {
@@ -70,8 +69,8 @@ func cutLast(list string) (last, rest string, more bool) {
 	return list[i+1:], list[:i], true
 }
 
-// parseHop reads an entry: an address, with a port or without. The zone is
-// dropped: it means something on the proxy's machine and nothing on ours.
+// parseHop parses an entry: an address with or without a port. It drops the zone,
+// which only has a meaning on the proxy's host.
 func parseHop(s string) (netip.Addr, bool) {
 	s = strings.Trim(s, " \t")
 	if s == "" || len(s) > maxHop {
@@ -93,6 +92,6 @@ func parseHop(s string) (netip.Addr, bool) {
 }
 
 func isTrusted(a netip.Addr, trusted []netip.Prefix) bool {
-	a = a.WithZone("") // a network contains no address with one
+	a = a.WithZone("") // prefixes never contain an address with a zone
 	return slices.ContainsFunc(trusted, func(p netip.Prefix) bool { return p.Contains(a) })
 }

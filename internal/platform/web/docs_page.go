@@ -20,8 +20,8 @@ import (
 	"wardroom/internal/platform/actor"
 )
 
-// The documentation is rendered here and not in the browser: huma's page loads
-// scripts from another host, and ours runs none at all.
+// The documentation is rendered on the server and needs no scripts. huma's own page
+// loads scripts from another host.
 
 //go:embed docs.html
 var docsHTML string
@@ -29,8 +29,8 @@ var docsHTML string
 //go:embed docs.css
 var docsCSS string
 
-// docsPage is the rendered documentation, with the policy that allows its one
-// style and nothing else.
+// docsPage is the rendered documentation and a Content-Security-Policy that only
+// allows its stylesheet.
 type docsPage struct {
 	html []byte
 	csp  string
@@ -44,7 +44,7 @@ func (a *API) serveDocs(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Security-Policy", p.csp)
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = w.Write(p.html) // the caller may have left
+	_, _ = w.Write(p.html) // the client may have disconnected
 }
 
 func (a *API) renderDocs() (docsPage, error) {
@@ -64,7 +64,7 @@ func (a *API) renderDocs() (docsPage, error) {
 	}, nil
 }
 
-// What the template shows.
+// The data of the template.
 type (
 	docsView struct {
 		Title, Version string
@@ -109,15 +109,14 @@ type (
 		Limits   string
 		About    string
 	}
-	// docsRef is a type in words, of which Name may be a link to its fields.
+	// docsRef is a type in words. Name, if set, links to the type's fields.
 	docsRef  struct{ Before, Name, Plain, After string }
 	docsType struct {
 		Name   string
 		Fields []docsField
 	}
 	docsStatus struct{ Status, Text string }
-	// docsProblem is one named failure; Code is its anchor, to which the type of
-	// a problem leads.
+	// docsProblem is a fault. Its code is the anchor that a problem's type links to.
 	docsProblem struct {
 		Code, Title, Detail string
 		Status              int
@@ -129,7 +128,7 @@ func (a *API) docsView() docsView {
 	v := docsView{
 		Title: doc.Info.Title, Version: doc.Info.Version, About: paragraphs(doc.Info.Description),
 		Prefix: Prefix,
-		Style:  template.CSS(docsCSS), //nolint:gosec // G203: it is our own file, embedded
+		Style:  template.CSS(docsCSS), //nolint:gosec // G203: our own embedded file
 	}
 	groups := map[string]*docsGroup{}
 	for _, r := range a.routes {
@@ -194,7 +193,7 @@ func (a *API) docsOperation(r *route) docsOperation {
 	return o
 }
 
-// fields are those of an object, or of what a list holds.
+// fields returns the fields of an object, or of the items of a list.
 func (a *API) fields(s *huma.Schema) []docsField {
 	reg := a.huma.OpenAPI().Components.Schemas
 	for s = resolve(reg, s); s != nil && s.Type == huma.TypeArray; {
@@ -230,7 +229,7 @@ func (a *API) field(name string, s *huma.Schema, required bool) docsField {
 	return f
 }
 
-// describe says a type in words.
+// describe returns a type in words.
 func describe(s *huma.Schema) docsRef {
 	switch {
 	case s == nil:
@@ -268,7 +267,7 @@ func describe(s *huma.Schema) docsRef {
 	return d
 }
 
-// limits says what a value must keep to.
+// limits returns the constraints of a value in words.
 func limits(s *huma.Schema) string {
 	var l []string
 	say := func(format string, args ...any) { l = append(l, fmt.Sprintf(format, args...)) }
@@ -306,7 +305,7 @@ func limits(s *huma.Schema) string {
 		say("%s", cmp.Or(s.PatternDescription, s.Pattern))
 	}
 	if s.Default != nil {
-		say("%v unless said", s.Default)
+		say("default %v", s.Default)
 	}
 	return strings.Join(l, "; ")
 }
@@ -321,7 +320,7 @@ func paragraphs(text string) []string {
 	return ps
 }
 
-// curl is a call of the route that can be pasted once $URL and $TOKEN are set.
+// curl returns an example call that can be pasted once $URL and $TOKEN are set.
 func (a *API) curl(r *route) string {
 	var b strings.Builder
 	b.WriteString("curl")

@@ -12,7 +12,7 @@ func TestTagOfAnotherVersion(t *testing.T) {
 	tag := func(version string) string {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, Prefix+"/toys", nil)
 		x := &exchange{api: New(Options{Version: version}), r: r}
-		return x.tagOf("mark")
+		return x.listETag("mark")
 	}
 	one, again, next := tag("1.0.0"), tag("1.0.0"), tag("1.0.1")
 	if one != again || one == next {

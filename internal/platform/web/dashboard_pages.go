@@ -7,15 +7,13 @@ import (
 	"wardroom/internal/platform/actor"
 )
 
-// Pages has h answer where no route does, when it is a browser that goes there:
-// an application in the browser knows its own addresses, and one of them that
-// is opened or reloaded must lead to it. Whatever else misses is told so: a
-// script that is not there must not be answered with a page, and nothing under
-// /api is one.
+// Pages makes h serve unknown paths when a browser navigates to them, because the
+// dashboard handles its own paths. Other unknown paths still get an error: a
+// missing script must not return a page, and nothing under /api is a page.
 func (a *API) Pages(h http.HandlerFunc) { a.pages = h }
 
-// wantsPage tells a browser that goes somewhere from what it loads on the way,
-// and from programs.
+// wantsPage reports whether r is a browser's navigation to a page, not a request
+// for an asset or an API call.
 func wantsPage(r *http.Request) bool {
 	for _, ours := range []string{"/api", "/assets"} {
 		if rest, ok := strings.CutPrefix(r.URL.Path, ours); ok && (rest == "" || rest[0] == '/') {
@@ -26,7 +24,7 @@ func wantsPage(r *http.Request) bool {
 		strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
-// pageRoute is what the log and the metrics call all of them.
+// pageRoute returns the route that the log and the metrics show for all pages.
 func pageRoute() *route {
 	return &route{Route: Route{Method: http.MethodGet, Path: "page", Permission: actor.Public}, quiet: true}
 }

@@ -11,18 +11,17 @@ import (
 	"wardroom/internal/platform/actor"
 )
 
-// Streaming writes server-sent events until ctx ends, which it does when the
-// caller leaves or the server begins to stop, or until it returns. send writes
-// whole frames, which reach the caller at once; it fails when the caller has
-// left or does not take them within Options.SendTimeout.
+// Streaming writes server-sent events until it returns or ctx ends, which happens
+// when the client disconnects or the server shuts down. send writes complete
+// frames, which are sent at once. It fails if the client disconnects or does not
+// receive them within Options.SendTimeout.
 type Streaming func(ctx context.Context, send func(frames []byte) error)
 
-// Stream declares a route that answers server-sent events
-// (https://html.spec.whatwg.org/multipage/server-sent-events.html), for as long
-// as its caller stays. A failure that is known before the first frame is
-// answered as a problem, as everywhere. The Streaming that h returns is always
-// called, for HEAD with a ctx that has ended, so that it can give back what h
-// took.
+// Stream declares a route that responds with server-sent events
+// (https://html.spec.whatwg.org/multipage/server-sent-events.html) for as long as
+// the client is connected. An error before the first frame is answered as a
+// problem. The Streaming that h returns is always called, so that it can release
+// what h acquired; for HEAD its ctx has already ended.
 func Stream[I any](a *API, path string, p actor.Permission, summary string, h func(context.Context, *I) (Streaming, error), opts ...Option) {
 	register(a, http.MethodGet, path, p, summary, func(ctx context.Context, in *I) (*textOutput, error) {
 		stream, err := h(ctx, in)
@@ -32,7 +31,7 @@ func Stream[I any](a *API, path string, p actor.Permission, summary string, h fu
 		return &textOutput{func(hc huma.Context) {
 			hc.SetHeader("Content-Type", "text/event-stream")
 			hc.SetHeader("Cache-Control", "no-store")
-			hc.SetHeader("X-Accel-Buffering", "no") // nginx would keep frames back
+			hc.SetHeader("X-Accel-Buffering", "no") // otherwise nginx buffers frames
 			hc.SetStatus(http.StatusOK)
 			from(ctx).stream(stream)
 		}}, nil
@@ -44,7 +43,7 @@ func Stream[I any](a *API, path string, p actor.Permission, summary string, h fu
 	}
 }
 
-// stream runs s on the answer's connection.
+// stream runs s on the response's connection.
 func (x *exchange) stream(s Streaming) {
 	ctx, end := context.WithCancel(actor.With(x.whole, x.caller))
 	defer end()
@@ -53,16 +52,16 @@ func (x *exchange) stream(s Streaming) {
 	}
 	conn := http.NewResponseController(x.w)
 	deadline := func(d time.Duration) {
-		// A recorder in a test has no deadlines. The clock is the kernel's.
+		// Test recorders have no deadlines. Deadlines use the system clock.
 		_ = conn.SetWriteDeadline(time.Now().Add(d))
 	}
 	if stop, ok := x.whole.Value(stoppingKey{}).(context.Context); ok {
-		// Also a write that nobody takes must not hold up the stop.
+		// A blocked write must not delay the shutdown.
 		defer context.AfterFunc(stop, func() { end(); deadline(cutTime) })()
 	}
 	s(ctx, func(frames []byte) error {
 		deadline(x.api.opts.SendTimeout)
-		if err := ctx.Err(); err != nil { // after the line above, which might have undone the stop's deadline
+		if err := ctx.Err(); err != nil { // checked after setting the deadline, which may override that of the shutdown
 			return err
 		}
 		if _, err := x.w.Write(frames); err != nil {
@@ -72,14 +71,14 @@ func (x *exchange) stream(s Streaming) {
 	})
 }
 
-// Again finds out anew who sends the request that ctx belongs to, and whether
-// they still may: for routes that answer for longer than an account or a token
-// may last. It fails as the request would now.
-func Again(ctx context.Context) (actor.Actor, error) {
-	ctx, done := context.WithTimeout(ctx, againTime)
+// Reauthenticate checks the credentials and the permission of the request of ctx
+// again, for responses that can outlast an account or a token. It fails as a new
+// request would.
+func Reauthenticate(ctx context.Context) (actor.Actor, error) {
+	ctx, done := context.WithTimeout(ctx, reauthenticateTime)
 	defer done()
 	return from(ctx).authenticate(ctx)
 }
 
-// againTime is how long the database may take to tell who somebody is.
-const againTime = 5 * time.Second
+// reauthenticateTime limits how long Reauthenticate waits for the database.
+const reauthenticateTime = 5 * time.Second

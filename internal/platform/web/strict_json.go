@@ -13,24 +13,22 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// maxDepth bounds how deep arrays and objects may lie in each other. Our own
-// inputs need four.
+// maxDepth limits the nesting of arrays and objects. Our inputs need four levels.
 const maxDepth = 64
 
-// scanner reads JSON more strictly than encoding/json does, without building
-// anything. Along the way it compares the body with its schema in the two
-// respects that huma lets pass: names that differ in case, and null where the
-// schema has no null.
+// scanner validates JSON more strictly than encoding/json, without building values.
+// It also checks two things in the schema that huma does not: names that differ
+// only in case, and null for values that are not nullable.
 type scanner struct {
 	data     []byte
 	pos      int
 	depth    int
-	at       []byte // the JSON pointer of the current value
+	at       []byte // JSON pointer of the current value
 	registry huma.Registry
 	fields   fault.Fields
 }
 
-// document reads all of data. A nil schema accepts any value.
+// document validates all of data. A nil schema accepts any value.
 func (s *scanner) document(schema *huma.Schema) error {
 	if !utf8.Valid(s.data) {
 		return errJSON.With("It is not valid UTF-8.")
@@ -39,14 +37,14 @@ func (s *scanner) document(schema *huma.Schema) error {
 		return err
 	}
 	if s.space(); s.pos < len(s.data) {
-		return s.bad("something follows the end of the value")
+		return s.bad("unexpected data after the value")
 	}
 	return nil
 }
 
-// bad says where and what, and never what was there.
+// bad returns a fault with the position and the reason. It never quotes the input.
 func (s *scanner) bad(what string) error {
-	return errJSON.With("At byte %d %s.", s.pos, what)
+	return errJSON.With("Byte %d: %s.", s.pos, what)
 }
 
 func (s *scanner) refuse(text string) {
@@ -66,7 +64,7 @@ func (s *scanner) space() {
 	}
 }
 
-// peek is the next byte, or 0 at the end; a NUL is no JSON either.
+// peek returns the next byte, or 0 at the end. A NUL byte is not valid JSON either.
 func (s *scanner) peek() byte {
 	if s.pos < len(s.data) {
 		return s.data[s.pos]
@@ -97,17 +95,17 @@ func (s *scanner) value(schema *huma.Schema) error {
 		return s.word("false")
 	case c == 'n':
 		if !nullable(s.registry, schema) {
-			s.refuse("It may not be null.")
+			s.refuse("It must not be null.")
 		}
 		return s.word("null")
 	default:
-		return s.bad("a value is missing")
+		return s.bad("expected a value")
 	}
 }
 
 func (s *scanner) word(w string) error {
 	if !strings.HasPrefix(string(s.data[s.pos:min(len(s.data), s.pos+len(w))]), w) {
-		return s.bad("there is a word that JSON does not have")
+		return s.bad("invalid literal")
 	}
 	s.pos += len(w)
 	return nil
@@ -133,7 +131,7 @@ func (s *scanner) object(schema *huma.Schema) error {
 			s.pos++
 			return nil
 		case c != '"':
-			return s.bad("a name in quotes is missing")
+			return s.bad("expected a name in quotes")
 		}
 		raw, escaped, err := s.text()
 		if err != nil {
@@ -142,14 +140,14 @@ func (s *scanner) object(schema *huma.Schema) error {
 		name := string(raw)
 		if escaped {
 			if err := json.Unmarshal([]byte(`"`+name+`"`), &name); err != nil {
-				return s.bad("a name cannot be read")
+				return s.bad("invalid escape in a name")
 			}
 		}
 		if !names.add(name) {
-			return s.bad("an object has the same name twice")
+			return s.bad("duplicate name in an object")
 		}
 		if s.space(); s.peek() != ':' {
-			return s.bad("a colon is missing")
+			return s.bad("expected a colon")
 		}
 		s.pos++
 		s.at = append(append(s.at, '/'), escape(name)...)
@@ -187,7 +185,7 @@ func (s *scanner) array(schema *huma.Schema) error {
 	}
 }
 
-// more reads what follows a member: a comma, or the end.
+// more reads the comma or the closing bracket after a member.
 func (s *scanner) more(end byte) (bool, error) {
 	s.space()
 	switch s.peek() {
@@ -198,13 +196,13 @@ func (s *scanner) more(end byte) (bool, error) {
 		s.pos++
 		return false, nil
 	default:
-		return false, s.bad("a comma or the end of the value is missing")
+		return false, s.bad("expected a comma or the end of the value")
 	}
 }
 
-// member is the schema of an object's member, or nil. It refuses names that
-// the schema does not have. encoding/json would take "Title" for "title", and
-// of both the last, of which huma has checked perhaps the other.
+// member returns the schema of an object's member, or nil. It rejects names that
+// are not in the schema: encoding/json would accept "Title" for "title", and with
+// both use the last one, while huma may have validated the other.
 func (s *scanner) member(schema *huma.Schema, name string) *huma.Schema {
 	if schema == nil || schema.Type != huma.TypeObject {
 		return nil
@@ -222,16 +220,16 @@ func (s *scanner) member(schema *huma.Schema, name string) *huma.Schema {
 	}
 	for known := range schema.Properties {
 		if strings.EqualFold(known, name) {
-			s.refuse("There is no such field; did you mean " + known + "?")
+			s.refuse("Unknown field. Did you mean " + known + "?")
 			return nil
 		}
 	}
-	s.refuse("There is no such field.")
+	s.refuse("Unknown field.")
 	return nil
 }
 
-// text reads a string and returns what is between its quotes, and whether that
-// has escapes.
+// text reads a string and returns the bytes between its quotes and whether they
+// contain escapes.
 func (s *scanner) text() (raw []byte, escaped bool, err error) {
 	s.pos++
 	start := s.pos
@@ -241,7 +239,7 @@ func (s *scanner) text() (raw []byte, escaped bool, err error) {
 			s.pos++
 			return s.data[start : s.pos-1], escaped, nil
 		case c < ' ':
-			return nil, false, s.bad("a string has a control character")
+			return nil, false, s.bad("control character in a string")
 		case c == '\\':
 			escaped = true
 			if err := s.escape(); err != nil {
@@ -251,10 +249,10 @@ func (s *scanner) text() (raw []byte, escaped bool, err error) {
 			s.pos++
 		}
 	}
-	return nil, false, s.bad("a string has no end")
+	return nil, false, s.bad("unterminated string")
 }
 
-// escape reads one escape, or the two that make one character.
+// escape reads one escape, or the two escapes of a surrogate pair.
 func (s *scanner) escape() error {
 	s.pos++
 	c := s.peek()
@@ -264,17 +262,17 @@ func (s *scanner) escape() error {
 		return nil
 	case 'u':
 	default:
-		return s.bad("a string has an escape that JSON does not have")
+		return s.bad("invalid escape in a string")
 	}
 	r, ok := s.hex()
 	switch {
 	case !ok:
-		return s.bad("a string has an unfinished escape")
+		return s.bad("incomplete escape in a string")
 	case r == 0:
-		// PostgreSQL cannot store it, and SQLite would cut the text there.
-		return s.bad("a string has a NUL")
+		// PostgreSQL cannot store it, and SQLite would truncate the text.
+		return s.bad("NUL in a string")
 	case r >= 0xDC00 && r <= 0xDFFF:
-		return s.bad("a string has half of a surrogate pair")
+		return s.bad("unpaired surrogate in a string")
 	case r < 0xD800 || r > 0xDBFF:
 		return nil
 	}
@@ -284,7 +282,7 @@ func (s *scanner) escape() error {
 			return nil
 		}
 	}
-	return s.bad("a string has half of a surrogate pair")
+	return s.bad("unpaired surrogate in a string")
 }
 
 func (s *scanner) hex() (r rune, ok bool) {
@@ -315,11 +313,11 @@ func (s *scanner) number() error {
 	}
 	whole := s.digits()
 	if whole == 0 || (whole > 1 && s.data[s.pos-whole] == '0') {
-		return s.bad("a number is not written as JSON writes it")
+		return s.bad("invalid number")
 	}
 	if s.peek() == '.' {
 		if s.pos++; s.digits() == 0 {
-			return s.bad("a number is not written as JSON writes it")
+			return s.bad("invalid number")
 		}
 	}
 	if c := s.peek(); c == 'e' || c == 'E' {
@@ -328,14 +326,14 @@ func (s *scanner) number() error {
 			s.pos++
 		}
 		if s.digits() == 0 {
-			return s.bad("a number is not written as JSON writes it")
+			return s.bad("invalid number")
 		}
 	}
 	return nil
 }
 
-// fits refuses numbers that their Go type will not hold, here where their
-// pointer is known. Short ones without a point or an exponent always fit.
+// fits rejects numbers that do not fit their Go type, while the JSON pointer is
+// known. Short numbers without a decimal point or exponent always fit.
 func (s *scanner) fits(schema *huma.Schema, number []byte) {
 	if schema == nil || (len(number) <= 15 && !bytes.ContainsAny(number, ".eE")) {
 		return
@@ -347,7 +345,7 @@ func (s *scanner) fits(schema *huma.Schema, number []byte) {
 	switch schema.Type {
 	case huma.TypeInteger:
 		if _, err := strconv.ParseInt(string(number), 10, 64); err != nil {
-			s.refuse("It must be a whole number of at most 64 bits, without a point or an exponent.")
+			s.refuse("It must be a 64-bit integer without a decimal point or exponent.")
 		}
 	case huma.TypeNumber:
 		if _, err := strconv.ParseFloat(string(number), 64); err != nil {
@@ -364,8 +362,7 @@ func (s *scanner) digits() (n int) {
 	return n
 }
 
-// nameSet is the names of one object. Small ones are a list; a large one would
-// make that slow, and is a map.
+// nameSet is the set of names in one object: a slice while it is small, then a map.
 type nameSet struct {
 	few  []string
 	many map[string]struct{}
@@ -392,7 +389,7 @@ func (n *nameSet) add(name string) (fresh bool) {
 	return true
 }
 
-// escape makes a name a token of a JSON pointer (RFC 6901).
+// escape escapes a name for a JSON pointer (RFC 6901).
 func escape(name string) string {
 	if !strings.ContainsAny(name, "~/") {
 		return name
@@ -400,8 +397,8 @@ func escape(name string) string {
 	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }
 
-// resolve follows references. Of a value that may be null it is the other
-// choice. It is nil where anything goes.
+// resolve follows references and returns the non-null choice of a nullable value.
+// It returns nil for a schema that accepts anything.
 func resolve(r huma.Registry, s *huma.Schema) *huma.Schema {
 	for s != nil {
 		switch {
@@ -416,10 +413,10 @@ func resolve(r huma.Registry, s *huma.Schema) *huma.Schema {
 	return nil
 }
 
-// typeNull is the type that huma has no constant for.
+// typeNull is the JSON schema type null, for which huma has no constant.
 const typeNull = "null"
 
-// nullable reports whether the schema has null.
+// nullable reports whether the schema accepts null.
 func nullable(r huma.Registry, s *huma.Schema) bool {
 	for s != nil && s.Ref != "" {
 		s = r.SchemaFromRef(s.Ref)

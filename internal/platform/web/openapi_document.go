@@ -16,13 +16,12 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// document says in the OpenAPI document what a route may answer beside what
-// its types say: the problems that the edge answers for it, those that it
-// names itself, and further successes.
+// document adds to the OpenAPI document what the route's types do not show: common
+// errors, the route's own faults, and further success statuses.
 func (a *API) document(r *route) {
 	rs := r.op.Responses
 	rs["default"] = a.shared(0)
-	for _, status := range a.edgeStatuses(r) {
+	for _, status := range a.commonStatuses(r) {
 		rs[strconv.Itoa(status)] = a.shared(status)
 	}
 	for _, status := range r.also {
@@ -30,7 +29,7 @@ func (a *API) document(r *route) {
 			rs[strconv.Itoa(status)] = a.shared(status)
 			continue
 		}
-		rs[strconv.Itoa(status)] = further(rs[strconv.Itoa(r.op.DefaultStatus)], status)
+		rs[strconv.Itoa(status)] = otherSuccess(rs[strconv.Itoa(r.op.DefaultStatus)], status)
 	}
 	a.documentUnchanged(r)
 	r.documentOnce()
@@ -44,13 +43,12 @@ func (a *API) document(r *route) {
 		named[status] = append(named[status], "`"+f.Code+"`: "+f.Title)
 	}
 	for status, texts := range named {
-		// The shared description holds too: the edge may answer the same status.
+		// The shared description stays: common errors can have the same status.
 		rs[strconv.Itoa(status)] = a.problemResponse(http.StatusText(status) + ". " + strings.Join(texts, " "))
 	}
 }
 
-// documentUnchanged says that a resource with an ETag can be asked for on the
-// condition that it has changed.
+// documentUnchanged documents conditional requests for a resource with an ETag.
 func (a *API) documentUnchanged(r *route) {
 	usual := r.op.Responses[strconv.Itoa(http.StatusOK)]
 	if r.Method != http.MethodGet || usual == nil || usual.Headers["ETag"] == nil {
@@ -58,7 +56,7 @@ func (a *API) documentUnchanged(r *route) {
 	}
 	r.op.Parameters = append(r.op.Parameters, &huma.Param{
 		Name: "If-None-Match", In: "header", Schema: &huma.Schema{Type: huma.TypeString},
-		Description: "ETags that you have, separated by commas; 304 without a body when the resource still has one of them.",
+		Description: "ETags of cached copies, separated by commas. If one is still current, the response is 304 without a body.",
 	})
 	r.op.Responses[strconv.Itoa(http.StatusNotModified)] = &huma.Response{
 		Description: http.StatusText(http.StatusNotModified),
@@ -66,8 +64,8 @@ func (a *API) documentUnchanged(r *route) {
 	}
 }
 
-// edgeStatuses are the problems that the edge itself may answer for r.
-func (a *API) edgeStatuses(r *route) []int {
+// commonStatuses returns the error statuses that this package can return for r.
+func (a *API) commonStatuses(r *route) []int {
 	var s []int
 	if r.Permission != actor.Public {
 		s = append(s, http.StatusUnauthorized, http.StatusForbidden)
@@ -76,13 +74,14 @@ func (a *API) edgeStatuses(r *route) []int {
 		s = append(s, http.StatusBadRequest, http.StatusRequestTimeout,
 			http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
 	}
-	// Query parameters that a route does not have are refused, so each has this.
+	// Every route rejects unknown query parameters.
 	return append(s, http.StatusBadRequest, http.StatusUnprocessableEntity)
 }
 
-// shared is a reference to the response for a status, or for any other problem.
+// shared returns a reference to the response for an error status, or for any other
+// error if status is 0.
 func (a *API) shared(status int) *huma.Response {
-	name, text := "Problem", "Any other problem."
+	name, text := "Problem", "Any other error."
 	if status != 0 {
 		text = http.StatusText(status) + "."
 		name = strings.ReplaceAll(http.StatusText(status), " ", "")
@@ -101,8 +100,8 @@ func (a *API) problemResponse(text string) *huma.Response {
 	}
 }
 
-// further is another success with the same body, or with none.
-func further(usual *huma.Response, status int) *huma.Response {
+// otherSuccess returns the response for another success status.
+func otherSuccess(usual *huma.Response, status int) *huma.Response {
 	r := &huma.Response{Description: http.StatusText(status)}
 	if status != http.StatusNoContent && status != http.StatusNotModified {
 		r.Content, r.Headers = usual.Content, usual.Headers
@@ -110,16 +109,16 @@ func further(usual *huma.Response, status int) *huma.Response {
 	return r
 }
 
-// Document is the OpenAPI 3.1 document of all routes declared so far: JSON,
-// indented, and the same bytes for the same routes.
+// Document returns the OpenAPI 3.1 document of all routes declared so far, as
+// indented JSON. The same routes always produce the same bytes.
 func (a *API) Document() []byte {
 	compact, err := json.Marshal(a.huma.OpenAPI())
 	if err != nil {
-		panic(fmt.Errorf("web: the document cannot be written: %w", err)) // a schema with a bad default
+		panic(fmt.Errorf("web: cannot encode the OpenAPI document: %w", err)) // a schema has an invalid default
 	}
 	var buf bytes.Buffer
 	if err := json.Indent(&buf, compact, "", "  "); err != nil {
-		panic(fmt.Errorf("web: the document is no JSON: %w", err))
+		panic(fmt.Errorf("web: cannot indent the OpenAPI document: %w", err))
 	}
 	buf.WriteByte('\n')
 	return buf.Bytes()
@@ -127,10 +126,10 @@ func (a *API) Document() []byte {
 
 func (a *API) serveDocument(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(a.openapi()) // the caller may have left
+	_, _ = w.Write(a.openapi()) // the client may have disconnected
 }
 
-// Faults lists the failures that the document names, by code.
+// Faults returns the documented faults, sorted by code.
 func (a *API) Faults() []*fault.Error {
 	fs := make([]*fault.Error, 0, len(a.faults))
 	for _, f := range a.faults {
@@ -140,5 +139,5 @@ func (a *API) Faults() []*fault.Error {
 	return fs
 }
 
-// StatusOf is the HTTP status that f is answered with, for documents.
+// StatusOf returns the HTTP status of f, for documentation.
 func StatusOf(f *fault.Error) int { return statusOf(f) }

@@ -50,7 +50,7 @@ func (s *streams) stream(ctx context.Context, send func([]byte) error) {
 			err = ctx.Err()
 		case text := <-s.say:
 			if text == "again" {
-				who, failed := web.Again(ctx)
+				who, failed := web.Reauthenticate(ctx)
 				text = fmt.Sprintf("data: %s %v\n\n", who.ID, failed)
 			}
 			err = send([]byte(text))

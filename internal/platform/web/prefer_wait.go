@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// Prefer is embedded in the input of a route that can wait for the end of what
-// it begins. Such a route needs Waits.
+// Prefer is embedded in the input of a route that can wait for the operation that
+// it starts. The route also needs Waits.
 type Prefer struct {
-	Prefer string `header:"Prefer" maxLength:"200" doc:"wait=N waits up to N seconds for the end (RFC 7240)."`
+	Prefer string `header:"Prefer" maxLength:"200" doc:"wait=N waits up to N seconds for the operation to finish (RFC 7240)."`
 }
 
-// Wait is for how long the caller wants to wait, at most longest; 0 is not at
-// all. What it does not understand it leaves alone, as RFC 7240 asks.
+// Wait returns how long the client wants to wait, at most longest, or 0. Unknown
+// preferences are ignored, as RFC 7240 requires.
 func (p Prefer) Wait(longest time.Duration) time.Duration {
 	for part := range strings.SplitSeq(p.Prefer, ",") {
 		name, value, _ := strings.Cut(strings.TrimSpace(part), "=")
