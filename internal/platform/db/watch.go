@@ -57,7 +57,7 @@ func (w *watchers) wake(topic string) {
 	}
 }
 
-// Wake wakes everyone who watches topic once the transaction commits: watchers in
+// Wake wakes every watcher of topic once the transaction commits: watchers in
 // this process at once, those of other processes as described for Watch. It carries
 // no data, so the change itself must be in the database. Call it before statements
 // that others wait for: on PostgreSQL it is an extra statement.

@@ -160,7 +160,7 @@ func (a *API) docsOperation(r *route) docsOperation {
 		Who: "Everyone, without a token", Permission: string(r.Permission), Example: a.curl(r),
 	}
 	if r.Permission != actor.Public {
-		o.Who = "The " + strings.ReplaceAll(orList(r.Permission.Holders()), " or ", " and ")
+		o.Who = "Roles: " + strings.ReplaceAll(orList(r.Permission.Holders()), " or ", " and ")
 	}
 	for _, p := range r.op.Parameters {
 		f := a.field(p.Name, p.Schema, p.Required)

@@ -128,7 +128,7 @@ func TestDocs(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		"Make a toy", "What children call it.", "The owner and admin", "Everyone, without a token", "1–10 characters", "ball, kite", "default 100",
+		"Make a toy", "What children call it.", "Roles: owner and admin", "Everyone, without a token", "1–10 characters", "ball, kite", "default 100",
 		`list of <a href="#type-WebToy">WebToy</a>`, `<a href="#type-WebHolder">WebHolder</a> or null`, "curl -X PATCH &#34;$URL/api/v1/toys/$ID&#34;",
 		"prefers-color-scheme: dark", "toy_not_found: There is no such toy.",
 	} {
