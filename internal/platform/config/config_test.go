@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 	"time"
-	_ "time/tzdata" // the machine of a test may have no zones
+	_ "time/tzdata" // the test machine may have no time zone database
 
 	"github.com/alecthomas/kong"
 	"github.com/google/go-cmp/cmp"
@@ -20,13 +20,13 @@ import (
 
 const secret = config.Secret("0123456789abcdef0123456789abcdef0123456789abcdef")
 
-// sealing encrypts what is stored.
+// sealing encrypts stored secrets.
 const sealing = config.Secret("dGhlIGVuY3J5cHRpb24ga2V5IG9mIHRoZXNlIHRlc3Q=")
 
-// good is the least that a start needs.
+// good returns the minimum valid settings.
 func good() config.Raw { return config.Raw{JWTSecret: secret} }
 
-// A start with nothing but a secret must have the documented defaults.
+// With only a secret set, every setting must have its documented default.
 func TestDefaults(t *testing.T) {
 	c, warnings, err := good().Check()
 	if err != nil || len(warnings) != 0 {
@@ -52,7 +52,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// Who corrects one mistake must not be told of the next one only then.
+// All mistakes must be reported at once.
 func TestCheckReportsAllMistakes(t *testing.T) {
 	r := config.Raw{
 		RawCommon: config.RawCommon{NodeEnv: "production", DBHost: "db", DBPassword: "postgres", DBPort: "0", LogLevel: "loud"},
@@ -80,7 +80,7 @@ func TestCheckReportsAllMistakes(t *testing.T) {
 	}
 }
 
-// Each refusal, one at a time, with the variable that it must name.
+// Each invalid setting is rejected with a message that names the variable.
 func TestCheckRefuses(t *testing.T) {
 	production := func(r *config.Raw) { r.NodeEnv = "production"; r.DBHost = "db" }
 	for name, c := range map[string]struct {
@@ -180,7 +180,7 @@ func TestCheckRefuses(t *testing.T) {
 	}
 }
 
-// What people really write must be understood as they mean it.
+// Common ways to write a value must be accepted with the intended meaning.
 func TestCheckAccepts(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*config.Raw)
@@ -255,7 +255,8 @@ func TestCheckAccepts(t *testing.T) {
 	}
 }
 
-// What is allowed and probably a slip must be said, and must not stop the start.
+// Values that are valid but probably a mistake must cause a warning and not prevent
+// the start.
 func TestCheckWarns(t *testing.T) {
 	for says, change := range map[string]func(*config.Raw){
 		"AGENTRT_GATEWAY_URL is not":      func(r *config.Raw) { r.GatewayToken = "abc" },
@@ -287,7 +288,7 @@ func TestCommonCheck(t *testing.T) {
 	}
 }
 
-// A secret in a log or in an error reaches people and machines that must not have it.
+// Secrets must not appear in logs and errors.
 func TestSecretsAreNeverShown(t *testing.T) {
 	const mark = "hUnTeR2"
 	secrets := config.Raw{
@@ -330,7 +331,7 @@ func TestSecretsAreNeverShown(t *testing.T) {
 	}
 }
 
-// cli is a program as cmd has it: settings inside a subcommand.
+// cli is a command line like that of cmd, with settings in a subcommand.
 type cli struct {
 	Serve struct {
 		config.Raw
@@ -361,11 +362,11 @@ func parse(t *testing.T, dotenv string, args ...string) cli {
 	return c
 }
 
-// The order of precedence is a promise of the documents: flag, environment, .env, default.
+// The documented order of precedence is: flag, environment, .env, default.
 func TestPrecedence(t *testing.T) {
-	for _, s := range config.Settings() { // whatever the machine of the test has
+	for _, s := range config.Settings() { // ignore the environment of the test machine
 		if v, ok := os.LookupEnv(s.Env); ok {
-			t.Setenv(s.Env, v) // puts it back afterwards
+			t.Setenv(s.Env, v) // restores it afterwards
 			if err := os.Unsetenv(s.Env); err != nil {
 				t.Fatal(err)
 			}
@@ -373,7 +374,7 @@ func TestPrecedence(t *testing.T) {
 	}
 	t.Setenv("PORT", "2")
 	t.Setenv("TIMEZONE", "Etc/GMT-2")
-	t.Setenv("AGENTRT_GATEWAY_URL", "") // set and empty: .env does not count
+	t.Setenv("AGENTRT_GATEWAY_URL", "") // set but empty: .env is ignored
 	t.Setenv("AGENTRT_GATEWAY_TOKEN", "-starts-with-a-dash")
 	dotenv := "HOST=three\nPORT=3\nTIMEZONE=Etc/GMT-3\nJWT_SECRET='-$a b'\nAGENTRT_GATEWAY_URL=ws://three\nDATA_DIR=three\nUNKNOWN=3\n"
 	raw := parse(t, dotenv, "serve", "--port=1", "--data-dir", "one").Serve.Raw
@@ -393,7 +394,7 @@ func TestPrecedence(t *testing.T) {
 	}
 }
 
-// The help of a program that was started with secrets must not print them.
+// The help text must not print secrets from the environment.
 func TestHelpHidesSecrets(t *testing.T) {
 	t.Setenv("JWT_SECRET", "hUnTeR2")
 	var out bytes.Buffer
@@ -411,7 +412,8 @@ func TestHelpHidesSecrets(t *testing.T) {
 	}
 }
 
-// A setting whose tags are incomplete would be missing in the documents or on the command line.
+// A setting with incomplete tags would be missing in the documentation or on the
+// command line.
 func TestSettings(t *testing.T) {
 	seen := map[string]bool{}
 	markdown := config.Markdown()
@@ -441,8 +443,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// Whoever reads the settings must not believe that something goes, or stays, that
-// does not.
+// The descriptions of the retention settings must match what is deleted.
 func TestRetentionSaysWhatItDoes(t *testing.T) {
 	says := map[string]string{
 		"ARCHIVE_AFTER_DAYS":          "done tasks are archived",
@@ -462,8 +463,8 @@ func TestRetentionSaysWhatItDoes(t *testing.T) {
 	}
 }
 
-// The command that examines the way to the gateway must work where the service
-// does not: a mistake in another setting is told and does not end it.
+// The doctor command must work even if the server does not start: a mistake in
+// another setting is only a warning.
 func TestCheckGateway(t *testing.T) {
 	r := config.Raw{GatewayURL: "ws://127.0.0.1:18789", EncryptionKey: " " + sealing + "\n", EncryptionKeyOld: "0123456789abcdefghijklmnopqrstuvwxyz, "}
 	c, warnings, err := r.CheckGateway()

@@ -32,7 +32,7 @@ func load(t interface {
 	return env, err
 }
 
-// People copy .env files from other tools: what they mean must arrive.
+// .env files copied from other tools must be read with the intended meaning.
 func TestLoadDotEnv(t *testing.T) {
 	text := strings.Join([]string{
 		"\ufeff# comment", "", "   # indented comment", "PLAIN=a b  ", "EMPTY=", "EMPTY2=   # nothing", "COMMENT=a#b # c", "URL=postgres://u:p@h/d?x=y#z",
@@ -53,7 +53,8 @@ func TestLoadDotEnv(t *testing.T) {
 	}
 }
 
-// A mistake in the file must be found by its line, and never shown: it may be a secret.
+// Mistakes must be reported with their line, and the line never quoted, because it
+// may be a secret.
 func TestLoadDotEnvRefuses(t *testing.T) {
 	text := "A=1\nno equals sign hunter2\nB C=hunter2\nD='hunter2\nE=\"hunter2\" x\nF=\"\\hunter2\"\nA=hunter2\nKEY =hunter2\n=hunter2\nG=\"hunter2\\"
 	_, err := load(t, t.TempDir(), text)
@@ -81,7 +82,7 @@ func TestLoadDotEnvRefuses(t *testing.T) {
 	}
 }
 
-// Without a .env the program starts with what the environment has.
+// Without a .env file, the program starts with the environment only.
 func TestLoadDotEnvMissing(t *testing.T) {
 	got, err := config.LoadDotEnv(filepath.Join(t.TempDir(), ".env"), nothing)
 	if err != nil || len(got) != 0 {
@@ -92,7 +93,7 @@ func TestLoadDotEnvMissing(t *testing.T) {
 	}
 }
 
-// Any value that is written by the rules must be read as it was meant.
+// Every correctly quoted value must be read unchanged.
 func TestLoadDotEnvRoundTrip(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
@@ -105,7 +106,8 @@ func TestLoadDotEnvRoundTrip(t *testing.T) {
 	})
 }
 
-// The file is whatever somebody wrote: no panic, and names are always names.
+// Arbitrary files must not cause a panic, and the result must only contain valid
+// names.
 func FuzzLoadDotEnv(f *testing.F) {
 	f.Add("A=1\nexport B='x' # y\nC=\"\\n\"")
 	f.Add("export")

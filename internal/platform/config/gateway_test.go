@@ -24,7 +24,7 @@ import (
 	"wardroom/internal/platform/config"
 )
 
-// The key pair of these tests, in the writings that people have it in.
+// The key pair of these tests, in the formats that people use.
 const (
 	keySeed   = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8"
 	keyPublic = "A6EHv_POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg"
@@ -40,7 +40,7 @@ func key(t *testing.T) ed25519.PrivateKey {
 	return ed25519.NewKeyFromSeed(seed)
 }
 
-// pkcs8 and spki are the key as openssl writes it.
+// pkcs8 returns the private key in openssl's format.
 func pkcs8(t *testing.T, k ed25519.PrivateKey) []byte {
 	t.Helper()
 	der, err := x509.MarshalPKCS8PrivateKey(k)
@@ -50,6 +50,7 @@ func pkcs8(t *testing.T, k ed25519.PrivateKey) []byte {
 	return der
 }
 
+// spki returns the public key in openssl's format.
 func spki(t *testing.T, k ed25519.PrivateKey) []byte {
 	t.Helper()
 	der, err := x509.MarshalPKIXPublicKey(k.Public())
@@ -59,7 +60,7 @@ func spki(t *testing.T, k ed25519.PrivateKey) []byte {
 	return der
 }
 
-// A key that is copied from another tool must not fail for its writing.
+// A key copied from another tool must be accepted in any of the usual formats.
 func TestDeviceKey(t *testing.T) {
 	k := key(t)
 	for name, private := range map[string]string{
@@ -93,7 +94,7 @@ func TestDeviceKey(t *testing.T) {
 	}
 }
 
-// A start with half an identity would fail hours later, at the gateway.
+// A start with an incomplete identity would only fail hours later, at the gateway.
 func TestDeviceMistakes(t *testing.T) {
 	k := key(t)
 	halves := append(k.Seed(), make([]byte, 32)...)
@@ -135,7 +136,7 @@ func TestDeviceMistakes(t *testing.T) {
 	}
 }
 
-// A private key in a log is a key to change.
+// A private key that appears in a log must be replaced.
 func TestDeviceKeyIsNeverShown(t *testing.T) {
 	r := good()
 	r.GatewayURL, r.DevicePrivateKey, r.DeviceToken = "ws://gw:1", keySeed, "hUnTeR2-device-token"
@@ -168,7 +169,8 @@ func TestDeviceKeyIsNeverShown(t *testing.T) {
 	}
 }
 
-// caFile writes a PEM file with a certificate in it and returns its name and fingerprint.
+// caFile writes a PEM file with a certificate and returns its name and the
+// fingerprint.
 func caFile(t *testing.T, before string) (name string, sum [32]byte) {
 	t.Helper()
 	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -196,7 +198,7 @@ const (
 	pinColon = "AB:01:02:03:04:05:06:07:08:09:0A:0B:0C:0D:0E:0F:10:11:12:13:14:15:16:17:18:19:1A:1B:1C:1D:1E:FF"
 )
 
-// A fingerprint is copied from openssl, from our own status or from elsewhere.
+// Fingerprints are copied from openssl, from Wardroom's status, or from elsewhere.
 func TestPins(t *testing.T) {
 	for _, given := range []string{pinHex, strings.ToUpper(pinHex), pinColon, strings.ToLower(pinColon), "sha256:" + pinHex, "SHA256:" + pinColon, " " + pinColon + " ", "sha256 Fingerprint=" + pinColon, "SHA256 Fingerprint=" + pinColon} {
 		other := strings.Repeat("00", 32)
@@ -215,7 +217,7 @@ func TestPins(t *testing.T) {
 	}
 }
 
-// Who believes in a pin or an authority that does not count is worse off than without.
+// A pin or an authority that is silently ignored is worse than none.
 func TestGatewayTLSMistakes(t *testing.T) {
 	ca, _ := caFile(t, "")
 	for name, test := range map[string]struct {
@@ -263,7 +265,7 @@ func TestGatewayTLSMistakes(t *testing.T) {
 	}
 }
 
-// What is allowed works, and what is dangerous is said.
+// Valid settings work, and dangerous ones cause a warning.
 func TestGatewayTLS(t *testing.T) {
 	ca, _ := caFile(t, "a note before it\n")
 	r := good()
@@ -286,8 +288,8 @@ func TestGatewayTLS(t *testing.T) {
 	}
 }
 
-// FuzzDeviceKey looks for a key that is accepted and is another than was
-// given, and for a mistake that shows it.
+// FuzzDeviceKey looks for a key that is accepted as a different key, and for an
+// error that quotes it.
 func FuzzDeviceKey(f *testing.F) {
 	f.Add(keySeed, keyPublic, keyID)
 	f.Add(keySeed+"=", "", "")
@@ -317,12 +319,12 @@ func FuzzDeviceKey(f *testing.F) {
 	})
 }
 
-// FuzzPins looks for a fingerprint that is understood as another.
+// FuzzPins looks for a fingerprint that is accepted as a different one.
 func FuzzPins(f *testing.F) {
 	f.Add(pinHex)
 	f.Add("sha256:" + pinColon + "," + pinHex)
 	f.Add("a:b,\x00")
-	f.Add("\f") // it once pinned nothing, without a word
+	f.Add("\f") // this once pinned nothing, without an error
 	f.Fuzz(func(t *testing.T, text string) {
 		r := good()
 		r.GatewayURL, r.GatewayTLSPin = "wss://gw", text
@@ -341,7 +343,7 @@ func FuzzPins(f *testing.F) {
 	})
 }
 
-// numbers is how a slice of bytes is printed that nobody hid.
+// numbers formats bytes like a printed slice that was not redacted.
 func numbers(b []byte) string {
 	var out []string
 	for _, c := range b {

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// A slip here gives strangers a say in who they are, or takes it from the proxy.
+// A mistake here lets clients choose their own address, or ignores the proxy's
+// header.
 func TestTrustedProxies(t *testing.T) {
 	for given, want := range map[string]string{
 		"": "[]", " ": "[]", ",": "[]", "127.0.0.1": "[127.0.0.1/32]", "127.0.0.1, ::1": "[127.0.0.1/32 ::1/128]",
@@ -39,7 +40,7 @@ func TestTrustedProxies(t *testing.T) {
 	}
 }
 
-// Metrics ask for no token: where they are must be meant.
+// Metrics require no token, so the address must be explicit.
 func TestMetricsAddr(t *testing.T) {
 	for given, want := range map[string]string{
 		"": "", " ": "", "127.0.0.1:9464": "127.0.0.1:9464", " localhost:0 ": "localhost:0", "[::1]:9464": "[::1]:9464", "0.0.0.0:9464": "0.0.0.0:9464",

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// filled makes an SQLite file with a few hundred pages and an index.
+// filled creates an SQLite file with a few hundred pages and an index.
 func filled(t *testing.T, path string) *DB {
 	t.Helper()
 	d, err := Own(t.Context(), path)
@@ -42,7 +42,7 @@ func addNotes(ctx context.Context, tx *Tx, from int) error {
 	return nil
 }
 
-// copied copies a database's files as cp would, while others may use them.
+// copied copies a database's files like cp, even while they are in use.
 func copied(t *testing.T, path string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "copy.db")
@@ -61,7 +61,7 @@ func copied(t *testing.T, path string) string {
 	return to
 }
 
-// owned opens and closes a database, and returns how it was checked.
+// owned opens and closes a database and returns how it was checked.
 func owned(t *testing.T, path string) StartCheck {
 	t.Helper()
 	d, err := Own(t.Context(), path)
@@ -74,8 +74,8 @@ func owned(t *testing.T, path string) StartCheck {
 	return d.StartCheck()
 }
 
-// A start after a clean stop must not pay for those after crashes; and after a
-// crash, or of a copy, nobody may go without the check.
+// A start after a clean stop must skip the check. After a crash, or with a copied
+// file, it must not.
 func TestOnlyUncleanFilesAreChecked(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	d := filled(t, path)
@@ -99,7 +99,7 @@ func TestOnlyUncleanFilesAreChecked(t *testing.T) {
 		t.Error("after the start that followed the crash it was checked once more")
 	}
 	later := time.Now().Add(time.Hour)
-	if err := os.Chtimes(path, later, later); err != nil { // as another file that was put in its place
+	if err := os.Chtimes(path, later, later); err != nil { // as if the file had been replaced
 		t.Fatal(err)
 	}
 	if c := owned(t, path); !c.Ran {
@@ -111,7 +111,7 @@ func TestOnlyUncleanFilesAreChecked(t *testing.T) {
 	if c := owned(t, path); !c.Ran {
 		t.Error("a file without its lock file was not checked")
 	}
-	command, err := openSQLite(t.Context(), path) // beside the stopped service: what it writes is in the log alone
+	command, err := openSQLite(t.Context(), path) // while no server runs: its writes are only in the WAL
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +126,7 @@ func TestOnlyUncleanFilesAreChecked(t *testing.T) {
 	}
 }
 
-// rootOf is where a table's or an index's first page is in the file.
+// rootOf returns the offset of the first page of a table or index.
 func rootOf(t *testing.T, path, name string) (offset int64) {
 	t.Helper()
 	pool, err := sql.Open("sqlite", address(path, "mode=ro"))
@@ -142,7 +142,7 @@ func rootOf(t *testing.T, path, name string) (offset int64) {
 	return (page - 1) * size
 }
 
-// spoil writes into a file.
+// spoil overwrites bytes of a file.
 func spoil(t *testing.T, path string, at int64, text []byte) {
 	t.Helper()
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
@@ -155,8 +155,8 @@ func spoil(t *testing.T, path string, at int64, text []byte) {
 	}
 }
 
-// wrongKey changes one text in the index and not in the table: every page is in
-// order, and yet a row cannot be found any more.
+// wrongKey changes a text in the index but not in the table: every page is valid,
+// but a row cannot be found anymore.
 func wrongKey(t *testing.T, path string) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -169,15 +169,15 @@ func wrongKey(t *testing.T, path string) {
 		if i < 0 {
 			t.Fatal("the index is not in the file")
 		}
-		if at += i; text[at-1] != 'x' { // there is the body before it in the table
+		if at += i; text[at-1] != 'x' { // in the table, the body precedes it
 			spoil(t, path, int64(at+len(mark)-1), []byte{mark[len(mark)-1] ^ 1})
 			return
 		}
 	}
 }
 
-// A service that takes writes into a damaged database makes it worse, and its
-// people notice when no backup is left that is older. It says so and touches nothing.
+// A server that writes to a damaged database makes it worse, until no older backup
+// is left. It must report the damage and change nothing.
 func TestDamagedFileIsRefused(t *testing.T) {
 	const index = "sqlite_autoindex_notes_1"
 	damages := map[string]func(t *testing.T, path string){
@@ -191,7 +191,7 @@ func TestDamagedFileIsRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 		},
-		// As cp makes it of a file that is written to: its pages are of two moments.
+		// Like cp of a file in use: its pages are from two moments.
 		"two moments": func(t *testing.T, path string) {
 			before, err := os.ReadFile(path)
 			if err != nil {
@@ -215,7 +215,7 @@ func TestDamagedFileIsRefused(t *testing.T) {
 			}
 			damage(t, path)
 			before := files(t, path)
-			for range 2 { // the lock is free again
+			for range 2 { // the lock must be released
 				_, err := Own(t.Context(), path)
 				if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "wardroom restore") {
 					t.Errorf("it is opened: %v", err)
@@ -228,8 +228,8 @@ func TestDamagedFileIsRefused(t *testing.T) {
 	}
 }
 
-// What a crash left in the write-ahead log belongs to the database: damage there
-// is refused, and the log stays for whoever examines it.
+// The write-ahead log left by a crash is part of the database: damage in it must be
+// reported, and the log must be kept for analysis.
 func TestDamageInTheLogIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	d := filled(t, path)
@@ -240,7 +240,7 @@ func TestDamageInTheLogIsRefused(t *testing.T) {
 	if !holdsFrames(crashed) {
 		t.Fatal("the crash left no log")
 	}
-	// Another database's file below the log: each is sound, together they are not.
+	// The file and the log belong to different databases: each is valid, but not together.
 	other := filepath.Join(t.TempDir(), "other.db")
 	o := filled(t, other)
 	err := o.Tx(t.Context(), func(tx *Tx) error {
@@ -262,7 +262,7 @@ func TestDamageInTheLogIsRefused(t *testing.T) {
 	}
 }
 
-// filledLog leaves at crashed the file of other and a log that was written for path.
+// filledLog creates at crashed the file of other with a log written for path.
 func filledLog(t *testing.T, path, crashed, other string) error {
 	t.Helper()
 	d, err := Own(t.Context(), path)
@@ -275,7 +275,7 @@ func filledLog(t *testing.T, path, crashed, other string) error {
 	return errors.Join(err, readErr, otherErr, d.Close(), os.WriteFile(crashed, file, 0o600), os.WriteFile(crashed+"-wal", log, 0o600))
 }
 
-// files is what a database and its log hold.
+// files returns the content of a database and its log.
 func files(t *testing.T, path string) map[string][]byte {
 	t.Helper()
 	out := map[string][]byte{}
@@ -298,8 +298,8 @@ func sizeOf(t *testing.T, path string) int64 {
 	return info.Size()
 }
 
-// A large database must not keep the service from starting for minutes: the
-// check ends with its time, and says that it was cut short.
+// A large database must not delay the start for minutes: the check stops at its
+// time limit and reports that it is incomplete.
 func TestCheckIsBounded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	if err := filled(t, path).Close(); err != nil {

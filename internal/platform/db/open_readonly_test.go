@@ -13,9 +13,9 @@ import (
 	"wardroom/internal/schema"
 )
 
-// A command that looks at the database beside the service must see what is there
-// and change nothing, also where the service is stopped.
-func TestLook(t *testing.T) {
+// A read-only command must see the current data and change nothing, whether or not
+// the server runs.
+func TestOpenReadOnly(t *testing.T) {
 	for _, engine := range dbtest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
 			url := dbtest.URL(t, engine)
@@ -55,7 +55,7 @@ func TestLook(t *testing.T) {
 				t.Fatal(err)
 			}
 			look()
-			again, err := db.Own(t.Context(), url) // as the next start does
+			again, err := db.Own(t.Context(), url) // like the next start
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Rows that come together with what was put off must be the same as those that
-// come alone, and be refused alike when nobody waits for them any more.
+// Rows that are read together with deferred statements must equal rows read alone,
+// also when the caller's context has ended.
 func TestRowsAfterLater(t *testing.T) {
 	onPostgres(t, func(t *testing.T, address string) {
 		d := opened(t, address)

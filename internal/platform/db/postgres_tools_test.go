@@ -7,8 +7,8 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// pg_dump must read the very database that the service uses, however its address
-// is written, and by no other way than the address says.
+// pg_dump must connect to the same database as Wardroom, however the address is
+// written, and must not use other settings.
 func TestProgramsFor(t *testing.T) {
 	t.Setenv("PGHOSTADDR", "203.0.113.1")
 	t.Setenv("PGGSSENCMODE", "disable")

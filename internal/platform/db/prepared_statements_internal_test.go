@@ -38,8 +38,8 @@ func change(t *testing.T, d *DB, query string, args ...any) {
 	}
 }
 
-// kept is how many statements the connection that writes has, and how many of
-// them are in use.
+// kept returns how many prepared statements the write connection has, and how many
+// are in use.
 func kept(t *testing.T, pool *sql.DB) (known, busy int) {
 	t.Helper()
 	c, err := pool.Conn(t.Context())
@@ -66,8 +66,8 @@ func kept(t *testing.T, pool *sql.DB) (known, busy int) {
 	return known, busy
 }
 
-// A statement that is kept must give the same answers as a new one, whatever
-// became of its last use.
+// A cached statement must return the same results as a new one, whatever happened
+// on its last use.
 func TestPrepared(t *testing.T) {
 	const byNumber, all = `SELECT word FROM words WHERE n = ?`, `SELECT word FROM words ORDER BY n`
 	word := func(t *testing.T, q Queryer, n any) (w string) {
@@ -146,7 +146,7 @@ func TestPrepared(t *testing.T) {
 			t.Fatal("there are no rows")
 		}
 		leave()
-		for rows.Next() { // until database/sql notices
+		for rows.Next() { // until database/sql detects the end of the context
 		}
 		if err := rows.Err(); err != nil && !errors.Is(err, context.Canceled) {
 			t.Error(err)
@@ -158,7 +158,7 @@ func TestPrepared(t *testing.T) {
 	})
 	t.Run("after the table was changed", func(t *testing.T) {
 		d := openFile(t)
-		for range 8 { // every connection has it
+		for range 8 { // on every connection
 			word(t, d, 1)
 		}
 		change(t, d, `ALTER TABLE words ADD COLUMN more TEXT`)
@@ -166,7 +166,7 @@ func TestPrepared(t *testing.T) {
 		if w := word(t, d, 2); w != "two" {
 			t.Error(w)
 		}
-		change(t, d, `DROP TABLE words`) // which an open statement would hold
+		change(t, d, `DROP TABLE words`) // an open statement would block this
 	})
 	t.Run("they have an end", func(t *testing.T) {
 		d := openFile(t)

@@ -12,8 +12,9 @@ import (
 	"time"
 )
 
-// In a crowd somebody would wait for a hundred others if not the first were first.
-func TestGateOrder(t *testing.T) {
+// Under load, readers must be served in order, or some wait for hundreds of later
+// ones.
+func TestReadQueueOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &readQueue{free: 2}
 		var held []*readSlot
@@ -41,9 +42,9 @@ func TestGateOrder(t *testing.T) {
 				}
 				order <- i
 				p.release()
-				p.release() // the second time it is nobody's
+				p.release() // the second call has no effect
 			}()
-			synctest.Wait() // it stands in the line
+			synctest.Wait() // it waits in the queue
 			time.Sleep(time.Second)
 		}
 		leave()
@@ -72,8 +73,8 @@ func TestGateOrder(t *testing.T) {
 	})
 }
 
-// A readSlot that is not given back is one less for everybody, for ever.
-func TestGateIsLeft(t *testing.T) {
+// A slot that is not released would be lost forever.
+func TestReadSlotsAreReleased(t *testing.T) {
 	d := openFile(t)
 	word := func(r Row) (w string, err error) { return w, r.Scan(&w) }
 	ended, end := context.WithCancel(t.Context())
@@ -133,7 +134,7 @@ func TestGateIsLeft(t *testing.T) {
 			}
 			defer rows.Close()
 			leave()
-			for rows.Next() { // until database/sql notices
+			for rows.Next() { // until database/sql detects the end of the context
 			}
 			if err := rows.Err(); err != nil && !errors.Is(err, context.Canceled) {
 				return err
@@ -175,8 +176,8 @@ func TestGateIsLeft(t *testing.T) {
 	}
 }
 
-// What is remembered must be forgotten with the next commit, of whomever.
-func TestMemo(t *testing.T) {
+// A cached value must become invalid with the next commit of any process.
+func TestReadCache(t *testing.T) {
 	d := openFile(t)
 	beside, err := Open(t.Context(), d.path)
 	if err != nil {
@@ -233,9 +234,9 @@ func TestMemo(t *testing.T) {
 	})
 }
 
-// Nobody may read what was so before a change that they have seen committed,
-// however many read and write at once.
-func TestMemoTogether(t *testing.T) {
+// No reader may see data from before a change that it has seen committed, however
+// many read and write at the same time.
+func TestReadCacheConcurrent(t *testing.T) {
 	each(t, func(t *testing.T, address string) {
 		d := opened(t, address)
 		change(t, d, `CREATE TABLE counts (n INTEGER)`)
@@ -266,9 +267,9 @@ func TestMemoTogether(t *testing.T) {
 	})
 }
 
-// A crowd that asks who is calling must cost one reading, and none of them may
-// hear what was read before they came: the caller's account may have ended.
-func TestMemoSharesReadings(t *testing.T) {
+// Many concurrent requests must share one read, but none may get a result from
+// before it started: the caller's account may have been closed since.
+func TestReadCacheSharesReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var m ReadCache[string, int]
 		d := &DB{conn: conn{engine: Postgres}}

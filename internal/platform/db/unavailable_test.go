@@ -18,9 +18,9 @@ import (
 	"wardroom/internal/platform/db/dbtest"
 )
 
-// A wrong query that is taken for an outage is never found; an outage that is
-// taken for a wrong query looks like our bug.
-func TestAway(t *testing.T) {
+// A wrong query that is reported as an outage is never found, and an outage that is
+// reported as a wrong query looks like a bug in Wardroom.
+func TestUnavailable(t *testing.T) {
 	for code, want := range map[string]bool{
 		"57P01": true, "57P05": true, "25P03": true, "57P02": true, "57P03": true, "53300": true, "53100": true, "08006": true, "58030": true, "25006": true, "55P03": true, "57014": true,
 		"42601": false, "23505": false, "40001": false, "22P02": false, "": false, "5": false,
@@ -47,8 +47,9 @@ func TestAway(t *testing.T) {
 	}
 }
 
-// What the engines really say must be understood, and nobody waits for ever.
-func TestAwayForReal(t *testing.T) {
+// Real errors of the engines must be recognized, and no caller may wait without
+// limit.
+func TestUnavailableReal(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		for _, query := range []string{`SELECT nothing FROM users`, `SELECT 1 +`, `SELECT * FROM no_table`} {
 			var v any

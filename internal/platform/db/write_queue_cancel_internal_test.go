@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// fickle is a context that ends after it was asked so many times whether it has.
+// fickle is a context that ends after Err was called a number of times.
 type fickle struct {
 	context.Context
 	asked, ends int
@@ -20,9 +20,9 @@ func (f *fickle) Err() error {
 	return nil
 }
 
-// Who leaves in the very moment in which they are let in must not take the writer
-// along: nobody could write any more until the service is started anew.
-func TestWritersLetNobodyInWhoLeaves(t *testing.T) {
+// A caller whose context ends at the moment of its turn must not block the writer:
+// no other writer would ever get a turn.
+func TestWritersCanceledAtTheirTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for ends := range 4 {
 			var w writers

@@ -12,8 +12,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// Who waits when the database is closed must be told what became of theirs, and not
-// wait for ever.
+// Writers that wait while the database is closed must get an error and not wait
+// forever.
 func TestWritersOfAClosedDatabase(t *testing.T) {
 	t.Cleanup(func() { goleak.VerifyNone(t) })
 	c := newCrowd(t, filepath.Join(t.TempDir(), "test.db"))
@@ -21,7 +21,7 @@ func TestWritersOfAClosedDatabase(t *testing.T) {
 	c.add(t.Context(), "a", nil)
 	c.add(leaving, "b", nil)
 	c.add(t.Context(), "c", nil)
-	if err := c.Close(); err != nil { // and once more when the test ends
+	if err := c.Close(); err != nil { // and again when the test ends
 		t.Error(err)
 	}
 	leave()
@@ -42,8 +42,8 @@ func TestWritersOfAClosedDatabase(t *testing.T) {
 	}
 }
 
-// While another process writes, everybody waits, and nobody for ever; what each is
-// told is so, and after it everybody can write again.
+// While another process writes, callers wait, but not forever. Their results must
+// be correct, and writing must work again afterwards.
 func TestWritersBesideAnotherProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	d, err := openSQLite(t.Context(), path)

@@ -8,14 +8,14 @@ import (
 	"testing"
 )
 
-// fill has SQLite take back the whole transaction, because there is no room.
+// fill makes SQLite roll back the whole transaction because the disk is full.
 func fill(tx *Tx) error {
 	_, err := tx.Exec(context.Background(), `INSERT INTO names VALUES (hex(zeroblob(1000000)))`)
 	return err
 }
 
-// SQLite ends a transaction by itself when the disk is full. Whoever wrote after
-// that would write without one: it would be kept, and they be told of a failure.
+// SQLite ends a transaction by itself if the disk is full. A later statement would
+// commit on its own, although its caller gets an error.
 func TestWritersOnAFullDisk(t *testing.T) {
 	refused := errors.New("refused")
 	for name, full := range map[string]func(*Tx) error{

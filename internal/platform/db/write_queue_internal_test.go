@@ -16,7 +16,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// crowd is writers who wait behind one, in their order.
+// crowd is a group of writers that wait in order behind the first one.
 type crowd struct {
 	*DB
 	t       *testing.T
@@ -27,7 +27,7 @@ type crowd struct {
 	errs    map[string]error
 }
 
-// each runs fn with an address of an empty database of either engine.
+// each runs fn with the address of an empty database of each engine.
 func each(t *testing.T, fn func(t *testing.T, address string)) {
 	t.Helper()
 	if covered(SQLite) {
@@ -36,7 +36,7 @@ func each(t *testing.T, fn func(t *testing.T, address string)) {
 	onPostgres(t, fn)
 }
 
-// onPostgres is each for what only PostgreSQL does.
+// onPostgres is like each, for PostgreSQL only.
 func onPostgres(t *testing.T, fn func(t *testing.T, address string)) {
 	t.Helper()
 	if covered(Postgres) {
@@ -44,14 +44,15 @@ func onPostgres(t *testing.T, fn func(t *testing.T, address string)) {
 	}
 }
 
-// covered reports whether this run of the tests covers an engine, as dbtest does,
-// which this package cannot import.
+// covered reports whether this test run covers an engine. It mirrors dbtest, which
+// this package cannot import.
 func covered(e Engine) bool {
 	only := os.Getenv("TEST_ENGINES")
 	return only == "" || only == e.String()
 }
 
-// postgresAddress is that of a schema of its own, which goes with the test.
+// postgresAddress returns the address of a separate schema that is dropped with the
+// test.
 func postgresAddress(t *testing.T) string {
 	t.Helper()
 	server := os.Getenv("TEST_POSTGRES_URL")
@@ -72,7 +73,7 @@ func postgresAddress(t *testing.T) string {
 	return server + "&search_path=" + name
 }
 
-// opened is a database that is closed with the test.
+// opened returns a database that is closed with the test.
 func opened(t *testing.T, address string) *DB {
 	t.Helper()
 	d, err := Open(t.Context(), address)
@@ -87,7 +88,7 @@ func opened(t *testing.T, address string) *DB {
 	return d
 }
 
-// newCrowd lets the first one begin, who ends when let is called.
+// newCrowd starts the first writer, which ends when let is called.
 func newCrowd(t *testing.T, address string) *crowd {
 	t.Helper()
 	d := opened(t, address)
@@ -104,7 +105,7 @@ func newCrowd(t *testing.T, address string) *crowd {
 	begin := sync.OnceFunc(func() { close(begun) })
 	c.writing.Go(func() {
 		_ = d.Tx(context.Background(), func(*Tx) error {
-			begin() // also when it is done again
+			begin() // also when it runs again
 			<-c.release
 			return nil
 		})
@@ -113,7 +114,7 @@ func newCrowd(t *testing.T, address string) *crowd {
 	return c
 }
 
-// waits is how many have had to wait so far.
+// waits returns how many writers have had to wait so far.
 func (c *crowd) waits() int64 {
 	_, waits, _ := c.writers.stats()
 	return waits
@@ -125,7 +126,7 @@ func (c *crowd) say(format string, args ...any) {
 	c.said = append(c.said, fmt.Sprintf(format, args...))
 }
 
-// add lets one wait who writes their name and then does what then says.
+// add queues a writer that writes its name and then runs then.
 func (c *crowd) add(ctx context.Context, name string, then func(*Tx) error) {
 	before := c.waits()
 	c.writing.Go(func() {
@@ -154,7 +155,7 @@ func (c *crowd) add(ctx context.Context, name string, then func(*Tx) error) {
 	}
 }
 
-// let lets them all go and returns who is in the table.
+// let lets all writers go and returns the names in the table.
 func (c *crowd) let() []string {
 	c.t.Helper()
 	close(c.release)
@@ -167,8 +168,8 @@ func (c *crowd) let() []string {
 	return names
 }
 
-// Whoever waits longest must be next, or the unlucky wait until they give up;
-// and all who wait must not pay for a commit of their own.
+// The writer that has waited longest must be next, and waiting writers must share a
+// commit.
 func TestWritersQueue(t *testing.T) {
 	each(t, func(t *testing.T, address string) {
 		t.Cleanup(func() { goleak.VerifyNone(t) })
@@ -188,8 +189,8 @@ func TestWritersQueue(t *testing.T) {
 	})
 }
 
-// One caller's mistake must not become another's, nor stay in the database
-// because another one commits.
+// One caller's failure must neither fail others nor be committed with their
+// changes.
 func TestWritersFailAlone(t *testing.T) {
 	refused := errors.New("refused")
 	for name, fail := range map[string]func(*Tx) error{
@@ -223,9 +224,9 @@ func TestWritersFailAlone(t *testing.T) {
 	}
 }
 
-// Who is refused because of what another one did goes and looks who that was. It
-// must be there by then.
-func TestWritersAreRefusedByWhatIsSo(t *testing.T) {
+// A caller that is rejected because of another member's change may look for that
+// change. It must be committed by then.
+func TestWritersAreRejectedByCommittedChanges(t *testing.T) {
 	each(t, func(t *testing.T, address string) {
 		c := newCrowd(t, address)
 		refused, found := errors.New("refused"), 0
@@ -247,8 +248,8 @@ func TestWritersAreRefusedByWhatIsSo(t *testing.T) {
 	})
 }
 
-// What fails before it has written, such as a claim that comes too late, must
-// cost the others nothing.
+// A member that fails before it has written, such as a late claim, must not affect
+// the others.
 func TestWritersGoOnAfterARefusal(t *testing.T) {
 	each(t, func(t *testing.T, address string) {
 		c := newCrowd(t, address)
@@ -276,7 +277,8 @@ func TestWritersGoOnAfterARefusal(t *testing.T) {
 	})
 }
 
-// Who leaves must neither keep the others waiting nor take their changes along.
+// A caller whose context ends must neither delay the others nor roll back their
+// changes.
 func TestWritersLeave(t *testing.T) {
 	each(t, func(t *testing.T, address string) {
 		t.Cleanup(func() { goleak.VerifyNone(t) })

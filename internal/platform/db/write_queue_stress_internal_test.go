@@ -14,15 +14,15 @@ import (
 	"go.uber.org/goleak"
 )
 
-// storm is many who write at once, and what each of them was told.
+// storm is a group of concurrent writers with the result that each of them got.
 type storm struct {
 	*DB
 	t      *testing.T
 	mu     sync.Mutex
-	told   map[string]bool // who was told of success
+	told   map[string]bool // writers that got nil
 	others int             // changes that failed
 	ran    atomic.Int64
-	cut    atomic.Bool // a connection was ended
+	cut    atomic.Bool // a connection was closed
 }
 
 // add is the statement that adds a name after all others.
@@ -116,9 +116,9 @@ func (s *storm) check(name string, way, heard int, saw string, err error, panick
 	}
 }
 
-// Whatever becomes of those who write at the same time, each must be told the truth
-// about their own: all of it is there, or nothing, and that remains so.
-func TestWritersAreToldTheTruth(t *testing.T) {
+// Whatever happens to concurrent writers, each result must be true: the whole
+// change is stored, or nothing, permanently.
+func TestWritersUnderLoad(t *testing.T) {
 	each(t, toldTheTruth)
 }
 
@@ -128,7 +128,7 @@ func toldTheTruth(t *testing.T, address string) {
 	change(t, d, `CREATE TABLE names (name TEXT PRIMARY KEY, at BIGINT)`)
 	change(t, d, `CREATE TABLE counts (n INTEGER)`)
 	change(t, d, `INSERT INTO counts (n) VALUES (0)`)
-	beside := opened(t, address) // as a command that runs beside the service, or another replica
+	beside := opened(t, address) // like a command next to the server, or another replica
 	s := &storm{DB: d, t: t, told: map[string]bool{}}
 	var all sync.WaitGroup
 	for i := range 24 {

@@ -42,8 +42,8 @@ func namesOf(t *testing.T, d *DB) string {
 	return strings.Join(names, " ")
 }
 
-// A process that is frozen in the middle of a transaction must lose it before the
-// others give up, and do it again when it comes back.
+// A process that freezes in the middle of a transaction must lose it before the
+// others give up, and run it again when it resumes.
 func TestFrozenWriter(t *testing.T) {
 	onPostgres(t, func(t *testing.T, address string) {
 		first, second := twoReplicas(t, address)
@@ -53,7 +53,7 @@ func TestFrozenWriter(t *testing.T) {
 			told <- insert(t.Context(), first, "frozen", func(*Tx) error {
 				if ran++; ran == 1 {
 					close(frozen)
-					time.Sleep(time.Second) // far beyond what it may rest
+					time.Sleep(time.Second) // far longer than restTime
 				}
 				return nil
 			})
@@ -71,8 +71,8 @@ func TestFrozenWriter(t *testing.T) {
 	})
 }
 
-// A change that runs into somebody's lock must be refused in time, and those that
-// share its transaction must be done without it.
+// A change that waits for a lock must fail in time, and the members that share its
+// transaction must succeed without it.
 func TestWritersBehindALock(t *testing.T) {
 	onPostgres(t, func(t *testing.T, address string) {
 		c := newCrowd(t, address)
@@ -110,8 +110,8 @@ func TestWritersBehindALock(t *testing.T) {
 	})
 }
 
-// Whoever waits for its turn behind a process that writes on and on must be told
-// in time, and hold up nobody.
+// A caller behind a process that keeps writing must get an error in time, and not
+// block others.
 func TestWritersArePatient(t *testing.T) {
 	onPostgres(t, func(t *testing.T, address string) {
 		d := opened(t, address)
@@ -135,8 +135,8 @@ func TestWritersArePatient(t *testing.T) {
 	})
 }
 
-// What is put off must be there in its order, and its failure must be told to the
-// caller who put it off and to nobody else.
+// Deferred statements must run in order, and an error must only reach the caller
+// that deferred the statement.
 func TestLater(t *testing.T) {
 	each(t, func(t *testing.T, address string) {
 		broken := func(tx *Tx) error {
@@ -172,8 +172,8 @@ func TestLater(t *testing.T) {
 	})
 }
 
-// Once a newer program has migrated the database, an older one must not write a
-// single row, whatever it was doing meanwhile.
+// Once a newer version has migrated the database, an older one must not write a
+// single row, whatever it was doing.
 func TestNothingIsWrittenToANewerSchema(t *testing.T) {
 	onPostgres(t, func(t *testing.T, address string) {
 		old, next := opened(t, address), opened(t, address)
@@ -219,8 +219,8 @@ func TestNothingIsWrittenToANewerSchema(t *testing.T) {
 	})
 }
 
-// An older program must say which one is needed, also when that one has kept no
-// version of itself, and change nothing.
+// An older version must name the version that is needed, even if that is not
+// recorded, and change nothing.
 func TestOlderProgramIsRefused(t *testing.T) {
 	each(t, func(t *testing.T, address string) {
 		d := opened(t, address)

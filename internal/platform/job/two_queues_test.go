@@ -11,8 +11,8 @@ import (
 	"wardroom/internal/platform/job"
 )
 
-// What waits for hours has a queue of its own: it must neither keep the timers
-// from firing, nor take them or their jobs for its own, also when it starts late.
+// A queue with long jobs must neither delay the timers of another queue nor take
+// over its timers and jobs, also if it starts later.
 func TestTwoQueues(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		release := make(chan struct{})

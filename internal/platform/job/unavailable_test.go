@@ -12,7 +12,7 @@ import (
 	"wardroom/internal/platform/job"
 )
 
-// A database that goes away in the middle of a job is no failure of the job.
+// A database outage during a job does not count as a failure of the job.
 func TestAwayIsNoFailure(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		gone, times := errors.New("gone"), atomic.Int32{}

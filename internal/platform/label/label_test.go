@@ -7,7 +7,7 @@ import (
 	"wardroom/internal/platform/label"
 )
 
-// A task that nobody can see, or that looks like another, is a way to hide.
+// An invisible or misleading title could hide a task.
 func TestWrong(t *testing.T) {
 	for _, c := range []struct{ given, want string }{
 		{"Renew the certificate", ""},

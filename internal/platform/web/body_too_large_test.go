@@ -18,14 +18,14 @@ import (
 	"wardroom/internal/platform/web"
 )
 
-// spaces is a body of that many bytes which is JSON up to its end.
+// spaces returns a body of that many bytes that is valid JSON.
 func spaces(n int) *bytes.Reader { return bytes.NewReader(bytes.Repeat([]byte(" "), n)) }
 
 // onlyReader hides the length of a body, so that it is sent in chunks.
 type onlyReader struct{ io.Reader }
 
-// A client that sends all of a body before it reads must be told that it was too
-// large, and not that the connection broke.
+// A client that sends the whole body before it reads must get the 413, not a broken
+// connection.
 func TestTooLargeIsTold(t *testing.T) {
 	s := newToys(t)
 	addr, stop := s.served(t, time.Second)
@@ -67,11 +67,11 @@ func TestTooLargeIsTold(t *testing.T) {
 			}
 		}
 	}
-	// The connection is as good as before.
+	// The connection must stay usable.
 	if status, _, _ := send(strings.NewReader(`{"name":"a"}`)); status != http.StatusCreated {
 		t.Errorf("the next request: %d", status)
 	}
-	// Who asks first is told before they send anything.
+	// A client that waits for 100 Continue gets the response before it sends the body.
 	unsent := &counted{Reader: spaces(5 << 20)}
 	if status, code, _ := send(unsent, "Expect", "100-continue"); status != http.StatusRequestEntityTooLarge || code != "too_large" {
 		t.Errorf("in chunks, after asking: %d %s", status, code)
@@ -97,7 +97,7 @@ func TestTooLargeIsTold(t *testing.T) {
 	}
 }
 
-// counted counts what is read of it.
+// counted counts the bytes read.
 type counted struct {
 	io.Reader
 	n int
@@ -109,7 +109,7 @@ func (c *counted) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Curl is what agents are told to use.
+// Agents are told to use curl.
 func TestTooLargeForCurl(t *testing.T) {
 	s := newToys(t)
 	addr, stop := s.served(t, time.Second)
@@ -129,7 +129,8 @@ func TestTooLargeForCurl(t *testing.T) {
 	}
 }
 
-// Above a bound nobody reads on: the answer is there, and the connection closes.
+// Above mostDiscarded the rest is not read: the response is sent and the connection
+// closes.
 func TestTooLargeCloses(t *testing.T) {
 	s := newToys(t)
 	addr, stop := s.served(t, time.Second)
@@ -167,14 +168,14 @@ func TestTooLargeCloses(t *testing.T) {
 			t.Errorf("%s: %d, closes %t, %s", name, res.StatusCode, res.Close, body)
 		}
 		_ = conn.Close()
-		<-sent // a broken pipe is what it gets who goes on
+		<-sent // a client that continues to send gets a broken pipe
 	}
 	if err := stop(); err != nil {
 		t.Error(err)
 	}
 }
 
-// Who stops in the middle of a body that is too large does not hold the service up.
+// A client that stops in the middle of a too large body must not block the server.
 func TestTooLargeAndSlow(t *testing.T) {
 	s := newToys(t, func(o *web.Options) { o.BodyTimeout = time.Second })
 	addr, stop := s.served(t, time.Second)

@@ -12,7 +12,7 @@ import (
 	"wardroom/internal/platform/web"
 )
 
-// addressAt answers what the API takes for the address of a request.
+// addressAt returns the client address that the API sees for a request.
 func addressAt(trusted ...string) func(peer string, forwardedFor ...string) netip.Addr {
 	o := web.Options{Title: "Test", Version: "1"}
 	for _, s := range trusted {
@@ -37,8 +37,8 @@ func addressAt(trusted ...string) func(peer string, forwardedFor ...string) neti
 	}
 }
 
-// The address is that of the connection, whatever the caller says of itself:
-// else nobody who guesses passwords is ever slowed down.
+// The client address is that of the connection, whatever the headers say: otherwise
+// a client that guesses passwords could avoid the rate limit.
 func TestClientAddress(t *testing.T) {
 	for name, at := range map[string]func(string, ...string) netip.Addr{
 		"nobody is trusted": addressAt(), "others are trusted": addressAt("127.0.0.1/32", "10.0.0.0/8", "fd00::/8"),
@@ -62,7 +62,7 @@ func TestClientAddress(t *testing.T) {
 	}
 }
 
-// Behind a proxy the callers must be told apart, and none may choose who it is.
+// Behind a proxy, clients must be distinguished, and none may choose its address.
 func TestClientAddressBehindProxies(t *testing.T) {
 	at := addressAt("127.0.0.1/32", "10.0.0.0/8", "fd00::/8", "fe80::/10")
 	for _, tt := range []struct {
@@ -108,8 +108,8 @@ func TestClientAddressBehindProxies(t *testing.T) {
 	}
 }
 
-// Whatever stands in the header, the answer is the peer or an address that is
-// written in it; and what a stranger prepends to it changes nothing.
+// Whatever the header contains, the result must be the peer or an address in the
+// header, and entries prepended by a client must not change it.
 func FuzzForwardedFor(f *testing.F) {
 	at := addressAt("10.0.0.0/8", "fd00::/8")
 	for _, s := range []string{"", "192.0.2.7", "a, 10.0.0.2", "[::1%x]:5,10.0.0.2:1", "::ffff:10.0.0.1", ",,,", "10.0.0.1,10.0.0.1\t", "[fd00::1]"} {
@@ -139,7 +139,7 @@ func FuzzForwardedFor(f *testing.F) {
 	})
 }
 
-// written says whether one of the entries is a, in any way to write it.
+// written reports whether one of the entries is a, in any notation.
 func written(header string, a netip.Addr) bool {
 	for entry := range strings.SplitSeq(header, ",") {
 		entry = strings.Trim(entry, " \t")
@@ -153,8 +153,8 @@ func written(header string, a netip.Addr) bool {
 	return false
 }
 
-// A caller must not be able to send others elsewhere: what we say of addresses
-// of our own never has the host that a request claims.
+// A client must not be able to send others to another host: links in responses
+// never contain the host of the request.
 func TestLinksAreRelative(t *testing.T) {
 	api := web.New(web.Options{Title: "Test", Version: "1", TrustedProxies: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}})
 	web.Get(api, "/things", actor.Public, "List", func(ctx context.Context, _ *struct{}) (*web.List[int], error) {
@@ -162,7 +162,7 @@ func TestLinksAreRelative(t *testing.T) {
 	})
 	for _, target := range []string{"/api/v1/things", "http://evil.example/api/v1/things", "//evil.example/api/v1/things", "/api/v1/nothing"} {
 		r := httptest.NewRequestWithContext(t.Context(), "GET", target, nil)
-		r.RemoteAddr = "192.0.2.1:80" // even a proxy that is trusted
+		r.RemoteAddr = "192.0.2.1:80" // even from a trusted proxy
 		r.Host = "evil.example"
 		for _, name := range []string{"X-Forwarded-Host", "X-Forwarded-Server", "X-Host", "X-Original-Url", "X-Rewrite-Url"} {
 			r.Header.Set(name, "evil.example")
@@ -171,7 +171,7 @@ func TestLinksAreRelative(t *testing.T) {
 		r.Header.Set("X-Forwarded-Prefix", "//evil.example")
 		w := httptest.NewRecorder()
 		api.Handler().ServeHTTP(w, r)
-		// A path of that name is no host; it is shown to nobody but who asked for it.
+		// This name appears in the path, not as a host, and only to the client that sent it.
 		said := fmt.Sprint(w.Header()) + strings.ReplaceAll(w.Body.String(), `"instance":"//evil.example`, "")
 		if strings.Contains(said, "//evil") {
 			t.Errorf("%s: %d %v %s", target, w.Code, w.Header(), w.Body)

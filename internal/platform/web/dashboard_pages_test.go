@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// An address of the application that is reloaded must lead to it again, and a
-// script or an API address that does not exist must not be taken for a page.
+// Reloading a path of the dashboard must load it again. A script or API path that
+// does not exist must not return a page.
 func TestPages(t *testing.T) {
 	s := newToys(t)
 	s.Pages(func(w http.ResponseWriter, _ *http.Request) {

@@ -20,11 +20,12 @@ import (
 
 var errFull = fault.New(fault.Throttled, "too_many_streams", "Too many live streams are open.")
 
-// streams is toys with a stream that says what say holds, and then stays.
+// streams is the toy API with a stream that sends what say contains and then stays
+// open.
 type streams struct {
 	*toys
 	say   chan string
-	ended chan error // why send failed, or the end of ctx
+	ended chan error // error of send, or of ctx
 }
 
 func newStreams(t *testing.T, change ...func(*web.Options)) *streams {
@@ -59,7 +60,7 @@ func (s *streams) stream(ctx context.Context, send func([]byte) error) {
 	s.ended <- err
 }
 
-// tell has the stream say text.
+// tell makes the stream send text.
 func (s *streams) tell(t *testing.T, text string) {
 	t.Helper()
 	select {
@@ -69,7 +70,7 @@ func (s *streams) tell(t *testing.T, text string) {
 	}
 }
 
-// heard is an answer that may still go on; the test closes it at its end.
+// heard is a response that may not have ended; the test closes it.
 type heard struct {
 	status int
 	header http.Header
@@ -114,8 +115,9 @@ func readText(t *testing.T, r io.Reader, want string) {
 	}
 }
 
-// A dashboard lives on this line: each piece must come at once, through proxies
-// and to pages of another origin, for longer than any other answer may take.
+// The dashboard depends on this connection: each event must arrive at once, through
+// proxies and for pages of another origin, for longer than any other response may
+// take.
 func TestStream(t *testing.T) {
 	t.Run("sends each piece at once, past the limit of other routes", func(t *testing.T) {
 		s := newStreams(t, func(o *web.Options) {
@@ -132,7 +134,7 @@ func TestStream(t *testing.T) {
 			}
 		}
 		readText(t, res.body, ": hello\n\n")
-		for end := time.Now().Add(100 * time.Millisecond); time.Now().Before(end); { // twice the limit
+		for end := time.Now().Add(100 * time.Millisecond); time.Now().Before(end); { // twice the time limit
 			s.tell(t, "data: x\n\n")
 			readText(t, res.body, "data: x\n\n")
 		}
@@ -164,7 +166,7 @@ func TestStream(t *testing.T) {
 	t.Run("ends at once for HEAD", func(t *testing.T) {
 		s := newStreams(t)
 		addr, _ := s.served(t, time.Minute)
-		c := raw(t, addr, "HEAD") // which stays open, as in a pool of connections
+		c := raw(t, addr, "HEAD") // stays open, like in a connection pool
 		res, err := http.ReadResponse(bufio.NewReader(c), &http.Request{Method: http.MethodHead})
 		if err != nil || res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != "text/event-stream" {
 			t.Fatalf("%v, %v", res, err)
@@ -193,7 +195,7 @@ func TestStream(t *testing.T) {
 	})
 }
 
-// raw opens the stream on a connection of its own, and reads nothing of it.
+// raw opens the stream on a separate connection and reads nothing from it.
 func raw(t *testing.T, addr, method string) net.Conn {
 	t.Helper()
 	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", addr)
@@ -207,20 +209,20 @@ func raw(t *testing.T, addr, method string) net.Conn {
 	return c
 }
 
-// A caller that reads nothing must not hold its goroutine and its memory for
-// ever, nor the stop of the service.
+// A client that does not read must not block its goroutine forever, nor the
+// shutdown.
 func TestStreamStuck(t *testing.T) {
 	stuck := func(t *testing.T, s *streams, addr string) {
 		t.Helper()
 		c := raw(t, addr, "GET")
-		s.tell(t, strings.Repeat("~", 64<<20)) // more than any network holds
+		s.tell(t, strings.Repeat("~", 64<<20)) // more than network buffers hold
 		for r := bufio.NewReaderSize(c, 16); ; {
 			b, err := r.ReadByte()
 			if err != nil {
 				t.Fatal(err)
 			}
 			if b == '~' {
-				return // it is being written
+				return // the write has started
 			}
 		}
 	}

@@ -28,7 +28,7 @@ type orderOutput struct {
 	}
 }
 
-// newOrders is toys that can be ordered, at most one for each key.
+// newOrders returns the toy API with toys that can be ordered, at most one per key.
 func newOrders(t testing.TB) *toys {
 	t.Helper()
 	s, d := newToys(t), dbtest.New(t)
@@ -47,8 +47,8 @@ func newOrders(t testing.TB) *toys {
 	return s
 }
 
-// A repetition is told from a new request by all that was sent, and from a bad
-// key by its shape.
+// A retry must be distinguished from a new request by its whole content, and
+// malformed keys must be rejected.
 func TestOnce(t *testing.T) {
 	s := newOrders(t)
 	order := func(body string, keys ...string) (status int, id, replayed, code string) {
@@ -94,7 +94,7 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// A client reads in the document which requests it may repeat.
+// The document must show which requests accept the key.
 func TestOnceIsDocumented(t *testing.T) {
 	text := string(newOrders(t).Document())
 	for _, want := range []string{`"Idempotency-Key"`, `"Idempotency-Replayed"`, "idempotency_conflict", "idempotency_gone"} {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Of a release that was built from an archive nothing but the version says that it
-// is another: whoever kept a list would never get its new fields.
+// For a release built from a source archive, only the version tells builds apart:
+// without it, clients with a cached list would never get new fields.
 func TestTagOfAnotherVersion(t *testing.T) {
 	tag := func(version string) string {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, Prefix+"/toys", nil)

@@ -15,7 +15,8 @@ import (
 	"wardroom/internal/platform/web"
 )
 
-// newMinutes is streams with a text at the same path that says what say holds.
+// newMinutes returns streams with a text at the same path that sends what say
+// contains.
 func newMinutes(t *testing.T, change ...func(*web.Options)) *streams {
 	t.Helper()
 	s := &streams{toys: newToys(t, change...), say: make(chan string), ended: make(chan error, 8)}
@@ -36,9 +37,9 @@ func newMinutes(t *testing.T, change ...func(*web.Options)) *streams {
 	return s
 }
 
-// Minutes are followed for as long as a meeting takes, in which an account can be
-// closed: who may not read them any more hears nothing of what is said from then on.
-func TestTextForWhomItIs(t *testing.T) {
+// A caller whose account is closed while it follows a standup must not receive any
+// more of the text.
+func TestTextAfterLosingAccess(t *testing.T) {
 	var gone atomic.Bool
 	s := newMinutes(t, func(o *web.Options) {
 		before := o.Authenticate
@@ -64,13 +65,13 @@ func TestTextForWhomItIs(t *testing.T) {
 	}
 }
 
-// A caller that reads nothing does not hold its goroutine for as long as a meeting
-// may take.
+// A client that does not read must not block its goroutine for the length of a
+// standup.
 func TestTextStuck(t *testing.T) {
 	s := newMinutes(t, func(o *web.Options) { o.SendTimeout = 500 * time.Millisecond })
 	addr, _ := s.served(t, time.Minute)
 	raw(t, addr, http.MethodGet)
-	s.tell(t, strings.Repeat("~", 64<<20)) // more than any network holds
+	s.tell(t, strings.Repeat("~", 64<<20)) // more than network buffers hold
 	var timeout net.Error
 	if err := s.wantEnd(t); !errors.As(err, &timeout) || !timeout.Timeout() {
 		t.Errorf("the write ended with %v", err)

@@ -112,12 +112,12 @@ type seen struct {
 
 type wrap[T any] struct{ Body T }
 
-// toys is the service, its API and what it logged.
+// toys is the test API and its log.
 type toys struct {
 	*web.API
 	log     *bytes.Buffer
-	release chan struct{} // lets GET /toys/slow answer
-	started chan struct{} // tells that it runs
+	release chan struct{} // lets GET /toys/slow respond
+	started chan struct{} // closed when it runs
 }
 
 func newToys(t testing.TB, change ...func(*web.Options)) *toys {
@@ -272,7 +272,7 @@ func handleChange(_ context.Context, in *changeInput) (*seen, error) {
 	return out, err
 }
 
-// ask sends one request as the owner, unless a header says otherwise.
+// ask sends a request as the owner, unless a header overrides that.
 func (s *toys) ask(t testing.TB, method, url, body string, headers ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	var r io.Reader
@@ -296,7 +296,7 @@ func (s *toys) ask(t testing.TB, method, url, body string, headers ...string) *h
 	return w
 }
 
-// problem reads a problem and holds it to the shape that all of them have.
+// problem parses a problem and checks its format.
 func problem(t testing.TB, w *httptest.ResponseRecorder) map[string]any {
 	t.Helper()
 	var p map[string]any
@@ -323,7 +323,7 @@ func problem(t testing.TB, w *httptest.ResponseRecorder) map[string]any {
 	return p
 }
 
-// lines are what was logged, read again.
+// lines returns the parsed log messages.
 func (s *toys) lines(t testing.TB) []map[string]any {
 	t.Helper()
 	var ls []map[string]any
