@@ -34,7 +34,7 @@ const maxResults = 100
 // half of the places when tasks and comments would fill more than the other half,
 // and the other way round.
 //
-// Of one caller two searches run at once, like lists; see db.Turn.
+// Of one caller two searches run at once, like lists; see db.LimitReads.
 func (s *Service) Find(ctx context.Context, text string, only Only, limit int) ([]Result, error) {
 	q := query{wordsOf(text)}
 	if len(q.words) == 0 {

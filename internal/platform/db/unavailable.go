@@ -64,7 +64,7 @@ func Unavailable(err error) (reason string, away bool) {
 	case errors.Is(err, ErrNewer):
 		return "a newer version of Wardroom has migrated it", true
 	case errors.Is(err, ErrBusy):
-		return "other writers held the lock for too long", true
+		return "other writers were busy for too long", true
 	case errors.Is(err, errNoConnection):
 		return "no connection became available in time", true
 	case errors.Is(err, errNoAnswer):

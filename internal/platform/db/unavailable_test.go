@@ -35,7 +35,7 @@ func TestUnavailable(t *testing.T) {
 			t.Errorf("%v: %q, %v", err, reason, away)
 		}
 	}
-	for err, want := range map[error]string{db.ErrBusy: "writing", db.ErrNewer: "newer"} {
+	for err, want := range map[error]string{db.ErrBusy: "other writers", db.ErrNewer: "newer"} {
 		if reason, away := db.Unavailable(fmt.Errorf("begin: %w", err)); !away || !strings.Contains(reason, want) {
 			t.Errorf("%v: %q, %v", err, reason, away)
 		}

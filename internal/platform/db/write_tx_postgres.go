@@ -62,7 +62,7 @@ type writePostgres struct {
 
 // beginPostgres begins a transaction, takes writersLock and checks the schema
 // version, in one round trip.
-func (d *DB) beginPostgres() (_ writing, err error) {
+func (d *DB) beginPostgres() (_ writeTx, err error) {
 	conn, err := d.write.Conn(context.Background()) // limited by acquireTime
 	if err != nil {
 		return nil, err
