@@ -66,7 +66,7 @@ type DB struct {
 	schemaVersion atomic.Int64 // latest version this program supports; 0 until Check
 
 	writers  writers
-	enter    string // PostgreSQL only: first statement of a write transaction; see entering
+	enter    string // PostgreSQL only: first statement of a write transaction; see beginStatement
 	rehearse bool   // see Rehearse
 }
 
@@ -238,7 +238,7 @@ func (d *DB) Tx(ctx context.Context, fn func(*Tx) error) error {
 	alone := false
 	for i := range attempts {
 		err = d.attempt(ctx, alone, fn)
-		if errors.Is(err, errLost) || errors.Is(err, errCut) {
+		if errors.Is(err, errLost) || errors.Is(err, errConnEnded) {
 			alone = true // another transaction cannot roll it back
 			continue
 		}

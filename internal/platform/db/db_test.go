@@ -113,7 +113,7 @@ func TestCommitted(t *testing.T) {
 	d := dbtest.New(t)
 	var heard []string
 	refused := errors.New("refused")
-	for name, result := range map[string]error{"kept": nil, "undone": refused} {
+	for name, result := range map[string]error{"kept": nil, "rolled back": refused} {
 		err := d.Tx(t.Context(), func(tx *db.Tx) error {
 			tx.Committed(func() { heard = append(heard, name) })
 			return result
@@ -251,13 +251,13 @@ func TestHeld(t *testing.T) {
 		if held[0] < wrote.Sub(began) {
 			t.Errorf("held for %s, and wrote for %s", held[0], wrote.Sub(began))
 		}
-		undone := errors.New("undone")
+		rolledBack := errors.New("rolled back")
 		err = d.Tx(t.Context(), func(tx *db.Tx) error {
 			tx.Held(func(long time.Duration) { held = append(held, long) })
-			return undone
+			return rolledBack
 		})
-		if !errors.Is(err, undone) || len(held) != 1 {
-			t.Errorf("told %v of what was undone, %v", held, err)
+		if !errors.Is(err, rolledBack) || len(held) != 1 {
+			t.Errorf("got %v from a rolled-back transaction, %v", held, err)
 		}
 	})
 }

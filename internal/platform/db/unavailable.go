@@ -26,7 +26,7 @@ const (
 )
 
 // idleTimeout is how long PostgreSQL lets a transaction that reads or migrates stay
-// idle. Write transactions have less time; see restTime.
+// idle. Write transactions have less time; see idleTxTimeout.
 const idleTimeout = time.Minute
 
 // Timeouts that detect a lost host, on an idle connection and when sent data is

@@ -88,7 +88,7 @@ func TestWatch(t *testing.T) {
 			defer other.Close()
 			here, elsewhere := watch(t, d, "news"), watch(t, d, "weather")
 			before := here.count()
-			wake(t, d, "news", errors.New("undone"))
+			wake(t, d, "news", errors.New("rolled back"))
 			if here.count() != before {
 				t.Error("a transaction that was rolled back woke")
 			}

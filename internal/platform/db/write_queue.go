@@ -14,7 +14,7 @@ package db
 //   - A member that fails before it has written does not affect the others.
 //   - When a caller's context ends, its next statement fails. A running statement,
 //     the commit and the other members are not affected.
-//   - On PostgreSQL a caller waits at most 10 s for its turn (see patience), and a
+//   - On PostgreSQL a caller waits at most 10 s for its turn (see turnTimeout), and a
 //     statement that waits for a lock fails after 5 s (see lockTime).
 
 import (
@@ -219,19 +219,19 @@ func (d *DB) runMember(s *sharedTx, tx *Tx, fn func(*Tx) error) (err error) {
 	err = fn(tx)
 	s.closed = s.closed || len(tx.held) > 0 // more members would lengthen the reported time
 	if broken := s.broken(); broken != nil && (err == nil || !errors.Is(broken, errAborted)) {
-		err = s.blame(broken) // fn's own error may hide this one
+		err = s.memberError(broken) // fn's own error may hide this one
 	}
 	kept = err == nil
 	return err
 }
 
-// blame returns the error for a member when err may be another member's.
-func (s *sharedTx) blame(err error) error {
+// memberError returns the error for a member when err may be another member's.
+func (s *sharedTx) memberError(err error) error {
 	later, ok := errors.AsType[*laterError](err)
 	switch {
-	case s.members > 1 && (ok || undone(err)):
+	case s.members > 1 && (ok || rolledBack(err)):
 		return errLost
-	case ok && !errors.Is(err, errCut):
+	case ok && !errors.Is(err, errConnEnded):
 		return later.error
 	}
 	return err
@@ -251,7 +251,7 @@ func (d *DB) pass(s *sharedTx) {
 		s.err = errLost
 		s.rollback()
 	} else {
-		s.err = s.blame(s.commit())
+		s.err = s.memberError(s.commit())
 	}
 	s.ended = time.Now()
 	d.writers.next(nil)

@@ -99,7 +99,7 @@ func newCrowd(t *testing.T, address string) *crowd {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.writers.long, d.enter = time.Hour, entering(300*time.Millisecond, 10*time.Second, 10*time.Second)
+	d.writers.long, d.enter = time.Hour, beginStatement(300*time.Millisecond, 10*time.Second, 10*time.Second)
 	c := &crowd{DB: d, t: t, release: make(chan struct{}), errs: map[string]error{}}
 	begun := make(chan struct{})
 	begin := sync.OnceFunc(func() { close(begun) })

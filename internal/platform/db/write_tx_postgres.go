@@ -14,10 +14,10 @@ import (
 // Limits on how long a PostgreSQL write transaction can block others. They apply to
 // that transaction only, not to migrations or reads.
 const (
-	// restTime is the longest pause between two statements. A frozen or disconnected
+	// idleTxTimeout is the longest pause between two statements. A frozen or disconnected
 	// process then loses its transaction and locks. Each process has at most one
 	// write transaction, so others wait no longer than this.
-	restTime = 2 * time.Second
+	idleTxTimeout = 2 * time.Second
 	// lockTime is how long a statement waits for a lock. It is longer than two
 	// processes that freeze one after the other can hold it.
 	lockTime = 5 * time.Second
@@ -25,13 +25,13 @@ const (
 	workTime = 20 * time.Second
 	// hangTime is how long to wait for a server that does not respond at all.
 	hangTime = workTime + 3*time.Second
-	// patience is how long a caller waits for its turn within its process.
-	patience = 10 * time.Second
+	// turnTimeout is how long a caller waits for its turn within its process.
+	turnTimeout = 10 * time.Second
 )
 
 var (
-	// errCut means that the connection ended before the commit.
-	errCut = errors.New("the connection ended in the middle of a transaction")
+	// errConnEnded means that the connection ended before the commit.
+	errConnEnded = errors.New("the connection ended in the middle of a transaction")
 	// errAborted means that PostgreSQL rolled the transaction back instead of
 	// committing it.
 	errAborted = errors.New("PostgreSQL rolled the transaction back after a statement in it had failed")
@@ -43,9 +43,9 @@ var (
 // of the program (see guard).
 const writersLock = `hashtextextended(current_schema() || '/writer', 0)`
 
-// entering returns the statement that waits for writersLock and sets limits for the
+// beginStatement returns the statement that waits for writersLock and sets limits for the
 // current transaction.
-func entering(lock, work, rest time.Duration) string {
+func beginStatement(lock, work, rest time.Duration) string {
 	return fmt.Sprintf(`SELECT set_config('lock_timeout', '%d', true), set_config('statement_timeout', '%d', true),
 		set_config('idle_in_transaction_session_timeout', '%d', true), pg_advisory_xact_lock(`+writersLock+`)`,
 		lock.Milliseconds(), work.Milliseconds(), rest.Milliseconds())
@@ -102,8 +102,8 @@ func (w *writePostgres) recordFailure(err error) {
 	_, later := errors.AsType[*laterError](err)
 	switch {
 	case w.ended != nil:
-	case isCut(err) || w.under.Conn.Conn().IsClosed():
-		w.ended = errors.Join(errCut, err)
+	case isIdleTimeout(err) || w.under.Conn.Conn().IsClosed():
+		w.ended = errors.Join(errConnEnded, err)
 	case later:
 		w.ended = err
 	case w.under.status() == 'E':
@@ -111,9 +111,9 @@ func (w *writePostgres) recordFailure(err error) {
 	}
 }
 
-// isCut reports whether PostgreSQL closed the connection because its transaction
+// isIdleTimeout reports whether PostgreSQL closed the connection because its transaction
 // was idle.
-func isCut(err error) bool {
+func isIdleTimeout(err error) bool {
 	pg, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && pg.Code == "25P03"
 }
@@ -133,8 +133,8 @@ func (w *writePostgres) commit() error {
 	})
 	later, ok := errors.AsType[*laterError](err)
 	switch {
-	case isCut(err):
-		return errors.Join(errCut, err)
+	case isIdleTimeout(err):
+		return errors.Join(errConnEnded, err)
 	case ok && w.under.Conn.Conn().IsClosed():
 		return later.error // the server may have received the COMMIT
 	case err == nil && tag.String() != "COMMIT":
@@ -143,11 +143,11 @@ func (w *writePostgres) commit() error {
 	return err
 }
 
-// undone reports whether a failed commit certainly stored nothing. If the
+// rolledBack reports whether a failed commit certainly stored nothing. If the
 // connection ended, the outcome is unknown, unless the server closed it as idle.
-func undone(err error) bool {
+func rolledBack(err error) bool {
 	pg, ok := errors.AsType[*pgconn.PgError](err)
-	return errors.Is(err, errAborted) || errors.Is(err, errCut) || ok && pg.SeverityUnlocalized == "ERROR"
+	return errors.Is(err, errAborted) || errors.Is(err, errConnEnded) || ok && pg.SeverityUnlocalized == "ERROR"
 }
 
 // rollback ends the transaction and returns the connection. The pool closes a

@@ -17,7 +17,7 @@ func twoReplicas(t *testing.T, address string) (first, second *DB) {
 	t.Helper()
 	first, second = opened(t, address), opened(t, address)
 	for _, d := range []*DB{first, second} {
-		d.enter = entering(time.Second, 10*time.Second, 300*time.Millisecond)
+		d.enter = beginStatement(time.Second, 10*time.Second, 300*time.Millisecond)
 	}
 	change(t, first, `CREATE TABLE names (name TEXT PRIMARY KEY)`)
 	return first, second
@@ -53,7 +53,7 @@ func TestFrozenWriter(t *testing.T) {
 			told <- insert(t.Context(), first, "frozen", func(*Tx) error {
 				if ran++; ran == 1 {
 					close(frozen)
-					time.Sleep(time.Second) // far longer than restTime
+					time.Sleep(time.Second) // far longer than idleTxTimeout
 				}
 				return nil
 			})

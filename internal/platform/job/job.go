@@ -17,7 +17,7 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// ErrLost means that the job was cancelled or taken over by another process. The
+// ErrLost means that the job was canceled or taken over by another process. The
 // holder must stop; its further writes have no effect.
 var ErrLost = errors.New("the job was taken over or canceled")
 
