@@ -157,11 +157,11 @@ func TestKeyFile(t *testing.T) {
 		}
 	})
 	for name, spoil := range map[string]func() error{
-		"mode 0640":  func() error { return os.Chmod(file, 0o640) },
-		"43 charact": func() error { return os.WriteFile(file, text[:20], 0o600) },
+		"mode 0640":     func() error { return os.Chmod(file, 0o640) },
+		"43 charact":    func() error { return os.WriteFile(file, text[:20], 0o600) },
 		"contain a key": func() error { return os.WriteFile(file, append(text, text...), 0o600) },
-		"43":         func() error { return os.WriteFile(file, nil, 0o600) },
-		"regular file":    func() error { return errors.Join(os.Remove(file), os.Mkdir(file, 0o700)) },
+		"43":            func() error { return os.WriteFile(file, nil, 0o600) },
+		"regular file":  func() error { return errors.Join(os.Remove(file), os.Mkdir(file, 0o700)) },
 	} {
 		t.Run("is refused where it says "+name, func(t *testing.T) {
 			if err := errors.Join(os.RemoveAll(file), os.WriteFile(file, text, 0o600), os.Chmod(file, 0o600), spoil()); err != nil {

@@ -312,7 +312,7 @@ func TestSecretsAreNotCompressed(t *testing.T) {
 		t.Errorf("answered %v %.80s", res.Header, body)
 	}
 	defer func() {
-		if v, _ := recover().(string); !strings.Contains(v, "holds a secret") {
+		if v, _ := recover().(string); !strings.Contains(v, "contains a secret") {
 			t.Errorf("a secret that may be repeated: %v", v)
 		}
 	}()
