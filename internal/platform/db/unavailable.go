@@ -51,7 +51,7 @@ var errNoAnswer = errors.New("no response from the database within " + sharedTim
 // moment, and why, for the log. Such errors are not caused by the query and pass
 // without a change to the program. The end of the caller's own context does not
 // count.
-func Unavailable(err error) (reason string, away bool) {
+func Unavailable(err error) (reason string, unavailable bool) {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return unavailablePostgres(pg)
 	}

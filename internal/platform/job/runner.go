@@ -341,8 +341,8 @@ func backoff(n int) time.Duration {
 }
 
 // heartbeat extends the leases of the running jobs in one statement and stops those
-// that this process no longer holds. Claimed jobs that are not running keep their
-// lease.
+// that this process no longer holds. A claimed job that is not running is not
+// extended, so its lease expires.
 func (q *Queue) heartbeat(ctx context.Context) error {
 	q.mu.Lock()
 	running := slices.Collect(maps.Values(q.running))
