@@ -85,7 +85,7 @@ func (v *victim) run(env []string, args ...string) outcome {
 // titles are those of a database's tasks.
 func titles(t *testing.T, address string) map[string]bool {
 	t.Helper()
-	d, err := db.Look(t.Context(), address)
+	d, err := db.OpenReadOnly(t.Context(), address)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +242,7 @@ func TestDamagedDatabaseDoesNotStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"serve", "migrate"} {
-		command(t, "", name).ends(1, "the database is damaged: data/wardroom.db", "changed nothing", "wardroom restore FILE --into NEW")
+		command(t, "", name).ends(1, "the database is damaged: data/wardroom.db", "did not change the file", "wardroom restore FILE --into NEW")
 	}
 	if o := command(t, "", "verify").ends(1, "it has faults:\n  Tree "); strings.Contains(o.out, "ledger") {
 		t.Errorf("it claims to have checked more than it did:\n%s", o.out)

@@ -79,7 +79,7 @@ func TestDoctor(t *testing.T) {
 		doctor(t, nil).ends(1, "No gateway is configured", "AGENTRT_GATEWAY_URL and AGENTRT_GATEWAY_TOKEN")
 	})
 	t.Run("refuses settings that are none, with status 2", func(t *testing.T) {
-		doctor(t, map[string]string{"AGENTRT_GATEWAY_URL": "gopher://x"}).ends(2, "AGENTRT_GATEWAY_URL is not an address")
+		doctor(t, map[string]string{"AGENTRT_GATEWAY_URL": "gopher://x"}).ends(2, "AGENTRT_GATEWAY_URL is not a valid URL")
 	})
 	t.Run("says that it cannot see the device that the service has stored, and examines the rest", func(t *testing.T) {
 		settings := with(gatewayToken)
@@ -89,7 +89,7 @@ func TestDoctor(t *testing.T) {
 	t.Run("goes on beside a setting that has nothing to do with the connection", func(t *testing.T) {
 		settings := with(gatewayToken)
 		settings["ENCRYPTION_KEY"] = "short"
-		doctor(t, settings).ends(0, "events     ok", "Note: whether this service has stored a device of its own is not looked at", "ENCRYPTION_KEY has 5 characters")
+		doctor(t, settings).ends(0, "events     ok", "Note: the stored device cannot be read", "ENCRYPTION_KEY has 5 characters")
 	})
 	t.Run("prints what the API answers, and nothing else", func(t *testing.T) {
 		o := doctor(t, with("another-token"), "--json")

@@ -244,8 +244,8 @@ func TestServeFails(t *testing.T) {
 	t.Setenv("JWT_SECRET", secret)
 	t.Setenv("PORT", "0")
 	p := serve(t, "serve")
-	command(t, "", "serve").ends(1, "another wardroom process", "stop it first", "DATA_DIR")
-	command(t, "", "migrate").ends(1, "another wardroom process", "stop it first", "DATA_DIR")
+	command(t, "", "serve").ends(1, "another Wardroom process", "stop it first", "DATA_DIR")
+	command(t, "", "migrate").ends(1, "another Wardroom process", "stop it first", "DATA_DIR")
 	_, port, err := net.SplitHostPort(strings.TrimPrefix(p.address, "http://"))
 	if err != nil {
 		t.Fatal(err)
@@ -256,7 +256,7 @@ func TestServeFails(t *testing.T) {
 	const other = "database-password-52be"
 	for _, args := range [][]string{{"serve"}, {"migrate"}, {"user", "list"}} {
 		o := command(t, "", append(args, "--database-url", "postgres://wardroom:"+other+"@127.0.0.1:9/wardroom")...).
-			ends(1, "reach the database on 127.0.0.1")
+			ends(1, "connect to the database on 127.0.0.1")
 		if strings.Contains(o.out+o.err, other) {
 			t.Errorf("it shows the database's password:\n%s%s", o.out, o.err)
 		}

@@ -28,7 +28,7 @@ func TestNewerDatabase(t *testing.T) {
 			}
 		})
 	}
-	says := []string{"schema is at version 9999", "this is Wardroom", "Start Wardroom 7.8.9 or later"}
+	says := []string{"schema is at version 9999", "and Wardroom", "Start Wardroom 7.8.9 or later"}
 	for _, engine := range dbtest.Engines() {
 		address := filepath.Join(t.TempDir(), "wardroom.db")
 		if engine == db.Postgres {

@@ -42,7 +42,7 @@ type Service struct {
 	lanes     lanes // of the accounts whose password is being compared
 	notes     notes // of what is written later; see Run
 	tokens    tokens
-	callers   db.Memo[string, caller] // by "user " and an id, or "key " and a digest
+	callers   db.ReadCache[string, caller] // by "user " and an id, or "key " and a digest
 }
 
 // SignIn is a successful login.

@@ -9,7 +9,7 @@ import "slices"
 // features get theirs as fields, and dbtest is for tests.
 var plumbing = []string{
 	"platform/actor", "platform/clock", "platform/cron", "platform/db", "platform/encode", "platform/fault", "platform/job", "platform/label",
-	"platform/list", "platform/money", "platform/once", "platform/page", "platform/patch", "platform/places", "platform/plaintext", "platform/vault", "platform/web",
+	"platform/limiter", "platform/list", "platform/money", "platform/once", "platform/page", "platform/patch", "platform/plaintext", "platform/vault", "platform/web",
 }
 
 // mayImport says who may import whom. A package that is not on it fails.
@@ -54,12 +54,12 @@ var mayImport = map[string][]string{
 	"platform/fault":     {},
 	"platform/job":       {"platform/actor", "platform/cron", "platform/db"},
 	"platform/label":     {"platform/plaintext"},
+	"platform/limiter":   {},
 	"platform/list":      {"platform/actor", "platform/db", "platform/page"},
 	"platform/money":     {},
 	"platform/once":      {"platform/db", "platform/fault"},
 	"platform/page":      {"platform/fault"},
 	"platform/patch":     {},
-	"platform/places":    {},
 	"platform/plaintext": {},
 	"platform/vault":     {},
 	"platform/web":       {"platform/actor", "platform/encode", "platform/fault", "platform/once", "platform/page"},

@@ -80,7 +80,7 @@ func storedDevice(ctx context.Context, cfg config.Config) (gateway.Identity, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	d, err := db.Look(ctx, cfg.DatabaseURL.Reveal())
+	d, err := db.OpenReadOnly(ctx, cfg.DatabaseURL.Reveal())
 	if errors.Is(err, fs.ErrNotExist) {
 		return gateway.Identity{}, nil // no service has run here
 	}

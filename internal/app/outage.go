@@ -30,7 +30,7 @@ func newOutage(ask func(context.Context) error, log *slog.Logger, now func() tim
 // notice reports whether err says that the database is away, and counts it for
 // what met it.
 func (o *outage) notice(what string, err error) bool {
-	reason, away := db.Away(err)
+	reason, away := db.Unavailable(err)
 	if !away {
 		return false
 	}

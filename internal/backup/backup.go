@@ -124,7 +124,7 @@ type inspection struct {
 
 // inspectCopy looks at an SQLite file that nobody else uses.
 func (t *Tool) inspectCopy(ctx context.Context, path string) (inspection, error) {
-	d, err := db.LookAtCopy(ctx, path)
+	d, err := db.OpenCopy(ctx, path)
 	if err != nil {
 		return inspection{}, err
 	}

@@ -173,7 +173,7 @@ func TestBackupTakesNoLock(t *testing.T) {
 // dump is every row of the tables that each fills, as text.
 func dump(t *testing.T, address string) string {
 	t.Helper()
-	d, err := db.Look(t.Context(), address)
+	d, err := db.OpenReadOnly(t.Context(), address)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -369,7 +369,7 @@ func TestFaultsAreFound(t *testing.T) {
 		"a log without counter":  {`DELETE FROM event_counter`, "lost its counter"},
 		"a correction is gone":   {`INSERT INTO usage_told VALUES ('s', 'p', 'm', 1, 1, 0, 0, 0, 5, 1, FALSE)`, "for 1 totals"},
 		"a task shows another":   {taskOfCost5, "TASK-7"},
-		"a row without its task": {`INSERT INTO comments (id, task_id, author_name, body, mentions, created_at, version) VALUES ('c', 'gone', 'A', 'x', '[]', 0, 1)`, "refers to a row of tasks"},
+		"a row without its task": {`INSERT INTO comments (id, task_id, author_name, body, mentions, created_at, version) VALUES ('c', 'gone', 'A', 'x', '[]', 0, 1)`, "refers to a missing row of tasks"},
 	}
 	for name, f := range faults {
 		t.Run(name, func(t *testing.T) {

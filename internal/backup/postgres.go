@@ -23,7 +23,7 @@ func (t *Tool) dump(ctx context.Context, database string, f *os.File, m *Manifes
 	if err != nil {
 		return nil, err
 	}
-	d, err := db.Look(ctx, database)
+	d, err := db.OpenReadOnly(ctx, database)
 	if err != nil {
 		return nil, err
 	}

@@ -137,7 +137,7 @@ func (t *Tool) restorePostgres(ctx context.Context, file string, m Manifest, int
 	if err != nil {
 		return errors.Join(err, undo())
 	}
-	d, err := db.Look(ctx, into)
+	d, err := db.OpenReadOnly(ctx, into)
 	if err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ const (
 
 // VerifyDatabase checks a database, also while a service uses it.
 func (t *Tool) VerifyDatabase(ctx context.Context, database string) (v Verified, err error) {
-	d, err := db.Look(ctx, database)
+	d, err := db.OpenReadOnly(ctx, database)
 	if err != nil {
 		return v, err
 	}

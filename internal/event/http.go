@@ -69,7 +69,7 @@ func (s *Service) handleEvents(ctx context.Context, in *eventsInput) (web.Stream
 	if err != nil {
 		return nil, err
 	}
-	stream, err := s.Open(ctx, Ask{Caller: web.Again, Topics: in.Topics, After: after, Sessions: in.Sessions})
+	stream, err := s.Open(ctx, Ask{Caller: web.Reauthenticate, Topics: in.Topics, After: after, Sessions: in.Sessions})
 	if err != nil {
 		return nil, err
 	}

@@ -7,14 +7,14 @@ import (
 	"sync/atomic"
 	"time"
 
-	"wardroom/internal/platform/places"
+	"wardroom/internal/platform/limiter"
 )
 
 // hub hands what the tail read to every stream of this process and waits for
 // none of them.
 type hub struct {
-	poke   chan struct{} // wakes the tail
-	places places.Places // by user
+	poke   chan struct{}   // wakes the tail
+	places limiter.Limiter // by user
 
 	mu      sync.Mutex
 	at      int64 // the last id that was handed out

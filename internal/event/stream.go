@@ -88,7 +88,7 @@ func eitherWay(keys []string) []string {
 // It answers ErrStreams when there is no place.
 func (s *Service) Open(ctx context.Context, ask Ask) (_ *Stream, err error) {
 	limits, user := s.Limits.withDefaults(), actor.From(ctx).ID
-	leave, ok := s.hub().places.Take(user, limits.Streams, limits.Each)
+	leave, ok := s.hub().places.Acquire(user, limits.Streams, limits.Each)
 	if !ok {
 		return nil, ErrStreams.With("Close some, or come back later. One account may have %d open.", limits.Each).After(limits.Beat)
 	}

@@ -35,7 +35,7 @@ func (s *Service) work(ctx context.Context, h *job.Held) error {
 		if err == nil {
 			continue
 		}
-		if _, away := db.Away(err); away || ctx.Err() != nil || errors.Is(err, job.ErrLost) {
+		if _, away := db.Unavailable(err); away || ctx.Err() != nil || errors.Is(err, job.ErrLost) {
 			return err // the queue knows when to go on
 		}
 		s.Log.ErrorContext(ctx, "retention failed", "policy", p.Name, "run", h.ID, "err", err)

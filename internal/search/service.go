@@ -34,14 +34,14 @@ const maxResults = 100
 // half of the places when tasks and comments would fill more than the other half,
 // and the other way round.
 //
-// Of one caller two searches run at once, like lists; see db.Turn.
+// Of one caller two searches run at once, like lists; see db.LimitReads.
 func (s *Service) Find(ctx context.Context, text string, only Only, limit int) ([]Result, error) {
 	q := query{wordsOf(text)}
 	if len(q.words) == 0 {
 		return []Result{}, nil
 	}
 	limit = min(max(limit, 1), maxResults)
-	leave, err := s.DB.Turn(ctx, actor.From(ctx).ID)
+	leave, err := s.DB.LimitReads(ctx, actor.From(ctx).ID)
 	if err != nil {
 		return nil, fmt.Errorf("wait for the caller's other searches: %w", err)
 	}

@@ -30,7 +30,7 @@ type Limits struct {
 // It answers ErrWaiting when there is none.
 func (s *Service) place(ctx context.Context) (leave func(), err error) {
 	each := cmp.Or(s.Limits.Each, 20)
-	leave, ok := s.places.Take(actor.From(ctx).ID, cmp.Or(s.Limits.Waiting, 1000), each)
+	leave, ok := s.places.Acquire(actor.From(ctx).ID, cmp.Or(s.Limits.Waiting, 1000), each)
 	if !ok {
 		return nil, ErrWaiting.With("Close some, or come back later. One account may have %d open.", each).After(comeBack)
 	}

@@ -90,7 +90,7 @@ func TestListWaitsForItsTurn(t *testing.T) {
 		}
 		var leaves []func()
 		for range 2 { // as many as one caller has
-			leave, err := d.Turn(t.Context(), "hog")
+			leave, err := d.LimitReads(t.Context(), "hog")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -15,10 +15,10 @@ import (
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/job"
+	"wardroom/internal/platform/limiter"
 	"wardroom/internal/platform/list"
 	"wardroom/internal/platform/once"
 	"wardroom/internal/platform/page"
-	"wardroom/internal/platform/places"
 )
 
 // Runtime is the part of the gateway that a standup needs.
@@ -102,7 +102,7 @@ type Service struct {
 	StartGrace time.Duration // how late a standup may begin before it counts as missed
 	Fallback   bool          // one that was missed is begun by the service
 
-	places  places.Places
+	places  limiter.Limiter
 	lookout lookout
 }
 

@@ -161,12 +161,12 @@ func (s *Service) price(ctx context.Context, tx *db.Tx, r *row) error {
 }
 
 // Report adds up what a period used; with bars also what each of at most 48 parts
-// of it is made of. Of one caller two run at once, like lists; see db.Turn.
+// of it is made of. Of one caller two run at once, like lists; see db.LimitReads.
 func (s *Service) Report(ctx context.Context, p Period, g Group, bars bool) (r Report, err error) {
 	if err := p.check(g == ByHour); err != nil {
 		return Report{}, err
 	}
-	leave, err := s.DB.Turn(ctx, actor.From(ctx).ID)
+	leave, err := s.DB.LimitReads(ctx, actor.From(ctx).ID)
 	if err != nil {
 		return Report{}, fmt.Errorf("wait for the caller's other reports: %w", err)
 	}

@@ -286,7 +286,7 @@ func (x *trial) look(what string, do func() error) {
 	}()
 	until(x.T, "an answer to "+what, 40*time.Second, func() bool {
 		err = do()
-		if _, away := db.Away(err); err != nil && !away {
+		if _, away := db.Unavailable(err); err != nil && !away {
 			x.FailNow()
 		}
 		return err == nil

@@ -214,7 +214,7 @@ func (j *journey) sealed(t *testing.T) (secrets []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := db.Look(t.Context(), filepath.Join(j.server.Dir, "wardroom.db"))
+	d, err := db.OpenReadOnly(t.Context(), filepath.Join(j.server.Dir, "wardroom.db"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-// Package actor says who is calling, and what they may do.
+// Package actor identifies the caller of a request and its permissions.
 package actor
 
 import (
@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// Role is the kind of an account.
+// Role is the role of an account.
 type Role string
 
-// The roles. There is one owner; an agent is a worker of the runtime.
+// The roles. There is one owner. Agents are the workers of the agent runtime.
 const (
 	Owner Role = "owner"
 	Admin Role = "admin"
@@ -20,37 +20,37 @@ const (
 	Agent Role = "agent"
 )
 
-// Roles lists every role an account may have.
+// Roles returns every role that an account can have.
 func Roles() []Role { return []Role{Owner, Admin, User, Agent} }
 
 // Valid reports whether r is one of Roles.
 func (r Role) Valid() bool { return slices.Contains(Roles(), r) }
 
-// Permission is what a route asks of its caller. Every route names one.
+// Permission is what a route requires of its caller. Every route names one.
 type Permission string
 
-// The permissions. Everyone who is signed in may Read.
+// The permissions. Every signed-in caller has Read.
 const (
 	Public          Permission = "public"           // no token needed
 	Read            Permission = "read"             // tasks, standups, agents, sessions, activity
-	ChangeTasks     Permission = "change_tasks"     // create, change, claim and comment tasks
-	DeleteTasks     Permission = "delete_tasks"     // delete tasks and others' comments
-	HoldStandups    Permission = "hold_standups"    // create and run a standup
-	FileReports     Permission = "file_reports"     // hand in a report to a standup: an agent its own, the others anybody's
-	ManageStandups  Permission = "manage_standups"  // delete a standup, cancel a run, make and change teams
-	ManageSchedules Permission = "manage_schedules" // what the runtime does at fixed times
-	ControlSessions Permission = "control_sessions" // send messages to the runtime's sessions, and end their runs
-	ManageRuntime   Permission = "manage_runtime"   // examine the way to the agent runtime
-	UseInbox        Permission = "use_inbox"        // see what needs a human, and deal with it
-	NamePeople      Permission = "name_people"      // see how those are called who have an account
-	ManageAccounts  Permission = "manage_accounts"  // users and their keys
-	ReadAudit       Permission = "read_audit"       // what happened to accounts and what guards them
-	ManageRetention Permission = "manage_retention" // see what goes when it is old, and let it go now
-	ManagePrices    Permission = "manage_prices"    // the prices that costs are estimated with
-	DispatchTasks   Permission = "dispatch_tasks"   // hand tasks to agents, and take them back
+	ChangeTasks     Permission = "change_tasks"     // create, change, claim and comment on tasks
+	DeleteTasks     Permission = "delete_tasks"     // delete tasks and other people's comments
+	HoldStandups    Permission = "hold_standups"    // create and run standups
+	FileReports     Permission = "file_reports"     // submit standup reports: agents their own, other roles any
+	ManageStandups  Permission = "manage_standups"  // delete and cancel standups, create and change teams
+	ManageSchedules Permission = "manage_schedules" // manage the runtime's scheduled jobs
+	ControlSessions Permission = "control_sessions" // send messages to the runtime's sessions and stop their runs
+	ManageRuntime   Permission = "manage_runtime"   // diagnose and pair the gateway connection
+	UseInbox        Permission = "use_inbox"        // read and resolve inbox items
+	NamePeople      Permission = "name_people"      // read the names of accounts
+	ManageAccounts  Permission = "manage_accounts"  // manage users and API keys
+	ReadAudit       Permission = "read_audit"       // read the audit log
+	ManageRetention Permission = "manage_retention" // read the retention settings and purge now
+	ManagePrices    Permission = "manage_prices"    // manage the prices for cost estimates
+	DispatchTasks   Permission = "dispatch_tasks"   // dispatch tasks to agents and cancel dispatches
 )
 
-// may is the table of who may do what.
+// may lists the roles that have each permission.
 var may = map[Permission][]Role{
 	Read:            {Owner, Admin, User, Agent},
 	ChangeTasks:     {Owner, Admin, User, Agent},
@@ -70,18 +70,19 @@ var may = map[Permission][]Role{
 	DispatchTasks:   {Owner, Admin},
 }
 
-// Permissions lists every permission, Public first.
+// Permissions returns every permission, Public first.
 func Permissions() []Permission {
 	return []Permission{Public, Read, ChangeTasks, DeleteTasks, HoldStandups, FileReports, ManageStandups, ManageSchedules, ControlSessions, ManageRuntime, UseInbox, NamePeople, ManageAccounts, ReadAudit, ManageRetention, ManagePrices, DispatchTasks}
 }
 
-// Valid reports whether p stands in the table. A route with another does not start.
+// Valid reports whether p is a known permission. A route with another one panics at
+// startup.
 func (p Permission) Valid() bool { return p == Public || may[p] != nil }
 
 // May reports whether role r has permission p.
 func (r Role) May(p Permission) bool { return p == Public || slices.Contains(may[p], r) }
 
-// Holders lists the roles that have permission p, for messages and documents.
+// Holders returns the roles that have permission p, for messages and documentation.
 func (p Permission) Holders() []Role {
 	if p == Public {
 		return Roles()
@@ -89,28 +90,30 @@ func (p Permission) Holders() []Role {
 	return slices.Clone(may[p])
 }
 
-// Actor is the caller of the current request or job. The zero Actor is nobody.
+// Actor is the caller of the current request or job. The zero Actor is not signed
+// in.
 type Actor struct {
-	ID      string // the user's id; "system" for the service itself
-	Name    string // for people to read; kept with what the actor did
+	ID      string // user ID; "system" for Wardroom itself
+	Name    string // display name, stored with the actor's changes
 	Role    Role
-	AgentID string // the runtime agent that an agent user is; else empty
-	// Expires is when the token that they sent ends; zero is never. What lasts
-	// longer than a request must end by then.
+	AgentID string // runtime agent of a user with the role agent; else empty
+	// Expires is when the caller's token expires; zero means never. Responses that
+	// outlast a request, such as streams, must end by then.
 	Expires time.Time
-	// AsOf names the state of the service's log when the account was read at the
-	// beginning of a request, so that who needs both need not read twice; empty
-	// when nobody read it. It is of no use after the request.
+	// AsOf identifies the state of the event log when the account was read at the
+	// start of the request, so that the log is not read twice. It is empty if
+	// unknown and not valid after the request.
 	AsOf string
 }
 
-// System is the service itself, in background work.
+// System is the actor of background work.
 var System = Actor{ID: "system", Name: "Wardroom"}
 
-// Anonymous stands for those who are not signed in, such as who fails to.
+// Anonymous is the actor of requests without a signed-in caller, such as a failed
+// login.
 var Anonymous = Actor{ID: "anonymous", Name: "Somebody"}
 
-// Known reports whether anybody is signed in.
+// Known reports whether the actor is signed in.
 func (a Actor) Known() bool { return a.ID != "" }
 
 type key struct{}
@@ -118,37 +121,37 @@ type key struct{}
 // With returns a context that carries a.
 func With(ctx context.Context, a Actor) context.Context { return context.WithValue(ctx, key{}, a) }
 
-// NoID is the id of no account.
+// NoID is an ID that no account has.
 const NoID = "-"
 
 // OwnEmailOnly reports whether ref is an email in a filter of a caller who may not
-// see the emails of all accounts. Then it finds the caller's own account or nothing,
-// so that nobody learns from a filter whether an email has an account.
+// see all emails. Such a filter must match only the caller's own account, so that
+// it does not reveal whether an email has an account.
 func OwnEmailOnly(ctx context.Context, ref string) bool {
 	by := From(ctx)
 	return by.Role != "" && !by.Role.May(ManageAccounts) && strings.Contains(ref, "@")
 }
 
-// From returns the caller, or the zero Actor when nobody is signed in.
+// From returns the caller, or the zero Actor if nobody is signed in.
 func From(ctx context.Context) Actor {
 	a, _ := ctx.Value(key{}).(Actor)
 	return a
 }
 
-// Via is the way in which somebody reached the service.
+// Via is how a caller reached Wardroom.
 type Via string
 
-// The ways.
+// The ways to reach Wardroom.
 const (
 	ViaAPI     Via = "api"
-	ViaCommand Via = "command" // the command line on the service's machine
-	ViaService Via = "service" // the service by itself
+	ViaCommand Via = "command" // the command line on Wardroom's machine
+	ViaService Via = "service" // Wardroom's own background work
 )
 
-// Origin is from where somebody acts. The zero Origin is the service itself.
+// Origin is where a request comes from. The zero Origin is Wardroom itself.
 type Origin struct {
 	Via     Via
-	Address netip.Addr // of who sent the request; zero when nobody did
+	Address netip.Addr // client address; zero if there is none
 }
 
 type originKey struct{}
@@ -158,7 +161,7 @@ func Through(ctx context.Context, o Origin) context.Context {
 	return context.WithValue(ctx, originKey{}, o)
 }
 
-// OriginOf returns from where the caller acts.
+// OriginOf returns the origin of the caller.
 func OriginOf(ctx context.Context) Origin {
 	o, ok := ctx.Value(originKey{}).(Origin)
 	if !ok || o.Via == "" {

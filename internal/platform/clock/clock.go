@@ -1,4 +1,5 @@
-// Package clock is how the service keeps and shows times: UTC, in milliseconds.
+// Package clock defines how Wardroom stores and formats times: in UTC, with
+// milliseconds.
 package clock
 
 import (
@@ -10,27 +11,27 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// Layout is RFC 3339 with exactly three digits after the second.
+// Layout is RFC 3339 with exactly three decimal places for the seconds.
 const Layout = "2006-01-02T15:04:05.000Z07:00"
 
-// Now is the time as we keep it.
+// Now returns the current time in UTC, truncated to milliseconds.
 func Now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 
-// Time is a moment in the API and in the database. The database keeps whole
-// microseconds and the API whole milliseconds, so make it with At.
+// Time is a time in the API and the database. The database stores microseconds and
+// the API milliseconds, so create it with At.
 type Time struct{ time.Time }
 
-// At returns t as we keep it.
+// At returns t in UTC, truncated to milliseconds.
 func At(t time.Time) Time { return Time{t.UTC().Truncate(time.Millisecond)} }
 
-// Ptr is At for a field that may be null.
+// Ptr is like At, for a nullable field.
 func Ptr(t time.Time) *Time {
 	at := At(t)
 	return &at
 }
 
-// MarshalJSON writes the time with its three digits, so that texts of equal
-// length compare as the times do.
+// MarshalJSON writes the time with three decimal places, so that the texts sort
+// like the times.
 func (t Time) MarshalJSON() ([]byte, error) {
 	b := make([]byte, 0, len(Layout)+2)
 	b = append(b, '"')
@@ -38,7 +39,7 @@ func (t Time) MarshalJSON() ([]byte, error) {
 	return append(b, '"'), nil
 }
 
-// UnmarshalJSON reads any RFC 3339 time, of any zone.
+// UnmarshalJSON reads an RFC 3339 time in any zone.
 func (t *Time) UnmarshalJSON(data []byte) error {
 	var at time.Time
 	if err := at.UnmarshalJSON(data); err != nil {
@@ -53,11 +54,11 @@ func (Time) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Format: "date-time", Examples: []any{"2026-11-20T08:00:00.000Z"}}
 }
 
-// Value is what the database keeps.
+// Value implements driver.Valuer.
 func (t Time) Value() (driver.Value, error) { return t.UTC(), nil }
 
-// Scan reads a time column of either engine. SQLite gives computed times
-// (MAX, COALESCE, CASE) as microseconds since 1970.
+// Scan reads a time column of either engine. SQLite returns computed times (MAX,
+// COALESCE, CASE) as microseconds since 1970.
 func (t *Time) Scan(v any) error {
 	switch v := v.(type) {
 	case time.Time:

@@ -10,15 +10,15 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// unit is one suffix of a duration.
+// unit is a suffix of a duration.
 type unit struct {
 	suffix string
 	length time.Duration
 }
 
-// units are the suffixes that ParseDuration knows, the longest length first,
-// which is the order in which FormatDuration tries them. "ms" stands before
-// "m" and "s" for ParseDuration, which takes the first suffix that fits.
+// units returns the suffixes that ParseDuration accepts, longest duration first, in
+// the order that FormatDuration tries them. "ms" comes before "m" and "s" because
+// ParseDuration takes the first suffix that matches.
 func units() []unit {
 	const day = 24 * time.Hour
 	return []unit{
@@ -33,8 +33,8 @@ func units() []unit {
 
 var errDuration = errors.New("not a duration such as 45s, 30m, 24h, 7d, 2w, or a number of seconds")
 
-// ParseDuration reads a whole number with one of the units ms, s, m, h, d
-// (24 hours) and w, or a bare number, which is seconds. It is never negative.
+// ParseDuration parses a whole number with one of the units ms, s, m, h, d (24
+// hours) and w, or a plain number of seconds. The result is never negative.
 func ParseDuration(s string) (time.Duration, error) {
 	s = strings.TrimSpace(s)
 	length := time.Second
@@ -44,18 +44,18 @@ func ParseDuration(s string) (time.Duration, error) {
 			break
 		}
 	}
-	if s == "" || strings.Trim(s, "0123456789") != "" { // ParseInt would take a sign
+	if s == "" || strings.Trim(s, "0123456789") != "" { // ParseInt would accept a sign
 		return 0, errDuration
 	}
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || n > int64(math.MaxInt64/length) {
-		return 0, errors.New("longer than can be counted (292 years)")
+		return 0, errors.New("longer than 292 years")
 	}
 	return time.Duration(n) * length, nil
 }
 
-// FormatDuration writes d in the longest unit that leaves no rest, as
-// ParseDuration reads it. Anything below a millisecond is dropped.
+// FormatDuration formats d for ParseDuration, in the largest unit that divides it.
+// Fractions of a millisecond are dropped.
 func FormatDuration(d time.Duration) string {
 	best := unit{"ms", time.Millisecond}
 	for _, u := range units() {
@@ -69,18 +69,17 @@ func FormatDuration(d time.Duration) string {
 	return strconv.FormatInt(int64(d/best.length), 10) + best.suffix
 }
 
-// Span is a length of time in the API: whole milliseconds, written as in the
-// settings, such as "2m". It is only answered; what callers send is a text that
-// ParseDuration reads.
+// Span is a duration in API responses: whole milliseconds, in the format of the
+// settings, such as "2m". Requests use a text that ParseDuration reads.
 type Span time.Duration
 
-// String is the span as FormatDuration writes it.
+// String formats the span with FormatDuration.
 func (s Span) String() string { return FormatDuration(time.Duration(s)) }
 
-// MarshalText writes what String does.
+// MarshalText returns the text of String.
 func (s Span) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText reads it back.
+// UnmarshalText reads the text of MarshalText.
 func (s *Span) UnmarshalText(text []byte) error {
 	d, err := ParseDuration(string(text))
 	*s = Span(d)

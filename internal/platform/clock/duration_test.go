@@ -8,7 +8,7 @@ import (
 	"wardroom/internal/platform/clock"
 )
 
-// A lifetime that is misread logs people out, or never does.
+// A misread lifetime would log people out, or never.
 func TestParseDuration(t *testing.T) {
 	const day = 24 * time.Hour
 	for s, want := range map[string]time.Duration{
@@ -32,7 +32,7 @@ func TestParseDuration(t *testing.T) {
 	}
 }
 
-// Messages show durations as they are written in settings.
+// Messages show durations in the format of the settings.
 func TestFormatDuration(t *testing.T) {
 	for want, d := range map[string]time.Duration{
 		"2w": 14 * 24 * time.Hour, "36h": 36 * time.Hour, "90s": 90 * time.Second, "0s": 0, "1500ms": 1500 * time.Millisecond,
@@ -43,7 +43,8 @@ func TestFormatDuration(t *testing.T) {
 	}
 }
 
-// Whatever is accepted is not negative, has not run over, and means the same when written again.
+// Accepted durations are not negative, do not overflow, and are read unchanged
+// after formatting.
 func FuzzParseDuration(f *testing.F) {
 	for _, s := range []string{"7d", "24h", "30m", "45s", "2w", "3600", "0", "15250w", "9223372036854775807", "1ms", "-1", "m"} {
 		f.Add(s)

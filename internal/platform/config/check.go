@@ -18,16 +18,16 @@ import (
 	"wardroom/internal/platform/clock"
 )
 
-// The shortest secrets that are taken, in characters.
+// Minimum lengths of secrets, in characters.
 const (
 	minJWTSecret     = 48
 	minPassword      = 12
 	minEncryptionKey = 32
 )
 
-// Check returns the settings, with warnings about what is allowed and probably
-// not meant, or an error that joins every mistake, one line each. No value of
-// a secret is in any of them.
+// Check validates the settings. It returns them with warnings about values that are
+// valid but probably not intended, or an error that joins all mistakes, one per
+// line. Neither contains the value of a secret.
 func (r Raw) Check() (Config, []string, error) {
 	r = fill(r)
 	var k checker
@@ -66,7 +66,7 @@ func (r Raw) Check() (Config, []string, error) {
 		SubagentRetentionDays:    k.number("SUBAGENT_RETENTION_DAYS", r.SubagentRetentionDays, 0, maxDays),
 	}
 	if c.JWTExpiresIn > 0 && c.JWTExpiresIn < time.Minute {
-		k.warn("JWT_EXPIRES_IN is %q, so that a login lasts %s: a number alone is seconds, and 7d is seven days", r.JWTExpiresIn, clock.FormatDuration(c.JWTExpiresIn))
+		k.warn("JWT_EXPIRES_IN is %q, so a login lasts %s: a plain number is in seconds; 7d is seven days", r.JWTExpiresIn, clock.FormatDuration(c.JWTExpiresIn))
 	}
 	k.secrets(c)
 	k.encryption(r, &c)
@@ -79,10 +79,10 @@ func (r Raw) Check() (Config, []string, error) {
 	return c, k.warnings, nil
 }
 
-// CheckGateway is Raw.Check for a command that needs no more than the connection
-// to the gateway: of the Config only the fields of that, Production, and what a
-// stored device is found with are set. That the database cannot be found, or what
-// it keeps not be read, is a warning here, and then its address is empty.
+// CheckGateway validates the settings for a command that only needs the gateway
+// connection. It sets the fields for that connection, Production, and those needed
+// to find a stored device. Invalid database or encryption settings only cause a
+// warning, and the database address is then empty.
 func (r Raw) CheckGateway() (Config, []string, error) {
 	r = fill(r)
 	var k, stored checker
@@ -95,14 +95,14 @@ func (r Raw) CheckGateway() (Config, []string, error) {
 	stored.encryption(r, &c)
 	if err := errors.Join(stored.errs...); err != nil {
 		first, _, _ := strings.Cut(err.Error(), "\n")
-		k.warn("whether this service has stored a device of its own is not looked at, because of a setting: %s", first)
+		k.warn("the stored device cannot be read, because a setting is invalid: %s", first)
 		return c, k.warnings, nil
 	}
 	c.DataDir, c.DatabaseURL = common.DataDir, common.DatabaseURL
 	return c, k.warnings, nil
 }
 
-// connection reads all that the connection to the gateway is made with.
+// connection validates the settings of the gateway connection.
 func (k *checker) connection(r Raw, c *Config) {
 	c.GatewayURL = k.gateway("AGENTRT_GATEWAY_URL", r.GatewayURL)
 	c.GatewayToken = k.token("AGENTRT_GATEWAY_TOKEN", r.GatewayToken)
@@ -113,7 +113,7 @@ func (k *checker) connection(r Raw, c *Config) {
 	k.unused(r)
 }
 
-// Check is Raw.Check for a command that needs no more than these.
+// Check validates the settings for a command that needs no others.
 func (r RawCommon) Check() (Common, []string, error) {
 	r = fill(r)
 	var k checker
@@ -132,7 +132,7 @@ func (r RawCommon) common(k *checker) Common {
 		LogFormat:  k.choice("LOG_FORMAT", r.LogFormat, "text", "json"),
 	}
 	if e := strings.ToLower(strings.TrimSpace(r.NodeEnv)); !c.Production && (e == "production" || e == "prod") {
-		k.warn("NODE_ENV is %q: write production, or the checks for production are off", r.NodeEnv)
+		k.warn("NODE_ENV is %q: set it to production to enable the checks for production", r.NodeEnv)
 	}
 	c.DatabaseURL = k.database(r, c)
 	return c
@@ -141,10 +141,10 @@ func (r RawCommon) common(k *checker) Common {
 const (
 	day     = 24 * time.Hour
 	week    = 7 * day
-	maxDays = 36_500 // a century: what is longer is a slip, and 0 is for ever
+	maxDays = 36_500 // a century; use 0 for no limit
 )
 
-// checker collects what is wrong.
+// checker collects mistakes and warnings.
 type checker struct {
 	errs     []error
 	warnings []string
@@ -158,7 +158,7 @@ func (k *checker) warn(format string, args ...any) {
 	k.warnings = append(k.warnings, fmt.Sprintf(format, args...))
 }
 
-// secrets holds the secrets to their lengths.
+// secrets checks the lengths of the secrets.
 func (k *checker) secrets(c Config) {
 	switch n := utf8.RuneCountInString(c.JWTSecret.Reveal()); {
 	case n == 0:
@@ -171,8 +171,8 @@ func (k *checker) secrets(c Config) {
 	}
 }
 
-// encryption reads the keys of what is stored. A key that could be guessed, or
-// that is something else, too, would be none.
+// encryption validates the encryption keys. Keys that are easy to guess or equal to
+// another secret are rejected.
 func (k *checker) encryption(r Raw, c *Config) {
 	const name, old = "ENCRYPTION_KEY", "ENCRYPTION_KEY_OLD"
 	c.EncryptionKey = k.encryptionKey(name, r.EncryptionKey)
@@ -183,17 +183,17 @@ func (k *checker) encryption(r Raw, c *Config) {
 		switch key := k.encryptionKey(old, Secret(v)); {
 		case key == "":
 		case key == c.EncryptionKey || slices.Contains(c.EncryptionKeyOld, key):
-			k.reject(old, "holds a key twice, or the one of %s: remove it", name)
+			k.reject(old, "contains a key twice, or the key of %s: remove it", name)
 		default:
 			c.EncryptionKeyOld = append(c.EncryptionKeyOld, key)
 		}
 	}
 	if s := c.EncryptionKey; s != "" && (s == r.JWTSecret || s == r.GatewayToken) {
-		k.reject(name, "is another secret, too: set it to one of its own, for example the output of: openssl rand -base64 32")
+		k.reject(name, "is the same as another secret: set a separate key, for example the output of: openssl rand -base64 32")
 	}
 }
 
-// encryptionKey returns the key, or an empty one when it is none or refused.
+// encryptionKey returns the key, or an empty one if it is missing or rejected.
 func (k *checker) encryptionKey(name string, s Secret) Secret {
 	const fix = "for example the output of: openssl rand -base64 32"
 	v := strings.TrimSpace(s.Reveal())
@@ -206,29 +206,29 @@ func (k *checker) encryptionKey(name string, s Secret) Secret {
 	case n == 0:
 		return ""
 	case strings.HasPrefix(v, "${") && strings.HasSuffix(v, "}"):
-		k.reject(name, "names another variable, and nothing is put in its place here: set it to the key itself")
+		k.reject(name, "refers to another variable, which is not expanded: set it to the key itself")
 	case strings.ContainsFunc(v, odd):
-		k.reject(name, "has a blank, a comma or another character that no key has: set it to at least %d others, %s", minEncryptionKey, fix)
+		k.reject(name, "contains a space, a comma or another invalid character: set it to at least %d other characters, %s", minEncryptionKey, fix)
 	case n < minEncryptionKey || n > 1000:
 		k.reject(name, "has %d characters: set it to at least %d, %s", n, minEncryptionKey, fix)
 	case len(kinds) < 10:
-		k.reject(name, "has only %d different characters, so that it can be guessed: set it to another, %s", len(kinds), fix)
+		k.reject(name, "has only %d different characters, so it is easy to guess: set a random one, %s", len(kinds), fix)
 	default:
 		return Secret(v)
 	}
 	return ""
 }
 
-// standup holds the settings of the standup against each other.
+// standup checks the standup settings against each other.
 func (k *checker) standup(c Config) {
 	if !agentID.MatchString(c.StandupFacilitator) {
 		k.reject("STANDUP_FACILITATOR", "is %q: set it to an agent's id such as coo", c.StandupFacilitator)
 	}
 	if slices.Contains(c.StandupParticipants, c.StandupFacilitator) {
-		k.reject("STANDUP_PARTICIPANTS", "names %s, who holds the meeting: remove it, or change STANDUP_FACILITATOR", c.StandupFacilitator)
+		k.reject("STANDUP_PARTICIPANTS", "contains the facilitator %s: remove it, or change STANDUP_FACILITATOR", c.StandupFacilitator)
 	}
 	if c.StandupDeadline > 0 && c.StandupDeadline < c.StandupAgentTimeout {
-		k.warn("STANDUP_DEADLINE (%s) is shorter than STANDUP_AGENT_TIMEOUT (%s): one slow agent ends the meeting",
+		k.warn("STANDUP_DEADLINE (%s) is shorter than STANDUP_AGENT_TIMEOUT (%s): one slow agent can end the standup",
 			clock.FormatDuration(c.StandupDeadline), clock.FormatDuration(c.StandupAgentTimeout))
 	}
 }
@@ -288,30 +288,31 @@ func (k *checker) zone(name, s string) *time.Location {
 
 func (k *checker) path(name, s string) string {
 	if unprintable(s) {
-		k.reject(name, "is %q: a path has no control characters", s)
+		k.reject(name, "is %q: remove the control characters", s)
 		return ""
 	}
 	return filepath.Clean(s)
 }
 
 var (
-	hostName = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_.])?$`) // and at most maxHost
+	hostName = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_.])?$`) // and at most maxHost characters
 	agentID  = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 	scope    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$`)
 )
 
-const maxHost = 253 // as DNS has it
+const maxHost = 253 // limit of DNS
 
 func (k *checker) host(name, s string) string {
 	v := strings.TrimSpace(s)
 	v = strings.TrimSuffix(strings.TrimPrefix(v, "["), "]")
 	if !isHost(v) {
-		k.reject(name, "is %q: set it to an address or a host name alone, such as 127.0.0.1; the port goes into PORT", s)
+		k.reject(name, "is %q: set it to an address or host name without a port, such as 127.0.0.1; set the port with PORT", s)
 	}
 	return v
 }
 
-// address reads HOST:PORT. A port alone is refused: it would be open to all.
+// address parses HOST:PORT. A port without a host is rejected, because it would
+// listen on all addresses.
 func (k *checker) address(name, s string) string {
 	v := strings.TrimSpace(s)
 	if v == "" {
@@ -319,7 +320,7 @@ func (k *checker) address(name, s string) string {
 	}
 	host, port, err := net.SplitHostPort(v)
 	if n, bad := strconv.Atoi(port); err != nil || bad != nil || n < 0 || n > 65535 || !isHost(host) {
-		k.reject(name, "is %q: set it to HOST:PORT, such as 127.0.0.1:9464; only 0.0.0.0 or [::] as the host listens on all addresses", s)
+		k.reject(name, "is %q: set it to HOST:PORT, such as 127.0.0.1:9464; to listen on all addresses, use 0.0.0.0 or [::] as the host", s)
 		return ""
 	}
 	return v
@@ -340,29 +341,29 @@ func (k *checker) list(name, s string, shape *regexp.Regexp, what string) []stri
 	for _, v := range strings.FieldsFunc(s, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) {
 		switch {
 		case !shape.MatchString(v):
-			k.reject(name, "names %q: that is not %s", v, what)
+			k.reject(name, "contains %q, which is not %s", v, what)
 		case slices.Contains(out, v):
-			k.reject(name, "names %s twice: remove one of them", v)
+			k.reject(name, "contains %s twice: remove one of them", v)
 		default:
 			out = append(out, v)
 		}
 	}
 	if strings.Trim(s, ", \t\r\n") == "" {
-		k.reject(name, "names nothing: set it to %s, or several separated by commas", what)
+		k.reject(name, "is empty: set it to %s, or several separated by commas", what)
 	}
 	return out
 }
 
-// token refuses what cannot travel in an HTTP header; as a rule it is a
-// newline that came along from a file.
+// token rejects characters that an HTTP header cannot contain, most often a newline
+// copied from a file.
 func (k *checker) token(name string, s Secret) Secret {
 	if v := strings.TrimSpace(s.Reveal()); strings.HasPrefix(v, "${") && strings.HasSuffix(v, "}") {
-		k.reject(name, "names another variable, and nothing is put in its place here: set it to the token itself")
+		k.reject(name, "refers to another variable, which is not expanded: set it to the token itself")
 		return s
 	}
 	for _, r := range s.Reveal() {
 		if r <= ' ' || r > '~' {
-			k.reject(name, "has a blank, a line break or another character that no token has: copy it again, without what stands around it")
+			k.reject(name, "contains a space, a line break or another invalid character: copy the token again, without surrounding text")
 			break
 		}
 	}
@@ -376,26 +377,27 @@ func (k *checker) gateway(name, s string) string {
 	}
 	u, err := url.Parse(v)
 	if err != nil || !slices.Contains([]string{"http", "https", "ws", "wss"}, strings.ToLower(u.Scheme)) || !isHost(u.Hostname()) {
-		// The text may hold a token in the wrong place, so it is not repeated.
-		k.reject(name, "is not an address that can be used: set it to one such as ws://127.0.0.1:18789 (http, https, ws or wss)")
+		// The text may contain a misplaced token, so the message does not quote it.
+		k.reject(name, "is not a valid URL: set it to one such as ws://127.0.0.1:18789 (http, https, ws or wss)")
 		return ""
 	}
 	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		k.reject(name, "has a user, a query or a fragment: set it to the bare address; the token goes into AGENTRT_GATEWAY_TOKEN")
+		k.reject(name, "has a user, a query or a fragment: remove it, and set the token with AGENTRT_GATEWAY_TOKEN")
 		return ""
 	}
 	if !validPort(u.Port()) {
-		k.reject(name, "has the port %s: set it to one from 1 to 65535", u.Port())
+		k.reject(name, "has the port %s: set one from 1 to 65535", u.Port())
 		return ""
 	}
 	u.Scheme = strings.ToLower(u.Scheme)
 	if u.Port() == "" && (u.Scheme == "http" || u.Scheme == "ws") {
-		k.warn("%s names no port, so it is 80; gateways listen on 18789 unless told otherwise", name)
+		k.warn("%s has no port, so port 80 is used; gateways listen on 18789 by default", name)
 	}
 	return u.String()
 }
 
-// validPort takes "" for the port that the scheme implies.
+// validPort reports whether s is a valid port. An empty port means the default of
+// the scheme.
 func validPort(s string) bool {
 	n, err := strconv.Atoi(s)
 	return s == "" || err == nil && n >= 1 && n <= 65535

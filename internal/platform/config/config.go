@@ -1,9 +1,9 @@
-// Package config is every setting that the program has: its name, its default,
-// what it means, and what would be a mistake.
+// Package config defines every setting of the program: its name, default,
+// description and validation.
 //
-// Raw and its tags are the only list of settings. The command line reads flags
-// and environment into it, docs/settings.md is printed from it, and Check turns
-// it into a Config, or says everything that is wrong with it at once.
+// Raw and its tags are the only list of settings. The command line reads flags and
+// environment variables into it, docs/settings.md is generated from it, and Check
+// turns it into a Config or reports every mistake at once.
 package config
 
 import (
@@ -15,131 +15,131 @@ import (
 	"time"
 )
 
-// RawCommon is what any command that touches the database needs, as it was
-// given: text. An empty text counts as not given.
+// RawCommon holds the settings, as text, that every command with database access
+// needs. An empty text counts as not set.
 type RawCommon struct {
-	NodeEnv string `name:"node-env" env:"NODE_ENV" group:"Server" help:"Set it to production in production: weak database passwords are then refused."`
+	NodeEnv string `name:"node-env" env:"NODE_ENV" group:"Server" help:"Set to production in production. Wardroom then rejects weak database passwords, a CORS wildcard and unverified TLS."`
 
-	DataDir     string `name:"data-dir" env:"DATA_DIR" default:"data" group:"Storage" help:"Folder of what the service keeps on disk. It is made when it is missing."`
-	DatabaseURL Secret `name:"database-url" env:"DATABASE_URL" group:"Storage" help:"Where the data is: sqlite:PATH, or postgres://USER:PASSWORD@HOST:PORT/NAME. Without it, and without DB_HOST, an SQLite file wardroom.db in DATA_DIR. It wins over DB_HOST and the others."`
-	DBHost      string `name:"db-host" env:"DB_HOST" group:"Storage" help:"PostgreSQL host, or the folder of its socket. It says that PostgreSQL is used when DATABASE_URL is empty."`
+	DataDir     string `name:"data-dir" env:"DATA_DIR" default:"data" group:"Storage" help:"Folder for Wardroom's files. It is created if it does not exist."`
+	DatabaseURL Secret `name:"database-url" env:"DATABASE_URL" group:"Storage" help:"Database address: sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME. It overrides DB_HOST and the other DB_ settings. If neither DATABASE_URL nor DB_HOST is set, Wardroom uses the SQLite file wardroom.db in DATA_DIR."`
+	DBHost      string `name:"db-host" env:"DB_HOST" group:"Storage" help:"PostgreSQL host, or the folder of its Unix socket. Setting it selects PostgreSQL, unless DATABASE_URL is set."`
 	DBPort      string `name:"db-port" env:"DB_PORT" default:"5432" group:"Storage" help:"PostgreSQL port."`
-	DBName      string `name:"db-name" env:"DB_NAME" default:"wardroom" group:"Storage" help:"PostgreSQL database."`
+	DBName      string `name:"db-name" env:"DB_NAME" default:"wardroom" group:"Storage" help:"PostgreSQL database name."`
 	DBUser      string `name:"db-user" env:"DB_USER" default:"wardroom" group:"Storage" help:"PostgreSQL user."`
-	DBPassword  Secret `name:"db-password" env:"DB_PASSWORD" group:"Storage" help:"PostgreSQL password. In production at least 12 characters, and none that everybody tries first."`
-	DBSSLMode   string `name:"db-sslmode" env:"DB_SSLMODE" default:"prefer" group:"Storage" help:"How the connection to PostgreSQL is encrypted: disable, allow, prefer, require, verify-ca or verify-full."`
+	DBPassword  Secret `name:"db-password" env:"DB_PASSWORD" group:"Storage" help:"PostgreSQL password. In production it needs at least 12 characters and must not be a common password."`
+	DBSSLMode   string `name:"db-sslmode" env:"DB_SSLMODE" default:"prefer" group:"Storage" help:"TLS mode of the PostgreSQL connection: disable, allow, prefer, require, verify-ca or verify-full."`
 
-	LogLevel  string `name:"log-level" env:"LOG_LEVEL" default:"info" group:"Log" help:"Least important lines that are written: debug, info, warn or error."`
-	LogFormat string `name:"log-format" env:"LOG_FORMAT" default:"text" group:"Log" help:"How lines look: text for people, json for machines."`
+	LogLevel  string `name:"log-level" env:"LOG_LEVEL" default:"info" group:"Log" help:"Minimum level of log messages: debug, info, warn or error."`
+	LogFormat string `name:"log-format" env:"LOG_FORMAT" default:"text" group:"Log" help:"Log format: text or json."`
 }
 
-// Raw is every setting as it was given.
+// Raw holds every setting as text.
 type Raw struct {
 	RawCommon
 
-	Host     string `name:"host" env:"HOST" default:"127.0.0.1" group:"Server" help:"Address to listen on. 0.0.0.0 or :: listens on all of them."`
-	Port     string `name:"port" env:"PORT" default:"3000" group:"Server" help:"Port to listen on. 0 takes a free one."`
-	Timezone string `name:"timezone" env:"TIMEZONE" default:"UTC" group:"Server" help:"IANA time zone in which a day begins and ends, such as Europe/Lisbon."`
+	Host     string `name:"host" env:"HOST" default:"127.0.0.1" group:"Server" help:"Address to listen on. 0.0.0.0 or :: listens on all addresses."`
+	Port     string `name:"port" env:"PORT" default:"3000" group:"Server" help:"Port to listen on. 0 picks a free port."`
+	Timezone string `name:"timezone" env:"TIMEZONE" default:"UTC" group:"Server" help:"IANA time zone that defines when a day begins and ends, such as Europe/Lisbon."`
 
-	PublicURL string `name:"public-url" env:"PUBLIC_URL" group:"Server" help:"Where others reach this service, such as https://ops.example.com: the runtime's agents are told to call it there. Empty: where a request to schedule the standup says, or the address that it listens on when the gateway is on this machine."`
+	PublicURL string `name:"public-url" env:"PUBLIC_URL" group:"Server" help:"URL at which agents call Wardroom, such as https://ops.example.com. If empty, Wardroom uses the URL given when a standup is scheduled, or its own listen address if the gateway runs on the same machine."`
 
-	CORSOrigin string `name:"cors-origin" env:"CORS_ORIGIN" group:"Server" help:"Origin of a dashboard that is served elsewhere and may call from a browser: one, such as https://ops.example.com. * lets any page call, and is refused in production. Empty: none may."`
+	CORSOrigin string `name:"cors-origin" env:"CORS_ORIGIN" group:"Server" help:"Origin of a dashboard on another host that may call the API from a browser, such as https://ops.example.com. * allows all origins and is rejected in production. Empty allows none."`
 
-	TrustedProxies string `name:"trusted-proxies" env:"TRUSTED_PROXIES" group:"Server" help:"Proxies in front of the service, as addresses and networks separated by commas, such as 127.0.0.1,10.0.0.0/8: what they say in X-Forwarded-For of where a request comes from counts. Empty: nobody is believed, and a proxy's address is that of all its callers."`
+	TrustedProxies string `name:"trusted-proxies" env:"TRUSTED_PROXIES" group:"Server" help:"Proxies in front of Wardroom: addresses and networks separated by commas, such as 127.0.0.1,10.0.0.0/8. Wardroom reads the client address from their X-Forwarded-For header. If empty, it ignores the header, and all clients behind a proxy share the address of the proxy."`
 
-	MetricsAddr string `name:"metrics-addr" env:"METRICS_ADDR" group:"Server" help:"Where Prometheus reads metrics, as HOST:PORT, such as 127.0.0.1:9464; nothing else is served there, and no token is asked for. Empty: nowhere."`
+	MetricsAddr string `name:"metrics-addr" env:"METRICS_ADDR" group:"Server" help:"Address that serves Prometheus metrics, as HOST:PORT, such as 127.0.0.1:9464. It serves nothing else and requires no token. Empty disables metrics."`
 
-	EncryptionKey    Secret `name:"encryption-key" env:"ENCRYPTION_KEY" group:"Storage" help:"Key that encrypts what is stored and must stay secret, such as the device that POST /api/v1/agentrt/pairing makes: 32 to 1000 characters without blanks and commas that nobody can guess, such as the output of: openssl rand -base64 32. Empty with SQLite: a file encryption.key in DATA_DIR, which the service makes when it first needs it. With PostgreSQL the same one for all processes; without it nothing is stored that needs it."`
-	EncryptionKeyOld Secret `name:"encryption-key-old" env:"ENCRYPTION_KEY_OLD" group:"Storage" help:"Keys of before, separated by commas: what was encrypted with them can be read, and is encrypted with ENCRYPTION_KEY at the next start."`
+	EncryptionKey    Secret `name:"encryption-key" env:"ENCRYPTION_KEY" group:"Storage" help:"Key that encrypts stored secrets, such as the device key from POST /api/v1/agentrt/pairing. Use 32 to 1000 random characters without spaces or commas, such as the output of: openssl rand -base64 32. With PostgreSQL, set the same key on all replicas; without a key, Wardroom stores no such secrets. With SQLite, if empty, Wardroom creates the key file encryption.key in DATA_DIR when it first needs a key."`
+	EncryptionKeyOld Secret `name:"encryption-key-old" env:"ENCRYPTION_KEY_OLD" group:"Storage" help:"Previous encryption keys, separated by commas. Wardroom can still decrypt secrets that use them, and encrypts them again with ENCRYPTION_KEY at the next start."`
 
-	JWTSecret              Secret `name:"jwt-secret" env:"JWT_SECRET" must:"true" group:"Accounts" help:"Key that signs logins, at least 48 characters. Changing it logs everybody out."`
+	JWTSecret              Secret `name:"jwt-secret" env:"JWT_SECRET" must:"true" group:"Accounts" help:"Key that signs login tokens, at least 48 characters. Changing it logs everyone out."`
 	JWTExpiresIn           string `name:"jwt-expires-in" env:"JWT_EXPIRES_IN" default:"7d" group:"Accounts" help:"How long a login lasts: 45s, 30m, 24h, 7d, 2w, or a number of seconds; at most 520w."`
-	BootstrapOwnerEmail    string `name:"bootstrap-owner-email" env:"BOOTSTRAP_OWNER_EMAIL" group:"Accounts" help:"Email of the owner that is made at start while there is none. Needs BOOTSTRAP_OWNER_PASSWORD."`
-	BootstrapOwnerPassword Secret `name:"bootstrap-owner-password" env:"BOOTSTRAP_OWNER_PASSWORD" group:"Accounts" help:"Password of that owner, at least 12 characters. Remove it after the first login."`
-	RegistrationEnabled    string `name:"registration-enabled" env:"REGISTRATION_ENABLED" default:"false" group:"Accounts" help:"Whether people may make accounts of the role user for themselves: true or false."`
+	BootstrapOwnerEmail    string `name:"bootstrap-owner-email" env:"BOOTSTRAP_OWNER_EMAIL" group:"Accounts" help:"Email of the owner account that Wardroom creates at startup if there is no owner. Requires BOOTSTRAP_OWNER_PASSWORD."`
+	BootstrapOwnerPassword Secret `name:"bootstrap-owner-password" env:"BOOTSTRAP_OWNER_PASSWORD" group:"Accounts" help:"Password of that account, at least 12 characters. Remove it after the first login."`
+	RegistrationEnabled    string `name:"registration-enabled" env:"REGISTRATION_ENABLED" default:"false" group:"Accounts" help:"Whether people can create their own account, with the role user: true or false."`
 
-	GatewayURL       string `name:"agentrt-gateway-url" env:"AGENTRT_GATEWAY_URL" group:"Gateway" help:"Address of the agent runtime's gateway, such as ws://127.0.0.1:18789. Empty: not configured, and all but the agents works."`
-	GatewayToken     Secret `name:"agentrt-gateway-token" env:"AGENTRT_GATEWAY_TOKEN" group:"Gateway" help:"Token that the gateway expects of us."`
-	GatewayTimeoutMS string `name:"agentrt-gateway-timeout-ms" env:"AGENTRT_GATEWAY_TIMEOUT_MS" default:"15000" group:"Gateway" help:"Milliseconds until a request to the gateway is given up, 100 to 600000. An agent's turn has its own limit."`
-	GatewayScopes    string `name:"agentrt-gateway-scopes" env:"AGENTRT_GATEWAY_SCOPES" default:"operator.read,operator.write" group:"Gateway" help:"Scopes to ask the gateway for, separated by commas. With operator.admin a second connection, without it, starts runs."`
+	GatewayURL       string `name:"agentrt-gateway-url" env:"AGENTRT_GATEWAY_URL" group:"Gateway" help:"Address of the agent runtime's gateway, such as ws://127.0.0.1:18789. If empty, no gateway is used, and features that need agents are unavailable."`
+	GatewayToken     Secret `name:"agentrt-gateway-token" env:"AGENTRT_GATEWAY_TOKEN" group:"Gateway" help:"Token that authenticates Wardroom to the gateway."`
+	GatewayTimeoutMS string `name:"agentrt-gateway-timeout-ms" env:"AGENTRT_GATEWAY_TIMEOUT_MS" default:"15000" group:"Gateway" help:"Timeout of a request to the gateway in milliseconds, 100 to 600000. Agent turns have their own timeouts."`
+	GatewayScopes    string `name:"agentrt-gateway-scopes" env:"AGENTRT_GATEWAY_SCOPES" default:"operator.read,operator.write" group:"Gateway" help:"Scopes to request from the gateway, separated by commas. If operator.admin is included, Wardroom starts runs on a second connection without it."`
 
-	DevicePrivateKey Secret `name:"agentrt-device-private-key" env:"AGENTRT_DEVICE_PRIVATE_KEY" group:"Gateway" help:"Ed25519 private key of this service as a paired device, in base64url: the seed of 32 bytes, the seed and the public key in 64, or PKCS #8 as openssl writes it. Padding and the plain base64 alphabet are taken, too. Needed where the gateway is on another host."`
-	DevicePublicKey  string `name:"agentrt-device-public-key" env:"AGENTRT_DEVICE_PUBLIC_KEY" group:"Gateway" help:"Public key of that pair, in base64url. It follows from the private key and may be left out; one that does not fit is refused."`
-	DeviceID         string `name:"agentrt-device-id" env:"AGENTRT_DEVICE_ID" group:"Gateway" help:"Id of the device: the SHA-256 of the public key, in hex. It follows from the private key and may be left out; one that does not fit is refused."`
-	DeviceToken      Secret `name:"agentrt-device-token" env:"AGENTRT_DEVICE_TOKEN" group:"Gateway" help:"Token that the gateway gave the paired device. It is used before AGENTRT_GATEWAY_TOKEN, which then may be left out."`
+	DevicePrivateKey Secret `name:"agentrt-device-private-key" env:"AGENTRT_DEVICE_PRIVATE_KEY" group:"Gateway" help:"Ed25519 private key of Wardroom as a paired device, in base64url: the 32-byte seed, the 64-byte seed and public key, or PKCS #8 as written by openssl. Standard base64 and padding are accepted. Required if the gateway runs on another host."`
+	DevicePublicKey  string `name:"agentrt-device-public-key" env:"AGENTRT_DEVICE_PUBLIC_KEY" group:"Gateway" help:"Public key of the device, in base64url. Optional: Wardroom derives it from the private key. If set, it must match."`
+	DeviceID         string `name:"agentrt-device-id" env:"AGENTRT_DEVICE_ID" group:"Gateway" help:"ID of the device: the SHA-256 of the public key, in hex. Optional: Wardroom derives it from the private key. If set, it must match."`
+	DeviceToken      Secret `name:"agentrt-device-token" env:"AGENTRT_DEVICE_TOKEN" group:"Gateway" help:"Token that the gateway issued to the paired device. It takes precedence over AGENTRT_GATEWAY_TOKEN, which is then optional."`
 
-	GatewayCAFile      string `name:"agentrt-gateway-ca-file" env:"AGENTRT_GATEWAY_CA_FILE" group:"Gateway" help:"PEM file of the authorities that may vouch for the gateway's certificate, instead of those that the system trusts. It is read at start."`
-	GatewayTLSPin      string `name:"agentrt-gateway-tls-pin" env:"AGENTRT_GATEWAY_TLS_PIN" group:"Gateway" help:"SHA-256 fingerprint of the gateway's certificate, in hex with or without colons; several separated by commas. Exactly these certificates are trusted, whatever names and dates they hold."`
-	GatewayInsecureTLS string `name:"agentrt-gateway-insecure-tls" env:"AGENTRT_GATEWAY_INSECURE_TLS" default:"false" group:"Gateway" help:"true trusts any certificate, so that anybody between can read the token: for development, refused in production."`
+	GatewayCAFile      string `name:"agentrt-gateway-ca-file" env:"AGENTRT_GATEWAY_CA_FILE" group:"Gateway" help:"PEM file with the certificate authorities to trust for the gateway, instead of the system's. It is read at startup."`
+	GatewayTLSPin      string `name:"agentrt-gateway-tls-pin" env:"AGENTRT_GATEWAY_TLS_PIN" group:"Gateway" help:"SHA-256 fingerprints of trusted gateway certificates, in hex with or without colons, separated by commas. Only these certificates are accepted; their names and dates are not checked."`
+	GatewayInsecureTLS string `name:"agentrt-gateway-insecure-tls" env:"AGENTRT_GATEWAY_INSECURE_TLS" default:"false" group:"Gateway" help:"true accepts any gateway certificate, so an attacker on the network can read the token. Use it only for development; it is rejected in production."`
 
-	StandupFacilitator  string `name:"standup-facilitator" env:"STANDUP_FACILITATOR" default:"coo" group:"Standup" help:"Agent that holds the meetings of the team executive, unless the team itself names another."`
-	StandupParticipants string `name:"standup-participants" env:"STANDUP_PARTICIPANTS" default:"cto,cpo,cmo" group:"Standup" help:"Agents that report in the team executive, in the order in which they are asked, separated by commas; unless the team itself names others."`
-	StandupAgentTimeout string `name:"standup-agent-timeout" env:"STANDUP_AGENT_TIMEOUT" default:"2m" group:"Standup" help:"How long one agent may take to answer, the facilitator included; at most 1d. A team may have its own."`
-	StandupDeadline     string `name:"standup-deadline" env:"STANDUP_DEADLINE" default:"20m" group:"Standup" help:"How long the whole meeting may take; at most 7d. A team may have its own."`
-	StandupGatewayGrace string `name:"standup-gateway-grace" env:"STANDUP_GATEWAY_GRACE" default:"60s" group:"Standup" help:"How long a meeting waits for a gateway that went away; 0 does not wait; at most 1d."`
+	StandupFacilitator  string `name:"standup-facilitator" env:"STANDUP_FACILITATOR" default:"coo" group:"Standup" help:"Agent that facilitates standups of the team executive, unless the team names another one."`
+	StandupParticipants string `name:"standup-participants" env:"STANDUP_PARTICIPANTS" default:"cto,cpo,cmo" group:"Standup" help:"Agents that report in standups of the team executive, separated by commas, in the order in which they are asked. A team can name others."`
+	StandupAgentTimeout string `name:"standup-agent-timeout" env:"STANDUP_AGENT_TIMEOUT" default:"2m" group:"Standup" help:"How long one agent, including the facilitator, can take to answer; at most 1d. A team can override it."`
+	StandupDeadline     string `name:"standup-deadline" env:"STANDUP_DEADLINE" default:"20m" group:"Standup" help:"How long a standup can take in total; at most 7d. A team can override it."`
+	StandupGatewayGrace string `name:"standup-gateway-grace" env:"STANDUP_GATEWAY_GRACE" default:"60s" group:"Standup" help:"How long a standup waits for a lost gateway connection to return; at most 1d. 0 does not wait."`
 
-	StandupStartGrace string `name:"standup-start-grace" env:"STANDUP_START_GRACE" default:"15m" group:"Standup" help:"How long after its time in the runtime's schedule a standup may begin before somebody is told that it did not; 1m to 1d."`
-	StandupFallback   string `name:"standup-fallback" env:"STANDUP_FALLBACK" default:"false" group:"Standup" help:"true has the service itself begin a standup that the runtime did not begin within STANDUP_START_GRACE."`
+	StandupStartGrace string `name:"standup-start-grace" env:"STANDUP_START_GRACE" default:"15m" group:"Standup" help:"How late a scheduled standup can start before Wardroom reports that it did not start; 1m to 1d."`
+	StandupFallback   string `name:"standup-fallback" env:"STANDUP_FALLBACK" default:"false" group:"Standup" help:"Whether Wardroom starts a standup itself if the runtime has not started it within STANDUP_START_GRACE: true or false."`
 
-	ScheduleGrace    string `name:"schedule-grace" env:"SCHEDULE_GRACE" default:"5m" group:"Gateway" help:"How long after its time a job of the runtime may begin before it counts as missed and somebody is told; 1m to 1d."`
-	DispatchPatience string `name:"dispatch-patience" env:"DISPATCH_PATIENCE" default:"1h" group:"Gateway" help:"How long a task that was handed to its agent waits for the gateway and the agent before that has failed; 1s to 7d."`
-	DispatchTimeout  string `name:"dispatch-timeout" env:"DISPATCH_TIMEOUT" default:"2h" group:"Gateway" help:"How long the agent's run for a task may take before it is stopped; 1s to 1d."`
-	StalledAfter     string `name:"stalled-after" env:"STALLED_AFTER" default:"5m" group:"Gateway" help:"For how long a run may tell nothing of itself before it is shown as stalled and somebody is told; 1s to 1d."`
+	ScheduleGrace    string `name:"schedule-grace" env:"SCHEDULE_GRACE" default:"5m" group:"Gateway" help:"How late a scheduled job of the runtime can start before Wardroom reports it as missed; 1m to 1d."`
+	DispatchPatience string `name:"dispatch-patience" env:"DISPATCH_PATIENCE" default:"1h" group:"Gateway" help:"How long a dispatched task waits for the gateway and the agent before the dispatch fails; 1s to 7d."`
+	DispatchTimeout  string `name:"dispatch-timeout" env:"DISPATCH_TIMEOUT" default:"2h" group:"Gateway" help:"How long an agent's run for a dispatched task can take before Wardroom stops it; 1s to 1d."`
+	StalledAfter     string `name:"stalled-after" env:"STALLED_AFTER" default:"5m" group:"Gateway" help:"How long a run can show no activity before Wardroom reports it as stalled; 1s to 1d."`
 
-	ArchiveAfterDays         string `name:"archive-after-days" env:"ARCHIVE_AFTER_DAYS" default:"7" group:"Retention" help:"Days after which done tasks are archived, 0 to 36500; 0 keeps them on the board for ever."`
-	ActivityLogRetentionDays string `name:"activity-log-retention-days" env:"ACTIVITY_LOG_RETENTION_DAYS" default:"7" group:"Retention" help:"Days of TIMEZONE after which activity, and resolved items of the inbox, and runs and slots of the runtime's jobs, are deleted, 0 to 36500; 0 keeps them for ever. The histories of tasks and the audit stay."`
-	SubagentRetentionDays    string `name:"subagent-retention-days" env:"SUBAGENT_RETENTION_DAYS" default:"30" group:"Retention" help:"Days of TIMEZONE after which archived sessions of sub-agents, in which nothing has happened since, are deleted with what was said in them, 0 to 36500; 0 keeps them for ever. What they used stays in the ledger."`
+	ArchiveAfterDays         string `name:"archive-after-days" env:"ARCHIVE_AFTER_DAYS" default:"7" group:"Retention" help:"Days after which done tasks are archived, 0 to 36500. 0 keeps them on the board forever."`
+	ActivityLogRetentionDays string `name:"activity-log-retention-days" env:"ACTIVITY_LOG_RETENTION_DAYS" default:"7" group:"Retention" help:"Days in TIMEZONE after which activity, resolved inbox items, and the runs and slots of the runtime's jobs are deleted, 0 to 36500. 0 keeps them forever. Task histories and the audit log are always kept."`
+	SubagentRetentionDays    string `name:"subagent-retention-days" env:"SUBAGENT_RETENTION_DAYS" default:"30" group:"Retention" help:"Days in TIMEZONE after which archived sub-agent sessions without new activity are deleted with their messages, 0 to 36500. 0 keeps them forever. Their usage stays in the ledger."`
 }
 
-// Common is RawCommon, checked.
+// Common is the validated form of RawCommon.
 type Common struct {
 	Production bool   // NODE_ENV is "production"
-	DataDir    string // a clean path, relative to the working directory unless it was given as an absolute one
-	// DatabaseURL is what db.Open takes: "postgres://…", or the path of an
-	// SQLite file. It is a secret because it may carry a password.
+	DataDir    string // cleaned path, absolute or relative to the working directory
+	// DatabaseURL is the argument of db.Open: "postgres://…", or the path of an
+	// SQLite file. It is a secret because it can contain a password.
 	DatabaseURL Secret
 	LogLevel    slog.Level
 	LogFormat   string // "text" or "json"
 }
 
-// Config is every setting, checked. Printing or logging it shows no secret.
+// Config is the validated form of Raw. Printing or logging it shows no secrets.
 type Config struct {
 	Common
 
 	Host     string // without brackets, even for IPv6
-	Port     int    // 0 takes a free one
+	Port     int    // 0 picks a free port
 	Timezone *time.Location
 
-	PublicURL      string         // http or https, without a slash at its end; empty when nobody said
-	CORSOrigin     string         // as browsers write it, "*" (never in production), or empty
-	TrustedProxies []netip.Prefix // without host bits; IPv4 is never written as IPv6
+	PublicURL      string         // http or https, without a trailing slash; may be empty
+	CORSOrigin     string         // in the form that browsers send, "*" (never in production), or empty
+	TrustedProxies []netip.Prefix // masked; IPv4 is never mapped to IPv6
 	MetricsAddr    string         // host:port, or empty
 
 	EncryptionKey    Secret   // empty, or at least 32 characters
-	EncryptionKeyOld []Secret // like it, none twice and none of them EncryptionKey; none without it, but for a key file
+	EncryptionKeyOld []Secret // distinct keys, none equal to EncryptionKey
 
 	JWTSecret              Secret        // at least 48 characters
 	JWTExpiresIn           time.Duration // at least a second
-	BootstrapOwnerEmail    string        // may be set without the password, and the other way round
+	BootstrapOwnerEmail    string        // can be set without the password, and vice versa
 	BootstrapOwnerPassword Secret        // empty, or at least 12 characters
 	RegistrationEnabled    bool
 
-	GatewayURL     string // http, https, ws or wss; empty when not configured
+	GatewayURL     string // http, https, ws or wss; empty if no gateway is configured
 	GatewayToken   Secret // may be empty
 	GatewayTimeout time.Duration
-	GatewayScopes  []string // at least one, none twice
+	GatewayScopes  []string // at least one, no duplicates
 
-	DeviceKey   *DeviceKey // nil when this service is not a paired device
-	DeviceToken Secret     // empty without a DeviceKey
+	DeviceKey   *DeviceKey // nil if no device key is set
+	DeviceToken Secret     // empty if DeviceKey is nil
 
-	// How the gateway's certificate is checked; at most one of the three is set,
-	// and none stands for the authorities that the system trusts.
+	// How the gateway's certificate is verified. At most one of the three is set; if
+	// none is, the system's certificate authorities are used.
 	GatewayCA          *Authorities
 	GatewayPins        []Fingerprint
 	GatewayInsecureTLS bool // never in production
 
-	StandupFacilitator  string   // an agent_id
-	StandupParticipants []string // agent_ids, at least one, none twice, without the facilitator
+	StandupFacilitator  string   // agent ID
+	StandupParticipants []string // agent IDs: at least one, no duplicates, without the facilitator
 	StandupAgentTimeout time.Duration
 	StandupDeadline     time.Duration
 	StandupGatewayGrace time.Duration // may be zero
@@ -150,15 +150,15 @@ type Config struct {
 
 	DispatchPatience, DispatchTimeout, StalledAfter time.Duration
 
-	// Days until data goes; 0 keeps it for ever.
+	// Days until old data is removed; 0 keeps it forever.
 	ArchiveAfterDays         int // done tasks
 	ActivityLogRetentionDays int // activity events
 	SubagentRetentionDays    int // archived sub-agent sessions
 
-	Given Given // for the audit
+	Given Given // for the audit log
 }
 
-// String shows the settings, one "Name=value" each, without the secrets.
+// String returns the settings as "Name=value" pairs, without the secrets.
 func (c Config) String() string {
 	var b strings.Builder
 	for _, a := range attrs(reflect.ValueOf(c)) {
@@ -170,10 +170,10 @@ func (c Config) String() string {
 	return b.String()
 }
 
-// GoString is String, so that %#v does not look behind it.
+// GoString returns c.String(), so that %#v shows no secrets.
 func (c Config) GoString() string { return c.String() }
 
-// LogValue shows the settings in a log line, without the secrets.
+// LogValue returns the settings for a log message, without the secrets.
 func (c Config) LogValue() slog.Value { return slog.GroupValue(attrs(reflect.ValueOf(c))...) }
 
 func attrs(v reflect.Value) []slog.Attr {
@@ -184,7 +184,7 @@ func attrs(v reflect.Value) []slog.Attr {
 			continue
 		}
 		value := v.Field(i).Interface()
-		if s, ok := value.(fmt.Stringer); ok { // durations, levels, the zone, secrets
+		if s, ok := value.(fmt.Stringer); ok { // durations, levels, time zones, secrets
 			value = s.String()
 		}
 		out = append(out, slog.Any(v.Type().Field(i).Name, value))
@@ -192,17 +192,17 @@ func attrs(v reflect.Value) []slog.Attr {
 	return out
 }
 
-// Secret is a text that no log, error, JSON or printed struct may show.
+// Secret is a text that logs, errors, JSON and printed structs do not show.
 type Secret string
 
-// hidden stands where a secret would be; an empty one stays empty, because
-// that it is missing is worth seeing.
+// hidden replaces a secret. An empty secret stays empty, to show that it is
+// missing.
 const hidden = "[secret]"
 
-// Reveal returns the text itself, for the one place that needs it.
+// Reveal returns the secret text, for the code that uses it.
 func (s Secret) Reveal() string { return string(s) }
 
-// String hides the text.
+// String returns the redacted text.
 func (s Secret) String() string {
 	if s == "" {
 		return ""
@@ -210,13 +210,13 @@ func (s Secret) String() string {
 	return hidden
 }
 
-// Format hides the text from every verb, also from %q, %x and %#v.
+// Format redacts the text for every verb, including %q, %x and %#v.
 func (s Secret) Format(f fmt.State, verb rune) {
 	fmt.Fprintf(f, fmt.FormatString(f, verb), s.String())
 }
 
-// LogValue hides the text in a log line.
+// LogValue redacts the text in a log message.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
-// MarshalText hides the text in JSON.
+// MarshalText redacts the text in JSON.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }

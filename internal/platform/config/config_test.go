@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 	"time"
-	_ "time/tzdata" // the machine of a test may have no zones
+	_ "time/tzdata" // the test machine may have no time zone database
 
 	"github.com/alecthomas/kong"
 	"github.com/google/go-cmp/cmp"
@@ -20,13 +20,13 @@ import (
 
 const secret = config.Secret("0123456789abcdef0123456789abcdef0123456789abcdef")
 
-// sealing encrypts what is stored.
+// sealing encrypts stored secrets.
 const sealing = config.Secret("dGhlIGVuY3J5cHRpb24ga2V5IG9mIHRoZXNlIHRlc3Q=")
 
-// good is the least that a start needs.
+// good returns the minimum valid settings.
 func good() config.Raw { return config.Raw{JWTSecret: secret} }
 
-// A start with nothing but a secret must have the documented defaults.
+// With only a secret set, every setting must have its documented default.
 func TestDefaults(t *testing.T) {
 	c, warnings, err := good().Check()
 	if err != nil || len(warnings) != 0 {
@@ -52,7 +52,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// Who corrects one mistake must not be told of the next one only then.
+// All mistakes must be reported at once.
 func TestCheckReportsAllMistakes(t *testing.T) {
 	r := config.Raw{
 		RawCommon: config.RawCommon{NodeEnv: "production", DBHost: "db", DBPassword: "postgres", DBPort: "0", LogLevel: "loud"},
@@ -65,22 +65,22 @@ func TestCheckReportsAllMistakes(t *testing.T) {
 	}
 	want := []string{
 		`LOG_LEVEL is "loud": set it to one of debug, info, warn, error`,
-		"DB_PASSWORD is one that everybody tries first: set another of at least 12 characters",
+		"DB_PASSWORD is a common password: set a different one of at least 12 characters",
 		`DB_PORT is "0": set it to a whole number from 1 to 65535`,
 		`PORT is "70000": set it to a whole number from 0 to 65535`,
 		`TIMEZONE is "Moon/Base": set it to an IANA time zone such as UTC or Europe/Lisbon`,
 		`JWT_EXPIRES_IN is "-7d": set it to a duration such as 45s, 30m, 24h, 7d, 2w or a number of seconds, from 1s to 520w`,
-		"STANDUP_PARTICIPANTS names cto twice: remove one of them",
+		"STANDUP_PARTICIPANTS contains cto twice: remove one of them",
 		"JWT_SECRET has 5 characters: set it to at least 48, for example the output of: openssl rand -hex 48",
 		"BOOTSTRAP_OWNER_PASSWORD has 11 characters: set it to at least 12",
-		"AGENTRT_GATEWAY_URL is not an address that can be used: set it to one such as ws://127.0.0.1:18789 (http, https, ws or wss)",
+		"AGENTRT_GATEWAY_URL is not a valid URL: set it to one such as ws://127.0.0.1:18789 (http, https, ws or wss)",
 	}
 	if diff := cmp.Diff(want, strings.Split(err.Error(), "\n")); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// Each refusal, one at a time, with the variable that it must name.
+// Each invalid setting is rejected with a message that names the variable.
 func TestCheckRefuses(t *testing.T) {
 	production := func(r *config.Raw) { r.NodeEnv = "production"; r.DBHost = "db" }
 	for name, c := range map[string]struct {
@@ -94,11 +94,11 @@ func TestCheckRefuses(t *testing.T) {
 		"a short encryption key":        {func(r *config.Raw) { r.EncryptionKey = secret[:31] }, "ENCRYPTION_KEY has 31 characters: set it to at least 32, for example the output of: openssl rand -base64 32"},
 		"an endless encryption key":     {func(r *config.Raw) { r.EncryptionKey = config.Secret(strings.Repeat(string(secret), 30)) }, "ENCRYPTION_KEY has 1440"},
 		"an encryption key of one sort": {func(r *config.Raw) { r.EncryptionKey = config.Secret(strings.Repeat("0", 64)) }, "ENCRYPTION_KEY has only 1 different"},
-		"an encryption key with blanks": {func(r *config.Raw) { r.EncryptionKey = "correct horse battery staple and more" }, "ENCRYPTION_KEY has a blank"},
-		"two encryption keys":           {func(r *config.Raw) { r.EncryptionKey = sealing + "," + sealing }, "ENCRYPTION_KEY has a blank, a comma"},
-		"a variable for a key":          {func(r *config.Raw) { r.EncryptionKey = "${ENCRYPTION_KEY_OF_THE_SERVICE_0}" }, "ENCRYPTION_KEY names another variable"},
-		"logins and secrets by one key": {func(r *config.Raw) { r.EncryptionKey = secret }, "ENCRYPTION_KEY is another secret, too"},
-		"an old key that is the new":    {func(r *config.Raw) { r.EncryptionKey, r.EncryptionKeyOld = sealing, sealing }, "ENCRYPTION_KEY_OLD holds a key twice"},
+		"an encryption key with blanks": {func(r *config.Raw) { r.EncryptionKey = "correct horse battery staple and more" }, "ENCRYPTION_KEY contains a space"},
+		"two encryption keys":           {func(r *config.Raw) { r.EncryptionKey = sealing + "," + sealing }, "ENCRYPTION_KEY contains a space, a comma"},
+		"a variable for a key":          {func(r *config.Raw) { r.EncryptionKey = "${ENCRYPTION_KEY_OF_THE_SERVICE_0}" }, "ENCRYPTION_KEY refers to another variable"},
+		"logins and secrets by one key": {func(r *config.Raw) { r.EncryptionKey = secret }, "ENCRYPTION_KEY is the same as another secret"},
+		"an old key that is the new":    {func(r *config.Raw) { r.EncryptionKey, r.EncryptionKeyOld = sealing, sealing }, "ENCRYPTION_KEY_OLD contains a key twice"},
 		"a short old key":               {func(r *config.Raw) { r.EncryptionKeyOld = sealing + ", short" }, "ENCRYPTION_KEY_OLD has 5"},
 		"a port that is a word":         {func(r *config.Raw) { r.Port = "http" }, "PORT"},
 		"a host with a port":            {func(r *config.Raw) { r.Host = "localhost:80" }, "HOST"},
@@ -108,7 +108,7 @@ func TestCheckRefuses(t *testing.T) {
 		"a gateway without a scheme":    {func(r *config.Raw) { r.GatewayURL = "127.0.0.1:18789" }, "AGENTRT_GATEWAY_URL"},
 		"a gateway with a token in it":  {func(r *config.Raw) { r.GatewayURL = "ws://:hunter2@gw:1" }, "AGENTRT_GATEWAY_TOKEN"},
 		"a gateway with a wild port":    {func(r *config.Raw) { r.GatewayURL = "ws://gw:99999" }, "AGENTRT_GATEWAY_URL"},
-		"a token that is a variable":    {func(r *config.Raw) { r.GatewayToken = "${OPENCLAW_GATEWAY_TOKEN}" }, "AGENTRT_GATEWAY_TOKEN names another variable"},
+		"a token that is a variable":    {func(r *config.Raw) { r.GatewayToken = "${OPENCLAW_GATEWAY_TOKEN}" }, "AGENTRT_GATEWAY_TOKEN refers to another variable"},
 		"a token with a line break":     {func(r *config.Raw) { r.GatewayToken = "abc\n" }, "AGENTRT_GATEWAY_TOKEN"},
 		"an impatient gateway timeout":  {func(r *config.Raw) { r.GatewayTimeoutMS = "99" }, "AGENTRT_GATEWAY_TIMEOUT_MS"},
 		"an endless gateway timeout":    {func(r *config.Raw) { r.GatewayTimeoutMS = "600001" }, "AGENTRT_GATEWAY_TIMEOUT_MS"},
@@ -151,7 +151,7 @@ func TestCheckRefuses(t *testing.T) {
 		"an unknown sslmode":            {func(r *config.Raw) { r.DBHost, r.DBSSLMode = "db", "yes" }, "DB_SSLMODE"},
 		"no password in production":     {production, "DB_PASSWORD is missing"},
 		"a default password in production": {
-			func(r *config.Raw) { production(r); r.DBPassword = "Postgres" }, "DB_PASSWORD is one that everybody tries",
+			func(r *config.Raw) { production(r); r.DBPassword = "Postgres" }, "DB_PASSWORD is a common password",
 		},
 		"a short password in production": {
 			func(r *config.Raw) { production(r); r.DBPassword = "x7Kq2-mLp9e" }, "DB_PASSWORD has 11",
@@ -180,7 +180,7 @@ func TestCheckRefuses(t *testing.T) {
 	}
 }
 
-// What people really write must be understood as they mean it.
+// Common ways to write a value must be accepted with the intended meaning.
 func TestCheckAccepts(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*config.Raw)
@@ -255,15 +255,16 @@ func TestCheckAccepts(t *testing.T) {
 	}
 }
 
-// What is allowed and probably a slip must be said, and must not stop the start.
+// Values that are valid but probably a mistake must cause a warning and not prevent
+// the start.
 func TestCheckWarns(t *testing.T) {
 	for says, change := range map[string]func(*config.Raw){
-		"AGENTRT_GATEWAY_URL is not":     func(r *config.Raw) { r.GatewayToken = "abc" },
-		"AGENTRT_GATEWAY_URL names no":   func(r *config.Raw) { r.GatewayURL = "ws://gw" },
-		"DATABASE_URL is used":           func(r *config.Raw) { r.DatabaseURL, r.DBHost = "postgres://h/d", "db" },
-		"NODE_ENV is \"Production\"":     func(r *config.Raw) { r.NodeEnv = "Production" },
-		"a login lasts 7s":               func(r *config.Raw) { r.JWTExpiresIn = "7" },
-		"STANDUP_DEADLINE (1m) is short": func(r *config.Raw) { r.StandupDeadline = "60" },
+		"AGENTRT_GATEWAY_URL is not":      func(r *config.Raw) { r.GatewayToken = "abc" },
+		"AGENTRT_GATEWAY_URL has no port": func(r *config.Raw) { r.GatewayURL = "ws://gw" },
+		"DATABASE_URL is used":            func(r *config.Raw) { r.DatabaseURL, r.DBHost = "postgres://h/d", "db" },
+		"NODE_ENV is \"Production\"":      func(r *config.Raw) { r.NodeEnv = "Production" },
+		"a login lasts 7s":                func(r *config.Raw) { r.JWTExpiresIn = "7" },
+		"STANDUP_DEADLINE (1m) is short":  func(r *config.Raw) { r.StandupDeadline = "60" },
 	} {
 		t.Run(says, func(t *testing.T) {
 			r := good()
@@ -287,7 +288,7 @@ func TestCommonCheck(t *testing.T) {
 	}
 }
 
-// A secret in a log or in an error reaches people and machines that must not have it.
+// Secrets must not appear in logs and errors.
 func TestSecretsAreNeverShown(t *testing.T) {
 	const mark = "hUnTeR2"
 	secrets := config.Raw{
@@ -330,7 +331,7 @@ func TestSecretsAreNeverShown(t *testing.T) {
 	}
 }
 
-// cli is a program as cmd has it: settings inside a subcommand.
+// cli is a command line like that of cmd, with settings in a subcommand.
 type cli struct {
 	Serve struct {
 		config.Raw
@@ -361,11 +362,11 @@ func parse(t *testing.T, dotenv string, args ...string) cli {
 	return c
 }
 
-// The order of precedence is a promise of the documents: flag, environment, .env, default.
+// The documented order of precedence is: flag, environment, .env, default.
 func TestPrecedence(t *testing.T) {
-	for _, s := range config.Settings() { // whatever the machine of the test has
+	for _, s := range config.Settings() { // ignore the environment of the test machine
 		if v, ok := os.LookupEnv(s.Env); ok {
-			t.Setenv(s.Env, v) // puts it back afterwards
+			t.Setenv(s.Env, v) // restores it afterwards
 			if err := os.Unsetenv(s.Env); err != nil {
 				t.Fatal(err)
 			}
@@ -373,7 +374,7 @@ func TestPrecedence(t *testing.T) {
 	}
 	t.Setenv("PORT", "2")
 	t.Setenv("TIMEZONE", "Etc/GMT-2")
-	t.Setenv("AGENTRT_GATEWAY_URL", "") // set and empty: .env does not count
+	t.Setenv("AGENTRT_GATEWAY_URL", "") // set but empty: .env is ignored
 	t.Setenv("AGENTRT_GATEWAY_TOKEN", "-starts-with-a-dash")
 	dotenv := "HOST=three\nPORT=3\nTIMEZONE=Etc/GMT-3\nJWT_SECRET='-$a b'\nAGENTRT_GATEWAY_URL=ws://three\nDATA_DIR=three\nUNKNOWN=3\n"
 	raw := parse(t, dotenv, "serve", "--port=1", "--data-dir", "one").Serve.Raw
@@ -393,7 +394,7 @@ func TestPrecedence(t *testing.T) {
 	}
 }
 
-// The help of a program that was started with secrets must not print them.
+// The help text must not print secrets from the environment.
 func TestHelpHidesSecrets(t *testing.T) {
 	t.Setenv("JWT_SECRET", "hUnTeR2")
 	var out bytes.Buffer
@@ -411,7 +412,8 @@ func TestHelpHidesSecrets(t *testing.T) {
 	}
 }
 
-// A setting whose tags are incomplete would be missing in the documents or on the command line.
+// A setting with incomplete tags would be missing in the documentation or on the
+// command line.
 func TestSettings(t *testing.T) {
 	seen := map[string]bool{}
 	markdown := config.Markdown()
@@ -433,7 +435,7 @@ func TestSettings(t *testing.T) {
 	}
 	for _, part := range []string{
 		"## Server\n\n| Variable | Flag | Default | Meaning |\n|---|---|---|---|\n| `NODE_ENV` | `--node-env` | – |",
-		"| `JWT_SECRET` | `--jwt-secret` | **required** |", "| `PORT` | `--port` | `3000` |", "logs everybody out. *Secret.* |",
+		"| `JWT_SECRET` | `--jwt-secret` | **required** |", "| `PORT` | `--port` | `3000` |", "logs everyone out. *Secret.* |",
 	} {
 		if !strings.Contains(markdown, part) {
 			t.Errorf("the document lacks %q", part)
@@ -441,13 +443,12 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// Whoever reads the settings must not believe that something goes, or stays, that
-// does not.
+// The descriptions of the retention settings must match what is deleted.
 func TestRetentionSaysWhatItDoes(t *testing.T) {
 	says := map[string]string{
 		"ARCHIVE_AFTER_DAYS":          "done tasks are archived",
-		"ACTIVITY_LOG_RETENTION_DAYS": "activity, and resolved items of the inbox, and runs and slots of the runtime's jobs, are deleted",
-		"SUBAGENT_RETENTION_DAYS":     "archived sessions of sub-agents, in which nothing has happened since, are deleted with what was said in them",
+		"ACTIVITY_LOG_RETENTION_DAYS": "activity, resolved inbox items, and the runs and slots of the runtime's jobs are deleted",
+		"SUBAGENT_RETENTION_DAYS":     "archived sub-agent sessions without new activity are deleted with their messages",
 	}
 	for _, s := range config.Settings() {
 		if s.Group == "Retention" {
@@ -462,8 +463,8 @@ func TestRetentionSaysWhatItDoes(t *testing.T) {
 	}
 }
 
-// The command that examines the way to the gateway must work where the service
-// does not: a mistake in another setting is told and does not end it.
+// The doctor command must work even if the server does not start: a mistake in
+// another setting is only a warning.
 func TestCheckGateway(t *testing.T) {
 	r := config.Raw{GatewayURL: "ws://127.0.0.1:18789", EncryptionKey: " " + sealing + "\n", EncryptionKeyOld: "0123456789abcdefghijklmnopqrstuvwxyz, "}
 	c, warnings, err := r.CheckGateway()

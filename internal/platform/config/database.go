@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// database decides where the data is: DATABASE_URL, else DB_HOST and its
-// companions, else a file in the data folder.
+// database returns the database address: DATABASE_URL, or one built from DB_HOST
+// and the other DB_ settings, or an SQLite file in the data folder.
 func (k *checker) database(r RawCommon, c Common) Secret {
 	if c.Production && r.DBPassword != "" {
 		k.password("DB_PASSWORD", r.DBPassword, r)
@@ -30,38 +30,38 @@ func (k *checker) database(r RawCommon, c Common) Secret {
 	return Secret(filepath.Join(c.DataDir, "wardroom.db"))
 }
 
-// databaseURL reads DATABASE_URL. Nothing of it is ever repeated in a message:
-// what is wrong with it may be where the password is.
+// databaseURL parses DATABASE_URL. Messages never quote it, because the part that
+// is wrong may be the password.
 func (k *checker) databaseURL(given string, r RawCommon, c Common) string {
 	const name = "DATABASE_URL"
 	scheme, rest, ok := strings.Cut(given, ":")
 	switch scheme = strings.ToLower(scheme); {
 	case unprintable(given):
-		k.reject(name, "has a control character: remove it")
+		k.reject(name, "contains a control character: remove it")
 	case scheme == "postgres" || scheme == "postgresql":
 		return k.postgresURL(given, r, c)
 	case ok && (scheme == "sqlite" || scheme == "sqlite3" || scheme == "file"):
 		return k.file(name, strings.TrimPrefix(rest, "//"))
 	case strings.Contains(given, "://") || ok && isName(scheme) && len(scheme) > 1:
-		k.reject(name, "names a database that is not known: set it to sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME")
+		k.reject(name, "has an unsupported scheme: set it to sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME")
 	case strings.Contains(given, "host=") || strings.Contains(given, "dbname="):
-		k.reject(name, "is a list of keywords: set it to the form postgres://USER:PASSWORD@HOST:PORT/NAME")
+		k.reject(name, "is in keyword format: set it to postgres://USER:PASSWORD@HOST:PORT/NAME")
 	default:
 		return k.file(name, given)
 	}
 	return ""
 }
 
-// file is an SQLite database. One in memory is refused: it would lose
-// everything, and each connection would see another one.
+// file parses an SQLite path. In-memory databases are rejected: they would lose all
+// data, and each connection would have a separate one.
 func (k *checker) file(name, path string) string {
 	switch {
 	case path == "" || strings.HasSuffix(path, "/"):
-		k.reject(name, "names no file: set it to sqlite:PATH, such as sqlite:data/wardroom.db")
+		k.reject(name, "contains no file name: set it to sqlite:PATH, such as sqlite:data/wardroom.db")
 	case strings.ContainsAny(path, "?#"):
-		k.reject(name, "has a ? or a #: set it to sqlite:PATH, without parameters")
+		k.reject(name, "contains ? or #: set it to sqlite:PATH, without parameters")
 	case strings.Contains(path, ":memory:"):
-		k.reject(name, "names a database in memory, which would be lost at every stop: set it to sqlite:PATH")
+		k.reject(name, "is an in-memory database, which is lost at every stop: set it to sqlite:PATH")
 	default:
 		return filepath.Clean(path)
 	}
@@ -72,16 +72,16 @@ func (k *checker) postgresURL(given string, r RawCommon, c Common) string {
 	const name = "DATABASE_URL"
 	u, err := url.Parse(given)
 	if err != nil {
-		k.reject(name, "cannot be read: write special characters of the user and the password as %%XX (an @ is %%40, a / is %%2F)")
+		k.reject(name, "cannot be parsed: percent-encode special characters in the user and password, such as @ as %%40 and / as %%2F")
 		return ""
 	}
 	q, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
-		k.reject(name, "has parameters that cannot be read: write them as ?name=value&name=value")
+		k.reject(name, "has invalid parameters: write them as ?name=value&name=value")
 		return ""
 	}
 	if u.Host == "" && !q.Has("host") {
-		k.reject(name, "names no host: set it to postgres://USER:PASSWORD@HOST:PORT/NAME")
+		k.reject(name, "contains no host: set it to postgres://USER:PASSWORD@HOST:PORT/NAME")
 		return ""
 	}
 	password, _ := u.User.Password()
@@ -95,22 +95,22 @@ func (k *checker) postgresURL(given string, r RawCommon, c Common) string {
 	return given
 }
 
-// postgres builds the address from DB_HOST and its companions.
+// postgres builds the address from DB_HOST and the other DB_ settings.
 func (k *checker) postgres(r RawCommon, c Common) string {
 	before := len(k.errs)
 	port := k.number("DB_PORT", r.DBPort, 1, 65535)
 	mode := k.choice("DB_SSLMODE", r.DBSSLMode, "disable", "allow", "prefer", "require", "verify-ca", "verify-full")
 	for _, s := range [][2]string{{"DB_NAME", r.DBName}, {"DB_USER", r.DBUser}, {"DB_PASSWORD", r.DBPassword.Reveal()}} {
 		if strings.ContainsRune(s[1], 0) || !utf8.ValidString(s[1]) {
-			k.reject(s[0], "has a character that PostgreSQL does not take: remove it")
+			k.reject(s[0], "contains a character that PostgreSQL does not accept: remove it")
 		}
 	}
 	socket := strings.HasPrefix(r.DBHost, "/")
 	host := strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(r.DBHost), "["), "]")
 	if unprintable(host) || !socket && !isHost(host) {
-		k.reject("DB_HOST", "is %q: set it to a host name or an address alone; the port goes into DB_PORT", r.DBHost)
+		k.reject("DB_HOST", "is %q: set it to a host name or address without a port; set the port with DB_PORT", r.DBHost)
 	}
-	// On a socket PostgreSQL knows who we are without a password.
+	// On a Unix socket PostgreSQL can authenticate without a password.
 	if c.Production && r.DBPassword == "" && !socket {
 		k.reject("DB_PASSWORD", "is missing: set it to at least %d characters", minPassword)
 	}
@@ -132,17 +132,17 @@ func (k *checker) postgres(r RawCommon, c Common) string {
 	return u.String()
 }
 
-// password refuses, in production, what whoever wants in tries first.
+// password rejects short and common passwords in production.
 func (k *checker) password(name string, s Secret, r RawCommon) {
 	p := strings.ToLower(s.Reveal())
 	tried := []string{"postgres", "postgresql", "password", "wardroom", "changeme", "change-me", "change_me", "secret", "admin", "root"}
 	switch n := utf8.RuneCountInString(p); {
 	case slices.Contains(tried, p):
-		k.reject(name, "is one that everybody tries first: set another of at least %d characters", minPassword)
+		k.reject(name, "is a common password: set a different one of at least %d characters", minPassword)
 	case n < minPassword:
-		k.reject(name, "has %d characters: set one of at least %d", n, minPassword)
+		k.reject(name, "has %d characters: set one of at least %d characters", n, minPassword)
 	case p == strings.ToLower(r.DBUser) || p == strings.ToLower(r.DBName):
-		k.reject(name, "is the name of the user or of the database: set another of at least %d characters", minPassword)
+		k.reject(name, "is the name of the user or the database: set a different one of at least %d characters", minPassword)
 	}
 }
 

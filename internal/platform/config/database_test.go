@@ -10,8 +10,7 @@ import (
 	"wardroom/internal/platform/config"
 )
 
-// A password with a character that means something in an address must reach
-// PostgreSQL as it was given.
+// A password with special URL characters must reach PostgreSQL unchanged.
 func TestDatabaseParts(t *testing.T) {
 	text := rapid.StringN(1, 30, -1).Filter(func(s string) bool { return !strings.ContainsRune(s, 0) && strings.TrimSpace(s) == s })
 	rapid.Check(t, func(t *rapid.T) {

@@ -11,19 +11,19 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// dotEnvLimit is more than any .env needs; a larger file is the wrong file.
+// dotEnvLimit is the largest accepted .env file, in bytes. A larger one is probably
+// not a settings file.
 const dotEnvLimit = 1 << 20
 
-// LoadDotEnv reads the variables of the .env file at path that lookup (as a
-// rule os.LookupEnv) does not know: the environment wins, also with an empty
-// value. A file that does not exist has no variables. All mistakes are
-// reported, each with its line; none repeats what the line says, because that
-// may be a secret.
+// LoadDotEnv returns the variables of the .env file at path that lookup (usually
+// os.LookupEnv) does not find: the environment takes precedence, even with an empty
+// value. A missing file has no variables. The error reports every mistake with its
+// line, and never quotes the line, because it may contain a secret.
 //
-// A line is KEY=VALUE, a comment (#…) or blank; "export " may stand before the
-// key. An unquoted value ends at the end of the line or at " #". A value in
-// single quotes is taken as it is; in double quotes \n, \r, \t, \", \\ and \$
-// stand for what they usually do. Nothing is interpolated.
+// A line is KEY=VALUE, a comment (#…) or blank. The key can follow "export ". An
+// unquoted value ends at the end of the line or at " #". A value in single quotes
+// is taken literally; in double quotes \n, \r, \t, \", \\ and \$ are escapes.
+// Variables are not expanded.
 func LoadDotEnv(path string, lookup func(string) (string, bool)) (map[string]string, error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -44,14 +44,14 @@ func LoadDotEnv(path string, lookup func(string) (string, bool)) (map[string]str
 	return values, nil
 }
 
-// Resolver gives what LoadDotEnv returned to the command line, as an option of
+// Resolver passes the result of LoadDotEnv to the command line, as an option of
 // kong.New:
 //
 //	env, err := config.LoadDotEnv(".env", os.LookupEnv)
 //	parser, err := kong.New(&cli, kong.Resolvers(config.Resolver(env)))
 //
-// kong asks a resolver before it looks into the environment, so values must
-// not hold what the environment has; LoadDotEnv sees to that.
+// kong asks a resolver before it reads the environment, so values must not contain
+// variables of the environment. LoadDotEnv removes those.
 func Resolver(values map[string]string) kong.Resolver {
 	return kong.ResolverFunc(func(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 		for _, env := range flag.Envs {
@@ -65,10 +65,10 @@ func Resolver(values map[string]string) kong.Resolver {
 
 func parseDotEnv(path string, data []byte) (map[string]string, error) {
 	if len(data) > dotEnvLimit {
-		return nil, fmt.Errorf("%s is larger than 1 MiB: it cannot be a settings file", path)
+		return nil, fmt.Errorf("%s is larger than 1 MiB: it is not a settings file", path)
 	}
 	if !utf8.Valid(data) || strings.ContainsRune(string(data), 0) {
-		return nil, fmt.Errorf("%s is not a text in UTF-8", path)
+		return nil, fmt.Errorf("%s is not UTF-8 text", path)
 	}
 	text := strings.TrimPrefix(string(data), "\ufeff")
 	values, lines := map[string]string{}, map[string]int{}
@@ -82,7 +82,7 @@ func parseDotEnv(path string, data []byte) (map[string]string, error) {
 			errs = append(errs, fmt.Errorf("%s line %d: %w", path, n, err))
 		case key == "":
 		case lines[key] != 0:
-			errs = append(errs, fmt.Errorf("%s line %d: %s was already set in line %d: remove one of them", path, n, key, lines[key]))
+			errs = append(errs, fmt.Errorf("%s line %d: %s is already set on line %d: remove one of them", path, n, key, lines[key]))
 		default:
 			values[key], lines[key] = value, n
 		}
@@ -90,7 +90,7 @@ func parseDotEnv(path string, data []byte) (map[string]string, error) {
 	return values, errors.Join(errs...)
 }
 
-// parseDotEnvLine reads one line; a key of "" says that there is nothing in it.
+// parseDotEnvLine parses one line. The key is empty for a blank line or a comment.
 func parseDotEnvLine(line string) (key, value string, err error) {
 	line = strings.TrimLeft(line, " \t")
 	if strings.TrimSpace(line) == "" || line[0] == '#' {
@@ -104,7 +104,7 @@ func parseDotEnvLine(line string) (key, value string, err error) {
 		return "", "", errors.New("expected NAME=value")
 	}
 	if !isName(key) {
-		return "", "", errors.New("what stands before the = is not a name of letters, digits and _, without blanks")
+		return "", "", errors.New("the name before the = must consist of letters, digits and _, without spaces")
 	}
 	value = strings.TrimLeft(value, " \t")
 	if value == "" {
@@ -126,7 +126,7 @@ func parseDotEnvLine(line string) (key, value string, err error) {
 	return key, strings.TrimRight(value, " \t"), nil
 }
 
-// unquote reads a quoted value; after it only a comment may stand.
+// unquote parses a quoted value, which only a comment can follow.
 func unquote(s string) (string, error) {
 	quote := s[0]
 	var b strings.Builder
@@ -135,21 +135,21 @@ func unquote(s string) (string, error) {
 		case s[i] == quote:
 			rest := strings.TrimLeft(s[i+1:], " \t")
 			if rest != "" && rest[0] != '#' {
-				return "", errors.New("something stands after the closing quote: write the quote inside the value as \\\" within double quotes")
+				return "", errors.New("text follows the closing quote: to include a quote in the value, write \\\" in double quotes")
 			}
 			return b.String(), nil
 		case s[i] == '\\' && quote == '"':
 			i++
 			c, ok := escaped(s, i)
 			if !ok {
-				return "", errors.New(`after a \ in double quotes, only n, r, t, ", \ and $ are known: write \\ for a \`)
+				return "", errors.New(`in double quotes a \ must be followed by n, r, t, ", \ or $: write \\ for a backslash`)
 			}
 			b.WriteByte(c)
 		default:
 			b.WriteByte(s[i])
 		}
 	}
-	return "", errors.New("the quote is not closed in this line")
+	return "", errors.New("the closing quote is missing on this line")
 }
 
 func escaped(s string, i int) (byte, bool) {

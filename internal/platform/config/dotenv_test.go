@@ -32,7 +32,7 @@ func load(t interface {
 	return env, err
 }
 
-// People copy .env files from other tools: what they mean must arrive.
+// .env files copied from other tools must be read with the intended meaning.
 func TestLoadDotEnv(t *testing.T) {
 	text := strings.Join([]string{
 		"\ufeff# comment", "", "   # indented comment", "PLAIN=a b  ", "EMPTY=", "EMPTY2=   # nothing", "COMMENT=a#b # c", "URL=postgres://u:p@h/d?x=y#z",
@@ -53,7 +53,8 @@ func TestLoadDotEnv(t *testing.T) {
 	}
 }
 
-// A mistake in the file must be found by its line, and never shown: it may be a secret.
+// Mistakes must be reported with their line, and the line never quoted, because it
+// may be a secret.
 func TestLoadDotEnvRefuses(t *testing.T) {
 	text := "A=1\nno equals sign hunter2\nB C=hunter2\nD='hunter2\nE=\"hunter2\" x\nF=\"\\hunter2\"\nA=hunter2\nKEY =hunter2\n=hunter2\nG=\"hunter2\\"
 	_, err := load(t, t.TempDir(), text)
@@ -62,14 +63,14 @@ func TestLoadDotEnvRefuses(t *testing.T) {
 	}
 	want := []string{
 		".env line 2: expected NAME=value",
-		".env line 3: what stands before the = is not a name of letters, digits and _, without blanks",
-		".env line 4: the quote is not closed in this line",
-		".env line 5: something stands after the closing quote: write the quote inside the value as \\\" within double quotes",
-		".env line 6: after a \\ in double quotes, only n, r, t, \", \\ and $ are known: write \\\\ for a \\",
-		".env line 7: A was already set in line 1: remove one of them",
-		".env line 8: what stands before the = is not a name of letters, digits and _, without blanks",
-		".env line 9: what stands before the = is not a name of letters, digits and _, without blanks",
-		".env line 10: after a \\ in double quotes, only n, r, t, \", \\ and $ are known: write \\\\ for a \\",
+		".env line 3: the name before the = must consist of letters, digits and _, without spaces",
+		".env line 4: the closing quote is missing on this line",
+		".env line 5: text follows the closing quote: to include a quote in the value, write \\\" in double quotes",
+		".env line 6: in double quotes a \\ must be followed by n, r, t, \", \\ or $: write \\\\ for a backslash",
+		".env line 7: A is already set on line 1: remove one of them",
+		".env line 8: the name before the = must consist of letters, digits and _, without spaces",
+		".env line 9: the name before the = must consist of letters, digits and _, without spaces",
+		".env line 10: in double quotes a \\ must be followed by n, r, t, \", \\ or $: write \\\\ for a backslash",
 	}
 	if diff := cmp.Diff(want, strings.Split(err.Error(), "\n")); diff != "" {
 		t.Error(diff)
@@ -81,7 +82,7 @@ func TestLoadDotEnvRefuses(t *testing.T) {
 	}
 }
 
-// Without a .env the program starts with what the environment has.
+// Without a .env file, the program starts with the environment only.
 func TestLoadDotEnvMissing(t *testing.T) {
 	got, err := config.LoadDotEnv(filepath.Join(t.TempDir(), ".env"), nothing)
 	if err != nil || len(got) != 0 {
@@ -92,7 +93,7 @@ func TestLoadDotEnvMissing(t *testing.T) {
 	}
 }
 
-// Any value that is written by the rules must be read as it was meant.
+// Every correctly quoted value must be read unchanged.
 func TestLoadDotEnvRoundTrip(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
@@ -105,7 +106,8 @@ func TestLoadDotEnvRoundTrip(t *testing.T) {
 	})
 }
 
-// The file is whatever somebody wrote: no panic, and names are always names.
+// Arbitrary files must not cause a panic, and the result must only contain valid
+// names.
 func FuzzLoadDotEnv(f *testing.F) {
 	f.Add("A=1\nexport B='x' # y\nC=\"\\n\"")
 	f.Add("export")

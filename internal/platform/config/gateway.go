@@ -19,12 +19,12 @@ import (
 	"unicode"
 )
 
-// DeviceKey is the key pair of this service as a device of the gateway. Nothing
-// that prints it shows the private half. The nil DeviceKey is none.
+// DeviceKey is the key pair of Wardroom as a device of the gateway. Printing it
+// does not show the private key. A nil DeviceKey means that there is none.
 type DeviceKey struct{ private ed25519.PrivateKey }
 
-// Reveal returns the private key itself, for the one place that needs it; nil
-// when there is none.
+// Reveal returns the private key for the code that uses it, or nil if there is
+// none.
 func (d *DeviceKey) Reveal() ed25519.PrivateKey {
 	if d == nil {
 		return nil
@@ -32,8 +32,8 @@ func (d *DeviceKey) Reveal() ed25519.PrivateKey {
 	return slices.Clone(d.private)
 }
 
-// ID is the name of the device at the gateway: the SHA-256 of the public key, in
-// lower-case hex. It is no secret.
+// ID returns the device ID: the SHA-256 of the public key, in lower-case hex. It is
+// not secret.
 func (d *DeviceKey) ID() string {
 	sum := sha256.Sum256(d.public())
 	return hex.EncodeToString(sum[:])
@@ -41,7 +41,7 @@ func (d *DeviceKey) ID() string {
 
 func (d *DeviceKey) public() []byte { return d.private[ed25519.SeedSize:] }
 
-// String hides the key.
+// String returns the redacted key.
 func (d *DeviceKey) String() string {
 	if d == nil {
 		return ""
@@ -49,24 +49,24 @@ func (d *DeviceKey) String() string {
 	return hidden
 }
 
-// Format hides the key from every verb, also from %q, %x and %#v.
+// Format redacts the key for every verb, including %q, %x and %#v.
 func (d *DeviceKey) Format(f fmt.State, verb rune) {
 	fmt.Fprintf(f, fmt.FormatString(f, verb), d.String())
 }
 
-// LogValue hides the key in a log line.
+// LogValue redacts the key in a log message.
 func (d *DeviceKey) LogValue() slog.Value { return slog.StringValue(d.String()) }
 
-// MarshalText hides the key in JSON.
+// MarshalText redacts the key in JSON.
 func (d *DeviceKey) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// Authorities are the certificates of AGENTRT_GATEWAY_CA_FILE.
+// Authorities is the set of certificates in AGENTRT_GATEWAY_CA_FILE.
 type Authorities struct {
 	File string
 	Pool *x509.CertPool
 }
 
-// String is the name of the file.
+// String returns the name of the file.
 func (a *Authorities) String() string {
 	if a == nil {
 		return ""
@@ -74,47 +74,47 @@ func (a *Authorities) String() string {
 	return a.File
 }
 
-// Fingerprint is the SHA-256 of a certificate in DER.
+// Fingerprint is the SHA-256 of a DER certificate.
 type Fingerprint [sha256.Size]byte
 
-// String writes the fingerprint as openssl does: AB:CD:…
+// String formats the fingerprint like openssl: AB:CD:…
 func (f Fingerprint) String() string {
 	return strings.ReplaceAll(fmt.Sprintf("% X", f[:]), " ", ":")
 }
 
-// What stands before the bytes of an Ed25519 key when it is written as PKCS #8
-// and as a SubjectPublicKeyInfo (RFC 8410). The key is always the rest.
+// Headers of an Ed25519 key in PKCS #8 and SubjectPublicKeyInfo format (RFC 8410).
+// The rest is the key.
 const (
 	pkcs8Head = "\x30\x2e\x02\x01\x00\x30\x05\x06\x03\x2b\x65\x70\x04\x22\x04\x20"
 	spkiHead  = "\x30\x2a\x30\x05\x06\x03\x2b\x65\x70\x03\x21\x00"
 )
 
-// keyText is the longest text of a key that is looked at; the longest that is
-// accepted has 88 characters.
+// keyText is the longest key text that is decoded. The longest valid one has 88
+// characters.
 const keyText = 200
 
-// The mistakes in a key. None of them quotes it.
+// Mistakes in keys and certificates. The messages never quote a key.
 var (
 	errNotBase64  = errors.New("is not base64url")
-	errKeyLength  = errors.New("has another length")
-	errKeyPEM     = errors.New("is a whole PEM file, of which only the line between BEGIN and END belongs here")
-	errKeyFile    = errors.New("is the name of a file, and what belongs here is the key itself")
+	errKeyLength  = errors.New("has the wrong length")
+	errKeyPEM     = errors.New("is a whole PEM file instead of the line between BEGIN and END")
+	errKeyFile    = errors.New("is a file name instead of the key itself")
 	errKeyHex     = errors.New("is in hex")
-	errKeyHalves  = errors.New("holds a public half that does not belong to its private half")
-	errPinShape   = errors.New("is no SHA-256 fingerprint")
-	errNoPEM      = errors.New("holds no certificate in PEM")
-	errPEMContent = errors.New("holds a certificate that cannot be read")
-	errPEMSize    = errors.New("is too large")
-	errPEMFile    = errors.New("is not a file")
+	errKeyHalves  = errors.New("contains a public key that does not match its private key")
+	errPinShape   = errors.New("is not a SHA-256 fingerprint")
+	errNoPEM      = errors.New("it contains no PEM certificate")
+	errPEMContent = errors.New("it contains an invalid certificate")
+	errPEMSize    = errors.New("it is too large")
+	errPEMFile    = errors.New("it is not a file")
 )
 
-// keyBytes decodes base64 in either alphabet, with or without padding.
+// keyBytes decodes standard base64 or base64url, with or without padding.
 func keyBytes(s string) ([]byte, error) {
 	s = strings.TrimSpace(s)
 	switch _, notHex := hex.DecodeString(s); {
 	case strings.HasPrefix(s, "-----BEGIN"):
 		return nil, errKeyPEM
-	case strings.HasSuffix(s, ".pem") || strings.HasSuffix(s, ".key"): // no base64 has a point
+	case strings.HasSuffix(s, ".pem") || strings.HasSuffix(s, ".key"): // base64 has no dots
 		return nil, errKeyFile
 	case len(s) == hex.EncodedLen(ed25519.SeedSize) && notHex == nil:
 		return nil, errKeyHex
@@ -122,12 +122,12 @@ func keyBytes(s string) ([]byte, error) {
 		return nil, errKeyLength
 	}
 	s = strings.NewReplacer("+", "-", "/", "_").Replace(strings.TrimRight(s, "="))
-	if strings.ContainsAny(s, "\r\n") { // which the decoder would skip
+	if strings.ContainsAny(s, "\r\n") { // the decoder would skip them
 		return nil, errNotBase64
 	}
 	data, err := base64.RawURLEncoding.Strict().DecodeString(s)
 	if err != nil {
-		return nil, errNotBase64 // the decoder's error would quote where it stumbled
+		return nil, errNotBase64 // the decoder's error would quote the key
 	}
 	return data, nil
 }
@@ -167,8 +167,8 @@ func parsePublicKey(s string) ([]byte, error) {
 	return data, nil
 }
 
-// parseFingerprint takes hex in either case, with or without colons between the
-// bytes, and with or without "sha256:" before it.
+// parseFingerprint accepts hex in either case, with or without colons, and with or
+// without a "sha256:" prefix.
 func parseFingerprint(s string) (Fingerprint, error) {
 	var f Fingerprint
 	s = strings.ToLower(strings.TrimSpace(s))
@@ -192,17 +192,17 @@ func parseFingerprint(s string) (Fingerprint, error) {
 	return f, nil
 }
 
-// mostPEM is more than the certificates of all public authorities together.
+// mostPEM is more than the size of all public certificate authorities together.
 const mostPEM = 4 << 20
 
-// readAuthorities reads a PEM file. A certificate in it that cannot be read is a
-// mistake: leaving it out would be found out only when it is needed.
+// readAuthorities reads a PEM file. An invalid certificate is an error: skipping it
+// would go unnoticed until the certificate is needed.
 func readAuthorities(name string) (*Authorities, error) {
 	info, err := os.Stat(name)
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() { // reading a pipe could wait for ever
+	if !info.Mode().IsRegular() { // reading a pipe could block forever
 		return nil, errPEMFile
 	}
 	file, err := os.Open(name)
@@ -236,8 +236,7 @@ func readAuthorities(name string) (*Authorities, error) {
 	return &Authorities{File: name, Pool: pool}, nil
 }
 
-// device reads the identity of the service. Whatever else is given of it must
-// belong to the private key.
+// device validates the device key. The other device settings must match it.
 func (k *checker) device(r Raw, c *Config) {
 	const private = "AGENTRT_DEVICE_PRIVATE_KEY"
 	c.DeviceToken = k.token("AGENTRT_DEVICE_TOKEN", r.DeviceToken)
@@ -246,7 +245,7 @@ func (k *checker) device(r Raw, c *Config) {
 			{"AGENTRT_DEVICE_ID", r.DeviceID}, {"AGENTRT_DEVICE_PUBLIC_KEY", r.DevicePublicKey}, {"AGENTRT_DEVICE_TOKEN", r.DeviceToken.Reveal()},
 		} {
 			if s.value != "" {
-				k.reject(s.name, "is set and %s is not: set that, too, or remove this", private)
+				k.reject(s.name, "is set but %s is not: set both, or remove it", private)
 			}
 		}
 		return
@@ -260,19 +259,19 @@ func (k *checker) device(r Raw, c *Config) {
 		public, err := parsePublicKey(s)
 		switch {
 		case err != nil:
-			k.reject("AGENTRT_DEVICE_PUBLIC_KEY", "%w: set it to an Ed25519 public key of 32 bytes in base64url, or remove it: it follows from %s", err, private)
+			k.reject("AGENTRT_DEVICE_PUBLIC_KEY", "%w: set it to an Ed25519 public key of 32 bytes in base64url, or remove it: it is derived from %s", err, private)
 		case !bytes.Equal(public, key.public()):
-			k.reject("AGENTRT_DEVICE_PUBLIC_KEY", "does not belong to %s: remove it, or set the key that it belongs to", private)
+			k.reject("AGENTRT_DEVICE_PUBLIC_KEY", "does not match %s: remove it, or set the matching key", private)
 		}
 	}
 	if s := strings.TrimSpace(r.DeviceID); s != "" && !strings.EqualFold(s, key.ID()) {
-		k.reject("AGENTRT_DEVICE_ID", "does not belong to %s: remove it, or set the key that it belongs to", private)
+		k.reject("AGENTRT_DEVICE_ID", "does not match %s: remove it, or set the matching key", private)
 	}
 	c.DeviceKey = key
 }
 
-// gatewayTLS reads how the gateway's certificate is checked. Two ways at once
-// would leave it open which of them counts.
+// gatewayTLS validates how the gateway's certificate is verified. Two methods at
+// once are ambiguous and rejected.
 func (k *checker) gatewayTLS(r Raw, c *Config) {
 	const (
 		ca       = "AGENTRT_GATEWAY_CA_FILE"
@@ -292,11 +291,11 @@ func (k *checker) gatewayTLS(r Raw, c *Config) {
 	hasCA, hasPin := strings.TrimSpace(r.GatewayCAFile) != "", r.GatewayTLSPin != ""
 	switch {
 	case c.GatewayInsecureTLS && c.Production:
-		k.reject(insecure, "is true: in production set %s to the fingerprint of the gateway's certificate instead, or %s to its authority", pin, ca)
+		k.reject(insecure, "is true: in production set %s to the fingerprint of the gateway's certificate, or %s to its certificate authority", pin, ca)
 	case c.GatewayInsecureTLS && (hasCA || hasPin):
-		k.reject(insecure, "is true, and %s or %s is set, which it would make void: remove one", pin, ca)
+		k.reject(insecure, "is true, and %s or %s is set, which it overrides: remove one", pin, ca)
 	case hasCA && hasPin:
-		k.reject(pin, "and %s are both set: with a pin the fingerprint alone counts, so remove one", ca)
+		k.reject(pin, "and %s are both set: a pin replaces the check of the authority, so remove one", ca)
 	}
 	if scheme, _, _ := strings.Cut(c.GatewayURL, ":"); scheme == "ws" || scheme == "http" {
 		for _, s := range []struct {
@@ -304,19 +303,20 @@ func (k *checker) gatewayTLS(r Raw, c *Config) {
 			set  bool
 		}{{ca, hasCA}, {pin, hasPin}} {
 			if s.set {
-				k.reject(s.name, "is set and AGENTRT_GATEWAY_URL begins with %s://, which is not encrypted: write wss://, or remove this", scheme)
+				k.reject(s.name, "is set but AGENTRT_GATEWAY_URL begins with %s://, which is not encrypted: use wss://, or remove it", scheme)
 			}
 		}
 	}
 	if c.GatewayInsecureTLS && !c.Production {
-		k.warn("%s is true: any certificate is trusted, so that anybody between can read the token; set %s instead", insecure, pin)
+		k.warn("%s is true: any certificate is accepted, so an attacker on the network can read the token; set %s instead", insecure, pin)
 	}
 }
 
-// asPrinted is what openssl writes before a fingerprint. It is copied along with it.
+// asPrinted matches the label that openssl prints before a fingerprint, which
+// people copy along.
 var asPrinted = regexp.MustCompile(`(?i)\bsha-?256 fingerprint=`)
 
-// pins reads a list of fingerprints.
+// pins parses a list of fingerprints.
 func (k *checker) pins(name, s string) []Fingerprint {
 	var out []Fingerprint
 	s = asPrinted.ReplaceAllString(s, " ")
@@ -325,20 +325,20 @@ func (k *checker) pins(name, s string) []Fingerprint {
 		f, err := parseFingerprint(v)
 		switch {
 		case err != nil:
-			k.reject(name, "names %.120q, which %w: set it to 64 hex digits, with or without colons, as openssl x509 -noout -fingerprint -sha256 prints them", v, err)
+			k.reject(name, "contains %.120q, which %w: set it to 64 hex digits, with or without colons, as openssl x509 -noout -fingerprint -sha256 prints them", v, err)
 		case slices.Contains(out, f):
-			k.reject(name, "names %s twice: remove one of them", f)
+			k.reject(name, "contains %s twice: remove one of them", f)
 		default:
 			out = append(out, f)
 		}
 	}
 	if s != "" && len(named) == 0 {
-		k.reject(name, "names nothing: set it to the fingerprint of the gateway's certificate, or remove it")
+		k.reject(name, "is empty: set it to the fingerprint of the gateway's certificate, or remove it")
 	}
 	return out
 }
 
-// unused warns of settings that wait for an address.
+// unused warns about gateway settings without a gateway address.
 func (k *checker) unused(r Raw) {
 	if r.GatewayURL != "" {
 		return
@@ -359,6 +359,6 @@ func (k *checker) unused(r Raw) {
 		if len(names) > 1 {
 			verb = "are"
 		}
-		k.warn("%s %s set and AGENTRT_GATEWAY_URL is not: no gateway is configured", strings.Join(names, ", "), verb)
+		k.warn("%s %s set but AGENTRT_GATEWAY_URL is not: no gateway is configured", strings.Join(names, ", "), verb)
 	}
 }

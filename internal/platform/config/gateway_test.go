@@ -24,7 +24,7 @@ import (
 	"wardroom/internal/platform/config"
 )
 
-// The key pair of these tests, in the writings that people have it in.
+// The key pair of these tests, in the formats that people use.
 const (
 	keySeed   = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8"
 	keyPublic = "A6EHv_POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg"
@@ -40,7 +40,7 @@ func key(t *testing.T) ed25519.PrivateKey {
 	return ed25519.NewKeyFromSeed(seed)
 }
 
-// pkcs8 and spki are the key as openssl writes it.
+// pkcs8 returns the private key in openssl's format.
 func pkcs8(t *testing.T, k ed25519.PrivateKey) []byte {
 	t.Helper()
 	der, err := x509.MarshalPKCS8PrivateKey(k)
@@ -50,6 +50,7 @@ func pkcs8(t *testing.T, k ed25519.PrivateKey) []byte {
 	return der
 }
 
+// spki returns the public key in openssl's format.
 func spki(t *testing.T, k ed25519.PrivateKey) []byte {
 	t.Helper()
 	der, err := x509.MarshalPKIXPublicKey(k.Public())
@@ -59,7 +60,7 @@ func spki(t *testing.T, k ed25519.PrivateKey) []byte {
 	return der
 }
 
-// A key that is copied from another tool must not fail for its writing.
+// A key copied from another tool must be accepted in any of the usual formats.
 func TestDeviceKey(t *testing.T) {
 	k := key(t)
 	for name, private := range map[string]string{
@@ -93,7 +94,7 @@ func TestDeviceKey(t *testing.T) {
 	}
 }
 
-// A start with half an identity would fail hours later, at the gateway.
+// A start with an incomplete identity would only fail hours later, at the gateway.
 func TestDeviceMistakes(t *testing.T) {
 	k := key(t)
 	halves := append(k.Seed(), make([]byte, 32)...)
@@ -101,21 +102,21 @@ func TestDeviceMistakes(t *testing.T) {
 		private, public, id, token string
 		says                       string
 	}{
-		"no key, a token":      {token: "t", says: "AGENTRT_DEVICE_TOKEN is set and AGENTRT_DEVICE_PRIVATE_KEY is not"},
-		"no key, an id":        {id: keyID, says: "AGENTRT_DEVICE_ID is set and AGENTRT_DEVICE_PRIVATE_KEY is not"},
-		"no key, a public key": {public: keyPublic, says: "AGENTRT_DEVICE_PUBLIC_KEY is set and AGENTRT_DEVICE_PRIVATE_KEY is not"},
+		"no key, a token":      {token: "t", says: "AGENTRT_DEVICE_TOKEN is set but AGENTRT_DEVICE_PRIVATE_KEY is not"},
+		"no key, an id":        {id: keyID, says: "AGENTRT_DEVICE_ID is set but AGENTRT_DEVICE_PRIVATE_KEY is not"},
+		"no key, a public key": {public: keyPublic, says: "AGENTRT_DEVICE_PUBLIC_KEY is set but AGENTRT_DEVICE_PRIVATE_KEY is not"},
 		"a word":               {private: "not a key!", says: "AGENTRT_DEVICE_PRIVATE_KEY is not base64url"},
 		"hex":                  {private: strings.Repeat("ab", 32), says: "AGENTRT_DEVICE_PRIVATE_KEY is in hex"},
-		"the file's name":      {private: "device.pem", says: "AGENTRT_DEVICE_PRIVATE_KEY is the name of a file"},
-		"a short key":          {private: keySeed[:40], says: "AGENTRT_DEVICE_PRIVATE_KEY has another length"},
+		"the file's name":      {private: "device.pem", says: "AGENTRT_DEVICE_PRIVATE_KEY is a file name"},
+		"a short key":          {private: keySeed[:40], says: "AGENTRT_DEVICE_PRIVATE_KEY has the wrong length"},
 		"a line break inside":  {private: keySeed[:20] + "\n" + keySeed[20:], says: "AGENTRT_DEVICE_PRIVATE_KEY is not base64url"},
 		"a whole PEM file":     {private: string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8(t, k)})), says: "AGENTRT_DEVICE_PRIVATE_KEY is a whole PEM file"},
-		"an RSA key":           {private: base64.StdEncoding.EncodeToString(make([]byte, 1200)), says: "AGENTRT_DEVICE_PRIVATE_KEY has another length"},
-		"halves of two keys":   {private: base64.RawURLEncoding.EncodeToString(halves), says: "AGENTRT_DEVICE_PRIVATE_KEY holds a public half"},
-		"another public key":   {private: keySeed, public: keySeed, says: "AGENTRT_DEVICE_PUBLIC_KEY does not belong"},
+		"an RSA key":           {private: base64.StdEncoding.EncodeToString(make([]byte, 1200)), says: "AGENTRT_DEVICE_PRIVATE_KEY has the wrong length"},
+		"halves of two keys":   {private: base64.RawURLEncoding.EncodeToString(halves), says: "AGENTRT_DEVICE_PRIVATE_KEY contains a public key that does not match"},
+		"another public key":   {private: keySeed, public: keySeed, says: "AGENTRT_DEVICE_PUBLIC_KEY does not match"},
 		"a broken public key":  {private: keySeed, public: "A6E", says: "AGENTRT_DEVICE_PUBLIC_KEY"},
-		"another id":           {private: keySeed, id: strings.Repeat("0", 64), says: "AGENTRT_DEVICE_ID does not belong"},
-		"a token with a break": {private: keySeed, token: "a\nb", says: "AGENTRT_DEVICE_TOKEN has a blank"},
+		"another id":           {private: keySeed, id: strings.Repeat("0", 64), says: "AGENTRT_DEVICE_ID does not match"},
+		"a token with a break": {private: keySeed, token: "a\nb", says: "AGENTRT_DEVICE_TOKEN contains a space"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := good()
@@ -135,7 +136,7 @@ func TestDeviceMistakes(t *testing.T) {
 	}
 }
 
-// A private key in a log is a key to change.
+// A private key that appears in a log must be replaced.
 func TestDeviceKeyIsNeverShown(t *testing.T) {
 	r := good()
 	r.GatewayURL, r.DevicePrivateKey, r.DeviceToken = "ws://gw:1", keySeed, "hUnTeR2-device-token"
@@ -168,7 +169,8 @@ func TestDeviceKeyIsNeverShown(t *testing.T) {
 	}
 }
 
-// caFile writes a PEM file with a certificate in it and returns its name and fingerprint.
+// caFile writes a PEM file with a certificate and returns its name and the
+// fingerprint.
 func caFile(t *testing.T, before string) (name string, sum [32]byte) {
 	t.Helper()
 	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -196,7 +198,7 @@ const (
 	pinColon = "AB:01:02:03:04:05:06:07:08:09:0A:0B:0C:0D:0E:0F:10:11:12:13:14:15:16:17:18:19:1A:1B:1C:1D:1E:FF"
 )
 
-// A fingerprint is copied from openssl, from our own status or from elsewhere.
+// Fingerprints are copied from openssl, from Wardroom's status, or from elsewhere.
 func TestPins(t *testing.T) {
 	for _, given := range []string{pinHex, strings.ToUpper(pinHex), pinColon, strings.ToLower(pinColon), "sha256:" + pinHex, "SHA256:" + pinColon, " " + pinColon + " ", "sha256 Fingerprint=" + pinColon, "SHA256 Fingerprint=" + pinColon} {
 		other := strings.Repeat("00", 32)
@@ -215,32 +217,32 @@ func TestPins(t *testing.T) {
 	}
 }
 
-// Who believes in a pin or an authority that does not count is worse off than without.
+// A pin or an authority that is silently ignored is worse than none.
 func TestGatewayTLSMistakes(t *testing.T) {
 	ca, _ := caFile(t, "")
 	for name, test := range map[string]struct {
 		change func(*config.Raw)
 		says   string
 	}{
-		"a short pin":       {func(r *config.Raw) { r.GatewayTLSPin = pinHex[:62] }, "AGENTRT_GATEWAY_TLS_PIN names"},
-		"a SHA-1":           {func(r *config.Raw) { r.GatewayTLSPin = pinColon[:59] }, "AGENTRT_GATEWAY_TLS_PIN names"},
-		"colons at random":  {func(r *config.Raw) { r.GatewayTLSPin = "a:b" + pinHex[2:] }, "AGENTRT_GATEWAY_TLS_PIN names"},
-		"a colon too early": {func(r *config.Raw) { r.GatewayTLSPin = "A:B" + pinColon[3:] }, "AGENTRT_GATEWAY_TLS_PIN names"},
-		"no pin at all":     {func(r *config.Raw) { r.GatewayTLSPin = " ,\f" }, "AGENTRT_GATEWAY_TLS_PIN names nothing"},
+		"a short pin":       {func(r *config.Raw) { r.GatewayTLSPin = pinHex[:62] }, "AGENTRT_GATEWAY_TLS_PIN contains"},
+		"a SHA-1":           {func(r *config.Raw) { r.GatewayTLSPin = pinColon[:59] }, "AGENTRT_GATEWAY_TLS_PIN contains"},
+		"colons at random":  {func(r *config.Raw) { r.GatewayTLSPin = "a:b" + pinHex[2:] }, "AGENTRT_GATEWAY_TLS_PIN contains"},
+		"a colon too early": {func(r *config.Raw) { r.GatewayTLSPin = "A:B" + pinColon[3:] }, "AGENTRT_GATEWAY_TLS_PIN contains"},
+		"no pin at all":     {func(r *config.Raw) { r.GatewayTLSPin = " ,\f" }, "AGENTRT_GATEWAY_TLS_PIN is empty"},
 		"a pin twice":       {func(r *config.Raw) { r.GatewayTLSPin = pinHex + "," + pinColon }, "twice"},
 		"a pin and a CA":    {func(r *config.Raw) { r.GatewayTLSPin, r.GatewayCAFile = pinHex, ca }, "AGENTRT_GATEWAY_TLS_PIN and AGENTRT_GATEWAY_CA_FILE are both set"},
 		"a pin, unchecked":  {func(r *config.Raw) { r.GatewayTLSPin, r.GatewayInsecureTLS = pinHex, "true" }, "AGENTRT_GATEWAY_INSECURE_TLS is true, and"},
-		"a pin without TLS": {func(r *config.Raw) { r.GatewayURL, r.GatewayTLSPin = "ws://gw:1", pinHex }, "AGENTRT_GATEWAY_TLS_PIN is set and AGENTRT_GATEWAY_URL begins with ws://"},
-		"a CA without TLS":  {func(r *config.Raw) { r.GatewayURL, r.GatewayCAFile = "http://gw:1", ca }, "AGENTRT_GATEWAY_CA_FILE is set and AGENTRT_GATEWAY_URL begins with http://"},
+		"a pin without TLS": {func(r *config.Raw) { r.GatewayURL, r.GatewayTLSPin = "ws://gw:1", pinHex }, "AGENTRT_GATEWAY_TLS_PIN is set but AGENTRT_GATEWAY_URL begins with ws://"},
+		"a CA without TLS":  {func(r *config.Raw) { r.GatewayURL, r.GatewayCAFile = "http://gw:1", ca }, "AGENTRT_GATEWAY_CA_FILE is set but AGENTRT_GATEWAY_URL begins with http://"},
 		"no such CA file":   {func(r *config.Raw) { r.GatewayCAFile = ca + "x" }, "AGENTRT_GATEWAY_CA_FILE cannot be used"},
-		"a CA folder":       {func(r *config.Raw) { r.GatewayCAFile = filepath.Dir(ca) }, "AGENTRT_GATEWAY_CA_FILE cannot be used: is not a file"},
-		"an empty CA file":  {func(r *config.Raw) { r.GatewayCAFile = file(t, "") }, "holds no certificate in PEM"},
+		"a CA folder":       {func(r *config.Raw) { r.GatewayCAFile = filepath.Dir(ca) }, "AGENTRT_GATEWAY_CA_FILE cannot be used: it is not a file"},
+		"an empty CA file":  {func(r *config.Raw) { r.GatewayCAFile = file(t, "") }, "contains no PEM certificate"},
 		"a CA file of keys": {func(r *config.Raw) {
 			r.GatewayCAFile = file(t, "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n")
-		}, "holds no certificate in PEM"},
+		}, "contains no PEM certificate"},
 		"a damaged CA file": {func(r *config.Raw) {
 			r.GatewayCAFile = file(t, "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
-		}, "holds a certificate that cannot be read"},
+		}, "contains an invalid certificate"},
 		"a film as CA file": {func(r *config.Raw) { r.GatewayCAFile = file(t, strings.Repeat("x", 4<<20+1)) }, "is too large"},
 		"perhaps insecure":  {func(r *config.Raw) { r.GatewayInsecureTLS = "maybe" }, "AGENTRT_GATEWAY_INSECURE_TLS"},
 		"insecure in production": {
@@ -263,7 +265,7 @@ func TestGatewayTLSMistakes(t *testing.T) {
 	}
 }
 
-// What is allowed works, and what is dangerous is said.
+// Valid settings work, and dangerous ones cause a warning.
 func TestGatewayTLS(t *testing.T) {
 	ca, _ := caFile(t, "a note before it\n")
 	r := good()
@@ -275,19 +277,19 @@ func TestGatewayTLS(t *testing.T) {
 	r = good()
 	r.GatewayURL, r.GatewayInsecureTLS = "wss://gw", "true"
 	c, warnings, err = r.Check()
-	if err != nil || !c.GatewayInsecureTLS || len(warnings) != 1 || !strings.Contains(warnings[0], "anybody between can read the token") {
+	if err != nil || !c.GatewayInsecureTLS || len(warnings) != 1 || !strings.Contains(warnings[0], "an attacker on the network can read the token") {
 		t.Errorf("unchecked: %v, %v", warnings, err)
 	}
 	r = good()
 	r.GatewayToken, r.DevicePrivateKey, r.GatewayTLSPin = "t", keySeed, pinHex
 	_, warnings, err = r.Check()
-	if err != nil || len(warnings) != 1 || warnings[0] != "AGENTRT_GATEWAY_TOKEN, AGENTRT_DEVICE_PRIVATE_KEY, AGENTRT_GATEWAY_TLS_PIN are set and AGENTRT_GATEWAY_URL is not: no gateway is configured" {
+	if err != nil || len(warnings) != 1 || warnings[0] != "AGENTRT_GATEWAY_TOKEN, AGENTRT_DEVICE_PRIVATE_KEY, AGENTRT_GATEWAY_TLS_PIN are set but AGENTRT_GATEWAY_URL is not: no gateway is configured" {
 		t.Errorf("without an address: %q, %v", warnings, err)
 	}
 }
 
-// FuzzDeviceKey looks for a key that is accepted and is another than was
-// given, and for a mistake that shows it.
+// FuzzDeviceKey looks for a key that is accepted as a different key, and for an
+// error that quotes it.
 func FuzzDeviceKey(f *testing.F) {
 	f.Add(keySeed, keyPublic, keyID)
 	f.Add(keySeed+"=", "", "")
@@ -317,12 +319,12 @@ func FuzzDeviceKey(f *testing.F) {
 	})
 }
 
-// FuzzPins looks for a fingerprint that is understood as another.
+// FuzzPins looks for a fingerprint that is accepted as a different one.
 func FuzzPins(f *testing.F) {
 	f.Add(pinHex)
 	f.Add("sha256:" + pinColon + "," + pinHex)
 	f.Add("a:b,\x00")
-	f.Add("\f") // it once pinned nothing, without a word
+	f.Add("\f") // this once pinned nothing, without an error
 	f.Fuzz(func(t *testing.T, text string) {
 		r := good()
 		r.GatewayURL, r.GatewayTLSPin = "wss://gw", text
@@ -341,7 +343,7 @@ func FuzzPins(f *testing.F) {
 	})
 }
 
-// numbers is how a slice of bytes is printed that nobody hid.
+// numbers formats bytes like a printed slice that was not redacted.
 func numbers(b []byte) string {
 	var out []string
 	for _, c := range b {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// public reads the address at which others reach the service. Agents paste it
-// into a command line, so that nothing gets through that a shell would read.
+// public parses the URL at which agents call Wardroom. Agents paste it into shell
+// commands, so characters that a shell interprets are rejected.
 func (k *checker) public(name, s string) string {
 	v := strings.TrimRight(strings.TrimSpace(s), "/")
 	if v == "" {
@@ -16,20 +16,19 @@ func (k *checker) public(name, s string) string {
 	u, err := url.Parse(v)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || !isHost(u.Hostname()) || !validPort(u.Port()) ||
 		u.Opaque != "" || strings.Trim(v, addressLetters) != "" {
-		// The text may hold a password in the wrong place, so it is not repeated.
-		k.reject(name, "is not an address that can be used: set it to one such as https://ops.example.com (http or https, no user, no query)")
+		// The text may contain a misplaced password, so the message does not quote it.
+		k.reject(name, "is not a valid URL: set it to one such as https://ops.example.com (http or https, no user, no query)")
 		return ""
 	}
 	return strings.TrimSuffix(v, "/api/v1")
 }
 
-// addressLetters are what a public address may be made of: no user, no query,
-// nothing that has to be escaped.
+// addressLetters are the characters allowed in a public URL: no user, no query and
+// nothing that needs escaping.
 const addressLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/:[]"
 
-// origin reads one origin and writes it as browsers do, because that text is
-// what theirs is compared with: in small letters and without the port that the
-// scheme implies.
+// origin parses one origin and returns it in the form that browsers send, because
+// it is compared with theirs: in lower case and without the scheme's default port.
 func (k *checker) origin(name, s string, production bool) string {
 	v := strings.TrimSpace(s)
 	switch {
@@ -42,10 +41,10 @@ func (k *checker) origin(name, s string, production bool) string {
 		return v
 	}
 	u, err := url.Parse(v)
-	// Whatever is more than scheme, host and port makes the texts differ.
+	// Anything besides scheme, host and port makes the two texts differ.
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || !strings.EqualFold(v, u.Scheme+"://"+u.Host) ||
 		strings.Contains(v, "%") || strings.HasSuffix(v, ":") || !isHost(u.Hostname()) || !validPort(u.Port()) {
-		k.reject(name, "is %q: set it to one origin such as https://ops.example.com: http or https, the host, a port if there is one, and nothing after it", s)
+		k.reject(name, "is %q: set it to one origin such as https://ops.example.com, with http or https, a host, an optional port, and nothing else", s)
 		return ""
 	}
 	host, port := strings.ToLower(u.Hostname()), u.Port()

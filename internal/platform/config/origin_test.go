@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Browsers write an origin in one way; ours must be the same text, or the
-// dashboard is locked out without a word.
+// The origin must be in the exact form that browsers send, or the dashboard is
+// silently blocked.
 func TestCORSOrigin(t *testing.T) {
 	for given, want := range map[string]string{
 		"": "", " ": "", "*": "*", "https://ops.example.com": "https://ops.example.com", "HTTPS://Ops.Example.com": "https://ops.example.com",

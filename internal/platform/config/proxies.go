@@ -7,22 +7,22 @@ import (
 	"unicode"
 )
 
-// proxies reads a list of addresses and networks. An address is the network
-// that has only it.
+// proxies parses a list of addresses and networks. An address becomes the network
+// that contains only it.
 func (k *checker) proxies(name, s string) []netip.Prefix {
 	var list []netip.Prefix
 	for _, v := range strings.FieldsFunc(s, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) {
 		p, ok := network(v)
 		switch {
 		case !ok:
-			k.reject(name, "names %q: set it to addresses such as 127.0.0.1 and networks such as 10.0.0.0/8 or fd00::/8, separated by commas", v)
+			k.reject(name, "contains %q: set it to addresses such as 127.0.0.1 and networks such as 10.0.0.0/8 or fd00::/8, separated by commas", v)
 		case p != p.Masked():
-			k.reject(name, "names %s, which has bits set beyond its %d: write %s", v, p.Bits(), p.Masked())
+			k.reject(name, "contains %s, which has bits set beyond its %d: write %s", v, p.Bits(), p.Masked())
 		case slices.Contains(list, p):
-			k.reject(name, "names %s twice: remove one of them", v)
+			k.reject(name, "contains %s twice: remove one of them", v)
 		default:
 			if p.Bits() == 0 {
-				k.warn("%s names %s: anybody can then say to be anywhere, and the limits for an address hold nobody back", name, v)
+				k.warn("%s contains %s: any client can then fake its address and bypass the limits per address", name, v)
 			}
 			list = append(list, p)
 		}
@@ -30,7 +30,8 @@ func (k *checker) proxies(name, s string) []netip.Prefix {
 	return list
 }
 
-// network takes IPv4 written as IPv6 for IPv4, as it is compared.
+// network parses an address or a network. An IPv4 address written as IPv6 becomes
+// IPv4, because that is how it is compared.
 func network(s string) (netip.Prefix, bool) {
 	if a, err := netip.ParseAddr(s); err == nil {
 		a = a.Unmap()

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// A slip here gives strangers a say in who they are, or takes it from the proxy.
+// A mistake here lets clients choose their own address, or ignores the proxy's
+// header.
 func TestTrustedProxies(t *testing.T) {
 	for given, want := range map[string]string{
 		"": "[]", " ": "[]", ",": "[]", "127.0.0.1": "[127.0.0.1/32]", "127.0.0.1, ::1": "[127.0.0.1/32 ::1/128]",
@@ -26,20 +27,20 @@ func TestTrustedProxies(t *testing.T) {
 		r := good()
 		r.TrustedProxies = given
 		c, _, err := r.Check()
-		if err == nil || !strings.HasPrefix(err.Error(), "TRUSTED_PROXIES names ") || !strings.Contains(err.Error(), say) || strings.Contains(err.Error(), "\n") {
+		if err == nil || !strings.HasPrefix(err.Error(), "TRUSTED_PROXIES contains ") || !strings.Contains(err.Error(), say) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: %v, %v; want an error that says %q", given, c.TrustedProxies, err, say)
 		}
 	}
 	for _, all := range []string{"0.0.0.0/0", "::/0"} {
 		r := good()
 		r.TrustedProxies = all
-		if _, warnings, err := r.Check(); err != nil || len(warnings) != 1 || !strings.Contains(warnings[0], "anybody") {
+		if _, warnings, err := r.Check(); err != nil || len(warnings) != 1 || !strings.Contains(warnings[0], "any client") {
 			t.Errorf("%s: %v, %v; want one warning", all, warnings, err)
 		}
 	}
 }
 
-// Metrics ask for no token: where they are must be meant.
+// Metrics require no token, so the address must be explicit.
 func TestMetricsAddr(t *testing.T) {
 	for given, want := range map[string]string{
 		"": "", " ": "", "127.0.0.1:9464": "127.0.0.1:9464", " localhost:0 ": "localhost:0", "[::1]:9464": "[::1]:9464", "0.0.0.0:9464": "0.0.0.0:9464",

@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// Setting is one setting as the tags of Raw describe it.
+// Setting describes one setting, as declared by the tags of Raw.
 type Setting struct {
-	Env      string // its name in the environment and in .env
-	Flag     string // its name on the command line, without the dashes
+	Env      string // name in the environment and in .env
+	Flag     string // name on the command line, without the dashes
 	Default  string
 	Help     string // one or more sentences
-	Group    string // what it is about
-	Secret   bool   // its value is never shown
-	Required bool   // there is no start without it
+	Group    string // heading in docs/settings.md
+	Secret   bool   // whether its value is never shown
+	Required bool   // whether the program does not start without it
 }
 
-// Settings lists every setting, in the order in which Raw declares them.
+// Settings returns every setting in the order in which Raw declares them.
 func Settings() []Setting {
 	var out []Setting
 	for f := range fields(reflect.ValueOf(&Raw{}).Elem()) {
@@ -28,13 +28,13 @@ func Settings() []Setting {
 	return out
 }
 
-// field is a setting together with the place of its value.
+// field is a setting with its value.
 type field struct {
 	Setting
 	value reflect.Value
 }
 
-// fields walks the settings of a Raw or RawCommon.
+// fields iterates over the settings of a Raw or RawCommon.
 func fields(v reflect.Value) func(yield func(field) bool) {
 	return func(yield func(field) bool) {
 		for i := range v.NumField() {
@@ -59,11 +59,11 @@ func fields(v reflect.Value) func(yield func(field) bool) {
 	}
 }
 
-// Given are the settings that are not at their defaults, by their names in the
-// environment. A secret's value is hidden already.
+// Given maps the environment names of the settings that differ from their defaults
+// to their values. Secrets are already redacted.
 type Given map[string]string
 
-// String is the names alone.
+// String returns the names only.
 func (g Given) String() string { return strings.Join(slices.Sorted(maps.Keys(g)), ",") }
 
 func given(r Raw) Given {
@@ -80,8 +80,8 @@ func given(r Raw) Given {
 	return out
 }
 
-// fill puts the defaults where nothing was given. The command line does that
-// too; this serves an empty variable (HOST=) and whoever builds a Raw in Go.
+// fill replaces empty settings with their defaults. The command line does that too;
+// fill handles empty variables (HOST=) and Raw values built in Go.
 func fill[R Raw | RawCommon](raw R) R {
 	for f := range fields(reflect.ValueOf(&raw).Elem()) {
 		if f.value.String() == "" {
@@ -91,16 +91,16 @@ func fill[R Raw | RawCommon](raw R) R {
 	return raw
 }
 
-// Markdown is the text of docs/settings.md.
+// Markdown returns the content of docs/settings.md.
 func Markdown() string {
 	var b strings.Builder
 	b.WriteString(`# Settings
 
-Each setting is a flag, a variable of the environment, or a line of the file ` + "`.env`" + ` in the working directory.
-A flag wins over the environment, the environment over ` + "`.env`" + `, and that over the default. An empty value counts as the default.
-All mistakes are reported at once, and the program then stops with exit status 2.
+You can set each setting with a flag, an environment variable, or a line in the file ` + "`.env`" + ` in the working directory.
+Flags override environment variables, which override ` + "`.env`" + `, which overrides the defaults. An empty value counts as not set.
+If settings are invalid, Wardroom reports all mistakes at once and exits with status 2.
 
-A secret is better given as a variable or in ` + "`.env`" + ` than as a flag: other users of the machine can read command lines.
+Set secrets with environment variables or in ` + "`.env`" + `, not with flags: other users of the machine can read command lines.
 `)
 	all := Settings()
 	done := map[string]bool{}

@@ -1,18 +1,16 @@
-// Package cron tells when something is due that happens at fixed times of a
-// place: "at nine on weekdays in Berlin", through both changes of its clocks.
+// Package cron computes when a cron schedule in a time zone is due, for example
+// weekdays at 9:00 in Berlin, including across daylight saving changes.
 //
-// A library finds the times at which the expression matches a calendar without
-// such changes; this package then finds the moments at which the clocks of the
-// zone show them:
+// A library finds the matching wall-clock times, and this package converts them to
+// points in time:
 //
-//   - A time that the clocks show twice, in autumn, is due the first time only.
-//   - A time that they skip, in spring, is due at once after the gap (which is
-//     the next day where the clocks skip the hour before midnight), and times of
-//     one gap are due together, once. On a day that a zone has skipped
-//     altogether, as Samoa did on 30 December 2011, nothing is due.
-//   - An expression for every hour follows the hours as they pass, and not the
-//     clock: it is due in both of the hours that look alike, and not in the one
-//     that there is not.
+//   - A time that occurs twice, when clocks go back, is due the first time only.
+//   - A time that is skipped, when clocks go forward, is due at the end of the gap.
+//     That is the next day if the hour before midnight is skipped. All times in one
+//     gap are due together, once. On a day that a zone skips entirely, as Samoa
+//     skipped 30 December 2011, nothing is due.
+//   - A schedule for every hour follows elapsed hours, not the clock: it is due in
+//     both of the repeated hours, and not in the skipped one.
 package cron
 
 import (
@@ -28,27 +26,27 @@ import (
 	"wardroom/internal/platform/clock"
 )
 
-// maxLength is how long an expression may be. The longest that make sense list
+// maxLength limits the length of an expression. The longest sensible ones list
 // every minute.
 const maxLength = 500
 
-// searchYears is how far the next match may be off: 29 February can be eight
-// years away, around a year such as 2100.
+// searchYears limits the search for the next match: 29 February can be eight years
+// away, around years such as 2100.
 const searchYears = 9
 
-// Schedule is when something is due. The zero Schedule is never.
+// Schedule is a cron expression in a time zone. The zero Schedule is never due.
 type Schedule struct {
 	text  string
 	zone  *time.Location
 	spec  *library.SpecSchedule
-	every bool // matches every hour
+	every bool // matches every hour of the day
 }
 
-// Parse reads five fields (minute, hour, day of the month, month, weekday) and
-// the IANA name of a zone. Fields have numbers, names of months and weekdays in
-// English, ranges, lists and steps; 0 and 7 are Sunday. When both days are
-// restricted, either suffices, as in every cron since the first. Extensions
-// (seconds, years, @daily, L, W, #) are refused, and so is what never matches.
+// Parse parses five fields (minute, hour, day of the month, month, day of the week)
+// and an IANA time zone. Fields can contain numbers, English names of months and
+// days, ranges, lists and steps; 0 and 7 are Sunday. If both day fields are
+// restricted, one match is enough, as in other crons. Extensions (seconds, years,
+// @daily, L, W, #) and expressions that never match are rejected.
 func Parse(expression, zone string) (Schedule, error) {
 	loc, err := clock.Zone(zone)
 	if err != nil {
@@ -57,38 +55,38 @@ func Parse(expression, zone string) (Schedule, error) {
 	if len(expression) > maxLength {
 		return Schedule{}, fmt.Errorf("the expression has more than %d characters", maxLength)
 	}
-	// The library takes an H in THU for another extension, and a zone in front.
+	// The library would read the H in THU as an extension, and accept a zone prefix.
 	fields := strings.Fields(strings.ToLower(expression))
 	if len(fields) != 5 || strings.ContainsAny(expression, "=@") {
-		return Schedule{}, errors.New("give five fields: minute, hour, day of the month, month, weekday, such as 0 9 * * 1-5")
+		return Schedule{}, errors.New("use five fields: minute, hour, day of the month, month, day of the week, such as 0 9 * * 1-5")
 	}
 	for _, f := range fields {
 		if slices.Contains(strings.Split(f, ","), "") {
-			return Schedule{}, errors.New("a list in the expression lacks a value beside a comma")
+			return Schedule{}, errors.New("a list in the expression has an empty value next to a comma")
 		}
 	}
 	parser, err := library.TryNewParser(library.Minute | library.Hour | library.Dom | library.Month | library.Dow | library.DowOrDom)
 	if err != nil {
-		return Schedule{}, fmt.Errorf("make a parser: %w", err)
+		return Schedule{}, fmt.Errorf("create the parser: %w", err)
 	}
 	parsed, err := parser.WithMaxSearchYears(searchYears).Parse(strings.Join(fields, " "))
 	if err != nil {
-		return Schedule{}, fmt.Errorf("the expression cannot be read: %w", err)
+		return Schedule{}, fmt.Errorf("the expression is invalid: %w", err)
 	}
 	spec, ok := parsed.(*library.SpecSchedule)
 	if !ok {
-		return Schedule{}, fmt.Errorf("the expression cannot be read: it is a %T", parsed)
+		return Schedule{}, fmt.Errorf("the expression is not supported: it is a %T", parsed)
 	}
 	spec.Location = time.UTC
 	const hours = 1<<24 - 1
 	s := Schedule{text: strings.Join(fields, " "), zone: loc, spec: spec, every: spec.Hour&hours == hours}
-	if spec.Next(time.Date(2096, 3, 1, 0, 0, 0, 0, time.UTC)).IsZero() { // the longest wait for a 29 February
-		return Schedule{}, errors.New("no day is like that, such as 30 February")
+	if spec.Next(time.Date(2096, 3, 1, 0, 0, 0, 0, time.UTC)).IsZero() { // before the longest gap between two 29 Februaries
+		return Schedule{}, errors.New("the expression never matches, such as 30 February")
 	}
 	return s, nil
 }
 
-// String is the expression and its zone.
+// String returns the expression and its zone.
 func (s Schedule) String() string {
 	if s.IsZero() {
 		return "never"
@@ -96,11 +94,11 @@ func (s Schedule) String() string {
 	return s.text + " " + s.zone.String()
 }
 
-// IsZero reports whether s was never parsed.
+// IsZero reports whether s is the zero Schedule.
 func (s Schedule) IsZero() bool { return s.spec == nil }
 
-// Next is the first moment after t at which s is due, in UTC, or the zero time
-// when there is none until the year 9999.
+// Next returns the first time after t at which s is due, in UTC, or the zero time
+// if there is none up to the year 9999.
 func (s Schedule) Next(t time.Time) time.Time {
 	t = t.UTC()
 	if s.IsZero() || t.Year() > 9999 {
@@ -119,7 +117,8 @@ func (s Schedule) Next(t time.Time) time.Time {
 	return time.Time{}
 }
 
-// Between are the moments at which s is due, from one on and before another.
+// Between iterates over the times at which s is due, from from (inclusive) to to
+// (exclusive).
 func (s Schedule) Between(from, to time.Time) iter.Seq[time.Time] {
 	return func(yield func(time.Time) bool) {
 		for at := s.Next(from.Add(-time.Nanosecond)); !at.IsZero() && at.Before(to); at = s.Next(at) {
@@ -130,15 +129,15 @@ func (s Schedule) Between(from, to time.Time) iter.Seq[time.Time] {
 	}
 }
 
-// Once is s as those reckon who only look at the clock: what is due every hour is
-// not due again in an hour that looks like the one before.
+// Once returns s with the wall-clock rule also for hourly schedules: an hour that
+// repeats when clocks go back is due only once.
 func (s Schedule) Once() Schedule {
 	s.every = false
 	return s
 }
 
-// Names reports whether the clocks show a time at t that s names. They do not
-// where t stands for one that they have skipped.
+// Names reports whether the wall-clock time at t matches the expression. It does
+// not if t stands for a skipped time.
 func (s Schedule) Names(t time.Time) bool {
 	if s.IsZero() {
 		return false
@@ -147,12 +146,12 @@ func (s Schedule) Names(t time.Time) bool {
 	return s.spec.Next(wall.Add(-time.Nanosecond)).Equal(wall)
 }
 
-// nextOnce is Next where each time of the clock counts once.
+// nextOnce implements Next for schedules where each wall-clock time counts once.
 func (s Schedule) nextOnce(t time.Time) time.Time {
 	wall := spanAt(t, s.zone).wall(t)
 	for {
-		// Times that t's own clock has shown lead to moments before t. Those that
-		// it shows anew, later on, were due the first time.
+		// A wall-clock time that occurs a second time after t maps to its first
+		// occurrence, before t, and is skipped.
 		if wall = s.spec.Next(wall); wall.IsZero() {
 			return time.Time{}
 		}
@@ -162,9 +161,9 @@ func (s Schedule) nextOnce(t time.Time) time.Time {
 	}
 }
 
-// nextEvery is Next where each hour that passes counts.
+// nextEvery implements Next for schedules where each elapsed hour counts.
 func (s Schedule) nextEvery(t time.Time) time.Time {
-	for range 1000 { // a zone changes its clocks a few times a year
+	for range 1000 { // a zone changes its offset a few times a year
 		here := spanAt(t.Add(time.Nanosecond), s.zone)
 		wall := s.spec.Next(here.wall(t))
 		if wall.IsZero() {
@@ -174,7 +173,7 @@ func (s Schedule) nextEvery(t time.Time) time.Time {
 		if here.end.IsZero() || at.Before(here.end) {
 			return at
 		}
-		// Nothing matches before wall, whatever the clocks do by then.
+		// Nothing matches before wall, whatever the offset is by then.
 		if t = here.end; at.Add(-2 * furthest).After(t) {
 			t = at.Add(-2 * furthest)
 		}
@@ -183,23 +182,23 @@ func (s Schedule) nextEvery(t time.Time) time.Time {
 	return time.Time{}
 }
 
-// furthest is more than any zone is away from UTC, or has moved its clocks.
+// furthest is more than any zone's offset from UTC or any change of it.
 const furthest = 26 * time.Hour
 
-// span is a stretch of time in which the clocks of a zone run evenly. Its ends
-// are zero where there is none.
+// span is a period in which a zone's UTC offset does not change. An end is zero if
+// the period has none.
 type span struct {
 	start, end time.Time
-	offset     time.Duration // of the clocks before UTC
+	offset     time.Duration // from UTC
 }
 
-// spanAt is the span that t is in, or a part of it that has t.
+// spanAt returns the span that contains t, or a part of it.
 func spanAt(t time.Time, zone *time.Location) span {
 	t = t.In(zone)
 	start, end := t.ZoneBounds()
-	// From 2038 on Go reckons with the zone's rule, and takes the 365th day for
-	// the last of leap years too: on 31 December 2040 the span has ended already.
-	// https://go.dev/src/time/zoneinfo.go, tzset
+	// From 2038, Go applies the zone's rule and treats day 365 as the last day of leap
+	// years too: on 31 December 2040 the span has already ended. See tzset in
+	// https://go.dev/src/time/zoneinfo.go.
 	if !end.IsZero() && !end.After(t) {
 		end = time.Date(t.UTC().Year()+1, 1, 1, 0, 0, 0, 0, time.UTC)
 	}
@@ -210,20 +209,19 @@ func spanAt(t time.Time, zone *time.Location) span {
 	return span{start.UTC(), end.UTC(), time.Duration(seconds) * time.Second}
 }
 
-// wall is what the clocks of the span show at t, as a time of UTC.
+// wall returns the wall-clock time at t, as a UTC time.
 func (s span) wall(t time.Time) time.Time { return t.UTC().Add(s.offset) }
 
-// moment is when the clocks of the span show wall, if it is in the span.
+// moment returns when the wall clock shows wall, if that is within the span.
 func (s span) moment(wall time.Time) time.Time { return wall.Add(-s.offset) }
 
-// once is the moment at which the clocks of a zone show wall, the first of two;
-// for a time that they skip it is the end of the gap, and the zero time when
-// they skip the whole day.
+// once returns when the wall clock of a zone first shows wall. For a skipped time
+// it returns the end of the gap, or the zero time if the whole day is skipped.
 func once(wall time.Time, zone *time.Location) time.Time {
 	for s := spanAt(wall.Add(-furthest), zone); ; s = spanAt(s.end, zone) {
 		at := s.moment(wall)
 		if !s.start.IsZero() && at.Before(s.start) {
-			// The span before has ended without it.
+			// The previous span ended before this wall-clock time.
 			return afterGap(wall, s, zone)
 		}
 		if s.end.IsZero() || at.Before(s.end) {
@@ -232,8 +230,8 @@ func once(wall time.Time, zone *time.Location) time.Time {
 	}
 }
 
-// afterGap is the beginning of the span that follows the gap with wall in it,
-// or the zero time when the gap has swallowed that whole day.
+// afterGap returns the start of the span after the gap that contains wall, or the
+// zero time if the gap covers that whole day.
 func afterGap(wall time.Time, following span, zone *time.Location) time.Time {
 	before := spanAt(following.start.Add(-time.Nanosecond), zone)
 	day := wall.Truncate(24 * time.Hour)

@@ -30,7 +30,7 @@ func at(t testing.TB, text string) time.Time {
 	return moment
 }
 
-// What is due at nine is due at nine, and where the clocks change it is due once.
+// A job at nine is due at nine, and once where clocks change.
 func TestNext(t *testing.T) {
 	tests := []struct{ name, expression, zone, after, want string }{
 		{"the same day", "0 9 * * *", "UTC", "2026-11-20T08:59:59Z", "11-20T09:00"},
@@ -81,8 +81,8 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// What cannot be read, or never comes, is told to whoever wrote it, and not
-// found out in the night when nothing happened.
+// An expression that is invalid or never matches must be rejected when it is
+// entered.
 func TestParseRefuses(t *testing.T) {
 	for _, expression := range []string{
 		"", "* * * *", "* * * * * *", "60 * * * *", "* 24 * * *", "* * 0 * *", "* * 32 * *", "* * * 13 * *", "* * * * 8", "-1 * * * *",
@@ -108,14 +108,14 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// places are zones that change their clocks in all the ways there are.
+// places are zones with every kind of clock change.
 var places = []string{
 	"UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Africa/Casablanca", "Africa/Cairo", "Asia/Tehran", "Pacific/Apia",
 	"America/Sao_Paulo", "America/St_Johns", "Asia/Kathmandu", "Pacific/Kiritimati", "America/Nuuk", "Asia/Gaza", "Antarctica/Troll", "Europe/Dublin",
 }
 
-// A daily job runs each day that there is, and once, in all the years up to
-// 2045: those of the tables and those for which a zone has only a rule.
+// A daily job must run once on every existing day up to 2045, both in years with
+// table entries and in years for which the zone only has a rule.
 func TestDaily(t *testing.T) {
 	for _, place := range places {
 		t.Run(place, func(t *testing.T) {
@@ -152,13 +152,13 @@ func TestDaily(t *testing.T) {
 	}
 }
 
-// daysBetween are the days that a zone has from one to another.
+// daysBetween returns the days that exist in a zone between two days.
 func daysBetween(from, to string, zone *time.Location) []string {
 	var days []string
 	at, err := time.Parse(time.DateOnly, from)
 	for ; err == nil && at.Format(time.DateOnly) <= to; at = at.AddDate(0, 0, 1) {
 		day := at.Format(time.DateOnly)
-		// It has the day when it has its noon or one of its other hours.
+		// The day exists if its noon or any other hour does.
 		for hour := range 24 {
 			if time.Date(at.Year(), at.Month(), at.Day(), hour, 0, 0, 0, zone).Format(time.DateOnly) == day {
 				days = append(days, day)
@@ -169,8 +169,8 @@ func daysBetween(from, to string, zone *time.Location) []string {
 	return days
 }
 
-// Whatever the expression, its moments rise, match their minute by the clock,
-// and are the same from wherever one asks.
+// For any expression, times must increase, match their wall-clock minute, and not
+// depend on the start of the search.
 func TestMoments(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		field := func(name string, low, high int) string {
@@ -202,14 +202,14 @@ func TestMoments(t *testing.T) {
 				rt.Fatalf("%s is not between %s and %s", next, begin, now)
 			}
 		}
-		if n != 39 && n != 40 { // 40 when the beginning is due itself
+		if n != 39 && n != 40 { // 40 if the start itself is due
 			rt.Fatalf("%d between %s and %s", n, begin, now)
 		}
 	})
 }
 
-// What people and agents write as an expression never panics or hangs, and
-// what is next is later.
+// Arbitrary expressions must neither panic nor hang, and the next time must be
+// later.
 func FuzzParse(f *testing.F) {
 	for _, e := range []string{"0 9 * * 1-5", "*/15 * * * *", "0 0 29 2 *", "0 0 30 2 *", "@daily", "H H * * *", "1-5/2,7 0 1,15 JAN-MAR sun", "59 23 31 12 7", "0 0 31 4 0"} {
 		f.Add(e, "Europe/Berlin", int64(1_795_000_000))

@@ -1,9 +1,8 @@
-// Package db opens the database and hides what the rest of the program would
-// otherwise see of its engine: placeholders, the storage of times, locks, and
-// the wording of errors.
+// Package db opens the SQLite or PostgreSQL database and hides the differences
+// between the engines: placeholders, time storage, locking and error codes.
 //
 // Queries are written once, with "?" placeholders, in the SQL that SQLite and
-// PostgreSQL share; docs/architecture.md lists what that is.
+// PostgreSQL share; docs/architecture.md lists what that includes.
 package db
 
 import (
@@ -25,8 +24,9 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// Queryer reads. *DB and *Tx both do; store functions that only read take a
-// Queryer, so that the caller decides whether they run inside a transaction.
+// Queryer runs read queries. Both *DB and *Tx implement it: a store function that
+// only reads takes a Queryer, and the caller decides whether it runs in a
+// transaction.
 type Queryer interface {
 	Engine() Engine
 	Query(ctx context.Context, query string, args ...any) (*sql.Rows, error)
@@ -36,7 +36,7 @@ type Queryer interface {
 // Engine is the kind of database behind a DB.
 type Engine int
 
-// The engines.
+// The supported engines.
 const (
 	SQLite Engine = iota
 	Postgres
@@ -49,38 +49,38 @@ func (e Engine) String() string {
 	return "sqlite"
 }
 
-// DB is a database of either engine. Queries outside a transaction read;
-// whatever writes runs in Tx.
+// DB is an SQLite or PostgreSQL database. Queries outside a transaction are
+// read-only; all writes go through Tx.
 type DB struct {
 	conn
-	write   *sql.DB
-	read    *sql.DB       // the same pool as write on PostgreSQL
-	pool    *pgxpool.Pool // on PostgreSQL
-	path    string        // of the file, on SQLite
-	gate    *gate         // before read, on SQLite
-	commits *commits      // on SQLite; see Memo
-	pools   func() []Pool
-	stop    []func() error
-	owner   *owner // of the file, on SQLite; see Own
-	turns   turns
-	knows   atomic.Int64 // the schema's version that this program knows, once it was checked
+	write         *sql.DB
+	read          *sql.DB       // on PostgreSQL, the same pool as write
+	pool          *pgxpool.Pool // PostgreSQL only
+	path          string        // SQLite file
+	readQueue     *readQueue    // SQLite only: limits and orders the readers
+	commits       *dataVersion  // SQLite only; see ReadCache
+	pools         func() []Pool
+	stop          []func() error
+	owner         *owner // SQLite only; see Own
+	limits        callerLimits
+	schemaVersion atomic.Int64 // latest version this program supports; 0 until Check
 
 	writers  writers
-	enter    string // how a transaction begins on PostgreSQL; see entering
-	rehearse bool
+	enter    string // PostgreSQL only: first statement of a write transaction; see beginStatement
+	rehearse bool   // see Rehearse
 }
 
-// Pool tells how busy the connections of one kind are.
+// Pool describes how busy one kind of connection is.
 type Pool struct {
-	Name   string // "read" and "write" on SQLite; "all" on PostgreSQL, and "write" for the one of them that writes
-	Max    int64  // connections that there can be
-	Open   int64  // connections that there are
+	Name   string // "read" and "write" on SQLite; "all" and "write" (the current writer) on PostgreSQL
+	Max    int64  // maximum number of connections
+	Open   int64  // open connections
 	InUse  int64
-	Waits  int64         // how often somebody had to wait for one, since the start
-	Waited time.Duration // how long, together
+	Waits  int64         // times a caller had to wait, since the start
+	Waited time.Duration // total time waited
 }
 
-// Pools tells how busy the connections are.
+// Pools returns the current use of the connections.
 func (d *DB) Pools() []Pool { return d.pools() }
 
 func poolOf(name string, pool *sql.DB) Pool {
@@ -88,36 +88,36 @@ func poolOf(name string, pool *sql.DB) Pool {
 	return Pool{name, int64(s.MaxOpenConnections), int64(s.OpenConnections), int64(s.InUse), s.WaitCount, s.WaitDuration}
 }
 
-// Tx is one transaction.
+// Tx is a database transaction.
 type Tx struct {
 	conn
 	committed []func()
-	woken     map[string]bool // topics, see Wake
+	woken     map[string]bool // topics; see Wake
 	held      []func(time.Duration)
 }
 
 // conn adapts statements and arguments to the engine.
 type conn struct {
-	engine Engine
-	marks  *texts // of PostgreSQL
-	seen   func(query string, args []any)
+	engine  Engine
+	rebound *textCache // PostgreSQL only: rewritten query texts
+	seen    func(query string, args []any)
 
 	watchers *watchers
 	raw      statements
-	dirty    *bool // set when something may have been written; nil where nobody asks
+	dirty    *bool // set by statements that may write; nil if not tracked
 }
 
-// statements is what database/sql's pools and transactions have in common.
+// statements is the part that database/sql's pools and transactions share.
 type statements interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// Engine reports which engine is in use. Only code that cannot be portable asks.
+// Engine returns the engine in use. Call it only where portable SQL is impossible.
 func (c conn) Engine() Engine { return c.engine }
 
-// Close closes every connection and gives the file lock back.
+// Close closes every connection and releases the file lock.
 func (d *DB) Close() error {
 	var errs []error
 	for _, stop := range d.stop {
@@ -129,16 +129,15 @@ func (d *DB) Close() error {
 	return errors.Join(errs...)
 }
 
-// Observe has fn called with every statement before it runs, as it was written,
-// and with its arguments, which fn must not keep or change. It is for tests that
-// look at what the program asks of the database. Call it before others use d;
-// fn is called from any goroutine.
+// Observe makes d call fn with every statement, as written in the code, before it
+// runs. fn is called from any goroutine and must not keep or change args. Tests use
+// it to check which queries run; call it before d is shared.
 func (d *DB) Observe(fn func(query string, args []any)) { d.seen = fn }
 
-// Rehearse has every transaction run twice from now on, and be taken back the
-// first time, as happens to those that share one with somebody who fails. It is
-// for tests: what they see done twice touches more than the database. Call it
-// before others use d.
+// Rehearse makes every transaction run twice and rolls the first run back, as
+// happens when a transaction that shares a commit fails. Tests use it to find
+// transaction functions with side effects outside the database. Call it before d is
+// shared.
 func (d *DB) Rehearse() { d.rehearse = true }
 
 func (c conn) note(query string, args []any) {
@@ -147,27 +146,27 @@ func (c conn) note(query string, args []any) {
 	}
 }
 
-// soil notes a statement that may have written.
-func (c conn) soil(query string) {
+// markDirty records that a statement may have written.
+func (c conn) markDirty(query string) {
 	if c.dirty != nil && !strings.HasPrefix(strings.TrimLeft(query, " \t\n"), "SELECT") {
 		*c.dirty = true
 	}
 }
 
-// Ping reports whether the database answers.
+// Ping reports whether the database responds.
 func (d *DB) Ping(ctx context.Context) error { return d.read.PingContext(ctx) }
 
-// Query runs a statement that reads. The caller closes the rows; All does.
+// Query runs a statement that returns rows. The caller must close them; All does.
 func (c conn) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	c.note(query, args)
-	c.soil(query)
+	c.markDirty(query)
 	return c.raw.QueryContext(ctx, c.rebind(query), utc(args)...)
 }
 
-// QueryRow runs a statement that reads one row.
+// QueryRow runs a statement that returns at most one row.
 func (c conn) QueryRow(ctx context.Context, query string, args ...any) *sql.Row {
 	c.note(query, args)
-	c.soil(query)
+	c.markDirty(query)
 	return c.raw.QueryRowContext(ctx, c.rebind(query), utc(args)...)
 }
 
@@ -176,43 +175,42 @@ func (t *Tx) Exec(ctx context.Context, query string, args ...any) (int64, error)
 	t.note(query, args)
 	res, err := t.raw.ExecContext(ctx, t.rebind(query), utc(args)...)
 	if err != nil {
-		return 0, err // and nothing of it was written
+		return 0, err // the statement wrote nothing
 	}
-	t.soil(query)
+	t.markDirty(query)
 	return res.RowsAffected()
 }
 
-// Committed has fn called once the transaction is committed, and not otherwise.
-// It is for waking whoever waits for the change; nothing may depend on it.
+// Committed makes t call fn after it commits, and not if it is rolled back. Use it
+// only to wake goroutines that wait for the change: a crash can skip the call.
 func (t *Tx) Committed(fn func()) { t.committed = append(t.committed, fn) }
 
-// Later runs a statement that changes rows and whose result nobody needs. On
-// PostgreSQL it waits for the next statement, or for the commit, and shares its
-// round trip. Should it fail, that one fails, or the transaction.
+// Later runs a write whose result is not needed. On PostgreSQL it is sent together
+// with the next statement or the commit, to save a round trip; an error then fails
+// that statement or the transaction.
 func (t *Tx) Later(ctx context.Context, query string, args ...any) error {
-	putOff, ok := t.raw.(interface{ putOff(string, []any) })
+	execLater, ok := t.raw.(interface{ execLater(string, []any) })
 	if !ok || ctx.Err() != nil {
 		_, err := t.Exec(ctx, query, args...)
 		return err
 	}
 	t.note(query, args)
-	t.soil(query)
-	putOff.putOff(t.rebind(query), utc(args))
+	t.markDirty(query)
+	execLater.execLater(t.rebind(query), utc(args))
 	return nil
 }
 
-// Held has fn told, once the transaction is committed, for how long it kept others
-// from writing: since it, or those it is committed with, began. How long it waited
-// for its turn is not in it.
+// Held makes t call fn after it commits with how long the transaction blocked other
+// writers. The time includes transactions that share the commit, but not the wait
+// for the turn to write.
 func (t *Tx) Held(fn func(time.Duration)) { t.held = append(t.held, fn) }
 
-// Lock is where a rule that looks at more than one row names what must not change
-// meanwhile. Nothing is left to do: one transaction writes at a time, see writers.
+// Lock names what must not change while a rule that reads several rows is checked.
+// It does nothing, because only one transaction writes at a time; see writers.
 func (t *Tx) Lock(context.Context, string) error { return nil }
 
-// Clock is the time that leases are measured by: the server's on PostgreSQL,
-// because the clocks of replicas differ, and now on SQLite. Nothing else asks
-// the database for the time.
+// Clock returns the time for leases: the server's time on PostgreSQL, because the
+// clocks of replicas differ, and now on SQLite. All other code uses local time.
 func (t *Tx) Clock(ctx context.Context, now time.Time) (time.Time, error) {
 	if t.engine == SQLite {
 		return now.UTC(), nil
@@ -222,14 +220,15 @@ func (t *Tx) Clock(ctx context.Context, now time.Time) (time.Time, error) {
 	return at.UTC(), err
 }
 
-// Tx runs fn in a transaction and commits when it returns nil. fn may run more
-// than once, so it must not touch anything but the database. Transactions run one
-// after the other, and those that wait at the same time share a commit; queue.go
-// says what is guaranteed. The end of ctx keeps further statements from beginning;
-// it neither interrupts one nor stops the commit.
+// Tx runs fn in a transaction and commits if fn returns nil. fn may run more than
+// once, so it must have no effects outside the database. Transactions run one at a
+// time, and transactions that wait at the same time can share a commit;
+// write_queue.go lists the guarantees. When ctx ends, no further statement starts,
+// but a running statement or commit is not interrupted.
 //
-// On PostgreSQL it fails when others write for too long, and with ErrNewer when a
-// newer program has migrated the database; Away knows both.
+// On PostgreSQL, Tx returns ErrBusy if other writers block it for too long, and
+// ErrNewer if a newer version of Wardroom has migrated the database. Unavailable
+// recognizes both.
 func (d *DB) Tx(ctx context.Context, fn func(*Tx) error) error {
 	const attempts = 5
 	if d.rehearse {
@@ -239,8 +238,8 @@ func (d *DB) Tx(ctx context.Context, fn func(*Tx) error) error {
 	alone := false
 	for i := range attempts {
 		err = d.attempt(ctx, alone, fn)
-		if errors.Is(err, errLost) || errors.Is(err, errCut) {
-			alone = true // so that nobody can spoil it
+		if errors.Is(err, errLost) || errors.Is(err, errConnEnded) {
+			alone = true // another transaction cannot roll it back
 			continue
 		}
 		if !isRace(err) {
@@ -255,58 +254,58 @@ func (d *DB) Tx(ctx context.Context, fn func(*Tx) error) error {
 	return err
 }
 
-func (d *DB) begin() (writing, error) {
+func (d *DB) begin() (writeTx, error) {
 	if d.engine == SQLite {
 		return d.beginSQLite()
 	}
 	return d.beginPostgres()
 }
 
-// tell calls those who want to hear of the commit, and for how long it kept others waiting.
-func (t *Tx) tell(held time.Duration) {
-	for _, hear := range t.held {
-		hear(held)
+// runHooks calls the functions registered with Held and Committed.
+func (t *Tx) runHooks(held time.Duration) {
+	for _, fn := range t.held {
+		fn(held)
 	}
 	for _, wake := range t.committed {
 		wake()
 	}
 }
 
-// View runs fn on one unchanging view of the database, for what is read with
-// several queries and must fit together.
+// View runs fn on a consistent snapshot of the database, for results that combine
+// several queries.
 func (d *DB) View(ctx context.Context, fn func(Queryer) error) error {
 	opts := &sql.TxOptions{ReadOnly: true}
 	if d.engine == Postgres {
 		opts.Isolation = sql.LevelRepeatableRead
 	}
-	if d.gate != nil {
-		p, err := d.gate.enter(ctx)
+	if d.readQueue != nil {
+		p, err := d.readQueue.enter(ctx)
 		if err != nil {
 			return fmt.Errorf("begin: %w", err)
 		}
-		defer p.leave()
+		defer p.release()
 	}
 	raw, err := d.read.BeginTx(ctx, opts)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
 	defer raw.Rollback()
-	return fn(d.over(raw))
+	return fn(d.connFor(raw))
 }
 
-// over is d's conn for one of its transactions.
-func (d *DB) over(raw statements) conn {
+// connFor returns a conn like d's that runs its statements on raw.
+func (d *DB) connFor(raw statements) conn {
 	c := d.conn
 	c.raw = raw
 	return c
 }
 
-// rebind turns each "?" outside quotes into "$1", "$2", … for PostgreSQL.
+// rebind replaces each "?" outside quotes with "$1", "$2", … for PostgreSQL.
 func (c conn) rebind(query string) string {
 	if c.engine != Postgres {
 		return query
 	}
-	if known, ok := c.marks.find(query); ok {
+	if known, ok := c.rebound.find(query); ok {
 		return known
 	}
 	var b strings.Builder
@@ -323,45 +322,45 @@ func (c conn) rebind(query string) string {
 			b.WriteRune(r)
 		}
 	}
-	c.marks.keep(query, b.String())
+	c.rebound.keep(query, b.String())
 	return b.String()
 }
 
-// indexedBy is how a statement tells SQLite which index to use. PostgreSQL has
-// nothing like it and chooses by its statistics.
+// indexedBy matches SQLite's index hint. It is removed for PostgreSQL, which has no
+// such hint and chooses indexes by its statistics.
 var indexedBy = regexp.MustCompile(` INDEXED BY \w+`)
 
-// mostTexts is how many queries are remembered in PostgreSQL's words. The program
-// has some hundreds; the filters of a list make more of them, and callers choose
-// the filters, so that without an end they could fill the memory.
-const mostTexts = 1000
+// maxTexts limits the cache of rewritten queries. The program has a few hundred
+// queries, but clients choose the filters of lists, so the number of combinations
+// needs a limit.
+const maxTexts = 1000
 
-// texts are queries by how we write them.
-type texts struct {
+// textCache maps a query to its text with PostgreSQL placeholders.
+type textCache struct {
 	mu    sync.RWMutex
 	known map[string]string
 }
 
-func (t *texts) find(query string) (text string, ok bool) {
+func (t *textCache) find(query string) (text string, ok bool) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	text, ok = t.known[query]
 	return text, ok
 }
 
-// keep remembers a text, and forgets all others when they are too many: those in
-// use are back at once.
-func (t *texts) keep(query, text string) {
+// keep stores a text. A full cache is emptied first; queries in use return to it at
+// once.
+func (t *textCache) keep(query, text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.known == nil || len(t.known) >= mostTexts {
+	if t.known == nil || len(t.known) >= maxTexts {
 		t.known = map[string]string{}
 	}
 	t.known[query] = text
 }
 
-// utc makes every time argument UTC: PostgreSQL would drop the zone of a
-// TIMESTAMP and keep the hour, which is another moment.
+// utc converts every time argument to UTC: PostgreSQL would drop the zone of a
+// TIMESTAMP but keep the hour, which changes the moment.
 func utc(args []any) []any {
 	for i, a := range args {
 		switch t := a.(type) {
@@ -376,11 +375,11 @@ func utc(args []any) []any {
 	return args
 }
 
-// Row is what a scan function reads: *sql.Row or *sql.Rows.
+// Row is the input of a scan function: a *sql.Row or *sql.Rows.
 type Row interface{ Scan(dest ...any) error }
 
-// All reads every row with scan and closes rows. It takes the results of Query
-// as they come, so that a list is one expression. The list is never nil.
+// All reads every row with scan and closes rows. It accepts the results of Query
+// directly, so reading a list is one expression. The returned slice is never nil.
 func All[T any](rows *sql.Rows, err error, scan func(Row) (T, error)) ([]T, error) {
 	if err != nil {
 		return nil, err
@@ -397,10 +396,10 @@ func All[T any](rows *sql.Rows, err error, scan func(Row) (T, error)) ([]T, erro
 	return list, rows.Err()
 }
 
-// IsNotFound reports whether a single-row query found nothing.
+// IsNotFound reports whether a single-row query found no row.
 func IsNotFound(err error) bool { return errors.Is(err, sql.ErrNoRows) }
 
-// IsDuplicate reports whether err broke a unique constraint.
+// IsDuplicate reports whether err is a unique constraint violation.
 func IsDuplicate(err error) bool {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return pg.Code == "23505"
@@ -409,7 +408,7 @@ func IsDuplicate(err error) bool {
 	return ok && (lite.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE || lite.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY)
 }
 
-// isRace reports whether a transaction failed only because of another one.
+// isRace reports whether a transaction failed only because of a concurrent one.
 func isRace(err error) bool {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return pg.Code == "40001" || pg.Code == "40P01" // serialization failure, deadlock
@@ -418,5 +417,5 @@ func isRace(err error) bool {
 	return ok && lite.Code()&0xff == sqlite3.SQLITE_BUSY
 }
 
-// NewID returns a row's id: a UUIDv7, so that ids sort by creation time.
+// NewID returns a new row ID: a UUIDv7, so IDs sort by creation time.
 func NewID() string { return uuid.Must(uuid.NewV7()).String() }

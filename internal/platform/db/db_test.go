@@ -25,8 +25,8 @@ func write(t *testing.T, d *db.DB, query string, args ...any) error {
 	})
 }
 
-// A time in another zone must come back as the same moment: PostgreSQL would
-// keep its hour and forget its zone.
+// A time in another zone must be stored as the same moment: PostgreSQL would keep
+// the hour and drop the zone.
 func TestTimesKeepTheirMoment(t *testing.T) {
 	shanghai := time.FixedZone("CST", 8*3600)
 	at := time.Date(2026, 11, 20, 17, 30, 0, 123_456_000, shanghai)
@@ -44,7 +44,8 @@ func TestTimesKeepTheirMoment(t *testing.T) {
 	})
 }
 
-// Every connection must refuse a row whose parent is missing, not only the first.
+// Every connection must reject a row whose parent is missing, not only the first
+// one.
 func TestForeignKeysOnEveryConnection(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		var wg sync.WaitGroup
@@ -59,7 +60,7 @@ func TestForeignKeysOnEveryConnection(t *testing.T) {
 	})
 }
 
-// What is not in a transaction only reads; on SQLite a slip is refused.
+// Queries outside a transaction are read-only; SQLite rejects writes there.
 func TestReadersCannotWrite(t *testing.T) {
 	d := dbtest.New(t)
 	rows, err := d.Query(t.Context(), `DELETE FROM users RETURNING id`)
@@ -73,7 +74,7 @@ func TestReadersCannotWrite(t *testing.T) {
 	}
 }
 
-// Two writers of one row that each read it first must not lose an update.
+// Two writers that read the same row first must not lose an update.
 func TestLockAgainstWriteSkew(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		var wg sync.WaitGroup
@@ -112,7 +113,7 @@ func TestCommitted(t *testing.T) {
 	d := dbtest.New(t)
 	var heard []string
 	refused := errors.New("refused")
-	for name, result := range map[string]error{"kept": nil, "undone": refused} {
+	for name, result := range map[string]error{"kept": nil, "rolled back": refused} {
 		err := d.Tx(t.Context(), func(tx *db.Tx) error {
 			tx.Committed(func() { heard = append(heard, name) })
 			return result
@@ -141,7 +142,7 @@ func TestIsDuplicate(t *testing.T) {
 	})
 }
 
-// Two services on one file would both do its background work.
+// Two processes that own one file would both run its background work.
 func TestOwn(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "own.db")
 	first, err := db.Own(t.Context(), path)
@@ -174,7 +175,8 @@ func TestOwn(t *testing.T) {
 	}
 }
 
-// Replicas that start together migrate once, and each engine sees its own files.
+// Replicas that start together migrate once, and each engine sees only its own
+// files.
 func TestMigrateTogether(t *testing.T) {
 	for _, engine := range dbtest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
@@ -226,8 +228,8 @@ func all(t *testing.T) fstest.MapFS {
 	return files
 }
 
-// Retention makes its portions smaller by this. With the time that it waited for
-// others in it, it would shrink because of them.
+// Retention sizes its batches by this value. If it included the wait for other
+// writers, the batches would shrink because of them.
 func TestHeld(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		var began, wrote time.Time
@@ -249,19 +251,19 @@ func TestHeld(t *testing.T) {
 		if held[0] < wrote.Sub(began) {
 			t.Errorf("held for %s, and wrote for %s", held[0], wrote.Sub(began))
 		}
-		undone := errors.New("undone")
+		rolledBack := errors.New("rolled back")
 		err = d.Tx(t.Context(), func(tx *db.Tx) error {
 			tx.Held(func(long time.Duration) { held = append(held, long) })
-			return undone
+			return rolledBack
 		})
-		if !errors.Is(err, undone) || len(held) != 1 {
-			t.Errorf("told %v of what was undone, %v", held, err)
+		if !errors.Is(err, rolledBack) || len(held) != 1 {
+			t.Errorf("got %v from a rolled-back transaction, %v", held, err)
 		}
 	})
 }
 
-// A stopped service is its one file: people copy it and leave the WAL behind, and
-// with it all that was written last.
+// After a clean stop the database must be one file: people copy it without the WAL,
+// and would lose the last writes.
 func TestClosedIsOneFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	d, err := db.Open(t.Context(), path)
@@ -274,7 +276,7 @@ func TestClosedIsOneFile(t *testing.T) {
 	if err := write(t, d, `INSERT INTO words (word) VALUES (?)`, "last"); err != nil {
 		t.Fatal(err)
 	}
-	var m db.Memo[string, string]
+	var m db.ReadCache[string, string]
 	read := func(context.Context) (word string, err error) {
 		err = d.QueryRow(t.Context(), `SELECT word FROM words`).Scan(&word)
 		return word, err
@@ -292,8 +294,8 @@ func TestClosedIsOneFile(t *testing.T) {
 	}
 }
 
-// What a test sees done twice must be what touches more than the database: a
-// rehearsal itself must leave nothing, and tell nobody.
+// A rehearsal must leave no changes and wake nobody, so that tests only see side
+// effects outside the database.
 func TestRehearse(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		d.Rehearse()
@@ -317,7 +319,8 @@ func TestRehearse(t *testing.T) {
 	})
 }
 
-// Whoever vanished in the middle of a transaction must not hold up the others for hours.
+// A process that disappears in the middle of a transaction must not block the
+// others for hours.
 func TestAbandonedTransactionsEnd(t *testing.T) {
 	d := dbtest.Open(t, dbtest.URL(t, db.Postgres))
 	var bound string

@@ -13,35 +13,34 @@ import (
 	"github.com/pressly/goose/v3/lock"
 )
 
-// migrationLock is the name of PostgreSQL's session lock under which replicas
+// migrationLock is the key of the PostgreSQL session lock that makes replicas
 // migrate one after the other.
 const migrationLock = 7_741_002_611
 
-// ErrNewer means that a newer program has migrated the database, so that this one
-// must not write to it.
-var ErrNewer = errors.New("the database belongs to a newer Wardroom")
+// ErrNewer means that a newer version of Wardroom has migrated the database, so
+// this version must not write to it.
+var ErrNewer = errors.New("the database belongs to a newer version of Wardroom")
 
-// ErrPending means that the database has yet to be migrated by this program.
-var ErrPending = errors.New("the database is not up to date: run `wardroom migrate`, or start the service once")
+// ErrPending means that the database still needs migrations of this version.
+var ErrPending = errors.New("the database is not up to date: run `wardroom migrate`, or start `wardroom serve` once")
 
-// appliedQuery finds the version that the schema is at.
+// appliedQuery returns the current version of the schema.
 const appliedQuery = `SELECT COALESCE(MAX(version_id), 0) FROM migrations WHERE is_applied`
 
-// Schema is what a program makes of a database.
+// Schema is the database schema of a program version.
 type Schema struct {
 	Files   fs.FS  // the migrations; see Migrate
-	Program string // the program's version, kept to tell older ones what they would need
+	Program string // version of the program, stored so that older ones can name it
 }
 
-// Migrate applies the files that have not been applied yet, in order, each in its
-// own transaction, and returns their names. It returns ErrNewer, and changes
-// nothing, when the database has a later version than the last file.
+// Migrate applies the pending files in order, each in its own transaction, and
+// returns their names. It returns ErrNewer and changes nothing if the database has
+// a later version than the last file.
 //
-// A file serves both engines unless its name says otherwise:
-// "0007_search.postgres.sql" is not seen by SQLite. On SQLite the caller owns
-// the file (see Own): goose alone is not safe with several processes. On
-// PostgreSQL nobody writes while migrations are applied, and from then on older
-// programs write no more.
+// A file is for both engines unless its name says otherwise: SQLite ignores
+// "0007_search.postgres.sql". On SQLite the caller must own the file (see Own),
+// because goose does not lock it. On PostgreSQL, writers wait while migrations are
+// applied, and older versions of the program can no longer write afterwards.
 func (d *DB) Migrate(ctx context.Context, s Schema) ([]string, error) {
 	p, err := d.provider(s.Files)
 	if err != nil {
@@ -59,10 +58,10 @@ func (d *DB) Migrate(ctx context.Context, s Schema) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("migrate: %w", err)
 	}
-	if err := d.Check(ctx, s); err != nil { // a newer program may have been quicker
+	if err := d.Check(ctx, s); err != nil { // a newer version may have migrated meanwhile
 		return nil, err
 	}
-	if err := d.sign(ctx, known, s.Program); err != nil {
+	if err := d.recordProgram(ctx, known, s.Program); err != nil {
 		return nil, fmt.Errorf("migrate: %w", err)
 	}
 	names := make([]string, 0, len(done))
@@ -72,25 +71,25 @@ func (d *DB) Migrate(ctx context.Context, s Schema) ([]string, error) {
 	return names, nil
 }
 
-// unsynced runs do without waiting for the disk at each commit of SQLite: a new
-// database has dozens. WAL keeps the file consistent, so a power failure loses
-// whole migrations, which the next start applies again. The first commit after
-// that syncs everything before it.
+// unsynced runs do without waiting for the disk after each SQLite commit: a new
+// database has dozens. WAL keeps the file consistent, so a power failure only loses
+// whole migrations, which the next start applies again. The first commit after do
+// syncs everything before it.
 func (d *DB) unsynced(ctx context.Context, do func() error) error {
 	if d.engine != SQLite {
 		return do()
 	}
 	if _, err := d.write.ExecContext(ctx, `PRAGMA synchronous = NORMAL`); err != nil {
-		return fmt.Errorf("relax synchronous: %w", err)
+		return fmt.Errorf("set synchronous to NORMAL: %w", err)
 	}
 	err := do()
 	if _, failed := d.write.ExecContext(context.WithoutCancel(ctx), `PRAGMA synchronous = FULL`); failed != nil {
-		err = errors.Join(err, fmt.Errorf("restore synchronous: %w", failed))
+		err = errors.Join(err, fmt.Errorf("set synchronous to FULL: %w", failed))
 	}
 	return err
 }
 
-// up applies what is pending. It does not keep writers out for nothing.
+// up applies the pending migrations. If there are none, it does not block writers.
 func (d *DB) up(ctx context.Context, p *goose.Provider, current bool) ([]*goose.MigrationResult, error) {
 	if current {
 		pending, err := p.HasPending(ctx)
@@ -106,9 +105,9 @@ func (d *DB) up(ctx context.Context, p *goose.Provider, current bool) ([]*goose.
 	return done, err
 }
 
-// Check returns ErrPending when s has files that have not been applied yet, and
-// ErrNewer when the database has a later version than the last of them. From then
-// on, on PostgreSQL, no transaction of d begins once a later version was applied.
+// Check returns ErrPending if files of s are not applied yet, and ErrNewer if the
+// database has a later version than the last of them. On PostgreSQL, once Check has
+// succeeded, no write transaction of d begins after a later version was applied.
 func (d *DB) Check(ctx context.Context, s Schema) error {
 	p, err := d.provider(s.Files)
 	if err != nil {
@@ -116,7 +115,7 @@ func (d *DB) Check(ctx context.Context, s Schema) error {
 	}
 	current, err := d.applied(ctx)
 	if err != nil {
-		return fmt.Errorf("read the schema's version: %w", err)
+		return fmt.Errorf("read the schema version: %w", err)
 	}
 	known := latest(p)
 	switch {
@@ -125,28 +124,28 @@ func (d *DB) Check(ctx context.Context, s Schema) error {
 	case current < known:
 		return ErrPending
 	}
-	d.knows.Store(known)
+	d.schemaVersion.Store(known)
 	return nil
 }
 
-// guard reads a row of appliedQuery and returns ErrNewer when the schema is later
-// than what d knows.
+// guard reads a row of appliedQuery and returns ErrNewer if the schema is later
+// than this program supports.
 func (d *DB) guard(scan func(...any) error) error {
 	var current int64
 	if err := scan(&current); err != nil {
 		return err
 	}
-	if known := d.knows.Load(); known > 0 && current > known {
-		return fmt.Errorf("%w: its schema is at version %d, and this one knows up to %d", ErrNewer, current, known)
+	if known := d.schemaVersion.Load(); known > 0 && current > known {
+		return fmt.Errorf("%w: the schema is at version %d, and this version supports up to %d", ErrNewer, current, known)
 	}
 	return nil
 }
 
-// Newer returns ErrNewer when a newer program has migrated the database since d
-// was opened.
+// Newer returns ErrNewer if a newer version of Wardroom has migrated the database
+// since Check.
 func (d *DB) Newer(ctx context.Context) error { return d.guard(d.QueryRow(ctx, appliedQuery).Scan) }
 
-// applied is the version that the schema is at, 0 for an empty database.
+// applied returns the version of the schema, or 0 for an empty database.
 func (d *DB) applied(ctx context.Context) (version int64, err error) {
 	err = d.QueryRow(ctx, appliedQuery).Scan(&version)
 	if IsNoTable(err) {
@@ -155,7 +154,7 @@ func (d *DB) applied(ctx context.Context) (version int64, err error) {
 	return version, err
 }
 
-// latest is the version of the last migration.
+// latest returns the version of the last migration.
 func latest(p *goose.Provider) (version int64) {
 	for _, s := range p.ListSources() {
 		version = max(version, s.Version)
@@ -163,22 +162,22 @@ func latest(p *goose.Provider) (version int64) {
 	return version
 }
 
-// newer is ErrNewer in words for whoever has started the older program.
+// newer returns ErrNewer with the version of Wardroom that the database needs.
 func (d *DB) newer(ctx context.Context, current, known int64, program string) error {
 	var needed string
 	err := d.QueryRow(ctx, `SELECT program FROM schema_programs WHERE version = ?`, current).Scan(&needed)
-	if err != nil { // it was migrated by one that had not signed yet
-		needed = fmt.Sprintf("a Wardroom that knows version %d", current)
+	if err != nil { // migrated before schema_programs existed
+		needed = fmt.Sprintf("a version of Wardroom that supports schema version %d", current)
 	} else {
 		needed = "Wardroom " + needed + " or later"
 	}
-	return fmt.Errorf("%w: its schema is at version %d, and this is Wardroom %s, which knows up to version %d. Start %s, or restore a backup from before the upgrade",
+	return fmt.Errorf("%w: the schema is at version %d, and Wardroom %s supports up to version %d. Start %s, or restore a backup from before the upgrade",
 		ErrNewer, current, program, known, needed)
 }
 
-// sign notes which program was the first to know a version of the schema. It does
-// nothing where the files have no table for it, as in tests.
-func (d *DB) sign(ctx context.Context, version int64, program string) error {
+// recordProgram stores which program version first used a schema version. It does
+// nothing if the table does not exist, as in some tests.
+func (d *DB) recordProgram(ctx context.Context, version int64, program string) error {
 	var by string
 	err := d.QueryRow(ctx, `SELECT program FROM schema_programs WHERE version = ?`, version).Scan(&by)
 	if IsNoTable(err) {
@@ -206,7 +205,7 @@ func (d *DB) provider(dir fs.FS) (*goose.Provider, error) {
 		if err != nil {
 			return nil, err
 		}
-		options = append(options, goose.WithSessionLocker(writersOut{locker}))
+		options = append(options, goose.WithSessionLocker(writeLocker{locker}))
 	}
 	names, err := fs.Glob(dir, "*.sql")
 	if err != nil {
@@ -222,17 +221,17 @@ func (d *DB) provider(dir fs.FS) (*goose.Provider, error) {
 	return goose.NewProvider(dialect, d.write, dir, options...)
 }
 
-// writersOut is the lock of those who migrate, with that of those who write: so
-// each transaction that writes is committed before the first migration, or looks
-// at the schema after the last.
-type writersOut struct{ lock.SessionLocker }
+// writeLocker combines goose's session lock with writersLock. Every write
+// transaction therefore commits before the first migration, or checks the schema
+// version after the last one.
+type writeLocker struct{ lock.SessionLocker }
 
-// SessionLock is called by goose.
-func (l writersOut) SessionLock(ctx context.Context, conn *sql.Conn) error {
+// SessionLock implements lock.SessionLocker.
+func (l writeLocker) SessionLock(ctx context.Context, conn *sql.Conn) error {
 	if err := l.SessionLocker.SessionLock(ctx, conn); err != nil {
 		return err
 	}
-	// A process that freezes with this lock must lose it; PostgreSQL 13 has no such limit.
+	// A process that freezes must lose this lock; PostgreSQL 13 has no such setting.
 	_, err := conn.ExecContext(ctx, `SELECT set_config(name, '60s', false) FROM pg_settings WHERE name = 'idle_session_timeout'`)
 	if err == nil {
 		_, err = conn.ExecContext(ctx, `SELECT pg_advisory_lock(`+writersLock+`)`)
@@ -243,8 +242,8 @@ func (l writersOut) SessionLock(ctx context.Context, conn *sql.Conn) error {
 	return nil
 }
 
-// SessionUnlock is called by goose.
-func (l writersOut) SessionUnlock(ctx context.Context, conn *sql.Conn) error {
+// SessionUnlock implements lock.SessionLocker.
+func (l writeLocker) SessionUnlock(ctx context.Context, conn *sql.Conn) error {
 	_, err := conn.ExecContext(ctx, `SELECT pg_advisory_unlock(`+writersLock+`), set_config(name, reset_val, false)
 		FROM (SELECT 1) AS one LEFT JOIN pg_settings ON name = 'idle_session_timeout'`)
 	return errors.Join(err, l.SessionLocker.SessionUnlock(ctx, conn))

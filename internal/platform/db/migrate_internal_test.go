@@ -6,8 +6,8 @@ import (
 	"testing/fstest"
 )
 
-// Migrations need not wait for the disk, but what is answered after them must:
-// also when one of them failed.
+// Migrations need not wait for the disk, but commits after them must, even after a
+// failed migration.
 func TestMigrateLeavesCommitsSynced(t *testing.T) {
 	d, err := Own(t.Context(), filepath.Join(t.TempDir(), "wardroom.db"))
 	if err != nil {

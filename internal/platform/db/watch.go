@@ -11,18 +11,17 @@ import (
 )
 
 const (
-	// peek is how often an SQLite file is asked whether another process has
-	// written to it. One question takes some microseconds.
-	peek = 50 * time.Millisecond
-	// quiet is how long a listening connection may say nothing before it is asked
-	// whether it is still there.
-	quiet = 15 * time.Second
-	// A connection that was lost is made anew after a pause that doubles.
+	// pollInterval is how often an SQLite file is checked for commits by other
+	// processes. One check takes a few microseconds.
+	pollInterval = 50 * time.Millisecond
+	// pingAfter is how long a LISTEN connection can be silent before it is pinged.
+	pingAfter = 15 * time.Second
+	// Limits of the doubling pause before a lost connection is opened again.
 	leastPause, mostPause = 100 * time.Millisecond, 5 * time.Second
 )
 
-// watchers are those in this process who wait for topics. They are shared by
-// a DB and its transactions.
+// watchers holds the callbacks of this process by topic. A DB and its transactions
+// share it.
 type watchers struct {
 	mu sync.Mutex
 	by map[string][]*func()
@@ -58,16 +57,16 @@ func (w *watchers) wake(topic string) {
 	}
 }
 
-// Wake has everyone who watches topic woken once the transaction is committed:
-// those of this process at once, those of others as Watch says. It only wakes:
-// what there is to know stands in rows. Call it before statements that others
-// wait for, because on PostgreSQL it is one more of them.
+// Wake wakes every watcher of topic once the transaction commits: watchers in
+// this process at once, those of other processes as described for Watch. It carries
+// no data, so the change itself must be in the database. Call it before statements
+// that others wait for: on PostgreSQL it is an extra statement.
 func (t *Tx) Wake(ctx context.Context, topic string) error {
 	if t.woken[topic] {
 		return nil
 	}
 	if t.engine == Postgres {
-		// Notifications of one channel that are alike are sent once.
+		// PostgreSQL sends identical notifications of a transaction once.
 		if _, err := t.Exec(ctx, `SELECT pg_notify(`+channel+`, '')`, topic); err != nil {
 			return fmt.Errorf("wake %s: %w", topic, err)
 		}
@@ -76,8 +75,8 @@ func (t *Tx) Wake(ctx context.Context, topic string) error {
 	return nil
 }
 
-// AlsoWake is Wake by an INSERT that is about to run, so that on PostgreSQL it is
-// no statement of its own: clause ends the INSERT, and its arguments end with args.
+// AlsoWake does what Wake does as part of an INSERT, which on PostgreSQL saves a
+// statement. Append clause to the INSERT, and args to its arguments.
 func (t *Tx) AlsoWake(topic string) (clause string, args []any) {
 	if t.engine == Postgres && !t.woken[topic] {
 		clause, args = ` RETURNING pg_notify(`+channel+`, '')`, []any{topic}
@@ -86,7 +85,7 @@ func (t *Tx) AlsoWake(topic string) (clause string, args []any) {
 	return clause, args
 }
 
-// wakes notes that topic is woken in this process once the transaction is committed.
+// wakes makes t wake the watchers of topic in this process once it commits.
 func (t *Tx) wakes(topic string) {
 	if t.woken[topic] {
 		return
@@ -98,16 +97,18 @@ func (t *Tx) wakes(topic string) {
 	t.Committed(func() { t.watchers.wake(topic) })
 }
 
-// channel names a topic for PostgreSQL, whose channels belong to a database and
-// not to a schema, and are at most 63 bytes long.
+// channel is the SQL for a topic's channel name on PostgreSQL. Channels belong to a
+// database, not to a schema, and their names are at most 63 bytes long.
 const channel = `'wardroom_' || md5(current_schema() || '/' || ?)`
 
-// Watch calls wake after every commit that said Wake to topic, until ctx ends.
-// Commits of this process wake at once. Those of other processes wake on
-// PostgreSQL by LISTEN, on a connection of its own; on SQLite, where every
-// commit of another connection wakes, within 50 ms. wake must not wait, may be
-// called for nothing, and may miss commits while the database is away: after
-// that it is called once, and failed has been told why.
+// Watch calls wake after every commit that called Wake for topic, until ctx ends.
+// Commits of this process wake at once. Commits of other processes wake through
+// LISTEN on PostgreSQL, on a separate connection. On SQLite, every commit of
+// another process wakes, within 50 ms.
+//
+// wake must not block. It may be called without a change, and misses commits while
+// the database is unavailable: Watch then calls failed once with the reason, and
+// wake once when the database is back.
 func (d *DB) Watch(ctx context.Context, topic string, wake func(), failed func(error)) {
 	defer d.watchers.add(topic, wake)()
 	pause := leastPause
@@ -119,30 +120,30 @@ func (d *DB) Watch(ctx context.Context, topic string, wake func(), failed func(e
 		if ctx.Err() != nil {
 			return
 		}
-		if healthy { // one loss is told once
+		if healthy { // report each loss once
 			failed(err)
 			healthy = false
 		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(pause + rand.N(pause)): //nolint:gosec // G404: only so that replicas do not come back in step
+		case <-time.After(pause + rand.N(pause)): //nolint:gosec // G404: jitter, so that replicas do not reconnect together
 		}
 		pause = min(2*pause, mostPause)
 	}
 }
 
-// watch is Watch for as long as the database can be watched without a break.
+// watch watches topic until ctx ends or the database becomes unavailable.
 func (d *DB) watch(ctx context.Context, topic string, wake func()) error {
 	if d.engine == Postgres {
 		return d.listen(ctx, topic, wake)
 	}
-	return d.peek(ctx, wake)
+	return d.pollFile(ctx, wake)
 }
 
-// peek watches the number that changes with every commit to the file.
-func (d *DB) peek(ctx context.Context, wake func()) error {
-	every := time.NewTicker(peek)
+// pollFile polls the data version of an SQLite file.
+func (d *DB) pollFile(ctx context.Context, wake func()) error {
+	every := time.NewTicker(pollInterval)
 	defer every.Stop()
 	for last := int64(-1); ; {
 		version, err := d.commits.version()
@@ -161,8 +162,8 @@ func (d *DB) peek(ctx context.Context, wake func()) error {
 	}
 }
 
-// listen watches by LISTEN. Rows that were committed before it listened are
-// found because it wakes first.
+// listen watches topic with LISTEN. It calls wake once at the start, to cover
+// commits from before it listened.
 func (d *DB) listen(ctx context.Context, topic string, wake func()) error {
 	c, err := pgx.ConnectConfig(ctx, d.pool.Config().ConnConfig)
 	if err != nil {
@@ -171,9 +172,9 @@ func (d *DB) listen(ctx context.Context, topic string, wake func()) error {
 	defer func() {
 		bye, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
-		_ = c.Close(bye) // it may be broken, and ends in any case
+		_ = c.Close(bye) // an error does not matter: the connection is gone
 	}()
-	if err := limit(ctx, c); err != nil {
+	if err := setTimeouts(ctx, c); err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
 	var name string
@@ -185,7 +186,7 @@ func (d *DB) listen(ctx context.Context, topic string, wake func()) error {
 	}
 	wake()
 	for {
-		wait, cancel := context.WithTimeout(ctx, quiet)
+		wait, cancel := context.WithTimeout(ctx, pingAfter)
 		_, err := c.WaitForNotification(wait)
 		silent := wait.Err() != nil
 		cancel()
@@ -197,7 +198,7 @@ func (d *DB) listen(ctx context.Context, topic string, wake func()) error {
 		case !silent:
 			return fmt.Errorf("listen: %w", err)
 		default:
-			// Nothing was said. A peer that is gone would say the same.
+			// Silence can also mean that the server is gone.
 			probe, cancel := context.WithTimeout(ctx, mostPause)
 			err := c.Ping(probe)
 			cancel()

@@ -11,7 +11,7 @@ import (
 	"wardroom/internal/platform/db/dbtest"
 )
 
-// watching counts how often topic of d woke, until the test ends.
+// watching counts how often a topic of d woke, until the test ends.
 type watching struct {
 	mu    sync.Mutex
 	woken int
@@ -36,7 +36,7 @@ func watch(t *testing.T, d *db.DB, topic string) *watching {
 		})
 	}()
 	t.Cleanup(func() { cancel(); <-done })
-	w.more(t, 0, "the watcher to listen") // it wakes when it does
+	w.more(t, 0, "the watcher to listen") // it wakes once when it listens
 	return w
 }
 
@@ -46,7 +46,7 @@ func (w *watching) count() int {
 	return w.woken
 }
 
-// more waits until it woke more than n times.
+// more waits until the topic has woken more than n times.
 func (w *watching) more(t *testing.T, n int, what string) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); w.count() <= n; time.Sleep(time.Millisecond) {
@@ -74,8 +74,8 @@ func wake(t *testing.T, d *db.DB, topic string, result error) {
 	}
 }
 
-// Whoever waits for a change, here or in another process, must hear of it
-// soon, and not of what was rolled back.
+// A watcher of a change, in this or another process, must wake soon, and not for
+// changes that were rolled back.
 func TestWatch(t *testing.T) {
 	for _, engine := range dbtest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
@@ -88,7 +88,7 @@ func TestWatch(t *testing.T) {
 			defer other.Close()
 			here, elsewhere := watch(t, d, "news"), watch(t, d, "weather")
 			before := here.count()
-			wake(t, d, "news", errors.New("undone"))
+			wake(t, d, "news", errors.New("rolled back"))
 			if here.count() != before {
 				t.Error("a transaction that was rolled back woke")
 			}
@@ -108,8 +108,8 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// PostgreSQL restarts, and proxies cut idle connections: afterwards waking
-// must work again by itself.
+// PostgreSQL restarts and proxies cut idle connections: watching must recover by
+// itself.
 func TestWatchComesBack(t *testing.T) {
 	url := dbtest.URL(t, db.Postgres)
 	d := dbtest.Open(t, url)

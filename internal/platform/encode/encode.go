@@ -1,6 +1,6 @@
-// Package encode appends JSON, for the few types that are answered by the
-// hundred. What it appends is what encoding/json writes without its escapes for
-// HTML, at a fraction of the time; tests hold the two equal.
+// Package encode appends JSON for the few types that the API returns by the
+// hundreds. The output is the same as that of encoding/json without HTML escaping,
+// at a fraction of the time; tests compare the two.
 package encode
 
 import (
@@ -9,18 +9,18 @@ import (
 	"unicode/utf8"
 )
 
-// Appender is a value that appends itself as JSON: the same bytes as
-// encoding/json with SetEscapeHTML(false), without a new line at the end.
+// Appender appends its value as JSON: the same bytes as encoding/json with
+// SetEscapeHTML(false), without a trailing newline.
 type Appender interface {
 	AppendJSON(to []byte) []byte
 }
 
 const hex = "0123456789abcdef"
 
-// String appends s between quotes.
+// String appends s as a JSON string.
 func String[S ~string](to []byte, s S) []byte {
 	to = append(to, '"')
-	from := 0 // the first byte that is not out yet
+	from := 0 // first byte not yet appended
 	for i := 0; i < len(s); {
 		c := s[i]
 		if c < utf8.RuneSelf {
@@ -38,7 +38,7 @@ func String[S ~string](to []byte, s S) []byte {
 		case r == utf8.RuneError && size == 1:
 			to = append(append(to, s[from:i]...), `\ufffd`...)
 			from = i + size
-		case r == '\u2028' || r == '\u2029': // which end lines in JavaScript
+		case r == '\u2028' || r == '\u2029': // line terminators in JavaScript
 			to = append(append(to, s[from:i]...), `\u202`...)
 			to = append(to, hex[r&15])
 			from = i + size
@@ -48,7 +48,7 @@ func String[S ~string](to []byte, s S) []byte {
 	return append(append(to, s[from:]...), '"')
 }
 
-// escape appends a character that cannot stand in a string as it is.
+// escape appends the escape of a byte that a JSON string cannot contain.
 func escape(to []byte, c byte) []byte {
 	switch c {
 	case '"', '\\':
@@ -67,7 +67,7 @@ func escape(to []byte, c byte) []byte {
 	return append(to, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
 }
 
-// Optional appends the string, or null.
+// Optional appends the string, or null if s is nil.
 func Optional[S ~string](to []byte, s *S) []byte {
 	if s == nil {
 		return append(to, "null"...)
@@ -75,7 +75,7 @@ func Optional[S ~string](to []byte, s *S) []byte {
 	return String(to, *s)
 }
 
-// Strings appends an array of strings, or null for a nil one.
+// Strings appends an array of strings, or null if list is nil.
 func Strings[S ~string](to []byte, list []S) []byte {
 	if list == nil {
 		return append(to, "null"...)
@@ -93,7 +93,7 @@ func Strings[S ~string](to []byte, list []S) []byte {
 // Int appends a number.
 func Int(to []byte, n int64) []byte { return strconv.AppendInt(to, n, 10) }
 
-// Time appends a moment as the API writes it, in UTC and with milliseconds.
+// Time appends a time in the API's format: UTC with milliseconds.
 func Time(to []byte, t time.Time) []byte {
 	return append(t.UTC().AppendFormat(append(to, '"'), "2006-01-02T15:04:05.000Z07:00"), '"')
 }

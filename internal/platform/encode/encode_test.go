@@ -19,8 +19,8 @@ func standard(t testing.TB, v any) string {
 	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
 }
 
-// A text that an agent wrote must not end a string of ours, or become another
-// text, because it is encoded by hand.
+// Text from an agent must not end a JSON string early or change because of the
+// custom encoder.
 func FuzzString(f *testing.F) {
 	for _, s := range []string{
 		"", "plain", `"quoted" \ and <b>&amp;</b>`, "\x00\x01\b\f\n\r\t\x1f\x7f", "é ü 漢字 🙂", "\u2028 and \u2029", "\xff broken \xc3", "\xed\xa0\x80", "\ufffd", "end \xe6",
@@ -34,7 +34,7 @@ func FuzzString(f *testing.F) {
 	})
 }
 
-// What may be missing must be null, as it was before it was encoded by hand.
+// Optional values must be encoded as null, like in encoding/json.
 func TestOptionalAndStrings(t *testing.T) {
 	for name, v := range map[string]struct{ got, want string }{
 		"a string that is there":     {string(encode.Optional(nil, new("a\n"))), standard(t, new("a\n"))},

@@ -1,6 +1,7 @@
-// Package job does background work that survives crashes, once across all
-// replicas: a job is a row that a process claims with a lease, and each of its
-// steps is kept, so that whoever takes over goes on where the last one stopped.
+// Package job runs background work that survives crashes and runs once across all
+// replicas. A job is a database row that a process claims with a lease. The results
+// of its steps are stored, so another process can continue where the last one
+// stopped.
 package job
 
 import (
@@ -16,42 +17,43 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// ErrLost means that the job now belongs to another process, or to nobody:
-// the holder must stop, and nothing it still writes counts.
-var ErrLost = errors.New("the job was taken over or cancelled")
+// ErrLost means that the job was canceled or taken over by another process. The
+// holder must stop; its further writes have no effect.
+var ErrLost = errors.New("the job was taken over or canceled")
 
-// errShutdown ends the jobs of a process that stops; they are handed back.
-var errShutdown = errors.New("the service is shutting down")
+// errShutdown ends running jobs when the process stops. They are handed back to the
+// queue.
+var errShutdown = errors.New("the process is shutting down")
 
-// Kind says how one kind of job is done.
+// Kind defines how one kind of job runs.
 type Kind struct {
-	// Do does the work. It may be called again for the same job, by this or
-	// another process, so that what must happen once belongs into a Step. Its
-	// context ends with ErrLost when the job is no longer held.
+	// Do runs the job. It can be called again for the same job, by this or another
+	// process, so anything that must happen once belongs in a Step. Its context
+	// ends with ErrLost when the job is no longer held.
 	Do func(ctx context.Context, h *Held) error
 
-	// GaveUp is called in the transaction that marks the job failed, after
-	// Attempts failures, so that what it worked on does not wait for ever.
+	// GaveUp is called after Attempts failures, in the transaction that marks the
+	// job as failed, so that it can update what the job worked on.
 	GaveUp func(ctx context.Context, tx *db.Tx, key string, cause error) error
 
-	// Attempts is how often it may fail. Zero means 5.
+	// Attempts is how often the job can fail. Zero means 5.
 	Attempts int
 }
 
-// Timer is work that is due again and again: after each Every, or At the times
-// of a place. What was missed while nobody ran is made up for once, at the start.
-// Do may be called again for one firing when it was interrupted, and At a time
-// also when it failed.
+// Timer is recurring work, due at an interval (Every) or on a schedule (At). Runs
+// that were missed while no process was running are replaced by one run at startup.
+// Do can be called again for the same firing after an interruption and, with At,
+// after a failure.
 type Timer struct {
 	Name  string
-	Every time.Duration // from the first start on; zero when At is set
+	Every time.Duration // interval since the first start; zero if At is set
 	At    cron.Schedule
 	Do    func(ctx context.Context) error
 }
 
-// Queue hands out the jobs of one process. A process may have several, each with
-// kinds of its own and workers of its own: what waits for hours must not keep
-// the timers from firing. One of them has the timers.
+// Queue runs jobs in one process. A process can have several queues, each with its
+// own kinds and workers, so that long jobs do not delay timers. Only one of them
+// has the timers.
 type Queue struct {
 	DB     *db.DB
 	Log    *slog.Logger
@@ -59,22 +61,22 @@ type Queue struct {
 	Kinds  map[string]Kind
 	Timers []Timer
 
-	// Away, when given, tells whether an error says that the database cannot be
-	// used at the moment, and logs it. What fails of it is tried again, and is
-	// not held against a job.
+	// Away, if set, reports whether an error means that the database is
+	// unavailable, and logs it. Jobs that fail with such an error are retried, and
+	// the failure is not counted.
 	Away func(error) bool
 
-	// Observe, when given, is told how each attempt ended: its kind, the state it
-	// leaves the job in ("done", "ready", "failed" or "lost"), and how long it
-	// took. It must not block.
+	// Observe, if set, is called after each attempt with the kind, the resulting
+	// state of the job ("done", "ready", "failed" or "lost") and the duration. It
+	// must not block.
 	Observe func(kind, state string, took time.Duration)
 
-	// Lease is how long a process that does not report keeps its jobs; it
-	// reports at a third of it.
+	// Lease is how long a process keeps its jobs without a heartbeat. Heartbeats
+	// are sent every third of it.
 	Lease time.Duration
-	// Poll is how often the queue looks for what other processes added.
+	// Poll is how often the queue checks for jobs added by other processes.
 	Poll time.Duration
-	// Workers is how many jobs run at once.
+	// Workers is the number of jobs that run at once.
 	Workers int
 
 	owner string
@@ -84,7 +86,7 @@ type Queue struct {
 	running map[string]*Held
 }
 
-// New returns a queue with leases of 15 s. Fill in Kinds and Timers before Run.
+// New returns a queue with leases of 15 s. Set Kinds and Timers before Run.
 func New(d *db.DB, log *slog.Logger, now func() time.Time) *Queue {
 	return &Queue{
 		DB: d, Log: log, Now: now, Kinds: map[string]Kind{},
@@ -99,15 +101,15 @@ type Held struct {
 	Kind    string
 	Key     string
 	Payload json.RawMessage
-	Attempt int // 1 for the first; larger when it was taken over or tried again
+	Attempt int // 1 for the first attempt; counts takeovers and retries
 
 	failures int
 	queue    *Queue
 	cancel   context.CancelCauseFunc
 }
 
-// Enqueue adds a job in the caller's transaction. It reports false, and adds
-// nothing, while a job of the same kind and key is alive.
+// Enqueue adds a job in the caller's transaction. It returns false and adds nothing
+// if a job of the same kind and key is waiting or running.
 func (q *Queue) Enqueue(ctx context.Context, tx *db.Tx, kind, key string, payload any) (bool, error) {
 	body, err := json.Marshal(payload)
 	if err != nil {
@@ -129,9 +131,9 @@ func (q *Queue) Enqueue(ctx context.Context, tx *db.Tx, kind, key string, payloa
 	return n == 1, nil
 }
 
-// Cancel ends the job of a kind and key, if one is alive. Whoever runs it is
-// stopped: at once in this process, within a third of the lease in another. It
-// waits for what the job is writing; what is read after it stays as it is.
+// Cancel cancels the waiting or running job of a kind and key, if there is one. A
+// running job stops at once in this process, and within a third of the lease in
+// another. Cancel waits for the job's current write; later writes have no effect.
 func (q *Queue) Cancel(ctx context.Context, tx *db.Tx, kind, key string) error {
 	now, err := tx.Clock(ctx, q.Now())
 	if err != nil {
@@ -144,14 +146,13 @@ func (q *Queue) Cancel(ctx context.Context, tx *db.Tx, kind, key string) error {
 	if err != nil {
 		return fmt.Errorf("cancel %s: %w", kind, err)
 	}
-	// By id: the next job of that key may be running by then.
+	// By ID, because the next job of that key may already be running.
 	tx.Committed(func() { q.interrupt(ids) })
 	return nil
 }
 
-// Hold keeps the job of a kind and key, if one is alive, from writing anything
-// until the transaction ends, and waits for what it is writing. What is read
-// after it stays as it is.
+// Hold prevents the waiting or running job of a kind and key from writing until the
+// transaction ends. It waits for the job's current write.
 func Hold(ctx context.Context, tx *db.Tx, kind, key string) error {
 	_, err := tx.Exec(ctx, `
 		UPDATE jobs SET attempt = attempt WHERE kind = ? AND key = ? AND state IN ('ready', 'running')`, kind, key)
@@ -161,21 +162,21 @@ func Hold(ctx context.Context, tx *db.Tx, kind, key string) error {
 	return nil
 }
 
-// Alive reports whether a job of that kind and key waits or runs.
+// Alive reports whether a job of that kind and key is waiting or running.
 func Alive(ctx context.Context, r db.Queryer, kind, key string) (bool, error) {
 	var n int
 	err := r.QueryRow(ctx, `SELECT COUNT(*) FROM jobs WHERE kind = ? AND key = ? AND state IN ('ready', 'running')`, kind, key).Scan(&n)
 	return n > 0, err
 }
 
-// Count is how many jobs of a kind are in a state.
+// Count is the number of jobs of a kind in a state.
 type Count struct {
 	Kind, State string
 	Jobs        int64
 }
 
-// Counts tells how many jobs of each kind wait ("ready"), run and have failed
-// for good, in all processes together. What there is none of is not in it.
+// Counts returns how many jobs of each kind are ready, running or failed, across
+// all processes. Combinations without jobs are left out.
 func Counts(ctx context.Context, r db.Queryer) ([]Count, error) {
 	rows, err := r.Query(ctx, `SELECT kind, state, COUNT(*) FROM jobs WHERE state IN ('ready', 'running', 'failed') GROUP BY kind, state`)
 	return db.All(rows, err, func(row db.Row) (Count, error) {
@@ -185,11 +186,11 @@ func Counts(ctx context.Context, r db.Queryer) ([]Count, error) {
 	})
 }
 
-// Wake makes the queue look for work now.
+// Wake makes the queue check for jobs now.
 func (q *Queue) Wake() {
 	select {
 	case q.wake <- struct{}{}:
-	default: // it is about to look anyhow
+	default: // a check is already pending
 	}
 }
 
@@ -203,7 +204,7 @@ func (q *Queue) interrupt(ids []string) {
 	}
 }
 
-// Write runs fn in a transaction that counts only while the job is still held.
+// Write runs fn in a transaction that only commits while the job is held.
 func (h *Held) Write(ctx context.Context, fn func(*db.Tx) error) error {
 	return h.queue.DB.Tx(ctx, func(tx *db.Tx) error {
 		if err := h.fence(ctx, tx); err != nil {
@@ -213,7 +214,7 @@ func (h *Held) Write(ctx context.Context, fn func(*db.Tx) error) error {
 	})
 }
 
-// fence locks the job's row, and fails when it is no longer held.
+// fence locks the job's row and returns ErrLost if the job is no longer held.
 func (h *Held) fence(ctx context.Context, tx *db.Tx) error {
 	n, err := tx.Exec(ctx, `
 		UPDATE jobs SET attempt = attempt WHERE id = ? AND owner = ? AND attempt = ? AND state = 'running'`,
@@ -224,8 +225,8 @@ func (h *Held) fence(ctx context.Context, tx *db.Tx) error {
 	return err
 }
 
-// Step runs fn once in the life of a job, in one transaction with the record
-// of its result. A later attempt gets the kept result and fn is not called.
+// Step runs fn once per job and stores its result in the same transaction. Later
+// attempts return the stored result without calling fn.
 func Step[T any](ctx context.Context, h *Held, name string, fn func(*db.Tx) (T, error)) (T, error) {
 	var out T
 	err := h.Write(ctx, func(tx *db.Tx) error {

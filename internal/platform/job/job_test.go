@@ -73,7 +73,7 @@ func state(t *testing.T, d *db.DB, key string) (state string) {
 	return state
 }
 
-// Two replicas look at the same jobs: each job must be done exactly once.
+// Two replicas poll the same jobs: each job must run exactly once.
 func TestEachJobOnce(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		const jobs = 40
@@ -91,7 +91,7 @@ func TestEachJobOnce(t *testing.T) {
 			enqueue(t, first, "work", string(rune('A'+i)))
 		}
 		replicas := []*job.Queue{first}
-		if d.Engine() == db.Postgres { // one process at a time owns an SQLite file
+		if d.Engine() == db.Postgres { // only one process can own an SQLite file
 			replicas = append(replicas, newQueue(t, d))
 		}
 		for _, q := range replicas {
@@ -102,7 +102,7 @@ func TestEachJobOnce(t *testing.T) {
 	})
 }
 
-// While a job is alive a second one of its kind and key is not added; afterwards it is.
+// While a job is alive, a second one of its kind and key is not added.
 func TestOneAlive(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		q := newQueue(t, d)
@@ -124,8 +124,8 @@ func TestOneAlive(t *testing.T) {
 	})
 }
 
-// A process dies in the middle: another goes on, and a step that was kept is
-// not done again. What the dead one still writes does not count.
+// If a process dies, another one continues, and stored steps do not run again.
+// Later writes of the dead process have no effect.
 func TestTakeover(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		var asked, finished atomic.Int32
@@ -139,7 +139,7 @@ func TestTakeover(t *testing.T) {
 		// The dying process stops reporting: its queue is told to stop, but its
 		// job goes on as if nobody had told it.
 		died, survivor := newQueue(t, d), newQueue(t, d)
-		died.Workers = 1 // busy with the ghost, so that the survivor gets the job
+		died.Workers = 1 // busy with the old job, so that the survivor gets it
 		ghost := make(chan struct{})
 		ghostDone := make(chan error, 1)
 		died.Kinds["work"] = job.Kind{Do: func(ctx context.Context, h *job.Held) error {
@@ -176,8 +176,8 @@ func TestTakeover(t *testing.T) {
 	})
 }
 
-// takeAway does to a lease what a dead process does: lets it end. The worker
-// that claims it next is another, because this one is busy.
+// takeAway expires a lease, as a dead process does. The next worker to claim it is
+// another one, because this one is busy.
 func takeAway(t *testing.T, d *db.DB, id string) {
 	t.Helper()
 	err := d.Tx(context.Background(), func(tx *db.Tx) error {
@@ -189,8 +189,8 @@ func takeAway(t *testing.T, d *db.DB, id string) {
 	}
 }
 
-// A service that stops hands its work back, so that the next goes on at once,
-// and that does not count as a failure.
+// A process that stops hands its jobs back, so that another continues at once. That
+// does not count as a failure.
 func TestHandBack(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		first, second := newQueue(t, d), newQueue(t, d)
@@ -218,7 +218,7 @@ func TestHandBack(t *testing.T) {
 	})
 }
 
-// A cancelled job stops at once and what it still does is not kept.
+// A canceled job stops at once, and its later writes are not stored.
 func TestCancel(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		q := newQueue(t, d)
@@ -244,7 +244,8 @@ func TestCancel(t *testing.T) {
 	})
 }
 
-// What fails for good must say so to what it worked on; a panic is a failure.
+// A job that fails for good must report it to what it worked on. A panic counts as
+// a failure.
 func TestGiveUp(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		q := newQueue(t, d)
@@ -266,8 +267,8 @@ func TestGiveUp(t *testing.T) {
 	})
 }
 
-// A process that slept longer than its lease takes its own job again: the old
-// worker is told, and the new one stays under watch.
+// A process that missed its own lease claims the job again: the old worker must
+// stop and the new one must be tracked.
 func TestReclaimOwn(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		q := newQueue(t, d)
@@ -325,7 +326,7 @@ func TestReclaimOwn(t *testing.T) {
 	})
 }
 
-// An error text from outside must not keep a job from being closed.
+// An error text from outside must not prevent storing the outcome.
 func TestHostileErrorText(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		q := newQueue(t, d)
@@ -337,8 +338,8 @@ func TestHostileErrorText(t *testing.T) {
 	})
 }
 
-// A job taken back and handed out anew in one transaction: the new one is not
-// stopped in place of the old.
+// If a job is canceled and enqueued again in one transaction, the new job must not
+// be stopped instead of the old one.
 func TestReplace(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		q := newQueue(t, d)
@@ -378,8 +379,8 @@ func TestReplace(t *testing.T) {
 	})
 }
 
-// A queue takes no more than it has workers for, whatever plan PostgreSQL makes
-// of the claim: what it does not do would wait while others are idle.
+// A queue must not claim more jobs than it has workers, whatever plan PostgreSQL
+// uses: the others would wait while other replicas are idle.
 func TestTakesWhatItCanDo(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		q := newQueue(t, d)
@@ -392,8 +393,8 @@ func TestTakesWhatItCanDo(t *testing.T) {
 			return nil
 		}}
 		enqueue(t, q, "work", "first")
-		// With one row counted, the plan of an "id IN (… LIMIT …)" is a loop that
-		// asks anew for every row.
+		// With statistics of one row, the plan of "id IN (… LIMIT …)" is a loop that runs
+		// the subquery for every row.
 		err := d.Tx(t.Context(), func(tx *db.Tx) error {
 			_, err := tx.Exec(t.Context(), `ANALYZE jobs`)
 			return err
@@ -418,7 +419,7 @@ func TestTakesWhatItCanDo(t *testing.T) {
 	})
 }
 
-// Replicas are upgraded one by one: the older leaves alone what it does not know.
+// During an upgrade, the older replica must leave jobs of unknown kinds alone.
 func TestUnknownKind(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		q := newQueue(t, d)

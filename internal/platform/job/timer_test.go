@@ -15,7 +15,8 @@ import (
 	"wardroom/internal/platform/job"
 )
 
-// jobsLeft is how many jobs there are; those of timers are gone once they are done.
+// jobsLeft returns the number of jobs; those of timers are deleted once they are
+// done.
 func jobsLeft(t *testing.T, d *db.DB) (n int) {
 	t.Helper()
 	if err := d.QueryRow(t.Context(), `SELECT COUNT(*) FROM jobs`).Scan(&n); err != nil {
@@ -24,7 +25,8 @@ func jobsLeft(t *testing.T, d *db.DB) (n int) {
 	return n
 }
 
-// Two replicas share a timer: a firing is one, and what was missed is one.
+// Two replicas share a timer: each firing runs once, and several missed firings
+// become one.
 func TestTimerFiresOnce(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		var fired atomic.Int32
@@ -45,7 +47,7 @@ func TestTimerFiresOnce(t *testing.T) {
 	})
 }
 
-// A clock that was years ahead and is right again does not silence a timer.
+// A clock that was years ahead and is corrected must not stop a timer.
 func TestTimerAfterClockChange(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		if err := d.Tx(t.Context(), func(tx *db.Tx) error {
@@ -69,11 +71,10 @@ func TestTimerAfterClockChange(t *testing.T) {
 	})
 }
 
-// What is due at a time of day is not due when the service starts, and then
-// once for all replicas; what was missed meanwhile is made up for, and a time
-// that was noted under another plan is not.
+// A scheduled timer does not fire at startup, and then fires once for all replicas.
+// Missed firings run once, and a next time stored for another schedule is replaced.
 func TestTimerAtATime(t *testing.T) {
-	far, err := cron.Parse("0 0 29 2 *", "Europe/Berlin") // never while this runs
+	far, err := cron.Parse("0 0 29 2 *", "Europe/Berlin") // not due during this test
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,9 +141,8 @@ func TestTimerAtATime(t *testing.T) {
 	})
 }
 
-// What is due at a time of day is not left to the next day when the process
-// stops or dies while it fires, or what it does fails; what comes again after an
-// interval is.
+// A scheduled timer must fire again on the same day if the process stops or dies,
+// or the run fails. A timer with an interval must not.
 func TestFiringIsNotLost(t *testing.T) {
 	far, err := cron.Parse("0 0 29 2 *", "Europe/Berlin")
 	if err != nil {
@@ -166,7 +166,7 @@ func TestFiringIsNotLost(t *testing.T) {
 		stop := run(t, stopped)
 		<-began
 		stop()
-		// The next process dies while it fires, too.
+		// The next process dies during the firing as well.
 		if err := d.Tx(t.Context(), func(tx *db.Tx) error {
 			n, err := tx.Exec(t.Context(), `UPDATE jobs SET state = 'running', owner = 'dead', lease_until = ?`, time.Now().Add(-time.Minute))
 			if err == nil && n != 1 {
@@ -196,7 +196,7 @@ func TestFiringIsNotLost(t *testing.T) {
 	})
 }
 
-// Work that is due at all times or never is a mistake, and told at the start.
+// A timer without an interval or schedule, or with both, is rejected at startup.
 func TestTimerNeedsATime(t *testing.T) {
 	q := newQueue(t, dbtest.New(t))
 	q.Timers = []job.Timer{{Name: "never", Do: func(context.Context) error { return nil }}}

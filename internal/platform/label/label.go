@@ -1,6 +1,5 @@
-// Package label checks the short texts by which people tell things apart: names
-// and titles. They stand in lists, logs and the questions to agents, and whoever
-// gives one may wish to deceive.
+// Package label validates names and titles. They appear in lists, logs and agent
+// prompts, so characters that could deceive a reader are rejected.
 package label
 
 import (
@@ -12,13 +11,14 @@ import (
 	"wardroom/internal/platform/plaintext"
 )
 
-// mostMarks is how many marks a letter may have on it. Living scripts need four;
-// hundreds cover the lines above and below.
+// mostMarks is the maximum number of combining marks on one letter. Living
+// languages need up to four; hundreds of them overlap the neighboring lines.
 const mostMarks = 8
 
-// Wrong says what is wrong with a label of at most most characters, in a sentence
-// for whoever gave it, and returns "" for a good one. Labels are refused for what
-// plaintext removes from longer texts: people compare them by eye.
+// Wrong returns why s is not a valid label of at most the given number of
+// characters, as a sentence for the client, or "" if it is valid. Characters that
+// plaintext removes from longer texts are rejected here, because people compare
+// labels by eye.
 func Wrong(s string, most int) string {
 	n, marks, seen := 0, 0, false
 	for _, r := range s {
@@ -27,7 +27,7 @@ func Wrong(s string, most int) string {
 			marks = 0
 		}
 		if marks > mostMarks {
-			return fmt.Sprintf("It has a letter with more than %d marks on it.", mostMarks)
+			return fmt.Sprintf("It contains a letter with more than %d combining marks.", mostMarks)
 		}
 		seen = seen || unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S)
 	}
@@ -35,13 +35,13 @@ func Wrong(s string, most int) string {
 	case n == 0:
 		return "It is required."
 	case !utf8.ValidString(s):
-		return "It must be text in UTF-8."
+		return "It must be valid UTF-8."
 	case plaintext.Lines(s) != s || strings.ContainsAny(s, "\n\t"):
-		return "It has a character that cannot be shown, or that turns the text around it."
+		return "It contains a line break, or an invisible or text-direction character."
 	case n > most:
-		return fmt.Sprintf("It has %d characters; at most %d are allowed.", n, most)
+		return fmt.Sprintf("It has %d characters; the maximum is %d.", n, most)
 	case !seen:
-		return "Nothing of it can be seen."
+		return "It contains no visible characters."
 	}
 	return ""
 }

@@ -7,7 +7,7 @@ import (
 	"wardroom/internal/platform/label"
 )
 
-// A task that nobody can see, or that looks like another, is a way to hide.
+// An invisible or misleading title could hide a task.
 func TestWrong(t *testing.T) {
 	for _, c := range []struct{ given, want string }{
 		{"Renew the certificate", ""},
@@ -21,17 +21,17 @@ func TestWrong(t *testing.T) {
 		{"", "required"},
 		{strings.Repeat("é", 41), "41 characters"},
 		{strings.Repeat("a", 50), "50 characters"},
-		{"\u200b\u200b", "cannot be shown"},
-		{"\u3164", "cannot be shown"}, // a letter by its class, although it is blank
-		{"a\u200bb", "cannot be shown"},
+		{"\u200b\u200b", "invisible"},
+		{"\u3164", "invisible"}, // a letter by its class, although it is blank
+		{"a\u200bb", "invisible"},
 		{"👩\u200d💻 می\u200cخواهم", ""},
-		{" ", "Nothing"},
-		{"\u00ad\u200d", "cannot be shown"},
-		{"\u0301", "Nothing"},
-		{"a\u202eb", "turns"},
-		{"a\nb", "cannot be shown"},
-		{"a\x00b", "cannot be shown"},
-		{"a\u2028b", "cannot be shown"},
+		{" ", "no visible"},
+		{"\u00ad\u200d", "invisible"},
+		{"\u0301", "no visible"},
+		{"a\u202eb", "text-direction"},
+		{"a\nb", "invisible"},
+		{"a\x00b", "invisible"},
+		{"a\u2028b", "invisible"},
 		{"a" + strings.Repeat("\u0301", 9), "marks"},
 		{"a\xffb", "UTF-8"},
 	} {

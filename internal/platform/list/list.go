@@ -1,12 +1,12 @@
-// Package list reads long tables page by page: filtered, sorted, and counted
-// on demand, with a cursor that belongs to exactly that list.
+// Package list reads large tables page by page, with filters, sort orders and an
+// optional total count. A cursor is valid only for the list, sort order and filters
+// that it was created for.
 //
-// A page begins after the last row of the page before, at that row's place in
-// the order (a "keyset"), and not at a number of rows. So rows that come and go
-// meanwhile neither repeat nor hide others. What cannot be avoided: a row whose
-// own place changes while somebody turns pages is seen again when it moves
-// ahead of the reader, and not seen any more when it moves behind, as a task
-// does that is changed while the tasks are read by their last change.
+// Pages use keyset pagination: a page starts after the position of the previous
+// page's last row, not at a row number. Rows that are added or deleted meanwhile
+// cause neither duplicates nor gaps. A row whose own position changes between two
+// pages can still appear twice or be missed, such as a task that is updated while
+// tasks are read by last update.
 package list
 
 import (
@@ -24,43 +24,42 @@ import (
 	"wardroom/internal/platform/page"
 )
 
-// List says how the rows of one table are listed. The names of tables and
-// columns go into the SQL as they are: they are constants of the program.
+// List describes how the rows of a table are listed. Table and column names become
+// part of the SQL, so they must be constants.
 type List[T any] struct {
 	Table   string
-	Columns string // what Scan reads
+	Columns string // the columns that Scan reads
 	Scan    func(db.Row) (T, error)
-	Sorts   map[string]Sort[T] // by the name that callers use
-	Usual   string             // the order of those who ask for none, such as "-created"
+	Sorts   map[string]Sort[T] // by name
+	Usual   string             // default order, such as "-created"
 }
 
-// Sort is one order. It needs an index over Columns that begins with them, or
-// with a filter's column, and none of them may be null.
+// Sort is a sort order. It needs an index that starts with Columns, or with a
+// filter column followed by Columns. None of the columns can be null.
 type Sort[T any] struct {
-	// Columns are compared one after the other; the last one, or all together,
-	// differ in every row. Downwards, all of them go down, so that one index
-	// serves both directions.
+	// Columns are compared in order. The last one, or all together, must be unique.
+	// In descending order all of them descend, so that one index serves both
+	// directions.
 	Columns []string
-	// Position is a row's values of Columns, each a string, an int64 or a
-	// time.Time. It is also called with the zero T, for the types alone.
+	// Position returns a row's values of Columns, each a string, an int64 or a
+	// time.Time. It is also called with the zero T to get the types.
 	Position func(T) []any
-	// Apart names, for a column that list.In filters by, an index that begins with
-	// it and goes on with Columns. The list is read through that index once for each
-	// value and merged: with several values no index has the rows in this order. The
-	// list's Columns must include those of the sort.
+	// Apart maps a column filtered with list.In to an index that starts with that
+	// column followed by Columns. The list is then read through the index once per
+	// value and merged, because no index returns the rows of several values in this
+	// order. The list's Columns must include those of the sort.
 	Apart map[string]string
 }
 
-// Order is the order that a caller has chosen among the sorts of a list.
+// order is a sort order chosen by a caller.
 type order[T any] struct {
 	Sort[T]
 	down  bool
-	bound string // names the list, the order and the filters in a cursor
+	bound string // identifies the list, order and filters in a cursor
 }
 
-// Query is the SQL for one page, and one row more that tells whether another
-// page follows. It answers page.ErrCursor for a cursor that another list, order
-// or filter gave out.
+// Query returns the SQL for one page plus one row, which shows whether another page
+// follows. It returns page.ErrCursor for a cursor of another list, order or filter.
 func (l List[T]) Query(engine db.Engine, w Where, want page.Want) (query string, args []any, err error) {
 	o, err := l.order(w, want.Sort)
 	if err != nil {
@@ -73,24 +72,24 @@ func (l List[T]) Query(engine db.Engine, w Where, want page.Want) (query string,
 	if after != nil {
 		w.And(o.beyond(), after...)
 	}
-	// The limit is a number in the text: SQLite plans a statement anew whenever
-	// that is given another time.
+	// The limit is part of the text: as an argument, SQLite would plan the statement
+	// again for each new value.
 	order := ` ORDER BY ` + o.by() + ` LIMIT ` + strconv.Itoa(limit(want)+1)
 	parts := w.apart(o.Apart)
 	texts := make([]string, len(parts))
 	for i, part := range parts {
 		texts[i], args = `SELECT `+l.Columns+part.from(l.Table), append(args, part.args()...)
 		if engine == db.Postgres && len(parts) > 1 {
-			// It merges only what is sorted already. SQLite would read each part to
-			// its limit then.
+			// PostgreSQL only merges sorted inputs. SQLite would read each part up to
+			// its limit.
 			texts[i] = `SELECT * FROM (` + texts[i] + order + `) AS part`
 		}
 	}
 	return strings.Join(texts, ` UNION ALL `) + order, args, nil
 }
 
-// usualLimit is how many rows a page has for callers inside the program who do
-// not say; the API has the same default in page.Query.
+// usualLimit is the page size for callers inside the program that set no limit. The
+// API has the same default in page.Query.
 const usualLimit = 100
 
 func limit(want page.Want) int {
@@ -100,9 +99,8 @@ func limit(want page.Want) int {
 	return want.Limit
 }
 
-// Read returns the page that is wanted of the rows that match w, with their
-// total when that is wanted too. For a total that fits to its page, q is one
-// view of the database; see View.
+// Read returns the requested page of the rows that match w, with their total if
+// requested. To get a total that is consistent with the page, call it within View.
 func (l List[T]) Read(ctx context.Context, q db.Queryer, w Where, want page.Want) (page.Part[T], error) {
 	query, args, err := l.Query(q.Engine(), w, want)
 	if err != nil {
@@ -127,12 +125,12 @@ func (l List[T]) Read(ctx context.Context, q db.Queryer, w Where, want page.Want
 	return part, nil
 }
 
-// View runs fn on what a page is read from: one unchanging view when there is
-// also a total, and the database as it is, which is cheaper, when not. What a
-// caller filters by may have no index and find nothing, so that a long table is
-// read to its end: of one caller only a few are read at once; see db.Turn.
+// View runs fn with the source for reading a page: a consistent snapshot if a total
+// is requested, otherwise the database itself, which is cheaper. Filters without an
+// index can read a long table to its end, so the concurrent reads per caller are
+// limited; see db.LimitReads.
 func View(ctx context.Context, d *db.DB, want page.Want, fn func(db.Queryer) error) error {
-	leave, err := d.Turn(ctx, actor.From(ctx).ID)
+	leave, err := d.LimitReads(ctx, actor.From(ctx).ID)
 	if err != nil {
 		return fmt.Errorf("wait for the caller's other lists: %w", err)
 	}
@@ -143,18 +141,18 @@ func View(ctx context.Context, d *db.DB, want page.Want, fn func(db.Queryer) err
 	return fn(d)
 }
 
-// order finds the sort that given names, with a minus for downwards.
+// order returns the sort named by given; a leading minus means descending.
 func (l List[T]) order(w Where, given string) (order[T], error) {
 	given = cmp.Or(given, l.Usual)
 	name, down := strings.CutPrefix(given, "-")
 	s, ok := l.Sorts[name]
 	if !ok {
-		return order[T]{}, fmt.Errorf("list %s: there is no sort %q", l.Table, given)
+		return order[T]{}, fmt.Errorf("list %s: unknown sort %q", l.Table, given)
 	}
 	return order[T]{s, down, w.bound(l.Table, given)}, nil
 }
 
-// by is what ORDER BY says.
+// by returns the columns for ORDER BY.
 func (o order[T]) by() string {
 	if !o.down {
 		return strings.Join(o.Columns, `, `)
@@ -162,7 +160,7 @@ func (o order[T]) by() string {
 	return strings.Join(o.Columns, ` DESC, `) + ` DESC`
 }
 
-// beyond is the condition for the rows after a position.
+// beyond returns the condition for the rows after a position.
 func (o order[T]) beyond() string {
 	than := ` > `
 	if o.down {
@@ -171,7 +169,7 @@ func (o order[T]) beyond() string {
 	return `(` + strings.Join(o.Columns, `, `) + `)` + than + `(?` + strings.Repeat(`, ?`, len(o.Columns)-1) + `)`
 }
 
-// position is what the cursor behind a row says.
+// position returns the parts of the cursor after a row.
 func (o order[T]) position(row T) []string {
 	parts := []string{o.bound}
 	for _, v := range o.Position(row) {
@@ -180,15 +178,15 @@ func (o order[T]) position(row T) []string {
 	return parts
 }
 
-// The moments that a position may name: those of the years 1 to 9999, in
-// microseconds since 1970. Others would come out of the sum as another moment.
+// The valid times in a position: the years 1 to 9999, in microseconds since 1970.
+// Others would overflow to a different time.
 const (
 	firstMicro = -62_135_596_800_000_000
 	lastMicro  = 253_402_300_799_999_999
 )
 
-// after reads a cursor, of which nothing can be believed, back into the values
-// of Columns. It is nil at the start of the list.
+// after parses an untrusted cursor into values of Columns. It returns nil at the
+// start of the list.
 func (o order[T]) after(cursor string) ([]any, error) {
 	var zero T
 	values := o.Position(zero)
@@ -220,7 +218,7 @@ func (o order[T]) after(cursor string) ([]any, error) {
 	return values, nil
 }
 
-// text writes one value of a position or of a filter.
+// text formats a value of a position or filter.
 func text(v any) string {
 	if at, ok := v.(time.Time); ok {
 		return strconv.FormatInt(at.UnixMicro(), 10)
@@ -228,8 +226,8 @@ func text(v any) string {
 	return fmt.Sprint(v)
 }
 
-// bound is a short digest of a list, its order and its filters. It keeps people
-// from errors; it is no secret and guards nothing.
+// bound returns a short digest of a list, its order and its filters. It prevents
+// mistakes and is not a security feature.
 func (w Where) bound(table, sort string) string {
 	h := sha256.New()
 	texts, lasting := []string{table, sort}, []string(nil)

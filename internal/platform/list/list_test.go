@@ -20,7 +20,7 @@ import (
 	"wardroom/internal/platform/page"
 )
 
-// book is a row with everything that an order can be about.
+// book is a row with every type that a sort can use.
 type book struct {
 	ID    string
 	Title string
@@ -73,7 +73,7 @@ func shelf(t testing.TB, d *db.DB) {
 	exec(t, d, `CREATE TABLE books (id TEXT PRIMARY KEY, title TEXT NOT NULL, pages BIGINT NOT NULL, read_at TIMESTAMP NOT NULL)`)
 }
 
-// walk turns the pages to the end. between is called after each page.
+// walk reads all pages. It calls between after each page.
 func walk(t testing.TB, d *db.DB, w list.Where, sort string, size int, between func()) []book {
 	t.Helper()
 	var seen []book
@@ -96,8 +96,8 @@ func walk(t testing.TB, d *db.DB, w list.Where, sort string, size int, between f
 	return nil
 }
 
-// Whatever the order and however many rows are equal in it, turning the pages
-// must show what one look at everything shows, while rows come and go.
+// For every order, with any number of equal rows, reading page by page must return
+// the same rows as one query, while other rows are added and deleted.
 func TestWalk(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		shelf(t, d)
@@ -133,7 +133,7 @@ func TestWalk(t *testing.T) {
 	})
 }
 
-// A list that is merged from several readings must be the one that is read at once.
+// A list merged from several queries must equal the list from one query.
 func TestApart(t *testing.T) {
 	apart := books
 	apart.Sorts = map[string]list.Sort[book]{"read": books.Sorts["read"]}
@@ -185,8 +185,8 @@ func TestApart(t *testing.T) {
 	})
 }
 
-// Hints are what the program knows of the rows today; a cursor of yesterday counts
-// all the same.
+// Hints depend on the current rows; a cursor from before a hint changed must still
+// be valid.
 func TestHintsDoNotBind(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		shelf(t, d)
@@ -217,8 +217,8 @@ func TestHintsDoNotBind(t *testing.T) {
 	})
 }
 
-// compare is an order in Go, but for the texts, which each database compares in
-// its own way.
+// compare implements the sort orders in Go, except for texts, which each database
+// compares differently.
 func compare(sort string, a, b book) int {
 	name, down := strings.CutPrefix(sort, "-")
 	c := 0
@@ -241,7 +241,8 @@ func compare(sort string, a, b book) int {
 	return c
 }
 
-// A row that changes its place may come twice or not at all, and nothing else may.
+// A row that changes its position may appear twice or be missed; all other rows
+// must appear once.
 func TestWalkWhileRowsMove(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		shelf(t, d)
@@ -251,7 +252,7 @@ func TestWalkWhileRowsMove(t *testing.T) {
 		moves := 0
 		seen := walk(t, d, list.Where{}, "pages", 2, func() {
 			if moves++; moves == 1 {
-				put(t, d, book{"b0", "t", 100, day}, book{"b8", "t", -1, day}) // ahead of the reader, and behind
+				put(t, d, book{"b0", "t", 100, day}, book{"b8", "t", -1, day}) // after and before the current position
 			}
 		})
 		var ids []string
@@ -264,8 +265,8 @@ func TestWalkWhileRowsMove(t *testing.T) {
 	})
 }
 
-// A cursor of another list would begin somewhere in the middle, and nobody
-// would notice what is missing.
+// A cursor of another list would start somewhere in the middle, and the missing
+// rows would go unnoticed.
 func TestCursorsBelongToTheirList(t *testing.T) {
 	d := dbtest.New(t)
 	shelf(t, d)
@@ -301,7 +302,7 @@ func TestCursorsBelongToTheirList(t *testing.T) {
 
 func second(_ page.Part[book], err error) error { return err }
 
-// What a caller makes of a cursor of ours reaches the database as a value, or not at all.
+// A forged cursor must be rejected or reach the database only as an argument.
 func TestCursorsAreNotBelieved(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		shelf(t, d)
@@ -326,8 +327,7 @@ func TestCursorsAreNotBelieved(t *testing.T) {
 	})
 }
 
-// A total is of all that matches, not of the page, and nobody pays for it who
-// has not asked.
+// A total counts all matching rows, not the page, and is only computed on request.
 func TestTotal(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		shelf(t, d)
@@ -343,7 +343,7 @@ func TestTotal(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				put(t, d, book{"late", "t", 9, day}) // the view does not see it come
+				put(t, d, book{"late", "t", 9, day}) // not visible in the snapshot
 				again, err := books.Read(t.Context(), q, w, want)
 				if err == nil && (*part.Total != 4 || *again.Total != 4) {
 					t.Errorf("the total is %d, then %d, want 4", *part.Total, *again.Total)
@@ -359,7 +359,7 @@ func TestTotal(t *testing.T) {
 	})
 }
 
-// Text is searched for as it stands: % is a percent sign, and a backslash is no end.
+// Text is matched literally: % is a percent sign, and \ is a backslash.
 func TestHas(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		shelf(t, d)
@@ -382,8 +382,8 @@ func TestHas(t *testing.T) {
 	})
 }
 
-// A caller who repeats a value ten thousand times asks for the same rows; as ten
-// thousand other queries it would cost the database its memory.
+// Repeated values must not change the query: ten thousand different queries would
+// cost the database its memory.
 func TestInCountsOnce(t *testing.T) {
 	query := func(values ...string) string {
 		var w list.Where
@@ -403,9 +403,8 @@ func TestInCountsOnce(t *testing.T) {
 	}
 }
 
-// One caller who searches for what is not there, a hundred times at once, must
-// not take every connection: the others would wait, or be told that the
-// database is away.
+// A caller with a hundred concurrent searches must not take every connection, or
+// the others would wait or see the database as unavailable.
 func TestViewIsFair(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		shelf(t, d)
@@ -419,7 +418,7 @@ func TestViewIsFair(t *testing.T) {
 			return list.View(ctx, d, page.Want{Total: total}, func(q db.Queryer) error {
 				most.Store(max(most.Load(), running.Add(1)))
 				defer running.Add(-1)
-				rows, err := q.Query(ctx, `SELECT id FROM books`) // holds its connection
+				rows, err := q.Query(ctx, `SELECT id FROM books`) // keeps its connection
 				if err != nil {
 					return err
 				}
@@ -463,8 +462,8 @@ func closed() <-chan struct{} {
 	return c
 }
 
-// A filter that asks what is so by now is asked at another time for each page,
-// and must still lead through all of them; with another filter it must not.
+// A filter on the current time has a different argument on each page, and the
+// cursor must stay valid; with another filter it must not.
 func TestCursorsOutliveTheMoment(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		shelf(t, d)

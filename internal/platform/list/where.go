@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Where collects the conditions of a list: only those that were asked for,
-// because a database plans for the exact text that it is given. The zero Where
-// is true of every row.
+// Where collects the conditions of a list. It contains only the requested
+// conditions, because databases plan for the exact text. The zero Where matches
+// every row.
 type Where struct {
 	conditions []condition
 	index      string
@@ -18,17 +18,17 @@ type Where struct {
 type condition struct {
 	text   string
 	args   []any
-	column string // of an In, whose values are args
-	now    bool   // the arguments are no part of what a cursor belongs to
-	hint   bool   // the condition is no part of it either
+	column string // the column of an In condition
+	now    bool   // a cursor stays valid if the arguments change
+	hint   bool   // a cursor stays valid if the condition changes
 }
 
-// And adds a condition, with its arguments in the order of its question marks.
+// And adds a condition, with arguments in the order of its question marks.
 func (w *Where) And(text string, args ...any) { w.add(condition{text: text, args: args}) }
 
-// Now adds a condition that holds at the time of reading, such as that
-// something has ended by then. A cursor stays valid when the time changes,
-// because each page is read at another one.
+// Now adds a condition on the time of reading, such as that something has ended by
+// then. A cursor stays valid when the time changes, because each page is read at a
+// different time.
 func (w *Where) Now(text string, now time.Time) {
 	w.add(condition{text: text, args: []any{now}, now: true})
 }
@@ -39,19 +39,19 @@ func (w *Where) Hint(text string, args ...any) {
 	w.add(condition{text: text, args: args, hint: true})
 }
 
-// Use makes SQLite read the rows through an index. SQLite has no statistics of
-// what is in a table and guesses wrong where one filter matches far fewer rows
-// than another; PostgreSQL has them and ignores this. The other conditions must
-// imply that of a partial index.
+// Use makes SQLite read the rows through an index. SQLite has no statistics and
+// guesses wrong if one filter matches far fewer rows than another; PostgreSQL has
+// statistics and ignores this. For a partial index, the other conditions must imply
+// its condition.
 func (w *Where) Use(index string) { w.index = index }
 
 func (w *Where) add(c condition) {
-	// A copy: a Where may be the beginning of two others.
+	// Clip forces a copy: a Where can be extended in two ways.
 	w.conditions = append(slices.Clip(w.conditions), c)
 }
 
-// Is adds that column has the value, unless that is the zero value, which is
-// what a filter holds that was not asked for.
+// Is adds the condition that column equals value, unless value is the zero value,
+// which means that the filter was not requested.
 func Is[T comparable](w *Where, column string, value T) {
 	var zero T
 	if value != zero {
@@ -59,16 +59,16 @@ func Is[T comparable](w *Where, column string, value T) {
 	}
 }
 
-// In adds that column has one of the values, unless there are none. A value
-// counts once, however often it is given: each other number of them is another
-// query, which the database plans anew and keeps.
+// In adds the condition that column has one of the values, unless there are none.
+// Duplicates are removed, because each number of values is a separate query that
+// the database plans and caches.
 func In[T comparable](w *Where, column string, values []T) {
 	if len(values) > 0 {
 		w.add(among(column, values))
 	}
 }
 
-// HintIn is In as a Hint. Without values it is true of no row.
+// HintIn is In as a Hint. Without values it matches no rows.
 func HintIn[T comparable](w *Where, column string, values []T) {
 	c := condition{text: `1 = 0`}
 	if len(values) > 0 {
@@ -91,21 +91,21 @@ func among[T comparable](column string, values []T) condition {
 	return condition{text: column + ` IN (?` + strings.Repeat(`, ?`, len(args)-1) + `)`, args: args, column: column}
 }
 
-// Has adds that column contains the text, in whatever case, unless it is empty.
-// The column holds its text in lower case. No index answers this: without a Hint,
-// rows are read in the order of the list until enough match.
+// Has adds the condition that column contains text, ignoring case, unless text is
+// empty. The column must contain lower-case text. No index answers this: without a
+// Hint, rows are read in list order until enough match.
 func Has(w *Where, column, text string) {
 	if text != "" {
 		w.And(column+` LIKE ? ESCAPE '\'`, `%`+literal(strings.ToLower(text))+`%`)
 	}
 }
 
-// literal escapes what LIKE reads as more than a letter. The escape is \.
+// literal escapes the wildcards of LIKE with a backslash.
 func literal(text string) string {
 	return strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text)
 }
 
-// from is FROM, WHERE and the conditions.
+// from returns FROM and WHERE with the conditions.
 func (w Where) from(table string) string {
 	var b strings.Builder
 	b.WriteString(` FROM ` + table)
@@ -118,7 +118,7 @@ func (w Where) from(table string) string {
 	return b.String()
 }
 
-// args are the arguments of all conditions.
+// args returns the arguments of all conditions.
 func (w Where) args() (args []any) {
 	for _, c := range w.conditions {
 		args = append(args, c.args...)
@@ -126,9 +126,9 @@ func (w Where) args() (args []any) {
 	return args
 }
 
-// apart splits w by the values of the first column that has an index among
-// indexes. Each part is read through that index, and the parts are merged. Without
-// such a column, or when an index was chosen, w is the only part.
+// apart splits w by the values of the first column that has an index in indexes.
+// Each part is read through that index, and the parts are merged. Without such a
+// column, or if an index was set with Use, w is the only part.
 func (w Where) apart(indexes map[string]string) []Where {
 	at := slices.IndexFunc(w.conditions, func(c condition) bool { return indexes[c.column] != "" })
 	if at < 0 || w.index != "" {

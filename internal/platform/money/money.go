@@ -1,6 +1,6 @@
-// Package money is how the service keeps and shows what things cost: whole
-// nano-dollars inside, because a cache read at $0.30 a million tokens costs 300
-// of them, and a decimal string in dollars outside, because JSON numbers round.
+// Package money stores and formats costs. Amounts are whole nano-dollars, because a
+// cache read at $0.30 per million tokens costs 300 of them per token. In the API
+// they are decimal strings in dollars, because JSON numbers lose precision.
 package money
 
 import (
@@ -14,8 +14,8 @@ import (
 // Nano is an amount in billionths of a US dollar.
 type Nano int64
 
-// String is the amount in dollars with up to nine digits after the point, such
-// as "0.028314".
+// String formats the amount in dollars with up to nine decimal places, such as
+// "0.028314".
 func (n Nano) String() string {
 	sign, v := "", uint64(n)
 	if n < 0 {
@@ -32,16 +32,16 @@ func (n Nano) String() string {
 // MarshalJSON writes the amount as a decimal string.
 func (n Nano) MarshalJSON() ([]byte, error) { return []byte(`"` + n.String() + `"`), nil }
 
-// UnmarshalJSON reads what MarshalJSON writes.
+// UnmarshalJSON reads the format of MarshalJSON.
 func (n *Nano) UnmarshalJSON(data []byte) error {
 	text, err := strconv.Unquote(string(data))
 	if err != nil {
-		return fmt.Errorf("money: %s is no text", data)
+		return fmt.Errorf("money: %s is not a string", data)
 	}
 	whole, rest, _ := strings.Cut(strings.TrimPrefix(text, "-"), ".")
 	digits := strings.Trim(whole+rest, "0123456789") == ""
 	if whole == "" || !digits || len(rest) > 9 {
-		return fmt.Errorf("money: %q is no amount", text)
+		return fmt.Errorf("money: %q is not an amount", text)
 	}
 	sign := ""
 	if strings.HasPrefix(text, "-") {
@@ -49,7 +49,7 @@ func (n *Nano) UnmarshalJSON(data []byte) error {
 	}
 	v, err := strconv.ParseInt(sign+whole+rest+strings.Repeat("0", 9-len(rest)), 10, 64)
 	if err != nil {
-		return fmt.Errorf("money: %q is no amount", text)
+		return fmt.Errorf("money: %q is not an amount", text)
 	}
 	*n = Nano(v)
 	return nil

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A cost on the screen that is not the cost in the ledger is the worst thing we could show.
+// A cost on the screen must equal the cost in the ledger.
 func TestString(t *testing.T) {
 	tests := map[Nano]string{
 		0: "0", 1: "0.000000001", 300: "0.0000003", 28_314_000: "0.028314", 1_000_000_000: "1",

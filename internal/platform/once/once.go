@@ -1,13 +1,13 @@
-// Package once lets callers repeat a request that makes something, because the
-// answer got lost, without making it twice.
+// Package once implements idempotency keys: a client can safely retry a request
+// that creates something after the response was lost.
 //
-// The route says so with web.Once, and the service makes the thing within Do:
+// The route declares it with web.Once, and the service creates the resource in Do:
 //
 //	t, err = once.Do(ctx, tx, s.Now(), find, Task.id, func() (Task, error) { return s.CreateIn(ctx, tx, n) })
 //
-// What is kept is the name of the thing, in the transaction that made it, and
-// not the answer: a repetition reads the thing as it is then. So a route whose
-// answer holds a secret cannot have it.
+// Only the name of the resource is stored, in the transaction that creates it, not
+// the response: a retry reads the resource in its current state. A route whose
+// response contains a secret therefore cannot use it.
 package once
 
 import (
@@ -22,31 +22,31 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// Life is for how long a key stands for what it made.
+// Life is how long a key stays valid.
 const Life = 24 * time.Hour
 
-// MaxKey is how long a key may be, in bytes.
+// MaxKey is the maximum length of a key in bytes.
 const MaxKey = 255
 
-// The failures of repetitions.
+// Errors of retried requests.
 var (
-	ErrConflict = fault.New(fault.Conflict, "idempotency_conflict", "The Idempotency-Key was used for another request.")
-	ErrGone     = fault.New(fault.Conflict, "idempotency_gone", "What the first request with this Idempotency-Key made is gone.")
+	ErrConflict = fault.New(fault.Conflict, "idempotency_conflict", "The Idempotency-Key was used for a different request.")
+	ErrGone     = fault.New(fault.Conflict, "idempotency_gone", "The resource that the first request with this Idempotency-Key created no longer exists.")
 )
 
-// Request is one that its caller may repeat.
+// Request is a request with an idempotency key.
 type Request struct {
 	name, digest string
 	replayed     bool
 }
 
-// New is the request of a caller to a route, with the key that they gave it and
-// all that they sent. The same key of somebody else, or for another route, is
-// another key.
+// New returns the request of a caller to a route, with the caller's key and the
+// content of the request. The same key from another caller or for another route is
+// a different key.
 //
-// What was sent may hold a password. So neither it nor a plain digest of it is
-// kept, but one that nobody can compute without the key, which is not kept
-// either: a random key leaves nothing to guess at.
+// The content may include a password, so neither it nor a plain hash of it is
+// stored. The stored hash is keyed with the idempotency key, which is not stored
+// either: with a random key it cannot be guessed.
 func New(caller, route, key string, sent []byte) *Request {
 	name := sha256.New()
 	for _, part := range []string{caller, route, key} {
@@ -57,17 +57,17 @@ func New(caller, route, key string, sent []byte) *Request {
 	return &Request{name: hex.EncodeToString(name.Sum(nil)), digest: hex.EncodeToString(digest.Sum(nil))}
 }
 
-// Replayed reports whether Do found what an earlier request had made.
+// Replayed reports whether Do found the result of an earlier request.
 func (r *Request) Replayed() bool { return r.replayed }
 
 type key struct{}
 
-// With returns a context that carries r to Do.
+// With returns a context that passes r to Do.
 func With(ctx context.Context, r *Request) context.Context { return context.WithValue(ctx, key{}, r) }
 
-// Name names the caller's request for good, for whoever makes the thing outside
-// of the database and must recognise a repetition there: the same for the same
-// request, and for no other one. Without a key it is otherwise.
+// Name returns an ID of the request that is the same for every retry and unique
+// among requests, for operations outside the database that must recognize retries.
+// It returns otherwise if the request has no key.
 func Name(ctx context.Context, otherwise string) string {
 	r, _ := ctx.Value(key{}).(*Request)
 	if r == nil {
@@ -77,22 +77,21 @@ func Name(ctx context.Context, otherwise string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Named says whether the caller gave the request a key, so that it may be a
-// repetition.
+// Named reports whether the request has a key and may therefore be a retry.
 func Named(ctx context.Context) bool {
 	r, _ := ctx.Value(key{}).(*Request)
 	return r != nil
 }
 
-// Do makes something in a transaction, unless an earlier request with the same
-// key did: then it is found by the name that naming gave it, and nothing is
-// made. Without a key it only makes. Use it once in a request, before anything
-// else that locks or writes.
+// Do creates a resource in a transaction, unless an earlier request with the same
+// key did. In that case it returns the resource that find reads by the name that
+// naming returned for it. Without a key, Do always creates. Call it once per
+// request, before anything else that locks or writes.
 //
-// Of several at once, one makes and the others wait for its transaction. One
-// that fails leaves nothing, so that the next may succeed. It answers
-// ErrConflict for a key that stands for another request, and ErrGone when find
-// answers that the thing is not there any more.
+// Of several concurrent requests with the same key, one creates the resource and
+// the others wait for its transaction. A failed request stores nothing, so a retry
+// can succeed. Do returns ErrConflict if the key belongs to a different request,
+// and ErrGone if find reports that the resource does not exist anymore.
 func Do[T any](ctx context.Context, tx *db.Tx, now time.Time,
 	find func(context.Context, db.Queryer, string) (T, error), naming func(T) string, makeIt func() (T, error),
 ) (T, error) {
@@ -110,19 +109,19 @@ func Do[T any](ctx context.Context, tx *db.Tx, now time.Time,
 	case db.IsNotFound(err):
 		return first(ctx, tx, r, now, naming, makeIt)
 	case err != nil:
-		return zero, fmt.Errorf("look up an idempotency key: %w", err)
+		return zero, fmt.Errorf("look up the idempotency key: %w", err)
 	case !hmac.Equal([]byte(digest), []byte(r.digest)):
-		return zero, ErrConflict.With("Take a new key for a new request; to repeat one, send exactly the same.")
+		return zero, ErrConflict.With("Use a new key for a new request. To retry a request, send exactly the same content.")
 	}
 	v, err := find(ctx, tx, made)
 	if f := fault.Of(err); f != nil && f.Kind == fault.NotFound {
-		return zero, ErrGone.With("Take a new key to make it anew.")
+		return zero, ErrGone.With("Use a new key to create it again.")
 	}
 	r.replayed = err == nil
 	return v, err
 }
 
-// first makes the thing and notes its name.
+// first creates the resource and stores its name.
 func first[T any](ctx context.Context, tx *db.Tx, r *Request, now time.Time, naming func(T) string, makeIt func() (T, error)) (T, error) {
 	v, err := makeIt()
 	if err != nil {
@@ -130,7 +129,7 @@ func first[T any](ctx context.Context, tx *db.Tx, r *Request, now time.Time, nam
 	}
 	if err := keep(ctx, tx, r, naming(v), now); err != nil {
 		var zero T
-		return zero, fmt.Errorf("keep an idempotency key: %w", err)
+		return zero, fmt.Errorf("store the idempotency key: %w", err)
 	}
 	return v, nil
 }

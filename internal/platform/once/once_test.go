@@ -20,11 +20,11 @@ var (
 	errBroken  = errors.New("broken while it was made")
 )
 
-// shop makes toys, each with a number.
+// shop creates toys, each with a number.
 type shop struct {
 	*db.DB
 	now time.Time
-	// while, when given, runs after a toy was made and before that is committed.
+	// while, if set, runs after a toy was created and before the commit.
 	while func(ctx context.Context, tx *db.Tx) error
 }
 
@@ -54,7 +54,8 @@ func find(ctx context.Context, q db.Queryer, id string) (string, error) {
 	return id, err
 }
 
-// make answers which toy there is now for the request, and whether it was made before.
+// make returns the current toy of the request, and whether it was created by an
+// earlier request.
 func (s *shop) make(ctx context.Context, r *once.Request, broken error) (id string, again bool, err error) {
 	if r != nil {
 		ctx = once.With(ctx, r)
@@ -85,8 +86,8 @@ func request(caller, route, key, sent string) *once.Request {
 	return once.New(caller, route, key, []byte(sent))
 }
 
-// A client whose connection broke sends the same again; what it asked for must
-// be there once, and what somebody else asked for must not be taken for it.
+// A client whose connection broke sends the request again: the resource must exist
+// once, and a request of another caller must not be mistaken for a retry.
 func TestDo(t *testing.T) {
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := newShop(t, d)
@@ -125,7 +126,7 @@ func TestDo(t *testing.T) {
 	})
 }
 
-// An impatient client sends sixteen at once, to all replicas.
+// A client may send a request sixteen times at once, to all replicas.
 func TestDoAtOnce(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newShop(t, d)
@@ -154,8 +155,8 @@ func TestDoAtOnce(t *testing.T) {
 	})
 }
 
-// untilWaitedFor returns a function that waits until another transaction waits
-// for the one that runs.
+// untilWaitedFor returns a function that waits until another transaction waits for
+// the running one.
 func untilWaitedFor(d *db.DB) func(context.Context, *db.Tx) error {
 	return func(context.Context, *db.Tx) error {
 		for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
@@ -167,7 +168,7 @@ func untilWaitedFor(d *db.DB) func(context.Context, *db.Tx) error {
 	}
 }
 
-// A key stands for a day and not longer, whether it was purged in time or not.
+// A key is valid for a day and no longer, whether or not it was purged in time.
 func TestKeysExpire(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newShop(t, d)

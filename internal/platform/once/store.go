@@ -8,12 +8,13 @@ import (
 	"wardroom/internal/platform/db"
 )
 
+// look returns the stored key with that name that was used after the given time.
 func look(ctx context.Context, q db.Queryer, name string, after time.Time) (digest, made string, err error) {
 	err = q.QueryRow(ctx, `SELECT digest, made FROM idempotency_keys WHERE name = ? AND at > ?`, name, after).Scan(&digest, &made)
 	return digest, made, err
 }
 
-// keep replaces one that is too old and was not purged yet.
+// keep stores a key. It replaces an expired one that was not purged yet.
 func keep(ctx context.Context, tx *db.Tx, r *Request, made string, now time.Time) error {
 	_, err := tx.Exec(ctx, `
 		INSERT INTO idempotency_keys (name, digest, made, at) VALUES (?, ?, ?, ?)
@@ -22,10 +23,11 @@ func keep(ctx context.Context, tx *db.Tx, r *Request, made string, now time.Time
 	return err
 }
 
-// batch is how many are purged in one transaction: others want to write, too.
+// batch is the number of keys purged per transaction, so that other writers get a
+// turn.
 const batch = 500
 
-// Purge drops the keys that stand for nothing any more.
+// Purge deletes expired keys.
 func Purge(ctx context.Context, d *db.DB, now time.Time) error {
 	for {
 		var n int64

@@ -1,7 +1,7 @@
-// Package page cuts long lists into pages.
+// Package page implements cursor pagination.
 //
-// A page is asked for by the position of its first row, not by its number, so
-// that rows which arrive meanwhile neither repeat nor hide others.
+// A cursor holds the position of the last row of a page, not a page number. Rows
+// added meanwhile therefore cause neither duplicates nor gaps.
 package page
 
 import (
@@ -14,22 +14,23 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// Query is what a caller may say of the page. Embed it in the input of a list.
+// Query holds the page parameters of a request. Embed it in the input of a list.
 type Query struct {
-	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"100" doc:"How many to answer at most."`
-	Cursor string `query:"cursor" maxLength:"2000" doc:"Where to go on: taken from the Link header of the page before."`
+	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"100" doc:"Maximum number of rows to return."`
+	Cursor string `query:"cursor" maxLength:"2000" doc:"Cursor of the page, from the Link header of the previous page."`
 }
 
-// Total is embedded beside Query by lists that can count all their rows.
+// Total is embedded next to Query by lists that can count their rows.
 type Total struct {
-	Total bool `query:"total" doc:"Whether to count everything that matches, in the header X-Total-Count."`
+	Total bool `query:"total" doc:"Whether to return the number of matching rows in the header X-Total-Count."`
 }
 
-// Want is what a service is asked for: a page, in which order, and whether to
-// count. The zero Want is the beginning, in the list's usual order.
+// Want describes the page that a caller wants: where it starts, its order, and
+// whether to count the rows. The zero Want is the first page in the list's default
+// order.
 type Want struct {
 	Query
-	Sort  string // a sort of the list; with a minus before it, downwards
+	Sort  string // name of a sort; a leading minus means descending
 	Total bool
 }
 
@@ -37,18 +38,17 @@ type Want struct {
 type Part[T any] struct {
 	Rows  []T
 	Next  string // the cursor of the next page; empty on the last
-	Total *int64 // how many match in all, when that was wanted
+	Total *int64 // number of matching rows, if requested
 }
 
-// ErrCursor refuses a cursor that we did not give out, or that belongs to another list.
-var ErrCursor = fault.New(fault.Invalid, "invalid_cursor", "The cursor is not one that this list gave out.")
+// ErrCursor rejects a cursor that is invalid or belongs to another list.
+var ErrCursor = fault.New(fault.Invalid, "invalid_cursor", "The cursor is not valid for this list.")
 
-// version is the first character of every cursor, so that a later format can
-// be told from this one.
+// version is the first character of every cursor, so that the format can change.
 const version = "1"
 
-// Encode makes a cursor of a row's position: what the list is sorted by, then
-// the id, as text. It is opaque to callers, and no secret.
+// Encode returns the cursor for a row's position: its sort values and its ID, as
+// text. Clients must treat it as opaque, but it is not secret.
 func Encode(parts ...string) string {
 	raw, err := json.Marshal(parts)
 	if err != nil {
@@ -57,10 +57,10 @@ func Encode(parts ...string) string {
 	return version + base64.RawURLEncoding.EncodeToString(raw)
 }
 
-// Decode reads a cursor of n parts. It answers nil for the empty cursor, which
+// Decode splits a cursor into n parts. It returns nil for the empty cursor, which
 // is the start of the list, and ErrCursor for anything that Encode does not
-// make. The parts come from the caller: parse and bind them, never splice them
-// into SQL.
+// produce. The parts are client input: parse them and bind them as arguments, and
+// never put them into SQL text.
 func Decode(cursor string, n int) ([]string, error) {
 	if cursor == "" {
 		return nil, nil
@@ -78,7 +78,7 @@ func Decode(cursor string, n int) ([]string, error) {
 		return nil, Refused()
 	}
 	for _, p := range parts {
-		// PostgreSQL has no NUL in its texts and would fail instead of finding nothing.
+		// PostgreSQL rejects NUL in text with an error instead of finding no rows.
 		if !utf8.ValidString(p) || strings.ContainsRune(p, 0) {
 			return nil, Refused()
 		}
@@ -86,17 +86,17 @@ func Decode(cursor string, n int) ([]string, error) {
 	return parts, nil
 }
 
-// Refused is ErrCursor with what to do about it, for a cursor that decodes and
-// still cannot be a position in the list.
+// Refused returns ErrCursor with details, for a cursor that decodes but is not a
+// position in the list.
 func Refused() error {
 	e := ErrCursor.With("Start again without a cursor, or follow the Link header.")
-	e.Fields = []fault.Field{{Pointer: "query.cursor", Detail: "This list did not give it out."}}
+	e.Fields = []fault.Field{{Pointer: "query.cursor", Detail: "It is not a cursor of this list."}}
 	return e
 }
 
-// Cut makes a page of rows, which were fetched with limit+1, and tells the
-// cursor of the next page, which is empty on the last. position names the
-// parts of a row's position for Encode.
+// Cut returns the page from rows, which were read with limit+1, and the cursor of
+// the next page, which is empty on the last one. position returns the parts of a
+// row's position for Encode.
 func Cut[T any](rows []T, limit int, position func(T) []string) (cut []T, next string) {
 	if len(rows) <= limit || limit < 1 {
 		return rows, ""
@@ -104,9 +104,9 @@ func Cut[T any](rows []T, limit int, position func(T) []string) (cut []T, next s
 	return rows[:limit], Encode(position(rows[limit-1])...)
 }
 
-// Link is the value of the Link header that leads from the page at u to the
-// one at cursor. It keeps every other query parameter, and is relative to the
-// host, because behind a proxy we do not know our own name.
+// Link returns the value of the Link header that points from the page at u to the
+// one at cursor. It keeps all other query parameters. It is relative to the host,
+// because behind a proxy the external host name is unknown.
 func Link(u *url.URL, cursor string) string {
 	if cursor == "" {
 		return ""

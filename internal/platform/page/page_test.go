@@ -13,8 +13,8 @@ import (
 	"wardroom/internal/platform/page"
 )
 
-// A cursor must bring back exactly the position that it was made of, whatever
-// is in it, or a page is skipped or comes twice.
+// A cursor must decode to exactly the position that it was created from, or rows
+// are skipped or repeated.
 func TestCursor(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.String().Filter(func(s string) bool { return !strings.ContainsRune(s, 0) })
@@ -55,8 +55,8 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// Whatever is sent as a cursor, decoding it neither panics nor accepts what we
-// would not have made.
+// Decoding arbitrary text must neither panic nor accept what Encode does not
+// produce.
 func FuzzDecode(f *testing.F) {
 	for _, s := range []string{"", "1", page.Encode("a", "b"), "1WyJhIl0", "1bnVsbA"} {
 		f.Add(s)
@@ -75,7 +75,7 @@ func TestCut(t *testing.T) {
 	if !slices.Equal(rows, []int{0, 1}) || next != page.Encode("b") {
 		t.Errorf("got %v, %q", rows, next)
 	}
-	// Exactly full and nothing more: there is no next page.
+	// A page that is exactly full is the last one.
 	rows, next = page.Cut([]int{0, 1}, 2, at)
 	if len(rows) != 2 || next != "" {
 		t.Errorf("got %v, %q", rows, next)

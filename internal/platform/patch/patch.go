@@ -1,5 +1,5 @@
-// Package patch tells apart the three things a partial update can say of a
-// field: nothing, "make it empty", or a value.
+// Package patch represents fields of a partial update, which can be absent, null or
+// a value.
 package patch
 
 import (
@@ -9,24 +9,24 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// Field is a field of a partial update that may be emptied. For one that may
-// not, a pointer with `omitempty` is enough: null is then refused.
+// Field is a field of a partial update that can be cleared with null. For a field
+// that cannot be cleared, use a pointer with `omitempty`; null is then rejected.
 //
-// Tag it `json:"due_at,omitzero"`: without omitzero it would be required, and
-// the route does not start. Limits in further tags (maxLength, enum, minimum,
-// pattern, format, doc) hold for the value and never for null.
+// Tag it `json:"due_at,omitzero"`: without omitzero the field would be required,
+// and the route panics at startup. Constraints in further tags (maxLength, enum,
+// minimum, pattern, format, doc) apply to the value, not to null.
 type Field[T any] struct {
-	Given bool // whether the caller named the field
-	Value *T   // nil empties the field; meaningless unless Given
+	Given bool // whether the request contains the field
+	Value *T   // nil clears the field; ignored unless Given
 }
 
-// Set is a field that is given a value.
+// Set returns a field with a value.
 func Set[T any](v T) Field[T] { return Field[T]{Given: true, Value: &v} }
 
-// Clear is a field that is emptied.
+// Clear returns a field that is cleared.
 func Clear[T any]() Field[T] { return Field[T]{Given: true} }
 
-// Apply returns what the field becomes when it was current.
+// Apply returns the new value of a field whose value is current.
 func (f Field[T]) Apply(current *T) *T {
 	if f.Given {
 		return f.Value
@@ -34,23 +34,24 @@ func (f Field[T]) Apply(current *T) *T {
 	return current
 }
 
-// UnmarshalJSON is called for null too, and not for a field that is absent.
+// UnmarshalJSON implements json.Unmarshaler. It is also called for null, but not
+// for an absent field.
 func (f *Field[T]) UnmarshalJSON(data []byte) error {
 	f.Given, f.Value = true, nil
 	return json.Unmarshal(data, &f.Value)
 }
 
-// MarshalJSON writes the value, or null. A field that was not given is left
-// out by omitzero.
+// MarshalJSON writes the value or null. omitzero leaves out a field that is not
+// given.
 func (f Field[T]) MarshalJSON() ([]byte, error) { return json.Marshal(f.Value) }
 
-// Schema describes T, or null, in the OpenAPI document; the requests are
-// checked against it.
+// Schema describes T or null in the OpenAPI document, which requests are validated
+// against.
 func (Field[T]) Schema(r huma.Registry) *huma.Schema {
 	s := r.Schema(reflect.TypeFor[T](), true, "")
 	if s.Ref != "" {
-		// A reference cannot be nullable, and of a choice between T and null the
-		// validator only says that neither fits. T itself can say which field is wrong.
+		// A reference cannot be nullable. For anyOf T or null, the validator only says
+		// that neither matches; with T's own schema it names the invalid field.
 		s = r.SchemaFromRef(s.Ref)
 	}
 	c := *s

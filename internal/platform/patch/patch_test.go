@@ -12,8 +12,8 @@ type input struct {
 	Set patch.Field[[]string] `json:"set,omitzero"`
 }
 
-// A field that was not named must stay, one that is null must be emptied: mixed
-// up, a change of a title would take away the assignee.
+// An absent field must stay, and a null field must be cleared: otherwise changing a
+// title could remove the assignee.
 func TestField(t *testing.T) {
 	tests := []struct {
 		body  string

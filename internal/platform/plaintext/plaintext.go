@@ -1,28 +1,27 @@
-// Package plaintext removes the characters that change how a text looks without
-// being seen. Texts from agents, from the runtime and from callers go through it
-// before they are stored or shown, after anything that encloses them (JSON, for
-// one) was decoded.
+// Package plaintext removes characters that change how text looks without being
+// visible. Text from agents, the runtime and clients passes through it before it is
+// stored or shown, and after any enclosing format such as JSON is decoded.
 //
-// The rule follows the Unicode Character Database, in the version that the Go
-// standard library has:
+// The rules follow the Unicode Character Database, in the version of the Go
+// standard library:
 //
-//   - What ends a line becomes "\n": CR LF, CR, VT, FF, NEL (U+0085), the line
-//     separator (U+2028) and the paragraph separator (U+2029).
-//   - Control characters (Cc) go, except "\n" and "\t".
-//   - Format characters (Cf) go: bidirectional controls, zero-width characters,
-//     the byte order mark, interlinear annotation anchors, tag characters. The
-//     few that are drawn (Prepended_Concatenation_Mark) stay.
-//   - Other default-ignorable characters go (Other_Default_Ignorable_Code_Point),
-//     among them the Hangul fillers and the combining grapheme joiner.
-//   - A zero-width joiner stays between two emoji. It and the non-joiner also
-//     stay behind a letter or mark of a script that is written with them.
-//   - One variation selector stays where it belongs: U+FE0E and U+FE0F behind an
-//     emoji or the base of a keycap, U+FE00–U+FE02 and U+E0100–U+E01EF behind a
-//     Han character.
+//   - Line endings become "\n": CR LF, CR, VT, FF, NEL (U+0085), the line separator
+//     (U+2028) and the paragraph separator (U+2029).
+//   - Control characters (Cc) are removed, except "\n" and "\t".
+//   - Format characters (Cf) are removed: bidirectional controls, zero-width
+//     characters, the byte order mark, interlinear annotation anchors, tag
+//     characters. The few visible ones (Prepended_Concatenation_Mark) stay.
+//   - Other default-ignorable characters (Other_Default_Ignorable_Code_Point) are
+//     removed, among them the Hangul fillers and the combining grapheme joiner.
+//   - A zero-width joiner stays between two emoji. It and the non-joiner also stay
+//     after a letter or mark of a script that uses them.
+//   - One variation selector stays where it is valid: U+FE0E and U+FE0F after an
+//     emoji or a keycap base, U+FE00–U+FE02 and U+E0100–U+E01EF after a Han
+//     character.
 //   - Bytes that are not UTF-8 become U+FFFD.
 //
-// Flags of regions such as Scotland are spelled with tag characters and become a
-// plain black flag.
+// Flags of regions such as Scotland consist of tag characters and become a plain
+// black flag.
 package plaintext
 
 import (
@@ -38,7 +37,7 @@ const (
 	emojiSelector = '\uFE0F'
 )
 
-// Lines returns s, of one or more lines, without invisible characters.
+// Lines returns s without invisible characters. It keeps line breaks.
 func Lines(s string) string {
 	if isPlain(s) {
 		return s
@@ -46,7 +45,7 @@ func Lines(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	var b strings.Builder
 	b.Grow(len(s))
-	prev := rune(-1) // the last character that was kept
+	prev := rune(-1) // last character that was kept
 	for i, r := range s {
 		switch next, size := utf8.DecodeRuneInString(s[i+utf8.RuneLen(r):]); {
 		case r == '\r' && size > 0 && next == '\n':
@@ -63,13 +62,13 @@ func Lines(s string) string {
 	return b.String()
 }
 
-// Line returns s on one line: Lines with each run of white space as one space,
-// and none at either end.
+// Line returns s on one line: like Lines, but with each run of white space replaced
+// by one space and trimmed at both ends.
 func Line(s string) string { return strings.Join(strings.Fields(Lines(s)), " ") }
 
-// Cut returns s if it has at most most characters. Otherwise it returns its
-// beginning followed by mark, most characters together; a mark that would take
-// more than half of them is left out.
+// Cut returns s if it has at most the given number of characters. Otherwise it
+// returns the beginning of s followed by mark, with that many characters in total.
+// A mark that would take more than half of them is left out.
 func Cut(s string, most int, mark string) string {
 	if len(s) <= most || utf8.RuneCountInString(s) <= most {
 		return s
@@ -88,8 +87,8 @@ func Cut(s string, most int, mark string) string {
 	return strings.TrimRight(s, string(joiner)+string(nonJoiner)) + mark
 }
 
-// Hidden reports whether r is a control, a separator of lines, or a character
-// that is not drawn. Lines keeps a few of them, depending on their neighbors.
+// Hidden reports whether r is a control character, a line separator or an invisible
+// character. Lines keeps a few of these, depending on their neighbors.
 func Hidden(r rune) bool {
 	if r <= unicode.MaxASCII {
 		return r < ' ' || r == 0x7F
@@ -98,7 +97,8 @@ func Hidden(r rune) bool {
 		!unicode.Is(unicode.Prepended_Concatenation_Mark, r)
 }
 
-// isPlain reports whether s is printable ASCII, "\n" and "\t", as most texts are.
+// isPlain reports whether s consists of printable ASCII, "\n" and "\t", as most
+// texts do.
 func isPlain(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c >= 0x7F || c < ' ' && c != '\n' && c != '\t' {
@@ -108,7 +108,7 @@ func isPlain(s string) bool {
 	return true
 }
 
-// endsLine follows UAX #14: the classes BK, CR, LF and NL.
+// endsLine implements the classes BK, CR, LF and NL of UAX #14.
 func endsLine(r rune) bool {
 	switch r {
 	case '\n', '\v', '\f', '\r', '\u0085', '\u2028', '\u2029':
@@ -117,7 +117,7 @@ func endsLine(r rune) bool {
 	return false
 }
 
-// fits reports whether the hidden character r belongs between prev and next.
+// fits reports whether the invisible character r is valid between prev and next.
 func fits(prev, r, next rune) bool {
 	switch {
 	case r == joiner && isEmoji(next) && (isEmoji(prev) || prev == emojiSelector):
@@ -132,16 +132,15 @@ func fits(prev, r, next rune) bool {
 	return false
 }
 
-// joining are the scripts whose words need U+200C or U+200D.
+// joining lists the scripts that use U+200C or U+200D within words.
 var joining = []*unicode.RangeTable{
 	unicode.Arabic, unicode.Syriac, unicode.Nko, unicode.Mongolian,
 	unicode.Devanagari, unicode.Bengali, unicode.Gurmukhi, unicode.Gujarati, unicode.Oriya, unicode.Tamil, unicode.Telugu,
 	unicode.Kannada, unicode.Malayalam, unicode.Sinhala, unicode.Khmer, unicode.Myanmar, unicode.Tibetan,
 }
 
-// isEmoji reports whether r may be a part of an emoji: it is in one of the blocks
-// that have characters with the property Extended_Pictographic, or changes the
-// tone of a skin.
+// isEmoji reports whether r can be part of an emoji: it is in a block that contains
+// Extended_Pictographic characters, or is a skin tone modifier.
 func isEmoji(r rune) bool {
 	switch {
 	case r < 0x203C:

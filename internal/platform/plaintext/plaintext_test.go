@@ -56,7 +56,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// Every character by itself between two letters: all that is not drawn goes.
+// Each character, between two letters, must be removed if it is invisible.
 func TestEveryCharacter(t *testing.T) {
 	for r := rune(0); r <= unicode.MaxRune; r++ {
 		if !utf8.ValidRune(r) {
@@ -81,13 +81,13 @@ func TestEveryCharacter(t *testing.T) {
 	}
 }
 
-// texts draws from the characters that the rule is about and those around them.
+// texts generates text from the characters that the rules name and their neighbors.
 func texts() *rapid.Generator[string] {
 	special := []rune("a1# \n\t\r\v\u0085\u00ad\u034f\u061c\u200b\u200c\u200d\u200e\u202e\u2028\u2029\u2066\u3164\ufe00\ufe0e\ufe0f\ufeff\ufff9\U000e0041\U000e0100👩💻🏽❤漢می्क")
 	return rapid.OneOf(rapid.String(), rapid.StringOf(rapid.SampledFrom(special)), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) }))
 }
 
-// check holds what Lines and Line promise of any text.
+// check verifies what Lines and Line guarantee for any text.
 func check(t interface {
 	Helper()
 	Errorf(string, ...any)

@@ -12,23 +12,22 @@ import (
 	"strings"
 )
 
-// Source is where the keys come from: the setting, or else a file of this
-// machine. The zero Source has none.
+// Source is where the keys come from: the setting or a key file. The zero Source
+// has no keys.
 type Source struct {
-	Key string   // ENCRYPTION_KEY; empty when it is not set
-	Old []string // ENCRYPTION_KEY_OLD: keys of before, which open and do not seal
-	// File is the key file; empty where there must be none, because other
-	// machines would have others. A setting goes before it: what the file has then
-	// opens and does not seal.
+	Key string   // ENCRYPTION_KEY; empty if not set
+	Old []string // ENCRYPTION_KEY_OLD: previous keys, only used to decrypt
+	// File is the path of the key file, or empty if replicas on other machines
+	// would not share it. If Key is set, the key in the file is only used to
+	// decrypt.
 	File string
 }
 
-// fileText is how many characters a key file has: 32 random bytes in base64url.
-// It is a text that ENCRYPTION_KEY takes, so that the key can move there.
+// fileText is the length of the text in a key file: 32 random bytes in base64url.
+// It is a valid value for ENCRYPTION_KEY, so the key can be moved there.
 const fileText = 43
 
-// Find returns the vault of the keys that there are. It fails with ErrNoKey when
-// there are none, and makes nothing.
+// Find returns a vault with the configured keys, or ErrNoKey. It creates nothing.
 func (s Source) Find() (*Vault, error) {
 	texts := []string{}
 	if s.Key != "" {
@@ -48,21 +47,21 @@ func (s Source) Find() (*Vault, error) {
 	return New(texts[0], append(texts[1:], s.Old...)...)
 }
 
-// Make is Find, and makes the key file where there is no key and one may be
-// made. Of several who do it at once one makes it, and all use that.
+// Make is like Find, but creates the key file if there is no key and a file is
+// allowed. Concurrent calls all use the one file that is created.
 func (s Source) Make() (*Vault, error) {
 	v, err := s.Find()
 	if !errors.Is(err, ErrNoKey) || s.File == "" {
 		return v, err
 	}
 	if err := makeFile(s.File); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, fmt.Errorf("make the key file (or set ENCRYPTION_KEY instead): %w", err)
+		return nil, fmt.Errorf("create the key file (or set ENCRYPTION_KEY instead): %w", err)
 	}
 	return s.Find()
 }
 
-// read returns the text in the key file. Somebody else's eyes on it, or a half
-// of it, is refused: it would be found out only when it is too late.
+// read returns the text of the key file. It rejects a file that other users can
+// read or that is incomplete.
 func (s Source) read() (string, error) {
 	if s.File == "" {
 		return "", fs.ErrNotExist
@@ -77,10 +76,10 @@ func (s Source) read() (string, error) {
 		return "", fmt.Errorf("read the key file: %w", err)
 	}
 	if !info.Mode().IsRegular() {
-		return "", fmt.Errorf("the key file %s is no file: put the key there, or set ENCRYPTION_KEY", s.File)
+		return "", fmt.Errorf("the key file %s is not a regular file: put the key there, or set ENCRYPTION_KEY", s.File)
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 {
-		return "", fmt.Errorf("the key file %s may be read by others (mode %04o): run chmod 600 on it; if others had the machine, replace the key", s.File, mode)
+		return "", fmt.Errorf("the key file %s is readable by other users (mode %04o): run chmod 600 on it, and replace the key if someone may have read it", s.File, mode)
 	}
 	data, err := io.ReadAll(io.LimitReader(f, 4*fileText))
 	if err != nil {
@@ -88,14 +87,14 @@ func (s Source) read() (string, error) {
 	}
 	text := strings.TrimSuffix(string(data), "\n")
 	if key, err := base64.RawURLEncoding.Strict().DecodeString(text); err != nil || len(key) != 32 || len(text) != fileText {
-		return "", fmt.Errorf("the key file %s does not hold a key of %d characters: put it back from a backup; "+
-			"without one remove it, and make anew what was encrypted with it", s.File, fileText)
+		return "", fmt.Errorf("the key file %s does not contain a key of %d characters: restore it from a backup; "+
+			"without a backup, delete it and create the encrypted secrets again", s.File, fileText)
 	}
 	return text, nil
 }
 
-// makeFile writes a new key where there is none. The file appears as a whole or
-// not at all: a link is made where nothing is, of one that is written already.
+// makeFile creates the key file if it does not exist. It writes a temporary file
+// and links it to the final name, so that the file appears complete or not at all.
 func makeFile(name string) (err error) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return err
@@ -118,8 +117,8 @@ func makeFile(name string) (err error) {
 	return syncFolder(filepath.Dir(name))
 }
 
-// syncFolder makes a new name in a folder survive the machine's end: what is
-// encrypted is of no use without the key.
+// syncFolder flushes a folder to disk, so that the new key file survives a power
+// failure. Encrypted secrets are lost without the key.
 func syncFolder(name string) error {
 	d, err := os.Open(name)
 	if err != nil {

@@ -1,9 +1,9 @@
-// Package vault keeps the few secrets of the service that have to be stored:
-// whoever reads the database, or a backup of it, learns none of them.
+// Package vault encrypts the few secrets that Wardroom stores, so that a reader of
+// the database or a backup cannot see them.
 //
-// A secret is sealed with AES-256-GCM under a key that is derived from
-// ENCRYPTION_KEY, or from a key file of this machine. What it is and whose goes
-// into the seal, so that one that is put into another row does not open there.
+// A secret is encrypted with AES-256-GCM under a key derived from ENCRYPTION_KEY or
+// from a key file. Its purpose and owner are authenticated too, so a secret that is
+// copied to another row cannot be decrypted there.
 package vault
 
 import (
@@ -20,42 +20,41 @@ import (
 	"strings"
 )
 
-// The ways in which a vault does not open.
+// Errors of encryption and decryption.
 var (
-	// ErrNoKey means that there is no key: none is set, and none may be made here.
-	ErrNoKey = errors.New("there is no key to encrypt secrets with")
-	// ErrOtherKey means that a secret was sealed with a key that is not among ours.
+	// ErrNoKey means that no key is set and none can be created.
+	ErrNoKey = errors.New("no encryption key is configured")
+	// ErrOtherKey means that the secret was encrypted with an unknown key.
 	ErrOtherKey = errors.New("the secret was encrypted with another key")
-	// ErrBroken means that a sealed text is none, was changed, or was sealed for
-	// another place than the one that it stands in.
-	ErrBroken = errors.New("the encrypted secret is damaged, or does not belong where it stands")
+	// ErrBroken means that the encrypted text is malformed, was changed, or was
+	// encrypted for another place.
+	ErrBroken = errors.New("the encrypted secret is damaged or was copied from another place")
 )
 
-// Shortest is how many bytes the text of a key must have at least.
+// Shortest is the minimum length of a key text in bytes.
 const Shortest = 32
 
-// version begins each sealed text. Another layout gets another one.
+// version is the first part of every encrypted text, so that the format can change.
 const version = "v1"
 
-// Vault seals with one key and opens with any of several. It may be used by
-// several goroutines. Nothing that prints it shows a key.
+// Vault encrypts with one key and decrypts with any of several. It is safe for
+// concurrent use. Printing it shows no key.
 type Vault struct{ keys []key }
 
-// key is one key, ready for use.
+// key is a derived key.
 type key struct {
-	id   string // says which key it is, and nothing else of it
+	id   string // identifies the key without revealing it
 	aead cipher.AEAD
 }
 
-// New returns a vault that seals with the key of the first text, and opens what
-// was sealed with it or with one of the others. Each text is a secret of at
-// least Shortest bytes that nobody can guess: it is taken as it is, whatever it
-// is written in, and is not stretched as a password would have to be.
+// New returns a vault that encrypts with the key text and decrypts with it or any
+// of the others. Each text must be a random secret of at least Shortest bytes:
+// unlike a password it is not stretched.
 func New(text string, others ...string) (*Vault, error) {
 	v := &Vault{}
 	for _, t := range append([]string{text}, others...) {
 		if len(t) < Shortest {
-			return nil, fmt.Errorf("a key has %d bytes, and needs %d or more", len(t), Shortest)
+			return nil, fmt.Errorf("the key has %d bytes, but needs at least %d", len(t), Shortest)
 		}
 		k, err := derive(t)
 		if err != nil {
@@ -66,7 +65,7 @@ func New(text string, others ...string) (*Vault, error) {
 	return v, nil
 }
 
-// derive makes a key, and its name, of a text.
+// derive returns the key for a text and its ID.
 func derive(text string) (key, error) {
 	secret, err := hkdf.Key(sha256.New, []byte(text), nil, "wardroom vault v1: key", 32)
 	if err != nil {
@@ -74,11 +73,11 @@ func derive(text string) (key, error) {
 	}
 	name, err := hkdf.Key(sha256.New, []byte(text), nil, "wardroom vault v1: name", 8)
 	if err != nil {
-		return key{}, fmt.Errorf("derive the name of a key: %w", err)
+		return key{}, fmt.Errorf("derive the ID of a key: %w", err)
 	}
 	block, err := aes.NewCipher(secret)
 	if err != nil {
-		return key{}, fmt.Errorf("use a key: %w", err)
+		return key{}, fmt.Errorf("create the cipher: %w", err)
 	}
 	aead, err := cipher.NewGCM(block)
 	return key{id: hex.EncodeToString(name), aead: aead}, err
@@ -87,16 +86,15 @@ func derive(text string) (key, error) {
 // String hides the keys.
 func (v *Vault) String() string { return "[vault]" }
 
-// Format hides the keys from every verb.
+// Format hides the keys for every verb.
 func (v *Vault) Format(f fmt.State, _ rune) { fmt.Fprint(f, v.String()) }
 
-// KeyID names the key that seals: 16 hex digits, which are no secret.
+// KeyID returns the ID of the key that encrypts: 16 hex digits, not secret.
 func (v *Vault) KeyID() string { return v.keys[0].id }
 
-// Seal encrypts a secret for a place, such as "pairing/device-key/3f…". The text
-// is "v1.<id of the key>.<base64url of nonce and ciphertext>"; sealing the same
-// again makes another one. A key is good for about four billion secrets, which
-// is the bound of random nonces.
+// Seal encrypts a secret for a place, such as "pairing/device-key/3f…". The result
+// is "v1.<key ID>.<base64url of nonce and ciphertext>" and differs on every call.
+// With random nonces, one key can encrypt about four billion secrets.
 func (v *Vault) Seal(place string, secret []byte) string {
 	k := v.keys[0]
 	nonce := make([]byte, k.aead.NonceSize(), k.aead.NonceSize()+len(secret)+k.aead.Overhead())
@@ -105,14 +103,14 @@ func (v *Vault) Seal(place string, secret []byte) string {
 	return version + "." + k.id + "." + base64.RawURLEncoding.EncodeToString(sealed)
 }
 
-// bound is what a seal covers beside the secret: its own head and its place.
+// bound returns the additional authenticated data: the header and the place.
 func bound(keyID, place string) []byte { return []byte(version + "." + keyID + "." + place) }
 
-// sealedShape is what a sealed text looks like.
+// sealedShape matches an encrypted text.
 var sealedShape = regexp.MustCompile(`^v1\.([0-9a-f]{16})\.([A-Za-z0-9_-]+)$`)
 
-// KeyOf names the key that a text was sealed with; empty when it is no sealed
-// text.
+// KeyOf returns the ID of the key that a text was encrypted with, or "" if it is
+// not an encrypted text.
 func KeyOf(sealed string) string {
 	if m := sealedShape.FindStringSubmatch(sealed); m != nil {
 		return m[1]
@@ -120,9 +118,9 @@ func KeyOf(sealed string) string {
 	return ""
 }
 
-// Open decrypts a secret that was sealed for a place. It fails with ErrOtherKey
-// when none of the keys is the one that sealed it, and with ErrBroken otherwise.
-// No error quotes the text.
+// Open decrypts a secret that was encrypted for a place. It returns ErrOtherKey if
+// no key of v encrypted it, and ErrBroken for any other problem. Errors never quote
+// the text.
 func (v *Vault) Open(place, sealed string) ([]byte, error) {
 	m := sealedShape.FindStringSubmatch(sealed)
 	if m == nil {
@@ -146,10 +144,10 @@ func (v *Vault) Open(place, sealed string) ([]byte, error) {
 		}
 		return secret, nil
 	}
-	return nil, fmt.Errorf("%w: that has the id %s, and ours %s", ErrOtherKey, m[1], strings.Join(v.ids(), ", "))
+	return nil, fmt.Errorf("%w: it has the ID %s, and the configured keys have %s", ErrOtherKey, m[1], strings.Join(v.ids(), ", "))
 }
 
-// ids are the names of all keys, the one that seals first.
+// ids returns the IDs of all keys, the encrypting one first.
 func (v *Vault) ids() []string {
 	out := make([]string, len(v.keys))
 	for i, k := range v.keys {
@@ -158,8 +156,8 @@ func (v *Vault) ids() []string {
 	return out
 }
 
-// Renew returns the text anew, sealed with the first key, and whether that is
-// another text: one that the first key sealed is returned as it is.
+// Renew encrypts the secret again with the first key and reports whether the text
+// changed. A text that already uses the first key is returned as it is.
 func (v *Vault) Renew(place, sealed string) (text string, changed bool, err error) {
 	if KeyOf(sealed) == v.KeyID() {
 		return sealed, false, nil

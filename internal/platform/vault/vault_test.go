@@ -32,7 +32,7 @@ func open(t *testing.T, text string, others ...string) *vault.Vault {
 	return v
 }
 
-// What is sealed must come back, and only to who has the key, where it belongs.
+// An encrypted secret must be readable only with the key and in its place.
 func TestVault(t *testing.T) {
 	v := open(t, first)
 	rapid.Check(t, func(t *rapid.T) {
@@ -57,8 +57,8 @@ func TestVault(t *testing.T) {
 	})
 }
 
-// A wrong key must be told from a damaged text: the one is set right in the
-// settings, the other is lost.
+// A wrong key must be distinguished from a damaged text: the first can be fixed in
+// the settings, the second is lost.
 func TestOtherKey(t *testing.T) {
 	sealed := open(t, first).Seal(place, []byte("secret"))
 	_, err := open(t, second).Open(place, sealed)
@@ -78,7 +78,7 @@ func TestOtherKey(t *testing.T) {
 	}
 }
 
-// Replacing the key must lose nothing.
+// Replacing the key must not lose secrets.
 func TestRenew(t *testing.T) {
 	sealed := open(t, first).Seal(place, []byte("secret"))
 	both := open(t, second, first)
@@ -97,7 +97,7 @@ func TestRenew(t *testing.T) {
 	}
 }
 
-// A key that can be guessed is none, and one that is printed is none any more.
+// Short keys must be rejected, and keys must never be printed.
 func TestKeys(t *testing.T) {
 	if _, err := vault.New(first[:31]); err == nil || strings.Contains(err.Error(), first[:20]) {
 		t.Errorf("a short key: %v", err)
@@ -110,7 +110,8 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// On one machine nobody has to set anything, and the key must be nobody else's.
+// On a single machine the key file must be created without settings and be readable
+// by its owner only.
 func TestKeyFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "data", "encryption.key")
 	s := vault.Source{File: file}
@@ -156,11 +157,11 @@ func TestKeyFile(t *testing.T) {
 		}
 	})
 	for name, spoil := range map[string]func() error{
-		"mode 0640":  func() error { return os.Chmod(file, 0o640) },
-		"43 charact": func() error { return os.WriteFile(file, text[:20], 0o600) },
-		"hold a key": func() error { return os.WriteFile(file, append(text, text...), 0o600) },
-		"43":         func() error { return os.WriteFile(file, nil, 0o600) },
-		"no file":    func() error { return errors.Join(os.Remove(file), os.Mkdir(file, 0o700)) },
+		"mode 0640":     func() error { return os.Chmod(file, 0o640) },
+		"43 charact":    func() error { return os.WriteFile(file, text[:20], 0o600) },
+		"contain a key": func() error { return os.WriteFile(file, append(text, text...), 0o600) },
+		"43":            func() error { return os.WriteFile(file, nil, 0o600) },
+		"regular file":  func() error { return errors.Join(os.Remove(file), os.Mkdir(file, 0o700)) },
 	} {
 		t.Run("is refused where it says "+name, func(t *testing.T) {
 			if err := errors.Join(os.RemoveAll(file), os.WriteFile(file, text, 0o600), os.Chmod(file, 0o600), spoil()); err != nil {
@@ -174,8 +175,8 @@ func TestKeyFile(t *testing.T) {
 	}
 }
 
-// Two that start together must not make two keys: one of them would encrypt with
-// a key that is gone.
+// Two processes that start at the same time must use the same key, or one would
+// encrypt with a key that is lost.
 func TestKeyFileRace(t *testing.T) {
 	s := vault.Source{File: filepath.Join(t.TempDir(), "encryption.key")}
 	ids := make([]string, 16)
@@ -201,7 +202,7 @@ func TestKeyFileRace(t *testing.T) {
 	}
 }
 
-// Replicas have no file in common: without the setting there is no key.
+// Replicas share no file, so there is no key without the setting.
 func TestNoFile(t *testing.T) {
 	if _, err := (vault.Source{}).Make(); !errors.Is(err, vault.ErrNoKey) {
 		t.Errorf("without anything: %v", err)
@@ -215,7 +216,8 @@ func TestNoFile(t *testing.T) {
 	}
 }
 
-// FuzzOpen opens whatever somebody may have put into the database.
+// FuzzOpen decrypts arbitrary text, as someone could have written it into the
+// database.
 func FuzzOpen(f *testing.F) {
 	v, err := vault.New(first)
 	if err != nil {

@@ -11,16 +11,16 @@ import (
 	"wardroom/internal/platform/web"
 )
 
-// nowhere takes an answer without keeping it.
+// nowhere discards a response.
 type nowhere struct{ h http.Header }
 
 func (n *nowhere) Header() http.Header         { return n.h }
 func (n *nowhere) Write(b []byte) (int, error) { return len(b), nil }
 func (n *nowhere) WriteHeader(int)             {}
 
-// What the edge costs a request: everything but the socket and the handler.
+// BenchmarkEdge measures the cost of a request without the socket and the handler.
 func BenchmarkEdge(b *testing.B) {
-	// Lines are formatted, as in the program, and written nowhere.
+	// Log lines are formatted, as in production, and discarded.
 	var sink struct{ io.Writer }
 	sink.Writer = io.Discard
 	s := newToys(b, func(o *web.Options) { o.Log = slog.New(slog.NewJSONHandler(sink, nil)) })

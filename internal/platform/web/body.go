@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// readBody reads the body of a route that has one, and checks everything about
-// it that does not need the input's Go type.
+// readBody reads the body, if the route has one, and makes all checks that do not
+// need the input's Go type.
 func (x *exchange) readBody() error {
 	want := x.route.op.RequestBody
 	if want == nil {
@@ -32,11 +32,11 @@ func (x *exchange) readBody() error {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return errBodyTimeout
 	case err != nil:
-		return errJSON.With("The body ended early or was cut wrongly.")
+		return errJSON.With("The body ended early or is malformed.")
 	}
 	if x.r.ContentLength != 0 {
-		// The deadline was for the body. Left in place it would end the context
-		// of a request that waits.
+		// The deadline was for the body. If it stayed, it would end the context of a
+		// request that waits.
 		_ = http.NewResponseController(x.w).SetReadDeadline(time.Time{})
 	}
 	data := bytes.TrimLeft(x.body.Bytes(), " \t\r\n")
@@ -58,14 +58,15 @@ func (x *exchange) readBody() error {
 	return nil
 }
 
-// mostDiscarded is how much of a body that is too large is read all the same, in
-// bytes with what was read before. Most clients send all of a body before they
-// look for an answer, and would find a broken connection in its place.
+// mostDiscarded is how many bytes of a too large body are read in total. Most
+// clients send the whole body before they read the response, and would otherwise
+// see a broken connection.
 const mostDiscarded = 8 << 20
 
-// tooLarge is the failure of a body of which read bytes were read. It reads the
-// rest and throws it away. The connection closes when there is too much of that, or
-// it takes too long. Who waits for a word before they send gets the answer instead.
+// tooLarge returns the fault for a body that is too large, after reading and
+// discarding the rest. If the rest is too long or too slow, the connection is
+// closed. A client that waits for 100 Continue gets the response without sending
+// the body.
 func (x *exchange) tooLarge(read int64) error {
 	waits := read == 0 && strings.EqualFold(x.r.Header.Get("Expect"), "100-continue")
 	if !waits && x.r.ContentLength <= mostDiscarded {
@@ -79,11 +80,12 @@ func (x *exchange) tooLarge(read int64) error {
 
 func (x *exchange) oversize() error {
 	limit := x.api.opts.MaxBody
-	return errTooLarge.With("At most %d bytes are read.", limit).Fact("limit", limit)
+	return errTooLarge.With("The limit is %d bytes.", limit).Fact("limit", limit)
 }
 
-// foreign says whether a page of another site sent a request. A body without a type
-// needs no leave of ours to be sent from there; one that is called JSON does.
+// foreign reports whether a page of another site sent the request. Browsers send a
+// body without a type across sites without permission, but not a body declared as
+// JSON.
 func foreign(r *http.Request) bool {
 	if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" || site == "same-site" {
 		return true
@@ -96,9 +98,8 @@ func foreign(r *http.Request) bool {
 	return err != nil || u.Host != r.Host
 }
 
-// isJSON accepts JSON under its own name and under those of formats made of
-// it, such as application/merge-patch+json. A body that says nothing is taken
-// for JSON.
+// isJSON accepts application/json and types based on it, such as
+// application/merge-patch+json. A missing type counts as JSON.
 func isJSON(contentType string) bool {
 	if contentType == "" || contentType == "application/json" {
 		return true
@@ -111,19 +112,19 @@ func isJSON(contentType string) bool {
 	return !ok || strings.EqualFold(c, "utf-8")
 }
 
-// pointerMark parts a pointer from the text in the errors that unmarshal
-// returns, because huma passes on nothing but their text.
+// pointerMark separates the pointer from the message in errors of unmarshal,
+// because huma only passes on their text.
 const pointerMark = "\x00"
 
-// unmarshal reads JSON that the scanner has accepted. Its errors never repeat
-// a value.
+// unmarshal decodes JSON that the scanner has accepted. Its errors never quote a
+// value.
 func unmarshal(data []byte, v any) error {
 	err := json.Unmarshal(data, v)
 	if err == nil {
 		return nil
 	}
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		at, text := "", "It does not fit here."
+		at, text := "", "It has the wrong type."
 		if e.Field != "" {
 			at = "/" + strings.ReplaceAll(e.Field, ".", "/")
 		}
@@ -132,13 +133,13 @@ func unmarshal(data []byte, v any) error {
 		}
 		return errors.New(at + pointerMark + text)
 	}
-	return errors.New(pointerMark + "A value in it could not be read.")
+	return errors.New(pointerMark + "It contains a value that cannot be parsed.")
 }
 
-// CheckJSON reports whether data is JSON as we read it: RFC 8259, and beyond
-// that valid UTF-8, no NUL and no half of a surrogate pair in a string, no key
-// twice in an object, not deeper than maxDepth, nothing after it. The fault
-// says where and what, and never repeats a value.
+// CheckJSON reports whether data is JSON that Wardroom accepts: RFC 8259, and in
+// addition valid UTF-8, no NUL or unpaired surrogate in a string, no duplicate key
+// in an object, not deeper than maxDepth, and nothing after the value. The fault
+// gives the position and the reason, and never quotes a value.
 func CheckJSON(data []byte) error {
 	s := scanner{data: data}
 	return s.document(nil)

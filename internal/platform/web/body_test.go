@@ -21,15 +21,15 @@ func TestBodyRefused(t *testing.T) {
 		code, detail            string
 	}{
 		{"empty", " ", "", 400, "invalid_json", "The body is empty."},
-		{"cut off", `{"name":`, "", 400, "invalid_json", "At byte 8 a value is missing."},
-		{"not JSON", `name=a`, "", 400, "invalid_json", "At byte 0 there is a word that JSON does not have."},
-		{"something after it", ok + ok, "", 400, "invalid_json", "At byte 12 something follows the end of the value."},
-		{"the same name twice", `{"name":"a","n\u0061me":"b"}`, "", 400, "invalid_json", "At byte 23 an object has the same name twice."},
-		{"NUL", `{"name":"a\u0000"}`, "", 400, "invalid_json", "At byte 16 a string has a NUL."},
-		{"half of a pair", `{"name":"\ud83d"}`, "", 400, "invalid_json", "At byte 15 a string has half of a surrogate pair."},
+		{"cut off", `{"name":`, "", 400, "invalid_json", "Byte 8: expected a value."},
+		{"not JSON", `name=a`, "", 400, "invalid_json", "Byte 0: invalid literal."},
+		{"something after it", ok + ok, "", 400, "invalid_json", "Byte 12: unexpected data after the value."},
+		{"the same name twice", `{"name":"a","n\u0061me":"b"}`, "", 400, "invalid_json", "Byte 23: duplicate name in an object."},
+		{"NUL", `{"name":"a\u0000"}`, "", 400, "invalid_json", "Byte 16: NUL in a string."},
+		{"half of a pair", `{"name":"\ud83d"}`, "", 400, "invalid_json", "Byte 15: unpaired surrogate in a string."},
 		{"no UTF-8", "{\"name\":\"\xff\"}", "", 400, "invalid_json", "It is not valid UTF-8."},
-		{"too deep", strings.Repeat("[", 65) + strings.Repeat("]", 65), "", 400, "invalid_json", "At byte 64 the value is nested deeper than 64 levels."},
-		{"too large", `{"name":"` + strings.Repeat("a", 1<<20) + `"}`, "", 413, "too_large", "At most 1048576 bytes are read."},
+		{"too deep", strings.Repeat("[", 65) + strings.Repeat("]", 65), "", 400, "invalid_json", "Byte 64: the value is nested deeper than 64 levels."},
+		{"too large", `{"name":"` + strings.Repeat("a", 1<<20) + `"}`, "", 413, "too_large", "The limit is 1048576 bytes."},
 		{"a form", "name=a", "application/x-www-form-urlencoded", 415, "unsupported_media_type", ""},
 		{"another charset", ok, "application/json; charset=latin1", 415, "unsupported_media_type", ""},
 		{"no media type at all", ok, "json", 415, "unsupported_media_type", ""},
@@ -51,7 +51,7 @@ func TestBodyAccepted(t *testing.T) {
 			t.Errorf("%q is %d %s", contentType, w.Code, w.Body)
 		}
 	}
-	// Exactly the limit is not too large.
+	// A body of exactly the limit is accepted.
 	body := `{"name":"a"}`
 	body += strings.Repeat(" ", 1<<20-len(body))
 	if w := newToys(t).ask(t, "POST", "/api/v1/toys", body); w.Code != 201 {
@@ -59,8 +59,8 @@ func TestBodyAccepted(t *testing.T) {
 	}
 }
 
-// A page of another site may send what has no type without asking, so that it could
-// spend the failed logins of whoever looks at it.
+// A page of another site can send a body without a type without permission, and
+// could use up a visitor's failed logins.
 func TestBodyOfAnotherSite(t *testing.T) {
 	for _, tt := range []struct {
 		contentType, header, value string
@@ -71,7 +71,7 @@ func TestBodyOfAnotherSite(t *testing.T) {
 		{"", "Sec-Fetch-Site", "cross-site", 415},
 		{"", "Sec-Fetch-Site", "same-site", 415},
 		{"", "Sec-Fetch-Site", "same-origin", 201},
-		{"", "Origin", "http://example.com", 201}, // of the request's own host
+		{"", "Origin", "http://example.com", 201}, // same host as the request
 		{"application/json", "Origin", "http://example.com", 201},
 	} {
 		w := newToys(t).ask(t, "POST", "/api/v1/toys", `{"name":"a"}`, "Content-Type", tt.contentType, tt.header, tt.value)
@@ -89,8 +89,8 @@ func (u untouched) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// A body that announces itself as too large is not read by whoever can be told
-// before they send it, nor when there is too much of it.
+// A body that is announced as too large must not be read if the client waits for
+// 100 Continue, or if it is far too large.
 func TestBodyAnnounced(t *testing.T) {
 	for _, c := range []struct {
 		length int64
@@ -105,7 +105,7 @@ func TestBodyAnnounced(t *testing.T) {
 	}
 }
 
-// A body whose length nobody said is held to the limit all the same.
+// A body of unknown length is limited too.
 func TestBodyChunked(t *testing.T) {
 	s := newToys(t, func(o *web.Options) { o.MaxBody = 20 })
 	for n, want := range map[int]int{1: 201, 30: 413} {
@@ -117,11 +117,12 @@ func TestBodyChunked(t *testing.T) {
 	}
 }
 
-// escapedHalf finds what encoding/json turns into U+FFFD without saying so.
+// escapedHalf matches surrogate escapes that encoding/json silently turns into
+// U+FFFD.
 var escapedHalf = regexp.MustCompile(`(?i)\\ud[89a-f]`)
 
-// What we accept is what encoding/json accepts, less what is named in
-// CheckJSON; and each refusal beyond encoding/json's has its reason in the text.
+// CheckJSON must accept what encoding/json accepts, except for the cases in its
+// comment, and each additional rejection must have its reason in the text.
 func FuzzJSON(f *testing.F) {
 	for _, s := range []string{
 		`{"a":[1,-0.5e+7,true,false,null,"x\n\u00e9\ud83d\ude00"],"b":{}}`, `{"a":1,"a":2}`, `{"a":1,"\u0061":2}`, `"\u0000"`,
@@ -148,8 +149,8 @@ func FuzzJSON(f *testing.F) {
 	})
 }
 
-// extra finds in valid JSON what we refuse beyond encoding/json, by other means
-// than the scanner's.
+// extra returns what CheckJSON must reject beyond encoding/json, found without the
+// scanner.
 func extra(data []byte) string {
 	if !json.Valid(data) {
 		return ""
@@ -158,8 +159,8 @@ func extra(data []byte) string {
 		return "bad UTF-8"
 	}
 	type level struct {
-		names map[string]bool // nil in an array
-		value bool            // a value comes next, not a name
+		names map[string]bool // nil for an array
+		value bool            // whether a value comes next, not a name
 	}
 	var levels []level
 	d := json.NewDecoder(bytes.NewReader(data))
@@ -201,8 +202,8 @@ func extra(data []byte) string {
 	return ""
 }
 
-// halves reports whether a surrogate escape of data stands alone: encoding/json
-// decodes it to U+FFFD, of which there are then more than were written.
+// halves reports whether data contains an unpaired surrogate escape: encoding/json
+// decodes it to an additional U+FFFD.
 func halves(data []byte) bool {
 	if !escapedHalf.Match(data) {
 		return false

@@ -11,18 +11,18 @@ import (
 )
 
 const (
-	// compressFrom is the smallest answer, in bytes, that is compressed: a smaller
-	// one fits into one packet either way.
+	// compressFrom is the smallest response, in bytes, that is compressed. Smaller ones
+	// fit into one packet anyway.
 	compressFrom = 1024
-	// compressLevel costs as much CPU as level 1 and makes answers 6 % larger, but
-	// keeps no table of 0.8 MB for each answer in progress (docs/performance.md).
+	// compressLevel needs as much CPU as level 1 and produces 6% larger responses, but
+	// saves a table of 0.8 MB per response in progress (docs/performance.md).
 	compressLevel = gzip.StatelessCompression
-	// gzipSuffix tells the ETag of a compressed answer from that of a plain one, as
-	// RFC 9110 wants of two representations.
+	// gzipSuffix distinguishes the ETags of compressed and plain responses, as RFC 9110
+	// requires for two representations.
 	gzipSuffix = "-gzip"
 )
 
-// newCompressor returns the wrapper of handlers whose answers may be compressed.
+// newCompressor returns a wrapper for handlers whose responses can be compressed.
 func newCompressor() func(http.Handler) http.HandlerFunc {
 	wrap, err := gzhttp.NewWrapper(
 		gzhttp.EnableZstd(false),
@@ -32,13 +32,13 @@ func newCompressor() func(http.Handler) http.HandlerFunc {
 		gzhttp.ContentTypeFilter(compressible),
 	)
 	if err != nil {
-		panic(fmt.Errorf("web: the compressor's options: %w", err))
+		panic(fmt.Errorf("web: invalid compressor options: %w", err))
 	}
 	return wrap
 }
 
-// compressible reports whether answers of this type are worth compressing. A
-// stream of events is not: each is small, and must not wait for the next.
+// compressible reports whether responses of this type are compressed. Event streams
+// are not: events are small and must be sent at once.
 func compressible(contentType string) bool {
 	kind, _, _ := strings.Cut(contentType, ";")
 	switch kind {
@@ -48,14 +48,14 @@ func compressible(contentType string) bool {
 	return false
 }
 
-// compressed has h's answers compressed for callers who take gzip. h gets the
-// exchange's own writer, as it would without.
+// compressed compresses h's responses for clients that accept gzip. h still gets
+// the exchange's own writer.
 func (a *API) compressed(h http.HandlerFunc) http.HandlerFunc {
 	packing := a.pack(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := from(r.Context())
 		plain := x.w.ResponseWriter
 		x.w.ResponseWriter = w
-		// A panic is answered after the compressor has closed.
+		// A panic is handled after the compressor has closed.
 		defer func() { x.w.ResponseWriter = plain }()
 		h(x.w, r)
 	}))
@@ -69,8 +69,8 @@ func (a *API) compressed(h http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// acceptsGzip reports whether r's sender names gzip. The compressor reads the
-// header in full; this spares callers who do not name it.
+// acceptsGzip reports whether the client mentions gzip. The compressor parses the
+// header in full; this avoids its cost for other clients.
 func acceptsGzip(r *http.Request) bool {
 	for _, line := range r.Header["Accept-Encoding"] {
 		if strings.Contains(line, "gzip") {
@@ -80,12 +80,12 @@ func acceptsGzip(r *http.Request) bool {
 	return false
 }
 
-// gzipTag is the ETag of the same answer compressed.
-func gzipTag(tag string) string { return strings.TrimSuffix(tag, `"`) + gzipSuffix + `"` }
+// gzipETag returns the ETag of the compressed response.
+func gzipETag(tag string) string { return strings.TrimSuffix(tag, `"`) + gzipSuffix + `"` }
 
-// holdsSecret reports whether an answer of type t has a field of the format
-// "password". Such an answer is never compressed: its length would tell something
-// of the secret to whoever can have text of theirs put beside it (BREACH).
+// holdsSecret reports whether a response of type t has a field with the format
+// "password". Such responses are never compressed: the length would reveal parts of
+// the secret to an attacker who can place text next to it (BREACH).
 func holdsSecret(t reflect.Type, seen map[reflect.Type]bool) bool {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:

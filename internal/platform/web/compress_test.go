@@ -18,15 +18,15 @@ import (
 	"wardroom/internal/platform/web"
 )
 
-// long is a text that compresses to a fraction of itself.
+// long is a text that compresses well.
 var long = strings.Repeat("The nightly run says that it has read everything. ", 200)
 
-// packed is toys with answers that are long enough to be compressed.
+// packed is the toy API with responses that are long enough to be compressed.
 type packed struct {
 	*toys
 	url  string
-	read int           // how often the marked list was read
-	more chan struct{} // lets the text and the stream go on
+	read int           // how often the list with an ETag was read
+	more chan struct{} // lets the text and the stream continue
 }
 
 func newPacked(t *testing.T) *packed {
@@ -53,7 +53,7 @@ func newPacked(t *testing.T) *packed {
 	web.Text(s.API, "/text", actor.Read, "Read a text", func(ctx context.Context, _ *struct{}) (web.Writing, error) {
 		return func(say func(string) error) {
 			if say("first\n") == nil && s.goesOn(ctx) {
-				_ = say(long) // the caller may have left
+				_ = say(long) // the client may have disconnected
 			}
 		}, nil
 	})
@@ -73,7 +73,7 @@ func newPacked(t *testing.T) *packed {
 	web.Stream(s.API, "/frames", actor.Read, "Watch", func(context.Context, *struct{}) (web.Streaming, error) {
 		return func(ctx context.Context, send func([]byte) error) {
 			if send([]byte(": first\n\n")) == nil && s.goesOn(ctx) {
-				_ = send([]byte("data: " + long + "\n\n")) // the caller may have left
+				_ = send([]byte("data: " + long + "\n\n")) // the client may have disconnected
 			}
 		}, nil
 	})
@@ -83,7 +83,8 @@ func newPacked(t *testing.T) *packed {
 	return s
 }
 
-// goesOn waits until the test wants the rest, and reports false when the caller leaves.
+// goesOn waits until the test wants the rest, and returns false if the client
+// disconnects.
 func (s *packed) goesOn(ctx context.Context) bool {
 	select {
 	case <-s.more:
@@ -98,8 +99,8 @@ type issued struct {
 	Secret string `json:"key" format:"password"`
 }
 
-// fetch sends a request as it is, without the client's own compression. The
-// caller reads the body.
+// fetch sends a request without the client's automatic compression. The caller
+// reads the body.
 func (s *packed) fetch(t *testing.T, method, path string, headers ...string) *fetched {
 	t.Helper()
 	var body io.Reader = http.NoBody
@@ -123,7 +124,7 @@ func (s *packed) fetch(t *testing.T, method, path string, headers ...string) *fe
 	return &fetched{res.StatusCode, res.Header, res.ContentLength, res.Body}
 }
 
-// fetched is an answer whose body is closed with the test.
+// fetched is a response whose body is closed with the test.
 type fetched struct {
 	StatusCode    int
 	Header        http.Header
@@ -149,8 +150,8 @@ func unpacked(t *testing.T, r io.Reader) string {
 	return whole(t, z)
 }
 
-// A board of thousands of tasks is read over a phone's line: long answers have to
-// be compressed for whoever takes that, and must be the same for whoever does not.
+// Long responses must be compressed for clients that accept it, and be the same for
+// those that do not: a board of thousands of tasks is read over mobile networks.
 func TestCompressed(t *testing.T) {
 	s := newPacked(t)
 	for path, kind := range map[string]string{
@@ -176,7 +177,7 @@ func TestCompressed(t *testing.T) {
 	}
 }
 
-// Who does not want it, or has nothing of it, must get what they always got.
+// Clients that do not accept compression, and small responses, are not affected.
 func TestNotCompressed(t *testing.T) {
 	s := newPacked(t)
 	for _, c := range []struct{ name, method, path, accept string }{
@@ -214,8 +215,8 @@ func TestNotCompressed(t *testing.T) {
 	}
 }
 
-// A client must be able to ask "is it still so?" and to change what it read,
-// whichever of the two answers it was given.
+// Conditional requests and updates must work with the ETag of either
+// representation.
 func TestCompressedETags(t *testing.T) {
 	s := newPacked(t)
 	for _, path := range []string{"/long/7", "/marked"} {
@@ -230,9 +231,9 @@ func TestCompressedETags(t *testing.T) {
 			{plain, "", plain},
 			{plain, "gzip", plain},
 			{small, "gzip", small},
-			{"W/" + strings.TrimPrefix(small, "W/"), "gzip", small}, // a proxy weakens it
+			{"W/" + strings.TrimPrefix(small, "W/"), "gzip", small}, // weakened by a proxy
 			{`"1-a", ` + small, "gzip", small},
-			{small, "", ""}, // a cache between us must not take the compressed one for it
+			{small, "", ""}, // a cache must not confuse it with the compressed one
 			{strings.TrimSuffix(small, `"`) + `-gzip"`, "gzip", ""},
 		} {
 			for _, method := range []string{"GET", "HEAD"} {
@@ -246,7 +247,7 @@ func TestCompressedETags(t *testing.T) {
 				}
 			}
 		}
-		if path == "/marked" && s.read != 4 { // for the two tags that are not it
+		if path == "/marked" && s.read != 4 { // for the two ETags that do not match
 			t.Errorf("the list was read %d times", s.read)
 		}
 	}
@@ -259,7 +260,7 @@ func TestCompressedETags(t *testing.T) {
 	}
 }
 
-// What is said piece by piece must arrive piece by piece, compressed or not.
+// Responses sent in pieces must arrive in pieces, compressed or not.
 func TestCompressedPieces(t *testing.T) {
 	s := newPacked(t)
 	t.Run("text", func(t *testing.T) {
@@ -276,7 +277,7 @@ func TestCompressedPieces(t *testing.T) {
 	})
 	t.Run("stream", func(t *testing.T) {
 		res := s.fetch(t, "GET", "/frames", "Accept-Encoding", "gzip")
-		if res.Header.Get("Content-Encoding") != "" || res.Header.Get("Vary") != "" { // it does not even go through the compressor
+		if res.Header.Get("Content-Encoding") != "" || res.Header.Get("Vary") != "" { // it bypasses the compressor
 			t.Fatalf("%v", res.Header)
 		}
 		readText(t, res.Body, ": first\n\n")
@@ -287,7 +288,8 @@ func TestCompressedPieces(t *testing.T) {
 	})
 }
 
-// Half a table must not pass for the whole because its compression has an end.
+// A partial table must not look complete because its compressed data ends
+// correctly.
 func TestCompressedCutOff(t *testing.T) {
 	s := newPacked(t)
 	for _, accept := range []string{"", "gzip"} {
@@ -301,8 +303,8 @@ func TestCompressedCutOff(t *testing.T) {
 	}
 }
 
-// The length of a compressed answer tells something of what is in it, so one with
-// a key or a token must not be compressed (BREACH).
+// The length of a compressed response reveals parts of its content, so responses
+// with a key or token must not be compressed (BREACH).
 func TestSecretsAreNotCompressed(t *testing.T) {
 	s := newPacked(t)
 	res := s.fetch(t, "POST", "/keys", "Accept-Encoding", "gzip")
@@ -310,7 +312,7 @@ func TestSecretsAreNotCompressed(t *testing.T) {
 		t.Errorf("answered %v %.80s", res.Header, body)
 	}
 	defer func() {
-		if v, _ := recover().(string); !strings.Contains(v, "holds a secret") {
+		if v, _ := recover().(string); !strings.Contains(v, "contains a secret") {
 			t.Errorf("a secret that may be repeated: %v", v)
 		}
 	}()
@@ -319,7 +321,7 @@ func TestSecretsAreNotCompressed(t *testing.T) {
 	}, web.Once())
 }
 
-// curl is what the documentation tells people to use.
+// The documentation tells people to use curl.
 func TestCurlCompressed(t *testing.T) {
 	s := newPacked(t)
 	curl := func(args ...string) []byte {

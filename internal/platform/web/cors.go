@@ -8,16 +8,17 @@ import (
 	"github.com/rs/cors"
 )
 
-// preflightTime is how long a browser need not ask again whether it may ask.
+// preflightTime is how long a browser may cache a preflight response.
 const preflightTime = 10 * time.Minute
 
-// shareAcross lets the pages of Options.CORSOrigin call next. It stands inside
-// serve, so that preflights have the headers and the line in the log that
-// everything has, and in front of the mux, so that problems are shared as well:
-// a page that may not read a 401 could not send its user to the login.
+// withCORS lets pages of Options.CORSOrigin call next. It runs inside serve, so
+// that preflights get the usual headers and log message, and before the mux, so
+// that pages can read error responses: a page that cannot read a 401 cannot
+// redirect to the login.
 //
-// No credentials: we have no cookies, and a token is sent by hand.
-func (a *API) shareAcross(next http.Handler) http.Handler {
+// Credentials are not allowed: the API uses no cookies, and clients send their
+// token in a header.
+func (a *API) withCORS(next http.Handler) http.Handler {
 	if a.opts.CORSOrigin == "" {
 		return next
 	}
@@ -34,9 +35,9 @@ func (a *API) shareAcross(next http.Handler) http.Handler {
 	}).Handler(next)
 }
 
-// methods lists those that some route takes.
+// methods returns the methods of all routes.
 func (a *API) methods() []string {
-	ms := []string{http.MethodHead} // comes with GET
+	ms := []string{http.MethodHead} // included with GET
 	for _, r := range a.routes {
 		if !slices.Contains(ms, r.Method) {
 			ms = append(ms, r.Method)

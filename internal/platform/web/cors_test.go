@@ -13,14 +13,14 @@ import (
 
 const dashboard = "https://ops.example.com"
 
-// exposed are the headers of answers that a page from elsewhere may read.
+// exposed lists the response headers that a page of another origin may read.
 const exposed = "ETag, Idempotency-Replayed, Link, Location, Retry-After, X-As-Of, X-Away, X-Left-Out, X-Request-Id, X-Total-Count"
 
 func sharing(origin string) func(*web.Options) {
 	return func(o *web.Options) { o.CORSOrigin = origin }
 }
 
-// sharedHeaders are those of an answer that are about other origins.
+// sharedHeaders returns the CORS headers of a response.
 func sharedHeaders(w *httptest.ResponseRecorder) []string {
 	return slices.Sorted(func(yield func(string) bool) {
 		for name := range maps.Keys(w.Header()) {
@@ -31,15 +31,15 @@ func sharedHeaders(w *httptest.ResponseRecorder) []string {
 	})
 }
 
-// preflight asks as a browser does before the request itself.
+// preflight sends the request that a browser sends before the actual one.
 func (s *toys) preflight(t *testing.T, origin, method string, headers ...string) *httptest.ResponseRecorder {
 	t.Helper()
-	slices.Sort(headers) // browsers do, and write them small
+	slices.Sort(headers) // browsers sort them and use lower case
 	return s.ask(t, http.MethodOptions, "/api/v1/toys/7", "", "Authorization", "", "Origin", origin,
 		"Access-Control-Request-Method", method, "Access-Control-Request-Headers", strings.ToLower(strings.Join(headers, ",")))
 }
 
-// The dashboard of the settings must be able to do all that the API offers.
+// The configured dashboard must be able to use the whole API.
 func TestCORS(t *testing.T) {
 	for setting, answered := range map[string]string{dashboard: dashboard, "*": "*"} {
 		s := newToys(t, sharing(setting))
@@ -57,7 +57,7 @@ func TestCORS(t *testing.T) {
 		} {
 			w := s.ask(t, c.method, c.path, "", "Authorization", c.token, "Origin", dashboard)
 			h := w.Header()
-			// What no route takes may be hidden: a preflight would have refused it.
+			// Headers of unmatched methods may be missing: the preflight rejects those methods.
 			if c.method != "PUT" && (h.Get("Access-Control-Allow-Origin") != answered ||
 				!strings.EqualFold(h.Get("Access-Control-Expose-Headers"), exposed)) {
 				t.Errorf("%s: %s %s: %d %v", setting, c.method, c.path, w.Code, h)
@@ -81,8 +81,8 @@ func TestCORS(t *testing.T) {
 	}
 }
 
-// A page from elsewhere must learn nothing, neither by asking nor by asking
-// whether it may; nor may the dashboard send what we do not know.
+// A page of another origin must get no data and no permission, and the dashboard
+// must not send unknown headers.
 func TestCORSRefuses(t *testing.T) {
 	s := newToys(t, sharing(dashboard))
 	for _, origin := range []string{"", "null", "*", "http://ops.example.com", dashboard + ":8443", dashboard + ".evil.com", "https://evil.com", "https://x.ops.example.com", dashboard + "/"} {
@@ -102,13 +102,13 @@ func TestCORSRefuses(t *testing.T) {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
-	// An OPTIONS that is no preflight is a method like another.
+	// An OPTIONS request that is not a preflight is handled like other methods.
 	if w := s.ask(t, "OPTIONS", "/api/v1/toys/7", "", "Origin", dashboard); w.Code != http.StatusMethodNotAllowed {
 		t.Errorf("OPTIONS: %d", w.Code)
 	}
 }
 
-// Without the setting nothing is said of origins at all.
+// Without the setting there are no CORS headers.
 func TestCORSOff(t *testing.T) {
 	s := newToys(t)
 	if w := s.ask(t, "GET", "/api/v1/toys/7", "", "Origin", dashboard); len(sharedHeaders(w)) > 0 || strings.Contains(w.Header().Get("Vary"), "Origin") {
@@ -121,7 +121,7 @@ func TestCORSOff(t *testing.T) {
 	problem(t, w)
 }
 
-// A page sends a preflight for nearly every address: those lines tell nobody anything.
+// A page sends a preflight for nearly every request, so they are not logged.
 func TestCORSLog(t *testing.T) {
 	s := newToys(t, sharing(dashboard))
 	s.preflight(t, dashboard, "PATCH", "Authorization")

@@ -13,21 +13,20 @@ import (
 	"wardroom/internal/platform/actor"
 )
 
-// Table is an answer of rows that may be many.
+// Table is a response with possibly many rows.
 type Table struct {
-	Name    string   // of the file that a browser makes of it, such as audit.csv
-	Columns []string // the first line
-	// Rows calls row for each line. It ends with the error of row: the caller
-	// has left. Any other breaks the answer off.
+	Name    string   // file name for a download, such as audit.csv
+	Columns []string // header row
+	// Rows calls row for each row. If row fails, the client has disconnected and
+	// Rows returns that error. Any other error ends the response early.
 	Rows func(row func(cells ...string) error) error
 }
 
-// CSV declares a route that reads and answers a table as text/csv (RFC 4180),
-// row by row. Cells are the data of others: one that a spreadsheet would take for
-// a formula gets an apostrophe in front
-// (https://owasp.org/www-community/attacks/CSV_Injection). A failure that is
-// known before the first row is answered as a problem, as everywhere; after it
-// the connection is cut, so that nobody takes a part for the whole.
+// CSV declares a route that returns a table as text/csv (RFC 4180), row by row.
+// Cells that a spreadsheet would run as a formula are prefixed with an apostrophe
+// (https://owasp.org/www-community/attacks/CSV_Injection). An error before the
+// first row is answered as a problem; a later one cuts the connection, so that a
+// partial table is not mistaken for the whole.
 func CSV[I any](a *API, path string, p actor.Permission, summary string, h func(context.Context, *I) (*Table, error), opts ...Option) {
 	register(a, http.MethodGet, path, p, summary, func(ctx context.Context, in *I) (*textOutput, error) {
 		table, err := h(ctx, in)
@@ -50,22 +49,21 @@ func CSV[I any](a *API, path string, p actor.Permission, summary string, h func(
 	}
 }
 
-// table writes t. What goes wrong on the way is in the log, and for the caller
-// in that the answer has no end.
+// table writes t. An error is logged, and the client sees an incomplete response.
 func (x *exchange) table(w *csv.Writer, t *Table) {
 	w.UseCRLF = true
 	err := w.Write(t.Columns)
 	if err == nil {
 		err = t.Rows(func(cells ...string) error {
 			for i, c := range cells {
-				cells[i] = defuse(c)
+				cells[i] = escapeFormula(c)
 			}
 			return w.Write(cells)
 		})
 	}
 	w.Flush()
 	if w.Error() != nil || x.r.Context().Err() != nil {
-		x.status = statusGone // or too slow, which is as well as gone
+		x.status = statusGone // or it is too slow
 		panic(http.ErrAbortHandler)
 	}
 	if err != nil {
@@ -74,17 +72,18 @@ func (x *exchange) table(w *csv.Writer, t *Table) {
 	}
 }
 
-// behind is where spreadsheets in other countries than ours take a cell to begin:
-// behind what parts cells there, and a new line in one. A quotation mark after it
-// is none of the cell's.
-var behind = regexp.MustCompile(`([;\t\r\n]"*)([=+\-@＝＋－＠])`)
+// formulaInCell matches a formula that some spreadsheets would find inside a cell:
+// after a separator used in other locales, or after a line break, with optional
+// quotes.
+var formulaInCell = regexp.MustCompile(`([;\t\r\n]"*)([=+\-@＝＋－＠])`)
 
-// defuse keeps a cell from being taken for a formula. An amount below zero is none.
-func defuse(cell string) string {
+// escapeFormula prefixes formulas in a cell with an apostrophe. Negative numbers
+// are not formulas.
+func escapeFormula(cell string) string {
 	if amount, negative := strings.CutPrefix(cell, "-"); negative && amount != "" && strings.Trim(amount, "0123456789.") == "" {
 		return cell
 	}
-	cell = behind.ReplaceAllString(cell, "$1'$2")
+	cell = formulaInCell.ReplaceAllString(cell, "$1'$2")
 	if cell != "" && strings.ContainsRune("=+-@\t\r\n＝＋－＠", []rune(cell)[0]) {
 		return "'" + cell
 	}

@@ -11,7 +11,7 @@ import (
 	"wardroom/internal/platform/web"
 )
 
-// newTables is toys with tables.
+// newTables returns the toy API with tables.
 func newTables(t testing.TB) *toys {
 	t.Helper()
 	s := newToys(t)
@@ -40,8 +40,8 @@ func newTables(t testing.TB) *toys {
 	return s
 }
 
-// A name that somebody gave a thing must not run in the spreadsheet of
-// somebody else.
+// A name chosen by one user must not run as a formula in another user's
+// spreadsheet.
 func TestCSV(t *testing.T) {
 	s := newTables(t)
 	w := s.ask(t, "GET", "/api/v1/toys.csv", "")
@@ -63,7 +63,7 @@ func TestCSV(t *testing.T) {
 	}
 }
 
-// Half a table must not look whole.
+// A partial table must not look complete.
 func TestCSVBreaksOff(t *testing.T) {
 	s := newTables(t)
 	defer func() {

@@ -20,7 +20,7 @@ func document(t testing.TB, s *toys) map[string]any {
 	return d
 }
 
-// at follows a path through a document; references are followed too.
+// at returns the value at a path in a document, following references.
 func at(t testing.TB, d map[string]any, path ...string) any {
 	t.Helper()
 	var v any = d
@@ -37,15 +37,15 @@ func at(t testing.TB, d map[string]any, path ...string) any {
 	return v
 }
 
-// The committed document must change only when the API does.
+// The committed document must only change when the API does.
 func TestDocumentIsStable(t *testing.T) {
 	if a, b := newToys(t).Document(), newToys(t).Document(); !bytes.Equal(a, b) {
 		t.Error("two documents of the same routes differ")
 	}
 }
 
-// Clients and the contract tests are made from the document: what it says of a
-// type must be what is sent.
+// Clients and the contract tests are generated from the document, so it must
+// describe the actual responses.
 func TestDocument(t *testing.T) {
 	d := document(t, newToys(t))
 	want := map[string][]string{
@@ -95,8 +95,8 @@ var (
 	links = regexp.MustCompile(` href="#([^"]+)"`)
 )
 
-// The documentation must work in any browser, without scripts and without
-// asking another host, and every problem's type must lead to its place.
+// The documentation must work in any browser, without scripts or other hosts, and
+// each problem's type must link to its section.
 func TestDocs(t *testing.T) {
 	s := newToys(t)
 	w := s.ask(t, "GET", "/api/docs", "", "Authorization", "")
@@ -128,7 +128,7 @@ func TestDocs(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		"Make a toy", "What children call it.", "The owner and admin", "Everyone, without a token", "1–10 characters", "ball, kite", "100 unless said",
+		"Make a toy", "What children call it.", "Roles: owner and admin", "Everyone, without a token", "1–10 characters", "ball, kite", "default 100",
 		`list of <a href="#type-WebToy">WebToy</a>`, `<a href="#type-WebHolder">WebHolder</a> or null`, "curl -X PATCH &#34;$URL/api/v1/toys/$ID&#34;",
 		"prefers-color-scheme: dark", "toy_not_found: There is no such toy.",
 	} {
@@ -138,7 +138,7 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// The examples of the documentation must be accepted when pasted.
+// The examples of the documentation must work when pasted.
 func TestDocsExamples(t *testing.T) {
 	s := newToys(t)
 	close(s.release)

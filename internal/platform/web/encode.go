@@ -7,14 +7,16 @@ import (
 	"wardroom/internal/platform/encode"
 )
 
-// appending is an output whose body may be of a type that appends itself.
+// appending is an output whose body may implement encode.Appender.
 type appending interface {
-	// appendBody appends the body, or reports that its type cannot do that.
+	// appendBody appends the body, or returns false if its type is not an
+	// encode.Appender.
 	appendBody(to []byte) ([]byte, bool)
 }
 
-// encodeBody writes the body of an output as one line of JSON: by itself where
-// its type can, and else by encoding/json, which writes the same.
+// encodeBody writes the body of an output as one line of JSON, with encode.Appender
+// if its type implements it, otherwise with encoding/json. Both produce the same
+// bytes.
 func encodeBody(to *bytes.Buffer, out any, body reflect.Value) error {
 	if a, ok := out.(appending); ok {
 		if text, ok := a.appendBody(to.AvailableBuffer()); ok {

@@ -28,7 +28,7 @@ func TestIfMatch(t *testing.T) {
 	}
 }
 
-// What an answer gives as ETag must come back as its version.
+// An ETag from a response must be parsed as its version.
 func TestETagRoundTrip(t *testing.T) {
 	s := newToys(t)
 	tag := s.ask(t, "GET", "/api/v1/toys/7", "").Header().Get("ETag")
@@ -36,15 +36,15 @@ func TestETagRoundTrip(t *testing.T) {
 	if w.Code != 200 || !strings.Contains(w.Body.String(), `"version":3`) {
 		t.Errorf("%s gave %d %s", tag, w.Code, w.Body)
 	}
-	// The version is the same and the resource is not: the tag must differ.
+	// Same version but different content: the ETag must differ.
 	a, b := s.ask(t, "POST", "/api/v1/toys", `{"name":"a"}`), s.ask(t, "POST", "/api/v1/toys", `{"name":"b"}`)
 	if a, b := a.Header().Get("ETag"), b.Header().Get("ETag"); a == b || a[:3] != b[:3] {
 		t.Errorf("the tags are %s and %s", a, b)
 	}
 }
 
-// Who asks again every moment must not get the same body every moment, and
-// must never be told that nothing changed when something did.
+// A client that polls must not get an unchanged body again, and must never get 304
+// after a change.
 func TestIfNoneMatch(t *testing.T) {
 	s := newToys(t)
 	full := s.ask(t, "GET", "/api/v1/toys/7", "")
@@ -78,7 +78,7 @@ func TestIfNoneMatch(t *testing.T) {
 	}
 }
 
-// The condition is for reading what is there; nothing else may become a 304.
+// The condition only applies to reads; no other response becomes a 304.
 func TestIfNoneMatchElsewhere(t *testing.T) {
 	s := newToys(t)
 	for _, c := range []struct {
@@ -101,7 +101,7 @@ func TestIfNoneMatchElsewhere(t *testing.T) {
 	}
 }
 
-// A caller learns of the condition from the document, and of nothing that is not so.
+// The document must show exactly the routes that support the condition.
 func TestIfNoneMatchDocumented(t *testing.T) {
 	var doc struct {
 		Paths map[string]map[string]struct {

@@ -24,26 +24,25 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// exchange is one request and its answer, from the first header to the line in
-// the log.
+// exchange is one request and its response, including its log message.
 type exchange struct {
-	api      *API
-	w        *responder
-	r        *http.Request
-	whole    context.Context // of the request, without the limit of its handler
-	id       string
-	address  netip.Addr // of the caller; see ClientAddress
-	route    *route     // nil until one matched
-	caller   actor.Actor
-	tag      string        // of the list that is asked for, when its route is Unchanged
-	query    url.Values    // nil when there is none
-	body     *bytes.Buffer // the request's, when the route reads one
-	refused  fault.Fields  // what the strict reading of query and body refused
-	answered bool          // whether we wrote the answer, and huma must not
-	status   int           // for the log, when it is not what was sent
-	err      error         // for the log
-	stack    []byte        // of a panic
-	damped   bool          // whether somebody else logs what was wrong, once for all requests
+	api             *API
+	w               *responder
+	r               *http.Request
+	whole           context.Context // request context without the handler's time limit
+	id              string
+	address         netip.Addr // client address; see ClientAddress
+	route           *route     // nil until a route matches
+	caller          actor.Actor
+	tag             string        // ETag of the requested list, for routes with Unchanged
+	query           url.Values    // nil if there is no query
+	body            *bytes.Buffer // request body, if the route reads one
+	refused         fault.Fields  // inputs rejected by the strict checks of query and body
+	answered        bool          // whether the response is written, so huma must not write one
+	status          int           // status for the log, if it differs from the one sent
+	err             error         // error for the log
+	stack           []byte        // stack of a panic
+	loggedElsewhere bool          // whether the error is logged elsewhere, once for all requests
 }
 
 type exchangeKey struct{}
@@ -53,8 +52,8 @@ func from(ctx context.Context) *exchange {
 	return x
 }
 
-// RequestID is the id of the request that ctx belongs to, or empty. It is in
-// the answer's X-Request-Id, in problems and in the log.
+// RequestID returns the ID of the request that ctx belongs to, or "". It also
+// appears in the X-Request-Id header, in problems and in the log.
 func RequestID(ctx context.Context) string {
 	if x := from(ctx); x != nil {
 		return x.id
@@ -62,7 +61,7 @@ func RequestID(ctx context.Context) string {
 	return ""
 }
 
-// serve answers one request by routes and logs one line about it.
+// serve handles one request with routes and logs it.
 func (a *API) serve(w http.ResponseWriter, r *http.Request, routes http.Handler) {
 	start := a.opts.Now()
 	x := &exchange{api: a, id: requestID(r.Header.Get("X-Request-Id"))}
@@ -79,17 +78,18 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, routes http.Handler)
 		h["Cache-Control"] = a.noStore
 	}
 	if r.ContentLength != 0 {
-		// Also for bodies that nobody reads: the server drains them. A recorder
-		// in a test has no deadlines.
+		// The server also drains bodies that no handler reads. Test recorders have no
+		// deadlines.
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(a.opts.BodyTimeout))
 	}
 	routes.ServeHTTP(x.w, x.r)
 	if x.route == nil && x.w.missed != 0 {
-		x.miss()
+		x.unmatched()
 	}
 }
 
-// requestID keeps the caller's id when it is safe to log, else makes one.
+// requestID returns the client's request ID if it is safe to log, otherwise a new
+// one.
 func requestID(given string) string {
 	if given == "" || len(given) > 64 {
 		return rand.Text()
@@ -103,7 +103,7 @@ func requestID(given string) string {
 	return given
 }
 
-// end is deferred: it turns a panic into a 500 and writes the line of the log.
+// end is deferred. It turns a panic into a 500 response and logs the request.
 func (x *exchange) end(start time.Time) {
 	v := recover()
 	err, _ := v.(error)
@@ -111,7 +111,7 @@ func (x *exchange) end(start time.Time) {
 	if v != nil && !cut {
 		x.stack = debug.Stack()
 		err = fmt.Errorf("panic: %v", v)
-		// Half an answer is out: the caller must see that it is not whole.
+		// Part of the response was sent: cut the connection so that the client notices.
 		cut = x.w.status != 0
 		x.fail(err)
 	}
@@ -124,7 +124,8 @@ func (x *exchange) end(start time.Time) {
 	}
 }
 
-// knownMethod keeps callers from making up methods to be counted under.
+// knownMethod maps unknown methods to "other", so that clients cannot create metric
+// labels.
 func knownMethod(method string) string {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
@@ -134,7 +135,7 @@ func knownMethod(method string) string {
 	return "other"
 }
 
-// log tells the metrics, and writes the one line that each request leaves.
+// log records the metrics and writes the request's log message.
 func (x *exchange) log(start time.Time) {
 	status := x.w.status
 	if x.status != 0 {
@@ -144,7 +145,7 @@ func (x *exchange) log(start time.Time) {
 	}
 	level, path := slog.LevelInfo, "unmatched"
 	if x.route == nil && status == http.StatusNoContent {
-		level, path = slog.LevelDebug, "preflight" // see cors.go; the request itself follows
+		level, path = slog.LevelDebug, "preflight" // see cors.go; the actual request follows
 	}
 	if x.route != nil {
 		path = x.route.Path
@@ -159,10 +160,10 @@ func (x *exchange) log(start time.Time) {
 	switch {
 	case x.stack != nil || status == http.StatusInternalServerError:
 		level = slog.LevelError
-	case x.damped:
+	case x.loggedElsewhere:
 		level = slog.LevelDebug
 	case status > http.StatusInternalServerError:
-		level = slog.LevelWarn // something we depend on is away or slow
+		level = slog.LevelWarn // a dependency is unavailable or slow
 	}
 	ctx := x.r.Context()
 	if !x.api.opts.Log.Enabled(ctx, level) {
@@ -187,8 +188,8 @@ func (x *exchange) log(start time.Time) {
 	x.api.opts.Log.LogAttrs(ctx, level, "request", attrs...)
 }
 
-// enter does for r everything that comes before its handler. The caller defers
-// done whatever the error.
+// enter runs all steps before the handler of r. The caller must defer done, also on
+// error.
 func (x *exchange) enter(req *http.Request, r *route) (done func(), err error) {
 	x.route, x.whole = r, req.Context()
 	limit := x.api.opts.RequestTimeout
@@ -196,7 +197,7 @@ func (x *exchange) enter(req *http.Request, r *route) (done func(), err error) {
 		limit = r.Limit
 	}
 	if limit > requestTime {
-		// The server's own deadline would come before the answer.
+		// The server's own deadline would pass before the response.
 		_ = http.NewResponseController(x.w).SetWriteDeadline(time.Now().Add(limit + takeTime))
 	}
 	ctx, done := context.WithTimeout(actor.Through(req.Context(), actor.Origin{Via: actor.ViaAPI, Address: x.address}), limit)
@@ -215,8 +216,8 @@ func (x *exchange) enter(req *http.Request, r *route) (done func(), err error) {
 		if err != nil {
 			return done, err
 		}
-		if x.tag = x.tagOf(mark); x.held(x.tag, false) != "" {
-			return done, nil // there is nothing more to look at; see same
+		if x.tag = x.listETag(mark); x.matchingETag(x.tag, false) != "" {
+			return done, nil // the response is 304; see notModified
 		}
 	}
 	if x.query, err = readURL(req.URL); err != nil {
@@ -229,8 +230,8 @@ func (x *exchange) enter(req *http.Request, r *route) (done func(), err error) {
 	return done, x.readBody()
 }
 
-// readURL reads the query, and refuses what is no text: PostgreSQL would fail
-// on it instead of finding nothing.
+// readURL parses the query and rejects invalid text, which PostgreSQL would answer
+// with an error instead of finding no rows.
 func readURL(u *url.URL) (url.Values, error) {
 	if !isText(u.Path) {
 		return nil, errURL
@@ -250,10 +251,9 @@ func readURL(u *url.URL) (url.Values, error) {
 	return q, nil
 }
 
-// checkQuery refuses parameters that the route does not have, and those that
-// are given twice and have one value: whoever misspells a filter must not be
-// answered the whole list, nor another than they think. A list of values may be
-// parted by commas, given one by one, or both.
+// checkQuery rejects unknown parameters, and repeated parameters that take one
+// value: a misspelled filter must not return the whole list. A list parameter can
+// be repeated, separated by commas, or both.
 func (x *exchange) checkQuery() {
 	if len(x.query) == 0 {
 		return
@@ -265,19 +265,19 @@ func (x *exchange) checkQuery() {
 		case len(x.refused) >= maxFields:
 			return
 		case p == nil && len(known) == 0:
-			x.refused.Add("query."+brief(name), "There is no such parameter; this address takes none.")
+			x.refused.Add("query."+shorten(name), "Unknown parameter. This route takes no parameters.")
 		case p == nil:
-			x.refused.Add("query."+brief(name), "There is no such parameter. This address knows %s.", strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+			x.refused.Add("query."+shorten(name), "Unknown parameter. Valid parameters: %s.", strings.Join(slices.Sorted(maps.Keys(known)), ", "))
 		case len(values) > 1 && p.Schema.Type == huma.TypeArray:
-			x.query[name] = []string{strings.Join(values, ",")} // which huma takes apart
+			x.query[name] = []string{strings.Join(values, ",")} // huma splits it
 		case len(values) > 1:
-			x.refused.Add("query."+name, "Give it once.")
+			x.refused.Add("query."+name, "Specify it only once.")
 		}
 	}
 }
 
-// brief keeps a name that a caller made up from filling the answer.
-func brief(name string) string {
+// shorten truncates a client-chosen name for a response.
+func shorten(name string) string {
 	const most = 40
 	if runes := []rune(name); len(runes) > most {
 		return string(runes[:most]) + "…"
@@ -287,7 +287,7 @@ func brief(name string) string {
 
 func isText(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
-// authenticate finds out who is calling and whether they may.
+// authenticate returns the caller, if it has the route's permission.
 func (x *exchange) authenticate(ctx context.Context) (actor.Actor, error) {
 	token, ok := bearer(x.r.Header.Get("Authorization"))
 	if !ok {
@@ -301,17 +301,17 @@ func (x *exchange) authenticate(ctx context.Context) (actor.Actor, error) {
 		return actor.Actor{}, err
 	}
 	if !caller.Known() {
-		return actor.Actor{}, errors.New("authenticate: no error and nobody")
+		return actor.Actor{}, errors.New("authenticate: no error and no caller")
 	}
 	if !caller.Role.May(x.route.Permission) {
-		x.caller = caller // they are known, so the log may say who tried
-		return actor.Actor{}, errForbidden.With("This needs the role %s; yours is %s.",
+		x.caller = caller // for the log
+		return actor.Actor{}, errForbidden.With("This requires the role %s. Your role is %s.",
 			orList(x.route.Permission.Holders()), caller.Role)
 	}
 	return caller, nil
 }
 
-// bearer takes the token out of an Authorization header.
+// bearer returns the token of an Authorization header.
 func bearer(header string) (token string, ok bool) {
 	scheme, token, _ := strings.Cut(header, " ")
 	token = strings.TrimSpace(token)
@@ -333,18 +333,17 @@ func orList(roles []actor.Role) string {
 	return b.String()
 }
 
-// responder is the ResponseWriter of an exchange. It remembers the status, and
-// keeps back the mux's own answers, which become problems.
+// responder is the ResponseWriter of an exchange. It records the status and
+// suppresses the mux's own error responses, which become problems.
 type responder struct {
 	http.ResponseWriter
 	x      *exchange
-	status int // 0 until the header is out
-	missed int // what the mux said when no route matched
+	status int // 0 until the header is sent
+	missed int // status from the mux if no route matched
 }
 
-// WriteHeader sends the header, unless it is the mux that complains, or sends
-// the caller to another path: of one with "//" or "..", which is no address of
-// ours, it would say so in HTML.
+// WriteHeader sends the header, unless it is an error or redirect of the mux. The
+// mux would redirect paths with "//" or "..", with an HTML body.
 func (w *responder) WriteHeader(status int) {
 	if w.x.route == nil && !w.x.answered && status >= http.StatusMultipleChoices {
 		w.missed = status
@@ -367,26 +366,26 @@ func (w *responder) Write(b []byte) (int, error) {
 	return w.ResponseWriter.Write(b)
 }
 
-// Unwrap is for http.ResponseController: flushing, deadlines.
+// Unwrap supports http.ResponseController.
 func (w *responder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// call is huma's view of an exchange. What we answered, huma must not answer
-// again; what we read and checked, it reads from us.
+// call is the huma context of an exchange. It prevents huma from writing a second
+// response, and gives it the query and body that were already read and checked.
 type call struct {
-	inner // a Context would hide the method of that name
+	inner // embedding huma.Context directly would hide its Context method
 	x     *exchange
 }
 
 type inner = huma.Context
 
-// Unwrap is for humago.Unwrap.
+// Unwrap supports humago.Unwrap.
 func (c call) Unwrap() huma.Context { return c.inner }
 
-// Query reads a parameter as net/url does: to huma a name without a value is
-// true, unless another parameter follows it.
+// Query returns a parameter as parsed by net/url. huma would treat a name without a
+// value as true, unless another parameter follows it.
 func (c call) Query(name string) string { return c.x.query.Get(name) }
 
-// Header hides what was checked already, so that JSON is all that huma sees.
+// Header hides headers that were already checked, so that huma only sees JSON.
 func (c call) Header(name string) string {
 	switch name {
 	case "Content-Type", "Accept":
@@ -395,7 +394,7 @@ func (c call) Header(name string) string {
 	return c.inner.Header(name)
 }
 
-// BodyReader reads what readBody read.
+// BodyReader returns the body that readBody read.
 func (c call) BodyReader() io.Reader {
 	if c.x.body == nil {
 		return bytes.NewReader(nil)
@@ -403,17 +402,17 @@ func (c call) BodyReader() io.Reader {
 	return bytes.NewReader(c.x.body.Bytes())
 }
 
-// SetReadDeadline does nothing: the body is in memory.
+// SetReadDeadline does nothing: the body is already in memory.
 func (c call) SetReadDeadline(time.Time) error { return nil }
 
-// SetStatus sends the header, unless the answer is out.
+// SetStatus sends the header, unless the response is already written.
 func (c call) SetStatus(status int) {
 	if !c.x.answered {
 		c.inner.SetStatus(status)
 	}
 }
 
-// BodyWriter is where streams write.
+// BodyWriter returns the writer for streams.
 func (c call) BodyWriter() io.Writer {
 	if c.x.answered {
 		return io.Discard

@@ -26,8 +26,8 @@ func (s *toys) do(r *http.Request) *httptest.ResponseRecorder {
 	return w
 }
 
-// The id of a request ties the answer to the log; what a caller chooses must
-// not be able to forge a line there.
+// The request ID links the response to the log; a client-chosen ID must not be able
+// to forge log lines.
 func TestRequestID(t *testing.T) {
 	s := newToys(t)
 	for given, kept := range map[string]bool{
@@ -52,8 +52,8 @@ func TestRequestID(t *testing.T) {
 	}
 }
 
-// One line per request, by pattern and never by address, with the level that
-// an alarm can go by.
+// Each request is one log line, by route pattern and not by path, with a level that
+// alerts can use.
 func TestLog(t *testing.T) {
 	tests := []struct {
 		method, url, route, level string
@@ -99,7 +99,7 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// The duration is that of our clock, so that it can be tested at all.
+// The duration uses the configured clock, so that it can be tested.
 func TestLogDuration(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	s := newToys(t, func(o *web.Options) {
@@ -111,8 +111,8 @@ func TestLogDuration(t *testing.T) {
 	}
 }
 
-// When half of an answer is out, the connection must break: to the caller it
-// would look whole.
+// After part of a response was sent, the connection must break, so that it does not
+// look complete.
 func TestPanicHalfway(t *testing.T) {
 	s := newToys(t)
 	s.Raw("GET /half", actor.Public, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -19,53 +19,52 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// Problem is the body of every error (RFC 9457).
+// Problem is the body of every error response (RFC 9457).
 type Problem struct {
 	_         struct{}      `additionalProperties:"true"`
-	Type      string        `json:"type" format:"uri-reference" doc:"Where the failure is explained: the code's place in /api/docs."`
-	Title     string        `json:"title" doc:"What went wrong, in one sentence that is always the same for this code."`
-	Status    int           `json:"status" doc:"The HTTP status."`
-	Detail    string        `json:"detail,omitempty" doc:"What was special this time, and what to do about it."`
-	Instance  string        `json:"instance" doc:"The path that was asked for."`
-	Code      string        `json:"code" doc:"Stable and for programs: decide by this, never by the texts."`
-	RequestID string        `json:"request_id" doc:"Find it in the log; also in X-Request-Id."`
-	Errors    []fault.Field `json:"errors,omitempty" doc:"Which inputs were refused."`
+	Type      string        `json:"type" format:"uri-reference" doc:"Link to the documentation of this error code."`
+	Title     string        `json:"title" doc:"What failed, always the same for this code."`
+	Status    int           `json:"status" doc:"HTTP status code."`
+	Detail    string        `json:"detail,omitempty" doc:"Details of this error, and what to do about it."`
+	Instance  string        `json:"instance" doc:"Path of the request."`
+	Code      string        `json:"code" doc:"Stable error code for programs. Do not rely on the texts."`
+	RequestID string        `json:"request_id" doc:"ID of the request in the log and in the X-Request-Id header."`
+	Errors    []fault.Field `json:"errors,omitempty" doc:"Rejected inputs."`
 }
 
-// docsPath is where our documentation lives.
+// docsPath is the path of the API documentation.
 const docsPath = "/api/docs"
 
-// typeOf is a problem's type: a reference that stays the same on every host,
-// is absolute in its path so that clients resolve it alike from anywhere, and
-// leads a reader who follows it to the explanation of the code.
+// typeOf returns a problem's type: a reference with an absolute path, which is the
+// same on every host and links to the documentation of the code.
 func typeOf(code string) string { return docsPath + "#" + code }
 
-// The failures of the edge itself.
+// The faults of this package.
 var (
-	errSignIn      = fault.New(fault.Unauthenticated, "sign_in_required", "This needs a token.").With("Log in and send the token as: Authorization: Bearer <token>.")
+	errSignIn      = fault.New(fault.Unauthenticated, "sign_in_required", "This request requires a token.").With("Log in and send the token as: Authorization: Bearer <token>.")
 	errForbidden   = fault.New(fault.Forbidden, "forbidden", "Your role does not allow this.")
-	errNotFound    = fault.New(fault.NotFound, "not_found", "There is nothing at this address.").With("The addresses are in /api/docs.")
-	errMethod      = fault.New(fault.Malformed, "method_not_allowed", "This address does not take this method.").With("The Allow header says which it takes.")
-	errURL         = fault.New(fault.Malformed, "invalid_url", "The address has parts that are not text.").With("Encode it as UTF-8 without NUL.")
-	errJSON        = fault.New(fault.Malformed, "invalid_json", "The body is not JSON that we read.")
-	errBodyTimeout = fault.New(fault.Malformed, "body_timeout", "The body did not arrive in time.").With("Send it again.")
-	errTooLarge    = fault.New(fault.TooLarge, "too_large", "The body is larger than we read.")
-	errMedia       = fault.New(fault.Unsupported, "unsupported_media_type", "The body is not in a format that we read.").With("Send JSON as Content-Type: application/json, in UTF-8.")
-	errTimeout     = fault.New(fault.Timeout, "request_timeout", "This took longer than we let a request take.").With("Try again later.")
-	errDatabase    = fault.New(fault.Unavailable, "database_unavailable", "The database cannot be used at the moment.").With("Try again in a few seconds.").After(5 * time.Second)
-	errInternal    = fault.New(fault.Internal, "internal", "Something went wrong on our side.").With("The log has the reason under this request_id.")
+	errNotFound    = fault.New(fault.NotFound, "not_found", "No such path.").With("See /api/docs for the available paths.")
+	errMethod      = fault.New(fault.Malformed, "method_not_allowed", "The path does not support this method.").With("The Allow header lists the supported methods.")
+	errURL         = fault.New(fault.Malformed, "invalid_url", "The URL contains invalid characters.").With("Encode it as UTF-8 without NUL.")
+	errJSON        = fault.New(fault.Malformed, "invalid_json", "The body is not valid JSON.")
+	errBodyTimeout = fault.New(fault.Malformed, "body_timeout", "The body did not arrive in time.").With("Send the request again.")
+	errTooLarge    = fault.New(fault.TooLarge, "too_large", "The body is too large.")
+	errMedia       = fault.New(fault.Unsupported, "unsupported_media_type", "The format of the body is not supported.").With("Send JSON in UTF-8 with Content-Type: application/json.")
+	errTimeout     = fault.New(fault.Timeout, "request_timeout", "The request took too long.").With("Try again later.")
+	errDatabase    = fault.New(fault.Unavailable, "database_unavailable", "The database is unavailable.").With("Try again in a few seconds.").After(5 * time.Second)
+	errInternal    = fault.New(fault.Internal, "internal", "Wardroom failed to handle the request.").With("Look up this request_id in the log.")
 )
 
-// edgeFaults are the failures that any route may answer.
-func edgeFaults() []*fault.Error {
+// commonFaults returns the faults that any route can return.
+func commonFaults() []*fault.Error {
 	return []*fault.Error{
 		errSignIn, errForbidden, errNotFound, errMethod, errURL, errJSON, errBodyTimeout,
 		errTooLarge, errMedia, fault.ErrInvalid, errTimeout, errDatabase, errInternal,
 	}
 }
 
-// statusOf is the only place that turns failures into statuses. Two codes of
-// the edge have a status that no feature needs a kind for.
+// statusOf maps a fault to its HTTP status. Two codes of this package have a status
+// without a fault kind.
 func statusOf(f *fault.Error) int {
 	switch f.Code {
 	case errMethod.Code:
@@ -103,32 +102,32 @@ func statusOf(f *fault.Error) int {
 	}
 }
 
-// statusGone is what the log says of callers who left before the answer.
+// statusGone is the logged status if the client disconnected before the response.
 const statusGone = 499
 
-// Fail answers err from the handler of a raw route.
+// Fail responds with err from the handler of a raw route.
 func Fail(w http.ResponseWriter, r *http.Request, err error) {
 	if x := from(r.Context()); x != nil {
 		x.fail(err)
 		return
 	}
-	http.Error(w, errInternal.Title, http.StatusInternalServerError) // not behind an API
+	http.Error(w, errInternal.Title, http.StatusInternalServerError) // not called within an API
 }
 
-// fail answers err as a problem. What is ours to mend is kept for the log;
-// an error that is not a fault shows the caller nothing of its text.
+// fail responds with err as a problem. Server errors are kept for the log. The text
+// of an error that is not a fault is not shown to the client.
 func (x *exchange) fail(err error) {
 	f := fault.Of(err)
 	if f == nil {
 		switch ctx := x.r.Context().Err(); {
 		case errors.Is(ctx, context.Canceled) && errors.Is(err, context.Canceled):
-			// The caller left. Nobody reads what we write, and nothing is broken.
+			// The client disconnected, which is not an error.
 			x.answered, x.status = true, statusGone
 			return
 		case errors.Is(ctx, context.DeadlineExceeded) && errors.Is(err, context.DeadlineExceeded):
 			f = errTimeout
 		case x.api.opts.Away != nil && x.api.opts.Away(err):
-			f, x.damped = errDatabase, true
+			f, x.loggedElsewhere = errDatabase, true
 		default:
 			f = errInternal
 		}
@@ -139,7 +138,7 @@ func (x *exchange) fail(err error) {
 	}
 	x.answered = true
 	if x.w.status != 0 {
-		// Half of another answer is out; the log is all that is left.
+		// Part of another response was sent, so the error can only be logged.
 		x.err, x.status = errors.Join(x.err, err), status
 		return
 	}
@@ -147,7 +146,7 @@ func (x *exchange) fail(err error) {
 	x.err = errors.Join(x.err, err)
 	h := x.w.Header()
 	for _, name := range []string{"ETag", "Location", "Link", "Content-Encoding", "Content-Length"} {
-		h.Del(name) // of the answer that was not to be
+		h.Del(name) // set for the response that failed
 	}
 	h.Set("Content-Type", "application/problem+json")
 	h.Set("Cache-Control", "no-store")
@@ -159,12 +158,12 @@ func (x *exchange) fail(err error) {
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	x.w.WriteHeader(status)
-	_, _ = x.w.Write(body) // the caller may have left
+	_, _ = x.w.Write(body) // the client may have disconnected
 }
 
-// problem is the JSON of f. Its facts follow the standard members, by name; a
-// fact cannot replace one of those. The error is about facts that do not
-// encode, which are left out.
+// problem encodes f as JSON. Its facts follow the standard members, sorted by name,
+// and cannot replace them. The error is about facts that cannot be encoded; they
+// are left out.
 func (x *exchange) problem(f *fault.Error, status int) ([]byte, error) {
 	var buf bytes.Buffer
 	p := Problem{
@@ -193,14 +192,14 @@ func (x *exchange) problem(f *fault.Error, status int) ([]byte, error) {
 	return buf.Bytes(), failed
 }
 
-// miss answers what the mux could not route.
-func (x *exchange) miss() {
+// unmatched responds to a request that the mux did not route.
+func (x *exchange) unmatched() {
 	switch x.w.missed {
 	case http.StatusMethodNotAllowed:
 		x.fail(errMethod)
 	case http.StatusBadRequest:
 		x.fail(errURL)
-	default: // also for a redirect
+	default: // including redirects
 		if x.api.pages != nil && wantsPage(x.r) {
 			x.route, x.answered = pageRoute(), true
 			x.api.pages(x.w, x.r)
@@ -210,17 +209,17 @@ func (x *exchange) miss() {
 	}
 }
 
-// refuse turns huma's own errors, which repeat what was sent, into our
-// problems, which do not. It is a transformer because that is the one place
-// that all of them pass without replacing huma's package variables.
-func refuse(ctx huma.Context, _ string, v any) (any, error) {
+// convertError turns huma's errors, which quote the input, into problems, which do
+// not. It is a transformer because all huma errors pass there without changing
+// huma's package variables.
+func convertError(ctx huma.Context, _ string, v any) (any, error) {
 	m, ok := v.(*huma.ErrorModel)
 	if !ok {
 		return v, nil
 	}
 	c, ok := ctx.(call)
 	if !ok {
-		return nil, errors.New("web: not a context of ours")
+		return nil, errors.New("web: unexpected context type")
 	}
 	if m.Status != http.StatusBadRequest && m.Status != http.StatusUnprocessableEntity {
 		c.x.fail(errors.New("huma: " + strconv.Itoa(m.Status) + " " + m.Detail))
@@ -228,20 +227,20 @@ func refuse(ctx huma.Context, _ string, v any) (any, error) {
 	}
 	fields := c.x.refused
 	for _, d := range m.Errors {
-		add(&fields, d)
+		addDetail(&fields, d)
 	}
 	slices.SortStableFunc(fields, func(a, b fault.Field) int { return strings.Compare(a.Pointer, b.Pointer) })
 	c.x.fail(fields.Err())
 	return v, nil
 }
 
-// maxFields bounds how many refused inputs a problem names. A body of a
-// mebibyte could hold half a million.
+// maxFields limits the rejected inputs listed in a problem. A 1 MiB body could
+// contain half a million.
 const maxFields = 50
 
-// add translates one of huma's errors. What the strict reading already said of
-// an input is enough.
-func add(fields *fault.Fields, d *huma.ErrorDetail) {
+// addDetail converts one of huma's errors. Inputs that the strict checks already
+// rejected are not listed twice.
+func addDetail(fields *fault.Fields, d *huma.ErrorDetail) {
 	if d == nil || len(*fields) >= maxFields {
 		return
 	}
@@ -250,7 +249,7 @@ func add(fields *fault.Fields, d *huma.ErrorDetail) {
 		at = pointer(strings.TrimPrefix(at, "body"))
 		if p, rest, ok := strings.Cut(text, pointerMark); ok {
 			if len(*fields) > 0 {
-				return // the strict reading has said it, and where
+				return // the strict checks have reported it with its position
 			}
 			at, text = p, rest
 		}
@@ -266,13 +265,13 @@ func add(fields *fault.Fields, d *huma.ErrorDetail) {
 	fields.Add(at, "%s", sentence(text))
 }
 
-// pointer makes huma's path a JSON pointer: ".items[3].name" is "/items/3/name".
+// pointer converts huma's path to a JSON pointer: ".items[3].name" becomes
+// "/items/3/name".
 func pointer(path string) string {
 	return strings.NewReplacer(".", "/", "[", "/", "]", "").Replace(path)
 }
 
-// safe drops what huma appends to some messages: the text of an error that
-// quotes what was sent.
+// safe removes the part of a huma message that quotes the input.
 func safe(message string) string {
 	for _, m := range []string{
 		validation.MsgExpectedRFC5322Email, validation.MsgExpectedRFC3986URI, validation.MsgExpectedRFC4122UUID,
@@ -285,10 +284,10 @@ func safe(message string) string {
 	return message
 }
 
-// sentence makes huma's fragments read like our own texts.
+// sentence turns huma's message fragments into sentences.
 func sentence(s string) string {
 	if s == "" {
-		return "It was refused."
+		return "It was rejected."
 	}
 	s = strings.ToUpper(s[:1]) + s[1:]
 	if !strings.HasSuffix(s, ".") {

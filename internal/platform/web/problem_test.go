@@ -24,7 +24,7 @@ func quote(t testing.TB, s string) string {
 	return string(b)
 }
 
-// pointers are the inputs that a 422 names.
+// pointers returns the inputs that a 422 lists.
 func pointers(t testing.TB, w *httptest.ResponseRecorder) []string {
 	t.Helper()
 	p := problem(t, w)
@@ -44,7 +44,7 @@ func pointers(t testing.TB, w *httptest.ResponseRecorder) []string {
 	return ps
 }
 
-// Whatever goes wrong has one shape and its own code, and shows nothing of ours.
+// Every error has the same format and its own code, and reveals no internals.
 func TestProblems(t *testing.T) {
 	tests := []struct {
 		name, method, url, body string
@@ -97,8 +97,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// The facts of a failure are members of its problem, and replace none of the
-// standard ones.
+// The facts of a fault are members of its problem and replace no standard member.
 func TestProblemWhole(t *testing.T) {
 	s := newToys(t)
 	w := s.ask(t, "GET", "/api/v1/toys/taken?", "", "X-Request-Id", "abc-1")
@@ -151,11 +150,11 @@ func TestInvalid(t *testing.T) {
 	}
 }
 
-// Who misspells a filter is told what there is.
+// For a misspelled filter, the error lists the valid parameters.
 func TestUnknownParameter(t *testing.T) {
 	for url, want := range map[string]string{
-		"/api/v1/toys?stauts=todo": "There is no such parameter. This address knows cursor, kind, limit, total.",
-		"/api/v1/toys/7?stauts=1":  "There is no such parameter; this address takes none.",
+		"/api/v1/toys?stauts=todo": "Unknown parameter. Valid parameters: cursor, kind, limit, total.",
+		"/api/v1/toys/7?stauts=1":  "Unknown parameter. This route takes no parameters.",
 	} {
 		w := newToys(t).ask(t, "GET", url, "")
 		if p := problem(t, w); w.Code != 422 || p["code"] != "invalid_input" || !strings.Contains(w.Body.String(), `"detail":"`+want+`"`) {
@@ -164,9 +163,9 @@ func TestUnknownParameter(t *testing.T) {
 	}
 }
 
-// A list of values in the address becomes a part of the query and of the address
-// of the next page: without an end, one request costs the database megabytes,
-// and the Link header grows longer than clients read.
+// List parameters become part of the query and of the URL of the next page: without
+// a limit, one request costs the database megabytes, and the Link header becomes
+// too long for clients.
 func TestListsInTheAddressAreBounded(t *testing.T) {
 	s := newToys(t)
 	type input struct {
@@ -187,8 +186,8 @@ func TestListsInTheAddressAreBounded(t *testing.T) {
 	}
 }
 
-// What was refused may be a password. It must come back nowhere, whichever
-// check it failed, and be in no log.
+// A rejected input may be a password. It must appear in no response and no log,
+// whichever check failed.
 func TestNoEcho(t *testing.T) {
 	const secret = "hunter2hunter"
 	bodies := []string{
@@ -223,7 +222,7 @@ func TestNoEcho(t *testing.T) {
 	}
 }
 
-// A problem must not be larger than what it is about.
+// A problem must not be larger than the input it reports.
 func TestInvalidIsBounded(t *testing.T) {
 	for _, item := range []string{"1", "null"} {
 		body := `{"name":"a","tags":[` + strings.Repeat(item+",", 10_000) + item + `]}`
@@ -241,7 +240,7 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// A route that waits is not held to the usual time.
+// A route with Waits is not limited to the default time.
 func TestWaits(t *testing.T) {
 	s := newToys(t, func(o *web.Options) { o.RequestTimeout = time.Nanosecond })
 	go func() { <-s.started; close(s.release) }()
@@ -250,7 +249,7 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// What is asked elsewhere may take as long as it may there, each time.
+// A handler that calls another service gets time for each call.
 func TestAsks(t *testing.T) {
 	s := newToys(t)
 	var left time.Duration
@@ -264,7 +263,7 @@ func TestAsks(t *testing.T) {
 	}
 }
 
-// A caller who leaves is not a failure of ours: no error in the log.
+// A client that disconnects is not a server error: no error in the log.
 func TestCallerLeaves(t *testing.T) {
 	s := newToys(t)
 	ctx, leave := context.WithCancel(t.Context())

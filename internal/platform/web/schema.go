@@ -11,13 +11,13 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// namer names the types in the document. Every feature has a createInput and a
-// Change, so a name carries its package: "TaskChange". A type that already
-// begins with its package's name keeps it: task.Task is "Task".
+// namer names the types in the OpenAPI document. Several packages have a type
+// createInput or Change, so a name starts with its package: "TaskChange". A type
+// whose name already starts with its package's name keeps it: task.Task is "Task".
 type namer struct{ pkg string }
 
-// scope says which package the types without a name belong to: that of the
-// input or output that is being declared.
+// scope sets the package of unnamed types: that of the input or output being
+// declared.
 func (n *namer) scope(ts ...reflect.Type) {
 	n.pkg = ""
 	for _, t := range ts {
@@ -53,20 +53,21 @@ func (n *namer) name(t reflect.Type, hint string) string {
 	return b.String()
 }
 
-// finish mends the schemas that huma made for a route, and refuses what would
-// fail later. It is by Go type, because only that tells a pointer from a value:
+// fixSchemas corrects the schemas that huma generated for a route, and panics on
+// types that would fail later. It uses the Go types, because only they distinguish
+// pointers from values:
 //
-//   - an array is never null: huma lets every array be, and a nil slice is
-//     encoded as null, so that a forgotten one shows in the contract tests;
-//   - a pointer without omitempty or omitzero may be null, also to a struct or
-//     to a type with its own schema, for which huma has no null;
-//   - an optional field is not therefore also nullable.
-func (a *API) finish(r *route, in, out reflect.Type) {
+//   - An array is never null. huma makes every array nullable, and a nil slice is
+//     encoded as null, so the contract tests find a missing one.
+//   - A pointer without omitempty or omitzero is nullable, also to a struct or to a
+//     type with its own schema, which huma does not support.
+//   - An optional field is not nullable just because it is optional.
+func (a *API) fixSchemas(r *route, in, out reflect.Type) {
 	reg := a.huma.OpenAPI().Components.Schemas
 	for name, s := range reg.Map() {
-		if !a.mended[s] {
-			a.mended[s] = true
-			a.finishStruct(s, reg.TypeFromRef("#/components/schemas/"+name))
+		if !a.fixedSchemas[s] {
+			a.fixedSchemas[s] = true
+			a.fixStruct(s, reg.TypeFromRef("#/components/schemas/"+name))
 		}
 	}
 	for _, t := range []reflect.Type{in, out} {
@@ -92,12 +93,11 @@ func (a *API) finish(r *route, in, out reflect.Type) {
 	}
 }
 
-// mostValues is how many values a parameter takes that is a list and does not
-// say otherwise. Each is a part of the query, of its plan, and of the address of
-// the next page; a header line holds some thousands, which nobody means.
+// mostValues limits list parameters without their own limit. Each value becomes
+// part of the query, its plan and the URL of the next page.
 const mostValues = 20
 
-// boundLists gives every list among the parameters an end.
+// boundLists limits every list parameter.
 func boundLists(op *huma.Operation) {
 	for _, p := range op.Parameters {
 		if p.Schema.Type == huma.TypeArray && p.Schema.MaxItems == nil {
@@ -119,7 +119,7 @@ func bodies(op *huma.Operation) []*huma.MediaType {
 	return ms
 }
 
-func (a *API) finishStruct(s *huma.Schema, t reflect.Type) {
+func (a *API) fixStruct(s *huma.Schema, t reflect.Type) {
 	if t == nil || t.Kind() != reflect.Struct {
 		return
 	}
@@ -136,17 +136,17 @@ func (a *API) finishStruct(s *huma.Schema, t reflect.Type) {
 		if isField(f.Type) && !optional {
 			panic(fmt.Sprintf("web: %s.%s is a patch.Field and needs omitzero in its json tag", t, f.Name))
 		}
-		s.Properties[name] = mend(p, f, optional)
+		s.Properties[name] = fixSchema(p, f, optional)
 	}
 }
 
-// isField recognises patch.Field.
+// isField reports whether t is a patch.Field.
 func isField(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct && path.Base(t.PkgPath()) == "patch" && strings.HasPrefix(t.Name(), "Field[")
 }
 
-// mend returns the schema that a field of a struct should have.
-func mend(p *huma.Schema, f reflect.StructField, optional bool) *huma.Schema {
+// fixSchema returns the corrected schema of a struct field.
+func fixSchema(p *huma.Schema, f reflect.StructField, optional bool) *huma.Schema {
 	switch f.Type.Kind() {
 	case reflect.Slice, reflect.Map:
 		if p.Type == huma.TypeArray {
@@ -164,13 +164,13 @@ func mend(p *huma.Schema, f reflect.StructField, optional bool) *huma.Schema {
 		p.Nullable = p.Type != ""
 	}
 	if p.Nullable && len(p.Enum) > 0 && !slices.Contains(p.Enum, nil) {
-		p.Enum = append(slices.Clone(p.Enum), nil) // else the document would deny the null
+		p.Enum = append(slices.Clone(p.Enum), nil) // otherwise the enum would exclude null
 	}
 	return p
 }
 
-// checkParameters refuses inputs whose parameters huma would not see: those of
-// an embedded type that is not exported, and path segments without a field.
+// checkParameters panics if huma would ignore a parameter: in an embedded
+// unexported type, or a path segment without a field.
 func checkParameters(r *route, in reflect.Type) {
 	have := map[string]bool{}
 	for _, f := range reflect.VisibleFields(in) {
@@ -189,9 +189,8 @@ func checkParameters(r *route, in reflect.Type) {
 	}
 }
 
-// checkInput refuses inputs that we could not hold to what the API promises:
-// strings without a limit, and uniqueItems, at which huma panics when an item
-// is an object.
+// checkInput panics if an input has a string without a maximum length, or
+// uniqueItems, on which huma panics for object items.
 func checkInput(reg huma.Registry, r *route, s *huma.Schema, at string, seen map[*huma.Schema]bool) {
 	s = resolve(reg, s)
 	if s == nil || seen[s] {
@@ -202,7 +201,7 @@ func checkInput(reg huma.Registry, r *route, s *huma.Schema, at string, seen map
 	case s.UniqueItems:
 		panic(fmt.Sprintf("web: %s %s: %s has uniqueItems; check that in the service", r.Method, r.Path, at))
 	case s.Type == huma.TypeString && s.MaxLength == nil && len(s.Enum) == 0 && !limited(s.Format):
-		panic(fmt.Sprintf(`web: %s %s: %s has no maxLength; a password says format:"password"`, r.Method, r.Path, at))
+		panic(fmt.Sprintf(`web: %s %s: %s has no maxLength; use format:"password" for a password`, r.Method, r.Path, at))
 	}
 	checkInput(reg, r, s.Items, at+"[]", seen)
 	for name, p := range s.Properties {
@@ -210,8 +209,8 @@ func checkInput(reg huma.Registry, r *route, s *huma.Schema, at string, seen map
 	}
 }
 
-// limited are the formats that bound a string by themselves, and passwords,
-// which may have any length.
+// limited reports whether a format limits the length of a string. Passwords can
+// have any length.
 func limited(format string) bool {
 	return slices.Contains([]string{"password", "date-time", "date", "uuid"}, format)
 }

@@ -11,22 +11,22 @@ import (
 )
 
 const (
-	// requestTime is how long a handler may take unless the route or the
-	// program says otherwise.
+	// requestTime is the default time limit of a handler.
 	requestTime = 30 * time.Second
-	// takeTime is how long a caller may take to read an answer, from the moment
-	// when the handler's own time is over.
+	// takeTime is how long a client can take to read a response after the handler's
+	// time limit.
 	takeTime = 60 * time.Second
-	// cutTime is what handlers get to end after their grace is over.
+	// cutTime is how long handlers have to return after the grace period.
 	cutTime = time.Second
-	// maxHeader is in bytes. A token is under 1 KiB; cookies are not ours.
+	// maxHeader limits the request header, in bytes. A token is under 1 KiB, and the
+	// API uses no cookies.
 	maxHeader = 64 << 10
 )
 
 type stoppingKey struct{}
 
-// Stopping is closed when the server begins to shut down. A handler that waits
-// for something answers then with what it has.
+// Stopping returns a channel that is closed when the server begins to shut down. A
+// handler that waits should then respond with what it has.
 func Stopping(ctx context.Context) <-chan struct{} {
 	if stop, ok := ctx.Value(stoppingKey{}).(context.Context); ok {
 		return stop.Done()
@@ -34,19 +34,19 @@ func Stopping(ctx context.Context) <-chan struct{} {
 	return nil
 }
 
-// Serve answers requests from ln until ctx ends. Then it takes no new ones and
-// gives those that run up to grace to finish; what still runs after that is
-// cut off, and Serve says so in its error. It closes ln.
+// Serve handles requests from ln until ctx ends. It then accepts no new requests
+// and gives the running ones up to grace to finish. Requests that still run after
+// that are cut off, and Serve returns an error. It closes ln.
 func Serve(ctx context.Context, ln net.Listener, h http.Handler, log *slog.Logger, grace time.Duration) error {
-	// Requests outlive ctx by up to grace, so their contexts do not come from it.
+	// Requests can outlive ctx by up to grace, so their contexts are not derived from it.
 	base, cut := context.WithCancel(context.WithValue(context.WithoutCancel(ctx), stoppingKey{}, ctx))
 	defer cut()
 	srv := &http.Server{
 		Handler: h,
-		// No ReadTimeout: when it passes, net/http ends the context of a request
-		// that is still waiting for its answer. Bodies have Options.BodyTimeout.
+		// No ReadTimeout: net/http would end the context of a request that is still
+		// being handled. Options.BodyTimeout limits bodies.
 		ReadHeaderTimeout: 10 * time.Second,
-		WriteTimeout:      requestTime + takeTime, // routes that wait move it
+		WriteTimeout:      requestTime + takeTime, // routes with Waits extend it
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    maxHeader,
 		BaseContext:       func(net.Listener) context.Context { return base },
@@ -63,15 +63,15 @@ func Serve(ctx context.Context, ln net.Listener, h http.Handler, log *slog.Logge
 	defer cancel()
 	err := srv.Shutdown(end)
 	if err != nil {
-		// Their contexts end, and they get a moment to notice, so that what they
-		// hold is not torn from under them.
+		// End their contexts and give them a moment to return before their resources
+		// are closed.
 		cut()
 		moment, cancel := context.WithTimeout(context.WithoutCancel(ctx), cutTime)
 		defer cancel()
 		if srv.Shutdown(moment) != nil {
 			err = errors.Join(err, srv.Close())
 		}
-		err = fmt.Errorf("requests still ran after %s: %w", grace, err)
+		err = fmt.Errorf("requests were still running after %s: %w", grace, err)
 	}
 	if closed := <-failed; !errors.Is(closed, http.ErrServerClosed) {
 		err = errors.Join(err, closed)

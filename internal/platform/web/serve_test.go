@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// served is the service on a real socket.
+// served serves the API on a real socket.
 func (s *toys) served(t *testing.T, grace time.Duration) (addr string, stop func() error) {
 	t.Helper()
 	ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -34,7 +34,7 @@ func (s *toys) served(t *testing.T, grace time.Duration) (addr string, stop func
 	return ln.Addr().String(), func() error { end(); return <-done }
 }
 
-// get asks for path and hands over what came back, or the error, as text.
+// get requests path and sends the result, or the error, as text.
 func get(addr, path string) <-chan string {
 	c := make(chan string, 1)
 	go func() {
@@ -57,7 +57,7 @@ func get(addr, path string) <-chan string {
 	return c
 }
 
-// A deployment must not cut off the request that is being answered.
+// A deployment must not cut off a running request.
 func TestServeGraceful(t *testing.T) {
 	t.Run("lets requests finish", func(t *testing.T) {
 		s := newToys(t)
@@ -67,7 +67,7 @@ func TestServeGraceful(t *testing.T) {
 		if err := stop(); err != nil {
 			t.Errorf("stopped with %v", err)
 		}
-		// A handler that listens to Stopping ends its wait by itself.
+		// A handler that uses Stopping stops waiting by itself.
 		if got := <-answer; !strings.Contains(got, `"said":"stopping"`) {
 			t.Errorf("got %s", got)
 		}
@@ -80,7 +80,7 @@ func TestServeGraceful(t *testing.T) {
 		started := make(chan struct{})
 		h := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			close(started)
-			<-r.Context().Done() // only the end of the grace ends it
+			<-r.Context().Done() // ends only with the grace period
 			close(release)
 		})
 		ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -97,7 +97,7 @@ func TestServeGraceful(t *testing.T) {
 		if err := <-done; err == nil {
 			t.Error("nothing was said")
 		}
-		// The handler had its moment to end by itself.
+		// The handler had time to return by itself.
 		if got := <-answer; !strings.HasPrefix(got, "200") {
 			t.Errorf("got %s", got)
 		}
@@ -114,7 +114,7 @@ func TestServeGraceful(t *testing.T) {
 	})
 }
 
-// say sends raw bytes and reads one answer: its status, its body, and whether
+// say sends raw bytes and returns the status and body of one response, and whether
 // the server closes the connection after it.
 func say(t *testing.T, addr, text string) (status int, body string, closes bool) {
 	t.Helper()
@@ -138,7 +138,7 @@ func say(t *testing.T, addr, text string) (status int, body string, closes bool)
 	return res.StatusCode, string(all), res.Close
 }
 
-// Somebody who sends a body byte by byte, or never, must not hold us.
+// A client that sends a body slowly, or never, must not block the server.
 func TestSlowBody(t *testing.T) {
 	s := newToys(t, func(o *web.Options) { o.BodyTimeout = 20 * time.Millisecond })
 	addr, stop := s.served(t, time.Second)
@@ -146,7 +146,7 @@ func TestSlowBody(t *testing.T) {
 	if status, body, _ := say(t, addr, head+`{"name`); status != http.StatusRequestTimeout || !strings.Contains(body, `"body_timeout"`) {
 		t.Errorf("got %d %s", status, body)
 	}
-	// Nor with a body that no route reads.
+	// The same for a body that no route reads.
 	if status, _, _ := say(t, addr, strings.Replace(head, "Bearer owner", "", 1)); status != http.StatusUnauthorized {
 		t.Errorf("got %d", status)
 	}
@@ -155,7 +155,7 @@ func TestSlowBody(t *testing.T) {
 	}
 }
 
-// deadlines notes what is set on the connection.
+// deadlines records the deadlines set on the connection.
 type deadlines struct {
 	*httptest.ResponseRecorder
 	read, write []time.Time
@@ -171,9 +171,9 @@ func (d *deadlines) SetWriteDeadline(at time.Time) error {
 	return nil
 }
 
-// The time for a body must not end a request whose answer takes longer: when
-// it is read, its deadline is lifted. The server's deadline for the answer is
-// moved for a route that waits.
+// The deadline of the body must not end a request that takes longer: it is removed
+// after the body was read. The server's write deadline is extended for a route with
+// Waits.
 func TestDeadlines(t *testing.T) {
 	s := newToys(t)
 	close(s.release)

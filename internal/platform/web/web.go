@@ -1,15 +1,14 @@
-// Package web is the HTTP edge that every feature shares: routes that state
-// who may call them, typed inputs and outputs, problems in one shape, and the
-// document and page that describe all of it.
+// Package web is the shared HTTP layer: typed routes with permissions, errors in
+// one format, the OpenAPI document and the documentation page.
 //
 // A feature declares its routes in its http.go:
 //
 //	web.Patch(api, "/tasks/{id}", actor.ChangeTasks, "Change a task", s.handleUpdate,
 //		web.Fails(ErrNotFound, ErrMove))
 //
-// Requests go: request id and headers → route → caller and permission → body
-// (size, type, strict JSON) → limits of the input's tags → handler. Whatever
-// goes wrong on the way is answered in problem.go, and nowhere else.
+// A request passes these steps: request ID and headers, routing, authentication and
+// permission, body (size, type, strict JSON), validation of the input's tags,
+// handler. All errors are answered in problem.go.
 package web
 
 import (
@@ -33,69 +32,67 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// Prefix is where the API lives. Routes are declared without it.
+// Prefix is the path prefix of the API. Routes are declared without it.
 const Prefix = "/api/v1"
 
-// Options is what an API needs from the program. Zero fields get the defaults
-// that are named beside them.
+// Options configures an API. Zero fields get the defaults named next to them.
 type Options struct {
 	Title       string
 	Version     string
-	Description string // what the service is, in a few sentences, for the document
+	Description string // description of the API in the OpenAPI document
 	Log         *slog.Logger
-	// Authenticate finds out who a Bearer token belongs to. It returns a fault
-	// of kind Unauthenticated for a token that is not good (any more).
+	// Authenticate returns the owner of a Bearer token. For an invalid or expired
+	// token it returns a fault of kind Unauthenticated.
 	Authenticate func(ctx context.Context, token string) (actor.Actor, error)
-	// CORSOrigin is the origin whose pages may call from a browser, as browsers
-	// write it, or "*" for any page; empty for none.
+	// CORSOrigin is the origin whose pages may call the API from a browser, in the
+	// form that browsers send, or "*" for any origin; empty for none.
 	CORSOrigin string
-	// TrustedProxies are those whose X-Forwarded-For is believed; see ClientAddress.
-	// IPv4 is not to be written as IPv6.
+	// TrustedProxies are the proxies whose X-Forwarded-For header is used; see
+	// ClientAddress. IPv4 addresses must not be mapped to IPv6.
 	TrustedProxies []netip.Prefix
-	// Away tells whether an error, which is no fault, says that the database
-	// cannot be used at the moment. Such are answered with 503, and logged by
-	// whoever is asked: here only at debug.
+	// Away reports whether an error that is not a fault means that the database is
+	// unavailable, and logs it. Such requests are answered with 503 and logged at
+	// debug level.
 	Away func(error) bool
-	// Observe is told of each request once it is answered, for metrics. It must
-	// not block.
+	// Observe is called after each request, for metrics. It must not block.
 	Observe        func(Observed)
 	MaxBody        int64            // bytes; 1 MiB
-	BodyTimeout    time.Duration    // how long a caller may take to send a body; 15 s
-	RequestTimeout time.Duration    // how long a handler may take, unless Waits; 30 s
-	SendTimeout    time.Duration    // how long the caller of a Stream may take for what is sent at once; 10 s
-	Now            func() time.Time // time.Now
+	BodyTimeout    time.Duration    // time to receive a body; 15 s
+	RequestTimeout time.Duration    // time for a handler without Waits; 30 s
+	SendTimeout    time.Duration    // time for a client to receive one write of a stream; 10 s
+	Now            func() time.Time // current time; time.Now
 }
 
-// Observed is a request that was answered. None of it is the caller's own text,
-// so that there are few different ones.
+// Observed describes a finished request. It contains no client-chosen text, so it
+// has few distinct values.
 type Observed struct {
-	Method string // or "other", when it is none that HTTP knows
-	Route  string // the pattern, "unmatched" or "preflight"; never the path
-	Status int    // 499 when the caller left before the answer
+	Method string // "other" for a method that HTTP does not define
+	Route  string // route pattern, "unmatched" or "preflight"; never the path
+	Status int    // 499 if the client disconnected before the response
 	Took   time.Duration
 }
 
-// API is a set of routes. Declare all of them before Handler is called.
+// API is a set of routes. Declare all of them before calling Handler.
 type API struct {
-	opts    Options
-	huma    huma.API
-	mux     *http.ServeMux
-	namer   *namer
-	routes  []*route
-	faults  map[string]*fault.Error // documented, by code
-	mended  map[*huma.Schema]bool   // see finish
-	buffers sync.Pool
-	build   string      // see tagOf
-	headers http.Header // of every answer
-	noStore []string
-	pack    func(http.Handler) http.HandlerFunc // see compressed
-	page    func() (docsPage, error)
-	openapi func() []byte
-	pages   http.HandlerFunc // nil when there are none; see Pages
-	running atomic.Int64     // requests that are being answered
+	opts         Options
+	huma         huma.API
+	mux          *http.ServeMux
+	namer        *namer
+	routes       []*route
+	faults       map[string]*fault.Error // documented faults, by code
+	fixedSchemas map[*huma.Schema]bool   // see fixSchemas
+	buffers      sync.Pool
+	build        string      // see listETag
+	headers      http.Header // of every response
+	noStore      []string
+	pack         func(http.Handler) http.HandlerFunc // see compressed
+	page         func() (docsPage, error)
+	openapi      func() []byte
+	pages        http.HandlerFunc // nil if not set; see Pages
+	running      atomic.Int64     // requests in progress
 }
 
-// New returns an API without routes of features; it has its document at
+// New returns an API without feature routes. It serves its OpenAPI document at
 // /api/v1/openapi.json and its documentation at /api/docs.
 func New(o Options) *API {
 	if o.Log == nil {
@@ -116,13 +113,13 @@ func New(o Options) *API {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	a := &API{opts: o, mux: http.NewServeMux(), namer: &namer{}, faults: map[string]*fault.Error{}, mended: map[*huma.Schema]bool{}, build: o.Version + build(), headers: usualHeaders(), noStore: []string{"no-store"}, pack: newCompressor()}
+	a := &API{opts: o, mux: http.NewServeMux(), namer: &namer{}, faults: map[string]*fault.Error{}, fixedSchemas: map[*huma.Schema]bool{}, build: o.Version + build(), headers: usualHeaders(), noStore: []string{"no-store"}, pack: newCompressor()}
 	a.buffers.New = newBuffer
 	a.huma = huma.NewAPI(a.config(), adapter{a})
-	// Every operation refers to an error's schema. Ours stands in for huma's, which
-	// would be in the document although no answer has its shape.
+	// Every operation refers to an error schema. Problem replaces huma's own, which no
+	// response uses.
 	a.huma.OpenAPI().Components.Schemas.RegisterTypeAlias(reflect.TypeFor[huma.ErrorModel](), reflect.TypeFor[Problem]())
-	for _, f := range edgeFaults() {
+	for _, f := range commonFaults() {
 		a.faults[f.Code] = f
 	}
 	a.openapi = sync.OnceValue(a.Document)
@@ -132,21 +129,21 @@ func New(o Options) *API {
 	return a
 }
 
-// usualHeaders are on every answer. Their names are written as net/http writes
-// them, which then need not look at each.
+// usualHeaders returns the headers of every response. The names are in canonical
+// form, so net/http does not have to convert them.
 func usualHeaders() http.Header {
 	return http.Header{
 		"X-Content-Type-Options": {"nosniff"},
 		"Referrer-Policy":        {"no-referrer"},
-		// For whoever opens an answer in a browser. Pages that need more say so.
+		// For responses opened in a browser. Pages that need more override it.
 		"Content-Security-Policy": {"default-src 'none'; frame-ancestors 'none'"},
 	}
 }
 
-// config is huma without its own pages, its $schema links and its formats.
+// config returns huma's configuration without its pages, $schema links and formats.
 func (a *API) config() huma.Config {
 	format := huma.Format{Marshal: marshal, Unmarshal: unmarshal}
-	// What huma would write of a problem is out already; see refuse.
+	// convertError has already written the problem.
 	written := huma.Format{Marshal: func(io.Writer, any) error { return nil }, Unmarshal: unmarshal}
 	return huma.Config{
 		OpenAPI: &huma.OpenAPI{
@@ -162,84 +159,81 @@ func (a *API) config() huma.Config {
 		},
 		Formats:       map[string]huma.Format{"application/json": format, "application/problem+json": written},
 		DefaultFormat: "application/json",
-		Transformers:  []huma.Transformer{refuse},
+		Transformers:  []huma.Transformer{convertError},
 	}
 }
 
-// Get declares a route that reads. HEAD works too. A route whose permission is
-// not in actor's table is a programming error and panics, as do all mistakes
-// in a declaration.
+// Get declares a route that reads. HEAD works too. An unknown permission or any
+// other mistake in a declaration panics.
 func Get[I, O any](a *API, path string, p actor.Permission, summary string, h func(context.Context, *I) (*O, error), opts ...Option) {
 	register(a, http.MethodGet, path, p, summary, h, opts)
 }
 
-// Post declares a route that makes or does something. It answers 200, or 204
-// when O has no Body, unless Status says otherwise.
+// Post declares a route that creates or does something. It responds with 200, or
+// with 204 if O has no Body, unless Status sets another status.
 func Post[I, O any](a *API, path string, p actor.Permission, summary string, h func(context.Context, *I) (*O, error), opts ...Option) {
 	register(a, http.MethodPost, path, p, summary, h, opts)
 }
 
-// Put declares a route that stores a whole resource.
+// Put declares a route that replaces a resource.
 func Put[I, O any](a *API, path string, p actor.Permission, summary string, h func(context.Context, *I) (*O, error), opts ...Option) {
 	register(a, http.MethodPut, path, p, summary, h, opts)
 }
 
-// Patch declares a route that changes parts of a resource; see package patch.
+// Patch declares a route that updates parts of a resource; see package patch.
 func Patch[I, O any](a *API, path string, p actor.Permission, summary string, h func(context.Context, *I) (*O, error), opts ...Option) {
 	register(a, http.MethodPatch, path, p, summary, h, opts)
 }
 
-// Delete declares a route that removes something.
+// Delete declares a route that removes a resource.
 func Delete[I, O any](a *API, path string, p actor.Permission, summary string, h func(context.Context, *I) (*O, error), opts ...Option) {
 	register(a, http.MethodDelete, path, p, summary, h, opts)
 }
 
-// Option says something more of a route.
+// Option configures a route.
 type Option func(*route)
 
-// Status is what the route answers when all went well.
+// Status sets the status of a successful response.
 func Status(code int) Option { return func(r *route) { r.status = code } }
 
-// Also documents further statuses: problems, or successes that the handler
-// chooses with a Status field. Prefer Fails where there is a named failure.
+// Also documents further statuses: errors, or successes that the handler sets with
+// a Status field. Use Fails where there is a named fault.
 func Also(codes ...int) Option { return func(r *route) { r.also = append(r.also, codes...) } }
 
-// Fails documents the named failures that the handler returns, with their
-// codes and titles.
+// Fails documents the faults that the handler returns, with their codes and titles.
 func Fails(faults ...*fault.Error) Option {
 	return func(r *route) { r.fails = append(r.fails, faults...) }
 }
 
-// Describe explains the route beyond its summary. Blank lines part paragraphs.
+// Describe sets the description of the route. Blank lines separate paragraphs.
 func Describe(text string) Option { return func(r *route) { r.describe = text } }
 
-// Root keeps the path as it is, without Prefix, such as /health.
+// Root declares the path without Prefix, such as /health.
 func Root() Option { return func(r *route) { r.root = true } }
 
-// Quiet logs the route's successes at debug, for what is asked every few seconds.
+// Quiet logs successful requests at debug level, for routes that are polled often.
 func Quiet() Option { return func(r *route) { r.quiet = true } }
 
-// Waits lets the handler take up to limit instead of RequestTimeout. It should
-// also end its wait when Stopping is closed.
+// Waits sets the handler's time limit instead of RequestTimeout. The handler should
+// also stop waiting when Stopping is closed.
 func Waits(limit time.Duration) Option { return func(r *route) { r.Limit = limit } }
 
-// Asks is for a handler that asks somebody else, such as the agent runtime, so
-// many times one after the other, and waits for each answer up to patience. It
-// may take so much longer than others: else it would be cut off before it can say
-// which answer did not come, and note what was done.
+// Asks extends the time limit of a handler that calls another service, such as the
+// agent runtime, up to the given number of times, and waits for each response up to
+// patience. The handler can then report a timeout and record what was done.
 func Asks(times int, patience time.Duration) Option {
 	return Waits(requestTime + time.Duration(times)*patience)
 }
 
-// Route tells what is served to whom.
+// Route describes a served route and who may call it.
 type Route struct {
 	Method     string
 	Path       string
 	Permission actor.Permission
-	Limit      time.Duration // how long its handler may take; zero is Options.RequestTimeout
+	Limit      time.Duration // time for the handler; zero means Options.RequestTimeout
 }
 
-// route is one declared route and all that is said of it.
+// route is a declared route with its options.
 type route struct {
 	Route
 	summary  string
@@ -250,20 +244,20 @@ type route struct {
 	root     bool
 	quiet    bool
 	once     bool
-	plain    bool                                  // its answers are never compressed
+	plain    bool                                  // responses are never compressed
 	mark     func(context.Context) (string, error) // see Unchanged
-	query    map[string]*huma.Param                // the parameters in the query, by name
+	query    map[string]*huma.Param                // query parameters, by name
 	op       *huma.Operation                       // nil for a raw route
 }
 
-// register declares one route to huma, the mux and the document.
+// register declares a route to huma, the mux and the OpenAPI document.
 func register[I, O any](a *API, method, path string, p actor.Permission, summary string, h func(context.Context, *I) (*O, error), opts []Option) {
 	r := a.newRoute(method, path, p, opts)
 	r.summary = summary
 	if holdsSecret(reflect.TypeFor[O](), map[reflect.Type]bool{}) {
 		r.plain = true
 		if r.once {
-			panic(fmt.Sprintf("web: %s %s: its answer holds a secret, and would be repeated", r.Method, r.Path))
+			panic(fmt.Sprintf("web: %s %s: its response contains a secret, which a retry would repeat", r.Method, r.Path))
 		}
 	}
 	checkParameters(r, reflect.TypeFor[I]())
@@ -281,24 +275,24 @@ func register[I, O any](a *API, method, path string, p actor.Permission, summary
 			return nil, nil
 		}
 		o, err := h(ctx, in)
-		tellReplayed(x.w.Header(), repeat)
+		setReplayed(x.w.Header(), repeat)
 		switch {
 		case err != nil:
 			x.fail(err)
 		case out.stream:
 			return o, nil
 		case o == nil && out.body != nil:
-			x.fail(fmt.Errorf("%s %s answered neither an output nor an error", method, path))
+			x.fail(fmt.Errorf("%s %s returned neither an output nor an error", method, path))
 		default:
 			x.answer(out, o)
 		}
-		return nil, nil // written; see call
+		return nil, nil // already written; see call
 	})
-	a.finish(r, reflect.TypeFor[I](), reflect.TypeFor[O]())
+	a.fixSchemas(r, reflect.TypeFor[I](), reflect.TypeFor[O]())
 	a.document(r)
 }
 
-// newRoute checks what was declared.
+// newRoute creates a route and validates its declaration.
 func (a *API) newRoute(method, path string, p actor.Permission, opts []Option) *route {
 	r := &route{Route: Route{Method: method, Path: path, Permission: p}}
 	for _, o := range opts {
@@ -306,11 +300,11 @@ func (a *API) newRoute(method, path string, p actor.Permission, opts []Option) *
 	}
 	switch {
 	case !p.Valid():
-		panic(fmt.Sprintf("web: %s %s: %q is no permission", method, path, p))
+		panic(fmt.Sprintf("web: %s %s: %q is not a permission", method, path, p))
 	case p != actor.Public && a.opts.Authenticate == nil:
 		panic(fmt.Sprintf("web: %s %s needs Options.Authenticate", method, path))
 	case !strings.HasPrefix(path, "/"):
-		panic(fmt.Sprintf("web: %s %s: the path begins with /", method, path))
+		panic(fmt.Sprintf("web: %s %s: the path must start with /", method, path))
 	}
 	if !r.root {
 		r.Path = Prefix + path
@@ -319,7 +313,7 @@ func (a *API) newRoute(method, path string, p actor.Permission, opts []Option) *
 	return r
 }
 
-// operation is what huma needs to know of the route.
+// operation returns the route as a huma operation.
 func (r *route) operation() huma.Operation {
 	op := huma.Operation{
 		Method:        r.Method,
@@ -331,7 +325,7 @@ func (r *route) operation() huma.Operation {
 		Tags:          []string{tag(strings.TrimPrefix(r.Path, Prefix))},
 		Metadata:      map[string]any{"route": r},
 		Extensions:    map[string]any{"x-permission": string(r.Permission)},
-		MaxBodyBytes:  -1, // body.go limits it
+		MaxBodyBytes:  -1, // limited in body.go
 	}
 	if r.Permission != actor.Public {
 		op.Security = []map[string][]string{{"bearer": {}}}
@@ -339,7 +333,8 @@ func (r *route) operation() huma.Operation {
 	return op
 }
 
-// operationID is stable as long as the route is: "post-tasks-by-id-claim".
+// operationID returns an ID that only changes with the route, such as
+// "post-tasks-by-id-claim".
 func operationID(method, path string) string {
 	var id strings.Builder
 	id.WriteString(strings.ToLower(method))
@@ -352,16 +347,17 @@ func operationID(method, path string) string {
 	return id.String()
 }
 
-// tag is the first segment of the path.
+// tag returns the first segment of the path.
 func tag(path string) string {
 	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	return first
 }
 
-// adapter lets huma declare its operations on our mux, behind our own checks.
+// adapter implements huma.Adapter on our mux, with our own checks before each
+// operation.
 type adapter struct{ *API }
 
-// Handle is called by huma.Register.
+// Handle implements huma.Adapter.
 func (a adapter) Handle(op *huma.Operation, next func(huma.Context)) {
 	r, ok := op.Metadata["route"].(*route)
 	if !ok {
@@ -376,7 +372,7 @@ func (a adapter) Handle(op *huma.Operation, next func(huma.Context)) {
 			x.fail(err)
 			return
 		}
-		if x.same() {
+		if x.notModified() {
 			return
 		}
 		next(call{inner: humago.NewContext(op, x.r, w), x: x})
@@ -389,17 +385,17 @@ func (a adapter) Handle(op *huma.Operation, next func(huma.Context)) {
 
 func (a adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.serve(w, r, a.mux) }
 
-// Raw declares a route whose answers are not JSON, such as "GET /{$}". It is
-// in Routes but not in the document; everything else (permission, limits, log,
-// headers) is as for the others. Its handler reports failures with Fail.
+// Raw declares a route whose responses are not JSON, such as "GET /{$}". It is
+// listed in Routes but not in the OpenAPI document; permission, limits, log and
+// headers work as for other routes. Its handler reports errors with Fail.
 func (a *API) Raw(pattern string, p actor.Permission, h http.Handler, opts ...Option) {
 	method, path, ok := strings.Cut(pattern, " ")
 	if !ok {
 		panic("web: " + pattern + " has no method")
 	}
 	if path == "/" || (strings.HasPrefix(path, "/api") && strings.HasSuffix(path, "/")) {
-		// It would take every unknown path, and 405 would become 404.
-		panic("web: " + pattern + " would answer unknown paths of the API")
+		// It would match every unknown path, and 405 would become 404.
+		panic("web: " + pattern + " would match unknown paths of the API")
 	}
 	r := a.newRoute(method, path, p, append([]Option{Root()}, opts...))
 	a.mux.HandleFunc(pattern, func(w http.ResponseWriter, req *http.Request) {
@@ -414,16 +410,16 @@ func (a *API) Raw(pattern string, p actor.Permission, h http.Handler, opts ...Op
 	})
 }
 
-// Handler serves every route that was declared.
+// Handler returns a handler that serves all declared routes.
 func (a *API) Handler() http.Handler {
-	routes := a.shareAcross(a.mux)
+	routes := a.withCORS(a.mux)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { a.serve(w, r, routes) })
 }
 
-// InFlight is how many requests are being answered now.
+// InFlight returns the number of requests in progress.
 func (a *API) InFlight() int64 { return a.running.Load() }
 
-// Routes lists what is served to whom, by path and method.
+// Routes returns all routes, sorted by path and method.
 func (a *API) Routes() []Route {
 	rs := make([]Route, 0, len(a.routes))
 	for _, r := range a.routes {

@@ -17,14 +17,14 @@ import (
 	"wardroom/internal/platform/web"
 )
 
-// Every route must ask for its permission of every role, and let in exactly
-// those that have it.
+// Every route must check its permission for every role and let in exactly the roles
+// that have it.
 func TestPermissions(t *testing.T) {
 	s := newToys(t)
 	for _, r := range s.Routes() {
 		for _, role := range actor.Roles() {
 			if strings.HasSuffix(r.Path, "/slow") || strings.HasSuffix(r.Path, "/waits") {
-				continue // they wait
+				continue // these wait
 			}
 			url := strings.NewReplacer("{id}", "7", "{$}", "").Replace(r.Path)
 			w := s.ask(t, r.Method, url, "", "Authorization", "Bearer "+string(role))
@@ -63,7 +63,7 @@ func TestAuthenticate(t *testing.T) {
 	t.Run("says which roles may", func(t *testing.T) {
 		w := newToys(t).ask(t, "DELETE", "/api/v1/toys/7", "", "Authorization", "Bearer agent")
 		p := problem(t, w)
-		if w.Code != 403 || p["code"] != "forbidden" || p["detail"] != "This needs the role owner or admin; yours is agent." {
+		if w.Code != 403 || p["code"] != "forbidden" || p["detail"] != "This requires the role owner or admin. Your role is agent." {
 			t.Errorf("got %d %v", w.Code, p)
 		}
 	})
@@ -123,8 +123,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// A client that follows Link must see every row once, and an empty list must
-// be [], or each client needs a case for null.
+// A client that follows Link must see every row once. An empty list must be [], so
+// that clients do not have to handle null.
 func TestList(t *testing.T) {
 	s := newToys(t)
 	url, names := "/api/v1/toys?limit=1&total=true", []string{}
@@ -144,7 +144,7 @@ func TestList(t *testing.T) {
 	if diff := cmp.Diff([]string{"ball", "kite", "top"}, names); diff != "" {
 		t.Error(diff)
 	}
-	// A name without a value says nothing, wherever it stands.
+	// A parameter without a value is ignored, wherever it is.
 	for _, url := range []string{"/api/v1/toys?total", "/api/v1/toys?total&limit=1"} {
 		if w := s.ask(t, "GET", url, ""); w.Code != 200 || w.Header().Get("X-Total-Count") != "" {
 			t.Errorf("%s is %d %v", url, w.Code, w.Header())
@@ -155,7 +155,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// Absent, null and a value are three things.
+// Absent, null and a value must be distinguished.
 func TestPatch(t *testing.T) {
 	s := newToys(t)
 	for body, want := range map[string]string{
@@ -184,7 +184,7 @@ func TestPatch(t *testing.T) {
 		`{"holder":{"nam":"x"}}`: "/holder/nam",
 		`{"tags":["abcde"]}`:     "/tags/0",
 		`{"tags":["a","b","c"]}`: "/tags",
-		`{"name":null}`:          "/name", // it may not be emptied
+		`{"name":null}`:          "/name", // it cannot be cleared
 		`{"name":""}`:            "/name",
 	} {
 		if got := pointers(t, s.ask(t, "PATCH", "/api/v1/toys/7", body)); !slices.Contains(got, pointer) {
@@ -220,7 +220,7 @@ type hidden struct {
 	ID string `path:"id"`
 }
 
-// A mistake in a declaration must stop the start, not wait for a request.
+// A mistake in a declaration must fail at startup, not on a request.
 func TestDeclarationsRefused(t *testing.T) {
 	type none = struct{}
 	ok := func(context.Context, *none) (*none, error) { return &none{}, nil }
@@ -294,8 +294,8 @@ func TestDeclarationsRefused(t *testing.T) {
 	})
 }
 
-// Whoever joins an address and a path with one slash too many must be told in
-// the shape of all failures, and nobody be led anywhere by what they sent.
+// A path with an extra slash must get a regular error, and must not cause a
+// redirect.
 func TestNoRedirects(t *testing.T) {
 	s := newToys(t)
 	for _, path := range []string{

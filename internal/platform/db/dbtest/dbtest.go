@@ -1,4 +1,4 @@
-// Package dbtest gives each test its own database.
+// Package dbtest provides a separate database for each test.
 package dbtest
 
 import (
@@ -14,16 +14,16 @@ import (
 	"wardroom/internal/schema"
 )
 
-// Env names the variable with the address of a PostgreSQL server whose user
-// may make databases. `make test` starts one and sets it.
+// Env is the environment variable with the address of a PostgreSQL server whose
+// user can create databases. `make test` starts a server and sets it.
 const Env = "TEST_POSTGRES_URL"
 
-// EnginesEnv names the variable that limits a run of the tests to one engine:
-// "sqlite" or "postgres". Empty means both. `make test` tests SQLite with the race
-// detector and PostgreSQL without it.
+// EnginesEnv is the environment variable that limits a test run to one engine:
+// "sqlite" or "postgres". If it is empty, tests run on both. `make test` tests
+// SQLite with the race detector and PostgreSQL without it.
 const EnginesEnv = "TEST_ENGINES"
 
-// Engines returns the engines that this run of the tests covers.
+// Engines returns the engines that this test run covers.
 func Engines() []db.Engine {
 	switch os.Getenv(EnginesEnv) {
 	case db.SQLite.String():
@@ -34,8 +34,8 @@ func Engines() []db.Engine {
 	return []db.Engine{db.SQLite, db.Postgres}
 }
 
-// need skips a test of an engine that this run does not cover. Another run does:
-// CONTRIBUTING.md says which.
+// need skips a test of an engine that this run does not cover. CONTRIBUTING.md says
+// which run covers it.
 func need(t testing.TB, engine db.Engine) {
 	t.Helper()
 	if !slices.Contains(Engines(), engine) {
@@ -43,7 +43,8 @@ func need(t testing.TB, engine db.Engine) {
 	}
 }
 
-// Each runs fn against an empty, migrated database of each engine of this run.
+// Each runs fn with an empty, migrated database of each engine that this run
+// covers.
 func Each(t *testing.T, fn func(t *testing.T, d *db.DB)) {
 	t.Helper()
 	for _, engine := range Engines() {
@@ -51,8 +52,8 @@ func Each(t *testing.T, fn func(t *testing.T, d *db.DB)) {
 	}
 }
 
-// Twice is Each, and runs fn also where each transaction is taken back once and
-// run again, for what might do more in one than the database takes back.
+// Twice runs fn like Each, and once more with every transaction rolled back and run
+// again, to find transaction functions with side effects; see db.DB.Rehearse.
 func Twice(t *testing.T, fn func(t *testing.T, d *db.DB)) {
 	t.Helper()
 	Each(t, fn)
@@ -64,14 +65,15 @@ func Twice(t *testing.T, fn func(t *testing.T, d *db.DB)) {
 }
 
 // New returns an empty, migrated SQLite database, for tests that are not about SQL.
-// Runs of PostgreSQL alone skip them.
+// Test runs that cover only PostgreSQL skip them.
 func New(t testing.TB) *db.DB {
 	t.Helper()
 	return Open(t, URL(t, db.SQLite))
 }
 
-// URL returns the address of an empty, migrated database. It is a copy of one
-// that is made once, as the migrations of thousands of tests would take minutes.
+// URL returns the address of an empty, migrated database. It is a copy of a
+// template that is migrated once, because migrating for each of thousands of tests
+// would take minutes.
 func URL(t testing.TB, engine db.Engine) string {
 	t.Helper()
 	need(t, engine)
@@ -94,7 +96,7 @@ func URL(t testing.TB, engine db.Engine) string {
 }
 
 // Untouched returns the address of a database without tables, for tests of the
-// migrations themselves.
+// migrations.
 func Untouched(t testing.TB, engine db.Engine) string {
 	t.Helper()
 	need(t, engine)
@@ -104,7 +106,7 @@ func Untouched(t testing.TB, engine db.Engine) string {
 	return Copy(t, "template1")
 }
 
-// Open opens the database at url, brings it up to date and closes it with the test.
+// Open opens and migrates the database at url, and closes it when the test ends.
 func Open(t testing.TB, url string) *db.DB {
 	t.Helper()
 	d, err := db.Own(context.Background(), url)
@@ -122,8 +124,8 @@ func Open(t testing.TB, url string) *db.DB {
 	return d
 }
 
-// Refill runs the INSERT statements of a migration again, for a table that a
-// migration fills from others and a test has written those others by SQL.
+// Refill runs the INSERT statements of a migration again, for tests that write the
+// source tables of a derived table with SQL.
 func Refill(t testing.TB, d *db.DB, migration string) {
 	t.Helper()
 	file, err := fs.ReadFile(schema.FS(), migration)

@@ -20,15 +20,15 @@ import (
 	"wardroom/internal/schema"
 )
 
-// template is an SQLite database that was closed cleanly. Its lock file says so as
-// long as the time of the last change stays, and spares each test the check of its
-// copy.
+// template is the content of a cleanly closed SQLite database. Copies keep its
+// modification time, so the lock file stays valid and tests skip the integrity
+// check.
 type template struct {
 	whole, lock []byte
 	changed     time.Time
 }
 
-// migratedFile is an SQLite database with every table and no row.
+// migratedFile returns an SQLite database with every table and no rows.
 var migratedFile = sync.OnceValues(func() (made template, err error) {
 	dir, err := os.MkdirTemp("", "wardroom-template-")
 	if err != nil {
@@ -51,7 +51,7 @@ var migratedFile = sync.OnceValues(func() (made template, err error) {
 	return made, err
 })
 
-// write makes a copy at path.
+// write writes a copy to path.
 func (m template) write(path string) error {
 	err := os.WriteFile(path, m.whole, 0o600)
 	if err == nil {
@@ -63,9 +63,9 @@ func (m template) write(path string) error {
 	return err
 }
 
-// migratedDatabase is the name of a PostgreSQL database with every table and no
-// row, which CREATE DATABASE copies. All test processes share it, and it stays on
-// the server: one for each state of the migrations.
+// migratedDatabase returns the name of a PostgreSQL database with every table and
+// no rows, which CREATE DATABASE copies. All test processes share it. It stays on
+// the server, one for each state of the migrations.
 var migratedDatabase = sync.OnceValues(func() (string, error) {
 	ctx := context.Background()
 	sum, err := sumOfMigrations()
@@ -74,8 +74,8 @@ var migratedDatabase = sync.OnceValues(func() (string, error) {
 	}
 	name := "wardroom_template_" + sum
 	err = admin(ctx, func(c *pgx.Conn) error {
-		// Only one process makes it; whoever comes meanwhile waits. The lock ends
-		// with the connection.
+		// One process creates it while the others wait. The lock ends with the
+		// connection.
 		if _, err := c.Exec(ctx, `SELECT pg_advisory_lock(hashtextextended($1, 0))`, name); err != nil {
 			return err
 		}
@@ -83,7 +83,7 @@ var migratedDatabase = sync.OnceValues(func() (string, error) {
 		if err := c.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)`, name).Scan(&made); err != nil || made {
 			return err
 		}
-		unfinished := name + "_unfinished" // of a process that was ended, perhaps
+		unfinished := name + "_unfinished" // may be left over from a killed process
 		for _, query := range []string{`DROP DATABASE IF EXISTS ` + unfinished, `CREATE DATABASE ` + unfinished} {
 			if _, err := c.Exec(ctx, query); err != nil {
 				return err
@@ -102,7 +102,7 @@ var migratedDatabase = sync.OnceValues(func() (string, error) {
 	return name, err
 })
 
-// sumOfMigrations is short, and another when a migration changes.
+// sumOfMigrations returns a short digest of the migrations.
 func sumOfMigrations() (string, error) {
 	sum := sha256.New()
 	err := fs.WalkDir(schema.FS(), ".", func(path string, entry fs.DirEntry, err error) error {
@@ -116,7 +116,7 @@ func sumOfMigrations() (string, error) {
 	return fmt.Sprintf("%x", sum.Sum(nil)[:6]), err
 }
 
-// migrations are those of the program under test.
+// migrations returns the migrations of the program under test.
 func migrations() db.Schema { return db.Schema{Files: schema.FS(), Program: "0.0.0-test"} }
 
 func migrate(address string) (err error) {
@@ -129,8 +129,8 @@ func migrate(address string) (err error) {
 	return err
 }
 
-// Copy returns the address of a copy of a PostgreSQL database that nobody is
-// connected to. It goes with the test.
+// Copy returns the address of a copy of a PostgreSQL database that has no
+// connections. The copy is dropped when the test ends.
 func Copy(t testing.TB, template string) string {
 	t.Helper()
 	name := "t_" + strings.ReplaceAll(db.NewID(), "-", "")
@@ -155,7 +155,7 @@ func Copy(t testing.TB, template string) string {
 	return address
 }
 
-// admin runs fn with a connection to the server that tests are given.
+// admin runs fn with a connection to the PostgreSQL server for tests.
 func admin(ctx context.Context, fn func(*pgx.Conn) error) error {
 	server := os.Getenv(Env)
 	if server == "" {

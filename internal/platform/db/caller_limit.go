@@ -1,0 +1,60 @@
+package db
+
+import (
+	"context"
+	"sync"
+)
+
+// perCaller limits the long reads of one caller that run at once. It is below the
+// number of SQLite's read connections and far below the size of PostgreSQL's pool.
+const perCaller = 2
+
+// callerLimits limits the concurrent long reads of each caller. The zero value is
+// ready to use.
+type callerLimits struct {
+	mu   sync.Mutex
+	open map[string]*callerLimit
+}
+
+type callerLimit struct {
+	in    chan struct{} // one element for each running read
+	users int           // running and waiting reads
+}
+
+// LimitReads waits until the caller may start another long read, or until ctx ends.
+// Without this limit, one caller could occupy every connection with searches that
+// find nothing. Call it before taking a connection and call release afterwards. An
+// empty caller means Wardroom itself and is not limited.
+func (d *DB) LimitReads(ctx context.Context, caller string) (release func(), err error) {
+	if caller == "" {
+		return func() {}, nil
+	}
+	t := &d.limits
+	t.mu.Lock()
+	if t.open == nil {
+		t.open = map[string]*callerLimit{}
+	}
+	one := t.open[caller]
+	if one == nil {
+		one = &callerLimit{in: make(chan struct{}, perCaller)}
+		t.open[caller] = one
+	}
+	one.users++
+	t.mu.Unlock()
+	select {
+	case one.in <- struct{}{}:
+		return func() { <-one.in; t.drop(caller, one) }, nil
+	case <-ctx.Done():
+		t.drop(caller, one)
+		return nil, ctx.Err()
+	}
+}
+
+// drop removes a caller's limit once nothing uses it.
+func (t *callerLimits) drop(caller string, one *callerLimit) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if one.users--; one.users == 0 {
+		delete(t.open, caller)
+	}
+}

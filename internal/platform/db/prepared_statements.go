@@ -1,0 +1,181 @@
+package db
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+	"strings"
+)
+
+// maxPrepared limits the prepared statements of one connection. The program has a
+// few hundred and a request uses a handful, but clients choose the filters of
+// lists, so the number of combinations needs a limit.
+const maxPrepared = 300
+
+// preparing opens connections that cache prepared statements. SQLite takes longer
+// to parse and plan a statement than to find a row by its key. For PostgreSQL, pgx
+// does the same.
+type preparing struct{ driver.Connector }
+
+// driverConn is what SQLite's driver implements.
+type driverConn interface {
+	driver.Conn
+	driver.ConnBeginTx
+	driver.ConnPrepareContext
+	driver.ExecerContext
+	driver.QueryerContext
+	driver.Pinger
+	driver.SessionResetter
+	driver.Validator
+}
+
+// Connect implements driver.Connector.
+func (p preparing) Connect(ctx context.Context) (driver.Conn, error) {
+	c, err := p.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	able, ok := c.(driverConn)
+	if !ok {
+		return nil, fmt.Errorf("unexpected SQLite connection type %T", c)
+	}
+	return &prepared{driverConn: able, known: map[string]*statement{}}, nil
+}
+
+// prepared is a connection with its prepared statements. database/sql makes sure
+// that only one goroutine uses it at a time.
+type prepared struct {
+	driverConn
+	known map[string]*statement // by text
+}
+
+// statement is a prepared statement.
+type statement struct {
+	do interface {
+		driver.Stmt
+		driver.StmtExecContext
+		driver.StmtQueryContext
+	}
+	busy bool // its rows are still open
+}
+
+// get returns the prepared statement for text. It returns nil if the text should
+// run without one: the prepared statement is in use, or the text is not cacheable.
+func (c *prepared) get(ctx context.Context, text string) (*statement, error) {
+	if s := c.known[text]; s != nil {
+		if s.busy {
+			return nil, nil
+		}
+		return s, nil
+	}
+	if !cacheable(text) {
+		return nil, nil
+	}
+	made, err := c.PrepareContext(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	s := &statement{}
+	var ok bool
+	if s.do, ok = made.(interface {
+		driver.Stmt
+		driver.StmtExecContext
+		driver.StmtQueryContext
+	}); !ok {
+		return nil, made.Close()
+	}
+	if len(c.known) >= maxPrepared {
+		c.closeIdle()
+	}
+	c.known[text] = s
+	return s, nil
+}
+
+// cacheable reports whether text is a single query or row change. Statements that
+// change the schema or a setting run once, and a text can contain several.
+func cacheable(text string) bool {
+	word, _, _ := strings.Cut(strings.TrimLeft(text, " \t\n"), " ")
+	word, _, _ = strings.Cut(word, "\n")
+	switch word {
+	case "SELECT", "INSERT", "UPDATE", "DELETE", "WITH":
+		return !strings.Contains(text, ";")
+	}
+	return false
+}
+
+// closeIdle closes all statements that are not in use. Those still needed are
+// prepared again on next use.
+func (c *prepared) closeIdle() {
+	for text := range c.known {
+		c.drop(text)
+	}
+}
+
+func (c *prepared) drop(text string) {
+	if s := c.known[text]; s != nil && !s.busy {
+		delete(c.known, text)
+		_ = s.do.Close() // an error here has no remedy
+	}
+}
+
+// ExecContext implements driver.ExecerContext.
+func (c *prepared) ExecContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Result, error) {
+	s, err := c.get(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	if s == nil {
+		return c.driverConn.ExecContext(ctx, text, args)
+	}
+	r, err := s.do.ExecContext(ctx, args)
+	if err != nil {
+		c.drop(text) // prepare it again after a failure
+	}
+	return r, err
+}
+
+// QueryContext implements driver.QueryerContext.
+func (c *prepared) QueryContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Rows, error) {
+	held, _ := ctx.Value(readSlotKey{}).(*readSlot)
+	s, err := c.get(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	if s == nil {
+		rows, err := c.driverConn.QueryContext(ctx, text, args)
+		if err != nil {
+			return nil, err
+		}
+		return &preparedRows{rows, &statement{}, held}, nil
+	}
+	rows, err := s.do.QueryContext(ctx, args)
+	if err != nil {
+		c.drop(text)
+		return nil, err
+	}
+	s.busy = true
+	return &preparedRows{rows, s, held}, nil
+}
+
+// Close implements driver.Conn. No rows are open when it is called.
+func (c *prepared) Close() error {
+	c.closeIdle()
+	return c.driverConn.Close()
+}
+
+// preparedRows releases its statement, and its slot in the readQueue, when closed.
+type preparedRows struct {
+	driver.Rows
+	of   *statement
+	held *readSlot
+}
+
+// Close implements driver.Rows.
+func (r *preparedRows) Close() error {
+	err := r.Rows.Close()
+	r.of.busy = false
+	if r.held != nil {
+		r.held.release()
+	}
+	return err
+}

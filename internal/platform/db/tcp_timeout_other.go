@@ -1,0 +1,9 @@
+//go:build !linux
+
+package db
+
+import "syscall"
+
+// setUserTimeout does nothing: only Linux has this timeout. TCP keepalive still
+// detects dead connections.
+func setUserTimeout(string, string, syscall.RawConn) error { return nil }

@@ -1,0 +1,259 @@
+package db
+
+// On both engines, writers that wait at the same time share one transaction and
+// one commit. Only one transaction writes at a time: SQLite has one writer, and on
+// PostgreSQL every write transaction holds one advisory lock (see writePostgres).
+// Each caller of Tx has these guarantees:
+//
+//   - Tx returns nil only after the caller's change is committed, and an error
+//     only if nothing of the change was stored. The one exception is a connection
+//     that breaks during the commit: the outcome is then unknown.
+//   - If one member of a shared transaction fails after it has written, the whole
+//     transaction is rolled back. The other members run again, each in its own
+//     transaction, at most once for this reason, and do not see the failure.
+//   - A member that fails before it has written does not affect the others.
+//   - When a caller's context ends, its next statement fails. A running statement,
+//     the commit and the other members are not affected.
+//   - On PostgreSQL a caller waits at most 10 s for its turn (see turnTimeout), and a
+//     statement that waits for a lock fails after 5 s (see lockTime).
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Limits of a shared transaction. Joining costs nothing, because a waiting writer
+// would also wait for the previous commit, but the first member must not wait for
+// every later one.
+const (
+	maxMembers = 32
+	// joinTime is how long after its begin a transaction accepts members. On
+	// PostgreSQL it is longer, because each statement is a round trip.
+	joinTime         = 4 * time.Millisecond
+	joinTimePostgres = 25 * time.Millisecond
+)
+
+// errLost means that a transaction was rolled back for a reason that its caller did
+// not cause: another member failed, or the connection ended before the commit. No
+// result was returned yet, so it runs again.
+var errLost = errors.New("the transaction was rolled back with another one that shared it")
+
+// writers lets writers in one at a time, first come, first served. database/sql
+// would pick a random one, and an early writer could wait forever. The zero writers
+// is ready to use.
+//
+// Each writer runs on its own goroutine. SQLite could undo one member of a shared
+// transaction with savepoints, but each would copy every page that it changes, and
+// on PostgreSQL each would be a round trip. Failures are rare enough to run the
+// others again.
+type writers struct {
+	mu      sync.Mutex
+	busy    bool
+	waiting []*writer
+	waits   int64
+	waited  time.Duration
+	long    time.Duration // see joinTime
+	most    time.Duration // longest wait for a turn; 0 for no limit
+}
+
+// writer is a caller in the queue. It receives the transaction to join, or nil to
+// begin one.
+type writer struct {
+	turn  chan *sharedTx
+	alone bool // must not share a transaction
+}
+
+// writeTx is a write transaction of one engine.
+type writeTx interface {
+	statements
+	// broken returns the error with which the engine ended the transaction, so that
+	// it can no longer commit, or nil.
+	broken() error
+	commit() error
+	rollback()
+}
+
+// sharedTx is a transaction that several callers can write in.
+type sharedTx struct {
+	writeTx
+	began   time.Time // when it started to block other writers
+	members int       // callers that have run in it
+	closed  bool      // accepts no more members
+	lost    bool
+	done    chan struct{} // closed when the transaction has ended and err is set
+	err     error
+	ended   time.Time
+}
+
+// enter waits for the caller's turn. It returns the transaction to join, or nil if
+// the caller must begin one.
+func (w *writers) enter(ctx context.Context, alone bool) (*sharedTx, error) {
+	if err := ctx.Err(); err != nil { // checked only here: a caller that has its turn must pass it on
+		return nil, err
+	}
+	w.mu.Lock()
+	if !w.busy {
+		w.busy = true
+		w.mu.Unlock()
+		return nil, nil
+	}
+	began, mine := time.Now(), &writer{turn: make(chan *sharedTx, 1), alone: alone}
+	w.waiting = append(w.waiting, mine)
+	w.waits++
+	w.mu.Unlock()
+	var late <-chan time.Time
+	if w.most > 0 {
+		timer := time.NewTimer(w.most)
+		defer timer.Stop()
+		late = timer.C
+	}
+	var s *sharedTx
+	var err error
+	select {
+	case s = <-mine.turn:
+	case <-ctx.Done():
+		s, err = w.leave(mine, ctx.Err())
+	case <-late:
+		s, err = w.leave(mine, fmt.Errorf("%w: other writers were busy for %s", ErrBusy, w.most))
+	}
+	w.mu.Lock()
+	w.waited += time.Since(began)
+	w.mu.Unlock()
+	return s, err
+}
+
+// leave removes a waiting writer and returns why. A writer whose turn came at the
+// same moment keeps it; its first statement checks the context.
+func (w *writers) leave(mine *writer, why error) (*sharedTx, error) {
+	w.mu.Lock()
+	i := slices.Index(w.waiting, mine)
+	if i >= 0 {
+		w.waiting = slices.Delete(w.waiting, i, i+1)
+	}
+	w.mu.Unlock()
+	if i >= 0 {
+		return nil, why
+	}
+	return <-mine.turn, nil
+}
+
+// next gives s to the writer that has waited longest and reports whether it took
+// it. A nil s means that the last transaction has ended: any writer can begin one.
+func (w *writers) next(s *sharedTx) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.waiting) == 0 {
+		w.busy = s != nil
+		return false
+	}
+	first := w.waiting[0]
+	if s != nil && first.alone {
+		return false
+	}
+	w.waiting[0] = nil
+	w.waiting = w.waiting[1:]
+	first.turn <- s
+	return true
+}
+
+// stats returns the values for Pool.
+func (w *writers) stats() (inUse, waits int64, waited time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.busy {
+		inUse = 1
+	}
+	return inUse, w.waits, w.waited
+}
+
+// attempt runs fn once, in a transaction that others can share unless alone is set.
+// It returns errLost if fn must run again for a reason that it did not cause.
+func (d *DB) attempt(ctx context.Context, alone bool, fn func(*Tx) error) error {
+	s, err := d.writers.enter(ctx, alone)
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	if s == nil {
+		w, err := d.begin()
+		if err != nil {
+			d.writers.next(nil)
+			return fmt.Errorf("begin: %w", err)
+		}
+		s = &sharedTx{writeTx: w, began: time.Now(), closed: alone, done: make(chan struct{})}
+	}
+	tx := &Tx{conn: d.connFor(s.writeTx)}
+	tx.dirty = new(bool)
+	first := s.members == 0
+	err = d.runMember(s, tx, fn)
+	switch {
+	case err != nil && first:
+		return err
+	case err != nil:
+		// It may have failed because of another member's changes. Return its error only
+		// after those are committed.
+		if <-s.done; s.err != nil {
+			return errLost
+		}
+		return err
+	}
+	if <-s.done; s.err != nil {
+		return fmt.Errorf("commit: %w", s.err)
+	}
+	tx.runHooks(s.ended.Sub(s.began))
+	return nil
+}
+
+// runMember runs fn in s, marks s as lost if fn fails or panics after it has
+// written, and passes s on.
+func (d *DB) runMember(s *sharedTx, tx *Tx, fn func(*Tx) error) (err error) {
+	s.members++
+	kept := false
+	defer func() {
+		s.lost = !kept && (*tx.dirty || s.broken() != nil)
+		d.pass(s)
+	}()
+	err = fn(tx)
+	s.closed = s.closed || len(tx.held) > 0 // more members would lengthen the reported time
+	if broken := s.broken(); broken != nil && (err == nil || !errors.Is(broken, errAborted)) {
+		err = s.memberError(broken) // fn's own error may hide this one
+	}
+	kept = err == nil
+	return err
+}
+
+// memberError returns the error for a member when err may be another member's.
+func (s *sharedTx) memberError(err error) error {
+	later, ok := errors.AsType[*laterError](err)
+	switch {
+	case s.members > 1 && (ok || rolledBack(err)):
+		return errLost
+	case ok && !errors.Is(err, errConnEnded):
+		return later.error
+	}
+	return err
+}
+
+// open reports whether another writer can join.
+func (s *sharedTx) open(d *DB) bool {
+	return !s.lost && !s.closed && s.members < maxMembers && time.Since(s.began) < d.writers.long
+}
+
+// pass hands s to the next writer, or ends it.
+func (d *DB) pass(s *sharedTx) {
+	if s.open(d) && d.writers.next(s) {
+		return
+	}
+	if s.lost {
+		s.err = errLost
+		s.rollback()
+	} else {
+		s.err = s.memberError(s.commit())
+	}
+	s.ended = time.Now()
+	d.writers.next(nil)
+	close(s.done)
+}

@@ -1,0 +1,201 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// Limits on how long a PostgreSQL write transaction can block others. They apply to
+// that transaction only, not to migrations or reads.
+const (
+	// idleTxTimeout is the longest pause between two statements. A frozen or disconnected
+	// process then loses its transaction and locks. Each process has at most one
+	// write transaction, so others wait no longer than this.
+	idleTxTimeout = 2 * time.Second
+	// lockTime is how long a statement waits for a lock. It is longer than two
+	// processes that freeze one after the other can hold it.
+	lockTime = 5 * time.Second
+	// workTime is the longest time for one statement.
+	workTime = 20 * time.Second
+	// hangTime is how long to wait for a server that does not respond at all.
+	hangTime = workTime + 3*time.Second
+	// turnTimeout is how long a caller waits for its turn within its process.
+	turnTimeout = 10 * time.Second
+)
+
+var (
+	// errConnEnded means that the connection ended before the commit.
+	errConnEnded = errors.New("the connection ended in the middle of a transaction")
+	// errAborted means that PostgreSQL rolled the transaction back instead of
+	// committing it.
+	errAborted = errors.New("PostgreSQL rolled the transaction back after a statement in it had failed")
+)
+
+// writersLock is held by the one transaction that can write to a schema. Every
+// write would wait for the event counter anyway. The lock rules out deadlocks
+// between writers and lets a migration block all of them, including older versions
+// of the program (see guard).
+const writersLock = `hashtextextended(current_schema() || '/writer', 0)`
+
+// beginStatement returns the statement that waits for writersLock and sets limits for the
+// current transaction.
+func beginStatement(lock, work, rest time.Duration) string {
+	return fmt.Sprintf(`SELECT set_config('lock_timeout', '%d', true), set_config('statement_timeout', '%d', true),
+		set_config('idle_in_transaction_session_timeout', '%d', true), pg_advisory_xact_lock(`+writersLock+`)`,
+		lock.Milliseconds(), work.Milliseconds(), rest.Milliseconds())
+}
+
+// writePostgres is a PostgreSQL write transaction. The end of a context does not
+// cancel its statements, because PostgreSQL would abort the transaction for all
+// members. It only prevents the next statement; hangTime limits a running one.
+type writePostgres struct {
+	conn  *sql.Conn // reserved until the transaction ends
+	under *pipelined
+	ended error
+}
+
+// beginPostgres begins a transaction, takes writersLock and checks the schema
+// version, in one round trip.
+func (d *DB) beginPostgres() (_ writeTx, err error) {
+	conn, err := d.write.Conn(context.Background()) // limited by acquireTime
+	if err != nil {
+		return nil, err
+	}
+	w := &writePostgres{conn: conn}
+	err = conn.Raw(func(driver any) (err error) {
+		c, ok := driver.(*pipelined)
+		if !ok {
+			return fmt.Errorf("unexpected PostgreSQL connection type %T", driver)
+		}
+		w.under = c
+		c.later.Queue(`BEGIN`)
+		c.later.Queue(d.enter)
+		if d.schemaVersion.Load() > 0 {
+			c.later.Queue(appliedQuery).QueryRow(func(row pgx.Row) error { return d.guard(row.Scan) })
+		}
+		w.extendDeadline()
+		return c.send()
+	})
+	if later, ok := errors.AsType[*laterError](err); ok {
+		err = later.error
+	}
+	if err != nil {
+		w.rollback()
+		return nil, err
+	}
+	return w, nil
+}
+
+// extendDeadline gives the next round trip hangTime to complete.
+func (w *writePostgres) extendDeadline() {
+	_ = w.under.wire().SetDeadline(time.Now().Add(hangTime)) // a closed connection fails on use
+}
+
+// recordFailure records the error that ended the transaction, if err did.
+func (w *writePostgres) recordFailure(err error) {
+	_, later := errors.AsType[*laterError](err)
+	switch {
+	case w.ended != nil:
+	case isIdleTimeout(err) || w.under.Conn.Conn().IsClosed():
+		w.ended = errors.Join(errConnEnded, err)
+	case later:
+		w.ended = err
+	case w.under.status() == 'E':
+		w.ended = errors.Join(errAborted, err)
+	}
+}
+
+// isIdleTimeout reports whether PostgreSQL closed the connection because its transaction
+// was idle.
+func isIdleTimeout(err error) bool {
+	pg, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && pg.Code == "25P03"
+}
+
+func (w *writePostgres) broken() error {
+	w.recordFailure(nil)
+	return w.ended
+}
+
+func (w *writePostgres) commit() error {
+	defer w.rollback() // if not committed; also returns the connection
+	w.extendDeadline()
+	var tag pgconn.CommandTag
+	err := w.conn.Raw(func(any) error {
+		w.under.later.Queue(`COMMIT`).Exec(func(t pgconn.CommandTag) error { tag = t; return nil })
+		return w.under.send()
+	})
+	later, ok := errors.AsType[*laterError](err)
+	switch {
+	case isIdleTimeout(err):
+		return errors.Join(errConnEnded, err)
+	case ok && w.under.Conn.Conn().IsClosed():
+		return later.error // the server may have received the COMMIT
+	case err == nil && tag.String() != "COMMIT":
+		return errAborted
+	}
+	return err
+}
+
+// rolledBack reports whether a failed commit certainly stored nothing. If the
+// connection ended, the outcome is unknown, unless the server closed it as idle.
+func rolledBack(err error) bool {
+	pg, ok := errors.AsType[*pgconn.PgError](err)
+	return errors.Is(err, errAborted) || errors.Is(err, errConnEnded) || ok && pg.SeverityUnlocalized == "ERROR"
+}
+
+// rollback ends the transaction and returns the connection. The pool closes a
+// connection that still has a transaction.
+func (w *writePostgres) rollback() {
+	if w.under == nil {
+		_ = w.conn.Close()
+		return
+	}
+	w.under.later = &pgx.Batch{}
+	if !w.under.Conn.Conn().IsClosed() && w.under.status() != 'I' {
+		w.extendDeadline()
+		_, _ = w.conn.ExecContext(context.Background(), `ROLLBACK`)
+	}
+	_ = w.under.wire().SetDeadline(time.Time{})
+	_ = w.conn.Close()
+}
+
+// statementCtx returns the context for a statement: ctx if it has ended, otherwise
+// one that never ends.
+func (w *writePostgres) statementCtx(ctx context.Context) context.Context {
+	if ctx.Err() != nil {
+		return ctx // database/sql then returns its error
+	}
+	w.extendDeadline()
+	return context.Background()
+}
+
+// ExecContext implements statements.
+func (w *writePostgres) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	r, err := w.conn.ExecContext(w.statementCtx(ctx), query, args...)
+	w.recordFailure(err)
+	return r, err
+}
+
+// QueryContext implements statements.
+func (w *writePostgres) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	rows, err := w.conn.QueryContext(w.statementCtx(ctx), query, args...)
+	w.recordFailure(err)
+	return rows, err
+}
+
+// QueryRowContext implements statements.
+func (w *writePostgres) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	row := w.conn.QueryRowContext(w.statementCtx(ctx), query, args...)
+	w.recordFailure(row.Err())
+	return row
+}
+
+// execLater queues a statement for Tx.Later.
+func (w *writePostgres) execLater(query string, args []any) { w.under.later.Queue(query, args...) }

@@ -1,0 +1,82 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// writeSQLite is an SQLite write transaction. The end of a context does not
+// interrupt its statements, because SQLite would roll back the whole transaction
+// (https://sqlite.org/c3ref/interrupt.html) for all members. It only prevents the
+// next statement.
+//
+// writeSQLite also detects when SQLite itself ended the transaction, for example on
+// a full disk. Later statements would then commit on their own, so none are run.
+type writeSQLite struct {
+	*sql.Tx
+	ended error
+}
+
+func (d *DB) beginSQLite() (writeTx, error) {
+	raw, err := d.write.BeginTx(context.Background(), nil)
+	if err != nil {
+		return nil, err
+	}
+	return &writeSQLite{Tx: raw}, nil
+}
+
+func (w *writeSQLite) broken() error { return w.ended }
+func (w *writeSQLite) commit() error { return w.Commit() }
+func (w *writeSQLite) rollback()     { _ = w.Rollback() } // even if it fails, no transaction is left
+
+// endsAll reports whether SQLite may have ended the whole transaction with err
+// (https://sqlite.org/lang_transaction.html), and not just one statement.
+func endsAll(err error) bool {
+	lite, ok := errors.AsType[*sqlite.Error](err)
+	return ok && lite.Code()&0xff != sqlite3.SQLITE_CONSTRAINT
+}
+
+// statementCtx returns the context for a statement: ctx if it has ended, an ended
+// context if SQLite ended the transaction, otherwise one that never ends.
+func (w *writeSQLite) statementCtx(ctx context.Context) context.Context {
+	switch {
+	case ctx.Err() != nil:
+		return ctx // database/sql then returns its error
+	case w.ended != nil:
+		ended, end := context.WithCancel(ctx)
+		end()
+		return ended // callers see w.ended instead of this error
+	}
+	return context.Background()
+}
+
+func (w *writeSQLite) recordFailure(err error) {
+	if w.ended == nil && endsAll(err) {
+		w.ended = err
+	}
+}
+
+// ExecContext implements statements.
+func (w *writeSQLite) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	r, err := w.Tx.ExecContext(w.statementCtx(ctx), query, args...)
+	w.recordFailure(err)
+	return r, err
+}
+
+// QueryContext implements statements.
+func (w *writeSQLite) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	rows, err := w.Tx.QueryContext(w.statementCtx(ctx), query, args...)
+	w.recordFailure(err)
+	return rows, err
+}
+
+// QueryRowContext implements statements.
+func (w *writeSQLite) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	row := w.Tx.QueryRowContext(w.statementCtx(ctx), query, args...)
+	w.recordFailure(row.Err())
+	return row
+}

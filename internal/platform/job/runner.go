@@ -1,0 +1,490 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/db"
+)
+
+// timerKind is the kind of the jobs that timers enqueue; the key is the timer's
+// name.
+const timerKind = "timer"
+
+// Run runs jobs until ctx ends. It then stops the running jobs, hands them back to
+// the queue and returns.
+func (q *Queue) Run(ctx context.Context) error {
+	ctx = actor.With(ctx, actor.System)
+	if len(q.Timers) > 0 { // otherwise another queue of this process has them
+		q.Kinds[timerKind] = Kind{Do: q.fire}
+	}
+	poll, beat := time.NewTicker(q.Poll), time.NewTicker(q.Lease/3)
+	defer poll.Stop()
+	defer beat.Stop()
+	for err := q.start(ctx); err != nil; err = q.start(ctx) {
+		if ctx.Err() == nil && !q.away(err) {
+			return fmt.Errorf("start background work: %w", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil // stopped before the start
+		case <-q.wake:
+		case <-poll.C:
+		}
+	}
+	slots := make(chan struct{}, q.Workers)
+	var workers sync.WaitGroup
+	defer workers.Wait()
+	for {
+		more := q.startJobs(ctx, slots, &workers)
+		if more {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-q.wake:
+		case <-poll.C:
+			q.logError(ctx, "timers", q.fireDue(ctx))
+		case <-beat.C:
+			q.logError(ctx, "heartbeat", q.heartbeat(ctx))
+		}
+	}
+}
+
+// logError logs an error of the queue itself. The next round tries again.
+func (q *Queue) logError(ctx context.Context, what string, err error) {
+	if err != nil && ctx.Err() == nil && !q.away(err) {
+		q.Log.ErrorContext(ctx, "background work", "what", what, "err", err)
+	}
+}
+
+func (q *Queue) away(err error) bool { return err != nil && q.Away != nil && q.Away(err) }
+
+// start registers the timers. On SQLite it also ends the leases of this queue's
+// kinds: this process owns the file, so earlier processes are dead.
+func (q *Queue) start(ctx context.Context) error {
+	return q.DB.Tx(ctx, func(tx *db.Tx) error {
+		now, err := tx.Clock(ctx, q.Now())
+		if err != nil {
+			return err
+		}
+		if q.DB.Engine() == db.SQLite {
+			kinds := q.kinds()
+			if len(kinds) == 0 {
+				return nil
+			}
+			if _, err := tx.Exec(ctx, `UPDATE jobs SET lease_until = ? WHERE state = 'running' AND kind IN (?`+strings.Repeat(`, ?`, len(kinds)-1)+`)`,
+				append([]any{now.Add(-time.Second)}, kinds...)...); err != nil {
+				return err
+			}
+		}
+		for _, t := range q.Timers {
+			if (t.Every > 0) != t.At.IsZero() {
+				return fmt.Errorf("timer %s must have exactly one of Every and At", t.Name)
+			}
+			_, err := tx.Exec(ctx, `INSERT INTO job_timers (name, next_at) VALUES (?, ?) ON CONFLICT (name) DO NOTHING`, t.Name, t.first(now))
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// startJobs claims a job for each free worker and starts it. It reports whether
+// more jobs may be waiting.
+func (q *Queue) startJobs(ctx context.Context, slots chan struct{}, workers *sync.WaitGroup) bool {
+	free := cap(slots) - len(slots)
+	if free == 0 || ctx.Err() != nil {
+		return false
+	}
+	held, err := q.claim(ctx, free)
+	q.logError(ctx, "claim", err)
+	for _, h := range held {
+		slots <- struct{}{}
+		workers.Go(func() {
+			defer q.Wake() // a worker became free
+			defer func() { <-slots }()
+			q.runJob(ctx, h)
+		})
+	}
+	return len(held) == free
+}
+
+func (q *Queue) claim(ctx context.Context, limit int) ([]*Held, error) {
+	var held []*Held
+	due, err := q.due(ctx)
+	if err != nil || !due {
+		return nil, err
+	}
+	kinds := q.kinds()
+	if len(kinds) == 0 {
+		return nil, nil
+	}
+	skip := ""
+	if q.DB.Engine() == db.Postgres {
+		skip = " FOR UPDATE SKIP LOCKED"
+	}
+	err = q.DB.Tx(ctx, func(tx *db.Tx) error {
+		now, err := tx.Clock(ctx, q.Now())
+		if err != nil {
+			return err
+		}
+		// With a plain "id IN (SELECT … LIMIT …)" the subquery may run again for every
+		// row, skip the rows it has locked, and so claim more than limit.
+		rows, err := tx.Query(ctx, `
+			WITH due AS (
+				SELECT id FROM jobs
+				WHERE ((state = 'ready' AND run_at <= ?) OR (state = 'running' AND lease_until < ?))
+					AND kind IN (?`+strings.Repeat(`, ?`, len(kinds)-1)+`)
+				ORDER BY run_at LIMIT ?`+skip+`)
+			UPDATE jobs SET
+				failures = failures + CASE WHEN state = 'running' THEN 1 ELSE 0 END,
+				state = 'running', attempt = attempt + 1, owner = ?, lease_until = ?
+			WHERE id IN (SELECT id FROM due)
+			RETURNING id, kind, key, payload, attempt, failures`,
+			slices.Concat([]any{now, now}, kinds, []any{limit, q.owner, now.Add(q.Lease)})...)
+		held, err = db.All(rows, err, func(row db.Row) (*Held, error) {
+			h := &Held{queue: q}
+			var payload string
+			err := row.Scan(&h.ID, &h.Kind, &h.Key, &payload, &h.Attempt, &h.failures)
+			h.Payload = []byte(payload)
+			return h, err
+		})
+		return err
+	})
+	if err != nil {
+		return nil, err // if the claim was committed, its lease expires
+	}
+	return held, nil
+}
+
+// kinds returns the kinds of this queue. Jobs of other kinds belong to another
+// queue of this process or to another version of the program, as replicas are
+// upgraded one by one.
+func (q *Queue) kinds() (kinds []any) {
+	for _, k := range slices.Sorted(maps.Keys(q.Kinds)) {
+		kinds = append(kinds, k)
+	}
+	return kinds
+}
+
+// due reports whether to claim jobs. On SQLite it checks first, so that an idle
+// queue does not take the write lock.
+func (q *Queue) due(ctx context.Context) (bool, error) {
+	if q.DB.Engine() == db.Postgres {
+		return true, nil
+	}
+	now := q.Now()
+	var due bool
+	err := q.DB.QueryRow(ctx, `
+		SELECT EXISTS (SELECT 1 FROM jobs WHERE state = 'ready' AND run_at <= ?)
+			OR EXISTS (SELECT 1 FROM jobs WHERE state = 'running' AND lease_until < ?)`, now, now).Scan(&due)
+	return due, err
+}
+
+// runJob runs one job and stores the outcome.
+func (q *Queue) runJob(ctx context.Context, h *Held) {
+	inner, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { cancel(errShutdown) })
+	h.cancel = cancel
+	q.mu.Lock()
+	if earlier := q.running[h.ID]; earlier != nil {
+		earlier.cancel(ErrLost) // this process missed its own lease
+	}
+	q.running[h.ID] = h
+	q.mu.Unlock()
+	began := time.Now()
+
+	err := q.call(inner, h)
+	if cause := context.Cause(inner); err != nil && cause != nil {
+		err = cause
+	}
+	stop()
+	cancel(nil)
+	q.mu.Lock()
+	if q.running[h.ID] == h {
+		delete(q.running, h.ID)
+	}
+	q.mu.Unlock()
+
+	state, ferr := q.finish(context.WithoutCancel(ctx), h, err)
+	took := time.Since(began)
+	if q.Observe != nil && ferr == nil {
+		q.Observe(h.Kind, state, took)
+	}
+	log := q.Log.With("kind", h.Kind, "key", h.Key, "attempt", h.Attempt, "duration", took.Round(time.Millisecond))
+	switch {
+	case q.away(ferr): // its lease expires, and it is claimed again
+		log.DebugContext(ctx, "could not store the outcome of a job", "err", ferr)
+	case q.away(err):
+		log.InfoContext(ctx, "job will be retried", "state", state, "err", err)
+	case ferr != nil:
+		log.ErrorContext(ctx, "could not store the outcome of a job", "err", ferr)
+	case err != nil && !errors.Is(err, ErrLost) && !errors.Is(err, errShutdown):
+		log.ErrorContext(ctx, "job failed", "state", state, "err", err)
+	case h.Kind == timerKind:
+		log.DebugContext(ctx, "job", "state", state)
+	default:
+		log.InfoContext(ctx, "job", "state", state)
+	}
+}
+
+func (q *Queue) call(ctx context.Context, h *Held) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
+		}
+	}()
+	k, ok := q.Kinds[h.Kind]
+	if !ok {
+		return fmt.Errorf("unknown job kind %q", h.Kind)
+	}
+	if most := q.attempts(h); h.failures >= most {
+		return fmt.Errorf("the process ended while it ran this job (failure %d of %d)", h.failures, most)
+	}
+	return k.Do(ctx, h)
+}
+
+// attempts returns how many failures end a job. A timer with an interval is not
+// retried. A timer with a schedule, which may fire only once a day, is retried like
+// other jobs.
+func (q *Queue) attempts(h *Held) int {
+	if h.Kind == timerKind {
+		if t := q.timer(h.Key); t == nil || t.At.IsZero() {
+			return 1
+		}
+	}
+	if k := q.Kinds[h.Kind]; k.Attempts > 0 {
+		return k.Attempts
+	}
+	return 5
+}
+
+// finish stores the outcome, if this attempt still holds the job.
+func (q *Queue) finish(ctx context.Context, h *Held, err error) (state string, _ error) {
+	if errors.Is(err, ErrLost) {
+		return "lost", nil
+	}
+	k := q.Kinds[h.Kind]
+	state = "done"
+	switch {
+	case errors.Is(err, errShutdown):
+		state = "ready" // handed back: the next process continues at once
+	case q.away(err):
+		state = "ready" // not counted as a failure
+	case err != nil && h.failures+1 >= q.attempts(h):
+		state = "failed"
+	case err != nil:
+		state = "ready"
+	}
+	txErr := h.Write(ctx, func(tx *db.Tx) error {
+		if h.Kind == timerKind && state != "ready" {
+			_, err := tx.Exec(ctx, `DELETE FROM jobs WHERE id = ?`, h.ID)
+			return err
+		}
+		if err := h.close(ctx, tx, state, err); err != nil {
+			return err
+		}
+		if state == "failed" && k.GaveUp != nil {
+			return k.GaveUp(ctx, tx, h.Key, err)
+		}
+		return nil
+	})
+	if errors.Is(txErr, ErrLost) {
+		return "lost", nil
+	}
+	return state, txErr
+}
+
+func (h *Held) close(ctx context.Context, tx *db.Tx, state string, cause error) error {
+	now, err := tx.Clock(ctx, h.queue.Now())
+	if err != nil {
+		return err
+	}
+	failures, runAt := h.failures, now
+	var message *string
+	if h.queue.away(cause) {
+		runAt = now.Add(backoff(1))
+	} else if cause != nil && !errors.Is(cause, errShutdown) {
+		// PostgreSQL rejects invalid UTF-8 and NUL, and the text may be from outside.
+		text := strings.ReplaceAll(strings.ToValidUTF8(cause.Error(), "\uFFFD"), "\x00", "\uFFFD")
+		message = &text
+		failures++
+		runAt = now.Add(backoff(failures))
+	}
+	var finished *time.Time
+	if state != "ready" {
+		finished = &now
+	}
+	_, err = tx.Exec(ctx, `
+		UPDATE jobs SET state = ?, failures = ?, run_at = ?, last_error = ?, finished_at = ?, owner = NULL, lease_until = NULL
+		WHERE id = ?`, state, failures, runAt, message, finished, h.ID)
+	return err
+}
+
+// backoff returns the wait after the nth failure: 1 s, doubled each time up to
+// about 17 minutes, minus a random share of up to half.
+func backoff(n int) time.Duration {
+	d := time.Second << min(n-1, 10)
+	return d - rand.N(d/2) //nolint:gosec // G404: jitter, not a secret
+}
+
+// heartbeat extends the leases of the running jobs in one statement and stops those
+// that this process no longer holds. A claimed job that is not running is not
+// extended, so its lease expires.
+func (q *Queue) heartbeat(ctx context.Context) error {
+	q.mu.Lock()
+	running := slices.Collect(maps.Values(q.running))
+	q.mu.Unlock()
+	if len(running) == 0 {
+		return nil
+	}
+	kept := map[string]int{} // id → attempt
+	err := q.DB.Tx(ctx, func(tx *db.Tx) error {
+		now, err := tx.Clock(ctx, q.Now())
+		if err != nil {
+			return err
+		}
+		clear(kept)
+		args := []any{now.Add(q.Lease), q.owner}
+		for _, h := range running {
+			args = append(args, h.ID)
+		}
+		rows, err := tx.Query(ctx, `
+			UPDATE jobs SET lease_until = ? WHERE owner = ? AND state = 'running' AND id IN (?`+strings.Repeat(`, ?`, len(running)-1)+`)
+			RETURNING id, attempt`, args...)
+		_, err = db.All(rows, err, func(row db.Row) (id string, err error) {
+			var attempt int
+			err = row.Scan(&id, &attempt)
+			kept[id] = attempt
+			return id, err
+		})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, h := range running {
+		if kept[h.ID] != h.Attempt {
+			h.cancel(ErrLost)
+		}
+	}
+	return nil
+}
+
+// fireDue enqueues the timers that are due. The replica that updates next_at wins
+// the firing. Several missed firings become one.
+func (q *Queue) fireDue(ctx context.Context) error {
+	if len(q.Timers) == 0 {
+		return nil
+	}
+	times, err := q.nextTimes(ctx)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, t := range q.Timers {
+		next, known := times[t.Name]
+		if !known {
+			errs = append(errs, fmt.Errorf("timer %s is not registered", t.Name))
+			continue
+		}
+		if _, moved := t.after(next, q.Now()); !moved {
+			continue
+		}
+		errs = append(errs, q.DB.Tx(ctx, func(tx *db.Tx) error {
+			now, err := tx.Clock(ctx, q.Now())
+			if err != nil {
+				return err
+			}
+			after, moved := t.after(next, now)
+			if !moved {
+				return nil
+			}
+			n, err := tx.Exec(ctx, `UPDATE job_timers SET next_at = ? WHERE name = ? AND next_at = ?`, after, t.Name, next)
+			if err != nil || n == 0 || !t.due(next, now) {
+				return err
+			}
+			_, err = q.Enqueue(ctx, tx, timerKind, t.Name, nil)
+			return err
+		}))
+	}
+	return errors.Join(errs...)
+}
+
+// nextTimes returns when each timer fires next, by name.
+func (q *Queue) nextTimes(ctx context.Context) (map[string]time.Time, error) {
+	times := map[string]time.Time{}
+	rows, err := q.DB.Query(ctx, `SELECT name, next_at FROM job_timers`)
+	_, err = db.All(rows, err, func(r db.Row) (name string, err error) {
+		var next time.Time
+		err = r.Scan(&name, &next)
+		times[name] = next
+		return name, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the timers: %w", err)
+	}
+	return times, nil
+}
+
+// first returns when a new timer fires for the first time.
+func (t Timer) first(now time.Time) time.Time {
+	if t.At.IsZero() {
+		return now
+	}
+	return t.At.Next(now)
+}
+
+// due reports whether a timer scheduled for next fires now. If next is further away
+// than the interval, the clock was set back, and the timer fires now instead of
+// waiting for the clock to catch up. Timers with a schedule do not need this.
+func (t Timer) due(next, now time.Time) bool {
+	return !next.After(now) || (t.At.IsZero() && next.After(now.Add(t.Every)))
+}
+
+// after returns the new next time of a timer scheduled for next, and whether it
+// changed. A timer with a schedule is always recomputed, in case the clock was set
+// back or the schedule changed.
+func (t Timer) after(next, now time.Time) (after time.Time, moved bool) {
+	if !t.At.IsZero() {
+		after = t.At.Next(now)
+		return after, !after.Equal(next)
+	}
+	if !t.due(next, now) {
+		return next, false
+	}
+	after = next.Add(t.Every)
+	if !after.After(now) || next.After(now) {
+		after = now.Add(t.Every)
+	}
+	return after, true
+}
+
+func (q *Queue) fire(ctx context.Context, h *Held) error {
+	if t := q.timer(h.Key); t != nil {
+		return t.Do(ctx)
+	}
+	return nil // a timer of another version of the program
+}
+
+// timer returns the timer with that name, or nil if this version has none.
+func (q *Queue) timer(name string) *Timer {
+	for i := range q.Timers {
+		if q.Timers[i].Name == name {
+			return &q.Timers[i]
+		}
+	}
+	return nil
+}

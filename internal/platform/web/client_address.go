@@ -1,0 +1,97 @@
+package web
+
+import (
+	"context"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+const (
+	// maxHops limits how many entries of X-Forwarded-For are read. Real chains of
+	// proxies are much shorter.
+	maxHops = 32
+	// maxHop is the longest accepted entry, in bytes. An IPv6 address with zone,
+	// brackets and port is shorter.
+	maxHop = 64
+)
+
+// ClientAddress returns the address that the request of ctx comes from: the peer of
+// the connection or, if that is one of Options.TrustedProxies, the address in its
+// X-Forwarded-For header, without zone. It returns the zero Addr if there is no
+// request or the network has no addresses.
+func ClientAddress(ctx context.Context) netip.Addr {
+	if x := from(ctx); x != nil {
+		return x.address
+	}
+	return netip.Addr{}
+}
+
+// clientAddress returns the client of a request from peer. Each proxy appends the
+// address that it received the request from, so entries are read from the right for
+// as long as they are trusted proxies. The first other address is the client;
+// entries to its left can be forged. An invalid entry ends the search at the proxy
+// that wrote it.
+//
+// The Forwarded header (RFC 7239) is ignored: a proxy that sets only one of the two
+// headers would pass on the client's version of the other.
+func clientAddress(peer string, forwardedFor []string, trusted []netip.Prefix) netip.Addr {
+	at, err := netip.ParseAddrPort(peer)
+	if err != nil {
+		return netip.Addr{} // no network address, such as a pipe in a test
+	}
+	client := at.Addr().Unmap()
+	hops := 0
+	// Repeated header lines form one list in their order (RFC 9110, 5.3).
+	for _, line := range slices.Backward(forwardedFor) {
+		for more := true; more; hops++ {
+			if hops == maxHops || !isTrusted(client, trusted) {
+				return client
+			}
+			var entry string
+			entry, line, more = cutLast(line)
+			next, ok := parseHop(entry)
+			if !ok {
+				return client
+			}
+			client = next
+		}
+	}
+	return client
+}
+
+// cutLast splits off the last entry of a list.
+func cutLast(list string) (last, rest string, more bool) {
+	i := strings.LastIndexByte(list, ',')
+	if i < 0 {
+		return list, "", false
+	}
+	return list[i+1:], list[:i], true
+}
+
+// parseHop parses an entry: an address with or without a port. It drops the zone,
+// which only has a meaning on the proxy's host.
+func parseHop(s string) (netip.Addr, bool) {
+	s = strings.Trim(s, " \t")
+	if s == "" || len(s) > maxHop {
+		return netip.Addr{}, false
+	}
+	if inner, ok := strings.CutPrefix(s, "["); ok {
+		if bare, ok := strings.CutSuffix(inner, "]"); ok {
+			a, err := netip.ParseAddr(bare)
+			return a.Unmap().WithZone(""), err == nil && a.Is6()
+		}
+	}
+	a, err := netip.ParseAddr(s)
+	if err != nil {
+		var at netip.AddrPort
+		at, err = netip.ParseAddrPort(s)
+		a = at.Addr()
+	}
+	return a.Unmap().WithZone(""), err == nil
+}
+
+func isTrusted(a netip.Addr, trusted []netip.Prefix) bool {
+	a = a.WithZone("") // prefixes never contain an address with a zone
+	return slices.ContainsFunc(trusted, func(p netip.Prefix) bool { return p.Contains(a) })
+}

@@ -1,0 +1,84 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"wardroom/internal/platform/actor"
+)
+
+// Streaming writes server-sent events until it returns or ctx ends, which happens
+// when the client disconnects or the server shuts down. send writes complete
+// frames, which are sent at once. It fails if the client disconnects or does not
+// receive them within Options.SendTimeout.
+type Streaming func(ctx context.Context, send func(frames []byte) error)
+
+// Stream declares a route that responds with server-sent events
+// (https://html.spec.whatwg.org/multipage/server-sent-events.html) for as long as
+// the client is connected. An error before the first frame is answered as a
+// problem. The Streaming that h returns is always called, so that it can release
+// what h acquired; for HEAD its ctx has already ended.
+func Stream[I any](a *API, path string, p actor.Permission, summary string, h func(context.Context, *I) (Streaming, error), opts ...Option) {
+	register(a, http.MethodGet, path, p, summary, func(ctx context.Context, in *I) (*textOutput, error) {
+		stream, err := h(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		return &textOutput{func(hc huma.Context) {
+			hc.SetHeader("Content-Type", "text/event-stream")
+			hc.SetHeader("Cache-Control", "no-store")
+			hc.SetHeader("X-Accel-Buffering", "no") // otherwise nginx buffers frames
+			hc.SetStatus(http.StatusOK)
+			from(ctx).stream(stream)
+		}}, nil
+	}, append(opts, func(r *route) { r.plain = true }))
+	op := a.routes[len(a.routes)-1].op
+	op.Responses[strconv.Itoa(http.StatusOK)] = &huma.Response{
+		Description: http.StatusText(http.StatusOK),
+		Content:     map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}}},
+	}
+}
+
+// stream runs s on the response's connection.
+func (x *exchange) stream(s Streaming) {
+	ctx, end := context.WithCancel(actor.With(x.whole, x.caller))
+	defer end()
+	if x.r.Method == http.MethodHead {
+		end()
+	}
+	conn := http.NewResponseController(x.w)
+	deadline := func(d time.Duration) {
+		// Test recorders have no deadlines. Deadlines use the system clock.
+		_ = conn.SetWriteDeadline(time.Now().Add(d))
+	}
+	if stop, ok := x.whole.Value(stoppingKey{}).(context.Context); ok {
+		// A blocked write must not delay the shutdown.
+		defer context.AfterFunc(stop, func() { end(); deadline(cutTime) })()
+	}
+	s(ctx, func(frames []byte) error {
+		deadline(x.api.opts.SendTimeout)
+		if err := ctx.Err(); err != nil { // checked after setting the deadline, which may override that of the shutdown
+			return err
+		}
+		if _, err := x.w.Write(frames); err != nil {
+			return err
+		}
+		return conn.Flush()
+	})
+}
+
+// Reauthenticate checks the credentials and the permission of the request of ctx
+// again, for responses that can outlast an account or a token. It fails as a new
+// request would.
+func Reauthenticate(ctx context.Context) (actor.Actor, error) {
+	ctx, done := context.WithTimeout(ctx, reauthenticateTime)
+	defer done()
+	return from(ctx).authenticate(ctx)
+}
+
+// reauthenticateTime limits how long Reauthenticate waits for the database.
+const reauthenticateTime = 5 * time.Second

@@ -1,0 +1,99 @@
+package web
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"strings"
+)
+
+// Unchanged gives a list route an ETag and responds with 304 to clients that have
+// the current list. mark returns a text that identifies the state of the list's
+// data. It runs after authentication and before the rest of the request is checked,
+// which is safe because the client got the ETag from a valid request with the same
+// URL. An unchanged list is therefore not read. The handler must return a Marked
+// list.
+func Unchanged(mark func(context.Context) (string, error)) Option {
+	return func(r *route) { r.mark = mark }
+}
+
+// listETag returns the ETag of a list with the given mark. It depends on the URL,
+// the caller and its role, and the build, whose responses can have other fields. It
+// is weak, because a list can be newer than the mark that was read before it.
+func (x *exchange) listETag(mark string) string {
+	text := make([]byte, 0, 512)
+	for _, part := range []string{x.api.build, x.caller.ID, string(x.caller.Role), x.r.URL.Path, x.r.URL.RawQuery, mark} {
+		text = append(strconv.AppendInt(text, int64(len(part)), 10), ':')
+		text = append(text, part...)
+	}
+	sum := sha256.Sum256(text)
+	return `W/"` + hex.EncodeToString(sum[:12]) + `"`
+}
+
+// notModified responds with 304 if the client has the current list, and reports
+// whether it did.
+func (x *exchange) notModified() bool {
+	held := x.matchingETag(x.tag, false)
+	if x.tag == "" || held == "" {
+		return false
+	}
+	x.answered = true
+	x.w.Header()["Etag"] = []string{held}
+	x.w.WriteHeader(http.StatusNotModified)
+	return true
+}
+
+// build identifies the running program by its module versions and, if known, its
+// revision.
+func build() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(info.String())) // the full text is long, and every ETag includes it
+	return string(sum[:])
+}
+
+// Marked is a List with an ETag, for routes with Unchanged.
+type Marked[T any] struct {
+	ETag string `header:"ETag" doc:"Send it as If-None-Match: the response is 304 if nothing has changed."`
+	List[T]
+}
+
+// Marked returns the list with the ETag that was computed before it was read.
+func (l *List[T]) Marked(ctx context.Context) *Marked[T] {
+	m := &Marked[T]{List: *l}
+	if x := from(ctx); x != nil {
+		m.ETag = x.tag
+	}
+	return m
+}
+
+// matchingETag returns the ETag of the client's copy if the request is a GET or
+// HEAD whose If-None-Match contains tag, or "*" if star is set; otherwise "". For
+// clients that accept gzip, the ETag of the compressed response matches too. As RFC
+// 9110 requires, weak and strong ETags are compared alike and invalid ones match
+// nothing.
+func (x *exchange) matchingETag(tag string, star bool) string {
+	if tag == "" || x.r.Method != http.MethodGet && x.r.Method != http.MethodHead {
+		return ""
+	}
+	packed := gzipETag(tag)
+	for _, line := range x.r.Header["If-None-Match"] {
+		// Our ETags contain no comma, so a part of another ETag cannot match.
+		for have := range strings.SplitSeq(line, ",") {
+			have = strings.TrimSpace(have)
+			bare := strings.TrimPrefix(have, "W/")
+			switch {
+			case star && have == "*" || bare == strings.TrimPrefix(tag, "W/"):
+				return tag
+			case bare == strings.TrimPrefix(packed, "W/") && acceptsGzip(x.r):
+				return packed
+			}
+		}
+	}
+	return ""
+}

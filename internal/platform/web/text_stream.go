@@ -1,0 +1,71 @@
+package web
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"wardroom/internal/platform/actor"
+)
+
+// Writing writes a response in pieces, each of which is sent at once. say fails if
+// the client disconnects, does not receive a piece within Options.SendTimeout, or
+// loses its permission.
+type Writing func(say func(text string) error)
+
+// textOutput is the output type of routes declared with Text, Stream and CSV.
+type textOutput struct{ Body func(huma.Context) }
+
+// Text declares a route that returns plain text, which can grow while the client
+// reads it. An error before the first piece is answered as a problem.
+func Text[I any](a *API, path string, p actor.Permission, summary string, h func(context.Context, *I) (Writing, error), opts ...Option) {
+	register(a, http.MethodGet, path, p, summary, func(ctx context.Context, in *I) (*textOutput, error) {
+		write, err := h(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		return &textOutput{func(hc huma.Context) {
+			hc.SetHeader("Content-Type", "text/plain; charset=utf-8")
+			hc.SetStatus(http.StatusOK)
+			write(from(ctx).textWriter(ctx, hc.BodyWriter()))
+		}}, nil
+	}, opts)
+	op := a.routes[len(a.routes)-1].op
+	op.Responses[strconv.Itoa(http.StatusOK)] = &huma.Response{
+		Description: http.StatusText(http.StatusOK),
+		Content:     map[string]*huma.MediaType{"text/plain": {Schema: &huma.Schema{Type: huma.TypeString}}},
+	}
+}
+
+// pieceSize is how many bytes a slow client must receive within
+// Options.SendTimeout.
+const pieceSize = 64 << 10
+
+// textWriter returns a function that writes pieces of text to w, the response's
+// connection. Before each piece except the first it checks the caller's permission
+// again.
+func (x *exchange) textWriter(ctx context.Context, w io.Writer) func(text string) error {
+	conn, begun := http.NewResponseController(x.w), false
+	return func(text string) error {
+		if begun {
+			if _, err := Reauthenticate(ctx); err != nil {
+				return err
+			}
+		}
+		begun = true
+		for len(text) > 0 {
+			piece := text[:min(len(text), pieceSize)]
+			// Test recorders have no deadlines. Deadlines use the system clock.
+			_ = conn.SetWriteDeadline(time.Now().Add(x.api.opts.SendTimeout))
+			if _, err := io.WriteString(w, piece); err != nil {
+				return err
+			}
+			text = text[len(piece):]
+		}
+		return conn.Flush()
+	}
+}
