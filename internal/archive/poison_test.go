@@ -112,7 +112,7 @@ func TestArchiveHoldsItsClaim(t *testing.T) {
 		return false
 	}}
 	b.say("agent:cto:main", row{text: "x"}, row{text: "x"}, row{text: "x"}, row{text: "x"})
-	b.k.mask.patterns = append(b.k.mask.patterns, slowly)
+	b.k.redact.patterns = append(b.k.redact.patterns, slowly)
 	b.look(t.Context())
 	if a, _ := b.stored("agent:cto:main", 10); a.Coverage != Whole {
 		t.Errorf("it is %+v", a)

@@ -260,7 +260,7 @@ func TestRestoreOverwritesNothing(t *testing.T) {
 			}
 			for _, into := range []string{dir, path, "sqlite:" + path} {
 				_, err := tool().Restore(t.Context(), file, into)
-				refused(t, err, path+end, "exists already")
+				refused(t, err, path+end, "already exists")
 			}
 			if text, err := os.ReadFile(path + end); string(text) != "mine" {
 				t.Errorf("it has overwritten %s: %v", end, err)
@@ -314,14 +314,14 @@ func TestMakeOverwritesNothing(t *testing.T) {
 		_, err := tool().Make(t.Context(), address, file, replace)
 		return err
 	}
-	refused(t, attempt(file, false), file, "exists already")
-	refused(t, attempt(filepath.Join(dir, "link"), false), "exists already")
-	refused(t, attempt(filepath.Join(dir, "link"), true), "exists already")
-	refused(t, attempt(file, true), "exists already") // it is no backup
-	refused(t, attempt(address, true), "exists already")
+	refused(t, attempt(file, false), file, "already exists")
+	refused(t, attempt(filepath.Join(dir, "link"), false), "already exists")
+	refused(t, attempt(filepath.Join(dir, "link"), true), "already exists")
+	refused(t, attempt(file, true), "already exists") // it is no backup
+	refused(t, attempt(address, true), "already exists")
 	refused(t, attempt(dir, true), "is a folder")
 	refused(t, attempt(filepath.Join(dir, "none", "x"), false), "no such file or directory")
-	refused(t, attempt("/dev/null", true), "exists already")
+	refused(t, attempt("/dev/null", true), "already exists")
 	if text, err := os.ReadFile(file); string(text) != "mine" {
 		t.Errorf("it is overwritten: %v", err)
 	}
@@ -364,10 +364,10 @@ func TestStoppedLeavesNothing(t *testing.T) {
 // verifies is told of each, and whoever backs up too, but gets the file.
 func TestFaultsAreFound(t *testing.T) {
 	faults := map[string][2]string{
-		"a gap in the log":       {`DELETE FROM events WHERE id = 4`, "lacks 1 events between 3 and 5"},
-		"a log behind its end":   {`UPDATE event_counter SET last = 4`, "has event 5, but its counter stands at 4"},
-		"a log without counter":  {`DELETE FROM event_counter`, "lost its counter"},
-		"a correction is gone":   {`INSERT INTO usage_told VALUES ('s', 'p', 'm', 1, 1, 0, 0, 0, 5, 1, FALSE)`, "for 1 totals"},
+		"a gap in the log":       {`DELETE FROM events WHERE id = 4`, "1 events between 3 and 5 are missing"},
+		"a log behind its end":   {`UPDATE event_counter SET last = 4`, "has event 5, but its counter is at 4"},
+		"a log without counter":  {`DELETE FROM event_counter`, "the counter of the event log is missing"},
+		"a correction is gone":   {`INSERT INTO usage_told VALUES ('s', 'p', 'm', 1, 1, 0, 0, 0, 5, 1, FALSE)`, "for the totals of 1 transcripts"},
 		"a task shows another":   {taskOfCost5, "TASK-7"},
 		"a row without its task": {`INSERT INTO comments (id, task_id, author_name, body, mentions, created_at, version) VALUES ('c', 'gone', 'A', 'x', '[]', 0, 1)`, "refers to a row of tasks"},
 	}

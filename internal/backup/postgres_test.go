@@ -89,7 +89,7 @@ func TestProgramsThatFail(t *testing.T) {
 	}
 	t.Run("older than the server", func(t *testing.T) {
 		program(t, "pg_dump", `echo "pg_dump (PostgreSQL) 9.6.24"`)
-		refused(t, attempt(), "pg_dump is version 9, older than the server", "install PostgreSQL")
+		refused(t, attempt(), "pg_dump is version 9, older than the server", "install the client programs of PostgreSQL")
 	})
 	t.Run("fails", func(t *testing.T) {
 		program(t, "pg_dump", `[ "$1" = --version ] && exec "$REAL" "$@"; echo "half a dump"; echo "pg_dump: error: no luck with $PGPASSWORD" >&2; exit 1`)
@@ -133,7 +133,7 @@ func TestVerifyWithoutServer(t *testing.T) {
 	}
 	program(t, "pg_restore", `"$REAL" "$@" | grep -v "TABLE DATA public users "`)
 	v, err = tool().VerifyFile(t.Context(), file, "")
-	if err != nil || len(v.Faults) != 1 || !strings.Contains(v.Faults[0], "lacks the table users") {
+	if err != nil || len(v.Faults) != 1 || !strings.Contains(v.Faults[0], "has no table users") {
 		t.Errorf("without a table: %+v, %v", v, err)
 	}
 	_, err = tool().VerifyFile(t.Context(), file, "elsewhere")
@@ -176,7 +176,7 @@ func TestOtherSchema(t *testing.T) {
 	}
 	into := dbtest.Untouched(t, db.Postgres)
 	_, err = tool().Restore(t.Context(), file, into)
-	refused(t, err, name, "leads to public", "add search_path=%22o%22%22ps%20X%22")
+	refused(t, err, name, "uses schema public", "add search_path=%22o%22%22ps%20X%22")
 	if _, err := tool().Restore(t.Context(), file, inSchema(into)); err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ func TestStreamSendsABurstAtOnce(t *testing.T) {
 	h := s.hub()
 	f, _ := h.join(0, 8)
 	for id := range int64(3) {
-		if n := h.hand([]frame{{id: id + 1, class: Activity, topics: []string{TopicTask}, text: []byte{'a' + byte(id)}}}, id+1); n != 1 {
+		if n := h.broadcast([]frame{{id: id + 1, class: Activity, topics: []string{TopicTask}, text: []byte{'a' + byte(id)}}}, id+1); n != 1 {
 			t.Errorf("handed to %d streams, want 1", n)
 		}
 	}

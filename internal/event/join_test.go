@@ -20,7 +20,7 @@ import (
 func run(t *testing.T, s *Service, after int64, hook func(got)) *reading {
 	t.Helper()
 	ctx, cancel := context.WithCancel(actor.With(context.Background(), ada))
-	stream, err := s.Open(ctx, Ask{Caller: func(context.Context) (actor.Actor, error) { return ada, nil }, After: after})
+	stream, err := s.Open(ctx, StreamOptions{Caller: func(context.Context) (actor.Actor, error) { return ada, nil }, After: after})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestStreamJoins(t *testing.T) {
 
 func forgot(t *testing.T, d *db.DB, upTo int64) {
 	t.Helper()
-	if err := d.Tx(t.Context(), func(tx *db.Tx) error { return Forgot(t.Context(), tx, upTo) }); err != nil {
+	if err := d.Tx(t.Context(), func(tx *db.Tx) error { return RecordPurge(t.Context(), tx, upTo) }); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -172,7 +172,7 @@ func TestOpenAsksAgain(t *testing.T) {
 	s := &Service{DB: dbtest.New(t), Limits: Limits{Each: 1}}
 	ctx := actor.With(t.Context(), ada)
 	for range 3 { // and no place is lost
-		_, err := s.Open(ctx, Ask{After: begin, Caller: func(context.Context) (actor.Actor, error) { return actor.Actor{}, errDeactivated }})
+		_, err := s.Open(ctx, StreamOptions{After: begin, Caller: func(context.Context) (actor.Actor, error) { return actor.Actor{}, errDeactivated }})
 		if !errors.Is(err, errDeactivated) {
 			t.Fatal(fmt.Errorf("opened with %w", err))
 		}

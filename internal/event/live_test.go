@@ -120,7 +120,7 @@ func TestStreamResume(t *testing.T) {
 		caller := func(context.Context) (actor.Actor, error) { return ada, nil }
 		last := int64(0)
 		for drop := range drops {
-			stream, err := s.Open(ctx, Ask{Caller: caller, After: last})
+			stream, err := s.Open(ctx, StreamOptions{Caller: caller, After: last})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -177,7 +177,7 @@ func TestStreamReset(t *testing.T) {
 			if _, err := tx.Exec(t.Context(), `DELETE FROM events WHERE id IN (2, 7)`); err != nil {
 				return err
 			}
-			return errors.Join(Forgot(t.Context(), tx, 7), Forgot(t.Context(), tx, 2)) // it does not go back
+			return errors.Join(RecordPurge(t.Context(), tx, 7), RecordPurge(t.Context(), tx, 2)) // it does not go back
 		})
 		if err != nil {
 			t.Fatal(err)

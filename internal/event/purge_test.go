@@ -42,7 +42,7 @@ func TestPurge(t *testing.T) {
 		record(t, d, border.Add(-time.Hour), Audit, "standup.watched", meeting, nil)                 // 8: audit
 		record(t, d, border.Add(time.Hour), Activity, "task.changed", task1, map[string]int{"n": 1}) // 9: young
 
-		n, oldest, err := CountPassing(t.Context(), d, border)
+		n, oldest, err := CountPurgeable(t.Context(), d, border)
 		if err != nil || n != 3 || !oldest.Equal(border.Add(-48*time.Hour)) {
 			t.Fatalf("%d would go, the oldest of %s, %v; want 3, the oldest of two days ago", n, oldest, err)
 		}
@@ -66,7 +66,7 @@ func TestPurge(t *testing.T) {
 		if n := purge(t, d, border, 2); n != 0 {
 			t.Errorf("%d went of nothing", n)
 		}
-		if n, oldest, err := CountPassing(t.Context(), d, border); err != nil || n != 0 || !oldest.IsZero() {
+		if n, oldest, err := CountPurgeable(t.Context(), d, border); err != nil || n != 0 || !oldest.IsZero() {
 			t.Errorf("%d would still go, the oldest of %s, %v", n, oldest, err)
 		}
 		part, err := Read(t.Context(), d, Filter{Class: Activity}, page.Want{Query: page.Query{Limit: 10}, Total: true})
@@ -90,7 +90,7 @@ func TestPurgeUndone(t *testing.T) {
 			}
 			return context.Canceled
 		})
-		at, failed := standing(t.Context(), d)
+		at, failed := readRange(t.Context(), d)
 		if err == nil || failed != nil || at != (stand{last: 1}) {
 			t.Errorf("%v, %v, %+v", err, failed, at)
 		}
@@ -107,8 +107,8 @@ func TestPurgePlans(t *testing.T) {
 			explain = `EXPLAIN `
 		}
 		for name, plan := range map[string]string{
-			"count": planOf(t, d, explain+countPassing, monday),
-			"purge": planOf(t, d, explain+purgePassing, monday, 50),
+			"count": planOf(t, d, explain+countPurgeable, monday),
+			"purge": planOf(t, d, explain+deletePurgeable, monday, 50),
 		} {
 			bad := []string{"Seq Scan on events", "SCAN events\n", "TEMP B-TREE", "Sort", "events_by_time", "events_of_class"}
 			if !strings.Contains(plan, "events_passing") || slices.ContainsFunc(bad, func(b string) bool { return strings.Contains(plan, b) }) {

@@ -47,7 +47,7 @@ func TestStreamHidesAudit(t *testing.T) {
 		}
 		two[role].want("2 standup.opened", "4 task.changed")
 	}
-	if err := r.Tell(State{Kind: "over", Topics: []string{TopicUser}, Data: struct{}{}}); err != nil {
+	if err := r.Publish(State{Kind: "over", Topics: []string{TopicUser}, Data: struct{}{}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range users {
@@ -114,7 +114,7 @@ func TestStreamEnds(t *testing.T) {
 					return err
 				}
 			}
-			at, err := standing(ctx, tx)
+			at, err := readRange(ctx, tx)
 			renamed = at.last
 			return err
 		})
@@ -256,7 +256,7 @@ func TestStreamStates(t *testing.T) {
 	}
 	tasks.want("1 hello")
 	waitFor(t, "both streams", func() bool { return r.streams() == 2 })
-	if err := r.Tell(state("connected")); err != nil {
+	if err := r.Publish(state("connected")); err != nil {
 		t.Fatal(err)
 	}
 	record(t, d, monday, Activity, "task.changed", task1, nil)
@@ -265,7 +265,7 @@ func TestStreamStates(t *testing.T) {
 	}
 	s.want("2 task.changed")
 	tasks.want("2 task.changed")
-	if err := r.Tell(State{Kind: "x", Data: make(chan int)}); err == nil {
+	if err := r.Publish(State{Kind: "x", Data: make(chan int)}); err == nil {
 		t.Error("what JSON cannot say was told")
 	}
 }

@@ -65,7 +65,7 @@ func TestAnyText(t *testing.T) {
 // An agent that writes too much, or nothing, must not keep an alarm from being
 // raised, nor fill the page with it.
 func TestHostileMatter(t *testing.T) {
-	m := Matter{
+	m := NewItem{
 		Cause: "c", Kind: "escalation", Severity: "high", Title: " \x00\u202e ", Detail: strings.Repeat("ä", 2<<20),
 		Subject: event.Subject{Kind: "task", ID: strings.Repeat("i", 5000), Name: "a\nb\u202e"},
 	}
@@ -82,8 +82,8 @@ func TestHostileMatter(t *testing.T) {
 // failure of the night seems to have happened when the service was started.
 func TestMatterHasItsOwnTime(t *testing.T) {
 	now := time.Date(2026, 11, 20, 15, 0, 0, 0, time.UTC)
-	m := Matter{Kind: string(JobFailed), Severity: string(High), Title: "t"}
-	at := func(before time.Duration) Matter { m.At = now.Add(-before); return m }
+	m := NewItem{Kind: string(JobFailed), Severity: string(High), Title: "t"}
+	at := func(before time.Duration) NewItem { m.At = now.Add(-before); return m }
 	i := at(6*time.Hour).open("id", now)
 	if !i.FirstAt.Equal(now.Add(-6*time.Hour)) || !i.LastAt.Equal(now.Add(-6*time.Hour)) {
 		t.Errorf("it happened from %s to %s", i.FirstAt, i.LastAt)
@@ -97,7 +97,7 @@ func TestMatterHasItsOwnTime(t *testing.T) {
 	if i = i.repeat(at(-time.Hour), now); !i.LastAt.Equal(now) {
 		t.Errorf("what has not come yet has made it %s", i.LastAt)
 	}
-	if i = (Matter{}).open("id", now); !i.LastAt.Equal(now) {
+	if i = (NewItem{}).open("id", now); !i.LastAt.Equal(now) {
 		t.Errorf("without a time it is of %s", i.LastAt)
 	}
 }

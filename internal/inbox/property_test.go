@@ -62,7 +62,7 @@ func TestAnyLife(t *testing.T) {
 			}
 			k.lists(rt, models)
 			for c := range models { // or the lists would grow with each walk
-				k.settle(c, "")
+				k.resolveCause(c, "")
 			}
 		})
 	})
@@ -82,7 +82,7 @@ func (k *desk) step(rt *rapid.T, cause string, models map[string]*model) {
 		}
 		m.raise(s, k.now)
 	case "settle":
-		k.settle(cause, "It ended.")
+		k.resolveCause(cause, "It ended.")
 		if m != nil {
 			m.state = Resolved
 		}

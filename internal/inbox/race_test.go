@@ -107,7 +107,7 @@ func TestRaiseIsTheCallersTransaction(t *testing.T) {
 			if err := k.Raise(t.Context(), tx, blocked("a", Low)); err != nil {
 				return err
 			}
-			if err := k.Settle(t.Context(), tx, "b", "done"); err != nil {
+			if err := k.ResolveCause(t.Context(), tx, "b", "done"); err != nil {
 				return err
 			}
 			return taken
@@ -116,7 +116,7 @@ func TestRaiseIsTheCallersTransaction(t *testing.T) {
 		if !errors.Is(err, taken) || listed != nil || len(part.Rows) != 1 || part.Rows[0].State != Open || len(k.events()) != before {
 			t.Errorf("%v: %+v, %v, %d events", err, part.Rows, listed, len(k.events())-before)
 		}
-		for name, m := range map[string]Matter{
+		for name, m := range map[string]NewItem{
 			"no cause": blocked("", Low), "a long cause": blocked(strings.Repeat("c", maxCause+1), Low), "a cause with a NUL": blocked("a\x00", Low),
 			"no severity": blocked("a", ""), "another severity": blocked("a", "worst"), "another kind": {Cause: "a", Kind: "party", Severity: "low"},
 		} {

@@ -63,22 +63,22 @@ func makeUser(t testing.TB, d *db.DB, name string, role actor.Role, active bool)
 }
 
 // blocked is a matter that is as good as any.
-func blocked(cause string, severity Severity) Matter {
-	return Matter{
+func blocked(cause string, severity Severity) NewItem {
+	return NewItem{
 		Cause: cause, Kind: string(OldBlocker), Severity: string(severity), Title: "No access to " + cause,
 		Detail: "For **three** days.", Subject: event.Subject{Kind: "task", ID: "t-1", Name: "TASK-1"},
 	}
 }
 
-func (k *desk) raise(m Matter) Item {
+func (k *desk) raise(m NewItem) Item {
 	k.t.Helper()
 	k.tx(func(tx *db.Tx) error { return k.Raise(k.t.Context(), tx, m) })
 	return k.of(m.Cause)
 }
 
-func (k *desk) settle(cause, why string) {
+func (k *desk) resolveCause(cause, why string) {
 	k.t.Helper()
-	k.tx(func(tx *db.Tx) error { return k.Settle(k.t.Context(), tx, cause, why) })
+	k.tx(func(tx *db.Tx) error { return k.ResolveCause(k.t.Context(), tx, cause, why) })
 }
 
 func (k *desk) tx(fn func(tx *db.Tx) error) {
@@ -185,14 +185,14 @@ func TestLife(t *testing.T) {
 		if back.Severity != Low || back.Assignee == nil || *back.Assignee != (Assignee{k.me.ID, "ADA"}) || !back.FirstAt.Equal(monday) {
 			t.Errorf("it came back as %+v", back)
 		}
-		k.settle(cause, "The task goes on.")
+		k.resolveCause(cause, "The task goes on.")
 		ended := k.of(cause)
 		k.want(ended, nil, Resolved, 8, 9)
 		if r := ended.Resolution; r.By.ID != actor.System.ID || r.Note != "The task goes on." {
 			t.Errorf("it ended by itself as %+v", r)
 		}
-		k.settle(cause, "Once more.")
-		k.settle("blocker/unknown", "Nothing.")
+		k.resolveCause(cause, "Once more.")
+		k.resolveCause("blocker/unknown", "Nothing.")
 		opened, err := k.Reopen(k.ctx, first.ID, nil)
 		k.want(opened, err, Open, 8, 10)
 		want := []string{
@@ -359,7 +359,7 @@ func TestPurgeResolved(t *testing.T) {
 		}
 		for n := range 4 {
 			k.now = monday.Add(time.Duration(n) * time.Hour)
-			k.settle(fmt.Sprint(n), "done")
+			k.resolveCause(fmt.Sprint(n), "done")
 		}
 		if _, err := k.Reopen(k.ctx, k.of("0").ID, nil); err != nil {
 			t.Fatal(err)

@@ -32,17 +32,17 @@ func has(in, words []string) bool {
 }
 
 // expected are the ids that Find has to answer, by reading every text.
-func expected(all []written, words []string, only Only, limit int) (ids []string) {
+func expected(all []written, words []string, filter Filter, limit int) (ids []string) {
 	type hit struct {
 		written
 		titled bool
 		place  int
 	}
 	var sides [][]hit
-	for _, kinds := range only.sides() {
+	for _, kinds := range filter.sides() {
 		var side []hit
 		for i, t := range all {
-			if !slices.Contains(kinds, t.kind) || only.Archived != nil && *only.Archived != t.archived {
+			if !slices.Contains(kinds, t.kind) || filter.Archived != nil && *filter.Archived != t.archived {
 				continue
 			}
 			if titled := has(t.title, words); titled || has(slices.Concat(t.title, t.body), words) {
@@ -91,16 +91,16 @@ func TestFindEqualsReadingAll(t *testing.T) {
 			"many", "many1", "many12", "many123", "manyy", "item1", "item", "tit", "title", "title often", "nowhere",
 		}
 		yes, no := true, false
-		var onlys []Only
+		var filters []Filter
 		for _, archived := range []*bool{nil, &yes, &no} {
 			for _, kinds := range [][]Kind{nil, {OfTask}, {OfComment}, {OfReport}, {OfSession}, {OfTask, OfSession}, {OfComment, OfReport, OfSession}} {
-				onlys = append(onlys, Only{archived, kinds})
+				filters = append(filters, Filter{archived, kinds})
 			}
 		}
 		for _, text := range texts {
-			for i, only := range onlys {
+			for i, filter := range filters {
 				limit := []int{1, 7, 20, 100}[(i+len(text))%4]
-				found, err := s.Find(t.Context(), text, only, limit)
+				found, err := s.Find(t.Context(), text, filter, limit)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -117,8 +117,8 @@ func TestFindEqualsReadingAll(t *testing.T) {
 						got = append(got, *r.SessionID)
 					}
 				}
-				if want := expected(all, wordsOf(text), only, limit); !slices.Equal(got, want) {
-					t.Errorf("%d of %q among %v, archived %v:\n got %v\nwant %v", limit, text, only.Kinds, only.Archived, got, want)
+				if want := expected(all, wordsOf(text), filter, limit); !slices.Equal(got, want) {
+					t.Errorf("%d of %q among %v, archived %v:\n got %v\nwant %v", limit, text, filter.Kinds, filter.Archived, got, want)
 				}
 			}
 			wantSessions(t, d, all, text)

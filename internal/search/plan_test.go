@@ -39,7 +39,7 @@ func fill(t testing.TB, d *db.DB, n int) {
 func TestPlan(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		fill(t, d, 5000)
-		q, prefixes := query{wordsOf("common7 alone77")}, Only{Kinds: []Kind{OfTask, OfComment}}.prefixes(false)
+		q, prefixes := query{wordsOf("common7 alone77")}, Filter{Kinds: []Kind{OfTask, OfComment}}.prefixes(false)
 		explain, plans := `EXPLAIN QUERY PLAN `, map[string]string{matching: "VIRTUAL TABLE INDEX"}
 		if d.Engine() == db.Postgres {
 			explain, plans = `EXPLAIN `, map[string]string{inIndex: "search_texts_words", amongNewest(`task_id IS NOT NULL`, 500): "search_texts_of_work"}

@@ -43,7 +43,7 @@ func add(t testing.TB, d *db.DB, number int, title, body string) string {
 
 func found4(t testing.TB, s *Service, text string) string {
 	t.Helper()
-	list, err := s.Find(t.Context(), text, Only{}, 20)
+	list, err := s.Find(t.Context(), text, Filter{}, 20)
 	if err != nil {
 		t.Fatalf("%q: %v", text, err)
 	}
@@ -68,7 +68,7 @@ func TestFind(t *testing.T) {
 			"invoices":                "1 2", // a title before a text
 			"INVOICES":                "1 2",
 			"invoice":                 "12 1 2", // the beginning of a word; the newest first
-			"invoice august":          "",       // only the last is a beginning
+			"invoice august":          "",       // only the last word is a prefix
 			"august invoice":          "1",
 			"of invoice":              "12 1 2",
 			"report":                  "1",
@@ -104,7 +104,7 @@ func TestFind(t *testing.T) {
 		if got := found4(t, s, many.String()); got != "" {
 			t.Errorf("200 words find %q", got)
 		}
-		if list, err := s.Find(t.Context(), "invoice", Only{}, 1); err != nil || len(list) != 1 {
+		if list, err := s.Find(t.Context(), "invoice", Filter{}, 1); err != nil || len(list) != 1 {
 			t.Errorf("one of three: %v, %v", list, err)
 		}
 	})
@@ -171,7 +171,7 @@ func TestAnyText(t *testing.T) {
 			n++
 			add(t, d, n, "x", text)
 			for _, word := range wordsOf(text) {
-				hits, err := s.Find(t.Context(), word, Only{}, 100)
+				hits, err := s.Find(t.Context(), word, Filter{}, 100)
 				if err != nil || !slices.ContainsFunc(hits, func(r Result) bool { return *r.TaskKey == fmt.Sprint("TASK-", n) }) && len(hits) < 100 {
 					rt.Fatalf("%q is not found by %q: %v", text, word, err)
 				}
@@ -276,9 +276,9 @@ func TestShares(t *testing.T) {
 			add(t, d, 10+i, "Board", "board")
 		}
 		addSession(t, d, 20, "Board", "")
-		find := func(text string, only Only, limit int) string {
+		find := func(text string, filter Filter, limit int) string {
 			t.Helper()
-			list, err := s.Find(t.Context(), text, only, limit)
+			list, err := s.Find(t.Context(), text, filter, limit)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -293,23 +293,23 @@ func TestShares(t *testing.T) {
 			return strings.Join(all, " ")
 		}
 		for _, c := range []struct {
-			text  string
-			only  Only
-			limit int
-			want  string
+			text   string
+			filter Filter
+			limit  int
+			want   string
 		}{
-			{"certificate", Only{}, 8, "s s s s s s 1 2"}, // what the tasks do not need is the sessions'
-			{"certificate", Only{}, 2, "s 1"},
-			{"certificate", Only{}, 1, "1"},
-			{"certificate", Only{Kinds: []Kind{OfSession}}, 3, "s s s"},
-			{"certificate", Only{Kinds: []Kind{OfTask}}, 3, "1 2"},
-			{"certificate", Only{Kinds: []Kind{OfTask, OfSession}}, 4, "s s 1 2"},
-			{"certificate", Only{Archived: new(false)}, 4, "1 2"},
-			{"board", Only{}, 4, "s 21 20 19"},
-			{"board", Only{}, 100, "s 21 20 19 18 17 16 15 14 13 12 11 10"},
+			{"certificate", Filter{}, 8, "s s s s s s 1 2"}, // what the tasks do not need is the sessions'
+			{"certificate", Filter{}, 2, "s 1"},
+			{"certificate", Filter{}, 1, "1"},
+			{"certificate", Filter{Kinds: []Kind{OfSession}}, 3, "s s s"},
+			{"certificate", Filter{Kinds: []Kind{OfTask}}, 3, "1 2"},
+			{"certificate", Filter{Kinds: []Kind{OfTask, OfSession}}, 4, "s s 1 2"},
+			{"certificate", Filter{Archived: new(false)}, 4, "1 2"},
+			{"board", Filter{}, 4, "s 21 20 19"},
+			{"board", Filter{}, 100, "s 21 20 19 18 17 16 15 14 13 12 11 10"},
 		} {
-			if got := find(c.text, c.only, c.limit); got != c.want {
-				t.Errorf("%d of %q with %v are %q, want %q", c.limit, c.text, c.only.Kinds, got, c.want)
+			if got := find(c.text, c.filter, c.limit); got != c.want {
+				t.Errorf("%d of %q with %v are %q, want %q", c.limit, c.text, c.filter.Kinds, got, c.want)
 			}
 		}
 	})

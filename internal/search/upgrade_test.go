@@ -42,7 +42,7 @@ func TestUpgrade(t *testing.T) {
 				{"under", new(true), []Kind{OfSession, OfComment, OfTask}},
 				{"both", new(false), []Kind{OfTask, OfReport}},
 			} {
-				list, err := s.Find(t.Context(), c.text, Only{Archived: c.archived}, 10)
+				list, err := s.Find(t.Context(), c.text, Filter{Archived: c.archived}, 10)
 				var got []Kind
 				for _, r := range list {
 					got = append(got, r.Kind)

@@ -46,8 +46,8 @@ func TestArchive(t *testing.T) {
 			"a title":   second(s.Update(ada, "TASK-1", Change{Title: new("x")}, nil)),
 			"a move":    second(s.Update(ada, "TASK-1", to(Todo), nil)),
 			"nothing":   second(s.Update(ada, "TASK-1", Change{}, nil)),
-			"a claim":   second(s.Claim(ada, "TASK-1", Ask{})),
-			"a release": second(s.Release(ada, "TASK-1", Ask{})),
+			"a claim":   second(s.Claim(ada, "TASK-1", ClaimOptions{})),
+			"a release": second(s.Release(ada, "TASK-1", ClaimOptions{})),
 			"a report":  second(s.Report(ada, "TASK-1", Report{Kind: Finished})),
 		} {
 			if !errors.Is(err, ErrArchived) {
@@ -80,7 +80,7 @@ func TestArchiveClaimed(t *testing.T) {
 		s := live(d)
 		cto, ada := actor.With(t.Context(), makeUser(t, d, "cto", actor.Agent, true)), actor.With(t.Context(), makeUser(t, d, "ada", actor.User, true))
 		makeTask(t, s, "Ship it")
-		if _, err := s.Claim(cto, "TASK-1", Ask{}); err != nil {
+		if _, err := s.Claim(cto, "TASK-1", ClaimOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := s.Archive(ada, "TASK-1", nil); !errors.Is(err, ErrClaimed) {

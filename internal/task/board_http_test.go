@@ -35,7 +35,7 @@ func TestWorkOverHTTP(t *testing.T) {
 			{"user", "POST", "/tasks/TASK-2/claim", ``, 409, ErrWaiting.Code, "blocking"},
 			{"user", "PATCH", "/tasks/TASK-2", `{"status":"in_progress"}`, 409, ErrWaiting.Code, "blocking"},
 			{"user", "PATCH", "/tasks/TASK-1", `{"depends_on":["TASK-2"]}`, 409, ErrCycle.Code, "through"},
-			{"user", "PATCH", "/tasks/TASK-1", `{"position":{"after":"TASK-9"}}`, 422, ErrNeighbour.Code, ""},
+			{"user", "PATCH", "/tasks/TASK-1", `{"position":{"after":"TASK-9"}}`, 422, ErrNeighbor.Code, ""},
 			{"user", "PATCH", "/tasks/TASK-1", `{"project_id":"WEB"}`, 422, ErrProject.Code, ""},
 			{"agent", "POST", "/tasks/TASK-1/claim", `{"claim_token":2}`, 409, ErrClaimLost.Code, "status"},
 			{"agent", "POST", "/tasks/TASK-9/claim", ``, 404, ErrNotFound.Code, ""},

@@ -22,7 +22,7 @@ func TestBulk(t *testing.T) {
 		for i := range 60 { // more than one batch
 			refs = append(refs, makeTask(t, s, fmt.Sprint("Task ", i)).Key)
 		}
-		_, err := s.Claim(cmo, "TASK-3", Ask{})
+		_, err := s.Claim(cmo, "TASK-3", ClaimOptions{})
 		_, err2 := s.Update(cmo, "TASK-5", dependOn("TASK-60"), nil)
 		_, err3 := s.Archive(cmo, "TASK-7", nil)
 		if err := errors.Join(err, err2, err3); err != nil {

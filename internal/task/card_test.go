@@ -90,9 +90,9 @@ func (d *deeds) do(ctx context.Context, t *testing.T) {
 	case 2, 3, 4, 5:
 		_, err = s.Update(ctx, d.ref(), d.change(), nil)
 	case 6, 7: // also renews
-		_, err = s.Claim(ctx, d.ref(), Ask{Lease: time.Duration(1+d.IntN(600)) * time.Second})
+		_, err = s.Claim(ctx, d.ref(), ClaimOptions{Lease: time.Duration(1+d.IntN(600)) * time.Second})
 	case 8:
-		_, err = s.Release(ctx, d.ref(), Ask{})
+		_, err = s.Release(ctx, d.ref(), ClaimOptions{})
 	case 9:
 		_, err = s.Report(ctx, d.ref(), Report{Kind: Kind([]string{"ack", "progress", "blocker", "done"}[d.IntN(4)]), Text: fmt.Sprint("Note ", d.IntN(9))})
 	case 10:
@@ -331,15 +331,15 @@ func TestDrawCards(t *testing.T) {
 		if after := read(); !slices.Equal(before, after) {
 			t.Errorf("without cards\n%s\nwith them\n%s", after, before)
 		}
-		if err := s.DrawCards(ctx); err != nil {
+		if err := s.BackfillCards(ctx); err != nil {
 			t.Fatal(err)
 		}
 		var left int
 		if err := d.QueryRow(ctx, `SELECT COUNT(*) FROM tasks WHERE card IS NULL`).Scan(&left); err != nil || left > 0 {
-			t.Errorf("%d are still to be drawn: %v", left, err)
+			t.Errorf("%d still have no card: %v", left, err)
 		}
 		if after := read(); !slices.Equal(before, after) {
-			t.Errorf("drawn anew\n%s\nbefore\n%s", after, before)
+			t.Errorf("rebuilt card\n%s\nbefore\n%s", after, before)
 		}
 	})
 }
@@ -376,9 +376,9 @@ func TestCardShowsDispatchAndCost(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		write(func(tx *db.Tx) error { return s.Show(ctx, tx, made.ID, Dispatch{State: Started, RunID: "r"}) })
+		write(func(tx *db.Tx) error { return s.SetDispatch(ctx, tx, made.ID, Dispatch{State: Started, RunID: "r"}) })
 		write(func(tx *db.Tx) error {
-			_, ok, err := s.NoteSpend(ctx, tx, strings.ToLower(made.Key), Spend{Tokens: Tokens{Input: 7}, Unpriced: 1})
+			_, ok, err := s.SetSpend(ctx, tx, strings.ToLower(made.Key), Spend{Tokens: Tokens{Input: 7}, Unpriced: 1})
 			if !ok {
 				t.Error("the task is not found by its key")
 			}
@@ -389,7 +389,7 @@ func TestCardShowsDispatchAndCost(t *testing.T) {
 		}
 		cost := money.Nano(28_314_000)
 		write(func(tx *db.Tx) error {
-			_, _, err := s.NoteSpend(ctx, tx, made.Key, Spend{CostUSD: &cost, Tokens: Tokens{Input: 9}})
+			_, _, err := s.SetSpend(ctx, tx, made.Key, Spend{CostUSD: &cost, Tokens: Tokens{Input: 9}})
 			return err
 		})
 		if _, err := s.Update(ctx, made.ID, Change{Title: new("Shipped")}, nil); err != nil {
@@ -399,7 +399,7 @@ func TestCardShowsDispatchAndCost(t *testing.T) {
 			t.Errorf("at the end: %+v", got)
 		}
 		write(func(tx *db.Tx) error {
-			_, ok, err := s.NoteSpend(ctx, tx, "TASK-99", Spend{})
+			_, ok, err := s.SetSpend(ctx, tx, "TASK-99", Spend{})
 			if ok {
 				t.Error("a task that is not there was found")
 			}

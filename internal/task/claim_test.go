@@ -63,7 +63,7 @@ func TestHolding(t *testing.T) {
 			tt.fence = ""
 		}
 		for what, got := range map[string][2]string{
-			"free": {codeOf(tt.task.free(tt.by, tt.at)), tt.free}, "fence": {codeOf(tt.task.fence(tt.token, tt.by, tt.at)), tt.fence},
+			"free": {codeOf(tt.task.free(tt.by, tt.at)), tt.free}, "fence": {codeOf(tt.task.checkToken(tt.token, tt.by, tt.at)), tt.fence},
 		} {
 			if got[0] != got[1] {
 				t.Errorf("%s: %s is %q, want %q", name, what, got[0], got[1])
@@ -106,7 +106,7 @@ func TestClaim(t *testing.T) {
 		cto, cmo := actor.With(t.Context(), a), actor.With(t.Context(), b)
 		makeTask(t, s, "Ship it")
 		began := time.Now()
-		got, err := s.Claim(cto, "TASK-1", Ask{})
+		got, err := s.Claim(cto, "TASK-1", ClaimOptions{})
 		if err != nil || got.Status != InProgress || got.Claim == nil || got.Claim.By != a.ID || got.Claim.Name != "CTO" || got.Claim.Token != 1 || got.AssigneeID != nil {
 			t.Fatalf("claimed: %+v, %+v, %v", got, got.Claim, err)
 		}
@@ -119,7 +119,7 @@ func TestClaim(t *testing.T) {
 		if own, err := s.Of(cto, "cto", began); err != nil || keys(own) != "1" {
 			t.Errorf("it has %s, %v", keys(own), err)
 		}
-		f := fault.Of(second(s.Claim(cmo, "TASK-1", Ask{})))
+		f := fault.Of(second(s.Claim(cmo, "TASK-1", ClaimOptions{})))
 		if held, _ := f.Facts["claim"].(*Claim); f.Code != ErrClaimed.Code || held == nil || held.By != a.ID || held.Token != 0 {
 			t.Errorf("the second is told %+v", f)
 		}
@@ -131,32 +131,32 @@ func TestClaim(t *testing.T) {
 		if _, err := s.Update(cmo, "TASK-1", Change{Title: new("Ship it now")}, nil); err != nil {
 			t.Errorf("another gives it a title: %v", err)
 		}
-		renewed, err := s.Claim(cto, "TASK-1", Ask{Lease: time.Hour, Token: new(int64(1))})
+		renewed, err := s.Claim(cto, "TASK-1", ClaimOptions{Lease: time.Hour, Token: new(int64(1))})
 		if err != nil || renewed.Version != 3 || renewed.Claim.Token != 1 || !renewed.Claim.ExpiresAt.After(got.Claim.ExpiresAt.Time) {
 			t.Errorf("renewed: %+v at version %d, %v", renewed.Claim, renewed.Version, err)
 		}
-		if _, err := s.Release(cmo, "TASK-1", Ask{}); !errors.Is(err, ErrClaimed) {
+		if _, err := s.Release(cmo, "TASK-1", ClaimOptions{}); !errors.Is(err, ErrClaimed) {
 			t.Errorf("another gives it back: %v", err)
 		}
-		back, err := s.Release(cto, "TASK-1", Ask{Token: new(int64(1))})
+		back, err := s.Release(cto, "TASK-1", ClaimOptions{Token: new(int64(1))})
 		if err != nil || back.Claim != nil || back.Status != Todo {
 			t.Errorf("given back: %+v in %s, %v", back.Claim, back.Status, err)
 		}
-		if same, err := s.Release(cto, "TASK-1", Ask{}); err != nil || same.Version != back.Version {
+		if same, err := s.Release(cto, "TASK-1", ClaimOptions{}); err != nil || same.Version != back.Version {
 			t.Errorf("given back again: version %d, %v", same.Version, err)
 		}
 		// Who finishes what is nobody's, owns it.
-		if _, err = s.Claim(cmo, "TASK-1", Ask{}); err == nil {
+		if _, err = s.Claim(cmo, "TASK-1", ClaimOptions{}); err == nil {
 			got, err = s.Update(cmo, "TASK-1", to(Done), nil)
 		}
 		if err != nil || got.Claim != nil || got.Status != Review || got.AssigneeID == nil || *got.AssigneeID != b.ID {
 			t.Errorf("finished: %+v, %v", got, err)
 		}
-		if _, err := s.Claim(cto, "TASK-1", Ask{}); !errors.Is(err, ErrNotOpen) {
+		if _, err := s.Claim(cto, "TASK-1", ClaimOptions{}); !errors.Is(err, ErrNotOpen) {
 			t.Errorf("claimed in review: %v", err)
 		}
 		for _, bad := range []time.Duration{-time.Second, 24*time.Hour + 1, time.Millisecond} {
-			if got := refused(t, second(s.Claim(cto, "TASK-1", Ask{Lease: bad}))); len(got) != 1 {
+			if got := refused(t, second(s.Claim(cto, "TASK-1", ClaimOptions{Lease: bad}))); len(got) != 1 {
 				t.Errorf("%v: refused %v", bad, got)
 			}
 		}
@@ -178,7 +178,7 @@ func TestLease(t *testing.T) {
 			}
 		}
 		end()
-		claimed, err := s.Claim(cto, "TASK-1", Ask{})
+		claimed, err := s.Claim(cto, "TASK-1", ClaimOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -193,8 +193,8 @@ func TestLease(t *testing.T) {
 				"a note":              second(s.Report(cto, "TASK-1", Report{Kind: Progress, Text: "half"})),
 				"a move":              second(s.Update(cto, "TASK-1", to(Done), nil)),
 				"a change by token":   second(s.Update(cto, "TASK-1", Change{Branch: patch.Set("x"), ClaimToken: &claimed.Claim.Token}, nil)),
-				"a renewal by token":  second(s.Claim(cto, "TASK-1", Ask{Token: &claimed.Claim.Token})),
-				"a release by token":  second(s.Release(cto, "TASK-1", Ask{Token: &claimed.Claim.Token})),
+				"a renewal by token":  second(s.Claim(cto, "TASK-1", ClaimOptions{Token: &claimed.Claim.Token})),
+				"a release by token":  second(s.Release(cto, "TASK-1", ClaimOptions{Token: &claimed.Claim.Token})),
 				"a report with token": second(s.Report(cto, "TASK-1", Report{Kind: Ack, ClaimToken: &claimed.Claim.Token})),
 			} {
 				if codeOf(err) != ErrClaimLost.Code {
@@ -216,7 +216,7 @@ func TestLease(t *testing.T) {
 			t.Errorf("told as %s by %s", e.Kind, e.Actor.Name)
 		}
 		late("freed")
-		if _, ok, err := s.ClaimNext(cmo, Ask{}); err != nil || !ok {
+		if _, ok, err := s.ClaimNext(cmo, ClaimOptions{}); err != nil || !ok {
 			t.Fatal(ok, err)
 		}
 		late("another's")
@@ -227,7 +227,7 @@ func TestLease(t *testing.T) {
 		if _, err := s.Update(cmo, "TASK-1", to(Todo), nil); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := s.Claim(cto, "TASK-1", Ask{}); err != nil || got.Claim.Token != 3 {
+		if got, err := s.Claim(cto, "TASK-1", ClaimOptions{}); err != nil || got.Claim.Token != 3 {
 			t.Errorf("claimed anew: %+v, %v", got.Claim, err)
 		}
 	})
@@ -268,7 +268,7 @@ func TestClaimNext(t *testing.T) {
 		}
 		var got []Task
 		for {
-			next, ok, err := s.ClaimNext(cto, Ask{})
+			next, ok, err := s.ClaimNext(cto, ClaimOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -316,7 +316,7 @@ func TestClaimNextRace(t *testing.T) {
 		began := time.Now()
 		got := race(agents, func(i int) error {
 			for {
-				next, ok, err := s.ClaimNext(who[i], Ask{})
+				next, ok, err := s.ClaimNext(who[i], ClaimOptions{})
 				if err != nil || !ok {
 					return err
 				}
@@ -346,7 +346,7 @@ func TestClaimRace(t *testing.T) {
 		for i := range 8 {
 			who = append(who, actor.With(t.Context(), makeUser(t, d, fmt.Sprint("agent", i), actor.Agent, true)))
 		}
-		got := race(len(who), func(i int) error { return second(s.Claim(who[i], "TASK-1", Ask{})) })
+		got := race(len(who), func(i int) error { return second(s.Claim(who[i], "TASK-1", ClaimOptions{})) })
 		if got["won"] != 1 || got[ErrClaimed.Code] != 7 {
 			t.Errorf("outcomes are %v", got)
 		}

@@ -56,7 +56,7 @@ func TestOnlyThoseWhoMayStopARunEndADispatch(t *testing.T) {
 					ctx := actor.With(t.Context(), callers["boss"])
 					made, err := s.Create(ctx, New{Title: fmt.Sprint("Task ", n), Assignee: new("cto")})
 					if err == nil {
-						err = d.Tx(ctx, func(tx *db.Tx) error { return s.Show(ctx, tx, made.ID, Dispatch{State: state, AgentID: "cto"}) })
+						err = d.Tx(ctx, func(tx *db.Tx) error { return s.SetDispatch(ctx, tx, made.ID, Dispatch{State: state, AgentID: "cto"}) })
 					}
 					if err != nil {
 						t.Fatal(err)

@@ -258,7 +258,7 @@ func pageOf(t testing.TB, s *Service, f Filter, w page.Want) (query string, args
 		t.Fatal(err)
 	}
 	order := strings.TrimPrefix(cmp.Or(w.Sort, tasks.Usual), "-")
-	if query, args, err = drawings(order, false).Query(s.DB.Engine(), where, w); err != nil {
+	if query, args, err = cardList(order, false).Query(s.DB.Engine(), where, w); err != nil {
 		t.Fatal(err)
 	}
 	return query, args

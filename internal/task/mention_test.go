@@ -73,7 +73,7 @@ func FuzzCalls(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		found := calls(text)
+		found := mentionCandidates(text)
 		if len(found) > maxCalls {
 			t.Fatalf("%d calls", len(found))
 		}
@@ -97,7 +97,7 @@ func TestWithoutCodeIsFast(t *testing.T) {
 		b.WriteString(strings.Repeat("`", n%150+1) + "x")
 	}
 	begin := time.Now()
-	calls(b.String())
+	mentionCandidates(b.String())
 	if took := time.Since(begin); took > 5*time.Second {
 		t.Errorf("a text of 1 MiB took %s", took)
 	}

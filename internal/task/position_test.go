@@ -21,9 +21,9 @@ func TestPositions(t *testing.T) {
 			i := rapid.IntRange(-1, len(board)).Draw(t, "to")
 			switch {
 			case i < 0:
-				board = append([]string{ahead(board[0])}, board...)
+				board = append([]string{beforeFirst(board[0])}, board...)
 			case i == len(board):
-				board = append(board, beyond(board[i-1]))
+				board = append(board, afterLast(board[i-1]))
 			case i == 0: // somebody makes a task
 				made++
 				board = append(board, firstPosition(made))

@@ -56,7 +56,7 @@ func TestReport(t *testing.T) {
 		agent, human := makeUser(t, d, "cto", actor.Agent, true), makeUser(t, d, "ada", actor.User, true)
 		cto, ada := actor.With(t.Context(), agent), actor.With(t.Context(), human)
 		makeTask(t, s, "Ship it")
-		claimed, err := s.Claim(cto, "TASK-1", Ask{})
+		claimed, err := s.Claim(cto, "TASK-1", ClaimOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +116,7 @@ func TestReportOfAnother(t *testing.T) {
 		s := live(d)
 		cto, cmo := actor.With(t.Context(), makeUser(t, d, "cto", actor.Agent, true)), actor.With(t.Context(), makeUser(t, d, "cmo", actor.Agent, true))
 		makeTask(t, s, "Ship it")
-		if _, err := s.Claim(cto, "TASK-1", Ask{}); err != nil {
+		if _, err := s.Claim(cto, "TASK-1", ClaimOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		for _, kind := range []Kind{Ack, Progress, Blocker, Finished} {
@@ -163,7 +163,7 @@ func TestReportsBy(t *testing.T) {
 			got[2].Text != "From its earlier account" {
 			t.Errorf("reports %+v, %v; want the three since then of both accounts, the newest first", got, err)
 		}
-		made, err := s.MadeBy(t.Context(), agent.AgentID, since.Add(time.Second))
+		made, err := s.CreatedBy(t.Context(), agent.AgentID, since.Add(time.Second))
 		var titles []string
 		for _, m := range made {
 			titles = append(titles, m.Title)
@@ -172,7 +172,7 @@ func TestReportsBy(t *testing.T) {
 		if err != nil || !slices.Equal(titles, []string{"For Ada", "For nobody"}) {
 			t.Errorf("made %v, %v; want those for others", titles, err)
 		}
-		if made, err := s.MadeBy(t.Context(), agent.AgentID, since.Add(time.Hour)); err != nil || len(made) != 0 {
+		if made, err := s.CreatedBy(t.Context(), agent.AgentID, since.Add(time.Hour)); err != nil || len(made) != 0 {
 			t.Errorf("made later %v, %v", made, err)
 		}
 	})

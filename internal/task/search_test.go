@@ -12,7 +12,7 @@ import (
 
 func searched(t testing.TB, d *db.DB, text string, archived *bool) string {
 	t.Helper()
-	list, err := (&search.Service{DB: d}).Find(asService(t), text, search.Only{Archived: archived}, 10)
+	list, err := (&search.Service{DB: d}).Find(asService(t), text, search.Filter{Archived: archived}, 10)
 	if err != nil {
 		t.Fatal(err)
 	}

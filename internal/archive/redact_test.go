@@ -10,7 +10,7 @@ import (
 // What the archive keeps is read by everybody who may read, for years: a key in
 // it is a key given away.
 func TestMaskFinds(t *testing.T) {
-	m := newMasker()
+	m := newRedactor()
 	rand := "a8Fk2Lm9Qp4Rt7Vx1Zb6Nc3Hd5Jg0Sw8"
 	for text, secret := range map[string]string{
 		"the key is sk-ant-api03-" + rand + " ok": "sk-ant-api03-" + rand,
@@ -54,7 +54,7 @@ func TestMaskFinds(t *testing.T) {
 // What tools answer is text to us, and most of it was JSON, a configuration or a
 // coloured terminal: a key behind an escaped line break is as much a key.
 func TestMaskFindsTheWrapped(t *testing.T) {
-	m := newMasker()
+	m := newRedactor()
 	rand := "a8Fk2Lm9Qp4Rt7Vx1Zb6Nc3Hd5Jg0Sw8"
 	for text, secret := range map[string]string{
 		`{"stdout":"x\nghp_` + rand + `"}`:            rand,
@@ -94,7 +94,7 @@ func TestMaskFindsTheWrapped(t *testing.T) {
 // An archive in which every hash and every word about passwords is blacked out
 // is not worth keeping.
 func TestMaskLeaves(t *testing.T) {
-	m := newMasker()
+	m := newRedactor()
 	for _, text := range []string{
 		"The password must have twelve characters; a token is a JWT.",
 		"commit 4f1c2d3e5a6b7c8d9e0f1a2b3c4d5e6f7a8b9c0d",
@@ -115,7 +115,7 @@ func TestMaskLeaves(t *testing.T) {
 
 // Arguments of tools stay what they are, without what is secret in them.
 func TestMaskJSON(t *testing.T) {
-	m := newMasker()
+	m := newRedactor()
 	got := m.json(`{"n":1.50,"url":"https://u:geheim@h/","env":{"DB_PASSWORD":"kitten","PATH":"/bin","api_key":"$KEY"},"list":["Bearer abcdefgh1234",true,null]}`)
 	want := `{"env":{"DB_PASSWORD":"[masked:secret]","PATH":"/bin","api_key":"$KEY"},"list":["Bearer [masked:bearer]",true,null],"n":1.50,"url":"https://u:[masked:url_password]@h/"}`
 	if got != want {
@@ -132,7 +132,7 @@ func FuzzMask(f *testing.F) {
 	for _, s := range []string{"", "sk-", "password=", `{"token":"x"}`, "-----BEGIN PRIVATE KEY-----", "://:@", "\xff", "[masked:jwt]"} {
 		f.Add(s, s)
 	}
-	m := newMasker()
+	m := newRedactor()
 	const key = "ghp_a8Fk2Lm9Qp4Rt7Vx1Zb6Nc3Hd5Jg0Sw8"
 	f.Fuzz(func(t *testing.T, before, after string) {
 		if len(before)+len(after) > 4000 {

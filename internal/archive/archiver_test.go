@@ -133,7 +133,7 @@ var monday = time.Date(2026, 11, 16, 8, 0, 0, 0, time.UTC)
 type bench struct {
 	t       testing.TB
 	s       *Service
-	k       *keeper
+	k       *archiver
 	runtime *runtime
 	now     time.Time
 	rows    []gateway.Session
@@ -142,12 +142,12 @@ type bench struct {
 func newBench(t testing.TB, d *db.DB) *bench {
 	b := &bench{t: t, now: monday.Add(time.Hour), runtime: &runtime{rows: map[string][]row{}, ids: map[string]string{}}}
 	b.s = &Service{DB: d, Runtime: b.runtime, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Now: func() time.Time { return b.now }}
-	b.k = b.keeper()
+	b.k = b.archiver()
 	return b
 }
 
-func (b *bench) keeper() *keeper {
-	return &keeper{s: b.s, pace: Pace{Call: time.Nanosecond, Lease: time.Hour}.withDefaults(), mask: newMasker(), owner: db.NewID()}
+func (b *bench) archiver() *archiver {
+	return &archiver{s: b.s, pace: Pace{Call: time.Nanosecond, Lease: time.Hour}.withDefaults(), redact: newRedactor(), owner: db.NewID()}
 }
 
 // say adds rows to a session, which changes with them.
@@ -237,7 +237,7 @@ func TestArchiveEqualsTheTranscript(t *testing.T) {
 				b.say(key, someRows(rt)...)
 				if rapid.Bool().Draw(rt, "another process") {
 					b.k.release(t.Context())
-					b.k = b.keeper()
+					b.k = b.archiver()
 				}
 				b.look(t.Context())
 				a, got := b.stored(key, rapid.IntRange(20, 300).Draw(rt, "page"))
@@ -277,7 +277,7 @@ func TestArchiveOfALongTranscript(t *testing.T) {
 		}
 		b.runtime.before, b.runtime.err = nil, nil
 		b.k.release(t.Context())
-		b.k = b.keeper()
+		b.k = b.archiver()
 		b.look(t.Context())
 		a, got := b.stored(key, 500)
 		if a.Coverage != Whole || len(got) != rows || *got[rows-1].Blocks[0].Text != "Line 19999" {

@@ -14,34 +14,36 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// The pace of the archive.
+// Intervals and batch sizes of the archiver.
 const (
-	// retry is how soon is tried again what failed, or what another process does.
+	// retry is the delay after a failure, or while another replica holds the
+	// claim.
 	retry = 5 * time.Second
-	// look is how often the archive looks although nothing was heard.
+	// look is the interval of passes without a new reading.
 	look = time.Minute
-	// hidden is how long a session is taken to be in the runtime that is in no list
-	// and was there when it was asked for: twice as long each time, up to hiddenMost.
+	// hidden is how long to assume that the runtime still has a session that it
+	// does not list. It doubles each time, up to hiddenMost.
 	hidden, hiddenMost = 10 * time.Minute, 24 * time.Hour
-	// refused is how long a session is left alone of which the runtime, or what is
-	// here of it, cannot be read; slow the same when it only took too long.
+	// refused is how long to skip a session whose transcript cannot be read;
+	// slow is the same after a timeout.
 	refused, slow = 10 * time.Minute, time.Minute
-	// asksAtOnce is how many sessions that are in no list are asked for in one pass,
-	// and failsAtOnce how many in a row may not be read until the fault is not theirs.
+	// asksAtOnce is the number of unlisted sessions to look up in one pass.
+	// After failsAtOnce consecutive failures to read a session, the pass is
+	// aborted, because the cause is probably not the sessions.
 	asksAtOnce, failsAtOnce = 100, 3
 
-	rowsAtOnce = 100 // that one transaction writes
-	batch      = 20  // readings after which the claim is renewed, and the rows are looked at anew
+	rowsAtOnce = 100 // rows per transaction
+	batch      = 20  // transcripts to read before renewing the claim and checking for changes
 )
 
-// Pace bounds what the archive asks of the runtime. Zero fields get the defaults
-// that are named beside them.
+// Pace bounds the rate of requests to the runtime. Zero fields get the defaults
+// given below.
 type Pace struct {
-	Pass  time.Duration // between two looks at what has changed; 2 s
-	Call  time.Duration // between two readings of the runtime; 250 ms, which is four a second
-	Rest  time.Duration // how long nothing happens in a session before it is archived; 30 s
-	Final time.Duration // the same for a sub-agent's and a scheduled job's, which do not go on; 3 s
-	Lease time.Duration // for how long the process that archives keeps the others from it; 20 s
+	Pass  time.Duration // between two passes; 2 s
+	Call  time.Duration // between two requests to the runtime; 250 ms
+	Rest  time.Duration // how long a session must be idle before it is archived; 30 s
+	Final time.Duration // the same for ended sessions of sub-agents and scheduled jobs; 3 s
+	Lease time.Duration // lease of the archiving replica; 20 s
 }
 
 func (p Pace) withDefaults() Pace {
@@ -58,17 +60,18 @@ func (p Pace) withDefaults() Pace {
 	return p
 }
 
-// mirror is what the runtime was last heard to have. The zero value is ready to use.
+// mirror holds the last reading of the runtime's sessions. The zero value is
+// ready to use.
 type mirror struct {
 	mu      sync.Mutex
-	rows    []gateway.Session        // of the last list
+	rows    []gateway.Session        // the last list
 	at      clock.Time               // when it was read
-	fresh   bool                     // nobody has looked at it yet
-	skipped map[name]gateway.Session // sessions of lists that nobody looked at, and that the next did not have
+	fresh   bool                     // not processed yet
+	skipped map[name]gateway.Session // sessions of unprocessed lists that later lists no longer have
 	wake    chan struct{}
 }
 
-// skippedMost is how many sessions are remembered that came and went between two looks.
+// skippedMost is the maximum number of sessions in mirror.skipped.
 const skippedMost = 1000
 
 func (m *mirror) signal() chan struct{} {
@@ -80,8 +83,9 @@ func (m *mirror) signal() chan struct{} {
 	return m.wake
 }
 
-// Read takes a reading of the runtime's sessions. It does not wait, and keeps it.
-func (s *Service) Read(rows []gateway.Session) {
+// Observe takes a new reading of the runtime's sessions. It does not block, and
+// it keeps the slice.
+func (s *Service) Observe(rows []gateway.Session) {
 	m := &s.mirror
 	m.mu.Lock()
 	if m.fresh {
@@ -102,11 +106,11 @@ func (s *Service) Read(rows []gateway.Session) {
 	m.mu.Unlock()
 	select {
 	case m.signal() <- struct{}{}:
-	default: // it has been told already
+	default: // already signaled
 	}
 }
 
-// take is what was heard since the last look.
+// take returns what was read since the last call.
 func (m *mirror) take() (rows []gateway.Session, skipped map[name]gateway.Session, at clock.Time, fresh bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -115,8 +119,8 @@ func (m *mirror) take() (rows []gateway.Session, skipped map[name]gateway.Sessio
 	return rows, skipped, at, fresh
 }
 
-// again makes a look that failed have what it took once more.
-func (m *mirror) again(skipped map[name]gateway.Session) {
+// putBack returns the result of take after a failed pass.
+func (m *mirror) putBack(skipped map[name]gateway.Session) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.fresh = len(m.rows) > 0 || !m.at.IsZero()
@@ -125,9 +129,10 @@ func (m *mirror) again(skipped map[name]gateway.Session) {
 	}
 }
 
-// Run archives until ctx ends, in one process at a time. It returns nil.
+// Run archives sessions until ctx ends, in one replica at a time. It returns
+// nil.
 func (s *Service) Run(ctx context.Context) error {
-	k := &keeper{s: s, pace: s.Pace.withDefaults(), mask: newMasker(), owner: db.NewID()}
+	k := &archiver{s: s, pace: s.Pace.withDefaults(), redact: newRedactor(), owner: db.NewID()}
 	defer k.release(ctx)
 	again := time.NewTimer(0)
 	defer again.Stop()
@@ -144,7 +149,7 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 }
 
-// sleep waits, at most until ctx ends.
+// sleep waits for d or until ctx ends.
 func sleep(ctx context.Context, d time.Duration) {
 	rest := time.NewTimer(d)
 	defer rest.Stop()
@@ -154,30 +159,30 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// keeper archives; it belongs to the goroutine of Run.
-type keeper struct {
-	s      *Service
-	pace   Pace
-	mask   *masker
-	owner  string
-	took   bool           // the claim was ours once
-	known  map[name]*kept // of those that the runtime has; nil before they are read from the database
-	heard  clock.Time     // when the rows were read that known is made of
-	noted  time.Time      // when that was last written down
-	called time.Time      // when the runtime was last asked
-	broken bool           // the last pass failed, and we have said so
+// archiver does the work of Run. It is not safe for concurrent use.
+type archiver struct {
+	s        *Service
+	pace     Pace
+	redact   *redactor
+	owner    string
+	took     bool           // this replica has held the claim
+	known    map[name]*kept // sessions that the runtime has; nil before they are read from the database
+	readAt   clock.Time     // time of the reading that known reflects
+	storedAt time.Time      // when that time was last stored
+	called   time.Time      // time of the last request to the runtime
+	broken   bool           // the last pass failed and was logged
 	// claimed is when the claim was last renewed.
-	claimed time.Time
-	parting bool               // the last pass has not asked for all that are in no list
-	bad     map[name]time.Time // could not be archived: no need to try again until then
+	claimed  time.Time
+	moreGone bool               // the last pass has not looked up all unlisted sessions
+	bad      map[name]time.Time // sessions that failed, and when to retry
 }
 
-// errClaimed says that another process archives.
-var errClaimed = errors.New("another process archives")
+// errClaimed means that another replica holds the claim.
+var errClaimed = errors.New("another replica is archiving")
 
-// pass looks once at what has changed, and says when to look again although
-// nothing is heard.
-func (k *keeper) pass(ctx context.Context) time.Duration {
+// pass processes the changes since the last pass, and returns when to run again
+// without a new reading.
+func (k *archiver) pass(ctx context.Context) time.Duration {
 	rows, skipped, at, fresh := k.s.mirror.take()
 	next, err := k.work(ctx, rows, skipped, at, fresh)
 	switch {
@@ -187,22 +192,22 @@ func (k *keeper) pass(ctx context.Context) time.Duration {
 	case ctx.Err() != nil:
 		return retry
 	}
-	k.known, k.parting = nil, false
+	k.known, k.moreGone = nil, false
 	if !errors.Is(err, errClaimed) {
-		k.s.mirror.again(skipped)
+		k.s.mirror.putBack(skipped)
 	} else if fresh {
-		k.s.mirror.again(nil) // the other one has heard of those
+		k.s.mirror.putBack(nil) // the other replica has seen the skipped ones
 	}
-	if !k.broken && !errors.Is(err, errClaimed) && (fault.Of(err) == nil || one(err)) && !k.s.away(err) { // that the gateway is away is told elsewhere
+	if !k.broken && !errors.Is(err, errClaimed) && (fault.Of(err) == nil || ofOneSession(err)) && !k.s.away(err) { // an unavailable gateway is logged elsewhere
 		k.broken = true
-		k.s.Log.WarnContext(ctx, "sessions cannot be archived; it is tried again", "err", err)
+		k.s.Log.WarnContext(ctx, "cannot archive sessions; will retry", "err", err)
 	}
 	return retry
 }
 
-func (k *keeper) work(ctx context.Context, rows []gateway.Session, skipped map[name]gateway.Session, at clock.Time, fresh bool) (time.Duration, error) {
+func (k *archiver) work(ctx context.Context, rows []gateway.Session, skipped map[name]gateway.Session, at clock.Time, fresh bool) (time.Duration, error) {
 	if at.IsZero() {
-		return look, nil // nothing was ever heard
+		return look, nil // no reading yet
 	}
 	if err := k.claim(ctx); err != nil {
 		return 0, err
@@ -210,16 +215,16 @@ func (k *keeper) work(ctx context.Context, rows []gateway.Session, skipped map[n
 	if k.known == nil {
 		present, err := findPresent(ctx, k.s.DB)
 		if err != nil {
-			return 0, fmt.Errorf("read what is archived: %w", err)
+			return 0, fmt.Errorf("read the archived sessions: %w", err)
 		}
 		k.known = make(map[name]*kept, len(present))
 		for _, p := range present {
 			k.known[nameOf(&p.seen)] = p
 		}
-		// Another process may have heard more than we have.
+		// Another replica may have a newer reading.
 		last, err := findReading(ctx, k.s.DB)
 		if err != nil {
-			return 0, fmt.Errorf("read when the runtime was heard: %w", err)
+			return 0, fmt.Errorf("read the time of the last reading: %w", err)
 		}
 		fresh = last == nil || !at.Before(last.Time)
 	}
@@ -228,26 +233,26 @@ func (k *keeper) work(ctx context.Context, rows []gateway.Session, skipped map[n
 		for _, g := range skipped {
 			all = append(all, g)
 		}
-		if err := k.note(ctx, all, at); err != nil {
+		if err := k.storeChanged(ctx, all, at); err != nil {
 			return 0, err
 		}
 	}
-	if fresh || k.parting {
-		more, err := k.part(ctx, rows, at)
+	if fresh || k.moreGone {
+		more, err := k.archiveGone(ctx, rows, at)
 		if err != nil {
 			return 0, err
 		}
-		k.parting = more
+		k.moreGone = more
 	}
 	next, err := k.readDue(ctx)
-	if k.parting {
+	if k.moreGone {
 		next = 0
 	}
 	return next, err
 }
 
-// note writes down the sessions that are new or other than before.
-func (k *keeper) note(ctx context.Context, rows []gateway.Session, at clock.Time) error {
+// storeChanged stores the sessions that are new or have changed.
+func (k *archiver) storeChanged(ctx context.Context, rows []gateway.Session, at clock.Time) error {
 	var changed []gateway.Session
 	for i := range rows {
 		g := &rows[i]
@@ -259,7 +264,7 @@ func (k *keeper) note(ctx context.Context, rows []gateway.Session, at clock.Time
 		found := make([]kept, len(some))
 		err := k.s.DB.Tx(ctx, func(tx *db.Tx) error {
 			for i, g := range some {
-				g.Label, g.LastMessage = k.mask.text(g.Label, false), k.mask.text(g.LastMessage, true)
+				g.Label, g.LastMessage = k.redact.text(g.Label, false), k.redact.text(g.LastMessage, true)
 				if err := putSeen(ctx, tx, db.NewID(), g, at); err != nil {
 					return err
 				}
@@ -271,7 +276,7 @@ func (k *keeper) note(ctx context.Context, rows []gateway.Session, at clock.Time
 			return nil
 		})
 		if err != nil {
-			return fmt.Errorf("write down the runtime's sessions: %w", err)
+			return fmt.Errorf("store the runtime's sessions: %w", err)
 		}
 		for i, g := range some {
 			p := found[i]
@@ -279,20 +284,20 @@ func (k *keeper) note(ctx context.Context, rows []gateway.Session, at clock.Time
 			k.known[nameOf(&g)] = &p
 		}
 	}
-	k.heard = at
+	k.readAt = at
 	const often = 15 * time.Second
-	if now := k.s.Now(); len(changed) > 0 || now.Sub(k.noted) >= often {
+	if now := k.s.Now(); len(changed) > 0 || now.Sub(k.storedAt) >= often {
 		if err := k.s.DB.Tx(ctx, func(tx *db.Tx) error { return putReading(ctx, tx, at) }); err != nil {
-			return fmt.Errorf("note when the runtime was heard: %w", err)
+			return fmt.Errorf("store the time of the reading: %w", err)
 		}
-		k.noted = now
+		k.storedAt = now
 	}
 	return nil
 }
 
-// part parts with the sessions that the runtime has no more; more says that there
-// are others to be asked for, after what else is to be done.
-func (k *keeper) part(ctx context.Context, rows []gateway.Session, at clock.Time) (more bool, err error) {
+// archiveGone archives the sessions that the runtime no longer has. more
+// reports whether unlisted sessions remain to be looked up in the next pass.
+func (k *archiver) archiveGone(ctx context.Context, rows []gateway.Session, at clock.Time) (more bool, err error) {
 	there, keys := make(map[name]bool, len(rows)), make(map[string]bool, len(rows))
 	for i := range rows {
 		there[nameOf(&rows[i])], keys[rows[i].Key] = true, true
@@ -318,15 +323,15 @@ func (k *keeper) part(ctx context.Context, rows []gateway.Session, at clock.Time
 				}
 			}
 			var is bool
-			if why, is, err = k.hides(ctx, p); err != nil {
-				return false, fmt.Errorf("look for a session that is not listed: %w", err)
+			if why, is, err = k.lookUp(ctx, p); err != nil {
+				return false, fmt.Errorf("look up an unlisted session: %w", err)
 			}
 			if is {
 				continue
 			}
 		}
-		if err := k.gone(ctx, p, why, at); err != nil {
-			return false, fmt.Errorf("archive a session that is gone: %w", err)
+		if err := k.markGone(ctx, p, why, at); err != nil {
+			return false, fmt.Errorf("archive a deleted session: %w", err)
 		}
 		delete(k.known, n)
 		delete(k.bad, n)
@@ -334,18 +339,18 @@ func (k *keeper) part(ctx context.Context, rows []gateway.Session, at clock.Time
 	return more, nil
 }
 
-// hides asks the runtime whether it has a session that is in no list, or else why
-// it is gone. A list may leave sessions out: the oldest of very many, and those
-// that people put away.
-func (k *keeper) hides(ctx context.Context, p *kept) (why Ended, is bool, err error) {
+// lookUp asks the runtime for an unlisted session. It reports whether the
+// session still exists, or else why it is gone. The runtime's list leaves out
+// hidden sessions, and the oldest if there are very many.
+func (k *archiver) lookUp(ctx context.Context, p *kept) (why Ended, is bool, err error) {
 	k.wait(ctx)
 	g, ok, err := k.s.Runtime.Session(ctx, p.seen.Key)
 	switch {
-	case err != nil && (ctx.Err() != nil || !one(err)):
+	case err != nil && (ctx.Err() != nil || !ofOneSession(err)):
 		return "", false, err
-	case err != nil: // of this one nobody can tell; the others wait
+	case err != nil: // unknown for this one; continue with the others
 		p.hiddenUntil = k.s.Now().Add(refused)
-		return "", true, nil //nolint:nilerr // one that stays refused is no reason to stop
+		return "", true, nil //nolint:nilerr // one refused session must not stop the others
 	case ok && g.ID == p.seen.ID:
 		p.hiddenFor = min(max(2*p.hiddenFor, hidden), hiddenMost)
 		p.hiddenUntil = k.s.Now().Add(p.hiddenFor)
@@ -356,14 +361,15 @@ func (k *keeper) hides(ctx context.Context, p *kept) (why Ended, is bool, err er
 	return Reset, false, nil
 }
 
-// one says whether a failure of the runtime's may be of the one session that it
-// was asked about, and nothing that keeps the others from being read.
-func one(err error) bool {
+// ofOneSession reports whether a failure may concern only the requested
+// session.
+func ofOneSession(err error) bool {
 	return errors.Is(err, gateway.ErrRefused) || errors.Is(err, gateway.ErrBusy) || errors.Is(err, gateway.ErrTimeout)
 }
 
-// gone archives a session that the runtime has no more, with what is here of it.
-func (k *keeper) gone(ctx context.Context, p *kept, why Ended, at clock.Time) error {
+// markGone marks a session as deleted or reset in the runtime, with what is
+// archived of it.
+func (k *archiver) markGone(ctx context.Context, p *kept, why Ended, at clock.Time) error {
 	return k.s.DB.Tx(ctx, func(tx *db.Tx) error {
 		is, err := findKept(ctx, tx, nameOf(&p.seen))
 		switch {
@@ -388,9 +394,9 @@ func (k *keeper) gone(ctx context.Context, p *kept, why Ended, at clock.Time) er
 	})
 }
 
-// readDue reads the transcripts of which something is not here, and says when
-// the next will have rested for long enough.
-func (k *keeper) readDue(ctx context.Context) (time.Duration, error) {
+// readDue reads the transcripts that are not fully archived, and returns when
+// the next one will have been idle long enough.
+func (k *archiver) readDue(ctx context.Context) (time.Duration, error) {
 	next, n, fails := look, 0, 0
 	now := k.s.Now()
 	for at, p := range k.known {
@@ -402,14 +408,14 @@ func (k *keeper) readDue(ctx context.Context) (time.Duration, error) {
 		if onceOnly(g.Kind) && !g.EndedAt.IsZero() {
 			rest, ended = k.pace.Final, Finished
 		}
-		// By the runtime's clock, and by ours where that is another one.
-		quiet := max(now.Sub(lastOf(g, k.heard).Time), now.Sub(p.since))
+		// Use the larger of both clocks' idle times, because they may differ.
+		quiet := max(now.Sub(lastOf(g, k.readAt).Time), now.Sub(p.since))
 		if wait := rest - quiet; wait > 0 {
 			next = min(next, wait+time.Millisecond)
 			continue
 		}
 		if n++; n > batch {
-			return 0, nil // look first at what else has happened
+			return 0, nil // check for other changes first
 		}
 		err := k.read(ctx, p, ended)
 		if err == nil {
@@ -421,19 +427,19 @@ func (k *keeper) readDue(ctx context.Context) (time.Duration, error) {
 			return 0, err
 		}
 		if fails++; fails == failsAtOnce {
-			return 0, fmt.Errorf("archive %s, like others before it: %w", g.Key, errSeveral)
+			return 0, fmt.Errorf("archive %s: %w", g.Key, errSeveral)
 		}
 	}
 	return next, nil
 }
 
-// errSeveral says that the fault does not seem to be one session's.
-var errSeveral = errors.New("several sessions in a row cannot be read")
+// errSeveral means that the cause of the failures is probably not one session.
+var errSeveral = errors.New("several consecutive sessions cannot be read")
 
-// failed notes that a session could not be archived, which must not keep the
-// others out; the error is one that does.
-func (k *keeper) failed(ctx context.Context, p *kept, err error) error {
-	if ctx.Err() != nil || errors.Is(err, errClaimed) || fault.Of(err) != nil && !one(err) || k.s.away(err) {
+// failed schedules a retry for a session that could not be archived. It returns
+// an error only if the failure concerns the other sessions, too.
+func (k *archiver) failed(ctx context.Context, p *kept, err error) error {
+	if ctx.Err() != nil || errors.Is(err, errClaimed) || fault.Of(err) != nil && !ofOneSession(err) || k.s.away(err) {
 		return fmt.Errorf("archive %s: %w", p.seen.Key, err)
 	}
 	again := refused
@@ -444,21 +450,22 @@ func (k *keeper) failed(ctx context.Context, p *kept, err error) error {
 		k.bad = map[name]time.Time{}
 	}
 	k.bad[nameOf(&p.seen)] = k.s.Now().Add(again)
-	k.s.Log.WarnContext(ctx, "a session cannot be archived; it is tried again later", "session", p.seen.Key, "err", err)
+	k.s.Log.WarnContext(ctx, "cannot archive a session; will retry later", "session", p.seen.Key, "err", err)
 	return nil
 }
 
-// wait keeps to the number of questions that the runtime is asked in a second.
-func (k *keeper) wait(ctx context.Context) {
+// wait limits the rate of requests to the runtime.
+func (k *archiver) wait(ctx context.Context) {
 	sleep(ctx, k.pace.Call-time.Since(k.called))
 	k.called = time.Now()
 }
 
-// claim makes this process the one that archives, for a while.
-func (k *keeper) claim(ctx context.Context) error {
+// claim acquires or renews the claim on the archive for this replica.
+func (k *archiver) claim(ctx context.Context) error {
 	mine := false
 	err := k.s.DB.Tx(ctx, func(tx *db.Tx) (err error) {
-		// One process owns an SQLite file: who held the claim before us is dead.
+		// An SQLite file has one process, so an earlier holder of the claim is
+		// dead.
 		mine, err = claim(ctx, tx, k.owner, k.s.Now(), k.pace.Lease, !k.took && tx.Engine() == db.SQLite)
 		return err
 	})
@@ -472,16 +479,16 @@ func (k *keeper) claim(ctx context.Context) error {
 	return nil
 }
 
-// hold is claim when that was a while ago, for whoever is at work for long.
-func (k *keeper) hold(ctx context.Context) error {
+// hold renews the claim during long work, if it was not renewed recently.
+func (k *archiver) hold(ctx context.Context) error {
 	if k.s.Now().Sub(k.claimed) < k.pace.Lease/4 {
 		return nil
 	}
 	return k.claim(ctx)
 }
 
-// release lets another process go on at once.
-func (k *keeper) release(ctx context.Context) {
+// release gives up the claim, so that another replica can continue at once.
+func (k *archiver) release(ctx context.Context) {
 	if !k.took {
 		return
 	}
@@ -490,6 +497,6 @@ func (k *keeper) release(ctx context.Context) {
 	defer cancel()
 	err := k.s.DB.Tx(ctx, func(tx *db.Tx) error { return release(ctx, tx, k.owner) })
 	if err != nil && !k.s.away(err) {
-		k.s.Log.WarnContext(ctx, "the claim on the archive was not given back; it ends by itself", "err", err)
+		k.s.Log.WarnContext(ctx, "could not release the claim on the archive; it will expire", "err", err)
 	}
 }

@@ -59,13 +59,16 @@ func TestUnchangedList(t *testing.T) {
 				_, err := s.Update(ctx, "TASK-1", Change{Title: new("New")}, nil)
 				return err
 			}},
-			{"a claim", func(ctx context.Context) error { _, err := s.Claim(ctx, "TASK-1", Ask{Lease: time.Hour}); return err }},
+			{"a claim", func(ctx context.Context) error {
+				_, err := s.Claim(ctx, "TASK-1", ClaimOptions{Lease: time.Hour})
+				return err
+			}},
 			{"a claim that is renewed", func(ctx context.Context) error {
-				_, err := s.Claim(ctx, "TASK-1", Ask{Lease: 2 * time.Hour})
+				_, err := s.Claim(ctx, "TASK-1", ClaimOptions{Lease: 2 * time.Hour})
 				return err
 			}},
 			{"a second claim", func(ctx context.Context) error {
-				_, err := s.Claim(ctx, "TASK-2", Ask{Lease: 3 * time.Hour})
+				_, err := s.Claim(ctx, "TASK-2", ClaimOptions{Lease: 3 * time.Hour})
 				return err
 			}},
 			// Nobody does anything here; the board shows the end of a claim by itself.
@@ -107,7 +110,7 @@ func TestMarkOfAnotherTime(t *testing.T) {
 		if _, err := s.Create(by, New{Title: "Order paper"}); err != nil {
 			t.Fatal(err)
 		}
-		m, err := s.mark(t.Context())
+		m, err := s.listETag(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
