@@ -27,10 +27,10 @@ const (
 	// refused is how long to skip a session whose transcript cannot be read;
 	// slow is the same after a timeout.
 	refused, slow = 10 * time.Minute, time.Minute
-	// asksAtOnce is the number of unlisted sessions to look up in one pass.
-	// After failsAtOnce consecutive failures to read a session, the pass is
+	// maxLookups is the number of unlisted sessions to look up in one pass.
+	// After maxFailures consecutive failures to read a session, the pass is
 	// aborted, because the cause is probably not the sessions.
-	asksAtOnce, failsAtOnce = 100, 3
+	maxLookups, maxFailures = 100, 3
 
 	rowsAtOnce = 100 // rows per transaction
 	batch      = 20  // transcripts to read before renewing the claim and checking for changes
@@ -313,7 +313,7 @@ func (k *archiver) archiveGone(ctx context.Context, rows []gateway.Session, at c
 			if k.s.Now().Before(p.hiddenUntil) {
 				continue
 			}
-			if asked++; asked > asksAtOnce {
+			if asked++; asked > maxLookups {
 				more = true
 				continue
 			}
@@ -426,7 +426,7 @@ func (k *archiver) readDue(ctx context.Context) (time.Duration, error) {
 		if err = k.failed(ctx, p, err); err != nil {
 			return 0, err
 		}
-		if fails++; fails == failsAtOnce {
+		if fails++; fails == maxFailures {
 			return 0, fmt.Errorf("archive %s: %w", g.Key, errSeveral)
 		}
 	}

@@ -57,7 +57,7 @@ func TestArchiveWithoutTheRefused(t *testing.T) {
 // others again and again, and what ends meanwhile must be archived.
 func TestArchiveBesideManyHidden(t *testing.T) {
 	b := newBench(t, dbtest.New(t))
-	const many = 3 * asksAtOnce
+	const many = 3 * maxLookups
 	for i := range many {
 		b.say(fmt.Sprint("agent:cto:old", i), row{text: "x"})
 		b.rows[i].Active = true // nobody need read them here
@@ -66,7 +66,7 @@ func TestArchiveBesideManyHidden(t *testing.T) {
 	b.rows = nil
 	b.say("agent:cto:new", row{text: "x"})
 	b.look(t.Context())
-	if n := b.runtime.sought; n > asksAtOnce {
+	if n := b.runtime.sought; n > maxLookups {
 		t.Errorf("one pass asked for %d sessions", n)
 	}
 	if a, _ := b.stored("agent:cto:new", 10); a.Coverage != Whole {

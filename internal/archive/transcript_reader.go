@@ -75,11 +75,11 @@ var errPurged = errors.New("the archived part was purged")
 
 // piece is a chunk of a transcript.
 type piece struct {
-	turns []gateway.Turn // oldest first, each with a Seq
-	total int64          // rows of the whole transcript
-	anew  bool           // the transcript is shorter than the archived part, which must be replaced
-	upTo  int64          // last row read
-	done  bool           // there are no more rows
+	turns   []gateway.Turn // oldest first, each with a Seq
+	total   int64          // rows of the whole transcript
+	restart bool           // the transcript is shorter than the archived part, which must be replaced
+	upTo    int64          // last row read
+	done    bool           // there are no more rows
 }
 
 // chunk reads the rows after the archived ones. ok is false if the session has
@@ -98,9 +98,9 @@ func (k *archiver) chunk(ctx context.Context, p *kept, total int64) (c piece, ok
 		if page.SessionID != p.seen.ID {
 			return piece{}, false, nil
 		}
-		c.total, c.anew = page.Total, page.Total < p.lastSeq
+		c.total, c.restart = page.Total, page.Total < p.lastSeq
 		from := max(p.lastSeq, 1)
-		if c.anew {
+		if c.restart {
 			from = 1
 		}
 		// Offsets count from the newest row. If only a few rows were added
@@ -201,7 +201,7 @@ func (k *archiver) write(ctx context.Context, p *kept, c piece, why Ended) error
 			return err
 		}
 		before := is.lastSeq
-		if c.anew {
+		if c.restart {
 			before, is.messages, is.lastSeq = 0, 0, 0
 			if err := deleteParts(ctx, tx, is.id, 0); err != nil {
 				return err

@@ -104,7 +104,7 @@ func readRange(ctx context.Context, q db.Queryer) (s logRange, err error) {
 }
 
 // following returns up to limit events of any class after id, in order. It
-// fails with errForgotten if some of them may have been deleted, or if id is
+// fails with errPurged if some of them may have been deleted, or if id is
 // larger than the newest one, which means that the database was restored and
 // IDs are reused. It reads in one view, so nothing is deleted in between.
 func following(ctx context.Context, d *db.DB, id int64, limit int) (list []Event, err error) {
@@ -114,7 +114,7 @@ func following(ctx context.Context, d *db.DB, id int64, limit int) (list []Event
 			return err
 		}
 		if id < at.purged || id > at.last {
-			return errForgotten
+			return errPurged
 		}
 		// With the limit as a parameter, SQLite would plan the query on each
 		// call.
@@ -125,7 +125,7 @@ func following(ctx context.Context, d *db.DB, id int64, limit int) (list []Event
 	return list, err
 }
 
-var errForgotten = errors.New("the requested events have been deleted")
+var errPurged = errors.New("the requested events have been deleted")
 
 // Filter selects events. The zero Filter selects all of a class.
 type Filter struct {

@@ -205,8 +205,8 @@ func (t *Stream) run(ctx context.Context) error {
 // catchUp reads and sends the events up to an ID.
 func (t *Stream) catchUp(ctx context.Context, upTo int64) error {
 	for t.pos < upTo {
-		events, err := t.s.portion(ctx, t.pos)
-		if errors.Is(err, errForgotten) {
+		events, err := t.s.readBatch(ctx, t.pos)
+		if errors.Is(err, errPurged) {
 			return endBehind // the client gets a reset when it reconnects
 		}
 		if err != nil {
@@ -219,7 +219,7 @@ func (t *Stream) catchUp(ctx context.Context, upTo int64) error {
 		if err := t.pass(ctx, batch); err != nil {
 			return err
 		}
-		if len(events) < portion {
+		if len(events) < batchSize {
 			return nil
 		}
 	}

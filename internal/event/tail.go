@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// portion is the number of events read and sent at a time.
-	portion = 256
+	// batchSize is the number of events read and sent at a time.
+	batchSize = 256
 	// After sending a batch, the tail pauses so that many quick commits become
 	// few batches: each batch is one write per stream, whatever its size. The
 	// pause grows with the number of streams, and it is the maximum delay that
@@ -19,9 +19,9 @@ const (
 	minPause       = 5 * time.Millisecond
 	pausePerStream = 40 * time.Microsecond
 	maxPause       = 40 * time.Millisecond
-	// lookAnyway is how often the tail reads the log without a notification,
+	// pollInterval is how often the tail reads the log without a notification,
 	// because notifications can be lost.
-	lookAnyway = 2 * time.Second
+	pollInterval = 2 * time.Second
 )
 
 // Run reads the log for all streams of this process until ctx ends, and then
@@ -36,7 +36,7 @@ func (s *Service) Run(ctx context.Context) error {
 			s.log().WarnContext(ctx, "cannot receive database notifications; live updates are delayed", "err", err)
 		})
 	})
-	again := time.NewTicker(lookAnyway)
+	again := time.NewTicker(pollInterval)
 	defer again.Stop()
 	for healthy := true; ; {
 		select {
@@ -64,9 +64,9 @@ func (s *Service) pull(ctx context.Context) error {
 		if !wanted {
 			return nil
 		}
-		events, err := s.portion(ctx, at)
+		events, err := s.readBatch(ctx, at)
 		switch {
-		case errors.Is(err, errForgotten):
+		case errors.Is(err, errPurged):
 			h.dropAll() // the clients reconnect and get a reset
 			return nil
 		case err != nil:
@@ -92,13 +92,13 @@ func pauseFor(streams int) time.Duration {
 	return min(minPause+time.Duration(streams)*pausePerStream, maxPause)
 }
 
-// portion reads the events after id, with the timeout Limits.Read. Without it,
-// a connection that died silently would block all streams until the kernel
+// readBatch reads the events after id, with the timeout Limits.Read. Without
+// it, a connection that died silently would block all streams until the kernel
 // drops it, after about 15 minutes.
-func (s *Service) portion(ctx context.Context, id int64) ([]Event, error) {
+func (s *Service) readBatch(ctx context.Context, id int64) ([]Event, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.Limits.withDefaults().Read)
 	defer cancel()
-	return following(ctx, s.DB, id, portion)
+	return following(ctx, s.DB, id, batchSize)
 }
 
 func frames(events []Event) ([]frame, error) {

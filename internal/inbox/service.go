@@ -79,7 +79,7 @@ func (s *Service) raise(ctx context.Context, tx *db.Tx, m NewItem) error {
 	i, kind := was.repeat(m, now), repeated
 	changes := i.changes(was)
 	if len(changes) > 0 {
-		i.Version++ // a mere repeat does not invalidate what somebody is about to do
+		i.Version++ // a mere repeat keeps the version, so a client's If-Match stays valid
 	}
 	if i.State == Open && was.State != Open {
 		kind = reopened
