@@ -8,8 +8,7 @@ import (
 	"wardroom/internal/platform/actor"
 )
 
-// Five hundred streams are five hundred writes: what has piled up while the
-// machine was busy must not be sent one by one.
+// Queued batches are sent in one write.
 func TestStreamSendsABurstAtOnce(t *testing.T) {
 	s := &Service{}
 	h := s.hub()
@@ -26,7 +25,7 @@ func TestStreamSendsABurstAtOnce(t *testing.T) {
 		cancel()
 		return nil
 	}}
-	_ = stream.follow(ctx, f) // ends because ctx does
+	_ = stream.follow(ctx, f) // ends with ctx
 	if len(sent) != 1 || sent[0] != "abc" || stream.pos != 3 {
 		t.Errorf("sent %q up to %d, want all in one", sent, stream.pos)
 	}

@@ -15,12 +15,11 @@ import (
 	"wardroom/internal/platform/page"
 )
 
-// model is what an item is to be, told in the words of the API and not in those
-// of the code.
+// model is the expected state of an item, described in terms of the API.
 type model struct {
 	id       string
 	count    int64
-	state    State // as it is stored: a snooze that has ended is still one
+	state    State // as stored: an expired snooze is still snoozed
 	until    time.Time
 	severity Severity
 	assigned bool
@@ -42,9 +41,8 @@ func (m *model) raise(s Severity, at time.Time) {
 	}
 }
 
-// An item that is lost, doubled, counted wrongly, or quiet when it should not be
-// is a failure that nobody hears of. Whatever happens to items, in whatever
-// order and at whatever time, they are what people were promised.
+// After any sequence of operations at any time, items match their model: none
+// is lost, duplicated, miscounted, or in the wrong state.
 func TestAnyLife(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		k := newDesk(t, d)
@@ -61,14 +59,14 @@ func TestAnyLife(t *testing.T) {
 				}
 			}
 			k.lists(rt, models)
-			for c := range models { // or the lists would grow with each walk
+			for c := range models { // keeps the lists short
 				k.resolveCause(c, "")
 			}
 		})
 	})
 }
 
-// step does one thing to the item of a cause, and to its model.
+// step applies one random operation to the item of a cause and to its model.
 func (k *desk) step(rt *rapid.T, cause string, models map[string]*model) {
 	m := models[cause]
 	what := rapid.SampledFrom([]string{"raise", "raise", "settle", "wait", "end", "ack", "snooze", "assign", "resolve", "reopen"}).Draw(rt, "what")
@@ -99,7 +97,7 @@ func (k *desk) step(rt *rapid.T, cause string, models map[string]*model) {
 	}
 }
 
-// person does what people do.
+// person applies a user's action.
 func (k *desk) person(rt *rapid.T, what string, m *model) {
 	var err error
 	closed := m.now(k.now) == Resolved
@@ -129,7 +127,7 @@ func (k *desk) person(rt *rapid.T, what string, m *model) {
 	}
 }
 
-// is compares an item with what it is to be.
+// is compares an item with its model.
 func (k *desk) is(rt *rapid.T, cause string, m *model) {
 	i := k.of(cause)
 	if i.ID != m.id || i.Count != m.count || i.State != m.now(k.now) || i.Severity != m.severity || (i.Assignee != nil) != m.assigned {
@@ -140,7 +138,7 @@ func (k *desk) is(rt *rapid.T, cause string, m *model) {
 	}
 }
 
-// lists reads every state and wants each item in its own.
+// lists checks that each item is in the list of its state and in no other.
 func (k *desk) lists(rt *rapid.T, models map[string]*model) {
 	listed := map[string]State{}
 	for _, s := range States() {

@@ -23,7 +23,7 @@ import (
 
 var monday = time.Date(2026, 11, 16, 8, 0, 0, 0, time.UTC)
 
-// desk is an inbox whose clock stands still until it is moved.
+// desk is an inbox with a clock that moves only when the test sets it.
 type desk struct {
 	*Service
 	t   testing.TB
@@ -41,7 +41,8 @@ func newDesk(t testing.TB, d *db.DB) *desk {
 	return k
 }
 
-// makeUser adds an account. Its email is name@example.com, and an agent's id is its name.
+// makeUser adds an account with the email name@example.com. An agent's ID is
+// its name.
 func makeUser(t testing.TB, d *db.DB, name string, role actor.Role, active bool) actor.Actor {
 	t.Helper()
 	a := actor.Actor{ID: db.NewID(), Name: strings.ToUpper(name), Role: role}
@@ -62,7 +63,7 @@ func makeUser(t testing.TB, d *db.DB, name string, role actor.Role, active bool)
 	return a
 }
 
-// blocked is a matter that is as good as any.
+// blocked returns an ordinary input for an item.
 func blocked(cause string, severity Severity) NewItem {
 	return NewItem{
 		Cause: cause, Kind: string(OldBlocker), Severity: string(severity), Title: "No access to " + cause,
@@ -88,7 +89,7 @@ func (k *desk) tx(fn func(tx *db.Tx) error) {
 	}
 }
 
-// of is the item of a cause, as people see it now.
+// of returns the item of a cause as users see it now.
 func (k *desk) of(cause string) Item {
 	k.t.Helper()
 	i, err := ofCause(k.t.Context(), k.DB, cause)
@@ -98,7 +99,7 @@ func (k *desk) of(cause string) Item {
 	return i.at(k.now)
 }
 
-// log is what is noted of the inbox, the oldest first, as "actor kind: changed fields".
+// log returns the inbox's events as "actor kind: changed fields", oldest first.
 func (k *desk) log() []string {
 	k.t.Helper()
 	var lines []string
@@ -127,7 +128,8 @@ func (k *desk) events() []event.Event {
 	return part.Rows
 }
 
-// want holds what a deed answers against what is stored, and against what it is to be.
+// want compares the item that an action returned with the stored one and with
+// the expected values.
 func (k *desk) want(i Item, err error, state State, count, version int64) {
 	k.t.Helper()
 	if err != nil {
@@ -145,9 +147,8 @@ func (k *desk) want(i Item, err error, state State, count, version int64) {
 	}
 }
 
-// Repeats that are items of their own bury what matters; one that stays resolved
-// while it goes on, or keeps ringing after somebody has put it off, is not
-// believed any more.
+// Repeats count on one item, which reopens when its cause recurs or its
+// severity rises, and stays quiet otherwise.
 func TestLife(t *testing.T) {
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		k := newDesk(t, d)
@@ -167,11 +168,11 @@ func TestLife(t *testing.T) {
 		if got := k.of(cause).Severity; got != Medium {
 			t.Errorf("it is %s now; the worst was medium", got)
 		}
-		k.want(k.raise(blocked(cause, High)), nil, Open, 5, 3) // worse
+		k.want(k.raise(blocked(cause, High)), nil, Open, 5, 3) // higher severity
 		put, err := k.Snooze(k.ctx, first.ID, k.now.Add(2*time.Hour), nil)
 		k.want(put, err, Snoozed, 5, 4)
 		k.want(k.raise(blocked(cause, High)), nil, Snoozed, 6, 4)
-		k.want(k.raise(blocked(cause, Urgent)), nil, Open, 7, 5) // worse
+		k.want(k.raise(blocked(cause, Urgent)), nil, Open, 7, 5) // higher severity
 		mine, err := k.Assign(k.ctx, first.ID, &k.me.ID, nil)
 		k.want(mine, err, Open, 7, 6)
 		done, err := k.Resolve(k.ctx, first.ID, "Gave them access", nil)
@@ -206,8 +207,8 @@ func TestLife(t *testing.T) {
 	})
 }
 
-// A stream shows an item without reading it again, so that an event has all of a
-// row; and not its detail, of which a thousand repeats would fill the log.
+// Events contain the whole item except its detail, so that a stream can show it
+// without another request.
 func TestEventsHaveTheItem(t *testing.T) {
 	k := newDesk(t, dbtest.New(t))
 	m := blocked("blocker/1", High)
@@ -232,8 +233,8 @@ func TestEventsHaveTheItem(t *testing.T) {
 	}
 }
 
-// What people do twice, or too late, must neither be an error without need nor
-// leave traces of changes that were none.
+// Repeated or late actions fail only if necessary, and without effect they
+// record nothing.
 func TestDeeds(t *testing.T) {
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		k := newDesk(t, d)
@@ -294,8 +295,8 @@ func TestDeeds(t *testing.T) {
 	})
 }
 
-// What is put off must come back at its time for whoever looks, and live streams
-// must hear of it, once, however many processes end snoozes.
+// A snoozed item is open at its time, and one event is recorded, however many
+// replicas end snoozes.
 func TestSnoozesEnd(t *testing.T) {
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		k := newDesk(t, d)
@@ -350,7 +351,7 @@ func TestSnoozesEnd(t *testing.T) {
 	})
 }
 
-// What went long ago must not fill the disk, and what still waits must never go.
+// Purging deletes only items that were resolved long ago.
 func TestPurgeResolved(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		k := newDesk(t, d)
@@ -364,7 +365,7 @@ func TestPurgeResolved(t *testing.T) {
 		if _, err := k.Reopen(k.ctx, k.of("0").ID, nil); err != nil {
 			t.Fatal(err)
 		}
-		border := monday.Add(3 * time.Hour) // of 1, 2 and 3 the last is too young
+		border := monday.Add(3 * time.Hour) // items 1 and 2 are old enough, 3 is not
 		purge := func(limit int) (n int64) {
 			t.Helper()
 			k.tx(func(tx *db.Tx) (err error) {

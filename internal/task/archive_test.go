@@ -16,7 +16,7 @@ import (
 	"wardroom/internal/platform/patch"
 )
 
-// What was put away must come back as it was, and stay untouched until then.
+// An archived task is immutable and is restored unchanged.
 func TestArchive(t *testing.T) {
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
@@ -74,7 +74,7 @@ func TestArchive(t *testing.T) {
 	})
 }
 
-// What somebody works on is not put away under their hands.
+// A task claimed by another user cannot be archived.
 func TestArchiveClaimed(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := live(d)
@@ -92,8 +92,7 @@ func TestArchiveClaimed(t *testing.T) {
 	})
 }
 
-// A task goes, and what was done to it must still be known, as must be what
-// became of those that needed it.
+// Deleting a task keeps its history and updates the tasks related to it.
 func TestDelete(t *testing.T) {
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)

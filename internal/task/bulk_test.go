@@ -11,8 +11,8 @@ import (
 	"wardroom/internal/platform/patch"
 )
 
-// Of many tasks each must be told for itself: a person who believes that all
-// were changed does not look for the one that was not.
+// A bulk change reports the outcome of each task, so that no failure goes
+// unnoticed.
 func TestBulk(t *testing.T) {
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := live(d)
@@ -59,8 +59,8 @@ func TestBulk(t *testing.T) {
 	})
 }
 
-// Two people who change the same many tasks at once, each in their own order,
-// must not wait for each other for ever.
+// Concurrent bulk changes of the same tasks in different orders do not
+// deadlock.
 func TestBulkRace(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := live(d)

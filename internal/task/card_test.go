@@ -22,8 +22,8 @@ import (
 	"wardroom/internal/platform/patch"
 )
 
-// deeds are all that changes a task in what the API shows of it, each on any task
-// and by anybody. What a rule refuses is refused.
+// deeds generates random operations that change a task's card, on random tasks
+// and by random users. Refused operations are fine.
 type deeds struct {
 	*rand.Rand
 	on       []*Service // replicas
@@ -34,7 +34,7 @@ type deeds struct {
 	comments [][2]string // task and comment
 }
 
-func (d *deeds) ref() string { return keyOf(1 + d.Int64N(int64(d.made+1))) } // at times of a task that is not there
+func (d *deeds) ref() string { return keyOf(1 + d.Int64N(int64(d.made+1))) } // sometimes a missing task
 
 func (d *deeds) change() Change {
 	refs := func(n int) *[]Name {
@@ -64,14 +64,14 @@ func (d *deeds) change() Change {
 		return Change{Parent: patch.Set(d.ref()), Project: patch.Set(d.project)}
 	case 8:
 		return Change{DependsOn: refs(4)}
-	case 9, 10: // always beside the same ones, so that places get long and are spread
+	case 9, 10: // always beside the same tasks, so that positions get long and are spread
 		return Change{Position: &Place{After: new("TASK-1")}}
 	default:
 		return Change{Status: &statuses[d.IntN(len(statuses))]}
 	}
 }
 
-// do does one of them.
+// do runs one random operation.
 func (d *deeds) do(ctx context.Context, t *testing.T) {
 	t.Helper()
 	s := d.on[d.IntN(len(d.on))]
@@ -122,7 +122,7 @@ func (d *deeds) do(ctx context.Context, t *testing.T) {
 		err = s.EndLeases(actor.With(ctx, actor.System))
 	case 16:
 		err = s.IndexTexts(ctx)
-	case 15: // as a move does that finds the places too long
+	case 15: // as after a move into a full gap
 		err = s.DB.Tx(ctx, func(tx *db.Tx) error {
 			t, err := find(ctx, tx, "TASK-1")
 			if err != nil {
@@ -130,7 +130,7 @@ func (d *deeds) do(ctx context.Context, t *testing.T) {
 			}
 			return spread(ctx, tx, t.Position[:placeDigits])
 		})
-	default: // nobody does anything, and claims end
+	default: // only time passes, and claims expire
 		d.at = d.at.Add(time.Duration(d.IntN(200)) * time.Second)
 	}
 	if err != nil && fault.Of(err) == nil {
@@ -138,7 +138,7 @@ func (d *deeds) do(ctx context.Context, t *testing.T) {
 	}
 }
 
-// check compares what is shown with what there is.
+// check compares the stored cards with the tasks.
 func (d *deeds) check(ctx context.Context, t *testing.T) {
 	t.Helper()
 	s := d.on[d.IntN(len(d.on))]
@@ -188,8 +188,8 @@ func (d *deeds) check(ctx context.Context, t *testing.T) {
 	}
 }
 
-// Cards that are older than their tasks send people to work on what has changed.
-// Whatever is done, by whichever replica, the stored cards are those of the tasks.
+// After any sequence of operations on any replica, the stored cards match the
+// tasks.
 func TestCardsAreTrue(t *testing.T) {
 	for _, engine := range dbtest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
@@ -232,7 +232,7 @@ func TestCardsAreTrue(t *testing.T) {
 	}
 }
 
-// A list that is read while tasks move must not show one that belongs to another.
+// A list that is read while tasks move contains only matching cards.
 func TestCardsOfOnePage(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
@@ -270,8 +270,8 @@ func TestCardsOfOnePage(t *testing.T) {
 	})
 }
 
-// A card must be the JSON of its task, whatever is in it, and a slim one the
-// fields before the description.
+// A card equals the JSON of its task, and a slim card the fields before the
+// description.
 func TestCardAsJSON(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
@@ -297,8 +297,8 @@ func TestCardAsJSON(t *testing.T) {
 	}
 }
 
-// Tasks of an earlier version have no card: until they have, lists must answer the
-// same.
+// Lists return the same result before and after the missing cards of old tasks
+// are written.
 func TestDrawCards(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
@@ -344,8 +344,7 @@ func TestDrawCards(t *testing.T) {
 	})
 }
 
-// What a task has cost, and how its dispatch goes, change without a version: a
-// card that does not notice shows a sum of yesterday.
+// The card shows changes of the dispatch and the cost, which keep the version.
 func TestCardShowsDispatchAndCost(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
@@ -408,7 +407,8 @@ func TestCardShowsDispatchAndCost(t *testing.T) {
 	})
 }
 
-// randomize gives each field any value, and takes some away where that is possible.
+// randomize gives each field a random value and leaves some optional ones
+// empty.
 func randomize(random *rand.Rand, v reflect.Value) {
 	switch {
 	case !v.CanSet():

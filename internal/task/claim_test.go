@@ -17,7 +17,7 @@ import (
 	"wardroom/internal/platform/patch"
 )
 
-// Who may go on with a task, and who has to be told that it is another's.
+// The rules for who can continue work on a claimed task.
 func TestHolding(t *testing.T) {
 	cto, cmo := actor.Actor{ID: "cto", Name: "CTO", Role: actor.Agent}, actor.Actor{ID: "cmo", Name: "CMO", Role: actor.Agent}
 	later := monday.Add(time.Hour)
@@ -79,10 +79,10 @@ func codeOf(err error) string {
 	return ""
 }
 
-// live is the board at the real time, by which PostgreSQL's leases run.
+// live returns a board on the real clock, which PostgreSQL's leases use.
 func live(d *db.DB) *Service { return &Service{DB: d, Now: clock.Now} }
 
-// expire lets the claim of a task end now.
+// expire makes the claim of a task expire now.
 func expire(t testing.TB, d *db.DB, key string) {
 	t.Helper()
 	number, _ := parseKey(key)
@@ -98,7 +98,7 @@ func expire(t testing.TB, d *db.DB, key string) {
 	}
 }
 
-// A holder works undisturbed, may renew, and gives back what is not finished.
+// Claiming, renewing, and releasing a task.
 func TestClaim(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := live(d)
@@ -145,7 +145,7 @@ func TestClaim(t *testing.T) {
 		if same, err := s.Release(cto, "TASK-1", ClaimOptions{}); err != nil || same.Version != back.Version {
 			t.Errorf("given back again: version %d, %v", same.Version, err)
 		}
-		// Who finishes what is nobody's, owns it.
+		// An unassigned task is assigned to the holder who finishes it.
 		if _, err = s.Claim(cmo, "TASK-1", ClaimOptions{}); err == nil {
 			got, err = s.Update(cmo, "TASK-1", to(Done), nil)
 		}
@@ -163,8 +163,8 @@ func TestClaim(t *testing.T) {
 	})
 }
 
-// A holder that died must not keep a task for ever, and one that only slept
-// must not write over the work of the next.
+// A claim expires if it is not renewed, and its former holder cannot overwrite
+// the next holder's work.
 func TestLease(t *testing.T) {
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := live(d)
@@ -223,7 +223,7 @@ func TestLease(t *testing.T) {
 		if _, err := s.Report(cmo, "TASK-1", Report{Kind: Finished}); err != nil {
 			t.Errorf("the other reports: %v", err)
 		}
-		// Somebody moved it on: it is like any other task again.
+		// After another user moved the task, the lost claim is forgotten.
 		if _, err := s.Update(cmo, "TASK-1", to(Todo), nil); err != nil {
 			t.Fatal(err)
 		}
@@ -233,7 +233,8 @@ func TestLease(t *testing.T) {
 	})
 }
 
-// What an agent gets is the best there is, and nothing that it cannot do.
+// ClaimNext returns the best available task, and none that the agent cannot
+// work on.
 func TestClaimNext(t *testing.T) {
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := live(d)
@@ -286,8 +287,7 @@ func TestClaimNext(t *testing.T) {
 	})
 }
 
-// Two agents on one task are work done twice, and a task that none of them gets
-// is not done at all.
+// Concurrent agents get different tasks, and every task is claimed.
 func TestClaimNextRace(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := live(d)
@@ -337,7 +337,7 @@ func TestClaimNextRace(t *testing.T) {
 	})
 }
 
-// Many who want the same task: one gets it, and the others are told whose it is.
+// Of many concurrent claims one succeeds, and the others get the holder's name.
 func TestClaimRace(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := live(d)
@@ -353,7 +353,7 @@ func TestClaimRace(t *testing.T) {
 	})
 }
 
-// eventsOf are the ids of the events of a kind.
+// eventsOf returns the IDs of the events of a kind.
 func eventsOf(t testing.TB, d *db.DB, kind string) []int64 {
 	t.Helper()
 	rows, err := d.Query(asService(t), `SELECT id FROM events WHERE kind = ? ORDER BY id`, kind)

@@ -13,8 +13,7 @@ import (
 	"wardroom/internal/platform/web"
 )
 
-// Somebody who is told that nothing has changed, when something has, works on
-// with a board that is not there any more.
+// The ETag of a list changes with every change that the list shows.
 func TestUnchangedList(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
@@ -71,11 +70,11 @@ func TestUnchangedList(t *testing.T) {
 				_, err := s.Claim(ctx, "TASK-2", ClaimOptions{Lease: 3 * time.Hour})
 				return err
 			}},
-			// Nobody does anything here; the board shows the end of a claim by itself.
+			// No write happens here: the claim expires by itself.
 			{"a claim that has ended", func(context.Context) error { at = at.Add(2*time.Hour + time.Minute); return nil }},
 			{"another that has ended", func(context.Context) error { at = at.Add(2 * time.Hour); return nil }},
 			{"ends that are noted", func(ctx context.Context) error {
-				if d.Engine() == db.Postgres { // whose own clock has not moved
+				if d.Engine() == db.Postgres { // uses its own clock, which has not moved
 					_, err := s.Update(ctx, "TASK-1", Change{Title: new("Newer")}, nil)
 					return err
 				}
@@ -99,7 +98,7 @@ func TestUnchangedList(t *testing.T) {
 	})
 }
 
-// A database that was set back gives its numbers again, to other events.
+// The ETag changes when a restored database reuses event IDs.
 func TestMarkOfAnotherTime(t *testing.T) {
 	marks := map[string]bool{}
 	for range 2 {

@@ -13,13 +13,13 @@ import (
 	"wardroom/internal/platform/db/dbtest"
 )
 
-// What a report does to the task must not depend on who sends it how often.
+// The change that each kind of report makes.
 func TestReportChange(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		report Report
 		at     Status
-		want   string // the column that it asks for; "" is none
+		want   string // the column it moves to; "" means none
 		bad    []string
 	}{
 		{"begun", Report{Kind: Ack}, Todo, "in_progress", nil},
@@ -48,8 +48,7 @@ func TestReportChange(t *testing.T) {
 	}
 }
 
-// One call, one event: an agent whose answer was lost sends its report again,
-// and that must be as if it had sent it once.
+// A report makes one change and one event, and repeating it changes nothing.
 func TestReport(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := live(d)
@@ -110,7 +109,7 @@ func TestReport(t *testing.T) {
 	})
 }
 
-// An agent that reports on a task that another one holds works on the wrong one.
+// An agent cannot report on a task that another agent has claimed.
 func TestReportOfAnother(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := live(d)
@@ -130,8 +129,7 @@ func TestReportOfAnother(t *testing.T) {
 	})
 }
 
-// A standup tells an agent what it has done: what others did, or it did before,
-// would be held against it wrongly.
+// ReportsBy returns only the agent's own reports since the given time.
 func TestReportsBy(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := live(d)

@@ -9,8 +9,7 @@ import (
 	"wardroom/internal/platform/db/dbtest"
 )
 
-// What an agent does with a task from the beginning to its end, and what the
-// others see of it.
+// An agent takes a task from claim to done, and other users see each step.
 func TestWorkOverHTTP(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
@@ -78,7 +77,7 @@ func TestWorkOverHTTP(t *testing.T) {
 	})
 }
 
-// What is put away, deleted or changed together.
+// Archiving, deleting, and bulk changes.
 func TestHousekeepingOverHTTP(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
@@ -121,7 +120,7 @@ func TestHousekeepingOverHTTP(t *testing.T) {
 	})
 }
 
-// A card is found by what ties it to others, and in the order that it was put in.
+// Filters by relation and the sort by position.
 func TestMoreFiltersOverHTTP(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
