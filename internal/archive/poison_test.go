@@ -13,8 +13,7 @@ import (
 	"wardroom/internal/platform/db/dbtest"
 )
 
-// One session that the runtime will not show, such as one whose file is damaged,
-// must not keep all others out of the archive.
+// A session that the runtime refuses to show does not block the others.
 func TestArchiveWithoutTheRefused(t *testing.T) {
 	for name, err := range map[string]error{"refused": gateway.ErrRefused, "busy": gateway.ErrBusy, "slow": gateway.ErrTimeout} {
 		t.Run(name, func(t *testing.T) {
@@ -53,14 +52,14 @@ func TestArchiveWithoutTheRefused(t *testing.T) {
 	}
 }
 
-// A runtime with more sessions than a list has must not be asked for each of the
-// others again and again, and what ends meanwhile must be archived.
+// Many unlisted sessions are looked up at a bounded rate, and deleted ones
+// among them are archived.
 func TestArchiveBesideManyHidden(t *testing.T) {
 	b := newBench(t, dbtest.New(t))
 	const many = 3 * maxLookups
 	for i := range many {
 		b.say(fmt.Sprint("agent:cto:old", i), row{text: "x"})
-		b.rows[i].Active = true // nobody need read them here
+		b.rows[i].Active = true // not to be read in this test
 	}
 	b.look(t.Context())
 	b.rows = nil
@@ -91,8 +90,8 @@ func TestArchiveBesideManyHidden(t *testing.T) {
 	}
 }
 
-// To mask a very long chunk takes its time. The claim must not run out over it,
-// or two processes do the same work in turns for ever.
+// The claim is renewed during slow redaction, so that no other replica repeats
+// the work.
 func TestArchiveHoldsItsClaim(t *testing.T) {
 	d := dbtest.New(t)
 	b := newBench(t, d)
@@ -119,8 +118,8 @@ func TestArchiveHoldsItsClaim(t *testing.T) {
 	}
 }
 
-// Retention that comes while a long transcript is read must not leave the end of
-// it in the archive as if it were all.
+// If retention purges a transcript while it is read, the archive does not keep
+// its end as if it were complete.
 func TestArchiveMeetsRetention(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		b := newBench(t, d)

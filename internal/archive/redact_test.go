@@ -7,8 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// What the archive keeps is read by everybody who may read, for years: a key in
-// it is a key given away.
+// Known forms of secrets are redacted.
 func TestMaskFinds(t *testing.T) {
 	m := newRedactor()
 	rand := "a8Fk2Lm9Qp4Rt7Vx1Zb6Nc3Hd5Jg0Sw8"
@@ -51,8 +50,8 @@ func TestMaskFinds(t *testing.T) {
 	}
 }
 
-// What tools answer is text to us, and most of it was JSON, a configuration or a
-// coloured terminal: a key behind an escaped line break is as much a key.
+// Secrets in escaped JSON, configuration files, and terminal output are
+// redacted, too.
 func TestMaskFindsTheWrapped(t *testing.T) {
 	m := newRedactor()
 	rand := "a8Fk2Lm9Qp4Rt7Vx1Zb6Nc3Hd5Jg0Sw8"
@@ -91,8 +90,7 @@ func TestMaskFindsTheWrapped(t *testing.T) {
 	}
 }
 
-// An archive in which every hash and every word about passwords is blacked out
-// is not worth keeping.
+// Hashes, identifiers, and ordinary words are kept.
 func TestMaskLeaves(t *testing.T) {
 	m := newRedactor()
 	for _, text := range []string{
@@ -113,7 +111,7 @@ func TestMaskLeaves(t *testing.T) {
 	}
 }
 
-// Arguments of tools stay what they are, without what is secret in them.
+// Redacted tool arguments stay valid JSON.
 func TestMaskJSON(t *testing.T) {
 	m := newRedactor()
 	got := m.json(`{"n":1.50,"url":"https://u:geheim@h/","env":{"DB_PASSWORD":"kitten","PATH":"/bin","api_key":"$KEY"},"list":["Bearer abcdefgh1234",true,null]}`)
@@ -126,8 +124,8 @@ func TestMaskJSON(t *testing.T) {
 	}
 }
 
-// Whatever an agent writes: masking ends, keeps a text a text and JSON JSON, and
-// finds a key that it has found wherever it stands.
+// Redacting terminates, keeps JSON valid, and finds a secret anywhere in a
+// text.
 func FuzzMask(f *testing.F) {
 	for _, s := range []string{"", "sk-", "password=", `{"token":"x"}`, "-----BEGIN PRIVATE KEY-----", "://:@", "\xff", "[masked:jwt]"} {
 		f.Add(s, s)

@@ -16,8 +16,8 @@ import (
 	"wardroom/internal/platform/db/dbtest"
 )
 
-// program puts a shell script in front of PATH under the name of one of
-// PostgreSQL's programs, which it may call as $REAL.
+// program puts a shell script first in PATH under the name of a PostgreSQL
+// program. The script can call the original as $REAL.
 func program(t *testing.T, name, script string) {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -32,8 +32,8 @@ func program(t *testing.T, name, script string) {
 	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 
-// Other users of the machine read the arguments of programs. Secrets of the
-// service are nothing that PostgreSQL's programs need.
+// The programs get no secrets as arguments, which other users can read, and no
+// secrets of Wardroom in their environment.
 func TestProgramsSeeNoSecrets(t *testing.T) {
 	address := dbtest.URL(t, db.Postgres)
 	into := dbtest.Untouched(t, db.Postgres) + "&pool_max_conns=3"
@@ -51,7 +51,7 @@ func TestProgramsSeeNoSecrets(t *testing.T) {
 	}
 	t.Setenv("JWT_SECRET", "a secret of the service 77e1")
 	t.Setenv("DATABASE_URL", address)
-	t.Setenv("PGHOSTADDR", "203.0.113.1") // would win over the address
+	t.Setenv("PGHOSTADDR", "203.0.113.1") // would override the address
 	file := made(t, address)
 	if _, err := tool().Restore(t.Context(), file, into); err != nil {
 		t.Fatal(err)
@@ -80,7 +80,7 @@ func TestProgramsSeeNoSecrets(t *testing.T) {
 	}
 }
 
-// What is in the way of a backup is said in words that help, without the password.
+// Failures are reported with a remedy and without the password.
 func TestProgramsThatFail(t *testing.T) {
 	address := dbtest.URL(t, db.Postgres)
 	attempt := func() error {
@@ -124,7 +124,7 @@ func TestProgramsThatFail(t *testing.T) {
 	})
 }
 
-// A verification that was not thorough must not look like one that was.
+// Verification without a server reports what it did not check.
 func TestVerifyWithoutServer(t *testing.T) {
 	file := made(t, dbtest.URL(t, db.Postgres))
 	v, err := tool().VerifyFile(t.Context(), file, "")
@@ -140,8 +140,7 @@ func TestVerifyWithoutServer(t *testing.T) {
 	refused(t, err, "--using")
 }
 
-// A dump that lost rows on its way is noticed when it is tried, and what it was
-// tried in is gone.
+// Verification on a server finds missing rows and drops its scratch database.
 func TestVerifyOnServer(t *testing.T) {
 	file := made(t, dbtest.URL(t, db.Postgres))
 	server := os.Getenv(dbtest.Env)
@@ -159,11 +158,10 @@ func TestVerifyOnServer(t *testing.T) {
 	}
 }
 
-// A database that several programs share has Wardroom's tables in a schema of
-// their own: a backup holds that schema and nothing else, whatever its name.
+// A backup has only the schema that Wardroom uses, whatever its name.
 func TestOtherSchema(t *testing.T) {
 	const name = `o"ps X`
-	shared := dbtest.URL(t, db.Postgres) // with another Wardroom in public
+	shared := dbtest.URL(t, db.Postgres) // has another Wardroom in schema public
 	write(t, shared, `CREATE SCHEMA "o""ps X"`, `UPDATE event_counter SET last = 3`, event(1), event(2), event(3))
 	inSchema := func(address string) string {
 		return address + "&search_path=" + url.PathEscape(pgx.Identifier{name}.Sanitize())

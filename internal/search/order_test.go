@@ -13,15 +13,15 @@ import (
 	"wardroom/internal/platform/db/dbtest"
 )
 
-// written is a text as the test keeps it, in the order in which texts were written.
+// written is a text with what the test expects of it, in order of writing.
 type written struct {
-	id          string // of the task, comment, report or session
+	id          string // of the task, comment, report, or session
 	kind        Kind
 	archived    bool
 	title, body []string
 }
 
-// has says whether words are in some words, the last of them as a beginning.
+// has reports whether words are among in, the last one as a prefix.
 func has(in, words []string) bool {
 	for i, w := range words {
 		if !slices.ContainsFunc(in, func(v string) bool { return v == w || i == len(words)-1 && strings.HasPrefix(v, w) }) {
@@ -31,7 +31,7 @@ func has(in, words []string) bool {
 	return true
 }
 
-// expected are the ids that Find has to answer, by reading every text.
+// expected returns the IDs that Find must return, by scanning every text.
 func expected(all []written, words []string, filter Filter, limit int) (ids []string) {
 	type hit struct {
 		written
@@ -81,8 +81,8 @@ func expected(all []written, words []string, filter Filter, limit int) (ids []st
 	return ids
 }
 
-// The engines choose between ways to find words by how many texts have them. All of
-// them must find what reading every text finds, in the same order.
+// Find returns the same texts in the same order as a scan of all texts,
+// whichever query it chooses.
 func TestFindEqualsReadingAll(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s, all := &Service{DB: d}, corpus(t, d)
@@ -151,8 +151,8 @@ func wantSessions(t *testing.T, d *db.DB, all []written, text string) {
 	}
 }
 
-// corpus writes texts of all kinds, with words that all, some and few of them have,
-// that only old ones or new ones have, and with many that begin alike.
+// corpus writes texts of all kinds, with common and rare words, words only in
+// old or new texts, and many words with the same prefix.
 func corpus(t *testing.T, d *db.DB) (all []written) {
 	t.Helper()
 	const tasks, comments, reports, sessions = 300, 250, 60, fewSessions + 300

@@ -9,7 +9,7 @@ import (
 	"wardroom/internal/platform/db/dbtest"
 )
 
-// fill makes n tasks, with a word that all of them have and one that each has alone.
+// fill creates n tasks with one common word and one unique word each.
 func fill(t testing.TB, d *db.DB, n int) {
 	t.Helper()
 	err := d.Tx(t.Context(), func(tx *db.Tx) error {
@@ -35,7 +35,7 @@ func fill(t testing.TB, d *db.DB, n int) {
 	}
 }
 
-// A search that reads every text holds up everybody else.
+// A search does not scan all texts.
 func TestPlan(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		fill(t, d, 5000)

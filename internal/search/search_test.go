@@ -23,7 +23,7 @@ import (
 
 var monday = time.Date(2026, 11, 16, 8, 0, 0, 0, time.UTC)
 
-// add makes a task, as the board does, and makes it findable.
+// add creates a task as the board does, and indexes it.
 func add(t testing.TB, d *db.DB, number int, title, body string) string {
 	t.Helper()
 	id := db.NewID()
@@ -54,7 +54,7 @@ func found4(t testing.TB, s *Service, text string) string {
 	return strings.Join(keys, " ")
 }
 
-// Both engines must find the same, in the same order, whatever is typed.
+// Both engines find the same texts in the same order.
 func TestFind(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := &Service{DB: d}
@@ -65,9 +65,9 @@ func TestFind(t *testing.T) {
 		for text, want := range map[string]string{
 			"":                        "",
 			" \t—–'\"*()":             "",
-			"invoices":                "1 2", // a title before a text
+			"invoices":                "1 2", // titles first
 			"INVOICES":                "1 2",
-			"invoice":                 "12 1 2", // the beginning of a word; the newest first
+			"invoice":                 "12 1 2", // a prefix; newest first
 			"invoice august":          "",       // only the last word is a prefix
 			"august invoice":          "1",
 			"of invoice":              "12 1 2",
@@ -110,8 +110,7 @@ func TestFind(t *testing.T) {
 	})
 }
 
-// A text that was changed is found by what it says now, and one that is gone by
-// nothing; its words go with it.
+// A changed text is found by its new words only, and a deleted text not at all.
 func TestPut(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := &Service{DB: d}
@@ -143,8 +142,7 @@ func TestPut(t *testing.T) {
 	})
 }
 
-// Who types the strangest text gets an answer; and what is in a text is found
-// by any of its words.
+// Any query is accepted, and any text is found by each of its words.
 func TestAnyText(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := &Service{DB: d}
@@ -180,7 +178,7 @@ func TestAnyText(t *testing.T) {
 	})
 }
 
-// Marks beside the words, or half a letter, would spoil the page that shows them.
+// Snippets contain whole characters and exact positions of the matches.
 func TestSnippet(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		text := rapid.String().Draw(rt, "text") + rapid.SampledFrom([]string{" Ärger\n", "出荷", "\u202e ärgern"}).Draw(rt, "word") + rapid.String().Draw(rt, "more")
@@ -208,7 +206,7 @@ func TestSnippet(t *testing.T) {
 	}
 }
 
-// What a caller may ask for, and what they are told.
+// The parameters and the response of the route.
 func TestRoute(t *testing.T) {
 	d := dbtest.New(t)
 	add(t, d, 1, "Ship <b>it</b>", "all\nof it")
@@ -244,7 +242,7 @@ func TestRoute(t *testing.T) {
 	}
 }
 
-// addSession archives a session, as the archive does, and makes it findable.
+// addSession archives a session as the archive does, and indexes it.
 func addSession(t testing.TB, d *db.DB, number int, title, body string) {
 	t.Helper()
 	id := db.NewID()
@@ -262,8 +260,7 @@ func addSession(t testing.TB, d *db.DB, number int, title, body string) {
 	}
 }
 
-// What runs each day must not hide the one task that somebody looks for, nor a
-// board full of tasks the sessions.
+// Neither sessions and reports nor tasks and comments crowd out the other side.
 func TestShares(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := &Service{DB: d}
@@ -298,7 +295,7 @@ func TestShares(t *testing.T) {
 			limit  int
 			want   string
 		}{
-			{"certificate", Filter{}, 8, "s s s s s s 1 2"}, // what the tasks do not need is the sessions'
+			{"certificate", Filter{}, 8, "s s s s s s 1 2"}, // sessions use what tasks leave
 			{"certificate", Filter{}, 2, "s 1"},
 			{"certificate", Filter{}, 1, "1"},
 			{"certificate", Filter{Kinds: []Kind{OfSession}}, 3, "s s s"},
