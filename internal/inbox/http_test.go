@@ -22,7 +22,7 @@ var errToken = fault.New(fault.Unauthenticated, "invalid_token", "The token is n
 
 // site is the inbox behind the real API. Tokens are role names.
 type site struct {
-	*desk
+	*fixture
 	api     *web.API
 	handler http.Handler
 	users   map[string]actor.Actor
@@ -30,7 +30,7 @@ type site struct {
 
 func newSite(t testing.TB, d *db.DB) *site {
 	t.Helper()
-	s := &site{desk: newDesk(t, d), users: map[string]actor.Actor{}}
+	s := &site{fixture: newDesk(t, d), users: map[string]actor.Actor{}}
 	s.users["user"] = s.me
 	for _, role := range []actor.Role{actor.Owner, actor.Admin, actor.Agent} {
 		s.users[string(role)] = makeUser(t, d, string(role), role, true)

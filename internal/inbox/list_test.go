@@ -16,7 +16,7 @@ import (
 )
 
 // all returns the causes on all pages, in order.
-func (k *desk) all(f Filter, sort string, limit int, between func()) (causes []string) {
+func (k *fixture) all(f Filter, sort string, limit int, between func()) (causes []string) {
 	k.t.Helper()
 	want := page.Want{Query: page.Query{Limit: limit}, Sort: sort, Total: true}
 	for {

@@ -67,7 +67,7 @@ func TestAnyLife(t *testing.T) {
 }
 
 // step applies one random operation to the item of a cause and to its model.
-func (k *desk) step(rt *rapid.T, cause string, models map[string]*model) {
+func (k *fixture) step(rt *rapid.T, cause string, models map[string]*model) {
 	m := models[cause]
 	what := rapid.SampledFrom([]string{"raise", "raise", "settle", "wait", "end", "ack", "snooze", "assign", "resolve", "reopen"}).Draw(rt, "what")
 	switch what {
@@ -98,7 +98,7 @@ func (k *desk) step(rt *rapid.T, cause string, models map[string]*model) {
 }
 
 // person applies a user's action.
-func (k *desk) person(rt *rapid.T, what string, m *model) {
+func (k *fixture) person(rt *rapid.T, what string, m *model) {
 	var err error
 	closed := m.now(k.now) == Resolved
 	switch what {
@@ -128,7 +128,7 @@ func (k *desk) person(rt *rapid.T, what string, m *model) {
 }
 
 // is compares an item with its model.
-func (k *desk) is(rt *rapid.T, cause string, m *model) {
+func (k *fixture) is(rt *rapid.T, cause string, m *model) {
 	i := k.of(cause)
 	if i.ID != m.id || i.Count != m.count || i.State != m.now(k.now) || i.Severity != m.severity || (i.Assignee != nil) != m.assigned {
 		rt.Fatalf("%s is %+v, want %+v", cause, i, *m)
@@ -139,7 +139,7 @@ func (k *desk) is(rt *rapid.T, cause string, m *model) {
 }
 
 // lists checks that each item is in the list of its state and in no other.
-func (k *desk) lists(rt *rapid.T, models map[string]*model) {
+func (k *fixture) lists(rt *rapid.T, models map[string]*model) {
 	listed := map[string]State{}
 	for _, s := range States() {
 		part, err := k.List(k.ctx, Filter{States: []State{s}}, page.Want{Query: page.Query{Limit: 500}, Sort: "-last"})

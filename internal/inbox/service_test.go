@@ -23,8 +23,8 @@ import (
 
 var monday = time.Date(2026, 11, 16, 8, 0, 0, 0, time.UTC)
 
-// desk is an inbox with a clock that moves only when the test sets it.
-type desk struct {
+// fixture is an inbox with a clock that moves only when the test sets it.
+type fixture struct {
 	*Service
 	t   testing.TB
 	now time.Time
@@ -32,9 +32,9 @@ type desk struct {
 	ctx context.Context
 }
 
-func newDesk(t testing.TB, d *db.DB) *desk {
+func newDesk(t testing.TB, d *db.DB) *fixture {
 	t.Helper()
-	k := &desk{t: t, now: monday}
+	k := &fixture{t: t, now: monday}
 	k.Service = &Service{DB: d, Now: func() time.Time { return k.now }}
 	k.me = makeUser(t, d, "ada", actor.User, true)
 	k.ctx = actor.With(t.Context(), k.me)
@@ -71,18 +71,18 @@ func blocked(cause string, severity Severity) NewItem {
 	}
 }
 
-func (k *desk) raise(m NewItem) Item {
+func (k *fixture) raise(m NewItem) Item {
 	k.t.Helper()
 	k.tx(func(tx *db.Tx) error { return k.Raise(k.t.Context(), tx, m) })
 	return k.of(m.Cause)
 }
 
-func (k *desk) resolveCause(cause, why string) {
+func (k *fixture) resolveCause(cause, why string) {
 	k.t.Helper()
 	k.tx(func(tx *db.Tx) error { return k.ResolveCause(k.t.Context(), tx, cause, why) })
 }
 
-func (k *desk) tx(fn func(tx *db.Tx) error) {
+func (k *fixture) tx(fn func(tx *db.Tx) error) {
 	k.t.Helper()
 	if err := k.DB.Tx(k.t.Context(), fn); err != nil {
 		k.t.Fatal(err)
@@ -90,7 +90,7 @@ func (k *desk) tx(fn func(tx *db.Tx) error) {
 }
 
 // of returns the item of a cause as users see it now.
-func (k *desk) of(cause string) Item {
+func (k *fixture) of(cause string) Item {
 	k.t.Helper()
 	i, err := ofCause(k.t.Context(), k.DB, cause)
 	if err != nil {
@@ -100,7 +100,7 @@ func (k *desk) of(cause string) Item {
 }
 
 // log returns the inbox's events as "actor kind: changed fields", oldest first.
-func (k *desk) log() []string {
+func (k *fixture) log() []string {
 	k.t.Helper()
 	var lines []string
 	for _, e := range k.events() {
@@ -118,7 +118,7 @@ func (k *desk) log() []string {
 	return lines
 }
 
-func (k *desk) events() []event.Event {
+func (k *fixture) events() []event.Event {
 	k.t.Helper()
 	part, err := event.Read(k.t.Context(), k.DB, event.Filter{Class: event.Activity, SubjectKind: "inbox"}, page.Want{Query: page.Query{Limit: 1000}})
 	if err != nil {
@@ -130,7 +130,7 @@ func (k *desk) events() []event.Event {
 
 // want compares the item that an action returned with the stored one and with
 // the expected values.
-func (k *desk) want(i Item, err error, state State, count, version int64) {
+func (k *fixture) want(i Item, err error, state State, count, version int64) {
 	k.t.Helper()
 	if err != nil {
 		k.t.Fatal(err)

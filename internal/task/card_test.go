@@ -22,9 +22,9 @@ import (
 	"wardroom/internal/platform/patch"
 )
 
-// deeds generates random operations that change a task's card, on random tasks
+// operations generates random operations that change a task's card, on random tasks
 // and by random users. Refused operations are fine.
-type deeds struct {
+type operations struct {
 	*rand.Rand
 	on       []*Service // replicas
 	at       time.Time
@@ -34,9 +34,9 @@ type deeds struct {
 	comments [][2]string // task and comment
 }
 
-func (d *deeds) ref() string { return keyOf(1 + d.Int64N(int64(d.made+1))) } // sometimes a missing task
+func (d *operations) ref() string { return keyOf(1 + d.Int64N(int64(d.made+1))) } // sometimes a missing task
 
-func (d *deeds) change() Change {
+func (d *operations) change() Change {
 	refs := func(n int) *[]Name {
 		names := []Name{}
 		for range d.IntN(n) {
@@ -72,7 +72,7 @@ func (d *deeds) change() Change {
 }
 
 // do runs one random operation.
-func (d *deeds) do(ctx context.Context, t *testing.T) {
+func (d *operations) do(ctx context.Context, t *testing.T) {
 	t.Helper()
 	s := d.on[d.IntN(len(d.on))]
 	ctx = actor.With(ctx, d.users[d.IntN(len(d.users))])
@@ -139,7 +139,7 @@ func (d *deeds) do(ctx context.Context, t *testing.T) {
 }
 
 // check compares the stored cards with the tasks.
-func (d *deeds) check(ctx context.Context, t *testing.T) {
+func (d *operations) check(ctx context.Context, t *testing.T) {
 	t.Helper()
 	s := d.on[d.IntN(len(d.on))]
 	f := []Filter{
@@ -206,7 +206,7 @@ func TestCardsAreTrue(t *testing.T) {
 			})
 			seed := rand.Uint64()
 			t.Logf("seed %d", seed)
-			d := &deeds{Rand: rand.New(rand.NewPCG(seed, 1)), at: time.Now().UTC().Truncate(time.Second)}
+			d := &operations{Rand: rand.New(rand.NewPCG(seed, 1)), at: time.Now().UTC().Truncate(time.Second)}
 			now := func() time.Time { return d.at }
 			d.on = []*Service{{DB: one, Now: now}, {DB: two, Now: now}, {DB: one, Now: now}}
 			for _, name := range []string{"ada", "coo"} {

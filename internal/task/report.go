@@ -59,7 +59,7 @@ func (r Report) change(at Status) (Change, error) {
 		}
 	case Progress:
 		if text == "" {
-			bad.Add("/text", "Required for progress.")
+			bad.Add("/text", "Required for a progress report.")
 		}
 	case Blocker:
 		if n := utf8.RuneCountInString(text); n == 0 || n > maxReason {
