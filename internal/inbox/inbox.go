@@ -297,21 +297,21 @@ func (i Item) checkVersion(version *int64) error {
 }
 
 // changes returns the fields that differ, as field → [before, after].
-func (i Item) changes(was Item) map[string][2]any {
+func (i Item) changes(old Item) map[string][2]any {
 	changes := map[string][2]any{}
 	note := func(field string, differs bool, before, after any) {
 		if differs {
 			changes[field] = [2]any{before, after}
 		}
 	}
-	note("state", was.State != i.State, was.State, i.State)
-	note("severity", was.Severity != i.Severity, was.Severity, i.Severity)
-	note("kind", was.Kind != i.Kind, was.Kind, i.Kind)
-	note("title", was.Title != i.Title, was.Title, i.Title)
-	note("detail", was.Detail != i.Detail, len(was.Detail), len(i.Detail)) // lengths only; the item has the text
-	note("subject", was.Subject != i.Subject, was.Subject, i.Subject)
-	note("snoozed_until", !same(was.SnoozedUntil, i.SnoozedUntil), was.SnoozedUntil, i.SnoozedUntil)
-	note("assignee", !sameBy(was.Assignee, i.Assignee, func(a Assignee) string { return a.ID }), was.Assignee, i.Assignee)
+	note("state", old.State != i.State, old.State, i.State)
+	note("severity", old.Severity != i.Severity, old.Severity, i.Severity)
+	note("kind", old.Kind != i.Kind, old.Kind, i.Kind)
+	note("title", old.Title != i.Title, old.Title, i.Title)
+	note("detail", old.Detail != i.Detail, len(old.Detail), len(i.Detail)) // lengths only; the item has the text
+	note("subject", old.Subject != i.Subject, old.Subject, i.Subject)
+	note("snoozed_until", !same(old.SnoozedUntil, i.SnoozedUntil), old.SnoozedUntil, i.SnoozedUntil)
+	note("assignee", !sameBy(old.Assignee, i.Assignee, func(a Assignee) string { return a.ID }), old.Assignee, i.Assignee)
 	return changes
 }
 

@@ -65,7 +65,7 @@ func (s *Service) raise(ctx context.Context, tx *db.Tx, m NewItem) error {
 		return err
 	}
 	now := s.Now()
-	was, err := ofCause(ctx, tx, m.Cause)
+	old, err := ofCause(ctx, tx, m.Cause)
 	if errors.Is(err, ErrNotFound) {
 		made := m.open(db.NewID(), now)
 		if err := insert(ctx, tx, made); err != nil {
@@ -76,12 +76,12 @@ func (s *Service) raise(ctx context.Context, tx *db.Tx, m NewItem) error {
 	if err != nil {
 		return err
 	}
-	i, kind := was.repeat(m, now), repeated
-	changes := i.changes(was)
+	i, kind := old.repeat(m, now), repeated
+	changes := i.changes(old)
 	if len(changes) > 0 {
 		i.Version++ // a mere repeat keeps the version, so a client's If-Match stays valid
 	}
-	if i.State == Open && was.State != Open {
+	if i.State == Open && old.State != Open {
 		kind = reopened
 	}
 	if err := update(ctx, tx, i); err != nil {
@@ -104,14 +104,14 @@ func (s *Service) resolveCause(ctx context.Context, tx *db.Tx, cause, why string
 	if err := tx.Lock(ctx, lock); err != nil {
 		return err
 	}
-	was, err := ofCause(ctx, tx, plaintext.Lines(cause))
+	old, err := ofCause(ctx, tx, plaintext.Lines(cause))
 	if errors.Is(err, ErrNotFound) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	_, err = s.change(actor.With(ctx, actor.System), tx, was, resolved, resolve(markdown(why, maxNote)))
+	_, err = s.change(actor.With(ctx, actor.System), tx, old, resolved, resolve(markdown(why, maxNote)))
 	return err
 }
 
@@ -191,14 +191,14 @@ func (s *Service) do(ctx context.Context, id string, version *int64, kind string
 		if err := tx.Lock(ctx, lock); err != nil {
 			return err
 		}
-		was, err := find(ctx, tx, id)
+		old, err := find(ctx, tx, id)
 		if err == nil {
-			err = was.checkVersion(version)
+			err = old.checkVersion(version)
 		}
 		if err != nil {
 			return err
 		}
-		i, err = s.change(ctx, tx, was, kind, d)
+		i, err = s.change(ctx, tx, old, kind, d)
 		return err
 	})
 	if err != nil {
@@ -208,13 +208,13 @@ func (s *Service) do(ctx context.Context, id string, version *int64, kind string
 }
 
 // change applies an action to an item that was read in this transaction.
-func (s *Service) change(ctx context.Context, tx *db.Tx, was Item, kind string, d action) (Item, error) {
+func (s *Service) change(ctx context.Context, tx *db.Tx, old Item, kind string, d action) (Item, error) {
 	now := s.Now()
-	i, err := d(was.at(now), actor.From(ctx), now)
+	i, err := d(old.at(now), actor.From(ctx), now)
 	if err != nil {
 		return Item{}, err
 	}
-	changes := i.changes(was.at(now))
+	changes := i.changes(old.at(now))
 	if len(changes) == 0 {
 		return i, nil
 	}
@@ -258,12 +258,12 @@ func (s *Service) EndSnoozes(ctx context.Context) error {
 // wake reopens an item whose snooze has ended, unless it changed after it was
 // selected.
 func (s *Service) wake(ctx context.Context, tx *db.Tx, id string) error {
-	was, err := find(ctx, tx, id)
+	old, err := find(ctx, tx, id)
 	if errors.Is(err, ErrNotFound) {
 		return nil
 	}
-	i := was.at(s.Now())
-	changes := i.changes(was)
+	i := old.at(s.Now())
+	changes := i.changes(old)
 	if err != nil || len(changes) == 0 {
 		return err
 	}

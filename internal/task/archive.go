@@ -21,14 +21,14 @@ import (
 func (s *Service) Archive(ctx context.Context, ref string, version *int64) (Task, error) {
 	by := actor.From(ctx)
 	return s.write(ctx, "archive task", func(tx *db.Tx) (Task, []pendingEvent, error) {
-		was, err := find(ctx, tx, ref)
-		if err != nil || was.ArchivedAt != nil {
-			return was, nil, err
+		old, err := find(ctx, tx, ref)
+		if err != nil || old.ArchivedAt != nil {
+			return old, nil, err
 		}
-		if err := was.mayEndDispatch(by); err != nil {
+		if err := old.mayEndDispatch(by); err != nil {
 			return Task{}, nil, err
 		}
-		ended, err := s.withdraw(ctx, tx, &was, false)
+		ended, err := s.withdraw(ctx, tx, &old, false)
 		if err != nil {
 			return Task{}, nil, err
 		}
@@ -36,18 +36,18 @@ func (s *Service) Archive(ctx context.Context, ref string, version *int64) (Task
 		if err != nil {
 			return Task{}, nil, err
 		}
-		if err := was.checkVersion(version); err != nil {
+		if err := old.checkVersion(version); err != nil {
 			return Task{}, nil, err
 		}
-		if held := was.activeClaim(now); held != nil && held.By != by.ID {
-			return Task{}, nil, was.checkHolder(by, now)
+		if held := old.activeClaim(now); held != nil && held.By != by.ID {
+			return Task{}, nil, old.checkHolder(by, now)
 		}
-		t := was
+		t := old
 		if t.Claim != nil {
 			t.move(Todo, s.Now(), by)
 		}
 		t.ArchivedAt = clock.Ptr(s.Now())
-		t, events, err := s.save(ctx, tx, was, t, "task.archived", nil)
+		t, events, err := s.save(ctx, tx, old, t, "task.archived", nil)
 		return t, append(events, ended...), err
 	})
 }
@@ -57,18 +57,18 @@ func (s *Service) Archive(ctx context.Context, ref string, version *int64) (Task
 // archived has no effect.
 func (s *Service) Restore(ctx context.Context, ref string, version *int64) (Task, error) {
 	return s.write(ctx, "restore task", func(tx *db.Tx) (Task, []pendingEvent, error) {
-		was, err := find(ctx, tx, ref)
-		if err != nil || was.ArchivedAt == nil {
-			return was, nil, err
+		old, err := find(ctx, tx, ref)
+		if err != nil || old.ArchivedAt == nil {
+			return old, nil, err
 		}
-		if err := was.checkVersion(version); err != nil {
+		if err := old.checkVersion(version); err != nil {
 			return Task{}, nil, err
 		}
-		t := was
+		t := old
 		if t.ArchivedAt = nil; t.Status == Done {
 			t.archiveFrom = clock.Ptr(s.Now())
 		}
-		return s.save(ctx, tx, was, t, "task.restored", nil)
+		return s.save(ctx, tx, old, t, "task.restored", nil)
 	})
 }
 
@@ -116,20 +116,20 @@ func (s *Service) ArchiveDone(ctx context.Context, tx *db.Tx, before time.Time, 
 // archiveOne archives a task, unless it was moved, restored, or deleted after
 // it was selected.
 func (s *Service) archiveOne(ctx context.Context, tx *db.Tx, id string) ([]pendingEvent, error) {
-	was, err := find(ctx, tx, id)
-	if errors.Is(err, ErrNotFound) || err == nil && (was.archiveFrom == nil || was.ArchivedAt != nil) {
+	old, err := find(ctx, tx, id)
+	if errors.Is(err, ErrNotFound) || err == nil && (old.archiveFrom == nil || old.ArchivedAt != nil) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	ended, err := s.withdraw(ctx, tx, &was, false)
+	ended, err := s.withdraw(ctx, tx, &old, false)
 	if err != nil {
 		return nil, err
 	}
-	t := was
+	t := old
 	t.ArchivedAt = clock.Ptr(s.Now())
-	_, more, err := s.save(ctx, tx, was, t, "task.archived", nil)
+	_, more, err := s.save(ctx, tx, old, t, "task.archived", nil)
 	return append(more, ended...), err
 }
 
@@ -179,7 +179,7 @@ func (s *Service) Delete(ctx context.Context, ref string, version *int64) error 
 	return err
 }
 
-// untie removes a deleted task from the tasks that depend on it or have it as
+// detach removes a deleted task from the tasks that depend on it or have it as
 // their parent.
 func (s *Service) detach(ctx context.Context, tx *db.Tx, gone Task) ([]pendingEvent, error) {
 	rows, err := tx.Query(ctx, `SELECT id FROM tasks WHERE parent_id = ?
@@ -203,19 +203,19 @@ func (s *Service) detach(ctx context.Context, tx *db.Tx, gone Task) ([]pendingEv
 }
 
 func (s *Service) detachOne(ctx context.Context, tx *db.Tx, id string, gone Task) ([]pendingEvent, error) {
-	was, err := find(ctx, tx, id)
+	old, err := find(ctx, tx, id)
 	if err != nil {
 		return nil, err
 	}
-	t := was
-	if same(was.ParentID, &gone.ID) {
+	t := old
+	if same(old.ParentID, &gone.ID) {
 		t.ParentID = nil
 	}
-	t.DependsOn = slices.DeleteFunc(slices.Clone(was.DependsOn), func(key string) bool { return key == gone.Key })
-	if len(t.DependsOn) < len(was.DependsOn) && gone.Status != Done {
+	t.DependsOn = slices.DeleteFunc(slices.Clone(old.DependsOn), func(key string) bool { return key == gone.Key })
+	if len(t.DependsOn) < len(old.DependsOn) && gone.Status != Done {
 		t.WaitingOn--
 	}
-	_, more, err := s.save(ctx, tx, was, t, "task.changed", map[string]any{"deleted": gone.Key})
+	_, more, err := s.save(ctx, tx, old, t, "task.changed", map[string]any{"deleted": gone.Key})
 	return more, err
 }
 

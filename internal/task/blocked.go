@@ -70,7 +70,7 @@ func (s *Service) WatchBlocked(ctx context.Context) error {
 	})
 }
 
-// stuckTask is a task that has been blocked for at least blockedLong.
+// blockedTask is a task that has been blocked for at least blockedLong.
 type blockedTask struct {
 	id, key string
 	Blocked

@@ -53,7 +53,7 @@ func (t Task) withoutExpiredClaim(now time.Time) Task {
 	return t
 }
 
-// lost reports whether by had a claim that expired or was taken away.
+// hasLost reports whether by had a claim that expired or was taken away.
 func (t Task) hasLost(by actor.Actor, now time.Time) bool {
 	if t.activeClaim(now) == nil && t.Claim != nil {
 		return t.Claim.By == by.ID
@@ -71,7 +71,7 @@ func (t Task) checkToken(token *int64, by actor.Actor, now time.Time) error {
 	return t.claimLostError(now)
 }
 
-// lostClaim returns ErrClaimLost with the current holder.
+// claimLostError returns ErrClaimLost with the current holder.
 func (t Task) claimLostError(now time.Time) error {
 	held := t.activeClaim(now)
 	e := ErrClaimLost.Fact("claim", held).Fact("status", t.Status)
@@ -119,14 +119,14 @@ func (t *Task) claim(by actor.Actor, now, until time.Time) {
 // else moved the task, lostBy keeps the former holder. An unassigned task that
 // the holder finishes is assigned to them.
 func (t *Task) endClaim(to Status, by actor.Actor) {
-	was := t.Claim
+	old := t.Claim
 	t.Claim, t.lostBy = nil, nil
 	switch {
-	case was == nil:
-	case was.By != by.ID:
-		t.lostBy = &was.By
+	case old == nil:
+	case old.By != by.ID:
+		t.lostBy = &old.By
 	case to.starts() && t.AssigneeID == nil:
-		t.AssigneeID = &was.By
+		t.AssigneeID = &old.By
 	}
 }
 
@@ -157,7 +157,7 @@ func (s *Service) Claim(ctx context.Context, ref string, opt ClaimOptions) (Task
 		return Task{}, err
 	}
 	t, err := s.write(ctx, "claim task", func(tx *db.Tx) (Task, []pendingEvent, error) {
-		was, err := findOpen(ctx, tx, ref)
+		old, err := findOpen(ctx, tx, ref)
 		if err != nil {
 			return Task{}, nil, err
 		}
@@ -165,21 +165,21 @@ func (s *Service) Claim(ctx context.Context, ref string, opt ClaimOptions) (Task
 		if err != nil {
 			return Task{}, nil, err
 		}
-		if err := was.checkToken(opt.Token, by, now); err != nil {
+		if err := old.checkToken(opt.Token, by, now); err != nil {
 			return Task{}, nil, err
 		}
-		switch held := was.activeClaim(now); {
+		switch held := old.activeClaim(now); {
 		case held != nil && held.By != by.ID:
-			return Task{}, nil, was.checkHolder(by, now)
+			return Task{}, nil, old.checkHolder(by, now)
 		case held != nil:
-			return s.renew(ctx, tx, was, now.Add(d))
-		case was.Status == Review || was.Status == Done:
-			return Task{}, nil, ErrNotOpen.With("It is in %s. Move it back to todo first.", was.Status).Fact("status", was.Status)
+			return s.renew(ctx, tx, old, now.Add(d))
+		case old.Status == Review || old.Status == Done:
+			return Task{}, nil, ErrNotOpen.With("It is in %s. Move it back to todo first.", old.Status).Fact("status", old.Status)
 		}
-		if err := checkDependencies(ctx, tx, was); err != nil {
+		if err := checkDependencies(ctx, tx, old); err != nil {
 			return Task{}, nil, err
 		}
-		return s.take(ctx, tx, was, now.Add(d))
+		return s.take(ctx, tx, old, now.Add(d))
 	})
 	return t.withToken(), err
 }
@@ -208,9 +208,9 @@ func (s *Service) ClaimNext(ctx context.Context, opt ClaimOptions) (t Task, ok b
 		if tx != in { // a restarted transaction has not lost a race
 			in, tries = tx, 0
 		}
-		was, err := nextFor(ctx, tx, by.ID, skipCount(tries))
+		old, err := nextFor(ctx, tx, by.ID, skipCount(tries))
 		if db.IsNotFound(err) {
-			was, err = nextFor(ctx, tx, by.ID, 0)
+			old, err = nextFor(ctx, tx, by.ID, 0)
 		}
 		tries++
 		if db.IsNotFound(err) {
@@ -223,7 +223,7 @@ func (s *Service) ClaimNext(ctx context.Context, opt ClaimOptions) (t Task, ok b
 		if err != nil {
 			return Task{}, nil, err
 		}
-		return s.take(ctx, tx, was, now.Add(d))
+		return s.take(ctx, tx, old, now.Add(d))
 	})
 	return t.withToken(), t.ID != "", err
 }
@@ -237,16 +237,16 @@ func (t Task) withToken() Task {
 }
 
 // take stores the caller's new claim.
-func (s *Service) take(ctx context.Context, tx *db.Tx, was Task, until time.Time) (Task, []pendingEvent, error) {
-	t := was
+func (s *Service) take(ctx context.Context, tx *db.Tx, old Task, until time.Time) (Task, []pendingEvent, error) {
+	t := old
 	t.claim(actor.From(ctx), s.Now(), until)
-	return s.save(ctx, tx, was, t, "task.claimed", nil)
+	return s.save(ctx, tx, old, t, "task.claimed", nil)
 }
 
 // renew extends a claim. It keeps the task's version, so that a pending
 // If-Match stays valid.
-func (s *Service) renew(ctx context.Context, tx *db.Tx, was Task, until time.Time) (Task, []pendingEvent, error) {
-	t, c := was, *was.Claim
+func (s *Service) renew(ctx context.Context, tx *db.Tx, old Task, until time.Time) (Task, []pendingEvent, error) {
+	t, c := old, *old.Claim
 	c.ExpiresAt = clock.At(until)
 	t.Claim = &c
 	card, rest, err := t.cardJSON()
@@ -261,7 +261,7 @@ func (s *Service) renew(ctx context.Context, tx *db.Tx, was Task, until time.Tim
 	if err != nil {
 		return Task{}, nil, err
 	}
-	return t, []pendingEvent{{s.Now(), "task.claim_renewed", t, map[string]any{"changes": diff(was, t)}}}, nil
+	return t, []pendingEvent{{s.Now(), "task.claim_renewed", t, map[string]any{"changes": diff(old, t)}}}, nil
 }
 
 // Release ends the caller's claim and moves the task back to todo. Users who
@@ -270,7 +270,7 @@ func (s *Service) renew(ctx context.Context, tx *db.Tx, was Task, until time.Tim
 func (s *Service) Release(ctx context.Context, ref string, opt ClaimOptions) (Task, error) {
 	by := actor.From(ctx)
 	return s.write(ctx, "release task", func(tx *db.Tx) (Task, []pendingEvent, error) {
-		was, err := findOpen(ctx, tx, ref)
+		old, err := findOpen(ctx, tx, ref)
 		if err != nil {
 			return Task{}, nil, err
 		}
@@ -278,19 +278,19 @@ func (s *Service) Release(ctx context.Context, ref string, opt ClaimOptions) (Ta
 		if err != nil {
 			return Task{}, nil, err
 		}
-		if err := was.checkToken(opt.Token, by, now); err != nil {
+		if err := old.checkToken(opt.Token, by, now); err != nil {
 			return Task{}, nil, err
 		}
-		held := was.activeClaim(now)
+		held := old.activeClaim(now)
 		if held == nil {
-			return was, nil, nil
+			return old, nil, nil
 		}
 		if held.By != by.ID && !by.Role.May(actor.DeleteTasks) {
-			return Task{}, nil, was.checkHolder(by, now)
+			return Task{}, nil, old.checkHolder(by, now)
 		}
-		t := was
+		t := old
 		t.move(Todo, s.Now(), by)
-		return s.save(ctx, tx, was, t, "task.released", nil)
+		return s.save(ctx, tx, old, t, "task.released", nil)
 	})
 }
 
@@ -316,10 +316,10 @@ func (s *Service) EndLeases(ctx context.Context) error {
 			}
 			n = len(ended)
 			var events []pendingEvent
-			for _, was := range ended {
-				t := was
+			for _, old := range ended {
+				t := old
 				t.move(Todo, s.Now(), actor.From(ctx))
-				_, more, err := s.save(ctx, tx, was, t, "task.lease_ended", map[string]any{"held_by": was.Claim})
+				_, more, err := s.save(ctx, tx, old, t, "task.lease_ended", map[string]any{"held_by": old.Claim})
 				if errors.Is(err, errRaced) {
 					continue // the other change has released or renewed the claim
 				}

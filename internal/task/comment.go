@@ -161,31 +161,31 @@ func (s *Service) editIn(ctx context.Context, tx *db.Tx, ref, id string, text Co
 	if err != nil {
 		return Comment{}, err
 	}
-	t, was, err := findComment(ctx, tx, ref, id)
+	t, old, err := findComment(ctx, tx, ref, id)
 	if err != nil {
 		return Comment{}, err
 	}
-	if was.AuthorID == nil || *was.AuthorID != actor.From(ctx).ID {
+	if old.AuthorID == nil || *old.AuthorID != actor.From(ctx).ID {
 		return Comment{}, ErrNotAuthor.With("Only the author can edit it. Write another comment instead.")
 	}
 	if t.ArchivedAt != nil {
 		return Comment{}, ErrArchived.With("Restore %s first.", t.Key).Fact("archived_at", t.ArchivedAt)
 	}
-	if err := was.checkVersion(version); err != nil {
+	if err := old.checkVersion(version); err != nil {
 		return Comment{}, err
 	}
-	if was.Body == text.Body {
-		return was, nil
+	if old.Body == text.Body {
+		return old, nil
 	}
-	now, c := s.Now(), was
-	c.Body, c.EditedAt, c.Version = text.Body, clock.Ptr(now), was.Version+1
+	now, c := s.Now(), old
+	c.Body, c.EditedAt, c.Version = text.Body, clock.Ptr(now), old.Version+1
 	if c.Mentions, err = mentioned(ctx, tx, c.Body); err != nil {
 		return Comment{}, fmt.Errorf("find mentioned users: %w", err)
 	}
-	if err := updateComment(ctx, tx, was, c); err != nil {
+	if err := updateComment(ctx, tx, old, c); err != nil {
 		return Comment{}, err
 	}
-	fresh := slices.DeleteFunc(slices.Clone(c.Mentions), func(id string) bool { return slices.Contains(was.Mentions, id) })
+	fresh := slices.DeleteFunc(slices.Clone(c.Mentions), func(id string) bool { return slices.Contains(old.Mentions, id) })
 	data := map[string]any{"comment_id": c.ID, "mentions": fresh, "length": utf8.RuneCountInString(c.Body)}
 	return c, record(ctx, tx, []pendingEvent{{now, commentChanged, t, data}})
 }
@@ -320,11 +320,11 @@ func (c Comment) findable() search.Text {
 	return search.Text{TaskID: c.TaskID, CommentID: c.ID, Body: c.Body}
 }
 
-// updateComment stores c, or fails with errRaced if the row changed after was
+// updateComment stores c, or fails with errRaced if the row changed since old
 // was read.
-func updateComment(ctx context.Context, tx *db.Tx, was, c Comment) error {
+func updateComment(ctx context.Context, tx *db.Tx, old, c Comment) error {
 	n, err := tx.Exec(ctx, `UPDATE comments SET body = ?, mentions = ?, edited_at = ?, version = ? WHERE id = ? AND version = ?`,
-		c.Body, c.packMentions(), c.EditedAt, c.Version, c.ID, was.Version)
+		c.Body, c.packMentions(), c.EditedAt, c.Version, c.ID, old.Version)
 	if err == nil && n == 0 {
 		return errRaced
 	}

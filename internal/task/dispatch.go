@@ -70,10 +70,10 @@ func (t Task) mayEndDispatch(by actor.Actor) error {
 	return nil
 }
 
-// cancelsQueued reports whether the change from was to t cancels a queued
+// cancelsQueued reports whether the change from old to t cancels a queued
 // dispatch: the task is now done or has another assignee.
-func (t Task) cancelsQueued(was Task) bool {
-	return was.Dispatch != nil && was.Dispatch.State == Queued && (t.Status == Done && was.Status != Done || !same(t.AssigneeID, was.AssigneeID))
+func (t Task) cancelsQueued(old Task) bool {
+	return old.Dispatch != nil && old.Dispatch.State == Queued && (t.Status == Done && old.Status != Done || !same(t.AssigneeID, old.AssigneeID))
 }
 
 // Tokens is the number of tokens that a task's runs have used, by price class.

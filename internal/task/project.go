@@ -96,16 +96,16 @@ func (p *Project) apply(c ProjectChange, now time.Time, bad *fault.Fields) {
 
 // changes returns the fields that an update changed, as field → [before,
 // after], for the event.
-func (p Project) changes(was Project) map[string][2]any {
+func (p Project) changes(old Project) map[string][2]any {
 	changes := map[string][2]any{}
-	if was.Name != p.Name {
-		changes["name"] = [2]any{was.Name, p.Name}
+	if old.Name != p.Name {
+		changes["name"] = [2]any{old.Name, p.Name}
 	}
-	if was.Description != p.Description {
-		changes["description"] = [2]any{len(was.Description), len(p.Description)} // lengths only; the project has the text
+	if old.Description != p.Description {
+		changes["description"] = [2]any{len(old.Description), len(p.Description)} // lengths only; the project has the text
 	}
-	if !same(was.ArchivedAt, p.ArchivedAt) {
-		changes["archived_at"] = [2]any{was.ArchivedAt, p.ArchivedAt}
+	if !same(old.ArchivedAt, p.ArchivedAt) {
+		changes["archived_at"] = [2]any{old.ArchivedAt, p.ArchivedAt}
 	}
 	return changes
 }
@@ -173,26 +173,26 @@ func (s *Service) UpdateProject(ctx context.Context, ref string, c ProjectChange
 }
 
 func (s *Service) updateProject(ctx context.Context, tx *db.Tx, ref string, c ProjectChange, version *int64) (Project, error) {
-	was, err := findProjectRow(ctx, tx, ref)
+	old, err := findProjectRow(ctx, tx, ref)
 	if err != nil {
 		return Project{}, err
 	}
-	if version != nil && *version != was.Version {
-		return Project{}, ErrProjectChanged.With("It is now at version %d. Read it again and repeat the change.", was.Version).
-			Fact("current_version", was.Version)
+	if version != nil && *version != old.Version {
+		return Project{}, ErrProjectChanged.With("It is now at version %d. Read it again and repeat the change.", old.Version).
+			Fact("current_version", old.Version)
 	}
-	p := was
+	p := old
 	var bad fault.Fields
 	p.apply(c, s.Now(), &bad)
 	if err := bad.Err(); err != nil {
 		return Project{}, err
 	}
-	changes := p.changes(was)
+	changes := p.changes(old)
 	if len(changes) == 0 {
-		return was, nil
+		return old, nil
 	}
-	p.Version, p.UpdatedAt = was.Version+1, clock.At(s.Now())
-	if err := updateProjectRow(ctx, tx, was, p); err != nil {
+	p.Version, p.UpdatedAt = old.Version+1, clock.At(s.Now())
+	if err := updateProjectRow(ctx, tx, old, p); err != nil {
 		return Project{}, err
 	}
 	return p, p.record(ctx, tx, s.Now(), "project.changed", map[string]any{"changes": changes})

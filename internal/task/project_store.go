@@ -51,11 +51,11 @@ func insertProject(ctx context.Context, tx *db.Tx, p Project) error {
 	return err
 }
 
-// updateProjectRow stores p, or fails with errRaced if the row changed after
-// was was read.
-func updateProjectRow(ctx context.Context, tx *db.Tx, was, p Project) error {
+// updateProjectRow stores p, or fails with errRaced if the row changed since
+// old was read.
+func updateProjectRow(ctx context.Context, tx *db.Tx, old, p Project) error {
 	n, err := tx.Exec(ctx, `UPDATE projects SET name = ?, description = ?, archived_at = ?, updated_at = ?, version = ? WHERE id = ? AND version = ?`,
-		p.Name, p.Description, p.ArchivedAt, p.UpdatedAt, p.Version, p.ID, was.Version)
+		p.Name, p.Description, p.ArchivedAt, p.UpdatedAt, p.Version, p.ID, old.Version)
 	if err == nil && n == 0 {
 		return errRaced
 	}

@@ -31,10 +31,11 @@ type Blocking struct {
 // moves to and from done, and the order of the board.
 const boardLock = "task.board"
 
-// affectsOthers reports whether the change to was also involves other tasks.
-func (c Change) affectsOthers(was Task) bool {
+// affectsOthers reports whether applying the change to a task also involves
+// other tasks.
+func (c Change) affectsOthers(old Task) bool {
 	return c.DependsOn != nil || c.Parent.Given || c.Position != nil ||
-		c.Status != nil && (*c.Status == Done) != (was.Status == Done)
+		c.Status != nil && (*c.Status == Done) != (old.Status == Done)
 }
 
 // setRelations sets the project, parent, and dependencies of t. The caller

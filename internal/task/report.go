@@ -97,8 +97,8 @@ func (r Report) digest(by actor.Actor) string {
 // unchangedBy reports whether applying c to t has no effect. It ignores claims,
 // because the report being repeated may have ended the caller's claim.
 func (t Task) unchangedBy(c Change, by actor.Actor) bool {
-	is := t
-	return is.apply(c, t.UpdatedAt.Time, by) == nil && len(diff(t, is)) == 0
+	updated := t
+	return updated.apply(c, t.UpdatedAt.Time, by) == nil && len(diff(t, updated)) == 0
 }
 
 // Report applies a report to a task. If the task is claimed, only the holder
@@ -109,27 +109,27 @@ func (s *Service) Report(ctx context.Context, ref string, r Report) (Task, error
 	by := actor.From(ctx)
 	r.Text = strings.TrimSpace(plaintext.Lines(r.Text))
 	return s.write(ctx, "report on task", func(tx *db.Tx) (Task, []pendingEvent, error) {
-		was, err := find(ctx, tx, ref)
+		old, err := find(ctx, tx, ref)
 		if err != nil {
 			return Task{}, nil, err
 		}
-		c, err := r.change(was.Status)
+		c, err := r.change(old.Status)
 		if err != nil {
 			return Task{}, nil, err
 		}
-		if c.affectsOthers(was) {
+		if c.affectsOthers(old) {
 			if err := tx.Lock(ctx, boardLock); err != nil {
 				return Task{}, nil, err
 			}
-			if was, err = findOpen(ctx, tx, was.ID); err != nil {
+			if old, err = findOpen(ctx, tx, old.ID); err != nil {
 				return Task{}, nil, err
 			}
 		}
 		digest := r.digest(by)
-		if was.lastReport != nil && *was.lastReport == digest && was.unchangedBy(c, by) {
-			return was, nil, nil
+		if old.lastReport != nil && *old.lastReport == digest && old.unchangedBy(c, by) {
+			return old, nil, nil
 		}
-		t, err := s.changed(ctx, tx, was, c)
+		t, err := s.changed(ctx, tx, old, c)
 		if err != nil {
 			return Task{}, nil, err
 		}
@@ -137,7 +137,7 @@ func (s *Service) Report(ctx context.Context, ref string, r Report) (Task, error
 		if err != nil {
 			return Task{}, nil, err
 		}
-		if err := was.checkHolder(by, now); err != nil {
+		if err := old.checkHolder(by, now); err != nil {
 			return Task{}, nil, err
 		}
 		t.lastReport = &digest
@@ -145,7 +145,7 @@ func (s *Service) Report(ctx context.Context, ref string, r Report) (Task, error
 		if r.Text != "" {
 			data["text"] = r.Text
 		}
-		return s.save(ctx, tx, was, t, "task.reported", data)
+		return s.save(ctx, tx, old, t, "task.reported", data)
 	})
 }
 

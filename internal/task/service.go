@@ -84,8 +84,8 @@ func (s *Service) CreateIn(ctx context.Context, tx *db.Tx, n New) (Task, error) 
 	return t, record(ctx, tx, []pendingEvent{{now, "task.created", t, data}})
 }
 
-// relateNew sets the project, parent, and dependencies of a new task. A task
-// with unfinished dependencies cannot be created in a started column.
+// setNewRelations sets the project, parent, and dependencies of a new task. A
+// task with unfinished dependencies cannot be created in a started column.
 func (s *Service) setNewRelations(ctx context.Context, tx *db.Tx, t *Task, n New) error {
 	if n.Project == nil && n.Parent == nil && len(n.DependsOn) == 0 {
 		return nil
@@ -210,24 +210,24 @@ func (s *Service) write(ctx context.Context, what string, fn func(*db.Tx) (Task,
 }
 
 func (s *Service) updateIn(ctx context.Context, tx *db.Tx, ref string, c Change, version *int64) (Task, []pendingEvent, error) {
-	was, err := find(ctx, tx, ref)
-	if err == nil && c.affectsOthers(was) {
+	old, err := find(ctx, tx, ref)
+	if err == nil && c.affectsOthers(old) {
 		if err := tx.Lock(ctx, boardLock); err != nil {
 			return Task{}, nil, err
 		}
-		was, err = find(ctx, tx, was.ID)
+		old, err = find(ctx, tx, old.ID)
 	}
 	if err != nil {
 		return Task{}, nil, err
 	}
-	if err := was.checkVersion(version); err != nil {
+	if err := old.checkVersion(version); err != nil {
 		return Task{}, nil, err
 	}
-	t, err := s.changed(ctx, tx, was, c)
+	t, err := s.changed(ctx, tx, old, c)
 	if err != nil {
 		return Task{}, nil, err
 	}
-	return s.save(ctx, tx, was, t, "task.changed", nil)
+	return s.save(ctx, tx, old, t, "task.changed", nil)
 }
 
 // checkVersion fails with ErrStale unless the task is at the caller's version.
@@ -238,21 +238,21 @@ func (t Task) checkVersion(version *int64) error {
 	return ErrStale.With("It is now at version %d. Read it again and repeat the change.", t.Version).Fact("current_version", t.Version)
 }
 
-// changed returns was with c applied, after checking that the caller may make
-// the change.
-func (s *Service) changed(ctx context.Context, tx *db.Tx, was Task, c Change) (Task, error) {
-	t, by := was, actor.From(ctx)
-	if was.ArchivedAt != nil {
-		return Task{}, ErrArchived.With("Restore %s first.", was.Key).Fact("archived_at", was.ArchivedAt)
+// changed returns the task old with c applied, after checking that the caller
+// may make the change.
+func (s *Service) changed(ctx context.Context, tx *db.Tx, old Task, c Change) (Task, error) {
+	t, by := old, actor.From(ctx)
+	if old.ArchivedAt != nil {
+		return Task{}, ErrArchived.With("Restore %s first.", old.Key).Fact("archived_at", old.ArchivedAt)
 	}
 	now := s.Now()
-	if was.Claim != nil || was.lostBy != nil || c.ClaimToken != nil {
+	if old.Claim != nil || old.lostBy != nil || c.ClaimToken != nil {
 		var err error
 		if now, err = tx.Clock(ctx, now); err != nil {
 			return Task{}, err
 		}
 	}
-	if err := was.checkToken(c.ClaimToken, by, now); err != nil {
+	if err := old.checkToken(c.ClaimToken, by, now); err != nil {
 		return Task{}, err
 	}
 	if err := t.apply(c, s.Now(), by); err != nil {
@@ -268,16 +268,16 @@ func (s *Service) changed(ctx context.Context, tx *db.Tx, was Task, c Change) (T
 			t.AssigneeID = &id
 		}
 	}
-	if t.cancelsQueued(was) {
-		if err := was.mayEndDispatch(by); err != nil {
+	if t.cancelsQueued(old) {
+		if err := old.mayEndDispatch(by); err != nil {
 			return Task{}, err
 		}
 	}
 	if err := setRelations(ctx, tx, &t, c); err != nil {
 		return Task{}, err
 	}
-	if t.Status != was.Status && t.Status.starts() {
-		if err := was.checkHolder(by, now); err != nil {
+	if t.Status != old.Status && t.Status.starts() {
+		if err := old.checkHolder(by, now); err != nil {
 			return Task{}, err
 		}
 		if err := checkDependencies(ctx, tx, t); err != nil {
@@ -293,33 +293,33 @@ func (s *Service) changed(ctx context.Context, tx *db.Tx, was Task, c Change) (T
 	return t, nil
 }
 
-// save stores the differences between was and t and returns the event to
+// save stores the differences between old and t and returns the event to
 // record, with data as additional facts. Without differences it writes nothing.
-func (s *Service) save(ctx context.Context, tx *db.Tx, was, t Task, kind string, data map[string]any) (Task, []pendingEvent, error) {
-	changes := diff(was, t)
+func (s *Service) save(ctx context.Context, tx *db.Tx, old, t Task, kind string, data map[string]any) (Task, []pendingEvent, error) {
+	changes := diff(old, t)
 	if len(changes) == 0 && len(data) == 0 {
-		return was, nil, nil
+		return old, nil, nil
 	}
 	now := s.Now()
-	t.Version, t.UpdatedAt = was.Version+1, clock.At(now)
-	if err := update(ctx, tx, was, t); err != nil {
+	t.Version, t.UpdatedAt = old.Version+1, clock.At(now)
+	if err := update(ctx, tx, old, t); err != nil {
 		return Task{}, nil, err
 	}
 	if data == nil {
 		data = map[string]any{}
 	}
 	data["changes"] = changes
-	if !slices.Equal(was.Tags, t.Tags) {
+	if !slices.Equal(old.Tags, t.Tags) {
 		if err := writeTags(ctx, tx, t); err != nil {
 			return Task{}, nil, err
 		}
 	}
-	if !slices.Equal(was.DependsOn, t.DependsOn) {
+	if !slices.Equal(old.DependsOn, t.DependsOn) {
 		if err := writeDependencies(ctx, tx, t); err != nil {
 			return Task{}, nil, err
 		}
 	}
-	if (was.Status == Done) != (t.Status == Done) {
+	if (old.Status == Done) != (t.Status == Done) {
 		freed, err := updateWaiting(ctx, tx, t)
 		if err != nil {
 			return Task{}, nil, err

@@ -200,29 +200,29 @@ func (t Task) findable() search.Text {
 // which only happens on PostgreSQL.
 var errRaced = errors.New("the task changed after it was read")
 
-// update writes the columns that differ between was and t. The caller must have
-// read was in the same transaction. Unchanged columns are skipped, because most
+// update writes the columns that differ between old and t. The caller must have
+// read old in the same transaction. Unchanged columns are skipped, because most
 // of them are indexed.
-func update(ctx context.Context, tx *db.Tx, was, t Task) error {
+func update(ctx context.Context, tx *db.Tx, old, t Task) error {
 	card, rest, err := t.cardJSON()
 	if err != nil {
 		return err
 	}
 	set, args := []string{`card = ?`, `rest = ?`}, []any{card, rest}
-	before, after := was.values(), t.values()
+	before, after := old.values(), t.values()
 	for i, name := range fields {
 		if !reflect.DeepEqual(before[i], after[i]) {
 			set, args = append(set, name+` = ?`), append(args, after[i])
 		}
 	}
 	err = tx.Later(ctx, `UPDATE tasks SET `+strings.Join(set, `, `)+` WHERE id = ?`, append(args, t.ID)...)
-	if err == nil && was.findable() != t.findable() {
+	if err == nil && old.findable() != t.findable() {
 		err = search.Put(ctx, tx, t.findable())
 	}
-	if err == nil && was.Title != t.Title {
+	if err == nil && old.Title != t.Title {
 		err = reindexTitle(ctx, tx, t)
 	}
-	if err == nil && (was.ArchivedAt == nil) != (t.ArchivedAt == nil) {
+	if err == nil && (old.ArchivedAt == nil) != (t.ArchivedAt == nil) {
 		err = reindexComments(ctx, tx, t)
 	}
 	return err

@@ -374,33 +374,33 @@ func isWebAddress(s string) bool {
 
 // diff returns the fields that an update changed, as field → [before, after],
 // for the event.
-func diff(was, is Task) map[string][2]any {
+func diff(old, updated Task) map[string][2]any {
 	changes := map[string][2]any{}
 	add := func(field string, before, after any, same bool) {
 		if !same {
 			changes[field] = [2]any{before, after}
 		}
 	}
-	add("title", was.Title, is.Title, was.Title == is.Title)
-	if was.Description != is.Description {
-		changes["description"] = [2]any{len(was.Description), len(is.Description)} // lengths only; the task has the text
+	add("title", old.Title, updated.Title, old.Title == updated.Title)
+	if old.Description != updated.Description {
+		changes["description"] = [2]any{len(old.Description), len(updated.Description)} // lengths only; the task has the text
 	}
-	add("status", was.Status, is.Status, was.Status == is.Status)
-	add("priority", was.Priority, is.Priority, was.Priority == is.Priority)
-	add("type", was.Type, is.Type, was.Type == is.Type)
-	add("tags", was.Tags, is.Tags, slices.Equal(was.Tags, is.Tags))
-	add("assignee_id", was.AssigneeID, is.AssigneeID, same(was.AssigneeID, is.AssigneeID))
-	add("blocked", was.Blocked, is.Blocked, same(was.Blocked, is.Blocked))
-	add("session_key", was.SessionKey, is.SessionKey, same(was.SessionKey, is.SessionKey))
-	add("branch", was.Branch, is.Branch, same(was.Branch, is.Branch))
-	add("pr_url", was.PRURL, is.PRURL, same(was.PRURL, is.PRURL))
-	add("due_at", was.DueAt, is.DueAt, same(was.DueAt, is.DueAt))
-	add("project_id", was.ProjectID, is.ProjectID, same(was.ProjectID, is.ProjectID))
-	add("parent_id", was.ParentID, is.ParentID, same(was.ParentID, is.ParentID))
-	add("depends_on", was.DependsOn, is.DependsOn, slices.Equal(was.DependsOn, is.DependsOn))
-	add("position", was.Position, is.Position, was.Position == is.Position)
-	add("claim", was.Claim, is.Claim, same(was.Claim, is.Claim))
-	add("archived_at", was.ArchivedAt, is.ArchivedAt, same(was.ArchivedAt, is.ArchivedAt))
+	add("status", old.Status, updated.Status, old.Status == updated.Status)
+	add("priority", old.Priority, updated.Priority, old.Priority == updated.Priority)
+	add("type", old.Type, updated.Type, old.Type == updated.Type)
+	add("tags", old.Tags, updated.Tags, slices.Equal(old.Tags, updated.Tags))
+	add("assignee_id", old.AssigneeID, updated.AssigneeID, same(old.AssigneeID, updated.AssigneeID))
+	add("blocked", old.Blocked, updated.Blocked, same(old.Blocked, updated.Blocked))
+	add("session_key", old.SessionKey, updated.SessionKey, same(old.SessionKey, updated.SessionKey))
+	add("branch", old.Branch, updated.Branch, same(old.Branch, updated.Branch))
+	add("pr_url", old.PRURL, updated.PRURL, same(old.PRURL, updated.PRURL))
+	add("due_at", old.DueAt, updated.DueAt, same(old.DueAt, updated.DueAt))
+	add("project_id", old.ProjectID, updated.ProjectID, same(old.ProjectID, updated.ProjectID))
+	add("parent_id", old.ParentID, updated.ParentID, same(old.ParentID, updated.ParentID))
+	add("depends_on", old.DependsOn, updated.DependsOn, slices.Equal(old.DependsOn, updated.DependsOn))
+	add("position", old.Position, updated.Position, old.Position == updated.Position)
+	add("claim", old.Claim, updated.Claim, same(old.Claim, updated.Claim))
+	add("archived_at", old.ArchivedAt, updated.ArchivedAt, same(old.ArchivedAt, updated.ArchivedAt))
 	return changes
 }
 
