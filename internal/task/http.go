@@ -35,11 +35,11 @@ func (s *Service) Mount(api *web.API) {
 	s.mountComments(api)
 	web.Post(api, "/tasks/{id}/archive", actor.ChangeTasks, "Archive a task", s.handleArchive, web.Fails(ErrNotFound, ErrStale, ErrClaimed, ErrClaimLost, ErrWithAgent),
 		web.Describe("The task leaves the lists and cannot be claimed or changed until it is restored. Archiving an archived task has no effect. "+
-			"If the task is dispatched, archiving stops the run: this requires the permission dispatch_tasks, or being that agent."))
+			"If the task is dispatched, archiving stops the run, which requires the permission dispatch_tasks unless you are that agent."))
 	web.Post(api, "/tasks/{id}/restore", actor.ChangeTasks, "Restore an archived task", s.handleRestore, web.Fails(ErrNotFound, ErrStale),
 		web.Describe("The task returns unchanged. If it is done, the period until it is archived automatically starts again."))
 	web.Delete(api, "/tasks/{id}", actor.DeleteTasks, "Delete a task", s.handleDelete, web.Fails(ErrNotFound, ErrStale),
-		web.Describe("The history is kept and the key is never reused. The task is removed from the dependencies and as the parent of other tasks."))
+		web.Describe("The history is kept and the key is never reused. Other tasks no longer depend on it or have it as their parent."))
 	web.Get(api, "/tasks/{id}/history", actor.Read, "List the history of a task, newest first", s.handleHistory, web.Fails(ErrNotFound, page.ErrCursor),
 		web.Describe("Also works for deleted tasks, by ID or key."))
 	web.Post(api, "/tasks/bulk", actor.ChangeTasks, "Apply one change to many tasks", s.handleBulk,
@@ -54,7 +54,7 @@ func (s *Service) mountClaims(api *web.API) {
 			"by priority, due time, and position. The task moves to in_progress. Concurrent callers get different tasks. Returns 204 if there is none."))
 	web.Post(api, "/tasks/{id}/claim", actor.ChangeTasks, "Claim a task or renew a claim", s.handleClaim,
 		web.Fails(ErrNotFound, ErrClaimed, ErrClaimLost, ErrNotOpen, ErrWaiting, ErrArchived),
-		web.Describe("Only the holder of a claim can start, finish, or report on the task. Claiming moves it to in_progress. Claim it again to renew the lease; "+
+		web.Describe("While a task is claimed, only the holder can start, finish, or report on it. Claiming moves it to in_progress. Claim it again to renew the lease; "+
 			"when the lease ends, the task is released and moves back to todo. Send claim_token to renew only that claim, and not a later one of yours."))
 	web.Post(api, "/tasks/{id}/release", actor.ChangeTasks, "Release a claimed task", s.handleRelease,
 		web.Fails(ErrNotFound, ErrClaimed, ErrClaimLost, ErrArchived),
