@@ -91,7 +91,7 @@ func TestPurgeUndone(t *testing.T) {
 			return context.Canceled
 		})
 		at, failed := readRange(t.Context(), d)
-		if err == nil || failed != nil || at != (stand{last: 1}) {
+		if err == nil || failed != nil || at != (logRange{last: 1}) {
 			t.Errorf("%v, %v, %+v", err, failed, at)
 		}
 	})
