@@ -166,7 +166,7 @@ func (b *bench) say(key string, rows ...row) {
 // look runs a pass after all sessions have become idle.
 func (b *bench) look(ctx context.Context) {
 	b.now = b.now.Add(time.Minute)
-	b.s.Read(slices.Clone(b.rows))
+	b.s.Observe(slices.Clone(b.rows))
 	b.k.pass(ctx)
 }
 
@@ -353,7 +353,7 @@ func TestArchiveOfTheGone(t *testing.T) {
 		b.say("agent:cto:away", plain(3)...)
 		b.look(t.Context())
 		b.say("agent:cto:brief", plain(1)...)
-		b.s.Read(slices.Clone(b.rows))
+		b.s.Observe(slices.Clone(b.rows))
 		b.rows = b.rows[:1]
 		delete(b.runtime.rows, "agent:cto:brief")
 		b.look(t.Context())

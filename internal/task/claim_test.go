@@ -63,7 +63,7 @@ func TestHolding(t *testing.T) {
 			tt.fence = ""
 		}
 		for what, got := range map[string][2]string{
-			"free": {codeOf(tt.task.free(tt.by, tt.at)), tt.free}, "fence": {codeOf(tt.task.checkToken(tt.token, tt.by, tt.at)), tt.fence},
+			"free": {codeOf(tt.task.checkHolder(tt.by, tt.at)), tt.free}, "fence": {codeOf(tt.task.checkToken(tt.token, tt.by, tt.at)), tt.fence},
 		} {
 			if got[0] != got[1] {
 				t.Errorf("%s: %s is %q, want %q", name, what, got[0], got[1])
