@@ -27,9 +27,8 @@ const (
 	// refused is how long to skip a session whose transcript cannot be read;
 	// slow is the same after a timeout.
 	refused, slow = 10 * time.Minute, time.Minute
-	// maxLookups is the number of unlisted sessions to look up in one pass.
-	// After maxFailures consecutive failures to read a session, the pass is
-	// aborted, because the cause is probably not the sessions.
+	// maxLookups bounds the unlisted sessions looked up in one pass. A pass is
+	// aborted after maxFailures consecutive failed reads.
 	maxLookups, maxFailures = 100, 3
 
 	rowsAtOnce = 100 // rows per transaction
@@ -165,14 +164,13 @@ type archiver struct {
 	pace     Pace
 	redact   *redactor
 	owner    string
-	took     bool           // this replica has held the claim
-	known    map[name]*kept // sessions that the runtime has; nil before they are read from the database
-	readAt   clock.Time     // time of the reading that known reflects
-	storedAt time.Time      // when that time was last stored
-	called   time.Time      // time of the last request to the runtime
-	broken   bool           // the last pass failed and was logged
-	// claimed is when the claim was last renewed.
-	claimed  time.Time
+	took     bool               // this replica has held the claim
+	known    map[name]*kept     // sessions that the runtime has; nil before they are read from the database
+	readAt   clock.Time         // time of the reading that known reflects
+	storedAt time.Time          // when that time was last stored
+	called   time.Time          // time of the last request to the runtime
+	broken   bool               // the last pass failed and was logged
+	claimed  time.Time          // when the claim was last renewed
 	moreGone bool               // the last pass has not looked up all unlisted sessions
 	bad      map[name]time.Time // sessions that failed, and when to retry
 }
@@ -180,8 +178,7 @@ type archiver struct {
 // errClaimed means that another replica holds the claim.
 var errClaimed = errors.New("another replica is archiving")
 
-// pass processes the changes since the last pass, and returns when to run again
-// without a new reading.
+// pass processes the changes since the last pass, and returns the next delay.
 func (k *archiver) pass(ctx context.Context) time.Duration {
 	rows, skipped, at, fresh := k.s.mirror.take()
 	next, err := k.work(ctx, rows, skipped, at, fresh)
