@@ -21,12 +21,12 @@ type caller struct {
 	key    Key // that they sent, if it was one
 }
 
-const callerColumns = `u.id, u.name, u.role, u.agent_id, u.active, ` + event.MarkColumns
+const callerColumns = `u.id, u.name, u.role, u.agent_id, u.active, ` + event.LogVersionColumns
 
 // scanCaller reads callerColumns, and what else there is to them.
 func scanCaller(row db.Row, more ...any) (c caller, err error) {
 	var agent *string
-	var mark event.Mark
+	var mark event.LogVersion
 	err = row.Scan(slices.Concat([]any{&c.ID, &c.Name, &c.Role, &agent, &c.active}, mark.Columns(), more)...)
 	if agent != nil {
 		c.AgentID = *agent

@@ -17,7 +17,7 @@ func (a *App) wireSessions() {
 	a.Sessions = &session.Service{
 		Runtime: a.Gateway, Log: a.log, Now: a.opts.Now, Patience: a.cfg.GatewayTimeout, Changed: a.tellSessions,
 		Controls: a.Gateway, DB: a.DB, Followed: a.Events.Followed, Tell: a.tellMessage, Noted: a.notedUsage,
-		StalledAfter: a.cfg.StalledAfter, Raise: a.raiseOfSession, Settle: a.Inbox.Settle,
+		StalledAfter: a.cfg.StalledAfter, Raise: a.raiseOfSession, Settle: a.Inbox.ResolveCause,
 		Away: func(err error) bool { return a.outage.notice("stalled runs", err) },
 	}
 }
@@ -49,7 +49,7 @@ func (a *App) agentSessions(ctx context.Context, agentID string, most int) ([]ag
 }
 
 func (a *App) agentDesk(ctx context.Context, agentID string, most int) (agent.Desk, error) {
-	d, err := a.Tasks.DeskOf(ctx, agentID, most)
+	d, err := a.Tasks.WorkloadOf(ctx, agentID, most)
 	desk := agent.Desk{
 		Open:    agent.Counts{Backlog: d.Open[task.Backlog], Todo: d.Open[task.Todo], InProgress: d.Open[task.InProgress], Review: d.Open[task.Review]},
 		Blocked: d.Blocked, Claimed: d.Claimed, Last: make([]agent.Task, len(d.Last)),

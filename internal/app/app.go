@@ -191,7 +191,7 @@ func (a *App) wire() error {
 	a.Tasks = &task.Service{DB: a.DB, Now: now}
 	a.Search = &search.Service{DB: a.DB}
 	a.Inbox = &inbox.Service{DB: a.DB, Now: now}
-	a.Tasks.Raise, a.Tasks.Settle = a.raiseOfTask, a.Inbox.Settle
+	a.Tasks.Raise, a.Tasks.Resolve = a.raiseOfTask, a.Inbox.ResolveCause
 	a.Events = &event.Service{
 		DB: a.DB, Now: now, Log: a.log, Current: a.currentStates,
 		Away: func(err error) bool { return a.outage.notice("live streams", err) },
@@ -216,7 +216,7 @@ func (a *App) wireRuntime() {
 		DB: a.DB, Jobs: a.Meetings, Runtime: a.Gateway, Log: a.log, Now: now,
 		Members: a.standupMembers, Board: a.standupBoard, MakeTask: a.makeTask, Comment: a.commentAs,
 		Made: a.standupMade, Reported: a.standupReported, Sessions: a.standupSessions, Ran: a.standupRan,
-		Raise: a.raiseOfStandup, Settle: a.Inbox.Settle, Used: a.noteStandup,
+		Raise: a.raiseOfStandup, Settle: a.Inbox.ResolveCause, Used: a.noteStandup,
 		Facilitator: cfg.StandupFacilitator, Participants: cfg.StandupParticipants, Zone: cfg.Timezone,
 		AgentTimeout: cfg.StandupAgentTimeout, Deadline: cfg.StandupDeadline,
 		Grace: cfg.StandupGatewayGrace, Patience: cfg.GatewayTimeout,
@@ -227,7 +227,7 @@ func (a *App) wireRuntime() {
 	a.wireSchedules()
 	a.wireDispatch()
 	a.Trouble = &trouble.Service{
-		DB: a.DB, Gateway: a.Gateway, Log: a.log, Now: now, Every: 30 * time.Second, Raise: a.raiseOfGateway, Settle: a.Inbox.Settle,
+		DB: a.DB, Gateway: a.Gateway, Log: a.log, Now: now, Every: 30 * time.Second, Raise: a.raiseOfGateway, Settle: a.Inbox.ResolveCause,
 		Away: func(err error) bool { return a.outage.notice("the state of the gateway", err) },
 	}
 }
@@ -250,7 +250,7 @@ func (a *App) plan() error {
 		{Name: "judge slots of scheduled jobs", Every: 5 * time.Second, Do: a.Schedules.Judge},
 		{Name: "notice tasks that stay blocked", Every: time.Minute, Do: a.Tasks.WatchBlocked},
 		{Name: "index texts of new tasks", Every: 5 * time.Second, Do: a.Tasks.IndexTexts},
-		{Name: "write cards of tasks", Every: time.Minute, Do: a.Tasks.DrawCards},
+		{Name: "write cards of tasks", Every: time.Minute, Do: a.Tasks.BackfillCards},
 		{Name: "end leases of tasks", Every: 5 * time.Second, Do: a.Tasks.EndLeases},
 		{Name: "end snoozes of the inbox", Every: 5 * time.Second, Do: a.Inbox.EndSnoozes},
 		{Name: "purge failed logins", Every: 10 * time.Minute, Do: a.Accounts.PurgeLoginFailures},
@@ -273,7 +273,7 @@ func (a *App) wireSchedules() {
 	cfg, now := a.cfg, a.opts.Now
 	a.Schedules = &schedule.Service{
 		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Zone: cfg.Timezone, Grace: cfg.ScheduleGrace, Patience: cfg.GatewayTimeout,
-		Raise: a.raiseOfSchedule, Settle: a.Inbox.Settle, Changed: a.tellJobs,
+		Raise: a.raiseOfSchedule, Settle: a.Inbox.ResolveCause, Changed: a.tellJobs,
 	}
 }
 

@@ -69,7 +69,7 @@ func TestBlockedTasksReachTheInbox(t *testing.T) {
 		blocked("Since yesterday", 47)
 		old, older, told, gone := blocked("Old", 49), blocked("Older", 8*24), blocked("Told", 1), blocked("Gone", 49)
 		err := s.DB.Tx(system, func(tx *db.Tx) error {
-			return s.Inbox.Raise(system, tx, inbox.Matter{
+			return s.Inbox.Raise(system, tx, inbox.NewItem{
 				Cause: "told", Kind: string(inbox.Escalation), Severity: "high", Title: "A standup has brought it up.",
 				Subject: event.Subject{Kind: "task", ID: told.ID, Name: told.Key},
 			})
@@ -81,7 +81,7 @@ func TestBlockedTasksReachTheInbox(t *testing.T) {
 		wants("at first", map[string]string{old.Key: "medium", older.Key: "high", gone.Key: "medium"})
 		wants("at the second look", map[string]string{old.Key: "medium", older.Key: "high", gone.Key: "medium"})
 		items := owner.inboxOf(inbox.TaskBlocked, "open")
-		if i := slices.IndexFunc(items, func(i inbox.Item) bool { return i.Subject.Name == old.Key }); items[i].Count != 1 || items[i].Title != old.Key+" stays blocked: No # key" {
+		if i := slices.IndexFunc(items, func(i inbox.Item) bool { return i.Subject.Name == old.Key }); items[i].Count != 1 || items[i].Title != old.Key+" is still blocked: No # key" {
 			t.Errorf("the item is %+v", items[i])
 		} else if !strings.Contains(items[i].Detail, "\n> No\n> # key\n") {
 			t.Errorf("its words are %q", items[i].Detail)
@@ -95,7 +95,7 @@ func TestBlockedTasksReachTheInbox(t *testing.T) {
 		for _, i := range owner.inboxOf(inbox.TaskBlocked, "resolved") {
 			notes[i.Subject.Name] = i.Resolution.Note
 		}
-		if want := map[string]string{older.Key: older.Key + " is not blocked any more.", gone.Key: gone.Key + " was deleted."}; !maps.Equal(notes, want) {
+		if want := map[string]string{older.Key: older.Key + " is no longer blocked.", gone.Key: gone.Key + " was deleted."}; !maps.Equal(notes, want) {
 			t.Errorf("resolved with %v, want %v", notes, want)
 		}
 

@@ -237,7 +237,7 @@ func (d *Demo) comment(ctx context.Context, s *task.Service, key string, said de
 // claim makes an agent the holder of a task for a day.
 func (d *Demo) claim(ctx context.Context, s *task.Service, agentID, key string) error {
 	return d.as(ctx, agentID, func(ctx context.Context) error {
-		_, err := s.Claim(ctx, key, task.Ask{Lease: 24 * time.Hour})
+		_, err := s.Claim(ctx, key, task.ClaimOptions{Lease: 24 * time.Hour})
 		return err
 	})
 }

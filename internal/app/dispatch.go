@@ -41,7 +41,7 @@ func (a *App) wireDispatch() {
 		DB: a.DB, Jobs: a.Errands, Stops: a.Recalls, Runtime: a.Gateway, Log: a.log, Now: now,
 		HandOver: a.handOver, TaskID: a.taskID, Unwanted: a.unwanted, Show: a.showDispatch, Used: a.noteDispatch,
 		Refusals: []*fault.Error{task.ErrNotFound, task.ErrArchived, task.ErrIsDone, task.ErrNoAgent, task.ErrWaiting, task.ErrClaimed},
-		Raise:    a.raiseOfDispatch, Settle: a.Inbox.Settle,
+		Raise:    a.raiseOfDispatch, Settle: a.Inbox.ResolveCause,
 		PublicURL: cfg.PublicURL, OwnURL: a.urlForAgents, Patience: cfg.DispatchPatience, Limit: cfg.DispatchTimeout,
 	}
 	maps.Copy(a.Errands.Kinds, a.Dispatch.Kinds())
@@ -59,7 +59,7 @@ func (a *App) wakeQueues() {
 
 // handOver reads a task as its agent is told of it.
 func (a *App) handOver(ctx context.Context, tx *db.Tx, ref string) (dispatch.Task, error) {
-	h, err := a.Tasks.HandOver(ctx, tx, ref)
+	h, err := a.Tasks.PrepareDispatch(ctx, tx, ref)
 	if err != nil {
 		return dispatch.Task{}, err
 	}
@@ -115,7 +115,7 @@ func (a *App) showDispatch(ctx context.Context, tx *db.Tx, d dispatch.Dispatch) 
 	if err != nil {
 		return err
 	}
-	return a.Tasks.Show(ctx, tx, id, cardOf(d))
+	return a.Tasks.SetDispatch(ctx, tx, id, cardOf(d))
 }
 
 func cardOf(d dispatch.Dispatch) task.Dispatch {
@@ -150,5 +150,5 @@ func (a *App) noteDispatch(ctx context.Context, tx *db.Tx, u dispatch.Used) erro
 
 // raiseOfDispatch makes a task that could not be handed over an item of the inbox.
 func (a *App) raiseOfDispatch(ctx context.Context, tx *db.Tx, m dispatch.Matter) error {
-	return a.Inbox.Raise(ctx, tx, inbox.Matter{Cause: m.Cause, Kind: m.Kind, Severity: m.Severity, Title: m.Title, Detail: m.Detail, Subject: m.Subject})
+	return a.Inbox.Raise(ctx, tx, inbox.NewItem{Cause: m.Cause, Kind: m.Kind, Severity: m.Severity, Title: m.Title, Detail: m.Detail, Subject: m.Subject})
 }

@@ -22,7 +22,7 @@ func (h *house) raise(a *app.App, cause string) inbox.Item {
 	h.t.Helper()
 	ctx := actor.With(context.Background(), actor.System)
 	err := a.DB.Tx(ctx, func(tx *db.Tx) error {
-		return a.Inbox.Raise(ctx, tx, inbox.Matter{
+		return a.Inbox.Raise(ctx, tx, inbox.NewItem{
 			Cause: cause, Kind: string(inbox.Escalation), Severity: string(inbox.High), Title: "About " + cause, Detail: "Somebody has to look.",
 			Subject: event.Subject{Kind: "task", ID: "t", Name: "TASK-1"},
 		})
@@ -47,7 +47,7 @@ func (h *house) raise(a *app.App, cause string) inbox.Item {
 func (h *house) settle(a *app.App, cause string) {
 	h.t.Helper()
 	ctx := actor.With(context.Background(), actor.System)
-	if err := a.DB.Tx(ctx, func(tx *db.Tx) error { return a.Inbox.Settle(ctx, tx, cause, "It ended.") }); err != nil {
+	if err := a.DB.Tx(ctx, func(tx *db.Tx) error { return a.Inbox.ResolveCause(ctx, tx, cause, "It ended.") }); err != nil {
 		h.t.Fatal(err)
 	}
 }

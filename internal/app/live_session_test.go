@@ -151,7 +151,7 @@ func diffSessions(seen map[string]session.Session, c caller) string {
 func (s *service) watcher(ctx context.Context, user string, send func(frames []byte) error) (run func()) {
 	s.house.t.Helper()
 	who := actor.Actor{ID: user, Name: user, Role: actor.User}
-	ask := event.Ask{Topics: []string{event.TopicSession}, After: -1, Caller: func(context.Context) (actor.Actor, error) { return who, nil }}
+	ask := event.StreamOptions{Topics: []string{event.TopicSession}, After: -1, Caller: func(context.Context) (actor.Actor, error) { return who, nil }}
 	stream, err := s.Events.Open(actor.With(ctx, who), ask)
 	if err != nil {
 		s.house.t.Fatal(err)

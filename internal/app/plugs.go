@@ -45,7 +45,7 @@ func (a *App) tellGateway(ctx context.Context) {
 		if s.State == gateway.Slow {
 			a.Sessions.Doubt()
 		}
-		if err := a.Events.Tell(gatewayState(s)); err != nil {
+		if err := a.Events.Publish(gatewayState(s)); err != nil {
 			a.log.ErrorContext(ctx, "the gateway's state cannot be told", "err", err)
 		}
 	})
@@ -67,7 +67,7 @@ func (a *App) tellSessions(changed []session.Session, gone []string) {
 		states = append(states, event.State{Kind: "session.gone", Topics: topics, Data: goneSession{key}})
 	}
 	for portion := range slices.Chunk(states, toldAtOnce) {
-		if err := a.Events.Tell(portion...); err != nil {
+		if err := a.Events.Publish(portion...); err != nil {
 			a.log.Error("changed sessions cannot be told", "err", err)
 		}
 	}
@@ -81,7 +81,7 @@ type goneSession struct {
 // tellMessage lets the live streams that follow a session know what is said in it.
 func (a *App) tellMessage(key string, n session.News) {
 	state := event.State{Kind: "session.message", Topics: []string{event.TopicSession}, Data: n, Session: key}
-	if err := a.Events.Tell(state); err != nil {
+	if err := a.Events.Publish(state); err != nil {
 		a.log.Error("a session's message cannot be told", "err", err)
 	}
 }
@@ -91,7 +91,7 @@ func (a *App) tellMessage(key string, n session.News) {
 func (a *App) readSessions(rows []gateway.Session, counted *gateway.SessionUsage) {
 	a.Usage.Read(rows, counted)
 	if counted == nil {
-		a.Archive.Read(rows)
+		a.Archive.Observe(rows)
 	}
 }
 
@@ -123,7 +123,7 @@ func (a *App) notedUsage(ctx context.Context, transcripts []string) (map[string]
 // tellUsage lets live streams know that the ledger has changed.
 func (a *App) tellUsage(asOf clock.Time) {
 	state := event.State{Kind: "usage.grown", Topics: []string{event.TopicUsage}, Data: grownUsage{asOf}}
-	if err := a.Events.Tell(state); err != nil {
+	if err := a.Events.Publish(state); err != nil {
 		a.log.Error("that the usage has grown cannot be told", "err", err)
 	}
 }
@@ -150,7 +150,7 @@ func (a *App) spentOnTask(ctx context.Context, tx *db.Tx, key string) (event.Sub
 	if err != nil {
 		return event.Subject{}, false, err
 	}
-	return a.Tasks.NoteSpend(ctx, tx, key, task.Spend{CostUSD: sums.CostUSD, Tokens: task.Tokens(sums.Tokens), Unpriced: sums.Unpriced})
+	return a.Tasks.SetSpend(ctx, tx, key, task.Spend{CostUSD: sums.CostUSD, Tokens: task.Tokens(sums.Tokens), Unpriced: sums.Unpriced})
 }
 
 // usagePart is what a run used, as the runtime told.
@@ -215,7 +215,7 @@ func (a *App) standupBoard(ctx context.Context, agentID string, since time.Time)
 
 // standupMade lists what an agent has made for others.
 func (a *App) standupMade(ctx context.Context, agentID string, since time.Time) ([]standup.BoardTask, error) {
-	tasks, err := a.Tasks.MadeBy(ctx, agentID, since)
+	tasks, err := a.Tasks.CreatedBy(ctx, agentID, since)
 	return boardTasks(tasks), err
 }
 
@@ -306,27 +306,27 @@ func (a *App) failedSessions(ctx context.Context, agentID string, since time.Tim
 
 // raiseOfStandup makes what a standup cannot settle an item of the inbox.
 func (a *App) raiseOfStandup(ctx context.Context, tx *db.Tx, m standup.Matter) error {
-	return a.Inbox.Raise(ctx, tx, inbox.Matter(m))
+	return a.Inbox.Raise(ctx, tx, inbox.NewItem(m))
 }
 
 // raiseOfTask makes a task that stays blocked an item of the inbox.
-func (a *App) raiseOfTask(ctx context.Context, tx *db.Tx, m task.Matter) error {
-	return a.Inbox.Raise(ctx, tx, inbox.Matter{Cause: m.Cause, Kind: m.Kind, Severity: m.Severity, Title: m.Title, Detail: m.Detail, Subject: m.Subject})
+func (a *App) raiseOfTask(ctx context.Context, tx *db.Tx, m task.InboxItem) error {
+	return a.Inbox.Raise(ctx, tx, inbox.NewItem{Cause: m.Cause, Kind: m.Kind, Severity: m.Severity, Title: m.Title, Detail: m.Detail, Subject: m.Subject})
 }
 
 // raiseOfSchedule makes a job that did not run as it should an item of the inbox.
 func (a *App) raiseOfSchedule(ctx context.Context, tx *db.Tx, m schedule.Matter) error {
-	return a.Inbox.Raise(ctx, tx, inbox.Matter(m))
+	return a.Inbox.Raise(ctx, tx, inbox.NewItem(m))
 }
 
 // raiseOfSession makes a run that has stalled an item of the inbox.
 func (a *App) raiseOfSession(ctx context.Context, tx *db.Tx, m session.Matter) error {
-	return a.Inbox.Raise(ctx, tx, inbox.Matter{Cause: m.Cause, Kind: m.Kind, Severity: m.Severity, Title: m.Title, Detail: m.Detail, Subject: m.Subject})
+	return a.Inbox.Raise(ctx, tx, inbox.NewItem{Cause: m.Cause, Kind: m.Kind, Severity: m.Severity, Title: m.Title, Detail: m.Detail, Subject: m.Subject})
 }
 
 // raiseOfGateway makes a gateway in trouble an item of the inbox.
 func (a *App) raiseOfGateway(ctx context.Context, tx *db.Tx, m trouble.Matter) error {
-	return a.Inbox.Raise(ctx, tx, inbox.Matter(m))
+	return a.Inbox.Raise(ctx, tx, inbox.NewItem(m))
 }
 
 // jobsChanged is what is told of the runtime's timed jobs: whoever shows them
@@ -339,7 +339,7 @@ type jobsChanged struct {
 // tellJobs lets live streams know which of the runtime's timed jobs changed.
 func (a *App) tellJobs(changed, gone []string) {
 	data := jobsChanged{append([]string{}, changed...), append([]string{}, gone...)}
-	if err := a.Events.Tell(event.State{Kind: "jobs.changed", Topics: []string{event.TopicSchedule}, Data: data}); err != nil {
+	if err := a.Events.Publish(event.State{Kind: "jobs.changed", Topics: []string{event.TopicSchedule}, Data: data}); err != nil {
 		a.log.Error("changed jobs cannot be told", "err", err)
 	}
 }
@@ -392,7 +392,7 @@ func (a *App) policies() []retention.Policy {
 			Name: "activity", Setting: "ACTIVITY_LOG_RETENTION_DAYS", Days: a.cfg.ActivityLogRetentionDays,
 			Does: "Activity that is older is deleted. The histories of tasks and the audit stay.",
 			Count: func(ctx context.Context, before time.Time) (int64, time.Time, error) {
-				return event.CountPassing(ctx, a.DB, before)
+				return event.CountPurgeable(ctx, a.DB, before)
 			},
 			Go: event.Purge,
 		},

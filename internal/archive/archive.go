@@ -1,10 +1,10 @@
-// Package archive keeps the sessions of the runtime: which there were when it
-// was last heard, and what was said in those that ended or rest, so that both
-// can be read while the runtime is away and after it has forgotten them.
+// Package archive keeps the runtime's sessions and their transcripts, so that
+// both can be read while the gateway is unavailable and after the runtime has
+// deleted them.
 //
-// One process reads the transcripts (keeper.go), a bounded number of times a
-// second, and only those that have changed. Secrets are masked before anything is
-// written (mask.go).
+// One replica reads the transcripts (archiver.go), at a bounded rate and only
+// those that have changed. Secrets are redacted before anything is stored
+// (redact.go).
 package archive
 
 import (
@@ -15,55 +15,55 @@ import (
 	"wardroom/internal/transcript"
 )
 
-// ErrNotFound means that the archive has no session of that id.
-var ErrNotFound = fault.New(fault.NotFound, "archived_session_not_found", "There is no such session in the archive.")
+// ErrNotFound means that the archive has no session with that ID.
+var ErrNotFound = fault.New(fault.NotFound, "archived_session_not_found", "Archived session not found.")
 
-// Archived is a session as the archive knows it. What the runtime did not say is
-// null, and never zero.
+// Archived is a session in the archive. Values that the runtime did not report
+// are null.
 type Archived struct {
 	ID          string      `json:"id"`
-	Key         string      `json:"key" example:"agent:cto:main" doc:"Names the session in the runtime. After a reset another session has it, which is another one here."`
-	AgentID     string      `json:"agent_id" example:"cto" doc:"Empty for a session of no agent."`
-	Kind        *string     `json:"kind" doc:"In the runtime's words: main, custom, subagent, cron, dashboard and others."`
+	Key         string      `json:"key" example:"agent:cto:main" doc:"Key of the session in the runtime. A reset starts a new session with the same key, which is a separate entry here."`
+	AgentID     string      `json:"agent_id" example:"cto" doc:"Empty if the session belongs to no agent."`
+	Kind        *string     `json:"kind" doc:"The runtime's value: main, custom, subagent, cron, dashboard, or another."`
 	Label       *string     `json:"label"`
-	Status      *string     `json:"status" doc:"Of its last run, in the runtime's words: done, failed, killed, timeout and others."`
-	Active      bool        `json:"active" doc:"Whether a run was going when the runtime was last heard."`
+	Status      *string     `json:"status" doc:"Status of the last run, the runtime's value: done, failed, killed, timeout, or another."`
+	Active      bool        `json:"active" doc:"Whether a run was in progress at the last reading of the runtime."`
 	Model       *string     `json:"model" doc:"Provider and model."`
-	ParentKey   *string     `json:"parent_key" doc:"Of the session that made this one."`
-	BeganAt     *clock.Time `json:"began_at" doc:"Of its first message, or else when the first run began that was seen."`
-	StartedAt   *clock.Time `json:"started_at" doc:"When its last run began."`
-	EndedAt     *clock.Time `json:"ended_at" doc:"When its last run ended."`
-	LastAt      clock.Time  `json:"last_at" doc:"When anything last happened in it."`
-	LastMessage *string     `json:"last_message" doc:"The beginning of what was said last, on one line."`
-	Messages    int64       `json:"messages" doc:"How many messages are here."`
-	Coverage    Coverage    `json:"coverage" enum:"none,partial,whole" doc:"How much of its transcript is here: none when the runtime had forgotten it before it was read, partial when it went on and was forgotten then."`
-	Ended       *Ended      `json:"ended" enum:"rests,finished,deleted,reset" doc:"Why it was archived. rests: nothing happens in it, and it may go on. finished: it had one thing to do, and that is over. deleted: the runtime has it no more. reset: it was begun anew under the same key. Null before it is archived."`
-	ArchivedAt  *clock.Time `json:"archived_at" doc:"When it was last archived; null when it is only known."`
-	Present     bool        `json:"present" doc:"Whether the runtime had it when it was last heard."`
-	AsOf        clock.Time  `json:"as_of" doc:"When the runtime last said so."`
-	Age         int64       `json:"age_seconds" doc:"How long ago that was."`
-	Tokens      *Tokens     `json:"tokens" doc:"All that it used, by the usage ledger; null when that has nothing of it."`
-	CostUSD     *money.Nano `json:"cost_usd" doc:"What that cost, estimates included; null when nothing of it has a price."`
-	Complete    *bool       `json:"cost_complete" doc:"Whether everything in it has a price; null when the ledger has nothing of it."`
+	ParentKey   *string     `json:"parent_key" doc:"Key of the session that created this one."`
+	BeganAt     *clock.Time `json:"began_at" doc:"Time of the first message, or else the start of the first known run."`
+	StartedAt   *clock.Time `json:"started_at" doc:"Start of the last run."`
+	EndedAt     *clock.Time `json:"ended_at" doc:"End of the last run."`
+	LastAt      clock.Time  `json:"last_at" doc:"Last activity in the session."`
+	LastMessage *string     `json:"last_message" doc:"Beginning of the last message, on one line."`
+	Messages    int64       `json:"messages" doc:"Number of archived messages."`
+	Coverage    Coverage    `json:"coverage" enum:"none,partial,whole" doc:"How much of the transcript is archived. none: the runtime deleted it before it was read. partial: the session continued and was deleted before the rest was read."`
+	Ended       *Ended      `json:"ended" enum:"rests,finished,deleted,reset" doc:"Why the session was archived. rests: idle, may continue. finished: a one-time session has ended. deleted: deleted in the runtime. reset: replaced by a new session with the same key. Null before it is archived."`
+	ArchivedAt  *clock.Time `json:"archived_at" doc:"When the session was last archived; null if it is not archived yet."`
+	Present     bool        `json:"present" doc:"Whether the runtime had the session at the last reading."`
+	AsOf        clock.Time  `json:"as_of" doc:"Time of the reading that these values come from."`
+	Age         int64       `json:"age_seconds" doc:"Age of that reading."`
+	Tokens      *Tokens     `json:"tokens" doc:"Total tokens from the usage ledger; null if it has no entry for the session."`
+	CostUSD     *money.Nano `json:"cost_usd" doc:"Total cost, including estimates; null if nothing has a price."`
+	Complete    *bool       `json:"cost_complete" doc:"Whether all usage has a price; null if the ledger has no entry for the session."`
 }
 
-// Tokens are what a session used, by class.
+// Tokens is the number of tokens that a session used, by class.
 type Tokens = transcript.Tokens
 
-// Coverage says how much of a transcript is here.
+// Coverage is how much of a transcript is archived.
 type Coverage string
 
-// How much of a transcript is here.
+// The coverages.
 const (
 	None    Coverage = "none"
 	Partial Coverage = "partial"
 	Whole   Coverage = "whole"
 )
 
-// Ended says why a session was archived.
+// Ended is the reason a session was archived.
 type Ended string
 
-// Why sessions are archived.
+// The reasons.
 const (
 	Rests    Ended = "rests"
 	Finished Ended = "finished"
@@ -71,14 +71,15 @@ const (
 	Reset    Ended = "reset"
 )
 
-// onceOnly says whether sessions of a kind have one thing to do, so that their first
-// end is their last.
+// onceOnly reports whether sessions of a kind do one thing and end, without
+// being resumed.
 func onceOnly(kind string) bool { return kind == subagent || kind == "cron" }
 
-// subagent is the kind of the sessions that agents begin.
+// subagent is the kind of the sessions that agents start.
 const subagent = "subagent"
 
-// versionOf is when a session last changed, by the runtime's clock.
+// versionOf returns when a session last changed, in milliseconds of the
+// runtime's clock.
 func versionOf(g *gateway.Session) int64 {
 	if g.UpdatedAt.IsZero() {
 		return 0
@@ -86,7 +87,8 @@ func versionOf(g *gateway.Session) int64 {
 	return g.UpdatedAt.UnixMilli()
 }
 
-// lastOf is when anything last happened in a session; otherwise when nobody says.
+// lastOf returns the time of the last activity in a session, or otherwise if
+// unknown.
 func lastOf(g *gateway.Session, otherwise clock.Time) clock.Time {
 	for _, t := range []clock.Time{g.UpdatedAt, g.ActiveAt, g.EndedAt, g.StartedAt} {
 		if !t.IsZero() {

@@ -12,25 +12,25 @@ import (
 
 // Mount adds the routes of the archive.
 func (s *Service) Mount(api *web.API) {
-	web.Get(api, "/sessions", actor.Read, "The archive of sessions, the last first", s.handleList, web.Fails(page.ErrCursor), web.Describe(listText))
-	web.Get(api, "/sessions/{id}", actor.Read, "One session of the archive", s.handleGet, web.Fails(ErrNotFound))
-	web.Get(api, "/sessions/{id}/messages", actor.Read, "What was said in an archived session, the newest last", s.handleMessages,
+	web.Get(api, "/sessions", actor.Read, "List archived sessions, most recent first", s.handleList, web.Fails(page.ErrCursor), web.Describe(listText))
+	web.Get(api, "/sessions/{id}", actor.Read, "Get an archived session", s.handleGet, web.Fails(ErrNotFound))
+	web.Get(api, "/sessions/{id}/messages", actor.Read, "List the messages of an archived session", s.handleMessages,
 		web.Fails(ErrNotFound, page.ErrCursor),
-		web.Describe("The same as in /agentrt/sessions/{key}/messages, as it was when it was archived, with secrets masked. The first page is the newest; the Link header leads to the older ones. Of long messages a page has fewer than the limit."))
+		web.Describe("The same format as /agentrt/sessions/{key}/messages, as of archiving, with secrets redacted. Messages are in chronological order. The first page has the newest ones; the Link header leads to older pages. A page of long messages may have fewer than the limit."))
 }
 
-const listText = `Sessions that ended, rest or are gone from the runtime, with what was said in them; it outlives the runtime's memory. One that goes on is archived anew, in its place.
+const listText = `Sessions that have ended, are idle, or were deleted in the runtime. They remain here after the runtime deletes them. If an archived session continues, its entry is updated.
 
-With last_known=true it lists the sessions that the runtime had when it was last heard, also while it is away: as_of and age_seconds say how old that is.`
+With last_known=true, the list has the sessions at the last reading of the runtime, even while the gateway is unavailable. as_of and age_seconds give the age of the reading.`
 
 type listInput struct {
-	AgentID   string    `query:"agent_id" maxLength:"64" doc:"Only of this agent."`
-	Kind      string    `query:"kind" maxLength:"64" doc:"Only of this kind, such as subagent."`
-	Status    string    `query:"status" maxLength:"64" doc:"Only with this status."`
-	From      time.Time `query:"from" doc:"Only where something happened at this time or later."`
-	To        time.Time `query:"to" doc:"Only where nothing happened from this time on."`
-	Text      string    `query:"q" maxLength:"200" doc:"Only those that have all these words in them, as in /search."`
-	LastKnown bool      `query:"last_known" doc:"Instead of the archive, the sessions that the runtime had when it was last heard."`
+	AgentID   string    `query:"agent_id" maxLength:"64" doc:"Sessions of this agent."`
+	Kind      string    `query:"kind" maxLength:"64" doc:"Sessions of this kind, such as subagent."`
+	Status    string    `query:"status" maxLength:"64" doc:"Sessions with this status."`
+	From      time.Time `query:"from" doc:"Sessions whose last activity is at or after this time."`
+	To        time.Time `query:"to" doc:"Sessions whose last activity is before this time."`
+	Text      string    `query:"q" maxLength:"200" doc:"Sessions that contain all these words, as in /search."`
+	LastKnown bool      `query:"last_known" doc:"List the sessions at the last reading of the runtime instead of the archive."`
 	page.Query
 	page.Total
 }
@@ -41,9 +41,9 @@ func (s *Service) handleList(ctx context.Context, in *listInput) (*web.List[Arch
 	return web.Part(ctx, part), err
 }
 
-// Ref names an archived session in a path.
+// Ref is the path parameter that identifies an archived session.
 type Ref struct {
-	ID string `path:"id" maxLength:"64" doc:"The id in the archive."`
+	ID string `path:"id" maxLength:"64" doc:"The session's ID in the archive."`
 }
 
 type getOutput struct{ Body Archived }

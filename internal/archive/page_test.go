@@ -11,8 +11,7 @@ import (
 	"wardroom/internal/platform/page"
 )
 
-// An agent that writes very long messages must not be able to make the service
-// run out of memory when somebody reads them.
+// A page of very long messages is bounded in size.
 func TestPageOfLongMessages(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		b := newBench(t, d)

@@ -13,8 +13,7 @@ import (
 	"wardroom/internal/platform/db/dbtest"
 )
 
-// One session that the runtime will not show, such as one whose file is damaged,
-// must not keep all others out of the archive.
+// A session that the runtime refuses to show does not block the others.
 func TestArchiveWithoutTheRefused(t *testing.T) {
 	for name, err := range map[string]error{"refused": gateway.ErrRefused, "busy": gateway.ErrBusy, "slow": gateway.ErrTimeout} {
 		t.Run(name, func(t *testing.T) {
@@ -53,20 +52,20 @@ func TestArchiveWithoutTheRefused(t *testing.T) {
 	}
 }
 
-// A runtime with more sessions than a list has must not be asked for each of the
-// others again and again, and what ends meanwhile must be archived.
+// Many unlisted sessions are looked up at a bounded rate, and deleted ones
+// among them are archived.
 func TestArchiveBesideManyHidden(t *testing.T) {
 	b := newBench(t, dbtest.New(t))
-	const many = 3 * asksAtOnce
+	const many = 3 * maxLookups
 	for i := range many {
 		b.say(fmt.Sprint("agent:cto:old", i), row{text: "x"})
-		b.rows[i].Active = true // nobody need read them here
+		b.rows[i].Active = true // not to be read in this test
 	}
 	b.look(t.Context())
 	b.rows = nil
 	b.say("agent:cto:new", row{text: "x"})
 	b.look(t.Context())
-	if n := b.runtime.sought; n > asksAtOnce {
+	if n := b.runtime.sought; n > maxLookups {
 		t.Errorf("one pass asked for %d sessions", n)
 	}
 	if a, _ := b.stored("agent:cto:new", 10); a.Coverage != Whole {
@@ -91,8 +90,8 @@ func TestArchiveBesideManyHidden(t *testing.T) {
 	}
 }
 
-// To mask a very long chunk takes its time. The claim must not run out over it,
-// or two processes do the same work in turns for ever.
+// The claim is renewed during slow redaction, so that no other replica repeats
+// the work.
 func TestArchiveHoldsItsClaim(t *testing.T) {
 	d := dbtest.New(t)
 	b := newBench(t, d)
@@ -112,15 +111,15 @@ func TestArchiveHoldsItsClaim(t *testing.T) {
 		return false
 	}}
 	b.say("agent:cto:main", row{text: "x"}, row{text: "x"}, row{text: "x"}, row{text: "x"})
-	b.k.mask.patterns = append(b.k.mask.patterns, slowly)
+	b.k.redact.patterns = append(b.k.redact.patterns, slowly)
 	b.look(t.Context())
 	if a, _ := b.stored("agent:cto:main", 10); a.Coverage != Whole {
 		t.Errorf("it is %+v", a)
 	}
 }
 
-// Retention that comes while a long transcript is read must not leave the end of
-// it in the archive as if it were all.
+// If retention purges a transcript while it is read, the archive does not keep
+// its end as if it were complete.
 func TestArchiveMeetsRetention(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		b := newBench(t, d)

@@ -16,21 +16,22 @@ import (
 	"wardroom/internal/transcript"
 )
 
-// Runtime is the part of the gateway that the archive needs.
+// Runtime is the part of the gateway client that the archive needs.
 type Runtime interface {
 	Session(ctx context.Context, key string) (gateway.Session, bool, error)
 	Turns(ctx context.Context, sessionKey string, limit int, offset int64) (gateway.TurnPage, error)
 }
 
-// Service keeps the archive. Its exported fields are not changed after Run.
+// Service maintains the archive. Its exported fields must not be changed after
+// Run.
 type Service struct {
 	DB      *db.DB
 	Runtime Runtime
 	Log     *slog.Logger
 	Now     func() time.Time
 	Pace    Pace
-	// Away, when given, tells whether an error says that the database cannot be
-	// used at the moment, and logs it.
+	// Away, if set, reports whether an error means that the database is
+	// unavailable, and logs the outage.
 	Away func(error) bool
 
 	mirror mirror
@@ -38,17 +39,18 @@ type Service struct {
 
 func (s *Service) away(err error) bool { return s.Away != nil && s.Away(err) }
 
-// Filter says which sessions to list. The zero Filter lists all of the archive.
+// Filter selects the sessions to list. The zero Filter selects the whole
+// archive.
 type Filter struct {
 	AgentID, Kind, Status string
-	From, To              time.Time // when anything last happened in it: from From on, before To
-	Text                  string    // words that are in it
-	// LastKnown lists instead the sessions that the runtime had when it was last
-	// heard, whether they are in the archive or not.
+	From, To              time.Time // bounds of the last activity: From inclusive, To exclusive
+	Text                  string    // words that the session contains
+	// LastKnown selects the sessions at the last reading of the runtime
+	// instead, archived or not.
 	LastKnown bool
 }
 
-// List is one page of the sessions, those first in which something happened last.
+// List returns one page of sessions, most recent activity first.
 func (s *Service) List(ctx context.Context, f Filter, want page.Want) (page.Part[Archived], error) {
 	var w list.Where
 	if f.LastKnown {
@@ -72,7 +74,7 @@ func (s *Service) List(ctx context.Context, f Filter, want page.Want) (page.Part
 			if err != nil || !ok {
 				return err
 			}
-			w.And(`CAST(? AS TEXT) <> ''`, f.Text) // that the cursor belongs to
+			w.And(`CAST(? AS TEXT) <> ''`, f.Text) // ties the cursor to the text
 			w.Hint(condition, match)
 		}
 		if part, err = sessions().Read(ctx, q, w, want); err != nil {
@@ -83,11 +85,11 @@ func (s *Service) List(ctx context.Context, f Filter, want page.Want) (page.Part
 	return part, err
 }
 
-// date says of each row when the runtime last said so.
+// date sets the time and age of the reading that each row reflects.
 func (s *Service) date(ctx context.Context, q db.Queryer, rows []Archived) error {
 	at, err := findReading(ctx, q)
 	if err != nil {
-		return fmt.Errorf("read when the runtime was heard: %w", err)
+		return fmt.Errorf("read the time of the last reading: %w", err)
 	}
 	now := s.Now()
 	for i := range rows {
@@ -99,11 +101,11 @@ func (s *Service) date(ctx context.Context, q db.Queryer, rows []Archived) error
 	return nil
 }
 
-// Get is one session.
+// Get returns one session.
 func (s *Service) Get(ctx context.Context, id string) (Archived, error) {
 	a, err := find(ctx, s.DB, id)
 	if db.IsNotFound(err) {
-		return a, ErrNotFound.With("GET /sessions lists those that there are.")
+		return a, ErrNotFound.With("GET /sessions lists the archived sessions.")
 	}
 	if err != nil {
 		return a, fmt.Errorf("read archived session %s: %w", id, err)
@@ -113,19 +115,20 @@ func (s *Service) Get(ctx context.Context, id string) (Archived, error) {
 	return rows[0], err
 }
 
-// pageBytes is about how much JSON one page of messages has at most. A message may
-// have two megabytes, so that 500 of them would have all memory that there is.
+// pageBytes is the approximate maximum size of a page's JSON. A message may
+// have two megabytes, so 500 of them would not fit into memory.
 const pageBytes = 4 << 20
 
-// fitting is from which message on the ones up to another fit into a page, from a
-// first one on: in whole portions, and at least in one.
+// fitting returns the first message, at or after from, of a page that ends at
+// to and fits into pageBytes. A page that is cut begins at a part boundary and
+// has at least one part.
 func fitting(ctx context.Context, q db.Queryer, id string, from, to int64) (int64, error) {
 	sizes, err := sizesBetween(ctx, q, id, from, to)
 	if err != nil || len(sizes) == 0 {
 		return from, err
 	}
 	room := int64(pageBytes)
-	for i, p := range sizes { // the last first
+	for i, p := range sizes { // last part first
 		if room -= p.size; room < 0 && i > 0 {
 			return max(from, sizes[i-1].first), nil
 		}
@@ -133,9 +136,9 @@ func fitting(ctx context.Context, q db.Queryer, id string, from, to int64) (int6
 	return from, nil
 }
 
-// Messages are at most limit messages of a session, the newest last, from before
-// a place that another page gave out, or the newest; next is the place for what
-// is older, or empty. There may be fewer where they are long.
+// Messages returns up to limit messages in chronological order: those before
+// the cursor, or the newest. next is the cursor for older messages, or empty. A
+// page of long messages has fewer than limit.
 func (s *Service) Messages(ctx context.Context, id, cursor string, limit int) (messages []transcript.Message, next string, err error) {
 	given, err := page.Decode(cursor, 2)
 	if err != nil {
@@ -144,7 +147,7 @@ func (s *Service) Messages(ctx context.Context, id, cursor string, limit int) (m
 	err = s.DB.View(ctx, func(q db.Queryer) error {
 		a, err := find(ctx, q, id)
 		if db.IsNotFound(err) {
-			return ErrNotFound.With("GET /sessions lists those that there are.")
+			return ErrNotFound.With("GET /sessions lists the archived sessions.")
 		}
 		if err != nil {
 			return err
@@ -175,7 +178,8 @@ func (s *Service) Messages(ctx context.Context, id, cursor string, limit int) (m
 	return messages, next, nil
 }
 
-// between are the messages from one number up to another.
+// between returns the messages with numbers from from up to, but not including,
+// to.
 func between(ctx context.Context, q db.Queryer, id string, from, to int64) ([]transcript.Message, error) {
 	messages := []transcript.Message{}
 	parts, err := partsBetween(ctx, q, id, from, to)
@@ -192,26 +196,29 @@ func between(ctx context.Context, q db.Queryer, id string, from, to int64) ([]tr
 	return messages, nil
 }
 
-// CountOld tells how many sessions of sub-agents PurgeOld would remove in all,
-// and when anything last happened in the first of them.
+// CountOld returns how many sub-agent sessions PurgeOld would remove in total,
+// and the last activity of the oldest.
 func (s *Service) CountOld(ctx context.Context, before time.Time) (n int64, oldest time.Time, err error) {
 	if n, oldest, err = countOld(ctx, s.DB, before); err != nil {
-		err = fmt.Errorf("count archived sessions of sub-agents: %w", err)
+		err = fmt.Errorf("count archived sub-agent sessions: %w", err)
 	}
 	return n, oldest, err
 }
 
-// PurgeOld removes archived sessions of sub-agents in which nothing has happened
-// since then, the oldest first and at most limit, in a transaction of its
-// caller's, and says how many. What they used stays in the ledger. Of one that
-// the runtime has still, only what was said goes.
+// PurgeOld deletes up to limit archived sub-agent sessions without activity
+// since before, oldest first, in the caller's transaction, and returns the
+// count. Their usage stays in the ledger. If the runtime still has a session,
+// only its transcript is deleted.
 func (s *Service) PurgeOld(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int64, error) {
 	n, err := purgeOld(ctx, tx, before, limit)
 	if err != nil {
-		return 0, fmt.Errorf("remove archived sessions of sub-agents: %w", err)
+		return 0, fmt.Errorf("purge archived sub-agent sessions: %w", err)
 	}
 	return n, nil
 }
 
-// Heard is when the runtime last told all its sessions; nil before it ever did.
-func (s *Service) Heard(ctx context.Context) (*clock.Time, error) { return findReading(ctx, s.DB) }
+// LastReading returns the time of the last reading of all runtime sessions, or
+// nil if there is none.
+func (s *Service) LastReading(ctx context.Context) (*clock.Time, error) {
+	return findReading(ctx, s.DB)
+}

@@ -12,11 +12,12 @@ import (
 	"wardroom/internal/search"
 )
 
-// state is the one row about the archive itself.
+// state is the name of the archive's row in archive_state.
 const state = "archive"
 
-// claim makes owner the one process that archives, for a while; false when
-// another one is. On SQLite force takes over from an owner who is dead.
+// claim gives owner the claim on the archive until the lease ends, and reports
+// whether it succeeded. force takes the claim from any holder, for SQLite,
+// where an earlier holder must be dead.
 func claim(ctx context.Context, tx *db.Tx, owner string, now time.Time, lease time.Duration, force bool) (bool, error) {
 	at, err := tx.Clock(ctx, now)
 	if err != nil {
@@ -27,13 +28,13 @@ func claim(ctx context.Context, tx *db.Tx, owner string, now time.Time, lease ti
 	return n == 1, err
 }
 
-// release gives the claim back.
+// release gives up the claim.
 func release(ctx context.Context, tx *db.Tx, owner string) error {
 	_, err := tx.Exec(ctx, `UPDATE archive_state SET until = NULL WHERE name = ? AND owner = ?`, state, owner)
 	return err
 }
 
-// putReading notes when the runtime told all its sessions.
+// putReading stores the time of the last reading of all sessions.
 func putReading(ctx context.Context, tx *db.Tx, at clock.Time) error {
 	_, err := tx.Exec(ctx, `UPDATE archive_state SET read_at = ? WHERE name = ? AND (read_at IS NULL OR read_at < ?)`, at, state, at)
 	return err
@@ -43,27 +44,28 @@ func findReading(ctx context.Context, q db.Queryer) (at *clock.Time, err error) 
 	return at, q.QueryRow(ctx, `SELECT read_at FROM archive_state WHERE name = ?`, state).Scan(&at)
 }
 
-// kept is what the archive has of a session that the runtime has, too.
+// kept is the archive's state of a session.
 type kept struct {
 	id          string
-	seen        gateway.Session // as it is written down
-	fresh       bool            // it is so in the runtime, as far as we heard since we began
+	seen        gateway.Session // as stored
+	fresh       bool            // seen matches a reading since this process started
 	readVersion int64
 	lastSeq     int64
 	messages    int64
 	coverage    Coverage
 	purged      bool
-	since       time.Time // when we heard that it changed last
-	hiddenUntil time.Time // it is in no list, and the runtime has it: no need to ask again until then
+	since       time.Time // time of the reading with the last change
+	hiddenUntil time.Time // when to look up an unlisted session again
 	hiddenFor   time.Duration
 }
 
-// name tells sessions apart that have one key, one after another.
+// name identifies a session. Sessions that have the same key one after another
+// differ in the transcript.
 type name struct{ key, transcript string }
 
 func nameOf(g *gateway.Session) name { return name{g.Key, g.ID} }
 
-// findPresent are those that the runtime had when it was last heard.
+// findPresent returns the sessions that the runtime had at the last reading.
 func findPresent(ctx context.Context, q db.Queryer) ([]*kept, error) {
 	rows, err := q.Query(ctx, `
 		SELECT id, session_key, transcript_id, agent_id, kind, active, ended_at, version, read_version, last_seq, messages, coverage, purged
@@ -84,7 +86,8 @@ func findPresent(ctx context.Context, q db.Queryer) ([]*kept, error) {
 	})
 }
 
-// findKept finds one that may have been gone.
+// findKept returns the state of a session, whether or not the runtime still has
+// it.
 func findKept(ctx context.Context, q db.Queryer, n name) (k kept, err error) {
 	err = q.QueryRow(ctx, `
 		SELECT id, read_version, last_seq, messages, coverage, purged FROM archive_sessions WHERE session_key = ? AND transcript_id = ?`, n.key, n.transcript).
@@ -92,7 +95,7 @@ func findKept(ctx context.Context, q db.Queryer, n name) (k kept, err error) {
 	return k, err
 }
 
-// putSeen writes down a session as the runtime has it.
+// putSeen stores a session as the runtime reported it.
 func putSeen(ctx context.Context, tx *db.Tx, id string, g gateway.Session, asOf clock.Time) error {
 	moment := func(t clock.Time) *clock.Time {
 		if t.IsZero() {
@@ -114,7 +117,7 @@ func putSeen(ctx context.Context, tx *db.Tx, id string, g gateway.Session, asOf 
 	return err
 }
 
-// putGone notes that the runtime has a session no more.
+// putGone marks a session as no longer in the runtime.
 func putGone(ctx context.Context, tx *db.Tx, k *kept, why Ended, coverage Coverage, at clock.Time) error {
 	_, err := tx.Exec(ctx, `
 		UPDATE archive_sessions SET present = FALSE, active = FALSE, ended = ?, coverage = ?, archived_at = COALESCE(archived_at, ?) WHERE id = ?`,
@@ -122,7 +125,8 @@ func putGone(ctx context.Context, tx *db.Tx, k *kept, why Ended, coverage Covera
 	return err
 }
 
-// putRead notes how far a transcript is here. With a version it is all here.
+// putRead stores how much of a transcript is archived. With done the transcript
+// is complete.
 func putRead(ctx context.Context, tx *db.Tx, k *kept, began *clock.Time, done bool, why Ended, at clock.Time) error {
 	query := `UPDATE archive_sessions SET last_seq = ?, messages = ?, coverage = ?, began_at = COALESCE(?, began_at)`
 	args := []any{k.lastSeq, k.messages, k.coverage, began}
@@ -144,13 +148,14 @@ func lastPart(ctx context.Context, q db.Queryer, id string) (part, error) {
 	return scanPart(q.QueryRow(ctx, `SELECT `+partColumns+` FROM archive_parts WHERE session_id = ? ORDER BY part DESC LIMIT 1`, id))
 }
 
-// partsBetween are the portions that have messages from one number up to another.
+// partsBetween returns the parts that have messages from number from up to to.
 func partsBetween(ctx context.Context, q db.Queryer, id string, from, to int64) ([]part, error) {
 	rows, err := q.Query(ctx, `SELECT `+partColumns+` FROM archive_parts WHERE session_id = ? AND first < ? AND first + messages > ? ORDER BY part`, id, to, from)
 	return db.All(rows, err, scanPart)
 }
 
-// sizesBetween are those portions without their data, the last first.
+// sizesBetween returns the first message and size of those parts, last part
+// first.
 func sizesBetween(ctx context.Context, q db.Queryer, id string, from, to int64) ([]part, error) {
 	rows, err := q.Query(ctx, `SELECT first, size FROM archive_parts WHERE session_id = ? AND first < ? AND first + messages > ? ORDER BY part DESC`, id, to, from)
 	return db.All(rows, err, func(from db.Row) (p part, err error) { return p, from.Scan(&p.first, &p.size) })
@@ -166,7 +171,7 @@ func insertPart(ctx context.Context, tx *db.Tx, id string, p part) error {
 	return err
 }
 
-// words are the texts that a session is found by.
+// words is the text by which a session is found.
 type words struct{ head, tail string }
 
 func findWords(ctx context.Context, q db.Queryer, id string) (w words, err error) {
@@ -183,7 +188,7 @@ func putWords(ctx context.Context, tx *db.Tx, id string, w words) error {
 	return err
 }
 
-// withUsage is the table with what each session used, as the ledger of usage has it.
+// withUsage joins the sessions with their totals in the usage ledger.
 const withUsage = `archive_sessions LEFT JOIN usage_rollup ON dimension = 'transcript' AND span = 0 AND start = 0 AND name = transcript_id`
 
 const columns = `id, session_key, agent_id, kind, label, status, active, model, parent_key, began_at, started_at, ended_at, last_at, last_message,
@@ -193,7 +198,7 @@ func scan(from db.Row) (a Archived, err error) {
 	var kind, label, status, model, parent, message string
 	var ended Ended
 	var t Tokens
-	var priced, unpriced, input, output, read, write, other, cost *int64 // all or none are null
+	var priced, unpriced, input, output, read, write, other, cost *int64 // all null or none
 	err = from.Scan(&a.ID, &a.Key, &a.AgentID, &kind, &label, &status, &a.Active, &model, &parent, &a.BeganAt, &a.StartedAt, &a.EndedAt, &a.LastAt, &message,
 		&a.Messages, &a.Coverage, &ended, &a.ArchivedAt, &a.Present, &a.AsOf, &priced, &unpriced, &input, &output, &read, &write, &other, &cost)
 	a.Kind, a.Label, a.Status, a.Model, a.ParentKey, a.LastMessage = some(kind), some(label), some(status), some(model), some(parent), some(message)
@@ -219,7 +224,7 @@ func some(s string) *string {
 	return &s
 }
 
-// sessions is the list of the archive.
+// sessions defines the list of archived sessions.
 func sessions() list.List[Archived] {
 	return list.List[Archived]{
 		Table: withUsage, Columns: columns, Scan: scan, Usual: "-last",
@@ -233,7 +238,7 @@ func find(ctx context.Context, q db.Queryer, id string) (Archived, error) {
 	return scan(q.QueryRow(ctx, `SELECT `+columns+` FROM `+withUsage+` WHERE id = ?`, id))
 }
 
-// old are the conditions for what retention takes.
+// old is the condition for sessions that retention deletes.
 const old = ` FROM archive_sessions WHERE kind = '` + subagent + `' AND last_at < ? AND archived_at IS NOT NULL`
 
 func countOld(ctx context.Context, q db.Queryer, before time.Time) (n int64, oldest time.Time, err error) {
@@ -247,7 +252,7 @@ func countOld(ctx context.Context, q db.Queryer, before time.Time) (n int64, old
 	return n, oldest, err
 }
 
-// purgeOld takes at most limit of them, the oldest first.
+// purgeOld deletes up to limit old sessions, oldest first.
 func purgeOld(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int64, error) {
 	type going struct {
 		id      string
@@ -266,8 +271,8 @@ func purgeOld(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int6
 	return int64(len(ids)), nil
 }
 
-// purge deletes a session. Of one that the runtime has still we keep that it is
-// there, or it would be archived again.
+// purge deletes a session. If the runtime still has it, the row stays, marked
+// as purged, so that it is not archived again.
 func purge(ctx context.Context, tx *db.Tx, id string, present bool) error {
 	if !present {
 		_, err := tx.Exec(ctx, `DELETE FROM archive_sessions WHERE id = ?`, id)

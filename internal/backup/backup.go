@@ -1,9 +1,10 @@
-// Package backup copies the whole database to one file beside a running service,
-// checks such files, and restores them.
+// Package backup writes the database to one file while Wardroom runs, verifies
+// such files, and restores them.
 //
-// A backup is an ordinary SQLite database, or an archive of pg_dump in its custom
-// format, with a seal at its end: a manifest and a checksum of the whole file.
-// Other programs ignore the seal, so sqlite3 and pg_restore can read a backup.
+// A backup is an ordinary SQLite database, or an archive of pg_dump in the
+// custom format, followed by a seal: a manifest and a checksum of the whole
+// file. Other programs ignore the seal, so sqlite3 and pg_restore can read a
+// backup.
 package backup
 
 import (
@@ -19,23 +20,23 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// Tool makes, verifies and restores backups.
+// Tool creates, verifies, and restores backups.
 type Tool struct {
-	Version string           // of the program
+	Version string           // of Wardroom
 	Now     func() time.Time // for the manifest
-	Report  func(Progress)   // called a few times a second during long work; may be nil
+	Report  func(Progress)   // called a few times a second during long steps; may be nil
 }
 
-// Made describes a backup that was written.
+// Made is the result of writing a backup.
 type Made struct {
 	Manifest
 	Bytes  int64    // of the file
-	Faults []string // what the checks found wrong with the database itself; the backup repeats it
+	Faults []string // problems found in the database, which the backup contains, too
 }
 
-// Make writes a backup of the database to file. The file appears when it is
-// complete and on the disk; it is readable by its owner alone. With replace it
-// takes the place of an earlier backup, and never of another file.
+// Make writes a backup of the database to file. The file appears once it is
+// complete and flushed to disk, and only its owner can read it. With replace it
+// may overwrite an earlier backup, but never another file.
 func (t *Tool) Make(ctx context.Context, database, file string, replace bool) (Made, error) {
 	if err := vacant(file); err != nil && (!replace || !isBackup(file)) {
 		return Made{}, err
@@ -50,7 +51,8 @@ func (t *Tool) Make(ctx context.Context, database, file string, replace bool) (M
 	})
 }
 
-// Stream writes a backup of the database to w. It is made in a temporary file first.
+// Stream writes a backup of the database to w. It creates the backup in a
+// temporary file first.
 func (t *Tool) Stream(ctx context.Context, database string, w io.Writer) (Made, error) {
 	return inWorkspace("", func(dir string) (Made, error) {
 		part := filepath.Join(dir, "part")
@@ -63,7 +65,7 @@ func (t *Tool) Stream(ctx context.Context, database string, w io.Writer) (Made, 
 			return made, err
 		}
 		defer f.Close()
-		if err := os.RemoveAll(dir); err != nil { // so that nothing is left if the reader goes away and this process with it
+		if err := os.RemoveAll(dir); err != nil { // leaves no file behind if a broken pipe ends the process
 			return made, err
 		}
 		if _, err := io.Copy(w, reader{ctx, f}); err != nil {
@@ -73,7 +75,7 @@ func (t *Tool) Stream(ctx context.Context, database string, w io.Writer) (Made, 
 	})
 }
 
-// write makes a sealed backup at part.
+// write creates a sealed backup at part.
 func (t *Tool) write(ctx context.Context, database, part string) (Made, error) {
 	f, err := os.OpenFile(part, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
@@ -115,14 +117,14 @@ func (t *Tool) copySQLite(ctx context.Context, database, part string, m *Manifes
 	return seen.faults, err
 }
 
-// inspection is what a look at a whole database has found.
+// inspection is the result of checking a database.
 type inspection struct {
 	Facts
-	checked []string // what was looked at, in words
+	checked []string // descriptions of the checks
 	faults  []string
 }
 
-// inspectCopy looks at an SQLite file that nobody else uses.
+// inspectCopy checks an SQLite file that no other process uses.
 func (t *Tool) inspectCopy(ctx context.Context, path string) (inspection, error) {
 	d, err := db.OpenCopy(ctx, path)
 	if err != nil {
@@ -132,7 +134,8 @@ func (t *Tool) inspectCopy(ctx context.Context, path string) (inspection, error)
 	return t.inspect(ctx, d)
 }
 
-// inspect surveys a database, after SQLite has checked its file.
+// inspect checks a database. For SQLite it first checks the integrity of the
+// file.
 func (t *Tool) inspect(ctx context.Context, d *db.DB) (seen inspection, err error) {
 	stop := t.watch("Checking", 0, nil)
 	defer stop()
@@ -151,8 +154,8 @@ func (t *Tool) inspect(ctx context.Context, d *db.DB) (seen inspection, err erro
 	return seen, err
 }
 
-// errExists means that something has the name of what is to be written.
-var errExists = errors.New("exists already: give another name")
+// errExists means that the target file exists.
+var errExists = errors.New("already exists: choose another name")
 
 func isPostgres(database string) bool {
 	return strings.HasPrefix(database, "postgres://") || strings.HasPrefix(database, "postgresql://")

@@ -21,14 +21,13 @@ import (
 	"wardroom/internal/platform/db/dbtest"
 )
 
-// tool makes backups at a certain time.
+// tool returns a Tool with a fixed clock.
 func tool() *backup.Tool {
 	now := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
 	return &backup.Tool{Version: "0.1.0", Now: func() time.Time { return now }}
 }
 
-// each runs fn with the address of a migrated database of each engine, into which
-// a few rows were written.
+// each runs fn with a migrated database of each engine that has a few rows.
 func each(t *testing.T, fn func(t *testing.T, address string)) {
 	for _, engine := range dbtest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
@@ -73,7 +72,7 @@ func write(t *testing.T, address string, statements ...string) {
 	}
 }
 
-// made makes a backup of a database.
+// made creates a backup of a database.
 func made(t *testing.T, address string) (file string) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "it's a.backup")
@@ -84,7 +83,8 @@ func made(t *testing.T, address string) (file string) {
 	return file
 }
 
-// empty is a place that a backup of an address's engine can be restored into.
+// empty returns a place into which a backup of the address's engine can be
+// restored.
 func empty(t *testing.T, address string) string {
 	t.Helper()
 	if strings.Contains(address, "://") {
@@ -93,7 +93,7 @@ func empty(t *testing.T, address string) string {
 	return filepath.Join(t.TempDir(), "with a blank", "new.db")
 }
 
-// refused wants an error that says something.
+// refused checks that err contains each of the texts.
 func refused(t *testing.T, err error, says ...string) {
 	t.Helper()
 	if err == nil {
@@ -106,7 +106,7 @@ func refused(t *testing.T, err error, says ...string) {
 	}
 }
 
-// A backup that is not what was backed up is noticed on the day it is needed.
+// A restored database equals the original.
 func TestRestoredIsWhatWasBackedUp(t *testing.T) {
 	each(t, func(t *testing.T, address string) {
 		file := made(t, address)
@@ -134,12 +134,12 @@ func TestRestoredIsWhatWasBackedUp(t *testing.T) {
 		if d := cmp.Diff(v.Facts, again.Facts); d != "" {
 			t.Error(d)
 		}
-		dbtest.Open(t, into) // the service starts with it
+		dbtest.Open(t, into) // Wardroom starts with it
 	})
 }
 
-// A backup waits for no writer and keeps none waiting: what is not committed when
-// it begins is not in it, and is committed afterwards.
+// A backup and concurrent writers do not wait for each other. Transactions that
+// are open when it starts are not in it.
 func TestBackupTakesNoLock(t *testing.T) {
 	each(t, func(t *testing.T, address string) {
 		d, err := db.Open(t.Context(), address)
@@ -170,7 +170,7 @@ func TestBackupTakesNoLock(t *testing.T) {
 	})
 }
 
-// dump is every row of the tables that each fills, as text.
+// dump returns every row of the tables that each fills, as text.
 func dump(t *testing.T, address string) string {
 	t.Helper()
 	d, err := db.OpenReadOnly(t.Context(), address)
@@ -193,8 +193,7 @@ func dump(t *testing.T, address string) string {
 	return out.String()
 }
 
-// Disks and networks change bits. Whoever restores a backup must not get what
-// nobody wrote, wherever in the file it is.
+// A backup with any changed byte is refused.
 func TestChangedFilesAreRefused(t *testing.T) {
 	each(t, func(t *testing.T, address string) {
 		file := made(t, address)
@@ -210,7 +209,7 @@ func TestChangedFilesAreRefused(t *testing.T) {
 			if v, err := tool().VerifyFile(t.Context(), file, ""); err == nil {
 				t.Errorf("%s: verified, %+v", what, v)
 			}
-			into := empty(t, "") // neither engine gets as far as looking at it
+			into := empty(t, "") // refused before an engine reads it
 			if strings.Contains(address, "://") {
 				into = "postgres://nobody@127.0.0.1:9/nowhere"
 			}
@@ -224,7 +223,7 @@ func TestChangedFilesAreRefused(t *testing.T) {
 		for range 100 {
 			bits = append(bits, random.IntN(8*len(whole)))
 		}
-		for i := range last { // small letters and capitals are a bit apart
+		for i := range last { // flipping one bit changes the case of a letter
 			bits = append(bits, 8*(len(whole)-last+i), 8*(len(whole)-last+i)+5)
 		}
 		for _, bit := range bits {
@@ -241,7 +240,7 @@ func TestChangedFilesAreRefused(t *testing.T) {
 	})
 }
 
-// A restore that overwrites takes away the last that was left.
+// A restore never overwrites a file.
 func TestRestoreOverwritesNothing(t *testing.T) {
 	each(t, func(t *testing.T, address string) {
 		file := made(t, address)
@@ -260,7 +259,7 @@ func TestRestoreOverwritesNothing(t *testing.T) {
 			}
 			for _, into := range []string{dir, path, "sqlite:" + path} {
 				_, err := tool().Restore(t.Context(), file, into)
-				refused(t, err, path+end, "exists already")
+				refused(t, err, path+end, "already exists")
 			}
 			if text, err := os.ReadFile(path + end); string(text) != "mine" {
 				t.Errorf("it has overwritten %s: %v", end, err)
@@ -274,7 +273,7 @@ func TestRestoreOverwritesNothing(t *testing.T) {
 	})
 }
 
-// Where the settings are to lead is printed for people to copy: it has to be right.
+// The printed setting selects the restored database.
 func TestRestoreNamesTheSetting(t *testing.T) {
 	file := made(t, dbtest.URL(t, db.SQLite))
 	t.Chdir(t.TempDir())
@@ -298,8 +297,8 @@ func TestRestoreNamesTheSetting(t *testing.T) {
 	}
 }
 
-// A backup takes the place of nothing that somebody still needs, and what is in
-// its way is said before an hour of work.
+// A backup overwrites only an earlier backup, and other conflicts are reported
+// before it starts.
 func TestMakeOverwritesNothing(t *testing.T) {
 	address := dbtest.URL(t, db.SQLite)
 	dir := t.TempDir()
@@ -314,14 +313,14 @@ func TestMakeOverwritesNothing(t *testing.T) {
 		_, err := tool().Make(t.Context(), address, file, replace)
 		return err
 	}
-	refused(t, attempt(file, false), file, "exists already")
-	refused(t, attempt(filepath.Join(dir, "link"), false), "exists already")
-	refused(t, attempt(filepath.Join(dir, "link"), true), "exists already")
-	refused(t, attempt(file, true), "exists already") // it is no backup
-	refused(t, attempt(address, true), "exists already")
+	refused(t, attempt(file, false), file, "already exists")
+	refused(t, attempt(filepath.Join(dir, "link"), false), "already exists")
+	refused(t, attempt(filepath.Join(dir, "link"), true), "already exists")
+	refused(t, attempt(file, true), "already exists") // not a backup
+	refused(t, attempt(address, true), "already exists")
 	refused(t, attempt(dir, true), "is a folder")
 	refused(t, attempt(filepath.Join(dir, "none", "x"), false), "no such file or directory")
-	refused(t, attempt("/dev/null", true), "exists already")
+	refused(t, attempt("/dev/null", true), "already exists")
 	if text, err := os.ReadFile(file); string(text) != "mine" {
 		t.Errorf("it is overwritten: %v", err)
 	}
@@ -341,7 +340,7 @@ func TestMakeOverwritesNothing(t *testing.T) {
 	}
 }
 
-// Ctrl-C in a long backup leaves neither half a file nor rubbish.
+// Canceling a backup or restore leaves no files.
 func TestStoppedLeavesNothing(t *testing.T) {
 	each(t, func(t *testing.T, address string) {
 		dir := t.TempDir()
@@ -360,14 +359,14 @@ func TestStoppedLeavesNothing(t *testing.T) {
 	})
 }
 
-// Rules that hold after each transaction are broken only by a fault: whoever
-// verifies is told of each, and whoever backs up too, but gets the file.
+// Violated invariants are reported by verification and by the backup, which is
+// written anyway.
 func TestFaultsAreFound(t *testing.T) {
 	faults := map[string][2]string{
-		"a gap in the log":       {`DELETE FROM events WHERE id = 4`, "lacks 1 events between 3 and 5"},
-		"a log behind its end":   {`UPDATE event_counter SET last = 4`, "has event 5, but its counter stands at 4"},
-		"a log without counter":  {`DELETE FROM event_counter`, "lost its counter"},
-		"a correction is gone":   {`INSERT INTO usage_told VALUES ('s', 'p', 'm', 1, 1, 0, 0, 0, 5, 1, FALSE)`, "for 1 totals"},
+		"a gap in the log":       {`DELETE FROM events WHERE id = 4`, "1 events between 3 and 5 are missing"},
+		"a log behind its end":   {`UPDATE event_counter SET last = 4`, "has event 5, but its counter is at 4"},
+		"a log without counter":  {`DELETE FROM event_counter`, "the counter of the event log is missing"},
+		"a correction is gone":   {`INSERT INTO usage_told VALUES ('s', 'p', 'm', 1, 1, 0, 0, 0, 5, 1, FALSE)`, "for the totals of 1 transcripts"},
 		"a task shows another":   {taskOfCost5, "TASK-7"},
 		"a row without its task": {`INSERT INTO comments (id, task_id, author_name, body, mentions, created_at, version) VALUES ('c', 'gone', 'A', 'x', '[]', 0, 1)`, "refers to a missing row of tasks"},
 	}
@@ -376,7 +375,7 @@ func TestFaultsAreFound(t *testing.T) {
 			each(t, func(t *testing.T, address string) {
 				if name == "a row without its task" {
 					if strings.Contains(address, "://") {
-						return // PostgreSQL does not let it in
+						return // PostgreSQL rejects it
 					}
 					withoutTies(t, address, f[0])
 				} else {
@@ -403,8 +402,8 @@ func TestFaultsAreFound(t *testing.T) {
 const taskOfCost5 = `INSERT INTO tasks (id, number, title, description, status, priority, type, tags, moved_at, created_at, updated_at, version, cost_nano)
 	VALUES ('t7', 7, 'x', '', 'todo', 'medium', 'task', '[]', '2026-11-20 08:00:00', '2026-11-20 08:00:00', '2026-11-20 08:00:00', 1, 5)`
 
-// withoutTies runs a statement in an SQLite file with foreign keys off, as some other
-// program might.
+// withoutTies runs a statement in an SQLite file with foreign keys disabled, as
+// another program might.
 func withoutTies(t *testing.T, path, statement string) {
 	t.Helper()
 	pool, err := sql.Open("sqlite", path)
@@ -417,7 +416,8 @@ func withoutTies(t *testing.T, path, statement string) {
 	}
 }
 
-// A file that is no backup, and a database that is not ours, are named as such.
+// Files that are not backups, and databases of other programs, are reported as
+// such.
 func TestOtherFiles(t *testing.T) {
 	dir := t.TempDir()
 	_, err := tool().VerifyFile(t.Context(), dir, "")

@@ -15,8 +15,8 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// dump writes an archive of pg_dump to f. The facts are counted on the snapshot
-// that pg_dump reads, in a transaction that stays open for it.
+// dump writes an archive of pg_dump to f. It counts the facts on the same
+// snapshot that pg_dump reads, in a transaction that stays open meanwhile.
 func (t *Tool) dump(ctx context.Context, database string, f *os.File, m *Manifest) (faults []string, err error) {
 	m.Engine = db.Postgres.String()
 	programs, err := db.ProgramsFor(database)
@@ -53,12 +53,12 @@ func (t *Tool) dump(ctx context.Context, database string, f *os.File, m *Manifes
 	return faults, err
 }
 
-// originOf notes the server and the schema that the tables are in.
+// originOf stores the server version and the schema in the manifest.
 func originOf(ctx context.Context, q db.Queryer, m *Manifest) error {
 	var namespace *string
 	err := q.QueryRow(ctx, `SELECT SPLIT_PART(current_setting('server_version'), ' ', 1), current_schema()`).Scan(&m.Server, &namespace)
 	if err != nil {
-		return fmt.Errorf("look at the database: %w", err)
+		return fmt.Errorf("inspect the database: %w", err)
 	}
 	if namespace == nil {
 		return errNotOurs
@@ -67,16 +67,16 @@ func originOf(ctx context.Context, q db.Queryer, m *Manifest) error {
 	return nil
 }
 
-// errNoProgram means that PostgreSQL's client programs are missing.
+// errNoProgram means that one of PostgreSQL's client programs is missing.
 var errNoProgram = errors.New("is not installed here")
 
-// pattern is a schema's name as pg_dump takes it, with nothing special in it.
+// pattern quotes a schema name for pg_dump, so that no character is special.
 func pattern(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-// program runs one of PostgreSQL's programs. It returns what that wrote to its
-// standard output, unless out is given.
+// program runs one of PostgreSQL's client programs. It returns the standard
+// output, unless that goes to out.
 func program(ctx context.Context, p db.Programs, out *os.File, name string, args ...string) (string, error) {
-	const patience = 5 * time.Second               // for a program that was told to stop
+	const patience = 5 * time.Second               // for the program to stop
 	cmd := exec.CommandContext(ctx, name, args...) //nolint:gosec // the name is a constant, and there is no shell
 	cmd.Env, cmd.WaitDelay = p.Env, patience
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
@@ -88,7 +88,7 @@ func program(ctx context.Context, p db.Programs, out *os.File, name string, args
 	err := cmd.Run()
 	switch text := strings.TrimSpace(p.Hide(failed.String())); {
 	case errors.Is(err, exec.ErrNotFound):
-		return "", fmt.Errorf("%s %w: install PostgreSQL's client programs (on Debian: postgresql-client)", name, errNoProgram)
+		return "", fmt.Errorf("%s %w: install the PostgreSQL client programs (on Debian: postgresql-client)", name, errNoProgram)
 	case err != nil && ctx.Err() != nil:
 		return "", ctx.Err()
 	case err != nil && text != "":
@@ -99,8 +99,8 @@ func program(ctx context.Context, p db.Programs, out *os.File, name string, args
 	return said.String(), nil
 }
 
-// newEnough fails when a program is older than the server: it would refuse to
-// read what it does not know.
+// newEnough fails if a program is older than the server, because it could not
+// read the data.
 func newEnough(ctx context.Context, p db.Programs, name, server string) error {
 	said, err := program(ctx, p, nil, name, "--version")
 	if err != nil {
@@ -111,12 +111,13 @@ func newEnough(ctx context.Context, p db.Programs, name, server string) error {
 		return fmt.Errorf("cannot compare %s (%s) with the server (%s)", name, strings.TrimSpace(said), server)
 	}
 	if len(own[1]) < len(want) || len(own[1]) == len(want) && own[1] < want { // as numbers
-		return fmt.Errorf("%s is version %s, older than the server (%s): install PostgreSQL %s's client programs and put them first in PATH", name, own[1], server, want)
+		return fmt.Errorf("%s is version %s, older than the server (%s): install the client programs of PostgreSQL %s and put them first in PATH", name, own[1], server, want)
 	}
 	return nil
 }
 
-// contents lists what an archive of pg_dump holds, an entry a line.
+// contents returns the table of contents of a pg_dump archive, one entry per
+// line.
 func contents(ctx context.Context, p db.Programs, file string) ([]string, error) {
 	path, err := filepath.Abs(file)
 	if err != nil {
@@ -135,14 +136,14 @@ func contents(ctx context.Context, p db.Programs, file string) ([]string, error)
 	return list, nil
 }
 
-// load puts an archive of pg_dump into a database, in one transaction. The
-// archive's schema exists already and is not made.
+// load restores a pg_dump archive into a database in one transaction. The
+// schema must exist already.
 func load(ctx context.Context, p db.Programs, file, dir string) error {
 	entries, err := contents(ctx, p, file)
 	if err != nil {
 		return err
 	}
-	isSchema := regexp.MustCompile(`^\d+; 2615 `) // the catalog of schemas
+	isSchema := regexp.MustCompile(`^\d+; 2615 `) // OID of pg_namespace, the catalog of schemas
 	var chosen strings.Builder
 	for _, e := range entries {
 		if !isSchema.MatchString(e) {
@@ -157,7 +158,8 @@ func load(ctx context.Context, p db.Programs, file, dir string) error {
 	if err != nil {
 		return err
 	}
-	// As a connection string, so that no name is taken for one.
+	// Use a connection string, so that pg_restore does not parse the database
+	// name.
 	name := "dbname='" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(p.Database) + "'"
 	_, err = program(ctx, p, nil, "pg_restore", "--dbname="+name, "--no-password", "--no-owner", "--no-privileges", "--no-comments",
 		"--exit-on-error", "--single-transaction", "--use-list="+list, path)

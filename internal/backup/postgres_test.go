@@ -16,8 +16,8 @@ import (
 	"wardroom/internal/platform/db/dbtest"
 )
 
-// program puts a shell script in front of PATH under the name of one of
-// PostgreSQL's programs, which it may call as $REAL.
+// program puts a shell script first in PATH under the name of a PostgreSQL
+// program. The script can call the original as $REAL.
 func program(t *testing.T, name, script string) {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -32,8 +32,8 @@ func program(t *testing.T, name, script string) {
 	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 
-// Other users of the machine read the arguments of programs. Secrets of the
-// service are nothing that PostgreSQL's programs need.
+// The programs get no secrets as arguments, which other users can read, and no
+// secrets of Wardroom in their environment.
 func TestProgramsSeeNoSecrets(t *testing.T) {
 	address := dbtest.URL(t, db.Postgres)
 	into := dbtest.Untouched(t, db.Postgres) + "&pool_max_conns=3"
@@ -51,7 +51,7 @@ func TestProgramsSeeNoSecrets(t *testing.T) {
 	}
 	t.Setenv("JWT_SECRET", "a secret of the service 77e1")
 	t.Setenv("DATABASE_URL", address)
-	t.Setenv("PGHOSTADDR", "203.0.113.1") // would win over the address
+	t.Setenv("PGHOSTADDR", "203.0.113.1") // would override the address
 	file := made(t, address)
 	if _, err := tool().Restore(t.Context(), file, into); err != nil {
 		t.Fatal(err)
@@ -80,7 +80,7 @@ func TestProgramsSeeNoSecrets(t *testing.T) {
 	}
 }
 
-// What is in the way of a backup is said in words that help, without the password.
+// Failures are reported with a remedy and without the password.
 func TestProgramsThatFail(t *testing.T) {
 	address := dbtest.URL(t, db.Postgres)
 	attempt := func() error {
@@ -89,7 +89,7 @@ func TestProgramsThatFail(t *testing.T) {
 	}
 	t.Run("older than the server", func(t *testing.T) {
 		program(t, "pg_dump", `echo "pg_dump (PostgreSQL) 9.6.24"`)
-		refused(t, attempt(), "pg_dump is version 9, older than the server", "install PostgreSQL")
+		refused(t, attempt(), "pg_dump is version 9, older than the server", "install the client programs of PostgreSQL")
 	})
 	t.Run("fails", func(t *testing.T) {
 		program(t, "pg_dump", `[ "$1" = --version ] && exec "$REAL" "$@"; echo "half a dump"; echo "pg_dump: error: no luck with $PGPASSWORD" >&2; exit 1`)
@@ -124,7 +124,7 @@ func TestProgramsThatFail(t *testing.T) {
 	})
 }
 
-// A verification that was not thorough must not look like one that was.
+// Verification without a server reports what it did not check.
 func TestVerifyWithoutServer(t *testing.T) {
 	file := made(t, dbtest.URL(t, db.Postgres))
 	v, err := tool().VerifyFile(t.Context(), file, "")
@@ -133,15 +133,14 @@ func TestVerifyWithoutServer(t *testing.T) {
 	}
 	program(t, "pg_restore", `"$REAL" "$@" | grep -v "TABLE DATA public users "`)
 	v, err = tool().VerifyFile(t.Context(), file, "")
-	if err != nil || len(v.Faults) != 1 || !strings.Contains(v.Faults[0], "lacks the table users") {
+	if err != nil || len(v.Faults) != 1 || !strings.Contains(v.Faults[0], "has no table users") {
 		t.Errorf("without a table: %+v, %v", v, err)
 	}
 	_, err = tool().VerifyFile(t.Context(), file, "elsewhere")
 	refused(t, err, "--using")
 }
 
-// A dump that lost rows on its way is noticed when it is tried, and what it was
-// tried in is gone.
+// Verification on a server finds missing rows and drops its scratch database.
 func TestVerifyOnServer(t *testing.T) {
 	file := made(t, dbtest.URL(t, db.Postgres))
 	server := os.Getenv(dbtest.Env)
@@ -159,11 +158,10 @@ func TestVerifyOnServer(t *testing.T) {
 	}
 }
 
-// A database that several programs share has Wardroom's tables in a schema of
-// their own: a backup holds that schema and nothing else, whatever its name.
+// A backup has only the schema that Wardroom uses, whatever its name.
 func TestOtherSchema(t *testing.T) {
 	const name = `o"ps X`
-	shared := dbtest.URL(t, db.Postgres) // with another Wardroom in public
+	shared := dbtest.URL(t, db.Postgres) // has another Wardroom in schema public
 	write(t, shared, `CREATE SCHEMA "o""ps X"`, `UPDATE event_counter SET last = 3`, event(1), event(2), event(3))
 	inSchema := func(address string) string {
 		return address + "&search_path=" + url.PathEscape(pgx.Identifier{name}.Sanitize())
@@ -176,7 +174,7 @@ func TestOtherSchema(t *testing.T) {
 	}
 	into := dbtest.Untouched(t, db.Postgres)
 	_, err = tool().Restore(t.Context(), file, into)
-	refused(t, err, name, "leads to public", "add search_path=%22o%22%22ps%20X%22")
+	refused(t, err, name, "uses schema public", "add search_path=%22o%22%22ps%20X%22")
 	if _, err := tool().Restore(t.Context(), file, inSchema(into)); err != nil {
 		t.Fatal(err)
 	}

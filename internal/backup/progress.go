@@ -6,16 +6,17 @@ import (
 	"time"
 )
 
-// Progress tells how far a long step is.
+// Progress is the progress of a long step.
 type Progress struct {
 	Step  string        // such as "Copying"
-	Done  int64         // bytes; 0 when they are not counted
-	Total int64         // bytes, about; 0 when unknown
-	Took  time.Duration // so far
+	Done  int64         // bytes; 0 if not counted
+	Total int64         // bytes, approximately; 0 if unknown
+	Took  time.Duration // elapsed time
 	Over  bool          // the step has ended
 }
 
-// watch reports a step until stop is called. done, which may be nil, counts bytes.
+// watch reports the progress of a step until stop is called. done, which may be
+// nil, returns the bytes processed.
 func (t *Tool) watch(step string, total int64, done func() int64) (stop func()) {
 	if t.Report == nil {
 		return func() {}
@@ -49,7 +50,7 @@ func (t *Tool) watch(step string, total int64, done func() int64) (stop func()) 
 	})
 }
 
-// counter counts the bytes that are written to it.
+// counter counts the bytes written to it.
 type counter struct{ n atomic.Int64 }
 
 func (c *counter) Write(b []byte) (int, error) {

@@ -18,16 +18,16 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// Restored says what was restored.
+// Restored is the result of a restore.
 type Restored struct {
 	Manifest
-	Setting string // the variable that has Wardroom use it
-	Value   string // its value; empty where it is the address that was given
+	Setting string // the environment variable that makes Wardroom use the database
+	Value   string // its value; empty if it is the given address
 }
 
-// Restore puts a backup into a place where nothing is yet, and checks it before
-// and after. For SQLite into is a folder, or a file with a name such as x.db or
-// sqlite:x; for PostgreSQL it is the address of a database whose schema is empty.
+// Restore restores a backup into a new place and checks it before and after.
+// For SQLite, into is a folder, or a file such as x.db or sqlite:x; for
+// PostgreSQL it is the address of a database whose schema is empty.
 func (t *Tool) Restore(ctx context.Context, file, into string) (r Restored, err error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -39,20 +39,21 @@ func (t *Tool) Restore(ctx context.Context, file, into string) (r Restored, err 
 	}
 	if r.Engine == db.Postgres.String() {
 		if !isPostgres(into) {
-			return r, errors.New("it is a backup of PostgreSQL: restore it into postgres://USER@HOST:PORT/NAME, a database that is empty")
+			return r, errors.New("this is a backup of PostgreSQL: restore it into an empty database, postgres://USER@HOST:PORT/NAME")
 		}
 		r.Setting = "DATABASE_URL"
 		return r, t.restorePostgres(ctx, file, r.Manifest, into)
 	}
 	if isPostgres(into) {
-		return r, errors.New("it is a backup of SQLite: restore it into a folder, or a file such as new/wardroom.db")
+		return r, errors.New("this is a backup of SQLite: restore it into a folder, or a file such as new/wardroom.db")
 	}
 	var path string
 	path, r.Setting, r.Value = targetOf(into)
 	return r, t.restoreSQLite(ctx, f, path)
 }
 
-// targetOf is the file that is meant by a path, and the setting that names it.
+// targetOf returns the database file for a path, and the setting that selects
+// it.
 func targetOf(into string) (path, setting, value string) {
 	if rest, ok := strings.CutPrefix(into, "sqlite:"); ok {
 		path = strings.TrimPrefix(rest, "//")
@@ -68,7 +69,7 @@ func targetOf(into string) (path, setting, value string) {
 }
 
 func (t *Tool) restoreSQLite(ctx context.Context, f *os.File, path string) error {
-	for _, end := range []string{"", "-wal", "-shm", "-journal"} { // SQLite would mix them with the new file
+	for _, end := range []string{"", "-wal", "-shm", "-journal"} { // SQLite would apply them to the new file
 		if err := vacant(path + end); err != nil {
 			return err
 		}
@@ -99,7 +100,8 @@ func (t *Tool) restoreSQLite(ctx context.Context, f *os.File, path string) error
 	return err
 }
 
-// unpack writes what is before the seal of f to the file part, and onto the disk.
+// unpack writes the content of the backup f, without its seal, to the file part
+// and flushes it to disk.
 func (t *Tool) unpack(ctx context.Context, f *os.File, part string) (m Manifest, err error) {
 	out, err := os.OpenFile(part, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -113,7 +115,7 @@ func (t *Tool) unpack(ctx context.Context, f *os.File, part string) (m Manifest,
 }
 
 func refusal(faults []string) error {
-	return fmt.Errorf("the backup repeats faults of the database that it was made of, and was not restored:\n  %s", strings.Join(faults, "\n  "))
+	return fmt.Errorf("the backup was not restored, because it contains problems of the original database:\n  %s", strings.Join(faults, "\n  "))
 }
 
 func (t *Tool) restorePostgres(ctx context.Context, file string, m Manifest, into string) error {
@@ -147,37 +149,38 @@ func (t *Tool) restorePostgres(ctx context.Context, file string, m Manifest, int
 		err = errors.New("\n  " + strings.Join(faults, "\n  "))
 	}
 	if err != nil {
-		return fmt.Errorf("the database was restored, but does not pass its checks; do not use it: %w", err)
+		return fmt.Errorf("the database was restored but failed its checks; do not use it: %w", err)
 	}
 	return nil
 }
 
-// connect opens one connection to PostgreSQL. Its failures do not show the password.
+// connect opens one connection to PostgreSQL. Its errors do not contain the
+// password.
 func connect(ctx context.Context, address string) (*pgx.Conn, error) {
-	cfg, err := pgxpool.ParseConfig(address) // which knows the parameters of a pool
+	cfg, err := pgxpool.ParseConfig(address) // accepts the parameters of a pool, too
 	if err != nil {
-		return nil, errors.New("the address is not one that PostgreSQL's client understands")
+		return nil, errors.New("the address is not a valid PostgreSQL connection string")
 	}
 	c, err := pgx.ConnectConfig(ctx, cfg.ConnConfig)
 	if err != nil {
-		return nil, fmt.Errorf("reach the database on %s: %w", cfg.ConnConfig.Host, err)
+		return nil, fmt.Errorf("connect to the database on %s: %w", cfg.ConnConfig.Host, err)
 	}
 	return c, nil
 }
 
-// prepareSchema makes the schema that a dump goes into, unless it exists and is
-// empty. It fails when Wardroom would not look for its tables there. undo drops
-// what was made.
+// prepareSchema creates the schema for a dump, unless it exists and is empty.
+// It fails if Wardroom would not look for its tables there. undo drops the
+// created schema.
 func prepareSchema(ctx context.Context, c *pgx.Conn, name string) (undo func() error, err error) {
 	undo = func() error { return nil }
 	quoted := pgx.Identifier{name}.Sanitize()
 	var exists bool
 	if err := c.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1)`, name).Scan(&exists); err != nil {
-		return undo, fmt.Errorf("look at the database: %w", err)
+		return undo, fmt.Errorf("inspect the database: %w", err)
 	}
 	if !exists {
 		if _, err := c.Exec(ctx, `CREATE SCHEMA `+quoted); err != nil {
-			return undo, fmt.Errorf("make the schema %s: %w", name, err)
+			return undo, fmt.Errorf("create the schema %s: %w", name, err)
 		}
 		undo = func() error {
 			_, err := c.Exec(context.WithoutCancel(ctx), `DROP SCHEMA `+quoted)
@@ -191,12 +194,12 @@ func prepareSchema(ctx context.Context, c *pgx.Conn, name string) (undo func() e
 			WHERE n.nspname = $1 AND relkind IN ('r', 'p', 'v', 'm', 'f', 'S')), '{}')`, name).Scan(&current, &there)
 	switch {
 	case err != nil:
-		err = fmt.Errorf("look at the database: %w", err)
+		err = fmt.Errorf("inspect the database: %w", err)
 	case current != name:
-		err = fmt.Errorf("the backup is of the schema %s, and this address leads to %s: add search_path=%s to its parameters",
+		err = fmt.Errorf("the backup is of schema %s, but this address uses schema %s: add the parameter search_path=%s to it",
 			name, cmp.Or(current, "none"), url.PathEscape(quoted))
 	case len(there) > 0:
-		err = fmt.Errorf("the database is not empty: its schema %s has %d tables and the like, such as %s. Give an empty one", name, len(there), there[0])
+		err = fmt.Errorf("the database is not empty: its schema %s has %d tables or other objects, such as %s. Use an empty database", name, len(there), there[0])
 	}
 	if err != nil {
 		return undo, errors.Join(err, undo())
@@ -204,12 +207,12 @@ func prepareSchema(ctx context.Context, c *pgx.Conn, name string) (undo func() e
 	return undo, nil
 }
 
-// tryOn restores a backup of PostgreSQL into a scratch database on a server, for
-// its checks.
-func (t *Tool) tryOn(ctx context.Context, file, server string, v *Verified) (err error) {
+// restoreToScratch restores a PostgreSQL backup into a scratch database on a server to
+// check it.
+func (t *Tool) restoreToScratch(ctx context.Context, file, server string, v *Verified) (err error) {
 	u, err := url.Parse(server)
 	if err != nil || !isPostgres(server) {
-		return errors.New("--using takes the address of a PostgreSQL server, such as postgres://USER@HOST:PORT/postgres")
+		return errors.New("--using needs the address of a PostgreSQL server, such as postgres://USER@HOST:PORT/postgres")
 	}
 	c, err := connect(ctx, server)
 	if err != nil {
@@ -218,7 +221,7 @@ func (t *Tool) tryOn(ctx context.Context, file, server string, v *Verified) (err
 	defer func() { _ = c.Close(context.WithoutCancel(ctx)) }()
 	name := "wardroom_verify_" + strings.ReplaceAll(db.NewID(), "-", "")
 	if _, err := c.Exec(ctx, `CREATE DATABASE `+name+` TEMPLATE template0`); err != nil {
-		return fmt.Errorf("make a scratch database: %w", err)
+		return fmt.Errorf("create a scratch database: %w", err)
 	}
 	defer func() {
 		if _, dropped := c.Exec(context.WithoutCancel(ctx), `DROP DATABASE `+name+` WITH (FORCE)`); dropped != nil {
@@ -228,7 +231,7 @@ func (t *Tool) tryOn(ctx context.Context, file, server string, v *Verified) (err
 	q := u.Query()
 	q.Set("search_path", pgx.Identifier{v.Namespace}.Sanitize())
 	q.Del("dbname")
-	u.Path, u.RawQuery = "/"+name, strings.ReplaceAll(q.Encode(), "+", "%20") // to PostgreSQL a + is a plus
+	u.Path, u.RawQuery = "/"+name, strings.ReplaceAll(q.Encode(), "+", "%20") // PostgreSQL does not decode + as a space
 	if err := t.restorePostgres(ctx, file, v.Manifest, u.String()); err != nil {
 		return err
 	}

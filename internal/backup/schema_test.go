@@ -14,7 +14,7 @@ import (
 	"wardroom/internal/schema"
 )
 
-// Every file that the service ever wrote can be restored, and then brought up to date.
+// Backups of every earlier schema can be restored and migrated.
 func TestEarlierSchemas(t *testing.T) {
 	versions := map[db.Engine][]int{db.SQLite: {1, 2, 7, 13, 20, 26, 28, 34}, db.Postgres: {1, 26}}
 	for _, engine := range dbtest.Engines() {
@@ -33,7 +33,7 @@ func TestEarlierSchemas(t *testing.T) {
 	}
 }
 
-// migrate brings a new database to an earlier version.
+// migrate migrates a new database to an earlier version.
 func migrate(t *testing.T, address string, upTo int) {
 	t.Helper()
 	old := fstest.MapFS{}
@@ -60,7 +60,7 @@ func migrate(t *testing.T, address string, upTo int) {
 	}
 }
 
-// What a newer program wrote is not understood here: it is left alone.
+// A database with a newer schema is refused.
 func TestLaterSchemaIsRefused(t *testing.T) {
 	each(t, func(t *testing.T, address string) {
 		write(t, address, `INSERT INTO migrations (version_id, is_applied) VALUES (9001, TRUE)`)

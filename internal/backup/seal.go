@@ -13,24 +13,24 @@ import (
 	"time"
 )
 
-// Manifest says what a backup holds. It stands in the file's seal.
+// Manifest describes a backup. It is stored in the file's seal.
 type Manifest struct {
 	Engine    string    `json:"engine"`              // sqlite or postgres
-	MadeAt    time.Time `json:"made_at"`             // when it was begun
-	Version   string    `json:"version"`             // of the program that made it
+	MadeAt    time.Time `json:"made_at"`             // start of the backup
+	Version   string    `json:"version"`             // of Wardroom
 	Namespace string    `json:"namespace,omitempty"` // PostgreSQL's schema, such as public
 	Server    string    `json:"server,omitempty"`    // the version of the PostgreSQL server
 	Size      int64     `json:"size"`                // bytes before the seal
 	Facts
 }
 
-// The seal is the end of a backup: the manifest as a line of JSON, filled up with
+// The seal is the end of a backup: the manifest as a line of JSON, padded with
 // spaces to a whole number of blocks, and this last line:
 //
-//	wardroom-backup 1 00004096 <SHA-256 of all before it, in hex>
+//	wardroom-backup 1 00004096 <SHA-256 of everything before it, in hex>
 //
-// The third field is the number of bytes in the seal. Blocks have the size of
-// SQLite's pages, to which the file's size then still fits.
+// The third field is the size of the seal in bytes. Blocks have the size of
+// SQLite's pages, so the file still has a whole number of pages.
 const (
 	lastLine   = "wardroom-backup 1 %08d "
 	block      = 4096
@@ -39,13 +39,13 @@ const (
 	lastLength = len("wardroom-backup 1 00004096 ") + sumLen
 )
 
-// Errors of files that are not whole backups.
+// Errors for files that are not complete backups.
 var (
-	errNotBackup = errors.New("it does not end with the seal of a Wardroom backup: it is another file, or its end is missing")
+	errNotBackup = errors.New("the seal at the end of a Wardroom backup is missing: it is another file, or it is truncated")
 	errBroken    = errors.New("it is damaged: its content does not match its checksum. Use another backup")
 )
 
-// seal completes m, appends it to f and returns the size of the file.
+// seal completes m, appends it to f, and returns the size of the file.
 func seal(ctx context.Context, f *os.File, m *Manifest) (int64, error) {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return 0, err
@@ -76,8 +76,8 @@ func seal(ctx context.Context, f *os.File, m *Manifest) (int64, error) {
 	return size + int64(len(end)), nil
 }
 
-// unseal reads a whole backup, writes what is before its seal to content, and
-// fails unless every byte of the file is as it was written.
+// unseal reads a whole backup and writes everything before its seal to content.
+// It fails if any byte differs from what was written.
 func unseal(ctx context.Context, f *os.File, content io.Writer) (m Manifest, err error) {
 	size, length, err := findSeal(f)
 	if err != nil {
@@ -104,7 +104,7 @@ func unseal(ctx context.Context, f *os.File, content io.Writer) (m Manifest, err
 	return m, nil
 }
 
-// findSeal returns the size of the file and of its seal.
+// findSeal returns the sizes of the file and of its seal.
 func findSeal(f *os.File) (size, length int64, err error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -127,7 +127,8 @@ func findSeal(f *os.File) (size, length int64, err error) {
 	return size, length, nil
 }
 
-// isBackup reports whether a file ends like a backup. Its content is not looked at.
+// isBackup reports whether a file ends with a seal. It does not check the
+// content.
 func isBackup(file string) bool {
 	info, err := os.Lstat(file)
 	if err != nil || !info.Mode().IsRegular() {
@@ -142,9 +143,9 @@ func isBackup(file string) bool {
 	return err == nil
 }
 
-// reader reads until ctx ends.
+// reader stops reading when ctx ends.
 type reader struct {
-	ctx  context.Context //nolint:containedctx // io.Reader has no place for it
+	ctx  context.Context //nolint:containedctx // io.Reader has no context parameter
 	from io.Reader
 }
 

@@ -11,26 +11,26 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// Verified says what was checked and what was found.
+// Verified is the result of a verification.
 type Verified struct {
-	Manifest          // of a backup; of a database that is in use only the engine and the facts
-	Checked  []string // what was looked at, in words
-	Missed   []string // what was not, and why
-	Faults   []string // what is wrong; empty when all is well
+	Manifest          // of a backup; for a live database only the engine and the facts
+	Checked  []string // descriptions of the checks
+	Missed   []string // what was not checked, and why
+	Faults   []string // problems found
 }
 
-// The parts of a check, in words.
+// Descriptions of the checks.
 const (
 	checkedSum      = "checksum of the whole file"
 	checkedFile     = "structure of the SQLite file and its search index"
 	checkedTies     = "foreign keys"
 	checkedLog      = "event log without gaps"
-	checkedLedger   = "usage ledger against kept sums"
-	checkedRestored = "restored into a scratch database: rows, newest event and ledger sum as in the manifest"
-	checkedList     = "table of contents of the dump: every table is in it"
+	checkedLedger   = "usage ledger matches stored totals"
+	checkedRestored = "restored into a scratch database: rows, newest event, and ledger sum match the manifest"
+	checkedList     = "table of contents of the dump has every table"
 )
 
-// VerifyDatabase checks a database, also while a service uses it.
+// VerifyDatabase checks a database, even while Wardroom uses it.
 func (t *Tool) VerifyDatabase(ctx context.Context, database string) (v Verified, err error) {
 	d, err := db.OpenReadOnly(ctx, database)
 	if err != nil {
@@ -47,14 +47,14 @@ func (t *Tool) VerifyDatabase(ctx context.Context, database string) (v Verified,
 	seen, err := t.inspect(ctx, d)
 	v.Facts, v.Checked, v.Faults = seen.Facts, seen.checked, seen.faults
 	if d.Engine() == db.Postgres {
-		v.Missed = []string{"PostgreSQL's own files and indexes (use pg_amcheck); it guards foreign keys itself"}
+		v.Missed = []string{"PostgreSQL's own files and indexes: use pg_amcheck. PostgreSQL enforces foreign keys itself"}
 	}
 	return v, err
 }
 
-// VerifyFile checks a backup. One of PostgreSQL is restored into a scratch
-// database on server, which is made for it and dropped again; without a server
-// only its checksum and its table of contents are looked at.
+// VerifyFile checks a backup. A PostgreSQL backup is restored into a scratch
+// database on server, which is created for the check and dropped again. Without
+// a server, only its checksum and table of contents are checked.
 func (t *Tool) VerifyFile(ctx context.Context, file, server string) (v Verified, err error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -74,14 +74,15 @@ func (t *Tool) VerifyFile(ctx context.Context, file, server string) (v Verified,
 		return v, err
 	}
 	if server != "" {
-		err = t.tryOn(ctx, file, server, &v)
+		err = t.restoreToScratch(ctx, file, server, &v)
 	} else {
-		err = lookIntoDump(ctx, file, &v)
+		err = checkContents(ctx, file, &v)
 	}
 	return v, err
 }
 
-// readWhole reads a sealed file of a schema that this program knows.
+// readWhole reads a backup and checks its seal and that this program supports
+// its schema.
 func (t *Tool) readWhole(ctx context.Context, f *os.File, content io.Writer) (Manifest, error) {
 	var done counter
 	defer t.watch("Reading", sizeOf(f.Name()), done.load)()
@@ -93,14 +94,14 @@ func (t *Tool) readWhole(ctx context.Context, f *os.File, content io.Writer) (Ma
 		return m, err
 	}
 	if err := known(m.Schema); err != nil {
-		return m, fmt.Errorf("%s was made by Wardroom %s: %w", f.Name(), m.Version, err)
+		return m, fmt.Errorf("%s was created by Wardroom %s: %w", f.Name(), m.Version, err)
 	}
 	return m, nil
 }
 
-// lookIntoDump compares a dump's table of contents with the manifest.
-func lookIntoDump(ctx context.Context, file string, v *Verified) error {
-	const rest = "the rows in the dump: give a server to restore it into for a moment, with --using postgres://…"
+// checkContents compares a dump's table of contents with the manifest.
+func checkContents(ctx context.Context, file string, v *Verified) error {
+	const rest = "the rows in the dump: use --using postgres://… to restore them into a scratch database"
 	v.Missed = []string{rest}
 	none, err := db.ProgramsFor("postgres:///")
 	if err != nil {
@@ -123,7 +124,7 @@ func lookIntoDump(ctx context.Context, file string, v *Verified) error {
 	}
 	for table := range v.Rows {
 		if !held[table] {
-			v.Faults = append(v.Faults, "the dump lacks the table "+table)
+			v.Faults = append(v.Faults, "the dump has no table "+table)
 		}
 	}
 	v.Checked = append(v.Checked, checkedList)

@@ -18,7 +18,7 @@ import (
 	"wardroom/internal/platform/web"
 )
 
-// auditOf records one event of the audit, from somewhere.
+// auditOf records one audit event with an origin.
 func auditOf(t testing.TB, d *db.DB, at time.Time, kind string, about Subject, from actor.Origin, by actor.Actor) {
 	t.Helper()
 	ctx := actor.With(actor.Through(t.Context(), from), by)
@@ -39,8 +39,8 @@ func fillAudit(t testing.TB, d *db.DB) {
 	auditOf(t, d, monday.Add(3*time.Hour), "service.started", Subject{Kind: "service", ID: "wardroom", Name: "Wardroom"}, actor.Origin{}, actor.System)
 }
 
-// Who looks for a break-in asks by person, thing, kind and time; whoever may
-// not look learns nothing.
+// The audit log can be filtered by actor, subject, kind, and time, by
+// authorized users only.
 func TestAuditOverHTTP(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		fillAudit(t, d)
@@ -84,7 +84,7 @@ func TestAuditOverHTTP(t *testing.T) {
 	})
 }
 
-// turn turns the pages and returns the ids; each page says the true total.
+// turn reads all pages, checks the total on each, and returns the IDs.
 func turn(t testing.TB, site http.Handler, path string, total int) string {
 	t.Helper()
 	var got []string
@@ -114,13 +114,13 @@ func table(t testing.TB, site http.Handler, role, query string) *httptest.Respon
 	return w
 }
 
-// The table that an auditor takes home has every row, once, and does nothing
-// when a spreadsheet opens it.
+// The CSV export has every row once and no cell that a spreadsheet would run as
+// a formula.
 func TestAuditTable(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		fillAudit(t, d)
 		auditOf(t, d, monday.Add(4*time.Hour), "user.changed", Subject{Kind: "user", ID: "e", Name: `=HYPERLINK("http://evil"), "x"` + "\n"}, actor.Origin{}, actor.Actor{ID: "x", Name: "@SUM(A1)"})
-		for range exportPage { // more than a page
+		for range exportPage { // more than one page
 			auditOf(t, d, monday.Add(5*time.Hour), "many", task1, actor.Origin{}, ada)
 		}
 		w := table(t, newSite(t, d), "owner", "sort=id")

@@ -8,14 +8,13 @@ import (
 	"wardroom/internal/platform/actor"
 )
 
-// Five hundred streams are five hundred writes: what has piled up while the
-// machine was busy must not be sent one by one.
+// Queued batches are sent in one write.
 func TestStreamSendsABurstAtOnce(t *testing.T) {
 	s := &Service{}
 	h := s.hub()
 	f, _ := h.join(0, 8)
 	for id := range int64(3) {
-		if n := h.hand([]frame{{id: id + 1, class: Activity, topics: []string{TopicTask}, text: []byte{'a' + byte(id)}}}, id+1); n != 1 {
+		if n := h.broadcast([]frame{{id: id + 1, class: Activity, topics: []string{TopicTask}, text: []byte{'a' + byte(id)}}}, id+1); n != 1 {
 			t.Errorf("handed to %d streams, want 1", n)
 		}
 	}
@@ -26,7 +25,7 @@ func TestStreamSendsABurstAtOnce(t *testing.T) {
 		cancel()
 		return nil
 	}}
-	_ = stream.follow(ctx, f) // ends because ctx does
+	_ = stream.follow(ctx, f) // ends with ctx
 	if len(sent) != 1 || sent[0] != "abc" || stream.pos != 3 {
 		t.Errorf("sent %q up to %d, want all in one", sent, stream.pos)
 	}

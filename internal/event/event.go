@@ -1,5 +1,6 @@
-// Package event keeps the one log of what happened: every change, who made it
-// and when. Histories, the activity feed and live views are readings of it.
+// Package event is the append-only log of every change: what changed, who
+// changed it, and when. Histories, the activity feed, and live streams read
+// from it.
 package event
 
 import (
@@ -11,20 +12,19 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// Class decides who may read an event and how long it is kept.
+// Class decides who can read an event and how long it is kept.
 type Class string
 
 // The classes.
 const (
-	Activity Class = "activity" // for everyone who is signed in, except what is guarded
-	Audit    Class = "audit"    // accounts and what guards them
+	Activity Class = "activity" // for all signed-in users, except guarded subjects
+	Audit    Class = "audit"    // accounts, credentials, and settings
 )
 
-// guarded says what whoever reads activity about things of a kind must be
-// allowed to, beside reading.
+// guarded maps subject kinds to the permission required to read their activity.
 var guarded = map[string]actor.Permission{TopicInbox: actor.UseInbox}
 
-// hiddenFrom are the kinds of things of whose activity a role reads nothing.
+// hiddenFrom returns the subject kinds whose activity a role cannot read.
 func hiddenFrom(r actor.Role) (kinds []string) {
 	for kind, p := range guarded {
 		if !r.May(p) {
@@ -35,36 +35,36 @@ func hiddenFrom(r actor.Role) (kinds []string) {
 	return kinds
 }
 
-// ErrActor refuses to list what nobody can have done.
-var ErrActor = fault.New(fault.Invalid, "actor_unknown", "There is no account like that.")
+// ErrActor means that a filter names an unknown actor.
+var ErrActor = fault.New(fault.Invalid, "actor_unknown", "The actor is not an account.")
 
-// Subject is the thing an event tells of.
+// Subject is what an event is about.
 type Subject struct {
-	Kind string `json:"kind" doc:"What it is: task, project, standup, team, schedule, inbox, session or user; in the audit also address, device, service, prices and retention."`
+	Kind string `json:"kind" doc:"task, project, standup, team, schedule, inbox, session, or user; in the audit log also address, device, service, prices, and retention."`
 	ID   string `json:"id"`
-	Name string `json:"name" doc:"What it was called then, such as TASK-12."`
+	Name string `json:"name" doc:"Name at the time of the event, such as TASK-12."`
 }
 
-// Author is who did it, by the name they had then.
+// Author is who caused an event, with their name at that time.
 type Author struct {
-	ID   string `json:"id" doc:"A user's id, system for the service, or anonymous for somebody who is not signed in."`
+	ID   string `json:"id" doc:"A user's ID, system for Wardroom itself, or anonymous for a client that is not signed in."`
 	Name string `json:"name"`
 }
 
-// Origin is from where something was done.
+// Origin is where a change came from.
 type Origin struct {
-	Via     actor.Via `json:"via" enum:"api,command,service" doc:"api for a request, command for the command line on the service's machine, service for the service itself."`
-	Address string    `json:"address,omitempty" doc:"Of who sent the request."`
+	Via     actor.Via `json:"via" enum:"api,command,service" doc:"api: an HTTP request. command: the command line on Wardroom's machine. service: Wardroom itself."`
+	Address string    `json:"address,omitempty" doc:"IP address of the client."`
 }
 
-// Event is one fact that happened.
+// Event is one entry of the log.
 type Event struct {
-	ID      int64           `json:"id" doc:"Numbers in the order of the commits; a later event never has a smaller one."`
+	ID      int64           `json:"id" doc:"Number of the event. IDs increase in commit order."`
 	At      clock.Time      `json:"at"`
 	Class   Class           `json:"-"`
 	Kind    string          `json:"kind" doc:"What happened, such as task.created."`
 	Actor   Author          `json:"actor"`
 	Subject Subject         `json:"subject"`
-	From    *Origin         `json:"from,omitempty" doc:"From where it was done; only in the audit."`
-	Data    json.RawMessage `json:"data" doc:"The facts of this kind of event, an object."`
+	From    *Origin         `json:"from,omitempty" doc:"Where the change came from; only in the audit log."`
+	Data    json.RawMessage `json:"data" doc:"Object with the facts for this kind of event."`
 }

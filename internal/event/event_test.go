@@ -32,7 +32,7 @@ var (
 	task1  = Subject{Kind: "task", ID: "1", Name: "TASK-1"}
 )
 
-// record appends one event of its own by ada.
+// record appends one event by ada in its own transaction.
 func record(t testing.TB, d *db.DB, at time.Time, class Class, kind string, about Subject, data any) {
 	t.Helper()
 	ctx := actor.With(t.Context(), ada)
@@ -42,7 +42,7 @@ func record(t testing.TB, d *db.DB, at time.Time, class Class, kind string, abou
 	}
 }
 
-// after reads the ids above last as a reader that resumes does: in their order.
+// after reads the IDs after last, in order, like a resuming stream.
 func after(ctx context.Context, d *db.DB, last int64) ([]int64, error) {
 	rows, err := d.Query(ctx, `SELECT id FROM events WHERE id > ? ORDER BY id`, last)
 	return db.All(rows, err, func(row db.Row) (id int64, err error) { return id, row.Scan(&id) })
@@ -56,7 +56,7 @@ func ids(events []Event) string {
 	return strings.Join(list, " ")
 }
 
-// Nothing happens by nobody: a caller that was lost on the way must show at once.
+// Recording without an actor fails.
 func TestRecordByNobody(t *testing.T) {
 	d := dbtest.New(t)
 	err := d.Tx(t.Context(), func(tx *db.Tx) error {
@@ -67,7 +67,7 @@ func TestRecordByNobody(t *testing.T) {
 	}
 }
 
-// What was recorded must come back the same from either engine.
+// An event is read back unchanged on both engines.
 func TestRecord(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		record(t, d, monday.In(time.FixedZone("", 8*3600)), Activity, "task.changed", task1, map[string]any{"why": "'quoted' ? — 出荷"})
@@ -90,11 +90,10 @@ func TestRecord(t *testing.T) {
 	})
 }
 
-// A reader that has seen id 2 never asks for id 1 again. So while one
-// transaction holds an id, the next must not commit a later one.
+// While one transaction holds an ID, no transaction with a later ID can commit.
 func TestRecordWaits(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		ctx, cancel := context.WithTimeout(actor.With(t.Context(), actor.System), 30*time.Second) // or the wait below has no end
+		ctx, cancel := context.WithTimeout(actor.With(t.Context(), actor.System), 30*time.Second) // bounds the wait below
 		defer cancel()
 		second := make(chan error, 1)
 		err := d.Tx(ctx, func(tx *db.Tx) error {
@@ -130,8 +129,8 @@ func TestRecordWaits(t *testing.T) {
 	})
 }
 
-// A reader that follows the log while many write must get every event once and
-// in order: what commits below an id that it has seen is lost to it for ever.
+// A reader that follows the log during concurrent writes gets every event once
+// and in order.
 func TestFollow(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		const writers, each = 16, 8
@@ -163,7 +162,7 @@ func TestFollow(t *testing.T) {
 		for last, over := int64(0), false; !over; {
 			select {
 			case <-finished:
-				over = true // and once more, for what came since
+				over = true // read once more for the latest events
 			default:
 			}
 			fresh, err := after(ctx, d, last)
@@ -246,7 +245,7 @@ func TestRead(t *testing.T) {
 	})
 }
 
-// site is the log behind the real API. A token is the name of a role.
+// newSite returns the log behind the real API. Tokens are role names.
 func newSite(t testing.TB, d *db.DB) http.Handler {
 	t.Helper()
 	api := web.New(web.Options{
@@ -259,7 +258,8 @@ func newSite(t testing.TB, d *db.DB) http.Handler {
 	return api.Handler()
 }
 
-// ask reads path, which stands behind the prefix already when it is a Link's.
+// ask requests path, which already has the API prefix if it comes from a Link
+// header.
 func ask(t testing.TB, site http.Handler, role, path string) (status int, header http.Header, body any) {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, web.Prefix+strings.TrimPrefix(path, web.Prefix), nil)
@@ -274,8 +274,7 @@ func ask(t testing.TB, site http.Handler, role, path string) (status int, header
 	return w.Code, w.Header(), body
 }
 
-// What guards the accounts is nobody's business but the admins', and there is
-// no route for it yet.
+// Activity contains no audit events.
 func TestActivityHidesAudit(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		record(t, d, monday, Audit, "user.created", Subject{Kind: "user", ID: "u", Name: "Ada"}, map[string]string{"role": "admin"})
@@ -300,8 +299,8 @@ func TestActivityHidesAudit(t *testing.T) {
 	})
 }
 
-// Whoever follows the Link headers must see each event that matches once, in
-// order, although more are recorded meanwhile.
+// Following the Link headers returns each matching event once, in order, while
+// more are recorded.
 func TestActivityPages(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		for i := range 11 {
@@ -327,8 +326,8 @@ func TestActivityPages(t *testing.T) {
 	})
 }
 
-// follow turns the pages from path to the last and returns their ids. While it
-// does, more is recorded.
+// follow reads all pages from path on and returns the IDs, while recording more
+// events.
 func follow(t *testing.T, d *db.DB, site http.Handler, path string) string {
 	t.Helper()
 	var pages []string
@@ -351,7 +350,7 @@ func follow(t *testing.T, d *db.DB, site http.Handler, path string) string {
 	return strings.Join(pages, " | ")
 }
 
-// forget takes away the events of a kind.
+// forget deletes the events of a kind.
 func forget(t *testing.T, d *db.DB, kind string) {
 	t.Helper()
 	err := d.Tx(t.Context(), func(tx *db.Tx) error {
@@ -363,7 +362,7 @@ func forget(t *testing.T, d *db.DB, kind string) {
 	}
 }
 
-// People ask who did what and when; each filter must hold, and the total be of all that match.
+// Each filter returns exactly the matching events and their total.
 func TestActivityFilters(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		err := d.Tx(t.Context(), func(tx *db.Tx) error {
@@ -393,7 +392,7 @@ func TestActivityFilters(t *testing.T) {
 		} {
 			query, asAdmin := strings.CutSuffix(query, " as admin")
 			by := "user"
-			if asAdmin { // who alone may look for others by their emails
+			if asAdmin { // only admins can filter by other users' emails
 				by = "admin"
 			}
 			status, header, body := ask(t, site, by, "/activity?limit=500&total=true&"+query)
@@ -413,11 +412,11 @@ func TestActivityFilters(t *testing.T) {
 func TestActivityRefuses(t *testing.T) {
 	site := newSite(t, dbtest.New(t))
 	for path, code := range map[string]string{
-		"/activity?subject_kind=user":                      "invalid_input", // accounts are audit
+		"/activity?subject_kind=user":                      "invalid_input", // accounts are in the audit log
 		"/activity?limit=0":                                "invalid_input",
 		"/activity?subject=1":                              "invalid_input",
 		"/activity?cursor=x":                               "invalid_cursor",
-		"/activity?cursor=1WyJ4Il0":                        "invalid_cursor", // of another list
+		"/activity?cursor=1WyJ4Il0":                        "invalid_cursor", // a cursor of another list
 		"/activity?actor=nobody":                           "actor_unknown",
 		"/activity?since=yesterday":                        "invalid_input",
 		"/activity?subject_id=" + "x%00":                   "invalid_url",

@@ -14,8 +14,8 @@ import (
 	"wardroom/internal/platform/page"
 )
 
-// scatter fills the log with events of all kinds, whose times are up to half the
-// allowed disorder from the order of their ids.
+// scatter records events of all kinds whose times deviate from the order of
+// their IDs by up to half the allowed disorder.
 func scatter(t testing.TB, d *db.DB, random *rand.Rand, n int) (all []Event) {
 	t.Helper()
 	at := monday
@@ -43,7 +43,7 @@ func scatter(t testing.TB, d *db.DB, random *rand.Rand, n int) (all []Event) {
 	return all
 }
 
-// matches is what a filter means.
+// matches is a reference implementation of the filter.
 func (f Filter) matches(e Event) bool {
 	among := func(list []string, v string) bool {
 		return len(list) == 0 || slices.ContainsFunc(list, func(l string) bool {
@@ -55,7 +55,7 @@ func (f Filter) matches(e Event) bool {
 		(f.Since.IsZero() || !e.At.Before(f.Since)) && (f.Until.IsZero() || e.At.Before(f.Until))
 }
 
-// The indexes and bounds that make a question quick must leave nothing out.
+// The index hints of a filter never exclude a matching event.
 func TestEveryFilter(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		seed := rand.Uint64()
@@ -84,7 +84,8 @@ func TestEveryFilter(t *testing.T) {
 	})
 }
 
-// holdRead turns the pages of a filter and compares them with what matches it.
+// holdRead reads all pages of a filter and compares them with the matching
+// events.
 func holdRead(ctx context.Context, t *testing.T, d *db.DB, f Filter, all []Event, sort string) {
 	t.Helper()
 	var want, got []Event
@@ -111,8 +112,7 @@ func holdRead(ctx context.Context, t *testing.T, d *db.DB, f Filter, all []Event
 	}
 }
 
-// What is asked for by a short time, a rare kind or a rare thing must not have the
-// log read through, of which SQLite knows nothing.
+// A selective filter does not scan the whole log.
 func TestFilterPlans(t *testing.T) {
 	d := dbtest.Open(t, dbtest.URL(t, db.SQLite))
 	scatter(t, d, rand.New(rand.NewPCG(1, 1)), 50)

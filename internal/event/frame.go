@@ -7,40 +7,40 @@ import (
 	"strconv"
 )
 
-// Topics are what a stream can be about: the kinds of the events' subjects,
-// and those of states.
+// Topics that a stream can select: the subject kinds of events, and the topics
+// of states.
 const (
 	TopicTask     = "task"
 	TopicProject  = "project"
 	TopicStandup  = "standup"
 	TopicTeam     = "team"
 	TopicSchedule = "schedule"
-	TopicInbox    = "inbox" // what needs a human; only for those who may use the inbox
-	TopicUser     = "user"  // all of the audit, and only for those who may read it
+	TopicInbox    = "inbox" // requires the permission use_inbox
+	TopicUser     = "user"  // the whole audit log; requires the permission read_audit
 	TopicGateway  = "gateway"
-	TopicUsage    = "usage"   // that the ledger of what runs cost has grown
-	TopicSession  = "session" // the runtime's sessions, and the connection that they are read over
+	TopicUsage    = "usage"   // growth of the usage ledger
+	TopicSession  = "session" // the runtime's sessions and the connection to the gateway
 )
 
-// State is something that is so at the moment and not kept, such as the state of
-// a connection. On a stream it has no id, so that a resume does not repeat it.
+// State is a live update about something that is not stored, such as the status
+// of a connection. On a stream it has no ID, so a resumed stream does not
+// repeat it.
 type State struct {
 	Kind   string // such as agentrt.status
 	Topics []string
-	Data   any // what json.Marshal makes an object of
-	// Session, when not empty, is the key of the session of the runtime that the
-	// state is of, and only those streams get it that asked for that session.
+	Data   any // encoded as a JSON object
+	// Session, if not empty, is the key of the runtime session that the state
+	// belongs to. Only streams that selected this session receive it.
 	Session string
 }
 
-// frame is one event or state as it goes over the wire, encoded once for all
-// streams. None of it is changed after it was made.
+// frame is one encoded event or state, shared by all streams. It is immutable.
 type frame struct {
 	id     int64    // 0 for a state
 	class  Class    // empty for a state
 	topics []string // one for an event
-	about  string   // the id of the subject
-	only   string   // the key of the session that a reader must have asked for; empty is everybody
+	about  string   // ID of the subject
+	only   string   // key of the session that a stream must have selected; empty means all streams
 	text   []byte
 }
 
@@ -48,7 +48,7 @@ func frameOf(e Event) (frame, error) {
 	text, err := encode(e.ID, e.Kind, e)
 	topic := e.Subject.Kind
 	if e.Class == Audit {
-		topic = TopicUser // what is deleted is told twice: here, and among its own
+		topic = TopicUser // a deletion is also recorded as activity, under its own topic
 	}
 	return frame{id: e.ID, class: e.Class, topics: []string{topic}, about: e.Subject.ID, text: text}, err
 }
@@ -58,14 +58,14 @@ func (s State) frame() (frame, error) {
 	return frame{topics: s.Topics, only: s.Session, text: text}, err
 }
 
-// note is the frame that tells a reader where its stream stands: what it has
-// seen up to id, it need not ask for again.
-func note(kind string, id int64) []byte {
+// positionFrame encodes a frame with the position of a stream: the client has
+// received everything up to id.
+func positionFrame(kind string, id int64) []byte {
 	return fmt.Appendf(nil, "id: %d\nevent: %s\ndata: {\"id\":%d}\n\n", id, kind, id)
 }
 
-// encode writes a frame of a kind, with an id unless that is zero, and with data
-// as one line of JSON, as the rest of the API writes it.
+// encode writes a server-sent event with data as one line of JSON. It omits the
+// ID if that is zero.
 func encode(id int64, kind string, data any) ([]byte, error) {
 	var b bytes.Buffer
 	if id > 0 {

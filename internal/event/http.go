@@ -14,39 +14,41 @@ import (
 
 // Mount adds the routes of the log.
 func (s *Service) Mount(api *web.API) {
-	web.Get(api, "/activity", actor.Read, "What happened, the newest first", s.handleActivity, web.Fails(ErrActor, page.ErrCursor),
-		web.Describe("What happened in the inbox is told only to those with the permission use_inbox."))
-	web.Get(api, "/audit", actor.ReadAudit, "What happened to accounts, keys and settings, the newest first", s.handleAudit,
+	web.Get(api, "/activity", actor.Read, "List activity, newest first", s.handleActivity, web.Fails(ErrActor, page.ErrCursor),
+		web.Describe("Events about the inbox require the permission use_inbox."))
+	web.Get(api, "/audit", actor.ReadAudit, "List the audit log, newest first", s.handleAudit,
 		web.Fails(ErrActor, page.ErrCursor), web.Describe(auditText))
-	web.CSV(api, "/audit.csv", actor.ReadAudit, "The audit as a table", s.handleAuditTable,
+	web.CSV(api, "/audit.csv", actor.ReadAudit, "Export the audit log as CSV", s.handleAuditTable,
 		web.Fails(ErrActor), web.Waits(exportTime), web.Describe(auditTableText))
-	web.Stream(api, "/events", actor.Read, "What happens, live", s.handleEvents, web.Fails(ErrStreams), web.Describe(eventsText))
+	web.Stream(api, "/events", actor.Read, "Stream events", s.handleEvents, web.Fails(ErrStreams), web.Describe(eventsText))
 }
 
-const eventsText = `Server-sent events, until the token ends. Each event of the log comes as a frame whose id is its number, whose event is its kind, such as task.changed, and whose data is the same JSON as in /activity. Events about accounts come only to those with the permission read_audit, and those of the inbox only to those with use_inbox.
+const eventsText = `Server-sent events until the token expires. Each event of the log is a frame: its id is the event's number, its event is the kind, such as task.changed, and its data is the same JSON as in /activity. Events about accounts require the permission read_audit; events about the inbox require use_inbox.
 
-Ids follow the order of the commits. Send the last one that you have as Last-Event-ID, and you get everything after it, without a gap and without repeats.
+IDs increase in commit order. Send the last one you received as Last-Event-ID to get everything after it, without gaps or repeats.
 
-Other frames: hello comes first and says where the stream stands; reset comes instead when what you missed cannot be told any more: read anew what you show, and go on from its id; position comes every 15 seconds with the id up to which you have everything that you asked for; end says with a code why the stream ends, such as token_invalid, role_changed or behind. Frames without an id tell a state of this moment: agentrt.status how the connection to the agent runtime is doing, session.changed a session of the runtime that is new or other than before, as in /agentrt/sessions, session.gone the key of one that is there no more, session.message what is said in a session that you asked for with session, usage.grown that /usage has become other, at most once a second, and jobs.changed the ids of timed jobs of the runtime that are other than before, or gone: read them anew. Read the list of the sessions at each agentrt.status, the first included, and then apply the frames that come.`
+Control frames: hello comes first and has the position of the stream. reset comes instead of hello if the events you missed are no longer available: reload what you show and continue from its id. position comes every 15 seconds with the id up to which you have received everything you selected. end has a code for why the stream ends, such as token_invalid, role_changed, or behind.
 
-const auditText = `Logins and failed ones, accounts, keys, deletions and the settings of each start: who, what, before and after, and from where. None of it is in /activity. What happens often is told once a minute: count says how often, and since when. The texts that somebody who failed to log in typed are not kept.`
+Frames without an id are live states. agentrt.status: the connection to the agent runtime. session.changed: a new or changed runtime session, as in /agentrt/sessions. session.gone: the key of a session that no longer exists. session.message: a message in a session that you selected with session. usage.grown: /usage has changed, at most once a second. jobs.changed: the IDs of scheduled jobs of the runtime that changed or are gone; reload them. Reload the list of sessions at each agentrt.status, including the first, and then apply the frames that follow.`
 
-const auditTableText = `All that matches, as text/csv with a line of names. A cell that a spreadsheet would take for a formula begins with an apostrophe.`
+const auditText = `Logins, failed logins, accounts, keys, deletions, and the settings at each start: who, what, before and after, and from where. Audit events do not appear in /activity. Frequent events are combined once a minute, with a count and a start time. Wardroom does not store what a user typed in a failed login.`
 
-// exportTime is how long somebody may take to read the whole audit.
+const auditTableText = `All matching events as text/csv with a header row. Cells that a spreadsheet would read as a formula are prefixed with an apostrophe.`
+
+// exportTime is the time limit for downloading the whole audit log.
 const exportTime = 10 * time.Minute
 
-// begin is Ask.After for a stream that begins now.
+// begin is StreamOptions.After for a stream without earlier events.
 const begin = -1
 
 type eventsInput struct {
-	Header   string   `header:"Last-Event-ID" maxLength:"19" example:"42" doc:"The last id that you have; what comes after it is sent. Without it the stream begins now."`
-	Query    string   `query:"last_event_id" maxLength:"19" example:"42" doc:"The same, for callers that cannot set headers; the header wins."`
-	Topics   []string `query:"topics" enum:"task,project,standup,team,schedule,inbox,user,gateway,session,usage" maxItems:"20" doc:"Only of these, separated by commas: subjects of events, gateway for the connection to the agent runtime, session for what its agents do, and usage for what that costs. Without it everything."`
-	Sessions []string `query:"session" maxItems:"10" doc:"Keys of sessions of the runtime, separated by commas: what is said in them comes as session.message."`
+	Header   string   `header:"Last-Event-ID" maxLength:"19" example:"42" doc:"ID of the last event you received; the stream continues after it. Default: the stream begins now."`
+	Query    string   `query:"last_event_id" maxLength:"19" example:"42" doc:"Same as the header, for clients that cannot set headers. The header takes precedence."`
+	Topics   []string `query:"topics" enum:"task,project,standup,team,schedule,inbox,user,gateway,session,usage" maxItems:"20" doc:"Topics to receive, separated by commas: subject kinds of events, gateway for the connection to the agent runtime, session for its sessions, and usage for the usage ledger. Default: all."`
+	Sessions []string `query:"session" maxItems:"10" doc:"Keys of runtime sessions, separated by commas, whose messages to receive as session.message."`
 }
 
-// after reads the id to go on after.
+// after returns the ID to continue after.
 func (in *eventsInput) after() (int64, error) {
 	where, text := "header.Last-Event-ID", in.Header
 	if text == "" {
@@ -58,7 +60,7 @@ func (in *eventsInput) after() (int64, error) {
 	id, err := strconv.ParseUint(text, 10, 63)
 	if err != nil {
 		var refused fault.Fields
-		refused.Add(where, "It is a number: the id of the last event that you have. Leave it out to begin now.")
+		refused.Add(where, "Must be the ID of the last event you received. Omit it to begin now.")
 		return 0, refused.Err()
 	}
 	return int64(id), nil
@@ -69,7 +71,7 @@ func (s *Service) handleEvents(ctx context.Context, in *eventsInput) (web.Stream
 	if err != nil {
 		return nil, err
 	}
-	stream, err := s.Open(ctx, Ask{Caller: web.Reauthenticate, Topics: in.Topics, After: after, Sessions: in.Sessions})
+	stream, err := s.Open(ctx, StreamOptions{Caller: web.Reauthenticate, Topics: in.Topics, After: after, Sessions: in.Sessions})
 	if err != nil {
 		return nil, err
 	}
@@ -77,12 +79,12 @@ func (s *Service) handleEvents(ctx context.Context, in *eventsInput) (web.Stream
 }
 
 type activityInput struct {
-	SubjectKind string    `query:"subject_kind" enum:"task,project,standup,team,schedule,inbox,session" doc:"Only of things of this kind."`
-	SubjectID   string    `query:"subject_id" maxLength:"512" doc:"Only of the thing with this id; of a session of the runtime, its key."`
-	Actor       string    `query:"actor" maxLength:"254" doc:"Only what this one did: a user's id or email, an agent_id, me, or system for the service. Without the permission manage_accounts every email but your own finds nothing."`
-	Kinds       []string  `query:"kind" maxItems:"20" doc:"Only of these kinds, such as task.created; task.* is all that begin so."`
-	Since       time.Time `query:"since" doc:"Only at this time or later."`
-	Until       time.Time `query:"until" doc:"Only before this time."`
+	SubjectKind string    `query:"subject_kind" enum:"task,project,standup,team,schedule,inbox,session" doc:"Events about this kind of subject."`
+	SubjectID   string    `query:"subject_id" maxLength:"512" doc:"Events about the subject with this ID; for a runtime session, its key."`
+	Actor       string    `query:"actor" maxLength:"254" doc:"Events caused by this actor: a user's ID or email, an agent_id, me, or system. Without the permission manage_accounts, only your own email matches."`
+	Kinds       []string  `query:"kind" maxItems:"20" doc:"Events of these kinds, such as task.created; task.* matches a prefix."`
+	Since       time.Time `query:"since" doc:"Events at or after this time."`
+	Until       time.Time `query:"until" doc:"Events before this time."`
 	page.Query
 	page.Total
 }
@@ -93,15 +95,16 @@ func (s *Service) handleActivity(ctx context.Context, in *activityInput) (*web.L
 	return web.Part(ctx, part), err
 }
 
-// AuditFilter is what both forms of the audit can be asked for.
+// AuditFilter is the query parameters that the audit list and its CSV export
+// share.
 type AuditFilter struct {
-	SubjectKind string    `query:"subject_kind" enum:"user,address,device,service,prices,retention,task,standup,schedule,session" doc:"Only of things of this kind."`
-	SubjectID   string    `query:"subject_id" maxLength:"512" doc:"Only of the thing with this id; of an address, the address."`
-	Actor       string    `query:"actor" maxLength:"254" doc:"Only what this one did: a user's id or email, an agent_id, me, system for the service, or anonymous for those who were not signed in."`
-	Kinds       []string  `query:"kind" maxItems:"20" doc:"Only of these kinds, such as login.failed; login.* is all that begin so."`
-	Since       time.Time `query:"since" doc:"Only at this time or later."`
-	Until       time.Time `query:"until" doc:"Only before this time."`
-	Sort        string    `query:"sort" enum:"id,-id" default:"-id" doc:"The order; a minus turns it round."`
+	SubjectKind string    `query:"subject_kind" enum:"user,address,device,service,prices,retention,task,standup,schedule,session" doc:"Events about this kind of subject."`
+	SubjectID   string    `query:"subject_id" maxLength:"512" doc:"Events about the subject with this ID; for an address, the address itself."`
+	Actor       string    `query:"actor" maxLength:"254" doc:"Events caused by this actor: a user's ID or email, an agent_id, me, system, or anonymous."`
+	Kinds       []string  `query:"kind" maxItems:"20" doc:"Events of these kinds, such as login.failed; login.* matches a prefix."`
+	Since       time.Time `query:"since" doc:"Events at or after this time."`
+	Until       time.Time `query:"until" doc:"Events before this time."`
+	Sort        string    `query:"sort" enum:"id,-id" default:"-id" doc:"Sort order; a minus reverses it."`
 }
 
 func (in *AuditFilter) filter() Filter {
@@ -122,7 +125,8 @@ func (s *Service) handleAudit(ctx context.Context, in *auditInput) (*web.List[Ev
 type auditTableInput struct{ AuditFilter }
 
 func (s *Service) handleAuditTable(ctx context.Context, in *auditTableInput) (*web.Table, error) {
-	// Before the first row, while a wrong filter can still be answered.
+	// Check the filter before the response begins, while an error status can
+	// still be sent.
 	if _, err := actorIDs(ctx, s.DB, in.Actor); err != nil {
 		return nil, err
 	}
@@ -143,5 +147,5 @@ func (s *Service) handleAuditTable(ctx context.Context, in *auditTableInput) (*w
 	}, nil
 }
 
-// exportPage is how many events are read at once for a table.
+// exportPage is the number of events read at a time for the export.
 const exportPage = 500

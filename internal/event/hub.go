@@ -10,30 +10,30 @@ import (
 	"wardroom/internal/platform/limiter"
 )
 
-// hub hands what the tail read to every stream of this process and waits for
-// none of them.
+// hub distributes the events that the tail reads to every stream of this
+// process. It never waits for a stream.
 type hub struct {
 	poke   chan struct{}   // wakes the tail
-	places limiter.Limiter // by user
+	places limiter.Limiter // open streams per user
 
 	mu      sync.Mutex
-	at      int64 // the last id that was handed out
+	at      int64 // last ID sent to the streams
 	streams map[*feed]struct{}
 	closed  bool
 
-	states []frame     // that wait for the end of the breath
-	free   time.Time   // when states may be handed out again
-	breath *time.Timer // ends it; nil while nothing waits
+	states []frame     // waiting for the end of the pause
+	free   time.Time   // when states may be sent again
+	pause  *time.Timer // sends the waiting states; nil if there are none
 
-	followed map[string]int // by session key, how many streams want its messages
+	followed map[string]int // number of streams per session key
 	keys     atomic.Pointer[[]string]
 }
 
-// feed is what one stream is handed.
+// feed is the queue of one stream.
 type feed struct {
 	batches chan []frame
-	// gone is closed when the stream fell behind or the service ends; what is
-	// still in batches is then not to be sent any more.
+	// gone is closed when the stream falls behind or the service stops. The
+	// batches left in the queue must not be sent then.
 	gone chan struct{}
 }
 
@@ -41,7 +41,7 @@ func newHub() *hub {
 	return &hub{poke: make(chan struct{}, 1), streams: map[*feed]struct{}{}}
 }
 
-// wake lets the tail look; it never waits.
+// wake makes the tail read the log. It never blocks.
 func (h *hub) wake() {
 	select {
 	case h.poke <- struct{}{}:
@@ -49,9 +49,9 @@ func (h *hub) wake() {
 	}
 }
 
-// join adds a stream that has everything up to the id pos. It is handed what
-// comes after the id from, which may be smaller or greater: what it has already
-// it must leave out, and what lies between it must read by itself.
+// join adds a stream that has everything up to pos. The stream receives what
+// comes after from, which may be smaller or larger than pos: it must skip what
+// it has already and read what lies between by itself.
 func (h *hub) join(pos int64, buffer int) (f *feed, from int64) {
 	f = &feed{batches: make(chan []frame, buffer), gone: make(chan struct{})}
 	h.mu.Lock()
@@ -60,17 +60,17 @@ func (h *hub) join(pos int64, buffer int) (f *feed, from int64) {
 		close(f.gone)
 		return f, pos
 	}
-	h.flush() // whoever joins now is told newer states than those
+	h.flush() // the new stream gets newer states than those waiting
 	if len(h.streams) == 0 {
-		h.at = max(h.at, pos) // the tail reads for nobody what is older
+		h.at = max(h.at, pos) // no stream needs older events
 	}
 	h.streams[f] = struct{}{}
-	h.wake() // it did not look while there was nobody
+	h.wake() // the tail does not read without streams
 	return f, h.at
 }
 
-// follow notes that one more stream wants the messages of these sessions, until
-// unfollow is called.
+// follow counts one more stream that wants the messages of these sessions,
+// until unfollow is called.
 func (h *hub) follow(sessions []string) (unfollow func()) {
 	count := func(by int) {
 		h.mu.Lock()
@@ -90,14 +90,14 @@ func (h *hub) follow(sessions []string) (unfollow func()) {
 	return sync.OnceFunc(func() { count(-1) })
 }
 
-// part takes a stream out.
-func (h *hub) part(f *feed) {
+// leave removes a stream.
+func (h *hub) leave(f *feed) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.drop(f)
 }
 
-// drop takes a stream out once; the caller holds the lock.
+// drop removes a stream, if still present. The caller holds the lock.
 func (h *hub) drop(f *feed) {
 	if _, ok := h.streams[f]; ok {
 		delete(h.streams, f)
@@ -105,8 +105,8 @@ func (h *hub) drop(f *feed) {
 	}
 }
 
-// dropAll ends every stream; those that come back begin anew, and so does the
-// tail, with the first of them.
+// dropAll ends every stream. The tail continues from the position of the first
+// stream that reconnects.
 func (h *hub) dropAll() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -116,37 +116,38 @@ func (h *hub) dropAll() {
 	}
 }
 
-// close ends every stream, also those that come later.
+// close ends every stream, including those that join later.
 func (h *hub) close() {
 	h.mu.Lock()
 	h.closed = true
-	if h.breath != nil {
-		h.breath.Stop()
+	if h.pause != nil {
+		h.pause.Stop()
 	}
-	h.states, h.breath = nil, nil
+	h.states, h.pause = nil, nil
 	h.mu.Unlock()
 	h.dropAll()
 }
 
-// position is from where the tail goes on; wanted says whether anybody listens.
+// position returns the ID after which the tail continues, and whether there are
+// any streams.
 func (h *hub) position() (at int64, wanted bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.at, len(h.streams) > 0
 }
 
-// hand gives a batch to everyone, and says how many they are; its last id is upTo,
-// or 0 for states. Who has no room left is dropped.
-func (h *hub) hand(batch []frame, upTo int64) (streams int) {
+// broadcast sends a batch whose last ID is upTo (0 for states) to all streams
+// and returns their number. Streams with a full queue are dropped.
+func (h *hub) broadcast(batch []frame, upTo int64) (streams int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.at = max(h.at, upTo)
-	h.give(batch)
+	h.send(batch)
 	return len(h.streams)
 }
 
-// give is hand without the lock, which the caller holds.
-func (h *hub) give(batch []frame) {
+// send is broadcast for a caller that holds the lock.
+func (h *hub) send(batch []frame) {
 	for f := range h.streams {
 		select {
 		case f.batches <- batch:
@@ -156,9 +157,9 @@ func (h *hub) give(batch []frame) {
 	}
 }
 
-// tell hands out states: at once after a rest, else all that have gathered at
-// the end of a breath.
-func (h *hub) tell(states []frame) {
+// publish sends states: at once if the last ones were sent a while ago,
+// otherwise together with others at the end of the pause.
+func (h *hub) publish(states []frame) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
@@ -166,11 +167,11 @@ func (h *hub) tell(states []frame) {
 	}
 	h.states = append(h.states, states...)
 	switch rest := time.Until(h.free); {
-	case h.breath != nil: // they go with those that wait
+	case h.pause != nil: // sent with those that wait
 	case rest <= 0:
 		h.flush()
 	default:
-		h.breath = time.AfterFunc(rest, func() {
+		h.pause = time.AfterFunc(rest, func() {
 			h.mu.Lock()
 			defer h.mu.Unlock()
 			h.flush()
@@ -178,17 +179,17 @@ func (h *hub) tell(states []frame) {
 	}
 }
 
-// flush hands out the states that wait; the caller holds the lock.
+// flush sends the waiting states. The caller holds the lock.
 func (h *hub) flush() {
-	if h.breath != nil {
-		h.breath.Stop()
-		h.breath = nil
+	if h.pause != nil {
+		h.pause.Stop()
+		h.pause = nil
 	}
 	if len(h.states) == 0 {
 		return
 	}
 	batch := h.states
 	h.states = nil
-	h.give(batch)
-	h.free = time.Now().Add(breath(len(h.streams)))
+	h.send(batch)
+	h.free = time.Now().Add(pauseFor(len(h.streams)))
 }

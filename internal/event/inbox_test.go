@@ -10,8 +10,7 @@ import (
 	"wardroom/internal/platform/db/dbtest"
 )
 
-// What needs a human quotes one agent to whom it is no other agent's business:
-// on no list and on no stream, whatever they ask for.
+// Events of the inbox reach agents neither in a list nor on a stream.
 func TestInboxIsForPeople(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		item := Subject{Kind: TopicInbox, ID: "i", Name: "The card has expired"}
@@ -46,11 +45,11 @@ func TestInboxIsForPeople(t *testing.T) {
 		live := r.open(t, "agent", "/events?topics=inbox,task", "")
 		live.want("2 hello")
 		record(t, d, monday, Activity, "inbox.acked", item, nil)
-		if err := r.Tell(State{Kind: "secret", Topics: []string{TopicInbox, TopicTask}, Data: struct{}{}}); err != nil {
+		if err := r.Publish(State{Kind: "secret", Topics: []string{TopicInbox, TopicTask}, Data: struct{}{}}); err != nil {
 			t.Fatal(err)
 		}
 		record(t, d, monday, Activity, "task.changed", task1, nil)
-		live.want("4 task.changed") // and nothing in front of it
+		live.want("4 task.changed") // and nothing before it
 		if !slices.Equal(hiddenFrom(""), []string{TopicInbox}) {
 			t.Error("somebody without a role sees the inbox")
 		}

@@ -15,12 +15,12 @@ import (
 	"wardroom/internal/platform/db/dbtest"
 )
 
-// run reads a stream of s without HTTP. hook, when given, is called in the
-// stream's own time, after each frame.
+// run reads a stream of s without HTTP. hook, if not nil, is called after each
+// frame.
 func run(t *testing.T, s *Service, after int64, hook func(got)) *reading {
 	t.Helper()
 	ctx, cancel := context.WithCancel(actor.With(context.Background(), ada))
-	stream, err := s.Open(ctx, Ask{Caller: func(context.Context) (actor.Actor, error) { return ada, nil }, After: after})
+	stream, err := s.Open(ctx, StreamOptions{Caller: func(context.Context) (actor.Actor, error) { return ada, nil }, After: after})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,9 +43,8 @@ func run(t *testing.T, s *Service, after int64, hook func(got)) *reading {
 	return r
 }
 
-// Between what a stream reads by itself and what it is handed there is a seam.
-// No event may fall into it, and none may come on both sides. Here nobody but
-// the test moves the tail.
+// No event is lost or repeated between catching up and receiving from the hub.
+// Here only the test moves the tail.
 func TestStreamJoins(t *testing.T) {
 	setup := func(t *testing.T) (s *Service, task func()) {
 		s = &Service{DB: dbtest.New(t)}
@@ -96,7 +95,7 @@ func TestStreamJoins(t *testing.T) {
 		first := run(t, s, 0, func(g got) {
 			if g.id == "1" {
 				task()
-				pull(t, s) // for nobody
+				pull(t, s) // without any stream
 			}
 		})
 		select {
@@ -127,8 +126,8 @@ func TestStreamJoins(t *testing.T) {
 		first.want("1 hello")
 		first.wantEnd("behind")
 	})
-	// Else the tail waits for numbers that were given already, and every live view
-	// stands still without a word until the log has grown past them.
+	// Otherwise the tail would wait for IDs that were used already, and streams
+	// would receive nothing until the log catches up.
 	t.Run("begins anew when the database was set back", func(t *testing.T) {
 		s, task := setup(t)
 		for range 5 {
@@ -161,18 +160,18 @@ func TestStreamJoins(t *testing.T) {
 
 func forgot(t *testing.T, d *db.DB, upTo int64) {
 	t.Helper()
-	if err := d.Tx(t.Context(), func(tx *db.Tx) error { return Forgot(t.Context(), tx, upTo) }); err != nil {
+	if err := d.Tx(t.Context(), func(tx *db.Tx) error { return RecordPurge(t.Context(), tx, upTo) }); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// Who lost their rights between the check of the request and the first frame
-// would be told of it by no event that is still to come.
+// A caller that loses access while the stream opens gets no stream, because no
+// later event would report it.
 func TestOpenAsksAgain(t *testing.T) {
 	s := &Service{DB: dbtest.New(t), Limits: Limits{Each: 1}}
 	ctx := actor.With(t.Context(), ada)
-	for range 3 { // and no place is lost
-		_, err := s.Open(ctx, Ask{After: begin, Caller: func(context.Context) (actor.Actor, error) { return actor.Actor{}, errDeactivated }})
+	for range 3 { // and the limit is not consumed
+		_, err := s.Open(ctx, StreamOptions{After: begin, Caller: func(context.Context) (actor.Actor, error) { return actor.Actor{}, errDeactivated }})
 		if !errors.Is(err, errDeactivated) {
 			t.Fatal(fmt.Errorf("opened with %w", err))
 		}

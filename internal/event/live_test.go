@@ -20,8 +20,8 @@ import (
 	"wardroom/internal/platform/web"
 )
 
-// Whoever watches must see what the list shows, in the order in which it
-// happened, all of it, however many write at once.
+// A stream receives all events in the order of the list, during concurrent
+// writes.
 func TestStreamOrder(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		const writers, each = 16, 8
@@ -92,8 +92,7 @@ func TestStreamOrder(t *testing.T) {
 	})
 }
 
-// A dashboard on a train loses its connection all the time. It must neither
-// lose an event nor see one twice, wherever the line breaks.
+// A stream that is resumed after breaking anywhere loses and repeats no event.
 func TestStreamResume(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		const drops = 1000
@@ -101,8 +100,8 @@ func TestStreamResume(t *testing.T) {
 		ctx, cancel := context.WithCancel(actor.With(context.Background(), ada))
 		var background sync.WaitGroup
 		background.Go(func() { _ = s.Run(ctx) })
-		// The writer stays near the reader: of one far behind, too much was missed
-		// to be told.
+		// The writer stays close to the reader, which would otherwise get a
+		// reset.
 		ahead := make(chan struct{}, 500)
 		background.Go(func() {
 			for ctx.Err() == nil {
@@ -120,12 +119,12 @@ func TestStreamResume(t *testing.T) {
 		caller := func(context.Context) (actor.Actor, error) { return ada, nil }
 		last := int64(0)
 		for drop := range drops {
-			stream, err := s.Open(ctx, Ask{Caller: caller, After: last})
+			stream, err := s.Open(ctx, StreamOptions{Caller: caller, After: last})
 			if err != nil {
 				t.Fatal(err)
 			}
 			line, cut := context.WithTimeout(ctx, patience)
-			left := rand.IntN(8) // frames until it breaks
+			left := rand.IntN(8) // frames until the connection breaks
 			stream.Run(line, func(frames []byte) error {
 				scanFrames(bufio.NewReader(strings.NewReader(string(frames))), func(g got) {
 					if left--; left < 0 || t.Failed() {
@@ -156,8 +155,7 @@ func TestStreamResume(t *testing.T) {
 	})
 }
 
-// A reader that cannot be told all it missed must know it, or it shows what
-// is no longer so.
+// A stream that cannot catch up gets a reset.
 func TestStreamReset(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		for range 10 {
@@ -177,7 +175,7 @@ func TestStreamReset(t *testing.T) {
 			if _, err := tx.Exec(t.Context(), `DELETE FROM events WHERE id IN (2, 7)`); err != nil {
 				return err
 			}
-			return errors.Join(Forgot(t.Context(), tx, 7), Forgot(t.Context(), tx, 2)) // it does not go back
+			return errors.Join(RecordPurge(t.Context(), tx, 7), RecordPurge(t.Context(), tx, 2)) // purged never decreases
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -192,7 +190,7 @@ func TestStreamReset(t *testing.T) {
 	})
 }
 
-// BenchmarkRecord is the price of a place in the log, with 16 writers.
+// BenchmarkRecord measures recording events with 16 concurrent writers.
 func BenchmarkRecord(b *testing.B) {
 	for _, engine := range dbtest.Engines() {
 		b.Run(engine.String(), func(b *testing.B) {

@@ -14,7 +14,7 @@ import (
 
 var meeting = Subject{Kind: "standup", ID: "9", Name: "2026-11-16"}
 
-// purge removes in one transaction.
+// purge runs Purge in its own transaction.
 func purge(t *testing.T, d *db.DB, before time.Time, limit int) (n int64) {
 	t.Helper()
 	err := d.Tx(t.Context(), func(tx *db.Tx) (err error) {
@@ -27,22 +27,22 @@ func purge(t *testing.T, d *db.DB, before time.Time, limit int) (n int64) {
 	return n
 }
 
-// What goes is gone for good, so it must not be a moment too young, and never a
-// task's history or the audit. Who watched must hear that they missed something.
+// Purging deletes only old activity that is not about tasks, and streams that
+// resume from before it get a reset.
 func TestPurge(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		border := monday
 		record(t, d, border.Add(-time.Hour), Activity, "task.changed", task1, nil)                   // 1: history
 		record(t, d, border.Add(-time.Hour), Audit, "user.changed", Subject{Kind: "user"}, nil)      // 2: audit
-		record(t, d, border.Add(-3*time.Hour), Activity, "standup.started", meeting, nil)            // 3: passing
-		record(t, d, border.Add(-time.Millisecond), Activity, "standup.closed", meeting, nil)        // 4: passing, the youngest
-		record(t, d, border, Activity, "standup.opened", meeting, nil)                               // 5: at the border
-		record(t, d, border.Add(-48*time.Hour), Activity, "standup.opened", meeting, nil)            // 6: passing, the oldest
-		record(t, d, border.Add(time.Hour), Activity, "standup.closed", meeting, nil)                // 7: young
+		record(t, d, border.Add(-3*time.Hour), Activity, "standup.started", meeting, nil)            // 3: purgeable
+		record(t, d, border.Add(-time.Millisecond), Activity, "standup.closed", meeting, nil)        // 4: purgeable, the newest
+		record(t, d, border, Activity, "standup.opened", meeting, nil)                               // 5: exactly at the limit
+		record(t, d, border.Add(-48*time.Hour), Activity, "standup.opened", meeting, nil)            // 6: purgeable, the oldest
+		record(t, d, border.Add(time.Hour), Activity, "standup.closed", meeting, nil)                // 7: new
 		record(t, d, border.Add(-time.Hour), Audit, "standup.watched", meeting, nil)                 // 8: audit
-		record(t, d, border.Add(time.Hour), Activity, "task.changed", task1, map[string]int{"n": 1}) // 9: young
+		record(t, d, border.Add(time.Hour), Activity, "task.changed", task1, map[string]int{"n": 1}) // 9: new
 
-		n, oldest, err := CountPassing(t.Context(), d, border)
+		n, oldest, err := CountPurgeable(t.Context(), d, border)
 		if err != nil || n != 3 || !oldest.Equal(border.Add(-48*time.Hour)) {
 			t.Fatalf("%d would go, the oldest of %s, %v; want 3, the oldest of two days ago", n, oldest, err)
 		}
@@ -58,7 +58,7 @@ func TestPurge(t *testing.T) {
 				t.Errorf("%v are left, %v; want %v", got, err, left)
 			}
 		}
-		want(1, 2, 4, 5, 7, 8, 9) // the two oldest went
+		want(1, 2, 4, 5, 7, 8, 9) // the two oldest are deleted
 		if n := purge(t, d, border, 2); n != 1 {
 			t.Errorf("%d went, want the last", n)
 		}
@@ -66,7 +66,7 @@ func TestPurge(t *testing.T) {
 		if n := purge(t, d, border, 2); n != 0 {
 			t.Errorf("%d went of nothing", n)
 		}
-		if n, oldest, err := CountPassing(t.Context(), d, border); err != nil || n != 0 || !oldest.IsZero() {
+		if n, oldest, err := CountPurgeable(t.Context(), d, border); err != nil || n != 0 || !oldest.IsZero() {
 			t.Errorf("%d would still go, the oldest of %s, %v", n, oldest, err)
 		}
 		part, err := Read(t.Context(), d, Filter{Class: Activity}, page.Want{Query: page.Query{Limit: 10}, Total: true})
@@ -76,11 +76,11 @@ func TestPurge(t *testing.T) {
 		s.open(t, "owner", "/events", "5").want("9 reset")
 		s.open(t, "owner", "/events", "6").want("6 hello", "7 standup.closed", "8 standup.watched", "9 task.changed")
 		record(t, d, border, Activity, "task.changed", task1, nil)
-		live.want("10 task.changed") // and who is there misses nothing
+		live.want("10 task.changed") // a connected stream misses nothing
 	})
 }
 
-// A purge that is undone must not tell anybody that they missed something.
+// A purge that is rolled back causes no reset.
 func TestPurgeUndone(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		record(t, d, monday, Activity, "standup.opened", meeting, nil)
@@ -90,15 +90,14 @@ func TestPurgeUndone(t *testing.T) {
 			}
 			return context.Canceled
 		})
-		at, failed := standing(t.Context(), d)
-		if err == nil || failed != nil || at != (stand{last: 1}) {
+		at, failed := readRange(t.Context(), d)
+		if err == nil || failed != nil || at != (logRange{last: 1}) {
 			t.Errorf("%v, %v, %+v", err, failed, at)
 		}
 	})
 }
 
-// The purge runs every night over everything there is: each batch, and the
-// count, must read what goes and nothing else.
+// Each batch of the purge, and the count, reads only the purgeable events.
 func TestPurgePlans(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		seed(t, d, 20_000)
@@ -107,8 +106,8 @@ func TestPurgePlans(t *testing.T) {
 			explain = `EXPLAIN `
 		}
 		for name, plan := range map[string]string{
-			"count": planOf(t, d, explain+countPassing, monday),
-			"purge": planOf(t, d, explain+purgePassing, monday, 50),
+			"count": planOf(t, d, explain+countPurgeable, monday),
+			"purge": planOf(t, d, explain+deletePurgeable, monday, 50),
 		} {
 			bad := []string{"Seq Scan on events", "SCAN events\n", "TEMP B-TREE", "Sort", "events_by_time", "events_of_class"}
 			if !strings.Contains(plan, "events_passing") || slices.ContainsFunc(bad, func(b string) bool { return strings.Contains(plan, b) }) {
@@ -118,8 +117,8 @@ func TestPurgePlans(t *testing.T) {
 	})
 }
 
-// seed fills the log with n events of n minutes, of which a quarter passes with
-// time, half is the history of tasks, and the rest is audit.
+// seed records n events over n minutes: a quarter is purgeable, half is task
+// history, and the rest is audit.
 func seed(t testing.TB, d *db.DB, n int) {
 	t.Helper()
 	err := d.Tx(t.Context(), func(tx *db.Tx) error {
@@ -145,7 +144,7 @@ func seed(t testing.TB, d *db.DB, n int) {
 	}
 }
 
-// planOf is how the database would answer a query.
+// planOf returns the query plan.
 func planOf(t testing.TB, d *db.DB, query string, args ...any) string {
 	t.Helper()
 	rows, err := d.Query(t.Context(), query, args...)

@@ -16,18 +16,17 @@ import (
 	"wardroom/internal/platform/web"
 )
 
-// patience is for a slow machine; nothing waits for it when all is well.
+// patience is the timeout for slow machines.
 const patience = 20 * time.Second
 
-// replica is one running process of the service: the log behind the real API
-// on a real socket.
+// replica is a running process: the log behind the real API on a real socket.
 type replica struct {
 	*Service
 	addr string
 	stop func() error
 
 	mu      sync.Mutex
-	people  map[string]actor.Actor // by token; other tokens are the name of their role
+	people  map[string]actor.Actor // by token; other tokens are role names
 	refused map[string]error
 }
 
@@ -49,14 +48,14 @@ var (
 	errDeactivated = fault.New(fault.Forbidden, "account_deactivated", "The account is deactivated.")
 )
 
-// is makes token somebody's.
+// is assigns a token to an account.
 func (r *replica) is(token string, who actor.Actor) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.people[token] = who
 }
 
-// start runs s until the test ends or it is stopped.
+// start runs s until the test ends or stops it.
 func start(t testing.TB, s *Service) *replica {
 	t.Helper()
 	r := &replica{Service: s, people: map[string]actor.Actor{}, refused: map[string]error{}}
@@ -85,7 +84,7 @@ func start(t testing.TB, s *Service) *replica {
 	return r
 }
 
-// got is a frame as a reader sees it.
+// got is a frame as the client receives it.
 type got struct {
 	id, kind, data string
 	at             time.Time
@@ -93,16 +92,16 @@ type got struct {
 
 func (g got) String() string { return g.id + " " + g.kind }
 
-// reading is one open stream.
+// reading is an open stream.
 type reading struct {
 	t      testing.TB
 	status int
 	header http.Header
-	frames chan got // closed at the end of the stream
+	frames chan got // closed when the stream ends
 	leave  func()
 }
 
-// open reads path as whoever the token is.
+// open opens a stream with a token.
 func (r *replica) open(t testing.TB, token, path, after string) *reading {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -131,7 +130,7 @@ func (r *replica) open(t testing.TB, token, path, after string) *reading {
 	return s
 }
 
-// scanFrames reads frames until r ends.
+// scanFrames parses frames until r ends.
 func scanFrames(r *bufio.Reader, yield func(got)) {
 	var g got
 	for {
@@ -154,7 +153,7 @@ func scanFrames(r *bufio.Reader, yield func(got)) {
 	}
 }
 
-// next is the next frame; ok is false at the end of the stream.
+// next returns the next frame; ok is false at the end of the stream.
 func (s *reading) next() (g got, ok bool) {
 	s.t.Helper()
 	select {
@@ -166,7 +165,7 @@ func (s *reading) next() (g got, ok bool) {
 	}
 }
 
-// want reads frames and compares ids and kinds, such as "3 task.changed".
+// want reads frames and compares their IDs and kinds, such as "3 task.changed".
 func (s *reading) want(frames ...string) (last got) {
 	s.t.Helper()
 	for _, want := range frames {
@@ -179,7 +178,7 @@ func (s *reading) want(frames ...string) (last got) {
 	return last
 }
 
-// wantEnd reads the last frame.
+// wantEnd reads the end frame and compares its code.
 func (s *reading) wantEnd(code string) {
 	s.t.Helper()
 	last := s.want(" end")

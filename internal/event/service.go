@@ -12,17 +12,17 @@ import (
 	"wardroom/internal/platform/page"
 )
 
-// Service reads the log for people, as lists and as live streams. It must not
-// be copied once used. Run makes the streams live.
+// Service reads the log for users, as lists and as live streams. It must not be
+// copied after first use. Run must be running for streams to receive events.
 type Service struct {
 	DB  *db.DB
-	Now func() time.Time // by which tokens expire; nil is time.Now
-	Log *slog.Logger     // nil is silent
-	// Current returns the states that a new stream is told first; later changes
-	// of them go through Tell. It must not wait. Nil is none.
+	Now func() time.Time // for the expiry of tokens; nil means time.Now
+	Log *slog.Logger     // nil disables logging
+	// Current returns the states that a new stream gets first. Later changes
+	// are sent with Publish. It must not block. Nil means no states.
 	Current func() []State
-	// Away, when given, reports whether an error says that the database is away,
-	// and has that told to the log once for everybody. It must not wait.
+	// Away, if set, reports whether an error means that the database is
+	// unavailable, and logs the outage once. It must not block.
 	Away   func(error) bool
 	Limits Limits
 
@@ -30,8 +30,8 @@ type Service struct {
 	live *hub
 }
 
-// Followed are the keys of the runtime's sessions of which some stream of this
-// process wants every message. It is not to be changed.
+// Followed returns the keys of the runtime sessions whose messages some stream
+// of this process wants. The caller must not modify it.
 func (s *Service) Followed() []string {
 	if keys := s.hub().keys.Load(); keys != nil {
 		return *keys
@@ -39,23 +39,22 @@ func (s *Service) Followed() []string {
 	return nil
 }
 
-// Activity returns one page of what happened, the newest first, as far as f
-// goes; its class and its actors are set here, and what the caller may not see
-// is left out. by names who did it: a user's id
-// or email, an agent_id, "me" or "system"; empty is anyone.
+// Activity returns one page of the activity that matches f and that the caller
+// can see, newest first. It sets the class and the actors of f. by is the
+// actor: a user's ID or email, an agent_id, "me", or "system"; empty means any.
 func (s *Service) Activity(ctx context.Context, f Filter, by string, want page.Want) (page.Part[Event], error) {
 	f.hidden = hiddenFrom(actor.From(ctx).Role)
 	return s.read(ctx, Activity, f, by, want)
 }
 
-// Audit is Activity for what happened to accounts and what guards them.
+// Audit is Activity for the audit log.
 func (s *Service) Audit(ctx context.Context, f Filter, by string, want page.Want) (page.Part[Event], error) {
 	return s.read(ctx, Audit, f, by, want)
 }
 
-// EachAudit calls fn with every event of the audit that matches, in the order
-// of want.Sort, page by page, so that a long one holds nothing up. It ends with
-// the first error.
+// EachAudit calls fn with every matching event of the audit log, in the order
+// of want.Sort, and stops at the first error. It reads page by page to keep
+// each query short.
 func (s *Service) EachAudit(ctx context.Context, f Filter, by string, want page.Want, fn func(Event) error) error {
 	for {
 		part, err := s.Audit(ctx, f, by, want)
@@ -86,7 +85,8 @@ func (s *Service) read(ctx context.Context, class Class, f Filter, by string, wa
 	return part, err
 }
 
-// actorIDs turns a name into ids, none for the empty name.
+// actorIDs resolves the name of an actor to account IDs. An empty name returns
+// none.
 func actorIDs(ctx context.Context, q db.Queryer, by string) ([]string, error) {
 	switch by {
 	case "":
@@ -102,7 +102,7 @@ func actorIDs(ctx context.Context, q db.Queryer, by string) ([]string, error) {
 	}
 	ids, err := findActors(ctx, q, by)
 	if err == nil && len(ids) == 0 {
-		err = ErrActor.With("Give a user's id or email, an agent_id, me or system.")
+		err = ErrActor.With("Give a user's ID or email, an agent_id, me, or system.")
 	}
 	return ids, err
 }

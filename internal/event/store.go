@@ -18,16 +18,16 @@ import (
 	"wardroom/internal/platform/page"
 )
 
-// Record appends an event by the caller in ctx. Call it in the transaction
-// that makes the change, after its other statements: the ids come from a
-// counter whose row stays locked until the commit, so that they follow the
-// order of the commits and a reader that has seen one has seen all before it.
-// Data is what json.Marshal makes of it; nil is an empty object. A context
-// without a caller is refused: nothing happens by nobody.
+// Record appends an event caused by the actor in ctx. data is encoded with
+// json.Marshal; nil means an empty object. It fails if ctx has no actor.
+//
+// Call it in the transaction that makes the change, after the other statements:
+// the counter's row stays locked until the commit, so IDs follow commit order
+// and a reader that has seen an event has seen all earlier ones.
 func Record(ctx context.Context, tx *db.Tx, at time.Time, class Class, kind string, about Subject, data any) error {
 	by := actor.From(ctx)
 	if !by.Known() {
-		return fmt.Errorf("event %s: nobody is said to have done it", kind)
+		return fmt.Errorf("event %s: the context has no actor", kind)
 	}
 	body, err := json.Marshal(data)
 	if err != nil {
@@ -44,9 +44,8 @@ func Record(ctx context.Context, tx *db.Tx, at time.Time, class Class, kind stri
 	return nil
 }
 
-// add writes an event of these values with the next number, and wakes the readers.
-// On PostgreSQL it is one statement, which is sent together with the commit. SQLite
-// has no statement that does both.
+// add inserts an event with the next ID and wakes the readers. On PostgreSQL
+// this is one statement, sent together with the commit. SQLite needs two.
 func add(ctx context.Context, tx *db.Tx, values ...any) error {
 	const rest = `?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?`
 	clause, topic := tx.AlsoWake(topicOfLog)
@@ -65,8 +64,8 @@ func add(ctx context.Context, tx *db.Tx, values ...any) error {
 
 const eventColumns = `id, at, class, kind, actor_id, actor_name, subject_kind, subject_id, subject_name, data, via, address`
 
-// originOf is from where the caller acts. It is kept in the audit only: where
-// people are is nobody's business but those who may read that.
+// originOf returns where the caller's request came from. It is stored only in
+// the audit log, to keep addresses from users who cannot read that.
 func originOf(ctx context.Context, class Class) Origin {
 	if class != Audit {
 		return Origin{}
@@ -79,46 +78,46 @@ func originOf(ctx context.Context, class Class) Origin {
 	return from
 }
 
-// topicOfLog is what is watched in the database for new events.
+// topicOfLog is the database notification topic for new events.
 const topicOfLog = "events"
 
-// Forgot notes that events up to and with the id upTo are not all there any
-// more. Whoever removes events calls it in the same transaction: readers that
-// resume from below are told that they missed something.
-func Forgot(ctx context.Context, tx *db.Tx, upTo int64) error {
+// RecordPurge notes that events up to the ID upTo may have been deleted. Call
+// it in the transaction that deletes them. Streams that resume from before upTo
+// get a reset.
+func RecordPurge(ctx context.Context, tx *db.Tx, upTo int64) error {
 	if _, err := tx.Exec(ctx, `UPDATE event_counter SET purged = ? WHERE one = 1 AND purged < ?`, upTo, upTo); err != nil {
-		return fmt.Errorf("note that events are gone: %w", err)
+		return fmt.Errorf("record the deletion of events: %w", err)
 	}
 	return nil
 }
 
-// stand is how far the log reaches.
-type stand struct {
-	last   int64 // the newest id; 0 before the first
-	purged int64 // see Forgot
+// logRange is the range of events that the log has.
+type logRange struct {
+	last   int64 // newest ID; 0 if there is none
+	purged int64 // see RecordPurge
 }
 
-// standing reads how far the log reaches.
-func standing(ctx context.Context, q db.Queryer) (s stand, err error) {
+// readRange reads the range of the log.
+func readRange(ctx context.Context, q db.Queryer) (s logRange, err error) {
 	err = q.QueryRow(ctx, `SELECT last, purged FROM event_counter WHERE one = 1`).Scan(&s.last, &s.purged)
 	return s, err
 }
 
-// following returns the events after the id, of every class, in their order,
-// and at most limit of them. It fails with errForgotten when some of them may
-// have been removed, and when the id is from the future: then the database was
-// set back under us, and numbers that we know are given anew. Both is read of
-// one view, so that nothing is removed between the two.
+// following returns up to limit events of any class after id, in order. It
+// fails with errPurged if some of them may have been deleted, or if id is
+// larger than the newest one, which means that the database was restored and
+// IDs are reused. It reads in one view, so nothing is deleted in between.
 func following(ctx context.Context, d *db.DB, id int64, limit int) (list []Event, err error) {
 	err = d.View(ctx, func(q db.Queryer) error {
-		at, err := standing(ctx, q)
+		at, err := readRange(ctx, q)
 		if err != nil {
 			return err
 		}
 		if id < at.purged || id > at.last {
-			return errForgotten
+			return errPurged
 		}
-		// A limit that is bound has SQLite plan anew each time.
+		// With the limit as a parameter, SQLite would plan the query on each
+		// call.
 		rows, err := q.Query(ctx, `SELECT `+eventColumns+` FROM events WHERE id > ? ORDER BY id LIMIT `+strconv.Itoa(limit), id)
 		list, err = db.All(rows, err, scan)
 		return err
@@ -126,23 +125,23 @@ func following(ctx context.Context, d *db.DB, id int64, limit int) (list []Event
 	return list, err
 }
 
-var errForgotten = errors.New("events that are asked for have been removed")
+var errPurged = errors.New("the requested events have been deleted")
 
-// Filter says which events to read. The zero Filter reads all of a class.
+// Filter selects events. The zero Filter selects all of a class.
 type Filter struct {
 	Class       Class
 	SubjectKind string
 	SubjectID   string
 	ActorIDs    []string  // any of these
-	Kinds       []string  // any of these; one that ends in ".*" is all that begin with what is before the star
-	Since       time.Time // not before; zero is no bound
-	Until       time.Time // before it; zero is no bound
+	Kinds       []string  // any of these; one that ends in ".*" matches a prefix
+	Since       time.Time // inclusive; zero means no bound
+	Until       time.Time // exclusive; zero means no bound
 
-	hidden []string // kinds of subjects that are left out
+	hidden []string // subject kinds to leave out
 }
 
-// where is the filter in SQL. known are the kinds in the log that match one of
-// f.Kinds; it is only looked at when one of those ends in ".*".
+// where returns the filter as SQL. known are the kinds in the log that match
+// f.Kinds; it is used only if one of those ends in ".*".
 func (f Filter) where(known []string) list.Where {
 	var w list.Where
 	w.And(`class = ?`, f.Class)
@@ -151,8 +150,8 @@ func (f Filter) where(known []string) list.Where {
 	for _, kind := range f.hidden {
 		w.And(`subject_kind <> ?`, kind)
 	}
-	// The list is read through the index of the first of these that is there. A
-	// person does less than most kinds of events hold, the service more.
+	// The first of these conditions selects the index. A person causes fewer
+	// events than most kinds have, Wardroom itself more.
 	if f.byPerson() {
 		list.In(&w, `actor_id`, f.ActorIDs)
 	}
@@ -171,7 +170,7 @@ func (f Filter) where(known []string) list.Where {
 	switch {
 	case f.SubjectID != "":
 		w.Use(`events_of_subject`)
-	case len(f.ActorIDs) > 0 || len(f.Kinds) > 0: // see events
+	case len(f.ActorIDs) > 0 || len(f.Kinds) > 0: // indexes are in events.Sorts
 	case f.SubjectKind != "":
 		w.Use(`events_of_subject_kind`)
 	default:
@@ -180,20 +179,20 @@ func (f Filter) where(known []string) list.Where {
 	return w
 }
 
-// disorder is how far the times of events may be from the order of their ids:
-// ids follow the commits, times the replicas' clocks at the beginning of each
+// disorder is the maximum difference between the order of event times and of
+// IDs. IDs follow the commits, times the replicas' clocks at the start of each
 // transaction.
 const disorder = time.Hour
 
-// byPerson reports whether only the events of a person or an agent are asked for.
+// byPerson reports whether the filter selects the events of a user.
 func (f Filter) byPerson() bool {
 	return len(f.ActorIDs) > 0 && f.ActorIDs[0] != actor.System.ID && f.ActorIDs[0] != actor.Anonymous.ID
 }
 
-// isPrefix reports whether kind, of a filter, is all kinds that begin so.
+// isPrefix reports whether kind matches all kinds with a prefix.
 func isPrefix(kind string) bool { return strings.HasSuffix(kind, ".*") }
 
-// ofKinds adds that an event is of one of the kinds.
+// ofKinds adds the condition for the kinds.
 func ofKinds(w *list.Where, kinds, known []string) {
 	if !slices.ContainsFunc(kinds, isPrefix) {
 		list.In(w, `kind`, kinds)
@@ -213,8 +212,8 @@ func ofKinds(w *list.Where, kinds, known []string) {
 	list.HintIn(w, `kind`, known)
 }
 
-// knownKinds are the kinds in the log that match one of the given ones. The log
-// has some dozens, which are found by as many looks into an index.
+// knownKinds returns the kinds in the log that match one of the given ones. It
+// finds the distinct kinds, a few dozen, with one index lookup each.
 func knownKinds(ctx context.Context, q db.Queryer, given []string) ([]string, error) {
 	if !slices.ContainsFunc(given, isPrefix) {
 		return nil, nil
@@ -237,7 +236,7 @@ func knownKinds(ctx context.Context, q db.Queryer, given []string) ([]string, er
 	}), nil
 }
 
-// events is how the log is listed.
+// events defines the list of events.
 var events = list.List[Event]{
 	Table: `events`, Columns: eventColumns, Scan: scan,
 	Usual: "-id",
@@ -250,7 +249,7 @@ var events = list.List[Event]{
 	},
 }
 
-// Read returns one page of the events that match, the newest first.
+// Read returns one page of the matching events, newest first by default.
 func Read(ctx context.Context, q db.Queryer, f Filter, want page.Want) (page.Part[Event], error) {
 	known, err := knownKinds(ctx, q, f.Kinds)
 	if err != nil {
@@ -259,7 +258,7 @@ func Read(ctx context.Context, q db.Queryer, f Filter, want page.Want) (page.Par
 	return events.Read(ctx, q, f.where(known), want)
 }
 
-// findOwn answers the caller's id if that email is theirs, and else actor.NoID.
+// findOwn returns the caller's ID if email is theirs, and actor.NoID otherwise.
 func findOwn(ctx context.Context, q db.Queryer, email string) (id string, err error) {
 	err = q.QueryRow(ctx, `SELECT id FROM users WHERE email_key = ? AND id = ?`, strings.ToLower(email), actor.From(ctx).ID).Scan(&id)
 	if db.IsNotFound(err) {
@@ -268,8 +267,8 @@ func findOwn(ctx context.Context, q db.Queryer, email string) (id string, err er
 	return id, err
 }
 
-// findActors finds the ids of the accounts that ref names, by id, email or
-// agent_id: an agent may have had several.
+// findActors returns the IDs of the accounts that ref names by ID, email, or
+// agent_id. An agent may have had several accounts.
 func findActors(ctx context.Context, q db.Queryer, ref string) ([]string, error) {
 	lower := strings.ToLower(ref)
 	rows, err := q.Query(ctx, `SELECT id FROM users WHERE id = ? OR email_key = ? OR agent_id = ? ORDER BY id`, lower, lower, ref)

@@ -13,18 +13,18 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// ErrStreams means that there are too many open streams, of this user or in all.
+// ErrStreams means that too many streams are open, for this user or in total.
 var ErrStreams = fault.New(fault.Throttled, "too_many_streams", "Too many live streams are open.")
 
-// Limits bound the streams of one process. Zero fields get the defaults that
-// are named beside them.
+// Limits bounds the streams of one process. Zero fields get the defaults given
+// below.
 type Limits struct {
-	Streams int           // open at once; 1,000
-	Each    int           // of one user; 20
-	Buffer  int           // portions that a stream may fall behind before it is dropped; 64
-	Resume  int64         // events that are sent again to one that comes back; 10,000
-	Read    time.Duration // how long the database may take for one portion, which it finds by its key; 10 s
-	Beat    time.Duration // how often a stream says where it stands and the caller is looked at anew; 15 s
+	Streams int           // open streams in total; 1,000
+	Each    int           // open streams per user; 20
+	Buffer  int           // batches that a stream may fall behind before it is dropped; 64
+	Resume  int64         // events that a resumed stream can catch up on; 10,000
+	Read    time.Duration // timeout of reading one batch from the database; 10 s
+	Beat    time.Duration // interval of position frames and of checking the caller's access; 15 s
 }
 
 func (l Limits) withDefaults() Limits {
@@ -48,33 +48,36 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Ask says what a stream is to be.
-type Ask struct {
-	// Caller finds out anew who asks, and fails when they may not (any more).
+// StreamOptions selects what a stream receives.
+type StreamOptions struct {
+	// Caller authenticates the caller again. It fails if they no longer have
+	// access.
 	Caller func(context.Context) (actor.Actor, error)
-	Topics []string // empty is all
-	After  int64    // go on after this id; negative begins now
-	// Sessions are the keys of the runtime's sessions of which every message is wanted.
+	Topics []string // empty means all
+	After  int64    // continue after this ID; negative begins now
+	// Sessions are the keys of the runtime sessions whose messages to receive.
 	Sessions []string
 }
 
-// Stream is one reader's way through the log. It holds a place until it is run.
+// Stream is a client's subscription to the log. It counts against the limits
+// until Run returns.
 type Stream struct {
 	s       *Service
 	limits  Limits
-	leave   func() // gives the place back
-	ask     Ask
+	leave   func() // releases the place in the limits
+	opt     StreamOptions
 	who     actor.Actor
-	seen    time.Time // when the caller was looked at
-	pos     int64     // everything up to this id was sent or left out
-	reset   bool      // the reader has missed something
+	seen    time.Time // when the caller was last checked
+	pos     int64     // everything up to this ID was sent or filtered out
+	reset   bool      // the client has missed events
 	pending []byte
 	send    func([]byte) error
 }
 
-// eitherWay are keys of sessions as they were given, and as the runtime writes
-// those that we have made, such as agent:cto:task:TASK-12: small.
-func eitherWay(keys []string) []string {
+// withLowerCase returns the session keys as given and in lower case, because
+// the runtime lower-cases the keys that Wardroom creates, such as
+// agent:cto:task:TASK-12.
+func withLowerCase(keys []string) []string {
 	all := slices.Clone(keys)
 	for _, key := range keys {
 		if small := strings.ToLower(key); !slices.Contains(all, small) {
@@ -84,17 +87,17 @@ func eitherWay(keys []string) []string {
 	return all
 }
 
-// Open prepares a stream for the caller in ctx. Run must be called then, once.
-// It answers ErrStreams when there is no place.
-func (s *Service) Open(ctx context.Context, ask Ask) (_ *Stream, err error) {
+// Open prepares a stream for the caller in ctx. The caller must then call Run
+// once. It fails with ErrStreams if too many streams are open.
+func (s *Service) Open(ctx context.Context, opt StreamOptions) (_ *Stream, err error) {
 	limits, user := s.Limits.withDefaults(), actor.From(ctx).ID
 	leave, ok := s.hub().places.Acquire(user, limits.Streams, limits.Each)
 	if !ok {
-		return nil, ErrStreams.With("Close some, or come back later. One account may have %d open.", limits.Each).After(limits.Beat)
+		return nil, ErrStreams.With("Close some streams or try again later. The limit per account is %d.", limits.Each).After(limits.Beat)
 	}
-	if len(ask.Sessions) > 0 {
-		ask.Sessions = eitherWay(ask.Sessions)
-		place, unfollow := leave, s.hub().follow(ask.Sessions)
+	if len(opt.Sessions) > 0 {
+		opt.Sessions = withLowerCase(opt.Sessions)
+		place, unfollow := leave, s.hub().follow(opt.Sessions)
 		leave = func() { unfollow(); place() }
 	}
 	defer func() {
@@ -102,56 +105,56 @@ func (s *Service) Open(ctx context.Context, ask Ask) (_ *Stream, err error) {
 			leave()
 		}
 	}()
-	at, err := standing(ctx, s.DB)
+	at, err := readRange(ctx, s.DB)
 	if err != nil {
 		return nil, fmt.Errorf("open a stream: %w", err)
 	}
-	// Who lost a right before this point would not be told by an event after it.
-	who, err := ask.Caller(ctx)
+	// Check the caller after reading the log's position: no event on this
+	// stream would report an earlier loss of access.
+	who, err := opt.Caller(ctx)
 	if err != nil {
 		return nil, err
 	}
-	t := &Stream{s: s, limits: limits, leave: leave, ask: ask, who: who, seen: s.now(), pos: ask.After}
-	if ask.After < 0 || ask.After < at.purged || ask.After > at.last || at.last-ask.After > limits.Resume {
-		t.pos, t.reset = at.last, ask.After >= 0
+	t := &Stream{s: s, limits: limits, leave: leave, opt: opt, who: who, seen: s.now(), pos: opt.After}
+	if opt.After < 0 || opt.After < at.purged || opt.After > at.last || at.last-opt.After > limits.Resume {
+		t.pos, t.reset = at.last, opt.After >= 0
 	}
 	return t, nil
 }
 
-// end is why a stream ends, for its reader: the code of the failure that a new
-// request would meet, or one of our own.
+// end is the reason a stream ends, as sent to the client: the code of the error
+// that a new request would get, or one of the codes below.
 type end struct{ code, text string }
 
 func (e end) Error() string { return e.code }
 
-// Ends of streams that are no failures.
+// Ends of streams that are not errors.
 var (
-	endBehind = end{"behind", "You read too slowly, or we start anew. Come back with Last-Event-ID."}
-	endRole   = end{"role_changed", "Your role has changed. Come back with Last-Event-ID."}
-	// The code is that of the problem that a new request would meet.
-	endAway = end{"database_unavailable", "The database cannot be used at the moment. Come back with Last-Event-ID in a few seconds."}
+	endBehind = end{"behind", "The stream fell behind or Wardroom is restarting. Reconnect with Last-Event-ID."}
+	endRole   = end{"role_changed", "Your role has changed. Reconnect with Last-Event-ID."}
+	// The code is that of the error that a new request would get.
+	endAway = end{"database_unavailable", "The database is unavailable. Reconnect with Last-Event-ID in a few seconds."}
 )
 
-// Run sends frames until ctx ends, the reader is gone, too slow, or may not
-// read any more. Of that it is told in a last frame, "end".
+// Run sends frames until ctx ends, the client disconnects or falls behind, or
+// the caller loses access. It then sends an "end" frame with the reason.
 func (t *Stream) Run(ctx context.Context, send func(frames []byte) error) {
 	defer t.leave()
 	t.send = send
 	err := t.run(ctx)
 	if ctx.Err() != nil || errors.Is(err, errUnsent) {
-		return // the reader has left, or the service is ending
+		return // the client has disconnected, or the service is stopping
 	}
 	reason := t.reason(ctx, err)
 	if text, err := encode(0, "end", map[string]string{"code": reason.code, "detail": reason.text}); err == nil {
-		_ = send(text) // they may be gone
+		_ = send(text) // the client may have disconnected
 	}
 }
 
-// reason is what the reader is told of the error that ended its stream. The log
-// is told of what is ours to mend; a database that is away, which meets every
-// stream at once, has its own line there.
+// reason returns the end frame for an error. It logs errors of Wardroom itself,
+// but not an unavailable database, which is logged once for all streams.
 func (t *Stream) reason(ctx context.Context, err error) end {
-	reason := end{"internal", "Something went wrong on our side. Come back with Last-Event-ID."}
+	reason := end{"internal", "Wardroom had an internal error. Reconnect with Last-Event-ID."}
 	if f := fault.Of(err); f != nil {
 		return end{f.Code, f.Title}
 	}
@@ -161,19 +164,19 @@ func (t *Stream) reason(ctx context.Context, err error) end {
 	if t.s.away(err) {
 		return endAway
 	}
-	t.s.log().ErrorContext(ctx, "a live stream broke off", "err", err)
+	t.s.log().ErrorContext(ctx, "event stream failed", "err", err)
 	return reason
 }
 
-// errUnsent marks that the reader did not take what was sent.
-var errUnsent = errors.New("the reader is gone or stuck")
+// errUnsent means that the client did not accept a frame.
+var errUnsent = errors.New("the client is disconnected or stuck")
 
 func (t *Stream) run(ctx context.Context) error {
 	first := "hello"
 	if t.reset {
 		first = "reset"
 	}
-	t.pending = append(append(t.pending, "retry: 2000\n"...), note(first, t.pos)...)
+	t.pending = append(append(t.pending, "retry: 2000\n"...), positionFrame(first, t.pos)...)
 	if err := t.flush(); err != nil {
 		return err
 	}
@@ -181,7 +184,7 @@ func (t *Stream) run(ctx context.Context) error {
 		return err
 	}
 	feed, from := t.s.hub().join(t.pos, t.limits.Buffer)
-	defer t.s.hub().part(feed)
+	defer t.s.hub().leave(feed)
 	if err := t.catchUp(ctx, from); err != nil {
 		return err
 	}
@@ -199,12 +202,12 @@ func (t *Stream) run(ctx context.Context) error {
 	return t.follow(ctx, feed)
 }
 
-// catchUp reads and sends what the log has up to an id.
+// catchUp reads and sends the events up to an ID.
 func (t *Stream) catchUp(ctx context.Context, upTo int64) error {
 	for t.pos < upTo {
-		events, err := t.s.portion(ctx, t.pos)
-		if errors.Is(err, errForgotten) {
-			return endBehind // and the reader is told when it comes back
+		events, err := t.s.readBatch(ctx, t.pos)
+		if errors.Is(err, errPurged) {
+			return endBehind // the client gets a reset when it reconnects
 		}
 		if err != nil {
 			return fmt.Errorf("catch up with the log: %w", err)
@@ -216,14 +219,14 @@ func (t *Stream) catchUp(ctx context.Context, upTo int64) error {
 		if err := t.pass(ctx, batch); err != nil {
 			return err
 		}
-		if len(events) < portion {
+		if len(events) < batchSize {
 			return nil
 		}
 	}
 	return nil
 }
 
-// follow sends what the hub hands out.
+// follow sends what the hub delivers.
 func (t *Stream) follow(ctx context.Context, f *feed) error {
 	beat := time.NewTicker(t.limits.Beat)
 	defer beat.Stop()
@@ -245,15 +248,15 @@ func (t *Stream) follow(ctx context.Context, f *feed) error {
 				return err
 			}
 		case <-beat.C:
-			if err := t.again(ctx); err != nil {
+			if err := t.recheck(ctx); err != nil {
 				return err
 			}
-			t.pending = append(t.pending, note("position", t.pos)...)
+			t.pending = append(t.pending, positionFrame("position", t.pos)...)
 			if err := t.flush(); err != nil {
 				return err
 			}
 		case <-expired.C:
-			if err := t.again(ctx); err != nil {
+			if err := t.recheck(ctx); err != nil {
 				return err
 			}
 			expired.Reset(max(t.left(), 10*time.Millisecond)) // the two clocks differ
@@ -261,7 +264,7 @@ func (t *Stream) follow(ctx context.Context, f *feed) error {
 	}
 }
 
-// left is how long the caller's token still counts.
+// left returns how long the caller's token is still valid.
 func (t *Stream) left() time.Duration {
 	if t.who.Expires.IsZero() {
 		return math.MaxInt64
@@ -269,10 +272,10 @@ func (t *Stream) left() time.Duration {
 	return t.who.Expires.Sub(t.s.now())
 }
 
-// again looks at the caller anew. Who has another role now begins anew, because
-// what they were to see has changed.
-func (t *Stream) again(ctx context.Context) error {
-	who, err := t.ask.Caller(ctx)
+// recheck authenticates the caller again. It ends the stream if their role has
+// changed, because they can now see other events.
+func (t *Stream) recheck(ctx context.Context) error {
+	who, err := t.opt.Caller(ctx)
 	if err != nil {
 		return err
 	}
@@ -283,10 +286,10 @@ func (t *Stream) again(ctx context.Context) error {
 	return nil
 }
 
-// passAll is pass for a batch and for those that came meanwhile: however many
-// there are, they are sent at once.
+// passAll is pass for a batch and all further ones in the queue, which are sent
+// together.
 func (t *Stream) passAll(ctx context.Context, f *feed, batch []frame) error {
-	for range t.limits.Buffer { // then the beat has its turn
+	for range t.limits.Buffer { // bounded, so that the beat gets its turn
 		if err := t.gather(ctx, batch); err != nil {
 			return err
 		}
@@ -299,7 +302,8 @@ func (t *Stream) passAll(ctx context.Context, f *feed, batch []frame) error {
 	return t.pass(ctx, batch)
 }
 
-// pass sends those of a batch that the reader wants, may see and does not have.
+// pass sends the frames of a batch that the client selected, can see, and does
+// not have.
 func (t *Stream) pass(ctx context.Context, batch []frame) error {
 	if err := t.gather(ctx, batch); err != nil {
 		return err
@@ -307,10 +311,10 @@ func (t *Stream) pass(ctx context.Context, batch []frame) error {
 	return t.flush()
 }
 
-// gather is pass without sending the rest.
+// gather is pass, but leaves the last frames in the buffer.
 func (t *Stream) gather(ctx context.Context, batch []frame) error {
-	if t.left() <= 0 || t.s.now().Sub(t.seen) > 2*t.limits.Beat { // when there is no rest between portions
-		if err := t.again(ctx); err != nil {
+	if t.left() <= 0 || t.s.now().Sub(t.seen) > 2*t.limits.Beat { // if batches follow each other without a pause
+		if err := t.recheck(ctx); err != nil {
 			return err
 		}
 	}
@@ -319,11 +323,12 @@ func (t *Stream) gather(ctx context.Context, batch []frame) error {
 			continue
 		}
 		if f.class == Audit && f.topics[0] == TopicUser && f.about == t.who.ID {
-			// It may take the right to see what follows, and itself.
+			// The event may revoke the caller's access to itself and to what
+			// follows.
 			if err := t.flush(); err != nil {
 				return err
 			}
-			if err := t.again(ctx); err != nil {
+			if err := t.recheck(ctx); err != nil {
 				return err
 			}
 		}
@@ -331,7 +336,7 @@ func (t *Stream) gather(ctx context.Context, batch []frame) error {
 		if t.wants(f) {
 			t.pending = append(t.pending, f.text...)
 		}
-		if len(t.pending) > mostPending { // however many change at once, streams take little room
+		if len(t.pending) > mostPending { // bounds the memory per stream
 			if err := t.flush(); err != nil {
 				return err
 			}
@@ -349,24 +354,24 @@ func (t *Stream) wants(f frame) bool {
 			return false
 		}
 	}
-	if f.only != "" && !slices.Contains(t.ask.Sessions, f.only) {
+	if f.only != "" && !slices.Contains(t.opt.Sessions, f.only) {
 		return false
 	}
-	return len(t.ask.Topics) == 0 || slices.ContainsFunc(f.topics, func(topic string) bool { return slices.Contains(t.ask.Topics, topic) })
+	return len(t.opt.Topics) == 0 || slices.ContainsFunc(f.topics, func(topic string) bool { return slices.Contains(t.opt.Topics, topic) })
 }
 
-// mostPending is how many bytes are gathered before they are sent, and how much
-// room is kept afterwards.
+// mostPending is the number of bytes to buffer before sending, and the largest
+// buffer that is kept.
 const mostPending = 64 << 10
 
-// flush sends what is pending.
+// flush sends the buffered frames.
 func (t *Stream) flush() error {
 	if len(t.pending) == 0 {
 		return nil
 	}
 	err := t.send(t.pending)
 	if t.pending = t.pending[:0]; cap(t.pending) > mostPending {
-		t.pending = nil // one large portion is no reason to keep the room
+		t.pending = nil // do not keep an unusually large buffer
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", errUnsent, err)

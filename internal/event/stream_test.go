@@ -20,7 +20,7 @@ import (
 	"wardroom/internal/platform/db/dbtest"
 )
 
-// What guards the accounts reaches nobody else, also not by a topic.
+// Audit events reach only authorized users, whatever topics they select.
 func TestStreamHidesAudit(t *testing.T) {
 	d := dbtest.New(t)
 	r := start(t, &Service{DB: d})
@@ -47,13 +47,13 @@ func TestStreamHidesAudit(t *testing.T) {
 		}
 		two[role].want("2 standup.opened", "4 task.changed")
 	}
-	if err := r.Tell(State{Kind: "over", Topics: []string{TopicUser}, Data: struct{}{}}); err != nil {
+	if err := r.Publish(State{Kind: "over", Topics: []string{TopicUser}, Data: struct{}{}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range users {
-		s.want(" over") // and nothing in front of it
+		s.want(" over") // and nothing before it
 	}
-	r.open(t, "user", "/events", "0").want("0 hello", "2 standup.opened", "4 task.changed") // nor afterwards
+	r.open(t, "user", "/events", "0").want("0 hello", "2 standup.opened", "4 task.changed") // nor later
 }
 
 func TestStreamRefuses(t *testing.T) {
@@ -75,7 +75,7 @@ func TestStreamRefuses(t *testing.T) {
 			t.Errorf("%s after %q: %d, want %d", tt.path, tt.after, got, tt.want)
 		}
 	}
-	// A page in a loop must leave room for the others.
+	// The limit per user leaves room for other users.
 	var mine []*reading
 	for range 3 {
 		mine = append(mine, r.open(t, "user", "/events", ""))
@@ -95,7 +95,7 @@ func TestStreamRefuses(t *testing.T) {
 	})
 }
 
-// Whoever lost a right must not go on reading on a line that was opened before.
+// A stream ends when its caller loses access or changes roles.
 func TestStreamEnds(t *testing.T) {
 	d := dbtest.New(t)
 	admin := actor.Actor{ID: "boss", Name: "Boss", Role: actor.Admin}
@@ -109,12 +109,12 @@ func TestStreamEnds(t *testing.T) {
 		ctx := actor.With(t.Context(), actor.System)
 		var renamed int64
 		err := d.Tx(ctx, func(tx *db.Tx) error {
-			for _, about := range []Subject{secret, about, secret} { // that the own account is renamed ends nothing
+			for _, about := range []Subject{secret, about, secret} { // renaming the account does not end the stream
 				if err := Record(ctx, tx, monday, Audit, "user.changed", about, nil); err != nil {
 					return err
 				}
 			}
-			at, err := standing(ctx, tx)
+			at, err := readRange(ctx, tx)
 			renamed = at.last
 			return err
 		})
@@ -161,7 +161,7 @@ func TestStreamEnds(t *testing.T) {
 		waitFor(t, "the stream to be gone", func() bool { return r.streams() == 0 })
 	})
 	t.Run("when their token does, to the moment", func(t *testing.T) {
-		r := start(t, &Service{DB: d, Limits: Limits{Beat: time.Hour}}) // no beat tells it
+		r := start(t, &Service{DB: d, Limits: Limits{Beat: time.Hour}}) // no periodic check
 		expires := time.Now().Add(5 * time.Second)
 		r.is("short", actor.Actor{ID: "short", Role: actor.User, Expires: expires})
 		s := r.open(t, "short", "/events?topics=gateway", "")
@@ -190,7 +190,7 @@ func TestStreamEnds(t *testing.T) {
 	})
 }
 
-// One laptop that went to sleep must not hold up the others, nor our memory.
+// A stalled client is dropped and does not delay others.
 func TestStreamDropsSlowReaders(t *testing.T) {
 	d := dbtest.New(t)
 	r := start(t, &Service{DB: d, Limits: Limits{Buffer: 8}})
@@ -222,8 +222,8 @@ func TestStreamDropsSlowReaders(t *testing.T) {
 	}
 }
 
-// A reader of one quiet topic must be able to come back after the others have
-// moved on by more than the log remembers.
+// A client of a quiet topic can resume from the position frames after many
+// other events.
 func TestStreamPosition(t *testing.T) {
 	d := dbtest.New(t)
 	r := start(t, &Service{DB: d, Limits: Limits{Beat: 20 * time.Millisecond}})
@@ -241,8 +241,7 @@ func TestStreamPosition(t *testing.T) {
 	r.open(t, "user", "/events?topics=standup", "3").want("3 hello", "3 position")
 }
 
-// States are told to those who are there and to those who come, and leave the
-// reader's place in the log alone.
+// States reach current and new streams and do not change their position.
 func TestStreamStates(t *testing.T) {
 	d := dbtest.New(t)
 	state := func(text string) State {
@@ -256,7 +255,7 @@ func TestStreamStates(t *testing.T) {
 	}
 	tasks.want("1 hello")
 	waitFor(t, "both streams", func() bool { return r.streams() == 2 })
-	if err := r.Tell(state("connected")); err != nil {
+	if err := r.Publish(state("connected")); err != nil {
 		t.Fatal(err)
 	}
 	record(t, d, monday, Activity, "task.changed", task1, nil)
@@ -265,13 +264,12 @@ func TestStreamStates(t *testing.T) {
 	}
 	s.want("2 task.changed")
 	tasks.want("2 task.changed")
-	if err := r.Tell(State{Kind: "x", Data: make(chan int)}); err == nil {
+	if err := r.Publish(State{Kind: "x", Data: make(chan int)}); err == nil {
 		t.Error("what JSON cannot say was told")
 	}
 }
 
-// Another replica's work, or that of a command beside the service, must show
-// as soon as our own.
+// Events of other processes arrive as quickly as those of this one.
 func TestStreamOfOthers(t *testing.T) {
 	for _, engine := range dbtest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
@@ -292,7 +290,8 @@ func TestStreamOfOthers(t *testing.T) {
 				s.want("0 hello")
 				readers = append(readers, s)
 			}
-			// The first events may come before anybody listens.
+			// The first events may be recorded before the notifications are set
+			// up.
 			var late []time.Duration
 			for i := range 40 {
 				record(t, other, monday, Activity, "task.changed", task1, nil)
@@ -304,15 +303,16 @@ func TestStreamOfOthers(t *testing.T) {
 			}
 			slices.Sort(late)
 			t.Logf("half within %s, nine of ten within %s, all within %s", late[len(late)/2], late[len(late)*9/10], late[len(late)-1])
-			// Half of the time after which it looks anyway: what is sooner was woken.
-			if half := late[len(late)/2]; half > lookAnyway/2 {
+			// Faster than half the poll interval means that a notification woke
+			// the tail.
+			if half := late[len(late)/2]; half > pollInterval/2 {
 				t.Errorf("half of the events took longer than %s", half)
 			}
 		})
 	}
 }
 
-// What wakes can be lost; the rows cannot.
+// Events arrive even if notifications are lost.
 func TestStreamWithoutWaking(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		r := start(t, &Service{DB: d})
@@ -334,9 +334,8 @@ func TestStreamWithoutWaking(t *testing.T) {
 	})
 }
 
-// A database that restarts meets every stream at the same moment. Five hundred
-// errors in the log would hide the one line that says what happened, and
-// "internal" would tell the readers that there is something to report.
+// When the database restarts, all streams end with database_unavailable, and
+// the outage is logged once.
 func TestStreamWithoutDatabase(t *testing.T) {
 	for name, err := range map[string]error{"away": errors.New("connection refused"), "hanging": context.DeadlineExceeded} {
 		t.Run(name, func(t *testing.T) {
@@ -368,8 +367,7 @@ func TestStreamWithoutDatabase(t *testing.T) {
 	}
 }
 
-// A connection that died without a word answers nobody. The tail must not wait
-// for it, or every stream of the process stands still for a quarter of an hour.
+// A dead database connection blocks the tail only until its timeout.
 func TestTailDoesNotWaitForEver(t *testing.T) {
 	d := dbtest.Open(t, dbtest.URL(t, db.Postgres))
 	told := make(chan error, 100)

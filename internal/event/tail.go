@@ -10,23 +10,22 @@ import (
 )
 
 const (
-	// portion is how many events are read and handed out at once.
-	portion = 256
-	// The tail stays away from the log for a breath after it found something, and
-	// states that change meanwhile gather, so that many commits in a row become few portions: to each stream a portion is
-	// one write, however much is in it, and 500 streams are 500 of them. So it
-	// breathes longer the more there are. It is the most that this adds to the way
-	// of an event; one that comes after a rest is told at once.
-	leastBreath   = 5 * time.Millisecond
-	breathPerEach = 40 * time.Microsecond
-	mostBreath    = 40 * time.Millisecond
-	// lookAnyway is when the tail looks although nobody woke it: what wakes can be lost,
-	// the rows cannot.
-	lookAnyway = 2 * time.Second
+	// batchSize is the number of events read and sent at a time.
+	batchSize = 256
+	// After sending a batch, the tail pauses so that many quick commits become
+	// few batches: each batch is one write per stream, whatever its size. The
+	// pause grows with the number of streams, and it is the maximum delay that
+	// this adds to an event. After a quiet period events are sent at once.
+	minPause       = 5 * time.Millisecond
+	pausePerStream = 40 * time.Microsecond
+	maxPause       = 40 * time.Millisecond
+	// pollInterval is how often the tail reads the log without a notification,
+	// because notifications can be lost.
+	pollInterval = 2 * time.Second
 )
 
-// Run reads the log for all streams of this process until ctx ends, which ends
-// them. It returns nil. Without it a stream stands still.
+// Run reads the log for all streams of this process until ctx ends, and then
+// ends the streams. It returns nil. Without it streams receive nothing.
 func (s *Service) Run(ctx context.Context) error {
 	h := s.hub()
 	defer h.close()
@@ -34,10 +33,10 @@ func (s *Service) Run(ctx context.Context) error {
 	defer watching.Wait()
 	watching.Go(func() {
 		s.DB.Watch(ctx, topicOfLog, h.wake, func(err error) {
-			s.log().WarnContext(ctx, "events are noticed late: the database cannot be watched", "err", err)
+			s.log().WarnContext(ctx, "cannot receive database notifications; live updates are delayed", "err", err)
 		})
 	})
-	again := time.NewTicker(lookAnyway)
+	again := time.NewTicker(pollInterval)
 	defer again.Stop()
 	for healthy := true; ; {
 		select {
@@ -50,14 +49,14 @@ func (s *Service) Run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		if err != nil && healthy && !s.away(err) { // one trouble is told once
-			s.log().ErrorContext(ctx, "events cannot be read for the live streams", "err", err)
+		if err != nil && healthy && !s.away(err) { // log only the first failure
+			s.log().ErrorContext(ctx, "cannot read events for the streams", "err", err)
 		}
 		healthy = err == nil
 	}
 }
 
-// pull hands out everything that is new.
+// pull reads and broadcasts all new events.
 func (s *Service) pull(ctx context.Context) error {
 	h := s.hub()
 	for {
@@ -65,10 +64,10 @@ func (s *Service) pull(ctx context.Context) error {
 		if !wanted {
 			return nil
 		}
-		events, err := s.portion(ctx, at)
+		events, err := s.readBatch(ctx, at)
 		switch {
-		case errors.Is(err, errForgotten):
-			h.dropAll() // they come back and are told
+		case errors.Is(err, errPurged):
+			h.dropAll() // the clients reconnect and get a reset
 			return nil
 		case err != nil:
 			return fmt.Errorf("read the log: %w", err)
@@ -79,27 +78,27 @@ func (s *Service) pull(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		streams := h.hand(batch, batch[len(batch)-1].id)
+		streams := h.broadcast(batch, batch[len(batch)-1].id)
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(breath(streams)):
+		case <-time.After(pauseFor(streams)):
 		}
 	}
 }
 
-// breath is how long so many streams are left alone after a portion.
-func breath(streams int) time.Duration {
-	return min(leastBreath+time.Duration(streams)*breathPerEach, mostBreath)
+// pauseFor returns how long to pause after a batch for that many streams.
+func pauseFor(streams int) time.Duration {
+	return min(minPause+time.Duration(streams)*pausePerStream, maxPause)
 }
 
-// portion reads what follows the id. It waits for Limits.Read at most: a
-// connection that died without a word would otherwise hold the tail, and with
-// it every stream, until the kernel gives it up, which takes a quarter of an hour.
-func (s *Service) portion(ctx context.Context, id int64) ([]Event, error) {
+// readBatch reads the events after id, with the timeout Limits.Read. Without
+// it, a connection that died silently would block all streams until the kernel
+// drops it, after about 15 minutes.
+func (s *Service) readBatch(ctx context.Context, id int64) ([]Event, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.Limits.withDefaults().Read)
 	defer cancel()
-	return following(ctx, s.DB, id, portion)
+	return following(ctx, s.DB, id, batchSize)
 }
 
 func frames(events []Event) ([]frame, error) {
@@ -113,13 +112,13 @@ func frames(events []Event) ([]frame, error) {
 	return list, nil
 }
 
-// Tell sends states to all open streams of this process that want their topics.
-// They are not kept: whoever comes later hears of them from Current, or reads
-// them. It never waits. What is told within a breath is one portion of what a
-// stream may fall behind, as is all of one call.
-func (s *Service) Tell(states ...State) error {
+// Publish sends states to the streams of this process that selected their
+// topics. States are not stored: later streams get them from Current. It never
+// blocks. States published within one pause, or in one call, count as one
+// batch.
+func (s *Service) Publish(states ...State) error {
 	if _, wanted := s.hub().position(); !wanted {
-		return nil // nor is it worth the encoding
+		return nil // skip the encoding
 	}
 	list := make([]frame, len(states))
 	for i, state := range states {
@@ -128,12 +127,12 @@ func (s *Service) Tell(states ...State) error {
 			return err
 		}
 	}
-	s.hub().tell(list)
+	s.hub().publish(list)
 	return nil
 }
 
-// away reports whether err says that the database is away, or hangs: then it
-// was asked in vain for as long as we wait for it.
+// away reports whether err means that the database is unavailable or does not
+// respond in time.
 func (s *Service) away(err error) bool {
 	known := s.Away != nil && s.Away(err)
 	return known || errors.Is(err, context.DeadlineExceeded)

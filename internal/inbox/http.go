@@ -9,34 +9,35 @@ import (
 	"wardroom/internal/platform/web"
 )
 
-// Mount adds the routes of the inbox. All of them are for people: the detail of
-// an item may quote one agent to whom another has no access.
+// Mount adds the routes of the inbox. They require the permission use_inbox,
+// because the detail of an item may quote an agent that another agent has no
+// access to.
 func (s *Service) Mount(api *web.API) {
-	web.Get(api, "/inbox", actor.UseInbox, "What needs a human, the most urgent first", s.handleList,
+	web.Get(api, "/inbox", actor.UseInbox, "List inbox items, most urgent first", s.handleList,
 		web.Fails(ErrAssignee, page.ErrCursor), web.Describe(listText))
-	web.Get(api, "/inbox/{id}", actor.UseInbox, "One item of the inbox", s.handleGet, web.Fails(ErrNotFound))
+	web.Get(api, "/inbox/{id}", actor.UseInbox, "Get an inbox item", s.handleGet, web.Fails(ErrNotFound))
 	web.Post(api, "/inbox/{id}/ack", actor.UseInbox, "Acknowledge an item", s.handleAck, web.Fails(ErrNotFound, ErrStale, ErrResolved),
-		web.Describe("It stays in the list. Raised again it only counts, unless it has become worse: then it is open again. One that was put off comes back."))
-	web.Post(api, "/inbox/{id}/snooze", actor.UseInbox, "Put an item off", s.handleSnooze, web.Fails(ErrNotFound, ErrStale, ErrResolved),
-		web.Describe("It leaves the list until that time, at most 90 days from now, and then is open again. Raised meanwhile it only counts, unless it has become worse."))
-	web.Post(api, "/inbox/{id}/assign", actor.UseInbox, "Say who sees to an item", s.handleAssign, web.Fails(ErrNotFound, ErrStale, ErrResolved, ErrAssignee),
-		web.Describe("Somebody with an active account, who is no agent; null is nobody."))
+		web.Describe("The item stays in the list. If it is raised again, only its count rises, unless its severity rises: then it reopens. Acknowledging a snoozed item returns it to the list."))
+	web.Post(api, "/inbox/{id}/snooze", actor.UseInbox, "Snooze an item", s.handleSnooze, web.Fails(ErrNotFound, ErrStale, ErrResolved),
+		web.Describe("The item leaves the list until that time, at most 90 days from now, and then reopens. If it is raised meanwhile, only its count rises, unless its severity rises: then it reopens at once."))
+	web.Post(api, "/inbox/{id}/assign", actor.UseInbox, "Assign an item", s.handleAssign, web.Fails(ErrNotFound, ErrStale, ErrResolved, ErrAssignee),
+		web.Describe("The assignee must be a human with an active account; null unassigns the item."))
 	web.Post(api, "/inbox/{id}/resolve", actor.UseInbox, "Resolve an item", s.handleResolve, web.Fails(ErrNotFound, ErrStale),
-		web.Describe("Should its cause come back, it opens again. Resolving what is resolved changes nothing."))
-	web.Post(api, "/inbox/{id}/reopen", actor.UseInbox, "Open an item again", s.handleReopen, web.Fails(ErrNotFound, ErrStale),
-		web.Describe("From every other state. Its count, and who sees to it, stay."))
+		web.Describe("If its cause recurs, the item reopens. Resolving a resolved item has no effect."))
+	web.Post(api, "/inbox/{id}/reopen", actor.UseInbox, "Reopen an item", s.handleReopen, web.Fails(ErrNotFound, ErrStale),
+		web.Describe("Works from any state. The count and the assignee are kept."))
 }
 
-const listText = `What has one cause is one item with a count. The most severe come first, and of those the one that has waited longest. An item resolves itself when its cause ends, and opens again when that comes back.
+const listText = `Each cause has one item with a count. The most severe items come first, then those that have waited longest. Wardroom resolves an item when its cause ends and reopens it if the cause recurs.
 
-Without state it lists what waits for somebody: what is open or acknowledged. An item that becomes more severe while you turn pages may come twice or not at all; the others neither repeat nor go missing.`
+Without state, the list has the items that are open or acknowledged. An item whose severity rises while you page may appear twice or not at all; all other items appear exactly once.`
 
 type listInput struct {
-	State    []State    `query:"state" enum:"open,acked,snoozed,resolved" doc:"Only in one of these states; without it open and acked."`
-	Kind     []Kind     `query:"kind" enum:"escalation,standup_failed,standup_missed,old_blocker,job_missed,job_failed,dispatch_failed,run_stalled,task_blocked,gateway_trouble,pairing_pending" doc:"Only of one of these kinds."`
-	Severity []Severity `query:"severity" enum:"urgent,high,medium,low" doc:"Only of one of these severities."`
-	Assignee string     `query:"assignee" maxLength:"254" doc:"Only what this person sees to: a user's id or email, an agent_id, me, or none for what nobody does. Without the permission manage_accounts every email but your own finds nothing."`
-	Sort     string     `query:"sort" enum:"rank,last,-last" default:"rank" doc:"The order: by severity and then the longest wait, or by when it was last raised; a minus turns it round."`
+	State    []State    `query:"state" enum:"open,acked,snoozed,resolved" doc:"Items in any of these states. Default: open and acked."`
+	Kind     []Kind     `query:"kind" enum:"escalation,standup_failed,standup_missed,old_blocker,job_missed,job_failed,dispatch_failed,run_stalled,task_blocked,gateway_trouble,pairing_pending" doc:"Items of any of these kinds."`
+	Severity []Severity `query:"severity" enum:"urgent,high,medium,low" doc:"Items with any of these severities."`
+	Assignee string     `query:"assignee" maxLength:"254" doc:"Items assigned to this user: an ID, an email, an agent_id, me, or none. Without the permission manage_accounts, only your own email matches."`
+	Sort     string     `query:"sort" enum:"rank,last,-last" default:"rank" doc:"rank: by severity, then longest wait. last: by when the item was last raised; a minus reverses the order."`
 	page.Query
 	page.Total
 }
@@ -47,9 +48,9 @@ func (s *Service) handleList(ctx context.Context, in *listInput) (*web.List[Item
 	return web.Part(ctx, part), err
 }
 
-// Ref names an item in a path.
+// Ref is the path parameter that identifies an item.
 type Ref struct {
-	ID string `path:"id" maxLength:"64" doc:"The item's id."`
+	ID string `path:"id" maxLength:"64" doc:"The item's ID."`
 }
 
 func (s *Service) handleGet(ctx context.Context, in *Ref) (*web.Tagged[Item], error) {
@@ -57,13 +58,13 @@ func (s *Service) handleGet(ctx context.Context, in *Ref) (*web.Tagged[Item], er
 	return web.Tag(i, i.Version), err
 }
 
-// Versioned names an item that is to change, and the version that is meant.
+// Versioned identifies the item to change and the expected version.
 type Versioned struct {
 	Ref
 	web.IfMatch
 }
 
-// answer does something to the item, unless its If-Match is no ETag.
+// answer applies do to the version in If-Match and returns the item.
 func (v Versioned) answer(do func(version *int64) (Item, error)) (*web.Tagged[Item], error) {
 	version, err := v.Version()
 	if err != nil {
@@ -80,7 +81,7 @@ func (s *Service) handleAck(ctx context.Context, in *Versioned) (*web.Tagged[Ite
 type snoozeInput struct {
 	Versioned
 	Body struct {
-		Until time.Time `json:"until" doc:"When it is to be open again: after now, and at most 90 days from now."`
+		Until time.Time `json:"until" doc:"When the item reopens: in the future, at most 90 days from now."`
 	}
 }
 
@@ -91,7 +92,7 @@ func (s *Service) handleSnooze(ctx context.Context, in *snoozeInput) (*web.Tagge
 type assignInput struct {
 	Versioned
 	Body struct {
-		Assignee *string `json:"assignee" minLength:"1" maxLength:"254" doc:"A user's id or email; null is nobody."`
+		Assignee *string `json:"assignee" minLength:"1" maxLength:"254" doc:"A user's ID or email; null unassigns the item."`
 	}
 }
 
@@ -102,7 +103,7 @@ func (s *Service) handleAssign(ctx context.Context, in *assignInput) (*web.Tagge
 type resolveInput struct {
 	Versioned
 	Body *struct {
-		Note string `json:"note,omitempty" maxLength:"1000" doc:"How, for those who look later."`
+		Note string `json:"note,omitempty" maxLength:"1000" doc:"How the item was resolved."`
 	} `required:"false"`
 }
 

@@ -20,9 +20,9 @@ import (
 
 var errToken = fault.New(fault.Unauthenticated, "invalid_token", "The token is not good.")
 
-// site is the inbox behind the real API. A token is the name of a role.
+// site is the inbox behind the real API. Tokens are role names.
 type site struct {
-	*desk
+	*fixture
 	api     *web.API
 	handler http.Handler
 	users   map[string]actor.Actor
@@ -30,7 +30,7 @@ type site struct {
 
 func newSite(t testing.TB, d *db.DB) *site {
 	t.Helper()
-	s := &site{desk: newDesk(t, d), users: map[string]actor.Actor{}}
+	s := &site{fixture: newDesk(t, d), users: map[string]actor.Actor{}}
 	s.users["user"] = s.me
 	for _, role := range []actor.Role{actor.Owner, actor.Admin, actor.Agent} {
 		s.users[string(role)] = makeUser(t, d, string(role), role, true)
@@ -49,7 +49,7 @@ func newSite(t testing.TB, d *db.DB) *site {
 	return s
 }
 
-// ask sends a request as a role and wants a status and a problem's code.
+// ask sends a request as a role and checks the status and the problem's code.
 func (s *site) ask(role, method, path, body string, status int, code string, headers ...string) (*httptest.ResponseRecorder, map[string]any) {
 	s.t.Helper()
 	if !strings.HasPrefix(path, web.Prefix) {
@@ -73,7 +73,7 @@ func (s *site) ask(role, method, path, body string, status int, code string, hea
 	return w, m
 }
 
-// What a page of the inbox does, as people do it one after the other.
+// The actions of the inbox page, one after the other.
 func TestInboxOverHTTP(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
@@ -89,7 +89,7 @@ func TestInboxOverHTTP(t *testing.T) {
 		if _, shown := got["cause"]; shown {
 			t.Error("the cause is shown")
 		}
-		s.raise(blocked("a", High)) // the same ETag still allows what was meant
+		s.raise(blocked("a", High)) // a repeat keeps the ETag
 		_, got = s.ask("user", "POST", at+"/ack", "", 200, "", "If-Match", tag)
 		if got["state"] != "acked" || got["count"] != 2.0 {
 			t.Errorf("acknowledged it is %v", got)
@@ -120,7 +120,7 @@ func TestInboxOverHTTP(t *testing.T) {
 	})
 }
 
-// A wrong request has to be told what is wrong with it, and change nothing.
+// An invalid request is refused with its reason and changes nothing.
 func TestRefusals(t *testing.T) {
 	s := newSite(t, dbtest.New(t))
 	at := "/inbox/" + s.raise(blocked("a", High)).ID
@@ -163,8 +163,8 @@ func TestRefusals(t *testing.T) {
 	s.ask("user", "POST", at+"/assign", `{"assignee":null}`, 200, "")
 }
 
-// The pages of a list must lead to each other, with the number of all, also when
-// time passes between them and when the filter has to do with time.
+// Pages link to each other and have the total, also for filters that depend on
+// the time.
 func TestPagesOverHTTP(t *testing.T) {
 	s := newSite(t, dbtest.New(t))
 	for n := range 7 {
@@ -199,8 +199,7 @@ func TestPagesOverHTTP(t *testing.T) {
 	}
 }
 
-// A kind that the document does not know would be refused as a filter, and break
-// the clients that were made of it.
+// The OpenAPI document lists every kind, state, and severity.
 func TestDocumentKnowsEveryWord(t *testing.T) {
 	s := newSite(t, dbtest.New(t))
 	text := string(s.api.Document())

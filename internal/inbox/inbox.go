@@ -1,9 +1,9 @@
-// Package inbox is one ranked list of what needs a human: what the agents could
-// not settle, what failed, and what did not happen.
+// Package inbox is the ranked list of what needs a human: escalations,
+// failures, and things that did not happen on time.
 //
-// Other features raise a Matter when something needs somebody, and settle it
-// when its cause has ended, both in their own transactions. What has one cause
-// is one item, which counts how often it was raised.
+// Other packages raise an item when something needs attention and resolve it
+// when its cause has ended, both within their own transactions. Each cause has
+// one item, which counts how often it was raised.
 package inbox
 
 import (
@@ -20,49 +20,51 @@ import (
 	"wardroom/internal/platform/plaintext"
 )
 
-// Matter is something that needs a human. Its texts may come from agents: they
-// are cleaned and cut, and never refused.
-type Matter struct {
-	// Cause names what brought it up, such as standup/<id>/failed. Matters of one
-	// cause are one item. At most 200 bytes; people never see it.
+// NewItem is the input to raise an item. Its texts may come from agents: they
+// are sanitized and truncated, never rejected.
+type NewItem struct {
+	// Cause identifies what the item is about, such as standup/<id>/failed.
+	// Everything raised with one cause is one item. At most 200 bytes; not
+	// shown to users.
 	Cause    string
 	Kind     string // one of Kinds
-	Severity string // low, medium, high or urgent
-	Title    string // one line; what is after 200 characters is cut off
-	Detail   string // Markdown; what is after 10,000 characters is cut off
-	// Subject is what it is about: a task, a standup, an agent. It may be empty.
+	Severity string // low, medium, high, or urgent
+	Title    string // one line; truncated to 200 characters
+	Detail   string // Markdown; truncated to 10,000 characters
+	// Subject is the task, standup, agent, or other thing that the item is
+	// about. It may be empty.
 	Subject event.Subject
-	// At is when it happened, where that was not now: what is found after the
-	// service was down is as old as it is. The zero time is now, and so is a later one.
+	// At is when it happened, if that was before it was raised, such as while
+	// Wardroom was down. A zero or future time means now.
 	At time.Time
 }
 
-// Kind says what sort of thing needs a human.
+// Kind is the kind of an item.
 type Kind string
 
 // The kinds.
 const (
-	Escalation    Kind = "escalation"     // the facilitator of a standup cannot settle it
+	Escalation    Kind = "escalation"     // the facilitator of a standup needs a human decision
 	StandupFailed Kind = "standup_failed" // a standup could not be held
-	StandupMissed Kind = "standup_missed" // a standup did not begin when it was due
-	OldBlocker    Kind = "old_blocker"    // an agent has been held up for days
-	JobMissed     Kind = "job_missed"     // a job of the runtime did not run when it was due
-	JobFailed     Kind = "job_failed"     // a job of the runtime ran, and its run failed
+	StandupMissed Kind = "standup_missed" // a standup did not start on time
+	OldBlocker    Kind = "old_blocker"    // an agent has been blocked for days
+	JobMissed     Kind = "job_missed"     // a scheduled job of the runtime did not run on time
+	JobFailed     Kind = "job_failed"     // a run of a scheduled job failed
 
-	DispatchFailed Kind = "dispatch_failed" // an agent could not be given a task, or its run failed
-	RunStalled     Kind = "run_stalled"     // a run has stopped telling of itself
+	DispatchFailed Kind = "dispatch_failed" // a dispatch could not start, or its run failed
+	RunStalled     Kind = "run_stalled"     // a run shows no activity
 	TaskBlocked    Kind = "task_blocked"    // a task has been blocked for days
-	GatewayTrouble Kind = "gateway_trouble" // the gateway cannot be used for minutes
-	PairingPending Kind = "pairing_pending" // the gateway waits for somebody to approve this service
+	GatewayTrouble Kind = "gateway_trouble" // the gateway has been unusable for minutes
+	PairingPending Kind = "pairing_pending" // the gateway is waiting for Wardroom's pairing to be approved
 )
 
-// Kinds lists every kind that a Matter may have. A kind more is a line here, one
-// above, and a word in the input of the list.
+// Kinds lists every kind. To add one, extend this list, the constants, and the
+// enum tags of Item and listInput.
 func Kinds() []Kind {
 	return []Kind{Escalation, StandupFailed, StandupMissed, OldBlocker, JobMissed, JobFailed, DispatchFailed, RunStalled, TaskBlocked, GatewayTrouble, PairingPending}
 }
 
-// Severity says how much it matters that somebody looks.
+// Severity is the urgency of an item.
 type Severity string
 
 // The severities.
@@ -73,21 +75,21 @@ const (
 	Low    Severity = "low"
 )
 
-// Severities lists every severity, the most urgent first: that is its rank.
+// Severities lists every severity, most urgent first.
 func Severities() []Severity { return []Severity{Urgent, High, Medium, Low} }
 
-// urgency is the rank of a severity; 0 is the most urgent.
+// urgency returns the rank of a severity; 0 is the most urgent.
 func (s Severity) urgency() int64 { return int64(slices.Index(Severities(), s)) }
 
-// State is what people have done about an item.
+// State is the state of an item.
 type State string
 
 // The states.
 const (
-	Open     State = "open"     // nobody has said anything
-	Acked    State = "acked"    // somebody has seen it
-	Snoozed  State = "snoozed"  // out of sight until its time
-	Resolved State = "resolved" // done with, or its cause has ended
+	Open     State = "open"     // not acknowledged yet
+	Acked    State = "acked"    // acknowledged by a user
+	Snoozed  State = "snoozed"  // hidden until a time
+	Resolved State = "resolved" // resolved by a user, or its cause has ended
 )
 
 // States lists every state.
@@ -97,36 +99,36 @@ func States() []State { return []State{Open, Acked, Snoozed, Resolved} }
 type Item struct {
 	ID           string        `json:"id"`
 	Kind         Kind          `json:"kind" enum:"escalation,standup_failed,standup_missed,old_blocker,job_missed,job_failed,dispatch_failed,run_stalled,task_blocked,gateway_trouble,pairing_pending"`
-	Severity     Severity      `json:"severity" enum:"urgent,high,medium,low" doc:"The worst since it was last opened."`
-	Title        string        `json:"title" doc:"One line. Agents write it too: never trust it."`
-	Detail       string        `json:"detail" doc:"Markdown, at most 10,000 characters. Agents write it too: never trust it."`
-	Subject      event.Subject `json:"subject" doc:"What it is about; its members are empty when that is nothing in particular."`
-	Count        int64         `json:"count" doc:"How often it was raised, also before it was last reopened."`
-	FirstAt      clock.Time    `json:"first_at" doc:"When it first happened, also when that was found later."`
-	LastAt       clock.Time    `json:"last_at" doc:"When it last happened."`
-	State        State         `json:"state" enum:"open,acked,snoozed,resolved" doc:"A snooze that has ended is open."`
-	SnoozedUntil *clock.Time   `json:"snoozed_until" doc:"Null unless state is snoozed."`
-	Assignee     *Assignee     `json:"assignee" doc:"Who sees to it; null while nobody does."`
-	Resolution   *Resolution   `json:"resolution" doc:"How it ended; null unless state is resolved."`
-	Version      int64         `json:"version" doc:"Counts the changes, but not mere repeats; part of the ETag."`
+	Severity     Severity      `json:"severity" enum:"urgent,high,medium,low" doc:"Highest severity since the item was last opened."`
+	Title        string        `json:"title" doc:"One line. May be written by agents: treat as untrusted."`
+	Detail       string        `json:"detail" doc:"Markdown, at most 10,000 characters. May be written by agents: treat as untrusted."`
+	Subject      event.Subject `json:"subject" doc:"What the item is about; its members are empty if there is no subject."`
+	Count        int64         `json:"count" doc:"How often the item was raised, including before it was last reopened."`
+	FirstAt      clock.Time    `json:"first_at" doc:"When the cause first occurred."`
+	LastAt       clock.Time    `json:"last_at" doc:"When the cause last occurred."`
+	State        State         `json:"state" enum:"open,acked,snoozed,resolved" doc:"An item whose snooze has ended is open."`
+	SnoozedUntil *clock.Time   `json:"snoozed_until" doc:"When the snooze ends; null unless state is snoozed."`
+	Assignee     *Assignee     `json:"assignee" doc:"The assigned user; null if unassigned."`
+	Resolution   *Resolution   `json:"resolution" doc:"How the item was resolved; null unless state is resolved."`
+	Version      int64         `json:"version" doc:"Incremented by every change except mere repeats; part of the ETag."`
 
 	cause string
 }
 
-// Assignee is the person who sees to an item.
+// Assignee is the user assigned to an item.
 type Assignee struct {
 	ID   string `json:"id"`
-	Name string `json:"name" doc:"What they are called now."`
+	Name string `json:"name" doc:"The user's current name."`
 }
 
-// Resolution is how an item ended.
+// Resolution is how an item was resolved.
 type Resolution struct {
 	At   clock.Time   `json:"at"`
-	By   event.Author `json:"by" doc:"system when its cause ended by itself."`
+	By   event.Author `json:"by" doc:"system if Wardroom resolved the item because its cause ended."`
 	Note string       `json:"note" doc:"May be empty."`
 }
 
-// Limits of an item's texts, in characters, and of a snooze.
+// Limits on an item's texts, in characters, and on a snooze.
 const (
 	maxCause   = 200 // bytes
 	maxTitle   = 200
@@ -136,62 +138,62 @@ const (
 	maxSnooze  = 90 * 24 * time.Hour
 )
 
-// The failures that a caller may see.
+// Errors of the inbox.
 var (
-	ErrNotFound = fault.New(fault.NotFound, "inbox_item_not_found", "There is no such item in the inbox.")
-	ErrStale    = fault.New(fault.Stale, "inbox_item_changed", "The item was changed meanwhile.")
+	ErrNotFound = fault.New(fault.NotFound, "inbox_item_not_found", "Inbox item not found.")
+	ErrStale    = fault.New(fault.Stale, "inbox_item_changed", "The item has changed since you read it.")
 	ErrResolved = fault.New(fault.Conflict, "inbox_item_resolved", "The item is resolved.")
-	ErrAssignee = fault.New(fault.Invalid, "inbox_assignee_unknown", "There is nobody like that who could see to it.")
+	ErrAssignee = fault.New(fault.Invalid, "inbox_assignee_unknown", "The assignee is not a user who can be assigned.")
 )
 
-// check refuses what can only be a mistake of the feature that raises m.
-func (m Matter) check() error {
+// check rejects values that only a programming error can produce.
+func (m NewItem) check() error {
 	switch {
 	case m.Cause == "" || len(m.Cause) > maxCause || plaintext.Lines(m.Cause) != m.Cause:
-		return fmt.Errorf("the cause %.300q is no text of 1 to %d bytes", m.Cause, maxCause)
+		return fmt.Errorf("the cause %.300q is not a valid text of 1 to %d bytes", m.Cause, maxCause)
 	case !slices.Contains(Kinds(), Kind(m.Kind)):
-		return fmt.Errorf("there is no kind %q", m.Kind)
+		return fmt.Errorf("unknown kind %q", m.Kind)
 	case !slices.Contains(Severities(), Severity(m.Severity)):
-		return fmt.Errorf("there is no severity %q", m.Severity)
+		return fmt.Errorf("unknown severity %q", m.Severity)
 	}
 	return nil
 }
 
-// happened is when it happened, as far as that can be.
-func (m Matter) happened(now time.Time) clock.Time {
+// happened returns when it happened, and now for a zero or future time.
+func (m NewItem) happened(now time.Time) clock.Time {
 	if m.At.IsZero() || m.At.After(now) {
 		return clock.At(now)
 	}
 	return clock.At(m.At)
 }
 
-// open is the item that m becomes when there is none of its cause.
-func (m Matter) open(id string, now time.Time) Item {
+// open returns the new item for a cause that has none.
+func (m NewItem) open(id string, now time.Time) Item {
 	at := m.happened(now)
 	i := Item{
 		ID: id, Severity: Severity(m.Severity), Count: 1, FirstAt: at, LastAt: at, State: Open, Version: 1, cause: m.Cause,
 	}
-	return i.tell(m)
+	return i.withTexts(m)
 }
 
-// tell takes over what m says; the newest words count.
-func (i Item) tell(m Matter) Item {
+// withTexts returns the item with the kind, texts, and subject of m.
+func (i Item) withTexts(m NewItem) Item {
 	i.Kind, i.Detail = Kind(m.Kind), markdown(m.Detail, maxDetail)
-	i.Title = cmp.Or(line(m.Title, maxTitle), "Something needs you")
+	i.Title = cmp.Or(line(m.Title, maxTitle), "Something needs your attention")
 	i.Subject = event.Subject{
 		Kind: line(m.Subject.Kind, maxSubject), ID: line(m.Subject.ID, maxSubject), Name: line(m.Subject.Name, maxSubject),
 	}
 	return i
 }
 
-// repeat is the item after m was raised once more. One that is resolved opens
-// again, with the severity that it has now. One that somebody has acknowledged
-// or put off stays quiet, unless it has become worse than it ever was since it
-// was opened: people have judged what they saw, and this they have not seen.
-func (i Item) repeat(m Matter, now time.Time) Item {
-	i = i.at(now).tell(m)
+// repeat returns the item after its cause was raised again. A resolved item
+// reopens with the severity of m. An acknowledged or snoozed item keeps its
+// state unless the severity rises, because users have judged only what they
+// saw.
+func (i Item) repeat(m NewItem, now time.Time) Item {
+	i = i.at(now).withTexts(m)
 	i.Count++
-	if at := m.happened(now); at.After(i.LastAt.Time) { // the clocks of replicas differ
+	if at := m.happened(now); at.After(i.LastAt.Time) { // replicas' clocks differ
 		i.LastAt = at
 	}
 	severity := Severity(m.Severity)
@@ -202,7 +204,7 @@ func (i Item) repeat(m Matter, now time.Time) Item {
 	return i
 }
 
-// at is the item as it is at a time: a snooze ends by itself.
+// at returns the item as of a time: a snooze ends by itself.
 func (i Item) at(now time.Time) Item {
 	if i.State == Snoozed && !i.SnoozedUntil.After(now) {
 		return i.to(Open)
@@ -210,34 +212,34 @@ func (i Item) at(now time.Time) Item {
 	return i
 }
 
-// to moves the item; what belonged to the state before is gone.
+// to moves the item to another state and clears what belonged to the old one.
 func (i Item) to(s State) Item {
 	i.State, i.SnoozedUntil, i.Resolution = s, nil, nil
 	return i
 }
 
-// deed is what somebody does to an item. It says what becomes of it; a deed that
-// leaves it as it is leaves no trace either.
-type deed func(i Item, by actor.Actor, now time.Time) (Item, error)
+// action changes an item on behalf of a user. An action without effect is not
+// recorded.
+type action func(i Item, by actor.Actor, now time.Time) (Item, error)
 
-// ack says that somebody has seen it.
+// ack acknowledges the item.
 func ack(i Item, _ actor.Actor, _ time.Time) (Item, error) {
-	if err := i.live("acknowledge"); err != nil {
+	if err := i.checkUnresolved("acknowledge"); err != nil {
 		return i, err
 	}
 	return i.to(Acked), nil
 }
 
-// snooze puts it out of sight until then.
-func snooze(until time.Time) deed {
+// snooze hides the item until a time.
+func snooze(until time.Time) action {
 	return func(i Item, _ actor.Actor, now time.Time) (Item, error) {
-		if err := i.live("put off"); err != nil {
+		if err := i.checkUnresolved("snooze"); err != nil {
 			return i, err
 		}
 		var bad fault.Fields
 		at := clock.At(until)
 		if !at.After(now) || at.After(now.Add(maxSnooze)) {
-			bad.Add("/until", "Give a time after now (%s) and within %d days.", now.UTC().Format(clock.Layout), maxSnooze/(24*time.Hour))
+			bad.Add("/until", "Must be after now (%s) and within %d days.", now.UTC().Format(clock.Layout), maxSnooze/(24*time.Hour))
 		}
 		if err := bad.Err(); err != nil {
 			return i, err
@@ -248,10 +250,10 @@ func snooze(until time.Time) deed {
 	}
 }
 
-// assign makes it somebody's, or nobody's.
-func assign(to *Assignee) deed {
+// assign sets or clears the assignee.
+func assign(to *Assignee) action {
 	return func(i Item, _ actor.Actor, _ time.Time) (Item, error) {
-		if err := i.live("assign"); err != nil {
+		if err := i.checkUnresolved("assign"); err != nil {
 			return i, err
 		}
 		i.Assignee = to
@@ -259,12 +261,12 @@ func assign(to *Assignee) deed {
 	}
 }
 
-// resolve ends it. Who resolves what is resolved changes nothing.
-func resolve(note string) deed {
+// resolve ends the item. It has no effect on a resolved item.
+func resolve(note string) action {
 	return func(i Item, by actor.Actor, now time.Time) (Item, error) {
 		var bad fault.Fields
 		if utf8.RuneCountInString(note) > maxNote {
-			bad.Add("/note", "It may have %d characters at most.", maxNote)
+			bad.Add("/note", "Must be at most %d characters.", maxNote)
 		}
 		if err := bad.Err(); err != nil || i.State == Resolved {
 			return i, err
@@ -275,45 +277,45 @@ func resolve(note string) deed {
 	}
 }
 
-// reopen is the way back from every state.
+// reopen moves the item to open from any state.
 func reopen(i Item, _ actor.Actor, _ time.Time) (Item, error) { return i.to(Open), nil }
 
-// live refuses to change what is resolved, except to reopen it.
-func (i Item) live(verb string) error {
+// checkUnresolved fails with ErrResolved if the item is resolved.
+func (i Item) checkUnresolved(verb string) error {
 	if i.State != Resolved {
 		return nil
 	}
-	return ErrResolved.With("It was resolved by %s. Reopen it first, if you mean to %s it.", i.Resolution.By.Name, verb).Fact("resolution", i.Resolution)
+	return ErrResolved.With("It was resolved by %s. Reopen it first to %s it.", i.Resolution.By.Name, verb).Fact("resolution", i.Resolution)
 }
 
-// seen refuses an item that is not at the version that the caller has seen.
-func (i Item) seen(version *int64) error {
+// checkVersion fails with ErrStale unless the item is at the caller's version.
+func (i Item) checkVersion(version *int64) error {
 	if version == nil || *version == i.Version {
 		return nil
 	}
-	return ErrStale.With("It is at version %d now. Read it again and repeat the change.", i.Version).Fact("current_version", i.Version)
+	return ErrStale.With("It is now at version %d. Read it again and repeat the change.", i.Version).Fact("current_version", i.Version)
 }
 
-// changes tells what became other than it was: field → [before, after].
-func (i Item) changes(was Item) map[string][2]any {
+// changes returns the fields that differ, as field → [before, after].
+func (i Item) changes(old Item) map[string][2]any {
 	changes := map[string][2]any{}
 	note := func(field string, differs bool, before, after any) {
 		if differs {
 			changes[field] = [2]any{before, after}
 		}
 	}
-	note("state", was.State != i.State, was.State, i.State)
-	note("severity", was.Severity != i.Severity, was.Severity, i.Severity)
-	note("kind", was.Kind != i.Kind, was.Kind, i.Kind)
-	note("title", was.Title != i.Title, was.Title, i.Title)
-	note("detail", was.Detail != i.Detail, len(was.Detail), len(i.Detail)) // its text is in the item
-	note("subject", was.Subject != i.Subject, was.Subject, i.Subject)
-	note("snoozed_until", !same(was.SnoozedUntil, i.SnoozedUntil), was.SnoozedUntil, i.SnoozedUntil)
-	note("assignee", !sameBy(was.Assignee, i.Assignee, func(a Assignee) string { return a.ID }), was.Assignee, i.Assignee)
+	note("state", old.State != i.State, old.State, i.State)
+	note("severity", old.Severity != i.Severity, old.Severity, i.Severity)
+	note("kind", old.Kind != i.Kind, old.Kind, i.Kind)
+	note("title", old.Title != i.Title, old.Title, i.Title)
+	note("detail", old.Detail != i.Detail, len(old.Detail), len(i.Detail)) // lengths only; the item has the text
+	note("subject", old.Subject != i.Subject, old.Subject, i.Subject)
+	note("snoozed_until", !same(old.SnoozedUntil, i.SnoozedUntil), old.SnoozedUntil, i.SnoozedUntil)
+	note("assignee", !sameBy(old.Assignee, i.Assignee, func(a Assignee) string { return a.ID }), old.Assignee, i.Assignee)
 	return changes
 }
 
-// same reports whether two values that may be absent are the same.
+// same reports whether a and b are both nil or point to equal values.
 func same[T comparable](a, b *T) bool { return sameBy(a, b, func(v T) T { return v }) }
 
 func sameBy[T any, K comparable](a, b *T, key func(T) K) bool {

@@ -12,8 +12,7 @@ import (
 	"wardroom/internal/event"
 )
 
-// What agents write stands beside a button that a person is about to press. It
-// must not look like something else than it is, nor break the page or the mail.
+// Texts from agents are sanitized before they are shown.
 func TestTexts(t *testing.T) {
 	for _, tt := range []struct{ name, text, line, markdown string }{
 		{"plain", "The card has expired", "The card has expired", "The card has expired"},
@@ -41,8 +40,8 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// Whatever comes in, what is kept is bounded and harmless, and keeping it again
-// changes nothing: else each repeat of an item would be a change.
+// Sanitizing bounds any text and is idempotent, so that a repeat is not a
+// change.
 func TestAnyText(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		text := string(rapid.SliceOfN(rapid.OneOf(rapid.Byte(), rapid.SampledFrom([]byte("\r\n\t\xe2\x80\xae\xa8 a"))), 0, 60).Draw(rt, "text"))
@@ -62,10 +61,9 @@ func TestAnyText(t *testing.T) {
 	})
 }
 
-// An agent that writes too much, or nothing, must not keep an alarm from being
-// raised, nor fill the page with it.
+// Empty or oversized texts do not prevent an item from being raised.
 func TestHostileMatter(t *testing.T) {
-	m := Matter{
+	m := NewItem{
 		Cause: "c", Kind: "escalation", Severity: "high", Title: " \x00\u202e ", Detail: strings.Repeat("ä", 2<<20),
 		Subject: event.Subject{Kind: "task", ID: strings.Repeat("i", 5000), Name: "a\nb\u202e"},
 	}
@@ -78,12 +76,11 @@ func TestHostileMatter(t *testing.T) {
 	}
 }
 
-// What was found late is as old as it is, and never from the future: else a
-// failure of the night seems to have happened when the service was started.
+// An item keeps the time at which it happened, unless that is in the future.
 func TestMatterHasItsOwnTime(t *testing.T) {
 	now := time.Date(2026, 11, 20, 15, 0, 0, 0, time.UTC)
-	m := Matter{Kind: string(JobFailed), Severity: string(High), Title: "t"}
-	at := func(before time.Duration) Matter { m.At = now.Add(-before); return m }
+	m := NewItem{Kind: string(JobFailed), Severity: string(High), Title: "t"}
+	at := func(before time.Duration) NewItem { m.At = now.Add(-before); return m }
 	i := at(6*time.Hour).open("id", now)
 	if !i.FirstAt.Equal(now.Add(-6*time.Hour)) || !i.LastAt.Equal(now.Add(-6*time.Hour)) {
 		t.Errorf("it happened from %s to %s", i.FirstAt, i.LastAt)
@@ -97,7 +94,7 @@ func TestMatterHasItsOwnTime(t *testing.T) {
 	if i = i.repeat(at(-time.Hour), now); !i.LastAt.Equal(now) {
 		t.Errorf("what has not come yet has made it %s", i.LastAt)
 	}
-	if i = (Matter{}).open("id", now); !i.LastAt.Equal(now) {
+	if i = (NewItem{}).open("id", now); !i.LastAt.Equal(now) {
 		t.Errorf("without a time it is of %s", i.LastAt)
 	}
 }

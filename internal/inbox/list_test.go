@@ -15,8 +15,8 @@ import (
 	"wardroom/internal/platform/page"
 )
 
-// all are the causes of every page, in their order.
-func (k *desk) all(f Filter, sort string, limit int, between func()) (causes []string) {
+// all returns the causes on all pages, in order.
+func (k *fixture) all(f Filter, sort string, limit int, between func()) (causes []string) {
 	k.t.Helper()
 	want := page.Want{Query: page.Query{Limit: limit}, Sort: sort, Total: true}
 	for {
@@ -37,23 +37,23 @@ func (k *desk) all(f Filter, sort string, limit int, between func()) (causes []s
 	}
 }
 
-// Whoever reads the inbox from the top must meet the worst first, and nothing
-// twice or never, however the pages are cut and however late they are turned.
+// The list is ordered by rank, with each item once, for any page size and at
+// any time.
 func TestRank(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		k := newDesk(t, d)
 		var made []Item
 		for n := range 23 {
-			k.now = monday.Add(time.Duration(n*7%5) * time.Hour) // several at once
+			k.now = monday.Add(time.Duration(n*7%5) * time.Hour) // several at the same time
 			made = append(made, k.raise(blocked(fmt.Sprintf("%02d", n), Severities()[n*3%4])))
 		}
 		k.now = monday.Add(10 * time.Hour)
-		for n := range 6 { // which are still put off, and count as nothing
+		for n := range 6 { // still snoozed, so not listed
 			if _, err := k.Snooze(k.ctx, made[n*4].ID, k.now.Add(time.Duration(n)*time.Minute+time.Minute), nil); err != nil {
 				t.Fatal(err)
 			}
 		}
-		made[1] = k.raise(blocked("01", Urgent)) // it becomes worse, and keeps its age
+		made[1] = k.raise(blocked("01", Urgent)) // the severity rises, the age stays
 		rank := func(a, b Item) int {
 			return cmp.Or(cmp.Compare(a.Severity.urgency(), b.Severity.urgency()), a.FirstAt.Compare(b.FirstAt.Time), strings.Compare(a.ID, b.ID))
 		}
@@ -84,7 +84,7 @@ func TestRank(t *testing.T) {
 	})
 }
 
-// A filter that leaves something out hides what somebody was to see to.
+// Each filter returns exactly the matching items.
 func TestFilters(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		k := newDesk(t, d)

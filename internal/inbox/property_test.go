@@ -15,12 +15,11 @@ import (
 	"wardroom/internal/platform/page"
 )
 
-// model is what an item is to be, told in the words of the API and not in those
-// of the code.
+// model is the expected state of an item, described in terms of the API.
 type model struct {
 	id       string
 	count    int64
-	state    State // as it is stored: a snooze that has ended is still one
+	state    State // as stored: an expired snooze is still snoozed
 	until    time.Time
 	severity Severity
 	assigned bool
@@ -42,9 +41,8 @@ func (m *model) raise(s Severity, at time.Time) {
 	}
 }
 
-// An item that is lost, doubled, counted wrongly, or quiet when it should not be
-// is a failure that nobody hears of. Whatever happens to items, in whatever
-// order and at whatever time, they are what people were promised.
+// After any sequence of operations at any time, items match their model: none
+// is lost, duplicated, miscounted, or in the wrong state.
 func TestAnyLife(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		k := newDesk(t, d)
@@ -61,15 +59,15 @@ func TestAnyLife(t *testing.T) {
 				}
 			}
 			k.lists(rt, models)
-			for c := range models { // or the lists would grow with each walk
-				k.settle(c, "")
+			for c := range models { // keeps the lists short
+				k.resolveCause(c, "")
 			}
 		})
 	})
 }
 
-// step does one thing to the item of a cause, and to its model.
-func (k *desk) step(rt *rapid.T, cause string, models map[string]*model) {
+// step applies one random operation to the item of a cause and to its model.
+func (k *fixture) step(rt *rapid.T, cause string, models map[string]*model) {
 	m := models[cause]
 	what := rapid.SampledFrom([]string{"raise", "raise", "settle", "wait", "end", "ack", "snooze", "assign", "resolve", "reopen"}).Draw(rt, "what")
 	switch what {
@@ -82,7 +80,7 @@ func (k *desk) step(rt *rapid.T, cause string, models map[string]*model) {
 		}
 		m.raise(s, k.now)
 	case "settle":
-		k.settle(cause, "It ended.")
+		k.resolveCause(cause, "It ended.")
 		if m != nil {
 			m.state = Resolved
 		}
@@ -99,8 +97,8 @@ func (k *desk) step(rt *rapid.T, cause string, models map[string]*model) {
 	}
 }
 
-// person does what people do.
-func (k *desk) person(rt *rapid.T, what string, m *model) {
+// person applies a user's action.
+func (k *fixture) person(rt *rapid.T, what string, m *model) {
 	var err error
 	closed := m.now(k.now) == Resolved
 	switch what {
@@ -129,8 +127,8 @@ func (k *desk) person(rt *rapid.T, what string, m *model) {
 	}
 }
 
-// is compares an item with what it is to be.
-func (k *desk) is(rt *rapid.T, cause string, m *model) {
+// is compares an item with its model.
+func (k *fixture) is(rt *rapid.T, cause string, m *model) {
 	i := k.of(cause)
 	if i.ID != m.id || i.Count != m.count || i.State != m.now(k.now) || i.Severity != m.severity || (i.Assignee != nil) != m.assigned {
 		rt.Fatalf("%s is %+v, want %+v", cause, i, *m)
@@ -140,8 +138,8 @@ func (k *desk) is(rt *rapid.T, cause string, m *model) {
 	}
 }
 
-// lists reads every state and wants each item in its own.
-func (k *desk) lists(rt *rapid.T, models map[string]*model) {
+// lists checks that each item is in the list of its state and in no other.
+func (k *fixture) lists(rt *rapid.T, models map[string]*model) {
 	listed := map[string]State{}
 	for _, s := range States() {
 		part, err := k.List(k.ctx, Filter{States: []State{s}}, page.Want{Query: page.Query{Limit: 500}, Sort: "-last"})

@@ -15,7 +15,7 @@ import (
 	"wardroom/internal/platform/page"
 )
 
-// atOnce runs fn n times at once and returns their errors.
+// atOnce runs fn n times concurrently and returns the errors.
 func atOnce(n int, fn func(i int) error) []error {
 	errs := make([]error, n)
 	start := make(chan struct{})
@@ -31,8 +31,8 @@ func atOnce(n int, fn func(i int) error) []error {
 	return errs
 }
 
-// Two replicas that notice the same at once must not make two items of it, nor
-// lose one of the times; and neither may hang on the other.
+// Replicas that raise the same causes concurrently get one item per cause with
+// the right count, and do not deadlock.
 func TestRaiseAtOnce(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		k := newDesk(t, d)
@@ -61,7 +61,7 @@ func TestRaiseAtOnce(t *testing.T) {
 			t.Errorf("%d items, %+v, %v", len(part.Rows), part.Rows, err)
 		}
 		id := part.Rows[0].ID
-		// And people meanwhile: nothing that either does is lost.
+		// Users act at the same time, and no change is lost.
 		for _, err := range atOnce(times, func(i int) error {
 			if i%2 == 0 {
 				return d.Tx(ctx, func(tx *db.Tx) error { return k.Raise(ctx, tx, blocked(part.Rows[0].cause, High)) })
@@ -76,7 +76,7 @@ func TestRaiseAtOnce(t *testing.T) {
 		if i, err := k.Get(ctx, id); err != nil || i.Count != times+times/2 || i.State != Acked {
 			t.Errorf("it is %s, counted %d; %v", i.State, i.Count, err)
 		}
-		// Of many with the same version one is right.
+		// Of many actions on the same version, one succeeds.
 		won := 0
 		at := k.of(part.Rows[0].cause).Version
 		for _, err := range atOnce(8, func(i int) error {
@@ -95,8 +95,7 @@ func TestRaiseAtOnce(t *testing.T) {
 	})
 }
 
-// What the caller takes back must leave nothing in the inbox: an alarm about
-// something that never happened.
+// Rolling back the caller's transaction leaves no item.
 func TestRaiseIsTheCallersTransaction(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		k := newDesk(t, d)
@@ -107,7 +106,7 @@ func TestRaiseIsTheCallersTransaction(t *testing.T) {
 			if err := k.Raise(t.Context(), tx, blocked("a", Low)); err != nil {
 				return err
 			}
-			if err := k.Settle(t.Context(), tx, "b", "done"); err != nil {
+			if err := k.ResolveCause(t.Context(), tx, "b", "done"); err != nil {
 				return err
 			}
 			return taken
@@ -116,7 +115,7 @@ func TestRaiseIsTheCallersTransaction(t *testing.T) {
 		if !errors.Is(err, taken) || listed != nil || len(part.Rows) != 1 || part.Rows[0].State != Open || len(k.events()) != before {
 			t.Errorf("%v: %+v, %v, %d events", err, part.Rows, listed, len(k.events())-before)
 		}
-		for name, m := range map[string]Matter{
+		for name, m := range map[string]NewItem{
 			"no cause": blocked("", Low), "a long cause": blocked(strings.Repeat("c", maxCause+1), Low), "a cause with a NUL": blocked("a\x00", Low),
 			"no severity": blocked("a", ""), "another severity": blocked("a", "worst"), "another kind": {Cause: "a", Kind: "party", Severity: "low"},
 		} {

@@ -16,50 +16,48 @@ import (
 	"wardroom/internal/platform/plaintext"
 )
 
-// Service keeps the inbox.
+// Service implements the operations of the inbox.
 type Service struct {
 	DB  *db.DB
 	Now func() time.Time
 }
 
-// lock makes those who change the inbox take turns. Of one cause there is one
-// item, and a transaction that raises several takes their rows in any order:
-// without turns two of them, or one and a person, could wait for each other.
+// lock serializes all writes to the inbox. Without it, transactions that change
+// several items in different orders could deadlock.
 const lock = "inbox"
 
-// The kinds of the events. All have the item and what changed of it.
+// Event kinds. Each event has the item and its changes.
 const (
-	raised   = "inbox.raised"   // it is new
-	repeated = "inbox.repeated" // it was raised again, and stays where it is
-	reopened = "inbox.reopened" // by a person, because it came back, or because it became worse
-	acked    = "inbox.acked"    // by a person
-	snoozed  = "inbox.snoozed"  // by a person
-	woken    = "inbox.woken"    // its snooze has ended
-	assigned = "inbox.assigned" // by a person
-	resolved = "inbox.resolved" // by a person, or because its cause has ended
+	raised   = "inbox.raised"   // new item
+	repeated = "inbox.repeated" // raised again without a change of state
+	reopened = "inbox.reopened" // by a user, because the cause recurred, or because the severity rose
+	acked    = "inbox.acked"    // by a user
+	snoozed  = "inbox.snoozed"  // by a user
+	woken    = "inbox.woken"    // the snooze has ended
+	assigned = "inbox.assigned" // by a user
+	resolved = "inbox.resolved" // by a user, or because the cause has ended
 )
 
-// batch is how many snoozes are ended in one transaction, so that nobody waits
-// long for the writer.
+// batch is the number of snoozes ended in one transaction; it keeps
+// transactions short for other writers.
 const batch = 100
 
-// Raise brings up something that needs a human, in the transaction of whatever
-// brought it up: it makes an item, or counts the one of the same cause once
-// more and gives it the newest words. A resolved one opens again; its count goes
-// on. One that was acknowledged or put off stays so, unless m is worse than it
-// was.
+// Raise opens an item in the caller's transaction, or counts the existing item
+// of the same cause once more and updates its texts. A resolved item reopens
+// and keeps its count. An acknowledged or snoozed item stays so unless the
+// severity rises.
 //
-// Call it after the transaction's other statements, as event.Record: it writes
-// an event, by the service itself. It fails for a kind, severity or cause that
-// cannot be, and never for a text.
-func (s *Service) Raise(ctx context.Context, tx *db.Tx, m Matter) error {
+// It writes an event, so call it after the transaction's other statements, like
+// event.Record. It fails for an invalid kind, severity, or cause, but accepts
+// any text.
+func (s *Service) Raise(ctx context.Context, tx *db.Tx, m NewItem) error {
 	if err := s.raise(ctx, tx, m); err != nil {
 		return fmt.Errorf("raise %.200q in the inbox: %w", m.Cause, err)
 	}
 	return nil
 }
 
-func (s *Service) raise(ctx context.Context, tx *db.Tx, m Matter) error {
+func (s *Service) raise(ctx context.Context, tx *db.Tx, m NewItem) error {
 	if err := m.check(); err != nil {
 		return err
 	}
@@ -67,7 +65,7 @@ func (s *Service) raise(ctx context.Context, tx *db.Tx, m Matter) error {
 		return err
 	}
 	now := s.Now()
-	was, err := ofCause(ctx, tx, m.Cause)
+	old, err := ofCause(ctx, tx, m.Cause)
 	if errors.Is(err, ErrNotFound) {
 		made := m.open(db.NewID(), now)
 		if err := insert(ctx, tx, made); err != nil {
@@ -78,12 +76,12 @@ func (s *Service) raise(ctx context.Context, tx *db.Tx, m Matter) error {
 	if err != nil {
 		return err
 	}
-	i, kind := was.repeat(m, now), repeated
-	changes := i.changes(was)
+	i, kind := old.repeat(m, now), repeated
+	changes := i.changes(old)
 	if len(changes) > 0 {
-		i.Version++ // a mere repeat does not invalidate what somebody is about to do
+		i.Version++ // a mere repeat keeps the version, so a client's If-Match stays valid
 	}
-	if i.State == Open && was.State != Open {
+	if i.State == Open && old.State != Open {
 		kind = reopened
 	}
 	if err := update(ctx, tx, i); err != nil {
@@ -92,42 +90,41 @@ func (s *Service) raise(ctx context.Context, tx *db.Tx, m Matter) error {
 	return s.record(ctx, tx, kind, i, changes)
 }
 
-// Settle says that a cause has ended, in the transaction that ended it: its item
-// resolves itself, with why as its note. When there is none, or it is resolved,
-// nothing happens. Call it after the transaction's other statements.
-func (s *Service) Settle(ctx context.Context, tx *db.Tx, cause, why string) error {
-	if err := s.settle(ctx, tx, cause, why); err != nil {
-		return fmt.Errorf("settle %.200q in the inbox: %w", cause, err)
+// ResolveCause resolves the item of a cause that has ended, with why as the
+// note. It has no effect if there is no item or the item is resolved. Call it
+// after the transaction's other statements.
+func (s *Service) ResolveCause(ctx context.Context, tx *db.Tx, cause, why string) error {
+	if err := s.resolveCause(ctx, tx, cause, why); err != nil {
+		return fmt.Errorf("resolve %.200q in the inbox: %w", cause, err)
 	}
 	return nil
 }
 
-func (s *Service) settle(ctx context.Context, tx *db.Tx, cause, why string) error {
+func (s *Service) resolveCause(ctx context.Context, tx *db.Tx, cause, why string) error {
 	if err := tx.Lock(ctx, lock); err != nil {
 		return err
 	}
-	was, err := ofCause(ctx, tx, plaintext.Lines(cause))
+	old, err := ofCause(ctx, tx, plaintext.Lines(cause))
 	if errors.Is(err, ErrNotFound) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	_, err = s.change(actor.With(ctx, actor.System), tx, was, resolved, resolve(markdown(why, maxNote)))
+	_, err = s.change(actor.With(ctx, actor.System), tx, old, resolved, resolve(markdown(why, maxNote)))
 	return err
 }
 
-// Filter says which items to list. The zero Filter lists what waits for somebody:
-// all that is open or acknowledged.
+// Filter selects the items to list. The zero Filter selects those that are open
+// or acknowledged.
 type Filter struct {
 	States     []State
 	Kinds      []Kind
 	Severities []Severity
-	Assignee   string // a user's id or email, an agent_id, "me" or "none"; empty is anybody
+	Assignee   string // a user's ID or email, an agent_id, "me", or "none"; empty means any
 }
 
-// List returns one page of the items that match: the most severe first, and of
-// those the one that has waited longest; or by when they were last raised.
+// List returns one page of the items that match.
 func (s *Service) List(ctx context.Context, f Filter, want page.Want) (page.Part[Item], error) {
 	now := s.Now()
 	var part page.Part[Item]
@@ -152,19 +149,19 @@ func (s *Service) Get(ctx context.Context, id string) (Item, error) {
 	return i.at(s.Now()), err
 }
 
-// Ack notes that somebody has seen an item. With a version it is refused with
-// ErrStale when the item has moved on; so are the other deeds.
+// Ack acknowledges an item. If version is set and the item has changed since,
+// it fails with ErrStale; so do the other actions.
 func (s *Service) Ack(ctx context.Context, id string, version *int64) (Item, error) {
 	return s.do(ctx, id, version, acked, ack)
 }
 
-// Snooze puts an item out of sight until a time, at most 90 days from now.
+// Snooze hides an item until a time, at most 90 days from now.
 func (s *Service) Snooze(ctx context.Context, id string, until time.Time, version *int64) (Item, error) {
 	return s.do(ctx, id, version, snoozed, snooze(until))
 }
 
-// Assign makes an item somebody's, named by their id or email, or with nil
-// nobody's. An agent cannot see to one.
+// Assign assigns an item to a human, named by ID or email, or unassigns it if
+// to is nil.
 func (s *Service) Assign(ctx context.Context, id string, to *string, version *int64) (Item, error) {
 	var who *Assignee
 	if to != nil {
@@ -177,31 +174,31 @@ func (s *Service) Assign(ctx context.Context, id string, to *string, version *in
 	return s.do(ctx, id, version, assigned, assign(who))
 }
 
-// Resolve ends an item, with a note that may be empty. Should its cause come
-// back, it opens again.
+// Resolve resolves an item with an optional note. If its cause recurs, the item
+// reopens.
 func (s *Service) Resolve(ctx context.Context, id, note string, version *int64) (Item, error) {
 	return s.do(ctx, id, version, resolved, resolve(note))
 }
 
-// Reopen takes an item back from wherever somebody has put it.
+// Reopen reopens an item from any state.
 func (s *Service) Reopen(ctx context.Context, id string, version *int64) (Item, error) {
 	return s.do(ctx, id, version, reopened, reopen)
 }
 
-// do has the caller do something to an item.
-func (s *Service) do(ctx context.Context, id string, version *int64, kind string, d deed) (i Item, err error) {
+// do applies an action of the caller to an item.
+func (s *Service) do(ctx context.Context, id string, version *int64, kind string, d action) (i Item, err error) {
 	err = s.DB.Tx(ctx, func(tx *db.Tx) error {
 		if err := tx.Lock(ctx, lock); err != nil {
 			return err
 		}
-		was, err := find(ctx, tx, id)
+		old, err := find(ctx, tx, id)
 		if err == nil {
-			err = was.seen(version)
+			err = old.checkVersion(version)
 		}
 		if err != nil {
 			return err
 		}
-		i, err = s.change(ctx, tx, was, kind, d)
+		i, err = s.change(ctx, tx, old, kind, d)
 		return err
 	})
 	if err != nil {
@@ -210,14 +207,14 @@ func (s *Service) do(ctx context.Context, id string, version *int64, kind string
 	return i, nil
 }
 
-// change does d to an item that was read in this transaction.
-func (s *Service) change(ctx context.Context, tx *db.Tx, was Item, kind string, d deed) (Item, error) {
+// change applies an action to an item that was read in this transaction.
+func (s *Service) change(ctx context.Context, tx *db.Tx, old Item, kind string, d action) (Item, error) {
 	now := s.Now()
-	i, err := d(was.at(now), actor.From(ctx), now)
+	i, err := d(old.at(now), actor.From(ctx), now)
 	if err != nil {
 		return Item{}, err
 	}
-	changes := i.changes(was.at(now))
+	changes := i.changes(old.at(now))
 	if len(changes) == 0 {
 		return i, nil
 	}
@@ -228,12 +225,12 @@ func (s *Service) change(ctx context.Context, tx *db.Tx, was Item, kind string, 
 	return i, s.recordBy(ctx, tx, kind, i, changes)
 }
 
-// EndSnoozes opens the items whose snooze has ended, and tells of it. Nothing
-// waits for it: whoever reads an item sees it open from that moment. It is timed
-// work.
+// EndSnoozes reopens the items whose snooze has ended and records an event for
+// each. Reads show such items as open even before it runs. It is a periodic
+// job.
 func (s *Service) EndSnoozes(ctx context.Context) error {
 	for {
-		// Without this look an idle inbox would be written to every few seconds.
+		// Check first, or an idle inbox would start a write every few seconds.
 		due, err := dueSnoozes(ctx, s.DB, s.Now(), batch)
 		if err != nil || len(due) == 0 {
 			return err
@@ -258,15 +255,15 @@ func (s *Service) EndSnoozes(ctx context.Context) error {
 	}
 }
 
-// wake opens an item whose snooze has ended, unless somebody has done something
-// else with it since it was looked for.
+// wake reopens an item whose snooze has ended, unless it changed after it was
+// selected.
 func (s *Service) wake(ctx context.Context, tx *db.Tx, id string) error {
-	was, err := find(ctx, tx, id)
+	old, err := find(ctx, tx, id)
 	if errors.Is(err, ErrNotFound) {
 		return nil
 	}
-	i := was.at(s.Now())
-	changes := i.changes(was)
+	i := old.at(s.Now())
+	changes := i.changes(old)
 	if err != nil || len(changes) == 0 {
 		return err
 	}
@@ -277,8 +274,8 @@ func (s *Service) wake(ctx context.Context, tx *db.Tx, id string) error {
 	return s.record(ctx, tx, woken, i, changes)
 }
 
-// CountResolved tells how many items PurgeResolved would remove in all, and when
-// the first of them was resolved: the zero time when there is none.
+// CountResolved returns how many items PurgeResolved would remove in total, and
+// when the first of them was resolved: the zero time if there is none.
 func (s *Service) CountResolved(ctx context.Context, before time.Time) (n int64, oldest time.Time, err error) {
 	var at *clock.Time
 	if err := s.DB.QueryRow(ctx, countResolved, before).Scan(&n, &at); err != nil {
@@ -290,9 +287,9 @@ func (s *Service) CountResolved(ctx context.Context, before time.Time) (n int64,
 	return n, oldest, nil
 }
 
-// PurgeResolved removes items that were resolved before then, the oldest first
-// and at most limit, in a transaction of its caller's, and says how many. Should
-// a cause come back after that, it is a new item.
+// PurgeResolved deletes up to limit items that were resolved before that time,
+// oldest first, in the caller's transaction, and returns the count. If a cause
+// recurs later, it gets a new item.
 func (s *Service) PurgeResolved(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int64, error) {
 	if err := tx.Lock(ctx, lock); err != nil {
 		return 0, err
@@ -304,15 +301,16 @@ func (s *Service) PurgeResolved(ctx context.Context, tx *db.Tx, before time.Time
 	return n, nil
 }
 
-// told is what an event says of an item: all but its detail, which is long.
-type told struct {
+// eventItem is an item as stored in events: without the detail, which may be
+// long.
+type eventItem struct {
 	Item
 
-	Detail *struct{} `json:"detail,omitempty"` // hides the item's
+	Detail *struct{} `json:"detail,omitempty"` // hides Item.Detail
 }
 
-// record notes something that the service itself did. Nothing else of the inbox
-// may be written after it.
+// record writes an event about a change that Wardroom itself made. It must be
+// the inbox's last write of a transaction.
 func (s *Service) record(ctx context.Context, tx *db.Tx, kind string, i Item, changes map[string][2]any) error {
 	return s.recordBy(actor.With(ctx, actor.System), tx, kind, i, changes)
 }
@@ -322,10 +320,10 @@ func (s *Service) recordBy(ctx context.Context, tx *db.Tx, kind string, i Item, 
 		changes = map[string][2]any{}
 	}
 	about := event.Subject{Kind: event.TopicInbox, ID: i.ID, Name: i.Title}
-	return event.Record(ctx, tx, s.Now(), event.Activity, kind, about, map[string]any{"item": told{Item: i}, "changes": changes})
+	return event.Record(ctx, tx, s.Now(), event.Activity, kind, about, map[string]any{"item": eventItem{Item: i}, "changes": changes})
 }
 
-// wanted are the states of the filter, as a set.
+// wanted returns the states of the filter as a set.
 func (f Filter) wanted() map[State]bool {
 	states := f.States
 	if len(states) == 0 {

@@ -23,8 +23,8 @@ import (
 
 var monday = time.Date(2026, 11, 16, 8, 0, 0, 0, time.UTC)
 
-// desk is an inbox whose clock stands still until it is moved.
-type desk struct {
+// fixture is an inbox with a clock that moves only when the test sets it.
+type fixture struct {
 	*Service
 	t   testing.TB
 	now time.Time
@@ -32,16 +32,17 @@ type desk struct {
 	ctx context.Context
 }
 
-func newDesk(t testing.TB, d *db.DB) *desk {
+func newDesk(t testing.TB, d *db.DB) *fixture {
 	t.Helper()
-	k := &desk{t: t, now: monday}
+	k := &fixture{t: t, now: monday}
 	k.Service = &Service{DB: d, Now: func() time.Time { return k.now }}
 	k.me = makeUser(t, d, "ada", actor.User, true)
 	k.ctx = actor.With(t.Context(), k.me)
 	return k
 }
 
-// makeUser adds an account. Its email is name@example.com, and an agent's id is its name.
+// makeUser adds an account with the email name@example.com. An agent's ID is
+// its name.
 func makeUser(t testing.TB, d *db.DB, name string, role actor.Role, active bool) actor.Actor {
 	t.Helper()
 	a := actor.Actor{ID: db.NewID(), Name: strings.ToUpper(name), Role: role}
@@ -62,34 +63,34 @@ func makeUser(t testing.TB, d *db.DB, name string, role actor.Role, active bool)
 	return a
 }
 
-// blocked is a matter that is as good as any.
-func blocked(cause string, severity Severity) Matter {
-	return Matter{
+// blocked returns an ordinary input for an item.
+func blocked(cause string, severity Severity) NewItem {
+	return NewItem{
 		Cause: cause, Kind: string(OldBlocker), Severity: string(severity), Title: "No access to " + cause,
 		Detail: "For **three** days.", Subject: event.Subject{Kind: "task", ID: "t-1", Name: "TASK-1"},
 	}
 }
 
-func (k *desk) raise(m Matter) Item {
+func (k *fixture) raise(m NewItem) Item {
 	k.t.Helper()
 	k.tx(func(tx *db.Tx) error { return k.Raise(k.t.Context(), tx, m) })
 	return k.of(m.Cause)
 }
 
-func (k *desk) settle(cause, why string) {
+func (k *fixture) resolveCause(cause, why string) {
 	k.t.Helper()
-	k.tx(func(tx *db.Tx) error { return k.Settle(k.t.Context(), tx, cause, why) })
+	k.tx(func(tx *db.Tx) error { return k.ResolveCause(k.t.Context(), tx, cause, why) })
 }
 
-func (k *desk) tx(fn func(tx *db.Tx) error) {
+func (k *fixture) tx(fn func(tx *db.Tx) error) {
 	k.t.Helper()
 	if err := k.DB.Tx(k.t.Context(), fn); err != nil {
 		k.t.Fatal(err)
 	}
 }
 
-// of is the item of a cause, as people see it now.
-func (k *desk) of(cause string) Item {
+// of returns the item of a cause as users see it now.
+func (k *fixture) of(cause string) Item {
 	k.t.Helper()
 	i, err := ofCause(k.t.Context(), k.DB, cause)
 	if err != nil {
@@ -98,8 +99,8 @@ func (k *desk) of(cause string) Item {
 	return i.at(k.now)
 }
 
-// log is what is noted of the inbox, the oldest first, as "actor kind: changed fields".
-func (k *desk) log() []string {
+// log returns the inbox's events as "actor kind: changed fields", oldest first.
+func (k *fixture) log() []string {
 	k.t.Helper()
 	var lines []string
 	for _, e := range k.events() {
@@ -117,7 +118,7 @@ func (k *desk) log() []string {
 	return lines
 }
 
-func (k *desk) events() []event.Event {
+func (k *fixture) events() []event.Event {
 	k.t.Helper()
 	part, err := event.Read(k.t.Context(), k.DB, event.Filter{Class: event.Activity, SubjectKind: "inbox"}, page.Want{Query: page.Query{Limit: 1000}})
 	if err != nil {
@@ -127,8 +128,9 @@ func (k *desk) events() []event.Event {
 	return part.Rows
 }
 
-// want holds what a deed answers against what is stored, and against what it is to be.
-func (k *desk) want(i Item, err error, state State, count, version int64) {
+// want compares the item that an action returned with the stored one and with
+// the expected values.
+func (k *fixture) want(i Item, err error, state State, count, version int64) {
 	k.t.Helper()
 	if err != nil {
 		k.t.Fatal(err)
@@ -145,9 +147,8 @@ func (k *desk) want(i Item, err error, state State, count, version int64) {
 	}
 }
 
-// Repeats that are items of their own bury what matters; one that stays resolved
-// while it goes on, or keeps ringing after somebody has put it off, is not
-// believed any more.
+// Repeats count on one item, which reopens when its cause recurs or its
+// severity rises, and stays quiet otherwise.
 func TestLife(t *testing.T) {
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		k := newDesk(t, d)
@@ -167,11 +168,11 @@ func TestLife(t *testing.T) {
 		if got := k.of(cause).Severity; got != Medium {
 			t.Errorf("it is %s now; the worst was medium", got)
 		}
-		k.want(k.raise(blocked(cause, High)), nil, Open, 5, 3) // worse
+		k.want(k.raise(blocked(cause, High)), nil, Open, 5, 3) // higher severity
 		put, err := k.Snooze(k.ctx, first.ID, k.now.Add(2*time.Hour), nil)
 		k.want(put, err, Snoozed, 5, 4)
 		k.want(k.raise(blocked(cause, High)), nil, Snoozed, 6, 4)
-		k.want(k.raise(blocked(cause, Urgent)), nil, Open, 7, 5) // worse
+		k.want(k.raise(blocked(cause, Urgent)), nil, Open, 7, 5) // higher severity
 		mine, err := k.Assign(k.ctx, first.ID, &k.me.ID, nil)
 		k.want(mine, err, Open, 7, 6)
 		done, err := k.Resolve(k.ctx, first.ID, "Gave them access", nil)
@@ -185,14 +186,14 @@ func TestLife(t *testing.T) {
 		if back.Severity != Low || back.Assignee == nil || *back.Assignee != (Assignee{k.me.ID, "ADA"}) || !back.FirstAt.Equal(monday) {
 			t.Errorf("it came back as %+v", back)
 		}
-		k.settle(cause, "The task goes on.")
+		k.resolveCause(cause, "The task goes on.")
 		ended := k.of(cause)
 		k.want(ended, nil, Resolved, 8, 9)
 		if r := ended.Resolution; r.By.ID != actor.System.ID || r.Note != "The task goes on." {
 			t.Errorf("it ended by itself as %+v", r)
 		}
-		k.settle(cause, "Once more.")
-		k.settle("blocker/unknown", "Nothing.")
+		k.resolveCause(cause, "Once more.")
+		k.resolveCause("blocker/unknown", "Nothing.")
 		opened, err := k.Reopen(k.ctx, first.ID, nil)
 		k.want(opened, err, Open, 8, 10)
 		want := []string{
@@ -206,8 +207,8 @@ func TestLife(t *testing.T) {
 	})
 }
 
-// A stream shows an item without reading it again, so that an event has all of a
-// row; and not its detail, of which a thousand repeats would fill the log.
+// Events contain the whole item except its detail, so that a stream can show it
+// without another request.
 func TestEventsHaveTheItem(t *testing.T) {
 	k := newDesk(t, dbtest.New(t))
 	m := blocked("blocker/1", High)
@@ -232,8 +233,8 @@ func TestEventsHaveTheItem(t *testing.T) {
 	}
 }
 
-// What people do twice, or too late, must neither be an error without need nor
-// leave traces of changes that were none.
+// Repeated or late actions fail only if necessary, and without effect they
+// record nothing.
 func TestDeeds(t *testing.T) {
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		k := newDesk(t, d)
@@ -294,8 +295,8 @@ func TestDeeds(t *testing.T) {
 	})
 }
 
-// What is put off must come back at its time for whoever looks, and live streams
-// must hear of it, once, however many processes end snoozes.
+// A snoozed item is open at its time, and one event is recorded, however many
+// replicas end snoozes.
 func TestSnoozesEnd(t *testing.T) {
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		k := newDesk(t, d)
@@ -350,7 +351,7 @@ func TestSnoozesEnd(t *testing.T) {
 	})
 }
 
-// What went long ago must not fill the disk, and what still waits must never go.
+// Purging deletes only items that were resolved long ago.
 func TestPurgeResolved(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		k := newDesk(t, d)
@@ -359,12 +360,12 @@ func TestPurgeResolved(t *testing.T) {
 		}
 		for n := range 4 {
 			k.now = monday.Add(time.Duration(n) * time.Hour)
-			k.settle(fmt.Sprint(n), "done")
+			k.resolveCause(fmt.Sprint(n), "done")
 		}
 		if _, err := k.Reopen(k.ctx, k.of("0").ID, nil); err != nil {
 			t.Fatal(err)
 		}
-		border := monday.Add(3 * time.Hour) // of 1, 2 and 3 the last is too young
+		border := monday.Add(3 * time.Hour) // items 1 and 2 are old enough, 3 is not
 		purge := func(limit int) (n int64) {
 			t.Helper()
 			k.tx(func(tx *db.Tx) (err error) {

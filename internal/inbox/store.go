@@ -20,7 +20,7 @@ const (
 		state, snoozed_until, assignee_id, (SELECT name FROM users WHERE users.id = assignee_id), resolved_at, resolver_id, resolver_name, resolution, version`
 )
 
-// items is how the inbox is listed.
+// items defines the list of inbox items.
 var items = list.List[Item]{
 	Table: `inbox_items`, Columns: columns, Scan: scan, Usual: "rank",
 	Sorts: map[string]list.Sort[Item]{
@@ -29,7 +29,8 @@ var items = list.List[Item]{
 	},
 }
 
-// where is the filter in SQL, at a time: who has put off what until then.
+// where returns the filter as SQL. It depends on the time, because a snooze
+// ends by itself.
 func (f Filter) where(ctx context.Context, q db.Queryer, now time.Time) (w list.Where, err error) {
 	f.ofStates(&w, now)
 	list.In(&w, `kind`, f.Kinds)
@@ -47,7 +48,7 @@ func (f Filter) where(ctx context.Context, q db.Queryer, now time.Time) (w list.
 	default:
 		ids, err := findUsers(ctx, q, f.Assignee)
 		if err == nil && len(ids) == 0 {
-			err = ErrAssignee.With("Give a user's id or email, an agent_id, me or none.")
+			err = ErrAssignee.With("Give a user's ID or email, an agent_id, me, or none.")
 		}
 		if err != nil {
 			return w, err
@@ -57,13 +58,13 @@ func (f Filter) where(ctx context.Context, q db.Queryer, now time.Time) (w list.
 	return w, nil
 }
 
-// ofStates adds the states that are wanted. A snooze that has ended counts as
-// open before anything has noted that. The time is no part of what a cursor
-// belongs to: the next page is asked for at a later one.
+// ofStates adds the condition for the wanted states. An item whose snooze has
+// ended counts as open. The time is not part of the cursor's fingerprint,
+// because each page is read at a later time.
 func (f Filter) ofStates(w *list.Where, now time.Time) {
 	want := f.wanted()
 	if !want[Resolved] {
-		w.And(`state <> 'resolved'`) // which has an index
+		w.And(`state <> 'resolved'`) // uses the index of unresolved items
 	}
 	var or []string
 	for _, s := range []State{Acked, Resolved} {
@@ -90,8 +91,8 @@ func (f Filter) ofStates(w *list.Where, now time.Time) {
 	w.And(condition)
 }
 
-// index is the one to read the items through, in the order of sort: few items are
-// not resolved, and those that are come in the order of the list.
+// index returns the index through which to read the items. Few items are
+// unresolved, so their index is best unless resolved items are wanted.
 func (f Filter) index(sort string) string {
 	switch {
 	case !f.wanted()[Resolved]:
@@ -135,12 +136,12 @@ func ofCause(ctx context.Context, q db.Queryer, cause string) (Item, error) {
 func one(ctx context.Context, q db.Queryer, column, value string) (Item, error) {
 	i, err := scan(q.QueryRow(ctx, `SELECT `+columns+` FROM inbox_items WHERE `+column+` = ?`, value))
 	if db.IsNotFound(err) {
-		return Item{}, ErrNotFound.With("Read the inbox again: a resolved item goes when it is old.")
+		return Item{}, ErrNotFound.With("Reload the inbox. Old resolved items are deleted.")
 	}
 	return i, err
 }
 
-// row is what is stored of i, in the order of stored.
+// row returns the stored values of i, in the order of stored.
 func (i Item) row() []any {
 	var assignee any
 	if i.Assignee != nil {
@@ -162,7 +163,7 @@ func insert(ctx context.Context, tx *db.Tx, i Item) error {
 	return err
 }
 
-// update writes all of i that can change.
+// update stores all fields of i that can change.
 func update(ctx context.Context, tx *db.Tx, i Item) error {
 	row := i.row()
 	_, err := tx.Exec(ctx, `
@@ -173,7 +174,7 @@ func update(ctx context.Context, tx *db.Tx, i Item) error {
 	return err
 }
 
-// dueSnoozes are the ids of items whose snooze has ended, the first ended first.
+// dueSnoozes returns the IDs of items whose snooze has ended, earliest first.
 func dueSnoozes(ctx context.Context, q db.Queryer, now time.Time, limit int) ([]string, error) {
 	rows, err := q.Query(ctx, `SELECT id FROM inbox_items WHERE state = 'snoozed' AND snoozed_until <= ? ORDER BY snoozed_until, id LIMIT ?`, now, limit)
 	return db.All(rows, err, scanID)
@@ -186,8 +187,9 @@ const (
 	longResolved  = `SELECT id FROM inbox_items WHERE state = 'resolved' AND resolved_at < ? ORDER BY resolved_at, id LIMIT ?`
 )
 
-// purgeResolved removes items that were resolved before then, the oldest first.
-// It does so one by one: for a list of ids PostgreSQL would read all of them.
+// purgeResolved deletes items that were resolved before that time, oldest
+// first. It deletes one by one, because PostgreSQL would scan the table for a
+// list of IDs.
 func purgeResolved(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int64, error) {
 	rows, err := tx.Query(ctx, longResolved, before, limit)
 	ids, err := db.All(rows, err, scanID)
@@ -202,9 +204,9 @@ func purgeResolved(ctx context.Context, tx *db.Tx, before time.Time, limit int) 
 	return int64(len(ids)), nil
 }
 
-// findUsers finds the ids of the accounts that ref names in a filter. An agent may
-// have had several. An email of which the caller must not learn whether it has an
-// account is actor.NoID.
+// findUsers returns the IDs of the accounts that ref names in a filter; an
+// agent may have had several. It returns actor.NoID for an email that the
+// caller may not look up.
 func findUsers(ctx context.Context, q db.Queryer, ref string) ([]string, error) {
 	lower := strings.ToLower(ref)
 	if actor.OwnEmailOnly(ctx, ref) {
@@ -219,14 +221,13 @@ func findUsers(ctx context.Context, q db.Queryer, ref string) ([]string, error) 
 	return db.All(rows, err, scanID)
 }
 
-// findAssignee finds the person that ref names, who must be able to log in and
-// be no agent.
+// findAssignee finds a human with an active account.
 func findAssignee(ctx context.Context, q db.Queryer, ref string) (a Assignee, err error) {
 	lower := strings.ToLower(strings.TrimSpace(ref))
 	err = q.QueryRow(ctx, `SELECT id, name FROM users WHERE (id = ? OR email_key = ?) AND active AND role <> ?`, lower, lower, actor.Agent).
 		Scan(&a.ID, &a.Name)
 	if db.IsNotFound(err) {
-		err = ErrAssignee.With("Give the id or the email of an active account that is no agent's, or null for nobody.")
+		err = ErrAssignee.With("Give the ID or email of a human with an active account, or null to unassign the item.")
 	}
 	return a, err
 }

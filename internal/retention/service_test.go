@@ -47,7 +47,7 @@ func newService(t testing.TB, d *db.DB) *Service {
 	s.Policies = []Policy{{
 		Name: "activity", Setting: "ACTIVITY_LOG_RETENTION_DAYS", Days: 1, Does: "Activity goes.",
 		Count: func(ctx context.Context, before time.Time) (int64, time.Time, error) {
-			return event.CountPassing(ctx, d, before)
+			return event.CountPurgeable(ctx, d, before)
 		},
 		Go: event.Purge,
 	}}

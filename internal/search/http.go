@@ -7,28 +7,28 @@ import (
 	"wardroom/internal/platform/web"
 )
 
-// Mount adds the route of the search.
+// Mount adds the search route.
 func (s *Service) Mount(api *web.API) {
-	web.Get(api, "/search", actor.Read, "Find tasks, comments, reports and archived sessions by their words", s.handleFind,
-		web.Describe("What has all the words, whatever their case; the last one may be the beginning of a word. "+
-			"First what has them in its title, or a task in its key, then what else has them, the newest first. Reports of standups and sessions take at most half of the places where tasks and comments would fill more than the other half, and the other way round. No character means anything special."))
+	web.Get(api, "/search", actor.Read, "Search tasks, comments, reports, and archived sessions", s.handleFind,
+		web.Describe("Returns texts that contain all the words, ignoring case. The last word also matches as a prefix. "+
+			"Matches in a title or task key come first, then the others, newest first. Standup reports and sessions together get up to half of the results, tasks and comments the other half; either side can use what the other leaves. There are no special characters."))
 }
 
 type findInput struct {
-	Text     string   `query:"q" required:"true" maxLength:"200" doc:"The words to look for."`
-	Archived string   `query:"archived" enum:"true,false" doc:"Only what is in the archive, or only what is not; both when left out."`
-	Kinds    []string `query:"kind" enum:"task,comment,report,session" maxItems:"4" doc:"Only of these kinds, separated by commas; all when left out."`
-	Limit    int      `query:"limit" minimum:"1" maximum:"100" default:"20" doc:"How many to answer at most."`
+	Text     string   `query:"q" required:"true" maxLength:"200" doc:"Words to search for."`
+	Archived string   `query:"archived" enum:"true,false" doc:"true: only archived texts. false: only texts that are not archived. Default: both."`
+	Kinds    []string `query:"kind" enum:"task,comment,report,session" maxItems:"4" doc:"Kinds of texts, separated by commas. Default: all."`
+	Limit    int      `query:"limit" minimum:"1" maximum:"100" default:"20" doc:"Maximum number of results."`
 }
 
 func (s *Service) handleFind(ctx context.Context, in *findInput) (*struct{ Body []Result }, error) {
-	var only Only
+	var filter Filter
 	if in.Archived != "" {
-		only.Archived = new(in.Archived == "true")
+		filter.Archived = new(in.Archived == "true")
 	}
 	for _, k := range in.Kinds {
-		only.Kinds = append(only.Kinds, Kind(k))
+		filter.Kinds = append(filter.Kinds, Kind(k))
 	}
-	found, err := s.Find(ctx, in.Text, only, in.Limit)
+	found, err := s.Find(ctx, in.Text, filter, in.Limit)
 	return &struct{ Body []Result }{found}, err
 }

@@ -13,15 +13,15 @@ import (
 	"wardroom/internal/platform/db/dbtest"
 )
 
-// written is a text as the test keeps it, in the order in which texts were written.
+// written is a text with what the test expects of it, in order of writing.
 type written struct {
-	id          string // of the task, comment, report or session
+	id          string // of the task, comment, report, or session
 	kind        Kind
 	archived    bool
 	title, body []string
 }
 
-// has says whether words are in some words, the last of them as a beginning.
+// has reports whether words are among in, the last one as a prefix.
 func has(in, words []string) bool {
 	for i, w := range words {
 		if !slices.ContainsFunc(in, func(v string) bool { return v == w || i == len(words)-1 && strings.HasPrefix(v, w) }) {
@@ -31,18 +31,18 @@ func has(in, words []string) bool {
 	return true
 }
 
-// expected are the ids that Find has to answer, by reading every text.
-func expected(all []written, words []string, only Only, limit int) (ids []string) {
+// expected returns the IDs that Find must return, by scanning every text.
+func expected(all []written, words []string, filter Filter, limit int) (ids []string) {
 	type hit struct {
 		written
 		titled bool
 		place  int
 	}
 	var sides [][]hit
-	for _, kinds := range only.sides() {
+	for _, kinds := range filter.sides() {
 		var side []hit
 		for i, t := range all {
-			if !slices.Contains(kinds, t.kind) || only.Archived != nil && *only.Archived != t.archived {
+			if !slices.Contains(kinds, t.kind) || filter.Archived != nil && *filter.Archived != t.archived {
 				continue
 			}
 			if titled := has(t.title, words); titled || has(slices.Concat(t.title, t.body), words) {
@@ -81,8 +81,8 @@ func expected(all []written, words []string, only Only, limit int) (ids []string
 	return ids
 }
 
-// The engines choose between ways to find words by how many texts have them. All of
-// them must find what reading every text finds, in the same order.
+// Find returns the same texts in the same order as a scan of all texts,
+// whichever query it chooses.
 func TestFindEqualsReadingAll(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s, all := &Service{DB: d}, corpus(t, d)
@@ -91,16 +91,16 @@ func TestFindEqualsReadingAll(t *testing.T) {
 			"many", "many1", "many12", "many123", "manyy", "item1", "item", "tit", "title", "title often", "nowhere",
 		}
 		yes, no := true, false
-		var onlys []Only
+		var filters []Filter
 		for _, archived := range []*bool{nil, &yes, &no} {
 			for _, kinds := range [][]Kind{nil, {OfTask}, {OfComment}, {OfReport}, {OfSession}, {OfTask, OfSession}, {OfComment, OfReport, OfSession}} {
-				onlys = append(onlys, Only{archived, kinds})
+				filters = append(filters, Filter{archived, kinds})
 			}
 		}
 		for _, text := range texts {
-			for i, only := range onlys {
+			for i, filter := range filters {
 				limit := []int{1, 7, 20, 100}[(i+len(text))%4]
-				found, err := s.Find(t.Context(), text, only, limit)
+				found, err := s.Find(t.Context(), text, filter, limit)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -117,8 +117,8 @@ func TestFindEqualsReadingAll(t *testing.T) {
 						got = append(got, *r.SessionID)
 					}
 				}
-				if want := expected(all, wordsOf(text), only, limit); !slices.Equal(got, want) {
-					t.Errorf("%d of %q among %v, archived %v:\n got %v\nwant %v", limit, text, only.Kinds, only.Archived, got, want)
+				if want := expected(all, wordsOf(text), filter, limit); !slices.Equal(got, want) {
+					t.Errorf("%d of %q among %v, archived %v:\n got %v\nwant %v", limit, text, filter.Kinds, filter.Archived, got, want)
 				}
 			}
 			wantSessions(t, d, all, text)
@@ -151,8 +151,8 @@ func wantSessions(t *testing.T, d *db.DB, all []written, text string) {
 	}
 }
 
-// corpus writes texts of all kinds, with words that all, some and few of them have,
-// that only old ones or new ones have, and with many that begin alike.
+// corpus writes texts of all kinds, with common and rare words, words only in
+// old or new texts, and many words with the same prefix.
 func corpus(t *testing.T, d *db.DB) (all []written) {
 	t.Helper()
 	const tasks, comments, reports, sessions = 300, 250, 60, fewSessions + 300

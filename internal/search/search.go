@@ -1,13 +1,13 @@
-// Package search finds tasks, comments, reports of standups and archived sessions
-// by the words in them.
+// Package search is the full-text search over tasks, comments, standup reports,
+// and archived sessions.
 //
-// The words are made here and not by the databases, whose ideas of a word and
-// of its small letters differ: so both engines find the same, and nothing that
-// a caller types is syntax to them. Whoever owns a text puts it here in the
-// transaction that writes it.
+// Text is split into words here rather than by the databases, which differ in
+// what a word is and how they fold case. So both engines find the same texts,
+// and nothing that a user types is query syntax. The owner of a text indexes it
+// in the transaction that writes it.
 //
-// The index has each word with the class of its text in front, so a search for
-// tasks does not read what it says of sessions (class.go).
+// Each word in the index is prefixed with the class of its text, so a search
+// for tasks does not read the entries of sessions; see index_terms.go.
 package search
 
 import (
@@ -19,68 +19,69 @@ import (
 	"wardroom/internal/platform/plaintext"
 )
 
-// Kind says what was found.
+// Kind is the kind of a text.
 type Kind string
 
 // The kinds.
 const (
 	OfTask    Kind = "task"
 	OfComment Kind = "comment"
-	OfReport  Kind = "report"  // of a standup
-	OfSession Kind = "session" // of the runtime, in the archive
+	OfReport  Kind = "report"  // a standup report
+	OfSession Kind = "session" // an archived runtime session
 )
 
-// Text is what can be searched for: that of a task, or of one of its comments.
+// Text is a task or a comment to index.
 type Text struct {
 	TaskID    string
-	CommentID string // empty is the task itself
+	CommentID string // empty for the task itself
 	Archived  bool   // whether the task is in the archive
-	Title     string // what is found first
+	Title     string // matches here rank first
 	Body      string
 }
 
-// SessionText is what an archived session can be searched for.
+// SessionText is an archived session to index.
 type SessionText struct {
-	ID    string // of the archive
-	Title string // what is found first
+	ID    string // in the archive
+	Title string // matches here rank first
 	Body  string
 }
 
-// ReportText is what a report of a standup can be searched for.
+// ReportText is a standup report to index.
 type ReportText struct {
 	StandupID, AgentID string
 	Body               string
 }
 
-// Result is one text that was found.
+// Result is one match.
 type Result struct {
 	Kind      Kind        `json:"kind" enum:"task,comment,report,session"`
-	TaskID    *string     `json:"task_id" doc:"Null for a report or a session."`
-	TaskKey   *string     `json:"task_key" example:"TASK-12" doc:"Null for a report or a session."`
-	CommentID *string     `json:"comment_id" doc:"The comment that has the words; null when the task has them itself."`
-	SessionID *string     `json:"session_id" doc:"The id of the archived session, as in GET /sessions/{id}; null for anything else."`
-	StandupID *string     `json:"standup_id" doc:"The standup whose report it is; null for anything else."`
-	AgentID   *string     `json:"agent_id" doc:"Whose session or report it is; null for a task or a comment."`
-	Title     string      `json:"title" doc:"Of the task, or of the report's standup; of a session its label, or else its key."`
-	Archived  bool        `json:"archived" doc:"Whether the task is in the archive. A session that is found always is."`
-	Snippet   string      `json:"snippet" doc:"A piece of the text, around the first word that was found in it; plain text on one line, and empty when there is no text. Agents write it: never trust it."`
-	Marks     []Mark      `json:"marks" nullable:"false" doc:"Where the words are in the snippet."`
-	At        clock.Time  `json:"at" doc:"When the task or the comment was made, or the report given; of a session, when anything last happened in it."`
-	EditedAt  *clock.Time `json:"edited_at" doc:"When it was last changed; null when it never was."`
+	TaskID    *string     `json:"task_id" doc:"Null for a report or session."`
+	TaskKey   *string     `json:"task_key" example:"TASK-12" doc:"Null for a report or session."`
+	CommentID *string     `json:"comment_id" doc:"The comment that matches; null if the task itself matches."`
+	SessionID *string     `json:"session_id" doc:"ID of the archived session, as in GET /sessions/{id}; otherwise null."`
+	StandupID *string     `json:"standup_id" doc:"The standup of a report; otherwise null."`
+	AgentID   *string     `json:"agent_id" doc:"The agent of a session or report; otherwise null."`
+	Title     string      `json:"title" doc:"Title of the task or standup; for a session, its label or key."`
+	Archived  bool        `json:"archived" doc:"Whether the task is archived; always true for a session."`
+	Snippet   string      `json:"snippet" doc:"Excerpt of the text around the first match, as one line of plain text; empty if there is no text. May be written by agents: treat as untrusted."`
+	Marks     []Mark      `json:"marks" nullable:"false" doc:"Positions of the matches in the snippet."`
+	At        clock.Time  `json:"at" doc:"When the task or comment was created or the report submitted; for a session, its last activity."`
+	EditedAt  *clock.Time `json:"edited_at" doc:"When the text was last changed; null if never."`
 }
 
-// Mark is the place of a word, in characters (code points).
+// Mark is the position of a match, in Unicode code points.
 type Mark struct {
-	Start int `json:"start" doc:"How many characters are before it."`
-	End   int `json:"end" doc:"How many characters are before its end."`
+	Start int `json:"start" doc:"Offset of the first character."`
+	End   int `json:"end" doc:"Offset after the last character."`
 }
 
-// longestWord is how many characters of a word count.
+// longestWord is the number of characters of a word that are indexed.
 const longestWord = 64
 
-// each calls fn with every word of a text, in small letters, and with where it
-// is, in bytes, until fn returns false. A word is letters, digits and the marks on
-// them. Scripts without blanks between words have each character as a word.
+// each calls fn with every word of a text, in lower case, and its byte range,
+// until fn returns false. A word consists of letters, digits, and their
+// combining marks. In scripts without spaces between words, each character is a
+// word.
 func each(text string, fn func(word string, start, end int) bool) {
 	w := word{text: text}
 	for i, r := range text {
@@ -107,8 +108,8 @@ func each(text string, fn func(word string, start, end int) bool) {
 	}
 }
 
-// kindOf tells whether a character is part of a word, and whether it is one by
-// itself. Most texts are ASCII, and every text that is written comes by here.
+// kindOf reports whether a character is part of a word, and whether it is a
+// word by itself. ASCII is handled first, because most texts are ASCII.
 func kindOf(r rune, within bool) (inWord, alone bool) {
 	if r < utf8.RuneSelf {
 		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9', false
@@ -119,16 +120,16 @@ func kindOf(r rune, within bool) (inWord, alone bool) {
 	return inWord, alone
 }
 
-// word is one that is being read.
+// word is the word being read.
 type word struct {
 	text   string
 	start  int
 	runes  int
-	folded []byte // what it is when that is not as it stands in the text
-	other  bool   // whether it is not
+	folded []byte // the normalized word, if it differs from the text
+	other  bool   // whether it differs
 }
 
-// add takes the next character, which is at a place in the text.
+// add appends the next character, at byte offset at.
 func (w *word) add(r rune, at int) {
 	if w.runes == 0 {
 		w.start, w.other = at, false
@@ -146,7 +147,7 @@ func (w *word) add(r rune, at int) {
 	}
 }
 
-// upTo is the word, which ends before a place in the text.
+// upTo returns the normalized word, which ends at byte offset end.
 func (w *word) upTo(end int) string {
 	if w.other {
 		return string(w.folded)
@@ -154,8 +155,8 @@ func (w *word) upTo(end int) string {
 	return w.text[w.start:end]
 }
 
-// fold makes one letter of those that differ only in case; some scripts have
-// more than two, such as the two small sigmas.
+// fold maps letters that differ only in case to one letter. Some have more than
+// two forms, such as the Greek sigma.
 func fold(r rune) rune {
 	switch {
 	case r >= utf8.RuneSelf:
@@ -166,7 +167,7 @@ func fold(r rune) rune {
 	return r
 }
 
-// wordsOf are the different words of a text, in their order.
+// wordsOf returns the distinct words of a text, in order.
 func wordsOf(text string) []string {
 	var words []string
 	seen := make(map[string]bool, len(text)/10)
@@ -180,8 +181,8 @@ func wordsOf(text string) []string {
 	return words
 }
 
-// query is what somebody looks for: texts that have all the words, and a word
-// that begins with the last.
+// query is a search for texts that have all the words, the last one as a
+// prefix.
 type query struct{ words []string }
 
 func (q query) has(word string) bool {
@@ -193,13 +194,15 @@ func (q query) has(word string) bool {
 	return false
 }
 
-// The length of a snippet, in bytes before and after the first word.
+// The length of a snippet in bytes, before and after the start of the first
+// match.
 const (
 	snippetBefore = 60
 	snippetAfter  = 180
 )
 
-// snippet cuts a piece out of a text, around the first word that q has.
+// snippet returns an excerpt of a text around the first match, and the
+// positions of the matches in it.
 func (q query) snippet(text string) (string, []Mark) {
 	first := 0
 	each(text, func(word string, start, _ int) bool {

@@ -23,7 +23,7 @@ import (
 
 var monday = time.Date(2026, 11, 16, 8, 0, 0, 0, time.UTC)
 
-// add makes a task, as the board does, and makes it findable.
+// add creates a task as the board does, and indexes it.
 func add(t testing.TB, d *db.DB, number int, title, body string) string {
 	t.Helper()
 	id := db.NewID()
@@ -43,7 +43,7 @@ func add(t testing.TB, d *db.DB, number int, title, body string) string {
 
 func found4(t testing.TB, s *Service, text string) string {
 	t.Helper()
-	list, err := s.Find(t.Context(), text, Only{}, 20)
+	list, err := s.Find(t.Context(), text, Filter{}, 20)
 	if err != nil {
 		t.Fatalf("%q: %v", text, err)
 	}
@@ -54,7 +54,7 @@ func found4(t testing.TB, s *Service, text string) string {
 	return strings.Join(keys, " ")
 }
 
-// Both engines must find the same, in the same order, whatever is typed.
+// Both engines find the same texts in the same order.
 func TestFind(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := &Service{DB: d}
@@ -65,10 +65,10 @@ func TestFind(t *testing.T) {
 		for text, want := range map[string]string{
 			"":                        "",
 			" \t—–'\"*()":             "",
-			"invoices":                "1 2", // a title before a text
+			"invoices":                "1 2", // titles first
 			"INVOICES":                "1 2",
-			"invoice":                 "12 1 2", // the beginning of a word; the newest first
-			"invoice august":          "",       // only the last is a beginning
+			"invoice":                 "12 1 2", // a prefix; newest first
+			"invoice august":          "",       // only the last word is a prefix
 			"august invoice":          "1",
 			"of invoice":              "12 1 2",
 			"report":                  "1",
@@ -104,14 +104,13 @@ func TestFind(t *testing.T) {
 		if got := found4(t, s, many.String()); got != "" {
 			t.Errorf("200 words find %q", got)
 		}
-		if list, err := s.Find(t.Context(), "invoice", Only{}, 1); err != nil || len(list) != 1 {
+		if list, err := s.Find(t.Context(), "invoice", Filter{}, 1); err != nil || len(list) != 1 {
 			t.Errorf("one of three: %v, %v", list, err)
 		}
 	})
 }
 
-// A text that was changed is found by what it says now, and one that is gone by
-// nothing; its words go with it.
+// A changed text is found by its new words only, and a deleted text not at all.
 func TestPut(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := &Service{DB: d}
@@ -143,8 +142,7 @@ func TestPut(t *testing.T) {
 	})
 }
 
-// Who types the strangest text gets an answer; and what is in a text is found
-// by any of its words.
+// Any query is accepted, and any text is found by each of its words.
 func TestAnyText(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := &Service{DB: d}
@@ -171,7 +169,7 @@ func TestAnyText(t *testing.T) {
 			n++
 			add(t, d, n, "x", text)
 			for _, word := range wordsOf(text) {
-				hits, err := s.Find(t.Context(), word, Only{}, 100)
+				hits, err := s.Find(t.Context(), word, Filter{}, 100)
 				if err != nil || !slices.ContainsFunc(hits, func(r Result) bool { return *r.TaskKey == fmt.Sprint("TASK-", n) }) && len(hits) < 100 {
 					rt.Fatalf("%q is not found by %q: %v", text, word, err)
 				}
@@ -180,7 +178,7 @@ func TestAnyText(t *testing.T) {
 	})
 }
 
-// Marks beside the words, or half a letter, would spoil the page that shows them.
+// Snippets contain whole characters and exact positions of the matches.
 func TestSnippet(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		text := rapid.String().Draw(rt, "text") + rapid.SampledFrom([]string{" Ärger\n", "出荷", "\u202e ärgern"}).Draw(rt, "word") + rapid.String().Draw(rt, "more")
@@ -208,7 +206,7 @@ func TestSnippet(t *testing.T) {
 	}
 }
 
-// What a caller may ask for, and what they are told.
+// The parameters and the response of the route.
 func TestRoute(t *testing.T) {
 	d := dbtest.New(t)
 	add(t, d, 1, "Ship <b>it</b>", "all\nof it")
@@ -244,7 +242,7 @@ func TestRoute(t *testing.T) {
 	}
 }
 
-// addSession archives a session, as the archive does, and makes it findable.
+// addSession archives a session as the archive does, and indexes it.
 func addSession(t testing.TB, d *db.DB, number int, title, body string) {
 	t.Helper()
 	id := db.NewID()
@@ -262,8 +260,7 @@ func addSession(t testing.TB, d *db.DB, number int, title, body string) {
 	}
 }
 
-// What runs each day must not hide the one task that somebody looks for, nor a
-// board full of tasks the sessions.
+// Neither sessions and reports nor tasks and comments crowd out the other side.
 func TestShares(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := &Service{DB: d}
@@ -276,9 +273,9 @@ func TestShares(t *testing.T) {
 			add(t, d, 10+i, "Board", "board")
 		}
 		addSession(t, d, 20, "Board", "")
-		find := func(text string, only Only, limit int) string {
+		find := func(text string, filter Filter, limit int) string {
 			t.Helper()
-			list, err := s.Find(t.Context(), text, only, limit)
+			list, err := s.Find(t.Context(), text, filter, limit)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -293,23 +290,23 @@ func TestShares(t *testing.T) {
 			return strings.Join(all, " ")
 		}
 		for _, c := range []struct {
-			text  string
-			only  Only
-			limit int
-			want  string
+			text   string
+			filter Filter
+			limit  int
+			want   string
 		}{
-			{"certificate", Only{}, 8, "s s s s s s 1 2"}, // what the tasks do not need is the sessions'
-			{"certificate", Only{}, 2, "s 1"},
-			{"certificate", Only{}, 1, "1"},
-			{"certificate", Only{Kinds: []Kind{OfSession}}, 3, "s s s"},
-			{"certificate", Only{Kinds: []Kind{OfTask}}, 3, "1 2"},
-			{"certificate", Only{Kinds: []Kind{OfTask, OfSession}}, 4, "s s 1 2"},
-			{"certificate", Only{Archived: new(false)}, 4, "1 2"},
-			{"board", Only{}, 4, "s 21 20 19"},
-			{"board", Only{}, 100, "s 21 20 19 18 17 16 15 14 13 12 11 10"},
+			{"certificate", Filter{}, 8, "s s s s s s 1 2"}, // sessions use what tasks leave
+			{"certificate", Filter{}, 2, "s 1"},
+			{"certificate", Filter{}, 1, "1"},
+			{"certificate", Filter{Kinds: []Kind{OfSession}}, 3, "s s s"},
+			{"certificate", Filter{Kinds: []Kind{OfTask}}, 3, "1 2"},
+			{"certificate", Filter{Kinds: []Kind{OfTask, OfSession}}, 4, "s s 1 2"},
+			{"certificate", Filter{Archived: new(false)}, 4, "1 2"},
+			{"board", Filter{}, 4, "s 21 20 19"},
+			{"board", Filter{}, 100, "s 21 20 19 18 17 16 15 14 13 12 11 10"},
 		} {
-			if got := find(c.text, c.only, c.limit); got != c.want {
-				t.Errorf("%d of %q with %v are %q, want %q", c.limit, c.text, c.only.Kinds, got, c.want)
+			if got := find(c.text, c.filter, c.limit); got != c.want {
+				t.Errorf("%d of %q with %v are %q, want %q", c.limit, c.text, c.filter.Kinds, got, c.want)
 			}
 		}
 	})

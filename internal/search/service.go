@@ -10,32 +10,30 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// Service finds texts.
+// Service searches texts.
 type Service struct {
 	DB *db.DB
 }
 
-// Only says which texts are looked at. The zero Only is all of them.
-type Only struct {
-	Archived *bool // what is in the archive, or what is not
+// Filter selects the texts to search. The zero Filter selects all.
+type Filter struct {
+	Archived *bool // nil selects both
 	Kinds    []Kind
 }
 
-// maxResults is how many texts one search finds at most.
+// maxResults is the maximum number of results of a search.
 const maxResults = 100
 
-// Find returns at most limit texts that have all the words of text, the last of
-// which may be the beginning of one. First come those whose title, or a task's
-// key, has them, then what else has them, and of both the newest first: the order
-// is the same each time, and on both engines. Nothing in text is syntax; without
-// a word nothing is found.
+// Find returns up to limit texts that have all words of text, the last of which
+// may be a prefix. Matches in a title or task key come first, then the others,
+// newest first in both groups; the order is stable and the same on both
+// engines. No character of text is syntax. A text without words finds nothing.
 //
-// Reports and sessions are many, and say the same each day: they take at most
-// half of the places when tasks and comments would fill more than the other half,
-// and the other way round.
+// Reports and sessions are numerous and similar, so they get at most half of
+// the results unless tasks and comments leave room, and vice versa.
 //
-// Of one caller two searches run at once, like lists; see db.LimitReads.
-func (s *Service) Find(ctx context.Context, text string, only Only, limit int) ([]Result, error) {
+// At most two searches per caller run at once, like lists; see db.LimitReads.
+func (s *Service) Find(ctx context.Context, text string, filter Filter, limit int) ([]Result, error) {
 	q := query{wordsOf(text)}
 	if len(q.words) == 0 {
 		return []Result{}, nil
@@ -49,8 +47,8 @@ func (s *Service) Find(ctx context.Context, text string, only Only, limit int) (
 	var rows []row
 	err = s.DB.View(ctx, func(in db.Queryer) (err error) {
 		var sides [][]hit
-		for _, kinds := range only.sides() {
-			side, err := s.find(ctx, in, q, Only{Archived: only.Archived, Kinds: kinds}, limit)
+		for _, kinds := range filter.sides() {
+			side, err := s.find(ctx, in, q, Filter{Archived: filter.Archived, Kinds: kinds}, limit)
 			if err != nil {
 				return err
 			}
@@ -70,11 +68,12 @@ func (s *Service) Find(ctx context.Context, text string, only Only, limit int) (
 	return results, nil
 }
 
-// sides are the kinds that are looked for, those that share their places together.
-func (o Only) sides() [][]Kind {
+// sides returns the selected kinds in two groups that share the results between
+// them.
+func (f Filter) sides() [][]Kind {
 	var sides [][]Kind
 	for _, side := range [][]Kind{{OfTask, OfComment}, {OfReport, OfSession}} {
-		wanted := slices.DeleteFunc(side, func(k Kind) bool { return len(o.Kinds) > 0 && !slices.Contains(o.Kinds, k) })
+		wanted := slices.DeleteFunc(side, func(k Kind) bool { return len(f.Kinds) > 0 && !slices.Contains(f.Kinds, k) })
 		if len(wanted) > 0 {
 			sides = append(sides, wanted)
 		}
@@ -82,20 +81,20 @@ func (o Only) sides() [][]Kind {
 	return sides
 }
 
-// hit is a text that was found.
+// hit is a text that matches.
 type hit struct {
 	id     int64
-	titled bool // whether its title has all the words
+	titled bool // whether the title has all the words
 }
 
-// find returns the first texts of one side: those with the words in the title, then the others.
-func (s *Service) find(ctx context.Context, in db.Queryer, q query, only Only, limit int) (hits []hit, err error) {
+// find returns the first matches of one side: those in titles, then the others.
+func (s *Service) find(ctx context.Context, in db.Queryer, q query, filter Filter, limit int) (hits []hit, err error) {
 	for _, titles := range []bool{true, false} {
 		if len(hits) == limit {
 			break
 		}
-		// Those with the words in their title are among the others again.
-		found, err := q.found(ctx, in, s.DB.Engine(), only, titles, limit+len(hits))
+		// Title matches are found again among the others.
+		found, err := q.found(ctx, in, s.DB.Engine(), filter, titles, limit+len(hits))
 		if err != nil {
 			return nil, err
 		}
@@ -108,7 +107,8 @@ func (s *Service) find(ctx context.Context, in db.Queryer, q query, only Only, l
 	return hits, nil
 }
 
-// share gives each side its part of the places, and what one does not need to the other.
+// share gives each side its part of the limit and what the other side does not
+// need.
 func share(sides [][]hit, limit int) []hit {
 	var hits []hit
 	for i, side := range sides {

@@ -12,11 +12,11 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// Add makes a new text findable. Call it in the transaction that writes the
-// text, which is there already. With the text it goes by itself.
+// Add indexes a new text, in the transaction that has written it. Deleting the
+// text also deletes its index entry.
 func Add(ctx context.Context, tx *db.Tx, t Text) error { return put(ctx, tx, t, addWords) }
 
-// Put is Add for a text that may be findable already as it was.
+// Put is Add for a text that may be indexed already.
 func Put(ctx context.Context, tx *db.Tx, t Text) error { return put(ctx, tx, t, putWords) }
 
 func put(ctx context.Context, tx *db.Tx, t Text, write func(ctx context.Context, tx *db.Tx, task string, comment *string, words string) error) error {
@@ -32,12 +32,12 @@ func put(ctx context.Context, tx *db.Tx, t Text, write func(ctx context.Context,
 		err = write(ctx, tx, t.TaskID, comment, strings.Join(words, " "))
 	}
 	if err != nil {
-		return fmt.Errorf("make a text findable: %w", err)
+		return fmt.Errorf("index a text: %w", err)
 	}
 	return nil
 }
 
-// conflict is what makes two rows one.
+// conflict returns the ON CONFLICT target for an indexed text.
 func conflict(comment *string) string {
 	if comment == nil {
 		return ` ON CONFLICT (task_id) WHERE comment_id IS NULL`
@@ -50,9 +50,9 @@ func putVector(ctx context.Context, tx *db.Tx, task string, comment *string, wor
 		conflict(comment)+` DO UPDATE SET words = excluded.words`, task, comment, words)
 }
 
-// addWords does without RETURNING and ON CONFLICT: with them SQLite guards the
-// statement by a savepoint, at which FTS5 writes out what it has gathered, and
-// what several tasks that are committed together have would not be written at once.
+// addWords avoids RETURNING and ON CONFLICT: with them SQLite adds a savepoint,
+// at which FTS5 flushes its buffer, so tasks that are committed together would
+// not be written together.
 func addWords(ctx context.Context, tx *db.Tx, task string, comment *string, words string) error {
 	_, err := tx.Exec(ctx, `INSERT INTO search_texts (task_id, comment_id) VALUES (?, ?)`, task, comment)
 	if err == nil {
@@ -71,7 +71,7 @@ func putWords(ctx context.Context, tx *db.Tx, task string, comment *string, word
 	return err
 }
 
-// vector writes words as PostgreSQL reads a vector. They have no quotes in them.
+// vector formats words as a PostgreSQL tsvector. Words have no quotes.
 func vector(words []string) string {
 	if len(words) == 0 {
 		return ``
@@ -79,8 +79,9 @@ func vector(words []string) string {
 	return `'` + strings.Join(words, `' '`) + `'`
 }
 
-// read adds the texts to what was found, in the same order. The statement has a place
-// for as many as were wanted, so that each limit has one and not each result.
+// read loads the matched texts in order. The statement has limit placeholders,
+// so that the number of prepared statements depends on the limits used and not
+// on the number of results.
 func read(ctx context.Context, q db.Queryer, found []hit, limit int) ([]row, error) {
 	args := make([]any, limit)
 	for i := range args {
@@ -107,7 +108,7 @@ func read(ctx context.Context, q db.Queryer, found []hit, limit int) ([]row, err
 	return all, err
 }
 
-// row is a Result before its snippet is cut.
+// row is a Result with the text from which to cut its snippet.
 type row struct {
 	Result
 	id   int64
@@ -132,7 +133,7 @@ func scan(from db.Row) (row, error) {
 		r.Kind, r.Archived = OfSession, true
 		return r, nil
 	case number == nil || made == nil || version == nil:
-		return r, errors.New("a text of nothing is findable")
+		return r, errors.New("an indexed text has no owner")
 	}
 	key := fmt.Sprint("TASK-", *number)
 	r.Kind, r.TaskKey, r.Archived, r.At = OfTask, &key, archived != nil, *made
@@ -145,40 +146,40 @@ func scan(from db.Row) (row, error) {
 	return r, nil
 }
 
-// PutSession makes an archived session findable, in the transaction that writes
-// it, or findable as it is now: then it counts as the newest text.
+// PutSession indexes an archived session, or updates its entry, in the
+// transaction that writes it. An updated session ranks as the newest text.
 func PutSession(ctx context.Context, tx *db.Tx, t SessionText) error {
 	if err := DropSession(ctx, tx, t.ID); err != nil {
-		return fmt.Errorf("make a session findable: %w", err)
+		return fmt.Errorf("index a session: %w", err)
 	}
 	if err := putNew(ctx, tx, `session_id, agent_id`, t.ID, nil, classOf(OfSession, true).tokens(t.Title, t.Body)); err != nil {
-		return fmt.Errorf("make a session findable: %w", err)
+		return fmt.Errorf("index a session: %w", err)
 	}
 	return nil
 }
 
-// PutReport makes a report of a standup findable, in the transaction that writes
-// it, or findable as it is now: then it counts as the newest text. With the
-// standup it goes by itself. It has no title: else the word standup would find
-// every report there is.
+// PutReport indexes a standup report, or updates its entry, in the transaction
+// that writes it. An updated report ranks as the newest text. Deleting the
+// standup also deletes the entry. Reports have no title, or the word standup
+// would match every report.
 func PutReport(ctx context.Context, tx *db.Tx, t ReportText) error {
 	err := DropReport(ctx, tx, t.StandupID, t.AgentID)
 	if err == nil {
 		err = putNew(ctx, tx, `standup_id, agent_id`, t.StandupID, &t.AgentID, classOf(OfReport, false).tokens("", t.Body))
 	}
 	if err != nil {
-		return fmt.Errorf("make a report findable: %w", err)
+		return fmt.Errorf("index a report: %w", err)
 	}
 	return nil
 }
 
-// DropReport makes a report of a standup findable no more.
+// DropReport removes a standup report from the index.
 func DropReport(ctx context.Context, tx *db.Tx, standupID, agentID string) error {
 	_, err := tx.Exec(ctx, `DELETE FROM search_texts WHERE standup_id = ? AND agent_id = ?`, standupID, agentID)
 	return err
 }
 
-// putNew makes a text findable whose id, and agent, stand in these columns.
+// putNew indexes a text identified by the given columns.
 func putNew(ctx context.Context, tx *db.Tx, columns, id string, agent *string, words []string) error {
 	if tx.Engine() == db.Postgres {
 		_, err := tx.Exec(ctx, `INSERT INTO search_texts (`+columns+`, words) VALUES (?, ?, CAST(CAST(? AS TEXT) AS TSVECTOR))`, id, agent, vector(words))
@@ -191,7 +192,7 @@ func putNew(ctx context.Context, tx *db.Tx, columns, id string, agent *string, w
 	return err
 }
 
-// DropSession makes an archived session findable no more.
+// DropSession removes an archived session from the index.
 func DropSession(ctx context.Context, tx *db.Tx, id string) error {
 	_, err := tx.Exec(ctx, `DELETE FROM search_texts WHERE session_id = ?`, id)
 	return err

@@ -12,8 +12,8 @@ import (
 	"wardroom/internal/schema"
 )
 
-// What could be found before the words had classes is found afterwards, by the same
-// words, and where it belongs.
+// Texts indexed before classes existed are found in the right class after the
+// migration.
 func TestUpgrade(t *testing.T) {
 	for _, engine := range dbtest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
@@ -42,7 +42,7 @@ func TestUpgrade(t *testing.T) {
 				{"under", new(true), []Kind{OfSession, OfComment, OfTask}},
 				{"both", new(false), []Kind{OfTask, OfReport}},
 			} {
-				list, err := s.Find(t.Context(), c.text, Only{Archived: c.archived}, 10)
+				list, err := s.Find(t.Context(), c.text, Filter{Archived: c.archived}, 10)
 				var got []Kind
 				for _, r := range list {
 					got = append(got, r.Kind)
@@ -55,7 +55,7 @@ func TestUpgrade(t *testing.T) {
 	}
 }
 
-// before are the migrations with a smaller number.
+// before returns the migrations with a smaller number.
 func before(t *testing.T, number string) fs.FS {
 	t.Helper()
 	names, err := fs.Glob(schema.FS(), "*.sql")
@@ -72,7 +72,7 @@ func before(t *testing.T, number string) fs.FS {
 	return old
 }
 
-// writeOld writes one text of each class as it was written before there were classes.
+// writeOld writes one text of each class in the format from before classes.
 func writeOld(t *testing.T, d *db.DB) {
 	t.Helper()
 	exec := func(query string, args ...any) {

@@ -20,7 +20,7 @@ func TestReportsAreFound(t *testing.T) {
 		finds := &search.Service{DB: d}
 		find := func(words string) (whose []string) {
 			t.Helper()
-			found, err := finds.Find(signedIn(t), words, search.Only{Kinds: []search.Kind{search.OfReport}}, 20)
+			found, err := finds.Find(signedIn(t), words, search.Filter{Kinds: []search.Kind{search.OfReport}}, 20)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -119,7 +119,7 @@ func TestUpgrade(t *testing.T) {
 			if err != nil || len(part.Rows) != 2 || part.Rows[0].ID != "s1" || fmt.Sprint(part.Rows[0].Reports) != "[{cto C T O answered} {aaa The last asked}]" {
 				t.Errorf("listed: %+v, %v", part.Rows, err)
 			}
-			found, err := (&search.Service{DB: d}).Find(t.Context(), "x", search.Only{Kinds: []search.Kind{search.OfReport}}, 10)
+			found, err := (&search.Service{DB: d}).Find(t.Context(), "x", search.Filter{Kinds: []search.Kind{search.OfReport}}, 10)
 			if err != nil || len(found) != 2 || *found[0].StandupID != "s1" || *found[1].StandupID != "s0" || *found[0].AgentID != "cto" || found[0].Snippet != "x" {
 				t.Errorf("of its reports is found %+v, %v", found, err)
 			}

@@ -15,20 +15,20 @@ import (
 	"wardroom/internal/platform/page"
 )
 
-// Archive puts a task away: it leaves the lists, and cannot be claimed or
-// changed until it is restored. One that is there already stays as it is. While
-// its agent has it, only who may stop that archives it: ErrWithAgent.
+// Archive removes a task from the lists; it cannot be claimed or changed until
+// it is restored. Archiving an archived task has no effect. If the task is
+// dispatched, a caller who may not stop the run gets ErrWithAgent.
 func (s *Service) Archive(ctx context.Context, ref string, version *int64) (Task, error) {
 	by := actor.From(ctx)
-	return s.write(ctx, "archive task", func(tx *db.Tx) (Task, []note, error) {
-		was, err := find(ctx, tx, ref)
-		if err != nil || was.ArchivedAt != nil {
-			return was, nil, err
+	return s.write(ctx, "archive task", func(tx *db.Tx) (Task, []pendingEvent, error) {
+		old, err := find(ctx, tx, ref)
+		if err != nil || old.ArchivedAt != nil {
+			return old, nil, err
 		}
-		if err := was.mayTakeBack(by); err != nil {
+		if err := old.mayEndDispatch(by); err != nil {
 			return Task{}, nil, err
 		}
-		ended, err := s.withdraw(ctx, tx, &was, false)
+		ended, err := s.withdraw(ctx, tx, &old, false)
 		if err != nil {
 			return Task{}, nil, err
 		}
@@ -36,47 +36,48 @@ func (s *Service) Archive(ctx context.Context, ref string, version *int64) (Task
 		if err != nil {
 			return Task{}, nil, err
 		}
-		if err := was.at(version); err != nil {
+		if err := old.checkVersion(version); err != nil {
 			return Task{}, nil, err
 		}
-		if held := was.held(now); held != nil && held.By != by.ID {
-			return Task{}, nil, was.free(by, now)
+		if held := old.activeClaim(now); held != nil && held.By != by.ID {
+			return Task{}, nil, old.checkHolder(by, now)
 		}
-		t := was
+		t := old
 		if t.Claim != nil {
 			t.move(Todo, s.Now(), by)
 		}
 		t.ArchivedAt = clock.Ptr(s.Now())
-		t, notes, err := s.save(ctx, tx, was, t, "task.archived", nil)
-		return t, append(notes, ended...), err
+		t, events, err := s.save(ctx, tx, old, t, "task.archived", nil)
+		return t, append(events, ended...), err
 	})
 }
 
-// Restore brings a task back from the archive as it was. If it is done, the
-// days until it is archived count anew. One that is not there stays as it is.
+// Restore returns an archived task to the board. If it is done, the period
+// until it is archived automatically starts again. Restoring a task that is not
+// archived has no effect.
 func (s *Service) Restore(ctx context.Context, ref string, version *int64) (Task, error) {
-	return s.write(ctx, "restore task", func(tx *db.Tx) (Task, []note, error) {
-		was, err := find(ctx, tx, ref)
-		if err != nil || was.ArchivedAt == nil {
-			return was, nil, err
+	return s.write(ctx, "restore task", func(tx *db.Tx) (Task, []pendingEvent, error) {
+		old, err := find(ctx, tx, ref)
+		if err != nil || old.ArchivedAt == nil {
+			return old, nil, err
 		}
-		if err := was.at(version); err != nil {
+		if err := old.checkVersion(version); err != nil {
 			return Task{}, nil, err
 		}
-		t := was
+		t := old
 		if t.ArchivedAt = nil; t.Status == Done {
 			t.archiveFrom = clock.Ptr(s.Now())
 		}
-		return s.save(ctx, tx, was, t, "task.restored", nil)
+		return s.save(ctx, tx, old, t, "task.restored", nil)
 	})
 }
 
-// archivable is what is done, in no archive, and has been for its days.
+// archivable selects the done tasks whose archiving period began before a time.
 const archivable = ` FROM tasks WHERE archive_from IS NOT NULL AND archived_at IS NULL AND archive_from < ?`
 
-// CountArchivable tells how many tasks ArchiveDone would take in all, and since
-// when the one that has waited longest is done or restored: the zero time when
-// there is none.
+// CountArchivable returns how many tasks ArchiveDone would archive in total,
+// and the earliest time at which one of them was done or restored: the zero
+// time if there is none.
 func (s *Service) CountArchivable(ctx context.Context, before time.Time) (n int64, oldest time.Time, err error) {
 	var first *clock.Time
 	if err := s.DB.QueryRow(ctx, `SELECT COUNT(*), MIN(archive_from)`+archivable, before).Scan(&n, &first); err != nil {
@@ -88,75 +89,76 @@ func (s *Service) CountArchivable(ctx context.Context, before time.Time) (n int6
 	return n, oldest, nil
 }
 
-// ArchiveDone archives, in a transaction of its caller's, at most limit tasks
-// whose days began before that time: the day they were done, or restored. It
-// says how many it took in hand; less than limit when none is left. One that
-// somebody moved or restored in that moment is among them and stays.
+// ArchiveDone archives up to limit tasks that were done or restored before that
+// time, in the caller's transaction. It returns the number of tasks selected;
+// fewer than limit means that none is left. A selected task that changed
+// meanwhile counts but stays.
 func (s *Service) ArchiveDone(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int64, error) {
 	rows, err := tx.Query(ctx, `SELECT id`+archivable+` ORDER BY archive_from, id LIMIT ?`, before, limit)
 	ids, err := db.All(rows, err, func(row db.Row) (id string, err error) { return id, row.Scan(&id) })
 	if err != nil {
 		return 0, err
 	}
-	var notes []note
+	var events []pendingEvent
 	for _, id := range ids {
-		told, err := s.archiveOne(ctx, tx, id)
+		more, err := s.archiveOne(ctx, tx, id)
 		for errors.Is(err, errRaced) {
-			told, err = s.archiveOne(ctx, tx, id)
+			more, err = s.archiveOne(ctx, tx, id)
 		}
 		if err != nil {
 			return 0, fmt.Errorf("archive task %s: %w", id, err)
 		}
-		notes = append(notes, told...)
+		events = append(events, more...)
 	}
-	return int64(len(ids)), record(ctx, tx, notes)
+	return int64(len(ids)), record(ctx, tx, events)
 }
 
-// archiveOne leaves alone what was moved, restored or deleted since it was chosen.
-func (s *Service) archiveOne(ctx context.Context, tx *db.Tx, id string) ([]note, error) {
-	was, err := find(ctx, tx, id)
-	if errors.Is(err, ErrNotFound) || err == nil && (was.archiveFrom == nil || was.ArchivedAt != nil) {
+// archiveOne archives a task, unless it was moved, restored, or deleted after
+// it was selected.
+func (s *Service) archiveOne(ctx context.Context, tx *db.Tx, id string) ([]pendingEvent, error) {
+	old, err := find(ctx, tx, id)
+	if errors.Is(err, ErrNotFound) || err == nil && (old.archiveFrom == nil || old.ArchivedAt != nil) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	ended, err := s.withdraw(ctx, tx, &was, false)
+	ended, err := s.withdraw(ctx, tx, &old, false)
 	if err != nil {
 		return nil, err
 	}
-	t := was
+	t := old
 	t.ArchivedAt = clock.Ptr(s.Now())
-	_, told, err := s.save(ctx, tx, was, t, "task.archived", nil)
-	return append(told, ended...), err
+	_, more, err := s.save(ctx, tx, old, t, "task.archived", nil)
+	return append(more, ended...), err
 }
 
-// deleted is the kind of the event that a task has been removed.
+// deleted is the kind of the event for a deleted task.
 const deleted = "task.deleted"
 
-// Delete removes a task for good. Its history stays. What depended on it, or
-// was a part of it, does not any more, and that is noted there.
+// Delete removes a task for good and keeps its history. Tasks that depend on it
+// or have it as their parent are changed accordingly, each with an event.
 func (s *Service) Delete(ctx context.Context, ref string, version *int64) error {
-	_, err := s.write(ctx, "delete task", func(tx *db.Tx) (Task, []note, error) {
-		if err := tx.Lock(ctx, board); err != nil {
+	_, err := s.write(ctx, "delete task", func(tx *db.Tx) (Task, []pendingEvent, error) {
+		if err := tx.Lock(ctx, boardLock); err != nil {
 			return Task{}, nil, err
 		}
 		t, err := find(ctx, tx, ref)
 		if err == nil {
-			err = t.at(version)
+			err = t.checkVersion(version)
 		}
 		if err != nil {
 			return Task{}, nil, err
 		}
-		notes, err := s.withdraw(ctx, tx, &t, true)
+		events, err := s.withdraw(ctx, tx, &t, true)
 		if err != nil {
 			return Task{}, nil, err
 		}
-		untied, err := s.untie(ctx, tx, t)
+		detached, err := s.detach(ctx, tx, t)
 		if err != nil {
 			return Task{}, nil, err
 		}
-		notes = append(notes, untied...)
+		events = append(events, detached...)
 		for _, statement := range []string{
 			`DELETE FROM task_dependencies WHERE task_id = ?`,
 			`DELETE FROM tasks WHERE id = ?`,
@@ -171,53 +173,54 @@ func (s *Service) Delete(ctx context.Context, ref string, version *int64) error 
 		if err := dropGrams(ctx, tx, t.number); err != nil {
 			return Task{}, nil, err
 		}
-		gone := note{s.Now(), deleted, t, map[string]any{"title": t.Title, "status": t.Status, "assignee_id": t.AssigneeID}}
-		return Task{}, append(notes, gone), nil
+		gone := pendingEvent{s.Now(), deleted, t, map[string]any{"title": t.Title, "status": t.Status, "assignee_id": t.AssigneeID}}
+		return Task{}, append(events, gone), nil
 	})
 	return err
 }
 
-// untie takes a task that goes out of those that depend on it or are parts of it.
-func (s *Service) untie(ctx context.Context, tx *db.Tx, gone Task) ([]note, error) {
+// detach removes a deleted task from the tasks that depend on it or have it as
+// their parent.
+func (s *Service) detach(ctx context.Context, tx *db.Tx, gone Task) ([]pendingEvent, error) {
 	rows, err := tx.Query(ctx, `SELECT id FROM tasks WHERE parent_id = ?
 		UNION SELECT task_id FROM task_dependencies WHERE depends_on_id = ? ORDER BY id`, gone.ID, gone.ID)
 	ids, err := db.All(rows, err, func(row db.Row) (id string, err error) { return id, row.Scan(&id) })
 	if err != nil {
 		return nil, err
 	}
-	var notes []note
+	var events []pendingEvent
 	for _, id := range ids {
-		told, err := s.untieOne(ctx, tx, id, gone)
+		more, err := s.detachOne(ctx, tx, id, gone)
 		for errors.Is(err, errRaced) {
-			told, err = s.untieOne(ctx, tx, id, gone)
+			more, err = s.detachOne(ctx, tx, id, gone)
 		}
 		if err != nil {
 			return nil, err
 		}
-		notes = append(notes, told...)
+		events = append(events, more...)
 	}
-	return notes, nil
+	return events, nil
 }
 
-func (s *Service) untieOne(ctx context.Context, tx *db.Tx, id string, gone Task) ([]note, error) {
-	was, err := find(ctx, tx, id)
+func (s *Service) detachOne(ctx context.Context, tx *db.Tx, id string, gone Task) ([]pendingEvent, error) {
+	old, err := find(ctx, tx, id)
 	if err != nil {
 		return nil, err
 	}
-	t := was
-	if same(was.ParentID, &gone.ID) {
+	t := old
+	if same(old.ParentID, &gone.ID) {
 		t.ParentID = nil
 	}
-	t.DependsOn = slices.DeleteFunc(slices.Clone(was.DependsOn), func(key string) bool { return key == gone.Key })
-	if len(t.DependsOn) < len(was.DependsOn) && gone.Status != Done {
+	t.DependsOn = slices.DeleteFunc(slices.Clone(old.DependsOn), func(key string) bool { return key == gone.Key })
+	if len(t.DependsOn) < len(old.DependsOn) && gone.Status != Done {
 		t.WaitingOn--
 	}
-	_, told, err := s.save(ctx, tx, was, t, "task.changed", map[string]any{"deleted": gone.Key})
-	return told, err
+	_, more, err := s.save(ctx, tx, old, t, "task.changed", map[string]any{"deleted": gone.Key})
+	return more, err
 }
 
-// History returns one page of what happened to a task, the newest first, also
-// when the task itself is gone.
+// History returns one page of a task's events, newest first. It also works for
+// deleted tasks.
 func (s *Service) History(ctx context.Context, ref string, want page.Want) (page.Part[event.Event], error) {
 	id, err := s.idOf(ctx, ref)
 	if err != nil {
@@ -227,7 +230,7 @@ func (s *Service) History(ctx context.Context, ref string, want page.Want) (page
 	return event.Read(ctx, s.DB, f, want)
 }
 
-// idOf is the id of a task that is or was there.
+// idOf returns the ID of a task that exists or was deleted.
 func (s *Service) idOf(ctx context.Context, ref string) (string, error) {
 	t, err := find(ctx, s.DB, ref)
 	if err == nil {

@@ -12,8 +12,8 @@ import (
 	"wardroom/internal/platform/page"
 )
 
-// What is done must leave the board on its day: not before, not what is still
-// open, and not what somebody has just brought back.
+// Done tasks are archived when their period is over, but not open or just
+// restored ones.
 func TestArchiveDone(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
@@ -33,7 +33,7 @@ func TestArchiveDone(t *testing.T) {
 		if _, err := s.Archive(ada, "TASK-3", nil); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.at(week).Restore(ada, "TASK-3", nil); err != nil { // its days count anew
+		if _, err := s.at(week).Restore(ada, "TASK-3", nil); err != nil { // restarts its period
 			t.Fatal(err)
 		}
 		if _, err := s.Update(ada, "TASK-5", to(Review), nil); err != nil {

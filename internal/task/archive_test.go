@@ -16,7 +16,7 @@ import (
 	"wardroom/internal/platform/patch"
 )
 
-// What was put away must come back as it was, and stay untouched until then.
+// An archived task is immutable and is restored unchanged.
 func TestArchive(t *testing.T) {
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
@@ -46,8 +46,8 @@ func TestArchive(t *testing.T) {
 			"a title":   second(s.Update(ada, "TASK-1", Change{Title: new("x")}, nil)),
 			"a move":    second(s.Update(ada, "TASK-1", to(Todo), nil)),
 			"nothing":   second(s.Update(ada, "TASK-1", Change{}, nil)),
-			"a claim":   second(s.Claim(ada, "TASK-1", Ask{})),
-			"a release": second(s.Release(ada, "TASK-1", Ask{})),
+			"a claim":   second(s.Claim(ada, "TASK-1", ClaimOptions{})),
+			"a release": second(s.Release(ada, "TASK-1", ClaimOptions{})),
 			"a report":  second(s.Report(ada, "TASK-1", Report{Kind: Finished})),
 		} {
 			if !errors.Is(err, ErrArchived) {
@@ -74,13 +74,13 @@ func TestArchive(t *testing.T) {
 	})
 }
 
-// What somebody works on is not put away under their hands.
+// A task claimed by another user cannot be archived.
 func TestArchiveClaimed(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := live(d)
 		cto, ada := actor.With(t.Context(), makeUser(t, d, "cto", actor.Agent, true)), actor.With(t.Context(), makeUser(t, d, "ada", actor.User, true))
 		makeTask(t, s, "Ship it")
-		if _, err := s.Claim(cto, "TASK-1", Ask{}); err != nil {
+		if _, err := s.Claim(cto, "TASK-1", ClaimOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := s.Archive(ada, "TASK-1", nil); !errors.Is(err, ErrClaimed) {
@@ -92,8 +92,7 @@ func TestArchiveClaimed(t *testing.T) {
 	})
 }
 
-// A task goes, and what was done to it must still be known, as must be what
-// became of those that needed it.
+// Deleting a task keeps its history and updates the tasks related to it.
 func TestDelete(t *testing.T) {
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)

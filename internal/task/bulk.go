@@ -10,28 +10,28 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// maxBulk is how many tasks one request changes at most.
+// maxBulk is the maximum number of tasks in one request.
 const maxBulk = 200
 
-// bulkBatch is how many of them are changed in one transaction: enough that
-// each costs little, and few enough that others do not wait long for the writer.
+// bulkBatch is the number of tasks changed in one transaction: large enough to
+// be cheap per task, small enough that other writers do not wait long.
 const bulkBatch = 25
 
-// Outcome is what became of one task of many.
+// Outcome is the result of a bulk change for one task.
 type Outcome struct {
-	Task    string       `json:"task" doc:"The task as the request named it."`
-	Key     *string      `json:"key" doc:"Its key; null when it was not found."`
-	Version *int64       `json:"version" doc:"Its version now; null when it was not changed."`
+	Task    string       `json:"task" doc:"The ID or key given in the request."`
+	Key     *string      `json:"key" doc:"The task's key; null if not found."`
+	Version *int64       `json:"version" doc:"The task's new version; null if not changed."`
 	Error   *fault.Error `json:"-"`
 }
 
-// Bulk makes the same change to many tasks. Each of them stands for itself: what
-// cannot be changed is told, and the others are changed. The outcomes are in
-// the order of refs.
+// Bulk applies the same change to each task independently and returns the
+// outcomes in the order of refs. A failure for one task does not affect the
+// others.
 func (s *Service) Bulk(ctx context.Context, refs []string, c Change) ([]Outcome, error) {
 	if len(refs) > maxBulk {
 		var bad fault.Fields
-		bad.Add("/tasks", "Give %d at most.", maxBulk)
+		bad.Add("/tasks", "Must have at most %d tasks.", maxBulk)
 		return nil, bad.Err()
 	}
 	outcomes := make([]Outcome, 0, len(refs))
@@ -50,21 +50,21 @@ func (s *Service) Bulk(ctx context.Context, refs []string, c Change) ([]Outcome,
 	return outcomes, nil
 }
 
-// bulkIn changes a few tasks, and writes to the log last: who holds the log's
-// counter must not wait for another task.
+// bulkIn changes the tasks first and records all events last, so that the
+// transaction never waits for a task while it holds the log's counter.
 func (s *Service) bulkIn(ctx context.Context, tx *db.Tx, refs []string, c Change) ([]Outcome, error) {
-	// Before any task is written, as everywhere. Others who change many would
-	// else each wait for a task that the other has.
-	if err := tx.Lock(ctx, board); err != nil {
+	// Take the lock before writing any task: two bulk changes could otherwise
+	// deadlock on each other's rows.
+	if err := tx.Lock(ctx, boardLock); err != nil {
 		return nil, err
 	}
-	var notes []note
+	var events []pendingEvent
 	outcomes := make([]Outcome, len(refs))
 	for i, ref := range refs {
 		outcomes[i].Task = ref
-		t, told, err := s.updateIn(ctx, tx, ref, c, nil)
+		t, more, err := s.updateIn(ctx, tx, ref, c, nil)
 		for errors.Is(err, errRaced) {
-			t, told, err = s.updateIn(ctx, tx, ref, c, nil)
+			t, more, err = s.updateIn(ctx, tx, ref, c, nil)
 		}
 		switch f := fault.Of(err); {
 		case f != nil:
@@ -78,9 +78,9 @@ func (s *Service) bulkIn(ctx context.Context, tx *db.Tx, refs []string, c Change
 		case err != nil:
 			return nil, err
 		default:
-			notes = append(notes, told...)
+			events = append(events, more...)
 			outcomes[i].Key, outcomes[i].Version = &t.Key, &t.Version
 		}
 	}
-	return outcomes, record(ctx, tx, notes)
+	return outcomes, record(ctx, tx, events)
 }

@@ -11,8 +11,8 @@ import (
 	"wardroom/internal/platform/patch"
 )
 
-// Of many tasks each must be told for itself: a person who believes that all
-// were changed does not look for the one that was not.
+// A bulk change reports the outcome of each task, so that no failure goes
+// unnoticed.
 func TestBulk(t *testing.T) {
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := live(d)
@@ -22,7 +22,7 @@ func TestBulk(t *testing.T) {
 		for i := range 60 { // more than one batch
 			refs = append(refs, makeTask(t, s, fmt.Sprint("Task ", i)).Key)
 		}
-		_, err := s.Claim(cmo, "TASK-3", Ask{})
+		_, err := s.Claim(cmo, "TASK-3", ClaimOptions{})
 		_, err2 := s.Update(cmo, "TASK-5", dependOn("TASK-60"), nil)
 		_, err3 := s.Archive(cmo, "TASK-7", nil)
 		if err := errors.Join(err, err2, err3); err != nil {
@@ -59,8 +59,8 @@ func TestBulk(t *testing.T) {
 	})
 }
 
-// Two people who change the same many tasks at once, each in their own order,
-// must not wait for each other for ever.
+// Concurrent bulk changes of the same tasks in different orders do not
+// deadlock.
 func TestBulkRace(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := live(d)

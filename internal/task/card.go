@@ -19,19 +19,19 @@ import (
 	"wardroom/internal/platform/page"
 )
 
-// Boards are read far more often than anything else, a hundred tasks at a time,
-// and reading a task costs what its columns cost. So each row has the task's JSON,
-// written by the transaction that changes it, and a list reads little else.
+// Boards are read far more often than they are written, a hundred tasks at a
+// time, and decoding a task costs time per column. So each row stores the
+// task's JSON, written by the transaction that changes it, and a list reads
+// little else.
 
-// Card is a task as the API shows it: its JSON. A slim one has only the fields
-// that a board shows.
+// Card is a task as JSON. A slim card has only the fields that a board shows.
 type Card struct {
-	board       string // an object of the fields before the description
+	board       string // object with the fields before the description
 	description string
-	rest        string // an object of the fields after it; empty when the card is slim
+	rest        string // object with the fields after the description; empty in a slim card
 }
 
-// AppendJSON appends the task.
+// AppendJSON appends the card's JSON to to.
 func (c *Card) AppendJSON(to []byte) []byte {
 	to = append(to, c.board...)
 	if c.rest == "" {
@@ -41,11 +41,11 @@ func (c *Card) AppendJSON(to []byte) []byte {
 	return append(append(to, ','), c.rest[1:]...)
 }
 
-// MarshalJSON is for encoding/json.
+// MarshalJSON implements json.Marshaler.
 func (c Card) MarshalJSON() ([]byte, error) { return c.AppendJSON(nil), nil }
 
-// draw returns the two objects that a Card of the task is made of.
-func (t Task) draw() (board, rest string, err error) {
+// cardJSON returns the two JSON objects that a Card of the task consists of.
+func (t Task) cardJSON() (board, rest string, err error) {
 	const description = `,"description":"",` // quotes within a text are escaped
 	t.Description = ""
 	var b bytes.Buffer
@@ -58,25 +58,25 @@ func (t Task) draw() (board, rest string, err error) {
 	return before + `}`, `{` + after, nil
 }
 
-// card is the Card of a task that was read whole, as it is then.
+// card builds the Card of a task that was read from its columns.
 func (t Task) card(slim bool, now time.Time) (Card, error) {
-	board, rest, err := t.seen(now).draw()
+	board, rest, err := t.withoutExpiredClaim(now).cardJSON()
 	if slim {
 		return Card{board: board}, err
 	}
 	return Card{board, t.Description, rest}, err
 }
 
-// redraw writes the cards of tasks anew. Whoever changes what a task shows and
-// makes no version of it, such as its comments or its cost, counts tasks.shown up
-// and then calls this in the same transaction.
-func redraw(ctx context.Context, tx *db.Tx, ids ...string) error {
+// rewriteCards updates the stored cards of tasks. Changes that keep a task's
+// version, such as to its comments or cost, must increment tasks.shown and then
+// call this in the same transaction.
+func rewriteCards(ctx context.Context, tx *db.Tx, ids ...string) error {
 	for _, id := range ids {
 		t, err := find(ctx, tx, id)
 		if err != nil {
 			return err
 		}
-		card, rest, err := t.draw()
+		card, rest, err := t.cardJSON()
 		if err != nil {
 			return err
 		}
@@ -87,17 +87,17 @@ func redraw(ctx context.Context, tx *db.Tx, ids ...string) error {
 	return nil
 }
 
-// DrawCards writes the cards of tasks that have none, which earlier versions of
-// the program have made. It is timed work.
-func (s *Service) DrawCards(ctx context.Context) error {
-	const batch = 50 // so that nobody waits long for the writer
+// BackfillCards writes the missing cards of tasks created by earlier versions
+// of Wardroom. It is a periodic job.
+func (s *Service) BackfillCards(ctx context.Context) error {
+	const batch = 50 // keeps transactions short for other writers
 	for {
 		rows, err := s.DB.Query(ctx, `SELECT id FROM tasks INDEXED BY tasks_without_card WHERE card IS NULL ORDER BY number LIMIT ?`, batch)
 		ids, err := db.All(rows, err, func(row db.Row) (id string, err error) { return id, row.Scan(&id) })
 		if err == nil && len(ids) > 0 {
 			err = s.DB.Tx(ctx, func(tx *db.Tx) error {
 				for _, id := range ids {
-					if err := drawFirst(ctx, tx, id); err != nil {
+					if err := backfillCard(ctx, tx, id); err != nil {
 						return err
 					}
 				}
@@ -113,9 +113,9 @@ func (s *Service) DrawCards(ctx context.Context) error {
 	}
 }
 
-// drawFirst writes the card of a task that has none. One that is changed
-// meanwhile gets it from whoever changes it.
-func drawFirst(ctx context.Context, tx *db.Tx, id string) error {
+// backfillCard writes the missing card of a task. If the task changes
+// meanwhile, that change writes the card.
+func backfillCard(ctx context.Context, tx *db.Tx, id string) error {
 	t, err := find(ctx, tx, id)
 	if errors.Is(err, ErrNotFound) {
 		return nil
@@ -123,45 +123,44 @@ func drawFirst(ctx context.Context, tx *db.Tx, id string) error {
 	if err != nil {
 		return err
 	}
-	card, rest, err := t.draw()
+	card, rest, err := t.cardJSON()
 	if err == nil {
 		_, err = tx.Exec(ctx, `UPDATE tasks SET card = ?, rest = ? WHERE id = ? AND version = ? AND shown = ?`, card, rest, id, t.Version, t.shown)
 	}
 	return err
 }
 
-// drawn is a row of the board with its card.
-type drawn struct {
+// cardRow is a row of a list with its card.
+type cardRow struct {
 	number int64
 	until  *clock.Time // of the claim
 	card   Card
-	stored bool // whether the row has a card
+	stored bool // false if the row has no card yet
 
-	// The value that the list is sorted by; the number where that is not among them.
+	// The value that the list is sorted by, unless that is the number.
 	at   clock.Time
 	rank int64
 	text string
 }
 
-// stale reports whether the card is not there, or shows a claim that has ended
-// since.
-func (d drawn) stale(now time.Time) bool {
+// stale reports whether the card is missing or shows a claim that has expired.
+func (d cardRow) stale(now time.Time) bool {
 	return !d.stored || d.until != nil && !now.Before(d.until.Time)
 }
 
-// sorting is a column that cards are sorted by, and its value in a row.
+// sorting is a sort column of cards, with accessors for its value in a row.
 type sorting struct {
 	column string
-	to     func(*drawn) any
-	value  func(drawn) any
+	to     func(*cardRow) any
+	value  func(cardRow) any
 }
 
 var (
 	byTime = func(column string) sorting {
-		return sorting{column, func(d *drawn) any { return &d.at }, func(d drawn) any { return d.at.Time }}
+		return sorting{column, func(d *cardRow) any { return &d.at }, func(d cardRow) any { return d.at.Time }}
 	}
 	byRank = func(column string) sorting {
-		return sorting{column, func(d *drawn) any { return &d.rank }, func(d drawn) any { return d.rank }}
+		return sorting{column, func(d *cardRow) any { return &d.rank }, func(d cardRow) any { return d.rank }}
 	}
 	sortings = map[string]sorting{
 		"key":      {},
@@ -169,22 +168,22 @@ var (
 		"updated":  byTime(`updated_at`),
 		"due":      byRank(`due_rank`),
 		"priority": byRank(`priority_rank`),
-		"position": {`position`, func(d *drawn) any { return &d.text }, func(d drawn) any { return d.text }},
+		"position": {`position`, func(d *cardRow) any { return &d.text }, func(d cardRow) any { return d.text }},
 	}
 )
 
-// drawings is tasks with their cards instead of their columns. The table and the
-// order are those of tasks, so that they have each other's cursors.
-func drawings(order string, slim bool) list.List[drawn] {
+// cardList lists cards instead of tasks. Table and sort orders match those of
+// tasks, so cursors work for both.
+func cardList(order string, slim bool) list.List[cardRow] {
 	at, sort := sortings[order], tasks.Sorts[order]
-	l := list.List[drawn]{Table: tasks.Table, Columns: `number, claim_until, card`, Usual: tasks.Usual}
+	l := list.List[cardRow]{Table: tasks.Table, Columns: `number, claim_until, card`, Usual: tasks.Usual}
 	if !slim {
 		l.Columns += `, description, rest`
 	}
 	if at.column != "" {
 		l.Columns += `, ` + at.column
 	}
-	l.Scan = func(row db.Row) (d drawn, err error) {
+	l.Scan = func(row db.Row) (d cardRow, err error) {
 		var board, rest sql.NullString
 		to := []any{&d.number, &d.until, &board}
 		if !slim {
@@ -197,7 +196,7 @@ func drawings(order string, slim bool) list.List[drawn] {
 		d.stored, d.card.board, d.card.rest = board.Valid, board.String, rest.String
 		return d, err
 	}
-	l.Sorts = map[string]list.Sort[drawn]{order: {Columns: sort.Columns, Apart: sort.Apart, Position: func(d drawn) []any {
+	l.Sorts = map[string]list.Sort[cardRow]{order: {Columns: sort.Columns, Apart: sort.Apart, Position: func(d cardRow) []any {
 		if at.column == "" {
 			return []any{d.number}
 		}
@@ -206,12 +205,12 @@ func drawings(order string, slim bool) list.List[drawn] {
 	return l
 }
 
-// Card is Get as the API shows it, with the version.
+// Card returns a task as JSON, with its version.
 func (s *Service) Card(ctx context.Context, ref string) (c Card, version int64, err error) {
 	where, arg := byName(ref)
 	now, q := s.Now(), s.DB.Brief()
 	var board, rest sql.NullString
-	var d drawn
+	var d cardRow
 	err = q.QueryRow(ctx, `SELECT version, claim_until, card, description, rest FROM tasks WHERE `+where, arg).
 		Scan(&version, &d.until, &board, &d.card.description, &rest)
 	if db.IsNotFound(err) {
@@ -229,8 +228,8 @@ func (s *Service) Card(ctx context.Context, ref string) (c Card, version int64, 
 	return c, t.Version, err
 }
 
-// Cards is List as the API shows it; slim cards have only the fields that a board
-// shows.
+// Cards is List with the rows as JSON. Slim cards have only the fields that a
+// board shows.
 func (s *Service) Cards(ctx context.Context, f Filter, want page.Want, slim bool) (page.Part[Card], error) {
 	var part page.Part[Card]
 	err := list.View(ctx, s.DB, want, func(q db.Queryer) error {
@@ -247,18 +246,18 @@ func (s *Service) Cards(ctx context.Context, f Filter, want page.Want, slim bool
 func (s *Service) cards(ctx context.Context, q db.Queryer, w list.Where, want page.Want, slim bool) (part page.Part[Card], err error) {
 	now := s.Now()
 	order := strings.TrimPrefix(cmp.Or(want.Sort, tasks.Usual), "-")
-	stored, err := drawings(order, slim).Read(ctx, q, w, want)
+	stored, err := cardList(order, slim).Read(ctx, q, w, want)
 	if err != nil {
 		return part, err
 	}
-	if !slices.ContainsFunc(stored.Rows, func(d drawn) bool { return d.stale(now) }) {
+	if !slices.ContainsFunc(stored.Rows, func(d cardRow) bool { return d.stale(now) }) {
 		for _, d := range stored.Rows {
 			part.Rows = append(part.Rows, d.card)
 		}
 		part.Next, part.Total = stored.Next, stored.Total
 		return part, nil
 	}
-	// The whole page is read anew: one row alone may belong to another page by now.
+	// Read the whole page again: a stale row may belong to another page by now.
 	whole, err := tasks.Read(ctx, q, w, want)
 	if err != nil {
 		return part, err

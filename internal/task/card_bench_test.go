@@ -10,8 +10,8 @@ import (
 	"wardroom/internal/platform/db/dbtest"
 )
 
-// What one task costs by its key, of so few that all are in memory and of so
-// many that hardly any is.
+// BenchmarkCard measures reading one task by key, with few tasks that all fit
+// in memory and with very many.
 func BenchmarkCard(b *testing.B) {
 	for _, engine := range dbtest.Engines() {
 		for _, size := range []int{1_000, 100_000} {

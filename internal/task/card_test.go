@@ -22,9 +22,9 @@ import (
 	"wardroom/internal/platform/patch"
 )
 
-// deeds are all that changes a task in what the API shows of it, each on any task
-// and by anybody. What a rule refuses is refused.
-type deeds struct {
+// operations generates random operations that change a task's card, on random tasks
+// and by random users. Refused operations are fine.
+type operations struct {
 	*rand.Rand
 	on       []*Service // replicas
 	at       time.Time
@@ -34,9 +34,9 @@ type deeds struct {
 	comments [][2]string // task and comment
 }
 
-func (d *deeds) ref() string { return keyOf(1 + d.Int64N(int64(d.made+1))) } // at times of a task that is not there
+func (d *operations) ref() string { return keyOf(1 + d.Int64N(int64(d.made+1))) } // sometimes a missing task
 
-func (d *deeds) change() Change {
+func (d *operations) change() Change {
 	refs := func(n int) *[]Name {
 		names := []Name{}
 		for range d.IntN(n) {
@@ -64,15 +64,15 @@ func (d *deeds) change() Change {
 		return Change{Parent: patch.Set(d.ref()), Project: patch.Set(d.project)}
 	case 8:
 		return Change{DependsOn: refs(4)}
-	case 9, 10: // always beside the same ones, so that places get long and are spread
+	case 9, 10: // always beside the same tasks, so that positions get long and are spread
 		return Change{Position: &Place{After: new("TASK-1")}}
 	default:
 		return Change{Status: &statuses[d.IntN(len(statuses))]}
 	}
 }
 
-// do does one of them.
-func (d *deeds) do(ctx context.Context, t *testing.T) {
+// do runs one random operation.
+func (d *operations) do(ctx context.Context, t *testing.T) {
 	t.Helper()
 	s := d.on[d.IntN(len(d.on))]
 	ctx = actor.With(ctx, d.users[d.IntN(len(d.users))])
@@ -90,9 +90,9 @@ func (d *deeds) do(ctx context.Context, t *testing.T) {
 	case 2, 3, 4, 5:
 		_, err = s.Update(ctx, d.ref(), d.change(), nil)
 	case 6, 7: // also renews
-		_, err = s.Claim(ctx, d.ref(), Ask{Lease: time.Duration(1+d.IntN(600)) * time.Second})
+		_, err = s.Claim(ctx, d.ref(), ClaimOptions{Lease: time.Duration(1+d.IntN(600)) * time.Second})
 	case 8:
-		_, err = s.Release(ctx, d.ref(), Ask{})
+		_, err = s.Release(ctx, d.ref(), ClaimOptions{})
 	case 9:
 		_, err = s.Report(ctx, d.ref(), Report{Kind: Kind([]string{"ack", "progress", "blocker", "done"}[d.IntN(4)]), Text: fmt.Sprint("Note ", d.IntN(9))})
 	case 10:
@@ -122,7 +122,7 @@ func (d *deeds) do(ctx context.Context, t *testing.T) {
 		err = s.EndLeases(actor.With(ctx, actor.System))
 	case 16:
 		err = s.IndexTexts(ctx)
-	case 15: // as a move does that finds the places too long
+	case 15: // as after a move into a full gap
 		err = s.DB.Tx(ctx, func(tx *db.Tx) error {
 			t, err := find(ctx, tx, "TASK-1")
 			if err != nil {
@@ -130,7 +130,7 @@ func (d *deeds) do(ctx context.Context, t *testing.T) {
 			}
 			return spread(ctx, tx, t.Position[:placeDigits])
 		})
-	default: // nobody does anything, and claims end
+	default: // only time passes, and claims expire
 		d.at = d.at.Add(time.Duration(d.IntN(200)) * time.Second)
 	}
 	if err != nil && fault.Of(err) == nil {
@@ -138,8 +138,8 @@ func (d *deeds) do(ctx context.Context, t *testing.T) {
 	}
 }
 
-// check compares what is shown with what there is.
-func (d *deeds) check(ctx context.Context, t *testing.T) {
+// check compares the stored cards with the tasks.
+func (d *operations) check(ctx context.Context, t *testing.T) {
 	t.Helper()
 	s := d.on[d.IntN(len(d.on))]
 	f := []Filter{
@@ -188,8 +188,8 @@ func (d *deeds) check(ctx context.Context, t *testing.T) {
 	}
 }
 
-// Cards that are older than their tasks send people to work on what has changed.
-// Whatever is done, by whichever replica, the stored cards are those of the tasks.
+// After any sequence of operations on any replica, the stored cards match the
+// tasks.
 func TestCardsAreTrue(t *testing.T) {
 	for _, engine := range dbtest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
@@ -206,7 +206,7 @@ func TestCardsAreTrue(t *testing.T) {
 			})
 			seed := rand.Uint64()
 			t.Logf("seed %d", seed)
-			d := &deeds{Rand: rand.New(rand.NewPCG(seed, 1)), at: time.Now().UTC().Truncate(time.Second)}
+			d := &operations{Rand: rand.New(rand.NewPCG(seed, 1)), at: time.Now().UTC().Truncate(time.Second)}
 			now := func() time.Time { return d.at }
 			d.on = []*Service{{DB: one, Now: now}, {DB: two, Now: now}, {DB: one, Now: now}}
 			for _, name := range []string{"ada", "coo"} {
@@ -232,7 +232,7 @@ func TestCardsAreTrue(t *testing.T) {
 	}
 }
 
-// A list that is read while tasks move must not show one that belongs to another.
+// A list that is read while tasks move contains only matching cards.
 func TestCardsOfOnePage(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
@@ -270,8 +270,8 @@ func TestCardsOfOnePage(t *testing.T) {
 	})
 }
 
-// A card must be the JSON of its task, whatever is in it, and a slim one the
-// fields before the description.
+// A card equals the JSON of its task, and a slim card the fields before the
+// description.
 func TestCardAsJSON(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
@@ -297,8 +297,8 @@ func TestCardAsJSON(t *testing.T) {
 	}
 }
 
-// Tasks of an earlier version have no card: until they have, lists must answer the
-// same.
+// Lists return the same result before and after the missing cards of old tasks
+// are written.
 func TestDrawCards(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
@@ -331,21 +331,20 @@ func TestDrawCards(t *testing.T) {
 		if after := read(); !slices.Equal(before, after) {
 			t.Errorf("without cards\n%s\nwith them\n%s", after, before)
 		}
-		if err := s.DrawCards(ctx); err != nil {
+		if err := s.BackfillCards(ctx); err != nil {
 			t.Fatal(err)
 		}
 		var left int
 		if err := d.QueryRow(ctx, `SELECT COUNT(*) FROM tasks WHERE card IS NULL`).Scan(&left); err != nil || left > 0 {
-			t.Errorf("%d are still to be drawn: %v", left, err)
+			t.Errorf("%d still have no card: %v", left, err)
 		}
 		if after := read(); !slices.Equal(before, after) {
-			t.Errorf("drawn anew\n%s\nbefore\n%s", after, before)
+			t.Errorf("rebuilt card\n%s\nbefore\n%s", after, before)
 		}
 	})
 }
 
-// What a task has cost, and how its dispatch goes, change without a version: a
-// card that does not notice shows a sum of yesterday.
+// The card shows changes of the dispatch and the cost, which keep the version.
 func TestCardShowsDispatchAndCost(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
@@ -376,9 +375,9 @@ func TestCardShowsDispatchAndCost(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		write(func(tx *db.Tx) error { return s.Show(ctx, tx, made.ID, Dispatch{State: Started, RunID: "r"}) })
+		write(func(tx *db.Tx) error { return s.SetDispatch(ctx, tx, made.ID, Dispatch{State: Started, RunID: "r"}) })
 		write(func(tx *db.Tx) error {
-			_, ok, err := s.NoteSpend(ctx, tx, strings.ToLower(made.Key), Spend{Tokens: Tokens{Input: 7}, Unpriced: 1})
+			_, ok, err := s.SetSpend(ctx, tx, strings.ToLower(made.Key), Spend{Tokens: Tokens{Input: 7}, Unpriced: 1})
 			if !ok {
 				t.Error("the task is not found by its key")
 			}
@@ -389,7 +388,7 @@ func TestCardShowsDispatchAndCost(t *testing.T) {
 		}
 		cost := money.Nano(28_314_000)
 		write(func(tx *db.Tx) error {
-			_, _, err := s.NoteSpend(ctx, tx, made.Key, Spend{CostUSD: &cost, Tokens: Tokens{Input: 9}})
+			_, _, err := s.SetSpend(ctx, tx, made.Key, Spend{CostUSD: &cost, Tokens: Tokens{Input: 9}})
 			return err
 		})
 		if _, err := s.Update(ctx, made.ID, Change{Title: new("Shipped")}, nil); err != nil {
@@ -399,7 +398,7 @@ func TestCardShowsDispatchAndCost(t *testing.T) {
 			t.Errorf("at the end: %+v", got)
 		}
 		write(func(tx *db.Tx) error {
-			_, ok, err := s.NoteSpend(ctx, tx, "TASK-99", Spend{})
+			_, ok, err := s.SetSpend(ctx, tx, "TASK-99", Spend{})
 			if ok {
 				t.Error("a task that is not there was found")
 			}
@@ -408,7 +407,8 @@ func TestCardShowsDispatchAndCost(t *testing.T) {
 	})
 }
 
-// randomize gives each field any value, and takes some away where that is possible.
+// randomize gives each field a random value and leaves some optional ones
+// empty.
 func randomize(random *rand.Rand, v reflect.Value) {
 	switch {
 	case !v.CanSet():

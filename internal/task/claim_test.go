@@ -17,7 +17,7 @@ import (
 	"wardroom/internal/platform/patch"
 )
 
-// Who may go on with a task, and who has to be told that it is another's.
+// The rules for who can continue work on a claimed task.
 func TestHolding(t *testing.T) {
 	cto, cmo := actor.Actor{ID: "cto", Name: "CTO", Role: actor.Agent}, actor.Actor{ID: "cmo", Name: "CMO", Role: actor.Agent}
 	later := monday.Add(time.Hour)
@@ -63,7 +63,7 @@ func TestHolding(t *testing.T) {
 			tt.fence = ""
 		}
 		for what, got := range map[string][2]string{
-			"free": {codeOf(tt.task.free(tt.by, tt.at)), tt.free}, "fence": {codeOf(tt.task.fence(tt.token, tt.by, tt.at)), tt.fence},
+			"free": {codeOf(tt.task.checkHolder(tt.by, tt.at)), tt.free}, "fence": {codeOf(tt.task.checkToken(tt.token, tt.by, tt.at)), tt.fence},
 		} {
 			if got[0] != got[1] {
 				t.Errorf("%s: %s is %q, want %q", name, what, got[0], got[1])
@@ -79,10 +79,10 @@ func codeOf(err error) string {
 	return ""
 }
 
-// live is the board at the real time, by which PostgreSQL's leases run.
+// live returns a board on the real clock, which PostgreSQL's leases use.
 func live(d *db.DB) *Service { return &Service{DB: d, Now: clock.Now} }
 
-// expire lets the claim of a task end now.
+// expire makes the claim of a task expire now.
 func expire(t testing.TB, d *db.DB, key string) {
 	t.Helper()
 	number, _ := parseKey(key)
@@ -98,7 +98,7 @@ func expire(t testing.TB, d *db.DB, key string) {
 	}
 }
 
-// A holder works undisturbed, may renew, and gives back what is not finished.
+// Claiming, renewing, and releasing a task.
 func TestClaim(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := live(d)
@@ -106,7 +106,7 @@ func TestClaim(t *testing.T) {
 		cto, cmo := actor.With(t.Context(), a), actor.With(t.Context(), b)
 		makeTask(t, s, "Ship it")
 		began := time.Now()
-		got, err := s.Claim(cto, "TASK-1", Ask{})
+		got, err := s.Claim(cto, "TASK-1", ClaimOptions{})
 		if err != nil || got.Status != InProgress || got.Claim == nil || got.Claim.By != a.ID || got.Claim.Name != "CTO" || got.Claim.Token != 1 || got.AssigneeID != nil {
 			t.Fatalf("claimed: %+v, %+v, %v", got, got.Claim, err)
 		}
@@ -119,7 +119,7 @@ func TestClaim(t *testing.T) {
 		if own, err := s.Of(cto, "cto", began); err != nil || keys(own) != "1" {
 			t.Errorf("it has %s, %v", keys(own), err)
 		}
-		f := fault.Of(second(s.Claim(cmo, "TASK-1", Ask{})))
+		f := fault.Of(second(s.Claim(cmo, "TASK-1", ClaimOptions{})))
 		if held, _ := f.Facts["claim"].(*Claim); f.Code != ErrClaimed.Code || held == nil || held.By != a.ID || held.Token != 0 {
 			t.Errorf("the second is told %+v", f)
 		}
@@ -131,40 +131,40 @@ func TestClaim(t *testing.T) {
 		if _, err := s.Update(cmo, "TASK-1", Change{Title: new("Ship it now")}, nil); err != nil {
 			t.Errorf("another gives it a title: %v", err)
 		}
-		renewed, err := s.Claim(cto, "TASK-1", Ask{Lease: time.Hour, Token: new(int64(1))})
+		renewed, err := s.Claim(cto, "TASK-1", ClaimOptions{Lease: time.Hour, Token: new(int64(1))})
 		if err != nil || renewed.Version != 3 || renewed.Claim.Token != 1 || !renewed.Claim.ExpiresAt.After(got.Claim.ExpiresAt.Time) {
 			t.Errorf("renewed: %+v at version %d, %v", renewed.Claim, renewed.Version, err)
 		}
-		if _, err := s.Release(cmo, "TASK-1", Ask{}); !errors.Is(err, ErrClaimed) {
+		if _, err := s.Release(cmo, "TASK-1", ClaimOptions{}); !errors.Is(err, ErrClaimed) {
 			t.Errorf("another gives it back: %v", err)
 		}
-		back, err := s.Release(cto, "TASK-1", Ask{Token: new(int64(1))})
+		back, err := s.Release(cto, "TASK-1", ClaimOptions{Token: new(int64(1))})
 		if err != nil || back.Claim != nil || back.Status != Todo {
 			t.Errorf("given back: %+v in %s, %v", back.Claim, back.Status, err)
 		}
-		if same, err := s.Release(cto, "TASK-1", Ask{}); err != nil || same.Version != back.Version {
+		if same, err := s.Release(cto, "TASK-1", ClaimOptions{}); err != nil || same.Version != back.Version {
 			t.Errorf("given back again: version %d, %v", same.Version, err)
 		}
-		// Who finishes what is nobody's, owns it.
-		if _, err = s.Claim(cmo, "TASK-1", Ask{}); err == nil {
+		// An unassigned task is assigned to the holder who finishes it.
+		if _, err = s.Claim(cmo, "TASK-1", ClaimOptions{}); err == nil {
 			got, err = s.Update(cmo, "TASK-1", to(Done), nil)
 		}
 		if err != nil || got.Claim != nil || got.Status != Review || got.AssigneeID == nil || *got.AssigneeID != b.ID {
 			t.Errorf("finished: %+v, %v", got, err)
 		}
-		if _, err := s.Claim(cto, "TASK-1", Ask{}); !errors.Is(err, ErrNotOpen) {
+		if _, err := s.Claim(cto, "TASK-1", ClaimOptions{}); !errors.Is(err, ErrNotOpen) {
 			t.Errorf("claimed in review: %v", err)
 		}
 		for _, bad := range []time.Duration{-time.Second, 24*time.Hour + 1, time.Millisecond} {
-			if got := refused(t, second(s.Claim(cto, "TASK-1", Ask{Lease: bad}))); len(got) != 1 {
+			if got := refused(t, second(s.Claim(cto, "TASK-1", ClaimOptions{Lease: bad}))); len(got) != 1 {
 				t.Errorf("%v: refused %v", bad, got)
 			}
 		}
 	})
 }
 
-// A holder that died must not keep a task for ever, and one that only slept
-// must not write over the work of the next.
+// A claim expires if it is not renewed, and its former holder cannot overwrite
+// the next holder's work.
 func TestLease(t *testing.T) {
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := live(d)
@@ -178,7 +178,7 @@ func TestLease(t *testing.T) {
 			}
 		}
 		end()
-		claimed, err := s.Claim(cto, "TASK-1", Ask{})
+		claimed, err := s.Claim(cto, "TASK-1", ClaimOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -193,8 +193,8 @@ func TestLease(t *testing.T) {
 				"a note":              second(s.Report(cto, "TASK-1", Report{Kind: Progress, Text: "half"})),
 				"a move":              second(s.Update(cto, "TASK-1", to(Done), nil)),
 				"a change by token":   second(s.Update(cto, "TASK-1", Change{Branch: patch.Set("x"), ClaimToken: &claimed.Claim.Token}, nil)),
-				"a renewal by token":  second(s.Claim(cto, "TASK-1", Ask{Token: &claimed.Claim.Token})),
-				"a release by token":  second(s.Release(cto, "TASK-1", Ask{Token: &claimed.Claim.Token})),
+				"a renewal by token":  second(s.Claim(cto, "TASK-1", ClaimOptions{Token: &claimed.Claim.Token})),
+				"a release by token":  second(s.Release(cto, "TASK-1", ClaimOptions{Token: &claimed.Claim.Token})),
 				"a report with token": second(s.Report(cto, "TASK-1", Report{Kind: Ack, ClaimToken: &claimed.Claim.Token})),
 			} {
 				if codeOf(err) != ErrClaimLost.Code {
@@ -216,24 +216,25 @@ func TestLease(t *testing.T) {
 			t.Errorf("told as %s by %s", e.Kind, e.Actor.Name)
 		}
 		late("freed")
-		if _, ok, err := s.ClaimNext(cmo, Ask{}); err != nil || !ok {
+		if _, ok, err := s.ClaimNext(cmo, ClaimOptions{}); err != nil || !ok {
 			t.Fatal(ok, err)
 		}
 		late("another's")
 		if _, err := s.Report(cmo, "TASK-1", Report{Kind: Finished}); err != nil {
 			t.Errorf("the other reports: %v", err)
 		}
-		// Somebody moved it on: it is like any other task again.
+		// After another user moved the task, the lost claim is forgotten.
 		if _, err := s.Update(cmo, "TASK-1", to(Todo), nil); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := s.Claim(cto, "TASK-1", Ask{}); err != nil || got.Claim.Token != 3 {
+		if got, err := s.Claim(cto, "TASK-1", ClaimOptions{}); err != nil || got.Claim.Token != 3 {
 			t.Errorf("claimed anew: %+v, %v", got.Claim, err)
 		}
 	})
 }
 
-// What an agent gets is the best there is, and nothing that it cannot do.
+// ClaimNext returns the best available task, and none that the agent cannot
+// work on.
 func TestClaimNext(t *testing.T) {
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := live(d)
@@ -268,7 +269,7 @@ func TestClaimNext(t *testing.T) {
 		}
 		var got []Task
 		for {
-			next, ok, err := s.ClaimNext(cto, Ask{})
+			next, ok, err := s.ClaimNext(cto, ClaimOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -286,8 +287,7 @@ func TestClaimNext(t *testing.T) {
 	})
 }
 
-// Two agents on one task are work done twice, and a task that none of them gets
-// is not done at all.
+// Concurrent agents get different tasks, and every task is claimed.
 func TestClaimNextRace(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := live(d)
@@ -316,7 +316,7 @@ func TestClaimNextRace(t *testing.T) {
 		began := time.Now()
 		got := race(agents, func(i int) error {
 			for {
-				next, ok, err := s.ClaimNext(who[i], Ask{})
+				next, ok, err := s.ClaimNext(who[i], ClaimOptions{})
 				if err != nil || !ok {
 					return err
 				}
@@ -337,7 +337,7 @@ func TestClaimNextRace(t *testing.T) {
 	})
 }
 
-// Many who want the same task: one gets it, and the others are told whose it is.
+// Of many concurrent claims one succeeds, and the others get the holder's name.
 func TestClaimRace(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := live(d)
@@ -346,14 +346,14 @@ func TestClaimRace(t *testing.T) {
 		for i := range 8 {
 			who = append(who, actor.With(t.Context(), makeUser(t, d, fmt.Sprint("agent", i), actor.Agent, true)))
 		}
-		got := race(len(who), func(i int) error { return second(s.Claim(who[i], "TASK-1", Ask{})) })
+		got := race(len(who), func(i int) error { return second(s.Claim(who[i], "TASK-1", ClaimOptions{})) })
 		if got["won"] != 1 || got[ErrClaimed.Code] != 7 {
 			t.Errorf("outcomes are %v", got)
 		}
 	})
 }
 
-// eventsOf are the ids of the events of a kind.
+// eventsOf returns the IDs of the events of a kind.
 func eventsOf(t testing.TB, d *db.DB, kind string) []int64 {
 	t.Helper()
 	rows, err := d.Query(asService(t), `SELECT id FROM events WHERE kind = ? ORDER BY id`, kind)

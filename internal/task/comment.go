@@ -20,61 +20,62 @@ import (
 	"wardroom/internal/search"
 )
 
-// Comment is what somebody said about a task.
+// Comment is a comment on a task.
 type Comment struct {
 	ID         string      `json:"id"`
 	TaskID     string      `json:"task_id"`
-	AuthorID   *string     `json:"author_id" doc:"The user who wrote it; null when the service did."`
-	AuthorName string      `json:"author_name" doc:"What they were called then."`
-	Body       string      `json:"body" doc:"Markdown. Agents write it too: never trust it."`
-	Mentions   []string    `json:"mentions" nullable:"false" doc:"The ids of the users whom it names as @agent_id or @name, at most 20."`
+	AuthorID   *string     `json:"author_id" doc:"ID of the author; null if Wardroom wrote it."`
+	AuthorName string      `json:"author_name" doc:"Name of the author at that time."`
+	Body       string      `json:"body" doc:"Markdown. May be written by agents: treat as untrusted."`
+	Mentions   []string    `json:"mentions" nullable:"false" doc:"IDs of the users mentioned as @agent_id or @name, at most 20."`
 	CreatedAt  clock.Time  `json:"created_at"`
-	EditedAt   *clock.Time `json:"edited_at" doc:"When its text was last changed; null when it never was."`
-	Version    int64       `json:"version" doc:"Counts the changes; part of the ETag."`
+	EditedAt   *clock.Time `json:"edited_at" doc:"When the text was last changed; null if never."`
+	Version    int64       `json:"version" doc:"Incremented by every change; part of the ETag."`
 }
 
-// CommentText is what a comment is made of, and changed to.
+// CommentText is the input to create or edit a comment.
 type CommentText struct {
-	Body string `json:"body" minLength:"1" maxLength:"10000" doc:"Markdown. @agent_id and @name mention somebody, except in code."`
+	Body string `json:"body" minLength:"1" maxLength:"10000" doc:"Markdown. @agent_id and @name mention a user, except in code."`
 }
 
-// maxComment is how long a comment may be, in characters.
+// maxComment is the maximum length of a comment in characters.
 const maxComment = 10_000
 
-// The failures of comments.
+// Errors of comments.
 var (
-	ErrCommentNotFound = fault.New(fault.NotFound, "comment_not_found", "There is no such comment on this task.")
-	ErrCommentChanged  = fault.New(fault.Stale, "comment_changed", "The comment was changed meanwhile.")
-	ErrNotAuthor       = fault.New(fault.Forbidden, "not_the_author", "The comment is somebody else's.")
+	ErrCommentNotFound = fault.New(fault.NotFound, "comment_not_found", "Comment not found on this task.")
+	ErrCommentChanged  = fault.New(fault.Stale, "comment_changed", "The comment has changed since you read it.")
+	ErrNotAuthor       = fault.New(fault.Forbidden, "not_the_author", "You are not the author of this comment.")
 )
 
-// clean returns the text as it is stored. It refuses one that is empty or too long.
+// clean returns the sanitized text. It fails if the text is blank or too long.
 func (c CommentText) clean() (CommentText, error) {
 	var bad fault.Fields
 	c.Body = plaintext.Lines(c.Body)
 	if n := utf8.RuneCountInString(c.Body); strings.TrimSpace(c.Body) == "" || n > maxComment {
-		bad.Add("/body", "Give it 1 to %d characters that are not all blank.", maxComment)
+		bad.Add("/body", "Must be 1 to %d characters, not all blank.", maxComment)
 	}
 	return c, bad.Err()
 }
 
-// at refuses a comment that is not at the version that the caller has seen.
-func (c Comment) at(version *int64) error {
+// checkVersion fails with ErrCommentChanged unless the comment is at the
+// caller's version.
+func (c Comment) checkVersion(version *int64) error {
 	if version == nil || *version == c.Version {
 		return nil
 	}
-	return ErrCommentChanged.With("It is at version %d now. Read it again and repeat the change.", c.Version).Fact("current_version", c.Version)
+	return ErrCommentChanged.With("It is now at version %d. Read it again and repeat the change.", c.Version).Fact("current_version", c.Version)
 }
 
-// The kinds of the events of comments, which are about their task. None of them
-// has the text: who deletes a comment deletes it everywhere.
+// Event kinds of comments. The events never contain the text, so that deleting
+// a comment removes it everywhere.
 const (
 	commented      = "task.commented"
 	commentChanged = "comment.changed"
 	commentDeleted = "comment.deleted"
 )
 
-// Comment says something about a task. One in the archive takes no comments.
+// Comment adds a comment to a task. Archived tasks cannot be commented on.
 func (s *Service) Comment(ctx context.Context, ref string, text CommentText) (Comment, error) {
 	var c Comment
 	err := s.DB.Tx(ctx, func(tx *db.Tx) (err error) {
@@ -88,8 +89,8 @@ func (s *Service) Comment(ctx context.Context, ref string, text CommentText) (Co
 	return c, nil
 }
 
-// CommentIn is Comment within a transaction of another feature, such as the
-// standup whose decisions become comments. It is the caller's in ctx.
+// CommentIn is Comment within the caller's transaction, used when a standup
+// records decisions on tasks. The author is the actor in ctx.
 func (s *Service) CommentIn(ctx context.Context, tx *db.Tx, ref string, text CommentText) (Comment, error) {
 	text, err := text.clean()
 	if err != nil {
@@ -105,9 +106,9 @@ func (s *Service) CommentIn(ctx context.Context, tx *db.Tx, ref string, text Com
 		c.AuthorID = &by.ID
 	}
 	if c.Mentions, err = mentioned(ctx, tx, c.Body); err != nil {
-		return Comment{}, fmt.Errorf("find who is mentioned: %w", err)
+		return Comment{}, fmt.Errorf("find mentioned users: %w", err)
 	}
-	// First the task, as everywhere: who archives or deletes it meanwhile waits.
+	// Lock the task's row first, so that a concurrent archive or delete waits.
 	if err := countComment(ctx, tx, t.ID, 1); err != nil {
 		return Comment{}, err
 	}
@@ -118,10 +119,10 @@ func (s *Service) CommentIn(ctx context.Context, tx *db.Tx, ref string, text Com
 		return Comment{}, err
 	}
 	data := map[string]any{"comment_id": c.ID, "mentions": c.Mentions, "length": utf8.RuneCountInString(c.Body)}
-	return c, record(ctx, tx, []note{{now, commented, t, data}})
+	return c, record(ctx, tx, []pendingEvent{{now, commented, t, data}})
 }
 
-// Comments returns one page of what was said about a task, the oldest first.
+// Comments returns one page of a task's comments, oldest first.
 func (s *Service) Comments(ctx context.Context, ref string, want page.Want) (page.Part[Comment], error) {
 	var part page.Part[Comment]
 	err := list.View(ctx, s.DB, want, func(q db.Queryer) error {
@@ -135,8 +136,8 @@ func (s *Service) Comments(ctx context.Context, ref string, want page.Want) (pag
 	return part, err
 }
 
-// EditComment changes the text of one's own comment. With a version it is
-// refused with ErrCommentChanged when the comment has moved on.
+// EditComment changes the text of the caller's own comment. If version is set
+// and the comment has changed since, it fails with ErrCommentChanged.
 func (s *Service) EditComment(ctx context.Context, ref, id string, text CommentText, version *int64) (Comment, error) {
 	var c Comment
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
@@ -160,37 +161,37 @@ func (s *Service) editIn(ctx context.Context, tx *db.Tx, ref, id string, text Co
 	if err != nil {
 		return Comment{}, err
 	}
-	t, was, err := findComment(ctx, tx, ref, id)
+	t, old, err := findComment(ctx, tx, ref, id)
 	if err != nil {
 		return Comment{}, err
 	}
-	if was.AuthorID == nil || *was.AuthorID != actor.From(ctx).ID {
-		return Comment{}, ErrNotAuthor.With("Only who wrote it may change it. Write another comment.")
+	if old.AuthorID == nil || *old.AuthorID != actor.From(ctx).ID {
+		return Comment{}, ErrNotAuthor.With("Only the author can edit it. Write another comment instead.")
 	}
 	if t.ArchivedAt != nil {
 		return Comment{}, ErrArchived.With("Restore %s first.", t.Key).Fact("archived_at", t.ArchivedAt)
 	}
-	if err := was.at(version); err != nil {
+	if err := old.checkVersion(version); err != nil {
 		return Comment{}, err
 	}
-	if was.Body == text.Body {
-		return was, nil
+	if old.Body == text.Body {
+		return old, nil
 	}
-	now, c := s.Now(), was
-	c.Body, c.EditedAt, c.Version = text.Body, clock.Ptr(now), was.Version+1
+	now, c := s.Now(), old
+	c.Body, c.EditedAt, c.Version = text.Body, clock.Ptr(now), old.Version+1
 	if c.Mentions, err = mentioned(ctx, tx, c.Body); err != nil {
-		return Comment{}, fmt.Errorf("find who is mentioned: %w", err)
+		return Comment{}, fmt.Errorf("find mentioned users: %w", err)
 	}
-	if err := updateComment(ctx, tx, was, c); err != nil {
+	if err := updateComment(ctx, tx, old, c); err != nil {
 		return Comment{}, err
 	}
-	fresh := slices.DeleteFunc(slices.Clone(c.Mentions), func(id string) bool { return slices.Contains(was.Mentions, id) })
+	fresh := slices.DeleteFunc(slices.Clone(c.Mentions), func(id string) bool { return slices.Contains(old.Mentions, id) })
 	data := map[string]any{"comment_id": c.ID, "mentions": fresh, "length": utf8.RuneCountInString(c.Body)}
-	return c, record(ctx, tx, []note{{now, commentChanged, t, data}})
+	return c, record(ctx, tx, []pendingEvent{{now, commentChanged, t, data}})
 }
 
-// DeleteComment removes a comment for good: one's own, or anybody's for those
-// who may delete tasks. It may be of a task in the archive.
+// DeleteComment removes a comment for good, also from an archived task. Users
+// who may delete tasks can delete any comment, others only their own.
 func (s *Service) DeleteComment(ctx context.Context, ref, id string, version *int64) error {
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
 		t, c, err := findComment(ctx, tx, ref, id)
@@ -199,9 +200,9 @@ func (s *Service) DeleteComment(ctx context.Context, ref, id string, version *in
 		}
 		by := actor.From(ctx)
 		if own := c.AuthorID != nil && *c.AuthorID == by.ID; !own && !by.Role.May(actor.DeleteTasks) {
-			return ErrNotAuthor.With("Only who wrote it, the owner or an admin may delete it.")
+			return ErrNotAuthor.With("Only the author, the owner, or an admin can delete it.")
 		}
-		if err := c.at(version); err != nil {
+		if err := c.checkVersion(version); err != nil {
 			return err
 		}
 		if err := countComment(ctx, tx, t.ID, -1); err != nil {
@@ -211,7 +212,7 @@ func (s *Service) DeleteComment(ctx context.Context, ref, id string, version *in
 			return err
 		}
 		data := map[string]any{"comment_id": c.ID, "author_id": c.AuthorID, "author_name": c.AuthorName}
-		return record(ctx, tx, []note{{s.Now(), commentDeleted, t, data}})
+		return record(ctx, tx, []pendingEvent{{s.Now(), commentDeleted, t, data}})
 	})
 	if err != nil {
 		return fmt.Errorf("delete a comment: %w", err)
@@ -221,7 +222,8 @@ func (s *Service) DeleteComment(ctx context.Context, ref, id string, version *in
 
 const commentColumns = `id, task_id, author_id, author_name, body, mentions, created_at, edited_at, version`
 
-// comments is how they are listed. The id tells apart what came at one moment.
+// comments defines the list of comments. The ID breaks ties between equal
+// times.
 var comments = list.List[Comment]{
 	Table: `comments`, Columns: commentColumns, Scan: scanComment, Usual: "created",
 	Sorts: map[string]list.Sort[Comment]{
@@ -244,7 +246,7 @@ func scanComment(row db.Row) (Comment, error) {
 	return c, json.Unmarshal([]byte(mentions), &c.Mentions)
 }
 
-// packMentions writes the ids as scanComment reads them.
+// packMentions encodes the mentioned IDs as scanComment decodes them.
 func (c Comment) packMentions() string {
 	text, err := json.Marshal(c.Mentions)
 	if err != nil {
@@ -253,16 +255,16 @@ func (c Comment) packMentions() string {
 	return string(text)
 }
 
-// findAnyComment finds a comment by its id, of whatever task.
+// findAnyComment finds a comment by ID, on any task.
 func findAnyComment(ctx context.Context, q db.Queryer, id string) (Comment, error) {
 	c, err := scanComment(q.QueryRow(ctx, `SELECT `+commentColumns+` FROM comments WHERE id = ?`, strings.ToLower(id)))
 	if db.IsNotFound(err) {
-		return Comment{}, ErrCommentNotFound.With("Read the comments of the task again.")
+		return Comment{}, ErrCommentNotFound.With("Reload the task's comments.")
 	}
 	return c, err
 }
 
-// findComment finds a comment of the task that ref names.
+// findComment finds a comment on the task that ref names.
 func findComment(ctx context.Context, q db.Queryer, ref, id string) (Task, Comment, error) {
 	t, err := find(ctx, q, ref)
 	if err != nil {
@@ -270,22 +272,22 @@ func findComment(ctx context.Context, q db.Queryer, ref, id string) (Task, Comme
 	}
 	c, err := findAnyComment(ctx, q, id)
 	if err == nil && c.TaskID != t.ID {
-		err = ErrCommentNotFound.With("Read the comments of %s again.", t.Key)
+		err = ErrCommentNotFound.With("Reload the comments of %s.", t.Key)
 	}
 	return t, c, err
 }
 
-// countComment counts one comment more or less. It takes the row of the task,
-// so that it is there, and as it is, until the transaction ends.
+// countComment adds by to the task's comment count. It locks the task's row
+// until the transaction ends.
 func countComment(ctx context.Context, tx *db.Tx, taskID string, by int) error {
 	n, err := tx.Exec(ctx, `UPDATE tasks SET comment_count = comment_count + ?, shown = shown + 1 WHERE id = ?`, by, taskID)
 	if err == nil && n == 0 {
-		err = ErrNotFound.With("It was deleted meanwhile.")
+		err = ErrNotFound.With("It was deleted in the meantime.")
 	}
 	if err != nil {
 		return err
 	}
-	return redraw(ctx, tx, taskID)
+	return rewriteCards(ctx, tx, taskID)
 }
 
 func insertComment(ctx context.Context, tx *db.Tx, c Comment) error {
@@ -297,9 +299,9 @@ func insertComment(ctx context.Context, tx *db.Tx, c Comment) error {
 	return search.Add(ctx, tx, c.findable())
 }
 
-// refileComments moves what the comments of a task are found by into the archive
-// with it, or out of it.
-func refileComments(ctx context.Context, tx *db.Tx, t Task) error {
+// reindexComments updates the search entries of a task's comments after the
+// task was archived or restored.
+func reindexComments(ctx context.Context, tx *db.Tx, t Task) error {
 	rows, err := tx.Query(ctx, `SELECT `+commentColumns+` FROM comments WHERE task_id = ?`, t.ID)
 	all, err := db.All(rows, err, scanComment)
 	for _, c := range all {
@@ -312,17 +314,17 @@ func refileComments(ctx context.Context, tx *db.Tx, t Task) error {
 	return err
 }
 
-// findable is what a comment is found by. A task in the archive gets no comment,
-// and nobody edits those that it has.
+// findable returns the comment's entry in the full-text search. It is never
+// archived, because comments on archived tasks cannot be added or edited.
 func (c Comment) findable() search.Text {
 	return search.Text{TaskID: c.TaskID, CommentID: c.ID, Body: c.Body}
 }
 
-// updateComment writes c if nobody has written it since was was read, else it
-// returns errRaced.
-func updateComment(ctx context.Context, tx *db.Tx, was, c Comment) error {
+// updateComment stores c, or fails with errRaced if the row changed since old
+// was read.
+func updateComment(ctx context.Context, tx *db.Tx, old, c Comment) error {
 	n, err := tx.Exec(ctx, `UPDATE comments SET body = ?, mentions = ?, edited_at = ?, version = ? WHERE id = ? AND version = ?`,
-		c.Body, c.packMentions(), c.EditedAt, c.Version, c.ID, was.Version)
+		c.Body, c.packMentions(), c.EditedAt, c.Version, c.ID, old.Version)
 	if err == nil && n == 0 {
 		return errRaced
 	}
@@ -332,7 +334,7 @@ func updateComment(ctx context.Context, tx *db.Tx, was, c Comment) error {
 	return err
 }
 
-// deleteComment removes c; with exact only if it still is at its version.
+// deleteComment removes c; with exact, only if it is still at c's version.
 func deleteComment(ctx context.Context, tx *db.Tx, c Comment, exact bool) error {
 	statement, args := `DELETE FROM comments WHERE id = ?`, []any{c.ID}
 	if exact {
@@ -343,8 +345,8 @@ func deleteComment(ctx context.Context, tx *db.Tx, c Comment, exact bool) error 
 	case err != nil || n > 0:
 		return err
 	case exact:
-		return ErrCommentChanged.With("Read it again.")
+		return ErrCommentChanged.With("Read it again and repeat the change.")
 	default:
-		return ErrCommentNotFound.With("It was deleted meanwhile.")
+		return ErrCommentNotFound.With("It was deleted in the meantime.")
 	}
 }

@@ -17,7 +17,8 @@ import (
 	"wardroom/internal/platform/page"
 )
 
-// A comment must be found as it was written, counted, and told of without its text.
+// A comment is stored unchanged, counted on the card, and recorded without its
+// text.
 func TestComment(t *testing.T) {
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
@@ -94,8 +95,8 @@ func TestComment(t *testing.T) {
 	})
 }
 
-// What is in the archive is not changed any more; but what should not stand
-// there can still be taken out. With the task its comments go.
+// Comments on archived tasks can be deleted but not edited. Deleting a task
+// deletes its comments.
 func TestCommentsOfTasksThatGo(t *testing.T) {
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
@@ -134,7 +135,7 @@ func TestCommentsOfTasksThatGo(t *testing.T) {
 	})
 }
 
-// The count on the card must be that of the comments, whoever is faster.
+// The comment count stays correct under concurrent changes.
 func TestCommentCountRace(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
@@ -166,8 +167,7 @@ func TestCommentCountRace(t *testing.T) {
 	})
 }
 
-// Comments must come in the order in which they were said, page by page, from
-// an index.
+// Comments are paged in chronological order through an index.
 func TestCommentsPaging(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
@@ -199,7 +199,7 @@ func TestCommentsPaging(t *testing.T) {
 	})
 }
 
-// The routes must say what the service says.
+// The routes return what the service returns.
 func TestCommentRoutes(t *testing.T) {
 	s := newSite(t, dbtest.New(t))
 	makeTask(t, s.Service, "Ship it")

@@ -14,31 +14,32 @@ import (
 	"wardroom/internal/platform/money"
 )
 
-// This file is about what a card shows and others write: how handing the task to
-// its agent went, and what its runs have cost. Neither makes a version, so that
-// nobody's If-Match fails because an agent has begun; both count in shown.
+// This file stores the state of a task's dispatch and the cost of its runs.
+// Both are written by other packages and keep the task's version, so that they
+// don't invalidate a client's If-Match; they increment shown instead.
 
-// The failures of handing a task over.
+// Errors of dispatching a task.
 var (
-	ErrNoAgent = fault.New(fault.Conflict, "task_without_agent", "The task is assigned to no active agent.")
+	ErrNoAgent = fault.New(fault.Conflict, "task_without_agent", "The task is not assigned to an active agent.")
 	ErrIsDone  = fault.New(fault.Conflict, "task_done", "The task is done.")
-	// ErrWithAgent refuses what would end a dispatch to those who may not end one.
-	ErrWithAgent = fault.New(fault.Forbidden, "task_with_agent", "The task was handed to its agent.")
+	// ErrWithAgent refuses a change that would end a dispatch, if the caller
+	// may not end it.
+	ErrWithAgent = fault.New(fault.Forbidden, "task_with_agent", "The task is dispatched to its agent.")
 )
 
-// Dispatch is how handing the task to its agent went the last time.
+// Dispatch is the latest dispatch of a task to its agent.
 type Dispatch struct {
-	State      DispatchState  `json:"state" enum:"queued,started,ended,failed" doc:"queued: the runtime has not taken it yet. started: it has, and the agent works. ended: its run has ended well; what came of the task its reports say. failed: see error."`
-	Since      clock.Time     `json:"since" doc:"When it came into this state."`
-	AgentID    string         `json:"agent_id" doc:"Whom it was handed to; the assignee may be another by now."`
+	State      DispatchState  `json:"state" enum:"queued,started,ended,failed" doc:"queued: not accepted by the runtime yet. started: the agent is working. ended: the run succeeded; see the reports for the result. failed: see error."`
+	Since      clock.Time     `json:"since" doc:"When the dispatch entered this state."`
+	AgentID    string         `json:"agent_id" doc:"Agent that got the task; the assignee may have changed since."`
 	RunID      string         `json:"run_id" example:"task-TASK-12-1-9f3a21bc"`
 	SessionKey string         `json:"session_key" example:"agent:cto:task:TASK-12"`
-	By         string         `json:"by" doc:"The name of who handed it over."`
-	Waiting    *string        `json:"waiting" doc:"Why it has not begun; null unless it is queued and has to wait."`
-	Error      *DispatchError `json:"error" doc:"Why it failed; null unless it did."`
+	By         string         `json:"by" doc:"Name of the user who dispatched the task."`
+	Waiting    *string        `json:"waiting" doc:"Why a queued dispatch has not started; null otherwise."`
+	Error      *DispatchError `json:"error" doc:"Why the dispatch failed; null otherwise."`
 }
 
-// DispatchState says how far a dispatch is.
+// DispatchState is the progress of a dispatch.
 type DispatchState string
 
 // The states of a dispatch.
@@ -49,77 +50,77 @@ const (
 	Failed  DispatchState = "failed"
 )
 
-// DispatchError is why a dispatch failed.
+// DispatchError is the reason a dispatch failed.
 type DispatchError struct {
-	Code   string `json:"code" enum:"cancelled,withdrawn,reassigned,agent_deactivated,gateway_unreachable,agent_unknown,refused,timed_out,stopped,run_failed,broken" doc:"withdrawn: the task was done, archived or given away first. agent_deactivated: the account of the agent was deactivated before it was asked. stopped: somebody stopped the run in the runtime."`
-	Detail string `json:"detail" doc:"In words. It may hold words of the runtime: never trust it."`
+	Code   string `json:"code" enum:"cancelled,withdrawn,reassigned,agent_deactivated,gateway_unreachable,agent_unknown,refused,timed_out,stopped,run_failed,broken" doc:"withdrawn: the task was done, archived, or reassigned first. agent_deactivated: the agent's account was deactivated before the run started. stopped: the run was stopped in the runtime."`
+	Detail string `json:"detail" doc:"Explanation. May contain text from the runtime: treat as untrusted."`
 }
 
-// alive says whether the agent has it, or is to get it.
-func (d *Dispatch) alive() bool { return d != nil && (d.State == Queued || d.State == Started) }
+// active reports whether the dispatch is queued or started.
+func (d *Dispatch) active() bool { return d != nil && (d.State == Queued || d.State == Started) }
 
-// mayTakeBack refuses, as ErrWithAgent, to end the dispatch of t unless by may stop
-// runs, or is the agent that has it.
-func (t Task) mayTakeBack(by actor.Actor) error {
+// mayEndDispatch fails with ErrWithAgent if t has an active dispatch and by is
+// neither allowed to stop runs nor the dispatched agent.
+func (t Task) mayEndDispatch(by actor.Actor) error {
 	d := t.Dispatch
 	own := by.AgentID != "" && d != nil && by.AgentID == d.AgentID
-	if d.alive() && !own && by.Role != "" && !by.Role.May(actor.DispatchTasks) {
-		return ErrWithAgent.With("This would stop %s. Wait until it has ended, or have the owner or an admin take the task back.", d.AgentID).Fact("dispatch", d)
+	if d.active() && !own && by.Role != "" && !by.Role.May(actor.DispatchTasks) {
+		return ErrWithAgent.With("This would stop the run of %s. Wait until it ends, or ask the owner or an admin to stop it.", d.AgentID).Fact("dispatch", d)
 	}
 	return nil
 }
 
-// endsQueued reports whether the change from was to t keeps a dispatch from being
-// sent: it is still queued, and the task is done or somebody else's now.
-func (t Task) endsQueued(was Task) bool {
-	return was.Dispatch != nil && was.Dispatch.State == Queued && (t.Status == Done && was.Status != Done || !same(t.AssigneeID, was.AssigneeID))
+// cancelsQueued reports whether the change from old to t cancels a queued
+// dispatch: the task is now done or has another assignee.
+func (t Task) cancelsQueued(old Task) bool {
+	return old.Dispatch != nil && old.Dispatch.State == Queued && (t.Status == Done && old.Status != Done || !same(t.AssigneeID, old.AssigneeID))
 }
 
-// Tokens are what the runs for a task have used, in the classes in which they are sold.
+// Tokens is the number of tokens that a task's runs have used, by price class.
 type Tokens struct {
 	Input      int64 `json:"input"`
 	Output     int64 `json:"output"`
 	CacheRead  int64 `json:"cache_read"`
 	CacheWrite int64 `json:"cache_write"`
-	Other      int64 `json:"other" doc:"In the runtime's total and in none of the four."`
+	Other      int64 `json:"other" doc:"Tokens in the runtime's total that belong to none of the other classes."`
 }
 
-// Spend is what all runs for a task have used and cost.
+// Spend is the total usage and cost of a task's runs.
 type Spend struct {
-	CostUSD  *money.Nano // nil when unknown
+	CostUSD  *money.Nano // nil if unknown
 	Tokens   Tokens
-	Unpriced int64 // runs that have no price
+	Unpriced int64 // number of runs without a price
 }
 
-// Handover is a task as its agent is told of it.
-type Handover struct {
+// DispatchInput is the content of a task that its agent receives.
+type DispatchInput struct {
 	Task     Task
-	AgentID  string    // the assignee's
-	UserID   string    // the account of it
-	Depends  []Related // what has to be done before
-	Comments []Comment // the newest ones, the oldest of them first
+	AgentID  string    // of the assignee
+	UserID   string    // account of the assignee
+	Depends  []Related // the tasks it depends on
+	Comments []Comment // the newest ones, oldest first
 }
 
-// Related is another task as one line.
+// Related is a one-line summary of another task.
 type Related struct {
 	Key, Title string
 	Status     Status
 }
 
-// HandOver reads a task that is to be handed to its agent, and refuses one that
-// the agent could not work on: it has no agent, is done or in the archive, waits
-// for another, or somebody else holds it. It takes the lock of the board, so
-// that of two at once the second sees what the first has noted. That the agent
-// has lost a claim of the task before is forgotten.
-func (s *Service) HandOver(ctx context.Context, tx *db.Tx, ref string) (Handover, error) {
-	if err := tx.Lock(ctx, board); err != nil {
-		return Handover{}, err
+// PrepareDispatch reads a task for dispatching it to its agent. It fails if the
+// task has no active agent, is done or archived, waits on other tasks, or is
+// claimed by another user. It also clears the record that the agent lost an
+// earlier claim on the task. It takes the board's lock, so that concurrent
+// dispatches of a task run one after the other.
+func (s *Service) PrepareDispatch(ctx context.Context, tx *db.Tx, ref string) (DispatchInput, error) {
+	if err := tx.Lock(ctx, boardLock); err != nil {
+		return DispatchInput{}, err
 	}
 	t, err := findOpen(ctx, tx, ref)
 	if err != nil {
-		return Handover{}, err
+		return DispatchInput{}, err
 	}
-	h := Handover{Task: t}
+	h := DispatchInput{Task: t}
 	if t.Status == Done {
 		return h, ErrIsDone.With("Move it back to todo or in_progress first.")
 	}
@@ -133,20 +134,20 @@ func (s *Service) HandOver(ctx context.Context, tx *db.Tx, ref string) (Handover
 	case err != nil && !db.IsNotFound(err):
 		return h, err
 	case h.AgentID != "" && !active:
-		return h, ErrNoAgent.With("The account of %s is deactivated. Have it activated again, or set assignee_id to another agent; GET /agents lists them.", name).
+		return h, ErrNoAgent.With("The account of %s is deactivated. Activate it, or set assignee_id to another agent from GET /agents.", name).
 			Fact("assignee_id", t.AssigneeID)
 	case h.AgentID == "":
-		return h, ErrNoAgent.With("Set assignee_id to an agent that has an active account; GET /agents lists them.").Fact("assignee_id", t.AssigneeID)
+		return h, ErrNoAgent.With("Set assignee_id to an agent with an active account; GET /agents lists them.").Fact("assignee_id", t.AssigneeID)
 	}
-	if err := ready(ctx, tx, t); err != nil {
+	if err := checkDependencies(ctx, tx, t); err != nil {
 		return h, err
 	}
 	now, err := tx.Clock(ctx, s.Now())
 	if err != nil {
 		return h, err
 	}
-	if held := t.held(now); held != nil && held.By != h.UserID {
-		return h, ErrClaimed.With("%s holds it until %s. Have it given back first.", held.Name, held.ExpiresAt.UTC().Format(time.RFC3339)).Fact("claim", held)
+	if held := t.activeClaim(now); held != nil && held.By != h.UserID {
+		return h, ErrClaimed.With("%s holds it until %s. Release the claim first.", held.Name, held.ExpiresAt.UTC().Format(time.RFC3339)).Fact("claim", held)
 	}
 	if h.Depends, err = related(ctx, tx, t); err != nil {
 		return h, err
@@ -154,41 +155,42 @@ func (s *Service) HandOver(ctx context.Context, tx *db.Tx, ref string) (Handover
 	if h.Comments, err = lastComments(ctx, tx, t.ID); err != nil {
 		return h, err
 	}
-	// Whoever lost a claim of it before is given it now: what the agent reports must not be refused for that.
+	// An agent that lost an earlier claim must be able to report on this
+	// dispatch.
 	_, err = tx.Exec(ctx, `UPDATE tasks SET claim_lost_by = NULL WHERE id = ? AND claim_lost_by = ?`, t.ID, h.UserID)
 	return h, err
 }
 
-// Find is Get within what the caller reads or writes.
+// Find is Get within the caller's transaction or view.
 func (s *Service) Find(ctx context.Context, q db.Queryer, ref string) (Task, error) {
 	return find(ctx, q, ref)
 }
 
-// Subject is how the log names a task.
+// Subject returns the task as the subject of an event.
 func (t Task) Subject() event.Subject { return event.Subject{Kind: "task", ID: t.ID, Name: t.Key} }
 
-// Show puts on the card how the dispatch of a task is going. The caller tells
-// the log of it in the same transaction. It answers ErrNotFound when the task is
-// gone.
-func (s *Service) Show(ctx context.Context, tx *db.Tx, id string, d Dispatch) error {
+// SetDispatch stores the state of a task's dispatch on its card. The caller
+// records an event in the same transaction. It fails with ErrNotFound if the
+// task was deleted.
+func (s *Service) SetDispatch(ctx context.Context, tx *db.Tx, id string, d Dispatch) error {
 	text, err := json.Marshal(d) //nolint:gosec // G117: the key of a session is its name
 	if err != nil {
 		return fmt.Errorf("write a dispatch: %w", err)
 	}
 	n, err := tx.Exec(ctx, `UPDATE tasks SET dispatch = ?, shown = shown + 1 WHERE id = ?`, string(text), id)
 	if err == nil && n == 0 {
-		err = ErrNotFound.With("It was deleted meanwhile.")
+		err = ErrNotFound.With("It was deleted in the meantime.")
 	}
 	if err != nil {
 		return err
 	}
-	return redraw(ctx, tx, id)
+	return rewriteCards(ctx, tx, id)
 }
 
-// NoteSpend puts on the card what the runs of a task have cost, and says what the
-// log calls it. The caller tells the log of it in the same transaction. A task
-// that is gone is none, and no error.
-func (s *Service) NoteSpend(ctx context.Context, tx *db.Tx, key string, sp Spend) (event.Subject, bool, error) {
+// SetSpend stores the usage and cost of a task's runs on its card and returns
+// the subject for the event, which the caller records in the same transaction.
+// If the task was deleted, it returns false and no error.
+func (s *Service) SetSpend(ctx context.Context, tx *db.Tx, key string, sp Spend) (event.Subject, bool, error) {
 	number, ok := parseKey(key)
 	if !ok {
 		return event.Subject{}, false, nil
@@ -207,16 +209,16 @@ func (s *Service) NoteSpend(ctx context.Context, tx *db.Tx, key string, sp Spend
 	}
 	t := Task{Key: keyOf(number)}
 	if err = tx.QueryRow(ctx, `SELECT id FROM tasks WHERE number = ?`, number).Scan(&t.ID); err == nil {
-		err = redraw(ctx, tx, t.ID)
+		err = rewriteCards(ctx, tx, t.ID)
 	}
 	return t.Subject(), err == nil, err
 }
 
-// withdraw takes a task back that goes away or into the archive while its agent
-// has it, before anything else of it is written: the run is stopped. What is
-// then in t was read with the row locked, so that nobody changes it any more.
-func (s *Service) withdraw(ctx context.Context, tx *db.Tx, t *Task, gone bool) ([]note, error) {
-	if s.Withdraw == nil || t.Dispatch == nil || !gone && !t.Dispatch.alive() {
+// withdraw stops the dispatch of a task that is about to be archived or
+// deleted, and returns the event to record. It must run before other writes to
+// the task. Afterwards t is the current row, locked until the transaction ends.
+func (s *Service) withdraw(ctx context.Context, tx *db.Tx, t *Task, gone bool) ([]pendingEvent, error) {
+	if s.Withdraw == nil || t.Dispatch == nil || !gone && !t.Dispatch.active() {
 		return nil, nil
 	}
 	d, err := s.Withdraw(ctx, tx, *t, gone)
@@ -224,20 +226,20 @@ func (s *Service) withdraw(ctx context.Context, tx *db.Tx, t *Task, gone bool) (
 		return nil, err
 	}
 	if !gone {
-		if err := s.Show(ctx, tx, t.ID, *d); err != nil {
+		if err := s.SetDispatch(ctx, tx, t.ID, *d); err != nil {
 			return nil, err
 		}
 		if *t, err = find(ctx, tx, t.ID); err != nil {
 			return nil, err
 		}
 	}
-	return []note{{s.Now(), DispatchEnded, *t, map[string]any{"dispatch": d}}}, nil
+	return []pendingEvent{{s.Now(), DispatchEnded, *t, map[string]any{"dispatch": d}}}, nil
 }
 
-// DispatchEnded is the kind of the event that a dispatch has ended or failed.
+// DispatchEnded is the kind of the event for a dispatch that ended or failed.
 const DispatchEnded = "task.dispatch_ended"
 
-// related are the tasks that t depends on, as lines.
+// related returns summaries of the tasks that t depends on.
 func related(ctx context.Context, q db.Queryer, t Task) ([]Related, error) {
 	if len(t.DependsOn) == 0 {
 		return nil, nil
@@ -265,7 +267,7 @@ func related(ctx context.Context, q db.Queryer, t Task) ([]Related, error) {
 	return lines, err
 }
 
-// lastComments are the newest comments on a task, the oldest of them first.
+// lastComments returns the newest comments on a task, oldest first.
 func lastComments(ctx context.Context, q db.Queryer, taskID string) ([]Comment, error) {
 	const most = 5
 	rows, err := q.Query(ctx, `SELECT `+commentColumns+` FROM (
@@ -273,7 +275,7 @@ func lastComments(ctx context.Context, q db.Queryer, taskID string) ([]Comment, 
 	return db.All(rows, err, scanComment)
 }
 
-// readSpend reads what NoteSpend has written.
+// readSpend decodes the columns that SetSpend writes.
 func (t *Task) readSpend(cost *int64, tokens *string, unpriced int64) error {
 	if tokens == nil {
 		return nil
@@ -288,7 +290,7 @@ func (t *Task) readSpend(cost *int64, tokens *string, unpriced int64) error {
 	return nil
 }
 
-// readDispatch reads what Show has written.
+// readDispatch decodes the column that SetDispatch writes.
 func (t *Task) readDispatch(text *string) error {
 	if text == nil {
 		return nil

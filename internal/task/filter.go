@@ -14,40 +14,40 @@ import (
 	"wardroom/internal/platform/page"
 )
 
-// Filter says which tasks to list. The zero Filter lists all that are not in the
-// archive.
+// Filter selects the tasks to list. The zero Filter selects all tasks that are
+// not archived.
 type Filter struct {
 	Statuses     []Status
 	Priorities   []Priority
 	Types        []Type
 	Assignee     Person
 	Reporter     Person
-	Holder       Person // who has a claim; Anybody is whoever has one
+	Holder       Person // holder of the claim; Anybody selects all claimed tasks
 	Blocked      *bool
-	Tags         []Tag     // any of these
-	Project      string    // a project's id or key, or none
-	Parent       string    // a task's id or key, or none
-	Archived     bool      // only what is in the archive, instead of what is not
-	DueAfter     time.Time // not before; zero is no bound. With a bound, only what is due at some time
-	DueBefore    time.Time // before it; zero is no bound
-	UpdatedSince time.Time // not before; zero is no bound
-	Text         string    // in the key or the title, in whatever case
+	Tags         []Tag     // tasks with any of these
+	Project      string    // ID or key, or "none"
+	Parent       string    // ID or key, or "none"
+	Archived     bool      // archived tasks instead of the others
+	DueAfter     time.Time // inclusive; zero means no bound. A bound excludes tasks without a due time
+	DueBefore    time.Time // exclusive; zero means no bound
+	UpdatedSince time.Time // inclusive; zero means no bound
+	Text         string    // part of the key or title, ignoring case
 }
 
-// Person names an account in a filter: by its id, email or agent_id, or as one
-// of the constants. Empty is anyone.
+// Person is a user in a filter: an ID, email, or agent_id, or one of the
+// constants below. Empty means any.
 type Person string
 
-// The names of people that are not looked up. No account can be named by them.
+// Special values of Person. No account can have them as its name.
 const (
 	Me      Person = "me"   // the caller
-	Nobody  Person = "none" // tasks that have no such person
-	Anybody Person = "any"  // tasks that have one; only of the holder
+	Nobody  Person = "none" // tasks without such a person
+	Anybody Person = "any"  // tasks with any such person; only for the holder
 )
 
-// where is the filter in SQL, and those of its parts that an index can answer:
-// first the ones that as a rule match the fewest tasks. The people in it were
-// looked up.
+// where returns the filter as an SQL condition, and the parts of it that an
+// index can answer, those expected to match the fewest tasks first. The people
+// in f must be resolved to IDs.
 func (f Filter) where(now time.Time) (list.Where, []narrow) {
 	var w list.Where
 	var narrows []narrow
@@ -96,10 +96,10 @@ func (f Filter) where(now time.Time) (list.Where, []narrow) {
 	return w, narrows
 }
 
-// in is IN with a mark for each of the values.
+// in returns an IN condition with a placeholder for each value.
 func in(values []any) string { return `IN (?` + strings.Repeat(`, ?`, len(values)-1) + `)` }
 
-// anys are the values as they are in the database, each once.
+// anys returns the distinct values in their stored form.
 func anys[T any](values []T, stored func(T) any) (all []any) {
 	for _, v := range values {
 		if s := stored(v); !slices.Contains(all, s) {
@@ -119,7 +119,7 @@ func (p Person) in(by func(index, condition string, args ...any), column, index 
 	}
 }
 
-// holds adds that the person has a claim that has not ended.
+// holds adds the condition that the person has an unexpired claim.
 func (p Person) holds(w *list.Where, now time.Time) {
 	switch p {
 	case "":
@@ -138,24 +138,23 @@ func (p Person) holds(w *list.Where, now time.Time) {
 // narrow is a part of a filter that an index can answer.
 type narrow struct {
 	index string
-	rows  string // a query with a row for each task that matches
+	rows  string // query that returns a row for each matching task
 	args  []any
-	hint  string // the condition to read by, where that is not in the filter
+	hint  string // condition to add if the filter does not contain it
 }
 
-// numbered is a part of a filter that matches the tasks whose numbers a query has.
+// numbered returns the part of a filter that matches tasks by number.
 func numbered(query string, args ...any) narrow {
 	return narrow{`tasks_by_number`, query, args, `number IN (` + query + `)`}
 }
 
-// few is up to how many tasks a part of a filter may match for the list to be made
-// by reading and sorting them. What matches more is soon found in the order of the
-// list. SQLite has no statistics by which it could tell, and PostgreSQL none of
-// how many texts have some grams.
+// few is the maximum number of matches for which reading and sorting the
+// matches is faster than scanning the list in its order. SQLite has no
+// statistics to decide this, and PostgreSQL has none for n-grams.
 const few = 2000
 
-// where looks up the people in the filter and returns it in SQL, with what helps
-// the database to find the rows where they are few.
+// where resolves the people in the filter and returns it as SQL, with hints
+// that let the database use the most selective index.
 func (s *Service) where(ctx context.Context, q db.Queryer, f Filter, want page.Want) (list.Where, error) {
 	f, err := f.lookUp(ctx, q)
 	if err != nil {
@@ -173,7 +172,8 @@ func (s *Service) where(ctx context.Context, q db.Queryer, f Filter, want page.W
 		return w, nil
 	}
 	for _, n := range narrows {
-		// PostgreSQL has statistics of each column, and the archive few indexes.
+		// PostgreSQL has column statistics, and few indexes cover archived
+		// tasks.
 		if n.hint == "" && (q.Engine() == db.Postgres || f.Archived) {
 			continue
 		}
@@ -192,8 +192,8 @@ func (s *Service) where(ctx context.Context, q db.Queryer, f Filter, want page.W
 	return w, nil
 }
 
-// leads has a part of the filter that always matches few tasks lead to the others,
-// if there is one.
+// leads applies the index of a part of the filter that always matches few
+// tasks, and reports whether there is one.
 func (f Filter) leads(w *list.Where) bool {
 	switch {
 	case f.Holder != "" && f.Holder != Nobody:
@@ -203,7 +203,7 @@ func (f Filter) leads(w *list.Where) bool {
 	case f.Blocked != nil && *f.Blocked:
 		w.Use(`tasks_blocked`)
 	case f.Assignee != "" && f.Assignee != Nobody && slices.Equal(f.Statuses, []Status{InProgress}):
-		w.Hint(`status = 'in_progress'`) // in the words of the index
+		w.Hint(`status = 'in_progress'`) // matches the index definition
 		w.Use(`tasks_in_progress_of`)
 	default:
 		return false
@@ -211,7 +211,7 @@ func (f Filter) leads(w *list.Where) bool {
 	return true
 }
 
-// apply has the part lead to the others.
+// apply makes the query read through the index of n.
 func (n narrow) apply(w *list.Where, archived bool) {
 	if n.hint != "" {
 		w.Hint(n.hint, n.args...)
@@ -222,7 +222,7 @@ func (n narrow) apply(w *list.Where, archived bool) {
 	w.Use(n.index)
 }
 
-// matchesFew counts no further than it must.
+// matchesFew reports whether at most few tasks match. It stops counting there.
 func (n narrow) matchesFew(ctx context.Context, q db.Queryer) (bool, error) {
 	var count int
 	err := q.QueryRow(ctx, `SELECT COUNT(*) FROM (`+n.rows+` LIMIT `+strconv.Itoa(few+1)+`) AS matches`, n.args...).Scan(&count)
@@ -232,7 +232,7 @@ func (n narrow) matchesFew(ctx context.Context, q db.Queryer) (bool, error) {
 	return count <= few, nil
 }
 
-// tasks is how the board is listed. A row's number tells it apart.
+// tasks defines the list of tasks. The number breaks ties.
 var tasks = list.List[Task]{
 	Table: `tasks`, Columns: columns, Scan: scan, Usual: "-key",
 	Sorts: map[string]list.Sort[Task]{
@@ -254,7 +254,8 @@ var tasks = list.List[Task]{
 	},
 }
 
-// inOrder are the indexes of what is not in the archive by the sorts of tasks.
+// inOrder maps each sort of tasks to the index of unarchived tasks in that
+// order.
 var inOrder = map[string]string{
 	"key": `tasks_by_number`, "created": `tasks_by_creation`, "updated": `tasks_by_update`,
 	"due": `tasks_by_due`, "position": `tasks_by_position`, "priority": `tasks_by_rank`,

@@ -19,86 +19,86 @@ import (
 
 // Mount adds the board's routes.
 func (s *Service) Mount(api *web.API) {
-	web.Get(api, "/tasks", actor.Read, "List tasks", s.handleList, web.Unchanged(s.mark), web.Fails(ErrAssignee, ErrReporter, ErrHolder, ErrProject, ErrParent, page.ErrCursor),
-		web.Describe("The newest first, unless sort says otherwise; what matches all filters. A task that changes its place in the order while you turn "+
-			"pages, as every change does when you sort by updated, may come twice or not at all; the others neither repeat nor go missing."))
+	web.Get(api, "/tasks", actor.Read, "List tasks", s.handleList, web.Unchanged(s.listETag), web.Fails(ErrAssignee, ErrReporter, ErrHolder, ErrProject, ErrParent, page.ErrCursor),
+		web.Describe("Returns the tasks that match all filters, newest first by default. A task that moves in the sort order while you page "+
+			"may appear twice or not at all; all other tasks appear exactly once. When you sort by updated, every change moves a task."))
 	web.Post(api, "/tasks", actor.ChangeTasks, "Create a task", s.handleCreate,
 		web.Status(http.StatusCreated), web.Once(), web.Fails(ErrAssignee, ErrProject, ErrParent, ErrDependency, ErrWaiting))
-	web.Get(api, "/tasks/{id}", actor.Read, "One task, by id or key", s.handleGet, web.Fails(ErrNotFound))
+	web.Get(api, "/tasks/{id}", actor.Read, "Get a task by ID or key", s.handleGet, web.Fails(ErrNotFound))
 	web.Patch(api, "/tasks/{id}", actor.ChangeTasks, "Change a task", s.handleUpdate,
-		web.Fails(ErrNotFound, ErrStale, ErrAssignee, ErrProject, ErrParent, ErrDependency, ErrNeighbour, ErrCycle, ErrWaiting, ErrClaimed, ErrClaimLost, ErrArchived, ErrWithAgent),
-		web.Describe("Only what the body names is changed. With If-Match the change is refused when somebody else was faster.\n\n"+
-			"A task may move between any two columns. But to in_progress, review and done it moves only when all in depends_on are done, "+
-			"and, while somebody holds it, only by them. It keeps its place in the order of the board, unless position says another."))
+		web.Fails(ErrNotFound, ErrStale, ErrAssignee, ErrProject, ErrParent, ErrDependency, ErrNeighbor, ErrCycle, ErrWaiting, ErrClaimed, ErrClaimLost, ErrArchived, ErrWithAgent),
+		web.Describe("Changes only the fields in the body. With If-Match, the change is refused if the task has changed since.\n\n"+
+			"A task may move between any two columns. Moving it to in_progress, review, or done requires that all tasks in depends_on are done, "+
+			"and, while the task is claimed, that you hold the claim. The task keeps its place on the board unless you set position."))
 	s.mountClaims(api)
 	s.mountProjects(api)
 	s.mountComments(api)
-	web.Post(api, "/tasks/{id}/archive", actor.ChangeTasks, "Put a task into the archive", s.handleArchive, web.Fails(ErrNotFound, ErrStale, ErrClaimed, ErrClaimLost, ErrWithAgent),
-		web.Describe("It leaves the lists, and cannot be claimed or changed until it is restored. Archiving it again changes nothing. "+
-			"While its agent has it, archiving stops the run: that takes the permission dispatch_tasks, or to be that agent."))
-	web.Post(api, "/tasks/{id}/restore", actor.ChangeTasks, "Take a task out of the archive", s.handleRestore, web.Fails(ErrNotFound, ErrStale),
-		web.Describe("It comes back as it was. If it is done, the days until it is archived count anew."))
+	web.Post(api, "/tasks/{id}/archive", actor.ChangeTasks, "Archive a task", s.handleArchive, web.Fails(ErrNotFound, ErrStale, ErrClaimed, ErrClaimLost, ErrWithAgent),
+		web.Describe("The task leaves the lists and cannot be claimed or changed until it is restored. Archiving an archived task has no effect. "+
+			"If the task is dispatched, archiving stops the run, which requires the permission dispatch_tasks unless you are that agent."))
+	web.Post(api, "/tasks/{id}/restore", actor.ChangeTasks, "Restore an archived task", s.handleRestore, web.Fails(ErrNotFound, ErrStale),
+		web.Describe("The task returns unchanged. If it is done, the period until it is archived automatically starts again."))
 	web.Delete(api, "/tasks/{id}", actor.DeleteTasks, "Delete a task", s.handleDelete, web.Fails(ErrNotFound, ErrStale),
-		web.Describe("Its history stays, and its key is not given again. What depended on it, or was a part of it, does not any more."))
-	web.Get(api, "/tasks/{id}/history", actor.Read, "What happened to a task, the newest first", s.handleHistory, web.Fails(ErrNotFound, page.ErrCursor),
-		web.Describe("Also of a task that was deleted, by its id or its last key."))
-	web.Post(api, "/tasks/bulk", actor.ChangeTasks, "Change many tasks alike", s.handleBulk,
-		web.Describe("Each task stands for itself: the answer says of each, in the order of the request, whether it was changed, or by which problem it was not. "+
-			"The answer is 200 even when none was."))
+		web.Describe("The history is kept and the key is never reused. Other tasks no longer depend on it or have it as their parent."))
+	web.Get(api, "/tasks/{id}/history", actor.Read, "List the history of a task, newest first", s.handleHistory, web.Fails(ErrNotFound, page.ErrCursor),
+		web.Describe("Also works for deleted tasks, by ID or key."))
+	web.Post(api, "/tasks/bulk", actor.ChangeTasks, "Apply one change to many tasks", s.handleBulk,
+		web.Describe("Each task is changed independently. The response lists, in the order of the request, the new version or the problem of each task. "+
+			"The status is 200 even if no task was changed."))
 }
 
-// mountClaims adds the routes of those who work on tasks.
+// mountClaims adds the routes for claims and reports.
 func (s *Service) mountClaims(api *web.API) {
-	web.Post(api, "/tasks/claim", actor.ChangeTasks, "Claim the best task that is to do", s.handleClaimNext, web.Also(http.StatusNoContent),
-		web.Describe("Of the tasks in todo that are not blocked and wait for no other: those assigned to the caller before those assigned to nobody, "+
-			"then by priority, due time and position. It moves to in_progress. Of any number of callers each gets another task. 204 when there is none."))
-	web.Post(api, "/tasks/{id}/claim", actor.ChangeTasks, "Claim a task, or renew the claim", s.handleClaim,
+	web.Post(api, "/tasks/claim", actor.ChangeTasks, "Claim the next task", s.handleClaimNext, web.Also(http.StatusNoContent),
+		web.Describe("Picks from the tasks in todo that are neither blocked nor waiting on other tasks: first those assigned to you, then unassigned ones, "+
+			"by priority, due time, and position. The task moves to in_progress. Concurrent callers get different tasks. Returns 204 if there is none."))
+	web.Post(api, "/tasks/{id}/claim", actor.ChangeTasks, "Claim a task or renew a claim", s.handleClaim,
 		web.Fails(ErrNotFound, ErrClaimed, ErrClaimLost, ErrNotOpen, ErrWaiting, ErrArchived),
-		web.Describe("While somebody holds a task, nobody else starts, finishes or reports on it. Claiming moves it to in_progress. Claim it again before the lease ends to renew it; "+
-			"a lease that ends frees the task and moves it back to todo. Send claim_token along to renew that very claim, and no other that you may have got since."))
-	web.Post(api, "/tasks/{id}/release", actor.ChangeTasks, "Give a claimed task back", s.handleRelease,
+		web.Describe("While a task is claimed, only the holder can start, finish, or report on it. Claiming moves it to in_progress. Claim it again to renew the lease; "+
+			"when the lease ends, the task is released and moves back to todo. Send claim_token to renew only that claim, and not a later one of yours."))
+	web.Post(api, "/tasks/{id}/release", actor.ChangeTasks, "Release a claimed task", s.handleRelease,
 		web.Fails(ErrNotFound, ErrClaimed, ErrClaimLost, ErrArchived),
-		web.Describe("It moves back to todo. Who may delete tasks may also take one from its holder. Of a task that nobody holds nothing changes."))
-	web.Post(api, "/tasks/{id}/reports", actor.ChangeTasks, "Report on a task", s.handleReport,
+		web.Describe("The task moves back to todo. Users with the permission to delete tasks can also release other users' claims. Releasing an unclaimed task has no effect."))
+	web.Post(api, "/tasks/{id}/reports", actor.ChangeTasks, "Submit a report on a task", s.handleReport,
 		web.Fails(ErrNotFound, ErrClaimed, ErrClaimLost, ErrWaiting, ErrArchived, ErrWithAgent),
-		web.Describe("One call says how it goes, moves the task, and is told in its history. Repeating the last report changes nothing."))
+		web.Describe("A report moves the task according to its kind and appears in the task's history. Repeating the last report has no effect."))
 }
 
-// mountComments adds the routes of what is said about tasks.
+// mountComments adds the routes for comments.
 func (s *Service) mountComments(api *web.API) {
-	web.Get(api, "/tasks/{id}/comments", actor.Read, "What was said about a task, the oldest first", s.handleComments, web.Fails(ErrNotFound, page.ErrCursor))
+	web.Get(api, "/tasks/{id}/comments", actor.Read, "List the comments on a task, oldest first", s.handleComments, web.Fails(ErrNotFound, page.ErrCursor))
 	web.Post(api, "/tasks/{id}/comments", actor.ChangeTasks, "Comment on a task", s.handleComment,
 		web.Status(http.StatusCreated), web.Once(), web.Fails(ErrNotFound, ErrArchived),
-		web.Describe("@agent_id and @name mention somebody, except in code. A task in the archive takes no comments."))
-	web.Patch(api, "/tasks/{id}/comments/{comment_id}", actor.ChangeTasks, "Change one's own comment", s.handleEditComment,
+		web.Describe("@agent_id and @name mention a user, except in code. Archived tasks cannot be commented on."))
+	web.Patch(api, "/tasks/{id}/comments/{comment_id}", actor.ChangeTasks, "Edit your comment", s.handleEditComment,
 		web.Fails(ErrNotFound, ErrCommentNotFound, ErrNotAuthor, ErrArchived, ErrCommentChanged))
 	web.Delete(api, "/tasks/{id}/comments/{comment_id}", actor.ChangeTasks, "Delete a comment", s.handleDeleteComment,
 		web.Fails(ErrNotFound, ErrCommentNotFound, ErrNotAuthor, ErrCommentChanged),
-		web.Describe("One's own; the owner and admins also those of others. Its text is in no history."))
+		web.Describe("You can delete your own comments; the owner and admins can delete any. The history does not keep the text."))
 }
 
-// mountProjects adds the routes of what tasks are grouped by.
+// mountProjects adds the routes for projects.
 func (s *Service) mountProjects(api *web.API) {
 	web.Get(api, "/projects", actor.Read, "List projects", s.handleProjects, web.Fails(page.ErrCursor))
 	web.Post(api, "/projects", actor.ChangeTasks, "Create a project", s.handleCreateProject,
 		web.Status(http.StatusCreated), web.Once(), web.Fails(ErrProjectKey))
-	web.Get(api, "/projects/{id}", actor.Read, "One project, by id or key", s.handleProject, web.Fails(ErrProjectNotFound))
+	web.Get(api, "/projects/{id}", actor.Read, "Get a project by ID or key", s.handleProject, web.Fails(ErrProjectNotFound))
 	web.Patch(api, "/projects/{id}", actor.ChangeTasks, "Change a project", s.handleUpdateProject, web.Fails(ErrProjectNotFound, ErrProjectChanged),
-		web.Describe("Only what the body names is changed; the key never is. With If-Match the change is refused when somebody else was faster. "+
-			"A project in the archive keeps its tasks and gets no others."))
+		web.Describe("Changes only the fields in the body; the key cannot be changed. With If-Match, the change is refused if the project has changed since. "+
+			"An archived project keeps its tasks, but no tasks can be added."))
 }
 
-// Ref names a task in a path.
+// Ref is the path parameter that identifies a task.
 type Ref struct {
-	ID string `path:"id" maxLength:"64" doc:"The task's id or key." example:"TASK-12"`
+	ID string `path:"id" maxLength:"64" doc:"The task's ID or key." example:"TASK-12"`
 }
 
-// Schema bounds a name in the API's document.
+// Schema implements huma.SchemaProvider.
 func (Name) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, MaxLength: new(64), Examples: []any{"TASK-12"}}
 }
 
-// Schema says in the API's document what a card may be.
+// Schema describes a card as either a whole task or a slim card.
 func (Card) Schema(r huma.Registry) *huma.Schema {
 	return &huma.Schema{AnyOf: []*huma.Schema{
 		r.Schema(reflect.TypeFor[Task](), true, ""),
@@ -106,44 +106,45 @@ func (Card) Schema(r huma.Registry) *huma.Schema {
 	}}
 }
 
-// boardFields are the fields of a task that a slim card has.
+// boardFields returns the fields of Task that a slim card has.
 func boardFields() []reflect.StructField {
 	all := reflect.VisibleFields(reflect.TypeFor[Task]())
 	return all[:slices.IndexFunc(all, func(f reflect.StructField) bool { return f.Name == "Description" })]
 }
 
-// Whole is a card that has all fields of its task.
+// Whole is a card with all fields of its task.
 type Whole struct{ Card }
 
-// Schema says in the API's document that it is a task.
+// Schema describes a whole card as a Task.
 func (Whole) Schema(r huma.Registry) *huma.Schema {
 	return r.Schema(reflect.TypeFor[Task](), true, "")
 }
 
-// Schema bounds a tag in the API's document; the rest of its rule is applyTags'.
+// Schema implements huma.SchemaProvider. applyTags enforces the other rules for
+// tags.
 func (Tag) Schema(huma.Registry) *huma.Schema {
 	most := maxTag
 	return &huma.Schema{Type: huma.TypeString, MaxLength: &most, Examples: []any{"security"}}
 }
 
 type listInput struct {
-	Status       []Status   `query:"status" enum:"backlog,todo,in_progress,review,done" doc:"Only in one of these columns."`
-	Priority     []Priority `query:"priority" enum:"low,medium,high,urgent" doc:"Only of one of these priorities."`
-	Type         []Type     `query:"type" enum:"task,bug,feature,improvement,research,epic" doc:"Only of one of these types."`
-	Assignee     Person     `query:"assignee" maxLength:"254" doc:"Only of this person: a user's id or email, an agent_id, me, or none. Without the permission manage_accounts every email but your own finds nothing."`
-	Reporter     Person     `query:"reporter" maxLength:"254" doc:"Only made by this person, named like the assignee, with the same rule for emails; none is what the service made itself."`
-	Blocked      string     `query:"blocked" enum:"true,false" doc:"Only what is blocked, or only what is not."`
-	Tag          []Tag      `query:"tag" maxItems:"20" doc:"Only with one of these tags."`
-	Project      string     `query:"project" maxLength:"64" doc:"Only of this project: its id or key, or none."`
-	Parent       string     `query:"parent" maxLength:"64" doc:"Only the parts of this task: its id or key; none is what is part of no other."`
-	Archived     string     `query:"archived" enum:"true,false" default:"false" doc:"What is in the archive, or what is not."`
-	DueAfter     time.Time  `query:"due_after" doc:"Only what is due at this time or later."`
-	DueBefore    time.Time  `query:"due_before" doc:"Only what is due before this time."`
-	UpdatedSince time.Time  `query:"updated_since" doc:"Only what was changed at this time or later."`
-	Holder       Person     `query:"holder" maxLength:"254" doc:"Only with a claim of this person, named like the assignee; any is whoever has one, none is what nobody holds."`
-	Text         string     `query:"q" maxLength:"200" doc:"Only with this text in the key or the title, in whatever case."`
-	Sort         string     `query:"sort" enum:"key,-key,created,-created,updated,-updated,priority,-priority,due,-due,position,-position" default:"-key" doc:"The order; a minus turns it round, so that the newest, the last changed, the most urgent come first. Sorted by due, what is due at no time comes last. Among equals the key decides."`
-	Fields       string     `query:"fields" enum:"all,card" default:"all" doc:"card leaves out all but what a board shows: no description, dates or relations."`
+	Status       []Status   `query:"status" enum:"backlog,todo,in_progress,review,done" doc:"Tasks in any of these columns."`
+	Priority     []Priority `query:"priority" enum:"low,medium,high,urgent" doc:"Tasks with any of these priorities."`
+	Type         []Type     `query:"type" enum:"task,bug,feature,improvement,research,epic" doc:"Tasks of any of these types."`
+	Assignee     Person     `query:"assignee" maxLength:"254" doc:"Tasks assigned to this user: an ID, an email, an agent_id, me, or none. Without the permission manage_accounts, only your own email matches."`
+	Reporter     Person     `query:"reporter" maxLength:"254" doc:"Tasks created by this user, given like assignee; none for tasks created by Wardroom."`
+	Blocked      string     `query:"blocked" enum:"true,false" doc:"Only blocked tasks, or only tasks that are not blocked."`
+	Tag          []Tag      `query:"tag" maxItems:"20" doc:"Tasks with any of these tags."`
+	Project      string     `query:"project" maxLength:"64" doc:"Tasks in this project: an ID or key, or none."`
+	Parent       string     `query:"parent" maxLength:"64" doc:"Subtasks of this task: an ID or key; none for tasks without a parent."`
+	Archived     string     `query:"archived" enum:"true,false" default:"false" doc:"true: only archived tasks. false: only tasks that are not archived."`
+	DueAfter     time.Time  `query:"due_after" doc:"Tasks due at or after this time."`
+	DueBefore    time.Time  `query:"due_before" doc:"Tasks due before this time."`
+	UpdatedSince time.Time  `query:"updated_since" doc:"Tasks changed at or after this time."`
+	Holder       Person     `query:"holder" maxLength:"254" doc:"Tasks claimed by this user, given like assignee; any for all claimed tasks, none for unclaimed ones."`
+	Text         string     `query:"q" maxLength:"200" doc:"Tasks with this text in the key or title, ignoring case."`
+	Sort         string     `query:"sort" enum:"key,-key,created,-created,updated,-updated,priority,-priority,due,-due,position,-position" default:"-key" doc:"Sort order; a minus reverses it. Ties are broken by key. With due, tasks without a due time come last."`
+	Fields       string     `query:"fields" enum:"all,card" default:"all" doc:"card returns only the fields that a board shows, without description, dates, or relations."`
 	page.Query
 	page.Total
 }
@@ -188,17 +189,17 @@ func (s *Service) handleUpdate(ctx context.Context, in *updateInput) (*web.Tagge
 	return web.Tag(t, t.Version), err
 }
 
-// ClaimBody is what a claim may say.
+// ClaimBody is the request body of a claim.
 type ClaimBody struct {
-	LeaseSeconds int    `json:"lease_seconds,omitempty" minimum:"1" maximum:"86400" doc:"How long it lasts unless it is renewed; 900 when left out."`
-	ClaimToken   *int64 `json:"claim_token,omitempty" minimum:"1" doc:"The token of the claim that is to be renewed."`
+	LeaseSeconds int    `json:"lease_seconds,omitempty" minimum:"1" maximum:"86400" doc:"How long the claim lasts unless renewed. Default: 900."`
+	ClaimToken   *int64 `json:"claim_token,omitempty" minimum:"1" doc:"Token of the claim to renew."`
 }
 
-func (b *ClaimBody) ask() Ask {
+func (b *ClaimBody) opt() ClaimOptions {
 	if b == nil {
-		return Ask{}
+		return ClaimOptions{}
 	}
-	return Ask{Lease: time.Duration(b.LeaseSeconds) * time.Second, Token: b.ClaimToken}
+	return ClaimOptions{Lease: time.Duration(b.LeaseSeconds) * time.Second, Token: b.ClaimToken}
 }
 
 type claimInput struct {
@@ -207,22 +208,22 @@ type claimInput struct {
 }
 
 func (s *Service) handleClaim(ctx context.Context, in *claimInput) (*web.Tagged[Task], error) {
-	t, err := s.Claim(ctx, in.ID, in.Body.ask())
+	t, err := s.Claim(ctx, in.ID, in.Body.opt())
 	return web.Tag(t, t.Version), err
 }
 
 type claimNextInput struct {
 	Body *struct {
-		LeaseSeconds int `json:"lease_seconds,omitempty" minimum:"1" maximum:"86400" doc:"How long it lasts unless it is renewed; 900 when left out."`
+		LeaseSeconds int `json:"lease_seconds,omitempty" minimum:"1" maximum:"86400" doc:"How long the claim lasts unless renewed. Default: 900."`
 	} `required:"false"`
 }
 
 func (s *Service) handleClaimNext(ctx context.Context, in *claimNextInput) (*web.Tagged[Task], error) {
-	var ask Ask
+	var opt ClaimOptions
 	if in.Body != nil {
-		ask.Lease = time.Duration(in.Body.LeaseSeconds) * time.Second
+		opt.Lease = time.Duration(in.Body.LeaseSeconds) * time.Second
 	}
-	t, ok, err := s.ClaimNext(ctx, ask)
+	t, ok, err := s.ClaimNext(ctx, opt)
 	if err != nil || ok {
 		return web.Tag(t, t.Version), err
 	}
@@ -232,16 +233,16 @@ func (s *Service) handleClaimNext(ctx context.Context, in *claimNextInput) (*web
 type releaseInput struct {
 	Ref
 	Body *struct {
-		ClaimToken *int64 `json:"claim_token,omitempty" minimum:"1" doc:"The token of the claim that is to be given back."`
+		ClaimToken *int64 `json:"claim_token,omitempty" minimum:"1" doc:"Token of the claim to release."`
 	} `required:"false"`
 }
 
 func (s *Service) handleRelease(ctx context.Context, in *releaseInput) (*web.Tagged[Task], error) {
-	var ask Ask
+	var opt ClaimOptions
 	if in.Body != nil {
-		ask.Token = in.Body.ClaimToken
+		opt.Token = in.Body.ClaimToken
 	}
-	t, err := s.Release(ctx, in.ID, ask)
+	t, err := s.Release(ctx, in.ID, opt)
 	return web.Tag(t, t.Version), err
 }
 
@@ -318,10 +319,10 @@ func (s *Service) handleComment(ctx context.Context, in *commentInput) (*web.Tag
 	return web.Tag(c, c.Version).At(web.Prefix + "/tasks/" + url.PathEscape(in.ID) + "/comments/" + c.ID), err
 }
 
-// CommentRef names a comment of a task in a path.
+// CommentRef is the path parameters that identify a comment.
 type CommentRef struct {
 	Ref
-	CommentID string `path:"comment_id" maxLength:"64" doc:"The comment's id."`
+	CommentID string `path:"comment_id" maxLength:"64" doc:"The comment's ID."`
 	web.IfMatch
 }
 
@@ -347,8 +348,8 @@ func (s *Service) handleDeleteComment(ctx context.Context, in *CommentRef) (*str
 }
 
 type projectsInput struct {
-	Archived string `query:"archived" enum:"true,false" default:"false" doc:"What is in the archive, or what is not."`
-	Sort     string `query:"sort" enum:"key,-key,created,-created,updated,-updated" default:"key" doc:"The order; a minus turns it round."`
+	Archived string `query:"archived" enum:"true,false" default:"false" doc:"true: only archived projects. false: only projects that are not archived."`
+	Sort     string `query:"sort" enum:"key,-key,created,-created,updated,-updated" default:"key" doc:"Sort order; a minus reverses it."`
 	page.Query
 	page.Total
 }
@@ -363,9 +364,9 @@ func (s *Service) handleCreateProject(ctx context.Context, in *struct{ Body NewP
 	return web.Tag(p, p.Version).At(web.Prefix + "/projects/" + p.Key), err
 }
 
-// ProjectRef names a project in a path.
+// ProjectRef is the path parameter that identifies a project.
 type ProjectRef struct {
-	ID string `path:"id" maxLength:"64" doc:"The project's id or key." example:"WEB"`
+	ID string `path:"id" maxLength:"64" doc:"The project's ID or key." example:"WEB"`
 }
 
 func (s *Service) handleProject(ctx context.Context, in *ProjectRef) (*web.Tagged[Project], error) {
@@ -390,25 +391,25 @@ func (s *Service) handleUpdateProject(ctx context.Context, in *updateProjectInpu
 
 type bulkInput struct {
 	Body struct {
-		Tasks  []Name `json:"tasks" minItems:"1" maxItems:"200" doc:"Their ids or keys."`
+		Tasks  []Name `json:"tasks" minItems:"1" maxItems:"200" doc:"IDs or keys of the tasks."`
 		Change Change `json:"change"`
 	}
 }
 
-// BulkResult is an Outcome as the API tells it.
+// BulkResult is the outcome for one task, as the API returns it.
 type BulkResult struct {
 	Outcome
-	Status  int          `json:"status" doc:"What a request for this task alone would have been answered with."`
-	Problem *BulkProblem `json:"problem" doc:"Why it was not changed; null when it was."`
+	Status  int          `json:"status" doc:"HTTP status that a request for this task alone would have returned."`
+	Problem *BulkProblem `json:"problem" doc:"Why the task was not changed; null on success."`
 }
 
-// BulkProblem says why one task of many was not changed.
+// BulkProblem is the reason why one task of a bulk change was not changed.
 type BulkProblem struct {
 	Code   string         `json:"code"`
 	Title  string         `json:"title"`
 	Detail string         `json:"detail"`
 	Errors []fault.Field  `json:"errors" nullable:"false"`
-	Facts  map[string]any `json:"facts" doc:"Further members of the problem, such as blocking or claim."`
+	Facts  map[string]any `json:"facts" doc:"Additional members of the problem, such as blocking or claim."`
 }
 
 func (s *Service) handleBulk(ctx context.Context, in *bulkInput) (*struct{ Body []BulkResult }, error) {

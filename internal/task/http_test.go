@@ -19,8 +19,8 @@ import (
 	"wardroom/internal/platform/web"
 )
 
-// site is the board behind the real API. A token is the name of a role; each
-// role has one account, and the agent's is "cto".
+// site is the board behind the real API. Tokens are role names; each role has
+// one account, and the agent's is "cto".
 type site struct {
 	*Service
 	api   http.Handler
@@ -53,7 +53,7 @@ func newSite(t testing.TB, d *db.DB) *site {
 	return s
 }
 
-// answer is what came back.
+// answer is a response.
 type answer struct {
 	status int
 	header http.Header
@@ -61,7 +61,7 @@ type answer struct {
 	list   []any
 }
 
-// ask sends one request as a role, with body as it is.
+// ask sends one request as a role, with the given body.
 func (s *site) ask(t testing.TB, role, method, path, body string, headers ...string) answer {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
@@ -86,8 +86,7 @@ func (s *site) ask(t testing.TB, role, method, path, body string, headers ...str
 	return a
 }
 
-// want holds an answer to its status and, when it is a problem, to its code and
-// to what it refuses.
+// want checks the status and, for a problem, the code and the rejected fields.
 func (a answer) want(t testing.TB, what string, status int, code string, pointers ...string) {
 	t.Helper()
 	got, _ := a.body["code"].(string)
@@ -106,7 +105,7 @@ func (a answer) want(t testing.TB, what string, status int, code string, pointer
 	}
 }
 
-// keysOf are the numbers of the tasks in a list.
+// keysOf returns the numbers of the listed tasks.
 func (a answer) keysOf() string {
 	var keys []string
 	for _, v := range a.list {
@@ -116,7 +115,7 @@ func (a answer) keysOf() string {
 	return strings.Join(keys, " ")
 }
 
-// Everyone who is signed in works with the board; nobody else sees it.
+// All signed-in users can use the board, and only they.
 func TestRoles(t *testing.T) {
 	s := newSite(t, dbtest.New(t))
 	makeTask(t, s.Service, "Ship it")
@@ -139,7 +138,7 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// The fields are what clients are written against.
+// The response has exactly the documented fields.
 func TestCreateOverHTTP(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
@@ -175,7 +174,7 @@ func TestCreateOverHTTP(t *testing.T) {
 	})
 }
 
-// Each refusal must lead to the field that it is about.
+// Each validation error points at its field.
 func TestRefusals(t *testing.T) {
 	s := newSite(t, dbtest.New(t))
 	makeTask(t, s.Service, "Ship it")
@@ -230,8 +229,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// Null empties a field, and a field that is not named stays: mixed up, a change
-// of the title would take the task away from its assignee.
+// Null clears a field, and an omitted field is kept.
 func TestPatch(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
@@ -270,7 +268,7 @@ func TestPatch(t *testing.T) {
 	})
 }
 
-// An agent that says done has to wait for somebody to look.
+// A task that an agent marks as done goes to review.
 func TestDoneByAgentOverHTTP(t *testing.T) {
 	s := newSite(t, dbtest.New(t))
 	a := s.ask(t, "agent", "POST", "/tasks", `{"title":"Did it","status":"done"}`)
@@ -286,7 +284,7 @@ func TestDoneByAgentOverHTTP(t *testing.T) {
 	}
 }
 
-// Of two people who looked at the same card, the second must be told.
+// Of two concurrent edits with If-Match, the second is refused.
 func TestIfMatch(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
@@ -311,8 +309,8 @@ func TestIfMatch(t *testing.T) {
 	})
 }
 
-// Whoever follows the Link headers must see each task that matches once, in
-// order, and stop.
+// Following the Link headers returns each matching task once, in order, and
+// ends.
 func TestPagesOverHTTP(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)

@@ -19,7 +19,7 @@ import (
 	"wardroom/internal/platform/web"
 )
 
-// What the board shows is what its filters say, in the order that was asked for.
+// Each filter and sort returns the expected tasks.
 func TestFiltersOverHTTP(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
@@ -75,7 +75,7 @@ func TestFiltersOverHTTP(t *testing.T) {
 	})
 }
 
-// turn turns all the pages of a list.
+// turn reads all pages of a list.
 func (s *site) turn(t testing.TB, path string) (keys, total string) {
 	t.Helper()
 	var pages []string
@@ -125,7 +125,7 @@ func TestFilterPairs(t *testing.T) {
 	})
 }
 
-// A filter that is not understood must not answer another list than was meant.
+// Invalid filters are refused rather than ignored.
 func TestListRefuses(t *testing.T) {
 	s := newSite(t, dbtest.New(t))
 	makeTask(t, s.Service, "One")
@@ -157,8 +157,8 @@ func TestListRefuses(t *testing.T) {
 	s.ask(t, "user", "GET", "/tasks?reporter=nobody", "").want(t, "reporter", 422, "reporter_unknown")
 }
 
-// With 10,000 tasks a list must not read or sort all of them for one page:
-// every filter and every sort has an index, on both engines.
+// With 10,000 tasks, every filter and sort uses an index on both engines and
+// does not scan or sort the whole table.
 func TestPlans(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		fill(t, d, 10_000)
@@ -208,8 +208,7 @@ func TestPlans(t *testing.T) {
 	})
 }
 
-// The other questions that the board asks all the time, for one task or for a
-// few, must not read all of them either.
+// The board's other frequent queries do not scan the whole table either.
 func TestOtherPlans(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		fill(t, d, 10_000)
@@ -232,9 +231,8 @@ func TestOtherPlans(t *testing.T) {
 	})
 }
 
-// A filter that matches little must lead straight to that, whatever else is asked
-// for: SQLite, which has no statistics, would read a column of the board or walk
-// through all of it.
+// A selective filter leads the query, whatever other filters are set. SQLite
+// has no statistics and would otherwise scan a column or the whole board.
 func TestNarrowPlans(t *testing.T) {
 	d := dbtest.Open(t, dbtest.URL(t, db.SQLite))
 	fill(t, d, 10_000)
@@ -280,7 +278,7 @@ func pageArgs(t testing.TB, s *Service, f Filter, w page.Want) []any {
 	return args
 }
 
-// pageOf is the statement for one page of cards.
+// pageOf returns the statement for one page of cards.
 func pageOf(t testing.TB, s *Service, f Filter, w page.Want) (query string, args []any) {
 	t.Helper()
 	where, err := s.where(t.Context(), s.DB, f, w)
@@ -288,14 +286,14 @@ func pageOf(t testing.TB, s *Service, f Filter, w page.Want) (query string, args
 		t.Fatal(err)
 	}
 	order := strings.TrimPrefix(cmp.Or(w.Sort, tasks.Usual), "-")
-	if query, args, err = drawings(order, false).Query(s.DB.Engine(), where, w); err != nil {
+	if query, args, err = cardList(order, false).Query(s.DB.Engine(), where, w); err != nil {
 		t.Fatal(err)
 	}
 	return query, args
 }
 
-// explained is how the database would answer a query, when that reads or sorts
-// the whole table, else nothing.
+// explained returns the query plan if it scans or sorts the whole table, and ""
+// otherwise.
 func explained(t testing.TB, d *db.DB, query string, args ...any) string {
 	t.Helper()
 	bad := []string{"TEMP B-TREE", "SCAN tasks\n"}
@@ -311,7 +309,7 @@ func explained(t testing.TB, d *db.DB, query string, args ...any) string {
 	return ""
 }
 
-// planOf is how the database would answer a query.
+// planOf returns the query plan.
 func planOf(t testing.TB, d *db.DB, query string, args ...any) string {
 	t.Helper()
 	explain := map[db.Engine]string{db.SQLite: `EXPLAIN QUERY PLAN `, db.Postgres: `EXPLAIN `}[d.Engine()]
@@ -329,8 +327,7 @@ func planOf(t testing.TB, d *db.DB, query string, args ...any) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// fill makes n tasks of twenty people, as they lie in a board that has been
-// used for a while.
+// fill creates n tasks of twenty users, distributed as on a board in use.
 func fill(t testing.TB, d *db.DB, n int) {
 	t.Helper()
 	at := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
@@ -390,7 +387,7 @@ func fill(t testing.TB, d *db.DB, n int) {
 			return err
 		}
 		if d.Engine() == db.SQLite {
-			return nil // nobody tells it there either how many rows are alike
+			return nil // SQLite has no statistics in production either
 		}
 		for _, table := range []string{"tasks", "task_tags", "task_grams"} {
 			if _, err := tx.Exec(t.Context(), `ANALYZE `+table); err != nil {
@@ -404,7 +401,8 @@ func fill(t testing.TB, d *db.DB, n int) {
 	}
 }
 
-// What a page costs at 10,000 tasks, for the filters that no index fits at once too.
+// BenchmarkList measures one page of 10,000 tasks, including filters without a
+// matching index.
 func BenchmarkList(b *testing.B) {
 	for _, engine := range dbtest.Engines() {
 		d := dbtest.Open(b, dbtest.URL(b, engine))

@@ -10,8 +10,8 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// Bounds of what one comment may cost: how many people it mentions, after how
-// many signs somebody is looked for, and how many words a name may have.
+// Limits on the work for one comment: users mentioned, "@" signs looked up, and
+// the words and characters of a name.
 const (
 	maxMentions  = 20
 	maxCalls     = 50
@@ -19,9 +19,10 @@ const (
 	maxNameRunes = 100
 )
 
-// calls finds what a text may mean by each "@" in it: an agent's id, or a name
-// of up to three words, the longest first. Code is left out.
-func calls(markdown string) [][]string {
+// mentionCandidates returns, for each "@" in the text, the names it may refer
+// to: an agent ID or a name of up to three words, longest first. Code is
+// skipped.
+func mentionCandidates(markdown string) [][]string {
 	text := withoutCode(markdown)
 	var found [][]string
 	for at := 0; len(found) < maxCalls; {
@@ -31,7 +32,7 @@ func calls(markdown string) [][]string {
 		}
 		i += at
 		at = i + 1
-		// Within a word it is an email's, and after a backslash it is meant as it stands.
+		// An @ within a word belongs to an email, and a backslash escapes it.
 		if before, _ := utf8.DecodeLastRuneInString(text[:i]); i > 0 && (unicode.IsLetter(before) || unicode.IsDigit(before) || unicode.IsMark(before) || strings.ContainsRune(`_-+\@`, before)) {
 			continue
 		}
@@ -42,7 +43,7 @@ func calls(markdown string) [][]string {
 	return found
 }
 
-// namesAt are the names that a text may begin with, the longest first.
+// namesAt returns the names that a text may begin with, longest first.
 func namesAt(text string) (names []string) {
 	runes := 0
 	for end, words := 0, 0; words < maxNameWords; words++ {
@@ -61,14 +62,14 @@ func namesAt(text string) (names []string) {
 			break
 		}
 		end = start + len(word)
-		// A full stop after a name is seldom a part of it.
+		// Try the name without trailing punctuation, too.
 		for name := text[:end]; ; name = name[:len(name)-1] {
 			names = append([]string{name}, names...)
 			if last := name[len(name)-1]; last != '.' && last != '-' && last != '_' || len(name) == 1 || len(names) > 2*maxNameWords {
 				break
 			}
 		}
-		// Of "cto's" the agent's part is before the apostrophe.
+		// For "cto's", try "cto", too.
 		if i := strings.LastIndexAny(text[:end], "'’"); i > start {
 			names = append(names, text[:i])
 		}
@@ -77,15 +78,15 @@ func namesAt(text string) (names []string) {
 	return names
 }
 
-// inName reports whether a character may be part of an agent's id, or of a word
-// of a name.
+// inName reports whether a character may be part of an agent ID or of a word in
+// a name.
 func inName(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) || strings.ContainsRune("_.-'’", r)
 }
 
-// withoutCode blanks the code in a Markdown text: what stands in it is quoted,
-// and addresses nobody. It follows CommonMark in what matters for that: fenced
-// and indented blocks, and spans, which end with their paragraph.
+// withoutCode blanks the code in a Markdown text, because a name in code is not
+// a mention. It follows CommonMark as far as needed: fenced and indented
+// blocks, and code spans, which end with their paragraph.
 func withoutCode(markdown string) string {
 	var out, paragraph strings.Builder
 	fence, listed, blank := "", false, true
@@ -112,7 +113,7 @@ func withoutCode(markdown string) string {
 			flush()
 			blank = true
 		case blank && !listed && (indent >= 4 || line[0] == '\t'):
-			continue // an indented block, also after its blank lines
+			continue // an indented block, also after blank lines in it
 		default:
 			if blank && indent == 0 {
 				listed = false
@@ -126,7 +127,7 @@ func withoutCode(markdown string) string {
 	return out.String()
 }
 
-// fenceOf is the run of signs that opens or closes a fenced block, or empty.
+// fenceOf returns the characters that open or close a fenced block, or "".
 func fenceOf(line string) string {
 	for _, sign := range []string{"`", "~"} {
 		rest := strings.TrimLeft(line, sign)
@@ -137,8 +138,8 @@ func fenceOf(line string) string {
 	return ""
 }
 
-// isItem reports whether a line begins an item of a list: within one, what is
-// indented is text.
+// isItem reports whether a line begins a list item. Indented lines within an
+// item are text, not code.
 func isItem(line string) bool {
 	rest := strings.TrimLeft(line, "0123456789")
 	if len(rest) < len(line) {
@@ -147,15 +148,15 @@ func isItem(line string) bool {
 	return strings.HasPrefix(line, "- ") || strings.HasPrefix(line, "* ") || strings.HasPrefix(line, "+ ")
 }
 
-// withoutSpans blanks what stands between two equal runs of backticks. A run
-// that no other closes is text.
+// withoutSpans blanks the text between two equal runs of backticks. A run
+// without a matching one is text.
 func withoutSpans(text string) string {
 	var out strings.Builder
-	unclosed := map[int]bool{} // lengths that come no more
+	unclosed := map[int]bool{} // lengths of runs that do not occur again
 	for i := 0; i < len(text); {
 		switch {
 		case text[i] == '\\' && i+1 < len(text) && text[i+1] == '`':
-			out.WriteByte('\n') // no name goes on behind it
+			out.WriteByte('\n') // ends a name
 			i += 2
 		case text[i] != '`':
 			out.WriteByte(text[i])
@@ -170,7 +171,7 @@ func withoutSpans(text string) string {
 				unclosed[n] = true
 				end = 0
 			}
-			out.WriteByte('\n') // no name goes on behind it
+			out.WriteByte('\n') // ends a name
 			i += n + end
 		}
 	}
@@ -179,7 +180,7 @@ func withoutSpans(text string) string {
 
 func runOf(text string) int { return len(text) - len(strings.TrimLeft(text, "`")) }
 
-// closing is where the next run of n backticks ends, or -1.
+// closing returns the offset after the next run of exactly n backticks, or -1.
 func closing(text string, n int) int {
 	for at := 0; ; {
 		i := strings.IndexByte(text[at:], '`')
@@ -193,11 +194,11 @@ func closing(text string, n int) int {
 	}
 }
 
-// mentioned are the ids of the active accounts that a text mentions, in its
-// order and each once. Where several accounts have the same name, all of them
-// are meant.
+// mentioned returns the IDs of the active accounts that a text mentions, in
+// order and without duplicates. If several accounts share a name, all of them
+// are returned.
 func mentioned(ctx context.Context, q db.Queryer, markdown string) ([]string, error) {
-	found := calls(markdown)
+	found := mentionCandidates(markdown)
 	if len(found) == 0 {
 		return []string{}, nil
 	}
@@ -225,12 +226,13 @@ func mentioned(ctx context.Context, q db.Queryer, markdown string) ([]string, er
 	return ids, nil
 }
 
-// namedAccounts finds the active accounts that have one of the names: by
-// agent_id, and by name in lower case, of each at most maxMentions.
+// namedAccounts finds active accounts by agent_id and by lower-case name, at
+// most maxMentions per name.
 func namedAccounts(ctx context.Context, q db.Queryer, candidates []string) (agents map[string]string, names map[string][]string, err error) {
 	slices.Sort(candidates)
 	candidates = slices.Compact(candidates)
-	// Each other number of them is another query, which the database plans anew.
+	// Pad to a power of two, so that the database prepares few different
+	// statements.
 	for n := len(candidates); n&(n-1) != 0; n++ {
 		candidates = append(candidates, candidates[0])
 	}

@@ -12,7 +12,7 @@ import (
 	"wardroom/internal/platform/db/dbtest"
 )
 
-// Who is called in vain is woken, and who is not found is not.
+// Mentions are found where intended and nowhere else.
 func TestMentioned(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		cto, coo := makeUser(t, d, "cto", actor.Agent, true), makeUser(t, d, "coo", actor.Agent, true)
@@ -58,7 +58,7 @@ func TestMentioned(t *testing.T) {
 				t.Errorf("%q mentions %q, %v; want %q", text, got, err, want)
 			}
 		}
-		// Ten thousand characters may not cost more than a few questions.
+		// A long text causes only a few queries.
 		for _, text := range []string{strings.Repeat("@cto", 2500), strings.Repeat("@ada b c ", 1100), strings.Repeat("@x-.", 2500)} {
 			if ids, err := mentioned(t.Context(), d, text); err != nil || len(ids) > 1 {
 				t.Errorf("%.20q…: %q, %v", text, ids, err)
@@ -67,13 +67,13 @@ func TestMentioned(t *testing.T) {
 	})
 }
 
-// Texts come from agents: none may hold up the service or make up names.
+// No text makes the parser hang or return names that it does not contain.
 func FuzzCalls(f *testing.F) {
 	for _, text := range []string{"@cto", "`@a`", "```\n@b", "\\@c", "@ä.-_ b c d", strings.Repeat("`", 100) + "@x", "@'’'", "    @c\n- x\n\n    @d"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		found := calls(text)
+		found := mentionCandidates(text)
 		if len(found) > maxCalls {
 			t.Fatalf("%d calls", len(found))
 		}
@@ -90,14 +90,14 @@ func FuzzCalls(f *testing.F) {
 	})
 }
 
-// Backticks that close nothing were once looked for from each of them.
+// Unclosed backticks do not make the scan quadratic.
 func TestWithoutCodeIsFast(t *testing.T) {
 	var b strings.Builder
 	for n := 1; b.Len() < 1<<20; n++ {
 		b.WriteString(strings.Repeat("`", n%150+1) + "x")
 	}
 	begin := time.Now()
-	calls(b.String())
+	mentionCandidates(b.String())
 	if took := time.Since(begin); took > 5*time.Second {
 		t.Errorf("a text of 1 MiB took %s", took)
 	}

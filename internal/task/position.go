@@ -9,36 +9,36 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// Place says where on the board a task is to go. Exactly one of its fields is
-// given.
+// Place says where on the board to put a task. Exactly one field is set.
 //
-// All tasks stand in one order, and a column shows its part of it. So a task
-// that changes its column keeps its place, and a new one comes last.
+// All tasks share one order, and each column shows its part of it. So a task
+// that changes columns keeps its place, and a new task comes last.
 type Place struct {
-	Before *string `json:"before,omitempty" maxLength:"64" doc:"Directly before this task: its id or key." example:"TASK-12"`
-	After  *string `json:"after,omitempty" maxLength:"64" doc:"Directly after this task: its id or key."`
-	At     *string `json:"at,omitempty" enum:"first,last" doc:"Before or after all others."`
+	Before *string `json:"before,omitempty" maxLength:"64" doc:"Directly before this task: an ID or key." example:"TASK-12"`
+	After  *string `json:"after,omitempty" maxLength:"64" doc:"Directly after this task: an ID or key."`
+	At     *string `json:"at,omitempty" enum:"first,last" doc:"Before or after all other tasks."`
 }
 
-// ErrNeighbour refuses a place beside a task that is not on the board.
-var ErrNeighbour = fault.New(fault.Invalid, "neighbour_unknown", "There is no task like that on the board.")
+// ErrNeighbor means that the task given as a neighbor is not on the board.
+var ErrNeighbor = fault.New(fault.Invalid, "neighbour_unknown", "The neighbor is not a task on the board.")
 
-// A position is digits: twelve of them, the task's number, as long as nobody
-// moves it; more after that, the last of which is no 0. So as texts positions
-// stand in the order of the fractions that they are, whatever the database's
-// collation, and what a move gives out is never that of a task to come.
+// A position is a string of digits, compared as text: the digits of a fraction.
+// A new task's position is its number, padded to twelve digits. Moved tasks
+// have further digits, the last of which is not 0, so a moved task never gets
+// the position of a future task. Digits sort the same in every database
+// collation.
 const (
 	placeDigits = 12
 	stepDigits  = 6
-	// longPlace is when the tasks around a place are spread anew. A few hundred
-	// moves into the same gap lead there.
+	// A position longer than longPlace triggers spreading the tasks around it.
+	// A few hundred moves into the same gap lead there.
 	longPlace = 60
 )
 
 func firstPosition(number int64) string { return fmt.Sprintf("%0*d", placeDigits, number) }
 
-// between is a position between two others, of which the first is the lesser.
-// Empty is the beginning, or the end.
+// between returns a position between low and high, where low < high. An empty
+// low means the beginning, an empty high the end.
 func between(low, high string) string {
 	digit := func(s string, i, none int) int {
 		if i < len(s) {
@@ -47,7 +47,7 @@ func between(low, high string) string {
 		return none
 	}
 	var b strings.Builder
-	open := high == "" // above all that begins with what b holds
+	open := high == "" // any digits after the prefix in b are below high
 	for i := 0; ; i++ {
 		l, h := digit(low, i, 0), 10
 		if !open {
@@ -60,15 +60,15 @@ func between(low, high string) string {
 		b.WriteByte(byte('0' + l))
 		open = open || h > l
 	}
-	if short := placeDigits - b.Len(); short >= 0 { // it would be that of a task as it was made
+	if short := placeDigits - b.Len(); short >= 0 { // must not equal the position of a new task
 		b.WriteString(strings.Repeat("0", short) + "5")
 	}
 	return b.String()
 }
 
-// beyond is a position after the last one, and before that of the next task
-// that is made.
-func beyond(last string) string {
+// afterLast returns a position after the last one and before that of the next
+// new task.
+func afterLast(last string) string {
 	whole, n := split(last)
 	if n++; n%10 == 0 {
 		n++
@@ -79,8 +79,8 @@ func beyond(last string) string {
 	return firstPosition(whole) + fmt.Sprintf("%0*d", stepDigits, n)
 }
 
-// ahead is a position before the first one.
-func ahead(first string) string {
+// beforeFirst returns a position before the first one.
+func beforeFirst(first string) string {
 	whole, n := split(first)
 	if n--; n%10 == 0 {
 		n--
@@ -94,7 +94,8 @@ func ahead(first string) string {
 	return between("", first)
 }
 
-// split reads the number that a position begins with and its next digits.
+// split parses the task number at the start of a position and the digits after
+// it.
 func split(position string) (whole, step int64) {
 	for i := range placeDigits + stepDigits {
 		to := &whole
@@ -117,7 +118,7 @@ func pow10(n int) int64 {
 	return p
 }
 
-// check refuses a place that is none or several.
+// check reports a place that does not have exactly one valid field.
 func (p Place) check(bad *fault.Fields) {
 	n := 0
 	for _, given := range []bool{p.Before != nil, p.After != nil, p.At != nil} {
@@ -126,12 +127,12 @@ func (p Place) check(bad *fault.Fields) {
 		}
 	}
 	if n != 1 || p.At != nil && *p.At != "first" && *p.At != "last" {
-		bad.Add("/position", "Give exactly one of before, after and at, which is first or last.")
+		bad.Add("/position", "Must have exactly one of before, after, and at; at must be first or last.")
 	}
 }
 
-// place finds the position that t is to have. The caller has the lock of the
-// board, so that nobody else takes the same.
+// place returns the new position for t. The caller holds the board's lock, so
+// that no other task gets the same.
 func place(ctx context.Context, tx *db.Tx, t Task, to Place) (string, error) {
 	for {
 		position, err := placeNow(ctx, tx, t, to)
@@ -152,8 +153,8 @@ func placeNow(ctx context.Context, tx *db.Tx, t Task, to Place) (string, error) 
 		edge := map[string]struct {
 			order string
 			step  func(string) string
-		}{"first": {`position, number`, ahead}, "last": {`position DESC, number DESC`, beyond}}[*to.At]
-		at, err := neighbour(ctx, tx, `1 = 1`, edge.order)
+		}{"first": {`position, number`, beforeFirst}, "last": {`position DESC, number DESC`, afterLast}}[*to.At]
+		at, err := neighbor(ctx, tx, `1 = 1`, edge.order)
 		if err != nil || at == t.Position {
 			return t.Position, err
 		}
@@ -168,32 +169,32 @@ func placeNow(ctx context.Context, tx *db.Tx, t Task, to Place) (string, error) 
 	case err != nil && fault.Of(err) == nil:
 		return "", err
 	case err != nil || beside.ArchivedAt != nil:
-		return "", ErrNeighbour.With("Name it by its id or its key, such as TASK-12.")
+		return "", ErrNeighbor.With("Use the ID or key of a task that is not archived, such as TASK-12.")
 	case beside.ID == t.ID:
 		return t.Position, nil
 	case to.Before != nil:
-		low, err := neighbour(ctx, tx, `position < ?`, `position DESC, number DESC`, beside.Position)
+		low, err := neighbor(ctx, tx, `position < ?`, `position DESC, number DESC`, beside.Position)
 		if err != nil || low == t.Position {
 			return t.Position, err
 		}
 		if low == "" {
-			return ahead(beside.Position), nil
+			return beforeFirst(beside.Position), nil
 		}
 		return between(low, beside.Position), nil
 	default:
-		high, err := neighbour(ctx, tx, `position > ?`, `position, number`, beside.Position)
+		high, err := neighbor(ctx, tx, `position > ?`, `position, number`, beside.Position)
 		if err != nil || high == t.Position {
 			return t.Position, err
 		}
 		if high == "" {
-			return beyond(beside.Position), nil
+			return afterLast(beside.Position), nil
 		}
 		return between(beside.Position, high), nil
 	}
 }
 
-// neighbour is the first position on the board of those that match, or empty.
-func neighbour(ctx context.Context, tx *db.Tx, condition, order string, args ...any) (position string, err error) {
+// neighbor returns the position of the first matching task on the board, or "".
+func neighbor(ctx context.Context, tx *db.Tx, condition, order string, args ...any) (position string, err error) {
 	err = tx.QueryRow(ctx, `SELECT position FROM tasks WHERE archived_at IS NULL AND `+condition+` ORDER BY `+order+` LIMIT 1`, args...).Scan(&position)
 	if db.IsNotFound(err) {
 		err = nil
@@ -201,8 +202,8 @@ func neighbour(ctx context.Context, tx *db.Tx, condition, order string, args ...
 	return position, err
 }
 
-// spread gives the tasks that were moved to places after whole, and before the
-// next whole number, short positions in the order that they have.
+// spread gives the moved tasks between whole and the next whole number short
+// positions in the same order.
 func spread(ctx context.Context, tx *db.Tx, whole string) error {
 	const digits = 9
 	n, _ := split(whole)
@@ -221,5 +222,5 @@ func spread(ctx context.Context, tx *db.Tx, whole string) error {
 			return err
 		}
 	}
-	return redraw(ctx, tx, ids...)
+	return rewriteCards(ctx, tx, ids...)
 }

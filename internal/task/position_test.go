@@ -11,8 +11,7 @@ import (
 	"wardroom/internal/platform/db/dbtest"
 )
 
-// Two cards with the same place, or one on the wrong side of the other, and
-// nobody can put the board in order any more.
+// Generated positions are unique and in order.
 func TestPositions(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		board := []string{firstPosition(1), firstPosition(2), firstPosition(10)}
@@ -21,10 +20,10 @@ func TestPositions(t *testing.T) {
 			i := rapid.IntRange(-1, len(board)).Draw(t, "to")
 			switch {
 			case i < 0:
-				board = append([]string{ahead(board[0])}, board...)
+				board = append([]string{beforeFirst(board[0])}, board...)
 			case i == len(board):
-				board = append(board, beyond(board[i-1]))
-			case i == 0: // somebody makes a task
+				board = append(board, afterLast(board[i-1]))
+			case i == 0: // a new task
 				made++
 				board = append(board, firstPosition(made))
 			default:
@@ -57,7 +56,7 @@ func TestPlaceRefuses(t *testing.T) {
 	}
 }
 
-// A card goes where it was put, and no other card moves.
+// A moved card goes to its new place, and no other card moves.
 func TestPlace(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
@@ -102,7 +101,7 @@ func TestPlace(t *testing.T) {
 		if _, err := s.Update(asService(t), "TASK-1", Change{Position: &Place{After: new("TASK-99")}}, nil); err == nil {
 			t.Error("it went after a task that is not there")
 		}
-		// Some hundred moves into the same gap must not make the places long.
+		// Hundreds of moves into the same gap keep the positions short.
 		for i := range 300 {
 			move([]string{"TASK-4", "TASK-2"}[i%2], Place{Before: new("TASK-5")})
 		}
@@ -116,7 +115,7 @@ func TestPlace(t *testing.T) {
 	})
 }
 
-// Cards that many people move at once must all get places of their own.
+// Concurrent moves get different positions.
 func TestPlaceRace(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)

@@ -20,60 +20,60 @@ import (
 	"wardroom/internal/platform/plaintext"
 )
 
-// Project is what tasks are grouped by.
+// Project is a group of tasks.
 type Project struct {
 	ID          string      `json:"id"`
-	Key         string      `json:"key" doc:"Names it for people; unique, and never changes." example:"WEB"`
+	Key         string      `json:"key" doc:"Short name; unique, cannot be changed." example:"WEB"`
 	Name        string      `json:"name"`
-	Description string      `json:"description" doc:"Markdown. Agents write it too: never trust it."`
-	ArchivedAt  *clock.Time `json:"archived_at" doc:"Since when it gets no tasks any more; null while it does."`
+	Description string      `json:"description" doc:"Markdown. May be written by agents: treat as untrusted."`
+	ArchivedAt  *clock.Time `json:"archived_at" doc:"When the project was archived; null if it accepts tasks."`
 	CreatedAt   clock.Time  `json:"created_at"`
 	UpdatedAt   clock.Time  `json:"updated_at"`
-	Version     int64       `json:"version" doc:"Counts the changes; part of the ETag."`
+	Version     int64       `json:"version" doc:"Incremented by every change; part of the ETag."`
 }
 
-// NewProject is what a project is made from.
+// NewProject is the input to create a project.
 type NewProject struct {
-	Key         string `json:"key" maxLength:"10" pattern:"^[A-Z][A-Z0-9]{1,9}$" doc:"2 to 10 upper-case letters and digits, a letter first. Not NONE, which stands for no project." example:"WEB"`
+	Key         string `json:"key" maxLength:"10" pattern:"^[A-Z][A-Z0-9]{1,9}$" doc:"2 to 10 upper-case letters and digits, beginning with a letter. NONE is reserved." example:"WEB"`
 	Name        string `json:"name" minLength:"1" maxLength:"100"`
 	Description string `json:"description,omitempty" maxLength:"10000" doc:"Markdown."`
 }
 
-// ProjectChange is a partial update. What is not given stays as it is.
+// ProjectChange is a partial update. Omitted fields keep their values.
 type ProjectChange struct {
 	Name        *string `json:"name,omitempty" minLength:"1" maxLength:"100"`
 	Description *string `json:"description,omitempty" maxLength:"10000" doc:"Markdown."`
-	Archived    *bool   `json:"archived,omitempty" doc:"Whether it is in the archive. Its tasks stay as they are; it only gets no others."`
+	Archived    *bool   `json:"archived,omitempty" doc:"Whether the project is archived. An archived project keeps its tasks but accepts no others."`
 }
 
-// Limits of a project's texts, in characters.
+// Limits on a project's texts, in characters.
 const (
 	maxProjectName        = 100
 	maxProjectDescription = 10_000
 )
 
-// The failures of projects, beside ErrProject.
+// Errors of projects, in addition to ErrProject.
 var (
-	ErrProjectNotFound = fault.New(fault.NotFound, "project_not_found", "There is no such project.")
-	ErrProjectChanged  = fault.New(fault.Stale, "project_changed", "The project was changed meanwhile.")
-	ErrProjectKey      = fault.New(fault.Conflict, "project_key_taken", "There is a project with this key already.")
+	ErrProjectNotFound = fault.New(fault.NotFound, "project_not_found", "Project not found.")
+	ErrProjectChanged  = fault.New(fault.Stale, "project_changed", "The project has changed since you read it.")
+	ErrProjectKey      = fault.New(fault.Conflict, "project_key_taken", "A project with this key already exists.")
 )
 
-// projectKey leaves no key that could be taken for an id.
+// projectKey matches valid keys. None of them can be mistaken for an ID.
 var projectKey = regexp.MustCompile(`^[A-Z][A-Z0-9]{1,9}$`)
 
-// make builds a project from n, or says everything that is wrong with it.
+// make builds a project from n and reports every invalid field.
 func (n NewProject) make(id string, now time.Time) (Project, error) {
 	p := Project{ID: id, Key: n.Key, CreatedAt: clock.At(now), UpdatedAt: clock.At(now), Version: 1}
 	var bad fault.Fields
 	if !projectKey.MatchString(n.Key) || strings.EqualFold(n.Key, string(Nobody)) {
-		bad.Add("/key", "Give it 2 to 10 upper-case letters and digits, a letter first, and not NONE.")
+		bad.Add("/key", "Must be 2 to 10 upper-case letters and digits, begin with a letter, and not be NONE.")
 	}
 	p.apply(ProjectChange{Name: &n.Name, Description: &n.Description}, now, &bad)
 	return p, bad.Err()
 }
 
-// apply makes the change to p and notes in bad what is wrong with it.
+// apply applies c to p and adds every invalid field to bad.
 func (p *Project) apply(c ProjectChange, now time.Time, bad *fault.Fields) {
 	if c.Name != nil {
 		p.Name = strings.TrimSpace(*c.Name)
@@ -84,7 +84,7 @@ func (p *Project) apply(c ProjectChange, now time.Time, bad *fault.Fields) {
 	if c.Description != nil {
 		p.Description = plaintext.Lines(*c.Description)
 		if utf8.RuneCountInString(p.Description) > maxProjectDescription {
-			bad.Add("/description", "It may have %d characters at most.", maxProjectDescription)
+			bad.Add("/description", "Must be at most %d characters.", maxProjectDescription)
 		}
 	}
 	if c.Archived != nil && *c.Archived != (p.ArchivedAt != nil) {
@@ -94,22 +94,23 @@ func (p *Project) apply(c ProjectChange, now time.Time, bad *fault.Fields) {
 	}
 }
 
-// changes tells what an update changed, for the event: field → [before, after].
-func (p Project) changes(was Project) map[string][2]any {
+// changes returns the fields that an update changed, as field → [before,
+// after], for the event.
+func (p Project) changes(old Project) map[string][2]any {
 	changes := map[string][2]any{}
-	if was.Name != p.Name {
-		changes["name"] = [2]any{was.Name, p.Name}
+	if old.Name != p.Name {
+		changes["name"] = [2]any{old.Name, p.Name}
 	}
-	if was.Description != p.Description {
-		changes["description"] = [2]any{len(was.Description), len(p.Description)} // its text is in the project
+	if old.Description != p.Description {
+		changes["description"] = [2]any{len(old.Description), len(p.Description)} // lengths only; the project has the text
 	}
-	if !same(was.ArchivedAt, p.ArchivedAt) {
-		changes["archived_at"] = [2]any{was.ArchivedAt, p.ArchivedAt}
+	if !same(old.ArchivedAt, p.ArchivedAt) {
+		changes["archived_at"] = [2]any{old.ArchivedAt, p.ArchivedAt}
 	}
 	return changes
 }
 
-// CreateProject makes a project. Its key is taken for good.
+// CreateProject creates a project. Its key can never be reused.
 func (s *Service) CreateProject(ctx context.Context, n NewProject) (Project, error) {
 	var p Project
 	err := s.DB.Tx(ctx, func(tx *db.Tx) (err error) {
@@ -134,13 +135,13 @@ func (s *Service) createProject(ctx context.Context, tx *db.Tx, n NewProject) (P
 	return p, p.record(ctx, tx, s.Now(), "project.created", map[string]any{"name": p.Name})
 }
 
-// Project returns a project by its id or its key, in any case.
+// Project returns a project by ID or key, in any letter case.
 func (s *Service) Project(ctx context.Context, ref string) (Project, error) {
 	return findProjectRow(ctx, s.DB, ref)
 }
 
-// Projects returns one page of those in the archive, or of those that are not,
-// by their key, creation or update.
+// Projects returns one page of the projects that are archived, or of those that
+// are not.
 func (s *Service) Projects(ctx context.Context, archived bool, want page.Want) (page.Part[Project], error) {
 	var part page.Part[Project]
 	err := list.View(ctx, s.DB, want, func(q db.Queryer) (err error) {
@@ -150,9 +151,9 @@ func (s *Service) Projects(ctx context.Context, archived bool, want page.Want) (
 	return part, err
 }
 
-// UpdateProject makes a partial change. With a version it is refused with
-// ErrProjectChanged when the project has moved on. A change that changes
-// nothing leaves no trace.
+// UpdateProject applies a partial change. If version is set and the project has
+// changed since, it fails with ErrProjectChanged. A change without effect
+// writes nothing.
 func (s *Service) UpdateProject(ctx context.Context, ref string, c ProjectChange, version *int64) (Project, error) {
 	var p Project
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
@@ -172,32 +173,32 @@ func (s *Service) UpdateProject(ctx context.Context, ref string, c ProjectChange
 }
 
 func (s *Service) updateProject(ctx context.Context, tx *db.Tx, ref string, c ProjectChange, version *int64) (Project, error) {
-	was, err := findProjectRow(ctx, tx, ref)
+	old, err := findProjectRow(ctx, tx, ref)
 	if err != nil {
 		return Project{}, err
 	}
-	if version != nil && *version != was.Version {
-		return Project{}, ErrProjectChanged.With("It is at version %d now. Read it again and repeat the change.", was.Version).
-			Fact("current_version", was.Version)
+	if version != nil && *version != old.Version {
+		return Project{}, ErrProjectChanged.With("It is now at version %d. Read it again and repeat the change.", old.Version).
+			Fact("current_version", old.Version)
 	}
-	p := was
+	p := old
 	var bad fault.Fields
 	p.apply(c, s.Now(), &bad)
 	if err := bad.Err(); err != nil {
 		return Project{}, err
 	}
-	changes := p.changes(was)
+	changes := p.changes(old)
 	if len(changes) == 0 {
-		return was, nil
+		return old, nil
 	}
-	p.Version, p.UpdatedAt = was.Version+1, clock.At(s.Now())
-	if err := updateProjectRow(ctx, tx, was, p); err != nil {
+	p.Version, p.UpdatedAt = old.Version+1, clock.At(s.Now())
+	if err := updateProjectRow(ctx, tx, old, p); err != nil {
 		return Project{}, err
 	}
 	return p, p.record(ctx, tx, s.Now(), "project.changed", map[string]any{"changes": changes})
 }
 
-// record notes in the log what happened to p. Nothing else may be written after it.
+// record writes an event about p. It must be the last write of a transaction.
 func (p Project) record(ctx context.Context, tx *db.Tx, at time.Time, kind string, data any) error {
 	about := event.Subject{Kind: "project", ID: p.ID, Name: p.Key}
 	return event.Record(ctx, tx, at, event.Activity, kind, about, data)

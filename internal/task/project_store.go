@@ -10,8 +10,8 @@ import (
 
 const projectColumns = `id, key, name, description, archived_at, created_at, updated_at, version`
 
-// projects is how they are listed. There are few of them: only the orders have
-// indexes.
+// projects defines the list of projects. There are few of them, so only the
+// sort orders have indexes.
 var projects = list.List[Project]{
 	Table: `projects`, Columns: projectColumns, Scan: scanProject, Usual: "key",
 	Sorts: map[string]list.Sort[Project]{
@@ -32,12 +32,12 @@ func scanProject(row db.Row) (Project, error) {
 	return p, err
 }
 
-// findProjectRow looks a project up by its id or its key, in any case.
+// findProjectRow finds a project by ID or key, in any letter case.
 func findProjectRow(ctx context.Context, q db.Queryer, ref string) (Project, error) {
 	p, err := scanProject(q.QueryRow(ctx, `SELECT `+projectColumns+` FROM projects WHERE id = ? OR key = ?`,
 		strings.ToLower(ref), strings.ToUpper(ref)))
 	if db.IsNotFound(err) {
-		return Project{}, ErrProjectNotFound.With("Name it by its id or its key, such as WEB.")
+		return Project{}, ErrProjectNotFound.With("Use the project's ID or key, such as WEB.")
 	}
 	return p, err
 }
@@ -46,16 +46,16 @@ func insertProject(ctx context.Context, tx *db.Tx, p Project) error {
 	_, err := tx.Exec(ctx, `INSERT INTO projects (`+projectColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
 		p.ID, p.Key, p.Name, p.Description, p.ArchivedAt, p.CreatedAt, p.UpdatedAt, p.Version)
 	if db.IsDuplicate(err) {
-		return ErrProjectKey.With("Take another key than %s, or use that project; it may be in the archive.", p.Key)
+		return ErrProjectKey.With("Choose a key other than %s, or use the existing project, which may be archived.", p.Key)
 	}
 	return err
 }
 
-// updateProjectRow writes p if nobody has written the project since was was
-// read, else it returns errRaced.
-func updateProjectRow(ctx context.Context, tx *db.Tx, was, p Project) error {
+// updateProjectRow stores p, or fails with errRaced if the row changed since
+// old was read.
+func updateProjectRow(ctx context.Context, tx *db.Tx, old, p Project) error {
 	n, err := tx.Exec(ctx, `UPDATE projects SET name = ?, description = ?, archived_at = ?, updated_at = ?, version = ? WHERE id = ? AND version = ?`,
-		p.Name, p.Description, p.ArchivedAt, p.UpdatedAt, p.Version, p.ID, was.Version)
+		p.Name, p.Description, p.ArchivedAt, p.UpdatedAt, p.Version, p.ID, old.Version)
 	if err == nil && n == 0 {
 		return errRaced
 	}

@@ -34,7 +34,7 @@ func projectKeys(ps []Project) string {
 	return strings.Join(keys, " ")
 }
 
-// A project must be found as it was stored, and tell the log what was done to it.
+// A project is stored unchanged, and its changes are recorded.
 func TestProject(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
@@ -79,7 +79,7 @@ func TestProject(t *testing.T) {
 	})
 }
 
-// A list that forgets or repeats a project, or mixes in the archive, hides work.
+// Lists have each project once and separate archived ones.
 func TestProjectList(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
@@ -117,7 +117,7 @@ func TestProjectList(t *testing.T) {
 	})
 }
 
-// Eight at once: each change must be there, or its caller told.
+// Of eight concurrent changes, each is stored or reported as a conflict.
 func TestUpdateProjectRace(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
@@ -139,7 +139,7 @@ func TestUpdateProjectRace(t *testing.T) {
 	})
 }
 
-// What would break lists and addresses must not get in.
+// Invalid keys and names are refused.
 func TestProjectRules(t *testing.T) {
 	for name, n := range map[string]NewProject{
 		"/key: a small letter":   {Key: "Web", Name: "x"},
@@ -164,7 +164,7 @@ func TestProjectRules(t *testing.T) {
 	}
 }
 
-// The routes must say what the service says, with what clients need to go on.
+// The routes return what the service returns, with ETag and Location.
 func TestProjectRoutes(t *testing.T) {
 	s := newSite(t, dbtest.New(t))
 	body := `{"key":"WEB","name":"Site"}`

@@ -10,34 +10,37 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// The failures of what ties tasks together.
+// Errors of a task's relations.
 var (
-	ErrParent     = fault.New(fault.Invalid, "parent_unknown", "There is no task like that to be a part of.")
-	ErrDependency = fault.New(fault.Invalid, "dependency_unknown", "There is no task like that to depend on.")
-	ErrProject    = fault.New(fault.Invalid, "project_unknown", "There is no open project like that.")
-	ErrCycle      = fault.New(fault.Conflict, "task_cycle", "The tasks would wait for each other, or be parts of each other, in a circle.")
-	ErrWaiting    = fault.New(fault.Conflict, "dependencies_unfinished", "The task depends on others that are not done.")
+	ErrParent     = fault.New(fault.Invalid, "parent_unknown", "The parent task does not exist.")
+	ErrDependency = fault.New(fault.Invalid, "dependency_unknown", "A task in depends_on does not exist.")
+	ErrProject    = fault.New(fault.Invalid, "project_unknown", "The project does not exist or is archived.")
+	ErrCycle      = fault.New(fault.Conflict, "task_cycle", "The change would create a cycle of dependencies or parents.")
+	ErrWaiting    = fault.New(fault.Conflict, "dependencies_unfinished", "The task depends on tasks that are not done.")
 )
 
-// Blocking is a task that another one waits for, as a conflict names it.
+// Blocking is an unfinished task that another task depends on, as listed in a
+// conflict.
 type Blocking struct {
 	Key    string `json:"key"`
 	Title  string `json:"title"`
 	Status Status `json:"status"`
 }
 
-// board is the name of the lock of what concerns several tasks: who depends on
-// whom, which of them are done, and the order that they stand in.
-const board = "task.board"
+// boardLock is the lock for changes that involve several tasks: dependencies,
+// moves to and from done, and the order of the board.
+const boardLock = "task.board"
 
-// reaches reports whether the change concerns other tasks than was, too.
-func (c Change) reaches(was Task) bool {
+// affectsOthers reports whether applying the change to a task also involves
+// other tasks.
+func (c Change) affectsOthers(old Task) bool {
 	return c.DependsOn != nil || c.Parent.Given || c.Position != nil ||
-		c.Status != nil && (*c.Status == Done) != (was.Status == Done)
+		c.Status != nil && (*c.Status == Done) != (old.Status == Done)
 }
 
-// relate sets what ties t to others. The caller has the lock of the board.
-func relate(ctx context.Context, q db.Queryer, t *Task, c Change) error {
+// setRelations sets the project, parent, and dependencies of t. The caller
+// holds the board's lock.
+func setRelations(ctx context.Context, q db.Queryer, t *Task, c Change) error {
 	if c.Project.Given {
 		t.ProjectID = nil
 		if c.Project.Value != nil {
@@ -51,39 +54,39 @@ func relate(ctx context.Context, q db.Queryer, t *Task, c Change) error {
 	if c.Parent.Given {
 		t.ParentID = nil
 		if c.Parent.Value != nil {
-			parent, err := named(ctx, q, *c.Parent.Value, ErrParent)
+			parent, err := findNamed(ctx, q, *c.Parent.Value, ErrParent)
 			if err != nil {
 				return err
 			}
-			if err := noCircle(ctx, q, *t, parent, `SELECT parent_id FROM tasks JOIN above ON tasks.id = above.id WHERE parent_id IS NOT NULL`); err != nil {
+			if err := checkCycle(ctx, q, *t, parent, `SELECT parent_id FROM tasks JOIN above ON tasks.id = above.id WHERE parent_id IS NOT NULL`); err != nil {
 				return err
 			}
 			t.ParentID = &parent.ID
 		}
 	}
 	if c.DependsOn != nil {
-		return depend(ctx, q, t, *c.DependsOn)
+		return setDependencies(ctx, q, t, *c.DependsOn)
 	}
 	return nil
 }
 
-// depend makes t wait for the tasks that refs name, and for no others.
-func depend(ctx context.Context, q db.Queryer, t *Task, refs []Name) error {
+// setDependencies replaces the dependencies of t with the tasks that refs name.
+func setDependencies(ctx context.Context, q db.Queryer, t *Task, refs []Name) error {
 	var numbers []int64
 	waiting := int64(0)
 	for i, ref := range refs {
-		on, err := named(ctx, q, string(ref), ErrDependency)
+		on, err := findNamed(ctx, q, string(ref), ErrDependency)
 		if err != nil {
 			f := fault.Of(err)
 			if f != nil {
-				f.Fields = []fault.Field{{Pointer: fmt.Sprintf("/depends_on/%d", i), Detail: "There is no such task."}}
+				f.Fields = []fault.Field{{Pointer: fmt.Sprintf("/depends_on/%d", i), Detail: "Task not found."}}
 			}
 			return err
 		}
 		if slices.Contains(numbers, on.number) {
 			continue
 		}
-		if err := noCircle(ctx, q, *t, on, `SELECT depends_on_id FROM task_dependencies JOIN above ON task_id = above.id`); err != nil {
+		if err := checkCycle(ctx, q, *t, on, `SELECT depends_on_id FROM task_dependencies JOIN above ON task_id = above.id`); err != nil {
 			return err
 		}
 		numbers = append(numbers, on.number)
@@ -96,31 +99,32 @@ func depend(ctx context.Context, q db.Queryer, t *Task, refs []Name) error {
 	return nil
 }
 
-// noCircle refuses to put t below a task that is below t. next selects the
-// tasks right above those in "above".
-func noCircle(ctx context.Context, q db.Queryer, t, to Task, next string) error {
+// checkCycle fails with ErrCycle if to already depends on t or is a subtask of
+// it, directly or through other tasks. next selects the tasks directly above
+// those in "above".
+func checkCycle(ctx context.Context, q db.Queryer, t, to Task, next string) error {
 	var n int
 	err := q.QueryRow(ctx, `
 		WITH RECURSIVE above (id) AS (SELECT CAST(? AS TEXT) UNION `+next+`)
 		SELECT COUNT(*) FROM above WHERE id = ?`, to.ID, t.ID).Scan(&n)
 	if err == nil && n > 0 {
-		err = ErrCycle.With("%s is, directly or through others, behind %s already. Choose another one, or take that tie away first.", to.Key, t.Key).
+		err = ErrCycle.With("%s already depends on %s or is part of it, directly or through other tasks. Choose another task, or remove that relation first.", to.Key, t.Key).
 			Fact("through", to.Key)
 	}
 	return err
 }
 
-// named finds a task that a body names, and answers unknown when there is none.
-func named(ctx context.Context, q db.Queryer, ref string, unknown *fault.Error) (Task, error) {
+// findNamed finds a task named in a request body, or fails with unknown.
+func findNamed(ctx context.Context, q db.Queryer, ref string, unknown *fault.Error) (Task, error) {
 	t, err := find(ctx, q, ref)
 	if fault.Of(err) != nil {
-		err = unknown.With("Name it by its id or its key, such as TASK-12.")
+		err = unknown.With("Use the task's ID or key, such as TASK-12.")
 	}
 	return t, err
 }
 
-// findProject finds a project by its id or its key, in any case. Only an open
-// one gets tasks.
+// findProject finds a project by ID or key, in any letter case. With open it
+// skips archived projects.
 func findProject(ctx context.Context, q db.Queryer, ref string, open bool) (id string, err error) {
 	condition := ``
 	if open {
@@ -128,12 +132,12 @@ func findProject(ctx context.Context, q db.Queryer, ref string, open bool) (id s
 	}
 	err = q.QueryRow(ctx, `SELECT id FROM projects WHERE (id = ? OR key = ?)`+condition, strings.ToLower(ref), strings.ToUpper(ref)).Scan(&id)
 	if db.IsNotFound(err) {
-		return "", ErrProject.With("Give the id or the key of a project that is not archived.")
+		return "", ErrProject.With("Use the ID or key of a project that is not archived.")
 	}
 	return id, err
 }
 
-// blocking are the tasks that t waits for.
+// blocking returns the unfinished tasks that t depends on.
 func blocking(ctx context.Context, q db.Queryer, t Task) ([]Blocking, error) {
 	if len(t.DependsOn) == 0 {
 		return nil, nil
@@ -154,8 +158,8 @@ func blocking(ctx context.Context, q db.Queryer, t Task) ([]Blocking, error) {
 	})
 }
 
-// ready refuses to start or finish a task whose dependencies are not done.
-func ready(ctx context.Context, q db.Queryer, t Task) error {
+// checkDependencies fails with ErrWaiting if t depends on unfinished tasks.
+func checkDependencies(ctx context.Context, q db.Queryer, t Task) error {
 	if t.WaitingOn == 0 {
 		return nil
 	}
@@ -167,11 +171,11 @@ func ready(ctx context.Context, q db.Queryer, t Task) error {
 	for i, b := range by {
 		keys[i] = b.Key
 	}
-	return ErrWaiting.With("Finish %s first, or take the dependency away.", strings.Join(keys, ", ")).Fact("blocking", by)
+	return ErrWaiting.With("Finish %s first, or remove the dependency.", strings.Join(keys, ", ")).Fact("blocking", by)
 }
 
-// tie writes the dependencies of t anew.
-func tie(ctx context.Context, tx *db.Tx, t Task) error {
+// writeDependencies replaces the stored dependencies of t.
+func writeDependencies(ctx context.Context, tx *db.Tx, t Task) error {
 	if _, err := tx.Exec(ctx, `DELETE FROM task_dependencies WHERE task_id = ?`, t.ID); err != nil {
 		return err
 	}
@@ -184,9 +188,10 @@ func tie(ctx context.Context, tx *db.Tx, t Task) error {
 	return nil
 }
 
-// shift counts anew for the tasks that depend on t, which was done or is again
-// not. It returns the keys of those that wait for nothing any more.
-func shift(ctx context.Context, tx *db.Tx, t Task) (freed []string, err error) {
+// updateWaiting updates waiting_on of the tasks that depend on t after t moved
+// to or from done. It returns the keys of those that no longer wait on any
+// task.
+func updateWaiting(ctx context.Context, tx *db.Tx, t Task) (freed []string, err error) {
 	by := 1
 	if t.Status == Done {
 		by = -1
@@ -206,7 +211,7 @@ func shift(ctx context.Context, tx *db.Tx, t Task) (freed []string, err error) {
 		return nil, err
 	}
 	slices.Sort(numbers)
-	return keysOf(numbers), redraw(ctx, tx, ids...)
+	return keysOf(numbers), rewriteCards(ctx, tx, ids...)
 }
 
 func keysOf(numbers []int64) []string {
@@ -217,8 +222,8 @@ func keysOf(numbers []int64) []string {
 	return keys
 }
 
-// packKeys and unpackKeys turn the keys in DependsOn into the text of their
-// column and back: numbers with blanks between them.
+// packKeys and unpackKeys convert between the keys in DependsOn and their
+// column: the numbers, separated by spaces.
 func packKeys(keys []string) string {
 	return strings.ReplaceAll(strings.Join(keys, " "), "TASK-", "")
 }

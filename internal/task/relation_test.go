@@ -17,7 +17,7 @@ func dependOn(refs ...Name) Change { return Change{DependsOn: &refs} }
 
 func to(status Status) Change { return Change{Status: &status} }
 
-// A task that is begun before what it needs is there is work for nothing.
+// A task cannot start before its dependencies are done.
 func TestDependencies(t *testing.T) {
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
@@ -58,7 +58,7 @@ func TestDependencies(t *testing.T) {
 		}
 		hold(0)
 		wantData(t, events(t, d)[0], `{"changes":{"status":["todo","done"]},"unblocked":["TASK-3"]}`)
-		// What was put away when it was done is done.
+		// A done task still counts as done after it is archived.
 		if _, err := s.Archive(asService(t), "TASK-1", nil); err != nil {
 			t.Fatal(err)
 		}
@@ -81,7 +81,7 @@ func TestDependencies(t *testing.T) {
 	})
 }
 
-// Tasks that wait for each other wait for ever.
+// Cycles of dependencies and of parents are refused.
 func TestCycles(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
@@ -117,7 +117,7 @@ func TestCycles(t *testing.T) {
 	})
 }
 
-// Two people who close a circle at once, each with half of it, must not succeed both.
+// Two concurrent changes cannot create a cycle together.
 func TestCycleRace(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
@@ -141,8 +141,8 @@ func TestCycleRace(t *testing.T) {
 	})
 }
 
-// The number of what a task waits for must be right whoever finishes what at
-// the same time: else it is never begun, or too early.
+// waiting_on stays correct while tasks are finished and dependencies change
+// concurrently.
 func TestWaitingRace(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
@@ -151,7 +151,7 @@ func TestWaitingRace(t *testing.T) {
 			makeTask(t, s, "A task")
 		}
 		got := race(2*n, func(i int) error {
-			if i < n { // 1 … 6 are finished while 7 … 12 begin to depend on them
+			if i < n { // tasks 1 to 6 are finished while tasks 7 to 12 begin to depend on them
 				return second(s.Update(asService(t), fmt.Sprint("TASK-", 1+i), to(Done), nil))
 			}
 			return second(s.Update(asService(t), fmt.Sprint("TASK-", 1+i), dependOn("TASK-1", "TASK-3", "TASK-6"), nil))
@@ -168,7 +168,7 @@ func TestWaitingRace(t *testing.T) {
 	})
 }
 
-// makeProject adds a project; archived ones get no tasks.
+// makeProject adds a project. Tasks cannot be added to an archived one.
 func makeProject(t testing.TB, d *db.DB, key string, archived bool) string {
 	t.Helper()
 	id := db.NewID()
@@ -186,7 +186,7 @@ func makeProject(t testing.TB, d *db.DB, key string, archived bool) string {
 	return id
 }
 
-// A task in the wrong project is seen by nobody who looks for it.
+// Tasks are assigned to projects and found by them.
 func TestProjects(t *testing.T) {
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)

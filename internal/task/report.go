@@ -19,38 +19,38 @@ import (
 	"wardroom/internal/platform/plaintext"
 )
 
-// Kind says what a report is for.
+// Kind is the kind of a report.
 type Kind string
 
 // The kinds of reports.
 const (
-	Ack      Kind = "ack"      // I have begun
-	Progress Kind = "progress" // a note on the way
-	Blocker  Kind = "blocker"  // I cannot go on
-	Finished Kind = "done"     // I am done
+	Ack      Kind = "ack"      // work has begun
+	Progress Kind = "progress" // progress note
+	Blocker  Kind = "blocker"  // work is blocked
+	Finished Kind = "done"     // work is finished
 )
 
-// maxReport is how long the text of a report may be, in characters.
+// maxReport is the maximum length of a report's text in characters.
 const maxReport = 10_000
 
-// Report is what whoever works on a task says of it. It moves the task, and one
-// event tells of both.
+// Report is a status report on a task. It may move the task and is recorded as
+// one event together with the move.
 type Report struct {
-	Kind       Kind    `json:"kind" enum:"ack,progress,blocker,done" doc:"ack: I have begun; it goes to in_progress from backlog and todo. progress: a note. blocker: I cannot go on, because of text. done: it goes to review when an agent says so, to done when a human does; it is not blocked any more."`
-	Text       string  `json:"text,omitempty" maxLength:"10000" doc:"Markdown; required for progress and blocker, and at most 2000 characters for a blocker."`
-	SessionKey *string `json:"session_key,omitempty" maxLength:"512" doc:"Where the work happens; these three stay as they are when left out."`
+	Kind       Kind    `json:"kind" enum:"ack,progress,blocker,done" doc:"ack: work has begun; moves the task from backlog or todo to in_progress. progress: a note. blocker: work is blocked for the reason in text. done: moves the task to review if sent by an agent, to done if sent by a human, and unblocks it."`
+	Text       string  `json:"text,omitempty" maxLength:"10000" doc:"Markdown. Required for progress and blocker; at most 2000 characters for blocker."`
+	SessionKey *string `json:"session_key,omitempty" maxLength:"512" doc:"Runtime session in which the work happens. If session_key, branch, or pr_url is omitted, its value is kept."`
 	Branch     *string `json:"branch,omitempty" maxLength:"255"`
-	PRURL      *string `json:"pr_url,omitempty" maxLength:"2000" doc:"An http or https address."`
-	ClaimToken *int64  `json:"claim_token,omitempty" minimum:"1" doc:"The token of your claim: the report is refused when you do not hold the task by it any more."`
+	PRURL      *string `json:"pr_url,omitempty" maxLength:"2000" doc:"An http or https URL."`
+	ClaimToken *int64  `json:"claim_token,omitempty" minimum:"1" doc:"Token of your claim. The report is refused if the token is no longer current."`
 }
 
-// change is what the report changes of a task in that column.
+// change returns the change that the report makes to a task in column at.
 func (r Report) change(at Status) (Change, error) {
 	var bad fault.Fields
 	c := Change{ClaimToken: r.ClaimToken}
 	text := strings.TrimSpace(r.Text)
 	if utf8.RuneCountInString(text) > maxReport {
-		bad.Add("/text", "It may have %d characters at most.", maxReport)
+		bad.Add("/text", "Must be at most %d characters.", maxReport)
 	}
 	switch r.Kind {
 	case Ack:
@@ -59,17 +59,17 @@ func (r Report) change(at Status) (Change, error) {
 		}
 	case Progress:
 		if text == "" {
-			bad.Add("/text", "Say what there is to tell.")
+			bad.Add("/text", "Required for a progress report.")
 		}
 	case Blocker:
 		if n := utf8.RuneCountInString(text); n == 0 || n > maxReason {
-			bad.Add("/text", "Say why it cannot go on, in 1 to %d characters.", maxReason)
+			bad.Add("/text", "Must give the reason in 1 to %d characters.", maxReason)
 		}
 		c.Blocked = patch.Set(BlockedReason{Reason: text})
 	case Finished:
 		c.Status, c.Blocked = new(Done), patch.Clear[BlockedReason]()
 	default:
-		bad.Add("/kind", "It is ack, progress, blocker or done.")
+		bad.Add("/kind", "Must be ack, progress, blocker, or done.")
 	}
 	for _, f := range []struct {
 		given *string
@@ -82,8 +82,8 @@ func (r Report) change(at Status) (Change, error) {
 	return c, bad.Err()
 }
 
-// digest tells a report that is sent again from another one. The token is not
-// in it: it does not matter by which claim somebody said the same.
+// digest identifies a report and its author, to detect repeats. It ignores the
+// claim token, which may differ in a repeat.
 func (r Report) digest(by actor.Actor) string {
 	r.ClaimToken = nil
 	text, err := json.Marshal(r) //nolint:gosec // G117: the key of a session is its name
@@ -94,42 +94,42 @@ func (r Report) digest(by actor.Actor) string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// says reports whether the change of a report would change nothing. Who does not
-// know whether their report has arrived may have lost, or ended, their claim by it.
-func (t Task) says(c Change, by actor.Actor) bool {
-	is := t
-	return is.apply(c, t.UpdatedAt.Time, by) == nil && len(diff(t, is)) == 0
+// unchangedBy reports whether applying c to t has no effect. It ignores claims,
+// because the report being repeated may have ended the caller's claim.
+func (t Task) unchangedBy(c Change, by actor.Actor) bool {
+	updated := t
+	return updated.apply(c, t.UpdatedAt.Time, by) == nil && len(diff(t, updated)) == 0
 }
 
-// Report takes a report on a task. Who does not hold a task that somebody holds
-// cannot report on it. A report that repeats the last one on the task word for
-// word, by the same caller, and would change nothing, is answered as that was
-// and leaves no trace: so a caller who got no answer may send it again.
+// Report applies a report to a task. If the task is claimed, only the holder
+// can report. If the same caller repeats the last report word for word and it
+// would change nothing, the task is returned without recording anything, so a
+// client that got no response can retry.
 func (s *Service) Report(ctx context.Context, ref string, r Report) (Task, error) {
 	by := actor.From(ctx)
 	r.Text = strings.TrimSpace(plaintext.Lines(r.Text))
-	return s.write(ctx, "report on task", func(tx *db.Tx) (Task, []note, error) {
-		was, err := find(ctx, tx, ref)
+	return s.write(ctx, "report on task", func(tx *db.Tx) (Task, []pendingEvent, error) {
+		old, err := find(ctx, tx, ref)
 		if err != nil {
 			return Task{}, nil, err
 		}
-		c, err := r.change(was.Status)
+		c, err := r.change(old.Status)
 		if err != nil {
 			return Task{}, nil, err
 		}
-		if c.reaches(was) {
-			if err := tx.Lock(ctx, board); err != nil {
+		if c.affectsOthers(old) {
+			if err := tx.Lock(ctx, boardLock); err != nil {
 				return Task{}, nil, err
 			}
-			if was, err = findOpen(ctx, tx, was.ID); err != nil {
+			if old, err = findOpen(ctx, tx, old.ID); err != nil {
 				return Task{}, nil, err
 			}
 		}
 		digest := r.digest(by)
-		if was.lastReport != nil && *was.lastReport == digest && was.says(c, by) {
-			return was, nil, nil
+		if old.lastReport != nil && *old.lastReport == digest && old.unchangedBy(c, by) {
+			return old, nil, nil
 		}
-		t, err := s.changed(ctx, tx, was, c)
+		t, err := s.changed(ctx, tx, old, c)
 		if err != nil {
 			return Task{}, nil, err
 		}
@@ -137,7 +137,7 @@ func (s *Service) Report(ctx context.Context, ref string, r Report) (Task, error
 		if err != nil {
 			return Task{}, nil, err
 		}
-		if err := was.free(by, now); err != nil {
+		if err := old.checkHolder(by, now); err != nil {
 			return Task{}, nil, err
 		}
 		t.lastReport = &digest
@@ -145,26 +145,27 @@ func (s *Service) Report(ctx context.Context, ref string, r Report) (Task, error
 		if r.Text != "" {
 			data["text"] = r.Text
 		}
-		return s.save(ctx, tx, was, t, "task.reported", data)
+		return s.save(ctx, tx, old, t, "task.reported", data)
 	})
 }
 
-// Reported is a report as the log has it.
+// Reported is a report read from the log.
 type Reported struct {
-	Key  string // of the task, as it was called then
+	Key  string // of the task
 	Kind Kind
-	Text string // empty when there is none
+	Text string // may be empty
 	At   time.Time
 }
 
-// maxTold is how many reports, and how many tasks made, are told of an agent.
-const maxTold = 50
+// maxListed is the maximum number of reports, and of created tasks, listed for
+// an agent.
+const maxListed = 50
 
-// ReportsBy returns what an agent has reported on tasks since then, the newest
-// first and 50 at most. A standup asks for it.
+// ReportsBy returns the reports that an agent has submitted since then, newest
+// first and at most 50, for use in standups.
 func (s *Service) ReportsBy(ctx context.Context, agentID string, since time.Time) ([]Reported, error) {
 	newer := func(a, b Reported) int { return b.At.Compare(a.At) }
-	return newestOf(ctx, s.DB, agentID, maxTold, newer, scanReported, `
+	return newestOf(ctx, s.DB, agentID, maxListed, newer, scanReported, `
 		SELECT at, subject_name, data FROM events WHERE kind = 'task.reported' AND actor_id = ? AND at >= ? ORDER BY at DESC, id DESC`, since)
 }
 
@@ -183,11 +184,11 @@ func scanReported(row db.Row) (r Reported, err error) {
 	return r, err
 }
 
-// MadeBy returns the tasks that an agent has made for others since then, of its
-// newest 50. A standup asks for it.
-func (s *Service) MadeBy(ctx context.Context, agentID string, since time.Time) ([]Task, error) {
+// CreatedBy returns the tasks that an agent has created for others since then,
+// among the newest 50 it created, for use in standups.
+func (s *Service) CreatedBy(ctx context.Context, agentID string, since time.Time) ([]Task, error) {
 	newer := func(a, b Task) int { return cmp.Compare(b.number, a.number) }
-	all, err := newestOf(ctx, s.DB, agentID, maxTold, newer, scan,
+	all, err := newestOf(ctx, s.DB, agentID, maxListed, newer, scan,
 		`SELECT `+columns+` FROM tasks WHERE reporter_id = ? AND archived_at IS NULL ORDER BY number DESC`)
 	return slices.DeleteFunc(all, func(t Task) bool {
 		own := t.AssigneeID != nil && t.ReporterID != nil && *t.AssigneeID == *t.ReporterID

@@ -13,13 +13,13 @@ import (
 	"wardroom/internal/platform/db/dbtest"
 )
 
-// What a report does to the task must not depend on who sends it how often.
+// The change that each kind of report makes.
 func TestReportChange(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		report Report
 		at     Status
-		want   string // the column that it asks for; "" is none
+		want   string // the column it moves to; "" means none
 		bad    []string
 	}{
 		{"begun", Report{Kind: Ack}, Todo, "in_progress", nil},
@@ -48,15 +48,14 @@ func TestReportChange(t *testing.T) {
 	}
 }
 
-// One call, one event: an agent whose answer was lost sends its report again,
-// and that must be as if it had sent it once.
+// A report makes one change and one event, and repeating it changes nothing.
 func TestReport(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := live(d)
 		agent, human := makeUser(t, d, "cto", actor.Agent, true), makeUser(t, d, "ada", actor.User, true)
 		cto, ada := actor.With(t.Context(), agent), actor.With(t.Context(), human)
 		makeTask(t, s, "Ship it")
-		claimed, err := s.Claim(cto, "TASK-1", Ask{})
+		claimed, err := s.Claim(cto, "TASK-1", ClaimOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,13 +109,13 @@ func TestReport(t *testing.T) {
 	})
 }
 
-// An agent that reports on a task that another one holds works on the wrong one.
+// An agent cannot report on a task that another agent has claimed.
 func TestReportOfAnother(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := live(d)
 		cto, cmo := actor.With(t.Context(), makeUser(t, d, "cto", actor.Agent, true)), actor.With(t.Context(), makeUser(t, d, "cmo", actor.Agent, true))
 		makeTask(t, s, "Ship it")
-		if _, err := s.Claim(cto, "TASK-1", Ask{}); err != nil {
+		if _, err := s.Claim(cto, "TASK-1", ClaimOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		for _, kind := range []Kind{Ack, Progress, Blocker, Finished} {
@@ -130,8 +129,7 @@ func TestReportOfAnother(t *testing.T) {
 	})
 }
 
-// A standup tells an agent what it has done: what others did, or it did before,
-// would be held against it wrongly.
+// ReportsBy returns only the agent's own reports since the given time.
 func TestReportsBy(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := live(d)
@@ -163,7 +161,7 @@ func TestReportsBy(t *testing.T) {
 			got[2].Text != "From its earlier account" {
 			t.Errorf("reports %+v, %v; want the three since then of both accounts, the newest first", got, err)
 		}
-		made, err := s.MadeBy(t.Context(), agent.AgentID, since.Add(time.Second))
+		made, err := s.CreatedBy(t.Context(), agent.AgentID, since.Add(time.Second))
 		var titles []string
 		for _, m := range made {
 			titles = append(titles, m.Title)
@@ -172,7 +170,7 @@ func TestReportsBy(t *testing.T) {
 		if err != nil || !slices.Equal(titles, []string{"For Ada", "For nobody"}) {
 			t.Errorf("made %v, %v; want those for others", titles, err)
 		}
-		if made, err := s.MadeBy(t.Context(), agent.AgentID, since.Add(time.Hour)); err != nil || len(made) != 0 {
+		if made, err := s.CreatedBy(t.Context(), agent.AgentID, since.Add(time.Hour)); err != nil || len(made) != 0 {
 			t.Errorf("made later %v, %v", made, err)
 		}
 	})

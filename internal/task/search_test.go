@@ -12,7 +12,7 @@ import (
 
 func searched(t testing.TB, d *db.DB, text string, archived *bool) string {
 	t.Helper()
-	list, err := (&search.Service{DB: d}).Find(asService(t), text, search.Only{Archived: archived}, 10)
+	list, err := (&search.Service{DB: d}).Find(asService(t), text, search.Filter{Archived: archived}, 10)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,7 +23,7 @@ func searched(t testing.TB, d *db.DB, text string, archived *bool) string {
 	return strings.Join(lines, "; ")
 }
 
-// Who searches must find what the board says now, and nothing that is gone.
+// Search results reflect the current tasks and comments.
 func TestSearch(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
@@ -60,7 +60,7 @@ func TestSearch(t *testing.T) {
 		}
 		hold("six", nil, "")
 		hold("seven", nil, "comment TASK-2 false Seven tables")
-		// Its comments go into the archive with it, and come back.
+		// The comments are archived and restored with the task.
 		if _, err := s.Archive(asService(t), "TASK-2", nil); err != nil {
 			t.Fatal(err)
 		}

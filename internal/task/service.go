@@ -18,21 +18,23 @@ import (
 	"wardroom/internal/platform/patch"
 )
 
-// Service is the board's use cases. It must not be copied once used.
+// Service implements the board's operations. It must not be copied after first
+// use.
 type Service struct {
 	DB  *db.DB
 	Now func() time.Time
-	// Withdraw, when given, is called before a task that was ever handed to its
-	// agent goes into the archive, or is deleted (gone): what the agent has of it is
-	// stopped. It writes no event, and answers how the dispatch ended by that; nil
-	// when none was going on.
+	// Withdraw, if set, is called before a task that was ever dispatched is
+	// archived or deleted (gone). It stops the agent's work on the task and
+	// returns the ended dispatch, or nil if none was active. It writes no
+	// event.
 	Withdraw func(ctx context.Context, tx *db.Tx, t Task, gone bool) (*Dispatch, error)
-	// Raise and Settle, when given, bring tasks that stay blocked to whoever sees to
-	// them. They write events, so nothing else of a transaction comes after them.
-	Raise  func(ctx context.Context, tx *db.Tx, m Matter) error
-	Settle func(ctx context.Context, tx *db.Tx, cause, why string) error
+	// Raise and Resolve, if set, open and resolve the inbox items of tasks that
+	// stay blocked. They write events, so they must be the last statements of a
+	// transaction.
+	Raise   func(ctx context.Context, tx *db.Tx, m InboxItem) error
+	Resolve func(ctx context.Context, tx *db.Tx, cause, why string) error
 
-	endings endings
+	claimEnds claimEnds
 }
 
 // Create adds a task to the board.
@@ -45,8 +47,8 @@ func (s *Service) Create(ctx context.Context, n New) (Task, error) {
 	return t, err
 }
 
-// CreateIn is Create within a transaction of another feature, such as the
-// standup whose action items become tasks.
+// CreateIn is Create within the caller's transaction, used when a standup turns
+// action items into tasks.
 func (s *Service) CreateIn(ctx context.Context, tx *db.Tx, n New) (Task, error) {
 	now := s.Now()
 	by := actor.From(ctx)
@@ -64,7 +66,7 @@ func (s *Service) CreateIn(ctx context.Context, tx *db.Tx, n New) (Task, error) 
 		}
 		t.AssigneeID = &id
 	}
-	if err := s.relateNew(ctx, tx, &t, n); err != nil {
+	if err := s.setNewRelations(ctx, tx, &t, n); err != nil {
 		return Task{}, err
 	}
 	if err := insert(ctx, tx, &t); err != nil {
@@ -79,11 +81,12 @@ func (s *Service) CreateIn(ctx context.Context, tx *db.Tx, n New) (Task, error) 
 	if len(t.DependsOn) > 0 {
 		data["depends_on"] = t.DependsOn
 	}
-	return t, record(ctx, tx, []note{{now, "task.created", t, data}})
+	return t, record(ctx, tx, []pendingEvent{{now, "task.created", t, data}})
 }
 
-// relateNew ties a new task to others. It may begin started or done as others may.
-func (s *Service) relateNew(ctx context.Context, tx *db.Tx, t *Task, n New) error {
+// setNewRelations sets the project, parent, and dependencies of a new task. A
+// task with unfinished dependencies cannot be created in a started column.
+func (s *Service) setNewRelations(ctx context.Context, tx *db.Tx, t *Task, n New) error {
 	if n.Project == nil && n.Parent == nil && len(n.DependsOn) == 0 {
 		return nil
 	}
@@ -96,28 +99,27 @@ func (s *Service) relateNew(ctx context.Context, tx *db.Tx, t *Task, n New) erro
 	}
 	if len(n.DependsOn) > 0 {
 		c.DependsOn = &n.DependsOn
-		if err := tx.Lock(ctx, board); err != nil {
+		if err := tx.Lock(ctx, boardLock); err != nil {
 			return err
 		}
 	}
-	if err := relate(ctx, tx, t, c); err != nil {
+	if err := setRelations(ctx, tx, t, c); err != nil {
 		return err
 	}
 	if t.Status.starts() {
-		return ready(ctx, tx, *t)
+		return checkDependencies(ctx, tx, *t)
 	}
 	return nil
 }
 
-// Get returns a task by its id or its key, such as TASK-12 or task-12.
+// Get returns a task by its ID or its key, such as TASK-12 or task-12.
 func (s *Service) Get(ctx context.Context, ref string) (Task, error) {
 	t, err := find(ctx, s.DB.Brief(), ref)
-	return t.seen(s.Now()), err
+	return t.withoutExpiredClaim(s.Now()), err
 }
 
-// List returns one page of the tasks that match, by their key, update,
-// creation, priority, due time or position. People may be named as everywhere,
-// and may have left: somebody has to take over their tasks.
+// List returns one page of the tasks that match f. People in the filter may be
+// deactivated accounts, because their tasks still need a new owner.
 func (s *Service) List(ctx context.Context, f Filter, want page.Want) (page.Part[Task], error) {
 	var part page.Part[Task]
 	err := list.View(ctx, s.DB, want, func(q db.Queryer) error {
@@ -130,12 +132,12 @@ func (s *Service) List(ctx context.Context, f Filter, want page.Want) (page.Part
 	})
 	now := s.Now()
 	for i := range part.Rows {
-		part.Rows[i] = part.Rows[i].seen(now)
+		part.Rows[i] = part.Rows[i].withoutExpiredClaim(now)
 	}
 	return part, err
 }
 
-// lookUp turns the names in a filter into ids.
+// lookUp resolves the names in a filter to IDs.
 func (f Filter) lookUp(ctx context.Context, q db.Queryer) (_ Filter, err error) {
 	if f.Assignee, err = lookUp(ctx, q, f.Assignee, ErrAssignee); err != nil {
 		return f, err
@@ -154,15 +156,15 @@ func (f Filter) lookUp(ctx context.Context, q db.Queryer) (_ Filter, err error) 
 		}
 	}
 	if f.Parent != "" && f.Parent != string(Nobody) {
-		parent, err := named(ctx, q, f.Parent, ErrParent)
+		parent, err := findNamed(ctx, q, f.Parent, ErrParent)
 		f.Parent = parent.ID
 		return f, err
 	}
 	return f, nil
 }
 
-// lookUp turns the name of a person in a filter into their id, or says that there is
-// none. An email that the caller must not learn about is nobody's.
+// lookUp resolves the name of a person in a filter to an ID, or fails with
+// unknown. An email that the caller may not look up matches no one.
 func lookUp(ctx context.Context, q db.Queryer, p Person, unknown *fault.Error) (Person, error) {
 	switch p {
 	case "", Nobody:
@@ -172,25 +174,25 @@ func lookUp(ctx context.Context, q db.Queryer, p Person, unknown *fault.Error) (
 	}
 	id, err := findPerson(ctx, q, string(p))
 	if errors.Is(err, ErrAssignee) {
-		err = unknown.With("Give a user's id or email, an agent_id, %s or %s.", Me, Nobody)
+		err = unknown.With("Give a user's ID or email, an agent_id, %s, or %s.", Me, Nobody)
 	}
 	return Person(id), err
 }
 
-// Update makes a partial change. With a version it is refused with ErrStale
-// when the task has moved on. A change that changes nothing leaves no trace.
+// Update applies a partial change. If version is set and the task has changed
+// since, it fails with ErrStale. A change without effect writes nothing.
 func (s *Service) Update(ctx context.Context, ref string, c Change, version *int64) (Task, error) {
-	return s.write(ctx, "update task", func(tx *db.Tx) (Task, []note, error) { return s.updateIn(ctx, tx, ref, c, version) })
+	return s.write(ctx, "update task", func(tx *db.Tx) (Task, []pendingEvent, error) { return s.updateIn(ctx, tx, ref, c, version) })
 }
 
-// write runs fn in a transaction and then notes what it has done in the log.
-// Who lost a race reads what the winner wrote: a caller who named a version is
-// told the current one, and any other change still fits.
-func (s *Service) write(ctx context.Context, what string, fn func(*db.Tx) (Task, []note, error)) (Task, error) {
+// write runs fn in a transaction and then records its events. After a lost race
+// it runs fn again on the current row: a caller that gave a version gets
+// ErrStale, and any other change is applied.
+func (s *Service) write(ctx context.Context, what string, fn func(*db.Tx) (Task, []pendingEvent, error)) (Task, error) {
 	var t Task
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
 		for {
-			done, notes, err := fn(tx)
+			done, events, err := fn(tx)
 			if errors.Is(err, errRaced) {
 				continue
 			}
@@ -198,58 +200,59 @@ func (s *Service) write(ctx context.Context, what string, fn func(*db.Tx) (Task,
 				return err
 			}
 			t = done
-			return record(ctx, tx, notes)
+			return record(ctx, tx, events)
 		}
 	})
 	if err != nil {
 		return Task{}, fmt.Errorf("%s: %w", what, err)
 	}
-	return t.seen(s.Now()), nil
+	return t.withoutExpiredClaim(s.Now()), nil
 }
 
-func (s *Service) updateIn(ctx context.Context, tx *db.Tx, ref string, c Change, version *int64) (Task, []note, error) {
-	was, err := find(ctx, tx, ref)
-	if err == nil && c.reaches(was) {
-		if err := tx.Lock(ctx, board); err != nil {
+func (s *Service) updateIn(ctx context.Context, tx *db.Tx, ref string, c Change, version *int64) (Task, []pendingEvent, error) {
+	old, err := find(ctx, tx, ref)
+	if err == nil && c.affectsOthers(old) {
+		if err := tx.Lock(ctx, boardLock); err != nil {
 			return Task{}, nil, err
 		}
-		was, err = find(ctx, tx, was.ID)
+		old, err = find(ctx, tx, old.ID)
 	}
 	if err != nil {
 		return Task{}, nil, err
 	}
-	if err := was.at(version); err != nil {
+	if err := old.checkVersion(version); err != nil {
 		return Task{}, nil, err
 	}
-	t, err := s.changed(ctx, tx, was, c)
+	t, err := s.changed(ctx, tx, old, c)
 	if err != nil {
 		return Task{}, nil, err
 	}
-	return s.save(ctx, tx, was, t, "task.changed", nil)
+	return s.save(ctx, tx, old, t, "task.changed", nil)
 }
 
-// at refuses a task that is not at the version that the caller has seen.
-func (t Task) at(version *int64) error {
+// checkVersion fails with ErrStale unless the task is at the caller's version.
+func (t Task) checkVersion(version *int64) error {
 	if version == nil || *version == t.Version {
 		return nil
 	}
-	return ErrStale.With("It is at version %d now. Read it again and repeat the change.", t.Version).Fact("current_version", t.Version)
+	return ErrStale.With("It is now at version %d. Read it again and repeat the change.", t.Version).Fact("current_version", t.Version)
 }
 
-// changed is was after c.
-func (s *Service) changed(ctx context.Context, tx *db.Tx, was Task, c Change) (Task, error) {
-	t, by := was, actor.From(ctx)
-	if was.ArchivedAt != nil {
-		return Task{}, ErrArchived.With("Restore %s first.", was.Key).Fact("archived_at", was.ArchivedAt)
+// changed returns the task old with c applied, after checking that the caller
+// may make the change.
+func (s *Service) changed(ctx context.Context, tx *db.Tx, old Task, c Change) (Task, error) {
+	t, by := old, actor.From(ctx)
+	if old.ArchivedAt != nil {
+		return Task{}, ErrArchived.With("Restore %s first.", old.Key).Fact("archived_at", old.ArchivedAt)
 	}
 	now := s.Now()
-	if was.Claim != nil || was.lostBy != nil || c.ClaimToken != nil {
+	if old.Claim != nil || old.lostBy != nil || c.ClaimToken != nil {
 		var err error
 		if now, err = tx.Clock(ctx, now); err != nil {
 			return Task{}, err
 		}
 	}
-	if err := was.fence(c.ClaimToken, by, now); err != nil {
+	if err := old.checkToken(c.ClaimToken, by, now); err != nil {
 		return Task{}, err
 	}
 	if err := t.apply(c, s.Now(), by); err != nil {
@@ -265,19 +268,19 @@ func (s *Service) changed(ctx context.Context, tx *db.Tx, was Task, c Change) (T
 			t.AssigneeID = &id
 		}
 	}
-	if t.endsQueued(was) {
-		if err := was.mayTakeBack(by); err != nil {
+	if t.cancelsQueued(old) {
+		if err := old.mayEndDispatch(by); err != nil {
 			return Task{}, err
 		}
 	}
-	if err := relate(ctx, tx, &t, c); err != nil {
+	if err := setRelations(ctx, tx, &t, c); err != nil {
 		return Task{}, err
 	}
-	if t.Status != was.Status && t.Status.starts() {
-		if err := was.free(by, now); err != nil {
+	if t.Status != old.Status && t.Status.starts() {
+		if err := old.checkHolder(by, now); err != nil {
 			return Task{}, err
 		}
-		if err := ready(ctx, tx, t); err != nil {
+		if err := checkDependencies(ctx, tx, t); err != nil {
 			return Task{}, err
 		}
 	}
@@ -290,34 +293,34 @@ func (s *Service) changed(ctx context.Context, tx *db.Tx, was Task, c Change) (T
 	return t, nil
 }
 
-// save stores what t has and was had not, and says what to note of it. Data are
-// further facts of the event. Nothing is written when nothing differs.
-func (s *Service) save(ctx context.Context, tx *db.Tx, was, t Task, kind string, data map[string]any) (Task, []note, error) {
-	changes := diff(was, t)
+// save stores the differences between old and t and returns the event to
+// record, with data as additional facts. Without differences it writes nothing.
+func (s *Service) save(ctx context.Context, tx *db.Tx, old, t Task, kind string, data map[string]any) (Task, []pendingEvent, error) {
+	changes := diff(old, t)
 	if len(changes) == 0 && len(data) == 0 {
-		return was, nil, nil
+		return old, nil, nil
 	}
 	now := s.Now()
-	t.Version, t.UpdatedAt = was.Version+1, clock.At(now)
-	if err := update(ctx, tx, was, t); err != nil {
+	t.Version, t.UpdatedAt = old.Version+1, clock.At(now)
+	if err := update(ctx, tx, old, t); err != nil {
 		return Task{}, nil, err
 	}
 	if data == nil {
 		data = map[string]any{}
 	}
 	data["changes"] = changes
-	if !slices.Equal(was.Tags, t.Tags) {
-		if err := tag(ctx, tx, t); err != nil {
+	if !slices.Equal(old.Tags, t.Tags) {
+		if err := writeTags(ctx, tx, t); err != nil {
 			return Task{}, nil, err
 		}
 	}
-	if !slices.Equal(was.DependsOn, t.DependsOn) {
-		if err := tie(ctx, tx, t); err != nil {
+	if !slices.Equal(old.DependsOn, t.DependsOn) {
+		if err := writeDependencies(ctx, tx, t); err != nil {
 			return Task{}, nil, err
 		}
 	}
-	if (was.Status == Done) != (t.Status == Done) {
-		freed, err := shift(ctx, tx, t)
+	if (old.Status == Done) != (t.Status == Done) {
+		freed, err := updateWaiting(ctx, tx, t)
 		if err != nil {
 			return Task{}, nil, err
 		}
@@ -325,28 +328,28 @@ func (s *Service) save(ctx context.Context, tx *db.Tx, was, t Task, kind string,
 			data["unblocked"] = freed
 		}
 	}
-	return t, []note{{now, kind, t, data}}, nil
+	return t, []pendingEvent{{now, kind, t, data}}, nil
 }
 
-// Of returns what an agent has on the board, the newest first and 200 at most:
-// all that is open, and what was finished since then. Its standup report is
-// held against it.
+// Of returns the agent's open tasks and those done since then, newest first and
+// at most 200. A standup compares the agent's report with them.
 func (s *Service) Of(ctx context.Context, agentID string, since time.Time) ([]Task, error) {
 	const limit = 200
 	return agentTasks(ctx, s.DB, agentID, since, limit)
 }
 
-// note is what is to be said in the log once everything is written.
-type note struct {
+// pendingEvent is an event to record after all other writes of a transaction.
+type pendingEvent struct {
 	at   time.Time
 	kind string
 	task Task
 	data any
 }
 
-// record writes the notes to the log. Nothing else may be written after it.
-func record(ctx context.Context, tx *db.Tx, notes []note) error {
-	for _, n := range notes {
+// record writes the events to the log. It must be the last write of a
+// transaction.
+func record(ctx context.Context, tx *db.Tx, events []pendingEvent) error {
+	for _, n := range events {
 		about := event.Subject{Kind: "task", ID: n.task.ID, Name: n.task.Key}
 		if err := event.Record(ctx, tx, n.at, event.Activity, n.kind, about, n.data); err != nil {
 			return err
@@ -354,7 +357,7 @@ func record(ctx context.Context, tx *db.Tx, notes []note) error {
 		if n.kind != deleted && n.kind != commentDeleted {
 			continue
 		}
-		// Once more for the audit: who takes something away for good answers for it.
+		// Deletions are recorded in the audit log, too.
 		if err := event.Record(ctx, tx, n.at, event.Audit, n.kind, about, n.data); err != nil {
 			return err
 		}

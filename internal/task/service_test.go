@@ -27,12 +27,13 @@ func newService(d *db.DB) *Service {
 	return &Service{DB: d, Now: func() time.Time { return monday }}
 }
 
-// at is the same board at another time.
+// at returns the same board at another time.
 func (s *Service) at(now time.Time) *Service {
 	return &Service{DB: s.DB, Now: func() time.Time { return now }}
 }
 
-// makeUser adds an account. Its email is name@example.com, and an agent's id is its name.
+// makeUser adds an account with the email name@example.com. An agent's ID is
+// its name.
 func makeUser(t testing.TB, d *db.DB, name string, role actor.Role, active bool) actor.Actor {
 	t.Helper()
 	a := actor.Actor{ID: db.NewID(), Name: strings.ToUpper(name), Role: role}
@@ -65,8 +66,7 @@ func makeTask(t testing.TB, s *Service, title string) Task {
 	return made
 }
 
-// told returns what the log says of the board, the oldest first, as
-// "id actor kind key".
+// told returns the board's events as "id actor kind key", oldest first.
 func told(t testing.TB, d *db.DB) []string {
 	t.Helper()
 	var lines []string
@@ -76,7 +76,7 @@ func told(t testing.TB, d *db.DB) []string {
 	return lines
 }
 
-// events are those of the board, the newest first.
+// events returns the board's events, newest first.
 func events(t testing.TB, d *db.DB) []event.Event {
 	t.Helper()
 	part, err := event.Read(asService(t), d, event.Filter{Class: event.Activity, SubjectKind: "task"}, want(1000, "", ""))
@@ -87,7 +87,7 @@ func events(t testing.TB, d *db.DB) []event.Event {
 	return list
 }
 
-// race runs fn n times at once and counts the outcomes by their fault's code.
+// race runs fn n times concurrently and counts the outcomes by error code.
 func race(n int, fn func(i int) error) map[string]int {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
@@ -112,7 +112,7 @@ func race(n int, fn func(i int) error) map[string]int {
 	return counts
 }
 
-// want asks for a page.
+// want returns the options for a page.
 func want(limit int, sort, cursor string) page.Want {
 	return page.Want{Query: page.Query{Limit: limit, Cursor: cursor}, Sort: sort}
 }
@@ -127,7 +127,7 @@ func keys(tasks []Task) string {
 
 var unexported = cmp.AllowUnexported(Task{})
 
-// Whatever is stored must come back the same from either engine.
+// A task is read back unchanged on both engines.
 func TestCreate(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
@@ -163,7 +163,7 @@ func TestCreate(t *testing.T) {
 	})
 }
 
-// An assignee who is nobody, or has left, would be a task that nobody does.
+// Only active accounts can be assigned.
 func TestAssignee(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
@@ -246,8 +246,7 @@ func TestList(t *testing.T) {
 	})
 }
 
-// Tasks that are made while somebody turns pages must neither repeat a row nor
-// hide one that was there before.
+// Tasks created while a client pages neither repeat nor hide rows.
 func TestListPages(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
@@ -290,8 +289,7 @@ func TestListPages(t *testing.T) {
 	})
 }
 
-// People say "TASK-12" for years: a number given twice would be two tasks, and
-// one that is missing looks like something was deleted.
+// Task numbers are unique and without gaps.
 func TestKeys(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
@@ -320,7 +318,7 @@ func TestKeys(t *testing.T) {
 	})
 }
 
-// The log must tell of every change, by whom, and of nothing that was refused.
+// Every change is recorded with its actor, and refused changes are not.
 func TestEvents(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
@@ -370,8 +368,7 @@ func wantData(t *testing.T, e event.Event, want string) {
 	}
 }
 
-// A standup that is undone must take its tasks, their events and their numbers
-// with it.
+// Rolling back the caller's transaction removes tasks, events, and numbers.
 func TestCreateIn(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
@@ -405,8 +402,8 @@ func TestCreateIn(t *testing.T) {
 		if d := cmp.Diff([]string{"1 Wardroom task.created TASK-1", "2 Wardroom task.created TASK-2"}, told(t, d)); d != "" {
 			t.Errorf("the log (-want +got):\n%s", d)
 		}
-		// Who asked for an assignee that is nobody can still make the task
-		// without, in the same transaction.
+		// After a refused assignee, the same transaction can still create the
+		// task.
 		err = d.Tx(ctx, func(tx *db.Tx) error {
 			if _, err := s.CreateIn(ctx, tx, New{Title: "Three", Assignee: new("nobody")}); !errors.Is(err, ErrAssignee) {
 				t.Errorf("for nobody: %v", err)
@@ -420,8 +417,7 @@ func TestCreateIn(t *testing.T) {
 	})
 }
 
-// An agent's report is held against this: a task too many or too few would
-// call it a liar.
+// Of returns exactly the tasks that a standup compares a report with.
 func TestOf(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
@@ -458,7 +454,7 @@ func TestOf(t *testing.T) {
 	})
 }
 
-// asService is a context in which the service itself is the caller.
+// asService returns a context in which Wardroom itself is the actor.
 func asService(t testing.TB) context.Context {
 	t.Helper()
 	return actor.With(t.Context(), actor.System)

@@ -17,8 +17,8 @@ import (
 	"wardroom/internal/search"
 )
 
-// fields are the columns that a task's values are written to, in the order of
-// Task.values. The last of them are made of others, for lists: see Task.ranks.
+// fields are the columns that Task.values fills, in the same order. The last
+// four are derived for sorting and searching; see Task.ranks.
 var fields = []string{
 	"title", "description", "status", "priority", "type", "tags", "assignee_id", "reporter_id", "project_id", "parent_id", "depends_on", "waiting_on",
 	"blocked_reason", "blocked_since", "blocked_by", "claim_by", "claim_name", "claim_until", "claim_seq", "claim_lost_by", "last_report",
@@ -62,8 +62,8 @@ func scan(row db.Row) (Task, error) {
 	return t, err
 }
 
-// readTags reads what Task.values has written of the tags. No tag has a quote,
-// a comma or a backslash in it, and every card of every list comes by here.
+// readTags parses the tags as Task.values writes them. It avoids json.Unmarshal
+// for ordinary tags, because every row of every list passes through it.
 func readTags(text string) (tags []Tag, err error) {
 	inner, opened := strings.CutPrefix(text, `["`)
 	inner, closed := strings.CutSuffix(inner, `"]`)
@@ -78,7 +78,7 @@ func readTags(text string) (tags []Tag, err error) {
 	return tags, nil
 }
 
-// values are what is written to fields.
+// values returns the values of fields.
 func (t Task) values() []any {
 	tags, err := json.Marshal(t.Tags)
 	if err != nil {
@@ -103,13 +103,13 @@ func (t Task) values() []any {
 	}
 }
 
-// noDue is the rank of tasks that are due at no time: the year 10000, in
-// microseconds since 1970. The migrations have the same.
+// noDue is the due rank of tasks without a due time: the year 10000, in
+// microseconds since 1970. The migrations use the same value.
 const noDue = 253_402_300_800_000_000
 
-// ranks are numbers that tasks are sorted by: when they are due, and how soon
-// they are to be claimed, by priority and then by that. The migrations compute
-// the same.
+// ranks returns the sort values for the due time and for the order of claiming,
+// which is by priority and then by due time. The migrations compute the same
+// values.
 func (t Task) ranks() (due, urgency int64) {
 	due = noDue
 	if t.DueAt != nil {
@@ -119,7 +119,7 @@ func (t Task) ranks() (due, urgency int64) {
 	return due, (Urgent.rank()-t.Priority.rank())*perPriority + positive + due
 }
 
-// find looks a task up by its id or its key.
+// find returns the task with that ID or key.
 func find(ctx context.Context, q db.Queryer, ref string) (Task, error) {
 	where, arg := byName(ref)
 	t, err := scan(q.QueryRow(ctx, `SELECT `+columns+` FROM tasks WHERE `+where, arg))
@@ -129,7 +129,7 @@ func find(ctx context.Context, q db.Queryer, ref string) (Task, error) {
 	return t, err
 }
 
-// byName is the condition for the task with that id or key.
+// byName returns the SQL condition for the task with that ID or key.
 func byName(ref string) (condition string, arg any) {
 	if number, ok := parseKey(ref); ok {
 		return `number = ?`, number
@@ -137,9 +137,9 @@ func byName(ref string) (condition string, arg any) {
 	return `id = ?`, strings.ToLower(ref)
 }
 
-func errNoTask() error { return ErrNotFound.With("Name it by its id or its key, such as TASK-12.") }
+func errNoTask() error { return ErrNotFound.With("Use the task's ID or key, such as TASK-12.") }
 
-// findOpen is find for whoever wants to change the task.
+// findOpen is find for changes: it fails if the task is archived.
 func findOpen(ctx context.Context, tx *db.Tx, ref string) (Task, error) {
 	t, err := find(ctx, tx, ref)
 	if err == nil && t.ArchivedAt != nil {
@@ -148,16 +148,15 @@ func findOpen(ctx context.Context, tx *db.Tx, ref string) (Task, error) {
 	return t, err
 }
 
-// insert numbers the task and stores it, as the last one of the board. The
-// counter's row stays locked until the commit, so that a number is neither
-// given twice nor skipped.
+// insert numbers the task and stores it at the end of the board. The counter's
+// row stays locked until the commit, so numbers are neither reused nor skipped.
 func insert(ctx context.Context, tx *db.Tx, t *Task) error {
 	var err error
 	if t.number, err = nextNumber(ctx, tx); err != nil {
 		return err
 	}
 	t.Key, t.Position = keyOf(t.number), firstPosition(t.number)
-	card, rest, err := t.draw()
+	card, rest, err := t.cardJSON()
 	if err != nil {
 		return err
 	}
@@ -167,10 +166,10 @@ func insert(ctx context.Context, tx *db.Tx, t *Task) error {
 		return err
 	}
 	if len(t.Tags) > 0 {
-		err = tag(ctx, tx, *t)
+		err = writeTags(ctx, tx, *t)
 	}
 	if len(t.DependsOn) > 0 && err == nil {
-		err = tie(ctx, tx, *t)
+		err = writeDependencies(ctx, tx, *t)
 	}
 	if err == nil {
 		err = search.Add(ctx, tx, t.findable())
@@ -178,8 +177,8 @@ func insert(ctx context.Context, tx *db.Tx, t *Task) error {
 	return err
 }
 
-// nextNumber counts. SQLite guards a statement with RETURNING by a savepoint,
-// which costs it more than a second statement.
+// nextNumber returns the next task number. On SQLite a second statement is
+// cheaper than RETURNING, which adds a savepoint.
 func nextNumber(ctx context.Context, tx *db.Tx) (n int64, err error) {
 	if tx.Engine() == db.Postgres {
 		err = tx.QueryRow(ctx, `UPDATE task_counter SET last = last + 1 WHERE one = 1 RETURNING last`).Scan(&n)
@@ -192,45 +191,45 @@ func nextNumber(ctx context.Context, tx *db.Tx) (n int64, err error) {
 	return n, err
 }
 
-// findable is what a task is found by.
+// findable returns the task's entry in the full-text search.
 func (t Task) findable() search.Text {
 	return search.Text{TaskID: t.ID, Archived: t.ArchivedAt != nil, Title: t.Key + " " + t.Title, Body: t.Description}
 }
 
-// errRaced says that another change was committed between reading a task and
-// writing it, which only happens on PostgreSQL.
-var errRaced = errors.New("the task was changed since it was read")
+// errRaced means that another transaction changed the row after it was read,
+// which only happens on PostgreSQL.
+var errRaced = errors.New("the task changed after it was read")
 
-// update writes what t has and was had not. The caller has read was in the same
-// transaction, so nobody has written the task since. Columns that did not change
-// are left alone: most of them have an index to keep.
-func update(ctx context.Context, tx *db.Tx, was, t Task) error {
-	card, rest, err := t.draw()
+// update writes the columns that differ between old and t. The caller must have
+// read old in the same transaction. Unchanged columns are skipped, because most
+// of them are indexed.
+func update(ctx context.Context, tx *db.Tx, old, t Task) error {
+	card, rest, err := t.cardJSON()
 	if err != nil {
 		return err
 	}
 	set, args := []string{`card = ?`, `rest = ?`}, []any{card, rest}
-	before, after := was.values(), t.values()
+	before, after := old.values(), t.values()
 	for i, name := range fields {
 		if !reflect.DeepEqual(before[i], after[i]) {
 			set, args = append(set, name+` = ?`), append(args, after[i])
 		}
 	}
 	err = tx.Later(ctx, `UPDATE tasks SET `+strings.Join(set, `, `)+` WHERE id = ?`, append(args, t.ID)...)
-	if err == nil && was.findable() != t.findable() {
+	if err == nil && old.findable() != t.findable() {
 		err = search.Put(ctx, tx, t.findable())
 	}
-	if err == nil && was.Title != t.Title {
-		err = retitle(ctx, tx, t)
+	if err == nil && old.Title != t.Title {
+		err = reindexTitle(ctx, tx, t)
 	}
-	if err == nil && (was.ArchivedAt == nil) != (t.ArchivedAt == nil) {
-		err = refileComments(ctx, tx, t)
+	if err == nil && (old.ArchivedAt == nil) != (t.ArchivedAt == nil) {
+		err = reindexComments(ctx, tx, t)
 	}
 	return err
 }
 
-// tag writes the tags of t anew, for the filter.
-func tag(ctx context.Context, tx *db.Tx, t Task) error {
+// writeTags replaces the task's rows in task_tags, which the tag filter reads.
+func writeTags(ctx context.Context, tx *db.Tx, t Task) error {
 	if _, err := tx.Exec(ctx, `DELETE FROM task_tags WHERE number = ?`, t.number); err != nil {
 		return err
 	}
@@ -242,21 +241,21 @@ func tag(ctx context.Context, tx *db.Tx, t Task) error {
 	return nil
 }
 
-// findAccount finds the account that ref names, by id, email or agent_id. Of an
-// agent's accounts it takes the active one.
+// findAccount finds an account by ID, email, or agent_id. It prefers the active
+// account of an agent.
 func findAccount(ctx context.Context, q db.Queryer, ref string) (id string, active bool, err error) {
 	lower := strings.ToLower(ref)
 	err = q.QueryRow(ctx, `
 		SELECT id, active FROM users WHERE id = ? OR email_key = ? OR agent_id = ?
 		ORDER BY active DESC, id LIMIT 1`, lower, lower, ref).Scan(&id, &active)
 	if db.IsNotFound(err) {
-		return "", false, ErrAssignee.With("Give a user's id or email, or an agent_id.")
+		return "", false, ErrAssignee.With("Give a user's ID or email, or an agent_id.")
 	}
 	return id, active, err
 }
 
-// findPerson is findAccount for a filter. An email of which the caller must not
-// learn whether it has an account is actor.NoID.
+// findPerson is findAccount for a filter. It returns actor.NoID for an email
+// that the caller may not look up.
 func findPerson(ctx context.Context, q db.Queryer, ref string) (id string, err error) {
 	if !actor.OwnEmailOnly(ctx, ref) {
 		id, _, err = findAccount(ctx, q, ref)
@@ -269,17 +268,18 @@ func findPerson(ctx context.Context, q db.Queryer, ref string) (id string, err e
 	return id, err
 }
 
-// findAssignee finds the active account that ref names; nobody else gets tasks.
+// findAssignee finds an active account. Deactivated accounts cannot be assigned
+// tasks.
 func findAssignee(ctx context.Context, q db.Queryer, ref string) (string, error) {
 	id, active, err := findAccount(ctx, q, ref)
 	if err == nil && !active {
-		return "", ErrAssignee.With("That account is deactivated. Give another user's id or email, or an agent_id.")
+		return "", ErrAssignee.With("That account is deactivated. Give another user's ID or email, or an agent_id.")
 	}
 	return id, err
 }
 
-// agentTasks returns what an agent has on the board: all that is open, and
-// what was finished since then, or is held by it.
+// agentTasks returns an agent's open tasks, its tasks done since then, and the
+// tasks it has claimed.
 func agentTasks(ctx context.Context, q db.Queryer, agentID string, since time.Time, limit int) ([]Task, error) {
 	rows, err := q.Query(ctx, `
 		WITH own AS (SELECT id FROM users WHERE agent_id = ?)

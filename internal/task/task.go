@@ -1,4 +1,5 @@
-// Package task is the board: what is to be done, by whom, and how far it is.
+// Package task implements the board: tasks, their projects, comments, claims,
+// and reports.
 package task
 
 import (
@@ -32,10 +33,10 @@ const (
 	Done       Status = "done"
 )
 
-// Priority says what to take first.
+// Priority is the urgency of a task.
 type Priority string
 
-// The priorities, from the last to the first.
+// The priorities, lowest first.
 const (
 	Low    Priority = "low"
 	Medium Priority = "medium"
@@ -43,15 +44,15 @@ const (
 	Urgent Priority = "urgent"
 )
 
-// rank is a priority as the board is sorted by it: the first has the most.
+// rank returns the sort value of a priority; the most urgent has the highest.
 func (p Priority) rank() int64 {
 	return int64(slices.Index([]Priority{Low, Medium, High, Urgent}, p))
 }
 
-// Type says what sort of work it is.
+// Type is the kind of work a task is.
 type Type string
 
-// The types.
+// The task types.
 const (
 	Plain       Type = "task"
 	Bug         Type = "bug"
@@ -61,14 +62,14 @@ const (
 	Epic        Type = "epic"
 )
 
-// Tag is one lower-case word.
+// Tag is a lower-case word attached to a task.
 type Tag string
 
-// Name names a task in a body: by its id or its key.
+// Name identifies a task in a request body, by ID or key.
 type Name string
 
-// Limits of a task's texts. The title is counted in characters, the
-// description in bytes.
+// Limits on a task's texts. The title is counted in characters, the description
+// in bytes.
 const (
 	maxTitle       = 500
 	maxDescription = 64 << 10
@@ -77,61 +78,61 @@ const (
 	maxTag         = 40
 )
 
-// Task is a unit of work on the board. Its fields up to Description are what a
-// card on the board shows; see draw.
+// Task is a unit of work on the board. The fields before Description make up
+// its slim card; see cardJSON.
 type Task struct {
 	ID         string      `json:"id"`
-	Key        string      `json:"key" doc:"TASK-n; never reused." example:"TASK-12"`
+	Key        string      `json:"key" doc:"TASK-n. Never reused." example:"TASK-12"`
 	Title      string      `json:"title"`
 	Status     Status      `json:"status" enum:"backlog,todo,in_progress,review,done"`
 	Priority   Priority    `json:"priority" enum:"low,medium,high,urgent"`
 	Type       Type        `json:"type" enum:"task,bug,feature,improvement,research,epic"`
 	Tags       []Tag       `json:"tags" nullable:"false"`
-	AssigneeID *string     `json:"assignee_id" doc:"The user, human or agent, whose task it is."`
+	AssigneeID *string     `json:"assignee_id" doc:"ID of the user, human or agent, the task is assigned to."`
 	ProjectID  *string     `json:"project_id"`
-	WaitingOn  int64       `json:"waiting_on" doc:"How many of those in depends_on are not done yet."`
+	WaitingOn  int64       `json:"waiting_on" doc:"Number of tasks in depends_on that are not done."`
 	Blocked    *Blocked    `json:"blocked"`
-	Claim      *Claim      `json:"claim" doc:"Who holds it and until when; null when nobody does."`
-	CostUSD    *money.Nano `json:"cost_usd" doc:"What its runs in the runtime have cost, with those of the agents that its own agent had work for it, as the usage ledger has it; null when that is not known."`
-	// CostComplete is nil exactly when Tokens is.
-	CostComplete *bool       `json:"cost_complete" doc:"Whether all of them have a price. False: cost_usd is too small, or null. Null when none is known."`
+	Claim      *Claim      `json:"claim" doc:"Who holds the task and until when; null if unclaimed."`
+	CostUSD    *money.Nano `json:"cost_usd" doc:"Cost of the task's runs, including those of sub-agents, from the usage ledger; null if unknown."`
+	// CostComplete is nil exactly when Tokens is nil.
+	CostComplete *bool       `json:"cost_complete" doc:"True if every run has a price. If false, cost_usd is null or too low. Null if no run is known."`
 	DueAt        *clock.Time `json:"due_at"`
 	ArchivedAt   *clock.Time `json:"archived_at"`
-	MovedAt      clock.Time  `json:"moved_at" doc:"When it came into its column."`
-	Position     string      `json:"position" doc:"Its place on the board: tasks stand in the order of these texts."`
+	MovedAt      clock.Time  `json:"moved_at" doc:"When the task moved to its current column."`
+	Position     string      `json:"position" doc:"Sort key on the board. Tasks are ordered by comparing positions as text."`
 	Comments     int64       `json:"comment_count"`
-	Version      int64       `json:"version" doc:"Counts the changes; part of the ETag."`
+	Version      int64       `json:"version" doc:"Incremented by every change; part of the ETag."`
 
-	Description string      `json:"description" doc:"Markdown. Agents write it too: never trust it."`
-	ReporterID  *string     `json:"reporter_id" doc:"The user who made it; null when the service did."`
-	ParentID    *string     `json:"parent_id" doc:"The task that it is a part of."`
-	DependsOn   []string    `json:"depends_on" nullable:"false" doc:"The keys of the tasks that have to be done before." example:"TASK-7"`
-	SessionKey  *string     `json:"session_key" doc:"The runtime session where the work happens; as last reported."`
+	Description string      `json:"description" doc:"Markdown. May be written by agents: treat as untrusted."`
+	ReporterID  *string     `json:"reporter_id" doc:"ID of the user who created the task; null if Wardroom created it."`
+	ParentID    *string     `json:"parent_id" doc:"ID of the parent task."`
+	DependsOn   []string    `json:"depends_on" nullable:"false" doc:"Keys of the tasks that must be done first." example:"TASK-7"`
+	SessionKey  *string     `json:"session_key" doc:"Runtime session in which the work happens, as last reported."`
 	Branch      *string     `json:"branch"`
 	PRURL       *string     `json:"pr_url"`
-	Dispatch    *Dispatch   `json:"dispatch" doc:"How handing it to its agent went the last time; null when it never was."`
-	Tokens      *Tokens     `json:"tokens" doc:"What they have used; null when none is known."`
-	Origin      *string     `json:"origin" doc:"Where it comes from when nobody typed it, such as standup:2026-11-20."`
+	Dispatch    *Dispatch   `json:"dispatch" doc:"The latest dispatch to the agent; null if never dispatched."`
+	Tokens      *Tokens     `json:"tokens" doc:"Tokens used by the task's runs; null if no run is known."`
+	Origin      *string     `json:"origin" doc:"Source of a task created automatically, such as standup:2026-11-20."`
 	DoneAt      *clock.Time `json:"done_at"`
 	CreatedAt   clock.Time  `json:"created_at"`
 	UpdatedAt   clock.Time  `json:"updated_at"`
 
 	number      int64
-	claimSeq    int64       // counts its claims; the token of the last one
-	lostBy      *string     // who lost it against their will, until it moves on
+	claimSeq    int64       // number of claims so far, and the token of the latest
+	lostBy      *string     // user whose claim expired or was taken away; cleared when the task moves
 	lastReport  *string     // see Report.digest
-	shown       int64       // counts what changes the task without a version: see redraw
-	archiveFrom *clock.Time // from when the days until it is archived count
+	shown       int64       // incremented by changes to the card that keep the version; see rewriteCards
+	archiveFrom *clock.Time // start of the period after which a done task is archived
 }
 
-// Blocked says why a task cannot go on.
+// Blocked is the reason a task cannot continue.
 type Blocked struct {
 	Reason string     `json:"reason"`
 	Since  clock.Time `json:"since"`
-	By     string     `json:"by" doc:"The name of who said so."`
+	By     string     `json:"by" doc:"Name of the user who blocked the task."`
 }
 
-// New is what a task is made from. What is left out gets its usual value.
+// New is the input to create a task. Omitted fields get their defaults.
 type New struct {
 	Title       string      `json:"title" minLength:"1" maxLength:"500"`
 	Description string      `json:"description,omitempty" maxLength:"65536" doc:"Markdown."`
@@ -139,52 +140,52 @@ type New struct {
 	Priority    Priority    `json:"priority,omitempty" enum:"low,medium,high,urgent" default:"medium"`
 	Type        Type        `json:"type,omitempty" enum:"task,bug,feature,improvement,research,epic" default:"task"`
 	Tags        []Tag       `json:"tags,omitempty" maxItems:"20" doc:"Lower-case words."`
-	Assignee    *string     `json:"assignee_id,omitempty" maxLength:"254" doc:"A user's id or email, or an agent_id."`
+	Assignee    *string     `json:"assignee_id,omitempty" maxLength:"254" doc:"A user's ID or email, or an agent_id."`
 	DueAt       *clock.Time `json:"due_at,omitempty"`
-	Project     *string     `json:"project_id,omitempty" maxLength:"64" doc:"A project's id or key."`
-	Parent      *string     `json:"parent_id,omitempty" maxLength:"64" doc:"A task's id or key."`
-	DependsOn   []Name      `json:"depends_on,omitempty" maxItems:"50" doc:"Ids or keys of tasks."`
+	Project     *string     `json:"project_id,omitempty" maxLength:"64" doc:"A project's ID or key."`
+	Parent      *string     `json:"parent_id,omitempty" maxLength:"64" doc:"ID or key of the parent task."`
+	DependsOn   []Name      `json:"depends_on,omitempty" maxItems:"50" doc:"IDs or keys of tasks."`
 
 	Origin string `json:"-"` // see Task.Origin
 }
 
-// Change is a partial update. What is not given stays as it is.
+// Change is a partial update. Omitted fields keep their values.
 type Change struct {
 	Title       *string                    `json:"title,omitempty" minLength:"1" maxLength:"500"`
 	Description *string                    `json:"description,omitempty" maxLength:"65536" doc:"Markdown."`
-	Status      *Status                    `json:"status,omitempty" enum:"backlog,todo,in_progress,review,done" doc:"When an agent says done, it becomes review."`
+	Status      *Status                    `json:"status,omitempty" enum:"backlog,todo,in_progress,review,done" doc:"If an agent sets done, the task moves to review."`
 	Priority    *Priority                  `json:"priority,omitempty" enum:"low,medium,high,urgent"`
 	Type        *Type                      `json:"type,omitempty" enum:"task,bug,feature,improvement,research,epic"`
-	Tags        *[]Tag                     `json:"tags,omitempty" maxItems:"20" doc:"Lower-case words; replaces all of them."`
-	Assignee    patch.Field[string]        `json:"assignee_id,omitzero" maxLength:"254" doc:"A user's id or email, or an agent_id; null takes it away."`
-	Blocked     patch.Field[BlockedReason] `json:"blocked,omitzero" doc:"Why it cannot go on; null when it can again."`
+	Tags        *[]Tag                     `json:"tags,omitempty" maxItems:"20" doc:"Lower-case words. Replaces all tags."`
+	Assignee    patch.Field[string]        `json:"assignee_id,omitzero" maxLength:"254" doc:"A user's ID or email, or an agent_id; null unassigns the task."`
+	Blocked     patch.Field[BlockedReason] `json:"blocked,omitzero" doc:"Why the task is blocked; null unblocks it."`
 	SessionKey  patch.Field[string]        `json:"session_key,omitzero" maxLength:"512"`
 	Branch      patch.Field[string]        `json:"branch,omitzero" maxLength:"255"`
-	PRURL       patch.Field[string]        `json:"pr_url,omitzero" maxLength:"2000" doc:"An http or https address."`
+	PRURL       patch.Field[string]        `json:"pr_url,omitzero" maxLength:"2000" doc:"An http or https URL."`
 	DueAt       patch.Field[clock.Time]    `json:"due_at,omitzero"`
-	Project     patch.Field[string]        `json:"project_id,omitzero" maxLength:"64" doc:"A project's id or key; null takes it away."`
-	Parent      patch.Field[string]        `json:"parent_id,omitzero" maxLength:"64" doc:"The id or key of the task that it is a part of; null takes it away."`
-	DependsOn   *[]Name                    `json:"depends_on,omitempty" maxItems:"50" doc:"Ids or keys of the tasks that have to be done before; replaces all of them."`
+	Project     patch.Field[string]        `json:"project_id,omitzero" maxLength:"64" doc:"A project's ID or key; null removes the task from its project."`
+	Parent      patch.Field[string]        `json:"parent_id,omitzero" maxLength:"64" doc:"ID or key of the parent task; null removes it."`
+	DependsOn   *[]Name                    `json:"depends_on,omitempty" maxItems:"50" doc:"IDs or keys of the tasks that must be done first. Replaces all dependencies."`
 	Position    *Place                     `json:"position,omitempty"`
-	ClaimToken  *int64                     `json:"claim_token,omitempty" minimum:"1" doc:"The token of your claim: the change is refused when you do not hold the task by it any more."`
+	ClaimToken  *int64                     `json:"claim_token,omitempty" minimum:"1" doc:"Token of your claim. The change is refused if the token is no longer current."`
 }
 
-// BlockedReason is what a caller says of a blocked task; since and by are noted.
+// BlockedReason is the part of Blocked that the client sets.
 type BlockedReason struct {
 	Reason string `json:"reason" minLength:"1" maxLength:"2000"`
 }
 
-// The failures of the board.
+// Errors of the board.
 var (
-	ErrNotFound = fault.New(fault.NotFound, "task_not_found", "There is no such task.")
-	ErrStale    = fault.New(fault.Stale, "task_changed", "The task was changed meanwhile.")
-	ErrAssignee = fault.New(fault.Invalid, "assignee_unknown", "There is no active account like that.")
-	ErrReporter = fault.New(fault.Invalid, "reporter_unknown", "There is no account like that.")
-	ErrHolder   = fault.New(fault.Invalid, "holder_unknown", "There is no account like that.")
-	ErrArchived = fault.New(fault.Conflict, "task_archived", "The task is in the archive.")
+	ErrNotFound = fault.New(fault.NotFound, "task_not_found", "Task not found.")
+	ErrStale    = fault.New(fault.Stale, "task_changed", "The task has changed since you read it.")
+	ErrAssignee = fault.New(fault.Invalid, "assignee_unknown", "The assignee is not an active account.")
+	ErrReporter = fault.New(fault.Invalid, "reporter_unknown", "The reporter is not an account.")
+	ErrHolder   = fault.New(fault.Invalid, "holder_unknown", "The holder is not an account.")
+	ErrArchived = fault.New(fault.Conflict, "task_archived", "The task is archived.")
 )
 
-// make builds a task from n, or says everything that is wrong with it.
+// make builds a task from n and reports every invalid field.
 func (n New) make(id string, now time.Time, by actor.Actor) (Task, error) {
 	t := Task{
 		ID: id, Status: Todo, Priority: Medium, Type: Plain, Tags: []Tag{}, DependsOn: []string{},
@@ -206,8 +207,8 @@ func (n New) make(id string, now time.Time, by actor.Actor) (Task, error) {
 	return t, t.apply(c, now, by)
 }
 
-// apply makes the change to t, or says everything that is wrong with it. The
-// assignee is not looked at: who it names is the store's to find out.
+// apply applies c to t and reports every invalid field. It ignores the
+// assignee, which the store resolves.
 func (t *Task) apply(c Change, now time.Time, by actor.Actor) error {
 	var bad fault.Fields
 	t.applyTexts(c, &bad)
@@ -222,7 +223,7 @@ func (t *Task) apply(c Change, now time.Time, by actor.Actor) error {
 		c.Position.check(&bad)
 	}
 	if t.DueAt != nil && (t.DueAt.UTC().Year() < 1 || t.DueAt.UTC().Year() > 9999) {
-		bad.Add("/due_at", "Give a time in UTC's years 1 to 9999.") // RFC 3339 has no others
+		bad.Add("/due_at", "Must be in the years 1 to 9999 UTC.") // the range of RFC 3339
 	}
 	return bad.Err()
 }
@@ -237,7 +238,7 @@ func (t *Task) applyTexts(c Change, bad *fault.Fields) {
 	if c.Description != nil {
 		t.Description = plaintext.Lines(*c.Description)
 		if len(t.Description) > maxDescription {
-			bad.Add("/description", "It may have %d bytes at most.", maxDescription)
+			bad.Add("/description", "Must be at most %d bytes.", maxDescription)
 		}
 	}
 	for _, f := range []struct {
@@ -258,11 +259,11 @@ func (t *Task) applyTexts(c Change, bad *fault.Fields) {
 			*f.to = new(plaintext.Line(*f.given.Value))
 		}
 		if *f.to != nil && utf8.RuneCountInString(**f.to) > f.max {
-			bad.Add(f.name, "It may have %d characters at most.", f.max)
+			bad.Add(f.name, "Must be at most %d characters.", f.max)
 		}
 	}
 	if c.PRURL.Given && t.PRURL != nil && !isWebAddress(*t.PRURL) {
-		bad.Add("/pr_url", "Give an http or https address.")
+		bad.Add("/pr_url", "Must be an http or https URL.")
 	}
 	if c.Tags != nil {
 		t.Tags = applyTags(*c.Tags, bad)
@@ -273,26 +274,26 @@ func (t *Task) applyChoices(c Change, now time.Time, by actor.Actor, bad *fault.
 	if c.Priority != nil {
 		t.Priority = *c.Priority
 		if !slices.Contains([]Priority{Low, Medium, High, Urgent}, t.Priority) {
-			bad.Add("/priority", "It is low, medium, high or urgent.")
+			bad.Add("/priority", "Must be low, medium, high, or urgent.")
 		}
 	}
 	if c.Type != nil {
 		t.Type = *c.Type
 		if !slices.Contains([]Type{Plain, Bug, Feature, Improvement, Research, Epic}, t.Type) {
-			bad.Add("/type", "It is task, bug, feature, improvement, research or epic.")
+			bad.Add("/type", "Must be task, bug, feature, improvement, research, or epic.")
 		}
 	}
 	if c.Status != nil {
 		if !slices.Contains([]Status{Backlog, Todo, InProgress, Review, Done}, *c.Status) {
-			bad.Add("/status", "It is backlog, todo, in_progress, review or done.")
+			bad.Add("/status", "Must be backlog, todo, in_progress, review, or done.")
 			return
 		}
 		t.move(*c.Status, now, by)
 	}
 }
 
-// move puts the task into another column. What an agent calls done is looked
-// at by somebody else first; a task that is done stays so when it says it again.
+// move puts the task into another column. A task that an agent marks as done
+// goes to review, unless it is done already.
 func (t *Task) move(to Status, now time.Time, by actor.Actor) {
 	if to == Done && by.Role == actor.Agent && t.Status != Done {
 		to = Review
@@ -308,8 +309,8 @@ func (t *Task) move(to Status, now time.Time, by actor.Actor) {
 	}
 }
 
-// block notes why the task cannot go on. Saying it again in other words keeps
-// its age.
+// block sets or clears the blocked reason. A new reason for a blocked task
+// keeps the time at which it was blocked.
 func (t *Task) block(why *BlockedReason, now time.Time, by actor.Actor, bad *fault.Fields) {
 	if why == nil {
 		t.Blocked = nil
@@ -317,10 +318,10 @@ func (t *Task) block(why *BlockedReason, now time.Time, by actor.Actor, bad *fau
 	}
 	reason := strings.TrimSpace(plaintext.Lines(why.Reason))
 	if n := utf8.RuneCountInString(reason); n == 0 || n > maxReason {
-		bad.Add("/blocked/reason", "Give it 1 to %d characters.", maxReason)
+		bad.Add("/blocked/reason", "Must be 1 to %d characters.", maxReason)
 	}
 	if t.Status == Done {
-		bad.Add("/blocked", "A task that is done cannot be blocked. Move it first.")
+		bad.Add("/blocked", "A done task cannot be blocked. Move it to another column first.")
 	}
 	since := clock.At(now)
 	if t.Blocked != nil {
@@ -332,8 +333,9 @@ func (t *Task) block(why *BlockedReason, now time.Time, by actor.Actor, bad *fau
 }
 
 // wellFormed reports whether the tag is one word of lower-case letters, digits,
-// "_", "." and "-", begun by a letter or a digit. It takes the words of every
-// script: some write vowels as marks and long ones as modifiers.
+// "_", "." and "-" that begins with a letter or digit. Combining marks and
+// modifier letters count as letters, because some scripts write vowels with
+// them.
 func (t Tag) wellFormed() bool {
 	n := 0
 	for _, r := range string(t) {
@@ -346,13 +348,13 @@ func (t Tag) wellFormed() bool {
 	return 0 < n && n <= maxTag
 }
 
-// applyTags lower-cases the tags and drops repeats, keeping their order.
+// applyTags lower-cases the tags and removes duplicates, keeping the order.
 func applyTags(given []Tag, bad *fault.Fields) []Tag {
 	tags := []Tag{}
 	for i, raw := range given {
 		tag := Tag(strings.ToLower(strings.TrimSpace(string(raw))))
 		if !tag.wellFormed() || plaintext.Line(string(tag)) != string(tag) {
-			bad.Add(fmt.Sprintf("/tags/%d", i), "A tag is one word of up to 40 letters, digits, dots and dashes.")
+			bad.Add(fmt.Sprintf("/tags/%d", i), "Must be one word of at most 40 letters, digits, dots, dashes, and underscores.")
 			continue
 		}
 		if !slices.Contains(tags, tag) {
@@ -360,7 +362,7 @@ func applyTags(given []Tag, bad *fault.Fields) []Tag {
 		}
 	}
 	if len(tags) > maxTags {
-		bad.Add("/tags", "Give %d at most.", maxTags)
+		bad.Add("/tags", "Must have at most %d tags.", maxTags)
 	}
 	return tags
 }
@@ -370,38 +372,39 @@ func isWebAddress(s string) bool {
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
 }
 
-// diff tells what an update changed, for the event: field → [before, after].
-func diff(was, is Task) map[string][2]any {
+// diff returns the fields that an update changed, as field → [before, after],
+// for the event.
+func diff(old, updated Task) map[string][2]any {
 	changes := map[string][2]any{}
-	note := func(field string, before, after any, same bool) {
+	add := func(field string, before, after any, same bool) {
 		if !same {
 			changes[field] = [2]any{before, after}
 		}
 	}
-	note("title", was.Title, is.Title, was.Title == is.Title)
-	if was.Description != is.Description {
-		changes["description"] = [2]any{len(was.Description), len(is.Description)} // its text is in the task
+	add("title", old.Title, updated.Title, old.Title == updated.Title)
+	if old.Description != updated.Description {
+		changes["description"] = [2]any{len(old.Description), len(updated.Description)} // lengths only; the task has the text
 	}
-	note("status", was.Status, is.Status, was.Status == is.Status)
-	note("priority", was.Priority, is.Priority, was.Priority == is.Priority)
-	note("type", was.Type, is.Type, was.Type == is.Type)
-	note("tags", was.Tags, is.Tags, slices.Equal(was.Tags, is.Tags))
-	note("assignee_id", was.AssigneeID, is.AssigneeID, same(was.AssigneeID, is.AssigneeID))
-	note("blocked", was.Blocked, is.Blocked, same(was.Blocked, is.Blocked))
-	note("session_key", was.SessionKey, is.SessionKey, same(was.SessionKey, is.SessionKey))
-	note("branch", was.Branch, is.Branch, same(was.Branch, is.Branch))
-	note("pr_url", was.PRURL, is.PRURL, same(was.PRURL, is.PRURL))
-	note("due_at", was.DueAt, is.DueAt, same(was.DueAt, is.DueAt))
-	note("project_id", was.ProjectID, is.ProjectID, same(was.ProjectID, is.ProjectID))
-	note("parent_id", was.ParentID, is.ParentID, same(was.ParentID, is.ParentID))
-	note("depends_on", was.DependsOn, is.DependsOn, slices.Equal(was.DependsOn, is.DependsOn))
-	note("position", was.Position, is.Position, was.Position == is.Position)
-	note("claim", was.Claim, is.Claim, same(was.Claim, is.Claim))
-	note("archived_at", was.ArchivedAt, is.ArchivedAt, same(was.ArchivedAt, is.ArchivedAt))
+	add("status", old.Status, updated.Status, old.Status == updated.Status)
+	add("priority", old.Priority, updated.Priority, old.Priority == updated.Priority)
+	add("type", old.Type, updated.Type, old.Type == updated.Type)
+	add("tags", old.Tags, updated.Tags, slices.Equal(old.Tags, updated.Tags))
+	add("assignee_id", old.AssigneeID, updated.AssigneeID, same(old.AssigneeID, updated.AssigneeID))
+	add("blocked", old.Blocked, updated.Blocked, same(old.Blocked, updated.Blocked))
+	add("session_key", old.SessionKey, updated.SessionKey, same(old.SessionKey, updated.SessionKey))
+	add("branch", old.Branch, updated.Branch, same(old.Branch, updated.Branch))
+	add("pr_url", old.PRURL, updated.PRURL, same(old.PRURL, updated.PRURL))
+	add("due_at", old.DueAt, updated.DueAt, same(old.DueAt, updated.DueAt))
+	add("project_id", old.ProjectID, updated.ProjectID, same(old.ProjectID, updated.ProjectID))
+	add("parent_id", old.ParentID, updated.ParentID, same(old.ParentID, updated.ParentID))
+	add("depends_on", old.DependsOn, updated.DependsOn, slices.Equal(old.DependsOn, updated.DependsOn))
+	add("position", old.Position, updated.Position, old.Position == updated.Position)
+	add("claim", old.Claim, updated.Claim, same(old.Claim, updated.Claim))
+	add("archived_at", old.ArchivedAt, updated.ArchivedAt, same(old.ArchivedAt, updated.ArchivedAt))
 	return changes
 }
 
-// same compares what may be null by value.
+// same reports whether a and b are both nil or point to equal values.
 func same[T comparable](a, b *T) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -409,7 +412,8 @@ func same[T comparable](a, b *T) bool {
 	return *a == *b
 }
 
-// parseKey reads TASK-n in any case. It takes one spelling of the number.
+// parseKey parses TASK-n in any letter case. Numbers with leading zeros are
+// rejected.
 func parseKey(ref string) (number int64, ok bool) {
 	if len(ref) < 6 || ref[5] < '1' || ref[5] > '9' || !strings.EqualFold(ref[:5], "TASK-") {
 		return 0, false

@@ -26,7 +26,7 @@ var (
 	coo = actor.Actor{ID: "coo", Name: "Operations", Role: actor.Agent, AgentID: "coo"}
 )
 
-// card is a task that a person made on Monday.
+// card returns a task that a user created on Monday.
 func card(t testing.TB) Task {
 	t.Helper()
 	made, err := New{Title: "Ship it"}.make("id", monday, ada)
@@ -36,7 +36,7 @@ func card(t testing.TB) Task {
 	return made
 }
 
-// refused are the pointers of the fields that err refuses.
+// refused returns the pointers of the fields that err rejects.
 func refused(t testing.TB, err error) []string {
 	t.Helper()
 	if err == nil {
@@ -53,7 +53,7 @@ func refused(t testing.TB, err error) []string {
 	return at
 }
 
-// What a caller leaves out must get the same values however the task is made.
+// Omitted fields get their defaults.
 func TestMake(t *testing.T) {
 	got := card(t)
 	want := Task{
@@ -79,7 +79,7 @@ func TestMake(t *testing.T) {
 	}
 }
 
-// What slips through here is on the board and in the log for ever.
+// Values outside the limits are refused.
 func TestLimits(t *testing.T) {
 	long := strings.Repeat
 	tags := func(n int) []Tag {
@@ -161,7 +161,7 @@ func TestLimits(t *testing.T) {
 	})
 }
 
-// Tags are compared as text: two spellings of one word would be two tags.
+// Tags are normalized, so that one word has one spelling.
 func TestTags(t *testing.T) {
 	is := card(t)
 	if err := is.apply(Change{Tags: &[]Tag{" Security ", "API", "security", "Ärger", "api"}}, monday, ada); err != nil {
@@ -175,8 +175,7 @@ func TestTags(t *testing.T) {
 	}
 }
 
-// Who writes in a script with marks or without capitals tags in it too, and what is
-// no word is no tag.
+// Tags accept words of all scripts and nothing else.
 func TestTagShape(t *testing.T) {
 	for tag, want := range map[Tag]bool{
 		"a": true, "7": true, "release-2.1_b": true, "日本": true, "हिन्दी": true, "ʻokina": true, "ärger": true, "٣": true,
@@ -189,8 +188,7 @@ func TestTagShape(t *testing.T) {
 	}
 }
 
-// The age of a blocker is what the standup escalates by. Wording it anew must
-// not make it young.
+// Changing the blocked reason keeps the time at which the task was blocked.
 func TestBlocked(t *testing.T) {
 	is := card(t)
 	block := func(reason string, at time.Time, by actor.Actor) {
@@ -246,7 +244,7 @@ func TestMove(t *testing.T) {
 			}
 		}
 	})
-	// Nobody would look at what agents call done.
+	// An agent's done needs a review.
 	t.Run("an agent's done is a review", func(t *testing.T) {
 		for _, from := range []Status{Backlog, Todo, InProgress, Review} {
 			is := card(t)
@@ -269,7 +267,7 @@ func TestMove(t *testing.T) {
 			t.Errorf("%s, done at %v; want done on Monday", is.Status, is.DoneAt)
 		}
 	})
-	// A finished task would stand among the blockers for ever.
+	// A done task must not count as blocked.
 	t.Run("done clears blocked", func(t *testing.T) {
 		is := card(t)
 		is.Blocked = &Blocked{Reason: "No key", Since: clock.At(monday), By: "Ada"}
@@ -284,7 +282,7 @@ func TestMove(t *testing.T) {
 	})
 }
 
-// A change that diff does not see is neither stored nor told.
+// diff reports every field that differs.
 func TestDiff(t *testing.T) {
 	was := card(t)
 	if got := diff(was, card(t)); len(got) > 0 {
@@ -353,7 +351,7 @@ func TestParseKey(t *testing.T) {
 	}
 }
 
-// Whatever a path names, it is read as a key only when it is spelled like one.
+// parseKey accepts only correctly spelled keys.
 func FuzzParseKey(f *testing.F) {
 	for _, ref := range []string{"TASK-1", "task-12", "TASK-01", "TASK-+1", "TASK-9223372036854775808", "ТASK-1", "TAſK-1", "TASK-１"} {
 		f.Add(ref)

@@ -17,7 +17,7 @@ import (
 	"wardroom/internal/platform/patch"
 )
 
-// A field that is stored wrong, or not at all, is lost for good.
+// Every field is stored and read back.
 func TestUpdate(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
@@ -64,7 +64,7 @@ func TestUpdate(t *testing.T) {
 	})
 }
 
-// A change of what somebody has not seen must be refused, and say what is there now.
+// A change of an old version is refused with the current version.
 func TestUpdateStale(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
@@ -79,7 +79,7 @@ func TestUpdateStale(t *testing.T) {
 		if _, err := s.Update(asService(t), made.ID, Change{Title: new("Third")}, new(int64(3))); !errors.Is(err, ErrStale) {
 			t.Errorf("of a version that is not there yet: %v", err)
 		}
-		// Even a change that would change nothing: they looked at something else.
+		// An old version is refused even if the change has no effect.
 		if _, err := s.Update(asService(t), made.ID, Change{Title: new("First")}, &made.Version); !errors.Is(err, ErrStale) {
 			t.Errorf("of the same title: %v", err)
 		}
@@ -90,8 +90,8 @@ func TestUpdateStale(t *testing.T) {
 	})
 }
 
-// Two people change the same task at once: one of them must be told, and of
-// what is there now.
+// Of two concurrent changes with a version, one is refused with the current
+// version.
 func TestUpdateRace(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
@@ -112,11 +112,11 @@ func TestUpdateRace(t *testing.T) {
 	})
 }
 
-// A change that waits for another one to commit is overtaken by it: it must be
-// told of what was committed, and not write over it.
+// A change that waits for another transaction sees what that one committed, and
+// does not overwrite it.
 func TestUpdateOvertaken(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		ctx, cancel := context.WithTimeout(asService(t), 30*time.Second) // or the wait below has no end
+		ctx, cancel := context.WithTimeout(asService(t), 30*time.Second) // bounds the wait below
 		defer cancel()
 		s := newService(d)
 		made := makeTask(t, s, "Shared")
@@ -152,8 +152,7 @@ func TestUpdateOvertaken(t *testing.T) {
 	})
 }
 
-// Who names no version asks for no check: partial changes of different fields
-// must all be kept, and none be refused.
+// Concurrent changes without a version are all applied.
 func TestUpdateRaceWithoutVersion(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
@@ -185,7 +184,7 @@ func TestUpdateRaceWithoutVersion(t *testing.T) {
 	})
 }
 
-// A client that sends what is there already must not wake everybody.
+// A change without effect writes no event.
 func TestUpdateNothing(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)

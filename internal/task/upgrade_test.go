@@ -14,8 +14,7 @@ import (
 	"wardroom/internal/schema"
 )
 
-// A board that is older than places, ranks and the archive must be listed and
-// pulled from like one that was made today.
+// Tasks from an early schema are listed and claimed like new ones.
 func TestUpgrade(t *testing.T) {
 	for _, engine := range dbtest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
@@ -86,7 +85,7 @@ func TestUpgrade(t *testing.T) {
 	}
 }
 
-// Tags are read in a way of their own, which must be JSON's.
+// readTags returns the same as json.Unmarshal.
 func TestReadTags(t *testing.T) {
 	for _, text := range []string{`[]`, `["web"]`, `["web","ärger","v1.2_rc-3"]`, `["\u0061b","c"]`, ` [ "a" , "b" ] `, `["a", "b"]`} {
 		var plain []Tag

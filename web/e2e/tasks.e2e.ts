@@ -337,7 +337,7 @@ describe('the ties of a task', () => {
     await page.keyboard.press('Enter')
     await waits
       .getByRole('alert')
-      .getByText(/in a circle/)
+      .getByText(/a cycle/)
       .waitFor()
     expect(await faults(page)).toEqual([])
     expect(complaints.filter(c => !c.includes('409'))).toEqual([])

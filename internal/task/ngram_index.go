@@ -9,22 +9,24 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// Filter.Text may be any part of a task's key or title. So that not every task is
-// read to find it, an index has the grams of both: their runs of one, two and
-// three characters. It is written many tasks at a time, because that costs a
-// fraction of writing it with each. Until then new tasks are looked through.
+// Filter.Text may be any part of a task's key or title. To avoid scanning all
+// tasks, an index holds the n-grams of both: their sequences of one, two, and
+// three characters. A periodic job writes the n-grams of many new tasks at a
+// time, which is much cheaper than writing them with each task. Until then new
+// tasks are scanned.
 
-// searched is what Filter.Text is looked for in. Databases compare capitals
-// differently, so it is in lower case.
+// searched returns the text that Filter.Text is matched against. It is
+// lower-cased here because databases fold case differently.
 func (t Task) searched() string { return strings.ToLower(t.Key + " " + t.Title) }
 
-// longestGram is how many characters a gram has at most.
+// longestGram is the maximum length of an n-gram in characters.
 const longestGram = 3
 
-// gramsOf are all grams of a text from shortest to longestGram, each once. Space
-// and punctuation are replaced: FTS5 leaves them out of its words.
+// gramsOf returns the distinct n-grams of a text, from shortest to longestGram
+// characters. Spaces and punctuation are mapped to private-use characters,
+// because FTS5 drops them from words.
 func gramsOf(text string, shortest int) []string {
-	const private = 0xE000 // where no script has characters
+	const private = 0xE000 // start of a private use area
 	runes := []rune(text)
 	for i, r := range runes {
 		if r < 0x80 && (r < '0' || r > '9') && (r < 'a' || r > 'z') {
@@ -44,10 +46,11 @@ func gramsOf(text string, shortest int) []string {
 	return grams
 }
 
-// withGrams matches the tasks that have all grams of a text, which are those with
-// the text and a few others, and the tasks that have no grams yet.
+// withGrams matches the tasks that have all n-grams of a text, plus the tasks
+// that are not indexed yet. The result is a superset of the tasks that contain
+// the text.
 func withGrams(ctx context.Context, q db.Queryer, text string) (narrow, error) {
-	const most = 16 // more of them hardly leave fewer tasks
+	const most = 16 // more hardly narrow the result
 	_, upto, err := indexed(ctx, q)
 	text = strings.ToLower(text)
 	grams := gramsOf(text, min(longestGram, utf8.RuneCountInString(text)))
@@ -59,8 +62,8 @@ func withGrams(ctx context.Context, q db.Queryer, text string) (narrow, error) {
 	return numbered(query+` UNION ALL SELECT number FROM tasks WHERE number > ?`, arg, upto), err
 }
 
-// indexed returns the last number that was given, and that up to which all tasks
-// have grams.
+// indexed returns the last task number and the number up to which all tasks are
+// indexed.
 func indexed(ctx context.Context, q db.Queryer) (last, upto int64, err error) {
 	err = q.QueryRow(ctx, `SELECT last, (SELECT upto FROM task_grams_state WHERE one = 1) FROM task_counter WHERE one = 1`).Scan(&last, &upto)
 	if err != nil {
@@ -69,13 +72,13 @@ func indexed(ctx context.Context, q db.Queryer) (last, upto int64, err error) {
 	return last, upto, err
 }
 
-// lockOfGrams is taken by whoever changes a title, or writes grams.
+// lockOfGrams is the lock that IndexTexts holds while it writes n-grams.
 const lockOfGrams = "task grams"
 
-// IndexTexts writes the grams of new tasks. It is timed work, and writes nothing
-// when there are none.
+// IndexTexts indexes the n-grams of new tasks. It is a periodic job and writes
+// nothing if there are no new tasks.
 func (s *Service) IndexTexts(ctx context.Context) error {
-	const batch = 200 // so that nobody waits long for the writer
+	const batch = 200 // keeps transactions short for other writers
 	for {
 		last, upto, err := indexed(ctx, s.DB)
 		if err == nil && last > upto {
@@ -126,9 +129,9 @@ func addGrams(ctx context.Context, tx *db.Tx, number int64, searched string) err
 	return err
 }
 
-// retitle writes the grams of a task whose title was changed under lockOfGrams,
-// unless IndexTexts still has to write them.
-func retitle(ctx context.Context, tx *db.Tx, t Task) error {
+// reindexTitle replaces the n-grams of a task whose title changed, unless
+// IndexTexts has yet to write them.
+func reindexTitle(ctx context.Context, tx *db.Tx, t Task) error {
 	_, upto, err := indexed(ctx, tx)
 	if err != nil || t.number > upto {
 		return err
@@ -139,7 +142,7 @@ func retitle(ctx context.Context, tx *db.Tx, t Task) error {
 	return addGrams(ctx, tx, t.number, t.searched())
 }
 
-// dropGrams removes the grams of a task.
+// dropGrams removes the n-grams of a task.
 func dropGrams(ctx context.Context, tx *db.Tx, number int64) error {
 	statement := `DELETE FROM task_grams WHERE rowid = ?`
 	if tx.Engine() == db.Postgres {

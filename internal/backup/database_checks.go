@@ -14,16 +14,16 @@ import (
 	"wardroom/internal/schema"
 )
 
-// Facts are counted on one view of a database, and are the same in each whole
-// copy of it.
+// Facts are numbers that identify the content of a database. They are counted
+// in one view and are the same for every complete copy.
 type Facts struct {
-	Schema    int64            `json:"schema"`     // the newest migration that was applied
-	LastEvent int64            `json:"last_event"` // the newest id that the log has given
-	CostNano  int64            `json:"cost_nano"`  // the sum of the usage ledger, in billionths of a dollar
+	Schema    int64            `json:"schema"`     // the newest applied migration
+	LastEvent int64            `json:"last_event"` // the newest event ID
+	CostNano  int64            `json:"cost_nano"`  // the sum of the usage ledger, in nano-dollars
 	Rows      map[string]int64 `json:"rows"`       // by table
 }
 
-// diff says how other differs from f, in words.
+// diff describes how other differs from f.
 func (f Facts) diff(other Facts) []string {
 	var out []string
 	differ := func(what string, is, was int64) {
@@ -44,9 +44,9 @@ func (f Facts) diff(other Facts) []string {
 
 var errNotOurs = errors.New("it is not a Wardroom database: it has no table of migrations")
 
-// survey counts what a database holds and lists what contradicts itself in it:
-// rules that hold after each transaction of the program. It reads databases of
-// every earlier version, too.
+// survey counts the content of a database and lists violations of rules that
+// hold after every transaction. It also reads databases of earlier Wardroom
+// versions.
 func survey(ctx context.Context, q db.Queryer, engine db.Engine) (f Facts, faults []string, err error) {
 	err = q.QueryRow(ctx, `SELECT MAX(version_id) FROM migrations WHERE is_applied`).Scan(&f.Schema)
 	if db.IsNoTable(err) {
@@ -64,7 +64,7 @@ func survey(ctx context.Context, q db.Queryer, engine db.Engine) (f Facts, fault
 	checks := []struct {
 		since int64 // the migration that made the tables
 		look  func(context.Context, db.Queryer, *Facts) ([]string, error)
-	}{{2, lookAtLog}, {26, lookAtLedger}, {28, lookAtTaskCosts}}
+	}{{2, checkLog}, {26, checkLedger}, {28, checkTaskCosts}}
 	for _, c := range checks {
 		if f.Schema < c.since {
 			continue
@@ -78,7 +78,7 @@ func survey(ctx context.Context, q db.Queryer, engine db.Engine) (f Facts, fault
 	return f, faults, nil
 }
 
-// known fails for a schema that only a newer program can read.
+// known fails if the schema is newer than this program.
 func known(version int64) error {
 	names, err := fs.Glob(schema.FS(), "*.sql")
 	if err != nil {
@@ -94,13 +94,13 @@ func known(version int64) error {
 		newest = max(newest, n)
 	}
 	if version > newest {
-		return fmt.Errorf("it has schema version %d, and this Wardroom knows versions up to %d: use a newer Wardroom", version, newest)
+		return fmt.Errorf("it has schema version %d, but this Wardroom supports versions up to %d: use a newer Wardroom", version, newest)
 	}
 	return nil
 }
 
-// countRows counts the rows of every table. Those in which SQLite keeps the words
-// of the search index are left out: their number says nothing.
+// countRows counts the rows of every table, except those that are internal to
+// SQLite's search index.
 func countRows(ctx context.Context, q db.Queryer, engine db.Engine) (map[string]int64, error) {
 	list := `SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%'`
 	if engine == db.Postgres {
@@ -123,9 +123,8 @@ func countRows(ctx context.Context, q db.Queryer, engine db.Engine) (map[string]
 	return counts, nil
 }
 
-// lookAtLog: event ids are given one by one, so none is missing above the highest
-// one that retention has removed.
-func lookAtLog(ctx context.Context, q db.Queryer, f *Facts) (faults []string, err error) {
+// checkLog checks that no event ID above the newest purged one is missing.
+func checkLog(ctx context.Context, q db.Queryer, f *Facts) (faults []string, err error) {
 	const purgedSince = 7 // the migration with the column
 	counter := `SELECT last, purged FROM event_counter WHERE one = 1`
 	if f.Schema < purgedSince {
@@ -134,7 +133,7 @@ func lookAtLog(ctx context.Context, q db.Queryer, f *Facts) (faults []string, er
 	var purged, n, highest int64
 	err = q.QueryRow(ctx, counter).Scan(&f.LastEvent, &purged)
 	if db.IsNotFound(err) {
-		return []string{"the event log has lost its counter"}, nil
+		return []string{"the counter of the event log is missing"}, nil
 	}
 	if err == nil {
 		err = q.QueryRow(ctx, `SELECT COUNT(*), COALESCE(MAX(id), 0) FROM events WHERE id > ?`, purged).Scan(&n, &highest)
@@ -143,15 +142,16 @@ func lookAtLog(ctx context.Context, q db.Queryer, f *Facts) (faults []string, er
 		return nil, fmt.Errorf("check the event log: %w", err)
 	}
 	if highest > f.LastEvent {
-		faults = append(faults, fmt.Sprintf("the event log has event %d, but its counter stands at %d", highest, f.LastEvent))
+		faults = append(faults, fmt.Sprintf("the event log has event %d, but its counter is at %d", highest, f.LastEvent))
 	} else if missing := f.LastEvent - purged - n; missing != 0 {
-		faults = append(faults, fmt.Sprintf("the event log lacks %d events between %d and %d", missing, purged+1, f.LastEvent))
+		faults = append(faults, fmt.Sprintf("%d events between %d and %d are missing from the event log", missing, purged+1, f.LastEvent))
 	}
 	return faults, nil
 }
 
-// lookAtLedger: each correction that was made for a transcript is a row.
-func lookAtLedger(ctx context.Context, q db.Queryer, f *Facts) ([]string, error) {
+// checkLedger checks that every adjustment recorded for a transcript has a row
+// in the ledger.
+func checkLedger(ctx context.Context, q db.Queryer, f *Facts) ([]string, error) {
 	var wrong int64
 	err := q.QueryRow(ctx, `SELECT CAST(COALESCE(SUM(cost_nano), 0) AS BIGINT) FROM usage_ledger`).Scan(&f.CostNano)
 	if err == nil {
@@ -165,13 +165,14 @@ func lookAtLedger(ctx context.Context, q db.Queryer, f *Facts) ([]string, error)
 		return nil, fmt.Errorf("check the usage ledger: %w", err)
 	}
 	if wrong > 0 {
-		return []string{fmt.Sprintf("the usage ledger lacks rows, or has too many, for %d totals of transcripts", wrong)}, nil
+		return []string{fmt.Sprintf("the usage ledger has missing or extra rows for the totals of %d transcripts", wrong)}, nil
 	}
 	return nil, nil
 }
 
-// lookAtTaskCosts: what a task shows as its cost is what the ledger has for it.
-func lookAtTaskCosts(ctx context.Context, q db.Queryer, _ *Facts) ([]string, error) {
+// checkTaskCosts checks that the cost shown on each task equals its sum in the
+// ledger.
+func checkTaskCosts(ctx context.Context, q db.Queryer, _ *Facts) ([]string, error) {
 	rows, err := q.Query(ctx, `
 		SELECT t.number FROM tasks t
 		LEFT JOIN (SELECT task_key, CAST(SUM(cost_nano) AS BIGINT) AS cost FROM usage_ledger WHERE task_key <> '' GROUP BY task_key) l
@@ -182,7 +183,7 @@ func lookAtTaskCosts(ctx context.Context, q db.Queryer, _ *Facts) ([]string, err
 		return nil, fmt.Errorf("compare the costs of tasks with the ledger: %w", err)
 	}
 	if len(tasks) > 0 {
-		return []string{fmt.Sprintf("%d tasks, such as TASK-%d, show another cost than the usage ledger has for them", len(tasks), tasks[0])}, nil
+		return []string{fmt.Sprintf("the cost of %d tasks, such as TASK-%d, differs from the usage ledger", len(tasks), tasks[0])}, nil
 	}
 	return nil, nil
 }

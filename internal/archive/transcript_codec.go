@@ -11,24 +11,24 @@ import (
 	"wardroom/internal/transcript"
 )
 
-// A portion of a transcript ends when it has so many messages or bytes, so that
-// a page of it is read without the rest.
+// A transcript is stored in parts. A part ends after so many messages or bytes,
+// so that a page can be read without the rest.
 const (
 	partMessages = 100
 	partBytes    = 256 << 10
-	// sizeMost is how many bytes of JSON one portion may unpack to: a message has
-	// at most some 600,000 characters.
+	// sizeMost is the maximum size of a part's JSON in bytes. A message has at
+	// most about 600,000 characters.
 	sizeMost = 16 << 20
 )
 
-// part is a portion of a transcript.
+// part is a compressed part of a transcript.
 type part struct {
 	number, first, messages, size int64
 	data                          []byte
 }
 
-// pack makes portions of messages, of which the first is the one with that
-// number, behind so many others.
+// pack encodes messages into parts. number is the number of the first part, and
+// first the number of messages before it.
 func pack(messages []transcript.Message, number, first int64) ([]part, error) {
 	var parts []part
 	var text bytes.Buffer
@@ -71,19 +71,19 @@ func deflate(text []byte) ([]byte, error) {
 		err = w.Close()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("deflate a transcript: %w", err)
+		return nil, fmt.Errorf("compress a transcript: %w", err)
 	}
 	return b.Bytes(), nil
 }
 
-// unpack are the messages of a portion.
+// unpack decodes the messages of a part.
 func (p part) unpack() ([]transcript.Message, error) {
 	if p.size > sizeMost {
-		return nil, errors.New("a portion of a transcript is too large")
+		return nil, errors.New("a part of a transcript is too large")
 	}
 	text, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(p.data)), p.size+1))
 	if err != nil || int64(len(text)) != p.size {
-		return nil, fmt.Errorf("unpack a transcript: %d bytes of %d: %w", len(text), p.size, err)
+		return nil, fmt.Errorf("decompress a transcript: %d of %d bytes: %w", len(text), p.size, err)
 	}
 	messages := make([]transcript.Message, 0, p.messages)
 	for d := json.NewDecoder(bytes.NewReader(text)); d.More(); {
@@ -94,7 +94,7 @@ func (p part) unpack() ([]transcript.Message, error) {
 		messages = append(messages, m)
 	}
 	if int64(len(messages)) != p.messages {
-		return nil, fmt.Errorf("a portion has %d messages and should have %d", len(messages), p.messages)
+		return nil, fmt.Errorf("a part of a transcript has %d messages, want %d", len(messages), p.messages)
 	}
 	return messages, nil
 }

@@ -13,7 +13,7 @@ import (
 	"wardroom/internal/platform/page"
 )
 
-// A task whose title holds the text and that the index hides is not found at all.
+// The index never hides a task whose title contains the text.
 func TestTextIsFound(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
@@ -29,7 +29,7 @@ func TestTextIsFound(t *testing.T) {
 				if err := s.IndexTexts(ctx); err != nil {
 					t.Fatal(err)
 				}
-			case 25, 45: // one with grams, one without
+			case 25, 45: // one indexed, one not
 				for _, key := range []string{"TASK-3", keyOf(int64(i))} {
 					if _, err := s.Update(ctx, key, Change{Title: new("Renamed" + key)}, nil); err != nil {
 						t.Fatal(err)
@@ -57,7 +57,7 @@ func TestTextIsFound(t *testing.T) {
 	})
 }
 
-// holdFound compares what is found with what has the text.
+// holdFound compares the result with the tasks that contain the text.
 func holdFound(ctx context.Context, t *testing.T, s *Service, all []Task, text string) {
 	t.Helper()
 	var want, got []string
@@ -78,7 +78,7 @@ func holdFound(ctx context.Context, t *testing.T, s *Service, all []Task, text s
 	}
 }
 
-// An idle board must not be written to every few seconds.
+// An idle board causes no writes.
 func TestIndexTextsRests(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)

@@ -10,18 +10,18 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// Desk is what an agent has on the board.
-type Desk struct {
-	Open    map[Status]int64 // how many of its tasks are in each column but done
-	Blocked int64            // of those, how many are blocked
-	Claimed int64            // tasks that it holds, its own or not
-	Last    []Task           // of its tasks, those that were changed last
+// Workload is an agent's part of the board.
+type Workload struct {
+	Open    map[Status]int64 // number of its tasks in each column except done
+	Blocked int64            // how many of those are blocked
+	Claimed int64            // tasks it has claimed, assigned to it or not
+	Last    []Task           // its most recently changed tasks
 }
 
-// DeskOf reads what an agent has on the board, with at most that many of its
-// tasks, the last changed first.
-func (s *Service) DeskOf(ctx context.Context, agentID string, most int) (Desk, error) {
-	d := Desk{Open: map[Status]int64{Backlog: 0, Todo: 0, InProgress: 0, Review: 0}}
+// WorkloadOf returns an agent's workload, with at most that many of its tasks,
+// most recently changed first.
+func (s *Service) WorkloadOf(ctx context.Context, agentID string, most int) (Workload, error) {
+	d := Workload{Open: map[Status]int64{Backlog: 0, Todo: 0, InProgress: 0, Review: 0}}
 	const own = `WITH own AS (SELECT id FROM users WHERE agent_id = ?) `
 	type count struct {
 		status   Status
@@ -40,7 +40,7 @@ func (s *Service) DeskOf(ctx context.Context, agentID string, most int) (Desk, e
 	now := s.Now()
 	err = s.DB.QueryRow(ctx, own+`SELECT COUNT(*) FROM tasks WHERE claim_by IS NOT NULL AND claim_by IN (SELECT id FROM own) AND claim_until > ?`, agentID, now).Scan(&d.Claimed)
 	if err != nil {
-		return d, fmt.Errorf("count what %s holds: %w", agentID, err)
+		return d, fmt.Errorf("count the claims of %s: %w", agentID, err)
 	}
 	newer := func(a, b Task) int {
 		return cmp.Or(b.UpdatedAt.Compare(a.UpdatedAt.Time), cmp.Compare(b.number, a.number))
@@ -48,15 +48,15 @@ func (s *Service) DeskOf(ctx context.Context, agentID string, most int) (Desk, e
 	d.Last, err = newestOf(ctx, s.DB, agentID, most, newer, scan,
 		`SELECT `+columns+` FROM tasks WHERE assignee_id = ? AND archived_at IS NULL ORDER BY updated_at DESC, number DESC`)
 	for i := range d.Last {
-		d.Last[i] = d.Last[i].seen(now)
+		d.Last[i] = d.Last[i].withoutExpiredClaim(now)
 	}
 	return d, err
 }
 
-// newestOf returns the first rows of a query, in the order of newer, over all
-// accounts that an agent has had. The first argument of the query is an account.
-// Each account is asked for by itself: with IN the database would read and sort
-// all their rows.
+// newestOf runs a query for each account that an agent has had and returns the
+// first rows of all, ordered by newer. The query's first argument is the
+// account ID. One query per account avoids the IN condition, for which the
+// database would read and sort all rows.
 func newestOf[T any](ctx context.Context, q db.Queryer, agentID string, most int, newer func(a, b T) int, scan func(db.Row) (T, error), query string, args ...any) ([]T, error) {
 	rows, err := q.Query(ctx, `SELECT id FROM users WHERE agent_id = ?`, agentID)
 	accounts, err := db.All(rows, err, func(row db.Row) (id string, err error) { return id, row.Scan(&id) })

@@ -7,10 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// What the archive keeps is read by everybody who may read, for years: a key in
-// it is a key given away.
+// Known forms of secrets are redacted.
 func TestMaskFinds(t *testing.T) {
-	m := newMasker()
+	m := newRedactor()
 	rand := "a8Fk2Lm9Qp4Rt7Vx1Zb6Nc3Hd5Jg0Sw8"
 	for text, secret := range map[string]string{
 		"the key is sk-ant-api03-" + rand + " ok": "sk-ant-api03-" + rand,
@@ -51,10 +50,10 @@ func TestMaskFinds(t *testing.T) {
 	}
 }
 
-// What tools answer is text to us, and most of it was JSON, a configuration or a
-// coloured terminal: a key behind an escaped line break is as much a key.
+// Secrets in escaped JSON, configuration files, and terminal output are
+// redacted, too.
 func TestMaskFindsTheWrapped(t *testing.T) {
-	m := newMasker()
+	m := newRedactor()
 	rand := "a8Fk2Lm9Qp4Rt7Vx1Zb6Nc3Hd5Jg0Sw8"
 	for text, secret := range map[string]string{
 		`{"stdout":"x\nghp_` + rand + `"}`:            rand,
@@ -91,10 +90,9 @@ func TestMaskFindsTheWrapped(t *testing.T) {
 	}
 }
 
-// An archive in which every hash and every word about passwords is blacked out
-// is not worth keeping.
+// Hashes, identifiers, and ordinary words are kept.
 func TestMaskLeaves(t *testing.T) {
-	m := newMasker()
+	m := newRedactor()
 	for _, text := range []string{
 		"The password must have twelve characters; a token is a JWT.",
 		"commit 4f1c2d3e5a6b7c8d9e0f1a2b3c4d5e6f7a8b9c0d",
@@ -113,9 +111,9 @@ func TestMaskLeaves(t *testing.T) {
 	}
 }
 
-// Arguments of tools stay what they are, without what is secret in them.
+// Redacted tool arguments stay valid JSON.
 func TestMaskJSON(t *testing.T) {
-	m := newMasker()
+	m := newRedactor()
 	got := m.json(`{"n":1.50,"url":"https://u:geheim@h/","env":{"DB_PASSWORD":"kitten","PATH":"/bin","api_key":"$KEY"},"list":["Bearer abcdefgh1234",true,null]}`)
 	want := `{"env":{"DB_PASSWORD":"[masked:secret]","PATH":"/bin","api_key":"$KEY"},"list":["Bearer [masked:bearer]",true,null],"n":1.50,"url":"https://u:[masked:url_password]@h/"}`
 	if got != want {
@@ -126,13 +124,13 @@ func TestMaskJSON(t *testing.T) {
 	}
 }
 
-// Whatever an agent writes: masking ends, keeps a text a text and JSON JSON, and
-// finds a key that it has found wherever it stands.
+// Redacting terminates, keeps JSON valid, and finds a secret anywhere in a
+// text.
 func FuzzMask(f *testing.F) {
 	for _, s := range []string{"", "sk-", "password=", `{"token":"x"}`, "-----BEGIN PRIVATE KEY-----", "://:@", "\xff", "[masked:jwt]"} {
 		f.Add(s, s)
 	}
-	m := newMasker()
+	m := newRedactor()
 	const key = "ghp_a8Fk2Lm9Qp4Rt7Vx1Zb6Nc3Hd5Jg0Sw8"
 	f.Fuzz(func(t *testing.T, before, after string) {
 		if len(before)+len(after) > 4000 {

@@ -13,39 +13,39 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// mark names the state that the board is in: two lists of the same question
-// that were read at the same mark show the same. Whatever changes tasks, or the
-// names of those in them, is in the log, whose mark was read with the caller.
-// Only claims end without anybody doing anything: the last one that has ended is
-// in the mark until it is noted in the log.
+// listETag returns an identifier of the board's state: two reads of the same
+// list with equal identifiers return the same tasks. It combines the log's
+// version, which covers every change to tasks and names, with the time of the
+// last expired claim, because claims expire without an event.
 //
-// Read it before the list: a list that is newer than its mark is only read
-// once more than needed.
-func (s *Service) mark(ctx context.Context) (string, error) {
+// Read it before the list. If the list is newer than its ETag, a client only
+// reads it once more than needed.
+func (s *Service) listETag(ctx context.Context) (string, error) {
 	asOf := actor.From(ctx).AsOf
 	if asOf == "" {
-		m, err := event.ReadMark(ctx, s.DB.Brief())
+		m, err := event.ReadLogVersion(ctx, s.DB.Brief())
 		if err != nil {
 			return "", err
 		}
 		asOf = m.String()
 	}
-	ended, err := s.endings.last(ctx, s.DB.Brief(), asOf, s.Now())
+	ended, err := s.claimEnds.last(ctx, s.DB.Brief(), asOf, s.Now())
 	return asOf + "/" + strconv.FormatInt(ended, 10), err
 }
 
-// endings remember when the last claim ended, and until when that remains so if
-// nobody does anything: then the log has another mark.
-type endings struct {
+// claimEnds caches when the last claim expired. The cached value holds until
+// the next claim expires or the log has a new version.
+type claimEnds struct {
 	mu    sync.Mutex
 	asOf  string
-	ended int64 // in microseconds since 1970; 0 is never
+	ended int64 // microseconds since 1970; 0 means never
 	from  time.Time
-	next  *clock.Time // nil is never
+	next  *clock.Time // when the next claim expires; nil means never
 }
 
-// last is when the last claim has ended that ended by now.
-func (e *endings) last(ctx context.Context, q db.Queryer, asOf string, now time.Time) (int64, error) {
+// last returns when the most recently expired claim ended, in microseconds
+// since 1970.
+func (e *claimEnds) last(ctx context.Context, q db.Queryer, asOf string, now time.Time) (int64, error) {
 	e.mu.Lock()
 	if e.asOf == asOf && !now.Before(e.from) && (e.next == nil || now.Before(e.next.Time)) {
 		defer e.mu.Unlock()

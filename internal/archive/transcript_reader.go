@@ -16,24 +16,24 @@ import (
 )
 
 const (
-	chunk     = 500      // rows of a transcript that are read at once
-	tries     = 4        // readings of one chunk, while the transcript grows
-	chunks    = 200      // of one transcript in one pass: 100,000 rows; the next pass goes on
-	wordsMost = 24 << 10 // bytes of text, from the beginning and from the end each, that a session is found by
+	chunk     = 500      // rows of a transcript per request
+	tries     = 4        // attempts to read one chunk of a growing transcript
+	chunks    = 200      // per transcript and pass, which is 100,000 rows; the next pass continues
+	wordsMost = 24 << 10 // bytes of text to index, from the beginning and from the end each
 )
 
-// read brings what a transcript has beyond what is here, the oldest first, in
-// chunks that are written one by one: whoever comes after an interruption goes
-// on behind the last.
+// read archives the part of a transcript that is not archived yet, oldest
+// first. Each chunk is committed separately, so that an interrupted read
+// continues after the last one.
 //
-// A chunk begins with the last message that is here, because that may have got
-// the results of its tools since.
-func (k *keeper) read(ctx context.Context, p *kept, why Ended) error {
+// A chunk begins with the last archived message, because its tool calls may
+// have got results since.
+func (k *archiver) read(ctx context.Context, p *kept, why Ended) error {
 	version := versionOf(&p.seen)
-	// Retention may have taken it meanwhile.
+	// Retention may have purged it in the meantime.
 	is, err := findKept(ctx, k.s.DB, nameOf(&p.seen))
 	if err != nil {
-		return fmt.Errorf("look for it: %w", err)
+		return fmt.Errorf("find the session: %w", err)
 	}
 	p.readVersion, p.lastSeq, p.messages, p.coverage, p.purged = is.readVersion, is.lastSeq, is.messages, is.coverage, is.purged
 	total := int64(0)
@@ -45,7 +45,7 @@ func (k *keeper) read(ctx context.Context, p *kept, why Ended) error {
 		if err != nil {
 			return err
 		}
-		if !ok { // it was begun anew, or is gone; the next list tells
+		if !ok { // reset or deleted; the next reading shows which
 			p.readVersion = version
 			return nil
 		}
@@ -57,10 +57,10 @@ func (k *keeper) read(ctx context.Context, p *kept, why Ended) error {
 			p.readVersion = is.readVersion
 		}
 		switch {
-		case errors.Is(err, errTaken):
-			return nil // the next pass begins anew
+		case errors.Is(err, errPurged):
+			return nil // the next pass starts over
 		case err != nil:
-			return fmt.Errorf("write it: %w", err)
+			return fmt.Errorf("store the transcript: %w", err)
 		}
 		if c.done {
 			return nil
@@ -69,22 +69,22 @@ func (k *keeper) read(ctx context.Context, p *kept, why Ended) error {
 	return nil
 }
 
-// errTaken says that what was here of a transcript went by retention while more of
-// it was read.
-var errTaken = errors.New("what was here is gone")
+// errPurged means that retention purged the archived part of a transcript while
+// more of it was read.
+var errPurged = errors.New("the archived part was purged")
 
 // piece is a chunk of a transcript.
 type piece struct {
-	turns []gateway.Turn // the oldest first, with a Seq each
-	total int64          // rows of the whole transcript
-	anew  bool           // what is here is of a transcript that was longer: it goes
-	upTo  int64          // the last row that was looked at
-	done  bool           // there are no more
+	turns   []gateway.Turn // oldest first, each with a Seq
+	total   int64          // rows of the whole transcript
+	restart bool           // the transcript is shorter than the archived part, which must be replaced
+	upTo    int64          // last row read
+	done    bool           // there are no more rows
 }
 
-// chunk reads the rows behind those that are here; false when the session has
-// another transcript by now. total is how many rows it had a moment ago, or 0.
-func (k *keeper) chunk(ctx context.Context, p *kept, total int64) (c piece, ok bool, err error) {
+// chunk reads the rows after the archived ones. ok is false if the session has
+// another transcript by now. total is the last known number of rows, or 0.
+func (k *archiver) chunk(ctx context.Context, p *kept, total int64) (c piece, ok bool, err error) {
 	offset := max(total-(max(p.lastSeq, 1)-1+chunk), 0)
 	for range tries {
 		if err := k.hold(ctx); err != nil {
@@ -98,13 +98,13 @@ func (k *keeper) chunk(ctx context.Context, p *kept, total int64) (c piece, ok b
 		if page.SessionID != p.seen.ID {
 			return piece{}, false, nil
 		}
-		c.total, c.anew = page.Total, page.Total < p.lastSeq
+		c.total, c.restart = page.Total, page.Total < p.lastSeq
 		from := max(p.lastSeq, 1)
-		if c.anew {
+		if c.restart {
 			from = 1
 		}
-		// Rows are counted from the newest one. A few more than a chunk, which have
-		// come since the total was told, are no reason to begin anew.
+		// Offsets count from the newest row. If only a few rows were added
+		// since total was read, keep the page.
 		want := max(page.Total-(from-1+chunk), 0)
 		if more := want - offset; firstOf(page) > from && (more < 0 || more > chunk) {
 			offset = want
@@ -124,7 +124,7 @@ func (k *keeper) chunk(ctx context.Context, p *kept, total int64) (c piece, ok b
 	return piece{}, false, gateway.ErrBusy.With("The transcript grows faster than it can be read.")
 }
 
-// firstOf is the oldest row that a page has, from 1.
+// firstOf returns the number of the oldest row of a page, counted from 1.
 func firstOf(page gateway.TurnPage) int64 {
 	if page.Older == 0 {
 		return 1
@@ -132,11 +132,12 @@ func firstOf(page gateway.TurnPage) int64 {
 	return page.Total - page.Older + 1
 }
 
-// backTo is what a page has, and what is before it as far as a row: the gateway
-// ends a page whose rows have many bytes before it has as many as it was asked for
-// (6 MiB in OpenClaw 2026.9.6). What is said meanwhile moves the rows and repeats
-// some. whole is false when the transcript has become another or shorter meanwhile.
-func (k *keeper) backTo(ctx context.Context, p *kept, from, offset int64, page gateway.TurnPage) (turns []gateway.Turn, whole bool, err error) {
+// backTo returns the rows of a page and those before it back to row from. It
+// needs further requests, because the gateway ends a page early if its rows
+// have many bytes (6 MiB in OpenClaw 2026.9.6). Rows added meanwhile shift the
+// offsets and repeat rows, which are removed. whole is false if the transcript
+// was replaced or became shorter.
+func (k *archiver) backTo(ctx context.Context, p *kept, from, offset int64, page gateway.TurnPage) (turns []gateway.Turn, whole bool, err error) {
 	turns = numbered(page.Turns, page.Total-offset)
 	for first := firstOf(page); first > from; first = min(first, firstOf(page)) {
 		if err := k.hold(ctx); err != nil {
@@ -160,8 +161,8 @@ func (k *keeper) backTo(ctx context.Context, p *kept, from, offset int64, page g
 	return turns, true, nil
 }
 
-// numbered gives turns whose place the runtime does not tell the place that they
-// have at least.
+// numbered sets the sequence number of turns without one to the lowest possible
+// value.
 func numbered(turns []gateway.Turn, upTo int64) []gateway.Turn {
 	for i := range turns {
 		if turns[i].Seq == 0 {
@@ -171,36 +172,36 @@ func numbered(turns []gateway.Turn, upTo int64) []gateway.Turn {
 	return turns
 }
 
-// write puts a chunk behind what is here.
-func (k *keeper) write(ctx context.Context, p *kept, c piece, why Ended) error {
+// write redacts and stores a chunk after the archived messages.
+func (k *archiver) write(ctx context.Context, p *kept, c piece, why Ended) error {
 	messages := make([]transcript.Message, len(c.turns))
 	for i, t := range c.turns {
-		if err := k.hold(ctx); err != nil { // to mask very many takes its time
+		if err := k.hold(ctx); err != nil { // redacting many messages takes time
 			return err
 		}
 		messages[i] = transcript.Of(t)
 		messages[i].Each(func(text *string, cut, json bool) {
 			if json {
-				*text = k.mask.json(*text)
+				*text = k.redact.json(*text)
 				return
 			}
-			*text = k.mask.text(*text, cut)
+			*text = k.redact.text(*text, cut)
 		})
 	}
 	is := *p
 	err := k.s.DB.Tx(ctx, func(tx *db.Tx) (err error) {
-		is = *p // the transaction may run again
+		is = *p // the transaction may be retried
 		if mine, err := claim(ctx, tx, k.owner, k.s.Now(), k.pace.Lease, false); err != nil || !mine {
 			return orClaimed(err)
 		}
 		switch now, err := findKept(ctx, tx, nameOf(&is.seen)); {
 		case db.IsNotFound(err) || err == nil && (now.lastSeq != is.lastSeq || now.messages != is.messages):
-			return errTaken
+			return errPurged
 		case err != nil:
 			return err
 		}
 		before := is.lastSeq
-		if c.anew {
+		if c.restart {
 			before, is.messages, is.lastSeq = 0, 0, 0
 			if err := deleteParts(ctx, tx, is.id, 0); err != nil {
 				return err
@@ -215,7 +216,7 @@ func (k *keeper) write(ctx context.Context, p *kept, c piece, why Ended) error {
 		default:
 			is.coverage = Partial
 			if len(c.turns) == 0 || is.lastSeq <= before {
-				is.lastSeq = c.upTo // nothing but results of one message: go on behind them
+				is.lastSeq = c.upTo // only tool results of one message: continue after them
 			}
 		}
 		var began *clock.Time
@@ -242,9 +243,9 @@ func orClaimed(err error) error {
 	return err
 }
 
-// append writes messages behind those that are here, of which those give way
-// that come again.
-func (k *keeper) append(ctx context.Context, tx *db.Tx, p *kept, messages []transcript.Message) error {
+// append stores messages after the archived ones. Archived messages that are
+// among the new ones are replaced.
+func (k *archiver) append(ctx context.Context, tx *db.Tx, p *kept, messages []transcript.Message) error {
 	if len(messages) == 0 {
 		return nil
 	}
@@ -292,8 +293,8 @@ func (k *keeper) append(ctx context.Context, tx *db.Tx, p *kept, messages []tran
 	return nil
 }
 
-// index makes a session findable by its name and by what was said in it.
-func (k *keeper) index(ctx context.Context, tx *db.Tx, p *kept, g *gateway.Session, fresh []transcript.Message) error {
+// index adds a session to the full-text search, by its label, key, and text.
+func (k *archiver) index(ctx context.Context, tx *db.Tx, p *kept, g *gateway.Session, fresh []transcript.Message) error {
 	w, err := findWords(ctx, tx, p.id)
 	if err != nil {
 		return err
@@ -313,16 +314,16 @@ func (k *keeper) index(ctx context.Context, tx *db.Tx, p *kept, g *gateway.Sessi
 			more.WriteByte('\n')
 		}
 	}
-	w = w.with(strings.ReplaceAll(more.String(), "\x00", "")) // which no database takes
+	w = w.with(strings.ReplaceAll(more.String(), "\x00", "")) // not allowed in database texts
 	if err := putWords(ctx, tx, p.id, w); err != nil {
 		return err
 	}
-	title := k.mask.text(g.Label, false) + " " + g.Key
+	title := k.redact.text(g.Label, false) + " " + g.Key
 	return search.PutSession(ctx, tx, search.SessionText{ID: p.id, Title: title, Body: w.head + " " + w.tail})
 }
 
-// with are the words and further ones: the beginning is full at some time, of the
-// rest the end counts.
+// with adds a text. It keeps the beginning of the transcript until head is
+// full, and then the end in tail.
 func (w words) with(text string) words {
 	if room := wordsMost - len(w.head); room > 0 && w.tail == "" {
 		n := whole(text, room)
@@ -338,7 +339,8 @@ func (w words) with(text string) words {
 	return w
 }
 
-// whole is how many bytes of a text are at most that many, and no half character.
+// whole returns the largest length up to most bytes that does not split a
+// character.
 func whole(text string, most int) int {
 	if len(text) <= most {
 		return len(text)

@@ -9,8 +9,7 @@ import (
 	"wardroom/internal/platform/db/dbtest"
 )
 
-// What an agent does with a task from the beginning to its end, and what the
-// others see of it.
+// An agent takes a task from claim to done, and other users see each step.
 func TestWorkOverHTTP(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
@@ -35,7 +34,7 @@ func TestWorkOverHTTP(t *testing.T) {
 			{"user", "POST", "/tasks/TASK-2/claim", ``, 409, ErrWaiting.Code, "blocking"},
 			{"user", "PATCH", "/tasks/TASK-2", `{"status":"in_progress"}`, 409, ErrWaiting.Code, "blocking"},
 			{"user", "PATCH", "/tasks/TASK-1", `{"depends_on":["TASK-2"]}`, 409, ErrCycle.Code, "through"},
-			{"user", "PATCH", "/tasks/TASK-1", `{"position":{"after":"TASK-9"}}`, 422, ErrNeighbour.Code, ""},
+			{"user", "PATCH", "/tasks/TASK-1", `{"position":{"after":"TASK-9"}}`, 422, ErrNeighbor.Code, ""},
 			{"user", "PATCH", "/tasks/TASK-1", `{"project_id":"WEB"}`, 422, ErrProject.Code, ""},
 			{"agent", "POST", "/tasks/TASK-1/claim", `{"claim_token":2}`, 409, ErrClaimLost.Code, "status"},
 			{"agent", "POST", "/tasks/TASK-9/claim", ``, 404, ErrNotFound.Code, ""},
@@ -78,7 +77,7 @@ func TestWorkOverHTTP(t *testing.T) {
 	})
 }
 
-// What is put away, deleted or changed together.
+// Archiving, deleting, and bulk changes.
 func TestHousekeepingOverHTTP(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
@@ -121,7 +120,7 @@ func TestHousekeepingOverHTTP(t *testing.T) {
 	})
 }
 
-// A card is found by what ties it to others, and in the order that it was put in.
+// Filters by relation and the sort by position.
 func TestMoreFiltersOverHTTP(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)

@@ -7,16 +7,17 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// class says what kind of text a word is in. Its letters are in front of the word
-// in the index, so they are part of the stored data and must not change.
+// class is a group of texts of one kind and archive state. Its letters prefix
+// each word in the index, so they are part of the stored data and must not
+// change.
 type class struct {
 	kind     Kind
 	archived bool
-	anywhere string // in front of every word of the text
-	title    string // in front of the words of the title once more; empty for texts without one
+	anywhere string // prefix of every word of the text
+	title    string // second prefix for the words of the title; empty for texts without one
 }
 
-// classes are all classes.
+// classes lists all classes.
 var classes = []class{
 	{OfTask, false, "a", "b"},
 	{OfTask, true, "c", "d"},
@@ -30,7 +31,7 @@ func classOf(kind Kind, archived bool) class {
 	return classes[slices.IndexFunc(classes, func(c class) bool { return c.kind == kind && c.archived == archived })]
 }
 
-// tokens are the words of a text as the index has them, with a space between them.
+// tokens returns the words of a text as stored in the index.
 func (c class) tokens(title, body string) []string {
 	heads := wordsOf(title)
 	all := make([]string, 0, 3*len(heads)+len(body)/10)
@@ -43,11 +44,11 @@ func (c class) tokens(title, body string) []string {
 	return all
 }
 
-// prefixes are what is in front of the words of those texts that o takes: of their
-// titles, or of everything in them.
-func (o Only) prefixes(titles bool) (all []string) {
+// prefixes returns the word prefixes of the classes that the filter selects,
+// for titles or for whole texts.
+func (f Filter) prefixes(titles bool) (all []string) {
 	for _, c := range classes {
-		if o.Archived != nil && *o.Archived != c.archived || len(o.Kinds) > 0 && !slices.Contains(o.Kinds, c.kind) {
+		if f.Archived != nil && *f.Archived != c.archived || len(f.Kinds) > 0 && !slices.Contains(f.Kinds, c.kind) {
 			continue
 		}
 		if !titles {
@@ -59,9 +60,9 @@ func (o Only) prefixes(titles bool) (all []string) {
 	return all
 }
 
-// match is a search in the language of an engine: texts of any of the classes that
-// have all the words, of which endings are the possible last ones by class. Without
-// an entry there, the last word is matched as the beginning of a word.
+// match returns the search expression in the engine's syntax: texts of any of
+// the classes that have all the words. endings has the possible last words by
+// prefix; a prefix that is not in it uses a prefix match for the last word.
 func (q query) match(engine db.Engine, prefixes []string, endings map[string][]string) string {
 	quote, and, or, begins := `"`, ` AND `, ` OR `, `*`
 	if engine == db.Postgres {
@@ -76,7 +77,7 @@ func (q query) match(engine db.Engine, prefixes []string, endings map[string][]s
 		last := &parts[len(parts)-1]
 		terms, known := endings[prefix]
 		switch {
-		case known && len(terms) == 0: // no text of this class has it
+		case known && len(terms) == 0: // no text of this class matches
 			continue
 		case known:
 			*last = `(` + quote + strings.Join(terms, quote+or+quote) + quote + `)`

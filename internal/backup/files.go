@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// vacant fails when something has the name path.
+// vacant fails if path exists.
 func vacant(path string) error {
 	info, err := os.Lstat(path)
 	switch {
@@ -17,30 +17,31 @@ func vacant(path string) error {
 	case err != nil:
 		return err
 	case info.IsDir():
-		return fmt.Errorf("%s is a folder: name a file in it", path)
+		return fmt.Errorf("%s is a folder: give the name of a file in it", path)
 	}
 	return fmt.Errorf("%s %w", path, errExists)
 }
 
-// inWorkspace calls fn with a new folder in dir (empty: the one for temporary
-// files) that only this user can open, and removes it afterwards.
+// inWorkspace calls fn with a new private folder in dir and removes the folder
+// afterwards. An empty dir means the default for temporary files.
 func inWorkspace[T any](dir string, fn func(dir string) (T, error)) (result T, err error) {
 	space, err := os.MkdirTemp(dir, ".wardroom-backup-*")
 	if err != nil {
-		return result, fmt.Errorf("make a temporary folder: %w", err)
+		return result, fmt.Errorf("create a temporary folder: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(space)) }()
 	return fn(space)
 }
 
-// place gives a finished file, which is on the disk, its name. Without replace it
-// fails when something has that name, also when that came about meanwhile.
+// place moves a finished file to its final name. Without replace it fails if
+// that name exists, even if it was created at the last moment.
 func place(from, to string, replace bool) error {
 	var err error
 	if replace {
 		err = os.Rename(from, to)
 	} else if err = os.Link(from, to); err != nil && !errors.Is(err, fs.ErrExist) {
-		// A file system without hard links: here somebody else could be in between.
+		// The file system has no hard links; a file created between these two
+		// calls would be replaced.
 		if err = vacant(to); err == nil {
 			err = os.Rename(from, to)
 		}
@@ -54,7 +55,7 @@ func place(from, to string, replace bool) error {
 	return syncFolder(filepath.Dir(to))
 }
 
-// syncFolder has the names in a folder survive a loss of power.
+// syncFolder flushes a folder, so that its entries survive a power failure.
 func syncFolder(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {

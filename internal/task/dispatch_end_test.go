@@ -13,8 +13,7 @@ import (
 	"wardroom/internal/platform/patch"
 )
 
-// What stops an agent's run, or keeps it from being begun, takes the right to stop
-// runs: the board must not be a way around it.
+// No change to a task ends its dispatch unless the caller may stop runs.
 func TestOnlyThoseWhoMayStopARunEndADispatch(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
@@ -56,7 +55,7 @@ func TestOnlyThoseWhoMayStopARunEndADispatch(t *testing.T) {
 					ctx := actor.With(t.Context(), callers["boss"])
 					made, err := s.Create(ctx, New{Title: fmt.Sprint("Task ", n), Assignee: new("cto")})
 					if err == nil {
-						err = d.Tx(ctx, func(tx *db.Tx) error { return s.Show(ctx, tx, made.ID, Dispatch{State: state, AgentID: "cto"}) })
+						err = d.Tx(ctx, func(tx *db.Tx) error { return s.SetDispatch(ctx, tx, made.ID, Dispatch{State: state, AgentID: "cto"}) })
 					}
 					if err != nil {
 						t.Fatal(err)
@@ -65,7 +64,7 @@ func TestOnlyThoseWhoMayStopARunEndADispatch(t *testing.T) {
 					stops := end == "archive" && (state == Queued || state == Started) ||
 						state == Queued && (end == "give to another" || end == "give to nobody" || end == "done" || end == "report done")
 					if by.Role == actor.Agent && (end == "done" || end == "report done") {
-						stops = false // it becomes review
+						stops = false // it moves to review instead
 					}
 					if want := stops && (who == "ada" || who == "cpo"); want != errors.Is(err, ErrWithAgent) || !want && err != nil {
 						t.Errorf("%s by %s, while it is %s: %v", end, who, state, err)

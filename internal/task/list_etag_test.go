@@ -13,8 +13,7 @@ import (
 	"wardroom/internal/platform/web"
 )
 
-// Somebody who is told that nothing has changed, when something has, works on
-// with a board that is not there any more.
+// The ETag of a list changes with every change that the list shows.
 func TestUnchangedList(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
@@ -59,20 +58,23 @@ func TestUnchangedList(t *testing.T) {
 				_, err := s.Update(ctx, "TASK-1", Change{Title: new("New")}, nil)
 				return err
 			}},
-			{"a claim", func(ctx context.Context) error { _, err := s.Claim(ctx, "TASK-1", Ask{Lease: time.Hour}); return err }},
+			{"a claim", func(ctx context.Context) error {
+				_, err := s.Claim(ctx, "TASK-1", ClaimOptions{Lease: time.Hour})
+				return err
+			}},
 			{"a claim that is renewed", func(ctx context.Context) error {
-				_, err := s.Claim(ctx, "TASK-1", Ask{Lease: 2 * time.Hour})
+				_, err := s.Claim(ctx, "TASK-1", ClaimOptions{Lease: 2 * time.Hour})
 				return err
 			}},
 			{"a second claim", func(ctx context.Context) error {
-				_, err := s.Claim(ctx, "TASK-2", Ask{Lease: 3 * time.Hour})
+				_, err := s.Claim(ctx, "TASK-2", ClaimOptions{Lease: 3 * time.Hour})
 				return err
 			}},
-			// Nobody does anything here; the board shows the end of a claim by itself.
+			// No write happens here: the claim expires by itself.
 			{"a claim that has ended", func(context.Context) error { at = at.Add(2*time.Hour + time.Minute); return nil }},
 			{"another that has ended", func(context.Context) error { at = at.Add(2 * time.Hour); return nil }},
 			{"ends that are noted", func(ctx context.Context) error {
-				if d.Engine() == db.Postgres { // whose own clock has not moved
+				if d.Engine() == db.Postgres { // uses its own clock, which has not moved
 					_, err := s.Update(ctx, "TASK-1", Change{Title: new("Newer")}, nil)
 					return err
 				}
@@ -96,7 +98,7 @@ func TestUnchangedList(t *testing.T) {
 	})
 }
 
-// A database that was set back gives its numbers again, to other events.
+// The ETag changes when a restored database reuses event IDs.
 func TestMarkOfAnotherTime(t *testing.T) {
 	marks := map[string]bool{}
 	for range 2 {
@@ -107,7 +109,7 @@ func TestMarkOfAnotherTime(t *testing.T) {
 		if _, err := s.Create(by, New{Title: "Order paper"}); err != nil {
 			t.Fatal(err)
 		}
-		m, err := s.mark(t.Context())
+		m, err := s.listETag(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -31,20 +31,20 @@ type runtime struct {
 	mu     sync.Mutex
 	rows   map[string][]row // by session key
 	ids    map[string]string
-	cut    int // how many rows a page has at most, as theirs are long; 0 is any number
+	cut    int // maximum number of rows per page, as for long rows; 0 means no maximum
 	calls  int
-	before func() // what happens before a reading
+	before func() // called before each request
 	err    error
 	refuse map[string]error // by session key
-	sought int              // how often a session was asked for
+	sought int              // number of session lookups
 }
 
-// row is one of a transcript: hidden, the result of a tool, or a message.
+// row is a row of a transcript: hidden, a tool result, or a message.
 type row struct {
 	hidden bool
-	result string // of the call in the message before it
+	result string // of a tool call in the previous message
 	text   string
-	calls  int // tools that the message calls
+	calls  int // number of tool calls in the message
 }
 
 func (r *runtime) Session(_ context.Context, key string) (gateway.Session, bool, error) {
@@ -57,8 +57,8 @@ func (r *runtime) Session(_ context.Context, key string) (gateway.Session, bool,
 	return gateway.Session{Key: key, ID: r.ids[key]}, r.rows[key] != nil, r.err
 }
 
-// Turns cuts pages as the gateway's client does: the offset counts from the
-// newest row, the limit what can be seen, and results stay with their calls.
+// Turns pages like the gateway's client: the offset counts from the newest row,
+// the limit counts visible rows, and results stay with their calls.
 func (r *runtime) Turns(_ context.Context, key string, limit int, offset int64) (gateway.TurnPage, error) {
 	if r.before != nil {
 		r.before()
@@ -129,11 +129,11 @@ func turnsOf(rows []row, from, to int64) []gateway.Turn {
 
 var monday = time.Date(2026, 11, 16, 8, 0, 0, 0, time.UTC)
 
-// bench is an archive with a clock and a runtime of the test's.
+// bench is an archive with a clock and a runtime controlled by the test.
 type bench struct {
 	t       testing.TB
 	s       *Service
-	k       *keeper
+	k       *archiver
 	runtime *runtime
 	now     time.Time
 	rows    []gateway.Session
@@ -142,15 +142,15 @@ type bench struct {
 func newBench(t testing.TB, d *db.DB) *bench {
 	b := &bench{t: t, now: monday.Add(time.Hour), runtime: &runtime{rows: map[string][]row{}, ids: map[string]string{}}}
 	b.s = &Service{DB: d, Runtime: b.runtime, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Now: func() time.Time { return b.now }}
-	b.k = b.keeper()
+	b.k = b.archiver()
 	return b
 }
 
-func (b *bench) keeper() *keeper {
-	return &keeper{s: b.s, pace: Pace{Call: time.Nanosecond, Lease: time.Hour}.withDefaults(), mask: newMasker(), owner: db.NewID()}
+func (b *bench) archiver() *archiver {
+	return &archiver{s: b.s, pace: Pace{Call: time.Nanosecond, Lease: time.Hour}.withDefaults(), redact: newRedactor(), owner: db.NewID()}
 }
 
-// say adds rows to a session, which changes with them.
+// say adds rows to a session and updates it.
 func (b *bench) say(key string, rows ...row) {
 	b.runtime.mu.Lock()
 	b.runtime.rows[key] = append(append([]row{}, b.runtime.rows[key]...), rows...)
@@ -163,14 +163,15 @@ func (b *bench) say(key string, rows ...row) {
 	b.rows = append(slices.DeleteFunc(b.rows, func(g gateway.Session) bool { return g.Key == key }), g)
 }
 
-// look lets the archive look, after all has rested.
+// look runs a pass after all sessions have become idle.
 func (b *bench) look(ctx context.Context) {
 	b.now = b.now.Add(time.Minute)
-	b.s.Read(slices.Clone(b.rows))
+	b.s.Observe(slices.Clone(b.rows))
 	b.k.pass(ctx)
 }
 
-// stored are all messages of a session in pages of that many, and the row.
+// stored returns the archived session and all its messages, read in pages of
+// limit.
 func (b *bench) stored(key string, limit int) (Archived, []transcript.Message) {
 	ctx := context.Background()
 	part, err := b.s.List(ctx, Filter{}, page.Want{Query: page.Query{Limit: 500}})
@@ -192,7 +193,7 @@ func (b *bench) stored(key string, limit int) (Archived, []transcript.Message) {
 	return part.Rows[i], all
 }
 
-// wanted is the conversation as the runtime would tell it.
+// wanted returns the conversation as the runtime reports it.
 func (b *bench) wanted(key string) []transcript.Message {
 	rows := b.runtime.rows[key]
 	all := []transcript.Message{}
@@ -220,9 +221,9 @@ func someRows(t *rapid.T) []row {
 	return rows
 }
 
-// Whatever the length of a transcript and the pages in which it comes, however
-// often it goes on and the process changes: the archive has each message once,
-// in its order, with the results of its tools.
+// The archive has each message once, in order, with its tool results, for
+// transcripts of any length, any page sizes, and across continuations and
+// restarts.
 func TestArchiveEqualsTheTranscript(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		n := 0
@@ -230,14 +231,14 @@ func TestArchiveEqualsTheTranscript(t *testing.T) {
 			b := newBench(t, d)
 			defer func() { b.k.release(t.Context()) }()
 			n++
-			b.now = b.now.Add(time.Duration(n) * 24 * time.Hour) // the database has seen the ones before
+			b.now = b.now.Add(time.Duration(n) * 24 * time.Hour) // later than earlier iterations
 			b.runtime.cut = rapid.SampledFrom([]int{0, 7, 100, 499}).Draw(rt, "cut")
 			key := fmt.Sprint("agent:cto:", n)
 			for range rapid.IntRange(1, 3).Draw(rt, "times") {
 				b.say(key, someRows(rt)...)
 				if rapid.Bool().Draw(rt, "another process") {
 					b.k.release(t.Context())
-					b.k = b.keeper()
+					b.k = b.archiver()
 				}
 				b.look(t.Context())
 				a, got := b.stored(key, rapid.IntRange(20, 300).Draw(rt, "page"))
@@ -258,8 +259,8 @@ func plain(n int) []row {
 	return rows
 }
 
-// A conversation of 20,000 rows must neither cost the gateway a thousand
-// questions nor be lost when the line breaks in its middle.
+// A transcript of 20,000 rows takes few requests and continues after an
+// interruption.
 func TestArchiveOfALongTranscript(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		b := newBench(t, d)
@@ -277,7 +278,7 @@ func TestArchiveOfALongTranscript(t *testing.T) {
 		}
 		b.runtime.before, b.runtime.err = nil, nil
 		b.k.release(t.Context())
-		b.k = b.keeper()
+		b.k = b.archiver()
 		b.look(t.Context())
 		a, got := b.stored(key, 500)
 		if a.Coverage != Whole || len(got) != rows || *got[rows-1].Blocks[0].Text != "Line 19999" {
@@ -300,8 +301,8 @@ func TestArchiveOfALongTranscript(t *testing.T) {
 	})
 }
 
-// An agent that goes on while its long rows are read must not keep them from being
-// read, nor have any of them twice.
+// A transcript of long rows that grows while it is read is archived without
+// duplicates.
 func TestArchiveOfAGrowingTranscript(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		b := newBench(t, d)
@@ -326,7 +327,7 @@ func TestArchiveOfAGrowingTranscript(t *testing.T) {
 	})
 }
 
-// A transcript that has become shorter was written anew: then that is what there is.
+// A transcript that became shorter replaces the archived one.
 func TestArchiveOfAShorterTranscript(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		b := newBench(t, d)
@@ -343,8 +344,8 @@ func TestArchiveOfAShorterTranscript(t *testing.T) {
 	})
 }
 
-// A session that came and went between two looks was there; one that is only in
-// no list is there still.
+// A session that existed only between two passes is archived, and one that is
+// merely unlisted is not marked as deleted.
 func TestArchiveOfTheGone(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		b := newBench(t, d)
@@ -352,7 +353,7 @@ func TestArchiveOfTheGone(t *testing.T) {
 		b.say("agent:cto:away", plain(3)...)
 		b.look(t.Context())
 		b.say("agent:cto:brief", plain(1)...)
-		b.s.Read(slices.Clone(b.rows))
+		b.s.Observe(slices.Clone(b.rows))
 		b.rows = b.rows[:1]
 		delete(b.runtime.rows, "agent:cto:brief")
 		b.look(t.Context())
@@ -382,7 +383,7 @@ func TestArchiveOfTheGone(t *testing.T) {
 	})
 }
 
-// One transcript that cannot be kept must not keep the others out for ever.
+// A transcript that cannot be archived does not block the others.
 func TestArchiveGoesOn(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		b := newBench(t, d)
@@ -430,8 +431,7 @@ func TestArchiveGoesOn(t *testing.T) {
 	})
 }
 
-// Two processes with the same news: one archives, the other leaves it alone, and
-// takes over when the first is gone.
+// Only one replica archives, and another takes over when it stops.
 func TestArchiveIsClaimed(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		b := newBench(t, d)
@@ -439,7 +439,7 @@ func TestArchiveIsClaimed(t *testing.T) {
 		b.look(t.Context())
 		other := newBench(t, d)
 		other.runtime, other.s.Runtime, other.rows, other.now = b.runtime, b.runtime, b.rows, b.now
-		other.k.took = true // on SQLite a new process takes over at once
+		other.k.took = true // otherwise a new process takes over at once on SQLite
 		calls := b.runtime.calls
 		b.say("agent:cto:main", plain(3)...)
 		other.rows = b.rows
@@ -455,7 +455,7 @@ func TestArchiveIsClaimed(t *testing.T) {
 	})
 }
 
-// The words that a session is found by are bounded, and whole characters.
+// The indexed text is bounded and consists of whole characters.
 func TestWordsBounded(t *testing.T) {
 	var w words
 	for range 100 {

@@ -8,29 +8,29 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// The matching texts, newest first, by engine. SQLite reads its index in that order
-// and stops when it has enough. PostgreSQL's index has no order: it finds what is
-// rare, and common words are found by looking through the newest texts.
+// The queries for matching texts, newest first. SQLite reads its index in that
+// order and stops at the limit. PostgreSQL's index has no order, so it is used
+// only for rare words; common words are found by scanning the newest texts.
 const (
 	matching = `SELECT rowid AS id FROM search_index WHERE search_index MATCH ? ORDER BY rowid DESC LIMIT ?`
 	isVector = ` words @@ CAST(CAST(? AS TEXT) AS TSQUERY)`
 	inIndex  = `SELECT id FROM (SELECT id FROM search_texts WHERE` + isVector + ` OFFSET 0) AS hits ORDER BY id DESC LIMIT ?`
 )
 
-// amongNewest looks through so many of the newest texts of one side.
+// amongNewest returns the query that scans the newest texts of one side.
 func amongNewest(side string, most int) string {
 	return fmt.Sprintf(`SELECT id FROM (SELECT id, words FROM search_texts WHERE %s ORDER BY id DESC LIMIT %d) AS newest WHERE`, side, most) +
 		isVector + ` ORDER BY id DESC LIMIT ?`
 }
 
-// How many of the newest texts PostgreSQL looks through: at first, and when so many of
-// those matched that these will be enough.
+// fewNewest is the number of texts that PostgreSQL scans first. If enough of
+// them match, it scans manyNewest.
 const fewNewest, manyNewest = 500, 5_000
 
-// found are the newest texts that only takes and that have the words, in their title
-// or anywhere: their ids.
-func (q query) found(ctx context.Context, in db.Queryer, engine db.Engine, only Only, titles bool, limit int) ([]int64, error) {
-	prefixes := only.prefixes(titles)
+// found returns the IDs of the newest texts that the filter selects and that
+// have the words, in the title or anywhere.
+func (q query) found(ctx context.Context, in db.Queryer, engine db.Engine, filter Filter, titles bool, limit int) ([]int64, error) {
+	prefixes := filter.prefixes(titles)
 	if engine == db.SQLite {
 		endings, err := q.endings(ctx, in, prefixes)
 		if err != nil {
@@ -39,7 +39,7 @@ func (q query) found(ctx context.Context, in db.Queryer, engine db.Engine, only 
 		return ids(ctx, in, matching, q.match(engine, prefixes, endings), limit)
 	}
 	match, side := q.match(engine, prefixes, nil), `task_id IS NOT NULL`
-	if only.ofRuns() {
+	if filter.ofRuns() {
 		side = `task_id IS NULL`
 	}
 	found, err := ids(ctx, in, amongNewest(side, fewNewest), match, limit)
@@ -52,7 +52,7 @@ func (q query) found(ctx context.Context, in db.Queryer, engine db.Engine, only 
 	return found, err
 }
 
-// ids are what a statement finds; nothing for an empty search.
+// ids returns the IDs that a statement finds, or nil for an empty expression.
 func ids(ctx context.Context, q db.Queryer, statement, match string, limit int) ([]int64, error) {
 	if match == "" {
 		return nil, nil
@@ -61,20 +61,20 @@ func ids(ctx context.Context, q db.Queryer, statement, match string, limit int) 
 	return db.All(rows, err, func(r db.Row) (id int64, err error) { return id, r.Scan(&id) })
 }
 
-// SQLite has an index of prefixes of up to longestPrefix characters, the letter of the
-// class among them. Of longer ones, at most mostEndings words are looked up.
+// SQLite has a prefix index for up to longestPrefix characters, including the
+// class letter. For longer prefixes, up to mostEndings words are looked up one
+// by one.
 const longestPrefix, mostEndings = 4, 200
 
-// indexed says whether SQLite has an index of prefixes that are as long as the last
-// word of q.
+// indexed reports whether SQLite's prefix index covers the last word of q.
 func (q query) indexed() bool {
 	return utf8.RuneCountInString(q.words[len(q.words)-1]) < longestPrefix
 }
 
-// endings are the words in SQLite's index that the last word of q is the beginning
-// of, by class. A class is left out when a prefix is quicker, or there are too many:
-// for a prefix without an index SQLite merges all that it has of all of its words,
-// however few are wanted.
+// endings returns the words in SQLite's index that begin with the last word of
+// q, by class prefix. A class is left out if the prefix index covers the word
+// or there are too many words. Without a prefix index SQLite would merge the
+// entries of all matching words, however few are needed.
 func (q query) endings(ctx context.Context, in db.Queryer, prefixes []string) (map[string][]string, error) {
 	if q.indexed() {
 		return nil, nil
@@ -82,7 +82,7 @@ func (q query) endings(ctx context.Context, in db.Queryer, prefixes []string) (m
 	last := q.words[len(q.words)-1]
 	all := map[string][]string{}
 	for _, prefix := range prefixes {
-		// From each word to the next in one step, without what the index has of it.
+		// Step from word to word without reading their entries.
 		rows, err := in.Query(ctx, `
 			WITH RECURSIVE found (term) AS (
 				SELECT (SELECT term FROM search_terms WHERE term >= ? LIMIT 1)
@@ -92,7 +92,7 @@ func (q query) endings(ctx context.Context, in db.Queryer, prefixes []string) (m
 			SELECT term FROM found WHERE term < ? LIMIT ?`, prefix+last, prefix+last+"\U0010FFFF", prefix+last+"\U0010FFFF", mostEndings+1)
 		terms, err := db.All(rows, err, func(r db.Row) (term string, err error) { return term, r.Scan(&term) })
 		if err != nil {
-			return nil, fmt.Errorf("look words up: %w", err)
+			return nil, fmt.Errorf("look up words: %w", err)
 		}
 		if len(terms) <= mostEndings {
 			all[prefix] = terms
@@ -101,25 +101,27 @@ func (q query) endings(ctx context.Context, in db.Queryer, prefixes []string) (m
 	return all, nil
 }
 
-// ofRuns says whether o takes reports and sessions, and no tasks.
-func (o Only) ofRuns() bool {
-	return len(o.Kinds) > 0 && o.Kinds[0] != OfTask && o.Kinds[0] != OfComment
+// ofRuns reports whether the filter selects reports or sessions rather than
+// tasks and comments.
+func (f Filter) ofRuns() bool {
+	return len(f.Kinds) > 0 && f.Kinds[0] != OfTask && f.Kinds[0] != OfComment
 }
 
-// fewSessions is how many sessions at most are found by their words first and then
-// put in order. Of more, those of the page are found by going through the sessions
-// in their order.
+// fewSessions is the maximum number of sessions to find by words first and then
+// sort. If more match, the query goes through the sessions in list order
+// instead.
 const fewSessions = 2000
 
-// Sessions is a condition for those rows whose column names an archived session
-// that has all the words of text, as in Find; false when no session can have them.
-// How it is written depends on how many there are.
+// Sessions returns an SQL condition for rows whose column has the ID of an
+// archived session that contains all words of text, as in Find. ok is false if
+// no session can match. The form of the condition depends on the number of
+// matches.
 func Sessions(ctx context.Context, in db.Queryer, engine db.Engine, column, text string) (condition, match string, ok bool, err error) {
 	q := query{wordsOf(text)}
 	if len(q.words) == 0 {
 		return "", "", false, nil
 	}
-	prefixes := Only{Kinds: []Kind{OfSession}}.prefixes(false)
+	prefixes := Filter{Kinds: []Kind{OfSession}}.prefixes(false)
 	if engine == db.Postgres {
 		match = q.match(engine, prefixes, nil)
 		var n int

@@ -9,30 +9,32 @@ import (
 	"unicode"
 )
 
-// masked stands where a secret was, with what it was.
-func masked(kind string) string { return "[masked:" + kind + "]" }
+// redacted returns the replacement for a secret of a kind.
+func redacted(kind string) string { return "[masked:" + kind + "]" }
 
-// pattern is one form of secrets. docs/sessions.md has the list, for people.
+// pattern recognizes one form of secret. docs/sessions.md lists all forms.
 type pattern struct {
 	kind  string
-	hints []string // one of them is in every text that has such a secret; cheaper to look for
+	hints []string // every match contains one of them; cheaper to search for
 	text  *regexp.Regexp
-	group int // what of the match is the secret; 0 is all
-	// is, when not nil, says whether what was found really is one.
+	group int // submatch that is the secret; 0 means the whole match
+	// is, if not nil, reports whether the match really is a secret.
 	is func(value string) bool
 }
 
-// edge is where a secret may begin: where a word does, and behind what only looks
-// like a part of one. What tools answer is often JSON that nobody has read, in
-// which a line ends with \n, or has colours, of which the gateway's client leaves
-// "[31m". Nor do people always put a blank before a secret.
+// edge matches where a secret may begin: at a word boundary, or after something
+// that only looks like part of a word. Tool output is often raw JSON, in which
+// lines end with \n, or has color codes, of which the gateway's client leaves
+// "[31m". People do not always put a space before a secret either.
 const edge = `(?:\b|_|\\[nrtbf]|\[[0-9;]*m)`
 
-// quote is a quotation mark, as it is or escaped, once or in JSON within JSON.
+// quote matches an optional quotation mark, escaped any number of times, as in
+// JSON within JSON.
 const quote = "(?:\\\\{0,7}[\"'\x60])?"
 
-// The forms of secrets that are known. Keys of vendors begin with what their
-// documentations say; each is at least as long as the shortest that is given out.
+// patterns returns the known forms of secrets. Vendor keys begin with their
+// documented prefixes and are at least as long as the shortest key of that
+// vendor.
 func patterns() []pattern {
 	p := func(kind, text string, group int, hints ...string) pattern {
 		if rest, ok := strings.CutPrefix(text, `\b`); ok {
@@ -45,10 +47,11 @@ func patterns() []pattern {
 	return append(vendors(p), worded(p)...)
 }
 
-// maker makes a pattern. A text that begins with \b begins at an edge.
+// maker compiles a pattern. An expression that begins with \b matches at an
+// edge.
 type maker func(kind, text string, group int, hints ...string) pattern
 
-// worded are the forms that are recognised by what stands before them.
+// worded returns the patterns that recognize a secret by the words before it.
 func worded(p maker) []pattern {
 	named := p("secret", `(?i)([a-z0-9_.-]*(?:api[_-]?key|apikey|secret|token|credentials?|(?:access|account|auth|encryption|private|signing)[_-]?key|session[_-]?id))`+quote+`\s*(?::=|=>|[:=]|\s+is\s+|\s)\s*`+quote+`([A-Za-z0-9+/_.~$!@#%^&*=-]{16,})`, 2,
 		"key", "Key", "KEY", "ecret", "ECRET", "oken", "OKEN", "redential", "REDENTIAL", "ession", "ESSION")
@@ -66,7 +69,7 @@ func worded(p maker) []pattern {
 	return []pattern{named, password, variable, option, login, cookie}
 }
 
-// vendors are the forms that are recognised by themselves.
+// vendors returns the patterns that recognize a secret by its own form.
 func vendors(p maker) []pattern {
 	further := p("vendor_key", `\b(?:gsk_|xai-|pplx-|r8_|lin_api_|ntn_|shp(?:at|ss|ca|pa)_|figd_|tskey-|sntrys_|hv[sb]\.|ATATT3|PMAK-|dckr_pat_|AGE-SECRET-KEY-1|dapi)[A-Za-z0-9_.=-]{16,}`, 0,
 		"gsk_", "xai-", "pplx-", "r8_", "lin_api_", "ntn_", "shp", "figd_", "tskey-", "sntrys_", "hvs.", "hvb.", "ATATT3", "PMAK-", "dckr_pat_", "AGE-SECRET", "dapi")
@@ -95,38 +98,39 @@ func vendors(p maker) []pattern {
 	}
 }
 
-// begun is the beginning of a secret that is cut off by the end of a text.
-const begun = edge + `(?:sk-|sk_|rk_|wrk_|gh[pousr]_|github_pat_|gl[a-z]{2,5}-|xox[a-z]-|AKIA|ASIA|AIza|eyJ|npm_|hf_|SG\.|ya29\.)[A-Za-z0-9._-]*\z`
+// truncatedSecret matches the beginning of a secret that is truncated by the
+// end of the text.
+const truncatedSecret = edge + `(?:sk-|sk_|rk_|wrk_|gh[pousr]_|github_pat_|gl[a-z]{2,5}-|xox[a-z]-|AKIA|ASIA|AIza|eyJ|npm_|hf_|SG\.|ya29\.)[A-Za-z0-9._-]*\z`
 
-// masker takes secrets out of texts. The zero value knows none: make one with
-// newMasker. It may be used by many at once.
-type masker struct {
-	patterns []pattern
-	begun    *regexp.Regexp
-	name     *regexp.Regexp // of a member of JSON whose value is a secret, whatever it looks like
+// redactor removes secrets from texts. Create one with newRedactor. It is safe
+// for concurrent use.
+type redactor struct {
+	patterns  []pattern
+	truncated *regexp.Regexp
+	name      *regexp.Regexp // names of JSON members whose values are always secrets
 }
 
-func newMasker() *masker {
-	return &masker{
-		patterns: patterns(), begun: regexp.MustCompile(begun),
+func newRedactor() *redactor {
+	return &redactor{
+		patterns: patterns(), truncated: regexp.MustCompile(truncatedSecret),
 		name: regexp.MustCompile(`(?i)^(?:.*[_.-])?(?:pass(?:word|wd|phrase)?|pwd|secret|client[_-]?secret|api[_-]?key|apikey|x-api-key|access[_-]?token|refresh[_-]?token|auth[_-]?token|private[_-]?key|authorization|cookie|set-cookie)$`),
 	}
 }
 
-// text is a text without the secrets that are recognised in it. cut says that
-// its end is missing, and perhaps with it the end of a secret.
-func (m *masker) text(text string, cut bool) string {
+// text returns a text with the recognized secrets redacted. truncated means
+// that the end of the text, and perhaps of a secret, is missing.
+func (m *redactor) text(text string, truncated bool) string {
 	for _, p := range m.patterns {
-		text = p.mask(text)
+		text = p.redact(text)
 	}
-	if cut {
-		text = m.begun.ReplaceAllString(text, masked("cut_off"))
+	if truncated {
+		text = m.truncated.ReplaceAllString(text, redacted("cut_off"))
 	}
 	return text
 }
 
-// mask replaces what the pattern finds.
-func (p pattern) mask(text string) string {
+// redact replaces the matches of the pattern.
+func (p pattern) redact(text string) string {
 	if !p.near(text) {
 		return text
 	}
@@ -134,7 +138,7 @@ func (p pattern) mask(text string) string {
 	done := 0
 	for _, at := range p.text.FindAllStringSubmatchIndex(text, -1) {
 		from, to := at[2*p.group], at[2*p.group+1]
-		for to > from && text[to-1] == '\\' { // it escapes the mark behind the secret
+		for to > from && text[to-1] == '\\' { // it escapes the quotation mark after the secret
 			to--
 		}
 		value := text[from:to]
@@ -142,7 +146,7 @@ func (p pattern) mask(text string) string {
 			continue
 		}
 		b.WriteString(text[done:from])
-		b.WriteString(masked(p.kind))
+		b.WriteString(redacted(p.kind))
 		done = to
 	}
 	if done == 0 {
@@ -161,10 +165,9 @@ func (p pattern) near(text string) bool {
 	return false
 }
 
-// json is a document of JSON without the secrets in it: of its texts as text
-// does, and of members that are named like a secret all of it. What is no JSON
-// is a text.
-func (m *masker) json(text string) string {
+// json redacts a JSON document: string values like text, and whole values of
+// members named like a secret. A text that is not JSON is redacted as text.
+func (m *redactor) json(text string) string {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
 	var v any
@@ -180,7 +183,7 @@ func (m *masker) json(text string) string {
 	return strings.TrimSpace(b.String())
 }
 
-func (m *masker) value(v any) any {
+func (m *redactor) value(v any) any {
 	switch v := v.(type) {
 	case string:
 		return m.text(v, false)
@@ -193,7 +196,7 @@ func (m *masker) value(v any) any {
 		out := make(map[string]any, len(v))
 		for name, e := range v {
 			if m.name.MatchString(name) {
-				e = hide(e)
+				e = redactValue(e)
 			}
 			out[m.text(name, false)] = m.value(e)
 		}
@@ -203,25 +206,25 @@ func (m *masker) value(v any) any {
 	}
 }
 
-// hide is the value of a member that is named like a secret, without it.
-func hide(v any) any {
+// redactValue redacts the value of a member that is named like a secret.
+func redactValue(v any) any {
 	switch v := v.(type) {
 	case string:
 		if v != "" && !strings.HasPrefix(v, "[masked:") && !reference(v) {
-			return masked("secret")
+			return redacted("secret")
 		}
 	case json.Number:
-		return masked("secret")
+		return redacted("secret")
 	case []any:
 		for i := range v {
-			v[i] = hide(v[i])
+			v[i] = redactValue(v[i])
 		}
 	}
 	return v
 }
 
-// reference says whether a value only names where a secret is, or what it is
-// called, as configurations and programs do.
+// reference reports whether a value only refers to a secret, like a variable or
+// a path.
 func reference(v string) bool {
 	for _, start := range []string{"$", "{", "<", "%", "*", "/", "./", "~/", "http://", "https://", "process.env", "os.", "env.", "var.", "file:", "vault:", "secretKeyRef"} {
 		if strings.HasPrefix(v, start) {
@@ -231,19 +234,20 @@ func reference(v string) bool {
 	return false
 }
 
-// random says whether a value looks as if nobody had thought it up: with figures
-// or both cases in it, and as many different characters as such texts have.
+// random reports whether a value looks machine-generated: it has digits,
+// several character classes, and high entropy.
 func random(v string) bool {
 	return !reference(v) && classes(v) >= 2 && strings.ContainsFunc(v, unicode.IsDigit) && entropy(v) >= 3.2
 }
 
-// chosen says whether a value may be a password, and not a word about passwords.
+// chosen reports whether a value may be a password rather than an ordinary
+// word.
 func chosen(v string) bool {
 	return !reference(v) && classes(v) >= 2 && entropy(v) >= 2
 }
 
-// classes counts the kinds of characters in a text: small and capital letters,
-// figures, and others.
+// classes counts the character classes in a text: lower case, upper case,
+// digits, and others.
 func classes(v string) int {
 	var has [4]bool
 	for _, r := range v {
@@ -267,7 +271,7 @@ func classes(v string) int {
 	return n
 }
 
-// entropy is that of a text's characters, in bits for each.
+// entropy returns the Shannon entropy of a text in bits per character.
 func entropy(v string) float64 {
 	counts := map[rune]float64{}
 	total := 0.0

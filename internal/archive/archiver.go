@@ -1,0 +1,499 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"wardroom/internal/gateway"
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/fault"
+)
+
+// Intervals and batch sizes of the archiver.
+const (
+	// retry is the delay after a failure, or while another replica holds the
+	// claim.
+	retry = 5 * time.Second
+	// look is the interval of passes without a new reading.
+	look = time.Minute
+	// hidden is how long to assume that the runtime still has a session that it
+	// does not list. It doubles each time, up to hiddenMost.
+	hidden, hiddenMost = 10 * time.Minute, 24 * time.Hour
+	// refused is how long to skip a session whose transcript cannot be read;
+	// slow is the same after a timeout.
+	refused, slow = 10 * time.Minute, time.Minute
+	// maxLookups bounds the unlisted sessions looked up in one pass. A pass is
+	// aborted after maxFailures consecutive failed reads.
+	maxLookups, maxFailures = 100, 3
+
+	rowsAtOnce = 100 // rows per transaction
+	batch      = 20  // transcripts to read before renewing the claim and checking for changes
+)
+
+// Pace bounds the rate of requests to the runtime. Zero fields get the defaults
+// given below.
+type Pace struct {
+	Pass  time.Duration // between two passes; 2 s
+	Call  time.Duration // between two requests to the runtime; 250 ms
+	Rest  time.Duration // how long a session must be idle before it is archived; 30 s
+	Final time.Duration // the same for ended sessions of sub-agents and scheduled jobs; 3 s
+	Lease time.Duration // lease of the archiving replica; 20 s
+}
+
+func (p Pace) withDefaults() Pace {
+	or := func(d *time.Duration, otherwise time.Duration) {
+		if *d == 0 {
+			*d = otherwise
+		}
+	}
+	or(&p.Pass, 2*time.Second)
+	or(&p.Call, 250*time.Millisecond)
+	or(&p.Rest, 30*time.Second)
+	or(&p.Final, 3*time.Second)
+	or(&p.Lease, 20*time.Second)
+	return p
+}
+
+// mirror holds the last reading of the runtime's sessions. The zero value is
+// ready to use.
+type mirror struct {
+	mu      sync.Mutex
+	rows    []gateway.Session        // the last list
+	at      clock.Time               // when it was read
+	fresh   bool                     // not processed yet
+	skipped map[name]gateway.Session // sessions of unprocessed lists that later lists no longer have
+	wake    chan struct{}
+}
+
+// skippedMost is the maximum number of sessions in mirror.skipped.
+const skippedMost = 1000
+
+func (m *mirror) signal() chan struct{} {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.wake == nil {
+		m.wake = make(chan struct{}, 1)
+	}
+	return m.wake
+}
+
+// Observe takes a new reading of the runtime's sessions. It does not block, and
+// it keeps the slice.
+func (s *Service) Observe(rows []gateway.Session) {
+	m := &s.mirror
+	m.mu.Lock()
+	if m.fresh {
+		there := make(map[name]bool, len(rows))
+		for i := range rows {
+			there[nameOf(&rows[i])] = true
+		}
+		if m.skipped == nil {
+			m.skipped = map[name]gateway.Session{}
+		}
+		for _, g := range m.rows {
+			if n := nameOf(&g); !there[n] && len(m.skipped) < skippedMost {
+				m.skipped[n] = g
+			}
+		}
+	}
+	m.rows, m.at, m.fresh = rows, clock.At(s.Now()), true
+	m.mu.Unlock()
+	select {
+	case m.signal() <- struct{}{}:
+	default: // already signaled
+	}
+}
+
+// take returns what was read since the last call.
+func (m *mirror) take() (rows []gateway.Session, skipped map[name]gateway.Session, at clock.Time, fresh bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	rows, skipped, at, fresh = m.rows, m.skipped, m.at, m.fresh
+	m.skipped, m.fresh = nil, false
+	return rows, skipped, at, fresh
+}
+
+// putBack returns the result of take after a failed pass.
+func (m *mirror) putBack(skipped map[name]gateway.Session) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.fresh = len(m.rows) > 0 || !m.at.IsZero()
+	if m.skipped == nil {
+		m.skipped = skipped
+	}
+}
+
+// Run archives sessions until ctx ends, in one replica at a time. It returns
+// nil.
+func (s *Service) Run(ctx context.Context) error {
+	k := &archiver{s: s, pace: s.Pace.withDefaults(), redact: newRedactor(), owner: db.NewID()}
+	defer k.release(ctx)
+	again := time.NewTimer(0)
+	defer again.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-s.mirror.signal():
+		case <-again.C:
+		}
+		next := k.pass(ctx)
+		sleep(ctx, k.pace.Pass)
+		again.Reset(next)
+	}
+}
+
+// sleep waits for d or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) {
+	rest := time.NewTimer(d)
+	defer rest.Stop()
+	select {
+	case <-ctx.Done():
+	case <-rest.C:
+	}
+}
+
+// archiver does the work of Run. It is not safe for concurrent use.
+type archiver struct {
+	s        *Service
+	pace     Pace
+	redact   *redactor
+	owner    string
+	took     bool               // this replica has held the claim
+	known    map[name]*kept     // sessions that the runtime has; nil before they are read from the database
+	readAt   clock.Time         // time of the reading that known reflects
+	storedAt time.Time          // when that time was last stored
+	called   time.Time          // time of the last request to the runtime
+	broken   bool               // the last pass failed and was logged
+	claimed  time.Time          // when the claim was last renewed
+	moreGone bool               // the last pass has not looked up all unlisted sessions
+	bad      map[name]time.Time // sessions that failed, and when to retry
+}
+
+// errClaimed means that another replica holds the claim.
+var errClaimed = errors.New("another replica is archiving")
+
+// pass processes the changes since the last pass, and returns the next delay.
+func (k *archiver) pass(ctx context.Context) time.Duration {
+	rows, skipped, at, fresh := k.s.mirror.take()
+	next, err := k.work(ctx, rows, skipped, at, fresh)
+	switch {
+	case err == nil:
+		k.broken = false
+		return next
+	case ctx.Err() != nil:
+		return retry
+	}
+	k.known, k.moreGone = nil, false
+	if !errors.Is(err, errClaimed) {
+		k.s.mirror.putBack(skipped)
+	} else if fresh {
+		k.s.mirror.putBack(nil) // the other replica has seen the skipped ones
+	}
+	if !k.broken && !errors.Is(err, errClaimed) && (fault.Of(err) == nil || ofOneSession(err)) && !k.s.away(err) { // an unavailable gateway is logged elsewhere
+		k.broken = true
+		k.s.Log.WarnContext(ctx, "cannot archive sessions; will retry", "err", err)
+	}
+	return retry
+}
+
+func (k *archiver) work(ctx context.Context, rows []gateway.Session, skipped map[name]gateway.Session, at clock.Time, fresh bool) (time.Duration, error) {
+	if at.IsZero() {
+		return look, nil // no reading yet
+	}
+	if err := k.claim(ctx); err != nil {
+		return 0, err
+	}
+	if k.known == nil {
+		present, err := findPresent(ctx, k.s.DB)
+		if err != nil {
+			return 0, fmt.Errorf("read the archived sessions: %w", err)
+		}
+		k.known = make(map[name]*kept, len(present))
+		for _, p := range present {
+			k.known[nameOf(&p.seen)] = p
+		}
+		// Another replica may have a newer reading.
+		last, err := findReading(ctx, k.s.DB)
+		if err != nil {
+			return 0, fmt.Errorf("read the time of the last reading: %w", err)
+		}
+		fresh = last == nil || !at.Before(last.Time)
+	}
+	if fresh {
+		all := slices.Clone(rows)
+		for _, g := range skipped {
+			all = append(all, g)
+		}
+		if err := k.storeChanged(ctx, all, at); err != nil {
+			return 0, err
+		}
+	}
+	if fresh || k.moreGone {
+		more, err := k.archiveGone(ctx, rows, at)
+		if err != nil {
+			return 0, err
+		}
+		k.moreGone = more
+	}
+	next, err := k.readDue(ctx)
+	if k.moreGone {
+		next = 0
+	}
+	return next, err
+}
+
+// storeChanged stores the sessions that are new or have changed.
+func (k *archiver) storeChanged(ctx context.Context, rows []gateway.Session, at clock.Time) error {
+	var changed []gateway.Session
+	for i := range rows {
+		g := &rows[i]
+		if p := k.known[nameOf(g)]; g.ID != "" && g.Key != "" && (p == nil || !p.fresh || p.seen != *g) {
+			changed = append(changed, *g)
+		}
+	}
+	for some := range slices.Chunk(changed, rowsAtOnce) {
+		found := make([]kept, len(some))
+		err := k.s.DB.Tx(ctx, func(tx *db.Tx) error {
+			for i, g := range some {
+				g.Label, g.LastMessage = k.redact.text(g.Label, false), k.redact.text(g.LastMessage, true)
+				if err := putSeen(ctx, tx, db.NewID(), g, at); err != nil {
+					return err
+				}
+				var err error
+				if found[i], err = findKept(ctx, tx, nameOf(&g)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("store the runtime's sessions: %w", err)
+		}
+		for i, g := range some {
+			p := found[i]
+			p.seen, p.fresh, p.since = g, true, k.s.Now()
+			k.known[nameOf(&g)] = &p
+		}
+	}
+	k.readAt = at
+	const often = 15 * time.Second
+	if now := k.s.Now(); len(changed) > 0 || now.Sub(k.storedAt) >= often {
+		if err := k.s.DB.Tx(ctx, func(tx *db.Tx) error { return putReading(ctx, tx, at) }); err != nil {
+			return fmt.Errorf("store the time of the reading: %w", err)
+		}
+		k.storedAt = now
+	}
+	return nil
+}
+
+// archiveGone archives the sessions that the runtime no longer has. more
+// reports whether unlisted sessions remain to be looked up in the next pass.
+func (k *archiver) archiveGone(ctx context.Context, rows []gateway.Session, at clock.Time) (more bool, err error) {
+	there, keys := make(map[name]bool, len(rows)), make(map[string]bool, len(rows))
+	for i := range rows {
+		there[nameOf(&rows[i])], keys[rows[i].Key] = true, true
+	}
+	asked := 0
+	for n, p := range k.known {
+		if there[n] {
+			p.hiddenUntil, p.hiddenFor = time.Time{}, 0
+			continue
+		}
+		why := Reset
+		if !keys[n.key] {
+			if k.s.Now().Before(p.hiddenUntil) {
+				continue
+			}
+			if asked++; asked > maxLookups {
+				more = true
+				continue
+			}
+			if asked%batch == 0 {
+				if err := k.claim(ctx); err != nil {
+					return false, err
+				}
+			}
+			var is bool
+			if why, is, err = k.lookUp(ctx, p); err != nil {
+				return false, fmt.Errorf("look up an unlisted session: %w", err)
+			}
+			if is {
+				continue
+			}
+		}
+		if err := k.markGone(ctx, p, why, at); err != nil {
+			return false, fmt.Errorf("archive a deleted session: %w", err)
+		}
+		delete(k.known, n)
+		delete(k.bad, n)
+	}
+	return more, nil
+}
+
+// lookUp asks the runtime for an unlisted session. It reports whether the
+// session still exists, or else why it is gone. The runtime's list leaves out
+// hidden sessions, and the oldest if there are very many.
+func (k *archiver) lookUp(ctx context.Context, p *kept) (why Ended, is bool, err error) {
+	k.wait(ctx)
+	g, ok, err := k.s.Runtime.Session(ctx, p.seen.Key)
+	switch {
+	case err != nil && (ctx.Err() != nil || !ofOneSession(err)):
+		return "", false, err
+	case err != nil: // unknown for this one; continue with the others
+		p.hiddenUntil = k.s.Now().Add(refused)
+		return "", true, nil //nolint:nilerr // one refused session must not stop the others
+	case ok && g.ID == p.seen.ID:
+		p.hiddenFor = min(max(2*p.hiddenFor, hidden), hiddenMost)
+		p.hiddenUntil = k.s.Now().Add(p.hiddenFor)
+		return "", true, nil
+	case !ok:
+		return Deleted, false, nil
+	}
+	return Reset, false, nil
+}
+
+// ofOneSession reports whether a failure may concern only the requested
+// session.
+func ofOneSession(err error) bool {
+	return errors.Is(err, gateway.ErrRefused) || errors.Is(err, gateway.ErrBusy) || errors.Is(err, gateway.ErrTimeout)
+}
+
+// markGone marks a session as deleted or reset in the runtime, with what is
+// archived of it.
+func (k *archiver) markGone(ctx context.Context, p *kept, why Ended, at clock.Time) error {
+	return k.s.DB.Tx(ctx, func(tx *db.Tx) error {
+		is, err := findKept(ctx, tx, nameOf(&p.seen))
+		switch {
+		case db.IsNotFound(err):
+			return nil
+		case err != nil:
+			return err
+		case is.purged && is.readVersion >= versionOf(&p.seen):
+			return purge(ctx, tx, is.id, false)
+		}
+		coverage := is.coverage
+		switch {
+		case is.messages == 0 && coverage != Whole:
+			coverage = None
+		case is.readVersion < versionOf(&p.seen):
+			coverage = Partial
+		}
+		if err := putGone(ctx, tx, &is, why, coverage, at); err != nil {
+			return err
+		}
+		return k.index(ctx, tx, &is, &p.seen, nil)
+	})
+}
+
+// readDue reads the transcripts that are not fully archived, and returns when
+// the next one will have been idle long enough.
+func (k *archiver) readDue(ctx context.Context) (time.Duration, error) {
+	next, n, fails := look, 0, 0
+	now := k.s.Now()
+	for at, p := range k.known {
+		g := &p.seen
+		if g.Active || p.readVersion >= versionOf(g) || now.Before(k.bad[at]) {
+			continue
+		}
+		rest, ended := k.pace.Rest, Rests
+		if onceOnly(g.Kind) && !g.EndedAt.IsZero() {
+			rest, ended = k.pace.Final, Finished
+		}
+		// Use the larger of both clocks' idle times, because they may differ.
+		quiet := max(now.Sub(lastOf(g, k.readAt).Time), now.Sub(p.since))
+		if wait := rest - quiet; wait > 0 {
+			next = min(next, wait+time.Millisecond)
+			continue
+		}
+		if n++; n > batch {
+			return 0, nil // check for other changes first
+		}
+		err := k.read(ctx, p, ended)
+		if err == nil {
+			delete(k.bad, at)
+			fails = 0
+			continue
+		}
+		if err = k.failed(ctx, p, err); err != nil {
+			return 0, err
+		}
+		if fails++; fails == maxFailures {
+			return 0, fmt.Errorf("archive %s: %w", g.Key, errSeveral)
+		}
+	}
+	return next, nil
+}
+
+// errSeveral means that the cause of the failures is probably not one session.
+var errSeveral = errors.New("several consecutive sessions cannot be read")
+
+// failed schedules a retry for a session that could not be archived. It returns
+// an error only if the failure concerns the other sessions, too.
+func (k *archiver) failed(ctx context.Context, p *kept, err error) error {
+	if ctx.Err() != nil || errors.Is(err, errClaimed) || fault.Of(err) != nil && !ofOneSession(err) || k.s.away(err) {
+		return fmt.Errorf("archive %s: %w", p.seen.Key, err)
+	}
+	again := refused
+	if errors.Is(err, gateway.ErrBusy) || errors.Is(err, gateway.ErrTimeout) {
+		again = slow
+	}
+	if k.bad == nil || len(k.bad) > 2*skippedMost {
+		k.bad = map[name]time.Time{}
+	}
+	k.bad[nameOf(&p.seen)] = k.s.Now().Add(again)
+	k.s.Log.WarnContext(ctx, "cannot archive a session; will retry later", "session", p.seen.Key, "err", err)
+	return nil
+}
+
+// wait limits the rate of requests to the runtime.
+func (k *archiver) wait(ctx context.Context) {
+	sleep(ctx, k.pace.Call-time.Since(k.called))
+	k.called = time.Now()
+}
+
+// claim acquires or renews the claim on the archive for this replica.
+func (k *archiver) claim(ctx context.Context) error {
+	mine := false
+	err := k.s.DB.Tx(ctx, func(tx *db.Tx) (err error) {
+		// An SQLite file has one process, so an earlier holder of the claim is
+		// dead.
+		mine, err = claim(ctx, tx, k.owner, k.s.Now(), k.pace.Lease, !k.took && tx.Engine() == db.SQLite)
+		return err
+	})
+	switch {
+	case err != nil:
+		return fmt.Errorf("claim the archive: %w", err)
+	case !mine:
+		return errClaimed
+	}
+	k.took, k.claimed = true, k.s.Now()
+	return nil
+}
+
+// hold renews the claim during long work, if it was not renewed recently.
+func (k *archiver) hold(ctx context.Context) error {
+	if k.s.Now().Sub(k.claimed) < k.pace.Lease/4 {
+		return nil
+	}
+	return k.claim(ctx)
+}
+
+// release gives up the claim, so that another replica can continue at once.
+func (k *archiver) release(ctx context.Context) {
+	if !k.took {
+		return
+	}
+	const patience = 2 * time.Second
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer cancel()
+	err := k.s.DB.Tx(ctx, func(tx *db.Tx) error { return release(ctx, tx, k.owner) })
+	if err != nil && !k.s.away(err) {
+		k.s.Log.WarnContext(ctx, "could not release the claim on the archive; it will expire", "err", err)
+	}
+}
