@@ -61,16 +61,16 @@ const (
 // it is old on Wednesday, its third day. Calendar days count and not meetings,
 // as in the age that is shown: a weekend or a standup that failed makes no
 // blocker younger.
-const oldAge = 2
+const escalationAge = 2
 
 const (
-	mostDays    = 100   // that are kept of one blocker
-	longestText = 2_000 // characters of a blocker that are kept beside the record
+	maxDays        = 100   // that are kept of one blocker
+	maxBlockerText = 2_000 // characters of a blocker that are kept beside the record
 )
 
 // life is a blocker over the days. There is one row for it as long as it lives,
 // and a blocker that comes back after it has ended is a new one.
-type life struct {
+type trackedBlocker struct {
 	ID          string
 	Team        string
 	Agents      []string
@@ -97,7 +97,7 @@ type life struct {
 }
 
 // naming is what one participant says of one blocker.
-type naming struct {
+type mention struct {
 	place   int
 	agentID string
 	text    string
@@ -108,17 +108,17 @@ type naming struct {
 
 // book is the blockers of a team, as one standup takes them up. All of its
 // rules are here; it knows no database.
-type book struct {
-	row   Standup
-	now   time.Time
-	team  string
-	lives []*life          // the open ones, and those that this standup may take up again
-	board map[int64]string // how the board has their tasks
+type blockerTracker struct {
+	row      Standup
+	now      time.Time
+	team     string
+	blockers []*trackedBlocker // the open ones, and those that this standup may take up again
+	board    map[int64]string  // how the board has their tasks
 }
 
 // namings are what the reports of row name, by report.
-func namings(row Standup) [][]naming {
-	all := make([][]naming, len(row.Reports))
+func mentions(row Standup) [][]mention {
+	all := make([][]mention, len(row.Reports))
 	place := 0
 	for i, r := range row.Reports {
 		if r.Blockers == nil || r.Status != Answered {
@@ -126,7 +126,7 @@ func namings(row Standup) [][]naming {
 		}
 		for _, text := range first(answer.Items(*r.Blockers), maxFindings) {
 			place++
-			n := naming{place: place, agentID: r.AgentID, text: text, words: wordingOf(text)}
+			n := mention{place: place, agentID: r.AgentID, text: text, words: wordingOf(text)}
 			if keys := answer.TaskKeys(text); len(keys) > 0 {
 				n.task = taskNumber(keys[0])
 				n.since = r.blockedSince(&keys[0], row.Timezone)
@@ -158,13 +158,13 @@ func taskKey(n *int64) *string {
 // among what the same participant named before. Of one report two namings are
 // one blocker only if they name one task or use the same words, because a
 // participant who lists two things means two.
-func (b *book) take(reports [][]naming) {
+func (b *blockerTracker) match(reports [][]mention) {
 	for _, named := range reports {
-		taken := map[*life]bool{}
-		rest := make([]naming, 0, len(named))
+		taken := map[*trackedBlocker]bool{}
+		rest := make([]mention, 0, len(named))
 		for _, n := range named {
 			if l := b.byTask(n.task); l != nil {
-				b.name(l, n)
+				b.addMention(l, n)
 				taken[l] = true
 				continue
 			}
@@ -172,60 +172,60 @@ func (b *book) take(reports [][]naming) {
 		}
 		of := b.byWords(rest, taken)
 		for i, n := range rest {
-			same := slices.IndexFunc(rest[:i], func(o naming) bool { return o.words.plain == n.words.plain && equal(o.task, n.task) })
+			same := slices.IndexFunc(rest[:i], func(o mention) bool { return o.words.plain == n.words.plain && equalPtr(o.task, n.task) })
 			if l := b.byTask(n.task); l != nil { // another of this report has begun it, or brought its task
 				of[i] = l
 			} else if of[i] == nil && same >= 0 {
 				of[i] = of[same]
 			} else if of[i] == nil {
-				of[i] = b.begin(n)
+				of[i] = b.newBlocker(n)
 			}
-			b.name(of[i], n)
+			b.addMention(of[i], n)
 		}
 	}
 }
 
 // byTask is the blocker of a task, an open one before one that has ended.
-func (b *book) byTask(task *int64) *life {
-	var found *life
-	for _, l := range b.lives {
-		if task != nil && equal(l.Task, task) && (found == nil || found.Status == BlockerEnded && l.Status == BlockerOpen) {
+func (b *blockerTracker) byTask(task *int64) *trackedBlocker {
+	var found *trackedBlocker
+	for _, l := range b.blockers {
+		if task != nil && equalPtr(l.Task, task) && (found == nil || found.Status == BlockerEnded && l.Status == BlockerOpen) {
 			found = l
 		}
 	}
 	return found
 }
 
-func equal[T comparable](a, b *T) bool {
+func equalPtr[T comparable](a, b *T) bool {
 	return a != nil && b != nil && *a == *b || a == nil && b == nil
 }
 
 // byWords finds which of the namings of one report are blockers that there are,
 // the most alike first; each is one naming.
-func (b *book) byWords(named []naming, taken map[*life]bool) []*life {
+func (b *blockerTracker) byWords(named []mention, taken map[*trackedBlocker]bool) []*trackedBlocker {
 	type pair struct {
-		naming int
-		life   *life
-		score  float64
+		mention int
+		blocker *trackedBlocker
+		score   float64
 	}
 	var pairs []pair
 	for i, n := range named {
-		for _, l := range b.lives {
+		for _, l := range b.blockers {
 			if taken[l] || !slices.Contains(l.Agents, n.agentID) || !l.sameTasks(n) || l.Status == BlockerEnded && l.Task != nil && b.byTask(l.Task) != l {
 				continue
 			}
-			if score, same := n.words.likeness(l.words); same {
+			if score, same := n.words.similarity(l.words); same {
 				pairs = append(pairs, pair{i, l, score})
 			}
 		}
 	}
 	slices.SortStableFunc(pairs, func(x, y pair) int {
-		return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(x.life.FirstSeen, y.life.FirstSeen), cmp.Compare(x.life.ID, y.life.ID))
+		return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(x.blocker.FirstSeen, y.blocker.FirstSeen), cmp.Compare(x.blocker.ID, y.blocker.ID))
 	})
-	found := make([]*life, len(named))
+	found := make([]*trackedBlocker, len(named))
 	for _, p := range pairs {
-		if found[p.naming] == nil && !taken[p.life] {
-			found[p.naming], taken[p.life] = p.life, true
+		if found[p.mention] == nil && !taken[p.blocker] {
+			found[p.mention], taken[p.blocker] = p.blocker, true
 		}
 	}
 	return found
@@ -233,7 +233,7 @@ func (b *book) byWords(named []naming, taken map[*life]bool) []*life {
 
 // sameTasks reports whether what the two name does not speak against their being
 // one: either names no task, or both the same ones in another order.
-func (l *life) sameTasks(n naming) bool {
+func (l *trackedBlocker) sameTasks(n mention) bool {
 	if l.Task == nil || n.task == nil {
 		return true
 	}
@@ -244,8 +244,8 @@ func (l *life) sameTasks(n naming) bool {
 }
 
 // begin is the first day of a blocker.
-func (b *book) begin(n naming) *life {
-	l := &life{
+func (b *blockerTracker) newBlocker(n mention) *trackedBlocker {
+	l := &trackedBlocker{
 		ID: db.NewID(), Team: b.team, Task: n.task, Status: BlockerOpen,
 		FirstSeen: b.row.Date, LastSeen: b.row.Date, CreatedAt: clock.At(b.now), fresh: true,
 	}
@@ -254,18 +254,18 @@ func (b *book) begin(n naming) *life {
 	} else if n.task != nil {
 		l.Board = b.board[*n.task]
 	}
-	b.lives = append(b.lives, l)
+	b.blockers = append(b.blockers, l)
 	return l
 }
 
 // name notes that somebody named a blocker today. It is the only place that
 // changes its days: they only become more, and the first one only earlier.
-func (b *book) name(l *life, n naming) {
+func (b *blockerTracker) addMention(l *trackedBlocker, n mention) {
 	date := b.row.Date
 	l.changed = true
 	if at, had := slices.BinarySearch(l.Days, date); !had {
 		l.Days = slices.Insert(slices.Clone(l.Days), at, date)
-		l.Days = l.Days[max(len(l.Days)-mostDays, 0):]
+		l.Days = l.Days[max(len(l.Days)-maxDays, 0):]
 	}
 	l.FirstSeen = min(l.FirstSeen, date)
 	if n.since != "" {
@@ -277,7 +277,7 @@ func (b *book) name(l *life, n naming) {
 	if l.Status == BlockerEnded && (*l.EndedWhy == endUnnamed || *l.EndedWhy == endLeft) {
 		// It ended in this standup, which is held once more, or just now in another.
 		l.Status, l.EndedAt, l.EndedWhy, l.EndedIn = BlockerOpen, nil, nil, nil
-		if equal(l.Cause, new(l.cause())) {
+		if equalPtr(l.Cause, new(l.cause())) {
 			l.Cause = nil // that was settled, so that it is raised anew
 		}
 	}
@@ -294,14 +294,14 @@ func (b *book) name(l *life, n naming) {
 	}
 	if date >= l.LastSeen { // what a later standup heard stands
 		l.LastSeen, l.StandupID, l.Agents = date, b.row.ID, slices.Clone(e.NamedBy)
-		l.Text = answer.Clean(e.Text, longestText)
+		l.Text = answer.Clean(e.Text, maxBlockerText)
 	}
 }
 
 // settle ends the blockers whose task is not blocked any more. What never was
 // blocked on the board is not unblocked there.
-func (b *book) settle() (ended []*life) {
-	for _, l := range b.lives {
+func (b *blockerTracker) endByBoard() (ended []*trackedBlocker) {
+	for _, l := range b.blockers {
 		if l.Status != BlockerOpen || l.Task == nil {
 			continue
 		}
@@ -322,16 +322,16 @@ func (b *book) settle() (ended []*life) {
 	return ended
 }
 
-func (l *life) end(why string, now time.Time) {
+func (l *trackedBlocker) end(why string, now time.Time) {
 	l.Status, l.EndedWhy, l.EndedAt, l.changed = BlockerEnded, &why, clock.Ptr(now), true
 }
 
 // close ends the blockers that nobody named, although all who named them last
 // were heard. named are those of the record.
-func (b *book) close(named []Blocker) (ended []*life) {
-	for _, l := range b.lives {
-		again := slices.ContainsFunc(named, func(x Blocker) bool { return equal(x.ID, &l.ID) && len(x.NamedBy) > 0 })
-		if l.Status != BlockerOpen || l.LastSeen > b.row.Date || again || b.unheard(l) {
+func (b *blockerTracker) endUnmentioned(named []Blocker) (ended []*trackedBlocker) {
+	for _, l := range b.blockers {
+		again := slices.ContainsFunc(named, func(x Blocker) bool { return equalPtr(x.ID, &l.ID) && len(x.NamedBy) > 0 })
+		if l.Status != BlockerOpen || l.LastSeen > b.row.Date || again || b.awaitsReport(l) {
 			continue
 		}
 		why := endUnnamed
@@ -348,7 +348,7 @@ func (b *book) close(named []Blocker) (ended []*life) {
 // unheard reports whether somebody who named a blocker last did not get a word
 // in, so that nothing can be said about it. One who has left is not waited for,
 // unless the board says that the task is blocked.
-func (b *book) unheard(l *life) bool {
+func (b *blockerTracker) awaitsReport(l *trackedBlocker) bool {
 	for _, agentID := range l.Agents {
 		i := slices.IndexFunc(b.row.Reports, func(r Report) bool { return r.AgentID == agentID })
 		if i >= 0 && b.row.Reports[i].Status != Answered && b.row.Reports[i].Status != Missing {
@@ -363,29 +363,29 @@ func (b *book) unheard(l *life) bool {
 
 // entries are the blockers for the record: those that were named, in the order
 // of the reports, and those that stay open because somebody was not heard.
-func (b *book) entries() []Blocker {
-	var named, silent []*life
-	for _, l := range b.lives {
+func (b *blockerTracker) recordEntries() []Blocker {
+	var named, silent []*trackedBlocker
+	for _, l := range b.blockers {
 		switch {
 		case l.entry != nil:
 			named = append(named, l)
-		case l.Status == BlockerOpen && l.LastSeen <= b.row.Date && b.unheard(l):
+		case l.Status == BlockerOpen && l.LastSeen <= b.row.Date && b.awaitsReport(l):
 			silent = append(silent, l)
 		}
 	}
-	slices.SortFunc(named, func(x, y *life) int { return cmp.Compare(x.place, y.place) })
-	slices.SortFunc(silent, func(x, y *life) int {
+	slices.SortFunc(named, func(x, y *trackedBlocker) int { return cmp.Compare(x.place, y.place) })
+	slices.SortFunc(silent, func(x, y *trackedBlocker) int {
 		return cmp.Or(cmp.Compare(x.FirstSeen, y.FirstSeen), cmp.Compare(x.ID, y.ID))
 	})
 	list := make([]Blocker, 0, len(named)+len(silent))
 	for _, l := range append(named, silent...) {
-		list = append(list, l.blocker(b.row.Date))
+		list = append(list, l.recordEntry(b.row.Date))
 	}
 	return list
 }
 
 // blocker is a life in the record of a day.
-func (l *life) blocker(date string) Blocker {
+func (l *trackedBlocker) recordEntry(date string) Blocker {
 	e := Blocker{Text: l.Text, AgentID: l.Agents[0], NamedBy: []string{}}
 	if l.entry != nil {
 		e = *l.entry

@@ -27,10 +27,10 @@ var things = [][]string{
 // week is a random course of standups, held and told apart by the rules alone.
 type week struct {
 	*rapid.T
-	lives []*life
-	real  map[string]string // of each open blocker, by what it really is: its id
-	since map[string]string // and its first day
-	board map[int64]string
+	blockers []*trackedBlocker
+	real     map[string]string // of each open blocker, by what it really is: its id
+	since    map[string]string // and its first day
+	board    map[int64]string
 }
 
 func (w *week) report(agentID string) (Report, []string) {
@@ -66,28 +66,28 @@ func (w *week) hold(row *Standup, completed bool) {
 			named[what] = true
 		}
 	}
-	var took []*life // as the store gives them: the open, and what this standup ended
-	for _, l := range w.lives {
+	var took []*trackedBlocker // as the store gives them: the open, and what this standup ended
+	for _, l := range w.blockers {
 		l.entry = nil
-		if l.Status == BlockerOpen || equal(l.EndedIn, &row.ID) {
+		if l.Status == BlockerOpen || equalPtr(l.EndedIn, &row.ID) {
 			took = append(took, l)
 		}
 	}
-	b := &book{row: *row, now: time.Unix(0, 0), team: "executive", lives: took, board: w.board}
-	reports := namings(*row)
-	b.take(reports)
-	b.settle()
-	row.Blockers = b.entries()
-	for _, l := range b.lives {
-		if !slices.Contains(w.lives, l) {
-			w.lives = append(w.lives, l)
+	b := &blockerTracker{row: *row, now: time.Unix(0, 0), team: "executive", blockers: took, board: w.board}
+	reports := mentions(*row)
+	b.match(reports)
+	b.endByBoard()
+	row.Blockers = b.recordEntries()
+	for _, l := range b.blockers {
+		if !slices.Contains(w.blockers, l) {
+			w.blockers = append(w.blockers, l)
 		}
 		l.words = wordingOf(l.Text)
 		l.fresh = false
 	}
 	w.check(row, named)
 	if completed {
-		b.close(row.Blockers)
+		b.endUnmentioned(row.Blockers)
 	}
 }
 
@@ -104,7 +104,7 @@ func (w *week) check(row *Standup, named map[string]bool) {
 		}
 	}
 	open := map[int64]string{}
-	for _, l := range w.lives {
+	for _, l := range w.blockers {
 		if l.Status != BlockerOpen {
 			continue
 		}
@@ -139,8 +139,8 @@ func (w *week) check(row *Standup, named map[string]bool) {
 }
 
 func (w *week) isOpen(id string) bool {
-	i := slices.IndexFunc(w.lives, func(l *life) bool { return l.ID == id })
-	return w.lives[i].Status == BlockerOpen
+	i := slices.IndexFunc(w.blockers, func(l *trackedBlocker) bool { return l.ID == id })
+	return w.blockers[i].Status == BlockerOpen
 }
 
 // what a blocker really is.

@@ -13,8 +13,8 @@ import (
 const blockerColumns = `id, team, agents, text, task, board, first_seen, last_seen, days, status, cause, escalated_on,
 	ended_at, ended_why, ended_in, standup_id, created_at`
 
-func scanLife(row db.Row) (*life, error) {
-	var l life
+func scanBlocker(row db.Row) (*trackedBlocker, error) {
+	var l trackedBlocker
 	var agents, days string
 	err := row.Scan(&l.ID, &l.Team, &agents, &l.Text, &l.Task, &l.Board, &l.FirstSeen, &l.LastSeen, &days, &l.Status, &l.Cause, &l.EscalatedOn,
 		&l.EndedAt, &l.EndedWhy, &l.EndedIn, &l.StandupID, &l.CreatedAt)
@@ -31,7 +31,7 @@ func scanLife(row db.Row) (*life, error) {
 // livesFor reads the blockers that a standup may take up: the open ones of its
 // team, those that it ended itself when it was held before, and those that ended
 // since its participants were asked.
-func livesFor(ctx context.Context, q db.Queryer, team, standupID string, asked time.Time) ([]*life, error) {
+func blockersFor(ctx context.Context, q db.Queryer, team, standupID string, asked time.Time) ([]*trackedBlocker, error) {
 	rows, err := q.Query(ctx, `
 		SELECT `+blockerColumns+` FROM standup_blockers WHERE team = ? AND status = 'open'
 		UNION ALL
@@ -39,26 +39,26 @@ func livesFor(ctx context.Context, q db.Queryer, team, standupID string, asked t
 		UNION ALL
 		SELECT `+blockerColumns+` FROM standup_blockers WHERE team = ? AND status = 'ended' AND ended_at < ? AND ended_in = ?
 		ORDER BY first_seen, id`, team, team, asked, team, asked, standupID)
-	return db.All(rows, err, scanLife)
+	return db.All(rows, err, scanBlocker)
 }
 
 // livesOpen reads the open blockers of a team.
-func livesOpen(ctx context.Context, q db.Queryer, team string) ([]*life, error) {
+func openBlockers(ctx context.Context, q db.Queryer, team string) ([]*trackedBlocker, error) {
 	rows, err := q.Query(ctx, `SELECT `+blockerColumns+` FROM standup_blockers WHERE team = ? AND status = 'open' ORDER BY first_seen, id`, team)
-	return db.All(rows, err, scanLife)
+	return db.All(rows, err, scanBlocker)
 }
 
 // livesWithTasks reads the open blockers of all teams that name a task.
-func livesWithTasks(ctx context.Context, q db.Queryer) ([]*life, error) {
+func openBlockersWithTasks(ctx context.Context, q db.Queryer) ([]*trackedBlocker, error) {
 	rows, err := q.Query(ctx, `SELECT `+blockerColumns+` FROM standup_blockers WHERE status = 'open' AND task IS NOT NULL ORDER BY team, first_seen, id`)
-	return db.All(rows, err, scanLife)
+	return db.All(rows, err, scanBlocker)
 }
 
 // putLives stores what has changed: first what has ended, to make room for what
 // takes its task.
-func putLives(ctx context.Context, tx *db.Tx, lives []*life, now time.Time) error {
+func saveBlockers(ctx context.Context, tx *db.Tx, blockers []*trackedBlocker, now time.Time) error {
 	for _, status := range []BlockerStatus{BlockerEnded, BlockerOpen} {
-		for _, l := range lives {
+		for _, l := range blockers {
 			if l.Status != status || !l.changed {
 				continue
 			}
@@ -134,7 +134,7 @@ func (s *Standup) refreshBlockers(ctx context.Context, q db.Queryer) error {
 	ends, err := db.All(rows, err, func(row db.Row) (e end, err error) { return e, row.Scan(&e.id, &e.status, &e.why) })
 	for _, e := range ends {
 		for i := range s.Blockers {
-			if x := &s.Blockers[i]; equal(x.ID, &e.id) {
+			if x := &s.Blockers[i]; equalPtr(x.ID, &e.id) {
 				x.Status, x.EndedWhy = e.status, e.why
 			}
 		}

@@ -25,20 +25,20 @@ type attention struct {
 	mu       sync.Mutex
 	count    map[string]int  // how often a cause was raised
 	open     map[string]bool // and not settled
-	last     map[string]standup.Matter
+	last     map[string]standup.InboxItem
 	settled  map[string]string // why
 	comments []string          // "coo on TASK-3: text"
 }
 
 // attend plugs an inbox that records into a service.
 func attend(s *standup.Service) *attention {
-	a := &attention{count: map[string]int{}, open: map[string]bool{}, last: map[string]standup.Matter{}, settled: map[string]string{}}
+	a := &attention{count: map[string]int{}, open: map[string]bool{}, last: map[string]standup.InboxItem{}, settled: map[string]string{}}
 	do := func(tx *db.Tx, fn func()) { tx.Committed(func() { a.mu.Lock(); defer a.mu.Unlock(); fn() }) }
-	s.Raise = func(_ context.Context, tx *db.Tx, m standup.Matter) error {
+	s.Raise = func(_ context.Context, tx *db.Tx, m standup.InboxItem) error {
 		do(tx, func() { a.count[m.Cause]++; a.open[m.Cause] = true; a.last[m.Cause] = m })
 		return nil
 	}
-	s.Settle = func(_ context.Context, tx *db.Tx, cause, why string) error {
+	s.Resolve = func(_ context.Context, tx *db.Tx, cause, why string) error {
 		do(tx, func() {
 			if a.open[cause] {
 				a.open[cause], a.settled[cause] = false, why
@@ -277,7 +277,7 @@ func TestSettleBlockers(t *testing.T) {
 		exec(t, d, `DELETE FROM tasks WHERE number = ?`, 3)
 		ctx := actor.With(t.Context(), actor.System)
 		for range 2 {
-			if err := o.SettleBlockers(ctx); err != nil {
+			if err := o.EndClearedBlockers(ctx); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -407,7 +407,7 @@ func TestBlockersAtOnce(t *testing.T) {
 					return
 				default:
 				}
-				if err := other.SettleBlockers(actor.With(t.Context(), actor.System)); err != nil {
+				if err := other.EndClearedBlockers(actor.With(t.Context(), actor.System)); err != nil {
 					t.Error(err)
 					return
 				}

@@ -16,9 +16,9 @@ func digest(row Standup) string {
 	for _, r := range row.Reports {
 		asked = asked || r.AskedAt != nil
 		if r.Status == Answered {
-			answered = append(answered, r.AgentID+filedMark(r))
+			answered = append(answered, r.AgentID+submittedMark(r))
 		} else {
-			silent = append(silent, r.AgentID+" ("+row.whySilent(r)+")")
+			silent = append(silent, r.AgentID+" ("+row.noReportReason(r)+")")
 		}
 		if r.Evidence == nil {
 			continue
@@ -30,7 +30,7 @@ func digest(row Standup) string {
 			moved = append(moved, fmt.Sprintf("%s (%s)", i.Key, spaced(i.Status)))
 		}
 	}
-	lines := []string{fmt.Sprintf("- Answered: %d of %d%s", len(answered), len(row.Reports), listed(answered, ", "))}
+	lines := []string{fmt.Sprintf("- Answered: %d of %d%s", len(answered), len(row.Reports), joinCapped(answered, ", "))}
 	for _, l := range []struct {
 		word    string
 		items   []string
@@ -44,14 +44,14 @@ func digest(row Standup) string {
 		{"Finished and not reported", row.omitted(), ", "},
 	} {
 		if len(l.items) > 0 {
-			lines = append(lines, "- "+l.word+listed(l.items, l.between))
+			lines = append(lines, "- "+l.word+joinCapped(l.items, l.between))
 		}
 	}
 	switch {
 	case row.CostUSD != nil:
 		lines = append(lines, "- Cost: $"+row.CostUSD.String())
 	case row.spent != nil:
-		lines = append(lines, fmt.Sprintf("- Cost: at least $%s; what %s cost is unknown", row.spent, counted(row.untold, "run")))
+		lines = append(lines, fmt.Sprintf("- Cost: at least $%s; what %s cost is unknown", row.spent, plural(row.unpricedRuns, "run")))
 	case asked:
 		lines = append(lines, "- Cost: unknown")
 	}
@@ -59,7 +59,7 @@ func digest(row Standup) string {
 }
 
 // counted is a number of things: 1 run, 2 runs.
-func counted(n int, thing string) string {
+func plural(n int, thing string) string {
 	if n != 1 {
 		thing += "s"
 	}
@@ -74,7 +74,7 @@ func aged(n int) string {
 	return days(n)
 }
 
-func filedMark(r Report) string {
+func submittedMark(r Report) string {
 	if r.FiledAt != nil {
 		return " (filed)"
 	}
@@ -82,7 +82,7 @@ func filedMark(r Report) string {
 }
 
 // whySilent says why there is no report of a participant.
-func (s Standup) whySilent(r Report) string {
+func (s Standup) noReportReason(r Report) string {
 	switch r.Status {
 	case Pending:
 		return "not asked"
@@ -95,7 +95,7 @@ func (s Standup) whySilent(r Report) string {
 	}
 	for _, l := range slices.Backward(s.Transcript) {
 		if l.Kind == "failure" && l.From == r.AgentID {
-			return "failed: " + quiet(strings.TrimPrefix(l.Text, noReport))
+			return "failed: " + escapeLine(strings.TrimPrefix(l.Text, noReport))
 		}
 	}
 	return spaced(string(r.Status))
@@ -110,7 +110,7 @@ func (s Standup) blockedFacts() []string {
 	var out []string
 	named := map[string]bool{}
 	for _, b := range s.Blockers {
-		what := b.AgentID + ": " + quiet(b.Text)
+		what := b.AgentID + ": " + escapeLine(b.Text)
 		if b.Task != nil {
 			named[*b.Task] = true
 		}
@@ -133,7 +133,7 @@ func (s Standup) contradicted() []string {
 	var out []string
 	for _, r := range s.Reports {
 		for _, c := range r.Claims {
-			out = append(out, r.AgentID+" says that "+c.against())
+			out = append(out, r.AgentID+" says that "+c.describe())
 		}
 	}
 	return out
@@ -151,7 +151,7 @@ func (s Standup) omitted() []string {
 
 // quiet makes a text of an agent fit to stand in a line of Markdown: short, on
 // one line, and nothing in it is markup.
-func quiet(s string) string {
+func escapeLine(s string) string {
 	const most = 120
 	if runes := []rune(strings.Join(strings.Fields(s), " ")); len(runes) > most {
 		s = string(runes[:most]) + " …"
@@ -164,7 +164,7 @@ var markup = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "[
 func spaced(s string) string { return strings.ReplaceAll(s, "_", " ") }
 
 // listed is the items of a fact, and how many have no place in it.
-func listed(items []string, between string) string {
+func joinCapped(items []string, between string) string {
 	const most = 100
 	if len(items) == 0 {
 		return ""

@@ -14,7 +14,7 @@ import (
 )
 
 // longestWait is how long a request may ask to wait for the end of a meeting.
-const longestWait = 10 * time.Minute
+const maxWait = 10 * time.Minute
 
 // Mount adds the routes of standups.
 func (s *Service) Mount(api *web.API) {
@@ -28,15 +28,15 @@ func (s *Service) Mount(api *web.API) {
 	s.mountSchedule(api)
 	web.Get(api, "/standups/{id}", actor.Read, "One standup with all that was said", s.handleGet, web.Fails(ErrNotFound))
 	web.Text(api, "/standups/{id}/transcript", actor.Read, "Follow the meeting as plain text", s.handleTranscript,
-		web.Waits(max(s.Deadline, longestDeadline)+time.Minute), web.Fails(ErrNotFound, ErrWaiting),
+		web.Waits(max(s.Deadline, maxDeadline)+time.Minute), web.Fails(ErrNotFound, ErrWaiting),
 		web.Describe("Reads like minutes. While the meeting goes on, it stays and adds each line as it is said: `curl -N`."))
 	web.Delete(api, "/standups/{id}", actor.ManageStandups, "Delete a standup", s.handleDelete, web.Fails(ErrNotFound, ErrRunning, ErrStale))
 	web.Post(api, "/standups/{id}/run", actor.HoldStandups, "Run the standup, or retry it", s.handleRun,
-		web.Status(http.StatusAccepted), web.Also(http.StatusOK), web.Waits(longestWait+time.Minute),
+		web.Status(http.StatusAccepted), web.Also(http.StatusOK), web.Waits(maxWait+time.Minute),
 		web.Fails(ErrNotFound, ErrRunning, ErrCompleted, ErrWaiting),
 		web.Describe("Answers 202 while the meeting goes on. With `Prefer: wait=60` it waits up to so many seconds, 600 at most, and answers 200 when the meeting has ended by then."))
-	web.Put(api, "/standups/{id}/reports/{agent_id}", actor.FileReports, "Hand in a participant's report", s.handleFile,
-		web.Fails(ErrNotFound, ErrParticipant, ErrNotYours, ErrFilings, ErrEnded),
+	web.Put(api, "/standups/{id}/reports/{agent_id}", actor.FileReports, "Hand in a participant's report", s.handleSubmitReport,
+		web.Fails(ErrNotFound, ErrParticipant, ErrNotOwnReport, ErrTooManySubmissions, ErrEnded),
 		web.Describe("Before the meeting or while it goes on: the agent is not asked then, and when it is being asked, that run is stopped. "+
 			"An agent hands in its own report only, the owner and admins that of any participant. The same again changes nothing."))
 	web.Post(api, "/standups/{id}/cancel", actor.ManageStandups, "Cancel a standup", s.handleCancel, web.Fails(ErrNotFound, ErrIdle))
@@ -177,9 +177,9 @@ type runInput struct {
 }
 
 func (s *Service) handleRun(ctx context.Context, in *runInput) (*web.Tagged[Standup], error) {
-	wait := in.Wait(longestWait)
+	wait := in.Wait(maxWait)
 	if wait > 0 { // before anything is begun
-		leave, err := s.place(ctx)
+		leave, err := s.acquireSlot(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -206,17 +206,17 @@ func (s *Service) handleCancel(ctx context.Context, in *Ref) (*web.Tagged[Standu
 	return web.Tag(m, m.Version), err
 }
 
-type fileInput struct {
+type submitInput struct {
 	Ref
 	AgentID string `path:"agent_id" maxLength:"64"`
 	Body    Filing
 }
 
-type fileOutput struct{ Body Report }
+type submitOutput struct{ Body Report }
 
-func (s *Service) handleFile(ctx context.Context, in *fileInput) (*fileOutput, error) {
-	r, err := s.File(ctx, in.ID, in.AgentID, in.Body)
-	return &fileOutput{r}, err
+func (s *Service) handleSubmitReport(ctx context.Context, in *submitInput) (*submitOutput, error) {
+	r, err := s.SubmitReport(ctx, in.ID, in.AgentID, in.Body)
+	return &submitOutput{r}, err
 }
 
 // handleTranscript writes the transcript as plain text, for a terminal. While
@@ -227,14 +227,14 @@ func (s *Service) handleTranscript(ctx context.Context, in *Ref) (web.Writing, e
 		return nil, err
 	}
 	leave := func() {}
-	if m.goesOn() {
-		if leave, err = s.place(ctx); err != nil {
+	if m.inProgress() {
+		if leave, err = s.acquireSlot(ctx); err != nil {
 			return nil, err
 		}
 	}
 	return func(say func(string) error) {
 		defer leave()
-		s.write(ctx, m, web.Stopping(ctx), say)
+		s.streamTranscript(ctx, m, web.Stopping(ctx), say)
 	}, nil
 }
 

@@ -59,14 +59,14 @@ func scanBrief(row db.Row) (Brief, error) {
 	if code.Valid {
 		b.Failure = &Failure{Code: code.String, Detail: detail.String}
 	}
-	b.Reports = readRoll(roll)
+	b.Reports = parseRoll(roll)
 	return b, err
 }
 
 // keepRoll writes a standup's reports in brief into its own row, where a list
 // finds them without looking for those of each standup: a line for each with the
 // agent's id, the status and the name.
-func keepRoll(ctx context.Context, tx *db.Tx, standupID string) error {
+func updateRoll(ctx context.Context, tx *db.Tx, standupID string) error {
 	_, err := tx.Exec(ctx, `
 		UPDATE standups SET roll = COALESCE((
 			SELECT STRING_AGG(agent_id || ' ' || status || ' ' || name, ? ORDER BY place) FROM standup_reports WHERE standup_id = ?), '')
@@ -77,7 +77,7 @@ func keepRoll(ctx context.Context, tx *db.Tx, standupID string) error {
 // readRoll reads what keepRoll has written. Neither an agent's id nor a status
 // has a blank. Names have no line breaks; should one have, after all, it keeps
 // them.
-func readRoll(text string) []BriefReport {
+func parseRoll(text string) []BriefReport {
 	if text == "" {
 		return []BriefReport{}
 	}

@@ -56,7 +56,7 @@ func TestReadRoll(t *testing.T) {
 		"cto asked The  T O \ncpo failed ": {{"cto", "The  T O ", Asked}, {"cpo", "", Failed}},
 		"cto missing A\nname\ncpo asked P": {{"cto", "A\nname", Missing}, {"cpo", "P", Asked}},
 	} {
-		if got := readRoll(text); !slices.Equal(got, want) || got == nil {
+		if got := parseRoll(text); !slices.Equal(got, want) || got == nil {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}

@@ -38,11 +38,11 @@ type meeting struct {
 	AgentTimeout time.Duration
 	Deadline     time.Duration
 
-	mute time.Time // since when the gateway has taken no question; zero while it does
+	silentSince time.Time // since when the gateway has taken no question; zero while it does
 }
 
 // hold is the job: it holds the meeting from wherever it stands to its end.
-func (s *Service) hold(ctx context.Context, h *job.Held) error {
+func (s *Service) runJob(ctx context.Context, h *job.Held) error {
 	m := &meeting{Service: s, job: h, id: h.Key}
 	row, err := find(ctx, s.DB, m.id)
 	if errors.Is(err, ErrNotFound) || err == nil && row.Status != Running {
@@ -61,7 +61,7 @@ func (s *Service) hold(ctx context.Context, h *job.Held) error {
 	}
 	err = m.run(inner)
 	if err != nil && ctx.Err() == nil && errors.Is(context.Cause(inner), errDeadline) {
-		err = &Failure{DeadlinePassed, fmt.Sprintf("It was not over after %s, which is all the time that a meeting has. %s", length(m.Deadline), whatIsMissing)}
+		err = &Failure{DeadlinePassed, fmt.Sprintf("It was not over after %s, which is all the time that a meeting has. %s", formatDuration(m.Deadline), retryHint)}
 	}
 	failure, ok := errors.AsType[*Failure](err)
 	if !ok {
@@ -172,7 +172,7 @@ func (m *meeting) gather(ctx context.Context) error {
 		if err := update(ctx, tx, row, m.Now()); err != nil {
 			return err
 		}
-		return say(ctx, tx, m.id, m.Now(), "note", service, team, text)
+		return appendLine(ctx, tx, m.id, m.Now(), "note", service, team, text)
 	})
 	if err != nil {
 		return err
@@ -180,7 +180,7 @@ func (m *meeting) gather(ctx context.Context) error {
 	if f := m.quorum(row, members); f != nil {
 		return f
 	}
-	return m.present(ctx)
+	return m.checkGateway(ctx)
 }
 
 // quorum says why there is nobody to hold the meeting with, or nil.
@@ -201,11 +201,11 @@ func has(members []Member, agentID string) bool {
 }
 
 // present sees that the gateway is there before anybody is asked.
-func (m *meeting) present(ctx context.Context) error {
+func (m *meeting) checkGateway(ctx context.Context) error {
 	if m.Runtime.Status().State == gateway.NotConfigured {
 		return &Failure{GatewayNotConfigured, "No agent runtime is configured. Set AGENTRT_GATEWAY_URL and AGENTRT_GATEWAY_TOKEN in this service's environment or its .env, and restart it."}
 	}
-	_, err := m.connected(ctx, nil)
+	_, err := m.awaitGateway(ctx, nil)
 	return err
 }
 
@@ -215,7 +215,7 @@ func (m *meeting) collect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	open, err := openBlockers(ctx, m.DB, row)
+	open, err := openBlockersByAgent(ctx, m.DB, row)
 	if err != nil {
 		return err
 	}
@@ -227,14 +227,14 @@ func (m *meeting) collect(ctx context.Context) error {
 		if r.Status == Asked {
 			since = r.AskedAt // its answer may be here already, even from before a retry
 		}
-		q, err := m.ask(ctx, r.AgentID, "report", since, func() string { return reportQuestion(row, r) + reminder(open[r.AgentID]) })
-		if errors.Is(err, errFiled) {
+		q, err := m.ask(ctx, r.AgentID, "report", since, func() string { return reportPrompt(row, r) + reminder(open[r.AgentID]) })
+		if errors.Is(err, errSubmitted) {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		if err := m.keep(ctx, i, q); err != nil {
+		if err := m.storeAnswer(ctx, i, q); err != nil {
 			return err
 		}
 	}
@@ -248,7 +248,7 @@ func (m *meeting) collect(ctx context.Context) error {
 }
 
 // keep turns the end of a question into the report of the i-th participant.
-func (m *meeting) keep(ctx context.Context, i int, q question) error {
+func (m *meeting) storeAnswer(ctx context.Context, i int, q question) error {
 	return m.step(ctx, "keep "+q.RunID, func(tx *db.Tx, row *Standup) error {
 		r := row.Reports[i]
 		if r.FiledAt != nil {
@@ -259,15 +259,15 @@ func (m *meeting) keep(ctx context.Context, i int, q question) error {
 		switch q.State {
 		case "answered":
 			r.Status = Answered
-			r.fill(*q.Text, q.CostNano)
-			if err := r.weigh(ctx, tx, m.id); err != nil {
+			r.parseAnswer(*q.Text, q.CostNano)
+			if err := r.checkClaims(ctx, tx, m.id); err != nil {
 				return err
 			}
 			line = *q.Text
 		case "timed_out":
 			text := timeoutText
 			r.Status, r.Text, kind = TimedOut, &text, "timeout"
-			line = timeoutText + " No answer within " + length(m.AgentTimeout) + ". The meeting goes on without this report."
+			line = timeoutText + " No answer within " + formatDuration(m.AgentTimeout) + ". The meeting goes on without this report."
 		default:
 			r.Status, line, kind = Failed, noReport+sentence(*q.Text), "failure"
 		}
@@ -278,7 +278,7 @@ func (m *meeting) keep(ctx context.Context, i int, q question) error {
 		if err := update(ctx, tx, row, m.Now()); err != nil {
 			return err
 		}
-		if err := say(ctx, tx, m.id, q.EndedAt.Time, kind, r.AgentID, row.Facilitator, line); err != nil {
+		if err := appendLine(ctx, tx, m.id, q.EndedAt.Time, kind, r.AgentID, row.Facilitator, line); err != nil {
 			return err
 		}
 		return record(ctx, tx, m.Now(), "standup.reported", *row, map[string]any{"agent_id": r.AgentID, "status": r.Status})
@@ -286,8 +286,8 @@ func (m *meeting) keep(ctx context.Context, i int, q question) error {
 }
 
 // fill parses an answer into the parts of the report.
-func (r *Report) fill(text string, cost *int64) {
-	r.take(text, answer.ParseReport(text))
+func (r *Report) parseAnswer(text string, cost *int64) {
+	r.setParts(text, answer.ParseReport(text))
 	if cost != nil {
 		n := money.Nano(*cost)
 		r.CostUSD = &n
@@ -295,7 +295,7 @@ func (r *Report) fill(text string, cost *int64) {
 }
 
 // take takes over an answer that was read into its parts.
-func (r *Report) take(text string, parsed answer.Parsed) {
+func (r *Report) setParts(text string, parsed answer.Parsed) {
 	r.Text, r.Other = &text, nil
 	r.Yesterday, r.Today, r.Blockers = parsed.Yesterday, parsed.Today, parsed.Blockers
 	if parsed.Other != "" {
@@ -304,7 +304,7 @@ func (r *Report) take(text string, parsed answer.Parsed) {
 }
 
 // weigh holds the report against the board and the evidence.
-func (r *Report) weigh(ctx context.Context, q db.Queryer, standupID string) (err error) {
+func (r *Report) checkClaims(ctx context.Context, q db.Queryer, standupID string) (err error) {
 	if r.Claims, err = contradictions(ctx, q, *r); err != nil {
 		return err
 	}
@@ -318,7 +318,7 @@ func (r *Report) weigh(ctx context.Context, q db.Queryer, standupID string) (err
 func (m *meeting) review(ctx context.Context) (answer.Review, error) {
 	var outdated []question
 	err := m.step(ctx, "review", func(tx *db.Tx, row *Standup) (err error) {
-		if outdated, err = m.dropReviews(ctx, tx, *row); err != nil {
+		if outdated, err = m.dropOutdatedReviews(ctx, tx, *row); err != nil {
 			return err
 		}
 		ended, err := m.takeBlockers(ctx, tx, row)
@@ -329,7 +329,7 @@ func (m *meeting) review(ctx context.Context) (answer.Review, error) {
 		if err := update(ctx, tx, row, m.Now()); err != nil {
 			return err
 		}
-		return m.tellEnded(ctx, tx, *row, ended)
+		return m.resolveEnded(ctx, tx, *row, ended)
 	})
 	if err != nil {
 		return answer.Review{}, err
@@ -349,7 +349,7 @@ func (m *meeting) review(ctx context.Context) (answer.Review, error) {
 	}
 	var said string
 	for _, purpose := range []string{"review", "repeat"} {
-		q, err := m.ask(ctx, row.Facilitator, purpose, row.StartedAt, func() string { return reviewQuestion(row, known, items, purpose == "repeat") })
+		q, err := m.ask(ctx, row.Facilitator, purpose, row.StartedAt, func() string { return reviewPrompt(row, known, items, purpose == "repeat") })
 		if err != nil {
 			return answer.Review{}, err
 		}
@@ -359,7 +359,7 @@ func (m *meeting) review(ctx context.Context) (answer.Review, error) {
 		switch q.State {
 		case "answered":
 		case "timed_out":
-			return answer.Review{}, &Failure{FacilitatorTimedOut, fmt.Sprintf("%s did not answer within %s. The reports are kept; a retry asks for the review alone.", row.Facilitator, length(m.AgentTimeout))}
+			return answer.Review{}, &Failure{FacilitatorTimedOut, fmt.Sprintf("%s did not answer within %s. The reports are kept; a retry asks for the review alone.", row.Facilitator, formatDuration(m.AgentTimeout))}
 		default:
 			return answer.Review{}, &Failure{FacilitatorTimedOut, fmt.Sprintf("%s could not review the reports: %s The reports are kept; a retry asks for the review alone.", row.Facilitator, sentence(*q.Text))}
 		}

@@ -20,17 +20,17 @@ type opened struct {
 }
 
 // name keeps both under an Idempotency-Key, whose repetition is answered alike.
-func (o opened) name() string {
+func (o opened) key() string {
 	if o.created {
 		return o.id
 	}
-	return hadAlready + o.id
+	return existedPrefix + o.id
 }
 
-const hadAlready = "had "
+const existedPrefix = "had "
 
 func findOpening(ctx context.Context, q db.Queryer, name string) (opened, error) {
-	id, had := strings.CutPrefix(name, hadAlready)
+	id, had := strings.CutPrefix(name, existedPrefix)
 	_, err := find(ctx, q, id)
 	return opened{id, !had}, err
 }
@@ -65,11 +65,11 @@ func (s *Service) openIn(ctx context.Context, tx *db.Tx, n New, now time.Time, m
 		had, err := findByDay(ctx, tx, t.Key, date)
 		return opened{had.ID, false}, err
 	}
-	return s.opened(ctx, tx, t, made, members)
+	return s.recordOpened(ctx, tx, t, made, members)
 }
 
 // opened writes down who will be asked, and that the standup was opened.
-func (s *Service) opened(ctx context.Context, tx *db.Tx, t Team, made Standup, members []Member) (opened, error) {
+func (s *Service) recordOpened(ctx context.Context, tx *db.Tx, t Team, made Standup, members []Member) (opened, error) {
 	now := made.CreatedAt.Time
 	for i, agentID := range t.Participants {
 		r := Report{AgentID: agentID, Name: nameOf(members, agentID), Status: Pending}
@@ -78,7 +78,7 @@ func (s *Service) opened(ctx context.Context, tx *db.Tx, t Team, made Standup, m
 		}
 	}
 	text := fmt.Sprintf("%s opened the standup of %s (%s).", actor.From(ctx).Name, made.Date, made.Timezone)
-	if err := say(ctx, tx, made.ID, now, "note", service, team, text); err != nil {
+	if err := appendLine(ctx, tx, made.ID, now, "note", service, team, text); err != nil {
 		return opened{}, err
 	}
 	return opened{made.ID, true}, record(ctx, tx, now, "standup.opened", made, nil)

@@ -28,22 +28,22 @@ type Timetable interface {
 const (
 	// jobNames is how the job of the team executive is called in the runtime, as
 	// the specification has it, and what the names of all others begin with.
-	jobNames = "daily-standup"
+	jobNamePrefix = "daily-standup"
 	// KeyVariable is the variable in the runtime's environment that holds the
 	// facilitator's API key. Only its name is in the job.
 	KeyVariable = "WARDROOM_API_KEY"
 	// defaultExpr is nine o'clock on weekdays.
 	defaultExpr = "0 9 * * 1-5"
 	// nextShown is how many of the next times are answered.
-	nextShown = 5
+	maxNextRuns = 5
 )
 
 // jobName is how the job that starts t's standups is called in the runtime.
 func (t Team) jobName() string {
 	if t.Key == Executive {
-		return jobNames
+		return jobNamePrefix
 	}
-	return jobNames + "-" + t.Key
+	return jobNamePrefix + "-" + t.Key
 }
 
 // jobDeclaration names that job for the runtime: whoever makes it twice makes one.
@@ -92,7 +92,7 @@ type seenJob struct {
 }
 
 // aim is the job as it is to be.
-type aim struct {
+type desiredJob struct {
 	expr, zone  string
 	enabled     bool
 	url         string
@@ -102,9 +102,9 @@ type aim struct {
 
 // aim puts together what p says, what is there, and the defaults, or says what
 // is wrong with it. Nothing has been sent by then.
-func (s *Service) aim(t Team, p Plan, was seenJob, now *gateway.Job) (aim, error) {
+func (s *Service) desiredJob(t Team, p Plan, was seenJob, now *gateway.Job) (desiredJob, error) {
 	var bad fault.Fields
-	a := aim{expr: defaultExpr, zone: t.Timezone, enabled: true, facilitator: t.Facilitator}
+	a := desiredJob{expr: defaultExpr, zone: t.Timezone, enabled: true, facilitator: t.Facilitator}
 	if now != nil {
 		a.enabled = now.Enabled
 		if now.Schedule.Kind == "cron" {
@@ -146,14 +146,14 @@ func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
 // addressLetters are what an address in a job may be made of. Agents paste it
 // into a command line, so that nothing gets through that a shell would read.
-const addressLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/:[]"
+const addressChars = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/:[]"
 
 // serviceAddress reads an address of this service, without what belongs to its
 // routes.
 func serviceAddress(text string) (string, bool) {
 	text = strings.TrimSuffix(strings.TrimRight(strings.TrimSpace(text), "/"), "/api/v1")
 	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.Opaque != "" || strings.Trim(text, addressLetters) != "" {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.Opaque != "" || strings.Trim(text, addressChars) != "" {
 		return "", false
 	}
 	if port := u.Port(); port != "" {
@@ -166,7 +166,7 @@ func serviceAddress(text string) (string, bool) {
 
 // overheard reports whether a key that is sent to an address can be read on the
 // way.
-func overheard(address string) bool {
+func exposesKey(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme == "https" || u.Hostname() == "localhost" {
 		return false
@@ -202,7 +202,7 @@ Use your own agent credentials: your API key is in the environment variable %[2]
 
 // change is what has to be changed of a job for it to be as it should; empty
 // when nothing has.
-func (a aim) change(j gateway.Job) (c gateway.JobChange, names []string) {
+func (a desiredJob) change(j gateway.Job) (c gateway.JobChange, names []string) {
 	differs := func(name string, is, should any) bool {
 		if is != should {
 			names = append(names, name)
@@ -278,7 +278,7 @@ func times(j gateway.Job) (at cron.Schedule, why string) {
 }
 
 // shown is a schedule as the API answers it.
-func (s *Service) shown(t Team, j gateway.Job, live bool, seen clock.Time, address string) Schedule {
+func (s *Service) view(t Team, j gateway.Job, live bool, seen clock.Time, address string) Schedule {
 	out := Schedule{
 		Team: t.Key, Job: j, Live: live, SeenAt: seen, NextRuns: []clock.Time{}, ServiceURL: address, Variable: KeyVariable,
 		GraceSeconds: int64(s.StartGrace / time.Second), Fallback: s.Fallback, Others: []string{}, Warnings: []string{},
@@ -288,7 +288,7 @@ func (s *Service) shown(t Team, j gateway.Job, live bool, seen clock.Time, addre
 		why = "The job is disabled."
 	}
 	if why == "" {
-		for next := at.Next(s.Now()); len(out.NextRuns) < nextShown && !next.IsZero(); next = at.Next(next) {
+		for next := at.Next(s.Now()); len(out.NextRuns) < maxNextRuns && !next.IsZero(); next = at.Next(next) {
 			out.NextRuns = append(out.NextRuns, clock.At(next))
 		}
 		if t.ArchivedAt != nil { // the runtime does not know

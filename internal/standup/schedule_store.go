@@ -31,15 +31,15 @@ func (r *seenJob) fields(definition *string) []any {
 }
 
 // timetable is a team and what is remembered of its schedule.
-type timetable struct {
+type teamSchedule struct {
 	team Team
 	seenJob
 }
 
 // timetables are those of all teams, also of those that have no schedule, whose
 // Version is 0, and of those in the archive.
-func (s *Service) timetables(ctx context.Context) ([]timetable, error) {
-	var all []timetable
+func (s *Service) teamSchedules(ctx context.Context) ([]teamSchedule, error) {
+	var all []teamSchedule
 	err := s.DB.View(ctx, func(q db.Queryer) error {
 		seen := map[string]seenJob{}
 		rows, err := q.Query(ctx, `SELECT team, `+scheduleColumns+` FROM standup_schedules`)
@@ -56,9 +56,9 @@ func (s *Service) timetables(ctx context.Context) ([]timetable, error) {
 			return err
 		}
 		rows, err = q.Query(ctx, `SELECT `+teamColumns+` FROM teams ORDER BY key`)
-		all, err = db.All(rows, err, func(row db.Row) (timetable, error) {
+		all, err = db.All(rows, err, func(row db.Row) (teamSchedule, error) {
 			t, err := scanTeam(row)
-			return timetable{s.effective(t), seen[t.Key]}, err
+			return teamSchedule{s.effective(t), seen[t.Key]}, err
 		})
 		return err
 	})
@@ -79,7 +79,7 @@ func putSchedule(ctx context.Context, tx *db.Tx, team string, r seenJob) error {
 }
 
 // forgive has nothing count as missed that a team's schedule had until now.
-func forgive(ctx context.Context, tx *db.Tx, team string, now time.Time) error {
+func skipMissed(ctx context.Context, tx *db.Tx, team string, now time.Time) error {
 	if err := tx.Lock(ctx, scheduleLock(team)); err != nil {
 		return err
 	}

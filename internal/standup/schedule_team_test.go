@@ -125,7 +125,7 @@ func TestScheduleOfAnotherFacilitator(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := o.LookAtSchedule(system(t)); err != nil {
+			if err := o.RefreshSchedules(system(t)); err != nil {
 				t.Fatal(err)
 			}
 			old, err := o.Schedule(signedIn(t), key)
@@ -201,7 +201,7 @@ func TestLookAtSchedulesOfTeams(t *testing.T) {
 			ids[name] = j.ID
 		}
 		before := o.runtime.Calls("cron.list")
-		if err := o.LookAtSchedule(system(t)); err != nil {
+		if err := o.RefreshSchedules(system(t)); err != nil {
 			t.Fatal(err)
 		}
 		if n := o.runtime.Calls("cron.list") - before; n != 1 {

@@ -310,7 +310,7 @@ func TestScheduleOfOthers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := o.LookAtSchedule(signedIn(t)); err != nil {
+		if err := o.RefreshSchedules(signedIn(t)); err != nil {
 			t.Fatal(err)
 		}
 		second, err := o.client.AddJob(t.Context(), n)

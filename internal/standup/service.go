@@ -65,11 +65,11 @@ type Service struct {
 	// Raise brings a matter to the inbox, and Settle says that its cause has
 	// ended and why; both within the transaction of what has happened. Nil is no
 	// inbox.
-	Raise  func(ctx context.Context, tx *db.Tx, m Matter) error
-	Settle func(ctx context.Context, tx *db.Tx, cause, why string) error
+	Raise   func(ctx context.Context, tx *db.Tx, m InboxItem) error
+	Resolve func(ctx context.Context, tx *db.Tx, cause, why string) error
 	// Used, when not nil, is told in the transaction of a run's end what the run
 	// used, once or more often.
-	Used func(ctx context.Context, tx *db.Tx, u Used) error
+	RecordUsage func(ctx context.Context, tx *db.Tx, u RunUsage) error
 
 	// Made lists the newest tasks that an agent has made for others since then.
 	// Nil when nobody can tell; so for the three that follow.
@@ -102,8 +102,8 @@ type Service struct {
 	StartGrace time.Duration // how late a standup may begin before it counts as missed
 	Fallback   bool          // one that was missed is begun by the service
 
-	places  places.Places
-	lookout lookout
+	places       places.Places
+	sharedReader sharedReader
 }
 
 // jobKind is the kind of the jobs that hold meetings; their key is the standup's id.
@@ -111,7 +111,7 @@ const jobKind = "standup"
 
 // Kind is how the queue holds a meeting.
 func (s *Service) Kind() job.Kind {
-	return job.Kind{Do: s.hold, GaveUp: s.gaveUp, Attempts: 5}
+	return job.Kind{Do: s.runJob, GaveUp: s.gaveUp, Attempts: 5}
 }
 
 // Open opens a team's standup of a day. When that day has one already it is
@@ -223,7 +223,7 @@ func (s *Service) Cancel(ctx context.Context, id string) (Standup, error) {
 		// after it has written takes those back who share its commit on SQLite, and
 		// one of them may be the end of this meeting.
 		if row, err := find(ctx, tx, id); err != nil || row.Status != Running {
-			return cmp.Or(err, row.idle())
+			return cmp.Or(err, row.notRunning())
 		}
 		// The meeting writes under its job and not under our lock. Taking the job
 		// away first waits for what it is writing, which may be its end.
@@ -235,7 +235,7 @@ func (s *Service) Cancel(ctx context.Context, id string) (Standup, error) {
 			return err
 		}
 		if m.Status != Running {
-			return m.idle()
+			return m.notRunning()
 		}
 		all, err := questions(ctx, tx, id)
 		if err != nil {
@@ -252,7 +252,7 @@ func (s *Service) Cancel(ctx context.Context, id string) (Standup, error) {
 }
 
 // idle says why there is nothing to cancel.
-func (s Standup) idle() error {
+func (s Standup) notRunning() error {
 	return ErrIdle.With("There is nothing to cancel: it %s.", s.ended())
 }
 
@@ -287,7 +287,7 @@ func (s *Service) Delete(ctx context.Context, id string, version *int64) error {
 		if err := remove(ctx, tx, id); err != nil {
 			return err
 		}
-		if err := s.settle(ctx, tx, m.failed(), "The standup was deleted."); err != nil {
+		if err := s.resolve(ctx, tx, m.failedCause(), "The standup was deleted."); err != nil {
 			return err
 		}
 		if err := record(ctx, tx, s.Now(), "standup.deleted", m, nil); err != nil {
@@ -341,10 +341,10 @@ func (s *Service) fail(ctx context.Context, tx *db.Tx, m *Standup, f *Failure) e
 	if err := update(ctx, tx, m, now); err != nil {
 		return err
 	}
-	if err := say(ctx, tx, m.ID, now, "error", service, team, f.Detail+" ("+f.Code+")"); err != nil {
+	if err := appendLine(ctx, tx, m.ID, now, "error", service, team, f.Detail+" ("+f.Code+")"); err != nil {
 		return err
 	}
-	if err := s.tellFailed(ctx, tx, *m); err != nil {
+	if err := s.raiseFailed(ctx, tx, *m); err != nil {
 		return err
 	}
 	return record(ctx, tx, s.Now(), "standup.failed", *m, map[string]any{"code": f.Code, "detail": f.Detail})
@@ -368,7 +368,7 @@ func (s *Service) gaveUp(ctx context.Context, tx *db.Tx, id string, _ error) err
 	if err != nil {
 		return err
 	}
-	return s.fail(ctx, tx, &m, &Failure{Internal, "The service could not go on with the meeting; its log says why. " + whatIsMissing})
+	return s.fail(ctx, tx, &m, &Failure{Internal, "The service could not go on with the meeting; its log says why. " + retryHint})
 }
 
 func brief(m Standup) map[string]any {

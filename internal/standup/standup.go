@@ -96,8 +96,8 @@ type Standup struct {
 	// before the first one, and in standups that are older than teams.
 	agentTimeout, deadline time.Duration
 
-	spent  *money.Nano // what the runs have cost of which that is known; nil when it is of none
-	untold int         // how many have ended of which it is not
+	spent        *money.Nano // what the runs have cost of which that is known; nil when it is of none
+	unpricedRuns int         // how many have ended of which it is not
 }
 
 // Brief is a standup in a list: without what was said.

@@ -160,7 +160,7 @@ func (s *Standup) load(ctx context.Context, q db.Queryer) error {
 	if err != nil {
 		return fmt.Errorf("transcript: %w", err)
 	}
-	return s.addUp(ctx, q)
+	return s.loadCost(ctx, q)
 }
 
 // ledgerCost is what the usage ledger has of the run of a question q: it learns
@@ -173,11 +173,11 @@ const ledgerCost = `(SELECT CASE WHEN SUM(l.unpriced) = 0 THEN CAST(SUM(l.cost_n
 // has ended has cost something, also when nobody waited for its answer; one that
 // it never took has not. What was not told here may be in the ledger, which has
 // the same of all others.
-func (s *Standup) addUp(ctx context.Context, q db.Queryer) error {
+func (s *Standup) loadCost(ctx context.Context, q db.Queryer) error {
 	var sum sql.NullInt64
 	err := q.QueryRow(ctx, `
 		SELECT COUNT(*) FILTER (WHERE cost IS NULL AND accepted AND state <> 'open'), CAST(SUM(cost) AS BIGINT)
-		FROM (SELECT q.accepted, q.state, COALESCE(q.cost_nano, `+ledgerCost+`) AS cost FROM standup_questions q WHERE q.standup_id = ?) AS runs`, s.ID).Scan(&s.untold, &sum)
+		FROM (SELECT q.accepted, q.state, COALESCE(q.cost_nano, `+ledgerCost+`) AS cost FROM standup_questions q WHERE q.standup_id = ?) AS runs`, s.ID).Scan(&s.unpricedRuns, &sum)
 	if err != nil {
 		return fmt.Errorf("cost: %w", err)
 	}
@@ -185,7 +185,7 @@ func (s *Standup) addUp(ctx context.Context, q db.Queryer) error {
 	if sum.Valid {
 		s.spent = new(money.Nano(sum.Int64))
 	}
-	if s.untold == 0 {
+	if s.unpricedRuns == 0 {
 		s.CostUSD = s.spent
 	}
 	return nil
@@ -210,7 +210,7 @@ func reports(ctx context.Context, q db.Queryer, standupID string) ([]Report, err
 			return r, err
 		}
 		if r.Evidence != nil {
-			r.Evidence.complete()
+			r.Evidence.fillNil()
 		}
 		if err := json.Unmarshal([]byte(omitted), &r.Omitted); err != nil {
 			return r, err
@@ -245,7 +245,7 @@ func putReport(ctx context.Context, tx *db.Tx, standupID string, place int, r Re
 	if err != nil {
 		return err
 	}
-	return keepRoll(ctx, tx, standupID)
+	return updateRoll(ctx, tx, standupID)
 }
 
 func nanos(n *money.Nano) *int64 {
@@ -258,7 +258,7 @@ func nanos(n *money.Nano) *int64 {
 
 // say appends a line to the transcript. The callers hold the standup's lock or
 // its job, so that no two lines get one number.
-func say(ctx context.Context, tx *db.Tx, standupID string, at time.Time, kind, from, to, text string) error {
+func appendLine(ctx context.Context, tx *db.Tx, standupID string, at time.Time, kind, from, to, text string) error {
 	var last int
 	err := tx.QueryRow(ctx, `SELECT COALESCE(MAX(seq), 0) FROM standup_transcript WHERE standup_id = ?`, standupID).Scan(&last)
 	if err != nil {
@@ -307,7 +307,7 @@ func scanQuestion(row db.Row) (q question, err error) {
 }
 
 // standing is the state of a question as it is stored; empty when there is none.
-func standing(ctx context.Context, q db.Queryer, runID string) (state string, err error) {
+func questionState(ctx context.Context, q db.Queryer, runID string) (state string, err error) {
 	err = q.QueryRow(ctx, `SELECT state FROM standup_questions WHERE run_id = ?`, runID).Scan(&state)
 	if db.IsNotFound(err) {
 		return "", nil

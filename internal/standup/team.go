@@ -77,9 +77,9 @@ type TeamChange struct {
 const (
 	maxTeamName     = 100 // characters
 	maxParticipants = 20  // each of them may take the whole of its time
-	shortestLimit   = time.Millisecond
-	longestAgent    = 24 * time.Hour
-	longestDeadline = 7 * 24 * time.Hour
+	minLimit        = time.Millisecond
+	maxAgentTimeout = 24 * time.Hour
+	maxDeadline     = 7 * 24 * time.Hour
 )
 
 // The failures of requests about teams.
@@ -151,10 +151,10 @@ func (s *Service) apply(t Team, c TeamChange, now time.Time, bad *fault.Fields) 
 		}
 	}
 	if c.AgentTimeout.Given {
-		t.own.agentTimeout = readLimit("/agent_timeout", c.AgentTimeout.Value, longestAgent, bad)
+		t.own.agentTimeout = readLimit("/agent_timeout", c.AgentTimeout.Value, maxAgentTimeout, bad)
 	}
 	if c.Deadline.Given {
-		t.own.deadline = readLimit("/deadline", c.Deadline.Value, longestDeadline, bad)
+		t.own.deadline = readLimit("/deadline", c.Deadline.Value, maxDeadline, bad)
 	}
 	if c.Archived != nil && *c.Archived != (t.ArchivedAt != nil) {
 		if t.ArchivedAt = nil; *c.Archived {
@@ -162,7 +162,7 @@ func (s *Service) apply(t Team, c TeamChange, now time.Time, bad *fault.Fields) 
 		}
 	}
 	if bad.Err() == nil {
-		s.checkTogether(t, c, bad)
+		s.checkCombination(t, c, bad)
 	}
 	return s.effective(t)
 }
@@ -203,8 +203,8 @@ func readLimit(where string, text *string, most time.Duration, bad *fault.Fields
 		return nil
 	}
 	d, err := clock.ParseDuration(*text)
-	if err != nil || d < shortestLimit || d > most {
-		bad.Add(where, "Give a duration such as 90s, 2m, 1h or a number of seconds, from %s to %s.", clock.FormatDuration(shortestLimit), clock.FormatDuration(most))
+	if err != nil || d < minLimit || d > most {
+		bad.Add(where, "Give a duration such as 90s, 2m, 1h or a number of seconds, from %s to %s.", clock.FormatDuration(minLimit), clock.FormatDuration(most))
 	}
 	span := clock.Span(d)
 	return &span
@@ -212,9 +212,9 @@ func readLimit(where string, text *string, most time.Duration, bad *fault.Fields
 
 // checkTogether looks at what changed beside what did not, which may come from
 // the settings.
-func (s *Service) checkTogether(t Team, c TeamChange, bad *fault.Fields) {
+func (s *Service) checkCombination(t Team, c TeamChange, bad *fault.Fields) {
 	if c.Facilitator.Given || c.Participants.Given {
-		if who := fill(t.own.facilitator, s.Facilitator); slices.Contains(fill(t.own.participants, s.Participants), who) {
+		if who := orSetting(t.own.facilitator, s.Facilitator); slices.Contains(orSetting(t.own.participants, s.Participants), who) {
 			bad.Add("/participants", "%s leads the standup and is not asked in it: name another facilitator, or leave %s out.", who, who)
 		}
 	}
@@ -224,7 +224,7 @@ func (s *Service) checkTogether(t Team, c TeamChange, bad *fault.Fields) {
 	}
 }
 
-func fill[T any](own *T, setting T) T {
+func orSetting[T any](own *T, setting T) T {
 	if own != nil {
 		return *own
 	}
@@ -233,12 +233,12 @@ func fill[T any](own *T, setting T) T {
 
 // effective fills in what t has: its own, or what the settings say.
 func (s *Service) effective(t Team) Team {
-	t.Facilitator = fill(t.own.facilitator, s.Facilitator)
+	t.Facilitator = orSetting(t.own.facilitator, s.Facilitator)
 	// Who leads is not asked. A change of the settings may make somebody both.
-	t.Participants = slices.DeleteFunc(slices.Clone(fill(t.own.participants, s.Participants)), func(id string) bool { return id == t.Facilitator })
+	t.Participants = slices.DeleteFunc(slices.Clone(orSetting(t.own.participants, s.Participants)), func(id string) bool { return id == t.Facilitator })
 	t.Timezone = s.zone(t).String()
-	t.AgentTimeout = fill(t.own.agentTimeout, clock.Span(s.AgentTimeout))
-	t.Deadline = fill(t.own.deadline, clock.Span(s.Deadline))
+	t.AgentTimeout = orSetting(t.own.agentTimeout, clock.Span(s.AgentTimeout))
+	t.Deadline = orSetting(t.own.deadline, clock.Span(s.Deadline))
 	t.FromSettings = []string{}
 	for _, f := range t.own.fields() {
 		if reflect.ValueOf(f.value).IsNil() {
@@ -305,7 +305,7 @@ func (t Team) title(date string) string {
 
 // ofTeam is what stands behind a standup's day where it has to be told from
 // other teams' of the same day: nothing for the executive one.
-func (s Standup) ofTeam(before string) string {
+func (s Standup) teamSuffix(before string) string {
 	if s.Team == Executive {
 		return ""
 	}
@@ -317,8 +317,8 @@ func (s Standup) ofTeam(before string) string {
 // because some last parts have a meaning in the runtime (main, and heartbeat:
 // OpenClaw 2026.9.6), and keys may be such words.
 func (s Standup) sessionKey(agentID string) string {
-	return "agent:" + agentID + ":standup:" + s.Date + s.ofTeam(":team-")
+	return "agent:" + agentID + ":standup:" + s.Date + s.teamSuffix(":team-")
 }
 
 // origin is what the tasks that come from the standup say of where they come from.
-func (s Standup) origin() string { return "standup:" + s.Date + s.ofTeam(":") }
+func (s Standup) origin() string { return "standup:" + s.Date + s.teamSuffix(":") }

@@ -47,7 +47,7 @@ func (s *Service) Team(ctx context.Context, ref string) (Team, error) {
 func (s *Service) Teams(ctx context.Context, archived bool, want page.Want) (page.Part[Team], error) {
 	var part page.Part[Team]
 	err := list.View(ctx, s.DB, want, func(q db.Queryer) (err error) {
-		part, err = teams.Read(ctx, q, teamsOfArchive(archived), want)
+		part, err = teams.Read(ctx, q, whereArchived(archived), want)
 		return err
 	})
 	for i, t := range part.Rows {
@@ -101,7 +101,7 @@ func (s *Service) updateTeam(ctx context.Context, tx *db.Tx, ref string, c TeamC
 		return Team{}, err
 	}
 	if was.ArchivedAt != nil && t.ArchivedAt == nil {
-		if err := forgive(ctx, tx, t.Key, s.Now()); err != nil {
+		if err := skipMissed(ctx, tx, t.Key, s.Now()); err != nil {
 			return Team{}, err
 		}
 	}

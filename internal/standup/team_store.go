@@ -22,7 +22,7 @@ var teams = list.List[Team]{
 	},
 }
 
-func teamsOfArchive(archived bool) (w list.Where) {
+func whereArchived(archived bool) (w list.Where) {
 	w.And(map[bool]string{true: `archived_at IS NOT NULL`, false: `archived_at IS NULL`}[archived])
 	return w
 }

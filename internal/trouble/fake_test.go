@@ -54,7 +54,7 @@ func newWorld(t *testing.T, d *db.DB) *world { return &world{t: t, d: d, now: ni
 func (w *world) starts(state gateway.State) *process {
 	p := &process{w: w}
 	p.Service = &Service{
-		DB: w.d, Gateway: p, Log: slog.New(slog.DiscardHandler), Now: w.clock, Every: time.Millisecond, Raise: w.raise, Settle: w.settle,
+		DB: w.d, Gateway: p, Log: slog.New(slog.DiscardHandler), Now: w.clock, Every: time.Millisecond, Raise: w.raise, Resolve: w.settle,
 	}
 	w.all = append(w.all, p)
 	p.turns(state)
@@ -79,7 +79,7 @@ func (w *world) passes(d time.Duration) {
 	for end := w.clock().Add(d); w.clock().Before(end); {
 		w.move(min(every, end.Sub(w.clock())))
 		for _, p := range w.all {
-			if err := p.Look(w.t.Context()); err != nil && !errors.Is(err, w.fault) {
+			if err := p.Check(w.t.Context()); err != nil && !errors.Is(err, w.fault) {
 				w.t.Fatal(err)
 			}
 		}
@@ -91,7 +91,7 @@ func (p *process) turns(state gateway.State) {
 	p.mu.Lock()
 	p.is = gateway.Status{State: state, LastError: secret, ConnectedAt: p.is.ConnectedAt, DeviceID: p.is.DeviceID}
 	p.mu.Unlock()
-	p.Hear(p.Status())
+	p.Observe(p.Status())
 }
 
 // shows changes what else the connection's status has, without telling.
@@ -114,7 +114,7 @@ func (p *process) Watch(ctx context.Context, tell func(gateway.Status)) {
 }
 
 // raise does what the inbox does that the rules of this package rest on.
-func (w *world) raise(ctx context.Context, tx *db.Tx, m Matter) error {
+func (w *world) raise(ctx context.Context, tx *db.Tx, m InboxItem) error {
 	if w.fault != nil {
 		return w.fault
 	}

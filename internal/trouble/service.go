@@ -37,21 +37,21 @@ type Service struct {
 	Every   time.Duration // how often it looks
 	// Raise brings something to the inbox, and Settle takes it back, both as the
 	// last thing of a transaction but for events.
-	Raise  func(ctx context.Context, tx *db.Tx, m Matter) error
-	Settle func(ctx context.Context, tx *db.Tx, cause, why string) error
+	Raise   func(ctx context.Context, tx *db.Tx, m InboxItem) error
+	Resolve func(ctx context.Context, tx *db.Tx, cause, why string) error
 	// Away, when not nil, is asked about each failure of the database whether it is
 	// an outage that is told of elsewhere.
 	Away func(error) bool
 
-	mu sync.Mutex
-	is spell
+	mu      sync.Mutex
+	current condition
 }
 
 // Run looks after the gateway until ctx ends.
 func (s *Service) Run(ctx context.Context) error {
 	var hearing sync.WaitGroup
 	defer hearing.Wait()
-	hearing.Go(func() { s.Gateway.Watch(ctx, s.Hear) })
+	hearing.Go(func() { s.Gateway.Watch(ctx, s.Observe) })
 	tick := time.NewTicker(s.Every)
 	defer tick.Stop()
 	for {
@@ -60,7 +60,7 @@ func (s *Service) Run(ctx context.Context) error {
 			return nil
 		case <-tick.C:
 		}
-		if err := s.Look(ctx); err != nil && ctx.Err() == nil && (s.Away == nil || !s.Away(err)) {
+		if err := s.Check(ctx); err != nil && ctx.Err() == nil && (s.Away == nil || !s.Away(err)) {
 			s.Log.WarnContext(ctx, "how the gateway is doing cannot be brought to the inbox; it is tried again", "err", err)
 		}
 	}
@@ -68,39 +68,39 @@ func (s *Service) Run(ctx context.Context) error {
 
 // Hear takes note of how the connection is doing, so that no break between two
 // looks is missed.
-func (s *Service) Hear(status gateway.Status) {
-	doing, known := judge(status)
+func (s *Service) Observe(status gateway.Status) {
+	doing, known := classify(status)
 	if !known {
 		return // whether it is a break turns out soon
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.is.doing != doing {
-		s.is = spell{doing: doing, since: clock.At(s.Now())}
+	if s.current.doing != doing {
+		s.current = condition{doing: doing, since: clock.At(s.Now())}
 	}
-	s.is.state, s.is.device, s.is.only = status.State, status.DeviceID, onlyDown(status)
+	s.current.state, s.current.device, s.current.downOnly = status.State, status.DeviceID, downPurpose(status)
 }
 
 // Look tells the inbox of how the connection is doing, if that is due.
-func (s *Service) Look(ctx context.Context) error {
-	s.Hear(s.Gateway.Status()) // a state can mean another thing without having changed
+func (s *Service) Check(ctx context.Context) error {
+	s.Observe(s.Gateway.Status()) // a state can mean another thing without having changed
 	s.mu.Lock()
-	is := s.is
+	is := s.current
 	s.mu.Unlock()
 	if !is.due(s.Now()) {
 		return nil
 	}
 	tell := s.raise
-	if is.doing == well {
-		tell = s.settle
+	if is.doing == healthy {
+		tell = s.resolve
 	}
 	if err := tell(ctx, is); err != nil {
 		return fmt.Errorf("tell the inbox of the gateway: %w", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.is.doing == is.doing && s.is.since.Equal(is.since.Time) {
-		s.is.seenTo = true
+	if s.current.doing == is.doing && s.current.since.Equal(is.since.Time) {
+		s.current.reported = true
 	}
 	return nil
 }
@@ -108,21 +108,21 @@ func (s *Service) Look(ctx context.Context) error {
 // raise brings a spell of trouble to the inbox, unless somebody has, and whatever
 // a person made of that. A restart of this service counts from its own start: who
 // has resolved the item, and then restarts, hears whether that has helped.
-func (s *Service) raise(ctx context.Context, is spell) error {
+func (s *Service) raise(ctx context.Context, is condition) error {
 	return s.DB.Tx(ctx, func(tx *db.Tx) error {
 		if err := tx.Lock(ctx, "gateway trouble"); err != nil { // replicas see it together
 			return err
 		}
-		if told, err := wasTold(ctx, tx, is); err != nil || told {
+		if told, err := alreadyRaised(ctx, tx, is); err != nil || told {
 			return err
 		}
-		return s.Raise(ctx, tx, is.matter())
+		return s.Raise(ctx, tx, is.inboxItem())
 	})
 }
 
 // wasTold reports whether the inbox has, or had, an item of this trouble: one
 // that is not resolved, or was only after it had begun.
-func wasTold(ctx context.Context, tx *db.Tx, is spell) (bool, error) {
+func alreadyRaised(ctx context.Context, tx *db.Tx, is condition) (bool, error) {
 	var resolved *clock.Time
 	err := tx.QueryRow(ctx, `SELECT resolved_at FROM inbox_items WHERE cause = ?`, cause(is.doing)).Scan(&resolved)
 	if db.IsNotFound(err) {
@@ -133,14 +133,14 @@ func wasTold(ctx context.Context, tx *db.Tx, is spell) (bool, error) {
 
 // settle takes back what was told. Nothing less than a connection does: a gateway
 // that is there again and waits for a person has not come back to us yet.
-func (s *Service) settle(ctx context.Context, is spell) error {
+func (s *Service) resolve(ctx context.Context, is condition) error {
 	why := "The gateway is connected."
 	if is.state == gateway.NotConfigured {
 		why = "No gateway is configured any more."
 	}
 	return s.DB.Tx(ctx, func(tx *db.Tx) error {
-		for _, kind := range []string{away, pending} {
-			if err := s.Settle(ctx, tx, cause(kind), why); err != nil {
+		for _, kind := range []string{unusable, pending} {
+			if err := s.Resolve(ctx, tx, cause(kind), why); err != nil {
 				return err
 			}
 		}

@@ -14,7 +14,7 @@ import (
 	"wardroom/internal/platform/db/dbtest"
 )
 
-const lasting, moment = patience + time.Minute, time.Second
+const lasting, moment = unusableGrace + time.Minute, time.Second
 
 // A gateway that dies at night must be in the inbox in the morning, and one that
 // restarts, or that there is none of, must not.
@@ -30,14 +30,14 @@ func TestEveryState(t *testing.T) {
 		{name: "the first attempt", is: gateway.Status{State: gateway.Connecting}},
 		{name: "connected", is: gateway.Status{State: gateway.Connected, ConnectedAt: &at}},
 		{name: "connected with less", is: gateway.Status{State: gateway.MissingScopes, ConnectedAt: &at}},
-		{name: "refused for its scopes", is: gateway.Status{State: gateway.MissingScopes}, kind: away, after: patience},
-		{name: "unauthorized", is: gateway.Status{State: gateway.Unauthorized}, kind: away, after: patience},
-		{name: "untrusted", is: gateway.Status{State: gateway.Untrusted}, kind: away, after: patience},
-		{name: "unreachable", is: gateway.Status{State: gateway.Unreachable}, kind: away, after: patience},
-		{name: "slow at the door", is: gateway.Status{State: gateway.Slow}, kind: away, after: patience},
-		{name: "slow on a connection", is: gateway.Status{State: gateway.Slow, ConnectedAt: &at}, kind: away, after: patience},
-		{name: "no device to pair", is: gateway.Status{State: gateway.Unpaired}, kind: away, after: patience},
-		{name: "a device to approve", is: gateway.Status{State: gateway.Unpaired, DeviceID: "d1"}, kind: pending, after: pairingPatience},
+		{name: "refused for its scopes", is: gateway.Status{State: gateway.MissingScopes}, kind: unusable, after: unusableGrace},
+		{name: "unauthorized", is: gateway.Status{State: gateway.Unauthorized}, kind: unusable, after: unusableGrace},
+		{name: "untrusted", is: gateway.Status{State: gateway.Untrusted}, kind: unusable, after: unusableGrace},
+		{name: "unreachable", is: gateway.Status{State: gateway.Unreachable}, kind: unusable, after: unusableGrace},
+		{name: "slow at the door", is: gateway.Status{State: gateway.Slow}, kind: unusable, after: unusableGrace},
+		{name: "slow on a connection", is: gateway.Status{State: gateway.Slow, ConnectedAt: &at}, kind: unusable, after: unusableGrace},
+		{name: "no device to pair", is: gateway.Status{State: gateway.Unpaired}, kind: unusable, after: unusableGrace},
+		{name: "a device to approve", is: gateway.Status{State: gateway.Unpaired, DeviceID: "d1"}, kind: pending, after: pairingGrace},
 	}
 	tried := map[gateway.State]bool{}
 	for _, c := range cases {
@@ -74,12 +74,12 @@ func TestWords(t *testing.T) {
 	} {
 		w := newWorld(t, nil)
 		p := w.starts(state)
-		m := p.spell().matter()
+		m := p.condition().inboxItem()
 		if titles[m.Title] {
 			t.Errorf("%q is said of two states", m.Title)
 		}
 		titles[m.Title] = true
-		if m.Kind != away || m.Severity != "high" || !m.At.Equal(night) || m.Subject.Kind != event.TopicGateway {
+		if m.Kind != unusable || m.Severity != "high" || !m.At.Equal(night) || m.Subject.Kind != event.TopicGateway {
 			t.Errorf("%s: %+v", state, m)
 		}
 		for _, part := range []string{"2026-11-16 03:00:00 UTC", "Settings → Gateway", "doctor"} {
@@ -93,14 +93,14 @@ func TestWords(t *testing.T) {
 	}
 	p := newWorld(t, nil).starts(gateway.Connecting).shows(func(s *gateway.Status) { s.DeviceID = strings.Repeat("d", 64) })
 	p.turns(gateway.Unpaired)
-	m := p.spell().matter()
+	m := p.condition().inboxItem()
 	if m.Kind != pending || m.Subject.Kind != "device" || m.Subject.ID != strings.Repeat("d", 64) || len(m.Subject.Name) != 12 || strings.Contains(m.Detail, secret) {
 		t.Errorf("pairing: %+v", m)
 	}
 }
 
 // spell is how the process has been doing.
-func (p *process) spell() spell { return p.Service.is }
+func (p *process) condition() condition { return p.Service.current }
 
 // An item that comes and goes with every hiccup is one that nobody reads.
 func TestTroubleComesAndGoes(t *testing.T) {
@@ -108,10 +108,10 @@ func TestTroubleComesAndGoes(t *testing.T) {
 		w := newWorld(t, d)
 		p := w.starts(gateway.Connected)
 		p.turns(gateway.Unreachable)
-		w.passes(patience - moment)
+		w.passes(unusableGrace - moment)
 		p.turns(gateway.Connected) // for less than the time between two looks
 		p.turns(gateway.Unreachable)
-		w.passes(patience - moment)
+		w.passes(unusableGrace - moment)
 		w.want("")
 		p.turns(gateway.Connecting) // as another device: nobody knows yet
 		p.turns(gateway.Slow)       // other words for the same
@@ -125,7 +125,7 @@ func TestTroubleComesAndGoes(t *testing.T) {
 		w.passes(every)
 		w.want("gateway_trouble resolved x1")
 		p.turns(gateway.Slow)
-		w.passes(patience - moment)
+		w.passes(unusableGrace - moment)
 		w.want("gateway_trouble resolved x1")
 		w.passes(moment)
 		w.want("gateway_trouble open x2")
@@ -142,13 +142,13 @@ func TestPeopleAreHeard(t *testing.T) {
 		p := w.starts(gateway.Unreachable)
 		w.passes(time.Minute)
 		late := w.starts(gateway.Unreachable) // another process, which has to wait for a minute more
-		w.passes(patience - time.Minute)
+		w.passes(unusableGrace - time.Minute)
 		w.want("gateway_trouble open x1")
-		w.person(away, "resolved")
+		w.person(unusable, "resolved")
 		w.passes(lasting)
 		w.want("gateway_trouble resolved x1")
 		for _, state := range []string{"acked", "snoozed", "resolved"} {
-			w.person(away, state)
+			w.person(unusable, state)
 			p.turns(gateway.Untrusted)
 			w.passes(lasting)
 			p.turns(gateway.Unreachable)
@@ -158,10 +158,10 @@ func TestPeopleAreHeard(t *testing.T) {
 		p.turns(gateway.Connected)
 		late.turns(gateway.Connected)
 		w.passes(lasting)
-		w.person(away, "open") // somebody wants to look at it again
+		w.person(unusable, "open") // somebody wants to look at it again
 		w.passes(lasting)
 		w.want("gateway_trouble open x1")
-		w.person(away, "resolved")
+		w.person(unusable, "resolved")
 		w.passes(moment)
 		p.turns(gateway.Unreachable)
 		w.passes(lasting)
@@ -177,7 +177,7 @@ func TestReplicas(t *testing.T) {
 		one, same := w.starts(gateway.Unreachable), w.starts(gateway.Unreachable)
 		w.passes(time.Minute)
 		two := w.starts(gateway.Unreachable)
-		w.passes(patience - time.Minute)
+		w.passes(unusableGrace - time.Minute)
 		w.want("gateway_trouble open x1")
 		one.turns(gateway.Connected)
 		same.turns(gateway.Connected)
@@ -221,10 +221,10 @@ func TestPairing(t *testing.T) {
 		w := newWorld(t, d)
 		p := w.starts(gateway.Connecting).shows(func(s *gateway.Status) { s.DeviceID = "d1" })
 		p.turns(gateway.Unpaired)
-		w.passes(pairingPatience)
+		w.passes(pairingGrace)
 		w.want("pairing_pending open x1")
 		p.turns(gateway.Unreachable) // the gateway restarts
-		w.passes(patience - moment)
+		w.passes(unusableGrace - moment)
 		w.want("pairing_pending open x1")
 		w.passes(moment)
 		w.want("gateway_trouble open x1, pairing_pending open x1")
@@ -242,7 +242,7 @@ func TestTriedAgain(t *testing.T) {
 	w := newWorld(t, dbtest.New(t))
 	w.starts(gateway.Unreachable)
 	w.fault = errors.New("the disk is full")
-	w.passes(patience)
+	w.passes(unusableGrace)
 	w.want("")
 	w.fault = nil
 	w.passes(every)
@@ -253,7 +253,7 @@ func TestTriedAgain(t *testing.T) {
 func TestScopesOfAConnection(t *testing.T) {
 	w := newWorld(t, dbtest.New(t))
 	p := w.starts(gateway.MissingScopes)
-	w.passes(patience)
+	w.passes(unusableGrace)
 	w.want("gateway_trouble open x1")
 	p.shows(func(s *gateway.Status) { s.ConnectedAt = clock.Ptr(w.clock()) })
 	w.passes(every)
@@ -290,7 +290,7 @@ func TestRun(t *testing.T) {
 		runs(t, p, func() bool {
 			p.Service.mu.Lock()
 			defer p.Service.mu.Unlock()
-			return p.spell().doing == well
+			return p.condition().doing == healthy
 		})
 	})
 }
@@ -314,14 +314,14 @@ func TestOneConnectionOfTwo(t *testing.T) {
 			}
 		}
 		s := &Service{Now: func() time.Time { return night }}
-		s.Hear(gateway.Status{State: gateway.Unreachable, Connections: both})
-		m := s.is.matter()
-		if m.Kind != away || m.Title != c.title || !strings.Contains(m.Detail, c.says) || strings.Contains(m.Detail, c.not) {
+		s.Observe(gateway.Status{State: gateway.Unreachable, Connections: both})
+		m := s.current.inboxItem()
+		if m.Kind != unusable || m.Title != c.title || !strings.Contains(m.Detail, c.says) || strings.Contains(m.Detail, c.not) {
 			t.Errorf("%s: %s\n%s", c.down, m.Title, m.Detail)
 		}
 		both[0].ConnectedAt, both[1].ConnectedAt = nil, nil
-		s.Hear(gateway.Status{State: gateway.Unreachable, Connections: both})
-		if m := s.is.matter(); m.Title != "The gateway cannot be reached" || !strings.Contains(m.Detail, "no agent is asked") {
+		s.Observe(gateway.Status{State: gateway.Unreachable, Connections: both})
+		if m := s.current.inboxItem(); m.Title != "The gateway cannot be reached" || !strings.Contains(m.Detail, "no agent is asked") {
 			t.Errorf("both: %s\n%s", m.Title, m.Detail)
 		}
 	}

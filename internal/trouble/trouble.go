@@ -15,7 +15,7 @@ import (
 )
 
 // Matter is something that needs a human, as the inbox takes it.
-type Matter struct {
+type InboxItem struct {
 	Cause, Kind, Severity, Title, Detail string
 	Subject                              event.Subject
 	At                                   time.Time // when it began
@@ -24,35 +24,35 @@ type Matter struct {
 // How a connection can be doing, as far as people are concerned. The last two
 // are kinds of items, too.
 const (
-	well    = "well"
-	away    = "gateway_trouble" // it cannot be used: not there, refusing us, or too slow
-	pending = "pairing_pending" // somebody has to approve this service on the gateway's host
+	healthy  = "well"
+	unusable = "gateway_trouble" // it cannot be used: not there, refusing us, or too slow
+	pending  = "pairing_pending" // somebody has to approve this service on the gateway's host
 )
 
 // How long each may last before somebody is told: a gateway that restarts, and a
 // person who is just about to approve, need nobody else.
 const (
-	patience        = 5 * time.Minute
-	pairingPatience = time.Minute
+	unusableGrace = 5 * time.Minute
+	pairingGrace  = time.Minute
 )
 
 // judge says how a connection is doing; known is false while that is open. Not
 // to have a gateway is a choice. Scopes that are missing on a connection are
 // not this package's: it can be used for all the rest, and the dashboard tells.
-func judge(is gateway.Status) (doing string, known bool) {
+func classify(is gateway.Status) (doing string, known bool) {
 	switch {
 	case is.State == gateway.Connecting:
 		return "", false
 	case is.State == gateway.NotConfigured, is.State == gateway.Connected, is.State == gateway.MissingScopes && is.ConnectedAt != nil:
-		return well, true
+		return healthy, true
 	case is.State == gateway.Unpaired && is.DeviceID != "":
 		return pending, true
 	}
-	return away, true // among them: unpaired, and no device that could be approved
+	return unusable, true // among them: unpaired, and no device that could be approved
 }
 
 // spell is a time in which the connection was doing the same without a break.
-type spell struct {
+type condition struct {
 	doing  string // empty before anything is known
 	since  clock.Time
 	state  gateway.State   // the latest of it
@@ -62,9 +62,9 @@ type spell struct {
 }
 
 // due reports whether the inbox is to know of it by now.
-func (is spell) due(now time.Time) bool {
-	after := map[string]time.Duration{away: patience, pending: pairingPatience}[is.doing]
-	return is.doing != "" && !is.seenTo && now.Sub(is.since.Time) >= after
+func (is condition) due(now time.Time) bool {
+	after := map[string]time.Duration{unusable: unusableGrace, pending: pairingGrace}[is.doing]
+	return is.doing != "" && !is.reported && now.Sub(is.since.Time) >= after
 }
 
 // cause names what brings each of them up. It is the same every time, so that
@@ -72,8 +72,8 @@ func (is spell) due(now time.Time) bool {
 func cause(kind string) string { return "gateway/" + kind }
 
 // matter is what the inbox is told of it.
-func (is spell) matter() Matter {
-	m := Matter{Cause: cause(is.doing), Kind: is.doing, Severity: "high", At: is.since.Time}
+func (is condition) inboxItem() InboxItem {
+	m := InboxItem{Cause: cause(is.doing), Kind: is.doing, Severity: "high", At: is.since.Time}
 	since := is.since.UTC().Format("2006-01-02 15:04:05 UTC")
 	if is.doing == pending {
 		m.Subject = event.Subject{Kind: "device", ID: is.device, Name: is.device[:min(12, len(is.device))]}
@@ -82,7 +82,7 @@ func (is spell) matter() Matter {
 			"and what they do is not seen.\n\nSettings → Gateway shows the command to run there. The approval is noticed by itself, and resolves this item."
 		return m
 	}
-	title, why := words(is.state)
+	title, why := describe(is.state)
 	lost := "Until it can, no agent is asked anything, and what they do is not seen."
 	switch is.only {
 	case gateway.StartsRuns:
@@ -103,7 +103,7 @@ func (is spell) matter() Matter {
 
 // onlyDown is what the one connection is for that is down while another is up;
 // empty when none is up, or none is down.
-func onlyDown(status gateway.Status) (only gateway.Purpose) {
+func downPurpose(status gateway.Status) (only gateway.Purpose) {
 	up := 0
 	for _, one := range status.Connections {
 		if one.ConnectedAt != nil {
@@ -120,7 +120,7 @@ func onlyDown(status gateway.Status) (only gateway.Purpose) {
 
 // words say what keeps us from using a gateway in that state. They are ours
 // alone: what the gateway said itself stays where it can be looked at.
-func words(state gateway.State) (title, why string) {
+func describe(state gateway.State) (title, why string) {
 	switch state {
 	case gateway.Unauthorized:
 		return "The gateway refuses this service", "it refuses the token or the device that we show, or has locked our address out."

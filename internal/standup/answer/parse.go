@@ -31,41 +31,41 @@ func ParseReport(text string) Parsed {
 	if p, ok := readJSON(text); ok {
 		return p
 	}
-	r := readSheet(strings.Split(text, "\n"))
+	r := newDocument(strings.Split(text, "\n"))
 	if len(r.best) == 0 && len(r.tables) == 0 { // perhaps all of it is in a code block
-		if lines, ok := unwrap(r); ok {
-			if inner := readSheet(lines); len(inner.best) > 0 || len(inner.tables) > 0 {
+		if lines, ok := unwrapFences(r); ok {
+			if inner := newDocument(lines); len(inner.best) > 0 || len(inner.tables) > 0 {
 				r = inner
 			}
 		}
 	}
 	if lines, ok := r.splitInline(); ok {
-		r = readSheet(lines)
+		r = newDocument(lines)
 	}
 	return r.sort()
 }
 
 // sheet is a text whose lines have been looked at.
-type sheet struct {
-	lines   []string
-	fenced  []bool            // the line is in a code block, or delimits one, or was thought aloud
-	thought int               // how many lines were thought aloud
-	labels  map[int]labelLine // by line: what is shaped like a label
-	best    map[part]shape    // the shape of the labels that count, for each part
-	leading shape             // the shape that most of them have
-	tables  map[int]*pipes    // by first line
-	upper   map[part]bool     // which parts have a label that counts and begins with a capital
-	ended   map[part]bool     // which parts have one that a separator ends, or that is alone in its line
-	strong  map[claimant]bool // which shapes have a label for a part that is no ordinary word
+type document struct {
+	lines         []string
+	fenced        []bool               // the line is in a code block, or delimits one, or was thought aloud
+	thinkingLines int                  // how many lines were thought aloud
+	labels        map[int]labelLine    // by line: what is shaped like a label
+	best          map[part]shape       // the shape of the labels that count, for each part
+	leading       shape                // the shape that most of them have
+	tables        map[int]*reportTable // by first line
+	upper         map[part]bool        // which parts have a label that counts and begins with a capital
+	ended         map[part]bool        // which parts have one that a separator ends, or that is alone in its line
+	strong        map[partShape]bool   // which shapes have a label for a part that is no ordinary word
 }
 
-type claimant struct {
+type partShape struct {
 	part  part
 	shape shape
 }
 
-func readSheet(lines []string) *sheet {
-	r := &sheet{lines: lines, labels: map[int]labelLine{}, tables: map[int]*pipes{}}
+func newDocument(lines []string) *document {
+	r := &document{lines: lines, labels: map[int]labelLine{}, tables: map[int]*reportTable{}}
 	r.findFences()
 	r.findLabels()
 	r.choose()
@@ -76,7 +76,7 @@ func readSheet(lines []string) *sheet {
 var underline = regexp.MustCompile(`^ {0,3}(=+|-{2,})\s*$`)
 
 // findLabels collects the lines that are shaped like labels.
-func (r *sheet) findLabels() {
+func (r *document) findLabels() {
 	inParagraph, labelled := false, false // the line before continues; its paragraph began with a label
 	for i, line := range r.lines {
 		if r.fenced[i] || strings.TrimSpace(line) == "" {
@@ -87,8 +87,8 @@ func (r *sheet) findLabels() {
 		if ok && l.shape == shapePlain && inParagraph && !labelled && !l.upper && l.sep != ":" {
 			ok = false // the middle of a sentence: "… all of\ntoday - it was hard"
 		}
-		if !ok && aboutBlockers(line) && saysNone(line) {
-			l, ok = labelLine{word: word{partBlockers, false}, shape: shapeNone}, true
+		if !ok && mentionsBlockers(line) && saysNone(line) {
+			l, ok = labelLine{labelMeaning: labelMeaning{partBlockers, false}, shape: shapeNone}, true
 		}
 		if ok && l.shape <= shapePlain && l.rest == "" && i+1 < len(r.lines) && underline.MatchString(r.lines[i+1]) {
 			l.shape = 1
@@ -109,15 +109,15 @@ func (r *sheet) findLabels() {
 // choose finds the shape that the labels of each part have. Headings of one
 // level, or bold lines, that name all three parts are the labels of a report;
 // a line "Done: …" between them is text.
-func (r *sheet) choose() {
-	r.best, r.strong = map[part]shape{}, map[claimant]bool{}
-	seen := map[claimant]bool{}
+func (r *document) choose() {
+	r.best, r.strong = map[part]shape{}, map[partShape]bool{}
+	seen := map[partShape]bool{}
 	unquoted := false
 	for _, l := range r.labels {
 		if l.part == partOther || l.shape == shapeNone {
 			continue
 		}
-		k := claimant{l.part, l.shape}
+		k := partShape{l.part, l.shape}
 		seen[k] = true
 		r.strong[k] = r.strong[k] || !l.weak
 		unquoted = unquoted || !l.shape.quote()
@@ -157,7 +157,7 @@ func (r *sheet) choose() {
 }
 
 // counts says whether the label in line i is one.
-func (r *sheet) counts(i int) bool {
+func (r *document) isLabel(i int) bool {
 	l, ok := r.labels[i]
 	switch {
 	case !ok:
@@ -170,7 +170,7 @@ func (r *sheet) counts(i int) bool {
 	case l.shape != r.best[l.part], !l.upper && r.upper[l.part], l.sep == "" && r.ended[l.part]:
 		return false
 	}
-	return !l.weak || l.shape.heading() || !r.strong[claimant{l.part, l.shape}]
+	return !l.weak || l.shape.heading() || !r.strong[partShape{l.part, l.shape}]
 }
 
 // inline finds labels in the middle of a line: "Yesterday: … Today: …".
@@ -178,7 +178,7 @@ var inline = regexp.MustCompile(`(?:^|[\s.;,|/(])((?:\*\*|__|\*|_)?(Yesterday|To
 
 // splitInline breaks lines that hold several labels, for parts that no other
 // line names.
-func (r *sheet) splitInline() ([]string, bool) {
+func (r *document) splitInline() ([]string, bool) {
 	var out []string
 	found := false
 	taken := map[part]bool{}
@@ -203,7 +203,7 @@ func (r *sheet) splitInline() ([]string, bool) {
 
 // inlineLabels returns where in line i labels of new parts begin. One alone is
 // only taken where the line begins with a label.
-func (r *sheet) inlineLabels(i int, taken map[part]bool) []int {
+func (r *document) inlineLabels(i int, taken map[part]bool) []int {
 	if r.fenced[i] || len(taken) == 3 || !strings.ContainsAny(r.lines[i], ":-–—：") {
 		return nil
 	}
@@ -215,13 +215,13 @@ func (r *sheet) inlineLabels(i int, taken map[part]bool) []int {
 	for _, m := range inline.FindAllStringSubmatchIndex(line, -1) {
 		code += strings.Count(line[last:m[2]], "`")
 		last = m[2]
-		w, _ := meaning(line[m[4]:m[5]])
+		w, _ := classify(line[m[4]:m[5]])
 		if m[2] > 0 && code%2 == 0 && !taken[w.part] && !parts[w.part] {
 			at = append(at, m[2])
 			parts[w.part] = true
 		}
 	}
-	if !r.counts(i) && len(at) < 2 || len(r.tables) > 0 {
+	if !r.isLabel(i) && len(at) < 2 || len(r.tables) > 0 {
 		return nil
 	}
 	for p := range parts {
@@ -231,10 +231,10 @@ func (r *sheet) inlineLabels(i int, taken map[part]bool) []int {
 }
 
 // sort puts every line where it belongs.
-func (r *sheet) sort() Parsed {
-	b := binder{sheet: r, texts: map[part][]string{}, now: partOther}
+func (r *document) sort() Parsed {
+	b := assembler{document: r, texts: map[part][]string{}, now: partOther}
 	for i := range r.lines {
-		if r.counts(i) && r.labels[i].part != partOther {
+		if r.isLabel(i) && r.labels[i].part != partOther {
 			b.last = i
 		}
 	}
@@ -254,8 +254,8 @@ func (r *sheet) sort() Parsed {
 }
 
 // binder collects the lines of each part.
-type binder struct {
-	*sheet
+type assembler struct {
+	*document
 	texts map[part][]string
 	now   part  // where lines go
 	shape shape // the shape of the label that said so
@@ -268,7 +268,7 @@ type binder struct {
 }
 
 // finish ends the text of the part and goes on with another.
-func (b *binder) finish(next part) {
+func (b *assembler) finish(next part) {
 	if text := trimBlock(b.chunk, b.first); text != "" {
 		b.texts[b.now] = append(b.texts[b.now], text)
 	}
@@ -276,16 +276,16 @@ func (b *binder) finish(next part) {
 }
 
 // line takes line i and returns the last line that it has dealt with.
-func (b *binder) line(i int) int {
+func (b *assembler) line(i int) int {
 	line := b.lines[i]
-	if b.counts(i) {
+	if b.isLabel(i) {
 		return b.label(i)
 	}
 	if b.fenced[i] {
 		b.chunk, b.blank = append(b.chunk, line), false
 		return i
 	}
-	l := readLead(line)
+	l := readPrefix(line)
 	switch text := strings.TrimSpace(line); {
 	case text == "":
 		b.blank = true
@@ -319,7 +319,7 @@ var farewell = regexp.MustCompile(`(?i)^(please )?(let me know|happy to|feel fre
 
 // afterReport says whether what follows the last part no longer belongs to it:
 // it stands below a rule, or beside the list that the report is, or says goodbye.
-func (b *binder) afterReport(i int, l lead) bool {
+func (b *assembler) afterReport(i int, l linePrefix) bool {
 	j := i - 1
 	for j > b.last && strings.TrimSpace(b.lines[j]) == "" {
 		j--
@@ -334,7 +334,7 @@ func (b *binder) afterReport(i int, l lead) bool {
 }
 
 // label begins a part at line i.
-func (b *binder) label(i int) int {
+func (b *assembler) label(i int) int {
 	l := b.labels[i]
 	if l.part == partOther { // its words are nobody's label, so they stay
 		if b.now != partOther {
@@ -365,7 +365,7 @@ func (b *binder) label(i int) int {
 }
 
 // parsed joins the texts.
-func (b *binder) parsed() Parsed {
+func (b *assembler) parsed() Parsed {
 	var blockers []string
 	for _, t := range b.texts[partBlockers] { // each as a whole, so that "None" beside a blocker goes too
 		text, after := cutNone(t)

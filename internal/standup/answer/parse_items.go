@@ -128,7 +128,7 @@ func FinishedClaims(text string) []string {
 	seen, not := map[string]bool{}, map[string]bool{}
 	for line := range strings.SplitSeq(text, "\n") {
 		clauses := readClauses(line)
-		settle(clauses)
+		propagateVerdicts(clauses)
 		for _, c := range clauses {
 			for _, k := range c.keys {
 				switch {
@@ -205,7 +205,7 @@ func readClause(s string) clause {
 // settle lets clauses that say nothing of their own take what the clauses
 // beside them say: "Finished TASK-1 and TASK-2", "TASK-1 and TASK-2 are done",
 // "TASK-3: the login page. Done!".
-func settle(clauses []clause) {
+func propagateVerdicts(clauses []clause) {
 	const few = 3 // words that do not make a statement of their own
 	for i := len(clauses) - 2; i >= 0; i-- {
 		c, next := &clauses[i], clauses[i+1]

@@ -14,7 +14,7 @@ import (
 // with headings that has JSON in it.
 func readJSON(text string) (Parsed, bool) {
 	before, object, after, ok := cutJSON(text)
-	if !ok || len(readSheet(strings.Split(before+"\n\n"+after, "\n")).best) > 0 {
+	if !ok || len(newDocument(strings.Split(before+"\n\n"+after, "\n")).best) > 0 {
 		return Parsed{}, false
 	}
 	fields, err := decodeOrdered(object)
@@ -69,7 +69,7 @@ type field struct {
 }
 
 // deepest bounds how far values may be nested.
-const deepest = 12
+const maxDepth = 12
 
 var errJSON = errors.New("no object that is understood")
 
@@ -89,7 +89,7 @@ func decodeOrdered(s string) ([]field, error) {
 }
 
 func decodeValue(d *json.Decoder, depth int) (any, error) {
-	if depth > deepest {
+	if depth > maxDepth {
 		return nil, errJSON
 	}
 	token, err := d.Token()
@@ -169,10 +169,10 @@ func (w jsonReport) take(fields []field, depth int) bool {
 }
 
 // fieldPart is the part that a field's name means: today, what_i_did, "Blockers".
-func fieldPart(name string) word {
-	w, extra := meaning(strings.NewReplacer("_", " ", "-", " ").Replace(name))
+func fieldPart(name string) labelMeaning {
+	w, extra := classify(strings.NewReplacer("_", " ", "-", " ").Replace(name))
 	if extra != "" {
-		return word{}
+		return labelMeaning{}
 	}
 	return w
 }

@@ -19,7 +19,7 @@ const (
 )
 
 // word is what a phrase means as a label.
-type word struct {
+type labelMeaning struct {
 	part part
 	// weak phrases are also ordinary words: they count as labels only where
 	// they look like the labels around them.
@@ -28,7 +28,7 @@ type word struct {
 
 // labelWords is the vocabulary: what agents write above the three parts of a
 // report, in lower case, and the headings that end them.
-var labelWords = vocabulary(map[word]string{
+var labelWords = vocabulary(map[labelMeaning]string{
 	{partYesterday, false}: `yesterday|yesterday's work|yesterday's progress|yesterday's update|yesterday's accomplishments|yesterday's achievements|yesterday's tasks|
 		yesterday's wins|yesterday's summary|yesterday i|yesterday, i|yesterday's activity|yesterday's activities|what i did|what i did yesterday|what did i do yesterday|
 		what did you do yesterday|what did i accomplish|what did i accomplish yesterday|what did you accomplish yesterday|what was done yesterday|what i accomplished|what i accomplished yesterday|what i completed|what i completed yesterday|what i finished yesterday|
@@ -54,8 +54,8 @@ var labelWords = vocabulary(map[word]string{
 		additional context|other notes|other updates|comments|announcements|tomorrow|tl;dr|tldr|overview|shout-outs|shoutouts|observations|appendix|sources|for the coo|requests|learnings`,
 })
 
-func vocabulary(lists map[word]string) map[string]word {
-	out := map[string]word{}
+func vocabulary(lists map[labelMeaning]string) map[string]labelMeaning {
+	out := map[string]labelMeaning{}
 	for w, list := range lists {
 		for phrase := range strings.SplitSeq(list, "|") {
 			out[strings.TrimSpace(phrase)] = w
@@ -65,13 +65,13 @@ func vocabulary(lists map[word]string) map[string]word {
 }
 
 // longestLabel bounds how much of a line is looked at for a label, in bytes.
-const longestLabel = 96
+const maxLabel = 96
 
 // meaning says what a phrase is as a label, and which words of it are not part
 // of the label ("Today (after lunch)"). A date is part of it.
-func meaning(phrase string) (w word, extra string) {
-	if len(phrase) > longestLabel {
-		return word{}, ""
+func classify(phrase string) (w labelMeaning, extra string) {
+	if len(phrase) > maxLabel {
+		return labelMeaning{}, ""
 	}
 	if open := strings.LastIndexByte(phrase, '('); open > 0 && strings.HasSuffix(strings.TrimSpace(phrase), ")") {
 		extra = strings.TrimSpace(phrase[open:])
@@ -84,7 +84,7 @@ func meaning(phrase string) (w word, extra string) {
 	p = strings.TrimFunc(p, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	words := strings.Fields(p)
 	if len(words) == 0 || len(words) > 12 {
-		return word{}, ""
+		return labelMeaning{}, ""
 	}
 	p = strings.Join(words, " ")
 	if w = lookUp(p); w.part != partNone {
@@ -95,12 +95,12 @@ func meaning(phrase string) (w word, extra string) {
 			return w, extra
 		}
 	}
-	return word{}, ""
+	return labelMeaning{}, ""
 }
 
 // lookUp finds a phrase, also after a determiner ("my blockers") and as a
 // composition whose parts agree ("blockers / risks").
-func lookUp(p string) word {
+func lookUp(p string) labelMeaning {
 	if w, ok := labelWords[p]; ok {
 		return w
 	}
@@ -108,21 +108,21 @@ func lookUp(p string) word {
 		return lookUp(rest)
 	}
 	if !strings.ContainsAny(p, "/&+,") && !strings.Contains(p, " and ") && !strings.Contains(p, " or ") {
-		return word{}
+		return labelMeaning{}
 	}
 	p = strings.ReplaceAll(strings.ReplaceAll(p, " and ", "/"), " or ", "/")
 	parts := strings.FieldsFunc(p, func(r rune) bool { return strings.ContainsRune("/&+,", r) })
 	if len(parts) < 2 {
-		return word{}
+		return labelMeaning{}
 	}
 	first := labelWords[strings.TrimSpace(parts[0])]
 	if first.part <= partOther {
-		return word{}
+		return labelMeaning{}
 	}
 	for _, s := range parts[1:] {
 		w, ok := labelWords[strings.TrimSpace(s)]
 		if !ok || w.part != first.part && w.part != partOther {
-			return word{}
+			return labelMeaning{}
 		}
 		first.weak = first.weak && w.weak
 	}
@@ -148,7 +148,7 @@ func isDate(words []string) bool {
 
 // labelSplit is a line cut into its label and what stands behind it.
 type labelSplit struct {
-	word
+	labelMeaning
 	rest string
 	sep  string // ":", "-", or "" when the label is all there is
 }
@@ -157,20 +157,20 @@ type labelSplit struct {
 // that is all of s.
 func splitLabel(s string) (labelSplit, bool) {
 	window := s
-	if len(window) > longestLabel {
-		window = window[:longestLabel]
+	if len(window) > maxLabel {
+		window = window[:maxLabel]
 	}
 	for i := 1; i < len(window); i++ {
 		sep, size := separator(s, i)
 		if size == 0 {
 			continue
 		}
-		if w, extra := meaning(s[:i]); w.part != partNone {
+		if w, extra := classify(s[:i]); w.part != partNone {
 			rest := strings.TrimLeft(s[i+size:], " \t")
 			return labelSplit{w, strings.TrimSpace(extra + " " + rest), sep}, true
 		}
 	}
-	if w, extra := meaning(s); w.part != partNone {
+	if w, extra := classify(s); w.part != partNone {
 		return labelSplit{w, extra, ""}, true
 	}
 	return labelSplit{}, false
@@ -227,7 +227,7 @@ func (s shape) like(o shape) bool {
 
 // labelLine is a line that may be a label.
 type labelLine struct {
-	word
+	labelMeaning
 	shape shape
 	rest  string // what follows it in its line
 	sep   string
@@ -235,7 +235,7 @@ type labelLine struct {
 }
 
 // lead is what stands before the words of a line.
-type lead struct {
+type linePrefix struct {
 	quoted, bullet bool
 	indent         int
 	heading        int
@@ -243,8 +243,8 @@ type lead struct {
 }
 
 // readLead takes quote marks, list markers, heading marks and emoji off a line.
-func readLead(line string) lead {
-	var l lead
+func readPrefix(line string) linePrefix {
+	var l linePrefix
 	s := strings.TrimRight(line, " \t")
 	for {
 		t := strings.TrimLeft(s, " \t")
@@ -264,7 +264,7 @@ func readLead(line string) lead {
 		if rest, ok := cutMarker(t); ok {
 			t, l.bullet = rest, l.bullet || l.heading == 0
 		}
-		t = cutOrnament(t)
+		t = cutEmoji(t)
 		if t == before {
 			break
 		}
@@ -289,7 +289,7 @@ func cutMarker(s string) (string, bool) {
 
 // cutOrnament takes emoji and other signs off the start of a line, also those
 // written :like_this: and keycap digits.
-func cutOrnament(s string) string {
+func cutEmoji(s string) string {
 	for s != "" {
 		r, size := utf8.DecodeRuneInString(s)
 		if r >= '0' && r <= '9' {
@@ -313,7 +313,7 @@ func cutOrnament(s string) string {
 
 // readLabel says whether a line is shaped like a label.
 func readLabel(line string) (labelLine, bool) {
-	l := readLead(line)
+	l := readPrefix(line)
 	if l.text == "" || l.text[0] == '|' { // a table's row
 		return labelLine{}, false
 	}
@@ -347,7 +347,7 @@ func readLabel(line string) (labelLine, bool) {
 		out.shape += shapeQuote
 	}
 	r, _ := utf8.DecodeRuneInString(strings.TrimLeftFunc(l.text, func(r rune) bool { return !unicode.IsLetter(r) }))
-	out.word, out.rest, out.sep, out.upper = split.word, split.rest, split.sep, !unicode.IsLower(r)
+	out.labelMeaning, out.rest, out.sep, out.upper = split.labelMeaning, split.rest, split.sep, !unicode.IsLower(r)
 	return out, true
 }
 
@@ -379,14 +379,14 @@ func cutEmphasis(s string) (split labelSplit, bold, ok bool) {
 		if !found {
 			continue
 		}
-		end := strings.Index(inner[:min(len(inner), 3*longestLabel)], m[1])
+		end := strings.Index(inner[:min(len(inner), 3*maxLabel)], m[1])
 		if end < 1 {
 			return labelSplit{}, false, false
 		}
 		after := strings.TrimLeft(inner[end+len(m[1]):], " \t")
-		inner = cutOrnament(inner[:end])
+		inner = cutEmoji(inner[:end])
 		if rest, ok := cutMarker(inner); ok { // **1. Yesterday**
-			inner = cutOrnament(rest)
+			inner = cutEmoji(rest)
 		}
 		split, ok = splitLabel(inner)
 		if !ok {

@@ -9,7 +9,7 @@ import (
 
 // nothing lists the ways to say that there is no blocker, without the words
 // that only pad them out.
-var nothing = []string{
+var noneWords = []string{
 	"none", "no", "nope", "nil", "null", "n a", "na", "nothing", "zero", "0", "no blockers", "no blocker", "no blocking issues", "no blocking", "no blocks",
 	"no impediments", "no impediment", "no obstacles", "no obstacle", "no roadblocks", "no roadblock", "no issues", "no problems", "no concerns", "no risks",
 	"no dependencies", "no hurdles", "0 blockers", "zero blockers", "nothing blocking", "nothing blocks", "nothing blocked", "nothing is blocking", "not blocked", "unblocked", "not blocked by anything", "nothing stopping",
@@ -18,10 +18,10 @@ var nothing = []string{
 }
 
 // padding are words and phrases that change nothing about "no blockers".
-const padding = " currently today now me known active major current any new i am i'm i've have there there's are is really identified reported still yet outstanding " +
+const fillerWords = " currently today now me known active major current any new i am i'm i've have there there's are is really identified reported still yet outstanding " +
 	"significant hard external open critical immediate it it's thanks thank you for the of my our as far aware "
 
-var paddingPhrases = strings.NewReplacer(
+var fillerPhrases = strings.NewReplacer(
 	" at this time ", " ", " at this point ", " ", " at this moment ", " ", " at the moment ", " ", " for the moment ", " ", " at present ", " ", " for now ", " ", " right now ", " ",
 	" so far ", " ", " as of now ", " ", " as of today ", " ", " on my side ", " ", " on my end ", " ", " from my side ", " ", " from my end ", " ", " on our side ", " ", " on our end ", " ",
 	" to report ", " ", " to raise ", " ", " to flag ", " ", " to mention ", " ", " from me ", " ", " that i know of ", " ", " i know of ", " ", " that i'm aware of ", " ", " i'm aware of ", " ",
@@ -29,11 +29,11 @@ var paddingPhrases = strings.NewReplacer(
 )
 
 // longestNone bounds how long a text may be and still only say "none", in bytes.
-const longestNone = 160
+const maxNone = 160
 
 // saysNone says whether text says that there is nothing, and nothing else.
 func saysNone(text string) bool {
-	if len(text) > longestNone {
+	if len(text) > maxNone {
 		return false
 	}
 	text = markupTag.ReplaceAllString(text, " ")
@@ -44,27 +44,27 @@ func saysNone(text string) bool {
 		return !strings.ContainsFunc(text, unicode.IsLetter)
 	}
 	kept := words[:0:0]
-	for w := range strings.FieldsSeq(paddingPhrases.Replace(" " + strings.Join(words, " ") + " ")) {
-		if w = strings.Trim(w, "'"); w != "" && !strings.Contains(padding, " "+w+" ") {
+	for w := range strings.FieldsSeq(fillerPhrases.Replace(" " + strings.Join(words, " ") + " ")) {
+		if w = strings.Trim(w, "'"); w != "" && !strings.Contains(fillerWords, " "+w+" ") {
 			kept = append(kept, w)
 		}
 	}
 	if len(kept) > 0 && (kept[0] == "blockers" || kept[0] == "blocker") && len(kept) > 1 {
 		kept = kept[1:] // "Blockers none"
 	}
-	return len(kept) > 0 && isNothing(kept)
+	return len(kept) > 0 && isNone(kept)
 }
 
 // markupTag matches the tags that agents put around a word.
 var markupTag = regexp.MustCompile(`(?i)</?(p|li|ul|ol|em|strong|b|i|br|div|span)\s*/?>`)
 
 // isNothing says whether words are one or more of the ways, one after another.
-func isNothing(words []string) bool {
+func isNone(words []string) bool {
 	if len(words) == 0 {
 		return true
 	}
 	for n := min(len(words), 4); n > 0; n-- {
-		if slices.Contains(nothing, strings.Join(words[:n], " ")) && isNothing(words[n:]) {
+		if slices.Contains(noneWords, strings.Join(words[:n], " ")) && isNone(words[n:]) {
 			return true
 		}
 	}
@@ -73,8 +73,8 @@ func isNothing(words []string) bool {
 
 var blockerNoun = regexp.MustCompile(`(?i)\b(un)?block(er|ers|ed|ing|age|ages)?\b|\bimpediments?\b|\bobstacles?\b|\broadblocks?\b`)
 
-func aboutBlockers(text string) bool {
-	return len(text) <= longestNone && blockerNoun.MatchString(text)
+func mentionsBlockers(text string) bool {
+	return len(text) <= maxNone && blockerNoun.MatchString(text)
 }
 
 // contradiction matches what makes a text after "None" more than a farewell.

@@ -160,8 +160,8 @@ var swallowed = func() map[string]bool {
 	for phrase := range labelWords {
 		add(phrase)
 	}
-	add(nothing...)
-	add(padding, "my the our current any key main open active if optional and or", // determiners
+	add(noneWords...)
+	add(fillerWords, "my the our current any key main open active if optional and or", // determiners
 		"at this time point moment present now right so far as of today on side end from to report raise flag mention me that i know m aware am",
 		"text txt plaintext markdown md yaml yml json jsonc json5 null false x", "strong b u h1 h2 h3 h4 p li ul ol em i br div span",
 		"section update item details detail category topic status what summary notes area part field content description question answer value report",

@@ -8,7 +8,7 @@ import (
 
 // pipes is a Markdown table that holds a report: its columns are the parts,
 // or its rows are.
-type pipes struct {
+type reportTable struct {
 	rows    [][]string // without the delimiter; the first is the header
 	end     int        // the first line after it
 	columns bool
@@ -24,7 +24,7 @@ var delimiter = regexp.MustCompile(`^[>\s]*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s
 
 // findTables looks for tables that hold the report. One inside a report whose
 // labels are lines is text.
-func (r *sheet) findTables() {
+func (r *document) findTables() {
 	if len(r.best) > 1 {
 		return
 	}
@@ -32,7 +32,7 @@ func (r *sheet) findTables() {
 		if r.fenced[i] || !strings.Contains(r.lines[i], "|") || !strings.Contains(r.lines[i+1], "|") || !delimiter.MatchString(r.lines[i+1]) {
 			continue
 		}
-		t := &pipes{rows: [][]string{splitRow(r.lines[i])}, end: i + 2}
+		t := &reportTable{rows: [][]string{splitRow(r.lines[i])}, end: i + 2}
 		for ; t.end < len(r.lines) && strings.Contains(r.lines[t.end], "|") && !r.fenced[t.end]; t.end++ {
 			t.rows = append(t.rows, splitRow(r.lines[t.end]))
 		}
@@ -66,7 +66,7 @@ var breaks = regexp.MustCompile(`(?i)<br\s*/?>`)
 
 // cellPart says which part a cell names.
 func cellPart(s string) part {
-	w, extra := meaning(strings.Trim(cutOrnament(s), "*_`: "))
+	w, extra := classify(strings.Trim(cutEmoji(s), "*_`: "))
 	if w.part == partOther || extra != "" {
 		return partNone
 	}
@@ -83,7 +83,7 @@ func distinct(cells []string) int {
 	return len(seen)
 }
 
-func (t *pipes) labelledRows() int {
+func (t *reportTable) labelledRows() int {
 	var first []string
 	for _, row := range t.rows {
 		first = append(first, row[0])
@@ -92,7 +92,7 @@ func (t *pipes) labelledRows() int {
 }
 
 // cells returns the texts of the table, each with its part.
-func (t *pipes) cells() []tableCell {
+func (t *reportTable) cells() []tableCell {
 	if t.columns {
 		return t.byColumn()
 	}
@@ -127,7 +127,7 @@ func plainHeader(row []string) bool {
 	return true
 }
 
-func (t *pipes) byColumn() []tableCell {
+func (t *reportTable) byColumn() []tableCell {
 	var out []tableCell
 	width := 0
 	for _, row := range t.rows {

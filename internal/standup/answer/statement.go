@@ -43,7 +43,7 @@ func statementForm(s string) *regexp.Regexp {
 }
 
 // supposed matches what makes a statement none.
-var supposed = regexp.MustCompile(`(?i)\b(if|unless|whether|would|could|might|may|should|will|won't|not sure|unclear|maybe|perhaps|probably|no idea)\b|\?`)
+var hedge = regexp.MustCompile(`(?i)\b(if|unless|whether|would|could|might|may|should|will|won't|not sure|unclear|maybe|perhaps|probably|no idea)\b|\?`)
 
 // Statements returns what text plainly says of tasks besides that they are
 // finished, for which see FinishedClaims: in their order, each once. Better to
@@ -58,7 +58,7 @@ func Statements(text string) []Statement {
 			continue
 		}
 		line := strings.TrimSpace(raw)
-		if fenced || len(line) > longestStatement || strings.HasPrefix(line, ">") || supposed.MatchString(line) {
+		if fenced || len(line) > maxStatement || strings.HasPrefix(line, ">") || hedge.MatchString(line) {
 			continue
 		}
 		if rest, ok := cutMarker(line); ok {
@@ -75,7 +75,7 @@ func Statements(text string) []Statement {
 }
 
 // longestStatement bounds the lines that are looked at, in bytes.
-const longestStatement = 500
+const maxStatement = 500
 
 var (
 	statementMarks = strings.NewReplacer("**", "", "__", "", "`", "", "[", "", "]", "", "’", "'", " – ", " ", " — ", " ", " - ", " ", "(", " ", ")", " ", "‑", "-", "‐", "-")

@@ -20,7 +20,7 @@ import (
 
 // quickLook is how long a schedule is read for an answer, before what was last
 // seen has to do.
-const quickLook = 5 * time.Second
+const scheduleReadTimeout = 5 * time.Second
 
 // scheduleLock is held by whoever changes what is remembered of a team's schedule.
 func scheduleLock(team string) string { return "schedule/" + team }
@@ -33,11 +33,11 @@ func scheduleLock(team string) string { return "schedule/" + team }
 // fails with gateway.ErrJobChanged, and without operator.admin with
 // gateway.ErrMissingScope.
 func (s *Service) SetSchedule(ctx context.Context, p Plan) (Schedule, error) {
-	t, was, err := s.remembered(ctx, or(p.Team, ""))
+	t, was, err := s.loadSchedule(ctx, or(p.Team, ""))
 	if err != nil {
 		return Schedule{}, fmt.Errorf("set schedule: %w", err)
 	}
-	if _, err := s.aim(t, p, was, nil); err != nil {
+	if _, err := s.desiredJob(t, p, was, nil); err != nil {
 		return Schedule{}, err
 	}
 	jobs, err := s.Timetable.Jobs(ctx, gateway.JobsWanted{Query: t.jobName()})
@@ -45,7 +45,7 @@ func (s *Service) SetSchedule(ctx context.Context, p Plan) (Schedule, error) {
 		return Schedule{}, fmt.Errorf("set schedule: %w", err)
 	}
 	found, others := t.pick(jobs, was.Job.ID)
-	a, err := s.aim(t, p, was, found)
+	a, err := s.desiredJob(t, p, was, found)
 	if err != nil {
 		return Schedule{}, err
 	}
@@ -54,39 +54,39 @@ func (s *Service) SetSchedule(ctx context.Context, p Plan) (Schedule, error) {
 	}
 	j, changed, err := s.send(ctx, t, p, a, found)
 	if err != nil {
-		return Schedule{}, fmt.Errorf("set schedule: %w", s.unsure(ctx, err, setting{t, a, found, changed}))
+		return Schedule{}, fmt.Errorf("set schedule: %w", s.unconfirmed(ctx, err, setting{t, a, found, changed}))
 	}
 	now, later := s.Now(), context.WithoutCancel(ctx) // whoever asked may have left
 	err = s.DB.Tx(later, func(tx *db.Tx) error {
-		if err := s.remember(later, tx, t.Key, &j, a.url, now); err != nil || len(changed) == 0 {
+		if err := s.saveSeen(later, tx, t.Key, &j, a.url, now); err != nil || len(changed) == 0 {
 			return err
 		}
-		return s.tellSetting(later, tx, setting{t, a, found, changed}, map[string]any{"job_id": j.ID})
+		return s.recordSetting(later, tx, setting{t, a, found, changed}, map[string]any{"job_id": j.ID})
 	})
 	if err != nil {
 		return Schedule{}, fmt.Errorf("set schedule: %w", err)
 	}
-	out := s.shown(t, j, true, clock.At(now), a.url)
+	out := s.view(t, j, true, clock.At(now), a.url)
 	out.Others = others
-	return s.warned(ctx, t, out)
+	return s.withWarnings(ctx, t, out)
 }
 
 // setting is what somebody asks the runtime to make of a schedule.
 type setting struct {
-	team    Team
-	aim     aim
-	found   *gateway.Job // nil: it has none yet
-	changed []string
+	team       Team
+	desiredJob desiredJob
+	found      *gateway.Job // nil: it has none yet
+	changed    []string
 }
 
 // tellSetting tells of a setting, with further facts: in the activity, and in the
 // audit, because it makes an agent work, and spend, by itself.
-func (s *Service) tellSetting(ctx context.Context, tx *db.Tx, is setting, facts map[string]any) error {
+func (s *Service) recordSetting(ctx context.Context, tx *db.Tx, is setting, facts map[string]any) error {
 	kind := "schedule.changed"
 	if is.found == nil {
 		kind = "schedule.made"
 	}
-	a := is.aim
+	a := is.desiredJob
 	maps.Copy(facts, map[string]any{"expr": a.expr, "timezone": a.zone, "enabled": a.enabled, "service_url": a.url, "changed": is.changed})
 	now := s.Now()
 	if err := event.Record(ctx, tx, now, event.Activity, kind, is.team.scheduleSubject(), facts); err != nil {
@@ -98,13 +98,13 @@ func (s *Service) tellSetting(ctx context.Context, tx *db.Tx, is setting, facts 
 // unsure is the failure of a setting. Where nobody knows whether the runtime has
 // it, that is said; and it is told as one that is not confirmed, also when whoever
 // asked has left.
-func (s *Service) unsure(ctx context.Context, err error, is setting) error {
+func (s *Service) unconfirmed(ctx context.Context, err error, is setting) error {
 	if !errors.Is(err, gateway.ErrUnsure) {
 		return err
 	}
 	ctx = context.WithoutCancel(ctx)
 	noted := s.DB.Tx(ctx, func(tx *db.Tx) error {
-		return s.tellSetting(ctx, tx, is, map[string]any{"confirmed": false})
+		return s.recordSetting(ctx, tx, is, map[string]any{"confirmed": false})
 	})
 	if f := fault.Of(err); f != nil {
 		err = f.With("%s", strings.TrimSpace(f.Detail+" It may have been done all the same; to repeat it does no harm."))
@@ -113,7 +113,7 @@ func (s *Service) unsure(ctx context.Context, err error, is setting) error {
 }
 
 // remembered is a team as it is now, and its schedule as it was last seen.
-func (s *Service) remembered(ctx context.Context, ref string) (t Team, was seenJob, err error) {
+func (s *Service) loadSchedule(ctx context.Context, ref string) (t Team, was seenJob, err error) {
 	err = s.DB.View(ctx, func(q db.Queryer) error {
 		if t, err = s.namedTeam(ctx, q, ref); err != nil {
 			return err
@@ -125,7 +125,7 @@ func (s *Service) remembered(ctx context.Context, ref string) (t Team, was seenJ
 }
 
 // send has the runtime make or change the job, and says what was changed.
-func (s *Service) send(ctx context.Context, t Team, p Plan, a aim, found *gateway.Job) (gateway.Job, []string, error) {
+func (s *Service) send(ctx context.Context, t Team, p Plan, a desiredJob, found *gateway.Job) (gateway.Job, []string, error) {
 	if found == nil {
 		if or(p.Revision, "") != "" {
 			return gateway.Job{}, nil, gateway.ErrJobChanged.With("It has been removed. Leave revision out to make it anew.")
@@ -152,11 +152,11 @@ func (s *Service) send(ctx context.Context, t Team, p Plan, a aim, found *gatewa
 // as it was last seen while the runtime is away. An empty team is the executive
 // one, and one that there is not is ErrTeam.
 func (s *Service) Schedule(ctx context.Context, team string) (Schedule, error) {
-	t, was, err := s.remembered(ctx, team)
+	t, was, err := s.loadSchedule(ctx, team)
 	if err != nil {
 		return Schedule{}, fmt.Errorf("read schedule: %w", err)
 	}
-	quick, cancel := context.WithTimeout(ctx, quickLook)
+	quick, cancel := context.WithTimeout(ctx, scheduleReadTimeout)
 	defer cancel()
 	jobs, err := s.Timetable.Jobs(quick, gateway.JobsWanted{Query: t.jobName()})
 	switch {
@@ -169,9 +169,9 @@ func (s *Service) Schedule(ctx context.Context, team string) (Schedule, error) {
 		if was.Job.ID == found.ID {
 			address = was.ServiceURL
 		}
-		out := s.shown(t, *found, true, clock.At(s.Now()), address)
+		out := s.view(t, *found, true, clock.At(s.Now()), address)
 		out.Others = others
-		return s.warned(ctx, t, out)
+		return s.withWarnings(ctx, t, out)
 	case fault.Of(err) == nil && ctx.Err() != nil:
 		return Schedule{}, fmt.Errorf("read schedule: %w", err)
 	case was.Version == 0:
@@ -179,11 +179,11 @@ func (s *Service) Schedule(ctx context.Context, team string) (Schedule, error) {
 	case !was.Present:
 		return Schedule{}, ErrNoSchedule.With("The runtime is away, and had none at %s.", was.SeenAt.Format(time.RFC3339))
 	}
-	return s.warned(ctx, t, s.shown(t, was.Job, false, was.SeenAt, was.ServiceURL))
+	return s.withWarnings(ctx, t, s.view(t, was.Job, false, was.SeenAt, was.ServiceURL))
 }
 
 // warned adds what would keep the job from working.
-func (s *Service) warned(ctx context.Context, t Team, out Schedule) (Schedule, error) {
+func (s *Service) withWarnings(ctx context.Context, t Team, out Schedule) (Schedule, error) {
 	members, err := s.Members(ctx)
 	if err != nil {
 		return out, fmt.Errorf("warn of the schedule: %w", err)
@@ -198,7 +198,7 @@ func (s *Service) warned(ctx context.Context, t Team, out Schedule) (Schedule, e
 	if t.ArchivedAt != nil && out.Job.Enabled {
 		out.Warnings = append(out.Warnings, "The team is in the archive, and its agent is told to start a standup all the same. Disable the job.")
 	}
-	if overheard(out.ServiceURL) {
+	if exposesKey(out.ServiceURL) {
 		out.Warnings = append(out.Warnings, "The address is plain http and on another machine: whoever is between can read the key. Use https.")
 	}
 	return out, nil
@@ -207,8 +207,8 @@ func (s *Service) warned(ctx context.Context, t Team, out Schedule) (Schedule, e
 // LookAtSchedule remembers the job of each team as the runtime has it now, also
 // when others have made or changed it there. The runtime is asked once for all
 // of them; while it is away nothing is learned.
-func (s *Service) LookAtSchedule(ctx context.Context) error {
-	before, err := s.timetables(ctx)
+func (s *Service) RefreshSchedules(ctx context.Context) error {
+	before, err := s.teamSchedules(ctx)
 	if err != nil {
 		return fmt.Errorf("look at the schedules: %w", err)
 	}
@@ -217,7 +217,7 @@ func (s *Service) LookAtSchedule(ctx context.Context) error {
 		_, _ = s.Runtime.Await(soon) // the next call says the same
 		cancel()
 	}
-	jobs, err := s.Timetable.Jobs(ctx, gateway.JobsWanted{Query: jobNames})
+	jobs, err := s.Timetable.Jobs(ctx, gateway.JobsWanted{Query: jobNamePrefix})
 	if ctx.Err() == nil && (fault.Of(err) != nil || errors.Is(err, context.DeadlineExceeded)) {
 		s.Log.DebugContext(ctx, "the standups' jobs cannot be seen", "err", err)
 		return nil //nolint:nilerr // the runtime may be away: what was last seen holds
@@ -227,7 +227,7 @@ func (s *Service) LookAtSchedule(ctx context.Context) error {
 	}
 	var errs []error
 	for _, b := range before {
-		if err := s.look(ctx, b, jobs); err != nil {
+		if err := s.refreshSchedule(ctx, b, jobs); err != nil {
 			errs = append(errs, fmt.Errorf("look at the schedule of %s: %w", b.team.Key, err))
 		}
 	}
@@ -235,7 +235,7 @@ func (s *Service) LookAtSchedule(ctx context.Context) error {
 }
 
 // look remembers the job of one team as it is among jobs.
-func (s *Service) look(ctx context.Context, before timetable, jobs []gateway.Job) error {
+func (s *Service) refreshSchedule(ctx context.Context, before teamSchedule, jobs []gateway.Job) error {
 	team, was := before.team.Key, before.seenJob
 	found, _ := before.team.pick(jobs, was.Job.ID)
 	if found == nil && (was.Version == 0 || !was.Present) {
@@ -252,7 +252,7 @@ func (s *Service) look(ctx context.Context, before timetable, jobs []gateway.Job
 		if err != nil || is.Version != was.Version {
 			return err // somebody has looked, or changed it, since we asked
 		}
-		return s.remember(ctx, tx, team, found, was.ServiceURL, s.Now())
+		return s.saveSeen(ctx, tx, team, found, was.ServiceURL, s.Now())
 	})
 }
 
@@ -268,7 +268,7 @@ func sameJob(a, b gateway.Job) bool {
 
 // remember keeps how the job was seen; nil is that there is none. What is due
 // counts from when the job was first seen to be so.
-func (s *Service) remember(ctx context.Context, tx *db.Tx, team string, j *gateway.Job, address string, now time.Time) error {
+func (s *Service) saveSeen(ctx context.Context, tx *db.Tx, team string, j *gateway.Job, address string, now time.Time) error {
 	if err := tx.Lock(ctx, scheduleLock(team)); err != nil {
 		return err
 	}

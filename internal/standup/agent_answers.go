@@ -9,7 +9,7 @@ import (
 )
 
 // Said is what one agent said in one standup.
-type Said struct {
+type AgentAnswer struct {
 	StandupID, Date, Team            string
 	Status                           ReportStatus
 	Yesterday, Today, Blockers, Text *string
@@ -18,22 +18,22 @@ type Said struct {
 
 // SaidBy lists what an agent said in its last standups, the newest first, also
 // those in which it did not answer. It leaves out those that have not asked it.
-func (s *Service) SaidBy(ctx context.Context, agentID string, limit int) ([]Said, error) {
-	rows, err := s.DB.Query(ctx, saidSelect+` ORDER BY r.standup_id DESC LIMIT ?`, agentID, limit)
-	return db.All(rows, err, scanSaid)
+func (s *Service) AnswersBy(ctx context.Context, agentID string, limit int) ([]AgentAnswer, error) {
+	rows, err := s.DB.Query(ctx, answerSelect+` ORDER BY r.standup_id DESC LIMIT ?`, agentID, limit)
+	return db.All(rows, err, scanAnswer)
 }
 
 // UnansweredBy lists the standups since then in which an agent did not answer
 // although it was asked, the newest first.
-func (s *Service) UnansweredBy(ctx context.Context, agentID string, since time.Time, limit int) ([]Said, error) {
-	rows, err := s.DB.Query(ctx, saidSelect+` AND r.status IN ('timed_out', 'failed') AND r.asked_at >= ? ORDER BY r.standup_id DESC LIMIT ?`, agentID, since, limit)
-	return db.All(rows, err, scanSaid)
+func (s *Service) UnansweredBy(ctx context.Context, agentID string, since time.Time, limit int) ([]AgentAnswer, error) {
+	rows, err := s.DB.Query(ctx, answerSelect+` AND r.status IN ('timed_out', 'failed') AND r.asked_at >= ? ORDER BY r.standup_id DESC LIMIT ?`, agentID, since, limit)
+	return db.All(rows, err, scanAnswer)
 }
 
-const saidSelect = `SELECT s.id, s.date, s.team, r.status, r.yesterday, r.today, r.blockers, r.text, r.answered_at, r.asked_at
+const answerSelect = `SELECT s.id, s.date, s.team, r.status, r.yesterday, r.today, r.blockers, r.text, r.answered_at, r.asked_at
 	FROM standup_reports r JOIN standups s ON s.id = r.standup_id WHERE r.agent_id = ? AND r.status NOT IN ('pending', 'missing')`
 
-func scanSaid(row db.Row) (s Said, err error) {
+func scanAnswer(row db.Row) (s AgentAnswer, err error) {
 	var asked *clock.Time
 	err = row.Scan(&s.StandupID, &s.Date, &s.Team, &s.Status, &s.Yesterday, &s.Today, &s.Blockers, &s.Text, &s.At, &asked)
 	if s.At == nil {

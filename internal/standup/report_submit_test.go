@@ -24,9 +24,9 @@ func as(t *testing.T, agentID string) context.Context {
 
 const handedIn = "Yesterday: filed it\nToday: more\nBlockers: TASK-7 waits"
 
-func (o *office) file(t *testing.T, id, agentID string) standup.Report {
+func (o *office) submitReport(t *testing.T, id, agentID string) standup.Report {
 	t.Helper()
-	r, err := o.File(as(t, agentID), id, agentID, standup.Filing{Text: handedIn})
+	r, err := o.SubmitReport(as(t, agentID), id, agentID, standup.Filing{Text: handedIn})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func TestFileBefore(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		m := o.open(t)
-		r := o.file(t, m.ID, "cpo")
+		r := o.submitReport(t, m.ID, "cpo")
 		if r.Status != standup.Answered || *r.Yesterday != "filed it" || *r.Blockers != "TASK-7 waits" || *r.Text != handedIn || r.Evidence == nil || *r.FiledBy != "CPO" {
 			t.Fatalf("filed as %+v", r)
 		}
@@ -47,7 +47,7 @@ func TestFileBefore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o.file(t, m.ID, "cpo")
+		o.submitReport(t, m.ID, "cpo")
 		again, err := o.Get(t.Context(), m.ID)
 		if err != nil || again.Version != before.Version || len(again.Transcript) != len(before.Transcript) {
 			t.Errorf("filed twice: version %d, then %d; %d lines, then %d; %v", before.Version, again.Version, len(before.Transcript), len(again.Transcript), err)
@@ -60,7 +60,7 @@ func TestFileBefore(t *testing.T) {
 		if len(m.Blockers) == 0 || m.Blockers[0].AgentID != "cpo" || !strings.Contains(*m.Digest, "cpo (filed)") {
 			t.Errorf("blockers %+v, digest:\n%s", m.Blockers, *m.Digest)
 		}
-		if _, err := o.File(as(t, "cpo"), m.ID, "cpo", standup.Filing{Text: "Today: late"}); !errors.Is(err, standup.ErrEnded) {
+		if _, err := o.SubmitReport(as(t, "cpo"), m.ID, "cpo", standup.Filing{Text: "Today: late"}); !errors.Is(err, standup.ErrEnded) {
 			t.Errorf("filed after the end: %v, want ErrEnded", err)
 		}
 	})
@@ -78,7 +78,7 @@ func TestFileWhileAsked(t *testing.T) {
 			t.Fatal(err)
 		}
 		o.asked(t, "cpo")
-		o.file(t, m.ID, "cpo")
+		o.submitReport(t, m.ID, "cpo")
 		m = o.end(t, m.ID)
 		wantEnd(t, m, standup.Completed, "")
 		wantReports(t, m, standup.Answered, standup.Answered, standup.Answered)
@@ -120,7 +120,7 @@ func TestFileWhileRunCannotBeStopped(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.asked(t, "cpo")
-	o.file(t, m.ID, "cpo")
+	o.submitReport(t, m.ID, "cpo")
 	m = o.end(t, m.ID)
 	wantEnd(t, m, standup.Completed, "")
 	if took := m.CompletedAt.Sub(m.StartedAt.Time); took >= o.AgentTimeout {
@@ -145,7 +145,7 @@ func TestFileWhileRuntimeIsAway(t *testing.T) {
 	o.asked(t, "cmo")
 	o.runtime.Restart(longAway)
 	wait(t, "the connection to break", func() bool { return o.client.Status().State != "connected" })
-	o.file(t, m.ID, "cmo")
+	o.submitReport(t, m.ID, "cmo")
 	m = o.end(t, m.ID)
 	wantEnd(t, m, standup.Completed, "")
 	o.wantAsked(t, map[string]int{"cto": 1, "cpo": 1, "cmo": 1, "coo": 1})
@@ -161,7 +161,7 @@ func TestFileRace(t *testing.T) {
 		o := newOffice(t, d)
 		m := o.open(t)
 		file := func(agent string) {
-			if _, err := o.File(as(t, agent), m.ID, agent, standup.Filing{Text: handedIn}); err != nil {
+			if _, err := o.SubmitReport(as(t, agent), m.ID, agent, standup.Filing{Text: handedIn}); err != nil {
 				t.Errorf("%s: %v", agent, err)
 			}
 		}
@@ -211,7 +211,7 @@ func TestFileRefuses(t *testing.T) {
 		f         standup.Filing
 		want      error
 	}{
-		"another agent's":   {as(t, "cto"), m.ID, "cpo", some, standup.ErrNotYours},
+		"another agent's":   {as(t, "cto"), m.ID, "cpo", some, standup.ErrNotOwnReport},
 		"nobody's meeting":  {signedIn(t), "no-such", "cto", some, standup.ErrNotFound},
 		"no participant":    {signedIn(t), m.ID, "cfo", some, standup.ErrParticipant},
 		"the facilitator's": {as(t, "coo"), m.ID, "coo", some, standup.ErrParticipant},
@@ -219,13 +219,13 @@ func TestFileRefuses(t *testing.T) {
 		"both":              {signedIn(t), m.ID, "cto", standup.Filing{Text: "x", Today: "y"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := o.File(c.ctx, c.id, c.agent, c.f)
+			_, err := o.SubmitReport(c.ctx, c.id, c.agent, c.f)
 			if c.want != nil && !errors.Is(err, c.want) || c.want == nil && (fault.Of(err) == nil || len(fault.Of(err).Fields) != 1) {
 				t.Errorf("got %v, want %v", err, c.want)
 			}
 		})
 	}
-	r, err := o.File(signedIn(t), m.ID, "cto", standup.Filing{Yesterday: "## Today\nwas long", Blockers: "None"})
+	r, err := o.SubmitReport(signedIn(t), m.ID, "cto", standup.Filing{Yesterday: "## Today\nwas long", Blockers: "None"})
 	if err != nil || *r.Yesterday != "## Today\nwas long" || r.Today != nil || r.Blockers != nil || *r.FiledBy != "Owner" {
 		t.Errorf("the owner filed %+v, %v", r, err)
 	}
@@ -237,7 +237,7 @@ func TestFiledIsKeptByRetry(t *testing.T) {
 	o.Runtime = o.connect(t, "")
 	stop := work(t, o.Service)
 	m := o.open(t)
-	o.file(t, m.ID, "cto")
+	o.submitReport(t, m.ID, "cto")
 	m = o.hold(t, m.ID)
 	wantEnd(t, m, standup.Error, standup.GatewayNotConfigured)
 	stop()
@@ -266,7 +266,7 @@ func TestFileWhileReviewed(t *testing.T) {
 			m := o.open(t)
 			o.runtime.Answer("coo", func(demo.Question) string {
 				by := actor.Actor{ID: "cpo", Name: "CPO", Role: actor.Agent, AgentID: "cpo"}
-				if _, err := o.File(actor.With(t.Context(), by), m.ID, "cpo", standup.Filing{Today: "b", Blockers: "still no access to the billing system"}); err != nil {
+				if _, err := o.SubmitReport(actor.With(t.Context(), by), m.ID, "cpo", standup.Filing{Today: "b", Blockers: "still no access to the billing system"}); err != nil {
 					t.Error(err)
 				}
 				return nothing
@@ -289,17 +289,17 @@ func TestFiledTooOften(t *testing.T) {
 		var last string
 		for n := range 30 {
 			last = fmt.Sprintf("Yesterday: a\nToday: walnut %d\nBlockers: none", n)
-			if _, err := o.File(as(t, "cto"), m.ID, "cto", standup.Filing{Text: last}); err != nil {
+			if _, err := o.SubmitReport(as(t, "cto"), m.ID, "cto", standup.Filing{Text: last}); err != nil {
 				t.Fatalf("filing %d: %v", n+1, err)
 			}
 		}
-		if _, err := o.File(as(t, "cto"), m.ID, "cto", standup.Filing{Text: "Today: one more"}); !errors.Is(err, standup.ErrFilings) {
+		if _, err := o.SubmitReport(as(t, "cto"), m.ID, "cto", standup.Filing{Text: "Today: one more"}); !errors.Is(err, standup.ErrTooManySubmissions) {
 			t.Errorf("the next one: %v", err)
 		}
-		if _, err := o.File(as(t, "cto"), m.ID, "cto", standup.Filing{Text: last}); err != nil {
+		if _, err := o.SubmitReport(as(t, "cto"), m.ID, "cto", standup.Filing{Text: last}); err != nil {
 			t.Errorf("the same again: %v", err)
 		}
-		o.file(t, m.ID, "cpo")
+		o.submitReport(t, m.ID, "cpo")
 		if m, err := o.Get(signedIn(t), m.ID); err != nil || *m.Reports[0].Text != last {
 			t.Errorf("the report is %q, %v", *m.Reports[0].Text, err)
 		}

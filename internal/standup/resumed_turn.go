@@ -21,23 +21,23 @@ import (
 // overtakenMost is how often a question may be turned away because its session
 // changed. A gateway resumes a turn once; more often than that, something else
 // keeps changing the session.
-const overtakenMost = 3
+const maxRejections = 3
 
 // look finds out what became of a question. An answer that the gateway's resumed
 // turn gave to the same question, also under an earlier number, is taken as this
 // one's. While wait says so, a turn that may bring it is waited for; late says
 // that the agent's time was over before that turn was. asked tells wait that the
 // agent has seen the question, under this number or an earlier one.
-func (m *meeting) look(ctx context.Context, q question, wait func(t gateway.Trace, asked bool) bool) (_ gateway.Trace, late bool, _ error) {
+func (m *meeting) findOutcome(ctx context.Context, q question, wait func(t gateway.Trace, asked bool) bool) (_ gateway.Trace, late bool, _ error) {
 	for {
-		t, asked, err := m.find(ctx, q)
+		t, asked, err := m.findTrace(ctx, q)
 		if err != nil || t.Answered || !wait(t, asked) {
 			return t, false, err
 		}
 		if m.Now().After(q.DeadlineAt.Time) {
 			return t, true, nil
 		}
-		if err := m.moment(ctx); err != nil {
+		if err := m.shortDelay(ctx); err != nil {
 			return t, false, err
 		}
 	}
@@ -46,7 +46,7 @@ func (m *meeting) look(ctx context.Context, q question, wait func(t gateway.Trac
 // find looks a question up in its session's history, and where it has no
 // answer, also those before it that were lost and asked for the same. asked says
 // that the history has one of them.
-func (m *meeting) find(ctx context.Context, q question) (t gateway.Trace, asked bool, _ error) {
+func (m *meeting) findTrace(ctx context.Context, q question) (t gateway.Trace, asked bool, _ error) {
 	t, err := m.Runtime.Find(ctx, q.SessionKey, q.RunID)
 	asked = t.Asked
 	if err != nil || t.Answered || q.Number == 1 {
@@ -78,14 +78,14 @@ func (m *meeting) find(ctx context.Context, q question) (t gateway.Trace, asked 
 // question goes out under the next number, because the gateway answers the old
 // one with the same failure from now on. The agent's time goes on. done says
 // that the question has ended.
-func (m *meeting) overtaken(ctx context.Context, q question, a gateway.Answer, again bool) (next question, done bool, _ error) {
-	if err := m.moment(ctx); err != nil {
+func (m *meeting) retryRejected(ctx context.Context, q question, a gateway.Answer, again bool) (next question, done bool, _ error) {
+	if err := m.shortDelay(ctx); err != nil {
 		return q, false, err
 	}
-	t, late, err := m.look(ctx, q, func(t gateway.Trace, _ bool) bool { return t.Other })
+	t, late, err := m.findOutcome(ctx, q, func(t gateway.Trace, _ bool) bool { return t.Other })
 	switch {
 	case errors.Is(err, gateway.ErrRefused) || errors.Is(err, gateway.ErrMissingScope):
-		next, err = m.finish(ctx, q, gateway.Answer{Outcome: gateway.Failed, Error: words(err)})
+		next, err = m.finish(ctx, q, gateway.Answer{Outcome: gateway.Failed, Error: errorText(err)})
 		return next, true, err
 	case err != nil:
 		return q, false, err
@@ -93,20 +93,20 @@ func (m *meeting) overtaken(ctx context.Context, q question, a gateway.Answer, a
 		next, err = m.finish(ctx, q, t.Answer)
 		return next, true, err
 	case late || m.Now().After(q.DeadlineAt.Time):
-		next, err = m.outOfTime(ctx, q, t)
+		next, err = m.timeOutResumed(ctx, q, t)
 		return next, true, err
 	case !again:
 		next, err = m.finish(ctx, q, a)
 		return next, true, err
 	}
-	next, err = m.putAnew(ctx, q, q.DeadlineAt,
+	next, err = m.replaceQuestion(ctx, q, q.DeadlineAt,
 		"The runtime was resuming interrupted work and turned the question to "+q.AgentID+" away. "+q.AgentID+" is asked again.")
 	return next, false, err
 }
 
 // outOfTime ends a question whose resumed turn did not answer within the
 // agent's time, and stops that turn where its run is known.
-func (m *meeting) outOfTime(ctx context.Context, q question, t gateway.Trace) (question, error) {
+func (m *meeting) timeOutResumed(ctx context.Context, q question, t gateway.Trace) (question, error) {
 	if t.Other && t.Resumed != "" {
 		if _, err := m.Runtime.Stop(ctx, q.SessionKey, t.Resumed); err != nil {
 			m.Log.WarnContext(ctx, "run could not be stopped", "run", t.Resumed, "err", err)
@@ -116,23 +116,23 @@ func (m *meeting) outOfTime(ctx context.Context, q question, t gateway.Trace) (q
 }
 
 // putAnew writes down that a question is lost, why, and the one that follows it.
-func (m *meeting) putAnew(ctx context.Context, q question, deadline clock.Time, why string) (question, error) {
+func (m *meeting) replaceQuestion(ctx context.Context, q question, deadline clock.Time, why string) (question, error) {
 	lost := q
 	lost.State, lost.EndedAt = "lost", clock.Ptr(m.Now())
 	err := m.step(ctx, "lost "+q.RunID, func(tx *db.Tx, _ *Standup) error {
 		if err := putQuestion(ctx, tx, m.id, lost); err != nil {
 			return err
 		}
-		return say(ctx, tx, m.id, m.Now(), "note", service, team, why)
+		return appendLine(ctx, tx, m.id, m.Now(), "note", service, team, why)
 	})
 	if err != nil {
 		return q, fmt.Errorf("ask %s anew: %w", q.AgentID, err)
 	}
-	return m.put(ctx, question{AgentID: q.AgentID, Purpose: q.Purpose, Number: q.Number + 1, Message: q.Message, DeadlineAt: deadline})
+	return m.createQuestion(ctx, question{AgentID: q.AgentID, Purpose: q.Purpose, Number: q.Number + 1, Message: q.Message, DeadlineAt: deadline})
 }
 
 // moment lets half a second pass.
-func (m *meeting) moment(ctx context.Context) error {
+func (m *meeting) shortDelay(ctx context.Context) error {
 	t := time.NewTimer(500 * time.Millisecond)
 	defer t.Stop()
 	select {

@@ -27,7 +27,7 @@ func (s *Service) Run(ctx context.Context, id string, again bool) (Standup, erro
 		case started.Status == Completed && !again:
 			return ErrCompleted.With(`To hold it once more, send {"again": true}.`).Fact("standup", started)
 		}
-		return s.begin(ctx, tx, &started)
+		return s.startAttempt(ctx, tx, &started)
 	})
 	if err != nil {
 		return Standup{}, fmt.Errorf("run standup: %w", err)
@@ -36,7 +36,7 @@ func (s *Service) Run(ctx context.Context, id string, again bool) (Standup, erro
 }
 
 // begin makes a standup ready for its meeting and hands it to the queue.
-func (s *Service) begin(ctx context.Context, tx *db.Tx, m *Standup) error {
+func (s *Service) startAttempt(ctx context.Context, tx *db.Tx, m *Standup) error {
 	now, caller := s.Now(), actor.From(ctx)
 	word := "started the standup"
 	if m.Attempt > 0 {
@@ -47,7 +47,7 @@ func (s *Service) begin(ctx context.Context, tx *db.Tx, m *Standup) error {
 		return err
 	}
 	m.agentTimeout, m.deadline = time.Duration(t.AgentTimeout), time.Duration(t.Deadline)
-	if err := s.renew(ctx, tx, m, now); err != nil {
+	if err := s.resetForAttempt(ctx, tx, m, now); err != nil {
 		return err
 	}
 	m.Status, m.Phase, m.Failure, m.CompletedAt = Running, Gathering, nil, nil
@@ -62,7 +62,7 @@ func (s *Service) begin(ctx context.Context, tx *db.Tx, m *Standup) error {
 	if err := update(ctx, tx, m, now); err != nil {
 		return err
 	}
-	if err := say(ctx, tx, m.ID, now, "note", service, team, caller.Name+" "+word+"."); err != nil {
+	if err := appendLine(ctx, tx, m.ID, now, "note", service, team, caller.Name+" "+word+"."); err != nil {
 		return err
 	}
 	// The job of the last attempt has written its end, and may not be noted as
@@ -78,7 +78,7 @@ func (s *Service) begin(ctx context.Context, tx *db.Tx, m *Standup) error {
 
 // renew makes room for what the next attempt will bring. What a retry can use of
 // the last one stays.
-func (s *Service) renew(ctx context.Context, tx *db.Tx, m *Standup, now time.Time) error {
+func (s *Service) resetForAttempt(ctx context.Context, tx *db.Tx, m *Standup, now time.Time) error {
 	anew := m.Status == Completed
 	asked, err := questions(ctx, tx, m.ID)
 	if err != nil {

@@ -90,11 +90,11 @@ func (o *office) press(t *testing.T, s *standup.Service, id string) error {
 	case n < 16:
 		agent := []string{"cto", "cpo", "cmo"}[rand.IntN(3)]
 		by := actor.Actor{ID: agent, Name: agent, Role: actor.Agent, AgentID: agent}
-		_, err = s.File(actor.With(ctx, by), id, agent, standup.Filing{Text: fmt.Sprintf("## Yesterday\n%d\n## Today\nb\n## Blockers\n- TASK-3 waits for figures", rand.IntN(3))})
+		_, err = s.SubmitReport(actor.With(ctx, by), id, agent, standup.Filing{Text: fmt.Sprintf("## Yesterday\n%d\n## Today\nb\n## Blockers\n- TASK-3 waits for figures", rand.IntN(3))})
 	default:
 		_, err = s.Get(ctx, id)
 	}
-	for _, foreseen := range []error{standup.ErrRunning, standup.ErrCompleted, standup.ErrIdle, standup.ErrEnded, standup.ErrFilings} {
+	for _, foreseen := range []error{standup.ErrRunning, standup.ErrCompleted, standup.ErrIdle, standup.ErrEnded, standup.ErrTooManySubmissions} {
 		if errors.Is(err, foreseen) {
 			return nil
 		}

@@ -18,28 +18,28 @@ const (
 	kindFailed     = "standup_failed"
 	kindOldBlocker = "old_blocker"
 
-	pressing = "high"
-	ordinary = "medium"
+	highSeverity   = "high"
+	mediumSeverity = "medium"
 )
 
 const (
-	longestTitle  = 200   // runes of a matter's title
-	longestDetail = 4_000 // and of its detail
+	maxItemTitle  = 200   // runes of a matter's title
+	maxItemDetail = 4_000 // and of its detail
 	// longAge is from which age on an old blocker presses, in days.
-	longAge = 7
+	highSeverityAge = 7
 )
 
 // headline makes a title of what an agent wrote: one line of plain text.
 func headline(text string) string {
-	return plaintext.Cut(plaintext.Line(text), longestTitle, "… [cut]")
+	return plaintext.Cut(plaintext.Line(text), maxItemTitle, "… [cut]")
 }
 
 // raise brings a matter to the inbox, if there is one.
-func (s *Service) raise(ctx context.Context, tx *db.Tx, m Matter) error {
+func (s *Service) raise(ctx context.Context, tx *db.Tx, m InboxItem) error {
 	if s.Raise == nil {
 		return nil
 	}
-	m.Title, m.Detail = headline(m.Title), answer.Clean(m.Detail, longestDetail)
+	m.Title, m.Detail = headline(m.Title), answer.Clean(m.Detail, maxItemDetail)
 	if err := s.Raise(ctx, tx, m); err != nil {
 		return fmt.Errorf("bring %s to the inbox: %w", m.Cause, err)
 	}
@@ -47,11 +47,11 @@ func (s *Service) raise(ctx context.Context, tx *db.Tx, m Matter) error {
 }
 
 // settle tells the inbox that a cause has ended.
-func (s *Service) settle(ctx context.Context, tx *db.Tx, cause, why string) error {
-	if s.Settle == nil {
+func (s *Service) resolve(ctx context.Context, tx *db.Tx, cause, why string) error {
+	if s.Resolve == nil {
 		return nil
 	}
-	if err := s.Settle(ctx, tx, cause, why); err != nil {
+	if err := s.Resolve(ctx, tx, cause, why); err != nil {
 		return fmt.Errorf("settle %s in the inbox: %w", cause, err)
 	}
 	return nil
@@ -67,21 +67,21 @@ func (s Standup) inTeam() string {
 }
 
 // failed is the cause of the matter that a standup could not be held.
-func (s Standup) failed() string { return "standup/" + s.ID + "/failed" }
+func (s Standup) failedCause() string { return "standup/" + s.ID + "/failed" }
 
 // tellFailed brings a standup that could not be held to the inbox. Who cancels
 // it knows; what failed before is settled by that.
-func (s *Service) tellFailed(ctx context.Context, tx *db.Tx, m Standup) error {
+func (s *Service) raiseFailed(ctx context.Context, tx *db.Tx, m Standup) error {
 	if m.Failure.Code == Cancelled {
-		return s.settle(ctx, tx, m.failed(), m.Failure.Detail)
+		return s.resolve(ctx, tx, m.failedCause(), m.Failure.Detail)
 	}
 	title := m.Title + " could not be held"
 	if m.Failure.Code == NotRun {
 		title = m.Title + " was not held"
 	}
 	detail := m.Failure.Detail + " (`" + m.Failure.Code + "`)\n\n" + m.remedy()
-	return s.raise(ctx, tx, Matter{
-		Cause: m.failed(), Kind: kindFailed, Severity: pressing, Title: title, Detail: detail, Subject: subject(m),
+	return s.raise(ctx, tx, InboxItem{
+		Cause: m.failedCause(), Kind: kindFailed, Severity: highSeverity, Title: title, Detail: detail, Subject: subject(m),
 	})
 }
 

@@ -22,13 +22,13 @@ import (
 // closing is the close of a standup.
 type closing struct {
 	*meeting
-	tx    *db.Tx
-	row   *Standup
-	book  *book
-	done  []effect // by an earlier close of this standup
-	known []effect // escalations of the days before
-	items []effect // action items of the days before whose tasks are not done
-	fresh []effect // by this close
+	tx      *db.Tx
+	row     *Standup
+	tracker *blockerTracker
+	done    []effect // by an earlier close of this standup
+	known   []effect // escalations of the days before
+	items   []effect // action items of the days before whose tasks are not done
+	fresh   []effect // by this close
 }
 
 // close writes down what the review came to.
@@ -38,8 +38,8 @@ func (m *meeting) close(ctx context.Context, review answer.Review) error {
 		if err != nil {
 			return err
 		}
-		ended := c.book.settle()
-		row.resolve(review.Resolutions)
+		ended := c.tracker.endByBoard()
+		row.applyResolutions(review.Resolutions)
 		if row.ActionItems, err = c.actionItems(ctx, review.ActionItems); err != nil {
 			return err
 		}
@@ -49,14 +49,14 @@ func (m *meeting) close(ctx context.Context, review answer.Review) error {
 		if err := c.escalate(ctx, review.Escalations); err != nil {
 			return err
 		}
-		ended = append(ended, c.book.close(row.Blockers)...)
-		if err := c.escalateOld(ctx); err != nil {
+		ended = append(ended, c.tracker.endUnmentioned(row.Blockers)...)
+		if err := c.escalateOldBlockers(ctx); err != nil {
 			return err
 		}
 		if err := c.store(ctx); err != nil {
 			return err
 		}
-		now := c.book.now
+		now := c.tracker.now
 		row.Summary = &review.Summary
 		row.Status, row.Phase, row.CompletedAt, row.DeadlineAt = Completed, Closed, clock.Ptr(now), nil
 		facts := digest(*row)
@@ -64,19 +64,19 @@ func (m *meeting) close(ctx context.Context, review answer.Review) error {
 		if err := update(ctx, tx, row, now); err != nil {
 			return err
 		}
-		if err := say(ctx, tx, m.id, now, "summary", row.Facilitator, team, review.Summary); err != nil {
+		if err := appendLine(ctx, tx, m.id, now, "summary", row.Facilitator, team, review.Summary); err != nil {
 			return err
 		}
-		if err := say(ctx, tx, m.id, now, "note", service, team, "The standup is completed."); err != nil {
+		if err := appendLine(ctx, tx, m.id, now, "note", service, team, "The standup is completed."); err != nil {
 			return err
 		}
-		if err := m.settle(ctx, tx, row.failed(), "It was held after all."); err != nil {
+		if err := m.resolve(ctx, tx, row.failedCause(), "It was held after all."); err != nil {
 			return err
 		}
-		if err := m.settleMissed(ctx, tx, *row); err != nil {
+		if err := m.resolveMissed(ctx, tx, *row); err != nil {
 			return err
 		}
-		if err := m.tellEnded(ctx, tx, *row, ended); err != nil {
+		if err := m.resolveEnded(ctx, tx, *row, ended); err != nil {
 			return err
 		}
 		return record(ctx, tx, m.Now(), "standup.completed", *row, nil) // the log is in the order of time
@@ -85,14 +85,14 @@ func (m *meeting) close(ctx context.Context, review answer.Review) error {
 
 func (m *meeting) closing(ctx context.Context, tx *db.Tx, row *Standup) (*closing, error) {
 	c := &closing{meeting: m, tx: tx, row: row}
-	reports := namings(*row)
+	reports := mentions(*row)
 	var err error
-	if c.book, err = m.openBook(ctx, tx, *row, reports); err != nil {
+	if c.tracker, err = m.loadTracker(ctx, tx, *row, reports); err != nil {
 		return nil, err
 	}
 	// Once more than at the review: a report may have been filed meanwhile.
-	c.book.take(reports)
-	row.Blockers = c.book.entries()
+	c.tracker.match(reports)
+	row.Blockers = c.tracker.recordEntries()
 	if c.done, err = effectsOf(ctx, tx, row.ID); err != nil {
 		return nil, fmt.Errorf("read what was done: %w", err)
 	}
@@ -134,21 +134,21 @@ func (s *Service) escalated(ctx context.Context, q db.Queryer, row Standup) ([]e
 }
 
 // effect notes what this close has done.
-func (c *closing) effect(kind, subject, words string) {
+func (c *closing) addEffect(kind, subject, words string) {
 	c.fresh = append(c.fresh, effect{c.row.ID, kind, subject, words, c.row.Date})
 }
 
 // before finds what an earlier close of this standup did, the most alike first,
 // and takes it away, so that it answers for one effect only. An empty subject is
 // any.
-func (c *closing) before(kind, subject, words string) (effect, bool) {
+func (c *closing) earlierEffect(kind, subject, words string) (effect, bool) {
 	best, most := -1, 0.0
 	w := wordingOf(words)
 	for i, e := range c.done {
 		if e.Kind != kind || subject != "" && e.Subject != subject {
 			continue
 		}
-		score, same := w.likeness(wordingOf(e.Words))
+		score, same := w.similarity(wordingOf(e.Words))
 		if strings.EqualFold(e.Words, words) {
 			score, same = 2, true // also texts that are marks alone
 		}
@@ -167,18 +167,18 @@ func (c *closing) before(kind, subject, words string) (effect, bool) {
 // store stores what was done and how the blockers stand.
 func (c *closing) store(ctx context.Context) error {
 	for _, e := range c.fresh {
-		if err := putEffect(ctx, c.tx, c.book.team, e, c.book.now); err != nil {
+		if err := putEffect(ctx, c.tx, c.tracker.team, e, c.tracker.now); err != nil {
 			return fmt.Errorf("note what was done: %w", err)
 		}
 	}
-	for _, l := range c.book.lives {
+	for _, l := range c.tracker.blockers {
 		for i := range c.row.Blockers {
-			if x := &c.row.Blockers[i]; equal(x.ID, &l.ID) {
+			if x := &c.row.Blockers[i]; equalPtr(x.ID, &l.ID) {
 				x.Status, x.EndedWhy, x.EscalatedOn = l.Status, l.EndedWhy, l.EscalatedOn
 			}
 		}
 	}
-	if err := putLives(ctx, c.tx, c.book.lives, c.book.now); err != nil {
+	if err := saveBlockers(ctx, c.tx, c.tracker.blockers, c.tracker.now); err != nil {
 		return fmt.Errorf("store blockers: %w", err)
 	}
 	return nil
@@ -186,10 +186,10 @@ func (c *closing) store(ctx context.Context) error {
 
 // resolve notes what the facilitator decided about the blockers. A resolution
 // that names none of them becomes one, so that it is not lost.
-func (s *Standup) resolve(resolutions []answer.Resolution) {
+func (s *Standup) applyResolutions(resolutions []answer.Resolution) {
 	for _, r := range resolutions {
 		text := r.Resolution
-		if i := s.resolved(r); i >= 0 {
+		if i := s.blockerIndex(r); i >= 0 {
 			if old := s.Blockers[i].Resolution; old != nil && strings.Contains(*old, text) {
 				continue
 			} else if old != nil {
@@ -211,7 +211,7 @@ func (s *Standup) resolve(resolutions []answer.Resolution) {
 
 // resolved finds the blocker that a resolution is about: by its task, else by
 // its words.
-func (s *Standup) resolved(r answer.Resolution) int {
+func (s *Standup) blockerIndex(r answer.Resolution) int {
 	words := wordingOf(r.Blocker)
 	return slices.IndexFunc(s.Blockers, func(b Blocker) bool {
 		if r.Task != nil && b.Task != nil {
@@ -220,20 +220,20 @@ func (s *Standup) resolved(r answer.Resolution) int {
 		if r.Blocker == "" || b.Text == "" {
 			return false
 		}
-		_, same := words.likeness(wordingOf(b.Text))
+		_, same := words.similarity(wordingOf(b.Text))
 		return same || strings.Contains(strings.ToLower(b.Text), strings.ToLower(r.Blocker)) ||
 			strings.Contains(strings.ToLower(r.Blocker), strings.ToLower(b.Text))
 	})
 }
 
 // longestComment is how long a comment on a task may be, in characters.
-const longestComment = 10_000
+const maxComment = 10_000
 
 // comment writes the resolutions under the tasks that they are about.
 func (c *closing) comment(ctx context.Context, resolutions []answer.Resolution) error {
 	for _, r := range resolutions {
 		task := r.Task
-		if i := c.row.resolved(r); task == nil && i >= 0 {
+		if i := c.row.blockerIndex(r); task == nil && i >= 0 {
 			task = c.row.Blockers[i].Task
 		}
 		words := strings.TrimSpace(r.Resolution)
@@ -243,16 +243,16 @@ func (c *closing) comment(ctx context.Context, resolutions []answer.Resolution) 
 		if slices.ContainsFunc(c.fresh, func(e effect) bool { return e.Kind == "comment" && e.Subject == *task && e.Words == words }) {
 			continue
 		}
-		if _, had := c.before("comment", *task, words); had {
+		if _, had := c.earlierEffect("comment", *task, words); had {
 			continue
 		}
-		text := answer.Clean("Decided in the standup of "+c.row.Date+":\n\n"+words, longestComment)
+		text := answer.Clean("Decided in the standup of "+c.row.Date+":\n\n"+words, maxComment)
 		made, err := c.Comment(ctx, c.tx, *task, text, c.row.Facilitator)
 		if err != nil {
 			return fmt.Errorf("comment on %s: %w", *task, err)
 		}
 		if made {
-			c.effect("comment", *task, words)
+			c.addEffect("comment", *task, words)
 		}
 	}
 	return nil
@@ -262,17 +262,17 @@ func (c *closing) comment(ctx context.Context, resolutions []answer.Resolution) 
 // as one matter.
 func (c *closing) escalate(ctx context.Context, wanted []answer.Escalation) error {
 	c.row.Escalations = []Escalation{}
-	var matters []Matter
+	var matters []InboxItem
 	for _, w := range wanted {
 		c.row.Escalations = append(c.row.Escalations, Escalation(w))
-		task, l := c.about(w)
+		task, l := c.escalationTarget(w)
 		cause := c.causeOf(w, task, l)
 		if l != nil {
-			if err := c.bring(ctx, l, cause); err != nil {
+			if err := c.markEscalated(ctx, l, cause); err != nil {
 				return err
 			}
 		}
-		if i := slices.IndexFunc(matters, func(m Matter) bool { return m.Cause == cause }); i >= 0 {
+		if i := slices.IndexFunc(matters, func(m InboxItem) bool { return m.Cause == cause }); i >= 0 {
 			matters[i].Detail += "\n\n" + strings.Join([]string{headline(w.Title), w.Detail}, "\n\n")
 			continue
 		}
@@ -280,7 +280,7 @@ func (c *closing) escalate(ctx context.Context, wanted []answer.Escalation) erro
 		if err != nil {
 			return err
 		}
-		m := Matter{Cause: cause, Kind: kindEscalation, Severity: pressing, Title: w.Title, Detail: w.Detail, Subject: about}
+		m := InboxItem{Cause: cause, Kind: kindEscalation, Severity: highSeverity, Title: w.Title, Detail: w.Detail, Subject: about}
 		matters = append(matters, m)
 	}
 	for _, m := range matters {
@@ -290,7 +290,7 @@ func (c *closing) escalate(ctx context.Context, wanted []answer.Escalation) erro
 		if err := c.raise(ctx, c.tx, m); err != nil {
 			return err
 		}
-		c.effect(kindEscalation, m.Cause, m.Title)
+		c.addEffect(kindEscalation, m.Cause, m.Title)
 	}
 	return nil
 }
@@ -303,7 +303,7 @@ func raised(done []effect, cause string) bool {
 }
 
 // about finds the task and the open blocker that an escalation is about.
-func (c *closing) about(w answer.Escalation) (*int64, *life) {
+func (c *closing) escalationTarget(w answer.Escalation) (*int64, *trackedBlocker) {
 	var task *int64
 	if w.Task != nil {
 		task = taskNumber(*w.Task)
@@ -311,16 +311,16 @@ func (c *closing) about(w answer.Escalation) (*int64, *life) {
 		task = taskNumber(keys[0])
 	}
 	if task != nil {
-		if l := c.book.byTask(task); l != nil && l.Status == BlockerOpen {
+		if l := c.tracker.byTask(task); l != nil && l.Status == BlockerOpen {
 			return task, l
 		}
 		return task, nil
 	}
-	var best *life
+	var best *trackedBlocker
 	most := 0.0
 	words := wordingOf(w.Title)
-	for _, l := range c.book.lives {
-		if score, same := words.likeness(l.words); same && score > most && l.Status == BlockerOpen {
+	for _, l := range c.tracker.blockers {
+		if score, same := words.similarity(l.words); same && score > most && l.Status == BlockerOpen {
 			best, most = l, score
 		}
 	}
@@ -333,7 +333,7 @@ func (c *closing) about(w answer.Escalation) (*int64, *life) {
 // causeOf names what is escalated, so that the same is one item however often it
 // is escalated: by its task, else as its blocker was escalated before, else as
 // something alike was.
-func (c *closing) causeOf(w answer.Escalation, task *int64, l *life) string {
+func (c *closing) causeOf(w answer.Escalation, task *int64, l *trackedBlocker) string {
 	if task != nil {
 		return "escalation/" + *taskKey(task)
 	}
@@ -346,7 +346,7 @@ func (c *closing) causeOf(w answer.Escalation, task *int64, l *life) string {
 		if e.Kind != kindEscalation || strings.HasPrefix(e.Subject, "escalation/TASK-") {
 			continue
 		}
-		score, same := words.likeness(wordingOf(e.Words))
+		score, same := words.similarity(wordingOf(e.Words))
 		if strings.EqualFold(e.Words, w.Title) {
 			score, same = 2, true
 		}
@@ -362,12 +362,12 @@ func (c *closing) causeOf(w answer.Escalation, task *int64, l *life) string {
 
 // bring notes under which cause the facilitator has brought a blocker to the
 // inbox. What was there because of its age is settled: one problem is one item.
-func (c *closing) bring(ctx context.Context, l *life, cause string) error {
-	if equal(l.Cause, &cause) {
+func (c *closing) markEscalated(ctx context.Context, l *trackedBlocker, cause string) error {
+	if equalPtr(l.Cause, &cause) {
 		return nil
 	}
 	if l.Cause != nil {
-		if err := c.settle(ctx, c.tx, *l.Cause, c.row.Facilitator+" has escalated it."); err != nil {
+		if err := c.resolve(ctx, c.tx, *l.Cause, c.row.Facilitator+" has escalated it."); err != nil {
 			return err
 		}
 	}
@@ -381,22 +381,22 @@ func (c *closing) bring(ctx context.Context, l *life, cause string) error {
 // escalateOld brings the blockers that are old to the inbox. One that is there
 // already is counted once more for this day; what the facilitator escalated
 // keeps its cause.
-func (c *closing) escalateOld(ctx context.Context) error {
-	for _, l := range c.book.lives {
+func (c *closing) escalateOldBlockers(ctx context.Context) error {
+	for _, l := range c.tracker.blockers {
 		age := ageDays(l.FirstSeen, c.row.Date)
-		if l.Status != BlockerOpen || age < oldAge || l.LastSeen > c.row.Date {
+		if l.Status != BlockerOpen || age < escalationAge || l.LastSeen > c.row.Date {
 			continue
 		}
-		m := Matter{Cause: l.cause(), Kind: kindOldBlocker, Severity: ordinary, Title: l.Agents[0] + " is held up" + c.row.inTeam() + ": " + l.Text}
-		if age >= longAge {
-			m.Severity = pressing
+		m := InboxItem{Cause: l.cause(), Kind: kindOldBlocker, Severity: mediumSeverity, Title: l.Agents[0] + " is held up" + c.row.inTeam() + ": " + l.Text}
+		if age >= highSeverityAge {
+			m.Severity = highSeverity
 		}
 		anew := l.Cause == nil
 		if l.Task != nil && anew {
 			l.Cause = c.knownCause("escalation/" + *taskKey(l.Task))
 		}
 		if l.Cause != nil && *l.Cause != m.Cause {
-			m.Cause, m.Kind, m.Severity = *l.Cause, kindEscalation, pressing
+			m.Cause, m.Kind, m.Severity = *l.Cause, kindEscalation, highSeverity
 			if i := slices.IndexFunc(c.known, func(e effect) bool { return e.Subject == m.Cause }); i >= 0 {
 				m.Title = c.known[i].Words
 			}
@@ -417,7 +417,7 @@ func (c *closing) escalateOld(ctx context.Context) error {
 		if err := c.raise(ctx, c.tx, m); err != nil {
 			return err
 		}
-		c.effect(kindOldBlocker, m.Cause, headline(l.Text))
+		c.addEffect(kindOldBlocker, m.Cause, headline(l.Text))
 	}
 	return nil
 }

@@ -59,8 +59,8 @@ func TestLikeness(t *testing.T) {
 		{"Berlin office has no network", "The Paris office has no network", false},
 	} {
 		a, b := wordingOf(tt.a), wordingOf(tt.b)
-		score, got := a.likeness(b)
-		if back, same := b.likeness(a); back != score || same != got {
+		score, got := a.similarity(b)
+		if back, same := b.similarity(a); back != score || same != got {
 			t.Errorf("%q and %q: %.2f %v, and %.2f %v the other way", tt.a, tt.b, score, got, back, same)
 		}
 		if got != tt.same {
@@ -77,11 +77,11 @@ func FuzzLikeness(f *testing.F) {
 	f.Add("1", "12 12 12")
 	f.Fuzz(func(t *testing.T, x, y string) {
 		a, b := wordingOf(x), wordingOf(y)
-		score, same := a.likeness(b)
-		if back, too := b.likeness(a); back != score || too != same || score < 0 || score > 1 {
+		score, same := a.similarity(b)
+		if back, too := b.similarity(a); back != score || too != same || score < 0 || score > 1 {
 			t.Errorf("%q and %q: %v %v, and %v %v the other way", x, y, score, same, back, too)
 		}
-		if score, same := a.likeness(wordingOf(x)); !same && a.plain != "" {
+		if score, same := a.similarity(wordingOf(x)); !same && a.plain != "" {
 			t.Errorf("%q is like itself by %v only", x, score)
 		}
 	})

@@ -22,10 +22,10 @@ import (
 type inbox struct {
 	mu    sync.Mutex
 	items map[string]string
-	last  standup.Matter
+	last  standup.InboxItem
 }
 
-func (i *inbox) raise(_ context.Context, tx *db.Tx, m standup.Matter) error {
+func (i *inbox) raise(_ context.Context, tx *db.Tx, m standup.InboxItem) error {
 	tx.Committed(func() {
 		i.mu.Lock()
 		defer i.mu.Unlock()
@@ -326,7 +326,7 @@ func TestAbsenceReplicas(t *testing.T) {
 			var wg sync.WaitGroup
 			for _, s := range replicas {
 				wg.Go(func() {
-					if err := s.NoticeAbsence(system(t)); err != nil {
+					if err := s.CheckMissed(system(t)); err != nil {
 						t.Error(err)
 					}
 				})

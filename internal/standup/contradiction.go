@@ -22,7 +22,7 @@ type Claim struct {
 }
 
 // against says in words what the report says, and what the board does.
-func (c Claim) against() string {
+func (c Claim) describe() string {
 	board := "by the board it is " + spaced(c.Board)
 	if c.Board == boardUnknown {
 		board = "the board has no such task"
@@ -41,7 +41,7 @@ type boardState struct {
 
 // against is what the board says against a statement, or empty when it agrees,
 // or could.
-func (b boardState) against(says string) string {
+func (b boardState) disputes(says string) string {
 	switch {
 	case says == answer.Done && b.status == "":
 		return boardUnknown
@@ -74,7 +74,7 @@ func contradictions(ctx context.Context, q db.Queryer, r Report) ([]Claim, error
 	}
 	claims := []Claim{}
 	for _, s := range said {
-		if says := board[s.Task].against(s.Says); says != "" {
+		if says := board[s.Task].disputes(s.Says); says != "" {
 			claims = append(claims, Claim{Task: s.Task, Says: s.Says, Board: says})
 		}
 	}
@@ -137,7 +137,7 @@ func (r Report) omissions(last *string) []Item {
 		words[w] = true
 	}
 	for _, i := range r.Evidence.Finished {
-		if !keys[i.Key] && !tells(words, i.Title) {
+		if !keys[i.Key] && !mentionsTitle(words, i.Title) {
 			left = append(left, i)
 		}
 	}
@@ -146,7 +146,7 @@ func (r Report) omissions(last *string) []Item {
 
 // tells reports whether all the words of a title that carry it are there:
 // agents do not always name the key.
-func tells(words map[string]bool, title string) bool {
+func mentionsTitle(words map[string]bool, title string) bool {
 	const short = 4 // letters; what is shorter carries nothing, unless there is nothing else
 	all := wordsOf(title)
 	long := slices.DeleteFunc(slices.Clone(all), func(w string) bool { return utf8.RuneCountInString(w) < short })

@@ -168,7 +168,7 @@ func TestFallbackOfTeams(t *testing.T) {
 		var all sync.WaitGroup
 		for _, s := range replicas {
 			all.Go(func() {
-				if err := s.NoticeAbsence(system(t)); err != nil {
+				if err := s.CheckMissed(system(t)); err != nil {
 					t.Error(err)
 				}
 			})

@@ -21,19 +21,19 @@ import (
 // what people call the same from what they do not.
 const (
 	// alike is from where on two texts are the same thing.
-	alike = 0.6
+	similarEnough = 0.6
 	// swapped is what is asked instead where each of the texts has a word that
 	// the other has not, in place of it: "the design is not approved" and "the
 	// copy is not approved". It is also asked of single words.
-	swapped = 0.8
+	similarIfReplaced = 0.8
 	// within is how much of the shorter text must stand in the longer one, for the
 	// longer one to be the same at more length.
-	within = 0.85
+	containedShare = 0.85
 	// inflected is how alike two words are that are forms of one: sign, signed.
-	inflected = 0.4
+	sameWord = 0.4
 	// longestWording is how much of a text is compared, in runes. Its beginning
 	// names the thing; without a bound a long text would cost the others' time.
-	longestWording = 600
+	maxWording = 600
 )
 
 // wording is what of a text is compared.
@@ -46,8 +46,8 @@ type wording struct {
 // word is one that says something about the thing. One that names (Stripe, 412)
 // cannot be replaced by another.
 type word struct {
-	text  string
-	names bool
+	text   string
+	isName bool
 }
 
 var (
@@ -67,10 +67,10 @@ func isSmall(s string) bool { return strings.Contains(smallWords, " "+s+" ") }
 // wordingOf reads a text. Names of tasks are left out, because they are compared
 // by themselves, and so are times, which change every day.
 func wordingOf(text string) wording {
-	if most := utf8.UTFMax * longestWording; len(text) > most {
+	if most := utf8.UTFMax * maxWording; len(text) > most {
 		text = strings.ToValidUTF8(text[:most], "")
 	}
-	text = strings.ReplaceAll(answer.Clean(text, longestWording), "’", "'")
+	text = strings.ReplaceAll(answer.Clean(text, maxWording), "’", "'")
 	text = duration.ReplaceAllString(taskName.ReplaceAllString(text, " "), " ")
 	w := wording{trigrams: map[string]struct{}{}}
 	var all []string
@@ -84,7 +84,7 @@ func wordingOf(text string) wording {
 			continue
 		}
 		all = append(all, low)
-		if name := names(s, before); !isSmall(low) || name && low == "a" {
+		if name := isName(s, before); !isSmall(low) || name && low == "a" {
 			w.add(word{low, name}, before)
 		}
 		before = low
@@ -95,7 +95,7 @@ func wordingOf(text string) wording {
 
 // names reports whether a word is a name, such as Stripe, B, or the number in
 // "PR 412". The first word of a text has its capital from its place.
-func names(s, before string) bool {
+func isName(s, before string) bool {
 	first, size := utf8.DecodeRuneInString(s)
 	switch {
 	case before == "":
@@ -129,7 +129,7 @@ func trigramsOf(s string) []string {
 
 // likeness is how alike two texts are, from 0 to 1, and whether that makes them
 // the same thing. It is the same in both directions.
-func (w wording) likeness(o wording) (float64, bool) {
+func (w wording) similarity(o wording) (float64, bool) {
 	if w.plain == o.plain {
 		return 1, w.plain != ""
 	}
@@ -145,8 +145,8 @@ func (w wording) likeness(o wording) (float64, bool) {
 	least := min(len(w.trigrams), len(o.trigrams))
 	dice := 2 * float64(common) / float64(len(w.trigrams)+len(o.trigrams))
 	short := w.single() || o.single()
-	contained := !short && float64(common)/float64(least) >= within
-	if dice < alike && !contained {
+	contained := !short && float64(common)/float64(least) >= containedShare
+	if dice < similarEnough && !contained {
 		return dice, false
 	}
 	mine, myName := w.missing(o)
@@ -155,9 +155,9 @@ func (w wording) likeness(o wording) (float64, bool) {
 	case myName && theirName:
 		return dice, false
 	case mine && theirs || short:
-		return dice, dice >= swapped
+		return dice, dice >= similarIfReplaced
 	}
-	return max(dice, alike), true
+	return max(dice, similarEnough), true
 }
 
 // single reports whether the text is one word only; that of a script without
@@ -175,7 +175,7 @@ func (w wording) missing(o wording) (some, name bool) {
 		if slices.ContainsFunc(o.words, x.formOf) {
 			continue
 		}
-		some, name = true, name || x.names
+		some, name = true, name || x.isName
 	}
 	return some, name
 }
@@ -200,7 +200,7 @@ func (x word) formOf(y word) bool {
 			common++
 		}
 	}
-	return 2*float64(common)/float64(len(a)+len(b)) >= inflected
+	return 2*float64(common)/float64(len(a)+len(b)) >= sameWord
 }
 
 // shortFor reports whether s abbreviates long: its letters, two to four, stand

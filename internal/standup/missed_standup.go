@@ -17,14 +17,14 @@ import (
 
 // longestAbsence is how far back missed standups are told of, when nobody looked
 // for long. What is older is no news.
-const longestAbsence = 31 * 24 * time.Hour
+const maxMissedAge = 31 * 24 * time.Hour
 
 // FallbackKind is the kind of the jobs that begin a standup that was missed;
 // their key is its day and team.
 const FallbackKind = "standup fallback"
 
 // missed is a time of the schedule at which no standup began.
-type missed struct {
+type missedSlot struct {
 	day string // of the standup
 	due time.Time
 }
@@ -33,7 +33,7 @@ type missed struct {
 // have begun by them: a job that was disabled while this service was away has
 // missed nothing.
 func (s *Service) WatchSchedule(ctx context.Context) error {
-	return errors.Join(s.LookAtSchedule(ctx), s.NoticeAbsence(ctx))
+	return errors.Join(s.RefreshSchedules(ctx), s.CheckMissed(ctx))
 }
 
 // NoticeAbsence looks which standups of which teams should have begun by now,
@@ -44,8 +44,8 @@ func (s *Service) WatchSchedule(ctx context.Context) error {
 // A team's day has one standup: of its times the first one counts. Each is
 // looked at once, whoever does it and however often. A team in the archive has
 // none, and misses none.
-func (s *Service) NoticeAbsence(ctx context.Context) error {
-	all, err := s.timetables(ctx)
+func (s *Service) CheckMissed(ctx context.Context) error {
+	all, err := s.teamSchedules(ctx)
 	if err != nil {
 		return fmt.Errorf("notice absence: %w", err)
 	}
@@ -59,7 +59,7 @@ func (s *Service) NoticeAbsence(ctx context.Context) error {
 		if len(due) == 0 {
 			continue
 		}
-		if err := s.noticeAbsent(ctx, of, due, until); err != nil {
+		if err := s.checkMissedOf(ctx, of, due, until); err != nil {
 			errs = append(errs, fmt.Errorf("notice absence in the team %s: %w", of.team.Key, err))
 		}
 	}
@@ -67,8 +67,8 @@ func (s *Service) NoticeAbsence(ctx context.Context) error {
 }
 
 // noticeAbsent looks at what was due in one team up to until.
-func (s *Service) noticeAbsent(ctx context.Context, of timetable, due []missed, until time.Time) error {
-	var told []missed
+func (s *Service) checkMissedOf(ctx context.Context, of teamSchedule, due []missedSlot, until time.Time) error {
+	var told []missedSlot
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
 		told = nil
 		if err := tx.Lock(ctx, scheduleLock(of.team.Key)); err != nil {
@@ -95,7 +95,7 @@ func (s *Service) noticeAbsent(ctx context.Context, of timetable, due []missed, 
 			if began {
 				continue
 			}
-			if err := s.miss(ctx, tx, t, is.Job, d); err != nil {
+			if err := s.raiseMissed(ctx, tx, t, is.Job, d); err != nil {
 				return err
 			}
 			told = append(told, d)
@@ -113,20 +113,20 @@ func (s *Service) noticeAbsent(ctx context.Context, of timetable, due []missed, 
 
 // due are the first times of the team's days that have not been looked at, up
 // to until.
-func (s *Service) due(of timetable, until time.Time) []missed {
+func (s *Service) due(of teamSchedule, until time.Time) []missedSlot {
 	at, why := times(of.Job)
 	if why != "" {
 		return nil
 	}
 	from, zone := of.CheckedTo.Time, s.zone(of.team)
-	if oldest := until.Add(-longestAbsence); from.Before(oldest) {
+	if oldest := until.Add(-maxMissedAge); from.Before(oldest) {
 		from = oldest
 	}
-	var due []missed
+	var due []missedSlot
 	last := of.CheckedDay
 	for slot := range at.Between(from.Add(time.Nanosecond), until.Add(time.Nanosecond)) {
 		if day := slot.In(zone).Format(time.DateOnly); day > last {
-			due = append(due, missed{day, slot})
+			due = append(due, missedSlot{day, slot})
 			last = day
 		}
 	}
@@ -135,7 +135,7 @@ func (s *Service) due(of timetable, until time.Time) []missed {
 
 // began reports whether the team's standup of a day has been run, or somebody
 // did not want it. One that is due shortly before midnight may be of the next day.
-func (s *Service) began(ctx context.Context, tx *db.Tx, t Team, d missed) (bool, error) {
+func (s *Service) began(ctx context.Context, tx *db.Tx, t Team, d missedSlot) (bool, error) {
 	m, err := findByDay(ctx, tx, t.Key, d.day)
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return false, err
@@ -160,7 +160,7 @@ func (s Standup) begun() bool {
 }
 
 // miss tells of a standup of t that did not begin.
-func (s *Service) miss(ctx context.Context, tx *db.Tx, t Team, j gateway.Job, d missed) error {
+func (s *Service) raiseMissed(ctx context.Context, tx *db.Tx, t Team, j gateway.Job, d missedSlot) error {
 	now := s.Now()
 	again := s.Fallback && d.day == now.In(s.zone(t)).Format(time.DateOnly)
 	title := fmt.Sprintf("The standup of %s did not begin", d.day)
@@ -175,7 +175,7 @@ func (s *Service) miss(ctx context.Context, tx *db.Tx, t Team, j gateway.Job, d 
 	} else {
 		text += " You can hold today's, here or under Standups."
 	}
-	err := s.raise(ctx, tx, Matter{
+	err := s.raise(ctx, tx, InboxItem{
 		Cause: missedCause(t.Key, d.day), Kind: "standup_missed", Severity: "high",
 		Title: title, Detail: text, Subject: t.scheduleSubject(), At: d.due,
 	})
@@ -218,16 +218,16 @@ func wallClock(at time.Time, zone string) string {
 func missedCause(team, day string) string { return "standup/missed/" + team + "/" + day }
 
 // settleMissed takes back that the standup of a day did not begin.
-func (s *Service) settleMissed(ctx context.Context, tx *db.Tx, m Standup) error {
-	return s.settle(ctx, tx, missedCause(m.Team, m.Date), "The standup of "+m.Date+" is completed.")
+func (s *Service) resolveMissed(ctx context.Context, tx *db.Tx, m Standup) error {
+	return s.resolve(ctx, tx, missedCause(m.Team, m.Date), "The standup of "+m.Date+" is completed.")
 }
 
 // Fallbacks is how the queue begins standups that were missed.
-func (s *Service) Fallbacks() job.Kind { return job.Kind{Do: s.beginMissed, Attempts: 3} }
+func (s *Service) Fallbacks() job.Kind { return job.Kind{Do: s.runMissed, Attempts: 3} }
 
 // beginMissed opens and runs the standup of its team and day, unless somebody
 // has by now, the day is over, or the team is in the archive.
-func (s *Service) beginMissed(ctx context.Context, h *job.Held) error {
+func (s *Service) runMissed(ctx context.Context, h *job.Held) error {
 	key, day := readFallbackKey(h.Key)
 	t, err := s.findTeam(ctx, s.DB, key)
 	if err != nil {

@@ -53,7 +53,7 @@ func (c *closing) makeTask(ctx context.Context, w answer.ActionItem) (*string, e
 			return &e.Subject, nil
 		}
 	}
-	if e, had := c.before("task", "", w.Title); had {
+	if e, had := c.earlierEffect("task", "", w.Title); had {
 		return &e.Subject, nil
 	}
 	for _, e := range c.items { // what is named anew each morning until it is done is one task
@@ -69,7 +69,7 @@ func (c *closing) makeTask(ctx context.Context, w answer.ActionItem) (*string, e
 	if err != nil {
 		return nil, fmt.Errorf("make a task of an action item: %w", err)
 	}
-	c.effect("task", key, w.Title)
+	c.addEffect("task", key, w.Title)
 	return &key, nil
 }
 
@@ -109,5 +109,5 @@ func itemLines(items []effect, most int) []string {
 	for i, e := range items {
 		told[i] = e.Date + ": " + e.Subject + " " + oneLine(e.Words)
 	}
-	return append([]string{"## action items not done yet"}, fit(told, most)...)
+	return append([]string{"## action items not done yet"}, capLines(told, most)...)
 }

@@ -11,11 +11,11 @@ import (
 
 // longestLine is how much of what was said the minutes have, in characters:
 // two pages. One agent that runs wild must not bury what the others say.
-const longestLine = 4000
+const maxLineText = 4000
 
 // minutes is the line as it stands in the minutes: when, who to whom, and what
 // was said, indented.
-func (l Line) minutes(timezone string) string {
+func (l Line) plainText(timezone string) string {
 	zone, err := time.LoadLocation(timezone)
 	if err != nil {
 		zone = time.UTC
@@ -34,8 +34,8 @@ func (l Line) minutes(timezone string) string {
 		first, rest, _ := strings.Cut(text, "\n")
 		text = fmt.Sprintf("%s (and %d lines more)", first, strings.Count(rest, "\n")+1)
 	}
-	if most := []rune(text); len(most) > longestLine {
-		text = fmt.Sprintf("%s…\n(and %d characters more, which the record has)", string(most[:longestLine]), len(most)-longestLine)
+	if most := []rune(text); len(most) > maxLineText {
+		text = fmt.Sprintf("%s…\n(and %d characters more, which the record has)", string(most[:maxLineText]), len(most)-maxLineText)
 	}
 	var b strings.Builder
 	b.WriteString(plaintext.Lines(head) + "\n")
@@ -46,7 +46,7 @@ func (l Line) minutes(timezone string) string {
 }
 
 // words is what went wrong, as the transcript tells it.
-func words(err error) string {
+func errorText(err error) string {
 	f := fault.Of(err)
 	if f == nil {
 		return sentence(err.Error())
@@ -63,7 +63,7 @@ func sentence(s string) string {
 }
 
 // length is a time as people write it: 2m, and not 2m0s.
-func length(d time.Duration) string {
+func formatDuration(d time.Duration) string {
 	if d >= time.Second {
 		d = d.Round(time.Second)
 	}
