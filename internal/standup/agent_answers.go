@@ -8,23 +8,23 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// Said is what one agent said in one standup.
+// AgentAnswer is one agent's report in one standup.
 type AgentAnswer struct {
 	StandupID, Date, Team            string
 	Status                           ReportStatus
 	Yesterday, Today, Blockers, Text *string
-	At                               *clock.Time // when it answered, or was asked
+	At                               *clock.Time // when the agent answered; when it was asked if it did not
 }
 
-// SaidBy lists what an agent said in its last standups, the newest first, also
-// those in which it did not answer. It leaves out those that have not asked it.
+// AnswersBy returns an agent's latest reports, newest first. It includes standups
+// in which the agent was asked and did not answer.
 func (s *Service) AnswersBy(ctx context.Context, agentID string, limit int) ([]AgentAnswer, error) {
 	rows, err := s.DB.Query(ctx, answerSelect+` ORDER BY r.standup_id DESC LIMIT ?`, agentID, limit)
 	return db.All(rows, err, scanAnswer)
 }
 
-// UnansweredBy lists the standups since then in which an agent did not answer
-// although it was asked, the newest first.
+// UnansweredBy returns the standups since the given time in which the agent was
+// asked and timed out or failed, newest first.
 func (s *Service) UnansweredBy(ctx context.Context, agentID string, since time.Time, limit int) ([]AgentAnswer, error) {
 	rows, err := s.DB.Query(ctx, answerSelect+` AND r.status IN ('timed_out', 'failed') AND r.asked_at >= ? ORDER BY r.standup_id DESC LIMIT ?`, agentID, since, limit)
 	return db.All(rows, err, scanAnswer)

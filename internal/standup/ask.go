@@ -15,13 +15,12 @@ import (
 	"wardroom/internal/standup/answer"
 )
 
-// longestAnswer is how much of one answer is kept, in characters.
+// maxAnswer is the length in characters at which an answer is cut.
 const maxAnswer = 200_000
 
-// ask puts a question to an agent and comes back with how it ended. Whoever
-// goes on after a crash finds the question where it was left, and the agent is
-// not asked twice: the gateway knows it by its run id. What ended before since
-// does not count.
+// ask sends a question to an agent and returns it once it has ended. After a crash
+// it continues with the stored question instead of asking twice: the gateway
+// deduplicates by run id. Questions that ended before since are ignored.
 func (m *meeting) ask(ctx context.Context, agentID, purpose string, since *clock.Time, message func() string) (question, error) {
 	all, err := questions(ctx, m.DB, m.id)
 	if err != nil {
@@ -37,13 +36,13 @@ func (m *meeting) ask(ctx context.Context, agentID, purpose string, since *clock
 			continue
 		}
 		if q.State == "open" {
-			if !q.Accepted { // it may never have been sent, however long ago that was
+			if !q.Accepted { // it may never have been sent, so the full timeout applies
 				q.DeadlineAt = clock.At(m.Now().Add(m.AgentTimeout))
 			}
 			return m.awaitAnswer(ctx, q, false)
 		}
 		if q.EndedAt != nil && !q.EndedAt.Before(since.Time) && q.State != "lost" && q.State != "dropped" {
-			return q, nil // its answer is here already, from before a crash
+			return q, nil // already answered, before a crash
 		}
 	}
 	q, err := m.createQuestion(ctx, question{
@@ -56,7 +55,7 @@ func (m *meeting) ask(ctx context.Context, agentID, purpose string, since *clock
 	return m.awaitAnswer(ctx, q, true)
 }
 
-// thisAttempt is when the attempt that is going on was started.
+// attemptStart returns when the current attempt started.
 func (m *meeting) attemptStart(ctx context.Context) (time.Time, error) {
 	row, err := find(ctx, m.DB, m.id)
 	if err != nil || row.StartedAt == nil {
@@ -65,7 +64,7 @@ func (m *meeting) attemptStart(ctx context.Context) (time.Time, error) {
 	return row.StartedAt.Time, nil
 }
 
-// put writes a question down before it is sent.
+// createQuestion stores a question before it is sent.
 func (m *meeting) createQuestion(ctx context.Context, q question) (question, error) {
 	q.RunID = fmt.Sprintf("standup-%s-%s-%d", m.id, q.AgentID, q.Number)
 	q.BootID, q.State = m.Runtime.Status().BootID, "open"
@@ -102,12 +101,12 @@ func (m *meeting) createQuestion(ctx context.Context, q question) (question, err
 	return q, err
 }
 
-// converse brings a question to its end: it sends it, waits, and finds out
-// after every interruption what became of it. fresh says that it was written
-// down just now and cannot have been sent.
+// runQuestion sends a question, waits for its answer and returns how it ended. After
+// every interruption it first looks up the outcome in the runtime. fresh means that
+// the question was just created and cannot have been sent.
 func (m *meeting) runQuestion(ctx context.Context, q question, fresh bool) (question, error) {
 	overtaken := 0
-	var unread time.Time // since when the gateway is too busy to show the session's history
+	var unread time.Time // when the gateway first was too busy to return the session's history
 	for {
 		boot, err := m.awaitGateway(ctx, &q)
 		if err != nil {
@@ -126,7 +125,7 @@ func (m *meeting) runQuestion(ctx context.Context, q question, fresh bool) (ques
 				continue
 			}
 			if done && err == nil {
-				m.silentSince = time.Time{} // it answers, and its next absence is another one
+				m.silentSince = time.Time{} // the gateway responds; a later outage is a new one
 			}
 			if err != nil || done {
 				return next, err
@@ -140,7 +139,7 @@ func (m *meeting) runQuestion(ctx context.Context, q question, fresh bool) (ques
 			m.stopCancelled(ctx, q)
 			return q, cmp.Or(context.Cause(ctx), err)
 		case errors.As(err, &notRecordedError{}):
-			return q, err // the agent is at it: whoever goes on with the job finds its answer
+			return q, err // the agent is working; the next attempt of the job finds its answer
 		case errors.Is(err, gateway.ErrBusy) && m.Now().After(q.DeadlineAt.Time):
 			return m.finish(ctx, q, gateway.Answer{Outcome: gateway.TimedOut})
 		case gatewayAway(err):
@@ -158,7 +157,7 @@ func (m *meeting) runQuestion(ctx context.Context, q question, fresh bool) (ques
 			if err != nil || done {
 				return next, err
 			}
-			fresh = next.RunID != q.RunID // else the gateway went away, and we look again when it is back
+			fresh = next.RunID != q.RunID // otherwise the gateway was unavailable: look up the same question again
 			q = next
 		case a.NotBegun:
 			if err := m.pause(ctx, gateway.ErrUnreachable.With("%s", a.Error)); err != nil {
@@ -170,8 +169,8 @@ func (m *meeting) runQuestion(ctx context.Context, q question, fresh bool) (ques
 	}
 }
 
-// unreadable says that the gateway was too busy for the whole of an agent's time to
-// show what became of a question. since is when it first was, and is noted here.
+// historyUnreadable reports whether the gateway has been too busy to return a
+// question's outcome for the whole agent timeout. It sets since to when that began.
 func (m *meeting) historyUnreadable(err error, q question, since *time.Time) bool {
 	if !errors.Is(err, gateway.ErrBusy) {
 		*since = time.Time{}
@@ -184,15 +183,15 @@ func (m *meeting) historyUnreadable(err error, q question, since *time.Time) boo
 	return now.Sub(*since) > m.AgentTimeout && now.After(q.DeadlineAt.Time)
 }
 
-// unwritten says that a question was taken and that this could not be written
-// down: the fault of the database, and not of the runtime or the agent.
+// notRecordedError is a database error after the gateway accepted a question. It is
+// not a failure of the gateway or the agent.
 type notRecordedError struct{ error }
 
 func (u notRecordedError) Unwrap() error { return u.error }
 
-// converseOnce sends the question and waits for its answer, on one connection.
+// sendAndWait sends the question and waits for its answer on one connection.
 func (m *meeting) sendAndWait(ctx context.Context, q *question) (gateway.Answer, error) {
-	const margin = 5 * time.Second // the runtime ends the run itself should we be gone by then
+	const margin = 5 * time.Second // lets the runtime end the run if Wardroom has stopped by then
 	left := q.DeadlineAt.Sub(m.Now())
 	s, err := m.Runtime.Start(ctx, gateway.Question{
 		RunID: q.RunID, AgentID: q.AgentID, SessionKey: q.SessionKey, Message: q.Message,
@@ -215,12 +214,11 @@ func (m *meeting) sendAndWait(ctx context.Context, q *question) (gateway.Answer,
 	if err != nil || a.Outcome != gateway.Running {
 		return a, err
 	}
-	// Its time is over. It may have answered in this very moment: then the
-	// answer counts.
+	// The timeout has passed. An answer that arrives before the stop still counts.
 	if _, err := m.Runtime.Stop(ctx, q.SessionKey, q.RunID); gatewayAway(err) {
 		return gateway.Answer{}, err
 	} else if err != nil {
-		m.Log.WarnContext(ctx, "run could not be stopped", "run", q.RunID, "err", err)
+		m.Log.WarnContext(ctx, "cannot stop run", "run", q.RunID, "err", err)
 	}
 	const moment = 2 * time.Second
 	a, err = m.Runtime.Wait(ctx, q.RunID, moment)
@@ -230,11 +228,11 @@ func (m *meeting) sendAndWait(ctx context.Context, q *question) (gateway.Answer,
 	return a, err
 }
 
-// wait waits for the end of a run that was taken. A gateway that has restarted
-// since does not know the run and would say for all of the agent's time that it
-// goes on; the connection may be back before we have noticed that it was gone.
+// wait waits for the end of an accepted run. It fails with gateway.ErrUnreachable if
+// the gateway has restarted since: a restarted gateway does not have the run and
+// would report it as running until the timeout.
 func (m *meeting) wait(ctx context.Context, q question, limit time.Duration) (gateway.Answer, error) {
-	restarted := gateway.ErrUnreachable.With("The gateway restarted after it took the question.")
+	restarted := gateway.ErrUnreachable.With("The gateway restarted after it accepted the question.")
 	if m.Runtime.Status().BootID != q.BootID {
 		return gateway.Answer{}, restarted
 	}
@@ -245,8 +243,8 @@ func (m *meeting) wait(ctx context.Context, q question, limit time.Duration) (ga
 	return a, err
 }
 
-// recover finds out what became of a question after an interruption. done says
-// that it has ended; else it, or the one that follows it, is to be sent.
+// resumeQuestion looks up a question's outcome after an interruption. If done is
+// false, the caller must send next, which is the same question or its replacement.
 func (m *meeting) resumeQuestion(ctx context.Context, q question, boot string) (next question, done bool, _ error) {
 	t, late, err := m.findOutcome(ctx, q, func(t gateway.Trace, asked bool) bool {
 		return asked && t.Other && (boot != q.BootID || !t.Active)
@@ -264,50 +262,49 @@ func (m *meeting) resumeQuestion(ctx context.Context, q question, boot string) (
 		next, err = m.timeOutResumed(ctx, q, t)
 		return next, true, err
 	case !t.Asked || t.Active:
-		return q, false, nil // it never arrived, or is being answered: the same run id is safe
+		return q, false, nil // it never arrived, or is running: sending the same run id again is safe
 	case boot != q.BootID:
 		next, err = m.askAgain(ctx, q)
 		return next, false, err
 	case m.Now().Sub(q.AskedAt.Time) > runRetention:
-		next, err = m.finish(ctx, q, gateway.Answer{Outcome: gateway.Failed, Error: "Its run ended without an answer."})
+		next, err = m.finish(ctx, q, gateway.Answer{Outcome: gateway.Failed, Error: "The run ended without an answer."})
 		return next, true, err
 	}
-	return q, false, nil // its run ended just now on this gateway, which will tell how
+	return q, false, nil // its run has just ended on this gateway, which still has the outcome
 }
 
-// forsake stops a run that began while its standup was cancelled: who cancelled
-// it could not stop what had not begun. A run that another process goes on
-// with is left alone.
+// stopCancelled stops a run that started while its standup was being canceled,
+// because Cancel could not stop it yet. It leaves runs alone that another process
+// continues.
 func (m *meeting) stopCancelled(ctx context.Context, q question) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
 	defer cancel()
 	all, err := questions(ctx, m.DB, m.id)
 	i := slices.IndexFunc(all, func(x question) bool { return x.RunID == q.RunID && x.State == "dropped" && !x.Accepted })
 	if err != nil || i < 0 {
-		return // the next holder looks after it, or who dropped it has stopped it
+		return // the job's next holder continues it, or it was already stopped
 	}
-	// Who cancelled it may be stopping it right now.
+	// Cancel may be stopping the run at this moment.
 	a, err := m.Runtime.Wait(ctx, q.RunID, time.Second)
 	if err == nil && a.Outcome == gateway.Running {
 		m.stopRuns(ctx, all[i:i+1])
 	}
 }
 
-// remembered is how long the gateway surely knows a run that has ended; it
-// keeps them for five minutes (observed in OpenClaw 2026.9.6). Sent again
-// later, the question would be asked again.
+// runRetention is how long the gateway is sure to keep an ended run. OpenClaw
+// 2026.9.6 keeps runs for five minutes; after that, sending the same run id starts
+// a new run.
 const runRetention = 4 * time.Minute
 
-// askAnew follows up a question that arrived and whose run died unanswered with
-// the gateway's process. Only then does the number of a run grow by itself. The
-// agent begins anew, with the whole of its time.
+// askAgain replaces a question whose run was lost when the gateway restarted. The
+// agent gets the full timeout again.
 func (m *meeting) askAgain(ctx context.Context, q question) (question, error) {
 	return m.replaceQuestion(ctx, q, clock.At(m.Now().Add(m.AgentTimeout)),
-		"The runtime restarted while "+q.AgentID+" was answering, and the answer is lost. "+q.AgentID+" is asked again.")
+		"The gateway restarted while "+q.AgentID+" was answering, and the answer was lost. "+q.AgentID+" is asked again.")
 }
 
-// dropReviews ends the reviews that an earlier attempt left open and that know
-// less than there is now.
+// dropOutdatedReviews drops open review questions of an earlier attempt that were
+// asked before the latest report arrived.
 func (m *meeting) dropOutdatedReviews(ctx context.Context, tx *db.Tx, row Standup) ([]question, error) {
 	all, err := questions(ctx, tx, m.id)
 	if err != nil {
@@ -327,7 +324,7 @@ func (m *meeting) dropOutdatedReviews(ctx context.Context, tx *db.Tx, row Standu
 	return outdated, nil
 }
 
-// finish writes down how a question ended.
+// finish stores how a question ended.
 func (m *meeting) finish(ctx context.Context, q question, a gateway.Answer) (question, error) {
 	q.EndedAt = clock.Ptr(m.Now())
 	text := answer.Clean(a.Text, maxAnswer)
@@ -335,8 +332,8 @@ func (m *meeting) finish(ctx context.Context, q question, a gateway.Answer) (que
 	case a.Outcome == gateway.Finished && text != "":
 		q.State = "answered"
 	case a.Outcome == gateway.TimedOut || a.Outcome == gateway.Stopped && !q.EndedAt.Before(q.DeadlineAt.Time):
-		// A run that was stopped after its time was stopped by us, before the
-		// connection broke or the process died.
+		// Wardroom itself stopped a run that was stopped after its deadline, before the
+		// connection broke or the process ended.
 		q.State, text = "timed_out", timeoutText
 	case a.Outcome == gateway.Finished:
 		q.State, text = "failed", "The answer was empty."
@@ -345,7 +342,7 @@ func (m *meeting) finish(ctx context.Context, q question, a gateway.Answer) (que
 	default:
 		q.State, text = "failed", answer.Clean(a.Error, 2000)
 		if text == "" {
-			text = "The runtime does not say why."
+			text = "The runtime gave no reason."
 		}
 	}
 	q.Text = &text
@@ -356,14 +353,14 @@ func (m *meeting) finish(ctx context.Context, q question, a gateway.Answer) (que
 	return q, m.saveWithUsage(ctx, q, a.Usage)
 }
 
-// save stores how a question stands, while the meeting is ours. One that was
-// dropped meanwhile stays so, because its report was filed: that is errFiled,
-// and what its run cost is kept.
+// save stores a question while this process holds the job. If the question was
+// dropped because its report was submitted, save keeps it dropped, stores the run's
+// cost and returns errSubmitted.
 func (m *meeting) save(ctx context.Context, q question) error { return m.saveWithUsage(ctx, q, nil) }
 
-// saveUsed is save for a run that has ended with what it used. Only what the run
-// itself said at its end goes into the ledger from here: what stands in a history
-// may be of the run that the runtime resumed, and is counted there.
+// saveWithUsage is save for an ended run and also records the run's usage. It records
+// only usage that the run itself reported: usage read from a history may belong to
+// a resumed run, which the ledger counts separately.
 func (m *meeting) saveWithUsage(ctx context.Context, q question, u *gateway.Usage) error {
 	filed := false
 	err := m.job.Write(ctx, func(tx *db.Tx) error {
@@ -389,9 +386,8 @@ func (m *meeting) saveWithUsage(ctx context.Context, q question, u *gateway.Usag
 	return err
 }
 
-// connected returns the gateway's boot id once there is a connection. A gateway
-// that goes away after it took a question is waited for, and meanwhile the
-// agent's clock stands still; one that was never there is not.
+// awaitGateway waits for a connection and returns the gateway's boot id. If there was
+// none, it extends the deadline of q by the time spent waiting. q may be nil.
 func (m *meeting) awaitGateway(ctx context.Context, q *question) (boot string, err error) {
 	st := m.Runtime.Status()
 	there := st.State == gateway.Connected || st.ConnectedAt != nil
@@ -407,7 +403,7 @@ func (m *meeting) awaitGateway(ctx context.Context, q *question) (boot string, e
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)
 	case err != nil:
-		return "", &Failure{GatewayUnreachable, fmt.Sprintf("The agent runtime was not reachable for %s: %s %s",
+		return "", &Failure{GatewayUnreachable, fmt.Sprintf("The gateway was unreachable for %s: %s %s",
 			formatDuration(patience), sentence(m.Runtime.Status().LastError), retryHint)}
 	case q == nil || there:
 		return boot, nil
@@ -426,18 +422,18 @@ func (m *meeting) awaitGateway(ctx context.Context, q *question) (boot string, e
 			return err
 		}
 		return appendLine(ctx, tx, m.id, m.Now(), "note", service, team,
-			fmt.Sprintf("The agent runtime was away for %s, in which the time of %s stood still.", formatDuration(gap), q.AgentID))
+			fmt.Sprintf("The gateway was away for %s. The timeout of %s was paused.", formatDuration(gap), q.AgentID))
 	})
 }
 
-// noticed is how long the gateway is away before the transcript tells of it: who
-// reads it wonders about a gap, and not about a connection that was made anew.
+// minReportedOutage is the shortest gateway outage that the transcript mentions.
 const minReportedOutage = 2 * time.Second
 
-// whatIsMissing is what to do when the runtime is back, or there is more time.
+// retryHint is the advice appended to failures that a retry can fix.
 const retryHint = "A retry asks only for what is missing."
 
-// patience is how long a gateway that is away is waited for.
+// gatewayTimeout returns how long to wait for the gateway: Grace once it has accepted
+// a question of this attempt, else Patience.
 func (m *meeting) gatewayTimeout(ctx context.Context) (time.Duration, error) {
 	all, err := questions(ctx, m.DB, m.id)
 	if err != nil {
@@ -452,12 +448,12 @@ func (m *meeting) gatewayTimeout(ctx context.Context) (time.Duration, error) {
 	return m.Patience, err
 }
 
-// pause lets a moment pass before a request that was turned away is made again.
-// When that has gone on for too long the gateway is away, whatever the state of
-// the connection. One that is busy is bounded by the agent's time.
+// pause waits briefly before a failed request is retried. It returns a Failure once
+// the gateway has accepted nothing for longer than gatewayTimeout, whatever the state
+// of the connection. For a busy gateway, the agent timeout is the limit instead.
 func (m *meeting) pause(ctx context.Context, why error) error {
 	if errors.Is(why, gateway.ErrBusy) {
-		m.silentSince = time.Time{} // it answered
+		m.silentSince = time.Time{} // the gateway responded
 	} else {
 		if m.silentSince.IsZero() {
 			m.silentSince = m.Now()
@@ -467,12 +463,12 @@ func (m *meeting) pause(ctx context.Context, why error) error {
 			return err
 		}
 		if m.Now().Sub(m.silentSince) > patience {
-			return &Failure{GatewayUnreachable, fmt.Sprintf("The agent runtime took no question for %s: %s %s", formatDuration(patience), errorText(why), retryHint)}
+			return &Failure{GatewayUnreachable, fmt.Sprintf("The gateway accepted no question for %s: %s %s", formatDuration(patience), errorText(why), retryHint)}
 		}
 	}
 	return m.shortDelay(ctx)
 }
 
-// away reports whether a request failed because the gateway was not there, so
-// that it is to be waited for.
+// gatewayAway reports whether a request failed because the gateway was unavailable,
+// so that it can be retried.
 func gatewayAway(err error) bool { return gateway.Away(err) }

@@ -12,7 +12,7 @@ import (
 	"wardroom/internal/standup/answer"
 )
 
-// The kinds of matters, and how much they press.
+// Kinds and severities of inbox items.
 const (
 	kindEscalation = "escalation"
 	kindFailed     = "standup_failed"
@@ -23,61 +23,61 @@ const (
 )
 
 const (
-	maxItemTitle  = 200   // runes of a matter's title
-	maxItemDetail = 4_000 // and of its detail
-	// longAge is from which age on an old blocker presses, in days.
+	maxItemTitle  = 200   // characters of an item's title
+	maxItemDetail = 4_000 // characters of an item's detail
+	// highSeverityAge is the age in days from which an old blocker has high severity.
 	highSeverityAge = 7
 )
 
-// headline makes a title of what an agent wrote: one line of plain text.
+// headline turns an agent's text into a title: one line of plain text, cut to length.
 func headline(text string) string {
 	return plaintext.Cut(plaintext.Line(text), maxItemTitle, "… [cut]")
 }
 
-// raise brings a matter to the inbox, if there is one.
+// raise adds an item to the inbox. It does nothing if no inbox is configured.
 func (s *Service) raise(ctx context.Context, tx *db.Tx, m InboxItem) error {
 	if s.Raise == nil {
 		return nil
 	}
 	m.Title, m.Detail = headline(m.Title), answer.Clean(m.Detail, maxItemDetail)
 	if err := s.Raise(ctx, tx, m); err != nil {
-		return fmt.Errorf("bring %s to the inbox: %w", m.Cause, err)
+		return fmt.Errorf("raise inbox item %s: %w", m.Cause, err)
 	}
 	return nil
 }
 
-// settle tells the inbox that a cause has ended.
+// resolve resolves the inbox item of a cause. It does nothing if no inbox is configured.
 func (s *Service) resolve(ctx context.Context, tx *db.Tx, cause, why string) error {
 	if s.Resolve == nil {
 		return nil
 	}
 	if err := s.Resolve(ctx, tx, cause, why); err != nil {
-		return fmt.Errorf("settle %s in the inbox: %w", cause, err)
+		return fmt.Errorf("resolve inbox item %s: %w", cause, err)
 	}
 	return nil
 }
 
-// inTeam names the team where it has to be told from the executive one: the same
-// agent may be held up by the same thing in both.
+// inTeam returns " in team <key>", or nothing for the executive team. The same
+// agent can report the same blocker in two teams.
 func (s Standup) inTeam() string {
 	if s.Team == Executive {
 		return ""
 	}
-	return " in the team " + s.Team
+	return " in team " + s.Team
 }
 
-// failed is the cause of the matter that a standup could not be held.
+// failedCause is the inbox cause of a failed standup.
 func (s Standup) failedCause() string { return "standup/" + s.ID + "/failed" }
 
-// tellFailed brings a standup that could not be held to the inbox. Who cancels
-// it knows; what failed before is settled by that.
+// raiseFailed adds a failed standup to the inbox. Canceling a standup instead
+// resolves the item of an earlier failed attempt.
 func (s *Service) raiseFailed(ctx context.Context, tx *db.Tx, m Standup) error {
 	if m.Failure.Code == Cancelled {
 		return s.resolve(ctx, tx, m.failedCause(), m.Failure.Detail)
 	}
-	title := m.Title + " could not be held"
+	title := m.Title + " failed"
 	if m.Failure.Code == NotRun {
-		title = m.Title + " was not held"
+		title = m.Title + " was not run"
 	}
 	detail := m.Failure.Detail + " (`" + m.Failure.Code + "`)\n\n" + m.remedy()
 	return s.raise(ctx, tx, InboxItem{
@@ -85,21 +85,20 @@ func (s *Service) raiseFailed(ctx context.Context, tx *db.Tx, m Standup) error {
 	})
 }
 
-// remedy says what to do about a standup that could not be held, beside what its
-// failure says.
+// remedy returns the advice that follows the failure in the inbox item.
 func (s Standup) remedy() string {
 	switch {
 	case s.Failure.Code == NotRun:
-		return "It can still be run."
+		return "You can still run it."
 	case strings.Contains(s.Failure.Detail, "retry"):
 		return "To retry, run it again."
 	case slices.ContainsFunc(s.Reports, func(r Report) bool { return r.Status == Answered }):
-		return "The reports that came in are kept. Run it again to ask for what is missing."
+		return "The reports received so far are kept. Run it again to ask for the missing ones."
 	}
-	return "Run it again once that is settled."
+	return "Fix the cause, then run it again."
 }
 
-// subjectOf is what a matter is about: its task, else the standup.
+// subjectOf returns the subject of an inbox item: its task if it exists, else the standup.
 func subjectOf(ctx context.Context, tx *db.Tx, row Standup, task *int64) (event.Subject, error) {
 	if task == nil {
 		return subject(row), nil

@@ -13,21 +13,20 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// This file is about turns that the gateway resumes by itself: after a restart
-// it goes on with what it was doing in a session, as a run of its own (OpenClaw
-// 2026.9.6, about 3 s after it is ready). What the agent says then answers our
-// question, and a question that we send in that moment is turned away.
+// This file handles turns that the gateway resumes on its own. After a restart, the
+// gateway continues an interrupted turn as a new run (OpenClaw 2026.9.6: about 3 s
+// after it is ready). The answer of that run answers Wardroom's question, and the
+// gateway rejects questions sent to the session at that moment.
 
-// overtakenMost is how often a question may be turned away because its session
-// changed. A gateway resumes a turn once; more often than that, something else
-// keeps changing the session.
+// maxRejections is how often a question may be rejected because its session changed.
+// The gateway resumes a turn once; further rejections have another cause.
 const maxRejections = 3
 
-// look finds out what became of a question. An answer that the gateway's resumed
-// turn gave to the same question, also under an earlier number, is taken as this
-// one's. While wait says so, a turn that may bring it is waited for; late says
-// that the agent's time was over before that turn was. asked tells wait that the
-// agent has seen the question, under this number or an earlier one.
+// findOutcome looks up the outcome of a question in the runtime. It also accepts an
+// answer from a resumed turn and an answer to an earlier number of the same question.
+// It polls while wait returns true; wait gets the trace and whether the agent has
+// seen the question under any number. late means that the question's deadline passed
+// first.
 func (m *meeting) findOutcome(ctx context.Context, q question, wait func(t gateway.Trace, asked bool) bool) (_ gateway.Trace, late bool, _ error) {
 	for {
 		t, asked, err := m.findTrace(ctx, q)
@@ -43,9 +42,9 @@ func (m *meeting) findOutcome(ctx context.Context, q question, wait func(t gatew
 	}
 }
 
-// find looks a question up in its session's history, and where it has no
-// answer, also those before it that were lost and asked for the same. asked says
-// that the history has one of them.
+// findTrace looks up a question in its session's history. If it is unanswered, it
+// also looks up the lost questions that it replaced. asked means that the history
+// contains one of them.
 func (m *meeting) findTrace(ctx context.Context, q question) (t gateway.Trace, asked bool, _ error) {
 	t, err := m.Runtime.Find(ctx, q.SessionKey, q.RunID)
 	asked = t.Asked
@@ -73,11 +72,10 @@ func (m *meeting) findTrace(ctx context.Context, q question) (t gateway.Trace, a
 	return t, asked, nil
 }
 
-// overtaken follows up a question that was turned away because its session
-// changed. Nobody is asked again while an answer may come or is there; else the
-// question goes out under the next number, because the gateway answers the old
-// one with the same failure from now on. The agent's time goes on. done says
-// that the question has ended.
+// retryRejected handles a question that the gateway rejected because its session
+// changed. It first waits for an answer from a resumed turn. If there is none, it
+// returns a replacement under the next number, because the gateway keeps rejecting
+// the old one. The deadline stays the same. done means that the question has ended.
 func (m *meeting) retryRejected(ctx context.Context, q question, a gateway.Answer, again bool) (next question, done bool, _ error) {
 	if err := m.shortDelay(ctx); err != nil {
 		return q, false, err
@@ -100,22 +98,22 @@ func (m *meeting) retryRejected(ctx context.Context, q question, a gateway.Answe
 		return next, true, err
 	}
 	next, err = m.replaceQuestion(ctx, q, q.DeadlineAt,
-		"The runtime was resuming interrupted work and turned the question to "+q.AgentID+" away. "+q.AgentID+" is asked again.")
+		"The gateway was resuming interrupted work and rejected the question to "+q.AgentID+". "+q.AgentID+" is asked again.")
 	return next, false, err
 }
 
-// outOfTime ends a question whose resumed turn did not answer within the
-// agent's time, and stops that turn where its run is known.
+// timeOutResumed ends a question whose resumed turn did not answer before the
+// deadline, and stops the turn's run if it is known.
 func (m *meeting) timeOutResumed(ctx context.Context, q question, t gateway.Trace) (question, error) {
 	if t.Other && t.Resumed != "" {
 		if _, err := m.Runtime.Stop(ctx, q.SessionKey, t.Resumed); err != nil {
-			m.Log.WarnContext(ctx, "run could not be stopped", "run", t.Resumed, "err", err)
+			m.Log.WarnContext(ctx, "cannot stop run", "run", t.Resumed, "err", err)
 		}
 	}
 	return m.finish(ctx, q, gateway.Answer{Outcome: gateway.TimedOut})
 }
 
-// putAnew writes down that a question is lost, why, and the one that follows it.
+// replaceQuestion stores a question as lost, with the reason, and creates its replacement.
 func (m *meeting) replaceQuestion(ctx context.Context, q question, deadline clock.Time, why string) (question, error) {
 	lost := q
 	lost.State, lost.EndedAt = "lost", clock.Ptr(m.Now())
@@ -126,12 +124,12 @@ func (m *meeting) replaceQuestion(ctx context.Context, q question, deadline cloc
 		return appendLine(ctx, tx, m.id, m.Now(), "note", service, team, why)
 	})
 	if err != nil {
-		return q, fmt.Errorf("ask %s anew: %w", q.AgentID, err)
+		return q, fmt.Errorf("ask %s again: %w", q.AgentID, err)
 	}
 	return m.createQuestion(ctx, question{AgentID: q.AgentID, Purpose: q.Purpose, Number: q.Number + 1, Message: q.Message, DeadlineAt: deadline})
 }
 
-// moment lets half a second pass.
+// shortDelay waits for half a second or until ctx ends.
 func (m *meeting) shortDelay(ctx context.Context) error {
 	t := time.NewTimer(500 * time.Millisecond)
 	defer t.Stop()

@@ -10,56 +10,57 @@ import (
 	"wardroom/internal/platform/plaintext"
 )
 
-// How requests wait for a meeting that goes on: to follow its transcript, or
-// for its end.
+// This file holds requests open while a standup runs: to stream its transcript
+// or to wait for its end.
 
-// poll is how often a meeting is read for all who wait for it together.
+// pollInterval is how often a standup is read for all requests that wait for it.
 const pollInterval = 150 * time.Millisecond
 
-// comeBack is when whoever finds no place may try again.
+// waitRetryAfter is the Retry-After of a request that finds no free slot.
 const waitRetryAfter = 15 * time.Second
 
-// Limits bound the requests of one process that wait for meetings. Zero fields
-// get the defaults that are named beside them.
+// Limits bound how many requests of one process may wait for standups. A zero
+// field has the default noted beside it.
 type Limits struct {
-	Waiting int // open at once; 1,000
-	Each    int // of one account; 20
+	Waiting int // open requests in total; 1,000
+	Each    int // open requests per account; 20
 }
 
-// place takes a place for the caller in ctx to wait in, until leave is called.
-// It answers ErrWaiting when there is none.
+// acquireSlot reserves a slot for a waiting request of the caller in ctx; leave
+// releases it. It fails with ErrWaiting if no slot is free.
 func (s *Service) acquireSlot(ctx context.Context) (leave func(), err error) {
 	each := cmp.Or(s.Limits.Each, 20)
 	leave, ok := s.places.Take(actor.From(ctx).ID, cmp.Or(s.Limits.Waiting, 1000), each)
 	if !ok {
-		return nil, ErrWaiting.With("Close some, or come back later. One account may have %d open.", each).After(waitRetryAfter)
+		return nil, ErrWaiting.With("Close some of them or try again later. An account may have %d open.", each).After(waitRetryAfter)
 	}
 	return leave, nil
 }
 
-// lookout lets those of this process who wait for the same meeting read it
-// together: however many they are, it is read once per poll.
+// sharedReader shares database reads among the requests of this process that
+// wait for the same standup: each standup is read at most once per poll.
 type sharedReader struct {
 	mu       sync.Mutex
-	meetings map[string]*sharedRead // those that somebody waits for
+	meetings map[string]*sharedRead // standups with waiting requests
 }
 
-// sight is a meeting as it was read last.
+// sharedRead is the last read state of one standup.
 type sharedRead struct {
-	users   int           // guarded by the lookout
-	reading chan struct{} // holds one thing while somebody reads or looks; guards what follows
-	at      time.Time     // when the reading began
+	users   int           // guarded by sharedReader.mu
+	reading chan struct{} // a semaphore of one; guards the fields below
+	at      time.Time     // when the last read began
 	last    Standup
 }
 
-// follower is one who waits for a meeting.
+// follower is one request that waits for a standup.
 type follower struct {
 	*sharedRead
 	id    string
 	since time.Time
-	leave func() // must be called
+	leave func() // must be called once
 }
 
+// follow registers a follower of a standup. The caller must call its leave.
 func (l *sharedReader) follow(id string) follower {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -81,9 +82,9 @@ func (l *sharedReader) follow(id string) follower {
 	}}
 }
 
-// look is the meeting as it was at most one poll ago, and not before the
-// follower came: what they did themselves they must see. read gets what was
-// read last, or the zero Standup.
+// read returns the standup as it was at most one poll ago, but never from before
+// the follower registered, so that a client sees its own changes. The read
+// argument gets the last read state, or the zero Standup.
 func (f follower) read(ctx context.Context, read func(context.Context, Standup) (Standup, error)) (Standup, error) {
 	select {
 	case f.reading <- struct{}{}:
@@ -97,13 +98,13 @@ func (f follower) read(ctx context.Context, read func(context.Context, Standup) 
 	}
 	m, err := read(ctx, f.last)
 	if err != nil {
-		return Standup{}, err // of this reader perhaps, who has left; the next one reads anew
+		return Standup{}, err // possibly only this request's context ended; the next follower reads again
 	}
 	f.at, f.last = now, m
 	return m, nil
 }
 
-// again reads a standup, and what was said only if it has moved on from last.
+// rereadIfChanged returns last if the standup still has its version, else reads it in full.
 func (s *Service) rereadIfChanged(ctx context.Context, id string, last Standup) (Standup, error) {
 	now, err := find(ctx, s.DB, id)
 	if err != nil || last.ID != "" && now.Version == last.Version {
@@ -112,8 +113,8 @@ func (s *Service) rereadIfChanged(ctx context.Context, id string, last Standup) 
 	return s.Get(ctx, id)
 }
 
-// until waits for the meeting that f follows to be as good says, or for ctx to
-// end or stop to be closed, and returns it as it was seen last.
+// waitUntil waits until good accepts the standup that f follows, ctx ends or stop
+// is closed. It returns the standup as last read.
 func (s *Service) waitUntil(ctx context.Context, f follower, stop <-chan struct{}, good func(Standup) bool) (Standup, error) {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
@@ -132,25 +133,25 @@ func (s *Service) waitUntil(ctx context.Context, f follower, stop <-chan struct{
 	}
 }
 
-// AwaitEnd waits up to limit for the meeting to end, whichever replica holds
-// it, or for stop to be closed, and returns the standup as it is then.
+// AwaitEnd waits up to limit for the standup to end on any replica, or for stop
+// to be closed. It returns the standup's current state.
 func (s *Service) AwaitEnd(ctx context.Context, id string, limit time.Duration, stop <-chan struct{}) (Standup, error) {
 	short, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	f := s.sharedReader.follow(id)
 	defer f.leave()
 	m, err := s.waitUntil(short, f, stop, func(m Standup) bool { return m.Status != Running })
-	if short.Err() != nil && ctx.Err() == nil { // the time is over, and the caller still there
+	if short.Err() != nil && ctx.Err() == nil { // the limit has passed, and the caller still waits
 		return s.Get(ctx, id)
 	}
 	return m, err
 }
 
-// goesOn reports whether something will still be said.
+// inProgress reports whether the standup is being run, so that its transcript still grows.
 func (m Standup) inProgress() bool { return m.Status == Running && m.Phase != Opened }
 
-// write says the transcript from its beginning to the end of the meeting,
-// unless the reader leaves or stop is closed before.
+// streamTranscript writes the transcript from its beginning until the standup
+// ends, say fails or stop is closed.
 func (s *Service) streamTranscript(ctx context.Context, m Standup, stop <-chan struct{}, say func(string) error) {
 	f := s.sharedReader.follow(m.ID)
 	defer f.leave()
@@ -161,13 +162,13 @@ func (s *Service) streamTranscript(ctx context.Context, m Standup, stop <-chan s
 		}
 		said = len(m.Transcript)
 		if say(text) != nil || !m.inProgress() {
-			return // the reader left, or has it all
+			return // the client left, or has the complete transcript
 		}
 		seen := m.Version
 		var err error
 		m, err = s.waitUntil(ctx, f, stop, func(now Standup) bool { return now.Version != seen })
 		if err != nil || m.Version == seen {
-			return // it was deleted under the reader, or nobody waits any more
+			return // the standup was deleted, or the request has ended
 		}
 	}
 }
