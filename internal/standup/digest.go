@@ -8,8 +8,8 @@ import (
 	"wardroom/internal/platform/plaintext"
 )
 
-// digest tells the facts of a standup without any model: it is there whenever a
-// meeting has ended, however it ended. It is Markdown.
+// digest returns the facts of a standup as Markdown, compiled without a model. Every
+// finished standup has a digest, including failed ones.
 func digest(row Standup) string {
 	var answered, silent, finished, moved []string
 	asked := false
@@ -34,7 +34,7 @@ func digest(row Standup) string {
 	for _, l := range []struct {
 		word    string
 		items   []string
-		between string // sentences have commas of their own
+		between string // items that are sentences contain commas
 	}{
 		{"No report", silent, ", "},
 		{"Finished", finished, ", "},
@@ -51,14 +51,14 @@ func digest(row Standup) string {
 	case row.CostUSD != nil:
 		lines = append(lines, "- Cost: $"+row.CostUSD.String())
 	case row.spent != nil:
-		lines = append(lines, fmt.Sprintf("- Cost: at least $%s; what %s cost is unknown", row.spent, plural(row.unpricedRuns, "run")))
+		lines = append(lines, fmt.Sprintf("- Cost: at least $%s; the cost of %s is unknown", row.spent, plural(row.unpricedRuns, "run")))
 	case asked:
 		lines = append(lines, "- Cost: unknown")
 	}
 	return strings.Join(lines, "\n")
 }
 
-// counted is a number of things: 1 run, 2 runs.
+// plural formats a count with its noun: 1 run, 2 runs.
 func plural(n int, thing string) string {
 	if n != 1 {
 		thing += "s"
@@ -66,7 +66,7 @@ func plural(n int, thing string) string {
 	return fmt.Sprintf("%d %s", n, thing)
 }
 
-// aged is how old a blocker is.
+// aged formats the age of a blocker in days.
 func aged(n int) string {
 	if n == 0 {
 		return "new"
@@ -74,20 +74,21 @@ func aged(n int) string {
 	return days(n)
 }
 
+// submittedMark marks reports that were submitted rather than asked for.
 func submittedMark(r Report) string {
 	if r.FiledAt != nil {
-		return " (filed)"
+		return " (submitted)"
 	}
 	return ""
 }
 
-// whySilent says why there is no report of a participant.
+// noReportReason describes why a participant's report is missing.
 func (s Standup) noReportReason(r Report) string {
 	switch r.Status {
 	case Pending:
 		return "not asked"
 	case Asked:
-		return "asked, had not answered"
+		return "asked, no answer yet"
 	case TimedOut:
 		return "no answer in time"
 	case Missing:
@@ -101,11 +102,11 @@ func (s Standup) noReportReason(r Report) string {
 	return spaced(string(r.Status))
 }
 
-// noReport is how a line of the transcript begins that tells of a failure.
+// noReport starts the transcript entry of a failed report.
 const noReport = "No report. "
 
-// blockedFacts are the blockers with their ages; before the meeting knows any,
-// those that the board has.
+// blockedFacts returns the standup's blockers and the other blocked tasks of the
+// evidence, each with its age.
 func (s Standup) blockedFacts() []string {
 	var out []string
 	named := map[string]bool{}
@@ -133,7 +134,7 @@ func (s Standup) contradicted() []string {
 	var out []string
 	for _, r := range s.Reports {
 		for _, c := range r.Claims {
-			out = append(out, r.AgentID+" says that "+c.describe())
+			out = append(out, r.AgentID+" says "+c.describe())
 		}
 	}
 	return out
@@ -149,8 +150,8 @@ func (s Standup) omitted() []string {
 	return out
 }
 
-// quiet makes a text of an agent fit to stand in a line of Markdown: short, on
-// one line, and nothing in it is markup.
+// escapeLine makes an agent's text safe within a line of Markdown: short, on one line
+// and escaped.
 func escapeLine(s string) string {
 	const most = 120
 	if runes := []rune(strings.Join(strings.Fields(s), " ")); len(runes) > most {
@@ -163,7 +164,8 @@ var markup = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "[
 
 func spaced(s string) string { return strings.ReplaceAll(s, "_", " ") }
 
-// listed is the items of a fact, and how many have no place in it.
+// joinCapped joins the items after a colon, up to a limit, and appends the number of
+// the others.
 func joinCapped(items []string, between string) string {
 	const most = 100
 	if len(items) == 0 {

@@ -15,39 +15,36 @@ import (
 	"wardroom/internal/platform/job"
 )
 
-// longestAbsence is how far back missed standups are told of, when nobody looked
-// for long. What is older is no news.
+// maxMissedAge is how far back missed standups are reported after Wardroom was down.
 const maxMissedAge = 31 * 24 * time.Hour
 
-// FallbackKind is the kind of the jobs that begin a standup that was missed;
-// their key is its day and team.
+// FallbackKind is the kind of the jobs that start a missed standup. The key of a job is
+// the standup's day and team.
 const FallbackKind = "standup fallback"
 
-// missed is a time of the schedule at which no standup began.
+// missedSlot is a scheduled time of a standup that may have been missed.
 type missedSlot struct {
 	day string // of the standup
 	due time.Time
 }
 
-// WatchSchedule looks at the schedules in the runtime and then at what should
-// have begun by them: a job that was disabled while this service was away has
+// WatchSchedule refreshes the schedules from the runtime and then checks for missed
+// standups. The order matters: a job that was disabled while Wardroom was down has
 // missed nothing.
 func (s *Service) WatchSchedule(ctx context.Context) error {
 	return errors.Join(s.RefreshSchedules(ctx), s.CheckMissed(ctx))
 }
 
-// NoticeAbsence looks which standups of which teams should have begun by now,
-// tells a human of each that did not, and has it begun where that is wished for.
-// It goes by the schedules as they were last seen in the runtime, so that it
-// also works while the runtime is away, which is when it is needed.
+// CheckMissed adds every standup that did not start on time to the inbox and, with
+// Fallback, starts today's. It uses the schedules as last seen in the runtime, so it
+// also works while the runtime is unavailable.
 //
-// A team's day has one standup: of its times the first one counts. Each is
-// looked at once, whoever does it and however often. A team in the archive has
-// none, and misses none.
+// Only the first scheduled time of a team's day counts. Each is checked once across
+// all replicas. Archived teams are skipped.
 func (s *Service) CheckMissed(ctx context.Context) error {
 	all, err := s.teamSchedules(ctx)
 	if err != nil {
-		return fmt.Errorf("notice absence: %w", err)
+		return fmt.Errorf("check missed standups: %w", err)
 	}
 	until := s.Now().Add(-s.StartGrace)
 	var errs []error
@@ -60,13 +57,14 @@ func (s *Service) CheckMissed(ctx context.Context) error {
 			continue
 		}
 		if err := s.checkMissedOf(ctx, of, due, until); err != nil {
-			errs = append(errs, fmt.Errorf("notice absence in the team %s: %w", of.team.Key, err))
+			errs = append(errs, fmt.Errorf("check missed standups of team %s: %w", of.team.Key, err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// noticeAbsent looks at what was due in one team up to until.
+// checkMissedOf checks the due slots of one team and marks the schedule as checked up
+// to until.
 func (s *Service) checkMissedOf(ctx context.Context, of teamSchedule, due []missedSlot, until time.Time) error {
 	var told []missedSlot
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
@@ -76,11 +74,11 @@ func (s *Service) checkMissedOf(ctx context.Context, of teamSchedule, due []miss
 		}
 		is, err := findSchedule(ctx, tx, of.team.Key)
 		if err != nil || is.Version != of.Version {
-			return err // another replica was faster, or the schedule is another one: next time
+			return err // another replica checked it, or the schedule changed: check next time
 		}
 		t, err := s.findTeam(ctx, tx, of.team.ID)
 		if err != nil || t.Version != of.team.Version {
-			return err // its zone may be another one, or it is in the archive: next time
+			return err // the team changed: check next time
 		}
 		is.CheckedTo, is.CheckedDay = clock.At(until), due[len(due)-1].day
 		is.Version++
@@ -106,13 +104,12 @@ func (s *Service) checkMissedOf(ctx context.Context, of teamSchedule, due []miss
 		return err
 	}
 	for _, d := range told {
-		s.Log.WarnContext(ctx, "a standup did not begin", "team", of.team.Key, "day", d.day, "due", d.due)
+		s.Log.WarnContext(ctx, "standup did not start", "team", of.team.Key, "day", d.day, "due", d.due)
 	}
 	return nil
 }
 
-// due are the first times of the team's days that have not been looked at, up
-// to until.
+// due returns the first scheduled time of each unchecked day of the team, up to until.
 func (s *Service) due(of teamSchedule, until time.Time) []missedSlot {
 	at, why := times(of.Job)
 	if why != "" {
@@ -133,8 +130,8 @@ func (s *Service) due(of teamSchedule, until time.Time) []missedSlot {
 	return due
 }
 
-// began reports whether the team's standup of a day has been run, or somebody
-// did not want it. One that is due shortly before midnight may be of the next day.
+// began reports whether the team's standup for a slot was started or canceled. A slot
+// shortly before midnight also matches a standup of the next day.
 func (s *Service) began(ctx context.Context, tx *db.Tx, t Team, d missedSlot) (bool, error) {
 	m, err := findByDay(ctx, tx, t.Key, d.day)
 	if err != nil && !errors.Is(err, ErrNotFound) {
@@ -154,26 +151,26 @@ func (s *Service) began(ctx context.Context, tx *db.Tx, t Team, d missedSlot) (b
 	return err == nil && m.begun() && m.CreatedAt.Before(d.due.Add(s.StartGrace)), err
 }
 
-// begun reports whether the meeting has begun, or was called off.
+// begun reports whether the standup was started or canceled.
 func (s Standup) begun() bool {
 	return s.Attempt > 0 || s.Failure != nil && s.Failure.Code == Cancelled
 }
 
-// miss tells of a standup of t that did not begin.
+// raiseMissed adds a missed standup to the inbox and enqueues its fallback if enabled.
 func (s *Service) raiseMissed(ctx context.Context, tx *db.Tx, t Team, j gateway.Job, d missedSlot) error {
 	now := s.Now()
 	again := s.Fallback && d.day == now.In(s.zone(t)).Format(time.DateOnly)
-	title := fmt.Sprintf("The standup of %s did not begin", d.day)
+	title := fmt.Sprintf("The standup of %s did not start", d.day)
 	if t.Key != Executive {
-		title = fmt.Sprintf("%s: the standup of %s did not begin", t.Name, d.day)
+		title = fmt.Sprintf("%s: the standup of %s did not start", t.Name, d.day)
 	}
-	text := fmt.Sprintf("The runtime's job `%s` was to start it at %s, and %s later nobody had run it. Look whether the gateway runs, what became of the job's last run there, "+
-		"and whether %s has its key in the variable %s of the gateway's environment.",
+	text := fmt.Sprintf("The runtime's job `%s` was due at %s, but the standup had not started %s later. Check that the gateway is running, how the job's last run there ended, "+
+		"and that %s has its API key in the variable %s of the gateway's environment.",
 		j.Name, wallClock(d.due, j.Schedule.Zone), s.StartGrace, j.AgentID, KeyVariable)
 	if again {
-		text += " This service begins it now."
+		text += " Wardroom is starting it now."
 	} else {
-		text += " You can hold today's, here or under Standups."
+		text += " You can run today's standup here or under Standups."
 	}
 	err := s.raise(ctx, tx, InboxItem{
 		Cause: missedCause(t.Key, d.day), Kind: "standup_missed", Severity: "high",
@@ -191,8 +188,8 @@ func (s *Service) raiseMissed(ctx context.Context, tx *db.Tx, t Team, j gateway.
 		map[string]any{"date": d.day, "due_at": clock.At(d.due), "job_id": j.ID, "fallback": again})
 }
 
-// fallbackKey is the key of the job that begins a standup that was missed. For
-// the team executive it is the day alone, as it was before there were others.
+// fallbackKey returns the key of a fallback job. For the team executive it is only the
+// day, as in versions without teams.
 func fallbackKey(team, day string) string {
 	if team == Executive {
 		return day
@@ -200,13 +197,13 @@ func fallbackKey(team, day string) string {
 	return day + "/" + team
 }
 
-// readFallbackKey is the way back.
+// readFallbackKey parses a key made by fallbackKey.
 func readFallbackKey(key string) (team, day string) {
 	day, team, _ = strings.Cut(key, "/")
 	return cmp.Or(team, Executive), day
 }
 
-// wallClock is a moment as the clocks of a zone show it.
+// wallClock formats a time in a time zone, followed by the zone's name.
 func wallClock(at time.Time, zone string) string {
 	if loc, err := time.LoadLocation(zone); err == nil {
 		at = at.In(loc)
@@ -214,34 +211,34 @@ func wallClock(at time.Time, zone string) string {
 	return at.Format("2006-01-02 15:04 ") + zone
 }
 
-// missedCause names why a human was told, so that it can be taken back.
+// missedCause is the inbox cause of a missed standup.
 func missedCause(team, day string) string { return "standup/missed/" + team + "/" + day }
 
-// settleMissed takes back that the standup of a day did not begin.
+// resolveMissed resolves the inbox item of a missed standup after it completed.
 func (s *Service) resolveMissed(ctx context.Context, tx *db.Tx, m Standup) error {
 	return s.resolve(ctx, tx, missedCause(m.Team, m.Date), "The standup of "+m.Date+" is completed.")
 }
 
-// Fallbacks is how the queue begins standups that were missed.
+// Fallbacks returns the job kind that starts missed standups.
 func (s *Service) Fallbacks() job.Kind { return job.Kind{Do: s.runMissed, Attempts: 3} }
 
-// beginMissed opens and runs the standup of its team and day, unless somebody
-// has by now, the day is over, or the team is in the archive.
+// runMissed opens and runs a missed standup, unless it has been started by now, its
+// day is over or its team is archived.
 func (s *Service) runMissed(ctx context.Context, h *job.Held) error {
 	key, day := readFallbackKey(h.Key)
 	t, err := s.findTeam(ctx, s.DB, key)
 	if err != nil {
-		return fmt.Errorf("begin a missed standup: %w", err)
+		return fmt.Errorf("start missed standup: %w", err)
 	}
 	if t.ArchivedAt != nil || day != s.Now().In(s.zone(t)).Format(time.DateOnly) {
 		return nil
 	}
 	m, _, err := s.Open(ctx, New{Team: t.Key, Date: day})
-	if errors.Is(err, ErrTeamArchived) { // a moment ago
+	if errors.Is(err, ErrTeamArchived) { // archived just now
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("begin a missed standup: %w", err)
+		return fmt.Errorf("start missed standup: %w", err)
 	}
 	if m.begun() {
 		return nil

@@ -16,30 +16,30 @@ import (
 	"wardroom/internal/standup/answer"
 )
 
-// This file is about reports that are handed in rather than asked for.
+// This file handles reports that clients submit without being asked.
 
-// The failures of handing in a report.
+// Errors of submitting a report.
 var (
-	ErrParticipant        = fault.New(fault.NotFound, "not_a_participant", "The agent takes no part in this standup.")
-	ErrNotOwnReport       = fault.New(fault.Forbidden, "not_your_report", "An agent hands in its own report only.")
-	ErrTooManySubmissions = fault.New(fault.Conflict, "too_many_filings", "The report was handed in too often.")
+	ErrParticipant        = fault.New(fault.NotFound, "not_a_participant", "The agent is not a participant of this standup.")
+	ErrNotOwnReport       = fault.New(fault.Forbidden, "not_your_report", "An agent can submit only its own report.")
+	ErrTooManySubmissions = fault.New(fault.Conflict, "too_many_filings", "The report was submitted too often.")
 	ErrEnded              = fault.New(fault.Conflict, "standup_ended", "The standup has ended.")
 )
 
-// errFiled ends a question whose answer was handed in meanwhile: the filed one
-// counts, and nobody waits for the other.
-var errSubmitted = errors.New("the report was filed meanwhile")
+// errSubmitted ends a question whose report was submitted in the meantime. The
+// submitted report counts.
+var errSubmitted = errors.New("the report was submitted")
 
-// Filing is a report that is handed in: as one text, which is read like an
-// answer, or as its three parts.
+// Filing is a submitted report: either one text, parsed like an answer, or the three
+// parts.
 type Filing struct {
-	Text      string `json:"text,omitempty" maxLength:"200000" doc:"The whole report in Markdown; it is read into its parts like an answer."`
-	Yesterday string `json:"yesterday,omitempty" maxLength:"50000" doc:"Markdown. This and the next two stand instead of text."`
+	Text      string `json:"text,omitempty" maxLength:"200000" doc:"The complete report in Markdown. It is parsed into its parts like an answer."`
+	Yesterday string `json:"yesterday,omitempty" maxLength:"50000" doc:"Markdown. Send yesterday, today and blockers instead of text."`
 	Today     string `json:"today,omitempty" maxLength:"50000"`
-	Blockers  string `json:"blockers,omitempty" maxLength:"50000" doc:"Empty, or words such as None, when there are none."`
+	Blockers  string `json:"blockers,omitempty" maxLength:"50000" doc:"Markdown. Empty or 'None' if there are none."`
 }
 
-// read gives the text of the report and its parts, or says what is wrong.
+// read returns the report's text and parts, or an error with each invalid field.
 func (f Filing) read() (text string, parts answer.Parsed, _ error) {
 	var bad fault.Fields
 	text = strings.TrimSpace(answer.Clean(f.Text, maxAnswer))
@@ -47,9 +47,9 @@ func (f Filing) read() (text string, parts answer.Parsed, _ error) {
 	inParts := strings.TrimSpace(yesterday+today+blockers) != ""
 	switch {
 	case text == "" && !inParts:
-		bad.Add("/text", "Say something, here or in yesterday, today and blockers.")
+		bad.Add("/text", "The report is empty. Send text, or yesterday, today and blockers.")
 	case text != "" && inParts:
-		bad.Add("/text", "Send either the text or the three parts.")
+		bad.Add("/text", "Send either text or the three parts, not both.")
 	case inParts:
 		text, parts = answer.Join(yesterday, today, blockers)
 	default:
@@ -58,15 +58,16 @@ func (f Filing) read() (text string, parts answer.Parsed, _ error) {
 	return text, parts, bad.Err()
 }
 
-// File hands in the report of a participant, before the meeting or while it goes
-// on: the agent is not asked then, and when it is being asked, that run is
-// stopped. It takes the place of what there was; the transcript keeps that. An
-// agent may hand in its own only: ErrNotYours. After the end it is ErrEnded, and
-// after many it is ErrFilings. The same report by the same caller again changes nothing.
+// SubmitReport stores a participant's report before or during the standup. The agent
+// is then not asked; if it is being asked, its run is stopped. A new report replaces
+// the previous one, which stays in the transcript. Repeating the same report changes
+// nothing. SubmitReport fails with ErrNotOwnReport if an agent submits another
+// agent's report, with ErrEnded after the standup has ended, and with
+// ErrTooManySubmissions after too many reports.
 func (s *Service) SubmitReport(ctx context.Context, id, agentID string, f Filing) (Report, error) {
 	by := actor.From(ctx)
 	if by.Role == actor.Agent && by.AgentID != agentID {
-		return Report{}, ErrNotOwnReport.With("You are %q.", by.AgentID)
+		return Report{}, ErrNotOwnReport.With("You are the agent %q.", by.AgentID)
 	}
 	text, parts, err := f.read()
 	if err != nil {
@@ -81,12 +82,12 @@ func (s *Service) SubmitReport(ctx context.Context, id, agentID string, f Filing
 	err = s.DB.Tx(ctx, func(tx *db.Tx) error {
 		row, err := s.lock(ctx, tx, id)
 		if err == nil {
-			err = row.acceptsReport(agentID) // before anything is written: see Cancel
+			err = row.acceptsReport(agentID) // check before the first write: see Cancel
 		}
 		if err != nil {
 			return err
 		}
-		// The meeting writes under its job and not under our lock.
+		// The job writes without this lock.
 		if err := job.Hold(ctx, tx, jobKind, id); err != nil {
 			return err
 		}
@@ -103,8 +104,8 @@ func (s *Service) SubmitReport(ctx context.Context, id, agentID string, f Filing
 	return filed, nil
 }
 
-// evidenceToFile is the evidence for a report that is handed in, or nil when it
-// has some already: it is gathered once.
+// evidenceForSubmission gathers the evidence for a submitted report. It returns nil if
+// the report already has evidence.
 func (s *Service) evidenceForSubmission(ctx context.Context, id, agentID string) (*Evidence, error) {
 	row, err := s.Get(ctx, id)
 	if err != nil {
@@ -112,32 +113,32 @@ func (s *Service) evidenceForSubmission(ctx context.Context, id, agentID string)
 	}
 	i := row.reportIndex(agentID)
 	if i < 0 || row.Reports[i].Evidence != nil || row.Status != Running {
-		return nil, nil //nolint:nilnil // there is none to gather
+		return nil, nil //nolint:nilnil // nothing to gather
 	}
 	sessionCtx, cancel := context.WithTimeout(ctx, sessionCountTimeout)
 	defer cancel()
 	return s.evidenceOf(ctx, sessionCtx, id, agentID)
 }
 
-// place is where in the order an agent's report is, or -1.
+// reportIndex returns the index of an agent's report, or -1.
 func (s Standup) reportIndex(agentID string) int {
 	return slices.IndexFunc(s.Reports, func(r Report) bool { return r.AgentID == agentID })
 }
 
-// takes says why no report of an agent can be handed in, or nil.
+// acceptsReport returns the reason why an agent's report cannot be submitted, or nil.
 func (s Standup) acceptsReport(agentID string) error {
 	switch {
 	case s.reportIndex(agentID) < 0:
-		return ErrParticipant.With("Its reports say who does.")
+		return ErrParticipant.With("The standup's reports list its participants.")
 	case s.Status == Error:
-		return ErrEnded.With("It %s. Run it again: while it goes on, reports can be filed.", s.ended())
+		return ErrEnded.With("It %s. Run it again to submit reports while it runs.", s.ended())
 	case s.Status != Running:
-		return ErrEnded.With("It %s. What is new belongs into the next one.", s.ended())
+		return ErrEnded.With("It %s. Submit the report to the next standup.", s.ended())
 	}
 	return nil
 }
 
-// file writes a report down that was handed in, and ends the question for it.
+// submitReport stores a submitted report and drops the open question for it.
 func (s *Service) submitReport(ctx context.Context, tx *db.Tx, row Standup, from Report, text string, parts answer.Parsed) (Report, []question, error) {
 	if err := row.acceptsReport(from.AgentID); err != nil {
 		return Report{}, nil, err
@@ -174,21 +175,23 @@ func (s *Service) submitReport(ctx context.Context, tx *db.Tx, row Standup, from
 	return r, open, record(ctx, tx, now, "standup.reported", row, map[string]any{"agent_id": r.AgentID, "status": r.Status, "filed": true})
 }
 
-// mostAnswers is how often an agent is heard in one standup before no more reports
-// of it are taken: the transcript keeps each of them whole.
+// maxAnswers is how many answers of an agent one standup accepts. The transcript keeps
+// all of them in full.
 const maxAnswers = 30
 
+// checkSubmissionLimit fails with ErrTooManySubmissions once an agent has maxAnswers.
 func checkSubmissionLimit(ctx context.Context, tx *db.Tx, standupID, agentID string) error {
 	var n int
 	err := tx.QueryRow(ctx, `
 		SELECT COUNT(*) FROM standup_transcript WHERE standup_id = ? AND kind = 'answer' AND from_id = ?`, standupID, agentID).Scan(&n)
 	if err == nil && n >= maxAnswers {
-		err = ErrTooManySubmissions.With("The transcript has %d of them. What the last one says counts; what is new belongs into the next standup.", n)
+		err = ErrTooManySubmissions.With("The transcript already has %d of them, and the last one counts. Report anything new in the next standup.", n)
 	}
 	return err
 }
 
-// dropReport ends the open question for an agent's report, if there is one.
+// dropReportQuestion drops the open question for an agent's report, if any, and
+// returns it.
 func dropReportQuestion(ctx context.Context, tx *db.Tx, standupID, agentID string, now time.Time) ([]question, error) {
 	all, err := questions(ctx, tx, standupID)
 	if err != nil {
@@ -206,11 +209,11 @@ func dropReportQuestion(ctx context.Context, tx *db.Tx, standupID, agentID strin
 	return open, nil
 }
 
-// sayFiled notes in the transcript what was handed in, and by whom.
+// recordSubmission adds a submitted report and its submitter to the transcript.
 func (s *Service) recordSubmission(ctx context.Context, tx *db.Tx, row Standup, r Report) error {
-	note := fmt.Sprintf("%s filed the report of %s.", *r.FiledBy, r.AgentID)
+	note := fmt.Sprintf("%s submitted the report of %s.", *r.FiledBy, r.AgentID)
 	if row.Phase == Reviewing {
-		note += " The review had begun; " + row.Facilitator + " may not know it."
+		note += " The review had already started, so " + row.Facilitator + " may not have seen it."
 	}
 	if err := appendLine(ctx, tx, row.ID, r.FiledAt.Time, "note", service, team, note); err != nil {
 		return err
@@ -218,13 +221,13 @@ func (s *Service) recordSubmission(ctx context.Context, tx *db.Tx, row Standup, 
 	return appendLine(ctx, tx, row.ID, r.FiledAt.Time, "answer", r.AgentID, row.Facilitator, *r.Text)
 }
 
-// lookForFiled is how often a meeting that waits for an answer looks whether it
-// was filed. Mostly the stopped run ends the waiting before that; not when the
-// runtime is away.
+// submissionPollInterval is how often a waiting question checks for a submitted
+// report. Usually stopping the run ends the wait earlier, but not if the runtime is
+// unavailable.
 const submissionPollInterval = time.Second
 
-// heed brings a question to its end, unless its report is filed meanwhile: then
-// it is errFiled.
+// awaitAnswer runs a question to its end. It returns errSubmitted if the report is
+// submitted in the meantime.
 func (m *meeting) awaitAnswer(ctx context.Context, q question, fresh bool) (question, error) {
 	if q.Purpose != "report" {
 		return m.runQuestion(ctx, q, fresh)
@@ -244,7 +247,7 @@ func (m *meeting) awaitAnswer(ctx context.Context, q question, fresh bool) (ques
 	return got, err
 }
 
-// lookOut ends the waiting for an agent's answer when its report was filed.
+// watchSubmission calls end once the agent's report has been submitted.
 func (m *meeting) watchSubmission(ctx context.Context, agentID string, end context.CancelCauseFunc) {
 	tick := time.NewTicker(submissionPollInterval)
 	defer tick.Stop()
@@ -256,7 +259,7 @@ func (m *meeting) watchSubmission(ctx context.Context, agentID string, end conte
 		}
 		all, err := reports(ctx, m.DB, m.id)
 		if err != nil {
-			continue // the database is away; whoever writes will be told
+			continue // the database is unavailable; the next write returns the error
 		}
 		if slices.ContainsFunc(all, func(r Report) bool { return r.AgentID == agentID && r.FiledAt != nil }) {
 			end(errSubmitted)

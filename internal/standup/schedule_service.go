@@ -18,20 +18,18 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// quickLook is how long a schedule is read for an answer, before what was last
-// seen has to do.
+// scheduleReadTimeout is how long an answer waits for the runtime before it uses the
+// job as last seen.
 const scheduleReadTimeout = 5 * time.Second
 
-// scheduleLock is held by whoever changes what is remembered of a team's schedule.
+// scheduleLock is the name of the lock on a team's stored schedule.
 func scheduleLock(team string) string { return "schedule/" + team }
 
-// SetSchedule makes the runtime's job that starts a team's standups, or changes
-// it to what p says. It may be repeated: the job is found again, and nothing is
-// sent when nothing differs. What cannot be is refused before anything is sent:
-// ErrTeam for a team that there is not, ErrTeamArchived for one in the archive,
-// whose job can only be disabled. When the job is changed by others meanwhile it
-// fails with gateway.ErrJobChanged, and without operator.admin with
-// gateway.ErrMissingScope.
+// SetSchedule creates the runtime's job that starts a team's standups, or changes it
+// according to p. It is idempotent: if nothing differs, it sends nothing. It fails
+// with ErrTeam for an unknown team, with ErrTeamArchived for an archived one, whose job
+// can only be disabled, with gateway.ErrJobChanged if the job was changed concurrently,
+// and with gateway.ErrMissingScope without the scope operator.admin.
 func (s *Service) SetSchedule(ctx context.Context, p Plan) (Schedule, error) {
 	t, was, err := s.loadSchedule(ctx, or(p.Team, ""))
 	if err != nil {
@@ -50,13 +48,13 @@ func (s *Service) SetSchedule(ctx context.Context, p Plan) (Schedule, error) {
 		return Schedule{}, err
 	}
 	if t.ArchivedAt != nil && (a.enabled || found == nil) {
-		return Schedule{}, ErrTeamArchived.With(`It has no new standups. Take it out of the archive first, or disable its job with {"team": %q, "enabled": false}.`, t.Key)
+		return Schedule{}, ErrTeamArchived.With(`Restore the team first, or disable its job with {"team": %q, "enabled": false}.`, t.Key)
 	}
 	j, changed, err := s.send(ctx, t, p, a, found)
 	if err != nil {
 		return Schedule{}, fmt.Errorf("set schedule: %w", s.unconfirmed(ctx, err, setting{t, a, found, changed}))
 	}
-	now, later := s.Now(), context.WithoutCancel(ctx) // whoever asked may have left
+	now, later := s.Now(), context.WithoutCancel(ctx) // continue if the client has disconnected
 	err = s.DB.Tx(later, func(tx *db.Tx) error {
 		if err := s.saveSeen(later, tx, t.Key, &j, a.url, now); err != nil || len(changed) == 0 {
 			return err
@@ -71,16 +69,16 @@ func (s *Service) SetSchedule(ctx context.Context, p Plan) (Schedule, error) {
 	return s.withWarnings(ctx, t, out)
 }
 
-// setting is what somebody asks the runtime to make of a schedule.
+// setting is a requested change of a team's job.
 type setting struct {
 	team       Team
 	desiredJob desiredJob
-	found      *gateway.Job // nil: it has none yet
+	found      *gateway.Job // nil if there is no job yet
 	changed    []string
 }
 
-// tellSetting tells of a setting, with further facts: in the activity, and in the
-// audit, because it makes an agent work, and spend, by itself.
+// recordSetting records a setting as an activity and an audit event, with additional
+// facts. It is audited because a schedule makes an agent work, and cost money, on its own.
 func (s *Service) recordSetting(ctx context.Context, tx *db.Tx, is setting, facts map[string]any) error {
 	kind := "schedule.changed"
 	if is.found == nil {
@@ -95,9 +93,8 @@ func (s *Service) recordSetting(ctx context.Context, tx *db.Tx, is setting, fact
 	return event.Record(ctx, tx, now, event.Audit, kind, is.team.scheduleSubject(), facts)
 }
 
-// unsure is the failure of a setting. Where nobody knows whether the runtime has
-// it, that is said; and it is told as one that is not confirmed, also when whoever
-// asked has left.
+// unconfirmed handles the failure of a setting. If the runtime may have applied the
+// change anyway, it records the setting as not confirmed and adds that to the error.
 func (s *Service) unconfirmed(ctx context.Context, err error, is setting) error {
 	if !errors.Is(err, gateway.ErrUnsure) {
 		return err
@@ -107,12 +104,12 @@ func (s *Service) unconfirmed(ctx context.Context, err error, is setting) error 
 		return s.recordSetting(ctx, tx, is, map[string]any{"confirmed": false})
 	})
 	if f := fault.Of(err); f != nil {
-		err = f.With("%s", strings.TrimSpace(f.Detail+" It may have been done all the same; to repeat it does no harm."))
+		err = f.With("%s", strings.TrimSpace(f.Detail+" The change may have been applied anyway; it is safe to repeat the request."))
 	}
 	return errors.Join(err, noted)
 }
 
-// remembered is a team as it is now, and its schedule as it was last seen.
+// loadSchedule returns a team and its job as last seen.
 func (s *Service) loadSchedule(ctx context.Context, ref string) (t Team, was seenJob, err error) {
 	err = s.DB.View(ctx, func(q db.Queryer) error {
 		if t, err = s.namedTeam(ctx, q, ref); err != nil {
@@ -124,11 +121,11 @@ func (s *Service) loadSchedule(ctx context.Context, ref string) (t Team, was see
 	return t, was, err
 }
 
-// send has the runtime make or change the job, and says what was changed.
+// send creates or changes the job in the runtime and returns the changed fields.
 func (s *Service) send(ctx context.Context, t Team, p Plan, a desiredJob, found *gateway.Job) (gateway.Job, []string, error) {
 	if found == nil {
 		if or(p.Revision, "") != "" {
-			return gateway.Job{}, nil, gateway.ErrJobChanged.With("It has been removed. Leave revision out to make it anew.")
+			return gateway.Job{}, nil, gateway.ErrJobChanged.With("It was removed. Omit revision to create it again.")
 		}
 		j, err := s.Timetable.AddJob(ctx, gateway.NewJob{
 			Key: t.jobDeclaration(), Name: t.jobName(), Description: "Starts the daily standup of the team " + t.Key + ".",
@@ -148,9 +145,9 @@ func (s *Service) send(ctx context.Context, t Team, p Plan, a desiredJob, found 
 	return j, names, err
 }
 
-// Schedule answers the job that starts a team's standups, from the runtime, or
-// as it was last seen while the runtime is away. An empty team is the executive
-// one, and one that there is not is ErrTeam.
+// Schedule returns the job that starts a team's standups, from the runtime or, if that
+// is unavailable, as last seen. An empty team means executive; an unknown one fails with
+// ErrTeam.
 func (s *Service) Schedule(ctx context.Context, team string) (Schedule, error) {
 	t, was, err := s.loadSchedule(ctx, team)
 	if err != nil {
@@ -163,7 +160,7 @@ func (s *Service) Schedule(ctx context.Context, team string) (Schedule, error) {
 	case err == nil:
 		found, others := t.pick(jobs, was.Job.ID)
 		if found == nil {
-			return Schedule{}, ErrNoSchedule.With(`Make it with POST /standups/schedule and {"team": %q}.`, t.Key)
+			return Schedule{}, ErrNoSchedule.With(`Create it with POST /standups/schedule and {"team": %q}.`, t.Key)
 		}
 		address := ""
 		if was.Job.ID == found.ID {
@@ -177,64 +174,64 @@ func (s *Service) Schedule(ctx context.Context, team string) (Schedule, error) {
 	case was.Version == 0:
 		return Schedule{}, fmt.Errorf("read schedule: %w", err)
 	case !was.Present:
-		return Schedule{}, ErrNoSchedule.With("The runtime is away, and had none at %s.", was.SeenAt.Format(time.RFC3339))
+		return Schedule{}, ErrNoSchedule.With("The runtime is unavailable and had no job at %s.", was.SeenAt.Format(time.RFC3339))
 	}
 	return s.withWarnings(ctx, t, s.view(t, was.Job, false, was.SeenAt, was.ServiceURL))
 }
 
-// warned adds what would keep the job from working.
+// withWarnings adds warnings about problems that keep the job from working.
 func (s *Service) withWarnings(ctx context.Context, t Team, out Schedule) (Schedule, error) {
 	members, err := s.Members(ctx)
 	if err != nil {
-		return out, fmt.Errorf("warn of the schedule: %w", err)
+		return out, fmt.Errorf("check schedule: %w", err)
 	}
 	agent := out.Job.AgentID
 	if !slices.ContainsFunc(members, func(m Member) bool { return m.AgentID == agent }) {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("%s has no active account here, so that its calls are refused. Make one, and a key for it.", agent))
+		out.Warnings = append(out.Warnings, fmt.Sprintf("%s has no active account, so its requests are refused. Create an account and an API key for it.", agent))
 	}
 	if agent != t.Facilitator {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("The job has %s start the standups, and %s leads them by now. Repeat POST /standups/schedule to hand it over.", agent, t.Facilitator))
+		out.Warnings = append(out.Warnings, fmt.Sprintf("The job runs as %s, but %s is now the facilitator. Repeat POST /standups/schedule to reassign it.", agent, t.Facilitator))
 	}
 	if t.ArchivedAt != nil && out.Job.Enabled {
-		out.Warnings = append(out.Warnings, "The team is in the archive, and its agent is told to start a standup all the same. Disable the job.")
+		out.Warnings = append(out.Warnings, "The team is archived, but its job still starts standups. Disable the job.")
 	}
 	if exposesKey(out.ServiceURL) {
-		out.Warnings = append(out.Warnings, "The address is plain http and on another machine: whoever is between can read the key. Use https.")
+		out.Warnings = append(out.Warnings, "The URL uses plain http to another machine, which exposes the API key on the network. Use https.")
 	}
 	return out, nil
 }
 
-// LookAtSchedule remembers the job of each team as the runtime has it now, also
-// when others have made or changed it there. The runtime is asked once for all
-// of them; while it is away nothing is learned.
+// RefreshSchedules stores each team's job as it is now in the runtime, including jobs
+// that were created or changed there. It reads all jobs in one request. If the runtime
+// is unavailable, it changes nothing.
 func (s *Service) RefreshSchedules(ctx context.Context) error {
 	before, err := s.teamSchedules(ctx)
 	if err != nil {
-		return fmt.Errorf("look at the schedules: %w", err)
+		return fmt.Errorf("refresh schedules: %w", err)
 	}
-	if s.Runtime.Status().State == gateway.Connecting { // we have just started
+	if s.Runtime.Status().State == gateway.Connecting { // Wardroom has just started
 		soon, cancel := context.WithTimeout(ctx, s.Patience)
-		_, _ = s.Runtime.Await(soon) // the next call says the same
+		_, _ = s.Runtime.Await(soon) // the next call returns the same error
 		cancel()
 	}
 	jobs, err := s.Timetable.Jobs(ctx, gateway.JobsWanted{Query: jobNamePrefix})
 	if ctx.Err() == nil && (fault.Of(err) != nil || errors.Is(err, context.DeadlineExceeded)) {
-		s.Log.DebugContext(ctx, "the standups' jobs cannot be seen", "err", err)
-		return nil //nolint:nilerr // the runtime may be away: what was last seen holds
+		s.Log.DebugContext(ctx, "cannot read the standup jobs", "err", err)
+		return nil //nolint:nilerr // the runtime may be unavailable: keep the jobs as last seen
 	}
 	if err != nil {
-		return fmt.Errorf("look at the schedules: %w", err)
+		return fmt.Errorf("refresh schedules: %w", err)
 	}
 	var errs []error
 	for _, b := range before {
 		if err := s.refreshSchedule(ctx, b, jobs); err != nil {
-			errs = append(errs, fmt.Errorf("look at the schedule of %s: %w", b.team.Key, err))
+			errs = append(errs, fmt.Errorf("refresh schedule of team %s: %w", b.team.Key, err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// look remembers the job of one team as it is among jobs.
+// refreshSchedule stores one team's job as found among jobs.
 func (s *Service) refreshSchedule(ctx context.Context, before teamSchedule, jobs []gateway.Job) error {
 	team, was := before.team.Key, before.seenJob
 	found, _ := before.team.pick(jobs, was.Job.ID)
@@ -242,7 +239,7 @@ func (s *Service) refreshSchedule(ctx context.Context, before teamSchedule, jobs
 		return nil
 	}
 	if found != nil && was.Present && sameJob(*found, was.Job) && s.Now().Sub(was.SeenAt.Time) < seenFresh {
-		return nil // nothing to write every minute
+		return nil // unchanged and recently seen: do not write every minute
 	}
 	return s.DB.Tx(ctx, func(tx *db.Tx) error {
 		if err := tx.Lock(ctx, scheduleLock(team)); err != nil {
@@ -250,24 +247,24 @@ func (s *Service) refreshSchedule(ctx context.Context, before teamSchedule, jobs
 		}
 		is, err := findSchedule(ctx, tx, team)
 		if err != nil || is.Version != was.Version {
-			return err // somebody has looked, or changed it, since we asked
+			return err // refreshed or changed concurrently
 		}
 		return s.saveSeen(ctx, tx, team, found, was.ServiceURL, s.Now())
 	})
 }
 
-// seenFresh is how exact seen_at is of a job that nothing happens to.
+// seenFresh is how long seen_at of an unchanged job is kept before it is updated.
 const seenFresh = 10 * time.Minute
 
-// sameJob compares two jobs, with the ends of their runs.
+// sameJob reports whether two jobs are equal, including the state of their runs.
 func sameJob(a, b gateway.Job) bool {
 	x, errX := json.Marshal(a)
 	y, errY := json.Marshal(b)
 	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
-// remember keeps how the job was seen; nil is that there is none. What is due
-// counts from when the job was first seen to be so.
+// saveSeen stores the job as seen now; nil means that there is none. If the job or its
+// schedule has changed, earlier times no longer count as missed.
 func (s *Service) saveSeen(ctx context.Context, tx *db.Tx, team string, j *gateway.Job, address string, now time.Time) error {
 	if err := tx.Lock(ctx, scheduleLock(team)); err != nil {
 		return err
