@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// findFences marks the code blocks: what is in one is never a label.
+// findFences marks the lines of code blocks, which are never labels.
 func (r *document) findFences() {
 	r.fenced = make([]bool, len(r.lines))
 	r.thinkingLines = thinkingLines(r.lines)
@@ -33,8 +33,8 @@ func (r *document) findFences() {
 
 var thinkingTag = regexp.MustCompile(`^<(think|thinking|thought|reasoning|scratchpad|analysis)>`)
 
-// thoughts counts the first lines, in which an agent thinks aloud between tags
-// before its report. What it considers there it has not said.
+// thinkingLines returns the number of leading lines with an agent's thinking between
+// tags. Statements in it are not part of the report.
 func thinkingLines(lines []string) int {
 	start := 0
 	for start < len(lines) && strings.TrimSpace(lines[start]) == "" {
@@ -55,8 +55,8 @@ func thinkingLines(lines []string) int {
 	return 0
 }
 
-// fence returns the mark of a line that opens or closes a code block, and the
-// language behind it.
+// fence returns the marker of a line that opens or closes a code block, and its info
+// string. The marker is empty for other lines.
 func fence(line string) (mark, info string) {
 	t := strings.TrimLeft(line, "> \t")
 	if rest, ok := cutMarker(t); ok {
@@ -71,7 +71,8 @@ func fence(line string) (mark, info string) {
 	return "", ""
 }
 
-// unwrap takes the delimiters away from code blocks that hold text with labels.
+// unwrapFences removes the delimiters of code blocks that contain labels. It returns
+// false if there are none.
 func unwrapFences(r *document) ([]string, bool) {
 	var out []string
 	found := false

@@ -7,27 +7,27 @@ import (
 	"unicode/utf8"
 )
 
-// part is one of the places that the text of a report can belong to.
+// part is a part of a report.
 type part uint8
 
 const (
 	partNone  part = iota // not a label
-	partOther             // under no heading, or under one of its own
+	partOther             // no label, or a label other than the three
 	partYesterday
 	partToday
 	partBlockers
 )
 
-// word is what a phrase means as a label.
+// labelMeaning is what a phrase means as a label.
 type labelMeaning struct {
 	part part
-	// weak phrases are also ordinary words: they count as labels only where
-	// they look like the labels around them.
+	// weak phrases are also ordinary words. They are labels only if they look like
+	// the labels around them.
 	weak bool
 }
 
-// labelWords is the vocabulary: what agents write above the three parts of a
-// report, in lower case, and the headings that end them.
+// labelWords maps phrases in lower case to their meaning as a label: the labels of the
+// three parts, and others that end a part.
 var labelWords = vocabulary(map[labelMeaning]string{
 	{partYesterday, false}: `yesterday|yesterday's work|yesterday's progress|yesterday's update|yesterday's accomplishments|yesterday's achievements|yesterday's tasks|
 		yesterday's wins|yesterday's summary|yesterday i|yesterday, i|yesterday's activity|yesterday's activities|what i did|what i did yesterday|what did i do yesterday|
@@ -54,6 +54,7 @@ var labelWords = vocabulary(map[labelMeaning]string{
 		additional context|other notes|other updates|comments|announcements|tomorrow|tl;dr|tldr|overview|shout-outs|shoutouts|observations|appendix|sources|for the coo|requests|learnings`,
 })
 
+// vocabulary builds a map from lists of phrases separated by |.
 func vocabulary(lists map[labelMeaning]string) map[string]labelMeaning {
 	out := map[string]labelMeaning{}
 	for w, list := range lists {
@@ -64,11 +65,11 @@ func vocabulary(lists map[labelMeaning]string) map[string]labelMeaning {
 	return out
 }
 
-// longestLabel bounds how much of a line is looked at for a label, in bytes.
+// maxLabel is the number of bytes at the start of a line that are searched for a label.
 const maxLabel = 96
 
-// meaning says what a phrase is as a label, and which words of it are not part
-// of the label ("Today (after lunch)"). A date is part of it.
+// classify returns what a phrase means as a label, and the words that are not part of
+// the label, as in "Today (after lunch)". A date counts as part of the label.
 func classify(phrase string) (w labelMeaning, extra string) {
 	if len(phrase) > maxLabel {
 		return labelMeaning{}, ""
@@ -98,8 +99,8 @@ func classify(phrase string) (w labelMeaning, extra string) {
 	return labelMeaning{}, ""
 }
 
-// lookUp finds a phrase, also after a determiner ("my blockers") and as a
-// composition whose parts agree ("blockers / risks").
+// lookUp returns the meaning of a phrase, also after a determiner ("my blockers") or
+// combined with a phrase of the same part ("blockers / risks").
 func lookUp(p string) labelMeaning {
 	if w, ok := labelWords[p]; ok {
 		return w
@@ -129,6 +130,7 @@ func lookUp(p string) labelMeaning {
 	return first
 }
 
+// isDate reports whether words form a date, such as "friday, 20 nov".
 func isDate(words []string) bool {
 	const months = "|january|february|march|april|may|june|july|august|september|october|november|december|"
 	const others = "|monday|tuesday|wednesday|thursday|friday|saturday|sunday|mon|tue|tues|wed|thu|thur|thurs|fri|sat|sun|sept|of|the|utc|"
@@ -146,15 +148,15 @@ func isDate(words []string) bool {
 	return len(words) > 0
 }
 
-// labelSplit is a line cut into its label and what stands behind it.
+// labelSplit is a line split into its label and the rest.
 type labelSplit struct {
 	labelMeaning
 	rest string
-	sep  string // ":", "-", or "" when the label is all there is
+	sep  string // ":", "-", or "" if the label is the complete line
 }
 
-// splitLabel looks for a label at the start of s that a separator ends, or
-// that is all of s.
+// splitLabel splits off a label at the start of s. The label must end with a separator
+// or be the complete line.
 func splitLabel(s string) (labelSplit, bool) {
 	window := s
 	if len(window) > maxLabel {
@@ -176,7 +178,7 @@ func splitLabel(s string) (labelSplit, bool) {
 	return labelSplit{}, false
 }
 
-// separator reports the separator at s[i:], and its length.
+// separator returns the kind and length of the separator at s[i:]; length 0 if there is none.
 func separator(s string, i int) (kind string, size int) {
 	if c := s[i]; c != ':' && c != '?' && c != '-' && c != '=' && c < utf8.RuneSelf {
 		return "", 0
@@ -201,15 +203,15 @@ func separator(s string, i int) (kind string, size int) {
 	return "", 0
 }
 
-// shape is how a label stands on the page. Labels of one shape belong
-// together; where two shapes compete for a part, the lower one wins a tie.
+// shape is the formatting of a label. Labels of one shape belong together. If two shapes
+// tie for a part, the lower value wins.
 type shape int
 
 const (
-	shapeTag    shape = 7 // 1 to 6 are the levels of headings
+	shapeTag    shape = 7 // 1 to 6 are heading levels
 	shapeBold   shape = 8
 	shapePlain  shape = 9
-	shapeBullet shape = 20 // and up: twice the indentation, plus one when it is not bold
+	shapeBullet shape = 20 // plus twice the indentation, plus one if not bold
 	shapeQuote  shape = 200
 	shapeNone   shape = 400 // a line such as "No blockers today."
 )
@@ -218,8 +220,8 @@ func (s shape) heading() bool { return s >= 1 && s <= 6 }
 func (s shape) bullet() bool  { return s >= shapeBullet && s < shapeQuote }
 func (s shape) quote() bool   { return s >= shapeQuote && s < shapeNone }
 
-// like says whether a label of shape s may be told from one of shape o only by
-// its words: they are headings of one level, or both lines, or bullets in one column.
+// like reports whether s and o are equivalent: headings of one level, both lines, or
+// bullets with the same indentation.
 func (s shape) like(o shape) bool {
 	line := func(x shape) bool { return x >= shapeTag && x <= shapePlain }
 	return s == o || line(s) && line(o) || s.bullet() && o.bullet() && (s-shapeBullet)/2 == (o-shapeBullet)/2
@@ -229,20 +231,20 @@ func (s shape) like(o shape) bool {
 type labelLine struct {
 	labelMeaning
 	shape shape
-	rest  string // what follows it in its line
+	rest  string // text after the label on the same line
 	sep   string
-	upper bool // it begins with a capital
+	upper bool // starts with a capital letter
 }
 
-// lead is what stands before the words of a line.
+// linePrefix is the markup before the text of a line.
 type linePrefix struct {
 	quoted, bullet bool
 	indent         int
 	heading        int
-	text           string // the rest
+	text           string // the rest of the line
 }
 
-// readLead takes quote marks, list markers, heading marks and emoji off a line.
+// readPrefix strips quote marks, list markers, heading marks and emoji from a line.
 func readPrefix(line string) linePrefix {
 	var l linePrefix
 	s := strings.TrimRight(line, " \t")
@@ -255,7 +257,7 @@ func readPrefix(line string) linePrefix {
 	}
 	t := strings.TrimLeft(s, " \t")
 	l.indent = min(len(strings.ReplaceAll(s[:len(s)-len(t)], "\t", "    ")), 40)
-	for range 4 { // "- [x] 1. ## Yesterday" is as deep as it gets
+	for range 4 { // enough for "- [x] 1. ## Yesterday"
 		before := t
 		if marks := len(t) - len(strings.TrimLeft(t, "#")); marks > 0 && marks <= 6 && l.heading == 0 {
 			t, l.heading = strings.TrimLeft(t[marks:], " \t"), marks
@@ -273,7 +275,7 @@ func readPrefix(line string) linePrefix {
 	return l
 }
 
-// cutMarker takes a list marker off a line: a bullet, a number, a check box.
+// cutMarker strips a list marker from a line: a bullet, a number or a check box.
 func cutMarker(s string) (string, bool) {
 	for _, m := range []string{"-", "*", "+", "•", "‣", "◦", "▪", "●", "–", "—", "·", "[ ]", "[x]", "[X]"} {
 		if rest, ok := strings.CutPrefix(s, m); ok && (rest == "" || rest[0] == ' ' || rest[0] == '\t') {
@@ -287,8 +289,8 @@ func cutMarker(s string) (string, bool) {
 	return s, false
 }
 
-// cutOrnament takes emoji and other signs off the start of a line, also those
-// written :like_this: and keycap digits.
+// cutEmoji strips emoji and other symbols from the start of a line, including
+// :shortcodes: and keycap digits.
 func cutEmoji(s string) string {
 	for s != "" {
 		r, size := utf8.DecodeRuneInString(s)
@@ -311,10 +313,10 @@ func cutEmoji(s string) string {
 	return s
 }
 
-// readLabel says whether a line is shaped like a label.
+// readLabel parses a line as a label; false if it cannot be one.
 func readLabel(line string) (labelLine, bool) {
 	l := readPrefix(line)
-	if l.text == "" || l.text[0] == '|' { // a table's row
+	if l.text == "" || l.text[0] == '|' { // a table row
 		return labelLine{}, false
 	}
 	out := labelLine{shape: shapePlain}
@@ -351,9 +353,9 @@ func readLabel(line string) (labelLine, bool) {
 	return out, true
 }
 
-// cutEmphasis reads a label between marks: **Yesterday:**, __Today__, <today>.
-// Text may follow it; behind weaker marks only after a separator, because
-// there the marks may stand for emphasis.
+// cutEmphasis parses a label between marks: **Yesterday:**, __Today__, <today>. After
+// weaker marks such as *, text may follow only after a separator, because the marks may
+// be plain emphasis.
 func cutEmphasis(s string) (split labelSplit, bold, ok bool) {
 	marks := [][2]string{
 		{"***", "***"},
@@ -405,7 +407,7 @@ func cutEmphasis(s string) (split labelSplit, bold, ok bool) {
 			split.sep = sep
 			after = strings.TrimLeft(after[size:], " \t")
 		} else if split.sep == "" && !tag {
-			split.sep = ":" // alone in its line, and marked: as good as a separator
+			split.sep = ":" // a marked label alone on its line counts as separated
 		}
 		split.rest = strings.TrimSpace(split.rest + " " + after)
 		return split, !tag, true

@@ -7,8 +7,7 @@ import (
 	"unicode"
 )
 
-// nothing lists the ways to say that there is no blocker, without the words
-// that only pad them out.
+// noneWords lists the ways to say that there is no blocker, without filler words.
 var noneWords = []string{
 	"none", "no", "nope", "nil", "null", "n a", "na", "nothing", "zero", "0", "no blockers", "no blocker", "no blocking issues", "no blocking", "no blocks",
 	"no impediments", "no impediment", "no obstacles", "no obstacle", "no roadblocks", "no roadblock", "no issues", "no problems", "no concerns", "no risks",
@@ -17,10 +16,11 @@ var noneWords = []string{
 	"good", "not applicable", "all dependencies resolved", "on track", "all on track", "everything on track", "smooth sailing", "blocker free", "free blockers", "nothing urgent", "no escalations", "n",
 }
 
-// padding are words and phrases that change nothing about "no blockers".
+// fillerWords do not change the meaning of "no blockers".
 const fillerWords = " currently today now me known active major current any new i am i'm i've have there there's are is really identified reported still yet outstanding " +
 	"significant hard external open critical immediate it it's thanks thank you for the of my our as far aware "
 
+// fillerPhrases removes phrases that do not change the meaning of "no blockers".
 var fillerPhrases = strings.NewReplacer(
 	" at this time ", " ", " at this point ", " ", " at this moment ", " ", " at the moment ", " ", " for the moment ", " ", " at present ", " ", " for now ", " ", " right now ", " ",
 	" so far ", " ", " as of now ", " ", " as of today ", " ", " on my side ", " ", " on my end ", " ", " from my side ", " ", " from my end ", " ", " on our side ", " ", " on our end ", " ",
@@ -28,10 +28,10 @@ var fillerPhrases = strings.NewReplacer(
 	" that i am aware of ", " ", " i am aware of ", " ",
 )
 
-// longestNone bounds how long a text may be and still only say "none", in bytes.
+// maxNone is the maximum length in bytes of a text that only says "none".
 const maxNone = 160
 
-// saysNone says whether text says that there is nothing, and nothing else.
+// saysNone reports whether text only says that there is no blocker.
 func saysNone(text string) bool {
 	if len(text) > maxNone {
 		return false
@@ -58,7 +58,7 @@ func saysNone(text string) bool {
 // markupTag matches the tags that agents put around a word.
 var markupTag = regexp.MustCompile(`(?i)</?(p|li|ul|ol|em|strong|b|i|br|div|span)\s*/?>`)
 
-// isNothing says whether words are one or more of the ways, one after another.
+// isNone reports whether words are a sequence of noneWords.
 func isNone(words []string) bool {
 	if len(words) == 0 {
 		return true
@@ -73,15 +73,16 @@ func isNone(words []string) bool {
 
 var blockerNoun = regexp.MustCompile(`(?i)\b(un)?block(er|ers|ed|ing|age|ages)?\b|\bimpediments?\b|\bobstacles?\b|\broadblocks?\b`)
 
+// mentionsBlockers reports whether a short text contains a word for blockers.
 func mentionsBlockers(text string) bool {
 	return len(text) <= maxNone && blockerNoun.MatchString(text)
 }
 
-// contradiction matches what makes a text after "None" more than a farewell.
+// contradiction matches words that make a text after "None" more than a farewell.
 var contradiction = regexp.MustCompile(`(?i)\b(block\w*|wait\w*|stuck|but|however|although|except|depend\w*|risk\w*|task-\d+|need access|pending)\b`)
 
-// cutNone looks at what stands under Blockers. When it says that there is
-// none, text is empty, and after is the farewell that may follow.
+// cutNone splits the text under Blockers. If it says that there are none, text is empty
+// and after is the remark that may follow.
 func cutNone(s string) (text, after string) {
 	if saysNone(s) {
 		return "", ""

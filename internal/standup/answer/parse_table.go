@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// pipes is a Markdown table that holds a report: its columns are the parts,
-// or its rows are.
+// reportTable is a Markdown table that contains a report: its columns or its rows are
+// the parts.
 type reportTable struct {
-	rows    [][]string // without the delimiter; the first is the header
-	end     int        // the first line after it
-	columns bool
+	rows    [][]string // without the delimiter row; the first row is the header
+	end     int        // first line after the table
+	columns bool       // the columns are the parts
 }
 
-// tableCell is a text out of a table, and where it goes.
+// tableCell is the text of a cell and its part.
 type tableCell struct {
 	part part
 	text string
@@ -22,8 +22,8 @@ type tableCell struct {
 
 var delimiter = regexp.MustCompile(`^[>\s]*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$`)
 
-// findTables looks for tables that hold the report. One inside a report whose
-// labels are lines is text.
+// findTables finds the tables that contain the report. A table within a report that has
+// other labels is plain text.
 func (r *document) findTables() {
 	if len(r.best) > 1 {
 		return
@@ -64,7 +64,7 @@ func splitRow(line string) []string {
 
 var breaks = regexp.MustCompile(`(?i)<br\s*/?>`)
 
-// cellPart says which part a cell names.
+// cellPart returns the part that a cell names.
 func cellPart(s string) part {
 	w, extra := classify(strings.Trim(cutEmoji(s), "*_`: "))
 	if w.part == partOther || extra != "" {
@@ -73,6 +73,7 @@ func cellPart(s string) part {
 	return w.part
 }
 
+// distinct returns the number of different parts that the cells name.
 func distinct(cells []string) int {
 	seen := map[part]bool{}
 	for _, c := range cells {
@@ -83,6 +84,7 @@ func distinct(cells []string) int {
 	return len(seen)
 }
 
+// labelledRows returns the number of different parts that the rows name.
 func (t *reportTable) labelledRows() int {
 	var first []string
 	for _, row := range t.rows {
@@ -91,7 +93,7 @@ func (t *reportTable) labelledRows() int {
 	return distinct(first)
 }
 
-// cells returns the texts of the table, each with its part.
+// cells returns the texts of the table with their parts.
 func (t *reportTable) cells() []tableCell {
 	if t.columns {
 		return t.byColumn()
@@ -116,7 +118,7 @@ func (t *reportTable) cells() []tableCell {
 	return notEmpty(out)
 }
 
-// plainHeader says whether a header row has only words for headers.
+// plainHeader reports whether a row contains only generic header words.
 func plainHeader(row []string) bool {
 	const words = "||section|update|item|details|detail|category|topic|status|what|summary|notes|area|part|field|content|description|question|answer|value|report|"
 	for _, c := range row {
