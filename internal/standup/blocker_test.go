@@ -190,12 +190,12 @@ func TestBlockerAges(t *testing.T) {
 				wantTold(t, m, "cto open since 2027-03-01, 2 days old, named on 2027-03-01 2027-03-02 2027-03-03",
 					"cto open since 2027-03-03, 0 days old, named on 2027-03-03",
 					"cpo open since 2027-03-01, 2 days old, named on 2027-03-01 2027-03-02 2027-03-03")
-				inbox.want(t, "old_blocker x1 open cto is held up: TASK-3: no figures", "old_blocker x1 open cpo is held up: **Legal review** is still pending, 3 days now")
+				inbox.want(t, "old_blocker x1 open cto is blocked: TASK-3: no figures", "old_blocker x1 open cpo is blocked: **Legal review** is still pending, 3 days now")
 				if at := m.Blockers[0].EscalatedOn; at == nil || *at != "2027-03-03" || inbox.last["blocker/"+ids[0]].Subject.ID != "task-3" {
 					t.Errorf("escalated on %v, about %+v", at, inbox.last["blocker/"+ids[0]].Subject)
 				}
 			case 3:
-				inbox.want(t, "old_blocker x1 settled cto is held up: TASK-3: no figures", "old_blocker x2 open cpo is held up: legal review pending")
+				inbox.want(t, "old_blocker x1 settled cto is blocked: TASK-3: no figures", "old_blocker x2 open cpo is blocked: legal review pending")
 				before, err := o.Get(t.Context(), o.before(t, "2027-03-03"))
 				if err != nil || before.Blockers[0].Status != standup.BlockerEnded || *before.Blockers[0].EndedWhy != "unnamed" || before.Blockers[2].Status != standup.BlockerOpen {
 					t.Errorf("the record of the day before says %+v, %v", before.Blockers, err)
@@ -237,7 +237,7 @@ func TestBlockerOfSilent(t *testing.T) {
 		wantTold(t, m, " open since 2027-03-01, 1 days old, named on 2027-03-01", " open since 2027-03-01, 1 days old, named on 2027-03-01")
 		o.on(t, "2027-03-03", 9)
 		o.meet(t)
-		inbox.want(t, "old_blocker x1 open cpo is held up: waiting for the legal review", "old_blocker x1 open cpo is held up: TASK-7 has no keys")
+		inbox.want(t, "old_blocker x1 open cpo is blocked: waiting for the legal review", "old_blocker x1 open cpo is blocked: TASK-7 has no keys")
 		o.on(t, "2027-03-04", 9)
 		o.mu.Lock()
 		o.members = slices.DeleteFunc(o.members, func(m standup.Member) bool { return m.AgentID == "cpo" })
@@ -246,7 +246,7 @@ func TestBlockerOfSilent(t *testing.T) {
 		if len(m.Blockers) != 1 || *m.Blockers[0].ID != *first.Blockers[1].ID {
 			t.Errorf("with its agent gone, what the board has as blocked stays alone: %+v", m.Blockers)
 		}
-		inbox.want(t, "old_blocker x1 settled cpo is held up: waiting for the legal review", "old_blocker x2 open cpo is held up: TASK-7 has no keys")
+		inbox.want(t, "old_blocker x1 settled cpo is blocked: waiting for the legal review", "old_blocker x2 open cpo is blocked: TASK-7 has no keys")
 	})
 }
 
@@ -271,7 +271,7 @@ func TestSettleBlockers(t *testing.T) {
 		if len(m.Blockers) != 5 || m.Blockers[0].AgeDays < 90 {
 			t.Fatalf("%+v", m.Blockers)
 		}
-		inbox.want(t, "old_blocker x1 open cto is held up: TASK-1", "old_blocker x1 open cto is held up: TASK-2", "old_blocker x1 open cto is held up: TASK-3", "old_blocker x1 open cto is held up: TASK-4")
+		inbox.want(t, "old_blocker x1 open cto is blocked: TASK-1", "old_blocker x1 open cto is blocked: TASK-2", "old_blocker x1 open cto is blocked: TASK-3", "old_blocker x1 open cto is blocked: TASK-4")
 		o.task(t, 1, "in_progress", "")
 		o.task(t, 2, "done", "no keys")
 		exec(t, d, `DELETE FROM tasks WHERE number = ?`, 3)
@@ -281,7 +281,7 @@ func TestSettleBlockers(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		inbox.want(t, "old_blocker x1 settled cto is held up: TASK-1", "old_blocker x1 settled cto is held up: TASK-2", "old_blocker x1 settled cto is held up: TASK-3", "old_blocker x1 open cto is held up: TASK-4")
+		inbox.want(t, "old_blocker x1 settled cto is blocked: TASK-1", "old_blocker x1 settled cto is blocked: TASK-2", "old_blocker x1 settled cto is blocked: TASK-3", "old_blocker x1 open cto is blocked: TASK-4")
 		m, err := o.Get(t.Context(), m.ID)
 		if err != nil {
 			t.Fatal(err)
@@ -328,7 +328,7 @@ func TestBlockerDays(t *testing.T) {
 						t.Errorf("on %s: %s %+v", day, m.Date, m.Blockers)
 					}
 				}
-				inbox.want(t, "old_blocker x1 open cmo is held up: the printer is broken")
+				inbox.want(t, "old_blocker x1 open cmo is blocked: the printer is broken")
 			})
 		})
 	}
@@ -367,10 +367,10 @@ func TestBlockerQuestions(t *testing.T) {
 	if q := asked["cto"]; !strings.Contains(q, "\nsince 2027-03-01, for 2 days: waiting for [keys]") || strings.Count(q, "--- end of data ---\n") != 2 || strings.Contains(q, "data ---\x1b") {
 		t.Errorf("cto was asked\n%s", q)
 	}
-	if q := asked["cpo"]; strings.Contains(q, "blockers of yours") {
+	if q := asked["cpo"]; strings.Contains(q, "Your open blockers") {
 		t.Errorf("cpo has no open blocker, and was asked\n%s", q)
 	}
-	if q := asked["coo"]; !strings.Contains(q, "## open blockers\ncto, for 2 days: waiting") || !strings.Contains(q, "## escalated already\n2027-03-01: Pay the invoice\n") {
+	if q := asked["coo"]; !strings.Contains(q, "## open blockers\ncto, for 2 days: waiting") || !strings.Contains(q, "## already escalated\n2027-03-01: Pay the invoice\n") {
 		t.Errorf("coo was asked\n%s", q)
 	}
 }

@@ -49,7 +49,7 @@ func TestWeek(t *testing.T) {
 				if hours[0] != c.early || hours[6] != c.late {
 					t.Errorf("nine o'clock was at %v in UTC", hours)
 				}
-				inbox.want(t, "old_blocker x5 open cto is held up: TASK-3 waits for figures")
+				inbox.want(t, "old_blocker x5 open cto is blocked: TASK-3 waits for figures")
 				all, err := o.List(t.Context(), standup.Filter{From: c.first}, page.Want{})
 				if err != nil || len(all.Rows) != 7 {
 					t.Errorf("%d records of the week, %v", len(all.Rows), err)

@@ -130,7 +130,7 @@ func (o *office) oneStory(t *testing.T, d *db.DB, m standup.Standup) {
 		"failures, and their lines":          {count(`SELECT COUNT(*) FROM events WHERE kind = 'standup.failed'`), said("error", "")},
 		"questions, and their events":        {count(`SELECT COUNT(*) FROM standup_questions`), count(`SELECT COUNT(*) FROM events WHERE kind = 'standup.asked'`)},
 		"questions, and their lines":         {count(`SELECT COUNT(*) FROM standup_questions`), said("question", "")},
-		"reports filed, and their lines":     {count(`SELECT COUNT(*) FROM events WHERE kind = 'standup.reported' AND data LIKE '%"filed"%'`), said("note", " filed the report of ")},
+		"reports filed, and their lines":     {count(`SELECT COUNT(*) FROM events WHERE kind = 'standup.reported' AND data LIKE '%"filed"%'`), said("note", " submitted the report of ")},
 		"reports, and their lines":           {count(`SELECT COUNT(*) FROM events WHERE kind = 'standup.reported'`), said("answer", "") + said("timeout", "") + said("failure", "")},
 		"questions that are open at the end": {0, count(`SELECT COUNT(*) FROM standup_questions WHERE state = 'open'`)},
 		"open blockers":                      {1, count(`SELECT COUNT(*) FROM standup_blockers WHERE status = 'open'`)},

@@ -79,7 +79,7 @@ func TestEvidence(t *testing.T) {
 		if len(e.TaskReports) != 1 || len(e.Created) != 1 || e.Created[0].Key != "TASK-9" {
 			t.Errorf("evidence %+v", e)
 		}
-		if q := <-questions; strings.Count(q, "--- end of data ---") != 1 || !strings.Contains(q, "reported: TASK-1 progress: half") || !strings.Contains(q, "sessions in use besides standups: 3") ||
+		if q := <-questions; strings.Count(q, "--- end of data ---") != 1 || !strings.Contains(q, "reported: TASK-1 progress: half") || !strings.Contains(q, "sessions in use, except standups: 3") ||
 			!strings.Contains(q, "runs: 7, failed: 2, tokens: 42, cost: $0.5, without a known price: 1") {
 			t.Errorf("asked:\n%s", q)
 		}
@@ -169,12 +169,12 @@ func TestContradictions(t *testing.T) {
 			t.Errorf("claims of cpo %+v, want %+v", got, want)
 		}
 		q := <-asked
-		for _, line := range []string{"! says that TASK-6 is not done, by the board it is done", "! says that TASK-404 is done, the board has no such task"} {
+		for _, line := range []string{"! says TASK-6 is not done, but the board says done", "! says TASK-404 is done, but the board has no such task"} {
 			if !strings.Contains(q, line) {
 				t.Errorf("the facilitator is not told %q", line)
 			}
 		}
-		if !strings.Contains(*m.Digest, "cto says that TASK-6 is not done, by the board it is done") {
+		if !strings.Contains(*m.Digest, "cto says TASK-6 is not done, but the board says done") {
 			t.Errorf("digest:\n%s", *m.Digest)
 		}
 	})
@@ -233,7 +233,7 @@ func TestOmitted(t *testing.T) {
 	if len(left) != 2 || left[0].Key != "TASK-3" || left[1].Key != "TASK-30" || len(m.Reports[1].Omitted) != 0 {
 		t.Errorf("left out %+v, want TASK-3 and TASK-30", left)
 	}
-	if q := <-asked; !strings.Contains(q, "! leaves out that TASK-3 is finished: Rotate keys") {
+	if q := <-asked; !strings.Contains(q, "! does not mention TASK-3, which is finished: Rotate keys") {
 		t.Errorf("the facilitator is not told:\n%s", q)
 	}
 	if !strings.Contains(*m.Digest, "Finished and not reported: TASK-3 (cto), TASK-30 (cto)") {

@@ -339,7 +339,7 @@ var (
 	dates  = regexp.MustCompile(`\b\d{4}-\d\d-\d\d\b`)
 	ports  = regexp.MustCompile(`127\.0\.0\.1:\d+`)
 	gaps   = regexp.MustCompile(`away for \d+s`)
-	more   = regexp.MustCompile(`\(and \d+ lines more\)`)
+	more   = regexp.MustCompile(`\(and \d+ more lines\)`)
 )
 
 // wantMinutes holds the minutes against those that were read and found good.

@@ -39,7 +39,7 @@ func TestAbsenceOfTeams(t *testing.T) {
 		c.schedules(t, "design", "America/New_York", "0 9 * * *") // 14:00 UTC
 		c.until(t, "2026-11-20 08:55")
 		c.wantInbox(t, map[string]string{"standup/missed/design/2026-11-19": "raised "})
-		if m := c.inbox.last; m.Title != "DESIGN: the standup of 2026-11-19 did not begin" || m.Subject.ID != "design" || m.Subject.Name != "daily-standup-design" ||
+		if m := c.inbox.last; m.Title != "DESIGN: the standup of 2026-11-19 did not start" || m.Subject.ID != "design" || m.Subject.Name != "daily-standup-design" ||
 			!contains(m.Detail, "`daily-standup-design`", "2026-11-19 09:00 America/New_York", "under Standups") {
 			t.Errorf("told %+v", m)
 		}

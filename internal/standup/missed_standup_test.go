@@ -168,7 +168,7 @@ func TestAbsence(t *testing.T) {
 		c.wantInbox(t, nil)
 		c.until(t, "2026-11-20 09:15")
 		c.wantInbox(t, missedOn("2026-11-20"))
-		if m := c.inbox.last; m.Kind != "standup_missed" || m.Severity != "high" || m.Title != "The standup of 2026-11-20 did not begin" ||
+		if m := c.inbox.last; m.Kind != "standup_missed" || m.Severity != "high" || m.Title != "The standup of 2026-11-20 did not start" ||
 			!strings.Contains(m.Detail, "2026-11-20 09:00 Europe/Berlin") || !strings.Contains(m.Detail, "15m0s") || m.At.UTC().Format("15:04") != "08:00" || m.Subject.Kind != "schedule" {
 			t.Errorf("told %+v", m)
 		}

@@ -277,7 +277,7 @@ func TestFileWhileReviewed(t *testing.T) {
 				t.Errorf("on %s the blockers are %+v", day, m.Blockers)
 			}
 		}
-		inbox.want(t, "old_blocker x1 open cpo is held up: still no access to the billing system")
+		inbox.want(t, "old_blocker x1 open cpo is blocked: still no access to the billing system")
 	})
 }
 

@@ -114,7 +114,7 @@ func TestActionItemsOfDays(t *testing.T) {
 		o.task(t, 104, "todo", "")
 		o.on(t, "2027-03-26", 9)
 		o.meet(t)
-		if q := <-asked; !strings.Contains(q, "\n## action items not done yet\n2027-03-25: TASK-104 Ask Anna for the logo\n--- end") {
+		if q := <-asked; !strings.Contains(q, "\n## open action items\n2027-03-25: TASK-104 Ask Anna for the logo\n--- end") {
 			t.Errorf("coo was asked\n%s", q)
 		}
 	})
@@ -153,7 +153,7 @@ func TestEscalatedBlocker(t *testing.T) {
 			meet(day, nothing)
 		}
 		meet(9, `{"summary":"Fine.","escalations":[{"title":"The printer is broken","detail":"buy one"}]}`)
-		inbox.want(t, "escalation x3 open Approve the ad campaign's budget", "old_blocker x1 settled cpo is held up: the printer is broken", "escalation x1 open The printer is broken")
+		inbox.want(t, "escalation x3 open Approve the ad campaign's budget", "old_blocker x1 settled cpo is blocked: the printer is broken", "escalation x1 open The printer is broken")
 	})
 }
 
@@ -181,16 +181,16 @@ func TestBlockersHeldAgain(t *testing.T) {
 		say(1, "no access to the mail account")
 		id := *m.Blockers[0].ID
 		say(3, "no access to the mail account yet")
-		inbox.want(t, "old_blocker x1 open cmo is held up: no access to the mail account yet")
+		inbox.want(t, "old_blocker x1 open cmo is blocked: no access to the mail account yet")
 		say(0, "still no access to the mail account")
-		inbox.want(t, "old_blocker x1 open cmo is held up: no access to the mail account yet")
+		inbox.want(t, "old_blocker x1 open cmo is blocked: no access to the mail account yet")
 		say(0, "None")
-		inbox.want(t, "old_blocker x1 settled cmo is held up: no access to the mail account yet")
+		inbox.want(t, "old_blocker x1 settled cmo is blocked: no access to the mail account yet")
 		say(0, "no access to the mail account")
 		if len(m.Blockers) != 1 || *m.Blockers[0].ID != id || m.Blockers[0].FirstSeen != "2027-03-01" || m.Blockers[0].Status != standup.BlockerOpen {
 			t.Errorf("%+v", m.Blockers)
 		}
-		inbox.want(t, "old_blocker x2 open cmo is held up: no access to the mail account")
+		inbox.want(t, "old_blocker x2 open cmo is blocked: no access to the mail account")
 	})
 }
 
@@ -203,9 +203,9 @@ func TestFailedReachesInbox(t *testing.T) {
 		stop := work(t, o.Service)
 		m := o.hold(t, o.open(t).ID)
 		wantEnd(t, m, standup.Error, standup.FacilitatorTimedOut)
-		title := "Standup of " + m.Date + " could not be held"
+		title := "Standup of " + m.Date + " failed"
 		inbox.want(t, "standup_failed x1 open "+title)
-		if got := inbox.last["standup/"+m.ID+"/failed"]; got.Subject.ID != m.ID || !strings.HasSuffix(got.Detail, "a retry asks for the review alone. (`facilitator_timed_out`)\n\nTo retry, run it again.") {
+		if got := inbox.last["standup/"+m.ID+"/failed"]; got.Subject.ID != m.ID || !strings.HasSuffix(got.Detail, "a retry asks only for the review. (`facilitator_timed_out`)\n\nTo retry, run it again.") {
 			t.Errorf("%+v", got)
 		}
 		m = o.hold(t, m.ID)
@@ -232,7 +232,7 @@ func TestFailedReachesInbox(t *testing.T) {
 			if err := o.CloseUnrun(signedIn(t)); err != nil {
 				t.Fatal(err)
 			}
-			title := "standup_failed x1 %s Standup of " + m.Date + " was not held"
+			title := "standup_failed x1 %s Standup of " + m.Date + " was not run"
 			inbox.want(t, fmt.Sprintf(title, "open"))
 			if err := o.Delete(signedIn(t), m.ID, nil); err != nil {
 				t.Fatal(err)

@@ -190,7 +190,7 @@ func jobMessage(address, key string) string {
 1. Open it: POST /api/v1/standups. %[4]s The answer is JSON; take its "id".
 2. Run it: POST /api/v1/standups/:id/run with that id. No body. It answers 202 immediately.
 
-Use your own API key. It is in the environment variable %[2]s. Never print it or write it to a file or message. In a shell:
+Use your own agent credentials: your API key is in the environment variable %[2]s. Never print it or write it to a file or message. In a shell:
 
     ID=$(curl -sS -X POST %[1]s/api/v1/standups -H "Authorization: Bearer $%[2]s"%[5]s | grep -o '"id":"[^"]*"' | head -n 1 | cut -d '"' -f 4)
     curl -sS -o /dev/null -w '%%{http_code}\n' -X POST "%[1]s/api/v1/standups/$ID/run" -H "Authorization: Bearer $%[2]s"

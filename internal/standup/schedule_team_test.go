@@ -129,7 +129,7 @@ func TestScheduleOfAnotherFacilitator(t *testing.T) {
 				t.Fatal(err)
 			}
 			old, err := o.Schedule(signedIn(t), key)
-			if err != nil || old.Job.ID != made.Job.ID || !old.Watched || !strings.Contains(strings.Join(old.Warnings, " "), "has coo start the standups, and cpo leads them") {
+			if err != nil || old.Job.ID != made.Job.ID || !old.Watched || !strings.Contains(strings.Join(old.Warnings, " "), "runs as coo, but cpo is now the facilitator") {
 				t.Errorf("%s is led by another: %+v, %v", key, old, err)
 			}
 			handed, err := o.SetSchedule(signedIn(t), standup.Plan{Team: &key})

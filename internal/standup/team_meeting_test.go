@@ -218,7 +218,7 @@ func TestLimitsOfAttempt(t *testing.T) {
 		}
 		m = o.end(t, m.ID)
 		wantEnd(t, m, standup.Error, standup.DeadlinePassed)
-		if !strings.HasPrefix(m.Failure.Detail, "It was not over after 1s,") {
+		if !strings.HasPrefix(m.Failure.Detail, "It did not finish within its deadline of 1s.") {
 			t.Errorf("it says %q", m.Failure.Detail)
 		}
 	})

@@ -304,8 +304,8 @@ func TestOneConnectionOfTwo(t *testing.T) {
 		title     string
 		says, not string
 	}{
-		{gateway.StartsRuns, "No agent can be asked", "What agents do is still seen", "is not seen"},
-		{gateway.Manages, "Schedules cannot be changed", "Agents are still asked and watched", "no agent is asked"},
+		{gateway.StartsRuns, "Agents cannot be asked", "Agents' activity is still visible", "see what they do"},
+		{gateway.Manages, "Schedules cannot be changed", "Agents are still asked and visible", "cannot ask agents"},
 	} {
 		both := []gateway.Connection{{Purpose: gateway.StartsRuns, ConnectedAt: &at}, {Purpose: gateway.Manages, ConnectedAt: &at}}
 		for i := range both {
@@ -321,7 +321,7 @@ func TestOneConnectionOfTwo(t *testing.T) {
 		}
 		both[0].ConnectedAt, both[1].ConnectedAt = nil, nil
 		s.Observe(gateway.Status{State: gateway.Unreachable, Connections: both})
-		if m := s.current.inboxItem(); m.Title != "The gateway cannot be reached" || !strings.Contains(m.Detail, "no agent is asked") {
+		if m := s.current.inboxItem(); m.Title != "The gateway cannot be reached" || !strings.Contains(m.Detail, "cannot ask agents") {
 			t.Errorf("both: %s\n%s", m.Title, m.Detail)
 		}
 	}
