@@ -13,8 +13,8 @@ import (
 	"wardroom/internal/platform/clock"
 )
 
-// things are what may hold somebody up, each in several wordings. A key stands
-// for a task, which is a blocker whoever names it.
+// things are possible blockers, each in several wordings. A key stands for a task, which
+// is one blocker whichever agent reports it.
 var things = [][]string{
 	{"TASK-3 waits for the figures", "Still no figures for TASK-3", "TASK-3: nobody sends anything"},
 	{"TASK-4 waits for TASK-3", "TASK-4 cannot begin before TASK-3"},
@@ -24,12 +24,12 @@ var things = [][]string{
 	{"PR #415 needs a review", "review of PR 415 pending"},
 }
 
-// week is a random course of standups, held and told apart by the rules alone.
+// week is a random sequence of standups that uses the matching rules without a database.
 type week struct {
 	*rapid.T
 	blockers []*trackedBlocker
-	real     map[string]string // of each open blocker, by what it really is: its id
-	since    map[string]string // and its first day
+	real     map[string]string // id of the open blocker, by thing
+	since    map[string]string // first day, by thing
 	board    map[int64]string
 }
 
@@ -55,7 +55,7 @@ func (w *week) report(agentID string) (Report, []string) {
 	return r, named
 }
 
-// hold is one standup, and whether it comes to its end.
+// hold runs one standup; completed says whether it reaches its end.
 func (w *week) hold(row *Standup, completed bool) {
 	row.Reports = nil
 	named := map[string]bool{}
@@ -66,7 +66,7 @@ func (w *week) hold(row *Standup, completed bool) {
 			named[what] = true
 		}
 	}
-	var took []*trackedBlocker // as the store gives them: the open, and what this standup ended
+	var took []*trackedBlocker // as loaded from the store: open ones and those that this standup ended
 	for _, l := range w.blockers {
 		l.entry = nil
 		if l.Status == BlockerOpen || equalPtr(l.EndedIn, &row.ID) {
@@ -91,7 +91,7 @@ func (w *week) hold(row *Standup, completed bool) {
 	}
 }
 
-// check holds what was taken up against what was really named.
+// check compares the tracked blockers with the ones actually mentioned.
 func (w *week) check(row *Standup, named map[string]bool) {
 	seen := map[string]bool{}
 	for _, x := range row.Blockers {
@@ -143,7 +143,7 @@ func (w *week) isOpen(id string) bool {
 	return w.blockers[i].Status == BlockerOpen
 }
 
-// what a blocker really is.
+// what returns the thing that a blocker stands for.
 func (w *week) what(x Blocker) string {
 	first, _, _ := strings.Cut(x.Text, "\n")
 	for i, words := range things {
@@ -159,8 +159,7 @@ func (w *week) what(x Blocker) string {
 	return ""
 }
 
-// A blocker that is in two lives is escalated twice or never, and one that loses
-// its first day looks young for ever.
+// Each thing has at most one open blocker, and a blocker keeps its first day.
 func TestBlockerLives(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &week{T: t, real: map[string]string{}, since: map[string]string{}, board: map[int64]string{3: boardOpen, 4: boardOpen}}
@@ -170,7 +169,7 @@ func TestBlockerLives(t *testing.T) {
 			if rapid.IntRange(0, 3).Draw(t, "the board moves") == 0 {
 				w.board[3] = rapid.SampledFrom([]string{boardBlocked, boardOpen, boardDone, boardGone}).Draw(t, "TASK-3")
 			}
-			for range rapid.IntRange(1, 3).Draw(t, "times") { // a retry, or once more
+			for range rapid.IntRange(1, 3).Draw(t, "times") { // a retry, or another run
 				w.hold(row, rapid.IntRange(0, 3).Draw(t, "completed") > 0)
 			}
 		}

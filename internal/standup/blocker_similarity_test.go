@@ -2,8 +2,8 @@ package standup
 
 import "testing"
 
-// Pairs that people call the same or different. One that is missed makes an old
-// blocker look new, one that is taken for another gives it a wrong age.
+// Pairs that a person calls the same or different. A missed match makes an old blocker
+// look new; a wrong match gives it a wrong age.
 func TestLikeness(t *testing.T) {
 	for _, tt := range []struct {
 		a, b string
@@ -30,7 +30,7 @@ func TestLikeness(t *testing.T) {
 		{"等待法务审核新条款", "仍在等待法务审核新条款", true},
 		{"Waiting for 2 days for the GPU quota", "GPU quota: waiting for 3 days", true},
 
-		// Different, however alike they sound.
+		// Different, although similar.
 		{"Waiting for the legal review", "Waiting for the design review", false},
 		{"Waiting for access to the staging database", "Waiting for access to the production cluster", false},
 		{"PR #412 needs a review from the CTO", "PR #415 needs a review from the CTO", false},
@@ -69,7 +69,7 @@ func TestLikeness(t *testing.T) {
 	}
 }
 
-// Whatever agents write, comparing it neither fails nor depends on the order.
+// Comparing any two texts does not fail and is symmetric.
 func FuzzLikeness(f *testing.F) {
 	f.Add("Waiting for the legal review", "still waiting, 3 days")
 	f.Add("PR #412", "A")

@@ -19,18 +19,18 @@ import (
 	"wardroom/internal/standup"
 )
 
-// attention records what an office brings to the inbox and says about tasks, as
-// far as it is committed.
+// attention records the inbox items and task comments of an office once they are
+// committed.
 type attention struct {
 	mu       sync.Mutex
-	count    map[string]int  // how often a cause was raised
-	open     map[string]bool // and not settled
+	count    map[string]int  // number of times a cause was raised
+	open     map[string]bool // whether it is unresolved
 	last     map[string]standup.InboxItem
-	settled  map[string]string // why
+	settled  map[string]string // reason of the resolution
 	comments []string          // "coo on TASK-3: text"
 }
 
-// attend plugs an inbox that records into a service.
+// attend connects a service to a recording inbox.
 func attend(s *standup.Service) *attention {
 	a := &attention{count: map[string]int{}, open: map[string]bool{}, last: map[string]standup.InboxItem{}, settled: map[string]string{}}
 	do := func(tx *db.Tx, fn func()) { tx.Committed(func() { a.mu.Lock(); defer a.mu.Unlock(); fn() }) }
@@ -56,8 +56,8 @@ func attend(s *standup.Service) *attention {
 	return a
 }
 
-// want compares the inbox: each line is "kind xCount state title". What is
-// committed may be seen a moment before this inbox is told of it.
+// want compares the inbox; each line is "kind xCount state title". It retries briefly,
+// because a commit may be visible before this inbox is notified.
 func (a *attention) want(t *testing.T, want ...string) {
 	t.Helper()
 	slices.Sort(want)
@@ -85,7 +85,7 @@ func (a *attention) lines() []string {
 	return got
 }
 
-// says lets an agent name blockers from now on.
+// says sets the blockers that an agent reports from now on.
 func (o *office) says(agentID, blockers string) {
 	o.runtime.Answer(agentID, func(demo.Question) string { return "## Yesterday\na\n## Today\nb\n## Blockers\n" + blockers })
 }
@@ -96,7 +96,7 @@ func (o *office) reviews(form string) {
 	o.runtime.Answer("coo", func(demo.Question) string { return form })
 }
 
-// quiet is an office in which nobody is held up and nobody has anything to decide.
+// quiet returns an office without blockers and without decisions in the review.
 func quiet(t *testing.T, d *db.DB) (*office, *attention) {
 	t.Helper()
 	o := newOffice(t, d)
@@ -107,7 +107,7 @@ func quiet(t *testing.T, d *db.DB) (*office, *attention) {
 	return o, attend(o.Service)
 }
 
-// on sets the clock to an hour of a day in the office's zone.
+// on sets the clock to an hour of a day in the office's time zone.
 func (o *office) on(t *testing.T, date string, hour int) {
 	t.Helper()
 	at, err := time.ParseInLocation(time.DateOnly, date, o.Zone)
@@ -119,7 +119,7 @@ func (o *office) on(t *testing.T, date string, hour int) {
 	o.ahead = at.Add(time.Duration(hour) * time.Hour).Sub(clock.Now())
 }
 
-// meet holds the standup of the day that the clock shows.
+// meet runs the standup of the current day.
 func (o *office) meet(t *testing.T) standup.Standup {
 	t.Helper()
 	m := o.hold(t, o.open(t).ID)
@@ -127,7 +127,7 @@ func (o *office) meet(t *testing.T) standup.Standup {
 	return m
 }
 
-// task puts a task on the board, or changes it.
+// task creates or changes a task on the board.
 func (o *office) task(t *testing.T, number int, status, blocked string) {
 	t.Helper()
 	reason := any(blocked)
@@ -158,8 +158,7 @@ func wantTold(t *testing.T, m standup.Standup, want ...string) {
 	}
 }
 
-// What holds somebody up for days must not look new every morning, and must
-// reach a human on its third day, whatever its words.
+// A blocker keeps its age under changing wording and reaches the inbox on its third day.
 func TestBlockerAges(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o, inbox := quiet(t, d)
@@ -208,11 +207,11 @@ func TestBlockerAges(t *testing.T) {
 		o.on(t, "2027-03-05", 9)
 		o.says("cto", "TASK-3 again")
 		o.says("cpo", "None")
-		wantTold(t, o.meet(t), "cto open since 2027-03-05, 0 days old, named on 2027-03-05") // another life
+		wantTold(t, o.meet(t), "cto open since 2027-03-05, 0 days old, named on 2027-03-05") // a new blocker
 	})
 }
 
-// before is the id of the standup of a day.
+// before returns the id of the standup of a day.
 func (o *office) before(t *testing.T, date string) (id string) {
 	t.Helper()
 	if err := o.DB.QueryRow(t.Context(), `SELECT id FROM standups WHERE date = ?`, date).Scan(&id); err != nil {
@@ -221,7 +220,8 @@ func (o *office) before(t *testing.T, date string) (id string) {
 	return id
 }
 
-// Who was not heard has not said that all is well. Who has left says no more.
+// A blocker stays open while its reporter gives no report, and ends when the reporter
+// leaves.
 func TestBlockerOfSilent(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o, inbox := quiet(t, d)
@@ -250,14 +250,14 @@ func TestBlockerOfSilent(t *testing.T) {
 	})
 }
 
-// The inbox must not ask for what somebody has just done.
+// A blocker ends as soon as its task is unblocked, done or deleted on the board.
 func TestSettleBlockers(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o, inbox := quiet(t, d)
 		for n := range 5 {
 			o.task(t, n+1, "in_progress", "no keys")
 		}
-		o.task(t, 5, "in_progress", "") // blocked for its agent alone
+		o.task(t, 5, "in_progress", "") // blocked according to its agent only
 		o.mu.Lock()
 		for n := range 4 {
 			at := clock.Now()
@@ -304,7 +304,7 @@ func TestSettleBlockers(t *testing.T) {
 	})
 }
 
-// A day has its age by the calendar of the team, also when the clocks change.
+// Ages count calendar days of the team's time zone, also when the clocks change.
 func TestBlockerDays(t *testing.T) {
 	for zone, days := range map[string][]string{
 		"Europe/Berlin":       {"2027-03-27", "2027-03-28", "2027-03-29"},
@@ -334,8 +334,8 @@ func TestBlockerDays(t *testing.T) {
 	}
 }
 
-// Who is asked must see what is known, so that it is named alike and not
-// escalated twice; and nobody's words may pass for an instruction.
+// Questions list the open blockers and earlier escalations, and their texts cannot pass
+// for instructions.
 func TestBlockerQuestions(t *testing.T) {
 	o, _ := quiet(t, dbtest.New(t))
 	work(t, o.Service)
@@ -375,8 +375,8 @@ func TestBlockerQuestions(t *testing.T) {
 	}
 }
 
-// Two meetings and the timer at once must not make two of one blocker, nor wait
-// for each other for ever.
+// Two standups and the timer running at once do not duplicate a blocker and do not
+// deadlock.
 func TestBlockersAtOnce(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o, _ := quiet(t, d)

@@ -17,7 +17,7 @@ import (
 	"wardroom/internal/standup"
 )
 
-// addTask puts a row on the board that claims are compared with.
+// addTask adds a task row that claims are checked against.
 func addTask(t *testing.T, d *db.DB, number int, status string, blocked bool) {
 	t.Helper()
 	var reason *string
@@ -29,8 +29,7 @@ func addTask(t *testing.T, d *db.DB, number int, status string, blocked bool) {
 		VALUES (?, ?, 'T', '', ?, 'low', 'task', '[]', ?, ?, ?, ?, 1)`, fmt.Sprint("t", number), number, status, reason, now, now, now)
 }
 
-// What is known of an agent is in its question and in the record, and what is
-// not known is not said to be nothing.
+// The evidence is in the question and in the record. Unknown values are null.
 func TestEvidence(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
@@ -97,8 +96,8 @@ func TestEvidence(t *testing.T) {
 	})
 }
 
-// A retry asks those who are missing with what is known then; who has reported
-// was asked with what was known before, and that stays in the record.
+// A retry gathers new evidence for missing reports and keeps the evidence of existing
+// ones.
 func TestEvidenceStaysAtRetry(t *testing.T) {
 	o := newOffice(t, dbtest.New(t))
 	o.runtime.Silence("coo", true)
@@ -127,8 +126,8 @@ func TestEvidenceStaysAtRetry(t *testing.T) {
 	}
 }
 
-// What a report says plainly is marked where the board says otherwise, and only
-// there; the facilitator and the digest are told.
+// Statements that contradict the board appear in the record, the review question and the
+// digest.
 func TestContradictions(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
@@ -159,7 +158,8 @@ func TestContradictions(t *testing.T) {
 		work(t, o.Service)
 		m := o.hold(t, o.open(t).ID)
 		wantEnd(t, m, standup.Completed, "")
-		// cto says of TASK-1, TASK-2 and TASK-3 one thing and another: they are not held to either.
+		// cto makes two different statements about TASK-1, TASK-2 and TASK-3, so none
+		// counts.
 		want := []standup.Claim{{Task: "TASK-6", Says: "not_done", Board: "done"}, {Task: "TASK-7", Says: "unblocked", Board: "blocked"}}
 		if got := m.Reports[0].Claims; !slices.Equal(got, want) {
 			t.Errorf("claims of cto %+v, want %+v", got, want)
@@ -212,8 +212,8 @@ func TestContradictionsOfEach(t *testing.T) {
 	}
 }
 
-// Finished work that a report leaves out is shown, so that nobody's work is
-// lost; what it names, by key or by title, today or last time, is not.
+// Finished tasks that neither this report nor the previous one mentions are listed as
+// omitted.
 func TestOmitted(t *testing.T) {
 	o := newOffice(t, dbtest.New(t))
 	at := clock.Now()
@@ -247,8 +247,7 @@ func TestOmitted(t *testing.T) {
 	}
 }
 
-// The digest is there however a meeting ended, with what is known without
-// anybody's answer.
+// A standup has a digest however it ended, even without any answer.
 func TestDigest(t *testing.T) {
 	t.Run("without a gateway", func(t *testing.T) {
 		o := newOffice(t, dbtest.New(t))

@@ -33,8 +33,8 @@ func (o *office) submitReport(t *testing.T, id, agentID string) standup.Report {
 	return r
 }
 
-// Who has handed in their report before the meeting is not asked, and what they
-// wrote is treated like an answer.
+// A participant whose report was submitted before the standup is not asked, and the report
+// is treated like an answer.
 func TestFileBefore(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
@@ -66,8 +66,7 @@ func TestFileBefore(t *testing.T) {
 	})
 }
 
-// A report that is handed in while its agent is being asked counts; the run is
-// stopped, and nobody is asked twice.
+// A report submitted while its agent is being asked counts, and the run is stopped.
 func TestFileWhileAsked(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
@@ -101,15 +100,14 @@ func TestFileWhileAsked(t *testing.T) {
 	})
 }
 
-// unstoppable is a runtime that stops no run.
+// unstoppable is a runtime that cannot stop runs.
 type unstoppable struct{ standup.Runtime }
 
 func (unstoppable) Stop(context.Context, string, string) (bool, error) {
 	return false, gateway.ErrUnreachable
 }
 
-// The runtime does not stop the run: the meeting goes on all the same, and does
-// not wait for as long as the agent would have had.
+// If the run cannot be stopped, the standup still continues without waiting for it.
 func TestFileWhileRunCannotBeStopped(t *testing.T) {
 	o := newOffice(t, dbtest.New(t))
 	o.runtime.Silence("cpo", true)
@@ -131,8 +129,8 @@ func TestFileWhileRunCannotBeStopped(t *testing.T) {
 	}
 }
 
-// The runtime is away in that moment: the meeting does not wait for it on
-// behalf of an agent that has reported, and does not ask it when it is back.
+// If the runtime is unavailable, the standup does not wait for an agent whose report was
+// submitted.
 func TestFileWhileRuntimeIsAway(t *testing.T) {
 	o := newOffice(t, dbtest.New(t))
 	o.Grace = time.Minute
@@ -154,8 +152,8 @@ func TestFileWhileRuntimeIsAway(t *testing.T) {
 	}
 }
 
-// Agents hand in while they are being asked, while another is, and answer all
-// the same: the filed report is what counts, and the record is whole.
+// With concurrent submissions and answers, the submitted report counts and the record is
+// consistent.
 func TestFileRace(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
@@ -165,7 +163,7 @@ func TestFileRace(t *testing.T) {
 				t.Errorf("%s: %v", agent, err)
 			}
 		}
-		// While cto is asked, cmo hands in, who is next but one, and then cto.
+		// While cto is being asked, cmo's report is submitted, then cto's.
 		o.runtime.Answer("cto", func(demo.Question) string {
 			file("cmo")
 			file("cto")
@@ -175,7 +173,7 @@ func TestFileRace(t *testing.T) {
 			go file("cpo") // at the same time as the answer
 			return "Today: something else"
 		})
-		// The review gives the last one its time.
+		// The review leaves time for the last one.
 		o.runtime.Answer("coo", func(demo.Question) string {
 			wait(t, "cpo's report", func() bool {
 				now, err := o.Get(t.Context(), m.ID)
@@ -200,7 +198,7 @@ func TestFileRace(t *testing.T) {
 	})
 }
 
-// Who may hand in what, and what is refused.
+// Permissions and errors of submitting a report.
 func TestFileRefuses(t *testing.T) {
 	o := newOffice(t, dbtest.New(t))
 	m := o.open(t)
@@ -231,7 +229,7 @@ func TestFileRefuses(t *testing.T) {
 	}
 }
 
-// What was handed in before a meeting that failed is there for its retry.
+// A retry keeps reports submitted before the failed attempt.
 func TestFiledIsKeptByRetry(t *testing.T) {
 	o := newOffice(t, dbtest.New(t))
 	o.Runtime = o.connect(t, "")
@@ -251,8 +249,8 @@ func TestFiledIsKeptByRetry(t *testing.T) {
 	}
 }
 
-// A report that is filed while the facilitator reads the others counts for the
-// blockers: what it names goes on, and has not ended because nobody was heard.
+// A report submitted during the review counts for the blockers: those it mentions stay
+// open.
 func TestFileWhileReviewed(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o, inbox := quiet(t, d)
@@ -281,7 +279,7 @@ func TestFileWhileReviewed(t *testing.T) {
 	})
 }
 
-// The transcript keeps each report whole, and does not grow for ever.
+// The number of reports per agent and standup is limited.
 func TestFiledTooOften(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)

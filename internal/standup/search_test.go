@@ -12,8 +12,8 @@ import (
 	"wardroom/internal/standup"
 )
 
-// What somebody said in a standup is found by its words, whether it was answered
-// or filed, as it was said last; and no more when the standup is gone.
+// Search finds the latest text of a report, whether answered or submitted, until the
+// standup is deleted.
 func TestReportsAreFound(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)

@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// However many follow one meeting, the database is asked as often as for one.
+// Any number of followers of one standup cause only as many reads as one.
 func TestFollowersShareReadings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l sharedReader
 		var all sync.WaitGroup
-		readings := 0 // look lets one read at a time
+		readings := 0 // read runs one read at a time
 		read := func(_ context.Context, last Standup) (Standup, error) {
 			readings++
 			time.Sleep(time.Millisecond)
@@ -42,7 +42,7 @@ func TestFollowersShareReadings(t *testing.T) {
 	})
 }
 
-// Who has just begun a meeting anew must not be told the end of the one before.
+// A follower never gets a state from before it registered.
 func TestFollowerSeesNothingOlder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l sharedReader
@@ -64,7 +64,7 @@ func TestFollowerSeesNothingOlder(t *testing.T) {
 	})
 }
 
-// A reader who leaves in the middle of a reading takes nobody along.
+// A follower that leaves during a read does not affect the others.
 func TestFollowerLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l sharedReader

@@ -16,8 +16,8 @@ import (
 
 const lasting, moment = unusableGrace + time.Minute, time.Second
 
-// A gateway that dies at night must be in the inbox in the morning, and one that
-// restarts, or that there is none of, must not.
+// Every unusable state is raised after its delay. A restart, or no configured gateway, is
+// not raised.
 func TestEveryState(t *testing.T) {
 	at := clock.At(night)
 	cases := []struct {
@@ -65,8 +65,8 @@ func TestEveryState(t *testing.T) {
 	}
 }
 
-// Who reads the item must learn what is wrong and where to go, and nothing that
-// the gateway said: it may quote a secret.
+// The item names the problem and the next step, and does not quote the gateway, whose
+// messages may contain secrets.
 func TestWords(t *testing.T) {
 	titles := map[string]bool{}
 	for _, state := range []gateway.State{
@@ -99,28 +99,28 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// spell is how the process has been doing.
+// condition returns the current condition of the process.
 func (p *process) condition() condition { return p.Service.current }
 
-// An item that comes and goes with every hiccup is one that nobody reads.
+// Short interruptions neither raise nor resolve an item.
 func TestTroubleComesAndGoes(t *testing.T) {
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		w := newWorld(t, d)
 		p := w.starts(gateway.Connected)
 		p.turns(gateway.Unreachable)
 		w.passes(unusableGrace - moment)
-		p.turns(gateway.Connected) // for less than the time between two looks
+		p.turns(gateway.Connected) // for less than the check interval
 		p.turns(gateway.Unreachable)
 		w.passes(unusableGrace - moment)
 		w.want("")
-		p.turns(gateway.Connecting) // as another device: nobody knows yet
-		p.turns(gateway.Slow)       // other words for the same
+		p.turns(gateway.Connecting) // as another device: unknown yet
+		p.turns(gateway.Slow)       // another state of the same condition
 		w.passes(moment)
 		w.want("gateway_trouble open x1")
 		p.turns(gateway.Connected)
 		p.turns(gateway.Unauthorized)
 		w.passes(lasting)
-		w.want("gateway_trouble open x1") // it was never taken back
+		w.want("gateway_trouble open x1") // never resolved
 		p.turns(gateway.Connected)
 		w.passes(every)
 		w.want("gateway_trouble resolved x1")
@@ -135,13 +135,13 @@ func TestTroubleComesAndGoes(t *testing.T) {
 	})
 }
 
-// Somebody who has dealt with an item must not be told the same again.
+// An item that a person has handled is not raised again for the same trouble.
 func TestPeopleAreHeard(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		w := newWorld(t, d)
 		p := w.starts(gateway.Unreachable)
 		w.passes(time.Minute)
-		late := w.starts(gateway.Unreachable) // another process, which has to wait for a minute more
+		late := w.starts(gateway.Unreachable) // another process, a minute later
 		w.passes(unusableGrace - time.Minute)
 		w.want("gateway_trouble open x1")
 		w.person(unusable, "resolved")
@@ -158,7 +158,7 @@ func TestPeopleAreHeard(t *testing.T) {
 		p.turns(gateway.Connected)
 		late.turns(gateway.Connected)
 		w.passes(lasting)
-		w.person(unusable, "open") // somebody wants to look at it again
+		w.person(unusable, "open") // a person reopened it
 		w.passes(lasting)
 		w.want("gateway_trouble open x1")
 		w.person(unusable, "resolved")
@@ -169,8 +169,8 @@ func TestPeopleAreHeard(t *testing.T) {
 	})
 }
 
-// Of several processes one tells, and one that still tries does not bring back
-// what another one has taken back.
+// One of several processes raises the item, and one still in trouble does not raise a
+// resolved item again.
 func TestReplicas(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		w := newWorld(t, d)
@@ -181,13 +181,13 @@ func TestReplicas(t *testing.T) {
 		w.want("gateway_trouble open x1")
 		one.turns(gateway.Connected)
 		same.turns(gateway.Connected)
-		w.passes(lasting) // the third one is late in both
+		w.passes(lasting) // the third one is late in both cases
 		w.want("gateway_trouble resolved x1")
 		two.turns(gateway.Connected)
 		w.passes(lasting)
 		w.want("gateway_trouble resolved x1")
 
-		two.turns(gateway.Untrusted) // while the other one has a connection all the time
+		two.turns(gateway.Untrusted) // while the other one stays connected
 		w.passes(lasting)
 		w.want("gateway_trouble open x2")
 		w.passes(time.Hour)
@@ -198,8 +198,7 @@ func TestReplicas(t *testing.T) {
 	})
 }
 
-// A process that comes after another one knows nothing of what that has told, and
-// must still take it back.
+// A new process resolves items that an earlier one raised.
 func TestRestart(t *testing.T) {
 	for _, state := range []gateway.State{gateway.Connected, gateway.NotConfigured} {
 		w := newWorld(t, dbtest.New(t))
@@ -215,7 +214,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// An approval that nobody knows to be waited for never comes.
+// A pending approval is raised after its delay.
 func TestPairing(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		w := newWorld(t, d)
@@ -237,7 +236,7 @@ func TestPairing(t *testing.T) {
 	})
 }
 
-// What could not be told while the database was away must be told after it.
+// An item that could not be raised during a database outage is raised afterwards.
 func TestTriedAgain(t *testing.T) {
 	w := newWorld(t, dbtest.New(t))
 	w.starts(gateway.Unreachable)
@@ -249,7 +248,7 @@ func TestTriedAgain(t *testing.T) {
 	w.want("gateway_trouble open x1")
 }
 
-// A state can mean another thing without having changed: nobody is told then.
+// The condition can change without a notification of a state change.
 func TestScopesOfAConnection(t *testing.T) {
 	w := newWorld(t, dbtest.New(t))
 	p := w.starts(gateway.MissingScopes)
@@ -260,7 +259,7 @@ func TestScopesOfAConnection(t *testing.T) {
 	w.want("gateway_trouble resolved x1")
 }
 
-// The service has to listen and to look by itself, and to end when it is told to.
+// Run watches and checks until its context ends.
 func TestRun(t *testing.T) {
 	runs := func(t *testing.T, p *process, ok func() bool) {
 		t.Helper()
@@ -295,8 +294,7 @@ func TestRun(t *testing.T) {
 	})
 }
 
-// With one of two connections up, part of the work goes on, and the item must not
-// say that all of it has stopped.
+// With one of two connections up, the item describes only what is unavailable.
 func TestOneConnectionOfTwo(t *testing.T) {
 	at := clock.At(night)
 	for _, c := range []struct {
