@@ -66,7 +66,7 @@ func (m *meeting) takeBlockers(ctx context.Context, tx *db.Tx, row *Standup) (en
 
 // resolveEnded resolves the inbox items of ended blockers and records their events.
 // An item that the facilitator escalated is resolved only if the board ended the
-// blocker: that no participant reports it any more decides nothing.
+// blocker, not because participants no longer report it.
 func (s *Service) resolveEnded(ctx context.Context, tx *db.Tx, row Standup, ended []*trackedBlocker) error {
 	for _, l := range ended {
 		own := l.Cause != nil && *l.Cause == l.cause()

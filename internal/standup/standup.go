@@ -137,7 +137,7 @@ type Report struct {
 	Blockers   *string      `json:"blockers" doc:"Null if the agent reports none."`
 	Text       *string      `json:"text" doc:"The complete answer, or [Timeout]."`
 	Other      *string      `json:"other" doc:"Text outside the three headings."`
-	Evidence   *Evidence    `json:"evidence" doc:"What is known of the agent's work. Gathered before the agent is first asked; a retry does not change it."`
+	Evidence   *Evidence    `json:"evidence" doc:"What is known of the agent's work. Gathered before the agent is asked; a retry keeps the evidence of existing reports."`
 	Claims     []Claim      `json:"claims" nullable:"false" doc:"Statements of the report that the board contradicts."`
 	Omitted    []Item       `json:"omitted" nullable:"false" doc:"Finished tasks that neither this report nor the agent's previous one mentions by key or title."`
 	AskedAt    *clock.Time  `json:"asked_at"`
