@@ -133,7 +133,7 @@ func (s *Service) Open(ctx context.Context, n New) (made Standup, created bool, 
 	}
 	var o opened
 	err = s.DB.Tx(ctx, func(tx *db.Tx) (err error) {
-		o, err = once.Do(ctx, tx, now, findOpening, opened.name, func() (opened, error) { return s.openIn(ctx, tx, n, now, members) })
+		o, err = once.Do(ctx, tx, now, findOpening, opened.key, func() (opened, error) { return s.openIn(ctx, tx, n, now, members) })
 		return err
 	})
 	if err != nil {

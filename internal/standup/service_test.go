@@ -116,7 +116,7 @@ func (o *office) service(d *db.DB) *standup.Service {
 		Facilitator: "coo", Participants: []string{"cto", "cpo", "cmo"}, Zone: time.UTC,
 		AgentTimeout: 20 * time.Second, Deadline: time.Minute, Grace: 10 * time.Second, Patience: patience,
 		Timetable: o.client, OwnURL: func() string { return "http://127.0.0.1:3000" }, StartGrace: 15 * time.Minute,
-		Raise: o.inbox.raise, Settle: o.inbox.settle,
+		Raise: o.inbox.raise, Resolve: o.inbox.settle,
 	}
 	s.Jobs.Poll = 20 * time.Millisecond
 	s.Jobs.Kinds["standup"], s.Jobs.Kinds[standup.FallbackKind] = s.Kind(), s.Fallbacks()

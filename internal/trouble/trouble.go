@@ -51,12 +51,12 @@ func classify(is gateway.Status) (doing string, known bool) {
 
 // condition is a period in which the connection's condition did not change.
 type condition struct {
-	doing  string // empty while unknown
-	since  clock.Time
-	state  gateway.State   // latest state of the period
-	device string          // id of Wardroom's device; may be empty
-	only   gateway.Purpose // purpose of the only connection that is down; empty if all are
-	seenTo bool            // raised or resolved in the inbox
+	doing    string // empty while unknown
+	since    clock.Time
+	state    gateway.State   // latest state of the period
+	device   string          // id of Wardroom's device; may be empty
+	downOnly gateway.Purpose // purpose of the only connection that is down; empty if all are
+	reported bool            // raised or resolved in the inbox
 }
 
 // due reports whether the condition must be reported to the inbox now.
@@ -82,7 +82,7 @@ func (is condition) inboxItem() InboxItem {
 	}
 	title, why := describe(is.state)
 	lost := "Until it is back, Wardroom cannot ask agents or see what they do."
-	switch is.only {
+	switch is.downOnly {
 	case gateway.StartsRuns:
 		title, why = "Agents cannot be asked", "the connection that starts runs is down."
 		lost = "Agents' activity is still visible, and runs can be stopped. Until the connection is back, Wardroom cannot ask agents."
