@@ -57,7 +57,7 @@ func TestFileBefore(t *testing.T) {
 		wantEnd(t, m, standup.Completed, "")
 		wantReports(t, m, standup.Answered, standup.Answered, standup.Answered)
 		o.wantAsked(t, map[string]int{"cto": 1, "cpo": 0, "cmo": 1, "coo": 1})
-		if len(m.Blockers) == 0 || m.Blockers[0].AgentID != "cpo" || !strings.Contains(*m.Digest, "cpo (filed)") {
+		if len(m.Blockers) == 0 || m.Blockers[0].AgentID != "cpo" || !strings.Contains(*m.Digest, "cpo (submitted)") {
 			t.Errorf("blockers %+v, digest:\n%s", m.Blockers, *m.Digest)
 		}
 		if _, err := o.SubmitReport(as(t, "cpo"), m.ID, "cpo", standup.Filing{Text: "Today: late"}); !errors.Is(err, standup.ErrEnded) {

@@ -478,6 +478,6 @@ func TestCostOfFailedRun(t *testing.T) {
 		if before.CostUSD != nil || after.CostUSD == nil || *after.CostUSD <= spent {
 			t.Errorf("cost %v, and %v with a failed run of $5", before.CostUSD, after.CostUSD)
 		}
-		wantDigest(t, m, "- Cost: at least $", "; what 1 run cost is unknown")
+		wantDigest(t, m, "- Cost: at least $", "; the cost of 1 run is unknown")
 	})
 }
