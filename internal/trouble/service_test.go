@@ -100,7 +100,7 @@ func TestWords(t *testing.T) {
 }
 
 // condition returns the current condition of the process.
-func (p *process) condition() condition { return p.Service.current }
+func (p *process) condition() condition { return p.current }
 
 // Short interruptions neither raise nor resolve an item.
 func TestTroubleComesAndGoes(t *testing.T) {
