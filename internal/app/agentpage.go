@@ -64,7 +64,7 @@ func (a *App) agentDesk(ctx context.Context, agentID string, most int) (agent.De
 }
 
 func (a *App) agentSaid(ctx context.Context, agentID string, most int) ([]agent.Said, error) {
-	said, err := a.Standups.SaidBy(ctx, agentID, most)
+	said, err := a.Standups.AnswersBy(ctx, agentID, most)
 	out := make([]agent.Said, len(said))
 	for i, s := range said {
 		out[i] = agent.Said{

@@ -216,7 +216,7 @@ func (a *App) wireRuntime() {
 		DB: a.DB, Jobs: a.Meetings, Runtime: a.Gateway, Log: a.log, Now: now,
 		Members: a.standupMembers, Board: a.standupBoard, MakeTask: a.makeTask, Comment: a.commentAs,
 		Made: a.standupMade, Reported: a.standupReported, Sessions: a.standupSessions, Ran: a.standupRan,
-		Raise: a.raiseOfStandup, Settle: a.Inbox.ResolveCause, Used: a.noteStandup,
+		Raise: a.raiseOfStandup, Resolve: a.Inbox.ResolveCause, RecordUsage: a.noteStandup,
 		Facilitator: cfg.StandupFacilitator, Participants: cfg.StandupParticipants, Zone: cfg.Timezone,
 		AgentTimeout: cfg.StandupAgentTimeout, Deadline: cfg.StandupDeadline,
 		Grace: cfg.StandupGatewayGrace, Patience: cfg.GatewayTimeout,
@@ -227,7 +227,7 @@ func (a *App) wireRuntime() {
 	a.wireSchedules()
 	a.wireDispatch()
 	a.Trouble = &trouble.Service{
-		DB: a.DB, Gateway: a.Gateway, Log: a.log, Now: now, Every: 30 * time.Second, Raise: a.raiseOfGateway, Settle: a.Inbox.ResolveCause,
+		DB: a.DB, Gateway: a.Gateway, Log: a.log, Now: now, Every: 30 * time.Second, Raise: a.raiseOfGateway, Resolve: a.Inbox.ResolveCause,
 		Away: func(err error) bool { return a.outage.notice("the state of the gateway", err) },
 	}
 }
@@ -244,7 +244,7 @@ func (a *App) plan() error {
 	a.Queue.Kinds["retention"] = a.Retention.Kind()
 	a.Queue.Timers = []job.Timer{
 		{Name: "close standups that nobody ran", Every: time.Minute, Do: a.Standups.CloseUnrun},
-		{Name: "settle blockers whose tasks go on", Every: 10 * time.Second, Do: a.Standups.SettleBlockers},
+		{Name: "settle blockers whose tasks go on", Every: 10 * time.Second, Do: a.Standups.EndClearedBlockers},
 		{Name: "settle items of tasks that are done", Every: 10 * time.Second, Do: a.Dispatch.SettleMoot},
 		{Name: "notice standups that did not begin", Every: time.Minute, Do: a.Standups.WatchSchedule},
 		{Name: "judge slots of scheduled jobs", Every: 5 * time.Second, Do: a.Schedules.Judge},

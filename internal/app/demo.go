@@ -249,7 +249,7 @@ func random(n int) string {
 // sessions of that name.
 func (a *App) demoStood(ctx context.Context, agentID, name string) (last time.Time, err error) {
 	const enough = 10
-	all, err := a.Standups.SaidBy(ctx, agentID, enough)
+	all, err := a.Standups.AnswersBy(ctx, agentID, enough)
 	for _, s := range all {
 		held := "standup:" + s.Date
 		if s.Team != standup.Executive {

@@ -134,7 +134,7 @@ type grownUsage struct {
 }
 
 // noteStandup puts what a standup's run used into the ledger.
-func (a *App) noteStandup(ctx context.Context, tx *db.Tx, u standup.Used) error {
+func (a *App) noteStandup(ctx context.Context, tx *db.Tx, u standup.RunUsage) error {
 	r := usage.Run{
 		RunID: u.RunID, AgentID: u.AgentID, SessionKey: u.SessionKey, SessionID: u.Usage.SessionID,
 		Source: usage.Standup, StandupID: u.StandupID, StartedAt: u.StartedAt, EndedAt: u.EndedAt,
@@ -305,7 +305,7 @@ func (a *App) failedSessions(ctx context.Context, agentID string, since time.Tim
 }
 
 // raiseOfStandup makes what a standup cannot settle an item of the inbox.
-func (a *App) raiseOfStandup(ctx context.Context, tx *db.Tx, m standup.Matter) error {
+func (a *App) raiseOfStandup(ctx context.Context, tx *db.Tx, m standup.InboxItem) error {
 	return a.Inbox.Raise(ctx, tx, inbox.NewItem(m))
 }
 
@@ -325,7 +325,7 @@ func (a *App) raiseOfSession(ctx context.Context, tx *db.Tx, m session.Matter) e
 }
 
 // raiseOfGateway makes a gateway in trouble an item of the inbox.
-func (a *App) raiseOfGateway(ctx context.Context, tx *db.Tx, m trouble.Matter) error {
+func (a *App) raiseOfGateway(ctx context.Context, tx *db.Tx, m trouble.InboxItem) error {
 	return a.Inbox.Raise(ctx, tx, inbox.NewItem(m))
 }
 

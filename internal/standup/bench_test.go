@@ -13,7 +13,7 @@ import (
 	"wardroom/internal/standup"
 )
 
-// BenchmarkList is the list of two months of standups, as docs/performance.md has it.
+// BenchmarkList lists two months of standups, as measured in docs/performance.md.
 func BenchmarkList(b *testing.B) {
 	for _, engine := range dbtest.Engines() {
 		b.Run(engine.String(), func(b *testing.B) {

@@ -12,24 +12,24 @@ import (
 	"wardroom/internal/standup/answer"
 )
 
-// Blocker is something that holds a participant up, as it stands in the record
-// of one day. It has a life over the days: see life.
+// Blocker is a participant's blocker in the record of one standup. A trackedBlocker
+// follows the same blocker across standups.
 type Blocker struct {
-	ID          *string       `json:"id" doc:"The same on each day that it is named; null for a decision about something that nobody named."`
-	Status      BlockerStatus `json:"status" enum:"open,ended" doc:"How it stands now, also in the record of an earlier day."`
-	EndedWhy    *string       `json:"ended_why" enum:"unblocked,done,archived,deleted,unnamed,left" doc:"What ended it: its task was unblocked, done, archived or deleted; nobody named it any more; or who named it has left."`
+	ID          *string       `json:"id" doc:"The same in every standup that reports the blocker; null for a resolution that matches no reported blocker."`
+	Status      BlockerStatus `json:"status" enum:"open,ended" doc:"The current status, also in the record of an earlier day."`
+	EndedWhy    *string       `json:"ended_why" enum:"unblocked,done,archived,deleted,unnamed,left" doc:"Why it ended. unblocked, done, archived, deleted: its task was. unnamed: no participant reported it again. left: the participant who reported it is no longer in the team."`
 	Text        string        `json:"text"`
-	AgentID     string        `json:"agent_id" doc:"Whom it holds up: the first who named it."`
-	NamedBy     []string      `json:"named_by" nullable:"false" doc:"Who named it on this day. Nobody when it is still open because who named it last was not heard."`
-	Task        *string       `json:"task" doc:"The task it names first."`
+	AgentID     string        `json:"agent_id" doc:"The blocked agent: the first one who reported the blocker."`
+	NamedBy     []string      `json:"named_by" nullable:"false" doc:"The agents who reported it on this day. Empty if it stays open because the agent who last reported it gave no report."`
+	Task        *string       `json:"task" doc:"The first task that the text names."`
 	FirstSeen   string        `json:"first_seen" format:"date"`
-	Days        []string      `json:"days" nullable:"false" doc:"The days on which it was named so far, at most the last hundred."`
-	AgeDays     int           `json:"age_days" doc:"Calendar days since first_seen, on the day of the record."`
-	EscalatedOn *string       `json:"escalated_on" format:"date" doc:"Since when it stands in the inbox."`
-	Resolution  *string       `json:"resolution" doc:"What the facilitator decided."`
+	Days        []string      `json:"days" nullable:"false" doc:"The days on which it was reported; the latest 100."`
+	AgeDays     int           `json:"age_days" doc:"Calendar days from first_seen to the day of the record."`
+	EscalatedOn *string       `json:"escalated_on" format:"date" doc:"The day on which it was added to the inbox."`
+	Resolution  *string       `json:"resolution" doc:"The facilitator's decision."`
 }
 
-// BlockerStatus is how a blocker stands.
+// BlockerStatus is the state of a blocker.
 type BlockerStatus string
 
 // The states of a blocker.
@@ -38,17 +38,17 @@ const (
 	BlockerEnded BlockerStatus = "ended"
 )
 
-// What ends a blocker.
+// Reasons why a blocker ended.
 const (
 	endUnblocked = "unblocked"
 	endDone      = "done"
 	endArchived  = "archived"
 	endDeleted   = "deleted"
-	endUnnamed   = "unnamed" // nobody named it in a completed standup
-	endLeft      = "left"    // who named it has no account any more, or is no participant
+	endUnnamed   = "unnamed" // no participant reported it in a completed standup
+	endLeft      = "left"    // its reporter has no active account or is no longer a participant
 )
 
-// How the board may have the task of a blocker.
+// States of a blocker's task on the board.
 const (
 	boardBlocked  = "blocked"
 	boardOpen     = "open"
@@ -57,20 +57,19 @@ const (
 	boardGone     = "gone"
 )
 
-// oldAge is from which age on a blocker goes to a human: first seen on Monday,
-// it is old on Wednesday, its third day. Calendar days count and not meetings,
-// as in the age that is shown: a weekend or a standup that failed makes no
-// blocker younger.
-const oldAge = 2
+// escalationAge is the age in days from which a blocker is added to the inbox: a
+// blocker first seen on Monday is added on Wednesday. Age counts calendar days, so
+// weekends and failed standups count too.
+const escalationAge = 2
 
 const (
-	mostDays    = 100   // that are kept of one blocker
-	longestText = 2_000 // characters of a blocker that are kept beside the record
+	maxDays        = 100   // stored days per blocker
+	maxBlockerText = 2_000 // stored characters of a tracked blocker's text
 )
 
-// life is a blocker over the days. There is one row for it as long as it lives,
-// and a blocker that comes back after it has ended is a new one.
-type life struct {
+// trackedBlocker is a blocker across standups, stored as one row. A blocker that is
+// reported again after it ended is a new one.
+type trackedBlocker struct {
 	ID          string
 	Team        string
 	Agents      []string
@@ -90,35 +89,35 @@ type life struct {
 	CreatedAt   clock.Time
 
 	words   wording
-	entry   *Blocker // in the record of the standup that goes on, once it was named
-	place   int      // of its first naming, among all of them
-	fresh   bool     // not stored yet
-	changed bool     // differs from what is stored
+	entry   *Blocker // its entry in the current standup's record; nil until it is mentioned
+	place   int      // position of its first mention in the standup
+	fresh   bool     // not yet stored
+	changed bool     // differs from the stored row
 }
 
-// naming is what one participant says of one blocker.
-type naming struct {
+// mention is one blocker in one participant's report.
+type mention struct {
 	place   int
 	agentID string
 	text    string
 	task    *int64
 	words   wording
-	since   string // the day since which the board has the task as blocked; empty if it does not
+	since   string // since when the task is blocked on the board; empty if it is not
 }
 
-// book is the blockers of a team, as one standup takes them up. All of its
-// rules are here; it knows no database.
-type book struct {
-	row   Standup
-	now   time.Time
-	team  string
-	lives []*life          // the open ones, and those that this standup may take up again
-	board map[int64]string // how the board has their tasks
+// blockerTracker matches the blockers of one standup's reports with a team's tracked
+// blockers. It holds all matching rules and does not access the database.
+type blockerTracker struct {
+	row      Standup
+	now      time.Time
+	team     string
+	blockers []*trackedBlocker // the open ones, and ended ones that this standup may reopen
+	board    map[int64]string  // the state of their tasks, by task number
 }
 
-// namings are what the reports of row name, by report.
-func namings(row Standup) [][]naming {
-	all := make([][]naming, len(row.Reports))
+// mentions returns the blockers mentioned in each report of row.
+func mentions(row Standup) [][]mention {
+	all := make([][]mention, len(row.Reports))
 	place := 0
 	for i, r := range row.Reports {
 		if r.Blockers == nil || r.Status != Answered {
@@ -126,7 +125,7 @@ func namings(row Standup) [][]naming {
 		}
 		for _, text := range first(answer.Items(*r.Blockers), maxFindings) {
 			place++
-			n := naming{place: place, agentID: r.AgentID, text: text, words: wordingOf(text)}
+			n := mention{place: place, agentID: r.AgentID, text: text, words: wordingOf(text)}
 			if keys := answer.TaskKeys(text); len(keys) > 0 {
 				n.task = taskNumber(keys[0])
 				n.since = r.blockedSince(&keys[0], row.Timezone)
@@ -137,7 +136,7 @@ func namings(row Standup) [][]naming {
 	return all
 }
 
-// taskNumber is the 12 of TASK-12, or nil when it is beyond all tasks.
+// taskNumber returns the number of a task key, such as 12 for TASK-12; nil if it is out of range.
 func taskNumber(key string) *int64 {
 	n, err := strconv.ParseInt(strings.TrimPrefix(key, "TASK-"), 10, 64)
 	if err != nil {
@@ -153,18 +152,17 @@ func taskKey(n *int64) *string {
 	return new("TASK-" + strconv.FormatInt(*n, 10))
 }
 
-// take notes what the reports name. Each naming is one of the blockers that
-// there are, or a new one: by its task, whoever names it; else by its words,
-// among what the same participant named before. Of one report two namings are
-// one blocker only if they name one task or use the same words, because a
-// participant who lists two things means two.
-func (b *book) take(reports [][]naming) {
+// match assigns every mention to a tracked blocker or creates one. A mention matches
+// by its task, whichever agent reports it, or else by similar wording to a blocker
+// that the same agent reported before. Two mentions in one report are the same
+// blocker only if they name the same task or use the same words.
+func (b *blockerTracker) match(reports [][]mention) {
 	for _, named := range reports {
-		taken := map[*life]bool{}
-		rest := make([]naming, 0, len(named))
+		taken := map[*trackedBlocker]bool{}
+		rest := make([]mention, 0, len(named))
 		for _, n := range named {
 			if l := b.byTask(n.task); l != nil {
-				b.name(l, n)
+				b.addMention(l, n)
 				taken[l] = true
 				continue
 			}
@@ -172,68 +170,69 @@ func (b *book) take(reports [][]naming) {
 		}
 		of := b.byWords(rest, taken)
 		for i, n := range rest {
-			same := slices.IndexFunc(rest[:i], func(o naming) bool { return o.words.plain == n.words.plain && equal(o.task, n.task) })
-			if l := b.byTask(n.task); l != nil { // another of this report has begun it, or brought its task
+			same := slices.IndexFunc(rest[:i], func(o mention) bool { return o.words.plain == n.words.plain && equalPtr(o.task, n.task) })
+			if l := b.byTask(n.task); l != nil { // another mention in this report created it or added its task
 				of[i] = l
 			} else if of[i] == nil && same >= 0 {
 				of[i] = of[same]
 			} else if of[i] == nil {
-				of[i] = b.begin(n)
+				of[i] = b.newBlocker(n)
 			}
-			b.name(of[i], n)
+			b.addMention(of[i], n)
 		}
 	}
 }
 
-// byTask is the blocker of a task, an open one before one that has ended.
-func (b *book) byTask(task *int64) *life {
-	var found *life
-	for _, l := range b.lives {
-		if task != nil && equal(l.Task, task) && (found == nil || found.Status == BlockerEnded && l.Status == BlockerOpen) {
+// byTask returns the blocker of a task or nil. It prefers an open blocker to an ended one.
+func (b *blockerTracker) byTask(task *int64) *trackedBlocker {
+	var found *trackedBlocker
+	for _, l := range b.blockers {
+		if task != nil && equalPtr(l.Task, task) && (found == nil || found.Status == BlockerEnded && l.Status == BlockerOpen) {
 			found = l
 		}
 	}
 	return found
 }
 
-func equal[T comparable](a, b *T) bool {
+// equalPtr reports whether both pointers are nil or point to equal values.
+func equalPtr[T comparable](a, b *T) bool {
 	return a != nil && b != nil && *a == *b || a == nil && b == nil
 }
 
-// byWords finds which of the namings of one report are blockers that there are,
-// the most alike first; each is one naming.
-func (b *book) byWords(named []naming, taken map[*life]bool) []*life {
+// byWords matches the mentions of one report with existing blockers by wording, most
+// similar first. Each blocker matches at most one mention; nil means no match.
+func (b *blockerTracker) byWords(named []mention, taken map[*trackedBlocker]bool) []*trackedBlocker {
 	type pair struct {
-		naming int
-		life   *life
-		score  float64
+		mention int
+		blocker *trackedBlocker
+		score   float64
 	}
 	var pairs []pair
 	for i, n := range named {
-		for _, l := range b.lives {
+		for _, l := range b.blockers {
 			if taken[l] || !slices.Contains(l.Agents, n.agentID) || !l.sameTasks(n) || l.Status == BlockerEnded && l.Task != nil && b.byTask(l.Task) != l {
 				continue
 			}
-			if score, same := n.words.likeness(l.words); same {
+			if score, same := n.words.similarity(l.words); same {
 				pairs = append(pairs, pair{i, l, score})
 			}
 		}
 	}
 	slices.SortStableFunc(pairs, func(x, y pair) int {
-		return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(x.life.FirstSeen, y.life.FirstSeen), cmp.Compare(x.life.ID, y.life.ID))
+		return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(x.blocker.FirstSeen, y.blocker.FirstSeen), cmp.Compare(x.blocker.ID, y.blocker.ID))
 	})
-	found := make([]*life, len(named))
+	found := make([]*trackedBlocker, len(named))
 	for _, p := range pairs {
-		if found[p.naming] == nil && !taken[p.life] {
-			found[p.naming], taken[p.life] = p.life, true
+		if found[p.mention] == nil && !taken[p.blocker] {
+			found[p.mention], taken[p.blocker] = p.blocker, true
 		}
 	}
 	return found
 }
 
-// sameTasks reports whether what the two name does not speak against their being
-// one: either names no task, or both the same ones in another order.
-func (l *life) sameTasks(n naming) bool {
+// sameTasks reports whether the tasks of the two texts allow a match: one of them
+// names no task, or both name the same set.
+func (l *trackedBlocker) sameTasks(n mention) bool {
 	if l.Task == nil || n.task == nil {
 		return true
 	}
@@ -243,29 +242,29 @@ func (l *life) sameTasks(n naming) bool {
 	return slices.Equal(mine, theirs)
 }
 
-// begin is the first day of a blocker.
-func (b *book) begin(n naming) *life {
-	l := &life{
+// newBlocker adds a blocker for a mention that matches no existing one.
+func (b *blockerTracker) newBlocker(n mention) *trackedBlocker {
+	l := &trackedBlocker{
 		ID: db.NewID(), Team: b.team, Task: n.task, Status: BlockerOpen,
 		FirstSeen: b.row.Date, LastSeen: b.row.Date, CreatedAt: clock.At(b.now), fresh: true,
 	}
 	if n.since != "" {
-		l.Board = boardBlocked // as the participant was told; what has changed since ends it
+		l.Board = boardBlocked // as in the agent's evidence; a change since then ends the blocker
 	} else if n.task != nil {
 		l.Board = b.board[*n.task]
 	}
-	b.lives = append(b.lives, l)
+	b.blockers = append(b.blockers, l)
 	return l
 }
 
-// name notes that somebody named a blocker today. It is the only place that
-// changes its days: they only become more, and the first one only earlier.
-func (b *book) name(l *life, n naming) {
+// addMention records that a blocker was mentioned in this standup. Only addMention
+// changes a blocker's days: it adds days and can only move FirstSeen to an earlier day.
+func (b *blockerTracker) addMention(l *trackedBlocker, n mention) {
 	date := b.row.Date
 	l.changed = true
 	if at, had := slices.BinarySearch(l.Days, date); !had {
 		l.Days = slices.Insert(slices.Clone(l.Days), at, date)
-		l.Days = l.Days[max(len(l.Days)-mostDays, 0):]
+		l.Days = l.Days[max(len(l.Days)-maxDays, 0):]
 	}
 	l.FirstSeen = min(l.FirstSeen, date)
 	if n.since != "" {
@@ -275,10 +274,10 @@ func (b *book) name(l *life, n naming) {
 		l.Task, l.Board = n.task, b.board[*n.task]
 	}
 	if l.Status == BlockerEnded && (*l.EndedWhy == endUnnamed || *l.EndedWhy == endLeft) {
-		// It ended in this standup, which is held once more, or just now in another.
+		// It ended in an earlier run of this standup, or just now in another one.
 		l.Status, l.EndedAt, l.EndedWhy, l.EndedIn = BlockerOpen, nil, nil, nil
-		if equal(l.Cause, new(l.cause())) {
-			l.Cause = nil // that was settled, so that it is raised anew
+		if equalPtr(l.Cause, new(l.cause())) {
+			l.Cause = nil // its inbox item is resolved, so raise a new one
 		}
 	}
 	e := l.entry
@@ -292,16 +291,16 @@ func (b *book) name(l *life, n naming) {
 	case wordingOf(e.Text).plain != n.words.plain:
 		e.Text += "\n\n" + n.text
 	}
-	if date >= l.LastSeen { // what a later standup heard stands
+	if date >= l.LastSeen { // do not overwrite the data of a later standup
 		l.LastSeen, l.StandupID, l.Agents = date, b.row.ID, slices.Clone(e.NamedBy)
-		l.Text = answer.Clean(e.Text, longestText)
+		l.Text = answer.Clean(e.Text, maxBlockerText)
 	}
 }
 
-// settle ends the blockers whose task is not blocked any more. What never was
-// blocked on the board is not unblocked there.
-func (b *book) settle() (ended []*life) {
-	for _, l := range b.lives {
+// endByBoard ends the blockers whose task is done, archived, deleted or no longer
+// blocked. A task that was never blocked on the board does not count as unblocked.
+func (b *blockerTracker) endByBoard() (ended []*trackedBlocker) {
+	for _, l := range b.blockers {
 		if l.Status != BlockerOpen || l.Task == nil {
 			continue
 		}
@@ -322,16 +321,16 @@ func (b *book) settle() (ended []*life) {
 	return ended
 }
 
-func (l *life) end(why string, now time.Time) {
+func (l *trackedBlocker) end(why string, now time.Time) {
 	l.Status, l.EndedWhy, l.EndedAt, l.changed = BlockerEnded, &why, clock.Ptr(now), true
 }
 
-// close ends the blockers that nobody named, although all who named them last
-// were heard. named are those of the record.
-func (b *book) close(named []Blocker) (ended []*life) {
-	for _, l := range b.lives {
-		again := slices.ContainsFunc(named, func(x Blocker) bool { return equal(x.ID, &l.ID) && len(x.NamedBy) > 0 })
-		if l.Status != BlockerOpen || l.LastSeen > b.row.Date || again || b.unheard(l) {
+// endUnmentioned ends the blockers that are not in named, the standup's record, if
+// every agent who last reported them has answered or left.
+func (b *blockerTracker) endUnmentioned(named []Blocker) (ended []*trackedBlocker) {
+	for _, l := range b.blockers {
+		again := slices.ContainsFunc(named, func(x Blocker) bool { return equalPtr(x.ID, &l.ID) && len(x.NamedBy) > 0 })
+		if l.Status != BlockerOpen || l.LastSeen > b.row.Date || again || b.awaitsReport(l) {
 			continue
 		}
 		why := endUnnamed
@@ -345,10 +344,10 @@ func (b *book) close(named []Blocker) (ended []*life) {
 	return ended
 }
 
-// unheard reports whether somebody who named a blocker last did not get a word
-// in, so that nothing can be said about it. One who has left is not waited for,
-// unless the board says that the task is blocked.
-func (b *book) unheard(l *life) bool {
+// awaitsReport reports whether an agent who last reported the blocker has not
+// answered, so that its state is unknown. An agent that has left does not count,
+// unless the task is blocked on the board.
+func (b *blockerTracker) awaitsReport(l *trackedBlocker) bool {
 	for _, agentID := range l.Agents {
 		i := slices.IndexFunc(b.row.Reports, func(r Report) bool { return r.AgentID == agentID })
 		if i >= 0 && b.row.Reports[i].Status != Answered && b.row.Reports[i].Status != Missing {
@@ -361,31 +360,31 @@ func (b *book) unheard(l *life) bool {
 	return false
 }
 
-// entries are the blockers for the record: those that were named, in the order
-// of the reports, and those that stay open because somebody was not heard.
-func (b *book) entries() []Blocker {
-	var named, silent []*life
-	for _, l := range b.lives {
+// recordEntries returns the blockers for the standup's record: those mentioned, in
+// the order of the reports, then those that stay open for lack of a report.
+func (b *blockerTracker) recordEntries() []Blocker {
+	var named, silent []*trackedBlocker
+	for _, l := range b.blockers {
 		switch {
 		case l.entry != nil:
 			named = append(named, l)
-		case l.Status == BlockerOpen && l.LastSeen <= b.row.Date && b.unheard(l):
+		case l.Status == BlockerOpen && l.LastSeen <= b.row.Date && b.awaitsReport(l):
 			silent = append(silent, l)
 		}
 	}
-	slices.SortFunc(named, func(x, y *life) int { return cmp.Compare(x.place, y.place) })
-	slices.SortFunc(silent, func(x, y *life) int {
+	slices.SortFunc(named, func(x, y *trackedBlocker) int { return cmp.Compare(x.place, y.place) })
+	slices.SortFunc(silent, func(x, y *trackedBlocker) int {
 		return cmp.Or(cmp.Compare(x.FirstSeen, y.FirstSeen), cmp.Compare(x.ID, y.ID))
 	})
 	list := make([]Blocker, 0, len(named)+len(silent))
 	for _, l := range append(named, silent...) {
-		list = append(list, l.blocker(b.row.Date))
+		list = append(list, l.recordEntry(b.row.Date))
 	}
 	return list
 }
 
-// blocker is a life in the record of a day.
-func (l *life) blocker(date string) Blocker {
+// recordEntry returns the blocker as it appears in the record of a day.
+func (l *trackedBlocker) recordEntry(date string) Blocker {
 	e := Blocker{Text: l.Text, AgentID: l.Agents[0], NamedBy: []string{}}
 	if l.entry != nil {
 		e = *l.entry
@@ -396,7 +395,7 @@ func (l *life) blocker(date string) Blocker {
 	return e
 }
 
-// blockedSince is the day since which the board has the task as blocked.
+// blockedSince returns the day since which the task is blocked, by the report's evidence; empty if it is not.
 func (r Report) blockedSince(task *string, timezone string) string {
 	zone, err := time.LoadLocation(timezone)
 	if task == nil || r.Evidence == nil || err != nil {

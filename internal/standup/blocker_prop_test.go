@@ -13,8 +13,8 @@ import (
 	"wardroom/internal/platform/clock"
 )
 
-// things are what may hold somebody up, each in several wordings. A key stands
-// for a task, which is a blocker whoever names it.
+// things are possible blockers, each in several wordings. A key stands for a task, which
+// is one blocker whichever agent reports it.
 var things = [][]string{
 	{"TASK-3 waits for the figures", "Still no figures for TASK-3", "TASK-3: nobody sends anything"},
 	{"TASK-4 waits for TASK-3", "TASK-4 cannot begin before TASK-3"},
@@ -24,13 +24,13 @@ var things = [][]string{
 	{"PR #415 needs a review", "review of PR 415 pending"},
 }
 
-// week is a random course of standups, held and told apart by the rules alone.
+// week is a random sequence of standups that uses the matching rules without a database.
 type week struct {
 	*rapid.T
-	lives []*life
-	real  map[string]string // of each open blocker, by what it really is: its id
-	since map[string]string // and its first day
-	board map[int64]string
+	blockers []*trackedBlocker
+	real     map[string]string // id of the open blocker, by thing
+	since    map[string]string // first day, by thing
+	board    map[int64]string
 }
 
 func (w *week) report(agentID string) (Report, []string) {
@@ -55,7 +55,7 @@ func (w *week) report(agentID string) (Report, []string) {
 	return r, named
 }
 
-// hold is one standup, and whether it comes to its end.
+// hold runs one standup; completed says whether it reaches its end.
 func (w *week) hold(row *Standup, completed bool) {
 	row.Reports = nil
 	named := map[string]bool{}
@@ -66,32 +66,32 @@ func (w *week) hold(row *Standup, completed bool) {
 			named[what] = true
 		}
 	}
-	var took []*life // as the store gives them: the open, and what this standup ended
-	for _, l := range w.lives {
+	var took []*trackedBlocker // as loaded from the store: open ones and those that this standup ended
+	for _, l := range w.blockers {
 		l.entry = nil
-		if l.Status == BlockerOpen || equal(l.EndedIn, &row.ID) {
+		if l.Status == BlockerOpen || equalPtr(l.EndedIn, &row.ID) {
 			took = append(took, l)
 		}
 	}
-	b := &book{row: *row, now: time.Unix(0, 0), team: "executive", lives: took, board: w.board}
-	reports := namings(*row)
-	b.take(reports)
-	b.settle()
-	row.Blockers = b.entries()
-	for _, l := range b.lives {
-		if !slices.Contains(w.lives, l) {
-			w.lives = append(w.lives, l)
+	b := &blockerTracker{row: *row, now: time.Unix(0, 0), team: "executive", blockers: took, board: w.board}
+	reports := mentions(*row)
+	b.match(reports)
+	b.endByBoard()
+	row.Blockers = b.recordEntries()
+	for _, l := range b.blockers {
+		if !slices.Contains(w.blockers, l) {
+			w.blockers = append(w.blockers, l)
 		}
 		l.words = wordingOf(l.Text)
 		l.fresh = false
 	}
 	w.check(row, named)
 	if completed {
-		b.close(row.Blockers)
+		b.endUnmentioned(row.Blockers)
 	}
 }
 
-// check holds what was taken up against what was really named.
+// check compares the tracked blockers with the ones actually mentioned.
 func (w *week) check(row *Standup, named map[string]bool) {
 	seen := map[string]bool{}
 	for _, x := range row.Blockers {
@@ -104,7 +104,7 @@ func (w *week) check(row *Standup, named map[string]bool) {
 		}
 	}
 	open := map[int64]string{}
-	for _, l := range w.lives {
+	for _, l := range w.blockers {
 		if l.Status != BlockerOpen {
 			continue
 		}
@@ -139,11 +139,11 @@ func (w *week) check(row *Standup, named map[string]bool) {
 }
 
 func (w *week) isOpen(id string) bool {
-	i := slices.IndexFunc(w.lives, func(l *life) bool { return l.ID == id })
-	return w.lives[i].Status == BlockerOpen
+	i := slices.IndexFunc(w.blockers, func(l *trackedBlocker) bool { return l.ID == id })
+	return w.blockers[i].Status == BlockerOpen
 }
 
-// what a blocker really is.
+// what returns the thing that a blocker stands for.
 func (w *week) what(x Blocker) string {
 	first, _, _ := strings.Cut(x.Text, "\n")
 	for i, words := range things {
@@ -159,8 +159,7 @@ func (w *week) what(x Blocker) string {
 	return ""
 }
 
-// A blocker that is in two lives is escalated twice or never, and one that loses
-// its first day looks young for ever.
+// Each thing has at most one open blocker, and a blocker keeps its first day.
 func TestBlockerLives(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &week{T: t, real: map[string]string{}, since: map[string]string{}, board: map[int64]string{3: boardOpen, 4: boardOpen}}
@@ -170,7 +169,7 @@ func TestBlockerLives(t *testing.T) {
 			if rapid.IntRange(0, 3).Draw(t, "the board moves") == 0 {
 				w.board[3] = rapid.SampledFrom([]string{boardBlocked, boardOpen, boardDone, boardGone}).Draw(t, "TASK-3")
 			}
-			for range rapid.IntRange(1, 3).Draw(t, "times") { // a retry, or once more
+			for range rapid.IntRange(1, 3).Draw(t, "times") { // a retry, or another run
 				w.hold(row, rapid.IntRange(0, 3).Draw(t, "completed") > 0)
 			}
 		}

@@ -13,8 +13,9 @@ import (
 const blockerColumns = `id, team, agents, text, task, board, first_seen, last_seen, days, status, cause, escalated_on,
 	ended_at, ended_why, ended_in, standup_id, created_at`
 
-func scanLife(row db.Row) (*life, error) {
-	var l life
+// scanBlocker reads a row with blockerColumns.
+func scanBlocker(row db.Row) (*trackedBlocker, error) {
+	var l trackedBlocker
 	var agents, days string
 	err := row.Scan(&l.ID, &l.Team, &agents, &l.Text, &l.Task, &l.Board, &l.FirstSeen, &l.LastSeen, &days, &l.Status, &l.Cause, &l.EscalatedOn,
 		&l.EndedAt, &l.EndedWhy, &l.EndedIn, &l.StandupID, &l.CreatedAt)
@@ -28,10 +29,10 @@ func scanLife(row db.Row) (*life, error) {
 	return &l, json.Unmarshal([]byte(days), &l.Days)
 }
 
-// livesFor reads the blockers that a standup may take up: the open ones of its
-// team, those that it ended itself when it was held before, and those that ended
-// since its participants were asked.
-func livesFor(ctx context.Context, q db.Queryer, team, standupID string, asked time.Time) ([]*life, error) {
+// blockersFor returns the blockers that a standup can match: the open ones of its
+// team, those that an earlier run of the standup ended, and those that ended since
+// its participants were asked.
+func blockersFor(ctx context.Context, q db.Queryer, team, standupID string, asked time.Time) ([]*trackedBlocker, error) {
 	rows, err := q.Query(ctx, `
 		SELECT `+blockerColumns+` FROM standup_blockers WHERE team = ? AND status = 'open'
 		UNION ALL
@@ -39,26 +40,26 @@ func livesFor(ctx context.Context, q db.Queryer, team, standupID string, asked t
 		UNION ALL
 		SELECT `+blockerColumns+` FROM standup_blockers WHERE team = ? AND status = 'ended' AND ended_at < ? AND ended_in = ?
 		ORDER BY first_seen, id`, team, team, asked, team, asked, standupID)
-	return db.All(rows, err, scanLife)
+	return db.All(rows, err, scanBlocker)
 }
 
-// livesOpen reads the open blockers of a team.
-func livesOpen(ctx context.Context, q db.Queryer, team string) ([]*life, error) {
+// openBlockers returns the open blockers of a team.
+func openBlockers(ctx context.Context, q db.Queryer, team string) ([]*trackedBlocker, error) {
 	rows, err := q.Query(ctx, `SELECT `+blockerColumns+` FROM standup_blockers WHERE team = ? AND status = 'open' ORDER BY first_seen, id`, team)
-	return db.All(rows, err, scanLife)
+	return db.All(rows, err, scanBlocker)
 }
 
-// livesWithTasks reads the open blockers of all teams that name a task.
-func livesWithTasks(ctx context.Context, q db.Queryer) ([]*life, error) {
+// openBlockersWithTasks returns the open blockers of all teams that name a task.
+func openBlockersWithTasks(ctx context.Context, q db.Queryer) ([]*trackedBlocker, error) {
 	rows, err := q.Query(ctx, `SELECT `+blockerColumns+` FROM standup_blockers WHERE status = 'open' AND task IS NOT NULL ORDER BY team, first_seen, id`)
-	return db.All(rows, err, scanLife)
+	return db.All(rows, err, scanBlocker)
 }
 
-// putLives stores what has changed: first what has ended, to make room for what
-// takes its task.
-func putLives(ctx context.Context, tx *db.Tx, lives []*life, now time.Time) error {
+// saveBlockers stores the changed blockers, ended ones first: a task can have only
+// one open blocker.
+func saveBlockers(ctx context.Context, tx *db.Tx, blockers []*trackedBlocker, now time.Time) error {
 	for _, status := range []BlockerStatus{BlockerEnded, BlockerOpen} {
-		for _, l := range lives {
+		for _, l := range blockers {
 			if l.Status != status || !l.changed {
 				continue
 			}
@@ -79,7 +80,7 @@ func putLives(ctx context.Context, tx *db.Tx, lives []*life, now time.Time) erro
 	return nil
 }
 
-// boardOf reads how the board has tasks, by number. Those that there are not are gone.
+// boardOf returns the state of tasks by number. A task that does not exist is boardGone.
 func boardOf(ctx context.Context, q db.Queryer, numbers []int64) (map[int64]string, error) {
 	board := make(map[int64]string, len(numbers))
 	if len(numbers) == 0 {
@@ -101,7 +102,7 @@ func boardOf(ctx context.Context, q db.Queryer, numbers []int64) (map[int64]stri
 	return board, err
 }
 
-// taskID is the id of a task, by its number; empty when there is none.
+// taskID returns the id of a task by its number; empty if it does not exist.
 func taskID(ctx context.Context, q db.Queryer, number int64) (id string, err error) {
 	err = q.QueryRow(ctx, `SELECT id FROM tasks WHERE number = ?`, number).Scan(&id)
 	if db.IsNotFound(err) {
@@ -110,7 +111,7 @@ func taskID(ctx context.Context, q db.Queryer, number int64) (id string, err err
 	return id, err
 }
 
-// refreshBlockers fills in how the blockers of a record stand now.
+// refreshBlockers sets the current status of the blockers in a standup's record.
 func (s *Standup) refreshBlockers(ctx context.Context, q db.Queryer) error {
 	var ids []any
 	for i := range s.Blockers {
@@ -118,7 +119,7 @@ func (s *Standup) refreshBlockers(ctx context.Context, q db.Queryer) error {
 		if x.ID != nil {
 			ids = append(ids, *x.ID)
 		}
-		if x.Status == "" { // of a record from before blockers had a life
+		if x.Status == "" { // a record stored before blockers were tracked
 			x.Status, x.NamedBy, x.Days = BlockerEnded, []string{x.AgentID}, []string{}
 		}
 	}
@@ -134,7 +135,7 @@ func (s *Standup) refreshBlockers(ctx context.Context, q db.Queryer) error {
 	ends, err := db.All(rows, err, func(row db.Row) (e end, err error) { return e, row.Scan(&e.id, &e.status, &e.why) })
 	for _, e := range ends {
 		for i := range s.Blockers {
-			if x := &s.Blockers[i]; equal(x.ID, &e.id) {
+			if x := &s.Blockers[i]; equalPtr(x.ID, &e.id) {
 				x.Status, x.EndedWhy = e.status, e.why
 			}
 		}
@@ -142,11 +143,11 @@ func (s *Standup) refreshBlockers(ctx context.Context, q db.Queryer) error {
 	return err
 }
 
-// effect is something that a standup has done outside of its record.
+// effect is a change that a standup made outside its own record.
 type effect struct {
 	StandupID string
 	Kind      string // comment, escalation, old_blocker, task
-	Subject   string // the key of a task; the cause of an item of the inbox
+	Subject   string // a task key, or the cause of an inbox item
 	Words     string
 	Date      string
 }
@@ -157,21 +158,21 @@ func scanEffect(row db.Row) (e effect, err error) {
 	return e, row.Scan(&e.StandupID, &e.Kind, &e.Subject, &e.Words, &e.Date)
 }
 
-// effectsOf reads what a standup has done.
+// effectsOf returns the effects of a standup, oldest first.
 func effectsOf(ctx context.Context, q db.Queryer, standupID string) ([]effect, error) {
 	rows, err := q.Query(ctx, `SELECT `+effectColumns+` FROM standup_effects WHERE standup_id = ? ORDER BY seq`, standupID)
 	return db.All(rows, err, scanEffect)
 }
 
-// effectsSince reads what the standups of a team have done since a day, of one
-// kind, the latest first.
+// effectsSince returns the effects of one kind that a team's standups had since a
+// day, newest first.
 func effectsSince(ctx context.Context, q db.Queryer, team, kind, from string) ([]effect, error) {
 	rows, err := q.Query(ctx, `SELECT `+effectColumns+` FROM standup_effects WHERE team = ? AND kind = ? AND date >= ?
 		ORDER BY date DESC, standup_id DESC, seq DESC LIMIT 200`, team, kind, from)
 	return db.All(rows, err, scanEffect)
 }
 
-// putEffect adds to what a standup has done. The caller has its job.
+// putEffect stores an effect. The caller must hold the standup's job.
 func putEffect(ctx context.Context, tx *db.Tx, team string, e effect, now time.Time) error {
 	_, err := tx.Exec(ctx, `
 		INSERT INTO standup_effects (standup_id, seq, kind, subject, words, team, date, at)

@@ -19,26 +19,26 @@ import (
 	"wardroom/internal/standup"
 )
 
-// attention records what an office brings to the inbox and says about tasks, as
-// far as it is committed.
+// attention records the inbox items and task comments of an office once they are
+// committed.
 type attention struct {
 	mu       sync.Mutex
-	count    map[string]int  // how often a cause was raised
-	open     map[string]bool // and not settled
-	last     map[string]standup.Matter
-	settled  map[string]string // why
+	count    map[string]int  // number of times a cause was raised
+	open     map[string]bool // whether it is unresolved
+	last     map[string]standup.InboxItem
+	settled  map[string]string // reason of the resolution
 	comments []string          // "coo on TASK-3: text"
 }
 
-// attend plugs an inbox that records into a service.
+// attend connects a service to a recording inbox.
 func attend(s *standup.Service) *attention {
-	a := &attention{count: map[string]int{}, open: map[string]bool{}, last: map[string]standup.Matter{}, settled: map[string]string{}}
+	a := &attention{count: map[string]int{}, open: map[string]bool{}, last: map[string]standup.InboxItem{}, settled: map[string]string{}}
 	do := func(tx *db.Tx, fn func()) { tx.Committed(func() { a.mu.Lock(); defer a.mu.Unlock(); fn() }) }
-	s.Raise = func(_ context.Context, tx *db.Tx, m standup.Matter) error {
+	s.Raise = func(_ context.Context, tx *db.Tx, m standup.InboxItem) error {
 		do(tx, func() { a.count[m.Cause]++; a.open[m.Cause] = true; a.last[m.Cause] = m })
 		return nil
 	}
-	s.Settle = func(_ context.Context, tx *db.Tx, cause, why string) error {
+	s.Resolve = func(_ context.Context, tx *db.Tx, cause, why string) error {
 		do(tx, func() {
 			if a.open[cause] {
 				a.open[cause], a.settled[cause] = false, why
@@ -56,8 +56,8 @@ func attend(s *standup.Service) *attention {
 	return a
 }
 
-// want compares the inbox: each line is "kind xCount state title". What is
-// committed may be seen a moment before this inbox is told of it.
+// want compares the inbox; each line is "kind xCount state title". It retries briefly,
+// because a commit may be visible before this inbox is notified.
 func (a *attention) want(t *testing.T, want ...string) {
 	t.Helper()
 	slices.Sort(want)
@@ -85,7 +85,7 @@ func (a *attention) lines() []string {
 	return got
 }
 
-// says lets an agent name blockers from now on.
+// says sets the blockers that an agent reports from now on.
 func (o *office) says(agentID, blockers string) {
 	o.runtime.Answer(agentID, func(demo.Question) string { return "## Yesterday\na\n## Today\nb\n## Blockers\n" + blockers })
 }
@@ -96,7 +96,7 @@ func (o *office) reviews(form string) {
 	o.runtime.Answer("coo", func(demo.Question) string { return form })
 }
 
-// quiet is an office in which nobody is held up and nobody has anything to decide.
+// quiet returns an office without blockers and without decisions in the review.
 func quiet(t *testing.T, d *db.DB) (*office, *attention) {
 	t.Helper()
 	o := newOffice(t, d)
@@ -107,7 +107,7 @@ func quiet(t *testing.T, d *db.DB) (*office, *attention) {
 	return o, attend(o.Service)
 }
 
-// on sets the clock to an hour of a day in the office's zone.
+// on sets the clock to an hour of a day in the office's time zone.
 func (o *office) on(t *testing.T, date string, hour int) {
 	t.Helper()
 	at, err := time.ParseInLocation(time.DateOnly, date, o.Zone)
@@ -119,7 +119,7 @@ func (o *office) on(t *testing.T, date string, hour int) {
 	o.ahead = at.Add(time.Duration(hour) * time.Hour).Sub(clock.Now())
 }
 
-// meet holds the standup of the day that the clock shows.
+// meet runs the standup of the current day.
 func (o *office) meet(t *testing.T) standup.Standup {
 	t.Helper()
 	m := o.hold(t, o.open(t).ID)
@@ -127,7 +127,7 @@ func (o *office) meet(t *testing.T) standup.Standup {
 	return m
 }
 
-// task puts a task on the board, or changes it.
+// task creates or changes a task on the board.
 func (o *office) task(t *testing.T, number int, status, blocked string) {
 	t.Helper()
 	reason := any(blocked)
@@ -158,8 +158,7 @@ func wantTold(t *testing.T, m standup.Standup, want ...string) {
 	}
 }
 
-// What holds somebody up for days must not look new every morning, and must
-// reach a human on its third day, whatever its words.
+// A blocker keeps its age under changing wording and reaches the inbox on its third day.
 func TestBlockerAges(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o, inbox := quiet(t, d)
@@ -190,12 +189,12 @@ func TestBlockerAges(t *testing.T) {
 				wantTold(t, m, "cto open since 2027-03-01, 2 days old, named on 2027-03-01 2027-03-02 2027-03-03",
 					"cto open since 2027-03-03, 0 days old, named on 2027-03-03",
 					"cpo open since 2027-03-01, 2 days old, named on 2027-03-01 2027-03-02 2027-03-03")
-				inbox.want(t, "old_blocker x1 open cto is held up: TASK-3: no figures", "old_blocker x1 open cpo is held up: **Legal review** is still pending, 3 days now")
+				inbox.want(t, "old_blocker x1 open cto is blocked: TASK-3: no figures", "old_blocker x1 open cpo is blocked: **Legal review** is still pending, 3 days now")
 				if at := m.Blockers[0].EscalatedOn; at == nil || *at != "2027-03-03" || inbox.last["blocker/"+ids[0]].Subject.ID != "task-3" {
 					t.Errorf("escalated on %v, about %+v", at, inbox.last["blocker/"+ids[0]].Subject)
 				}
 			case 3:
-				inbox.want(t, "old_blocker x1 settled cto is held up: TASK-3: no figures", "old_blocker x2 open cpo is held up: legal review pending")
+				inbox.want(t, "old_blocker x1 settled cto is blocked: TASK-3: no figures", "old_blocker x2 open cpo is blocked: legal review pending")
 				before, err := o.Get(t.Context(), o.before(t, "2027-03-03"))
 				if err != nil || before.Blockers[0].Status != standup.BlockerEnded || *before.Blockers[0].EndedWhy != "unnamed" || before.Blockers[2].Status != standup.BlockerOpen {
 					t.Errorf("the record of the day before says %+v, %v", before.Blockers, err)
@@ -208,11 +207,11 @@ func TestBlockerAges(t *testing.T) {
 		o.on(t, "2027-03-05", 9)
 		o.says("cto", "TASK-3 again")
 		o.says("cpo", "None")
-		wantTold(t, o.meet(t), "cto open since 2027-03-05, 0 days old, named on 2027-03-05") // another life
+		wantTold(t, o.meet(t), "cto open since 2027-03-05, 0 days old, named on 2027-03-05") // a new blocker
 	})
 }
 
-// before is the id of the standup of a day.
+// before returns the id of the standup of a day.
 func (o *office) before(t *testing.T, date string) (id string) {
 	t.Helper()
 	if err := o.DB.QueryRow(t.Context(), `SELECT id FROM standups WHERE date = ?`, date).Scan(&id); err != nil {
@@ -221,7 +220,8 @@ func (o *office) before(t *testing.T, date string) (id string) {
 	return id
 }
 
-// Who was not heard has not said that all is well. Who has left says no more.
+// A blocker stays open while its reporter gives no report, and ends when the reporter
+// leaves.
 func TestBlockerOfSilent(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o, inbox := quiet(t, d)
@@ -237,7 +237,7 @@ func TestBlockerOfSilent(t *testing.T) {
 		wantTold(t, m, " open since 2027-03-01, 1 days old, named on 2027-03-01", " open since 2027-03-01, 1 days old, named on 2027-03-01")
 		o.on(t, "2027-03-03", 9)
 		o.meet(t)
-		inbox.want(t, "old_blocker x1 open cpo is held up: waiting for the legal review", "old_blocker x1 open cpo is held up: TASK-7 has no keys")
+		inbox.want(t, "old_blocker x1 open cpo is blocked: waiting for the legal review", "old_blocker x1 open cpo is blocked: TASK-7 has no keys")
 		o.on(t, "2027-03-04", 9)
 		o.mu.Lock()
 		o.members = slices.DeleteFunc(o.members, func(m standup.Member) bool { return m.AgentID == "cpo" })
@@ -246,18 +246,18 @@ func TestBlockerOfSilent(t *testing.T) {
 		if len(m.Blockers) != 1 || *m.Blockers[0].ID != *first.Blockers[1].ID {
 			t.Errorf("with its agent gone, what the board has as blocked stays alone: %+v", m.Blockers)
 		}
-		inbox.want(t, "old_blocker x1 settled cpo is held up: waiting for the legal review", "old_blocker x2 open cpo is held up: TASK-7 has no keys")
+		inbox.want(t, "old_blocker x1 settled cpo is blocked: waiting for the legal review", "old_blocker x2 open cpo is blocked: TASK-7 has no keys")
 	})
 }
 
-// The inbox must not ask for what somebody has just done.
+// A blocker ends as soon as its task is unblocked, done or deleted on the board.
 func TestSettleBlockers(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o, inbox := quiet(t, d)
 		for n := range 5 {
 			o.task(t, n+1, "in_progress", "no keys")
 		}
-		o.task(t, 5, "in_progress", "") // blocked for its agent alone
+		o.task(t, 5, "in_progress", "") // blocked according to its agent only
 		o.mu.Lock()
 		for n := range 4 {
 			at := clock.Now()
@@ -271,17 +271,17 @@ func TestSettleBlockers(t *testing.T) {
 		if len(m.Blockers) != 5 || m.Blockers[0].AgeDays < 90 {
 			t.Fatalf("%+v", m.Blockers)
 		}
-		inbox.want(t, "old_blocker x1 open cto is held up: TASK-1", "old_blocker x1 open cto is held up: TASK-2", "old_blocker x1 open cto is held up: TASK-3", "old_blocker x1 open cto is held up: TASK-4")
+		inbox.want(t, "old_blocker x1 open cto is blocked: TASK-1", "old_blocker x1 open cto is blocked: TASK-2", "old_blocker x1 open cto is blocked: TASK-3", "old_blocker x1 open cto is blocked: TASK-4")
 		o.task(t, 1, "in_progress", "")
 		o.task(t, 2, "done", "no keys")
 		exec(t, d, `DELETE FROM tasks WHERE number = ?`, 3)
 		ctx := actor.With(t.Context(), actor.System)
 		for range 2 {
-			if err := o.SettleBlockers(ctx); err != nil {
+			if err := o.EndClearedBlockers(ctx); err != nil {
 				t.Fatal(err)
 			}
 		}
-		inbox.want(t, "old_blocker x1 settled cto is held up: TASK-1", "old_blocker x1 settled cto is held up: TASK-2", "old_blocker x1 settled cto is held up: TASK-3", "old_blocker x1 open cto is held up: TASK-4")
+		inbox.want(t, "old_blocker x1 settled cto is blocked: TASK-1", "old_blocker x1 settled cto is blocked: TASK-2", "old_blocker x1 settled cto is blocked: TASK-3", "old_blocker x1 open cto is blocked: TASK-4")
 		m, err := o.Get(t.Context(), m.ID)
 		if err != nil {
 			t.Fatal(err)
@@ -304,7 +304,7 @@ func TestSettleBlockers(t *testing.T) {
 	})
 }
 
-// A day has its age by the calendar of the team, also when the clocks change.
+// Ages count calendar days of the team's time zone, also when the clocks change.
 func TestBlockerDays(t *testing.T) {
 	for zone, days := range map[string][]string{
 		"Europe/Berlin":       {"2027-03-27", "2027-03-28", "2027-03-29"},
@@ -328,14 +328,14 @@ func TestBlockerDays(t *testing.T) {
 						t.Errorf("on %s: %s %+v", day, m.Date, m.Blockers)
 					}
 				}
-				inbox.want(t, "old_blocker x1 open cmo is held up: the printer is broken")
+				inbox.want(t, "old_blocker x1 open cmo is blocked: the printer is broken")
 			})
 		})
 	}
 }
 
-// Who is asked must see what is known, so that it is named alike and not
-// escalated twice; and nobody's words may pass for an instruction.
+// Questions list the open blockers and earlier escalations, and their texts cannot pass
+// for instructions.
 func TestBlockerQuestions(t *testing.T) {
 	o, _ := quiet(t, dbtest.New(t))
 	work(t, o.Service)
@@ -367,16 +367,16 @@ func TestBlockerQuestions(t *testing.T) {
 	if q := asked["cto"]; !strings.Contains(q, "\nsince 2027-03-01, for 2 days: waiting for [keys]") || strings.Count(q, "--- end of data ---\n") != 2 || strings.Contains(q, "data ---\x1b") {
 		t.Errorf("cto was asked\n%s", q)
 	}
-	if q := asked["cpo"]; strings.Contains(q, "blockers of yours") {
+	if q := asked["cpo"]; strings.Contains(q, "Your open blockers") {
 		t.Errorf("cpo has no open blocker, and was asked\n%s", q)
 	}
-	if q := asked["coo"]; !strings.Contains(q, "## open blockers\ncto, for 2 days: waiting") || !strings.Contains(q, "## escalated already\n2027-03-01: Pay the invoice\n") {
+	if q := asked["coo"]; !strings.Contains(q, "## open blockers\ncto, for 2 days: waiting") || !strings.Contains(q, "## already escalated\n2027-03-01: Pay the invoice\n") {
 		t.Errorf("coo was asked\n%s", q)
 	}
 }
 
-// Two meetings and the timer at once must not make two of one blocker, nor wait
-// for each other for ever.
+// Two standups and the timer running at once do not duplicate a blocker and do not
+// deadlock.
 func TestBlockersAtOnce(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o, _ := quiet(t, d)
@@ -407,7 +407,7 @@ func TestBlockersAtOnce(t *testing.T) {
 					return
 				default:
 				}
-				if err := other.SettleBlockers(actor.With(t.Context(), actor.System)); err != nil {
+				if err := other.EndClearedBlockers(actor.With(t.Context(), actor.System)); err != nil {
 					t.Error(err)
 					return
 				}

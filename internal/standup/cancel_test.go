@@ -15,8 +15,8 @@ import (
 	"wardroom/internal/standup"
 )
 
-// stepping is a runtime that has something happen before and after each of its
-// calls, which are the steps of a meeting between its transactions.
+// stepping is a runtime that calls a hook before and after each call. These are the steps
+// of a standup between its transactions.
 type stepping struct {
 	standup.Runtime
 	step func(what string)
@@ -42,8 +42,8 @@ func (s stepping) Wait(ctx context.Context, run string, limit time.Duration) (ga
 	return s.Runtime.Wait(ctx, run, limit)
 }
 
-// steps runs a meeting and calls then at its n-th step. It returns how many
-// steps there were and what the n-th was.
+// steps runs a standup and calls then at its n-th step. It returns the number of steps and
+// the name of the n-th.
 func (o *office) steps(t *testing.T, n int, then func(m standup.Standup)) (m standup.Standup, count int, what string) {
 	t.Helper()
 	var at atomic.Int32
@@ -69,19 +69,19 @@ func (o *office) steps(t *testing.T, n int, then func(m standup.Standup)) (m sta
 	}
 	stop := work(t, o.Service)
 	m = o.hold(t, m.ID)
-	stop() // nothing is still on its way
+	stop() // wait for pending calls
 	return m, int(at.Load()), what
 }
 
-// A cancel works at any step of a meeting: it ends there and then, nobody is
-// asked afterwards, and no run goes on that nobody waits for.
+// A cancel works at every step: the standup ends, no more questions are sent, and no run
+// continues.
 func TestCancelAtAnyStep(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		all := 1000
 		for n := 1; n <= all; n++ {
 			o := newOffice(t, d)
 			o.brief()
-			o.runtime.Delay("", 20*time.Millisecond) // else there may be no wait
+			o.runtime.Delay("", 20*time.Millisecond) // otherwise there may be nothing to wait for
 			var asked int
 			m, count, what := o.steps(t, n, func(m standup.Standup) {
 				if _, err := o.Cancel(signedIn(t), m.ID); err != nil {
@@ -90,7 +90,7 @@ func TestCancelAtAnyStep(t *testing.T) {
 				asked = o.runtime.Asked("")
 			})
 			if what == "" {
-				all = count // there are no more
+				all = count // last step
 				wantEnd(t, m, standup.Completed, "")
 				if n < 20 {
 					t.Errorf("a meeting has only %d steps", n-1)
@@ -98,18 +98,18 @@ func TestCancelAtAnyStep(t *testing.T) {
 			} else {
 				t.Run(fmt.Sprintf("step %d, %s", n, what), func(t *testing.T) { o.wantCancelled(t, m, asked) })
 			}
-			if err := o.Delete(signedIn(t), m.ID, nil); err != nil { // a day has one
+			if err := o.Delete(signedIn(t), m.ID, nil); err != nil { // a day can have only one standup
 				t.Fatal(err)
 			}
 		}
 	})
 }
 
-// wantCancelled wants a meeting to have ended when it was cancelled.
+// wantCancelled checks that a standup was canceled.
 func (o *office) wantCancelled(t *testing.T, m standup.Standup, asked int) {
 	t.Helper()
 	wantEnd(t, m, standup.Error, standup.Cancelled)
-	// A question that was on its way may still have arrived.
+	// A question in transit may still have arrived.
 	if n := o.runtime.Asked(""); n > asked+1 {
 		t.Errorf("%d questions came after the cancel", n-asked)
 	}

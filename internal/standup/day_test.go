@@ -8,8 +8,7 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// The day of a standup is its name: two spellings would be two meetings, and a
-// day or zone that there is not would never come.
+// A date has exactly one accepted spelling, and must exist in the time zone.
 func TestDay(t *testing.T) {
 	now := time.Date(2026, 11, 20, 23, 30, 0, 0, time.UTC)
 	berlin, err := time.LoadLocation("Europe/Berlin")
@@ -78,8 +77,7 @@ func TestDay(t *testing.T) {
 	}
 }
 
-// Whatever is sent as a day or a zone, what is taken is a day of that zone in
-// the one spelling that there is.
+// Any accepted date exists in the accepted time zone and has its only spelling.
 func FuzzDay(f *testing.F) {
 	for _, s := range [][2]string{
 		{"", ""},
@@ -111,8 +109,7 @@ func FuzzDay(f *testing.F) {
 	})
 }
 
-// A title stands in the minutes, in lists and in the inbox: it must not reach
-// into the lines around it.
+// A title is one line of plain text, so it cannot affect the lines around it.
 func TestHeadline(t *testing.T) {
 	for title, want := range map[string]string{
 		"a\nb": "a b", "\x1b[31mred": "[31mred", "turned \u202e round": "turned round", "a\u2028b": "a b", "\t": "",

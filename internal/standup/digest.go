@@ -8,17 +8,17 @@ import (
 	"wardroom/internal/platform/plaintext"
 )
 
-// digest tells the facts of a standup without any model: it is there whenever a
-// meeting has ended, however it ended. It is Markdown.
+// digest returns the facts of a standup as Markdown, compiled without a model. Every
+// finished standup has a digest, including failed ones.
 func digest(row Standup) string {
 	var answered, silent, finished, moved []string
 	asked := false
 	for _, r := range row.Reports {
 		asked = asked || r.AskedAt != nil
 		if r.Status == Answered {
-			answered = append(answered, r.AgentID+filedMark(r))
+			answered = append(answered, r.AgentID+submittedMark(r))
 		} else {
-			silent = append(silent, r.AgentID+" ("+row.whySilent(r)+")")
+			silent = append(silent, r.AgentID+" ("+row.noReportReason(r)+")")
 		}
 		if r.Evidence == nil {
 			continue
@@ -30,11 +30,11 @@ func digest(row Standup) string {
 			moved = append(moved, fmt.Sprintf("%s (%s)", i.Key, spaced(i.Status)))
 		}
 	}
-	lines := []string{fmt.Sprintf("- Answered: %d of %d%s", len(answered), len(row.Reports), listed(answered, ", "))}
+	lines := []string{fmt.Sprintf("- Answered: %d of %d%s", len(answered), len(row.Reports), joinCapped(answered, ", "))}
 	for _, l := range []struct {
 		word    string
 		items   []string
-		between string // sentences have commas of their own
+		between string // items that are sentences contain commas
 	}{
 		{"No report", silent, ", "},
 		{"Finished", finished, ", "},
@@ -44,29 +44,29 @@ func digest(row Standup) string {
 		{"Finished and not reported", row.omitted(), ", "},
 	} {
 		if len(l.items) > 0 {
-			lines = append(lines, "- "+l.word+listed(l.items, l.between))
+			lines = append(lines, "- "+l.word+joinCapped(l.items, l.between))
 		}
 	}
 	switch {
 	case row.CostUSD != nil:
 		lines = append(lines, "- Cost: $"+row.CostUSD.String())
 	case row.spent != nil:
-		lines = append(lines, fmt.Sprintf("- Cost: at least $%s; what %s cost is unknown", row.spent, counted(row.untold, "run")))
+		lines = append(lines, fmt.Sprintf("- Cost: at least $%s; the cost of %s is unknown", row.spent, plural(row.unpricedRuns, "run")))
 	case asked:
 		lines = append(lines, "- Cost: unknown")
 	}
 	return strings.Join(lines, "\n")
 }
 
-// counted is a number of things: 1 run, 2 runs.
-func counted(n int, thing string) string {
+// plural formats a count with its noun: 1 run, 2 runs.
+func plural(n int, thing string) string {
 	if n != 1 {
 		thing += "s"
 	}
 	return fmt.Sprintf("%d %s", n, thing)
 }
 
-// aged is how old a blocker is.
+// aged formats the age of a blocker in days.
 func aged(n int) string {
 	if n == 0 {
 		return "new"
@@ -74,20 +74,21 @@ func aged(n int) string {
 	return days(n)
 }
 
-func filedMark(r Report) string {
+// submittedMark marks reports that were submitted rather than asked for.
+func submittedMark(r Report) string {
 	if r.FiledAt != nil {
-		return " (filed)"
+		return " (submitted)"
 	}
 	return ""
 }
 
-// whySilent says why there is no report of a participant.
-func (s Standup) whySilent(r Report) string {
+// noReportReason describes why a participant's report is missing.
+func (s Standup) noReportReason(r Report) string {
 	switch r.Status {
 	case Pending:
 		return "not asked"
 	case Asked:
-		return "asked, had not answered"
+		return "asked, no answer yet"
 	case TimedOut:
 		return "no answer in time"
 	case Missing:
@@ -95,22 +96,22 @@ func (s Standup) whySilent(r Report) string {
 	}
 	for _, l := range slices.Backward(s.Transcript) {
 		if l.Kind == "failure" && l.From == r.AgentID {
-			return "failed: " + quiet(strings.TrimPrefix(l.Text, noReport))
+			return "failed: " + escapeLine(strings.TrimPrefix(l.Text, noReport))
 		}
 	}
 	return spaced(string(r.Status))
 }
 
-// noReport is how a line of the transcript begins that tells of a failure.
+// noReport starts the transcript entry of a failed report.
 const noReport = "No report. "
 
-// blockedFacts are the blockers with their ages; before the meeting knows any,
-// those that the board has.
+// blockedFacts returns the standup's blockers and the other blocked tasks of the
+// evidence, each with its age.
 func (s Standup) blockedFacts() []string {
 	var out []string
 	named := map[string]bool{}
 	for _, b := range s.Blockers {
-		what := b.AgentID + ": " + quiet(b.Text)
+		what := b.AgentID + ": " + escapeLine(b.Text)
 		if b.Task != nil {
 			named[*b.Task] = true
 		}
@@ -133,7 +134,7 @@ func (s Standup) contradicted() []string {
 	var out []string
 	for _, r := range s.Reports {
 		for _, c := range r.Claims {
-			out = append(out, r.AgentID+" says that "+c.against())
+			out = append(out, r.AgentID+" says "+c.describe())
 		}
 	}
 	return out
@@ -149,9 +150,9 @@ func (s Standup) omitted() []string {
 	return out
 }
 
-// quiet makes a text of an agent fit to stand in a line of Markdown: short, on
-// one line, and nothing in it is markup.
-func quiet(s string) string {
+// escapeLine makes an agent's text safe within a line of Markdown: short, on one line
+// and escaped.
+func escapeLine(s string) string {
 	const most = 120
 	if runes := []rune(strings.Join(strings.Fields(s), " ")); len(runes) > most {
 		s = string(runes[:most]) + " …"
@@ -163,8 +164,9 @@ var markup = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "[
 
 func spaced(s string) string { return strings.ReplaceAll(s, "_", " ") }
 
-// listed is the items of a fact, and how many have no place in it.
-func listed(items []string, between string) string {
+// joinCapped joins the items after a colon, up to a limit, and appends the number of
+// the others.
+func joinCapped(items []string, between string) string {
 	const most = 100
 	if len(items) == 0 {
 		return ""

@@ -17,7 +17,7 @@ import (
 	"wardroom/internal/standup"
 )
 
-// addTask puts a row on the board that claims are compared with.
+// addTask adds a task row that claims are checked against.
 func addTask(t *testing.T, d *db.DB, number int, status string, blocked bool) {
 	t.Helper()
 	var reason *string
@@ -29,8 +29,7 @@ func addTask(t *testing.T, d *db.DB, number int, status string, blocked bool) {
 		VALUES (?, ?, 'T', '', ?, 'low', 'task', '[]', ?, ?, ?, ?, 1)`, fmt.Sprint("t", number), number, status, reason, now, now, now)
 }
 
-// What is known of an agent is in its question and in the record, and what is
-// not known is not said to be nothing.
+// The evidence is in the question and in the record. Unknown values are null.
 func TestEvidence(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
@@ -79,7 +78,7 @@ func TestEvidence(t *testing.T) {
 		if len(e.TaskReports) != 1 || len(e.Created) != 1 || e.Created[0].Key != "TASK-9" {
 			t.Errorf("evidence %+v", e)
 		}
-		if q := <-questions; strings.Count(q, "--- end of data ---") != 1 || !strings.Contains(q, "reported: TASK-1 progress: half") || !strings.Contains(q, "sessions in use besides standups: 3") ||
+		if q := <-questions; strings.Count(q, "--- end of data ---") != 1 || !strings.Contains(q, "reported: TASK-1 progress: half") || !strings.Contains(q, "sessions in use, except standups: 3") ||
 			!strings.Contains(q, "runs: 7, failed: 2, tokens: 42, cost: $0.5, without a known price: 1") {
 			t.Errorf("asked:\n%s", q)
 		}
@@ -97,8 +96,8 @@ func TestEvidence(t *testing.T) {
 	})
 }
 
-// A retry asks those who are missing with what is known then; who has reported
-// was asked with what was known before, and that stays in the record.
+// A retry gathers new evidence for missing reports and keeps the evidence of existing
+// ones.
 func TestEvidenceStaysAtRetry(t *testing.T) {
 	o := newOffice(t, dbtest.New(t))
 	o.runtime.Silence("coo", true)
@@ -127,8 +126,8 @@ func TestEvidenceStaysAtRetry(t *testing.T) {
 	}
 }
 
-// What a report says plainly is marked where the board says otherwise, and only
-// there; the facilitator and the digest are told.
+// Statements that contradict the board appear in the record, the review question and the
+// digest.
 func TestContradictions(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
@@ -159,7 +158,8 @@ func TestContradictions(t *testing.T) {
 		work(t, o.Service)
 		m := o.hold(t, o.open(t).ID)
 		wantEnd(t, m, standup.Completed, "")
-		// cto says of TASK-1, TASK-2 and TASK-3 one thing and another: they are not held to either.
+		// cto makes two different statements about TASK-1, TASK-2 and TASK-3, so none
+		// counts.
 		want := []standup.Claim{{Task: "TASK-6", Says: "not_done", Board: "done"}, {Task: "TASK-7", Says: "unblocked", Board: "blocked"}}
 		if got := m.Reports[0].Claims; !slices.Equal(got, want) {
 			t.Errorf("claims of cto %+v, want %+v", got, want)
@@ -169,12 +169,12 @@ func TestContradictions(t *testing.T) {
 			t.Errorf("claims of cpo %+v, want %+v", got, want)
 		}
 		q := <-asked
-		for _, line := range []string{"! says that TASK-6 is not done, by the board it is done", "! says that TASK-404 is done, the board has no such task"} {
+		for _, line := range []string{"! says TASK-6 is not done, but the board says done", "! says TASK-404 is done, but the board has no such task"} {
 			if !strings.Contains(q, line) {
 				t.Errorf("the facilitator is not told %q", line)
 			}
 		}
-		if !strings.Contains(*m.Digest, "cto says that TASK-6 is not done, by the board it is done") {
+		if !strings.Contains(*m.Digest, "cto says TASK-6 is not done, but the board says done") {
 			t.Errorf("digest:\n%s", *m.Digest)
 		}
 	})
@@ -212,8 +212,8 @@ func TestContradictionsOfEach(t *testing.T) {
 	}
 }
 
-// Finished work that a report leaves out is shown, so that nobody's work is
-// lost; what it names, by key or by title, today or last time, is not.
+// Finished tasks that neither this report nor the previous one mentions are listed as
+// omitted.
 func TestOmitted(t *testing.T) {
 	o := newOffice(t, dbtest.New(t))
 	at := clock.Now()
@@ -233,7 +233,7 @@ func TestOmitted(t *testing.T) {
 	if len(left) != 2 || left[0].Key != "TASK-3" || left[1].Key != "TASK-30" || len(m.Reports[1].Omitted) != 0 {
 		t.Errorf("left out %+v, want TASK-3 and TASK-30", left)
 	}
-	if q := <-asked; !strings.Contains(q, "! leaves out that TASK-3 is finished: Rotate keys") {
+	if q := <-asked; !strings.Contains(q, "! does not mention TASK-3, which is finished: Rotate keys") {
 		t.Errorf("the facilitator is not told:\n%s", q)
 	}
 	if !strings.Contains(*m.Digest, "Finished and not reported: TASK-3 (cto), TASK-30 (cto)") {
@@ -247,8 +247,7 @@ func TestOmitted(t *testing.T) {
 	}
 }
 
-// The digest is there however a meeting ended, with what is known without
-// anybody's answer.
+// A standup has a digest however it ended, even without any answer.
 func TestDigest(t *testing.T) {
 	t.Run("without a gateway", func(t *testing.T) {
 		o := newOffice(t, dbtest.New(t))

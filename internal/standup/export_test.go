@@ -1,4 +1,4 @@
 package standup
 
-// Minutes is a line as a person reads it in the minutes.
-func (l Line) Minutes(timezone string) string { return l.minutes(timezone) }
+// Minutes exports plainText.
+func (l Line) Minutes(timezone string) string { return l.plainText(timezone) }

@@ -13,73 +13,73 @@ import (
 	"wardroom/internal/platform/web"
 )
 
-// longestWait is how long a request may ask to wait for the end of a meeting.
-const longestWait = 10 * time.Minute
+// maxWait is the longest time that a request can wait for the end of a standup.
+const maxWait = 10 * time.Minute
 
-// Mount adds the routes of standups.
+// Mount registers the routes of standups, schedules and teams.
 func (s *Service) Mount(api *web.API) {
-	web.Get(api, "/standups", actor.Read, "List standups, the latest day first unless sort says otherwise", s.handleList, web.Fails(ErrTeam, page.ErrCursor),
-		web.Describe("Those of the team executive, unless team says otherwise."))
-	web.Post(api, "/standups", actor.HoldStandups, "Open the standup of a day", s.handleOpen,
+	web.Get(api, "/standups", actor.Read, "List standups, latest day first by default", s.handleList, web.Fails(ErrTeam, page.ErrCursor),
+		web.Describe("Lists the standups of the team executive by default."))
+	web.Post(api, "/standups", actor.HoldStandups, "Open a standup", s.handleOpen,
 		web.Status(http.StatusCreated), web.Also(http.StatusOK), web.Once(), web.Fails(ErrTeam, ErrTeamArchived),
-		web.Describe("Answers 201, or 200 with the standup that the team already has of the day."))
-	web.Get(api, "/standups/latest", actor.Read, "The standup of the latest day", s.handleLatest, web.Fails(ErrNotFound, ErrTeam),
-		web.Describe("Of today or the last day before that has one. One that was opened for a day to come is not it until that day."))
+		web.Describe("Answers 201 with the new standup, or 200 if the team already has one on that day."))
+	web.Get(api, "/standups/latest", actor.Read, "Get the latest standup", s.handleLatest, web.Fails(ErrNotFound, ErrTeam),
+		web.Describe("Returns the team's standup of today or of the most recent day that has one. Standups opened for a future day do not count."))
 	s.mountSchedule(api)
-	web.Get(api, "/standups/{id}", actor.Read, "One standup with all that was said", s.handleGet, web.Fails(ErrNotFound))
-	web.Text(api, "/standups/{id}/transcript", actor.Read, "Follow the meeting as plain text", s.handleTranscript,
-		web.Waits(max(s.Deadline, longestDeadline)+time.Minute), web.Fails(ErrNotFound, ErrWaiting),
-		web.Describe("Reads like minutes. While the meeting goes on, it stays and adds each line as it is said: `curl -N`."))
+	web.Get(api, "/standups/{id}", actor.Read, "Get a standup with its reports and transcript", s.handleGet, web.Fails(ErrNotFound))
+	web.Text(api, "/standups/{id}/transcript", actor.Read, "Stream the transcript as plain text", s.handleTranscript,
+		web.Waits(max(s.Deadline, maxDeadline)+time.Minute), web.Fails(ErrNotFound, ErrWaiting),
+		web.Describe("While the standup runs, the response stays open and adds each entry as it is written. Use `curl -N`."))
 	web.Delete(api, "/standups/{id}", actor.ManageStandups, "Delete a standup", s.handleDelete, web.Fails(ErrNotFound, ErrRunning, ErrStale))
-	web.Post(api, "/standups/{id}/run", actor.HoldStandups, "Run the standup, or retry it", s.handleRun,
-		web.Status(http.StatusAccepted), web.Also(http.StatusOK), web.Waits(longestWait+time.Minute),
+	web.Post(api, "/standups/{id}/run", actor.HoldStandups, "Run or retry a standup", s.handleRun,
+		web.Status(http.StatusAccepted), web.Also(http.StatusOK), web.Waits(maxWait+time.Minute),
 		web.Fails(ErrNotFound, ErrRunning, ErrCompleted, ErrWaiting),
-		web.Describe("Answers 202 while the meeting goes on. With `Prefer: wait=60` it waits up to so many seconds, 600 at most, and answers 200 when the meeting has ended by then."))
-	web.Put(api, "/standups/{id}/reports/{agent_id}", actor.FileReports, "Hand in a participant's report", s.handleFile,
-		web.Fails(ErrNotFound, ErrParticipant, ErrNotYours, ErrFilings, ErrEnded),
-		web.Describe("Before the meeting or while it goes on: the agent is not asked then, and when it is being asked, that run is stopped. "+
-			"An agent hands in its own report only, the owner and admins that of any participant. The same again changes nothing."))
+		web.Describe("Answers 202 while the standup runs. With `Prefer: wait=60` it waits up to that many seconds, at most 600, and answers 200 if the standup has ended by then."))
+	web.Put(api, "/standups/{id}/reports/{agent_id}", actor.FileReports, "Submit a participant's report", s.handleSubmitReport,
+		web.Fails(ErrNotFound, ErrParticipant, ErrNotOwnReport, ErrTooManySubmissions, ErrEnded),
+		web.Describe("Submit it before or during the standup. The agent is then not asked; if it is being asked, its run is stopped. "+
+			"An agent can submit only its own report; the owner and admins can submit any participant's. Repeating the same report changes nothing."))
 	web.Post(api, "/standups/{id}/cancel", actor.ManageStandups, "Cancel a standup", s.handleCancel, web.Fails(ErrNotFound, ErrIdle))
 	s.mountTeams(api)
 }
 
-// mountTeams adds the routes of whose standups there are.
+// mountTeams registers the routes of teams.
 func (s *Service) mountTeams(api *web.API) {
 	web.Get(api, "/teams", actor.Read, "List teams", s.handleTeams, web.Fails(page.ErrCursor))
 	web.Post(api, "/teams", actor.ManageStandups, "Create a team", s.handleCreateTeam,
 		web.Status(http.StatusCreated), web.Once(), web.Fails(ErrTeamKey))
-	web.Get(api, "/teams/{id}", actor.Read, "One team, by id or key", s.handleTeam, web.Fails(ErrTeamNotFound))
+	web.Get(api, "/teams/{id}", actor.Read, "Get a team by id or key", s.handleTeam, web.Fails(ErrTeamNotFound))
 	web.Patch(api, "/teams/{id}", actor.ManageStandups, "Change a team", s.handleUpdateTeam,
 		web.Fails(ErrTeamNotFound, ErrTeamChanged, ErrTeamKept),
-		web.Describe("Standups that are open already keep who is asked in them. New limits count from the next start of a meeting on. "+
-			"A team in the archive keeps its standups and opens no others."))
+		web.Describe("Open standups keep their participants. New limits apply from the next start of a standup. "+
+			"An archived team keeps its standups and opens no new ones."))
 }
 
-// Schema bounds an agent's id in the API's document.
+// Schema describes an agent id in the OpenAPI document.
 func (AgentID) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, MaxLength: new(64), Pattern: agentID.String(), Examples: []any{"cto"}}
 }
 
-// mountSchedule adds the routes of the runtime's job that starts the standups.
+// mountSchedule registers the routes of the runtime's job that starts the standups.
 func (s *Service) mountSchedule(api *web.API) {
 	fails := web.Fails(
 		gateway.ErrNotConfigured, gateway.ErrUnreachable, gateway.ErrTimeout, gateway.ErrUnauthorized,
 		gateway.ErrUnpaired, gateway.ErrUntrusted, gateway.ErrMissingScope, gateway.ErrBusy, gateway.ErrRefused,
 	)
-	web.Get(api, "/standups/schedule", actor.Read, "When the runtime starts the standups", s.handleSchedule, fails, web.Asks(1, s.Patience), web.Fails(ErrNoSchedule, ErrTeam),
-		web.Describe("The runtime's job of one team, read there; while the runtime is away, as it was last seen."))
-	web.Post(api, "/standups/schedule", actor.ManageSchedules, "Have the runtime start the standups", s.handleSetSchedule, fails,
+	web.Get(api, "/standups/schedule", actor.Read, "Get the schedule of a team's standups", s.handleSchedule, fails, web.Asks(1, s.Patience), web.Fails(ErrNoSchedule, ErrTeam),
+		web.Describe("Returns the team's job, read from the runtime, or as last seen if the runtime is unavailable."))
+	web.Post(api, "/standups/schedule", actor.ManageSchedules, "Schedule a team's standups", s.handleSetSchedule, fails,
 		web.Asks(2, s.Patience),
 		web.Fails(gateway.ErrNoJob, gateway.ErrJobChanged, ErrTeam, ErrTeamArchived),
-		web.Describe("Makes the job `daily-standup` in the agent runtime, or changes it; what is left out stays as it is. Repeating it changes nothing more. "+
-			"The job of another team than executive is called `daily-standup-` and the team's key. That of a team in the archive can only be disabled.\n\n"+
-			"It needs the gateway's scope operator.admin in AGENTRT_GATEWAY_SCOPES. The job tells the team's facilitator to open the standup and to run it, with its own API key, "+
-			"which it finds in the variable `WARDROOM_API_KEY` of the runtime's environment."))
+		web.Describe("Creates or changes the job `daily-standup` in the agent runtime. Omitted fields stay unchanged, and repeating the request changes nothing. "+
+			"The job of a team other than executive is named `daily-standup-` followed by the team's key. The job of an archived team can only be disabled.\n\n"+
+			"Requires the gateway's scope operator.admin in AGENTRT_GATEWAY_SCOPES. The job tells the team's facilitator to open and run the standup with its own API key, "+
+			"which the facilitator reads from the variable `WARDROOM_API_KEY` of the runtime's environment."))
 }
 
-// teamInput names the team that is asked about.
+// teamInput selects a team in the query.
 type teamInput struct {
-	Team string `query:"team" maxLength:"64" default:"executive" doc:"Of this team: its key or id."`
+	Team string `query:"team" maxLength:"64" default:"executive" doc:"The team's key or id."`
 }
 
 func (s *Service) handleSchedule(ctx context.Context, in *teamInput) (*scheduleOutput, error) {
@@ -102,7 +102,7 @@ func (s *Service) handleSetSchedule(ctx context.Context, in *scheduleInput) (*sc
 	return &scheduleOutput{got}, err
 }
 
-// Ref names a standup in a path.
+// Ref is a standup's id in a path.
 type Ref struct {
 	ID string `path:"id" maxLength:"64"`
 }
@@ -110,11 +110,11 @@ type Ref struct {
 func location(m Standup) string { return web.Prefix + "/standups/" + m.ID }
 
 type listInput struct {
-	Team   string   `query:"team" maxLength:"64" default:"executive" doc:"Only of this team: its key or id; all is every team."`
-	Status []Status `query:"status" enum:"running,completed,error" doc:"Only in one of these states."`
-	From   string   `query:"from" maxLength:"10" doc:"Only of this day, such as 2026-11-20, or later."`
-	To     string   `query:"to" maxLength:"10" doc:"Only of this day or earlier."`
-	Sort   string   `query:"sort" enum:"date,-date" default:"-date" doc:"The order; a minus turns it round."`
+	Team   string   `query:"team" maxLength:"64" default:"executive" doc:"The team's key or id, or all for every team."`
+	Status []Status `query:"status" enum:"running,completed,error" doc:"Only standups with one of these states."`
+	From   string   `query:"from" maxLength:"10" doc:"Only standups on or after this day, such as 2026-11-20."`
+	To     string   `query:"to" maxLength:"10" doc:"Only standups on or before this day."`
+	Sort   string   `query:"sort" enum:"date,-date" default:"-date" doc:"Sort order; a minus reverses it."`
 	page.Query
 	page.Total
 }
@@ -172,14 +172,14 @@ type runInput struct {
 	Ref
 	web.Prefer
 	Body *struct {
-		Again bool `json:"again,omitempty" doc:"Hold a completed standup once more, from the start."`
+		Again bool `json:"again,omitempty" doc:"Run a completed standup again from the start."`
 	} `required:"false"`
 }
 
 func (s *Service) handleRun(ctx context.Context, in *runInput) (*web.Tagged[Standup], error) {
-	wait := in.Wait(longestWait)
-	if wait > 0 { // before anything is begun
-		leave, err := s.place(ctx)
+	wait := in.Wait(maxWait)
+	if wait > 0 { // reserve the slot before the standup starts
+		leave, err := s.acquireSlot(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -206,41 +206,41 @@ func (s *Service) handleCancel(ctx context.Context, in *Ref) (*web.Tagged[Standu
 	return web.Tag(m, m.Version), err
 }
 
-type fileInput struct {
+type submitInput struct {
 	Ref
 	AgentID string `path:"agent_id" maxLength:"64"`
 	Body    Filing
 }
 
-type fileOutput struct{ Body Report }
+type submitOutput struct{ Body Report }
 
-func (s *Service) handleFile(ctx context.Context, in *fileInput) (*fileOutput, error) {
-	r, err := s.File(ctx, in.ID, in.AgentID, in.Body)
-	return &fileOutput{r}, err
+func (s *Service) handleSubmitReport(ctx context.Context, in *submitInput) (*submitOutput, error) {
+	r, err := s.SubmitReport(ctx, in.ID, in.AgentID, in.Body)
+	return &submitOutput{r}, err
 }
 
-// handleTranscript writes the transcript as plain text, for a terminal. While
-// the meeting goes on it stays and adds each line as it is said.
+// handleTranscript writes the transcript as plain text. While the standup runs, the
+// response stays open and adds each new entry.
 func (s *Service) handleTranscript(ctx context.Context, in *Ref) (web.Writing, error) {
 	m, err := s.Get(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	leave := func() {}
-	if m.goesOn() {
-		if leave, err = s.place(ctx); err != nil {
+	if m.inProgress() {
+		if leave, err = s.acquireSlot(ctx); err != nil {
 			return nil, err
 		}
 	}
 	return func(say func(string) error) {
 		defer leave()
-		s.write(ctx, m, web.Stopping(ctx), say)
+		s.streamTranscript(ctx, m, web.Stopping(ctx), say)
 	}, nil
 }
 
 type teamsInput struct {
-	Archived string `query:"archived" enum:"true,false" default:"false" doc:"What is in the archive, or what is not."`
-	Sort     string `query:"sort" enum:"key,-key" default:"key" doc:"The order; a minus turns it round."`
+	Archived string `query:"archived" enum:"true,false" default:"false" doc:"true lists archived teams, false active ones."`
+	Sort     string `query:"sort" enum:"key,-key" default:"key" doc:"Sort order; a minus reverses it."`
 	page.Query
 	page.Total
 }
@@ -255,7 +255,7 @@ func (s *Service) handleCreateTeam(ctx context.Context, in *struct{ Body NewTeam
 	return web.Tag(t, t.Version).At(web.Prefix + "/teams/" + t.Key), err
 }
 
-// TeamRef names a team in a path.
+// TeamRef is a team's id or key in a path.
 type TeamRef struct {
 	ID string `path:"id" maxLength:"64" doc:"The team's id or key." example:"executive"`
 }

@@ -17,26 +17,24 @@ import (
 	"wardroom/internal/standup"
 )
 
-// asked waits until an agent's run has begun.
+// asked waits until an agent's run has started.
 func (o *office) asked(t *testing.T, agent string) {
 	t.Helper()
 	wait(t, agent+" to be asked", func() bool { return o.runtime.Asked(agent) > 0 })
 }
 
-// longThought is how long an agent thinks whose run is to be interrupted: a busy
-// machine must not be so late that it has answered.
+// longThought is the answer time of an agent whose run is interrupted. It is long, so that
+// a slow machine interrupts it in time.
 const longThought = 20 * time.Second
 
-// shortTime is what agents have where one of them keeps silent: enough for the
-// others on a busy machine.
+// shortTime is the agent timeout if one agent is silent. It is long enough for the others
+// on a slow machine.
 const shortTime = 4 * time.Second
 
-// longAway is how long a runtime stays away whose absence is to be noticed: a
-// busy machine must not find it back when it looks.
+// longAway is the length of an outage that must be detected, also on a slow machine.
 const longAway = 8 * time.Second
 
-// The connection breaks while an agent thinks: it is not asked again, and that
-// is no [Timeout].
+// A broken connection during a run neither repeats the question nor causes a [Timeout].
 func TestConnectionDrops(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
@@ -55,8 +53,8 @@ func TestConnectionDrops(t *testing.T) {
 	})
 }
 
-// The runtime restarts while an agent thinks and its run dies: the question is
-// found unanswered in the history and asked once more, under the next run id.
+// If the runtime restarts and the run is lost, the question is sent again under the next
+// run id.
 func TestRuntimeRestarts(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
@@ -84,8 +82,8 @@ func TestRuntimeRestarts(t *testing.T) {
 	})
 }
 
-// The runtime stays away for longer than its grace: an error that keeps what
-// was said, and a retry that asks only those who have not answered.
+// If the runtime stays away longer than Grace, the standup fails but keeps its reports,
+// and a retry asks only the remaining participants.
 func TestRuntimeGone(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
@@ -112,8 +110,8 @@ func TestRuntimeGone(t *testing.T) {
 	})
 }
 
-// The agent answers while nobody listens: the retry finds the answer in the
-// history, however long it is, and does not ask again.
+// A retry finds an answer in the history that arrived while Wardroom was down, whatever
+// its length.
 func TestAnswerFoundLater(t *testing.T) {
 	t.Run("short", func(t *testing.T) { answeredMeanwhile(t, "a") })
 	t.Run("5,000 characters", func(t *testing.T) { answeredMeanwhile(t, strings.Repeat("word ", 1_000)+"a") })
@@ -135,7 +133,7 @@ func answeredMeanwhile(t *testing.T, yesterday string) {
 		t.Fatal(err)
 	}
 	o.asked(t, "cto")
-	stop() // the service is gone while cto thinks
+	stop() // Wardroom stops during cto's run
 	wait(t, "cto to answer", answered.Load)
 	next := o.service(o.DB)
 	work(t, next)
@@ -147,8 +145,8 @@ func answeredMeanwhile(t *testing.T, yesterday string) {
 	}
 }
 
-// The facilitator talks instead of filling in the form: it is asked once more,
-// and then its words are the summary.
+// A review that is not in the requested form is asked for once more, then used as the
+// summary.
 func TestReviewInProse(t *testing.T) {
 	o := newOffice(t, dbtest.New(t))
 	o.runtime.Answer("coo", func(demo.Question) string { return "All is well, I think." })
@@ -164,7 +162,7 @@ func TestReviewInProse(t *testing.T) {
 const review = "Here it is:\n```json\n" + `{"summary":"Fine.","resolutions":[{"task":"TASK-3","blocker":"no figures","resolution":"cto sends them"}],
 "escalations":[{"title":"Pay the invoice","detail":"It is due.","task":null}],"action_items":[{"title":"Send the figures","assignee":"cto"}]}` + "\n```"
 
-// What the review says takes effect once, also when the standup is held again.
+// The review takes effect once, also if the standup is run again.
 func TestReviewTakesEffect(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
@@ -197,7 +195,7 @@ func TestReviewTakesEffect(t *testing.T) {
 	})
 }
 
-// A report that calls a task done which the board does not have so is marked.
+// A report that calls an unfinished task done gets a claim.
 func TestClaims(t *testing.T) {
 	o := newOffice(t, dbtest.New(t))
 	o.runtime.Answer("cto", func(demo.Question) string {
@@ -210,8 +208,8 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// An agent that runs wild neither buries the other reports nor grows the record
-// without end: what it wrote is kept as it is, and the first of it is taken up.
+// An excessive report is stored in full, but only its first blockers and claims are used,
+// and it does not crowd out other reports.
 func TestRunawayReport(t *testing.T) {
 	o := newOffice(t, dbtest.New(t))
 	o.runtime.Answer("cto", func(demo.Question) string {
@@ -246,7 +244,7 @@ func TestRunawayReport(t *testing.T) {
 	}
 }
 
-// A cancel ends the meeting at once and stops the run that is going on.
+// A cancel ends the standup at once and stops the current run.
 func TestCancel(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
@@ -278,8 +276,8 @@ func TestCancel(t *testing.T) {
 	})
 }
 
-// A retry in the moment after the error, before the queue has noted that the
-// last attempt is over: the meeting is held, and does not wait for ever.
+// A retry works right after the failure, before the queue has marked the previous job as
+// done.
 func TestRetryAtOnce(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
@@ -307,8 +305,7 @@ func TestRetryAtOnce(t *testing.T) {
 	})
 }
 
-// A cancel that comes while the meeting is being closed is told that it is too
-// late; what was closed stays as it is.
+// A cancel during the close fails and changes nothing.
 func TestCancelWhileClosing(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
@@ -318,7 +315,7 @@ func TestCancelWhileClosing(t *testing.T) {
 		var once sync.Once
 		o.MakeTask = func(ctx context.Context, tx *db.Tx, title, assignee, origin string) (string, error) {
 			once.Do(func() {
-				// One transaction writes at a time, and it is this one: the cancel waits.
+				// Only one transaction writes at a time, so the cancel waits for this one.
 				go func() { _, err := o.Cancel(signedIn(t), m.ID); told <- err }()
 			})
 			return makeTask(ctx, tx, title, assignee, origin)
@@ -339,8 +336,8 @@ func TestCancelWhileClosing(t *testing.T) {
 	})
 }
 
-// The meeting ends between an answer and the report that is made of it: the
-// retry takes the answer and does not ask again.
+// If the standup fails after an answer arrived but before its report is stored, a retry
+// uses the answer.
 func TestAnswerNotKeptYet(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
@@ -374,8 +371,7 @@ func exec(t *testing.T, d *db.DB, query string, args ...any) {
 	}
 }
 
-// The runtime goes away during the review, and the retry brings in one more
-// report: the review that counts has seen it.
+// If a retry adds a report after the review was asked, the review is asked again.
 func TestReviewOfRetry(t *testing.T) {
 	o := newOffice(t, dbtest.New(t))
 	o.Grace = 300 * time.Millisecond
@@ -411,7 +407,7 @@ func TestReviewOfRetry(t *testing.T) {
 	}
 }
 
-// One that nobody runs by the end of its day is closed; one for another day waits.
+// A standup that was not run by the end of its day fails; one for a later day waits.
 func TestCloseUnrun(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)

@@ -11,18 +11,17 @@ import (
 	"wardroom/internal/platform/list"
 )
 
-// How standups are listed. Lists are read far more often than anything else of
-// standups: a page is one statement, with no column that it does not show, and
-// appends its own JSON.
+// This file lists standups. Lists are the most frequent read, so a page is one statement
+// that reads only the columns shown, and a Brief encodes its own JSON.
 
-// Filter says which standups to list. The zero Filter lists all.
+// Filter selects the standups to list. The zero Filter selects all.
 type Filter struct {
-	Team     string // its key or id; empty is every team
+	Team     string // key or id; empty means every team
 	Statuses []Status
-	From, To string // days, both included; empty is no bound
+	From, To string // dates, inclusive; empty means no bound
 }
 
-// where is the filter in SQL. Team is a key.
+// where returns the filter as SQL. Team must be a key.
 func (f Filter) where() list.Where {
 	var w list.Where
 	list.Is(&w, `team`, f.Team)
@@ -36,7 +35,7 @@ func (f Filter) where() list.Where {
 	return w
 }
 
-// list is in which order they are listed: of one team a day has one.
+// list defines how standups are listed, by day. Across teams, the team's key breaks ties.
 func (f Filter) list() list.List[Brief] {
 	byDay := list.Sort[Brief]{Columns: []string{`date`}, Position: func(b Brief) []any { return []any{b.Date} }}
 	if f.Team == "" {
@@ -59,14 +58,13 @@ func scanBrief(row db.Row) (Brief, error) {
 	if code.Valid {
 		b.Failure = &Failure{Code: code.String, Detail: detail.String}
 	}
-	b.Reports = readRoll(roll)
+	b.Reports = parseRoll(roll)
 	return b, err
 }
 
-// keepRoll writes a standup's reports in brief into its own row, where a list
-// finds them without looking for those of each standup: a line for each with the
-// agent's id, the status and the name.
-func keepRoll(ctx context.Context, tx *db.Tx, standupID string) error {
+// updateRoll stores the brief reports of a standup in its own row, so that lists need no
+// join: one line per report with the agent's id, status and name.
+func updateRoll(ctx context.Context, tx *db.Tx, standupID string) error {
 	_, err := tx.Exec(ctx, `
 		UPDATE standups SET roll = COALESCE((
 			SELECT STRING_AGG(agent_id || ' ' || status || ' ' || name, ? ORDER BY place) FROM standup_reports WHERE standup_id = ?), '')
@@ -74,10 +72,9 @@ func keepRoll(ctx context.Context, tx *db.Tx, standupID string) error {
 	return err
 }
 
-// readRoll reads what keepRoll has written. Neither an agent's id nor a status
-// has a blank. Names have no line breaks; should one have, after all, it keeps
-// them.
-func readRoll(text string) []BriefReport {
+// parseRoll parses a roll written by updateRoll. Ids and statuses contain no spaces. A
+// line break within a name is kept, although names should not contain any.
+func parseRoll(text string) []BriefReport {
 	if text == "" {
 		return []BriefReport{}
 	}
@@ -94,7 +91,7 @@ func readRoll(text string) []BriefReport {
 	return reports
 }
 
-// AppendJSON appends what encoding/json makes of the brief.
+// AppendJSON appends the brief as JSON, identical to the output of encoding/json.
 func (b *Brief) AppendJSON(to []byte) []byte {
 	to = enc.String(append(to, `{"id":`...), b.ID)
 	to = enc.String(append(to, `,"team":`...), b.Team)

@@ -12,8 +12,7 @@ import (
 	"wardroom/internal/platform/clock"
 )
 
-// A field that is new, renamed or of another order would be missing in every
-// list, or broken, while the document says that it is there.
+// AppendJSON matches encoding/json for every field.
 func TestBriefAppendJSON(t *testing.T) {
 	texts := rapid.SampledFrom([]string{"", "plain", "a \"quote\" \\ <b>", "line\nline\t\x01", "漢字 \u2028 🙂", "broken \xff"})
 	times := rapid.Custom(func(t *rapid.T) *clock.Time {
@@ -47,8 +46,7 @@ func TestBriefAppendJSON(t *testing.T) {
 	})
 }
 
-// A name is what somebody typed: whatever it is, it must not become another
-// report, or take one away.
+// No name can add, change or remove a report in the roll.
 func TestReadRoll(t *testing.T) {
 	for text, want := range map[string][]BriefReport{
 		"":                                 {},
@@ -56,7 +54,7 @@ func TestReadRoll(t *testing.T) {
 		"cto asked The  T O \ncpo failed ": {{"cto", "The  T O ", Asked}, {"cpo", "", Failed}},
 		"cto missing A\nname\ncpo asked P": {{"cto", "A\nname", Missing}, {"cpo", "P", Asked}},
 	} {
-		if got := readRoll(text); !slices.Equal(got, want) || got == nil {
+		if got := parseRoll(text); !slices.Equal(got, want) || got == nil {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}

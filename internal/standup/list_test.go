@@ -17,7 +17,7 @@ import (
 	"wardroom/internal/standup"
 )
 
-// Whoever looks for a day or for what failed finds all of it, and each once.
+// Filters and pages return every matching standup exactly once.
 func TestListOverHTTP(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
@@ -43,7 +43,7 @@ func TestListOverHTTP(t *testing.T) {
 			w := httptest.NewRecorder()
 			api.Handler().ServeHTTP(w, r)
 			var rows []struct{ Date string }
-			_ = json.Unmarshal(w.Body.Bytes(), &rows) // a problem is none
+			_ = json.Unmarshal(w.Body.Bytes(), &rows) // an error body has no rows
 			var days []string
 			for _, row := range rows {
 				days = append(days, row.Date[2:4]+row.Date[8:])
@@ -76,8 +76,8 @@ func TestListOverHTTP(t *testing.T) {
 	})
 }
 
-// One caller who lists without end must not take every connection: the lists of
-// standups wait for their turn as all others do.
+// A client that lists continuously cannot take all connections: lists of standups are
+// throttled like others.
 func TestListWaitsForItsTurn(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
@@ -89,7 +89,7 @@ func TestListWaitsForItsTurn(t *testing.T) {
 			return err
 		}
 		var leaves []func()
-		for range 2 { // as many as one caller has
+		for range 2 { // the limit per client
 			leave, err := d.LimitReads(t.Context(), "hog")
 			if err != nil {
 				t.Fatal(err)

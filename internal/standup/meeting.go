@@ -16,37 +16,36 @@ import (
 	"wardroom/internal/standup/answer"
 )
 
-// Who speaks in the transcript besides the agents, and to whom.
+// Senders and receivers in the transcript besides the agents.
 const (
 	service = "wardroom"
 	team    = "team"
 )
 
-// errDeadline ends a meeting that took too long.
-var errDeadline = errors.New("the meeting took too long")
+// errDeadline is the cause of a context that reached the standup's deadline.
+var errDeadline = errors.New("the standup exceeded its deadline")
 
-// meeting is one attempt to hold a standup. All of its state is in the
-// database, so that another process can go on with it at any point; what it
-// writes goes through its job, so that it stops counting when it is taken over.
+// meeting is one attempt to run a standup. Its state is in the database, so that
+// another process can continue it at any point. It writes through its job, so that
+// its writes fail once another process has taken over the job.
 type meeting struct {
 	*Service
 	job *job.Held
 	id  string
 
-	// The team's, as they were when this attempt was started, whatever becomes of
-	// the team and of the settings meanwhile. They hide the service's.
+	// The team's limits when this attempt started. They shadow the Service fields.
 	AgentTimeout time.Duration
 	Deadline     time.Duration
 
-	mute time.Time // since when the gateway has taken no question; zero while it does
+	silentSince time.Time // since when the gateway accepts no question; zero while it does
 }
 
-// hold is the job: it holds the meeting from wherever it stands to its end.
-func (s *Service) hold(ctx context.Context, h *job.Held) error {
+// runJob runs a standup from its stored state to its end.
+func (s *Service) runJob(ctx context.Context, h *job.Held) error {
 	m := &meeting{Service: s, job: h, id: h.Key}
 	row, err := find(ctx, s.DB, m.id)
 	if errors.Is(err, ErrNotFound) || err == nil && row.Status != Running {
-		return nil // it was deleted or ended meanwhile
+		return nil // it was deleted or has ended
 	}
 	if err != nil {
 		return err
@@ -61,7 +60,7 @@ func (s *Service) hold(ctx context.Context, h *job.Held) error {
 	}
 	err = m.run(inner)
 	if err != nil && ctx.Err() == nil && errors.Is(context.Cause(inner), errDeadline) {
-		err = &Failure{DeadlinePassed, fmt.Sprintf("It was not over after %s, which is all the time that a meeting has. %s", length(m.Deadline), whatIsMissing)}
+		err = &Failure{DeadlinePassed, fmt.Sprintf("It did not finish within its deadline of %s. %s", formatDuration(m.Deadline), retryHint)}
 	}
 	failure, ok := errors.AsType[*Failure](err)
 	if !ok {
@@ -70,7 +69,7 @@ func (s *Service) hold(ctx context.Context, h *job.Held) error {
 	return m.end(ctx, failure)
 }
 
-// run is the meeting. A *Failure says why it could not be held.
+// run executes the phases of the standup. A *Failure means that the standup failed.
 func (m *meeting) run(ctx context.Context) error {
 	if err := m.gather(ctx); err != nil {
 		return err
@@ -85,8 +84,7 @@ func (m *meeting) run(ctx context.Context) error {
 	return m.close(ctx, review)
 }
 
-// end closes a meeting that could not be held, and stops what an agent may
-// still be working at.
+// end fails the standup and stops its open runs.
 func (m *meeting) end(ctx context.Context, f *Failure) error {
 	all, err := questions(ctx, m.DB, m.id)
 	if err != nil {
@@ -104,7 +102,7 @@ func (m *meeting) end(ctx context.Context, f *Failure) error {
 	})
 }
 
-// step runs fn once in the life of this attempt, with the standup as it stands.
+// step runs fn once per attempt, in a transaction and with the current standup.
 func (m *meeting) step(ctx context.Context, name string, fn func(tx *db.Tx, row *Standup) error) error {
 	_, err := job.Step(ctx, m.job, name, func(tx *db.Tx) (struct{}, error) {
 		row, err := find(ctx, tx, m.id)
@@ -119,10 +117,9 @@ func (m *meeting) step(ctx context.Context, name string, fn func(tx *db.Tx, row 
 	return err
 }
 
-// gather notes who is expected and what is known of their work, and then sees
-// that there is somebody to ask and that the gateway is there: a meeting that
-// fails by that has its facts all the same. Whoever has reported keeps their
-// evidence as it was.
+// gather stores the participants' evidence, then checks that there is a participant
+// to ask and that the gateway is available. The order keeps the evidence in a standup
+// that fails these checks. Evidence of existing reports does not change.
 func (m *meeting) gather(ctx context.Context) error {
 	row, err := m.Get(ctx, m.id)
 	if err != nil {
@@ -158,21 +155,21 @@ func (m *meeting) gather(ctx context.Context) error {
 				return err
 			}
 		}
-		text := "Expected: " + cmp.Or(strings.Join(expected, ", "), "nobody") + "."
+		text := "Expected: " + cmp.Or(strings.Join(expected, ", "), "none") + "."
 		switch {
 		case len(expected) == 0 && len(here) > 0:
-			text = "All reports are here already."
+			text = "All reports are already in."
 		case len(here) > 0:
-			text += " Here already: " + strings.Join(here, ", ") + "."
+			text += " Already in: " + strings.Join(here, ", ") + "."
 		}
 		if len(missing) > 0 {
-			text += " Missing, because they have no active account: " + strings.Join(missing, ", ") + "."
+			text += " Skipped because they have no active account: " + strings.Join(missing, ", ") + "."
 		}
 		row.Phase = Collecting
 		if err := update(ctx, tx, row, m.Now()); err != nil {
 			return err
 		}
-		return say(ctx, tx, m.id, m.Now(), "note", service, team, text)
+		return appendLine(ctx, tx, m.id, m.Now(), "note", service, team, text)
 	})
 	if err != nil {
 		return err
@@ -180,42 +177,42 @@ func (m *meeting) gather(ctx context.Context) error {
 	if f := m.quorum(row, members); f != nil {
 		return f
 	}
-	return m.present(ctx)
+	return m.checkGateway(ctx)
 }
 
-// quorum says why there is nobody to hold the meeting with, or nil.
+// quorum returns a Failure if the facilitator or every participant is missing, else nil.
 func (m *meeting) quorum(row Standup, members []Member) *Failure {
 	if !has(members, row.Facilitator) {
-		return &Failure{NoActiveAgents, fmt.Sprintf("The facilitator %q has no active agent account. Make one with role agent and agent_id %s.", row.Facilitator, row.Facilitator)}
+		return &Failure{NoActiveAgents, fmt.Sprintf("The facilitator %q has no active agent account. Create one with role agent and agent_id %s.", row.Facilitator, row.Facilitator)}
 	}
 	for _, r := range row.Reports {
 		if has(members, r.AgentID) || r.Status == Answered {
 			return nil
 		}
 	}
-	return &Failure{NoActiveAgents, "None of the participants has an active agent account. Make one for each, with role agent and its agent_id."}
+	return &Failure{NoActiveAgents, "No participant has an active agent account. Create one for each, with role agent and its agent_id."}
 }
 
 func has(members []Member, agentID string) bool {
 	return slices.ContainsFunc(members, func(x Member) bool { return x.AgentID == agentID })
 }
 
-// present sees that the gateway is there before anybody is asked.
-func (m *meeting) present(ctx context.Context) error {
+// checkGateway fails unless a gateway is configured and connected.
+func (m *meeting) checkGateway(ctx context.Context) error {
 	if m.Runtime.Status().State == gateway.NotConfigured {
-		return &Failure{GatewayNotConfigured, "No agent runtime is configured. Set AGENTRT_GATEWAY_URL and AGENTRT_GATEWAY_TOKEN in this service's environment or its .env, and restart it."}
+		return &Failure{GatewayNotConfigured, "No gateway is configured. Set AGENTRT_GATEWAY_URL and AGENTRT_GATEWAY_TOKEN in Wardroom's environment or .env file, and restart Wardroom."}
 	}
-	_, err := m.connected(ctx, nil)
+	_, err := m.awaitGateway(ctx, nil)
 	return err
 }
 
-// collect asks the participants, one after the other.
+// collect asks the participants, one at a time.
 func (m *meeting) collect(ctx context.Context) error {
 	row, err := m.Get(ctx, m.id)
 	if err != nil {
 		return err
 	}
-	open, err := openBlockers(ctx, m.DB, row)
+	open, err := openBlockersByAgent(ctx, m.DB, row)
 	if err != nil {
 		return err
 	}
@@ -225,16 +222,16 @@ func (m *meeting) collect(ctx context.Context) error {
 		}
 		since := row.StartedAt
 		if r.Status == Asked {
-			since = r.AskedAt // its answer may be here already, even from before a retry
+			since = r.AskedAt // its answer may already be stored, even from before a retry
 		}
-		q, err := m.ask(ctx, r.AgentID, "report", since, func() string { return reportQuestion(row, r) + reminder(open[r.AgentID]) })
-		if errors.Is(err, errFiled) {
+		q, err := m.ask(ctx, r.AgentID, "report", since, func() string { return reportPrompt(row, r) + reminder(open[r.AgentID]) })
+		if errors.Is(err, errSubmitted) {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		if err := m.keep(ctx, i, q); err != nil {
+		if err := m.storeAnswer(ctx, i, q); err != nil {
 			return err
 		}
 	}
@@ -242,32 +239,32 @@ func (m *meeting) collect(ctx context.Context) error {
 		return err
 	}
 	if !slices.ContainsFunc(row.Reports, func(r Report) bool { return r.Status == Answered }) {
-		return &Failure{AgentsTimedOut, "None of the participants answered. A retry asks them again."}
+		return &Failure{AgentsTimedOut, "No participant answered. A retry asks them again."}
 	}
 	return nil
 }
 
-// keep turns the end of a question into the report of the i-th participant.
-func (m *meeting) keep(ctx context.Context, i int, q question) error {
+// storeAnswer turns an ended question into the report of the i-th participant.
+func (m *meeting) storeAnswer(ctx context.Context, i int, q question) error {
 	return m.step(ctx, "keep "+q.RunID, func(tx *db.Tx, row *Standup) error {
 		r := row.Reports[i]
 		if r.FiledAt != nil {
-			return nil // it was filed after the question had ended
+			return nil // it was submitted after the question had ended
 		}
 		var line string
 		kind := "answer"
 		switch q.State {
 		case "answered":
 			r.Status = Answered
-			r.fill(*q.Text, q.CostNano)
-			if err := r.weigh(ctx, tx, m.id); err != nil {
+			r.parseAnswer(*q.Text, q.CostNano)
+			if err := r.checkClaims(ctx, tx, m.id); err != nil {
 				return err
 			}
 			line = *q.Text
 		case "timed_out":
 			text := timeoutText
 			r.Status, r.Text, kind = TimedOut, &text, "timeout"
-			line = timeoutText + " No answer within " + length(m.AgentTimeout) + ". The meeting goes on without this report."
+			line = timeoutText + " No answer within " + formatDuration(m.AgentTimeout) + ". The standup continues without this report."
 		default:
 			r.Status, line, kind = Failed, noReport+sentence(*q.Text), "failure"
 		}
@@ -278,24 +275,24 @@ func (m *meeting) keep(ctx context.Context, i int, q question) error {
 		if err := update(ctx, tx, row, m.Now()); err != nil {
 			return err
 		}
-		if err := say(ctx, tx, m.id, q.EndedAt.Time, kind, r.AgentID, row.Facilitator, line); err != nil {
+		if err := appendLine(ctx, tx, m.id, q.EndedAt.Time, kind, r.AgentID, row.Facilitator, line); err != nil {
 			return err
 		}
 		return record(ctx, tx, m.Now(), "standup.reported", *row, map[string]any{"agent_id": r.AgentID, "status": r.Status})
 	})
 }
 
-// fill parses an answer into the parts of the report.
-func (r *Report) fill(text string, cost *int64) {
-	r.take(text, answer.ParseReport(text))
+// parseAnswer sets the report's parts from an answer and stores its cost.
+func (r *Report) parseAnswer(text string, cost *int64) {
+	r.setParts(text, answer.ParseReport(text))
 	if cost != nil {
 		n := money.Nano(*cost)
 		r.CostUSD = &n
 	}
 }
 
-// take takes over an answer that was read into its parts.
-func (r *Report) take(text string, parsed answer.Parsed) {
+// setParts sets the report's text and its parsed parts.
+func (r *Report) setParts(text string, parsed answer.Parsed) {
 	r.Text, r.Other = &text, nil
 	r.Yesterday, r.Today, r.Blockers = parsed.Yesterday, parsed.Today, parsed.Blockers
 	if parsed.Other != "" {
@@ -303,8 +300,8 @@ func (r *Report) take(text string, parsed answer.Parsed) {
 	}
 }
 
-// weigh holds the report against the board and the evidence.
-func (r *Report) weigh(ctx context.Context, q db.Queryer, standupID string) (err error) {
+// checkClaims sets the contradictions with the board and the omissions of the report.
+func (r *Report) checkClaims(ctx context.Context, q db.Queryer, standupID string) (err error) {
 	if r.Claims, err = contradictions(ctx, q, *r); err != nil {
 		return err
 	}
@@ -313,12 +310,12 @@ func (r *Report) weigh(ctx context.Context, q db.Queryer, standupID string) (err
 	return err
 }
 
-// review lets the facilitator read the reports. An answer that is not in the
-// form is asked for once more, and then taken as the summary it is.
+// review asks the facilitator to review the reports. If the answer is not in the
+// requested form, it asks once more, and then uses the text as the summary.
 func (m *meeting) review(ctx context.Context) (answer.Review, error) {
 	var outdated []question
 	err := m.step(ctx, "review", func(tx *db.Tx, row *Standup) (err error) {
-		if outdated, err = m.dropReviews(ctx, tx, *row); err != nil {
+		if outdated, err = m.dropOutdatedReviews(ctx, tx, *row); err != nil {
 			return err
 		}
 		ended, err := m.takeBlockers(ctx, tx, row)
@@ -329,7 +326,7 @@ func (m *meeting) review(ctx context.Context) (answer.Review, error) {
 		if err := update(ctx, tx, row, m.Now()); err != nil {
 			return err
 		}
-		return m.tellEnded(ctx, tx, *row, ended)
+		return m.resolveEnded(ctx, tx, *row, ended)
 	})
 	if err != nil {
 		return answer.Review{}, err
@@ -349,19 +346,19 @@ func (m *meeting) review(ctx context.Context) (answer.Review, error) {
 	}
 	var said string
 	for _, purpose := range []string{"review", "repeat"} {
-		q, err := m.ask(ctx, row.Facilitator, purpose, row.StartedAt, func() string { return reviewQuestion(row, known, items, purpose == "repeat") })
+		q, err := m.ask(ctx, row.Facilitator, purpose, row.StartedAt, func() string { return reviewPrompt(row, known, items, purpose == "repeat") })
 		if err != nil {
 			return answer.Review{}, err
 		}
 		if q.State != "answered" && said != "" {
-			break // the first answer is what there is
+			break // use the first answer
 		}
 		switch q.State {
 		case "answered":
 		case "timed_out":
-			return answer.Review{}, &Failure{FacilitatorTimedOut, fmt.Sprintf("%s did not answer within %s. The reports are kept; a retry asks for the review alone.", row.Facilitator, length(m.AgentTimeout))}
+			return answer.Review{}, &Failure{FacilitatorTimedOut, fmt.Sprintf("%s did not answer within %s. The reports are kept; a retry asks only for the review.", row.Facilitator, formatDuration(m.AgentTimeout))}
 		default:
-			return answer.Review{}, &Failure{FacilitatorTimedOut, fmt.Sprintf("%s could not review the reports: %s The reports are kept; a retry asks for the review alone.", row.Facilitator, sentence(*q.Text))}
+			return answer.Review{}, &Failure{FacilitatorTimedOut, fmt.Sprintf("%s could not review the reports: %s The reports are kept; a retry asks only for the review.", row.Facilitator, sentence(*q.Text))}
 		}
 		if r, ok := answer.ParseReview(*q.Text); ok {
 			return r, nil

@@ -13,30 +13,34 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// opened is the standup of a day, and whether it was opened by this request.
+// opened is the result of opening a standup: its id, and whether this request created it.
 type opened struct {
 	id      string
 	created bool
 }
 
-// name keeps both under an Idempotency-Key, whose repetition is answered alike.
-func (o opened) name() string {
+// key encodes the result for storage under an Idempotency-Key, so that a repeated
+// request gets the same answer.
+func (o opened) key() string {
 	if o.created {
 		return o.id
 	}
-	return hadAlready + o.id
+	return existedPrefix + o.id
 }
 
-const hadAlready = "had "
+// existedPrefix marks the key of a standup that already existed.
+const existedPrefix = "had "
 
+// findOpening decodes what key returned and checks that the standup still exists.
 func findOpening(ctx context.Context, q db.Queryer, name string) (opened, error) {
-	id, had := strings.CutPrefix(name, hadAlready)
+	id, had := strings.CutPrefix(name, existedPrefix)
 	_, err := find(ctx, q, id)
 	return opened{id, !had}, err
 }
 
-// openIn opens a standup, unless its team has one of that day. Who leads it and
-// who is asked stay as they are now, whatever becomes of the team.
+// openIn opens a standup, unless its team already has one on that day. The
+// facilitator and the participants are those of the team at this moment; later
+// changes of the team do not affect the standup.
 func (s *Service) openIn(ctx context.Context, tx *db.Tx, n New, now time.Time, members []Member) (opened, error) {
 	t, err := s.namedTeam(ctx, tx, n.Team)
 	if err != nil {
@@ -54,7 +58,7 @@ func (s *Service) openIn(ctx context.Context, tx *db.Tx, n New, now time.Time, m
 	if t.ArchivedAt != nil {
 		had, err := findByDay(ctx, tx, t.Key, date)
 		if errors.Is(err, ErrNotFound) {
-			err = ErrTeamArchived.With("It has no new standups. Take it out of the archive first, or name another team.")
+			err = ErrTeamArchived.With("Restore the team before you open a standup, or use another team.")
 		}
 		return opened{had.ID, false}, err
 	}
@@ -65,11 +69,11 @@ func (s *Service) openIn(ctx context.Context, tx *db.Tx, n New, now time.Time, m
 		had, err := findByDay(ctx, tx, t.Key, date)
 		return opened{had.ID, false}, err
 	}
-	return s.opened(ctx, tx, t, made, members)
+	return s.recordOpened(ctx, tx, t, made, members)
 }
 
-// opened writes down who will be asked, and that the standup was opened.
-func (s *Service) opened(ctx context.Context, tx *db.Tx, t Team, made Standup, members []Member) (opened, error) {
+// recordOpened stores the pending reports, the transcript entry and the event of a new standup.
+func (s *Service) recordOpened(ctx context.Context, tx *db.Tx, t Team, made Standup, members []Member) (opened, error) {
 	now := made.CreatedAt.Time
 	for i, agentID := range t.Participants {
 		r := Report{AgentID: agentID, Name: nameOf(members, agentID), Status: Pending}
@@ -78,7 +82,7 @@ func (s *Service) opened(ctx context.Context, tx *db.Tx, t Team, made Standup, m
 		}
 	}
 	text := fmt.Sprintf("%s opened the standup of %s (%s).", actor.From(ctx).Name, made.Date, made.Timezone)
-	if err := say(ctx, tx, made.ID, now, "note", service, team, text); err != nil {
+	if err := appendLine(ctx, tx, made.ID, now, "note", service, team, text); err != nil {
 		return opened{}, err
 	}
 	return opened{made.ID, true}, record(ctx, tx, now, "standup.opened", made, nil)

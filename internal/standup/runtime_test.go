@@ -13,7 +13,7 @@ import (
 	"wardroom/internal/standup"
 )
 
-// flaky is a runtime whose calls a test can spoil; what is nil is the real one's.
+// flaky is a runtime whose calls a test can override; nil hooks use the real runtime.
 type flaky struct {
 	standup.Runtime
 	status func(gateway.Status) gateway.Status
@@ -58,15 +58,14 @@ func (f *flaky) Wait(ctx context.Context, run string, limit time.Duration) (gate
 	return f.Runtime.Wait(ctx, run, limit)
 }
 
-// sleep moves the clock of the services, as when a process was away.
+// sleep advances the clock of the services.
 func (o *office) sleep(d time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.ahead += d
 }
 
-// The connection breaks between the look at its state and the wait for it: the
-// wait has its bound all the same.
+// The wait for the gateway is bounded even if the connection breaks right before it.
 func TestGoneInBetween(t *testing.T) {
 	o := newOffice(t, dbtest.New(t))
 	o.Patience, o.Deadline = shortPatience, 20*time.Second
@@ -78,8 +77,8 @@ func TestGoneInBetween(t *testing.T) {
 	wantEnd(t, o.hold(t, o.open(t).ID), standup.Error, standup.GatewayUnreachable)
 }
 
-// A runtime that is connected and takes no question is away all the same, long
-// before the meeting's deadline.
+// A runtime that is connected but accepts no question counts as unavailable, long before
+// the deadline.
 func TestRuntimeMute(t *testing.T) {
 	o := newOffice(t, dbtest.New(t))
 	o.Patience, o.Deadline = shortPatience, 20*time.Second
@@ -90,7 +89,7 @@ func TestRuntimeMute(t *testing.T) {
 	wantEnd(t, o.hold(t, o.open(t).ID), standup.Error, standup.GatewayUnreachable)
 }
 
-// Whatever becomes of stopping a silent run, no answer in time is a [Timeout].
+// No answer in time is a [Timeout], whether or not the run can be stopped.
 func TestTimeoutStop(t *testing.T) {
 	for name, spoiled := range map[string]error{
 		"the connection breaks after the stop": gateway.ErrUnreachable,
@@ -116,8 +115,8 @@ func TestTimeoutStop(t *testing.T) {
 	}
 }
 
-// The gateway refuses to show what became of a question after a broken connection:
-// that participant has no report, and the standup goes on.
+// If the runtime refuses to look up a question, that report fails and the standup
+// continues.
 func TestFindRefused(t *testing.T) {
 	o := newOffice(t, dbtest.New(t))
 	o.Runtime = &flaky{
@@ -138,8 +137,8 @@ func TestFindRefused(t *testing.T) {
 	wantReports(t, m, standup.Failed, standup.Answered, standup.Answered)
 }
 
-// The service stops with a question that was written down and never sent, and
-// is back only after the agent's time: the agent has its time.
+// An agent gets its full timeout for a question that was stored but not sent before
+// Wardroom stopped.
 func TestUnsentQuestion(t *testing.T) {
 	o := newOffice(t, dbtest.New(t))
 	o.runtime.Delay("cto", 300*time.Millisecond)
@@ -163,8 +162,8 @@ func TestUnsentQuestion(t *testing.T) {
 	wantReports(t, m, standup.Answered, standup.Answered, standup.Answered)
 }
 
-// The service and the runtime are both away for longer than the agent's time,
-// and its run died: it is asked again, and has time to answer.
+// If Wardroom and the runtime are down longer than the agent timeout, the agent is asked
+// again with its full timeout.
 func TestAskedAnewWithTime(t *testing.T) {
 	o := newOffice(t, dbtest.New(t))
 	o.runtime.Delay("cto", longThought)
@@ -189,8 +188,7 @@ func TestAskedAnewWithTime(t *testing.T) {
 	o.wantAsked(t, map[string]int{"cto": 2})
 }
 
-// A cancel that comes while the question is on its way cannot stop its run,
-// which has not begun; it must not go on burning money.
+// A cancel while the question is in transit also stops the run that starts afterwards.
 func TestCancelWhileAsking(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
@@ -212,12 +210,12 @@ func TestCancelWhileAsking(t *testing.T) {
 	})
 }
 
-// A database that fails in the moment in which a question was taken is no
-// failure of the agent: it is asked once, and its answer counts.
+// A database error right after a question was accepted does not fail the report: the agent
+// is asked once.
 func TestQuestionThatCannotBeNoted(t *testing.T) {
 	d := dbtest.New(t)
 	o := newOffice(t, d)
-	exec := func(query string) { // also where a test must not be ended from
+	exec := func(query string) { // usable from other goroutines, where t.Fatal is not
 		err := d.Tx(t.Context(), func(tx *db.Tx) error {
 			_, err := tx.Exec(t.Context(), query)
 			return err

@@ -17,8 +17,7 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// Timetable is the part of the gateway that a standup's schedule needs: the
-// runtime's own timed jobs.
+// Timetable is the part of the gateway client that manages the runtime's scheduled jobs.
 type Timetable interface {
 	Jobs(ctx context.Context, want gateway.JobsWanted) ([]gateway.Job, error)
 	AddJob(ctx context.Context, n gateway.NewJob) (gateway.Job, error)
@@ -26,61 +25,61 @@ type Timetable interface {
 }
 
 const (
-	// jobNames is how the job of the team executive is called in the runtime, as
-	// the specification has it, and what the names of all others begin with.
-	jobNames = "daily-standup"
-	// KeyVariable is the variable in the runtime's environment that holds the
-	// facilitator's API key. Only its name is in the job.
+	// jobNamePrefix is the name of the team executive's job in the runtime and the
+	// prefix of the other teams' job names.
+	jobNamePrefix = "daily-standup"
+	// KeyVariable is the environment variable of the runtime that holds the
+	// facilitator's API key. The job contains only its name.
 	KeyVariable = "WARDROOM_API_KEY"
-	// defaultExpr is nine o'clock on weekdays.
+	// defaultExpr is 9 a.m. on weekdays.
 	defaultExpr = "0 9 * * 1-5"
-	// nextShown is how many of the next times are answered.
-	nextShown = 5
+	// maxNextRuns is the number of upcoming times in an answer.
+	maxNextRuns = 5
 )
 
-// jobName is how the job that starts t's standups is called in the runtime.
+// jobName returns the name of the team's job in the runtime.
 func (t Team) jobName() string {
 	if t.Key == Executive {
-		return jobNames
+		return jobNamePrefix
 	}
-	return jobNames + "-" + t.Key
+	return jobNamePrefix + "-" + t.Key
 }
 
-// jobDeclaration names that job for the runtime: whoever makes it twice makes one.
+// jobDeclaration returns the key that keeps the runtime from creating the job twice.
 func (t Team) jobDeclaration() string { return "wardroom/" + t.jobName() }
 
-// Schedule is the runtime's job that starts the standups of a team.
+// Schedule is the runtime's scheduled job that starts a team's standups.
 type Schedule struct {
-	Team         string       `json:"team" doc:"The key of the team whose standups it starts." example:"executive"`
-	Job          gateway.Job  `json:"job" doc:"The job as the runtime has it, in the runtime's own words."`
-	Live         bool         `json:"live" doc:"Whether it was read from the runtime for this answer; else it is as it was last seen there."`
-	SeenAt       clock.Time   `json:"seen_at" doc:"When it was read; of one that was last seen there, to about ten minutes."`
-	NextRuns     []clock.Time `json:"next_runs" nullable:"false" doc:"Its next times, five at most; none while it is disabled."`
-	ServiceURL   string       `json:"service_url" doc:"Where its agent is told to call this service; empty when the job was made elsewhere."`
-	Variable     string       `json:"variable" doc:"The variable in the runtime's environment that must hold the agent's API key. Only its name is told to the agent."`
-	Watched      bool         `json:"watched" doc:"Whether a standup that does not begin in time is noticed."`
-	Unwatched    string       `json:"unwatched_because" doc:"Why not; empty when it is."`
-	GraceSeconds int64        `json:"grace_seconds" doc:"How late the standup may begin before it counts as missed."`
-	Fallback     bool         `json:"fallback" doc:"Whether this service begins one that was missed."`
-	Others       []string     `json:"other_jobs" nullable:"false" doc:"Ids of further jobs of that name and agent. They do no harm; remove them in the runtime."`
-	Warnings     []string     `json:"warnings" nullable:"false" doc:"What would keep the job from working, in words."`
+	Team         string       `json:"team" doc:"The key of the team." example:"executive"`
+	Job          gateway.Job  `json:"job" doc:"The job as the runtime returns it."`
+	Live         bool         `json:"live" doc:"Whether the job was just read from the runtime; otherwise it is as last seen there."`
+	SeenAt       clock.Time   `json:"seen_at" doc:"When the job was read from the runtime. If live is false, it can be up to 10 minutes before the last check."`
+	NextRuns     []clock.Time `json:"next_runs" nullable:"false" doc:"The next start times, at most 5; empty while the job is disabled."`
+	ServiceURL   string       `json:"service_url" doc:"The Wardroom URL in the job's message; empty if the job was created elsewhere."`
+	Variable     string       `json:"variable" doc:"The environment variable of the runtime that must hold the agent's API key. The job contains only its name."`
+	Watched      bool         `json:"watched" doc:"Whether Wardroom reports standups that do not start on time."`
+	Unwatched    string       `json:"unwatched_because" doc:"Why watched is false; empty if it is true."`
+	GraceSeconds int64        `json:"grace_seconds" doc:"How late a standup may start before it counts as missed."`
+	Fallback     bool         `json:"fallback" doc:"Whether Wardroom starts a missed standup itself."`
+	Others       []string     `json:"other_jobs" nullable:"false" doc:"Ids of duplicate jobs with the same name and agent. They are harmless; remove them in the runtime."`
+	Warnings     []string     `json:"warnings" nullable:"false" doc:"Problems that would keep the job from working."`
 }
 
-// Plan is how a schedule is to be. What is left out stays as it is; of a job
-// that there is not yet it has its default.
+// Plan is the requested state of a schedule. Omitted fields stay unchanged; for a new
+// job they have their defaults.
 type Plan struct {
-	Expr       *string `json:"expr,omitempty" maxLength:"500" doc:"Five fields: minute, hour, day of the month, month, weekday. Default: 0 9 * * 1-5, nine o'clock on weekdays." example:"0 9 * * 1-5"`
-	Timezone   *string `json:"timezone,omitempty" maxLength:"64" doc:"The IANA time zone of expr. Default: the team's." example:"Europe/Berlin"`
-	Team       *string `json:"team,omitempty" maxLength:"64" doc:"Whose standups it starts: the team's key or id; the team executive when left out." example:"executive"`
-	Enabled    *bool   `json:"enabled,omitempty" doc:"A disabled job does not trigger. Default: true."`
-	ServiceURL *string `json:"service_url,omitempty" maxLength:"300" doc:"Where the runtime's agents reach this service. Default: PUBLIC_URL, else what was said before, else the address that it listens on when the gateway is on the same machine." example:"http://127.0.0.1:3000"`
-	Revision   *string `json:"revision,omitempty" maxLength:"128" doc:"The job's configRevision as you read it: then nothing is changed when the job is another one by now."`
+	Expr       *string `json:"expr,omitempty" maxLength:"500" doc:"A cron expression with five fields: minute, hour, day of month, month, weekday. Default: 0 9 * * 1-5 (9 a.m. on weekdays)." example:"0 9 * * 1-5"`
+	Timezone   *string `json:"timezone,omitempty" maxLength:"64" doc:"The IANA time zone of expr. Default: the team's time zone." example:"Europe/Berlin"`
+	Team       *string `json:"team,omitempty" maxLength:"64" doc:"The team's key or id. Default: executive." example:"executive"`
+	Enabled    *bool   `json:"enabled,omitempty" doc:"A disabled job does not start standups. Default: true."`
+	ServiceURL *string `json:"service_url,omitempty" maxLength:"300" doc:"The URL at which the runtime's agents reach Wardroom. Default: PUBLIC_URL, else the URL used before, else Wardroom's own address if the gateway is on the same machine." example:"http://127.0.0.1:3000"`
+	Revision   *string `json:"revision,omitempty" maxLength:"128" doc:"The configRevision of the job that you read. If the job has changed since, the request fails and changes nothing."`
 }
 
-// ErrNoSchedule means that the runtime has no job that starts the team's standups.
-var ErrNoSchedule = fault.New(fault.NotFound, "schedule_not_found", "No job of the agent runtime starts the standups.")
+// ErrNoSchedule means that no job of the runtime starts the team's standups.
+var ErrNoSchedule = fault.New(fault.NotFound, "schedule_not_found", "No scheduled job starts this team's standups.")
 
-// seenJob is a schedule as it was last seen in the runtime.
+// seenJob is a team's job as last seen in the runtime.
 type seenJob struct {
 	Job        gateway.Job
 	Present    bool
@@ -88,11 +87,11 @@ type seenJob struct {
 	CheckedTo  clock.Time
 	CheckedDay string
 	SeenAt     clock.Time
-	Version    int64 // 0: nothing is remembered
+	Version    int64 // 0 if the job was never seen
 }
 
-// aim is the job as it is to be.
-type aim struct {
+// desiredJob is the state that a job should have.
+type desiredJob struct {
 	expr, zone  string
 	enabled     bool
 	url         string
@@ -100,11 +99,11 @@ type aim struct {
 	message     string
 }
 
-// aim puts together what p says, what is there, and the defaults, or says what
-// is wrong with it. Nothing has been sent by then.
-func (s *Service) aim(t Team, p Plan, was seenJob, now *gateway.Job) (aim, error) {
+// desiredJob merges the plan p, the existing job and the defaults. It returns an error
+// with each invalid field. It sends nothing.
+func (s *Service) desiredJob(t Team, p Plan, was seenJob, now *gateway.Job) (desiredJob, error) {
 	var bad fault.Fields
-	a := aim{expr: defaultExpr, zone: t.Timezone, enabled: true, facilitator: t.Facilitator}
+	a := desiredJob{expr: defaultExpr, zone: t.Timezone, enabled: true, facilitator: t.Facilitator}
 	if now != nil {
 		a.enabled = now.Enabled
 		if now.Schedule.Kind == "cron" {
@@ -114,7 +113,7 @@ func (s *Service) aim(t Team, p Plan, was seenJob, now *gateway.Job) (aim, error
 	a.expr, a.zone, a.enabled = or(p.Expr, a.expr), or(p.Timezone, a.zone), or(p.Enabled, a.enabled)
 	a.expr = strings.Join(strings.Fields(a.expr), " ")
 	if _, err := clock.Zone(a.zone); err != nil {
-		bad.Add("/timezone", "Give an IANA name, such as Europe/Berlin.")
+		bad.Add("/timezone", "Use an IANA time zone name, such as Europe/Berlin.")
 	} else if _, err := cron.Parse(a.expr, a.zone); err != nil {
 		bad.Add("/expr", "%s.", capital(err.Error()))
 	}
@@ -125,16 +124,16 @@ func (s *Service) aim(t Team, p Plan, was seenJob, now *gateway.Job) (aim, error
 	}
 	switch address, ok := serviceAddress(a.url); {
 	case a.url == "":
-		bad.Add("/service_url", "Say where the runtime's agents reach this service, or set PUBLIC_URL: the gateway is not on this machine.")
+		bad.Add("/service_url", "The gateway is not on this machine. Give the URL at which its agents reach Wardroom, or set PUBLIC_URL.")
 	case !ok:
-		bad.Add("/service_url", "Give an address such as https://ops.example.com: http or https, no user, no query.")
+		bad.Add("/service_url", "Use a URL such as https://ops.example.com: http or https, without user and query.")
 	default:
 		a.url, a.message = address, jobMessage(address, t.Key)
 	}
 	return a, bad.Err()
 }
 
-// or is what was given, or else what there is.
+// or returns the given value, or there if none was given.
 func or[T any](given *T, there T) T {
 	if given != nil {
 		return *given
@@ -142,18 +141,18 @@ func or[T any](given *T, there T) T {
 	return there
 }
 
+// capital returns text with an upper-case first letter.
 func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
-// addressLetters are what an address in a job may be made of. Agents paste it
-// into a command line, so that nothing gets through that a shell would read.
-const addressLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/:[]"
+// addressChars are the characters allowed in a URL in a job's message. Agents paste
+// the URL into a shell, so it must not contain shell syntax.
+const addressChars = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/:[]"
 
-// serviceAddress reads an address of this service, without what belongs to its
-// routes.
+// serviceAddress validates a Wardroom URL and removes the API's path prefix.
 func serviceAddress(text string) (string, bool) {
 	text = strings.TrimSuffix(strings.TrimRight(strings.TrimSpace(text), "/"), "/api/v1")
 	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.Opaque != "" || strings.Trim(text, addressLetters) != "" {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.Opaque != "" || strings.Trim(text, addressChars) != "" {
 		return "", false
 	}
 	if port := u.Port(); port != "" {
@@ -164,9 +163,9 @@ func serviceAddress(text string) (string, bool) {
 	return text, !strings.HasSuffix(u.Host, ":")
 }
 
-// overheard reports whether a key that is sent to an address can be read on the
-// way.
-func overheard(address string) bool {
+// exposesKey reports whether an API key sent to the URL travels unencrypted over a
+// network.
+func exposesKey(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme == "https" || u.Hostname() == "localhost" {
 		return false
@@ -175,34 +174,34 @@ func overheard(address string) bool {
 	return err != nil || !ip.IsLoopback()
 }
 
-// jobMessage is what the job tells the facilitator: what the specification has
-// it do, and how. There is the name of a variable in it, and no credential. The
-// endpoints mean the team executive where none is named.
+// jobMessage returns the job's instructions for the facilitator: open the team's
+// standup and run it. The message contains the name of the API key's variable, not the
+// key. Requests without a team refer to the team executive.
 func jobMessage(address, key string) string {
 	whose, body, data := "", "No body.", ""
 	if key != Executive {
 		named := `{"team":"` + key + `"}`
 		whose = " of the team " + key
-		body = "The body is " + named + ", and nothing else: without it you would open another team's standup."
+		body = "Send exactly this body: " + named + ". Without it you open another team's standup."
 		data = fmt.Sprintf(" -H 'Content-Type: application/json' -d '%s'", named)
 	}
-	return fmt.Sprintf(`Hold today's standup%[3]s through the operations service at %[1]s.
+	return fmt.Sprintf(`Hold today's standup%[3]s through the operations service Wardroom at %[1]s.
 
 1. Open it: POST /api/v1/standups. %[4]s The answer is JSON; take its "id".
-2. Run it: POST /api/v1/standups/:id/run, with that id. No body. It answers 202 at once.
+2. Run it: POST /api/v1/standups/:id/run with that id. No body. It answers 202 immediately.
 
-Use your own agent credentials: your API key is in the environment variable %[2]s. Never print it, and write it into no file or message. In a shell:
+Use your own agent credentials: your API key is in the environment variable %[2]s. Never print it or write it to a file or message. In a shell:
 
     ID=$(curl -sS -X POST %[1]s/api/v1/standups -H "Authorization: Bearer $%[2]s"%[5]s | grep -o '"id":"[^"]*"' | head -n 1 | cut -d '"' -f 4)
     curl -sS -o /dev/null -w '%%{http_code}\n' -X POST "%[1]s/api/v1/standups/$ID/run" -H "Authorization: Bearer $%[2]s"
 
-202 means that the meeting has begun; 409 means that somebody was faster and nothing is left to do. Do not wait for its end, and ask nobody yourself: the service asks every participant in your name, and asks you for the review in another session. End this turn with one line that says what the service answered.
+202: the standup has started. 409: it has already been started, and there is nothing left to do. Do not wait for its end. Do not ask the participants yourself: Wardroom asks them in your name, and asks you for the review in another session. End this turn with one line that states what Wardroom answered.
 `, address, KeyVariable, whose, body, data)
 }
 
-// change is what has to be changed of a job for it to be as it should; empty
-// when nothing has.
-func (a aim) change(j gateway.Job) (c gateway.JobChange, names []string) {
+// change returns the change that brings job j to the desired state, and the names of
+// the fields that differ.
+func (a desiredJob) change(j gateway.Job) (c gateway.JobChange, names []string) {
 	differs := func(name string, is, should any) bool {
 		if is != should {
 			names = append(names, name)
@@ -231,9 +230,8 @@ func (a aim) change(j gateway.Job) (c gateway.JobChange, names []string) {
 	return c, names
 }
 
-// pick finds t's job among the runtime's, by its name: the one that is
-// remembered, whoever leads the standups by now, else the oldest of who leads
-// them. others are further ones.
+// pick returns the team's job among the runtime's jobs: the one with the given id, else
+// the oldest one of the facilitator. It also returns the ids of duplicates.
 func (t Team) pick(jobs []gateway.Job, id string) (found *gateway.Job, others []string) {
 	others = []string{}
 	ours := slices.DeleteFunc(slices.Clone(jobs), func(j gateway.Job) bool {
@@ -252,6 +250,7 @@ func (t Team) pick(jobs []gateway.Job, id string) (found *gateway.Job, others []
 	return found, others
 }
 
+// yesFirst orders true before false.
 func yesFirst(a, b bool) int {
 	switch {
 	case a == b:
@@ -262,23 +261,23 @@ func yesFirst(a, b bool) int {
 	return 1
 }
 
-// times is when a job is due, or why that cannot be told.
+// times returns a job's cron schedule, or why it cannot be evaluated.
 func times(j gateway.Job) (at cron.Schedule, why string) {
 	switch {
 	case j.Schedule.Kind != "cron":
-		return at, "Its schedule is of the kind " + j.Schedule.Kind + ", and only cron is watched."
+		return at, "Its schedule has the kind " + j.Schedule.Kind + "; Wardroom watches only cron."
 	case j.Schedule.Zone == "":
-		return at, "Its schedule names no time zone, and the runtime does not tell its own."
+		return at, "Its schedule has no time zone, and the runtime's default zone is unknown."
 	}
 	at, err := cron.Parse(j.Schedule.Expr, j.Schedule.Zone)
 	if err != nil {
-		return at, "Its expression is one of the runtime's own: " + err.Error() + "."
+		return at, "Wardroom cannot evaluate its cron expression: " + err.Error() + "."
 	}
 	return at, ""
 }
 
-// shown is a schedule as the API answers it.
-func (s *Service) shown(t Team, j gateway.Job, live bool, seen clock.Time, address string) Schedule {
+// view builds the API's answer for a job.
+func (s *Service) view(t Team, j gateway.Job, live bool, seen clock.Time, address string) Schedule {
 	out := Schedule{
 		Team: t.Key, Job: j, Live: live, SeenAt: seen, NextRuns: []clock.Time{}, ServiceURL: address, Variable: KeyVariable,
 		GraceSeconds: int64(s.StartGrace / time.Second), Fallback: s.Fallback, Others: []string{}, Warnings: []string{},
@@ -288,11 +287,11 @@ func (s *Service) shown(t Team, j gateway.Job, live bool, seen clock.Time, addre
 		why = "The job is disabled."
 	}
 	if why == "" {
-		for next := at.Next(s.Now()); len(out.NextRuns) < nextShown && !next.IsZero(); next = at.Next(next) {
+		for next := at.Next(s.Now()); len(out.NextRuns) < maxNextRuns && !next.IsZero(); next = at.Next(next) {
 			out.NextRuns = append(out.NextRuns, clock.At(next))
 		}
-		if t.ArchivedAt != nil { // the runtime does not know
-			why = "The team is in the archive."
+		if t.ArchivedAt != nil { // the job may still be enabled in the runtime
+			why = "The team is archived."
 		}
 	}
 	out.Unwatched, out.Watched = why, why == ""

@@ -11,8 +11,8 @@ import (
 
 const scheduleColumns = `job, present, service_url, checked_to, checked_day, seen_at, version`
 
-// findSchedule reads what is remembered of a team's schedule; its Version is 0
-// when nothing is.
+// findSchedule returns a team's job as last seen in the runtime. Its Version is 0 if it
+// was never seen.
 func findSchedule(ctx context.Context, q db.Queryer, team string) (seenJob, error) {
 	var r seenJob
 	var definition string
@@ -30,16 +30,16 @@ func (r *seenJob) fields(definition *string) []any {
 	return []any{definition, &r.Present, &r.ServiceURL, &r.CheckedTo, &r.CheckedDay, &r.SeenAt, &r.Version}
 }
 
-// timetable is a team and what is remembered of its schedule.
-type timetable struct {
+// teamSchedule is a team and its job as last seen in the runtime.
+type teamSchedule struct {
 	team Team
 	seenJob
 }
 
-// timetables are those of all teams, also of those that have no schedule, whose
-// Version is 0, and of those in the archive.
-func (s *Service) timetables(ctx context.Context) ([]timetable, error) {
-	var all []timetable
+// teamSchedules returns the schedules of all teams, including archived teams and teams
+// without a schedule (Version 0).
+func (s *Service) teamSchedules(ctx context.Context) ([]teamSchedule, error) {
+	var all []teamSchedule
 	err := s.DB.View(ctx, func(q db.Queryer) error {
 		seen := map[string]seenJob{}
 		rows, err := q.Query(ctx, `SELECT team, `+scheduleColumns+` FROM standup_schedules`)
@@ -56,9 +56,9 @@ func (s *Service) timetables(ctx context.Context) ([]timetable, error) {
 			return err
 		}
 		rows, err = q.Query(ctx, `SELECT `+teamColumns+` FROM teams ORDER BY key`)
-		all, err = db.All(rows, err, func(row db.Row) (timetable, error) {
+		all, err = db.All(rows, err, func(row db.Row) (teamSchedule, error) {
 			t, err := scanTeam(row)
-			return timetable{s.effective(t), seen[t.Key]}, err
+			return teamSchedule{s.effective(t), seen[t.Key]}, err
 		})
 		return err
 	})
@@ -78,8 +78,9 @@ func putSchedule(ctx context.Context, tx *db.Tx, team string, r seenJob) error {
 	return err
 }
 
-// forgive has nothing count as missed that a team's schedule had until now.
-func forgive(ctx context.Context, tx *db.Tx, team string, now time.Time) error {
+// skipMissed marks a team's schedule as checked up to now, so that earlier times do
+// not count as missed.
+func skipMissed(ctx context.Context, tx *db.Tx, team string, now time.Time) error {
 	if err := tx.Lock(ctx, scheduleLock(team)); err != nil {
 		return err
 	}

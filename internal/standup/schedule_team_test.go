@@ -16,7 +16,7 @@ import (
 	"wardroom/internal/standup"
 )
 
-// teamIn makes a team with a leader and a zone of its own.
+// teamIn creates a team with its own facilitator and time zone.
 func (o *office) teamIn(t *testing.T, key, facilitator, zone string, participants ...standup.AgentID) standup.Team {
 	t.Helper()
 	made, err := o.CreateTeam(signedIn(t), standup.NewTeam{Key: key, Name: strings.ToUpper(key), Facilitator: facilitator, Timezone: zone, Participants: participants})
@@ -26,8 +26,7 @@ func (o *office) teamIn(t *testing.T, key, facilitator, zone string, participant
 	return made
 }
 
-// Each team has a job of its own: one that took the other's would move its
-// times, or hold the wrong standup.
+// Each team has its own job.
 func TestSetScheduleOfTeams(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newPlanner(t, d)
@@ -73,7 +72,7 @@ func TestSetScheduleOfTeams(t *testing.T) {
 	})
 }
 
-// wantScheduleEvents compares what the activity has of the schedules of teams.
+// wantScheduleEvents compares the schedule events.
 func wantScheduleEvents(t *testing.T, d *db.DB, want ...string) {
 	t.Helper()
 	rows, err := d.Query(t.Context(), `SELECT kind, subject_id, subject_name FROM events WHERE subject_kind = 'schedule' AND class = 'activity' ORDER BY id`)
@@ -90,7 +89,7 @@ func wantScheduleEvents(t *testing.T, d *db.DB, want ...string) {
 	}
 }
 
-// A team that there is not is nobody's, and above all not the executive one's.
+// An unknown team is an error and never means executive.
 func TestScheduleOfNoTeam(t *testing.T) {
 	o := newPlanner(t, dbtest.New(t))
 	if _, err := o.SetSchedule(signedIn(t), standup.Plan{Team: new("night shift")}); !errors.Is(err, standup.ErrTeam) {
@@ -109,9 +108,8 @@ func TestScheduleOfNoTeam(t *testing.T) {
 	}
 }
 
-// Whoever hands a team to another leader would otherwise find on the next
-// morning that the old one still begins its standups. Also of the executive one
-// what counts is the team, and not the settings.
+// After a change of the facilitator, the schedule warns about the job of the previous one.
+// The team counts, not the settings, also for executive.
 func TestScheduleOfAnotherFacilitator(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newPlanner(t, d)
@@ -125,11 +123,11 @@ func TestScheduleOfAnotherFacilitator(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := o.LookAtSchedule(system(t)); err != nil {
+			if err := o.RefreshSchedules(system(t)); err != nil {
 				t.Fatal(err)
 			}
 			old, err := o.Schedule(signedIn(t), key)
-			if err != nil || old.Job.ID != made.Job.ID || !old.Watched || !strings.Contains(strings.Join(old.Warnings, " "), "has coo start the standups, and cpo leads them") {
+			if err != nil || old.Job.ID != made.Job.ID || !old.Watched || !strings.Contains(strings.Join(old.Warnings, " "), "runs as coo, but cpo is now the facilitator") {
 				t.Errorf("%s is led by another: %+v, %v", key, old, err)
 			}
 			handed, err := o.SetSchedule(signedIn(t), standup.Plan{Team: &key})
@@ -143,8 +141,7 @@ func TestScheduleOfAnotherFacilitator(t *testing.T) {
 	})
 }
 
-// The job of a team that has no more standups asks its agent for one every
-// morning, until somebody is told how to end it, and may.
+// The job of an archived team has a warning and can be disabled.
 func TestScheduleOfArchivedTeam(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newPlanner(t, d)
@@ -180,8 +177,8 @@ func TestScheduleOfArchivedTeam(t *testing.T) {
 	})
 }
 
-// However many teams there are, the gateway is asked once a minute, and while it
-// is away the schedule of each is still known.
+// The schedules of all teams are read in one request per minute and are available while
+// the gateway is not.
 func TestLookAtSchedulesOfTeams(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newPlanner(t, d)
@@ -201,7 +198,7 @@ func TestLookAtSchedulesOfTeams(t *testing.T) {
 			ids[name] = j.ID
 		}
 		before := o.runtime.Calls("cron.list")
-		if err := o.LookAtSchedule(system(t)); err != nil {
+		if err := o.RefreshSchedules(system(t)); err != nil {
 			t.Fatal(err)
 		}
 		if n := o.runtime.Calls("cron.list") - before; n != 1 {

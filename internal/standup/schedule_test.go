@@ -19,7 +19,7 @@ import (
 	"wardroom/internal/standup"
 )
 
-// planner is an office whose service may change the runtime's jobs.
+// planner is an office whose client may change the runtime's jobs.
 func newPlanner(t *testing.T, d *db.DB) *office {
 	t.Helper()
 	o := newOffice(t, d)
@@ -40,8 +40,7 @@ func jobsOf(t *testing.T, o *office) []gateway.Job {
 	return jobs
 }
 
-// The job is the one of the specification, made once however often it is asked
-// for, and no secret is in it.
+// The job is created once however often it is requested, and contains no secret.
 func TestSetSchedule(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newPlanner(t, d)
@@ -95,7 +94,7 @@ func TestSetSchedule(t *testing.T) {
 	})
 }
 
-// wantEvents compares what the log has of schedules.
+// wantEvents compares the schedule events.
 func wantEvents(t *testing.T, d *db.DB, want ...string) {
 	t.Helper()
 	rows, err := d.Query(t.Context(), `SELECT class, kind FROM events WHERE subject_kind = 'schedule' ORDER BY id`)
@@ -112,8 +111,8 @@ func wantEvents(t *testing.T, d *db.DB, want ...string) {
 	}
 }
 
-// What cannot be is refused before anything is sent: the runtime would take
-// what we cannot watch, and a shell would read what stands in an address.
+// Invalid plans are rejected before anything is sent: expressions that Wardroom cannot
+// watch, and URLs with shell syntax.
 func TestSetScheduleRefused(t *testing.T) {
 	o := newPlanner(t, dbtest.New(t))
 	for name, test := range map[string]struct {
@@ -152,7 +151,7 @@ func TestSetScheduleRefused(t *testing.T) {
 	}
 }
 
-// Without the scope the answer names it and the way to get it.
+// Without the scope, the error names it and the setting.
 func TestSetScheduleWithoutScope(t *testing.T) {
 	o := newOffice(t, dbtest.New(t))
 	if _, err := o.client.Await(t.Context()); err != nil {
@@ -165,8 +164,8 @@ func TestSetScheduleWithoutScope(t *testing.T) {
 	}
 }
 
-// The address of the service: what is said wins, then the setting, then what
-// was said before, then our own.
+// The service URL comes from the request, else PUBLIC_URL, else the previous URL, else
+// Wardroom's own.
 func TestScheduleAddress(t *testing.T) {
 	o := newPlanner(t, dbtest.New(t))
 	for _, step := range []struct {
@@ -199,7 +198,7 @@ func TestScheduleAddress(t *testing.T) {
 	}
 }
 
-// Eight people press the button at once: there is one job.
+// Eight concurrent requests create one job.
 func TestSetScheduleRace(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newPlanner(t, d)
@@ -220,7 +219,7 @@ func TestSetScheduleRace(t *testing.T) {
 	})
 }
 
-// meddled is a timetable in which somebody changes the job after we have read it.
+// meddled is a timetable in which the job changes right after it was read.
 type meddled struct {
 	standup.Timetable
 	meddle func()
@@ -232,7 +231,7 @@ func (m meddled) Jobs(ctx context.Context, want gateway.JobsWanted) ([]gateway.J
 	return jobs, err
 }
 
-// Somebody changes the job in the runtime while we do: theirs is not undone.
+// A concurrent change of the job in the runtime is not overwritten.
 func TestSetScheduleMeddled(t *testing.T) {
 	o := newPlanner(t, dbtest.New(t))
 	made, err := o.SetSchedule(signedIn(t), standup.Plan{})
@@ -252,7 +251,7 @@ func TestSetScheduleMeddled(t *testing.T) {
 	}
 }
 
-// interrupted is a timetable whose changes are made, and then something happens.
+// interrupted is a timetable that applies changes and then calls a hook.
 type interrupted struct {
 	standup.Timetable
 	then func() error
@@ -268,8 +267,7 @@ func (i interrupted) ChangeJob(ctx context.Context, id string, c gateway.JobChan
 	return j, errors.Join(err, i.then())
 }
 
-// The runtime makes an agent work by itself from now on, because of somebody who
-// did not wait for that: it is told all the same, and whether it is certain.
+// A change is recorded even if the client has disconnected, with whether it is confirmed.
 func TestSetScheduleOfWhoLeft(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newPlanner(t, d)
@@ -285,7 +283,7 @@ func TestSetScheduleOfWhoLeft(t *testing.T) {
 		}
 		set("0 8 * * *", nil)
 		set("0 7 * * *", errors.Join(gateway.ErrTimeout, gateway.ErrUnsure))
-		set("0 6 * * *", gateway.ErrTimeout) // it was not sent
+		set("0 6 * * *", gateway.ErrTimeout) // not sent
 		wantEvents(t, d, "activity schedule.made", "audit schedule.made", "activity schedule.changed", "audit schedule.changed")
 		var doubts int
 		if err := d.QueryRow(t.Context(), `SELECT COUNT(*) FROM events WHERE kind = 'schedule.changed' AND data LIKE '%"confirmed":false%'`).Scan(&doubts); err != nil || doubts != 2 {
@@ -294,8 +292,8 @@ func TestSetScheduleOfWhoLeft(t *testing.T) {
 	})
 }
 
-// A schedule that somebody made or changed in the runtime is ours, too; while
-// the runtime is away it is shown as it was, and says so.
+// Jobs created or changed in the runtime are used too, and shown as last seen while the
+// runtime is unavailable.
 func TestScheduleOfOthers(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newPlanner(t, d)
@@ -310,7 +308,7 @@ func TestScheduleOfOthers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := o.LookAtSchedule(signedIn(t)); err != nil {
+		if err := o.RefreshSchedules(signedIn(t)); err != nil {
 			t.Fatal(err)
 		}
 		second, err := o.client.AddJob(t.Context(), n)
@@ -332,7 +330,7 @@ func TestScheduleOfOthers(t *testing.T) {
 	})
 }
 
-// away is a runtime that cannot be reached.
+// away is an unavailable runtime.
 type away struct{}
 
 func (away) Jobs(context.Context, gateway.JobsWanted) ([]gateway.Job, error) {

@@ -21,7 +21,7 @@ import (
 	"wardroom/internal/platform/page"
 )
 
-// Runtime is the part of the gateway that a standup needs.
+// Runtime is the part of the gateway client that a standup uses.
 type Runtime interface {
 	Status() gateway.Status
 	Await(ctx context.Context) (bootID string, err error)
@@ -31,19 +31,27 @@ type Runtime interface {
 	Stop(ctx context.Context, sessionKey, runID string) (bool, error)
 }
 
-// BoardTask is what a standup needs to know of a task.
+// BoardTask is a task on the board.
 type BoardTask struct {
 	Key, Title, Status, Priority string
-	BlockedReason                string // empty: not blocked
+	BlockedReason                string // empty if not blocked
 	BlockedSince                 time.Time
 	CreatedAt, MovedAt           time.Time
-	DoneAt                       time.Time // zero: not done
+	DoneAt                       time.Time // zero if not done
 }
 
 // Member is an agent with an active account.
 type Member struct{ AgentID, Name string }
 
-// Service holds standups. It must not be copied once used.
+// RunUsage is the usage of one agent run of a standup, as reported by the runtime.
+type RunUsage struct {
+	StandupID, RunID, AgentID, SessionKey string
+	StartedAt, EndedAt                    time.Time
+	Usage                                 gateway.Usage
+}
+
+// Service opens, runs and lists standups, and manages teams and the scheduled jobs
+// that start their standups. It must not be copied after first use.
 type Service struct {
 	DB      *db.DB
 	Jobs    *job.Queue
@@ -51,73 +59,72 @@ type Service struct {
 	Log     *slog.Logger
 	Now     func() time.Time
 
-	// Members lists the agents that have an active account.
+	// Members returns the agents that have an active account.
 	Members func(ctx context.Context) ([]Member, error)
-	// Board lists what an agent has on the board: all that is open, and what
-	// was finished since then.
+	// Board returns an agent's open tasks and those finished since the given time.
 	Board func(ctx context.Context, agentID string, since time.Time) ([]BoardTask, error)
-	// MakeTask turns an action item into a task and returns its key. An
-	// assignee without an account is left out.
+	// MakeTask creates a task for an action item and returns its key. It ignores
+	// an assignee without an account.
 	MakeTask func(ctx context.Context, tx *db.Tx, title, assignee, origin string) (key string, err error)
-	// Comment says something about a task, by its key, in the name of an agent.
-	// It is false when there is no such task, or none that takes comments.
+	// Comment adds an agent's comment to a task. It returns false if the task does
+	// not exist or cannot be commented on.
 	Comment func(ctx context.Context, tx *db.Tx, taskKey, text, author string) (made bool, err error)
-	// Raise brings a matter to the inbox, and Settle says that its cause has
-	// ended and why; both within the transaction of what has happened. Nil is no
-	// inbox.
-	Raise  func(ctx context.Context, tx *db.Tx, m Matter) error
-	Settle func(ctx context.Context, tx *db.Tx, cause, why string) error
-	// Used, when not nil, is told in the transaction of a run's end what the run
-	// used, once or more often.
-	Used func(ctx context.Context, tx *db.Tx, u Used) error
+	// Raise adds an item to the inbox, and Resolve resolves the item of a cause and
+	// gives the reason. Both run in the transaction of the change. If nil, there is
+	// no inbox.
+	Raise   func(ctx context.Context, tx *db.Tx, m InboxItem) error
+	Resolve func(ctx context.Context, tx *db.Tx, cause, why string) error
+	// RecordUsage, if not nil, records the usage of a run in the transaction that
+	// stores its end. It may be called more than once for a run.
+	RecordUsage func(ctx context.Context, tx *db.Tx, u RunUsage) error
 
-	// Made lists the newest tasks that an agent has made for others since then.
-	// Nil when nobody can tell; so for the three that follow.
+	// Made returns the newest tasks that an agent created for others since the given
+	// time. Made, Reported, Sessions and Ran are optional: if one is nil, the evidence
+	// lacks that part.
 	Made func(ctx context.Context, agentID string, since time.Time) ([]BoardTask, error)
-	// Reported lists what an agent has reported on tasks since then, the newest first.
+	// Reported returns an agent's task reports since the given time, newest first.
 	Reported func(ctx context.Context, agentID string, since time.Time) ([]TaskReport, error)
-	// Sessions counts the sessions of an agent that were in use since then,
-	// without those of standups. It fails when the runtime cannot be asked.
+	// Sessions counts an agent's sessions that were used since the given time, except
+	// those of standups. It fails if the runtime is unavailable.
 	Sessions func(ctx context.Context, agentID string, since time.Time) (int, error)
-	// Ran adds up all the runs of an agent that ended since then.
+	// Ran returns the totals of an agent's runs that ended since the given time.
 	Ran func(ctx context.Context, agentID string, since time.Time) (*Runs, error)
 
-	// What counts for the team executive, and of the last three for every team,
-	// where the team itself says nothing else; see Team.
+	// Defaults from the settings. Facilitator and Participants apply to the team
+	// executive, the other three to every team; a team can override them.
 	Facilitator  string         // an agent_id
 	Participants []string       // agent_ids, in the order they are asked
-	Zone         *time.Location // of the days, unless a request says otherwise
-	AgentTimeout time.Duration  // how long one agent may take to answer
-	Deadline     time.Duration  // how long a meeting may take
+	Zone         *time.Location // determines the date of a standup
+	AgentTimeout time.Duration  // maximum time for one agent's answer
+	Deadline     time.Duration  // maximum duration of one attempt
 
-	Grace    time.Duration // how long a gateway that went away is waited for
-	Patience time.Duration // how long a gateway that is away at the start is waited for
+	Grace    time.Duration // how long to wait for a gateway that disconnected during an attempt
+	Patience time.Duration // how long to wait for a gateway before the first question of an attempt
 	Limits   Limits
 
-	// Timetable is the runtime's own scheduler, which starts the standups.
+	// Timetable manages the runtime's scheduled jobs that start the standups.
 	Timetable Timetable
 
-	PublicURL  string        // where agents reach this service; empty when nobody said
-	OwnURL     func() string // where those on this machine reach it; empty while nobody does
-	StartGrace time.Duration // how late a standup may begin before it counts as missed
-	Fallback   bool          // one that was missed is begun by the service
+	PublicURL  string        // the URL at which agents reach Wardroom; may be empty
+	OwnURL     func() string // the URL for agents on this machine; empty if the gateway runs elsewhere
+	StartGrace time.Duration // how late a standup may start before it counts as missed
+	Fallback   bool          // whether Wardroom starts a missed standup itself
 
-	places  limiter.Limiter
-	lookout lookout
+	places       limiter.Limiter
+	sharedReader sharedReader
 }
 
-// jobKind is the kind of the jobs that hold meetings; their key is the standup's id.
+// jobKind is the kind of the jobs that run standups. The key of a job is the standup's id.
 const jobKind = "standup"
 
-// Kind is how the queue holds a meeting.
+// Kind returns the job kind that runs standups.
 func (s *Service) Kind() job.Kind {
-	return job.Kind{Do: s.hold, GaveUp: s.gaveUp, Attempts: 5}
+	return job.Kind{Do: s.runJob, GaveUp: s.gaveUp, Attempts: 5}
 }
 
-// Open opens a team's standup of a day. When that day has one already it is
-// answered, and created is false: whoever asks twice does no harm. A team that
-// there is not is ErrTeam, and one in the archive opens no new ones:
-// ErrTeamArchived.
+// Open opens a team's standup for a day. If the team already has one on that day,
+// Open returns it with created false. It fails with ErrTeam for an unknown team and
+// with ErrTeamArchived for an archived one.
 func (s *Service) Open(ctx context.Context, n New) (made Standup, created bool, err error) {
 	now := s.Now()
 	members, err := s.Members(ctx)
@@ -126,7 +133,7 @@ func (s *Service) Open(ctx context.Context, n New) (made Standup, created bool, 
 	}
 	var o opened
 	err = s.DB.Tx(ctx, func(tx *db.Tx) (err error) {
-		o, err = once.Do(ctx, tx, now, findOpening, opened.name, func() (opened, error) { return s.openIn(ctx, tx, n, now, members) })
+		o, err = once.Do(ctx, tx, now, findOpening, opened.key, func() (opened, error) { return s.openIn(ctx, tx, n, now, members) })
 		return err
 	})
 	if err != nil {
@@ -150,8 +157,8 @@ func (s *Service) Get(ctx context.Context, id string) (Standup, error) {
 	return s.read(ctx, func(q db.Queryer) (Standup, error) { return find(ctx, q, id) })
 }
 
-// Latest returns a team's standup of the latest day that has begun. An empty team is the
-// executive one, and one that there is not is ErrTeam.
+// Latest returns a team's most recent standup whose day has begun. An empty team
+// means executive; an unknown one fails with ErrTeam.
 func (s *Service) Latest(ctx context.Context, team string) (Standup, error) {
 	return s.read(ctx, func(q db.Queryer) (Standup, error) {
 		t, err := s.namedTeam(ctx, q, team)
@@ -162,7 +169,7 @@ func (s *Service) Latest(ctx context.Context, team string) (Standup, error) {
 	})
 }
 
-// read reads a whole standup from one view of the database.
+// read loads a complete standup from one database snapshot.
 func (s *Service) read(ctx context.Context, which func(db.Queryer) (Standup, error)) (Standup, error) {
 	var got Standup
 	err := s.DB.View(ctx, func(q db.Queryer) (err error) {
@@ -174,8 +181,8 @@ func (s *Service) read(ctx context.Context, which func(db.Queryer) (Standup, err
 	return got, err
 }
 
-// List returns one page of the standups that match, by their day. A team that
-// there is not is ErrTeam.
+// List returns one page of matching standups, sorted by day. It fails with ErrTeam
+// for an unknown team.
 func (s *Service) List(ctx context.Context, f Filter, want page.Want) (page.Part[Brief], error) {
 	if err := f.check(); err != nil {
 		return page.Part[Brief]{}, err
@@ -196,8 +203,8 @@ func (s *Service) List(ctx context.Context, f Filter, want page.Want) (page.Part
 	return part, err
 }
 
-// lock reads a whole standup that no other request changes until the
-// transaction ends.
+// lock locks a standup against other requests until the transaction ends, and
+// loads it completely.
 func (s *Service) lock(ctx context.Context, tx *db.Tx, id string) (Standup, error) {
 	if err := tx.Lock(ctx, lockName(id)); err != nil {
 		return Standup{}, err
@@ -211,22 +218,22 @@ func (s *Service) lock(ctx context.Context, tx *db.Tx, id string) (Standup, erro
 
 func lockName(id string) string { return "standup/" + id }
 
-// Cancel ends a standup that is opened or going on. What was said is kept, and
-// the question that is with an agent is stopped in the runtime.
+// Cancel ends a standup that is opened or running. It keeps the reports and the
+// transcript, and stops open runs in the runtime.
 func (s *Service) Cancel(ctx context.Context, id string) (Standup, error) {
 	var open []question
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
 		if err := tx.Lock(ctx, lockName(id)); err != nil {
 			return err
 		}
-		// One that has ended is refused before anything is written: what is refused
-		// after it has written takes those back who share its commit on SQLite, and
-		// one of them may be the end of this meeting.
+		// Check for an ended standup before the first write. On SQLite, a transaction
+		// that fails after a write also rolls back those that share its commit, and one
+		// of them may be the close of this standup.
 		if row, err := find(ctx, tx, id); err != nil || row.Status != Running {
-			return cmp.Or(err, row.idle())
+			return cmp.Or(err, row.notRunning())
 		}
-		// The meeting writes under its job and not under our lock. Taking the job
-		// away first waits for what it is writing, which may be its end.
+		// The job writes without this lock. Canceling it first waits for its current
+		// write, which may be the close of the standup.
 		if err := s.Jobs.Cancel(ctx, tx, jobKind, id); err != nil {
 			return err
 		}
@@ -235,14 +242,14 @@ func (s *Service) Cancel(ctx context.Context, id string) (Standup, error) {
 			return err
 		}
 		if m.Status != Running {
-			return m.idle()
+			return m.notRunning()
 		}
 		all, err := questions(ctx, tx, id)
 		if err != nil {
 			return err
 		}
 		open = slices.DeleteFunc(all, func(q question) bool { return q.State != "open" })
-		return s.fail(ctx, tx, &m, &Failure{Cancelled, actor.From(ctx).Name + " cancelled it."})
+		return s.fail(ctx, tx, &m, &Failure{Cancelled, actor.From(ctx).Name + " canceled it."})
 	})
 	if err != nil {
 		return Standup{}, fmt.Errorf("cancel standup: %w", err)
@@ -251,27 +258,27 @@ func (s *Service) Cancel(ctx context.Context, id string) (Standup, error) {
 	return s.Get(ctx, id)
 }
 
-// idle says why there is nothing to cancel.
-func (s Standup) idle() error {
+// notRunning returns the error for canceling a finished standup.
+func (s Standup) notRunning() error {
 	return ErrIdle.With("There is nothing to cancel: it %s.", s.ended())
 }
 
-// stopRuns tells the runtime that nobody waits for these answers any more. It
-// is a courtesy that saves money: the runtime may be away.
+// stopRuns stops the runs of the given questions to save cost. It logs failures and
+// continues, because the runtime may be unavailable.
 func (s *Service) stopRuns(ctx context.Context, open []question) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
 	defer cancel()
 	if len(open) > 0 && s.Runtime.Status().State == gateway.Connecting {
-		_, _ = s.Runtime.Await(ctx) // this process has just begun; what is wrong the first stop says
+		_, _ = s.Runtime.Await(ctx) // ignore the error: the first Stop returns it again
 	}
 	for _, q := range open {
 		if _, err := s.Runtime.Stop(ctx, q.SessionKey, q.RunID); err != nil {
-			s.Log.WarnContext(ctx, "run could not be stopped", "run", q.RunID, "err", err)
+			s.Log.WarnContext(ctx, "cannot stop run", "run", q.RunID, "err", err)
 		}
 	}
 }
 
-// Delete removes a standup that is not going on, with all that was said.
+// Delete removes a standup that is not running, with its reports and transcript.
 func (s *Service) Delete(ctx context.Context, id string, version *int64) error {
 	return s.DB.Tx(ctx, func(tx *db.Tx) error {
 		m, err := s.lock(ctx, tx, id)
@@ -279,7 +286,7 @@ func (s *Service) Delete(ctx context.Context, id string, version *int64) error {
 			return err
 		}
 		if version != nil && *version != m.Version {
-			return ErrStale.With("It is at version %d now.", m.Version).Fact("current_version", m.Version)
+			return ErrStale.With("The current version is %d.", m.Version).Fact("current_version", m.Version)
 		}
 		if m.Status == Running && m.Phase != Opened {
 			return ErrRunning.With("Cancel it first.").Fact("standup", brief(m))
@@ -287,19 +294,19 @@ func (s *Service) Delete(ctx context.Context, id string, version *int64) error {
 		if err := remove(ctx, tx, id); err != nil {
 			return err
 		}
-		if err := s.settle(ctx, tx, m.failed(), "The standup was deleted."); err != nil {
+		if err := s.resolve(ctx, tx, m.failedCause(), "The standup was deleted."); err != nil {
 			return err
 		}
 		if err := record(ctx, tx, s.Now(), "standup.deleted", m, nil); err != nil {
 			return err
 		}
-		// Once more for the audit, which is kept when activity is purged.
+		// Also record an audit event, because activity events are purged earlier.
 		return event.Record(ctx, tx, s.Now(), event.Audit, "standup.deleted", subject(m), map[string]any{"date": m.Date, "status": m.Status})
 	})
 }
 
-// CloseUnrun marks the standups that nobody ran by the end of their day. One
-// that was made for another day than its own waits for as long as it takes.
+// CloseUnrun fails the standups that were not run by the end of their day. It skips
+// standups that were opened on a different day than their own.
 func (s *Service) CloseUnrun(ctx context.Context) error {
 	opened, err := findOpened(ctx, s.DB)
 	if err != nil {
@@ -320,14 +327,13 @@ func (s *Service) CloseUnrun(ctx context.Context) error {
 			if err != nil || m.Status != Running || m.Phase != Opened {
 				return err
 			}
-			return s.fail(ctx, tx, &m, &Failure{NotRun, "Nobody ran it by the end of its day."})
+			return s.fail(ctx, tx, &m, &Failure{NotRun, "It was not run by the end of its day."})
 		}))
 	}
 	return errors.Join(errs...)
 }
 
-// fail closes a standup as one that could not be held, with the reason where
-// the specification wants it: in the transcript.
+// fail ends a standup with status error and adds the reason to the transcript.
 func (s *Service) fail(ctx context.Context, tx *db.Tx, m *Standup, f *Failure) error {
 	now := s.Now()
 	if err := m.load(ctx, tx); err != nil {
@@ -341,17 +347,17 @@ func (s *Service) fail(ctx context.Context, tx *db.Tx, m *Standup, f *Failure) e
 	if err := update(ctx, tx, m, now); err != nil {
 		return err
 	}
-	if err := say(ctx, tx, m.ID, now, "error", service, team, f.Detail+" ("+f.Code+")"); err != nil {
+	if err := appendLine(ctx, tx, m.ID, now, "error", service, team, f.Detail+" ("+f.Code+")"); err != nil {
 		return err
 	}
-	if err := s.tellFailed(ctx, tx, *m); err != nil {
+	if err := s.raiseFailed(ctx, tx, *m); err != nil {
 		return err
 	}
 	return record(ctx, tx, s.Now(), "standup.failed", *m, map[string]any{"code": f.Code, "detail": f.Detail})
 }
 
-// dropQuestionsUnless ends the open questions, except when the gateway went
-// away: then the retry looks for their answers before it asks anybody again.
+// dropQuestionsUnless drops the open questions unless the code is
+// GatewayUnreachable. In that case a retry first looks for their answers.
 func dropQuestionsUnless(ctx context.Context, tx *db.Tx, id, code string, now time.Time) error {
 	if code == GatewayUnreachable {
 		return nil
@@ -359,7 +365,7 @@ func dropQuestionsUnless(ctx context.Context, tx *db.Tx, id, code string, now ti
 	return dropQuestions(ctx, tx, id, now)
 }
 
-// gaveUp is called when the meeting itself failed again and again.
+// gaveUp fails a standup whose job used up its attempts.
 func (s *Service) gaveUp(ctx context.Context, tx *db.Tx, id string, _ error) error {
 	m, err := find(ctx, tx, id)
 	if errors.Is(err, ErrNotFound) || err == nil && m.Status != Running {
@@ -368,7 +374,7 @@ func (s *Service) gaveUp(ctx context.Context, tx *db.Tx, id string, _ error) err
 	if err != nil {
 		return err
 	}
-	return s.fail(ctx, tx, &m, &Failure{Internal, "The service could not go on with the meeting; its log says why. " + whatIsMissing})
+	return s.fail(ctx, tx, &m, &Failure{Internal, "Wardroom could not continue the standup; see its log. " + retryHint})
 }
 
 func brief(m Standup) map[string]any {

@@ -29,15 +29,13 @@ func TestMain(m *testing.M) {
 
 var owner = actor.Actor{ID: "u1", Name: "Owner", Role: actor.Owner}
 
-// patience is enough for a gateway that is there and slow to greet; shortPatience
-// is for one that is not there.
+// patience is long enough for a slow gateway; shortPatience is for an unavailable one.
 const (
 	patience      = 10 * time.Second
 	shortPatience = 500 * time.Millisecond
 )
 
-// office is a service with its runtime, both real, and accounts and a board
-// that a test decides.
+// office is a service with a demo runtime, and with accounts and a board set by the test.
 type office struct {
 	*standup.Service
 	runtime *demo.Runtime
@@ -48,7 +46,7 @@ type office struct {
 	mu      sync.Mutex
 	members []standup.Member
 	board   map[string][]standup.BoardTask
-	made    []string // titles of the tasks made of action items
+	made    []string // titles of tasks created for action items
 	ahead   time.Duration
 }
 
@@ -118,7 +116,7 @@ func (o *office) service(d *db.DB) *standup.Service {
 		Facilitator: "coo", Participants: []string{"cto", "cpo", "cmo"}, Zone: time.UTC,
 		AgentTimeout: 20 * time.Second, Deadline: time.Minute, Grace: 10 * time.Second, Patience: patience,
 		Timetable: o.client, OwnURL: func() string { return "http://127.0.0.1:3000" }, StartGrace: 15 * time.Minute,
-		Raise: o.inbox.raise, Settle: o.inbox.settle,
+		Raise: o.inbox.raise, Resolve: o.inbox.settle,
 	}
 	s.Jobs.Poll = 20 * time.Millisecond
 	s.Jobs.Kinds["standup"], s.Jobs.Kinds[standup.FallbackKind] = s.Kind(), s.Fallbacks()
@@ -131,7 +129,7 @@ func (o *office) now() time.Time {
 	return clock.Now().Add(o.ahead)
 }
 
-// work runs the background work of a service until stop is called or the test ends.
+// work runs the background jobs of a service until stop is called or the test ends.
 func work(t *testing.T, s *standup.Service) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -157,7 +155,7 @@ func (o *office) open(t *testing.T) standup.Standup {
 	return m
 }
 
-// hold runs the standup to its end.
+// hold runs a standup to its end.
 func (o *office) hold(t *testing.T, id string) standup.Standup {
 	t.Helper()
 	if _, err := o.Run(signedIn(t), id, false); err != nil {
@@ -166,7 +164,7 @@ func (o *office) hold(t *testing.T, id string) standup.Standup {
 	return o.end(t, id)
 }
 
-// end waits for the end of the meeting.
+// end waits for the end of a standup.
 func (o *office) end(t *testing.T, id string) standup.Standup {
 	t.Helper()
 	m, err := o.AwaitEnd(t.Context(), id, 2*time.Minute, nil)
@@ -235,7 +233,7 @@ func (o *office) wantAsked(t *testing.T, want map[string]int) {
 	}
 }
 
-// The meeting of the specification, from its opening to its summary.
+// A complete standup from opening to summary.
 func TestMeeting(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
@@ -285,7 +283,7 @@ func wantBlocker(t *testing.T, m standup.Standup) {
 	}
 }
 
-// Two replicas, two clicks, or the job and a click at once: one meeting.
+// Concurrent run requests on two replicas run the standup once.
 func TestRunAtOnce(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
@@ -320,8 +318,7 @@ func TestRunAtOnce(t *testing.T) {
 	})
 }
 
-// One silent agent is a [Timeout] and does not stop the others; its run does
-// not go on burning money.
+// A silent agent gets [Timeout], its run is stopped, and the others are asked.
 func TestTimeout(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
@@ -344,14 +341,14 @@ func TestTimeout(t *testing.T) {
 	})
 }
 
-// Why a meeting could not be held, in the order of the checks.
+// Failures before the first question, in the order of the checks.
 func TestCannotBeHeld(t *testing.T) {
 	nobody := "http://127.0.0.1:9" // discard: nothing listens
 	tests := []struct {
 		name    string
 		prepare func(t *testing.T, o *office)
 		want    string
-		heal    func(o *office) // then the retry completes
+		heal    func(o *office) // fixes the failure, so that a retry completes
 	}{
 		{
 			"no accounts, before the gateway is looked at",
@@ -428,7 +425,7 @@ func TestCannotBeHeld(t *testing.T) {
 	}
 }
 
-// A participant without an account is missing, and the others go on.
+// A participant without an account is missing, and the others are asked.
 func TestMissing(t *testing.T) {
 	o := newOffice(t, dbtest.New(t))
 	o.members = slices.DeleteFunc(o.members, func(m standup.Member) bool { return m.AgentID == "cpo" })
@@ -439,7 +436,7 @@ func TestMissing(t *testing.T) {
 	o.wantAsked(t, map[string]int{"cpo": 0})
 }
 
-// A report cannot speak for another agent, nor end the data it is part of.
+// A report can neither pose as another agent's nor end the data block.
 func TestHostileReport(t *testing.T) {
 	o := newOffice(t, dbtest.New(t))
 	o.runtime.Answer("cto", func(demo.Question) string {
@@ -460,8 +457,7 @@ func TestHostileReport(t *testing.T) {
 	}
 }
 
-// A run that failed and cost money is part of what the standup cost; while
-// nobody knows how much that was, no sum may look like the whole of it.
+// The cost includes failed runs and is null while any cost is unknown.
 func TestCostOfFailedRun(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
@@ -482,6 +478,6 @@ func TestCostOfFailedRun(t *testing.T) {
 		if before.CostUSD != nil || after.CostUSD == nil || *after.CostUSD <= spent {
 			t.Errorf("cost %v, and %v with a failed run of $5", before.CostUSD, after.CostUSD)
 		}
-		wantDigest(t, m, "- Cost: at least $", "; what 1 run cost is unknown")
+		wantDigest(t, m, "- Cost: at least $", "; the cost of 1 run is unknown")
 	})
 }

@@ -1,7 +1,8 @@
-// Package standup holds the daily meeting: the facilitator asks every
-// participant for yesterday, today and blockers, holds what they say against
-// the board, resolves what can be resolved, and closes with a summary. Nothing
-// that was said is lost, whatever fails on the way.
+// Package standup runs the daily standups of each team. A standup asks every
+// participant for a report (yesterday, today, blockers), checks the reports
+// against the task board, and asks the facilitator to review them. It then
+// applies the review and stores a summary. Every step is stored as it happens,
+// so a failed standup keeps its reports and can be retried.
 package standup
 
 import (
@@ -12,95 +13,94 @@ import (
 	"wardroom/internal/platform/money"
 )
 
-// Status is how a standup stands.
+// Status is the state of a standup.
 type Status string
 
-// The states, as the specification names them.
+// The states of a standup.
 const (
-	Running   Status = "running"   // opened, or going on; Phase tells which
+	Running   Status = "running"   // opened or in progress; see Phase
 	Completed Status = "completed" // closed with a summary
-	Error     Status = "error"     // could not be held; Failure tells why
+	Error     Status = "error"     // failed; see Failure
 )
 
-// Phase is where in the meeting a standup is.
+// Phase is the step that a standup has reached.
 type Phase string
 
-// The phases, in their order. One that failed keeps the phase it failed in.
+// The phases, in order. A failed standup keeps the phase in which it failed.
 const (
-	Opened     Phase = "opened"     // nobody has run it yet
-	Gathering  Phase = "gathering"  // who is expected, and what the board says of them
-	Collecting Phase = "collecting" // the participants are asked, one after the other
-	Reviewing  Phase = "reviewing"  // the facilitator reads the reports
+	Opened     Phase = "opened"     // not run yet
+	Gathering  Phase = "gathering"  // collecting evidence of each participant's work
+	Collecting Phase = "collecting" // asking the participants, one at a time
+	Reviewing  Phase = "reviewing"  // the facilitator reviews the reports
 	Closed     Phase = "closed"
 )
 
-// ReportStatus is how asking one participant stands.
+// ReportStatus is the state of one participant's report.
 type ReportStatus string
 
 // The states of a report.
 const (
 	Pending  ReportStatus = "pending"   // not asked yet
-	Asked    ReportStatus = "asked"     // the question is with the agent
-	Answered ReportStatus = "answered"  // the report is here
-	TimedOut ReportStatus = "timed_out" // no answer in time; the text is [Timeout]
-	Failed   ReportStatus = "failed"    // the agent's run failed; the transcript says how
-	Missing  ReportStatus = "missing"   // no active account for this agent
+	Asked    ReportStatus = "asked"     // waiting for the agent's answer
+	Answered ReportStatus = "answered"  // answered, or submitted by a client
+	TimedOut ReportStatus = "timed_out" // not answered in time; the text is [Timeout]
+	Failed   ReportStatus = "failed"    // the agent's run failed; the transcript has the error
+	Missing  ReportStatus = "missing"   // the agent has no active account
 )
 
-// timeoutText is the report of an agent that did not answer in time, as the
-// specification spells it.
+// timeoutText is the report text of an agent that did not answer in time.
 const timeoutText = "[Timeout]"
 
-// Codes of Failure: why a meeting could not be held.
+// Codes of a Failure.
 const (
 	NoActiveAgents       = "no_active_agents"
 	GatewayNotConfigured = "gateway_not_configured"
 	GatewayUnreachable   = "gateway_unreachable"
-	AgentsTimedOut       = "agents_timed_out" // no participant answered
+	AgentsTimedOut       = "agents_timed_out" // no participant answered in time
 	FacilitatorTimedOut  = "facilitator_timed_out"
 	DeadlinePassed       = "deadline"
 	Cancelled            = "cancelled"
 	NotRun               = "not_run"
-	Internal             = "internal" // our own fault; the log says more
+	Internal             = "internal" // a bug or an error in Wardroom; see the log
 )
 
-// Standup is the meeting of one team on one day.
+// Standup is one team's standup on one day.
 type Standup struct {
 	ID          string       `json:"id"`
-	Team        string       `json:"team" doc:"The key of the team whose standup it is." example:"executive"`
-	Date        string       `json:"date" format:"date" doc:"The day, in timezone."`
+	Team        string       `json:"team" doc:"The team's key." example:"executive"`
+	Date        string       `json:"date" format:"date" doc:"The day of the standup in its time zone."`
 	Timezone    string       `json:"timezone" example:"Europe/Berlin"`
 	Title       string       `json:"title"`
 	Status      Status       `json:"status" enum:"running,completed,error"`
-	Phase       Phase        `json:"phase" enum:"opened,gathering,collecting,reviewing,closed" doc:"Where in the meeting it is, or was when it failed."`
-	Facilitator string       `json:"facilitator" doc:"The agent_id of who leads it."`
-	Reports     []Report     `json:"reports" nullable:"false" doc:"One for each participant, in the order they are asked."`
+	Phase       Phase        `json:"phase" enum:"opened,gathering,collecting,reviewing,closed" doc:"The current phase, or the phase in which the standup failed."`
+	Facilitator string       `json:"facilitator" doc:"The agent_id of the facilitator."`
+	Reports     []Report     `json:"reports" nullable:"false" doc:"One report per participant, in the order in which they are asked."`
 	Blockers    []Blocker    `json:"blockers" nullable:"false"`
 	ActionItems []ActionItem `json:"action_items" nullable:"false"`
-	Escalations []Escalation `json:"escalations" nullable:"false" doc:"What the facilitator cannot settle without a human."`
-	Summary     *string      `json:"summary" doc:"The facilitator's words."`
-	Digest      *string      `json:"digest" doc:"The facts, put together by the service without any model."`
+	Escalations []Escalation `json:"escalations" nullable:"false" doc:"Issues that the facilitator passed to a human."`
+	Summary     *string      `json:"summary" doc:"The facilitator's summary."`
+	Digest      *string      `json:"digest" doc:"The facts of the standup, compiled by Wardroom without a model."`
 	Transcript  []Line       `json:"transcript" nullable:"false"`
-	Failure     *Failure     `json:"error" doc:"Why the meeting could not be held; null unless status is error."`
-	Attempt     int          `json:"attempt" doc:"How often it was run; 0 before the first time."`
-	Trigger     string       `json:"trigger" enum:",agent,user,system" doc:"Who ran it last."`
-	CostUSD     *money.Nano  `json:"cost_usd" doc:"Of all runs of this standup that have ended; null when of one of them it is not known, such as one that was stopped."`
-	DeadlineAt  *clock.Time  `json:"deadline_at" doc:"When the meeting that is going on ends at the latest."`
+	Failure     *Failure     `json:"error" doc:"Why the standup failed; null unless status is error."`
+	Attempt     int          `json:"attempt" doc:"Number of times the standup was run; 0 before the first run."`
+	Trigger     string       `json:"trigger" enum:",agent,user,system" doc:"The kind of account that ran it last; empty before the first run."`
+	CostUSD     *money.Nano  `json:"cost_usd" doc:"Total cost of the runs of this standup that have ended; null if the cost of any of them is unknown, for example of a stopped run."`
+	DeadlineAt  *clock.Time  `json:"deadline_at" doc:"When the current attempt is ended at the latest; null unless it is in progress."`
 	CreatedAt   clock.Time   `json:"created_at"`
 	StartedAt   *clock.Time  `json:"started_at"`
-	CompletedAt *clock.Time  `json:"completed_at" doc:"When it was completed or failed."`
+	CompletedAt *clock.Time  `json:"completed_at" doc:"When the standup completed or failed."`
 	UpdatedAt   clock.Time   `json:"updated_at"`
 	Version     int64        `json:"version"`
 
-	// The team's limits as they were when the last attempt was started; zero
-	// before the first one, and in standups that are older than teams.
+	// The team's limits when the last attempt started. Zero before the first
+	// attempt and in standups stored before teams existed.
 	agentTimeout, deadline time.Duration
 
-	spent  *money.Nano // what the runs have cost of which that is known; nil when it is of none
-	untold int         // how many have ended of which it is not
+	spent        *money.Nano // sum of the known costs; nil if no cost is known
+	unpricedRuns int         // ended runs whose cost is unknown
 }
 
-// Brief is a standup in a list: without what was said.
+// Brief is a standup as listed: without report texts and transcript.
 type Brief struct {
 	ID          string        `json:"id"`
 	Team        string        `json:"team"`
@@ -120,48 +120,48 @@ type Brief struct {
 	Version     int64         `json:"version"`
 }
 
-// BriefReport tells how asking one participant ended.
+// BriefReport is the status of one participant's report.
 type BriefReport struct {
 	AgentID string       `json:"agent_id"`
 	Name    string       `json:"name"`
 	Status  ReportStatus `json:"status" enum:"pending,asked,answered,timed_out,failed,missing"`
 }
 
-// Report is what one participant said.
+// Report is one participant's report.
 type Report struct {
 	AgentID    string       `json:"agent_id"`
 	Name       string       `json:"name"`
 	Status     ReportStatus `json:"status" enum:"pending,asked,answered,timed_out,failed,missing"`
-	Yesterday  *string      `json:"yesterday" doc:"Markdown, as the agent wrote it."`
+	Yesterday  *string      `json:"yesterday" doc:"Markdown as the agent wrote it."`
 	Today      *string      `json:"today"`
-	Blockers   *string      `json:"blockers" doc:"Null when the agent names none."`
-	Text       *string      `json:"text" doc:"The whole answer, or [Timeout]."`
-	Other      *string      `json:"other" doc:"What stood under none of the three headings."`
-	Evidence   *Evidence    `json:"evidence" doc:"What is known of the agent's work; as it was before it was asked, also after a retry."`
-	Claims     []Claim      `json:"claims" nullable:"false" doc:"What the report says and the board does not."`
-	Omitted    []Item       `json:"omitted" nullable:"false" doc:"What was finished, by the evidence, and neither this report nor the agent's last one names by its key or its title."`
+	Blockers   *string      `json:"blockers" doc:"Null if the agent reports none."`
+	Text       *string      `json:"text" doc:"The complete answer, or [Timeout]."`
+	Other      *string      `json:"other" doc:"Text outside the three headings."`
+	Evidence   *Evidence    `json:"evidence" doc:"What is known of the agent's work. Gathered before the agent is asked; a retry keeps the evidence of existing reports."`
+	Claims     []Claim      `json:"claims" nullable:"false" doc:"Statements of the report that the board contradicts."`
+	Omitted    []Item       `json:"omitted" nullable:"false" doc:"Finished tasks that neither this report nor the agent's previous one mentions by key or title."`
 	AskedAt    *clock.Time  `json:"asked_at"`
 	AnsweredAt *clock.Time  `json:"answered_at"`
-	FiledAt    *clock.Time  `json:"filed_at" doc:"When it was filed; null when it was asked for."`
-	FiledBy    *string      `json:"filed_by" doc:"The name of who filed it."`
+	FiledAt    *clock.Time  `json:"filed_at" doc:"When the report was submitted; null if the agent answered a question instead."`
+	FiledBy    *string      `json:"filed_by" doc:"The name of the account that submitted the report."`
 	CostUSD    *money.Nano  `json:"cost_usd"`
 }
 
-// ActionItem is something that the facilitator wants done.
+// ActionItem is work that the facilitator wants done.
 type ActionItem struct {
 	Title    string  `json:"title"`
-	Assignee *string `json:"assignee" doc:"An agent_id."`
-	Task     *string `json:"task" doc:"The task that was made for it."`
+	Assignee *string `json:"assignee" doc:"The assignee's agent_id."`
+	Task     *string `json:"task" doc:"The key of the task for this item."`
 }
 
-// Escalation is something that needs a human.
+// Escalation is an issue that needs a human.
 type Escalation struct {
 	Title  string  `json:"title"`
 	Detail string  `json:"detail"`
 	Task   *string `json:"task"`
 }
 
-// Line is one entry of the transcript.
+// Line is one transcript entry.
 type Line struct {
 	Seq  int        `json:"seq"`
 	At   clock.Time `json:"at"`
@@ -171,46 +171,46 @@ type Line struct {
 	Text string     `json:"text"`
 }
 
-// Failure is why a meeting could not be held.
+// Failure is the reason why a standup failed. It is an error.
 type Failure struct {
 	Code   string `json:"code" example:"gateway_unreachable"`
 	Detail string `json:"detail"`
 }
 
-// ended says in words how a standup that is over has ended.
+// ended describes the outcome of a finished standup, for error details.
 func (s Standup) ended() string {
 	if s.Failure != nil {
-		return "ended with the error " + s.Failure.Code
+		return "failed with " + s.Failure.Code
 	}
 	return "is completed"
 }
 
 func (f *Failure) Error() string { return f.Code + ": " + f.Detail }
 
-// The failures of requests about standups.
+// Errors of requests about standups.
 var (
-	ErrNotFound  = fault.New(fault.NotFound, "standup_not_found", "There is no such standup.")
-	ErrRunning   = fault.New(fault.Conflict, "already_running", "The standup is going on.")
-	ErrCompleted = fault.New(fault.Conflict, "already_completed", "The standup is completed.")
-	ErrStale     = fault.New(fault.Stale, "standup_changed", "The standup was changed meanwhile.")
-	ErrIdle      = fault.New(fault.Conflict, "not_running", "The standup is not going on.")
-	ErrWaiting   = fault.New(fault.Throttled, "too_many_waiting", "Too many requests wait for standups.")
+	ErrNotFound  = fault.New(fault.NotFound, "standup_not_found", "Standup not found.")
+	ErrRunning   = fault.New(fault.Conflict, "already_running", "The standup is already running.")
+	ErrCompleted = fault.New(fault.Conflict, "already_completed", "The standup is already completed.")
+	ErrStale     = fault.New(fault.Stale, "standup_changed", "The standup has changed since you read it.")
+	ErrIdle      = fault.New(fault.Conflict, "not_running", "The standup is not running.")
+	ErrWaiting   = fault.New(fault.Throttled, "too_many_waiting", "Too many requests are waiting for standups.")
 )
 
-// New is what may be said of a standup that is opened. All of it is optional.
+// New is the request to open a standup. All fields are optional.
 type New struct {
-	Team     string `json:"team,omitempty" maxLength:"64" doc:"Whose standup it is: a team's key or id; the team executive when left out." example:"executive"`
-	Date     string `json:"date,omitempty" maxLength:"10" doc:"The day it is for; today in the timezone when left out."`
-	Timezone string `json:"timezone,omitempty" maxLength:"64" doc:"An IANA name; the team's when left out."`
-	Title    string `json:"title,omitempty" maxLength:"200" doc:"Kept as one line, without control characters and changes of direction; after the day when left out."`
+	Team     string `json:"team,omitempty" maxLength:"64" doc:"The team's key or id. Default: executive." example:"executive"`
+	Date     string `json:"date,omitempty" maxLength:"10" doc:"The day of the standup. Default: today in the time zone."`
+	Timezone string `json:"timezone,omitempty" maxLength:"64" doc:"An IANA time zone name. Default: the team's time zone."`
+	Title    string `json:"title,omitempty" maxLength:"200" doc:"A single line of plain text; control and bidirectional characters are removed. Default: a title with the date."`
 }
 
-// day reads the day and zone of n, or says what is wrong with them.
+// day returns the date and time zone of n, or an error with each invalid field.
 func (n New) day(now time.Time, zone *time.Location) (date string, loc *time.Location, err error) {
 	var bad fault.Fields
 	if n.Timezone != "" {
 		if zone, err = clock.Zone(n.Timezone); err != nil {
-			bad.Add("/timezone", "Give an IANA name, such as Europe/Berlin.")
+			bad.Add("/timezone", "Use an IANA time zone name, such as Europe/Berlin.")
 			zone = time.UTC
 		}
 	}
@@ -218,41 +218,41 @@ func (n New) day(now time.Time, zone *time.Location) (date string, loc *time.Loc
 	if n.Date != "" {
 		switch date = n.Date; {
 		case !isDay(date):
-			bad.Add("/date", "Give a day, such as 2026-11-20.")
+			bad.Add("/date", "Use a date such as 2026-11-20.")
 		case !hasDay(zone, date):
-			bad.Add("/date", "The clocks of this timezone have skipped that day.")
+			bad.Add("/date", "This date does not exist in the time zone, which skipped it. Use another date.")
 		}
 	}
 	return date, zone, bad.Err()
 }
 
-// check says what is wrong with the days of f.
+// check validates the dates of f.
 func (f Filter) check() error {
 	var bad fault.Fields
 	if f.From != "" && !isDay(f.From) {
-		bad.Add("query.from", "Give a day, such as 2026-11-20.")
+		bad.Add("query.from", "Use a date such as 2026-11-20.")
 	}
 	if f.To != "" && !isDay(f.To) {
-		bad.Add("query.to", "Give a day, such as 2026-11-20.")
+		bad.Add("query.to", "Use a date such as 2026-11-20.")
 	}
 	return bad.Err()
 }
 
-// isDay reports whether text is a day of the calendar, in the years 1 to 9999
-// and in the one spelling that sorts as the days do.
+// isDay reports whether text is a valid date, written as YYYY-MM-DD and in the
+// years 1 to 9999, so that dates sort as strings.
 func isDay(text string) bool {
 	day, err := time.Parse(time.DateOnly, text)
 	return err == nil && day.Year() >= 1 && day.Format(time.DateOnly) == text
 }
 
-// hasDay reports whether a day has a noon in a zone. Some have moved over the
-// date line and have a day less.
+// hasDay reports whether a date exists in a time zone. A zone that moved across
+// the date line skipped a day.
 func hasDay(zone *time.Location, day string) bool {
 	noon, err := time.ParseInLocation(time.DateOnly+" 15", day+" 12", zone)
 	return err == nil && noon.Format(time.DateOnly) == day
 }
 
-// ageDays is how many calendar days before date first was; both are days.
+// ageDays returns the number of calendar days from first to date; 0 if either is invalid.
 func ageDays(first, date string) int {
 	a, errA := time.Parse(time.DateOnly, first)
 	b, errB := time.Parse(time.DateOnly, date)

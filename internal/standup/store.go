@@ -42,7 +42,7 @@ func scan(row db.Row) (Standup, error) {
 	return s, json.Unmarshal([]byte(escalations), &s.Escalations)
 }
 
-// values are the columns from team on, in their order.
+// values returns the values of columns from team on.
 func (s Standup) values() []any {
 	var code, detail *string
 	if s.Failure != nil {
@@ -55,12 +55,12 @@ func (s Standup) values() []any {
 	}
 }
 
-// limitMillis is a limit in milliseconds; one that is not known yet is null.
+// limitMillis returns a limit in milliseconds, or null if it is zero.
 func limitMillis(d time.Duration) sql.NullInt64 {
 	return sql.NullInt64{Int64: d.Milliseconds(), Valid: d > 0}
 }
 
-// encode writes a list of ours as JSON; nil is the empty list.
+// encode returns a list as JSON; nil becomes the empty list.
 func encode[T any](list []T) string {
 	if list == nil {
 		list = []T{}
@@ -72,8 +72,7 @@ func encode[T any](list []T) string {
 	return string(b)
 }
 
-// insert stores a new standup, and reports false when its team has one of that
-// day already.
+// insert stores a new standup. It returns false if the team already has one on that day.
 func insert(ctx context.Context, tx *db.Tx, s Standup) (bool, error) {
 	n, err := tx.Exec(ctx, `
 		INSERT INTO standups (`+columns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -81,7 +80,7 @@ func insert(ctx context.Context, tx *db.Tx, s Standup) (bool, error) {
 	return n == 1, err
 }
 
-// update stores s as its next version.
+// update stores s and increases its version.
 func update(ctx context.Context, tx *db.Tx, s *Standup, now time.Time) error {
 	s.Version++
 	s.UpdatedAt = clock.At(now)
@@ -101,20 +100,20 @@ func remove(ctx context.Context, tx *db.Tx, id string) error {
 	return err
 }
 
-// find looks up the row of a standup, without its reports and transcript.
+// find returns a standup without its reports and transcript.
 func find(ctx context.Context, q db.Queryer, id string) (Standup, error) {
 	return one(q.QueryRow(ctx, `SELECT `+columns+` FROM standups WHERE id = ?`, id))
 }
 
-// findByDay is a team's standup of a day.
+// findByDay returns a team's standup on a day.
 func findByDay(ctx context.Context, q db.Queryer, team, date string) (Standup, error) {
 	return one(q.QueryRow(ctx, `SELECT `+columns+` FROM standups WHERE team = ? AND date = ?`, team, date))
 }
 
-// findLatest is a team's standup of the latest day that has begun in the standup's
-// own zone. Somewhere on earth three days can be the present one.
+// findLatest returns a team's most recent standup whose day has begun in the standup's
+// own time zone. Three dates can be current at once around the world.
 func findLatest(ctx context.Context, q db.Queryer, team string, now time.Time) (Standup, error) {
-	const earliest = 14 * time.Hour // is the zone whose days begin first ahead of UTC
+	const earliest = 14 * time.Hour // offset of the time zone farthest ahead of UTC
 	rows, err := q.Query(ctx, `SELECT `+columns+` FROM standups WHERE team = ? AND date <= ? ORDER BY date DESC LIMIT 3`,
 		team, now.UTC().Add(earliest).Format(time.DateOnly))
 	all, err := db.All(rows, err, scan)
@@ -138,7 +137,7 @@ func one(row *sql.Row) (Standup, error) {
 	return s, err
 }
 
-// findOpened returns the standups that nobody has run yet.
+// findOpened returns the standups that were opened and not run yet.
 func findOpened(ctx context.Context, q db.Queryer) ([]Standup, error) {
 	rows, err := q.Query(ctx, `SELECT `+columns+` FROM standups WHERE status = 'running' AND phase = 'opened'`)
 	return db.All(rows, err, scan)
@@ -160,24 +159,22 @@ func (s *Standup) load(ctx context.Context, q db.Queryer) error {
 	if err != nil {
 		return fmt.Errorf("transcript: %w", err)
 	}
-	return s.addUp(ctx, q)
+	return s.loadCost(ctx, q)
 }
 
-// ledgerCost is what the usage ledger has of the run of a question q: it learns
-// later of runs whose end nobody here heard, such as those that were stopped or
-// ended while the service was down. Null while it knows no price for all of it.
+// ledgerCost is SQL for the cost of question q's run in the usage ledger. The ledger also
+// has runs whose end the standup did not receive, such as stopped ones. The cost is null
+// unless all of the run is priced.
 const ledgerCost = `(SELECT CASE WHEN SUM(l.unpriced) = 0 THEN CAST(SUM(l.cost_nano) AS BIGINT) END
 	FROM usage_ledger l WHERE l.run_id IN (q.run_id, 'priced:' || q.run_id))`
 
-// addUp fills in what the standup has cost. A run that the runtime took and that
-// has ended has cost something, also when nobody waited for its answer; one that
-// it never took has not. What was not told here may be in the ledger, which has
-// the same of all others.
-func (s *Standup) addUp(ctx context.Context, q db.Queryer) error {
+// loadCost sets the standup's cost: the sum over its ended runs that the runtime
+// accepted. Costs that the runs did not report come from the usage ledger.
+func (s *Standup) loadCost(ctx context.Context, q db.Queryer) error {
 	var sum sql.NullInt64
 	err := q.QueryRow(ctx, `
 		SELECT COUNT(*) FILTER (WHERE cost IS NULL AND accepted AND state <> 'open'), CAST(SUM(cost) AS BIGINT)
-		FROM (SELECT q.accepted, q.state, COALESCE(q.cost_nano, `+ledgerCost+`) AS cost FROM standup_questions q WHERE q.standup_id = ?) AS runs`, s.ID).Scan(&s.untold, &sum)
+		FROM (SELECT q.accepted, q.state, COALESCE(q.cost_nano, `+ledgerCost+`) AS cost FROM standup_questions q WHERE q.standup_id = ?) AS runs`, s.ID).Scan(&s.unpricedRuns, &sum)
 	if err != nil {
 		return fmt.Errorf("cost: %w", err)
 	}
@@ -185,7 +182,7 @@ func (s *Standup) addUp(ctx context.Context, q db.Queryer) error {
 	if sum.Valid {
 		s.spent = new(money.Nano(sum.Int64))
 	}
-	if s.untold == 0 {
+	if s.unpricedRuns == 0 {
 		s.CostUSD = s.spent
 	}
 	return nil
@@ -210,7 +207,7 @@ func reports(ctx context.Context, q db.Queryer, standupID string) ([]Report, err
 			return r, err
 		}
 		if r.Evidence != nil {
-			r.Evidence.complete()
+			r.Evidence.fillNil()
 		}
 		if err := json.Unmarshal([]byte(omitted), &r.Omitted); err != nil {
 			return r, err
@@ -219,8 +216,8 @@ func reports(ctx context.Context, q db.Queryer, standupID string) ([]Report, err
 	})
 }
 
-// putReport stores a report, as the place-th of its standup, and makes what was
-// answered findable, and nothing else.
+// putReport stores a report at a place in its standup and updates the search index,
+// which contains only answered reports.
 func putReport(ctx context.Context, tx *db.Tx, standupID string, place int, r Report) error {
 	evidence, err := json.Marshal(r.Evidence)
 	if err != nil {
@@ -240,12 +237,12 @@ func putReport(ctx context.Context, tx *db.Tx, standupID string, place int, r Re
 	if r.Status == Answered && r.Text != nil {
 		err = search.PutReport(ctx, tx, search.ReportText{StandupID: standupID, AgentID: r.AgentID, Body: *r.Text})
 	} else {
-		err = search.DropReport(ctx, tx, standupID, r.AgentID) // it is asked for once more
+		err = search.DropReport(ctx, tx, standupID, r.AgentID) // no longer answered: it is asked for again
 	}
 	if err != nil {
 		return err
 	}
-	return keepRoll(ctx, tx, standupID)
+	return updateRoll(ctx, tx, standupID)
 }
 
 func nanos(n *money.Nano) *int64 {
@@ -256,9 +253,9 @@ func nanos(n *money.Nano) *int64 {
 	return &v
 }
 
-// say appends a line to the transcript. The callers hold the standup's lock or
-// its job, so that no two lines get one number.
-func say(ctx context.Context, tx *db.Tx, standupID string, at time.Time, kind, from, to, text string) error {
+// appendLine appends an entry to the transcript. The caller must hold the standup's lock
+// or its job, so that entries get unique numbers.
+func appendLine(ctx context.Context, tx *db.Tx, standupID string, at time.Time, kind, from, to, text string) error {
 	var last int
 	err := tx.QueryRow(ctx, `SELECT COALESCE(MAX(seq), 0) FROM standup_transcript WHERE standup_id = ?`, standupID).Scan(&last)
 	if err != nil {
@@ -269,19 +266,19 @@ func say(ctx context.Context, tx *db.Tx, standupID string, at time.Time, kind, f
 	return err
 }
 
-// question is one question put to an agent, known to the gateway by its run id.
+// question is one question to an agent. The gateway identifies it by its run id.
 type question struct {
 	RunID      string
 	AgentID    string
 	Number     int
-	Purpose    string // report, review, or repeat: a review asked for once more
+	Purpose    string // report, review, or repeat for a second review question
 	SessionKey string
-	BootID     string // the gateway process it was last put to
+	BootID     string // the gateway process that it was last sent to
 	Message    string
-	State      string // open, or how it ended
-	Accepted   bool   // the gateway said that it has it
+	State      string // open, answered, timed_out, failed, lost or dropped
+	Accepted   bool   // whether the gateway accepted the run
 	Text       *string
-	Tokens     *Tokens // nil while the runtime has not told
+	Tokens     *Tokens // nil if unknown
 	CostNano   *int64
 	DeadlineAt clock.Time
 	AskedAt    clock.Time
@@ -306,8 +303,8 @@ func scanQuestion(row db.Row) (q question, err error) {
 	return q, err
 }
 
-// standing is the state of a question as it is stored; empty when there is none.
-func standing(ctx context.Context, q db.Queryer, runID string) (state string, err error) {
+// questionState returns the stored state of a question; empty if it does not exist.
+func questionState(ctx context.Context, q db.Queryer, runID string) (state string, err error) {
 	err = q.QueryRow(ctx, `SELECT state FROM standup_questions WHERE run_id = ?`, runID).Scan(&state)
 	if db.IsNotFound(err) {
 		return "", nil
@@ -331,13 +328,13 @@ func putQuestion(ctx context.Context, tx *db.Tx, standupID string, q question) e
 	return err
 }
 
-// dropQuestions ends what is still open, because nobody waits for it any more.
+// dropQuestions marks the open questions of a standup as dropped.
 func dropQuestions(ctx context.Context, tx *db.Tx, standupID string, now time.Time) error {
 	_, err := tx.Exec(ctx, `UPDATE standup_questions SET state = 'dropped', ended_at = ? WHERE standup_id = ? AND state = 'open'`, clock.At(now), standupID)
 	return err
 }
 
-// taskStates reads what the board says of tasks, by key; unknown ones are absent.
+// taskStates returns the status of tasks by key. Unknown tasks are absent.
 func taskStates(ctx context.Context, q db.Queryer, keys []string) (map[string]string, error) {
 	states := map[string]string{}
 	if len(keys) == 0 {
@@ -347,7 +344,7 @@ func taskStates(ctx context.Context, q db.Queryer, keys []string) (map[string]st
 	for _, k := range keys {
 		n, err := strconv.ParseInt(strings.TrimPrefix(k, "TASK-"), 10, 64)
 		if err != nil {
-			continue // a number beyond all tasks
+			continue // out of range
 		}
 		args = append(args, n)
 	}

@@ -14,31 +14,29 @@ import (
 	"wardroom/internal/platform/patch"
 )
 
-// Executive is the key of the team that the specification knows: the one that
-// is meant where none is named. It is always there.
+// Executive is the key of the default team. It always exists.
 const Executive = "executive"
 
-// Team is whose standups there are: who leads them, who is asked, and within
-// which limits.
+// Team is a team that holds standups: its facilitator, participants and limits.
 type Team struct {
 	ID           string      `json:"id"`
-	Key          string      `json:"key" doc:"Names it for people; unique, and never changes." example:"executive"`
+	Key          string      `json:"key" doc:"Human-readable identifier; unique and permanent." example:"executive"`
 	Name         string      `json:"name"`
-	Facilitator  string      `json:"facilitator" doc:"The agent_id of who leads its standups."`
-	Participants []string    `json:"participants" nullable:"false" doc:"The agent_ids of those who are asked, in that order."`
-	Timezone     string      `json:"timezone" doc:"Where its days begin." example:"Europe/Berlin"`
-	AgentTimeout clock.Span  `json:"agent_timeout" doc:"How long one agent may take to answer."`
-	Deadline     clock.Span  `json:"deadline" doc:"How long a meeting may take."`
-	FromSettings []string    `json:"from_settings" nullable:"false" doc:"Which of these five nobody has given here: they follow the settings of the service."`
-	ArchivedAt   *clock.Time `json:"archived_at" doc:"Since when it has no new standups; null while it has."`
+	Facilitator  string      `json:"facilitator" doc:"The agent_id of the facilitator."`
+	Participants []string    `json:"participants" nullable:"false" doc:"The agent_ids of the participants, in the order in which they are asked."`
+	Timezone     string      `json:"timezone" doc:"The time zone of the team's days." example:"Europe/Berlin"`
+	AgentTimeout clock.Span  `json:"agent_timeout" doc:"Maximum time for one agent's answer."`
+	Deadline     clock.Span  `json:"deadline" doc:"Maximum duration of a standup."`
+	FromSettings []string    `json:"from_settings" nullable:"false" doc:"The fields that the team does not override: they follow Wardroom's settings."`
+	ArchivedAt   *clock.Time `json:"archived_at" doc:"When the team was archived; null if it is active."`
 	CreatedAt    clock.Time  `json:"created_at"`
 	UpdatedAt    clock.Time  `json:"updated_at"`
-	Version      int64       `json:"version" doc:"Counts the changes; part of the ETag."`
+	Version      int64       `json:"version" doc:"Increases with every change; part of the ETag."`
 
 	own own
 }
 
-// own is what somebody has given a team; what is nil follows the settings.
+// own holds a team's own values. A nil field follows the settings.
 type own struct {
 	facilitator  *string
 	participants *[]string
@@ -47,67 +45,67 @@ type own struct {
 	deadline     *clock.Span
 }
 
-// AgentID names an agent of the runtime in a body.
+// AgentID is the id of a runtime agent in a request body.
 type AgentID string
 
-// NewTeam is what a team is made from.
+// NewTeam is the request to create a team.
 type NewTeam struct {
-	Key          string    `json:"key" minLength:"2" maxLength:"30" pattern:"^[a-z][a-z0-9]*(-[a-z0-9]+)*$" doc:"2 to 30 lower-case letters, digits and single hyphens, a letter first. Not all, which stands for every team." example:"design"`
+	Key          string    `json:"key" minLength:"2" maxLength:"30" pattern:"^[a-z][a-z0-9]*(-[a-z0-9]+)*$" doc:"2 to 30 lower-case letters, digits and single hyphens, starting with a letter. The key all is reserved." example:"design"`
 	Name         string    `json:"name" minLength:"1" maxLength:"100"`
-	Facilitator  string    `json:"facilitator" maxLength:"64" doc:"The agent_id of who leads its standups; not one of the participants." example:"coo"`
-	Participants []AgentID `json:"participants" minItems:"1" maxItems:"20" doc:"The agent_ids of those who are asked, in that order."`
-	Timezone     string    `json:"timezone,omitempty" maxLength:"64" doc:"An IANA name; the service's TIMEZONE when left out."`
-	AgentTimeout string    `json:"agent_timeout,omitempty" maxLength:"20" doc:"How long one agent may take to answer, such as 90s or 2m; STANDUP_AGENT_TIMEOUT when left out."`
-	Deadline     string    `json:"deadline,omitempty" maxLength:"20" doc:"How long a meeting may take; STANDUP_DEADLINE when left out."`
+	Facilitator  string    `json:"facilitator" maxLength:"64" doc:"The agent_id of the facilitator, who must not be a participant." example:"coo"`
+	Participants []AgentID `json:"participants" minItems:"1" maxItems:"20" doc:"The agent_ids of the participants, in the order in which they are asked."`
+	Timezone     string    `json:"timezone,omitempty" maxLength:"64" doc:"An IANA time zone name. Default: the setting TIMEZONE."`
+	AgentTimeout string    `json:"agent_timeout,omitempty" maxLength:"20" doc:"Maximum time for one agent's answer, such as 90s or 2m. Default: the setting STANDUP_AGENT_TIMEOUT."`
+	Deadline     string    `json:"deadline,omitempty" maxLength:"20" doc:"Maximum duration of a standup, such as 20m. Default: the setting STANDUP_DEADLINE."`
 }
 
-// TeamChange is a partial update. What is not given stays as it is, and what is
-// null follows the settings from now on.
+// TeamChange is a partial update. Omitted fields stay unchanged; null fields follow the
+// settings from now on.
 type TeamChange struct {
 	Name         *string                `json:"name,omitempty" minLength:"1" maxLength:"100"`
-	Facilitator  patch.Field[string]    `json:"facilitator,omitzero" maxLength:"64" doc:"An agent_id. In the team executive null follows STANDUP_FACILITATOR."`
-	Participants patch.Field[[]AgentID] `json:"participants,omitzero" minItems:"1" maxItems:"20" doc:"All the agent_ids, in the order in which they are asked. In the team executive null follows STANDUP_PARTICIPANTS."`
-	Timezone     patch.Field[string]    `json:"timezone,omitzero" maxLength:"64" doc:"An IANA name; null follows TIMEZONE."`
-	AgentTimeout patch.Field[string]    `json:"agent_timeout,omitzero" maxLength:"20" doc:"Such as 90s or 2m, at most 1d; null follows STANDUP_AGENT_TIMEOUT."`
-	Deadline     patch.Field[string]    `json:"deadline,omitzero" maxLength:"20" doc:"Such as 20m, at most 1w, and no shorter than agent_timeout; null follows STANDUP_DEADLINE."`
-	Archived     *bool                  `json:"archived,omitempty" doc:"Whether it is in the archive: then it has no new standups."`
+	Facilitator  patch.Field[string]    `json:"facilitator,omitzero" maxLength:"64" doc:"The facilitator's agent_id. For the team executive, null uses the setting STANDUP_FACILITATOR."`
+	Participants patch.Field[[]AgentID] `json:"participants,omitzero" minItems:"1" maxItems:"20" doc:"The agent_ids of all participants, in the order in which they are asked. For the team executive, null uses the setting STANDUP_PARTICIPANTS."`
+	Timezone     patch.Field[string]    `json:"timezone,omitzero" maxLength:"64" doc:"An IANA time zone name. null uses the setting TIMEZONE."`
+	AgentTimeout patch.Field[string]    `json:"agent_timeout,omitzero" maxLength:"20" doc:"A duration such as 90s or 2m, at most 1d. null uses the setting STANDUP_AGENT_TIMEOUT."`
+	Deadline     patch.Field[string]    `json:"deadline,omitzero" maxLength:"20" doc:"A duration such as 20m, at most 1w and at least agent_timeout. null uses the setting STANDUP_DEADLINE."`
+	Archived     *bool                  `json:"archived,omitempty" doc:"Whether the team is archived. An archived team opens no new standups."`
 }
 
-// Limits of a team. Those of time are the settings'.
+// Limits of a team's fields. The time limits are the same as in the settings.
 const (
 	maxTeamName     = 100 // characters
-	maxParticipants = 20  // each of them may take the whole of its time
-	shortestLimit   = time.Millisecond
-	longestAgent    = 24 * time.Hour
-	longestDeadline = 7 * 24 * time.Hour
+	maxParticipants = 20  // each of them may use its full timeout
+	minLimit        = time.Millisecond
+	maxAgentTimeout = 24 * time.Hour
+	maxDeadline     = 7 * 24 * time.Hour
 )
 
-// The failures of requests about teams.
+// Errors of requests about teams.
 var (
-	ErrTeamNotFound = fault.New(fault.NotFound, "team_not_found", "There is no such team.")
-	ErrTeamChanged  = fault.New(fault.Stale, "team_changed", "The team was changed meanwhile.")
-	ErrTeamKey      = fault.New(fault.Conflict, "team_key_taken", "There is a team with this key already.")
-	ErrTeamArchived = fault.New(fault.Conflict, "team_archived", "The team is in the archive.")
+	ErrTeamNotFound = fault.New(fault.NotFound, "team_not_found", "Team not found.")
+	ErrTeamChanged  = fault.New(fault.Stale, "team_changed", "The team has changed since you read it.")
+	ErrTeamKey      = fault.New(fault.Conflict, "team_key_taken", "A team with this key already exists.")
+	ErrTeamArchived = fault.New(fault.Conflict, "team_archived", "The team is archived.")
 	ErrTeamKept     = fault.New(fault.Conflict, "team_kept", "The team executive cannot be archived.")
-	ErrTeam         = fault.New(fault.Invalid, "team_unknown", "There is no team like that.")
+	ErrTeam         = fault.New(fault.Invalid, "team_unknown", "Unknown team.")
 )
 
 var (
-	// teamKey leaves no key that could be taken for an id.
+	// teamKey matches team keys, none of which can be mistaken for an id.
 	teamKey = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
-	// agentID is the same rule as in the settings and in accounts.
+	// agentID matches agent ids, as in the settings and in accounts.
 	agentID = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 )
 
-// allTeams stands for every team in a filter, and is no team's key.
+// allTeams selects every team in a filter. It is not a valid team key.
 const allTeams = "all"
 
-// makeTeam builds a team from n, or says everything that is wrong with it.
+// makeTeam builds a team from n, or returns an error with each invalid field.
 func (s *Service) makeTeam(n NewTeam, id string, now time.Time) (Team, error) {
 	t := Team{ID: id, Key: n.Key, CreatedAt: clock.At(now), UpdatedAt: clock.At(now), Version: 1}
 	var bad fault.Fields
 	if !teamKey.MatchString(n.Key) || len(n.Key) < 2 || len(n.Key) > 30 || n.Key == allTeams {
-		bad.Add("/key", "Give it 2 to 30 lower-case letters, digits and single hyphens, a letter first, and not all.")
+		bad.Add("/key", "Use 2 to 30 lower-case letters, digits and single hyphens, starting with a letter. The key all is reserved.")
 	}
 	given := func(text string) patch.Field[string] {
 		return patch.Field[string]{Given: text != "", Value: &text}
@@ -119,7 +117,7 @@ func (s *Service) makeTeam(n NewTeam, id string, now time.Time) (Team, error) {
 	return t, bad.Err()
 }
 
-// apply makes the change to t, and notes in bad what is wrong with it.
+// apply returns t with the change applied, and adds the invalid fields to bad.
 func (s *Service) apply(t Team, c TeamChange, now time.Time, bad *fault.Fields) Team {
 	if c.Name != nil {
 		t.Name = strings.TrimSpace(*c.Name)
@@ -146,15 +144,15 @@ func (s *Service) apply(t Team, c TeamChange, now time.Time, bad *fault.Fields) 
 		t.own.timezone = c.Timezone.Value
 		if v := c.Timezone.Value; v != nil {
 			if _, err := clock.Zone(*v); err != nil {
-				bad.Add("/timezone", "Give an IANA name, such as Europe/Berlin.")
+				bad.Add("/timezone", "Use an IANA time zone name, such as Europe/Berlin.")
 			}
 		}
 	}
 	if c.AgentTimeout.Given {
-		t.own.agentTimeout = readLimit("/agent_timeout", c.AgentTimeout.Value, longestAgent, bad)
+		t.own.agentTimeout = readLimit("/agent_timeout", c.AgentTimeout.Value, maxAgentTimeout, bad)
 	}
 	if c.Deadline.Given {
-		t.own.deadline = readLimit("/deadline", c.Deadline.Value, longestDeadline, bad)
+		t.own.deadline = readLimit("/deadline", c.Deadline.Value, maxDeadline, bad)
 	}
 	if c.Archived != nil && *c.Archived != (t.ArchivedAt != nil) {
 		if t.ArchivedAt = nil; *c.Archived {
@@ -162,7 +160,7 @@ func (s *Service) apply(t Team, c TeamChange, now time.Time, bad *fault.Fields) 
 		}
 	}
 	if bad.Err() == nil {
-		s.checkTogether(t, c, bad)
+		s.checkCombination(t, c, bad)
 	}
 	return s.effective(t)
 }
@@ -170,16 +168,16 @@ func (s *Service) apply(t Team, c TeamChange, now time.Time, bad *fault.Fields) 
 func checkFacilitator(t Team, bad *fault.Fields) {
 	switch v := t.own.facilitator; {
 	case v == nil && t.Key != Executive:
-		bad.Add("/facilitator", "Name an agent: the settings name the facilitator of the team executive alone.")
+		bad.Add("/facilitator", "Name an agent. Only the team executive can take its facilitator from the settings.")
 	case v != nil && !agentID.MatchString(*v):
-		bad.Add("/facilitator", "Give an agent_id: 1 to 64 of a-z, 0-9, _ and -, a letter or a digit first.")
+		bad.Add("/facilitator", "Use an agent_id: 1 to 64 characters of a-z, 0-9, _ and -, starting with a letter or digit.")
 	}
 }
 
 func checkParticipants(t Team, bad *fault.Fields) {
 	if t.own.participants == nil {
 		if t.Key != Executive {
-			bad.Add("/participants", "Name the agents: the settings name the participants of the team executive alone.")
+			bad.Add("/participants", "Name the participants. Only the team executive can take them from the settings.")
 		}
 		return
 	}
@@ -190,55 +188,56 @@ func checkParticipants(t Team, bad *fault.Fields) {
 	for i, id := range first(ids, maxParticipants) {
 		switch {
 		case !agentID.MatchString(id):
-			bad.Add(fmt.Sprintf("/participants/%d", i), "Give an agent_id: 1 to 64 of a-z, 0-9, _ and -, a letter or a digit first.")
+			bad.Add(fmt.Sprintf("/participants/%d", i), "Use an agent_id: 1 to 64 characters of a-z, 0-9, _ and -, starting with a letter or digit.")
 		case slices.Contains(ids[:i], id):
-			bad.Add(fmt.Sprintf("/participants/%d", i), "It is named twice: remove one of them.")
+			bad.Add(fmt.Sprintf("/participants/%d", i), "This agent is listed twice. Remove one entry.")
 		}
 	}
 }
 
-// readLimit reads a limit as the settings write it; null is nil.
+// readLimit parses a duration in the format of the settings; nil stays nil.
 func readLimit(where string, text *string, most time.Duration, bad *fault.Fields) *clock.Span {
 	if text == nil {
 		return nil
 	}
 	d, err := clock.ParseDuration(*text)
-	if err != nil || d < shortestLimit || d > most {
-		bad.Add(where, "Give a duration such as 90s, 2m, 1h or a number of seconds, from %s to %s.", clock.FormatDuration(shortestLimit), clock.FormatDuration(most))
+	if err != nil || d < minLimit || d > most {
+		bad.Add(where, "Use a duration such as 90s, 2m or 1h, or a number of seconds, from %s to %s.", clock.FormatDuration(minLimit), clock.FormatDuration(most))
 	}
 	span := clock.Span(d)
 	return &span
 }
 
-// checkTogether looks at what changed beside what did not, which may come from
-// the settings.
-func (s *Service) checkTogether(t Team, c TeamChange, bad *fault.Fields) {
+// checkCombination checks the changed fields against the unchanged ones, which may come
+// from the settings.
+func (s *Service) checkCombination(t Team, c TeamChange, bad *fault.Fields) {
 	if c.Facilitator.Given || c.Participants.Given {
-		if who := fill(t.own.facilitator, s.Facilitator); slices.Contains(fill(t.own.participants, s.Participants), who) {
-			bad.Add("/participants", "%s leads the standup and is not asked in it: name another facilitator, or leave %s out.", who, who)
+		if who := orSetting(t.own.facilitator, s.Facilitator); slices.Contains(orSetting(t.own.participants, s.Participants), who) {
+			bad.Add("/participants", "%s is the facilitator and cannot be a participant. Choose another facilitator or remove %s.", who, who)
 		}
 	}
 	t = s.effective(t)
 	if (c.AgentTimeout.Given || c.Deadline.Given) && t.Deadline < t.AgentTimeout {
-		bad.Add("/deadline", "It is %s, and one agent alone may take %s (agent_timeout): make it longer, or the other shorter.", t.Deadline, t.AgentTimeout)
+		bad.Add("/deadline", "The deadline of %s is shorter than agent_timeout, which is %s. Use a longer deadline or a shorter agent_timeout.", t.Deadline, t.AgentTimeout)
 	}
 }
 
-func fill[T any](own *T, setting T) T {
+// orSetting returns the team's own value, or the setting if it has none.
+func orSetting[T any](own *T, setting T) T {
 	if own != nil {
 		return *own
 	}
 	return setting
 }
 
-// effective fills in what t has: its own, or what the settings say.
+// effective fills in the exported fields of t from its own values and the settings.
 func (s *Service) effective(t Team) Team {
-	t.Facilitator = fill(t.own.facilitator, s.Facilitator)
-	// Who leads is not asked. A change of the settings may make somebody both.
-	t.Participants = slices.DeleteFunc(slices.Clone(fill(t.own.participants, s.Participants)), func(id string) bool { return id == t.Facilitator })
+	t.Facilitator = orSetting(t.own.facilitator, s.Facilitator)
+	// The facilitator is not asked, even if a change of the settings lists it as a participant.
+	t.Participants = slices.DeleteFunc(slices.Clone(orSetting(t.own.participants, s.Participants)), func(id string) bool { return id == t.Facilitator })
 	t.Timezone = s.zone(t).String()
-	t.AgentTimeout = fill(t.own.agentTimeout, clock.Span(s.AgentTimeout))
-	t.Deadline = fill(t.own.deadline, clock.Span(s.Deadline))
+	t.AgentTimeout = orSetting(t.own.agentTimeout, clock.Span(s.AgentTimeout))
+	t.Deadline = orSetting(t.own.deadline, clock.Span(s.Deadline))
 	t.FromSettings = []string{}
 	for _, f := range t.own.fields() {
 		if reflect.ValueOf(f.value).IsNil() {
@@ -248,13 +247,14 @@ func (s *Service) effective(t Team) Team {
 	return t
 }
 
-// field is one that the settings have, too: its value is a pointer, nil where
-// they count.
+// field is a team field with a default in the settings. Its value is a pointer, nil if
+// the setting applies.
 type field struct {
 	name  string
 	value any
 }
 
+// fields returns the fields that have a default in the settings.
 func (o own) fields() []field {
 	return []field{
 		{"facilitator", o.facilitator},
@@ -265,8 +265,8 @@ func (o own) fields() []field {
 	}
 }
 
-// changes tells what an update changed, for the event: field → [before, after];
-// null is what the settings say.
+// changes returns the fields that an update changed, for its event: field → [before,
+// after]. null means the value of the settings.
 func (t Team) changes(was Team) map[string][2]any {
 	changes := map[string][2]any{}
 	if was.Name != t.Name {
@@ -284,8 +284,8 @@ func (t Team) changes(was Team) map[string][2]any {
 	return changes
 }
 
-// zone is where t's days begin. A name that is known no more, after the zones
-// of the world were changed, is the service's.
+// zone returns the team's time zone. If its name is no longer known, it returns
+// Wardroom's.
 func (s *Service) zone(t Team) *time.Location {
 	if t.own.timezone != nil {
 		if zone, err := clock.Zone(*t.own.timezone); err == nil {
@@ -295,7 +295,7 @@ func (s *Service) zone(t Team) *time.Location {
 	return s.Zone
 }
 
-// title is what a standup of t is called that is given no title.
+// title returns the default title of the team's standup.
 func (t Team) title(date string) string {
 	if t.Key == Executive {
 		return "Standup of " + date
@@ -303,22 +303,21 @@ func (t Team) title(date string) string {
 	return t.Name + ": standup of " + date
 }
 
-// ofTeam is what stands behind a standup's day where it has to be told from
-// other teams' of the same day: nothing for the executive one.
-func (s Standup) ofTeam(before string) string {
+// teamSuffix returns before and the team's key, to distinguish standups of one day; empty
+// for the team executive.
+func (s Standup) teamSuffix(before string) string {
 	if s.Team == Executive {
 		return ""
 	}
 	return before + s.Team
 }
 
-// sessionKey names the conversation with an agent about a day. Teams that share
-// an agent each have one of their own. The word before a team's key is there
-// because some last parts have a meaning in the runtime (main, and heartbeat:
-// OpenClaw 2026.9.6), and keys may be such words.
+// sessionKey returns the key of the runtime session in which the standup asks an agent.
+// Each team has its own. The prefix team- avoids last parts that have a meaning in the
+// runtime (main and heartbeat in OpenClaw 2026.9.6).
 func (s Standup) sessionKey(agentID string) string {
-	return "agent:" + agentID + ":standup:" + s.Date + s.ofTeam(":team-")
+	return "agent:" + agentID + ":standup:" + s.Date + s.teamSuffix(":team-")
 }
 
-// origin is what the tasks that come from the standup say of where they come from.
-func (s Standup) origin() string { return "standup:" + s.Date + s.ofTeam(":") }
+// origin returns the origin of tasks created by the standup.
+func (s Standup) origin() string { return "standup:" + s.Date + s.teamSuffix(":") }

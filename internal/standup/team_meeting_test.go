@@ -19,8 +19,7 @@ import (
 	"wardroom/internal/standup"
 )
 
-// A day belongs to each team for itself: one that took the other's standup would
-// ask the wrong agents.
+// Each team has its own standup per day.
 func TestStandupsOfTeams(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
@@ -61,8 +60,7 @@ func TestStandupsOfTeams(t *testing.T) {
 	})
 }
 
-// A list that mixes teams where nobody asked for it would show two standups a
-// day to who knows of one; and pages must neither lose nor repeat any.
+// Lists show the team executive by default, and pages neither lose nor repeat standups.
 func TestListOfTeams(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
@@ -102,9 +100,8 @@ func TestListOfTeams(t *testing.T) {
 	})
 }
 
-// Two teams may meet at the same time and have an agent in common. Each must get
-// the answers to its own questions, keep to who was in it at the start, and
-// count from its own last standup.
+// Two teams with a common agent run at the same time: each gets its own answers, keeps its
+// participants and has its own evidence period.
 func TestTwoTeamsMeet(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
@@ -160,7 +157,7 @@ func TestTwoTeamsMeet(t *testing.T) {
 	})
 }
 
-// wantRoll holds what lists say of reports against the reports.
+// wantRoll compares the brief reports in lists with the reports.
 func wantRoll(t *testing.T, o *office) {
 	t.Helper()
 	part, err := o.List(t.Context(), standup.Filter{}, page.Want{})
@@ -182,8 +179,7 @@ func wantRoll(t *testing.T, o *office) {
 	}
 }
 
-// A meeting that took the limits of today for those of its start would end in
-// the middle, or never, because somebody changed a setting.
+// A standup keeps the limits from its start when the settings change.
 func TestLimitsOfAttempt(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
@@ -205,7 +201,7 @@ func TestLimitsOfAttempt(t *testing.T) {
 		}
 		wait(t, "the CTO to be asked", func() bool { return o.runtime.Asked("cto") > 0 })
 		limit("1h", "2h")
-		stop() // and another process goes on, with other settings
+		stop() // another process with other settings continues
 		next := o.service(d)
 		next.AgentTimeout, next.Deadline = time.Hour, 2*time.Hour
 		work(t, next)
@@ -218,13 +214,13 @@ func TestLimitsOfAttempt(t *testing.T) {
 		}
 		m = o.end(t, m.ID)
 		wantEnd(t, m, standup.Error, standup.DeadlinePassed)
-		if !strings.HasPrefix(m.Failure.Detail, "It was not over after 1s,") {
+		if !strings.HasPrefix(m.Failure.Detail, "It did not finish within its deadline of 1s.") {
 			t.Errorf("it says %q", m.Failure.Detail)
 		}
 	})
 }
 
-// A team far in the east is through with its day while others still sleep.
+// The date of a standup is that of the team's time zone.
 func TestCloseUnrunOfTeams(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)

@@ -13,7 +13,8 @@ import (
 	"wardroom/internal/platform/page"
 )
 
-// CreateTeam makes a team. Its key is taken for good: ErrTeamKey.
+// CreateTeam creates a team. It fails with ErrTeamKey if an active or archived team has
+// the key.
 func (s *Service) CreateTeam(ctx context.Context, n NewTeam) (Team, error) {
 	var t Team
 	err := s.DB.Tx(ctx, func(tx *db.Tx) (err error) {
@@ -36,18 +37,17 @@ func (s *Service) CreateTeam(ctx context.Context, n NewTeam) (Team, error) {
 	return t, nil
 }
 
-// Team returns a team by its id or its key, in any case, as it holds a standup
-// now: what nobody has given it is as in the settings.
+// Team returns a team by id or key, ignoring case. Fields without a value of its own
+// have the value of the settings.
 func (s *Service) Team(ctx context.Context, ref string) (Team, error) {
 	return s.findTeam(ctx, s.DB, ref)
 }
 
-// Teams returns one page of those in the archive, or of those that are not, by
-// their key.
+// Teams returns one page of the archived or of the active teams, sorted by key.
 func (s *Service) Teams(ctx context.Context, archived bool, want page.Want) (page.Part[Team], error) {
 	var part page.Part[Team]
 	err := list.View(ctx, s.DB, want, func(q db.Queryer) (err error) {
-		part, err = teams.Read(ctx, q, teamsOfArchive(archived), want)
+		part, err = teams.Read(ctx, q, whereArchived(archived), want)
 		return err
 	})
 	for i, t := range part.Rows {
@@ -56,10 +56,9 @@ func (s *Service) Teams(ctx context.Context, archived bool, want page.Want) (pag
 	return part, err
 }
 
-// UpdateTeam makes a partial change. With a version it is refused with
-// ErrTeamChanged when the team has moved on. A change that changes nothing
-// leaves no trace. Standups that are open already keep who is asked in them;
-// new limits count from the next start of a meeting on.
+// UpdateTeam changes a team. If version is given and the team has another one, it fails
+// with ErrTeamChanged. A change without effect is not recorded. Open standups keep their
+// participants; new limits apply from the next start of a standup.
 func (s *Service) UpdateTeam(ctx context.Context, ref string, c TeamChange, version *int64) (Team, error) {
 	var t Team
 	err := s.DB.Tx(ctx, func(tx *db.Tx) (err error) {
@@ -81,7 +80,7 @@ func (s *Service) updateTeam(ctx context.Context, tx *db.Tx, ref string, c TeamC
 		return Team{}, err
 	}
 	if version != nil && *version != was.Version {
-		return Team{}, ErrTeamChanged.With("It is at version %d now. Read it again and repeat the change.", was.Version).
+		return Team{}, ErrTeamChanged.With("The current version is %d. Read it again and repeat the change.", was.Version).
 			Fact("current_version", was.Version)
 	}
 	var bad fault.Fields
@@ -90,7 +89,7 @@ func (s *Service) updateTeam(ctx context.Context, tx *db.Tx, ref string, c TeamC
 		return Team{}, err
 	}
 	if t.Key == Executive && t.ArchivedAt != nil {
-		return Team{}, ErrTeamKept.With("It is the one that is meant where none is named. Change who is in it instead.")
+		return Team{}, ErrTeamKept.With("It is the default team. Change its members instead.")
 	}
 	changes := t.changes(was)
 	if len(changes) == 0 {
@@ -101,15 +100,14 @@ func (s *Service) updateTeam(ctx context.Context, tx *db.Tx, ref string, c TeamC
 		return Team{}, err
 	}
 	if was.ArchivedAt != nil && t.ArchivedAt == nil {
-		if err := forgive(ctx, tx, t.Key, s.Now()); err != nil {
+		if err := skipMissed(ctx, tx, t.Key, s.Now()); err != nil {
 			return Team{}, err
 		}
 	}
 	return t, s.recordTeam(ctx, tx, t, "team.changed", map[string]any{"changes": changes})
 }
 
-// recordTeam notes in the log what happened to t. Nothing else may be written
-// after it.
+// recordTeam records an event about t. It must be the last write of the transaction.
 func (s *Service) recordTeam(ctx context.Context, tx *db.Tx, t Team, kind string, data map[string]any) error {
 	return event.Record(ctx, tx, s.Now(), event.Activity, kind, event.Subject{Kind: "team", ID: t.ID, Name: t.Key}, data)
 }

@@ -14,7 +14,7 @@ import (
 
 const teamColumns = `id, key, name, facilitator, participants, timezone, agent_timeout_ms, deadline_ms, archived_at, created_at, updated_at, version`
 
-// teams is how they are listed. There are few of them.
+// teams defines how teams are listed.
 var teams = list.List[Team]{
 	Table: `teams`, Columns: teamColumns, Scan: scanTeam, Usual: "key",
 	Sorts: map[string]list.Sort[Team]{
@@ -22,11 +22,13 @@ var teams = list.List[Team]{
 	},
 }
 
-func teamsOfArchive(archived bool) (w list.Where) {
+// whereArchived selects the archived or the active teams.
+func whereArchived(archived bool) (w list.Where) {
 	w.And(map[bool]string{true: `archived_at IS NOT NULL`, false: `archived_at IS NULL`}[archived])
 	return w
 }
 
+// scanTeam reads a row with teamColumns. The result lacks the values of the settings: see effective.
 func scanTeam(row db.Row) (Team, error) {
 	var t Team
 	var participants *string
@@ -43,7 +45,7 @@ func scanTeam(row db.Row) (Team, error) {
 	return t, err
 }
 
-// values are the columns from name on, in their order.
+// values returns the values of teamColumns from name on.
 func (t Team) values() []any {
 	var participants *string
 	if t.own.participants != nil {
@@ -72,24 +74,24 @@ func millis(s *clock.Span) *int64 {
 	return &ms
 }
 
-// findTeam looks a team up by its id or its key, in any case.
+// findTeam returns a team by id or key, ignoring case.
 func (s *Service) findTeam(ctx context.Context, q db.Queryer, ref string) (Team, error) {
 	t, err := scanTeam(q.QueryRow(ctx, `SELECT `+teamColumns+` FROM teams WHERE id = ? OR key = ?`, strings.ToLower(ref), strings.ToLower(ref)))
 	if db.IsNotFound(err) {
-		return Team{}, ErrTeamNotFound.With("Name it by its id or its key, such as %s.", Executive)
+		return Team{}, ErrTeamNotFound.With("Use a team id or key, such as %s.", Executive)
 	}
 	return s.effective(t), err
 }
 
-// namedTeam is the team that a request means: the executive one where it names
-// none, and ErrTeam for one that there is not.
+// namedTeam returns the team that a request refers to: executive if ref is empty. It fails
+// with ErrTeam for an unknown team.
 func (s *Service) namedTeam(ctx context.Context, q db.Queryer, ref string) (Team, error) {
 	if ref == "" {
 		ref = Executive
 	}
 	t, err := s.findTeam(ctx, q, ref)
 	if f := fault.Of(err); f != nil && f.Kind == fault.NotFound {
-		return Team{}, ErrTeam.With("Name it by its id or its key, such as %s; GET /teams lists them.", Executive)
+		return Team{}, ErrTeam.With("Use a team id or key, such as %s. GET /teams lists all teams.", Executive)
 	}
 	return t, err
 }
@@ -97,12 +99,12 @@ func (s *Service) namedTeam(ctx context.Context, q db.Queryer, ref string) (Team
 func insertTeam(ctx context.Context, tx *db.Tx, t Team) error {
 	_, err := tx.Exec(ctx, `INSERT INTO teams (`+teamColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, append([]any{t.ID, t.Key}, t.values()...)...)
 	if db.IsDuplicate(err) {
-		return ErrTeamKey.With("Take another key than %s, or use that team; it may be in the archive.", t.Key)
+		return ErrTeamKey.With("Use a key other than %s, or use that team, which may be archived.", t.Key)
 	}
 	return err
 }
 
-// updateTeamRow writes t. The caller holds the lock of teams.
+// updateTeamRow stores t. The caller must hold the lock on teams.
 func updateTeamRow(ctx context.Context, tx *db.Tx, t Team) error {
 	_, err := tx.Exec(ctx, `
 		UPDATE teams SET name = ?, facilitator = ?, participants = ?, timezone = ?, agent_timeout_ms = ?, deadline_ms = ?,

@@ -24,7 +24,7 @@ import (
 	"wardroom/internal/standup"
 )
 
-// team makes one that is led by the COO.
+// team creates a team led by the COO.
 func (o *office) team(t *testing.T, key string, participants ...standup.AgentID) standup.Team {
 	t.Helper()
 	made, err := o.CreateTeam(signedIn(t), standup.NewTeam{Key: key, Name: strings.ToUpper(key), Facilitator: "coo", Participants: participants})
@@ -44,7 +44,7 @@ func (o *office) openOf(t *testing.T, team, date string) standup.Standup {
 	return m
 }
 
-// asked are who is asked in a standup, in their order.
+// asked returns the participants of a standup in order.
 func asked(m standup.Standup) string {
 	var ids []string
 	for _, r := range m.Reports {
@@ -53,8 +53,8 @@ func asked(m standup.Standup) string {
 	return strings.Join(ids, " ")
 }
 
-// Whoever sets a service up by its settings alone must find that they count, also
-// after a change and a restart, and not those that somebody gave by hand.
+// The settings apply to executive, also after they change, except for values set
+// explicitly.
 func TestExecutiveFollowsSettings(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
@@ -68,7 +68,7 @@ func TestExecutiveFollowsSettings(t *testing.T) {
 			return e
 		}
 		e := look("coo [cto cpo cmo] UTC 20s 1m", "facilitator participants timezone agent_timeout deadline")
-		made := e.CreatedAt.Time // with the database that this one is a copy of
+		made := e.CreatedAt.Time // created with the template database
 		if e.Name != "Executive team" || e.Version != 1 || e.ArchivedAt != nil || made.Year() < 2026 || made.After(time.Now().Add(time.Minute)) {
 			t.Errorf("it was made as %+v", e)
 		}
@@ -86,7 +86,7 @@ func TestExecutiveFollowsSettings(t *testing.T) {
 			t.Fatal(err)
 		}
 		look("ceo [cto cfo] Asia/Tokyo 90s 1h", "facilitator deadline")
-		o.Facilitator = "cto" // who is asked, too
+		o.Facilitator = "cto" // also a participant
 		look("cto [cfo] Asia/Tokyo 90s 1h", "facilitator deadline")
 		if m := o.openOf(t, "", ""); m.Facilitator != "cto" || asked(m) != "cfo" || m.Timezone != "Asia/Tokyo" || m.Team != standup.Executive {
 			t.Errorf("%s is led by %s in %s with %s", m.Team, m.Facilitator, m.Timezone, asked(m))
@@ -105,7 +105,7 @@ func TestExecutiveFollowsSettings(t *testing.T) {
 	})
 }
 
-// A team that is wrong would only be found out at its first standup.
+// Invalid teams are rejected with the invalid fields.
 func TestTeamRules(t *testing.T) {
 	d := dbtest.New(t)
 	o := newOffice(t, d)
@@ -118,7 +118,7 @@ func TestTeamRules(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		change func(*standup.NewTeam)
-		at     string // empty: it is good
+		at     string // empty if valid
 	}{
 		"as it should be":                    {func(*standup.NewTeam) {}, ""},
 		"a key with a capital":               {func(n *standup.NewTeam) { n.Key = "Design" }, "/key"},
@@ -146,7 +146,7 @@ func TestTeamRules(t *testing.T) {
 		"more than a day to answer":          {func(n *standup.NewTeam) { n.AgentTimeout, n.Deadline = "25h", "2d" }, "/agent_timeout"},
 		"a day to answer":                    {func(n *standup.NewTeam) { n.Key, n.AgentTimeout, n.Deadline = "slow", "1d", "1w" }, ""},
 		"more than a week":                   {func(n *standup.NewTeam) { n.Deadline = "8d" }, "/deadline"},
-		"less for all than for one":          {func(n *standup.NewTeam) { n.Deadline = "19s" }, "/deadline"}, // one has 20s by the settings
+		"less for all than for one":          {func(n *standup.NewTeam) { n.Deadline = "19s" }, "/deadline"}, // agent_timeout is 20s in the settings
 		"more for one than for all":          {func(n *standup.NewTeam) { n.AgentTimeout = "61s" }, "/deadline"},
 		"the key of the team of the start":   {func(n *standup.NewTeam) { n.Key = "executive" }, "team_key_taken"},
 		"an id that is a key of eight or so": {func(n *standup.NewTeam) { n.Key = "00000000" }, "/key"},
@@ -184,7 +184,7 @@ func TestTeamRules(t *testing.T) {
 	}
 }
 
-// desk is the API of an office, for whoever has a role.
+// desk returns the API of an office for a role.
 func (o *office) desk(t *testing.T, role actor.Role) func(method, path, body string, header ...string) *httptest.ResponseRecorder {
 	api := web.New(web.Options{Now: clock.Now, Authenticate: func(context.Context, string) (actor.Actor, error) {
 		return actor.Actor{ID: "u1", Name: "U", Role: role, AgentID: "coo"}, nil
@@ -207,8 +207,8 @@ func (o *office) desk(t *testing.T, role actor.Role) func(method, path, body str
 	}
 }
 
-// What somebody reads of a team must be what the next one changes, and a request
-// that is sent twice makes one.
+// A team read from the API can be changed with its ETag, and a repeated request creates
+// one team.
 func TestTeamsOverHTTP(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
@@ -273,7 +273,7 @@ team.changed design {"changes":{"deadline":["1h",null],"name":["Design","Looks"]
 	})
 }
 
-// events are what the log has of teams, a line for each.
+// events returns the team events, one per line.
 func events(t *testing.T, d *db.DB) string {
 	t.Helper()
 	rows, err := d.Query(t.Context(), `SELECT kind, subject_name, data FROM events WHERE subject_kind = 'team' ORDER BY id`)

@@ -15,8 +15,7 @@ import (
 	"wardroom/internal/search"
 )
 
-// before is a database as it was before there were teams, with a standup that
-// is going on and one that is over.
+// before returns a database from before teams, with a running and a completed standup.
 func before(t *testing.T, engine db.Engine) *db.DB {
 	t.Helper()
 	d, err := db.Own(t.Context(), dbtest.Untouched(t, engine))
@@ -75,7 +74,7 @@ func before(t *testing.T, engine db.Engine) *db.DB {
 	return d
 }
 
-// rowsOf are all rows of the tables of standups, in words.
+// rowsOf returns all rows of the standup tables as text.
 func rowsOf(t *testing.T, d *db.DB) string {
 	t.Helper()
 	var all []string
@@ -98,8 +97,7 @@ func rowsOf(t *testing.T, d *db.DB) string {
 	return strings.Join(all, "\n")
 }
 
-// Years of meetings must be there after the upgrade as they were before, and be
-// the executive team's; one that is going on must go on.
+// The upgrade keeps all standups, assigns them to executive, and a running one continues.
 func TestUpgrade(t *testing.T) {
 	for _, engine := range dbtest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
@@ -148,7 +146,7 @@ func TestUpgrade(t *testing.T) {
 			if err := exec(`INSERT INTO standup_transcript (standup_id, seq, at, kind, from_id, to_id, text) SELECT 'none', 1, at, kind, from_id, to_id, text FROM standup_transcript`); err == nil {
 				t.Error("something was said in no standup")
 			}
-			// What belongs to a standup goes with it, and nothing else does.
+			// Deleting a standup deletes its rows and no others.
 			if err := exec(`DELETE FROM standups WHERE id = 's1'`); err != nil {
 				t.Error(err)
 			}

@@ -21,25 +21,24 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var night = time.Date(2026, 11, 16, 3, 0, 0, 0, time.UTC)
 
-// every is how often the service looks, on the clock of the tests.
+// every is the interval of checks on the test clock.
 const every = 30 * time.Second
 
-// secret is what the gateway says itself.
+// secret is an error message of the gateway.
 const secret = "token=hunter2"
 
-// world is an inbox, a clock that stands still until it is moved, and any number
-// of processes.
+// world is an inbox, a manual clock and any number of processes.
 type world struct {
 	t     *testing.T
 	d     *db.DB
 	all   []*process
-	fault error // of the inbox
+	fault error // returned by the inbox
 
 	mu  sync.Mutex
 	now time.Time
 }
 
-// process is one process with its connection.
+// process is a process with its gateway connection.
 type process struct {
 	*Service
 	w *world
@@ -50,11 +49,11 @@ type process struct {
 
 func newWorld(t *testing.T, d *db.DB) *world { return &world{t: t, d: d, now: night} }
 
-// starts begins a process whose connection is in that state.
+// starts starts a process whose connection is in the given state.
 func (w *world) starts(state gateway.State) *process {
 	p := &process{w: w}
 	p.Service = &Service{
-		DB: w.d, Gateway: p, Log: slog.New(slog.DiscardHandler), Now: w.clock, Every: time.Millisecond, Raise: w.raise, Settle: w.settle,
+		DB: w.d, Gateway: p, Log: slog.New(slog.DiscardHandler), Now: w.clock, Every: time.Millisecond, Raise: w.raise, Resolve: w.settle,
 	}
 	w.all = append(w.all, p)
 	p.turns(state)
@@ -73,28 +72,28 @@ func (w *world) move(d time.Duration) {
 	w.now = w.now.Add(d)
 }
 
-// passes lets time go by, in which every process looks.
+// passes advances the clock; every process checks at each interval.
 func (w *world) passes(d time.Duration) {
 	w.t.Helper()
 	for end := w.clock().Add(d); w.clock().Before(end); {
 		w.move(min(every, end.Sub(w.clock())))
 		for _, p := range w.all {
-			if err := p.Look(w.t.Context()); err != nil && !errors.Is(err, w.fault) {
+			if err := p.Check(w.t.Context()); err != nil && !errors.Is(err, w.fault) {
 				w.t.Fatal(err)
 			}
 		}
 	}
 }
 
-// turns brings the connection into a state, as the client would tell.
+// turns sets the connection's state and reports it.
 func (p *process) turns(state gateway.State) {
 	p.mu.Lock()
 	p.is = gateway.Status{State: state, LastError: secret, ConnectedAt: p.is.ConnectedAt, DeviceID: p.is.DeviceID}
 	p.mu.Unlock()
-	p.Hear(p.Status())
+	p.Observe(p.Status())
 }
 
-// shows changes what else the connection's status has, without telling.
+// shows changes other parts of the connection's status without reporting them.
 func (p *process) shows(change func(*gateway.Status)) *process {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -113,8 +112,8 @@ func (p *process) Watch(ctx context.Context, tell func(gateway.Status)) {
 	<-ctx.Done()
 }
 
-// raise does what the inbox does that the rules of this package rest on.
-func (w *world) raise(ctx context.Context, tx *db.Tx, m Matter) error {
+// raise mimics the inbox's rules that this package relies on.
+func (w *world) raise(ctx context.Context, tx *db.Tx, m InboxItem) error {
 	if w.fault != nil {
 		return w.fault
 	}
@@ -133,7 +132,7 @@ func (w *world) settle(ctx context.Context, tx *db.Tx, cause, why string) error 
 	return err
 }
 
-// person puts the item of a kind into a state, as somebody does by hand.
+// person sets the state of an item, as a user would.
 func (w *world) person(kind, state string) {
 	w.t.Helper()
 	err := w.d.Tx(w.t.Context(), func(tx *db.Tx) error {
@@ -149,7 +148,7 @@ func (w *world) person(kind, state string) {
 	}
 }
 
-// items are what the inbox has, such as "gateway_trouble open x1".
+// items returns the inbox items, such as "gateway_trouble open x1".
 func (w *world) items() string {
 	w.t.Helper()
 	rows, err := w.d.Query(w.t.Context(), `SELECT kind, state, count FROM inbox_items ORDER BY kind`)

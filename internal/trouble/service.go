@@ -12,46 +12,45 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// Gateway is the part of the gateway's client that is looked at.
+// Gateway is the part of the gateway client that is monitored.
 type Gateway interface {
-	// Status tells how the connection is doing, now.
+	// Status returns the current state of the connections.
 	Status() gateway.Status
-	// Watch tells that, and again after each change of its state, until ctx ends.
+	// Watch calls tell with the current status and after every state change, until ctx ends.
 	Watch(ctx context.Context, tell func(gateway.Status))
 }
 
-// Service looks after the gateway. It does nothing until Run; its exported
-// fields are not changed after.
+// Service monitors the gateway connection of this process. It does nothing before Run,
+// and its exported fields must not change after that.
 //
-// It is no timer of the queue, whose firings one process wins: each process has
-// a connection of its own, and looks at that. Whichever is in trouble tells, and
-// of several the first. A process takes back what was told when its connection
-// comes about, once: one whose connection was there all the time knows nothing
-// of another's trouble. Whoever is still trying then stays quiet, as their
-// trouble began before it was taken back.
+// It is not a timer of the job queue, which runs on one replica only: every replica has
+// its own connection and monitors it. The first replica in trouble raises the item. A
+// replica resolves the item once, when its own connection is established; one that was
+// connected all the time does not. A replica still in trouble then does not raise the
+// item again, because its trouble began before the resolution.
 type Service struct {
 	DB      *db.DB
 	Gateway Gateway
 	Log     *slog.Logger
 	Now     func() time.Time
-	Every   time.Duration // how often it looks
-	// Raise brings something to the inbox, and Settle takes it back, both as the
-	// last thing of a transaction but for events.
-	Raise  func(ctx context.Context, tx *db.Tx, m Matter) error
-	Settle func(ctx context.Context, tx *db.Tx, cause, why string) error
-	// Away, when not nil, is asked about each failure of the database whether it is
-	// an outage that is told of elsewhere.
+	Every   time.Duration // interval of the checks
+	// Raise adds an item to the inbox, and Resolve resolves the item of a cause. Only
+	// events may follow them in the transaction.
+	Raise   func(ctx context.Context, tx *db.Tx, m InboxItem) error
+	Resolve func(ctx context.Context, tx *db.Tx, cause, why string) error
+	// Away, if not nil, reports whether a database error is an outage that is already
+	// logged elsewhere.
 	Away func(error) bool
 
-	mu sync.Mutex
-	is spell
+	mu      sync.Mutex
+	current condition
 }
 
-// Run looks after the gateway until ctx ends.
+// Run monitors the gateway until ctx ends.
 func (s *Service) Run(ctx context.Context) error {
-	var hearing sync.WaitGroup
-	defer hearing.Wait()
-	hearing.Go(func() { s.Gateway.Watch(ctx, s.Hear) })
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	watching.Go(func() { s.Gateway.Watch(ctx, s.Observe) })
 	tick := time.NewTicker(s.Every)
 	defer tick.Stop()
 	for {
@@ -60,69 +59,69 @@ func (s *Service) Run(ctx context.Context) error {
 			return nil
 		case <-tick.C:
 		}
-		if err := s.Look(ctx); err != nil && ctx.Err() == nil && (s.Away == nil || !s.Away(err)) {
-			s.Log.WarnContext(ctx, "how the gateway is doing cannot be brought to the inbox; it is tried again", "err", err)
+		if err := s.Check(ctx); err != nil && ctx.Err() == nil && (s.Away == nil || !s.Away(err)) {
+			s.Log.WarnContext(ctx, "cannot report the gateway's state to the inbox; retrying", "err", err)
 		}
 	}
 }
 
-// Hear takes note of how the connection is doing, so that no break between two
-// looks is missed.
-func (s *Service) Hear(status gateway.Status) {
-	doing, known := judge(status)
+// Observe records the state of the connection, so that changes between two checks are
+// not missed.
+func (s *Service) Observe(status gateway.Status) {
+	doing, known := classify(status)
 	if !known {
-		return // whether it is a break turns out soon
+		return // connecting: wait for the result
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.is.doing != doing {
-		s.is = spell{doing: doing, since: clock.At(s.Now())}
+	if s.current.doing != doing {
+		s.current = condition{doing: doing, since: clock.At(s.Now())}
 	}
-	s.is.state, s.is.device, s.is.only = status.State, status.DeviceID, onlyDown(status)
+	s.current.state, s.current.device, s.current.downOnly = status.State, status.DeviceID, downPurpose(status)
 }
 
-// Look tells the inbox of how the connection is doing, if that is due.
-func (s *Service) Look(ctx context.Context) error {
-	s.Hear(s.Gateway.Status()) // a state can mean another thing without having changed
+// Check raises or resolves the inbox item for the connection's condition, if due.
+func (s *Service) Check(ctx context.Context) error {
+	s.Observe(s.Gateway.Status()) // the condition can change without a change of state
 	s.mu.Lock()
-	is := s.is
+	is := s.current
 	s.mu.Unlock()
 	if !is.due(s.Now()) {
 		return nil
 	}
-	tell := s.raise
-	if is.doing == well {
-		tell = s.settle
+	report := s.raise
+	if is.doing == healthy {
+		report = s.resolve
 	}
-	if err := tell(ctx, is); err != nil {
-		return fmt.Errorf("tell the inbox of the gateway: %w", err)
+	if err := report(ctx, is); err != nil {
+		return fmt.Errorf("report the gateway's state to the inbox: %w", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.is.doing == is.doing && s.is.since.Equal(is.since.Time) {
-		s.is.seenTo = true
+	if s.current.doing == is.doing && s.current.since.Equal(is.since.Time) {
+		s.current.reported = true
 	}
 	return nil
 }
 
-// raise brings a spell of trouble to the inbox, unless somebody has, and whatever
-// a person made of that. A restart of this service counts from its own start: who
-// has resolved the item, and then restarts, hears whether that has helped.
-func (s *Service) raise(ctx context.Context, is spell) error {
+// raise adds an inbox item for the condition, unless it was already raised, even if a
+// person has changed that item since. After a restart of Wardroom, a persisting
+// condition counts as new: it is raised again if its item was resolved before.
+func (s *Service) raise(ctx context.Context, is condition) error {
 	return s.DB.Tx(ctx, func(tx *db.Tx) error {
-		if err := tx.Lock(ctx, "gateway trouble"); err != nil { // replicas see it together
+		if err := tx.Lock(ctx, "gateway trouble"); err != nil { // replicas may raise it at the same time
 			return err
 		}
-		if told, err := wasTold(ctx, tx, is); err != nil || told {
+		if raised, err := alreadyRaised(ctx, tx, is); err != nil || raised {
 			return err
 		}
-		return s.Raise(ctx, tx, is.matter())
+		return s.Raise(ctx, tx, is.inboxItem())
 	})
 }
 
-// wasTold reports whether the inbox has, or had, an item of this trouble: one
-// that is not resolved, or was only after it had begun.
-func wasTold(ctx context.Context, tx *db.Tx, is spell) (bool, error) {
+// alreadyRaised reports whether the inbox has an item for this condition that is
+// unresolved, or was resolved after the condition began.
+func alreadyRaised(ctx context.Context, tx *db.Tx, is condition) (bool, error) {
 	var resolved *clock.Time
 	err := tx.QueryRow(ctx, `SELECT resolved_at FROM inbox_items WHERE cause = ?`, cause(is.doing)).Scan(&resolved)
 	if db.IsNotFound(err) {
@@ -131,16 +130,16 @@ func wasTold(ctx context.Context, tx *db.Tx, is spell) (bool, error) {
 	return err == nil && (resolved == nil || resolved.After(is.since.Time)), err
 }
 
-// settle takes back what was told. Nothing less than a connection does: a gateway
-// that is there again and waits for a person has not come back to us yet.
-func (s *Service) settle(ctx context.Context, is spell) error {
+// resolve resolves the inbox items of this package. Only a connection, or the removal of
+// the gateway from the configuration, resolves them.
+func (s *Service) resolve(ctx context.Context, is condition) error {
 	why := "The gateway is connected."
 	if is.state == gateway.NotConfigured {
-		why = "No gateway is configured any more."
+		why = "No gateway is configured anymore."
 	}
 	return s.DB.Tx(ctx, func(tx *db.Tx) error {
-		for _, kind := range []string{away, pending} {
-			if err := s.Settle(ctx, tx, cause(kind), why); err != nil {
+		for _, kind := range []string{unusable, pending} {
+			if err := s.Resolve(ctx, tx, cause(kind), why); err != nil {
 				return err
 			}
 		}

@@ -14,10 +14,10 @@ import (
 	"wardroom/internal/platform/db/dbtest"
 )
 
-const lasting, moment = patience + time.Minute, time.Second
+const lasting, moment = unusableGrace + time.Minute, time.Second
 
-// A gateway that dies at night must be in the inbox in the morning, and one that
-// restarts, or that there is none of, must not.
+// Every unusable state is raised after its delay. A restart, or no configured gateway, is
+// not raised.
 func TestEveryState(t *testing.T) {
 	at := clock.At(night)
 	cases := []struct {
@@ -30,14 +30,14 @@ func TestEveryState(t *testing.T) {
 		{name: "the first attempt", is: gateway.Status{State: gateway.Connecting}},
 		{name: "connected", is: gateway.Status{State: gateway.Connected, ConnectedAt: &at}},
 		{name: "connected with less", is: gateway.Status{State: gateway.MissingScopes, ConnectedAt: &at}},
-		{name: "refused for its scopes", is: gateway.Status{State: gateway.MissingScopes}, kind: away, after: patience},
-		{name: "unauthorized", is: gateway.Status{State: gateway.Unauthorized}, kind: away, after: patience},
-		{name: "untrusted", is: gateway.Status{State: gateway.Untrusted}, kind: away, after: patience},
-		{name: "unreachable", is: gateway.Status{State: gateway.Unreachable}, kind: away, after: patience},
-		{name: "slow at the door", is: gateway.Status{State: gateway.Slow}, kind: away, after: patience},
-		{name: "slow on a connection", is: gateway.Status{State: gateway.Slow, ConnectedAt: &at}, kind: away, after: patience},
-		{name: "no device to pair", is: gateway.Status{State: gateway.Unpaired}, kind: away, after: patience},
-		{name: "a device to approve", is: gateway.Status{State: gateway.Unpaired, DeviceID: "d1"}, kind: pending, after: pairingPatience},
+		{name: "refused for its scopes", is: gateway.Status{State: gateway.MissingScopes}, kind: unusable, after: unusableGrace},
+		{name: "unauthorized", is: gateway.Status{State: gateway.Unauthorized}, kind: unusable, after: unusableGrace},
+		{name: "untrusted", is: gateway.Status{State: gateway.Untrusted}, kind: unusable, after: unusableGrace},
+		{name: "unreachable", is: gateway.Status{State: gateway.Unreachable}, kind: unusable, after: unusableGrace},
+		{name: "slow at the door", is: gateway.Status{State: gateway.Slow}, kind: unusable, after: unusableGrace},
+		{name: "slow on a connection", is: gateway.Status{State: gateway.Slow, ConnectedAt: &at}, kind: unusable, after: unusableGrace},
+		{name: "no device to pair", is: gateway.Status{State: gateway.Unpaired}, kind: unusable, after: unusableGrace},
+		{name: "a device to approve", is: gateway.Status{State: gateway.Unpaired, DeviceID: "d1"}, kind: pending, after: pairingGrace},
 	}
 	tried := map[gateway.State]bool{}
 	for _, c := range cases {
@@ -65,8 +65,8 @@ func TestEveryState(t *testing.T) {
 	}
 }
 
-// Who reads the item must learn what is wrong and where to go, and nothing that
-// the gateway said: it may quote a secret.
+// The item names the problem and the next step, and does not quote the gateway, whose
+// messages may contain secrets.
 func TestWords(t *testing.T) {
 	titles := map[string]bool{}
 	for _, state := range []gateway.State{
@@ -74,12 +74,12 @@ func TestWords(t *testing.T) {
 	} {
 		w := newWorld(t, nil)
 		p := w.starts(state)
-		m := p.spell().matter()
+		m := p.condition().inboxItem()
 		if titles[m.Title] {
 			t.Errorf("%q is said of two states", m.Title)
 		}
 		titles[m.Title] = true
-		if m.Kind != away || m.Severity != "high" || !m.At.Equal(night) || m.Subject.Kind != event.TopicGateway {
+		if m.Kind != unusable || m.Severity != "high" || !m.At.Equal(night) || m.Subject.Kind != event.TopicGateway {
 			t.Errorf("%s: %+v", state, m)
 		}
 		for _, part := range []string{"2026-11-16 03:00:00 UTC", "Settings → Gateway", "doctor"} {
@@ -93,39 +93,39 @@ func TestWords(t *testing.T) {
 	}
 	p := newWorld(t, nil).starts(gateway.Connecting).shows(func(s *gateway.Status) { s.DeviceID = strings.Repeat("d", 64) })
 	p.turns(gateway.Unpaired)
-	m := p.spell().matter()
+	m := p.condition().inboxItem()
 	if m.Kind != pending || m.Subject.Kind != "device" || m.Subject.ID != strings.Repeat("d", 64) || len(m.Subject.Name) != 12 || strings.Contains(m.Detail, secret) {
 		t.Errorf("pairing: %+v", m)
 	}
 }
 
-// spell is how the process has been doing.
-func (p *process) spell() spell { return p.Service.is }
+// condition returns the current condition of the process.
+func (p *process) condition() condition { return p.current }
 
-// An item that comes and goes with every hiccup is one that nobody reads.
+// Short interruptions neither raise nor resolve an item.
 func TestTroubleComesAndGoes(t *testing.T) {
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		w := newWorld(t, d)
 		p := w.starts(gateway.Connected)
 		p.turns(gateway.Unreachable)
-		w.passes(patience - moment)
-		p.turns(gateway.Connected) // for less than the time between two looks
+		w.passes(unusableGrace - moment)
+		p.turns(gateway.Connected) // for less than the check interval
 		p.turns(gateway.Unreachable)
-		w.passes(patience - moment)
+		w.passes(unusableGrace - moment)
 		w.want("")
-		p.turns(gateway.Connecting) // as another device: nobody knows yet
-		p.turns(gateway.Slow)       // other words for the same
+		p.turns(gateway.Connecting) // as another device: unknown yet
+		p.turns(gateway.Slow)       // another state of the same condition
 		w.passes(moment)
 		w.want("gateway_trouble open x1")
 		p.turns(gateway.Connected)
 		p.turns(gateway.Unauthorized)
 		w.passes(lasting)
-		w.want("gateway_trouble open x1") // it was never taken back
+		w.want("gateway_trouble open x1") // never resolved
 		p.turns(gateway.Connected)
 		w.passes(every)
 		w.want("gateway_trouble resolved x1")
 		p.turns(gateway.Slow)
-		w.passes(patience - moment)
+		w.passes(unusableGrace - moment)
 		w.want("gateway_trouble resolved x1")
 		w.passes(moment)
 		w.want("gateway_trouble open x2")
@@ -135,20 +135,20 @@ func TestTroubleComesAndGoes(t *testing.T) {
 	})
 }
 
-// Somebody who has dealt with an item must not be told the same again.
+// An item that a person has handled is not raised again for the same trouble.
 func TestPeopleAreHeard(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		w := newWorld(t, d)
 		p := w.starts(gateway.Unreachable)
 		w.passes(time.Minute)
-		late := w.starts(gateway.Unreachable) // another process, which has to wait for a minute more
-		w.passes(patience - time.Minute)
+		late := w.starts(gateway.Unreachable) // another process, a minute later
+		w.passes(unusableGrace - time.Minute)
 		w.want("gateway_trouble open x1")
-		w.person(away, "resolved")
+		w.person(unusable, "resolved")
 		w.passes(lasting)
 		w.want("gateway_trouble resolved x1")
 		for _, state := range []string{"acked", "snoozed", "resolved"} {
-			w.person(away, state)
+			w.person(unusable, state)
 			p.turns(gateway.Untrusted)
 			w.passes(lasting)
 			p.turns(gateway.Unreachable)
@@ -158,10 +158,10 @@ func TestPeopleAreHeard(t *testing.T) {
 		p.turns(gateway.Connected)
 		late.turns(gateway.Connected)
 		w.passes(lasting)
-		w.person(away, "open") // somebody wants to look at it again
+		w.person(unusable, "open") // a person reopened it
 		w.passes(lasting)
 		w.want("gateway_trouble open x1")
-		w.person(away, "resolved")
+		w.person(unusable, "resolved")
 		w.passes(moment)
 		p.turns(gateway.Unreachable)
 		w.passes(lasting)
@@ -169,25 +169,25 @@ func TestPeopleAreHeard(t *testing.T) {
 	})
 }
 
-// Of several processes one tells, and one that still tries does not bring back
-// what another one has taken back.
+// One of several processes raises the item, and one still in trouble does not raise a
+// resolved item again.
 func TestReplicas(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		w := newWorld(t, d)
 		one, same := w.starts(gateway.Unreachable), w.starts(gateway.Unreachable)
 		w.passes(time.Minute)
 		two := w.starts(gateway.Unreachable)
-		w.passes(patience - time.Minute)
+		w.passes(unusableGrace - time.Minute)
 		w.want("gateway_trouble open x1")
 		one.turns(gateway.Connected)
 		same.turns(gateway.Connected)
-		w.passes(lasting) // the third one is late in both
+		w.passes(lasting) // the third one is late in both cases
 		w.want("gateway_trouble resolved x1")
 		two.turns(gateway.Connected)
 		w.passes(lasting)
 		w.want("gateway_trouble resolved x1")
 
-		two.turns(gateway.Untrusted) // while the other one has a connection all the time
+		two.turns(gateway.Untrusted) // while the other one stays connected
 		w.passes(lasting)
 		w.want("gateway_trouble open x2")
 		w.passes(time.Hour)
@@ -198,8 +198,7 @@ func TestReplicas(t *testing.T) {
 	})
 }
 
-// A process that comes after another one knows nothing of what that has told, and
-// must still take it back.
+// A new process resolves items that an earlier one raised.
 func TestRestart(t *testing.T) {
 	for _, state := range []gateway.State{gateway.Connected, gateway.NotConfigured} {
 		w := newWorld(t, dbtest.New(t))
@@ -215,16 +214,16 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// An approval that nobody knows to be waited for never comes.
+// A pending approval is raised after its delay.
 func TestPairing(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		w := newWorld(t, d)
 		p := w.starts(gateway.Connecting).shows(func(s *gateway.Status) { s.DeviceID = "d1" })
 		p.turns(gateway.Unpaired)
-		w.passes(pairingPatience)
+		w.passes(pairingGrace)
 		w.want("pairing_pending open x1")
 		p.turns(gateway.Unreachable) // the gateway restarts
-		w.passes(patience - moment)
+		w.passes(unusableGrace - moment)
 		w.want("pairing_pending open x1")
 		w.passes(moment)
 		w.want("gateway_trouble open x1, pairing_pending open x1")
@@ -237,30 +236,30 @@ func TestPairing(t *testing.T) {
 	})
 }
 
-// What could not be told while the database was away must be told after it.
+// An item that could not be raised during a database outage is raised afterwards.
 func TestTriedAgain(t *testing.T) {
 	w := newWorld(t, dbtest.New(t))
 	w.starts(gateway.Unreachable)
 	w.fault = errors.New("the disk is full")
-	w.passes(patience)
+	w.passes(unusableGrace)
 	w.want("")
 	w.fault = nil
 	w.passes(every)
 	w.want("gateway_trouble open x1")
 }
 
-// A state can mean another thing without having changed: nobody is told then.
+// The condition can change without a notification of a state change.
 func TestScopesOfAConnection(t *testing.T) {
 	w := newWorld(t, dbtest.New(t))
 	p := w.starts(gateway.MissingScopes)
-	w.passes(patience)
+	w.passes(unusableGrace)
 	w.want("gateway_trouble open x1")
 	p.shows(func(s *gateway.Status) { s.ConnectedAt = clock.Ptr(w.clock()) })
 	w.passes(every)
 	w.want("gateway_trouble resolved x1")
 }
 
-// The service has to listen and to look by itself, and to end when it is told to.
+// Run watches and checks until its context ends.
 func TestRun(t *testing.T) {
 	runs := func(t *testing.T, p *process, ok func() bool) {
 		t.Helper()
@@ -290,13 +289,12 @@ func TestRun(t *testing.T) {
 		runs(t, p, func() bool {
 			p.Service.mu.Lock()
 			defer p.Service.mu.Unlock()
-			return p.spell().doing == well
+			return p.condition().doing == healthy
 		})
 	})
 }
 
-// With one of two connections up, part of the work goes on, and the item must not
-// say that all of it has stopped.
+// With one of two connections up, the item describes only what is unavailable.
 func TestOneConnectionOfTwo(t *testing.T) {
 	at := clock.At(night)
 	for _, c := range []struct {
@@ -304,8 +302,8 @@ func TestOneConnectionOfTwo(t *testing.T) {
 		title     string
 		says, not string
 	}{
-		{gateway.StartsRuns, "No agent can be asked", "What agents do is still seen", "is not seen"},
-		{gateway.Manages, "Schedules cannot be changed", "Agents are still asked and watched", "no agent is asked"},
+		{gateway.StartsRuns, "Agents cannot be asked", "Agents' activity is still visible", "see what they do"},
+		{gateway.Manages, "Schedules cannot be changed", "Agents are still asked and visible", "cannot ask agents"},
 	} {
 		both := []gateway.Connection{{Purpose: gateway.StartsRuns, ConnectedAt: &at}, {Purpose: gateway.Manages, ConnectedAt: &at}}
 		for i := range both {
@@ -314,14 +312,14 @@ func TestOneConnectionOfTwo(t *testing.T) {
 			}
 		}
 		s := &Service{Now: func() time.Time { return night }}
-		s.Hear(gateway.Status{State: gateway.Unreachable, Connections: both})
-		m := s.is.matter()
-		if m.Kind != away || m.Title != c.title || !strings.Contains(m.Detail, c.says) || strings.Contains(m.Detail, c.not) {
+		s.Observe(gateway.Status{State: gateway.Unreachable, Connections: both})
+		m := s.current.inboxItem()
+		if m.Kind != unusable || m.Title != c.title || !strings.Contains(m.Detail, c.says) || strings.Contains(m.Detail, c.not) {
 			t.Errorf("%s: %s\n%s", c.down, m.Title, m.Detail)
 		}
 		both[0].ConnectedAt, both[1].ConnectedAt = nil, nil
-		s.Hear(gateway.Status{State: gateway.Unreachable, Connections: both})
-		if m := s.is.matter(); m.Title != "The gateway cannot be reached" || !strings.Contains(m.Detail, "no agent is asked") {
+		s.Observe(gateway.Status{State: gateway.Unreachable, Connections: both})
+		if m := s.current.inboxItem(); m.Title != "The gateway cannot be reached" || !strings.Contains(m.Detail, "cannot ask agents") {
 			t.Errorf("both: %s\n%s", m.Title, m.Detail)
 		}
 	}

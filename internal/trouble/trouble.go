@@ -1,9 +1,8 @@
-// Package trouble tells a human when the gateway to the agents cannot be used
-// for longer than a moment, or waits for somebody to approve this service, and
-// takes that back by itself once there is a connection.
+// Package trouble raises an inbox item when the gateway stays unusable or waits for the
+// approval of Wardroom's device. It resolves the item once the gateway is connected.
 //
-// It keeps no table: what was told is in the inbox, and how this process's own
-// connection has been doing is in its memory.
+// It has no table. The inbox holds the raised items, and each process keeps the
+// condition of its own connection in memory.
 package trouble
 
 import (
@@ -14,96 +13,95 @@ import (
 	"wardroom/internal/platform/clock"
 )
 
-// Matter is something that needs a human, as the inbox takes it.
-type Matter struct {
+// InboxItem is an issue that needs a human.
+type InboxItem struct {
 	Cause, Kind, Severity, Title, Detail string
 	Subject                              event.Subject
-	At                                   time.Time // when it began
+	At                                   time.Time // when the trouble began
 }
 
-// How a connection can be doing, as far as people are concerned. The last two
-// are kinds of items, too.
+// Conditions of a connection. The last two are also the kinds of inbox items.
 const (
-	well    = "well"
-	away    = "gateway_trouble" // it cannot be used: not there, refusing us, or too slow
-	pending = "pairing_pending" // somebody has to approve this service on the gateway's host
+	healthy  = "well"
+	unusable = "gateway_trouble" // unusable: unavailable, refusing Wardroom or too slow
+	pending  = "pairing_pending" // Wardroom's device needs approval on the gateway's host
 )
 
-// How long each may last before somebody is told: a gateway that restarts, and a
-// person who is just about to approve, need nobody else.
+// How long a condition may last before it is raised. The delays skip a gateway that
+// restarts and a pairing that is about to be approved.
 const (
-	patience        = 5 * time.Minute
-	pairingPatience = time.Minute
+	unusableGrace = 5 * time.Minute
+	pairingGrace  = time.Minute
 )
 
-// judge says how a connection is doing; known is false while that is open. Not
-// to have a gateway is a choice. Scopes that are missing on a connection are
-// not this package's: it can be used for all the rest, and the dashboard tells.
-func judge(is gateway.Status) (doing string, known bool) {
+// classify returns the condition of a connection; known is false while it is connecting.
+// Having no gateway configured is healthy. A connection with missing scopes is healthy
+// too: it is usable, and the dashboard shows the missing scopes.
+func classify(is gateway.Status) (doing string, known bool) {
 	switch {
 	case is.State == gateway.Connecting:
 		return "", false
 	case is.State == gateway.NotConfigured, is.State == gateway.Connected, is.State == gateway.MissingScopes && is.ConnectedAt != nil:
-		return well, true
+		return healthy, true
 	case is.State == gateway.Unpaired && is.DeviceID != "":
 		return pending, true
 	}
-	return away, true // among them: unpaired, and no device that could be approved
+	return unusable, true // includes unpaired without a device that could be approved
 }
 
-// spell is a time in which the connection was doing the same without a break.
-type spell struct {
-	doing  string // empty before anything is known
-	since  clock.Time
-	state  gateway.State   // the latest of it
-	device string          // the id of this service as a device; may be empty
-	only   gateway.Purpose // of the one connection of two that is down; empty when all are
-	seenTo bool            // the inbox knows of it
+// condition is a period in which the connection's condition did not change.
+type condition struct {
+	doing    string // empty while unknown
+	since    clock.Time
+	state    gateway.State   // latest state of the period
+	device   string          // id of Wardroom's device; may be empty
+	downOnly gateway.Purpose // purpose of the only connection that is down; empty if all are
+	reported bool            // raised or resolved in the inbox
 }
 
-// due reports whether the inbox is to know of it by now.
-func (is spell) due(now time.Time) bool {
-	after := map[string]time.Duration{away: patience, pending: pairingPatience}[is.doing]
-	return is.doing != "" && !is.seenTo && now.Sub(is.since.Time) >= after
+// due reports whether the condition must be reported to the inbox now.
+func (is condition) due(now time.Time) bool {
+	after := map[string]time.Duration{unusable: unusableGrace, pending: pairingGrace}[is.doing]
+	return is.doing != "" && !is.reported && now.Sub(is.since.Time) >= after
 }
 
-// cause names what brings each of them up. It is the same every time, so that
-// troubles that come again and again are one item with a count.
+// cause returns the inbox cause of a kind. It is constant, so that repeated trouble is
+// one item with a count.
 func cause(kind string) string { return "gateway/" + kind }
 
-// matter is what the inbox is told of it.
-func (is spell) matter() Matter {
-	m := Matter{Cause: cause(is.doing), Kind: is.doing, Severity: "high", At: is.since.Time}
+// inboxItem returns the inbox item for the condition.
+func (is condition) inboxItem() InboxItem {
+	m := InboxItem{Cause: cause(is.doing), Kind: is.doing, Severity: "high", At: is.since.Time}
 	since := is.since.UTC().Format("2006-01-02 15:04:05 UTC")
 	if is.doing == pending {
 		m.Subject = event.Subject{Kind: "device", ID: is.device, Name: is.device[:min(12, len(is.device))]}
-		m.Title = "The gateway waits for the approval of this service"
-		m.Detail = "Since " + since + " somebody has to approve this service as a device on the gateway's host. Until then no agent can be asked anything, " +
-			"and what they do is not seen.\n\nSettings → Gateway shows the command to run there. The approval is noticed by itself, and resolves this item."
+		m.Title = "The gateway is waiting for you to approve Wardroom"
+		m.Detail = "Wardroom's device has been waiting for approval on the gateway's host since " + since + ". Until it is approved, Wardroom cannot ask agents or see what they do.\n\n" +
+			"Settings → Gateway shows the command to run there. This item resolves itself after the approval."
 		return m
 	}
-	title, why := words(is.state)
-	lost := "Until it can, no agent is asked anything, and what they do is not seen."
-	switch is.only {
+	title, why := describe(is.state)
+	lost := "Until it is back, Wardroom cannot ask agents or see what they do."
+	switch is.downOnly {
 	case gateway.StartsRuns:
-		title, why = "No agent can be asked", "the connection that starts runs is down."
-		lost = "What agents do is still seen and can be stopped. Until the connection is back, no agent is asked anything."
+		title, why = "Agents cannot be asked", "the connection that starts runs is down."
+		lost = "Agents' activity is still visible, and runs can be stopped. Until the connection is back, Wardroom cannot ask agents."
 	case gateway.Manages:
 		title, why = "Schedules cannot be changed", "the connection with operator.admin is down."
-		lost = "Agents are still asked and watched. Until the connection is back, no schedule is changed, and only runs that Wardroom started can be stopped."
+		lost = "Agents are still asked and visible. Until the connection is back, schedules cannot be changed, and only runs that Wardroom started can be stopped."
 	case gateway.Everything:
 	}
 	m.Subject = event.Subject{Kind: event.TopicGateway, ID: "connection", Name: "connection"}
 	m.Title = title
-	m.Detail = "The gateway cannot be used since " + since + ": " + why + " " + lost + "\n\n" +
-		"Settings → Gateway shows how it does now. Run the doctor there: it names the first thing that does not work, and what to do about it. " +
+	m.Detail = "The gateway has been unusable since " + since + ": " + why + " " + lost + "\n\n" +
+		"Settings → Gateway shows its current state. Run the doctor there to find the cause and the fix. " +
 		"This item resolves itself once the gateway is connected."
 	return m
 }
 
-// onlyDown is what the one connection is for that is down while another is up;
-// empty when none is up, or none is down.
-func onlyDown(status gateway.Status) (only gateway.Purpose) {
+// downPurpose returns the purpose of the connection that is down while another is up;
+// empty if none is up or none is down.
+func downPurpose(status gateway.Status) (only gateway.Purpose) {
 	up := 0
 	for _, one := range status.Connections {
 		if one.ConnectedAt != nil {
@@ -118,21 +116,21 @@ func onlyDown(status gateway.Status) (only gateway.Purpose) {
 	return only
 }
 
-// words say what keeps us from using a gateway in that state. They are ours
-// alone: what the gateway said itself stays where it can be looked at.
-func words(state gateway.State) (title, why string) {
+// describe returns an item title and the reason for a gateway state. It does not repeat
+// the gateway's own error message, which may contain secrets.
+func describe(state gateway.State) (title, why string) {
 	switch state {
 	case gateway.Unauthorized:
-		return "The gateway refuses this service", "it refuses the token or the device that we show, or has locked our address out."
+		return "The gateway refuses Wardroom", "it refuses Wardroom's token or device, or has blocked its address."
 	case gateway.Unpaired:
-		return "The gateway wants a paired device", "it lets only paired devices in, and this service is none."
+		return "The gateway wants a paired device", "it accepts only paired devices, and Wardroom is not paired."
 	case gateway.Untrusted:
-		return "The gateway's certificate is not trusted", "its certificate is not trusted, so that we tell it nothing."
+		return "The gateway's certificate is not trusted", "its certificate is not trusted, so Wardroom does not connect."
 	case gateway.Slow:
-		return "The gateway is too slow", "it takes connections or requests and does not answer in time."
+		return "The gateway is too slow", "it accepts connections or requests but does not answer in time."
 	case gateway.MissingScopes:
-		return "The gateway refuses the scopes of this service", "fewer scopes are approved for our device than we ask for."
+		return "The gateway refuses Wardroom's scopes", "fewer scopes are approved for Wardroom's device than it requests."
 	case gateway.NotConfigured, gateway.Connecting, gateway.Connected, gateway.Unreachable:
 	}
-	return "The gateway cannot be reached", "nothing answers at its address that we can talk to."
+	return "The gateway cannot be reached", "no gateway answers at its address."
 }

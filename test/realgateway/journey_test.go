@@ -336,7 +336,7 @@ func (j *journey) gatewayGoes(t *testing.T) {
 	t.Run("meanwhile its sessions are not shown, and its agents are offline", j.isAway)
 	s := j.end(t, id, "error", "answered", "asked", "pending")
 	last := s.Transcript[len(s.Transcript)-1]
-	if s.Error == nil || s.Error.Code != "gateway_unreachable" || last.Kind != "error" || !strings.Contains(last.Text, "not reachable") {
+	if s.Error == nil || s.Error.Code != "gateway_unreachable" || last.Kind != "error" || !strings.Contains(last.Text, "unreachable for") {
 		t.Errorf("error %+v, the transcript ends with %+v", s.Error, last)
 	}
 	j.model.Script("cpo", Reply{})

@@ -155,7 +155,7 @@ describe('a standup', () => {
       .waitFor()
     await stands(page, 'Completed')
     await page.keyboard.press('v')
-    await page.getByText(/filed the report of cto/).waitFor()
+    await page.getByText(/submitted the report of cto/).waitFor()
     await press('Actions for this standup')
     await page.getByRole('menuitem', { name: 'Hold it once more' }).focus()
     await page.keyboard.press('Enter')

@@ -2,9 +2,9 @@ package answer
 
 import "strings"
 
-// Join makes a report of its three parts: its text as an agent would write it,
-// and the parts as ParseReport would give them. What is in a part stays there,
-// also when it looks like a heading.
+// Join builds a report from its three parts. It returns the text with headings, and the
+// parts as ParseReport would return them. Text in a part stays there even if it looks
+// like a heading.
 func Join(yesterday, today, blockers string) (text string, p Parsed) {
 	part := func(s string) (*string, string) {
 		s = trimBlock(strings.Split(s, "\n"), false)

@@ -1,8 +1,8 @@
-// Package answer reads what agents write in a standup: their reports in all the
-// forms that models use, what they call finished, and the facilitator's review.
+// Package answer parses the answers of agents in a standup: reports in the many formats
+// that models use, statements about tasks, and the facilitator's review.
 //
-// Its functions are pure. What they read was written by a model, so they never
-// fail, and take time in proportion to its length.
+// Its functions are pure. Because models write the input, no input makes them fail, and
+// they run in time proportional to its length.
 package answer
 
 import (
@@ -11,61 +11,61 @@ import (
 	"unicode"
 )
 
-// Parsed is the answer of an agent, sorted under the three parts of a report.
-// Each text is Markdown as the agent wrote it, without the label. No text
-// stands under two parts, and none is lost: what stands under no label, or
-// under one that is none of the three, is in Other.
+// Parsed is an agent's answer, split into the three parts of a report. Each part is
+// Markdown as the agent wrote it, without the label. Every text is in exactly one part;
+// text without a label, or with another label, is in Other.
 type Parsed struct {
-	Yesterday *string `json:"yesterday"` // nil when the agent said nothing under it
-	Today     *string `json:"today"`     // nil when the agent said nothing under it
-	Blockers  *string `json:"blockers"`  // nil when the agent names none, or says that there is none
+	Yesterday *string `json:"yesterday"` // nil if empty
+	Today     *string `json:"today"`     // nil if empty
+	Blockers  *string `json:"blockers"`  // nil if empty, or if the agent says that there are none
 	Other     string  `json:"other"`
 }
 
-// ParseReport reads a report in any of the forms that agents use: headings,
-// bold or plain labels, lists, tables, tags, JSON, in any order and case. It
-// never fails: a text without labels is all Other, and so is what an agent
-// thought aloud before its report.
+// ParseReport parses a report in any common format: headings, bold or plain labels,
+// lists, tables, tags or JSON, in any order and case. It never fails: a text without
+// labels goes to Other, and so does an agent's thinking before its report.
 func ParseReport(text string) Parsed {
 	text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
 	if p, ok := readJSON(text); ok {
 		return p
 	}
-	r := readSheet(strings.Split(text, "\n"))
-	if len(r.best) == 0 && len(r.tables) == 0 { // perhaps all of it is in a code block
-		if lines, ok := unwrap(r); ok {
-			if inner := readSheet(lines); len(inner.best) > 0 || len(inner.tables) > 0 {
+	r := newDocument(strings.Split(text, "\n"))
+	if len(r.best) == 0 && len(r.tables) == 0 { // the report may be inside a code block
+		if lines, ok := unwrapFences(r); ok {
+			if inner := newDocument(lines); len(inner.best) > 0 || len(inner.tables) > 0 {
 				r = inner
 			}
 		}
 	}
 	if lines, ok := r.splitInline(); ok {
-		r = readSheet(lines)
+		r = newDocument(lines)
 	}
 	return r.sort()
 }
 
-// sheet is a text whose lines have been looked at.
-type sheet struct {
-	lines   []string
-	fenced  []bool            // the line is in a code block, or delimits one, or was thought aloud
-	thought int               // how many lines were thought aloud
-	labels  map[int]labelLine // by line: what is shaped like a label
-	best    map[part]shape    // the shape of the labels that count, for each part
-	leading shape             // the shape that most of them have
-	tables  map[int]*pipes    // by first line
-	upper   map[part]bool     // which parts have a label that counts and begins with a capital
-	ended   map[part]bool     // which parts have one that a separator ends, or that is alone in its line
-	strong  map[claimant]bool // which shapes have a label for a part that is no ordinary word
+// document is a text with its analyzed lines.
+type document struct {
+	lines         []string
+	fenced        []bool               // whether the line belongs to a code block or to the agent's thinking
+	thinkingLines int                  // number of leading lines with the agent's thinking
+	labels        map[int]labelLine    // by line: lines that may be labels
+	best          map[part]shape       // by part: the shape of its labels
+	leading       shape                // the most common shape
+	tables        map[int]*reportTable // by first line
+	upper         map[part]bool        // parts with a label that starts with a capital
+	ended         map[part]bool        // parts with a label that ends with a separator or is alone on its line
+	strong        map[partShape]bool   // parts and shapes with a label that is not also an ordinary word
 }
 
-type claimant struct {
+// partShape is a part with a shape of its labels.
+type partShape struct {
 	part  part
 	shape shape
 }
 
-func readSheet(lines []string) *sheet {
-	r := &sheet{lines: lines, labels: map[int]labelLine{}, tables: map[int]*pipes{}}
+// newDocument analyzes the lines of a text.
+func newDocument(lines []string) *document {
+	r := &document{lines: lines, labels: map[int]labelLine{}, tables: map[int]*reportTable{}}
 	r.findFences()
 	r.findLabels()
 	r.choose()
@@ -75,9 +75,9 @@ func readSheet(lines []string) *sheet {
 
 var underline = regexp.MustCompile(`^ {0,3}(=+|-{2,})\s*$`)
 
-// findLabels collects the lines that are shaped like labels.
-func (r *sheet) findLabels() {
-	inParagraph, labelled := false, false // the line before continues; its paragraph began with a label
+// findLabels collects the lines that may be labels.
+func (r *document) findLabels() {
+	inParagraph, labelled := false, false // within a paragraph; the paragraph starts with a label
 	for i, line := range r.lines {
 		if r.fenced[i] || strings.TrimSpace(line) == "" {
 			inParagraph, labelled = false, false
@@ -85,10 +85,10 @@ func (r *sheet) findLabels() {
 		}
 		l, ok := readLabel(line)
 		if ok && l.shape == shapePlain && inParagraph && !labelled && !l.upper && l.sep != ":" {
-			ok = false // the middle of a sentence: "… all of\ntoday - it was hard"
+			ok = false // within a sentence: "… all of\ntoday - it was hard"
 		}
-		if !ok && aboutBlockers(line) && saysNone(line) {
-			l, ok = labelLine{word: word{partBlockers, false}, shape: shapeNone}, true
+		if !ok && mentionsBlockers(line) && saysNone(line) {
+			l, ok = labelLine{labelMeaning: labelMeaning{partBlockers, false}, shape: shapeNone}, true
 		}
 		if ok && l.shape <= shapePlain && l.rest == "" && i+1 < len(r.lines) && underline.MatchString(r.lines[i+1]) {
 			l.shape = 1
@@ -106,18 +106,17 @@ func (r *sheet) findLabels() {
 	}
 }
 
-// choose finds the shape that the labels of each part have. Headings of one
-// level, or bold lines, that name all three parts are the labels of a report;
-// a line "Done: …" between them is text.
-func (r *sheet) choose() {
-	r.best, r.strong = map[part]shape{}, map[claimant]bool{}
-	seen := map[claimant]bool{}
+// choose selects the shape of each part's labels. For example, if headings of one level
+// name all three parts, a line "Done: …" between them is text, not a label.
+func (r *document) choose() {
+	r.best, r.strong = map[part]shape{}, map[partShape]bool{}
+	seen := map[partShape]bool{}
 	unquoted := false
 	for _, l := range r.labels {
 		if l.part == partOther || l.shape == shapeNone {
 			continue
 		}
-		k := claimant{l.part, l.shape}
+		k := partShape{l.part, l.shape}
 		seen[k] = true
 		r.strong[k] = r.strong[k] || !l.weak
 		unquoted = unquoted || !l.shape.quote()
@@ -132,7 +131,7 @@ func (r *sheet) choose() {
 	better := func(a, b shape) bool { return score[a] > score[b] || score[a] == score[b] && a < b }
 	for s := range score {
 		if s.quote() && unquoted {
-			continue // a quotation inside a report
+			continue // a quotation within a report
 		}
 		if r.leading == 0 || better(s, r.leading) {
 			r.leading = s
@@ -156,8 +155,8 @@ func (r *sheet) choose() {
 	}
 }
 
-// counts says whether the label in line i is one.
-func (r *sheet) counts(i int) bool {
+// isLabel reports whether line i is a label of the report.
+func (r *document) isLabel(i int) bool {
 	l, ok := r.labels[i]
 	switch {
 	case !ok:
@@ -170,15 +169,15 @@ func (r *sheet) counts(i int) bool {
 	case l.shape != r.best[l.part], !l.upper && r.upper[l.part], l.sep == "" && r.ended[l.part]:
 		return false
 	}
-	return !l.weak || l.shape.heading() || !r.strong[claimant{l.part, l.shape}]
+	return !l.weak || l.shape.heading() || !r.strong[partShape{l.part, l.shape}]
 }
 
 // inline finds labels in the middle of a line: "Yesterday: … Today: …".
 var inline = regexp.MustCompile(`(?:^|[\s.;,|/(])((?:\*\*|__|\*|_)?(Yesterday|Today|Blockers?|Impediments?|YESTERDAY|TODAY|BLOCKERS?)(?:\*\*|__|\*|_)?(?:\s?[:：]|\s[-–—]+)(?:\*\*|__|\*|_)?)(?:\s|$)`)
 
-// splitInline breaks lines that hold several labels, for parts that no other
-// line names.
-func (r *sheet) splitInline() ([]string, bool) {
+// splitInline splits lines that contain several labels, for parts without a label of
+// their own line. It returns false if it found none.
+func (r *document) splitInline() ([]string, bool) {
 	var out []string
 	found := false
 	taken := map[part]bool{}
@@ -201,9 +200,9 @@ func (r *sheet) splitInline() ([]string, bool) {
 	return out, found
 }
 
-// inlineLabels returns where in line i labels of new parts begin. One alone is
-// only taken where the line begins with a label.
-func (r *sheet) inlineLabels(i int, taken map[part]bool) []int {
+// inlineLabels returns the positions in line i where labels of new parts start. A single
+// one counts only if the line starts with a label.
+func (r *document) inlineLabels(i int, taken map[part]bool) []int {
 	if r.fenced[i] || len(taken) == 3 || !strings.ContainsAny(r.lines[i], ":-–—：") {
 		return nil
 	}
@@ -215,13 +214,13 @@ func (r *sheet) inlineLabels(i int, taken map[part]bool) []int {
 	for _, m := range inline.FindAllStringSubmatchIndex(line, -1) {
 		code += strings.Count(line[last:m[2]], "`")
 		last = m[2]
-		w, _ := meaning(line[m[4]:m[5]])
+		w, _ := classify(line[m[4]:m[5]])
 		if m[2] > 0 && code%2 == 0 && !taken[w.part] && !parts[w.part] {
 			at = append(at, m[2])
 			parts[w.part] = true
 		}
 	}
-	if !r.counts(i) && len(at) < 2 || len(r.tables) > 0 {
+	if !r.isLabel(i) && len(at) < 2 || len(r.tables) > 0 {
 		return nil
 	}
 	for p := range parts {
@@ -230,11 +229,11 @@ func (r *sheet) inlineLabels(i int, taken map[part]bool) []int {
 	return at
 }
 
-// sort puts every line where it belongs.
-func (r *sheet) sort() Parsed {
-	b := binder{sheet: r, texts: map[part][]string{}, now: partOther}
+// sort assigns every line to a part.
+func (r *document) sort() Parsed {
+	b := assembler{document: r, texts: map[part][]string{}, now: partOther}
 	for i := range r.lines {
-		if r.counts(i) && r.labels[i].part != partOther {
+		if r.isLabel(i) && r.labels[i].part != partOther {
 			b.last = i
 		}
 	}
@@ -253,45 +252,45 @@ func (r *sheet) sort() Parsed {
 	return b.parsed()
 }
 
-// binder collects the lines of each part.
-type binder struct {
-	*sheet
+// assembler collects the lines of each part.
+type assembler struct {
+	*document
 	texts map[part][]string
-	now   part  // where lines go
-	shape shape // the shape of the label that said so
+	now   part  // the current part
+	shape shape // the shape of the current part's label
 	chunk []string
-	first bool // the first line of the chunk followed the label in its line
-	item  int  // above 0: now ends with the list item, which is indented this much less one
-	back  part // where lines go after that
-	last  int  // the line of the last label
-	blank bool // the line before was blank
+	first bool // the chunk's first line was on the label's line
+	item  int  // if above 0, the current part ends with a list item indented by item-1
+	back  part // the part after that list item
+	last  int  // line number of the last label
+	blank bool // the previous line was blank
 }
 
-// finish ends the text of the part and goes on with another.
-func (b *binder) finish(next part) {
+// finish ends the current part's text and continues with next.
+func (b *assembler) finish(next part) {
 	if text := trimBlock(b.chunk, b.first); text != "" {
 		b.texts[b.now] = append(b.texts[b.now], text)
 	}
 	b.now, b.chunk, b.first, b.item, b.shape = next, nil, false, 0, 0
 }
 
-// line takes line i and returns the last line that it has dealt with.
-func (b *binder) line(i int) int {
+// line processes line i and returns the last line that it consumed.
+func (b *assembler) line(i int) int {
 	line := b.lines[i]
-	if b.counts(i) {
+	if b.isLabel(i) {
 		return b.label(i)
 	}
 	if b.fenced[i] {
 		b.chunk, b.blank = append(b.chunk, line), false
 		return i
 	}
-	l := readLead(line)
+	l := readPrefix(line)
 	switch text := strings.TrimSpace(line); {
 	case text == "":
 		b.blank = true
 	case l.heading > 0 && b.now != partOther && (!b.shape.heading() || l.heading <= int(b.shape)) && strings.HasPrefix(text, "#") && isHeading(text):
 		b.finish(partOther)
-	case b.shape == shapeTag && closingTag.MatchString(text): // of what is around the report
+	case b.shape == shapeTag && closingTag.MatchString(text): // closes a tag around the report
 		b.finish(partOther)
 	case b.item > 0 && l.indent < b.item:
 		shape := b.shape
@@ -310,6 +309,7 @@ func (b *binder) line(i int) int {
 
 var closingTag = regexp.MustCompile(`^</[A-Za-z][\w.-]*>$`)
 
+// isHeading reports whether s, which starts with #, is a Markdown heading.
 func isHeading(s string) bool {
 	marks := len(s) - len(strings.TrimLeft(s, "#"))
 	return marks <= 6 && (marks == len(s) || s[marks] == ' ' || s[marks] == '\t')
@@ -317,9 +317,9 @@ func isHeading(s string) bool {
 
 var farewell = regexp.MustCompile(`(?i)^(please )?(let me know|happy to|feel free|have a |thanks|thank you|cheers|that's (all|it)|that is all|end of (report|standup)|if you (need|have)|is there anything|anything else|best( regards)?,|regards|looking forward|see you|hope this)`)
 
-// afterReport says whether what follows the last part no longer belongs to it:
-// it stands below a rule, or beside the list that the report is, or says goodbye.
-func (b *binder) afterReport(i int, l lead) bool {
+// afterReport reports whether line i, after the last label, no longer belongs to the
+// report: it follows a rule, is outside the report's list, or is a farewell.
+func (b *assembler) afterReport(i int, l linePrefix) bool {
 	j := i - 1
 	for j > b.last && strings.TrimSpace(b.lines[j]) == "" {
 		j--
@@ -333,10 +333,10 @@ func (b *binder) afterReport(i int, l lead) bool {
 	return b.shape.bullet() && b.first || farewell.MatchString(l.text)
 }
 
-// label begins a part at line i.
-func (b *binder) label(i int) int {
+// label starts a part at line i and returns the last line that it consumed.
+func (b *assembler) label(i int) int {
 	l := b.labels[i]
-	if l.part == partOther { // its words are nobody's label, so they stay
+	if l.part == partOther { // keep the label's text in Other
 		if b.now != partOther {
 			b.finish(partOther)
 		}
@@ -358,16 +358,16 @@ func (b *binder) label(i int) int {
 		b.chunk, b.first = []string{l.rest}, true
 	}
 	if l.shape.heading() && l.rest == "" && i+1 < len(b.lines) && underline.MatchString(b.lines[i+1]) && !strings.Contains(b.lines[i], "#") {
-		b.last = max(b.last, i+1) // the line under it is no rule
+		b.last = max(b.last, i+1) // the underline is not a rule
 		return i + 1
 	}
 	return i
 }
 
-// parsed joins the texts.
-func (b *binder) parsed() Parsed {
+// parsed returns the collected texts.
+func (b *assembler) parsed() Parsed {
 	var blockers []string
-	for _, t := range b.texts[partBlockers] { // each as a whole, so that "None" beside a blocker goes too
+	for _, t := range b.texts[partBlockers] { // per text, so that "None" next to a blocker is dropped too
 		text, after := cutNone(t)
 		if text != "" {
 			blockers = append(blockers, text)
@@ -384,14 +384,14 @@ func (b *binder) parsed() Parsed {
 	}
 }
 
-// joined makes one text of several, and nil of one that says nothing ("-").
+// joined joins texts; nil if the result has no words, such as "-".
 func joined(texts []string) *string {
 	var b strings.Builder
 	before := ""
 	for i, t := range texts {
 		if i > 0 {
 			b.WriteString("\n")
-			if !isItem(t) || !isItem(before[strings.LastIndexByte(before, '\n')+1:]) { // not one list
+			if !isItem(t) || !isItem(before[strings.LastIndexByte(before, '\n')+1:]) { // not items of one list
 				b.WriteString("\n")
 			}
 		}
@@ -412,8 +412,8 @@ func isItem(line string) bool {
 
 var thematicBreak = regexp.MustCompile(`^((-\s*){3,}|(\*\s*){3,}|(_\s*){3,}|(=\s*){3,})$`)
 
-// trimBlock joins lines and takes away what only separated them from others:
-// blank lines, rules, and indentation that all of them have.
+// trimBlock joins lines and removes leading and trailing blank lines and rules, and the
+// common indentation. first means that the first line was on the label's line.
 func trimBlock(lines []string, first bool) string {
 	drop := func(s string) bool { s = strings.TrimSpace(s); return s == "" || thematicBreak.MatchString(s) }
 	for len(lines) > 0 && drop(lines[0]) {

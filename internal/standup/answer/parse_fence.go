@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// findFences marks the code blocks: what is in one is never a label.
-func (r *sheet) findFences() {
+// findFences marks the lines of code blocks, which are never labels.
+func (r *document) findFences() {
 	r.fenced = make([]bool, len(r.lines))
-	r.thought = thoughts(r.lines)
-	for i := range r.thought {
+	r.thinkingLines = thinkingLines(r.lines)
+	for i := range r.thinkingLines {
 		r.fenced[i] = true
 	}
 	open := ""
 	for i, line := range r.lines {
-		if i < r.thought {
+		if i < r.thinkingLines {
 			continue
 		}
 		mark, info := fence(line)
@@ -31,11 +31,11 @@ func (r *sheet) findFences() {
 	}
 }
 
-var thinking = regexp.MustCompile(`^<(think|thinking|thought|reasoning|scratchpad|analysis)>`)
+var thinkingTag = regexp.MustCompile(`^<(think|thinking|thought|reasoning|scratchpad|analysis)>`)
 
-// thoughts counts the first lines, in which an agent thinks aloud between tags
-// before its report. What it considers there it has not said.
-func thoughts(lines []string) int {
+// thinkingLines returns the number of leading lines with an agent's thinking between
+// tags. Statements in it are not part of the report.
+func thinkingLines(lines []string) int {
 	start := 0
 	for start < len(lines) && strings.TrimSpace(lines[start]) == "" {
 		start++
@@ -43,7 +43,7 @@ func thoughts(lines []string) int {
 	if start == len(lines) {
 		return 0
 	}
-	m := thinking.FindStringSubmatch(strings.ToLower(strings.TrimSpace(lines[start])))
+	m := thinkingTag.FindStringSubmatch(strings.ToLower(strings.TrimSpace(lines[start])))
 	if m == nil {
 		return 0
 	}
@@ -55,8 +55,8 @@ func thoughts(lines []string) int {
 	return 0
 }
 
-// fence returns the mark of a line that opens or closes a code block, and the
-// language behind it.
+// fence returns the marker of a line that opens or closes a code block, and its info
+// string. The marker is empty for other lines.
 func fence(line string) (mark, info string) {
 	t := strings.TrimLeft(line, "> \t")
 	if rest, ok := cutMarker(t); ok {
@@ -71,13 +71,14 @@ func fence(line string) (mark, info string) {
 	return "", ""
 }
 
-// unwrap takes the delimiters away from code blocks that hold text with labels.
-func unwrap(r *sheet) ([]string, bool) {
+// unwrapFences removes the delimiters of code blocks that contain labels. It returns
+// false if there are none.
+func unwrapFences(r *document) ([]string, bool) {
 	var out []string
 	found := false
 	for i := 0; i < len(r.lines); i++ {
 		mark, info := fence(r.lines[i])
-		if i < r.thought || !r.fenced[i] || !slices.Contains([]string{"", "text", "txt", "plaintext", "markdown", "md", "yaml", "yml"}, info) {
+		if i < r.thinkingLines || !r.fenced[i] || !slices.Contains([]string{"", "text", "txt", "plaintext", "markdown", "md", "yaml", "yml"}, info) {
 			out = append(out, r.lines[i])
 			continue
 		}

@@ -7,13 +7,13 @@ import (
 	"unicode"
 )
 
-// Items splits the text of a part into its items: bullets and numbers, else
-// one item for each paragraph. What is nested stays in its item. A heading or
-// a line such as "Two things:" that only introduces a list is left out.
+// Items splits the text of a part into its items: list items, else paragraphs. Nested
+// lists stay in their item. A heading or a line such as "Two things:" that only
+// introduces a list is dropped.
 func Items(markdown string) []string {
 	var out []string
 	var item []string
-	listed := false // item began with a marker
+	listed := false // the item starts with a list marker
 	flush := func(list bool) {
 		text := trimBlock(item, listed)
 		lead := !listed && (strings.HasSuffix(strings.TrimRight(text, "*_ "), ":") || isHeading(text) && strings.HasPrefix(text, "#"))
@@ -53,7 +53,7 @@ func Items(markdown string) []string {
 	return out
 }
 
-// listIndent is how far the outermost list is indented.
+// listIndent returns the indentation of the outermost list.
 func listIndent(markdown string) int {
 	least := -1
 	for line := range strings.SplitSeq(markdown, "\n") {
@@ -67,13 +67,13 @@ func listIndent(markdown string) int {
 
 var taskKey = regexp.MustCompile(`(?i)\btask[-‐‑–](\d{1,10})\b`)
 
-// TaskKeys returns the keys of tasks (TASK-12) that text names, in their
-// order, each once and in capitals.
+// TaskKeys returns the task keys (TASK-12) in text, in order, in upper case and without
+// duplicates.
 func TaskKeys(text string) []string {
 	var out []string
-	seen := map[string]bool{} // there may be tens of thousands
+	seen := map[string]bool{} // a text can contain tens of thousands
 	for _, m := range taskKey.FindAllStringSubmatchIndex(text, -1) {
-		if m[0] > 0 && text[m[0]-1] == '-' { // MY-TASK-3 is no key of ours
+		if m[0] > 0 && text[m[0]-1] == '-' { // MY-TASK-3 is not a task key
 			continue
 		}
 		number := strings.TrimLeft(text[m[2]:m[3]], "0")
@@ -85,20 +85,20 @@ func TaskKeys(text string) []string {
 	return out
 }
 
-// verdict is what a clause says about the tasks that it names.
+// verdict is what a clause says about its tasks.
 type verdict uint8
 
 const (
-	unsaid    verdict = iota // nothing
-	claimed                  // they are finished
-	otherwise                // something else
-	denied                   // they are not quite finished
+	unsaid    verdict = iota // no statement
+	claimed                  // finished
+	otherwise                // another state
+	denied                   // not quite finished
 )
 
 const (
 	finishedWords = " done finished completed complete shipped closed merged delivered resolved deployed released landed fixed wrapped ✅ ☑ ✔ "
-	// qualifiers turn a claim into none. Better to miss a claim than to hold
-	// somebody to one that was not made.
+	// qualifiers cancel a claim. Missing a claim is better than detecting one that the
+	// agent did not make.
 	qualifiers = " not no never none nothing almost nearly mostly partly partially half halfway part parts some most draft pass will would could should can may might must " +
 		"need needs needed want wants plan plans planned planning hope hoping aim aiming try trying going about close yet until till unless once when if before after still " +
 		"remaining pending awaiting waiting except tomorrow failed unable soon ready expect expected ought to-be what unfinished incomplete wip blocked cannot without towards toward "
@@ -113,22 +113,22 @@ var (
 	toBe      = regexp.MustCompile(`(?i)\bto be\b|\bis being\b|\bare being\b|\bin progress\b|\bdone (on|for|in|so)\b|\bwork\w* done\b`)
 )
 
-// clause is a piece of a line.
+// clause is a part of a line between punctuation or conjunctions.
 type clause struct {
 	keys  []string
-	words int // besides the keys
+	words int // without the keys
 	says  verdict
-	ends  bool // a sentence ends behind it
+	ends  bool // a sentence ends after it
 }
 
-// FinishedClaims returns the keys of the tasks that text, as a rule what
-// stands under Yesterday, calls finished, in their order and each once.
+// FinishedClaims returns the keys of the tasks that text calls finished, in order and
+// without duplicates. The text is usually the Yesterday part of a report.
 func FinishedClaims(text string) []string {
 	var out []string
 	seen, not := map[string]bool{}, map[string]bool{}
 	for line := range strings.SplitSeq(text, "\n") {
 		clauses := readClauses(line)
-		settle(clauses)
+		propagateVerdicts(clauses)
 		for _, c := range clauses {
 			for _, k := range c.keys {
 				switch {
@@ -144,6 +144,7 @@ func FinishedClaims(text string) []string {
 	return slices.DeleteFunc(out, func(k string) bool { return not[k] })
 }
 
+// readClauses splits a line into clauses. An unchecked to-do item has none.
 func readClauses(line string) []clause {
 	t := strings.TrimSpace(line)
 	checked := false
@@ -170,6 +171,7 @@ func readClauses(line string) []clause {
 	return out
 }
 
+// readClause determines what a clause says about its tasks.
 func readClause(s string) clause {
 	c := clause{keys: TaskKeys(s)}
 	for _, mark := range []string{"✅", "☑", "✔"} {
@@ -202,11 +204,11 @@ func readClause(s string) clause {
 	return c
 }
 
-// settle lets clauses that say nothing of their own take what the clauses
-// beside them say: "Finished TASK-1 and TASK-2", "TASK-1 and TASK-2 are done",
-// "TASK-3: the login page. Done!".
-func settle(clauses []clause) {
-	const few = 3 // words that do not make a statement of their own
+// propagateVerdicts gives clauses without a statement the verdict of a neighboring
+// clause: "Finished TASK-1 and TASK-2", "TASK-1 and TASK-2 are done", "TASK-3: the login
+// page. Done!".
+func propagateVerdicts(clauses []clause) {
+	const few = 3 // up to this many words do not form a statement of their own
 	for i := len(clauses) - 2; i >= 0; i-- {
 		c, next := &clauses[i], clauses[i+1]
 		if c.says != unsaid || len(c.keys) == 0 || next.says == unsaid {

@@ -7,8 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Each item becomes a blocker with an age of its own: two in one, or half of
-// one, would be counted wrongly.
+// Items returns one item per blocker, because each is tracked separately.
 func TestItems(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string
@@ -40,7 +39,7 @@ func TestItems(t *testing.T) {
 	}
 }
 
-// A key that is not one would put a remark on somebody else's task.
+// TaskKeys returns only valid task keys.
 func TestTaskKeys(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                   "",
@@ -61,8 +60,7 @@ func TestTaskKeys(t *testing.T) {
 	}
 }
 
-// Claims are held against the board and shown to people: nobody may be said to
-// have called a task finished who did not.
+// FinishedClaims returns only tasks that the text clearly calls finished.
 func TestFinishedClaims(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                                     "",

@@ -6,15 +6,14 @@ import (
 	"strings"
 )
 
-// This file reads reports that are JSON: some agents answer everything so, bare
-// or in a code block, with a sentence before and after.
+// This file parses reports in JSON, either bare or in a code block with text around it.
 
-// readJSON reads a report that is one object whose fields are the parts, or that
-// has such an object in it. It is false for everything else, such as a report
-// with headings that has JSON in it.
+// readJSON parses a report that is an object whose fields are the parts, or contains such
+// an object. It returns false for everything else, such as a report with headings that
+// contains JSON.
 func readJSON(text string) (Parsed, bool) {
 	before, object, after, ok := cutJSON(text)
-	if !ok || len(readSheet(strings.Split(before+"\n\n"+after, "\n")).best) > 0 {
+	if !ok || len(newDocument(strings.Split(before+"\n\n"+after, "\n")).best) > 0 {
 		return Parsed{}, false
 	}
 	fields, err := decodeOrdered(object)
@@ -38,7 +37,7 @@ func readJSON(text string) (Parsed, bool) {
 	}, true
 }
 
-// cutJSON finds the object that a text is: all of it, or all of a code block.
+// cutJSON finds an object that is the complete text or a complete code block.
 func cutJSON(text string) (before, object, after string, ok bool) {
 	if t := strings.TrimSpace(text); strings.HasPrefix(t, "{") {
 		return "", t, "", true
@@ -62,18 +61,18 @@ func cutJSON(text string) (before, object, after string, ok bool) {
 	return "", "", "", false
 }
 
-// field is one of an object, in the order that they were written in.
+// field is a field of an object. Fields keep their order.
 type field struct {
 	name  string
 	value any // string, json.Number, bool, nil, []any or []field
 }
 
-// deepest bounds how far values may be nested.
-const deepest = 12
+// maxDepth is the maximum nesting of values.
+const maxDepth = 12
 
-var errJSON = errors.New("no object that is understood")
+var errJSON = errors.New("not a supported JSON object")
 
-// decodeOrdered reads an object that is all of s.
+// decodeOrdered decodes s, which must be exactly one object.
 func decodeOrdered(s string) ([]field, error) {
 	d := json.NewDecoder(strings.NewReader(s))
 	d.UseNumber()
@@ -88,8 +87,9 @@ func decodeOrdered(s string) ([]field, error) {
 	return fields, nil
 }
 
+// decodeValue decodes the next value; an object becomes []field.
 func decodeValue(d *json.Decoder, depth int) (any, error) {
-	if depth > deepest {
+	if depth > maxDepth {
 		return nil, errJSON
 	}
 	token, err := d.Token()
@@ -119,7 +119,7 @@ func decodeValue(d *json.Decoder, depth int) (any, error) {
 			if err != nil {
 				return nil, err
 			}
-			text, _ := name.(string) // the names of an object always are
+			text, _ := name.(string) // object keys are always strings
 			fields = append(fields, field{text, v})
 		}
 		_, err = d.Token()
@@ -128,17 +128,18 @@ func decodeValue(d *json.Decoder, depth int) (any, error) {
 	return token, nil
 }
 
-// jsonReport collects the texts of the parts.
+// jsonReport collects the texts of each part.
 type jsonReport struct{ texts map[part][]string }
 
+// other adds a text to Other.
 func (w jsonReport) other(text string) {
 	if text = trimBlock(strings.Split(text, "\n"), false); text != "" {
 		w.texts[partOther] = append(w.texts[partOther], text)
 	}
 }
 
-// take takes the fields of an object whose names are parts, or of the one in
-// it. It is false, and nothing is taken, when there is none.
+// take adds the fields of an object whose fields are parts, or of such an object within
+// it. It returns false and adds nothing if there is none.
 func (w jsonReport) take(fields []field, depth int) bool {
 	named, strong := map[part]bool{}, false
 	for _, f := range fields {
@@ -152,7 +153,7 @@ func (w jsonReport) take(fields []field, depth int) bool {
 		}
 		return true
 	}
-	const outer = 2 // objects around the one
+	const outer = 2 // maximum number of enclosing objects
 	for i, f := range fields {
 		inner, ok := f.value.([]field)
 		if !ok || depth == outer || !w.take(inner, depth+1) {
@@ -168,15 +169,16 @@ func (w jsonReport) take(fields []field, depth int) bool {
 	return false
 }
 
-// fieldPart is the part that a field's name means: today, what_i_did, "Blockers".
-func fieldPart(name string) word {
-	w, extra := meaning(strings.NewReplacer("_", " ", "-", " ").Replace(name))
+// fieldPart returns the part that a field's name stands for: today, what_i_did, "Blockers".
+func fieldPart(name string) labelMeaning {
+	w, extra := classify(strings.NewReplacer("_", " ", "-", " ").Replace(name))
 	if extra != "" {
-		return word{}
+		return labelMeaning{}
 	}
 	return w
 }
 
+// put adds a field to a part. In Other, the field keeps its name.
 func (w jsonReport) put(p part, f field) {
 	text := markdown(f.value)
 	switch {
@@ -195,7 +197,7 @@ func (w jsonReport) put(p part, f field) {
 	}
 }
 
-// blockersOf is what a field says of blockers, without those that are none.
+// blockersOf returns the blockers in a value, without entries such as "none".
 func blockersOf(v any) string {
 	if list, ok := v.([]any); ok {
 		kept := []any{}
@@ -213,7 +215,7 @@ func blockersOf(v any) string {
 	return text
 }
 
-// markdown writes a value as an agent would write it that answers in Markdown.
+// markdown formats a value as Markdown.
 func markdown(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -239,7 +241,7 @@ func markdown(v any) string {
 	return ""
 }
 
-// markdownObject writes an object: on one line when its values are short.
+// markdownObject formats an object, on one line if its values are short.
 func markdownObject(fields []field) string {
 	var parts []string
 	long := false

@@ -7,28 +7,28 @@ import (
 	"unicode/utf8"
 )
 
-// part is one of the places that the text of a report can belong to.
+// part is a part of a report.
 type part uint8
 
 const (
 	partNone  part = iota // not a label
-	partOther             // under no heading, or under one of its own
+	partOther             // no label, or a label other than the three
 	partYesterday
 	partToday
 	partBlockers
 )
 
-// word is what a phrase means as a label.
-type word struct {
+// labelMeaning is what a phrase means as a label.
+type labelMeaning struct {
 	part part
-	// weak phrases are also ordinary words: they count as labels only where
-	// they look like the labels around them.
+	// weak phrases are also ordinary words. They are labels only if they look like
+	// the labels around them.
 	weak bool
 }
 
-// labelWords is the vocabulary: what agents write above the three parts of a
-// report, in lower case, and the headings that end them.
-var labelWords = vocabulary(map[word]string{
+// labelWords maps phrases in lower case to their meaning as a label: the labels of the
+// three parts, and others that end a part.
+var labelWords = vocabulary(map[labelMeaning]string{
 	{partYesterday, false}: `yesterday|yesterday's work|yesterday's progress|yesterday's update|yesterday's accomplishments|yesterday's achievements|yesterday's tasks|
 		yesterday's wins|yesterday's summary|yesterday i|yesterday, i|yesterday's activity|yesterday's activities|what i did|what i did yesterday|what did i do yesterday|
 		what did you do yesterday|what did i accomplish|what did i accomplish yesterday|what did you accomplish yesterday|what was done yesterday|what i accomplished|what i accomplished yesterday|what i completed|what i completed yesterday|what i finished yesterday|
@@ -54,8 +54,9 @@ var labelWords = vocabulary(map[word]string{
 		additional context|other notes|other updates|comments|announcements|tomorrow|tl;dr|tldr|overview|shout-outs|shoutouts|observations|appendix|sources|for the coo|requests|learnings`,
 })
 
-func vocabulary(lists map[word]string) map[string]word {
-	out := map[string]word{}
+// vocabulary builds a map from lists of phrases separated by |.
+func vocabulary(lists map[labelMeaning]string) map[string]labelMeaning {
+	out := map[string]labelMeaning{}
 	for w, list := range lists {
 		for phrase := range strings.SplitSeq(list, "|") {
 			out[strings.TrimSpace(phrase)] = w
@@ -64,14 +65,14 @@ func vocabulary(lists map[word]string) map[string]word {
 	return out
 }
 
-// longestLabel bounds how much of a line is looked at for a label, in bytes.
-const longestLabel = 96
+// maxLabel is the number of bytes at the start of a line that are searched for a label.
+const maxLabel = 96
 
-// meaning says what a phrase is as a label, and which words of it are not part
-// of the label ("Today (after lunch)"). A date is part of it.
-func meaning(phrase string) (w word, extra string) {
-	if len(phrase) > longestLabel {
-		return word{}, ""
+// classify returns what a phrase means as a label, and the words that are not part of
+// the label, as in "Today (after lunch)". A date counts as part of the label.
+func classify(phrase string) (w labelMeaning, extra string) {
+	if len(phrase) > maxLabel {
+		return labelMeaning{}, ""
 	}
 	if open := strings.LastIndexByte(phrase, '('); open > 0 && strings.HasSuffix(strings.TrimSpace(phrase), ")") {
 		extra = strings.TrimSpace(phrase[open:])
@@ -84,7 +85,7 @@ func meaning(phrase string) (w word, extra string) {
 	p = strings.TrimFunc(p, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	words := strings.Fields(p)
 	if len(words) == 0 || len(words) > 12 {
-		return word{}, ""
+		return labelMeaning{}, ""
 	}
 	p = strings.Join(words, " ")
 	if w = lookUp(p); w.part != partNone {
@@ -95,12 +96,12 @@ func meaning(phrase string) (w word, extra string) {
 			return w, extra
 		}
 	}
-	return word{}, ""
+	return labelMeaning{}, ""
 }
 
-// lookUp finds a phrase, also after a determiner ("my blockers") and as a
-// composition whose parts agree ("blockers / risks").
-func lookUp(p string) word {
+// lookUp returns the meaning of a phrase, also after a determiner ("my blockers") or
+// combined with a phrase of the same part ("blockers / risks").
+func lookUp(p string) labelMeaning {
 	if w, ok := labelWords[p]; ok {
 		return w
 	}
@@ -108,27 +109,28 @@ func lookUp(p string) word {
 		return lookUp(rest)
 	}
 	if !strings.ContainsAny(p, "/&+,") && !strings.Contains(p, " and ") && !strings.Contains(p, " or ") {
-		return word{}
+		return labelMeaning{}
 	}
 	p = strings.ReplaceAll(strings.ReplaceAll(p, " and ", "/"), " or ", "/")
 	parts := strings.FieldsFunc(p, func(r rune) bool { return strings.ContainsRune("/&+,", r) })
 	if len(parts) < 2 {
-		return word{}
+		return labelMeaning{}
 	}
 	first := labelWords[strings.TrimSpace(parts[0])]
 	if first.part <= partOther {
-		return word{}
+		return labelMeaning{}
 	}
 	for _, s := range parts[1:] {
 		w, ok := labelWords[strings.TrimSpace(s)]
 		if !ok || w.part != first.part && w.part != partOther {
-			return word{}
+			return labelMeaning{}
 		}
 		first.weak = first.weak && w.weak
 	}
 	return first
 }
 
+// isDate reports whether words form a date, such as "friday, 20 nov".
 func isDate(words []string) bool {
 	const months = "|january|february|march|april|may|june|july|august|september|october|november|december|"
 	const others = "|monday|tuesday|wednesday|thursday|friday|saturday|sunday|mon|tue|tues|wed|thu|thur|thurs|fri|sat|sun|sept|of|the|utc|"
@@ -146,37 +148,37 @@ func isDate(words []string) bool {
 	return len(words) > 0
 }
 
-// labelSplit is a line cut into its label and what stands behind it.
+// labelSplit is a line split into its label and the rest.
 type labelSplit struct {
-	word
+	labelMeaning
 	rest string
-	sep  string // ":", "-", or "" when the label is all there is
+	sep  string // ":", "-", or "" if the label is the complete line
 }
 
-// splitLabel looks for a label at the start of s that a separator ends, or
-// that is all of s.
+// splitLabel splits off a label at the start of s. The label must end with a separator
+// or be the complete line.
 func splitLabel(s string) (labelSplit, bool) {
 	window := s
-	if len(window) > longestLabel {
-		window = window[:longestLabel]
+	if len(window) > maxLabel {
+		window = window[:maxLabel]
 	}
 	for i := 1; i < len(window); i++ {
 		sep, size := separator(s, i)
 		if size == 0 {
 			continue
 		}
-		if w, extra := meaning(s[:i]); w.part != partNone {
+		if w, extra := classify(s[:i]); w.part != partNone {
 			rest := strings.TrimLeft(s[i+size:], " \t")
 			return labelSplit{w, strings.TrimSpace(extra + " " + rest), sep}, true
 		}
 	}
-	if w, extra := meaning(s); w.part != partNone {
+	if w, extra := classify(s); w.part != partNone {
 		return labelSplit{w, extra, ""}, true
 	}
 	return labelSplit{}, false
 }
 
-// separator reports the separator at s[i:], and its length.
+// separator returns the kind and length of the separator at s[i:]; length 0 if there is none.
 func separator(s string, i int) (kind string, size int) {
 	if c := s[i]; c != ':' && c != '?' && c != '-' && c != '=' && c < utf8.RuneSelf {
 		return "", 0
@@ -201,15 +203,15 @@ func separator(s string, i int) (kind string, size int) {
 	return "", 0
 }
 
-// shape is how a label stands on the page. Labels of one shape belong
-// together; where two shapes compete for a part, the lower one wins a tie.
+// shape is the formatting of a label. Labels of one shape belong together. If two shapes
+// tie for a part, the lower value wins.
 type shape int
 
 const (
-	shapeTag    shape = 7 // 1 to 6 are the levels of headings
+	shapeTag    shape = 7 // 1 to 6 are heading levels
 	shapeBold   shape = 8
 	shapePlain  shape = 9
-	shapeBullet shape = 20 // and up: twice the indentation, plus one when it is not bold
+	shapeBullet shape = 20 // plus twice the indentation, plus one if not bold
 	shapeQuote  shape = 200
 	shapeNone   shape = 400 // a line such as "No blockers today."
 )
@@ -218,8 +220,8 @@ func (s shape) heading() bool { return s >= 1 && s <= 6 }
 func (s shape) bullet() bool  { return s >= shapeBullet && s < shapeQuote }
 func (s shape) quote() bool   { return s >= shapeQuote && s < shapeNone }
 
-// like says whether a label of shape s may be told from one of shape o only by
-// its words: they are headings of one level, or both lines, or bullets in one column.
+// like reports whether s and o are equivalent: headings of one level, both lines, or
+// bullets with the same indentation.
 func (s shape) like(o shape) bool {
 	line := func(x shape) bool { return x >= shapeTag && x <= shapePlain }
 	return s == o || line(s) && line(o) || s.bullet() && o.bullet() && (s-shapeBullet)/2 == (o-shapeBullet)/2
@@ -227,24 +229,24 @@ func (s shape) like(o shape) bool {
 
 // labelLine is a line that may be a label.
 type labelLine struct {
-	word
+	labelMeaning
 	shape shape
-	rest  string // what follows it in its line
+	rest  string // text after the label on the same line
 	sep   string
-	upper bool // it begins with a capital
+	upper bool // starts with a capital letter
 }
 
-// lead is what stands before the words of a line.
-type lead struct {
+// linePrefix is the markup before the text of a line.
+type linePrefix struct {
 	quoted, bullet bool
 	indent         int
 	heading        int
-	text           string // the rest
+	text           string // the rest of the line
 }
 
-// readLead takes quote marks, list markers, heading marks and emoji off a line.
-func readLead(line string) lead {
-	var l lead
+// readPrefix strips quote marks, list markers, heading marks and emoji from a line.
+func readPrefix(line string) linePrefix {
+	var l linePrefix
 	s := strings.TrimRight(line, " \t")
 	for {
 		t := strings.TrimLeft(s, " \t")
@@ -255,7 +257,7 @@ func readLead(line string) lead {
 	}
 	t := strings.TrimLeft(s, " \t")
 	l.indent = min(len(strings.ReplaceAll(s[:len(s)-len(t)], "\t", "    ")), 40)
-	for range 4 { // "- [x] 1. ## Yesterday" is as deep as it gets
+	for range 4 { // enough for "- [x] 1. ## Yesterday"
 		before := t
 		if marks := len(t) - len(strings.TrimLeft(t, "#")); marks > 0 && marks <= 6 && l.heading == 0 {
 			t, l.heading = strings.TrimLeft(t[marks:], " \t"), marks
@@ -264,7 +266,7 @@ func readLead(line string) lead {
 		if rest, ok := cutMarker(t); ok {
 			t, l.bullet = rest, l.bullet || l.heading == 0
 		}
-		t = cutOrnament(t)
+		t = cutEmoji(t)
 		if t == before {
 			break
 		}
@@ -273,7 +275,7 @@ func readLead(line string) lead {
 	return l
 }
 
-// cutMarker takes a list marker off a line: a bullet, a number, a check box.
+// cutMarker strips a list marker from a line: a bullet, a number or a check box.
 func cutMarker(s string) (string, bool) {
 	for _, m := range []string{"-", "*", "+", "•", "‣", "◦", "▪", "●", "–", "—", "·", "[ ]", "[x]", "[X]"} {
 		if rest, ok := strings.CutPrefix(s, m); ok && (rest == "" || rest[0] == ' ' || rest[0] == '\t') {
@@ -287,9 +289,9 @@ func cutMarker(s string) (string, bool) {
 	return s, false
 }
 
-// cutOrnament takes emoji and other signs off the start of a line, also those
-// written :like_this: and keycap digits.
-func cutOrnament(s string) string {
+// cutEmoji strips emoji and other symbols from the start of a line, including
+// :shortcodes: and keycap digits.
+func cutEmoji(s string) string {
 	for s != "" {
 		r, size := utf8.DecodeRuneInString(s)
 		if r >= '0' && r <= '9' {
@@ -311,10 +313,10 @@ func cutOrnament(s string) string {
 	return s
 }
 
-// readLabel says whether a line is shaped like a label.
+// readLabel parses a line as a label; false if it cannot be one.
 func readLabel(line string) (labelLine, bool) {
-	l := readLead(line)
-	if l.text == "" || l.text[0] == '|' { // a table's row
+	l := readPrefix(line)
+	if l.text == "" || l.text[0] == '|' { // a table row
 		return labelLine{}, false
 	}
 	out := labelLine{shape: shapePlain}
@@ -347,13 +349,13 @@ func readLabel(line string) (labelLine, bool) {
 		out.shape += shapeQuote
 	}
 	r, _ := utf8.DecodeRuneInString(strings.TrimLeftFunc(l.text, func(r rune) bool { return !unicode.IsLetter(r) }))
-	out.word, out.rest, out.sep, out.upper = split.word, split.rest, split.sep, !unicode.IsLower(r)
+	out.labelMeaning, out.rest, out.sep, out.upper = split.labelMeaning, split.rest, split.sep, !unicode.IsLower(r)
 	return out, true
 }
 
-// cutEmphasis reads a label between marks: **Yesterday:**, __Today__, <today>.
-// Text may follow it; behind weaker marks only after a separator, because
-// there the marks may stand for emphasis.
+// cutEmphasis parses a label between marks: **Yesterday:**, __Today__, <today>. After
+// weaker marks such as *, text may follow only after a separator, because the marks may
+// be plain emphasis.
 func cutEmphasis(s string) (split labelSplit, bold, ok bool) {
 	marks := [][2]string{
 		{"***", "***"},
@@ -379,14 +381,14 @@ func cutEmphasis(s string) (split labelSplit, bold, ok bool) {
 		if !found {
 			continue
 		}
-		end := strings.Index(inner[:min(len(inner), 3*longestLabel)], m[1])
+		end := strings.Index(inner[:min(len(inner), 3*maxLabel)], m[1])
 		if end < 1 {
 			return labelSplit{}, false, false
 		}
 		after := strings.TrimLeft(inner[end+len(m[1]):], " \t")
-		inner = cutOrnament(inner[:end])
+		inner = cutEmoji(inner[:end])
 		if rest, ok := cutMarker(inner); ok { // **1. Yesterday**
-			inner = cutOrnament(rest)
+			inner = cutEmoji(rest)
 		}
 		split, ok = splitLabel(inner)
 		if !ok {
@@ -405,7 +407,7 @@ func cutEmphasis(s string) (split labelSplit, bold, ok bool) {
 			split.sep = sep
 			after = strings.TrimLeft(after[size:], " \t")
 		} else if split.sep == "" && !tag {
-			split.sep = ":" // alone in its line, and marked: as good as a separator
+			split.sep = ":" // a marked label alone on its line counts as separated
 		}
 		split.rest = strings.TrimSpace(split.rest + " " + after)
 		return split, !tag, true

@@ -7,9 +7,8 @@ import (
 	"unicode"
 )
 
-// nothing lists the ways to say that there is no blocker, without the words
-// that only pad them out.
-var nothing = []string{
+// noneWords lists the ways to say that there is no blocker, without filler words.
+var noneWords = []string{
 	"none", "no", "nope", "nil", "null", "n a", "na", "nothing", "zero", "0", "no blockers", "no blocker", "no blocking issues", "no blocking", "no blocks",
 	"no impediments", "no impediment", "no obstacles", "no obstacle", "no roadblocks", "no roadblock", "no issues", "no problems", "no concerns", "no risks",
 	"no dependencies", "no hurdles", "0 blockers", "zero blockers", "nothing blocking", "nothing blocks", "nothing blocked", "nothing is blocking", "not blocked", "unblocked", "not blocked by anything", "nothing stopping",
@@ -17,23 +16,24 @@ var nothing = []string{
 	"good", "not applicable", "all dependencies resolved", "on track", "all on track", "everything on track", "smooth sailing", "blocker free", "free blockers", "nothing urgent", "no escalations", "n",
 }
 
-// padding are words and phrases that change nothing about "no blockers".
-const padding = " currently today now me known active major current any new i am i'm i've have there there's are is really identified reported still yet outstanding " +
+// fillerWords do not change the meaning of "no blockers".
+const fillerWords = " currently today now me known active major current any new i am i'm i've have there there's are is really identified reported still yet outstanding " +
 	"significant hard external open critical immediate it it's thanks thank you for the of my our as far aware "
 
-var paddingPhrases = strings.NewReplacer(
+// fillerPhrases removes phrases that do not change the meaning of "no blockers".
+var fillerPhrases = strings.NewReplacer(
 	" at this time ", " ", " at this point ", " ", " at this moment ", " ", " at the moment ", " ", " for the moment ", " ", " at present ", " ", " for now ", " ", " right now ", " ",
 	" so far ", " ", " as of now ", " ", " as of today ", " ", " on my side ", " ", " on my end ", " ", " from my side ", " ", " from my end ", " ", " on our side ", " ", " on our end ", " ",
 	" to report ", " ", " to raise ", " ", " to flag ", " ", " to mention ", " ", " from me ", " ", " that i know of ", " ", " i know of ", " ", " that i'm aware of ", " ", " i'm aware of ", " ",
 	" that i am aware of ", " ", " i am aware of ", " ",
 )
 
-// longestNone bounds how long a text may be and still only say "none", in bytes.
-const longestNone = 160
+// maxNone is the maximum length in bytes of a text that only says "none".
+const maxNone = 160
 
-// saysNone says whether text says that there is nothing, and nothing else.
+// saysNone reports whether text only says that there is no blocker.
 func saysNone(text string) bool {
-	if len(text) > longestNone {
+	if len(text) > maxNone {
 		return false
 	}
 	text = markupTag.ReplaceAllString(text, " ")
@@ -44,27 +44,27 @@ func saysNone(text string) bool {
 		return !strings.ContainsFunc(text, unicode.IsLetter)
 	}
 	kept := words[:0:0]
-	for w := range strings.FieldsSeq(paddingPhrases.Replace(" " + strings.Join(words, " ") + " ")) {
-		if w = strings.Trim(w, "'"); w != "" && !strings.Contains(padding, " "+w+" ") {
+	for w := range strings.FieldsSeq(fillerPhrases.Replace(" " + strings.Join(words, " ") + " ")) {
+		if w = strings.Trim(w, "'"); w != "" && !strings.Contains(fillerWords, " "+w+" ") {
 			kept = append(kept, w)
 		}
 	}
 	if len(kept) > 0 && (kept[0] == "blockers" || kept[0] == "blocker") && len(kept) > 1 {
 		kept = kept[1:] // "Blockers none"
 	}
-	return len(kept) > 0 && isNothing(kept)
+	return len(kept) > 0 && isNone(kept)
 }
 
 // markupTag matches the tags that agents put around a word.
 var markupTag = regexp.MustCompile(`(?i)</?(p|li|ul|ol|em|strong|b|i|br|div|span)\s*/?>`)
 
-// isNothing says whether words are one or more of the ways, one after another.
-func isNothing(words []string) bool {
+// isNone reports whether words are a sequence of noneWords.
+func isNone(words []string) bool {
 	if len(words) == 0 {
 		return true
 	}
 	for n := min(len(words), 4); n > 0; n-- {
-		if slices.Contains(nothing, strings.Join(words[:n], " ")) && isNothing(words[n:]) {
+		if slices.Contains(noneWords, strings.Join(words[:n], " ")) && isNone(words[n:]) {
 			return true
 		}
 	}
@@ -73,15 +73,16 @@ func isNothing(words []string) bool {
 
 var blockerNoun = regexp.MustCompile(`(?i)\b(un)?block(er|ers|ed|ing|age|ages)?\b|\bimpediments?\b|\bobstacles?\b|\broadblocks?\b`)
 
-func aboutBlockers(text string) bool {
-	return len(text) <= longestNone && blockerNoun.MatchString(text)
+// mentionsBlockers reports whether a short text contains a word for blockers.
+func mentionsBlockers(text string) bool {
+	return len(text) <= maxNone && blockerNoun.MatchString(text)
 }
 
-// contradiction matches what makes a text after "None" more than a farewell.
+// contradiction matches words that make a text after "None" more than a farewell.
 var contradiction = regexp.MustCompile(`(?i)\b(block\w*|wait\w*|stuck|but|however|although|except|depend\w*|risk\w*|task-\d+|need access|pending)\b`)
 
-// cutNone looks at what stands under Blockers. When it says that there is
-// none, text is empty, and after is the farewell that may follow.
+// cutNone splits the text under Blockers. If it says that there are none, text is empty
+// and after is the remark that may follow.
 func cutNone(s string) (text, after string) {
 	if saysNone(s) {
 		return "", ""

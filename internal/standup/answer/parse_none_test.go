@@ -2,8 +2,7 @@ package answer
 
 import "testing"
 
-// A blocker that is read as "none" is one that nobody hears of; "none" that is
-// read as a blocker grows older every day.
+// saysNone neither hides a blocker nor turns "none" into one.
 func TestSaysNone(t *testing.T) {
 	for _, s := range []string{
 		"", "-", "—", "none", "None.", "**None**", "- none", "N/A", "n/a", "No", "Nope!", "nil", "0", "✅", "🎉 None 🎉", "No blockers", "No blockers today.", "No blockers at this time!",

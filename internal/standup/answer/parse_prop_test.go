@@ -16,8 +16,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// reportGen writes reports whose every word is numbered, and notes under which
-// part it put which.
+// reportGen generates reports with numbered words and records the part of each word.
 type reportGen struct {
 	*rapid.T
 	n    int
@@ -35,7 +34,7 @@ func (g *reportGen) words(p part, least, most int) string {
 	return strings.Join(out, " ")
 }
 
-// body writes lines for a part, with what could be taken for labels among them.
+// body generates lines for a part, including some that look like labels.
 func (g *reportGen) body(p part, indent string) []string {
 	var out []string
 	for range rapid.IntRange(1, 4).Draw(g.T, "blocks") {
@@ -59,7 +58,7 @@ func (g *reportGen) body(p part, indent string) []string {
 	return out
 }
 
-// style is one way to write a label; rest says whether text may follow in its line.
+// style is a way to write a label; rest says whether text may follow on its line.
 type style struct {
 	format string
 	indent string
@@ -125,8 +124,7 @@ func text(s *string) string {
 	return *s
 }
 
-// Whatever form a report has, no word may be lost, stand twice, or stand under
-// another part than its own, and the words keep their order.
+// In every format, ParseReport keeps each word once, in its part and in order.
 func TestParseReportKeepsEveryWord(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := &reportGen{T: t, want: map[part][]string{}}
@@ -146,8 +144,7 @@ func TestParseReportKeepsEveryWord(t *testing.T) {
 	})
 }
 
-// swallowed are the words that a report may lose: those of labels, of what says
-// that there is no blocker, and of marks. Every other word has to stand somewhere.
+// swallowed are the words that a report may lose: labels, "none" phrases and marks.
 var swallowed = func() map[string]bool {
 	all := map[string]bool{}
 	add := func(texts ...string) {
@@ -160,8 +157,8 @@ var swallowed = func() map[string]bool {
 	for phrase := range labelWords {
 		add(phrase)
 	}
-	add(nothing...)
-	add(padding, "my the our current any key main open active if optional and or", // determiners
+	add(noneWords...)
+	add(fillerWords, "my the our current any key main open active if optional and or", // determiners
 		"at this time point moment present now right so far as of today on side end from to report raise flag mention me that i know m aware am",
 		"text txt plaintext markdown md yaml yml json jsonc json5 null false x", "strong b u h1 h2 h3 h4 p li ul ol em i br div span",
 		"section update item details detail category topic status what summary notes area part field content description question answer value report",
@@ -171,7 +168,7 @@ var swallowed = func() map[string]bool {
 
 var shortcode = regexp.MustCompile(`:[a-z0-9_+-]+:`)
 
-// mayLose says whether a report may lose a word of the text s.
+// mayLose reports whether a report may lose a word of s.
 func mayLose(s, w string) bool {
 	low := strings.ToLower(w)
 	if swallowed[low] || strings.Trim(low, "0123456789thndrsz") == "" {
@@ -190,8 +187,8 @@ func mayLose(s, w string) bool {
 	return false
 }
 
-// An answer is whatever a model wrote: no panic, no word out of nothing, no
-// word twice or lost, and what is there is fit to be shown.
+// For any input, ParseReport does not panic, neither invents, repeats nor loses words, and
+// returns valid text.
 func FuzzParseReport(f *testing.F) {
 	for _, s := range []string{
 		"Yesterday: a\nToday: b\nBlockers: none", "| Yesterday | Today |\n|---|---|\n| a\\|b | c<br>d |", "```\nToday: x\n```", "> - [ ] **Today**: x", "Yesterday: a. Today: b. Blockers: c",
@@ -217,7 +214,7 @@ func FuzzParseReport(f *testing.F) {
 			left[w]++
 		}
 		_, escaped := readJSON(s)
-		escaped = escaped && strings.Contains(s, "\\") // its words are not those of s; TestParseReportJSON holds them
+		escaped = escaped && strings.Contains(s, "\\") // escaped words differ from s; see TestParseReportJSON
 		before := maps.Clone(left)
 		for _, out := range []string{text(p.Yesterday), text(p.Today), text(p.Blockers), p.Other} {
 			for _, w := range wordsOf(out) {
@@ -252,8 +249,7 @@ func FuzzParseReport(f *testing.F) {
 	})
 }
 
-// Reports in JSON go another way than the others: there, too, each text stands
-// under its own part, once, whatever characters it has.
+// JSON reports keep each text once and in its part, whatever characters it contains.
 func TestParseReportJSON(t *testing.T) {
 	texts := rapid.StringMatching(`[A-Za-z0-9 {}"\\,:#*|é✅-]{0,20}w[a-z]{3}`)
 	rapid.Check(t, func(t *rapid.T) {
@@ -294,7 +290,7 @@ func TestParseReportJSON(t *testing.T) {
 	})
 }
 
-// A report of 100 kB is read whole, in no more than a moment.
+// A report of 100 kB is parsed in full and quickly.
 func TestParseReportLong(t *testing.T) {
 	line := "- TASK-7 went on, and today this line is one of very many\n"
 	body := strings.Repeat(line, 33_000/len(line))
@@ -309,8 +305,7 @@ func TestParseReportLong(t *testing.T) {
 	}
 }
 
-// hostile are answers of n bytes that would be slow to read for a parser that
-// looks at a line twice for every line.
+// hostile returns answers of n bytes that are slow for a parser of quadratic time.
 func hostile(n int) map[string]string {
 	fill := func(s string) string { return strings.Repeat(s, n/len(s)+1)[:n] }
 	return map[string]string{
@@ -324,9 +319,8 @@ func hostile(n int) map[string]string {
 	}
 }
 
-// A hostile answer must not hold the service up: work grows with length, not
-// with its square. The bound is loose enough for a busy machine
-// and the race detector; a square would take minutes.
+// The parser takes linear time on hostile input. The bound is loose enough for a slow
+// machine with the race detector; quadratic time would take minutes.
 func TestParseReportIsLinear(t *testing.T) {
 	for name, s := range hostile(30_000) {
 		t.Run(name, func(t *testing.T) {

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// pipes is a Markdown table that holds a report: its columns are the parts,
-// or its rows are.
-type pipes struct {
-	rows    [][]string // without the delimiter; the first is the header
-	end     int        // the first line after it
-	columns bool
+// reportTable is a Markdown table that contains a report: its columns or its rows are
+// the parts.
+type reportTable struct {
+	rows    [][]string // without the delimiter row; the first row is the header
+	end     int        // first line after the table
+	columns bool       // the columns are the parts
 }
 
-// tableCell is a text out of a table, and where it goes.
+// tableCell is the text of a cell and its part.
 type tableCell struct {
 	part part
 	text string
@@ -22,9 +22,9 @@ type tableCell struct {
 
 var delimiter = regexp.MustCompile(`^[>\s]*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$`)
 
-// findTables looks for tables that hold the report. One inside a report whose
-// labels are lines is text.
-func (r *sheet) findTables() {
+// findTables finds the tables that contain the report. A table within a report that has
+// other labels is plain text.
+func (r *document) findTables() {
 	if len(r.best) > 1 {
 		return
 	}
@@ -32,7 +32,7 @@ func (r *sheet) findTables() {
 		if r.fenced[i] || !strings.Contains(r.lines[i], "|") || !strings.Contains(r.lines[i+1], "|") || !delimiter.MatchString(r.lines[i+1]) {
 			continue
 		}
-		t := &pipes{rows: [][]string{splitRow(r.lines[i])}, end: i + 2}
+		t := &reportTable{rows: [][]string{splitRow(r.lines[i])}, end: i + 2}
 		for ; t.end < len(r.lines) && strings.Contains(r.lines[t.end], "|") && !r.fenced[t.end]; t.end++ {
 			t.rows = append(t.rows, splitRow(r.lines[t.end]))
 		}
@@ -64,15 +64,16 @@ func splitRow(line string) []string {
 
 var breaks = regexp.MustCompile(`(?i)<br\s*/?>`)
 
-// cellPart says which part a cell names.
+// cellPart returns the part that a cell names.
 func cellPart(s string) part {
-	w, extra := meaning(strings.Trim(cutOrnament(s), "*_`: "))
+	w, extra := classify(strings.Trim(cutEmoji(s), "*_`: "))
 	if w.part == partOther || extra != "" {
 		return partNone
 	}
 	return w.part
 }
 
+// distinct returns the number of different parts that the cells name.
 func distinct(cells []string) int {
 	seen := map[part]bool{}
 	for _, c := range cells {
@@ -83,7 +84,8 @@ func distinct(cells []string) int {
 	return len(seen)
 }
 
-func (t *pipes) labelledRows() int {
+// labelledRows returns the number of different parts that the rows name.
+func (t *reportTable) labelledRows() int {
 	var first []string
 	for _, row := range t.rows {
 		first = append(first, row[0])
@@ -91,8 +93,8 @@ func (t *pipes) labelledRows() int {
 	return distinct(first)
 }
 
-// cells returns the texts of the table, each with its part.
-func (t *pipes) cells() []tableCell {
+// cells returns the texts of the table with their parts.
+func (t *reportTable) cells() []tableCell {
 	if t.columns {
 		return t.byColumn()
 	}
@@ -116,7 +118,7 @@ func (t *pipes) cells() []tableCell {
 	return notEmpty(out)
 }
 
-// plainHeader says whether a header row has only words for headers.
+// plainHeader reports whether a row contains only generic header words.
 func plainHeader(row []string) bool {
 	const words = "||section|update|item|details|detail|category|topic|status|what|summary|notes|area|part|field|content|description|question|answer|value|report|"
 	for _, c := range row {
@@ -127,7 +129,7 @@ func plainHeader(row []string) bool {
 	return true
 }
 
-func (t *pipes) byColumn() []tableCell {
+func (t *reportTable) byColumn() []tableCell {
 	var out []tableCell
 	width := 0
 	for _, row := range t.rows {

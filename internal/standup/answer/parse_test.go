@@ -13,8 +13,7 @@ import (
 
 var updateGolden = flag.Bool("update", false, "write the expected results of testdata/reports anew; review the difference")
 
-// Reports come in every form that a model can think of. A part that is missed
-// or mixed up with another tells the team something that nobody said.
+// ParseReport splits the recorded reports in testdata, which cover many formats.
 func TestParseReportCorpus(t *testing.T) {
 	files, err := filepath.Glob("testdata/reports/*.txt")
 	if err != nil || len(files) < 25 {

@@ -8,7 +8,7 @@ import (
 	"wardroom/internal/platform/plaintext"
 )
 
-// Review is what the facilitator made of the reports.
+// Review is the facilitator's review of the reports.
 type Review struct {
 	Summary     string       `json:"summary"` // never empty
 	Resolutions []Resolution `json:"resolutions"`
@@ -16,41 +16,41 @@ type Review struct {
 	ActionItems []ActionItem `json:"action_items"`
 }
 
-// Resolution is a blocker that needs no human any more.
+// Resolution is the facilitator's decision on a blocker.
 type Resolution struct {
-	Task       *string `json:"task"` // the key of the task that was blocked, if any
+	Task       *string `json:"task"` // key of the blocked task, or nil
 	Blocker    string  `json:"blocker"`
 	Resolution string  `json:"resolution"`
 }
 
-// Escalation is what only a human can decide or do.
+// Escalation is an issue that only a human can decide or resolve.
 type Escalation struct {
 	Title  string  `json:"title"` // never empty
 	Detail string  `json:"detail"`
-	Task   *string `json:"task"` // the key of the task that it is about, if any
+	Task   *string `json:"task"` // key of the task it is about, or nil
 }
 
-// ActionItem is work that came out of the meeting.
+// ActionItem is work that results from the standup.
 type ActionItem struct {
 	Title    string  `json:"title"`    // never empty
-	Assignee *string `json:"assignee"` // an agent_id in lower case, or nil for nobody
-	Task     *string `json:"task"`     // the key of the task that it belongs to, if any
+	Assignee *string `json:"assignee"` // agent_id in lower case, or nil
+	Task     *string `json:"task"`     // key of its task, or nil
 }
 
-// What is kept of a review. An agent that writes more than this has run wild.
+// Limits on a review. They keep an excessive answer from growing the record.
 const (
-	maxEntries = 50     // resolutions, escalations, action items, each
-	maxTitle   = 500    // runes
-	maxText    = 10_000 // runes
+	maxEntries = 50     // of resolutions, escalations and action items each
+	maxTitle   = 500    // characters
+	maxText    = 10_000 // characters
 )
 
-// ParseReview reads the facilitator's answer: a JSON object with a summary,
-// in a code block or among prose. It forgives what models get wrong: unknown
-// fields, null for a list, one thing or plain strings where a list of objects
-// belongs, trailing commas, line breaks inside strings. Of several objects the
-// last counts. It is false when none has a summary.
+// ParseReview parses the facilitator's answer: a JSON object with a summary, possibly in
+// a code block or within other text. It tolerates common mistakes of models: unknown
+// fields, null for a list, a single value or plain strings instead of a list of objects,
+// trailing commas and line breaks inside strings. If there are several objects, the last
+// one counts. It returns false if no object has a summary.
 func ParseReview(text string) (Review, bool) {
-	const attempts = 32 // each may read the whole text once
+	const attempts = 32 // each may read the complete text
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	var out Review
 	found := false
@@ -64,7 +64,7 @@ func ParseReview(text string) (Review, bool) {
 		if r, ok := toReview(fields); ok {
 			out, found = r, true
 		} else {
-			size = 1 // the object may be inside this one
+			size = 1 // the review may be nested in this object
 		}
 		text = text[size:]
 	}
@@ -73,11 +73,11 @@ func ParseReview(text string) (Review, bool) {
 
 var objectStart = regexp.MustCompile(`\{\s*"`)
 
-// readObject reads the object that s begins with, and returns how long it is.
+// readObject decodes the object at the start of s and returns its length.
 func readObject(s string) (map[string]any, int) {
 	var fields map[string]any
 	d := json.NewDecoder(strings.NewReader(s))
-	d.UseNumber() // a number that is too large for us is no reason to refuse the rest
+	d.UseNumber() // accept numbers that do not fit into a float
 	if d.Decode(&fields) == nil {
 		return fields, int(d.InputOffset())
 	}
@@ -90,9 +90,8 @@ func readObject(s string) (map[string]any, int) {
 	return fields, length
 }
 
-// repairObject takes out of the object that s begins with what makes it no JSON:
-// trailing commas, and control characters within strings. It returns the
-// object, and how much of s it was.
+// repairObject removes trailing commas, and control characters within strings, from the
+// object at the start of s. It returns the result and the object's length in s.
 func repairObject(s string) (string, int) {
 	var b strings.Builder
 	inString, depth := false, 0
@@ -128,11 +127,13 @@ func repairObject(s string) (string, int) {
 	return b.String(), len(s)
 }
 
+// endsAfter reports whether s continues with the end of an object or list.
 func endsAfter(s string) bool {
 	s = strings.TrimLeft(s, " \t\r\n")
 	return s != "" && (s[0] == '}' || s[0] == ']')
 }
 
+// toReview builds a review from decoded fields; false if there is no summary.
 func toReview(fields map[string]any) (Review, bool) {
 	r := Review{
 		Summary:     textField(fields, maxText, "summary"),
@@ -168,13 +169,13 @@ func toReview(fields map[string]any) (Review, bool) {
 	return r, true
 }
 
-// rawField finds a field whatever its spelling: action_items, actionItems, Action Items.
+// rawField returns a field regardless of spelling: action_items, actionItems, Action Items.
 func rawField(fields map[string]any, name string) any {
 	if v, ok := fields[name]; ok {
 		return v
 	}
 	fold := strings.NewReplacer("_", "", "-", "", " ", "")
-	best := "" // the order of a map is not one: take the first by name
+	best := "" // take the first by name, because map order is random
 	for k := range fields {
 		if strings.EqualFold(fold.Replace(k), fold.Replace(name)) && (best == "" || k < best) {
 			best = k
@@ -183,7 +184,7 @@ func rawField(fields map[string]any, name string) any {
 	return fields[best]
 }
 
-// entryList returns the objects of a list; a bare string becomes the "text" of one.
+// entryList returns the objects of a list. A plain string becomes an object with "text".
 func entryList(fields map[string]any, name string) []map[string]any {
 	list, ok := rawField(fields, name).([]any)
 	if !ok {
@@ -206,7 +207,7 @@ func entryList(fields map[string]any, name string) []map[string]any {
 	return out
 }
 
-// textField returns the first of the named fields that has a text.
+// textField returns the first of the named fields that is not empty, cut to most characters.
 func textField(fields map[string]any, most int, names ...string) string {
 	for _, name := range names {
 		var s string
@@ -229,7 +230,7 @@ func textField(fields map[string]any, most int, names ...string) string {
 	return ""
 }
 
-// titleField is textField on one line.
+// titleField returns a text field as one line.
 func titleField(fields map[string]any, names ...string) string {
 	return plaintext.Line(textField(fields, maxTitle, names...))
 }
@@ -250,9 +251,8 @@ func assigneeField(fields map[string]any) *string {
 	return &s
 }
 
-// cutMark stands at the end of a text that was cut.
+// cutMark marks the end of a text that was cut.
 const cutMark = "… [cut]"
 
-// Clean returns a text from outside as plain text of at most most characters, with
-// a mark where it was cut.
+// Clean returns s as plain text of at most most characters, with a mark if it was cut.
 func Clean(s string, most int) string { return plaintext.Cut(plaintext.Lines(s), most, cutMark) }

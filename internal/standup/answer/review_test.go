@@ -24,8 +24,7 @@ var formRead = Review{
 	ActionItems: []ActionItem{{"Rotate keys", new("cto"), nil}},
 }
 
-// The facilitator is a model: what it means must be understood as long as it
-// is clear, or its decisions are lost to a second question.
+// ParseReview accepts every review whose meaning is clear.
 func TestParseReview(t *testing.T) {
 	only := func(summary string) Review {
 		return Review{Summary: summary, Resolutions: []Resolution{}, Escalations: []Escalation{}, ActionItems: []ActionItem{}}
@@ -94,7 +93,7 @@ func TestParseReview(t *testing.T) {
 	}
 }
 
-// What is no review must be asked for again, not taken for an empty one.
+// Answers without a review are not taken for an empty one.
 func TestParseReviewRefuses(t *testing.T) {
 	for _, text := range []string{
 		"", "All on track, nothing to escalate.", "{}", `{"summary":""}`, `{"summary":" \n "}`, `{"summary":null}`, `{"summary":7}`, `["summary"]`,
@@ -106,8 +105,7 @@ func TestParseReviewRefuses(t *testing.T) {
 	}
 }
 
-// An answer of 2 MB must neither hold the meeting up nor fill the record,
-// wherever in it the form stands.
+// A review of 2 MB is parsed quickly and cut, wherever the object is.
 func TestParseReviewOfTwoMegabytes(t *testing.T) {
 	const size = 2 << 20
 	long := strings.Repeat(`{"x": [1, 2]} and so on. `, size/25)
@@ -117,7 +115,7 @@ func TestParseReviewOfTwoMegabytes(t *testing.T) {
 	}{
 		"before prose":  {form + strings.Repeat("words ", size/6), true},
 		"after prose":   {strings.Repeat("words ", size/6) + form, true},
-		"after objects": {long + form, false}, // its place is not found among so many; it is asked for once more
+		"after objects": {long + form, false}, // too many objects before it; the facilitator is asked again
 		"a huge list":   {`{"summary":"s","action_items":[` + strings.Repeat(`{"title":"t"},`, size/14) + `]}`, true},
 		"a huge text":   {`{"summary":"` + strings.Repeat("x", size) + `"}`, true},
 		"cut off":       {`{"summary":"` + strings.Repeat("x", size), false},
@@ -135,7 +133,7 @@ func TestParseReviewOfTwoMegabytes(t *testing.T) {
 	}
 }
 
-// A model that runs wild must not fill the database.
+// The number and length of entries are limited.
 func TestParseReviewBounds(t *testing.T) {
 	list := make([]map[string]string, 60)
 	for i := range list {
@@ -160,7 +158,7 @@ func TestParseReviewBounds(t *testing.T) {
 	}
 }
 
-// Any review that is written as it should be is read as it was meant.
+// A well-formed review is parsed without loss.
 func TestParseReviewRoundTrip(t *testing.T) {
 	text := rapid.StringMatching(`[A-Za-z{}"\\,:\[\] é]{0,20}[a-z]`)
 	rapid.Check(t, func(t *rapid.T) {
@@ -169,7 +167,7 @@ func TestParseReviewRoundTrip(t *testing.T) {
 			task := rapid.SampledFrom([]*string{nil, new("TASK-1"), new("TASK-22")}).Draw(t, "task")
 			a, b := strings.TrimSpace(text.Draw(t, "a")), strings.TrimSpace(text.Draw(t, "b"))
 			r.Resolutions = append(r.Resolutions, Resolution{task, a, b})
-			title := strings.Join(strings.Fields(a), " ") // one line, however it was spaced
+			title := strings.Join(strings.Fields(a), " ") // one line with single spaces
 			r.Escalations = append(r.Escalations, Escalation{title, b, task})
 			r.ActionItems = append(r.ActionItems, ActionItem{title, rapid.SampledFrom([]*string{nil, new("cmo")}).Draw(t, "who"), task})
 		}
@@ -184,7 +182,7 @@ func TestParseReviewRoundTrip(t *testing.T) {
 	})
 }
 
-// PostgreSQL refuses NUL and bad UTF-8: one such byte would lose a whole report.
+// A review contains no NUL and no invalid UTF-8, which PostgreSQL rejects.
 func TestClean(t *testing.T) {
 	for _, c := range []struct {
 		in   string
@@ -234,7 +232,7 @@ func FuzzClean(f *testing.F) {
 	})
 }
 
-// Whatever the facilitator writes, what is read of it can be stored.
+// Any parsed review can be stored.
 func FuzzParseReview(f *testing.F) {
 	for _, s := range []string{form, "x {\"summary\":\"s\",}", `{"a":{"summary":["\u0000"]}}`, `{"summary":"s","escalations":["` + "\xff" + `"]}`, "{\"", `{"summary":"\ud800"}`, `{"":"","summary":"x","escalations":{}}`} {
 		f.Add(s)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// What a report may plainly say of a task.
+// States of a task that a report can state.
 const (
 	Done       = "done"
 	NotDone    = "not_done"
@@ -14,16 +14,15 @@ const (
 	Unblocked  = "unblocked"
 )
 
-// Statement is what a report plainly says of a task.
+// Statement is an unambiguous statement of a report about a task.
 type Statement struct {
-	Task string // its key
-	Says string // one of the five
+	Task string // the task's key
+	Says string // one of the states above
 }
 
-// The forms that count, each from the beginning of a clause: the key, nothing
-// but "is" and the like behind it, and the word. What says it of a part of the
-// task ("TASK-3's rollout is blocked"), of another one ("blocked by TASK-3") or
-// of another time ("TASK-3 was blocked") does not have them.
+// statementForms are the accepted forms of a clause. They are strict, so that they do not
+// match statements about a part of a task ("TASK-3's rollout is blocked"), another task
+// ("blocked by TASK-3") or another time ("TASK-3 was blocked").
 var statementForms = []struct {
 	says string
 	form *regexp.Regexp
@@ -37,18 +36,17 @@ var statementForms = []struct {
 	{InProgress, statementForm(`in progress: K$`)},
 }
 
-// statementForm is a form with K for a key.
+// statementForm compiles a pattern in which K stands for a task key.
 func statementForm(s string) *regexp.Regexp {
 	return regexp.MustCompile(`^` + strings.ReplaceAll(s, "K", `(?P<key>task-\d+)`))
 }
 
-// supposed matches what makes a statement none.
-var supposed = regexp.MustCompile(`(?i)\b(if|unless|whether|would|could|might|may|should|will|won't|not sure|unclear|maybe|perhaps|probably|no idea)\b|\?`)
+// hedge matches words that make a statement uncertain.
+var hedge = regexp.MustCompile(`(?i)\b(if|unless|whether|would|could|might|may|should|will|won't|not sure|unclear|maybe|perhaps|probably|no idea)\b|\?`)
 
-// Statements returns what text plainly says of tasks besides that they are
-// finished, for which see FinishedClaims: in their order, each once. Better to
-// miss one than to hold somebody to what they did not say. Quotations and code
-// do not count.
+// Statements returns the unambiguous statements about tasks in text, in order and without
+// duplicates. Quotations and code do not count. For tasks that are called finished, see
+// FinishedClaims. Missing a statement is better than detecting one that was not made.
 func Statements(text string) []Statement {
 	var out []Statement
 	seen, fenced := map[Statement]bool{}, false
@@ -58,7 +56,7 @@ func Statements(text string) []Statement {
 			continue
 		}
 		line := strings.TrimSpace(raw)
-		if fenced || len(line) > longestStatement || strings.HasPrefix(line, ">") || supposed.MatchString(line) {
+		if fenced || len(line) > maxStatement || strings.HasPrefix(line, ">") || hedge.MatchString(line) {
 			continue
 		}
 		if rest, ok := cutMarker(line); ok {
@@ -74,8 +72,8 @@ func Statements(text string) []Statement {
 	return out
 }
 
-// longestStatement bounds the lines that are looked at, in bytes.
-const longestStatement = 500
+// maxStatement is the maximum length in bytes of a line that is parsed.
+const maxStatement = 500
 
 var (
 	statementMarks = strings.NewReplacer("**", "", "__", "", "`", "", "[", "", "]", "", "’", "'", " – ", " ", " — ", " ", " - ", " ", "(", " ", ")", " ", "‑", "-", "‐", "-")
@@ -83,6 +81,7 @@ var (
 	joiner         = regexp.MustCompile(`^(and|but|also|so) `)
 )
 
+// readStatement parses a clause as a statement; false if it has no accepted form.
 func readStatement(clause string) (Statement, bool) {
 	s := strings.ToLower(strings.Join(strings.Fields(statementMarks.Replace(clause)), " "))
 	s = strings.TrimRight(keyColon.ReplaceAllString(joiner.ReplaceAllString(s, ""), "$1"), ".! ")

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// Statements are held against the board, in the record and before the
-// facilitator: nobody may be said to have said what they did not.
+// Statements returns only unambiguous statements.
 func TestStatements(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                  "",

@@ -16,9 +16,8 @@ import (
 	"wardroom/internal/standup"
 )
 
-// Everybody presses every button at once, at two services: whatever the order,
-// nothing fails in a way that nobody foresaw, and in the end the record, its
-// brief, its jobs, its questions and the log tell one story.
+// Concurrent requests of all kinds at two replicas fail only with expected errors.
+// Afterwards the record, its brief, jobs, questions and events are consistent.
 func TestThrong(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o, inbox := quiet(t, d)
@@ -27,14 +26,14 @@ func TestThrong(t *testing.T) {
 		o.reviews(`{"summary":"Fine.","resolutions":[{"task":"TASK-3","resolution":"cto sends the figures today"}],
 			"escalations":[{"title":"Sign the contract with Acme","detail":"it ends"}],"action_items":[{"title":"Write the report"}]}`)
 		other := o.service(d)
-		other.Raise, other.Settle, other.Comment = o.Raise, o.Settle, o.Comment
+		other.Raise, other.Resolve, other.Comment = o.Raise, o.Resolve, o.Comment
 		services := []*standup.Service{o.Service, other}
 		work(t, o.Service)
 		if d.Engine() != db.SQLite {
-			work(t, other) // an SQLite file has one process
+			work(t, other) // only one process can use an SQLite file
 		}
 		id := o.open(t).ID
-		if _, err := o.Run(signedIn(t), id, false); err != nil { // one that is cancelled before has an end and no attempt
+		if _, err := o.Run(signedIn(t), id, false); err != nil { // a standup canceled before its first run has no attempt
 			t.Fatal(err)
 		}
 		end, over := context.WithTimeout(signedIn(t), 2*time.Second)
@@ -59,7 +58,7 @@ func TestThrong(t *testing.T) {
 		if m.Status == standup.Running {
 			m = o.end(t, id)
 		}
-		if m.Status == standup.Completed { // whatever it was, once more to a known end
+		if m.Status == standup.Completed { // run it again to reach a known end
 			_, err = o.Run(signedIn(t), id, true)
 		} else {
 			_, err = o.Run(signedIn(t), id, false)
@@ -77,8 +76,7 @@ func TestThrong(t *testing.T) {
 	})
 }
 
-// press does one of the things that people and agents do to a standup, and
-// returns only what is no answer to that.
+// press sends a random request to a standup and returns only unexpected errors.
 func (o *office) press(t *testing.T, s *standup.Service, id string) error {
 	ctx := signedIn(t)
 	var err error
@@ -90,11 +88,11 @@ func (o *office) press(t *testing.T, s *standup.Service, id string) error {
 	case n < 16:
 		agent := []string{"cto", "cpo", "cmo"}[rand.IntN(3)]
 		by := actor.Actor{ID: agent, Name: agent, Role: actor.Agent, AgentID: agent}
-		_, err = s.File(actor.With(ctx, by), id, agent, standup.Filing{Text: fmt.Sprintf("## Yesterday\n%d\n## Today\nb\n## Blockers\n- TASK-3 waits for figures", rand.IntN(3))})
+		_, err = s.SubmitReport(actor.With(ctx, by), id, agent, standup.Filing{Text: fmt.Sprintf("## Yesterday\n%d\n## Today\nb\n## Blockers\n- TASK-3 waits for figures", rand.IntN(3))})
 	default:
 		_, err = s.Get(ctx, id)
 	}
-	for _, foreseen := range []error{standup.ErrRunning, standup.ErrCompleted, standup.ErrIdle, standup.ErrEnded, standup.ErrFilings} {
+	for _, foreseen := range []error{standup.ErrRunning, standup.ErrCompleted, standup.ErrIdle, standup.ErrEnded, standup.ErrTooManySubmissions} {
 		if errors.Is(err, foreseen) {
 			return nil
 		}
@@ -102,7 +100,7 @@ func (o *office) press(t *testing.T, s *standup.Service, id string) error {
 	return err
 }
 
-// oneStory compares what is said of one standup in different places.
+// oneStory checks that the data stored about a standup is consistent.
 func (o *office) oneStory(t *testing.T, d *db.DB, m standup.Standup) {
 	t.Helper()
 	count := func(query string, args ...any) (n int) {
@@ -130,7 +128,7 @@ func (o *office) oneStory(t *testing.T, d *db.DB, m standup.Standup) {
 		"failures, and their lines":          {count(`SELECT COUNT(*) FROM events WHERE kind = 'standup.failed'`), said("error", "")},
 		"questions, and their events":        {count(`SELECT COUNT(*) FROM standup_questions`), count(`SELECT COUNT(*) FROM events WHERE kind = 'standup.asked'`)},
 		"questions, and their lines":         {count(`SELECT COUNT(*) FROM standup_questions`), said("question", "")},
-		"reports filed, and their lines":     {count(`SELECT COUNT(*) FROM events WHERE kind = 'standup.reported' AND data LIKE '%"filed"%'`), said("note", " filed the report of ")},
+		"reports filed, and their lines":     {count(`SELECT COUNT(*) FROM events WHERE kind = 'standup.reported' AND data LIKE '%"filed"%'`), said("note", " submitted the report of ")},
 		"reports, and their lines":           {count(`SELECT COUNT(*) FROM events WHERE kind = 'standup.reported'`), said("answer", "") + said("timeout", "") + said("failure", "")},
 		"questions that are open at the end": {0, count(`SELECT COUNT(*) FROM standup_questions WHERE state = 'open'`)},
 		"open blockers":                      {1, count(`SELECT COUNT(*) FROM standup_blockers WHERE status = 'open'`)},

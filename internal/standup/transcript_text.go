@@ -9,13 +9,13 @@ import (
 	"wardroom/internal/platform/plaintext"
 )
 
-// longestLine is how much of what was said the minutes have, in characters:
-// two pages. One agent that runs wild must not bury what the others say.
-const longestLine = 4000
+// maxLineText is the length in characters, about two pages, at which an entry of
+// the plain-text transcript is cut. It keeps one long answer from burying the rest.
+const maxLineText = 4000
 
-// minutes is the line as it stands in the minutes: when, who to whom, and what
-// was said, indented.
-func (l Line) minutes(timezone string) string {
+// plainText formats an entry of the plain-text transcript: time, sender and
+// receiver, then the indented text.
+func (l Line) plainText(timezone string) string {
 	zone, err := time.LoadLocation(timezone)
 	if err != nil {
 		zone = time.UTC
@@ -30,12 +30,12 @@ func (l Line) minutes(timezone string) string {
 	}
 	text := strings.TrimSpace(plaintext.Lines(l.Text))
 	if l.Kind == "question" {
-		// What is asked is the same every day; the record has all of it.
+		// Questions repeat every day; the standup's record has the full text.
 		first, rest, _ := strings.Cut(text, "\n")
-		text = fmt.Sprintf("%s (and %d lines more)", first, strings.Count(rest, "\n")+1)
+		text = fmt.Sprintf("%s (and %d more lines)", first, strings.Count(rest, "\n")+1)
 	}
-	if most := []rune(text); len(most) > longestLine {
-		text = fmt.Sprintf("%s…\n(and %d characters more, which the record has)", string(most[:longestLine]), len(most)-longestLine)
+	if most := []rune(text); len(most) > maxLineText {
+		text = fmt.Sprintf("%s…\n(and %d more characters in the standup's record)", string(most[:maxLineText]), len(most)-maxLineText)
 	}
 	var b strings.Builder
 	b.WriteString(plaintext.Lines(head) + "\n")
@@ -45,8 +45,8 @@ func (l Line) minutes(timezone string) string {
 	return b.String() + "\n"
 }
 
-// words is what went wrong, as the transcript tells it.
-func words(err error) string {
+// errorText returns err as sentences for the transcript.
+func errorText(err error) string {
 	f := fault.Of(err)
 	if f == nil {
 		return sentence(err.Error())
@@ -54,7 +54,7 @@ func words(err error) string {
 	return strings.TrimSpace(f.Title + " " + sentence(f.Detail))
 }
 
-// sentence gives a text that ends as one.
+// sentence returns s trimmed and with a final period, unless it already ends a sentence.
 func sentence(s string) string {
 	if s = strings.TrimSpace(s); s == "" || strings.ContainsAny(s[len(s)-1:], ".!?") {
 		return s
@@ -62,8 +62,8 @@ func sentence(s string) string {
 	return s + "."
 }
 
-// length is a time as people write it: 2m, and not 2m0s.
-func length(d time.Duration) string {
+// formatDuration formats a duration without zero units: 2m, not 2m0s.
+func formatDuration(d time.Duration) string {
 	if d >= time.Second {
 		d = d.Round(time.Second)
 	}

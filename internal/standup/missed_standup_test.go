@@ -18,14 +18,14 @@ import (
 	"wardroom/internal/standup"
 )
 
-// inbox keeps what a human was told, by its cause; what was taken back is marked.
+// inbox records raised and resolved items by cause.
 type inbox struct {
 	mu    sync.Mutex
 	items map[string]string
-	last  standup.Matter
+	last  standup.InboxItem
 }
 
-func (i *inbox) raise(_ context.Context, tx *db.Tx, m standup.Matter) error {
+func (i *inbox) raise(_ context.Context, tx *db.Tx, m standup.InboxItem) error {
 	tx.Committed(func() {
 		i.mu.Lock()
 		defer i.mu.Unlock()
@@ -55,15 +55,14 @@ func (i *inbox) all() map[string]string {
 	return maps.Clone(i.items)
 }
 
-// calendar is an office that lives at a time of its own, with a timetable that a
-// test decides.
+// calendar is an office with its own clock and a configurable schedule.
 type calendar struct {
 	*office
 	jobs *timetable
 	at   time.Time
 }
 
-// timetable is the runtime's jobs, or an error instead.
+// timetable returns the runtime's jobs or an error.
 type timetable struct {
 	standup.Timetable
 	job   *gateway.Job // of the team executive
@@ -83,7 +82,7 @@ func (tt *timetable) Jobs(context.Context, gateway.JobsWanted) ([]gateway.Job, e
 	return append([]gateway.Job{*tt.job}, tt.more...), nil
 }
 
-// newCalendar begins at a moment, with a job that is due at the times of expr.
+// newCalendar starts at a time, with a job due at the times of expr.
 func newCalendar(t *testing.T, d *db.DB, begin, zone, expr string) *calendar {
 	t.Helper()
 	o := newOffice(t, d)
@@ -108,7 +107,7 @@ func (c *calendar) settings(s *standup.Service, zone *time.Location) {
 
 func system(t *testing.T) context.Context { return actor.With(t.Context(), actor.System) }
 
-// until lets time pass, with a look every quarter of an hour.
+// until advances the clock and checks every 15 minutes.
 func (c *calendar) until(t *testing.T, clock string) {
 	t.Helper()
 	end, err := time.ParseInLocation("2006-01-02 15:04", clock, c.Zone)
@@ -126,7 +125,7 @@ func (c *calendar) until(t *testing.T, clock string) {
 	}
 }
 
-// began marks the standup of today as run, as a meeting would.
+// began marks today's standup as started.
 func (c *calendar) began(t *testing.T) standup.Standup {
 	t.Helper()
 	m := c.open(t)
@@ -136,7 +135,7 @@ func (c *calendar) began(t *testing.T) standup.Standup {
 	return m
 }
 
-// missedOn is the inbox in which the standups of these days are missed.
+// missedOn returns the inbox after missed standups on the given days.
 func missedOn(days ...string) map[string]string {
 	var all map[string]string
 	for _, day := range days {
@@ -150,7 +149,7 @@ func missedOn(days ...string) map[string]string {
 
 func (c *calendar) wantInbox(t *testing.T, want map[string]string) {
 	t.Helper()
-	// What a meeting has committed is in the inbox a moment later.
+	// The inbox is notified shortly after the commit.
 	for end := time.Now().Add(5 * time.Second); !maps.Equal(want, c.inbox.all()) && time.Now().Before(end); {
 		time.Sleep(5 * time.Millisecond)
 	}
@@ -159,8 +158,7 @@ func (c *calendar) wantInbox(t *testing.T, want map[string]string) {
 	}
 }
 
-// A standup that nobody began is told of once, when its grace is over and not
-// before, and one that began is no news.
+// A standup that did not start is raised once, after StartGrace; one that started is not.
 func TestAbsence(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		c := newCalendar(t, d, "2026-11-19 12:00", "Europe/Berlin", "0 9 * * 1-5")
@@ -168,20 +166,20 @@ func TestAbsence(t *testing.T) {
 		c.wantInbox(t, nil)
 		c.until(t, "2026-11-20 09:15")
 		c.wantInbox(t, missedOn("2026-11-20"))
-		if m := c.inbox.last; m.Kind != "standup_missed" || m.Severity != "high" || m.Title != "The standup of 2026-11-20 did not begin" ||
+		if m := c.inbox.last; m.Kind != "standup_missed" || m.Severity != "high" || m.Title != "The standup of 2026-11-20 did not start" ||
 			!strings.Contains(m.Detail, "2026-11-20 09:00 Europe/Berlin") || !strings.Contains(m.Detail, "15m0s") || m.At.UTC().Format("15:04") != "08:00" || m.Subject.Kind != "schedule" {
 			t.Errorf("told %+v", m)
 		}
 		c.until(t, "2026-11-23 08:50")
 		c.wantInbox(t, missedOn("2026-11-20"))
-		c.began(t) // on Monday somebody is early
+		c.began(t) // started early on Monday
 		c.until(t, "2026-11-24 08:00")
 		c.wantInbox(t, missedOn("2026-11-20"))
 		wantEvents(t, d, "activity standup.missed")
 	})
 }
 
-// What ends the matter is that the standup is held, be it late.
+// The item is resolved when the standup completes, even if late.
 func TestAbsenceSettled(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		c := newCalendar(t, d, "2026-11-20 08:00", "UTC", "0 9 * * *")
@@ -193,8 +191,8 @@ func TestAbsenceSettled(t *testing.T) {
 	})
 }
 
-// Nothing is told of days before there was a schedule, of a disabled or removed
-// job, or of a time that was moved away.
+// Days before the schedule existed, disabled or removed jobs, and rescheduled times are
+// not missed.
 func TestNoAbsence(t *testing.T) {
 	for name, test := range map[string]struct {
 		begin  string
@@ -257,8 +255,8 @@ func TestNoAbsence(t *testing.T) {
 	})
 }
 
-// A service that was away for long tells of each day once, and not of what is
-// older than a month; one that comes back in its grace tells of nothing twice.
+// After a long downtime each missed day is raised once, up to 31 days back. After a short
+// one nothing is raised twice.
 func TestAbsenceAfterDowntime(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		c := newCalendar(t, d, "2026-09-01 12:00", "UTC", "0 9 * * *")
@@ -278,7 +276,7 @@ func TestAbsenceAfterDowntime(t *testing.T) {
 	})
 }
 
-// A job that was disabled while the service was away has missed nothing.
+// A job that was disabled while Wardroom was down has missed nothing.
 func TestAbsenceLooksFirst(t *testing.T) {
 	c := newCalendar(t, dbtest.New(t), "2026-11-20 08:00", "UTC", "0 9 * * *")
 	c.until(t, "2026-11-20 08:00")
@@ -290,11 +288,10 @@ func TestAbsenceLooksFirst(t *testing.T) {
 	c.wantInbox(t, nil)
 }
 
-// A change of the clocks is one day with one standup: at an hour that there is
-// not, at one that there is twice, and at all others.
+// A day with a clock change has one standup, also at a skipped or repeated hour.
 func TestAbsenceSummerTime(t *testing.T) {
 	for _, expr := range []string{"30 2 * * *", "0 9 * * *", "0 0 * * *"} {
-		for _, begin := range []string{"2026-03-27 12:00", "2026-10-23 12:00"} { // the clocks change in the night to Sunday
+		for _, begin := range []string{"2026-03-27 12:00", "2026-10-23 12:00"} { // the clocks change on Sunday night
 			t.Run(expr+" "+begin, func(t *testing.T) {
 				c := newCalendar(t, dbtest.New(t), begin, "Europe/Berlin", expr)
 				first := c.at
@@ -309,8 +306,7 @@ func TestAbsenceSummerTime(t *testing.T) {
 	}
 }
 
-// Several replicas look at once: the human is told once, and the meeting is
-// begun once, by the service itself where that is wished for.
+// With several replicas, a missed standup is raised once and started once.
 func TestAbsenceReplicas(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		c := newCalendar(t, d, "2026-11-20 08:00", "UTC", "0 9 * * *")
@@ -326,7 +322,7 @@ func TestAbsenceReplicas(t *testing.T) {
 			var wg sync.WaitGroup
 			for _, s := range replicas {
 				wg.Go(func() {
-					if err := s.NoticeAbsence(system(t)); err != nil {
+					if err := s.CheckMissed(system(t)); err != nil {
 						t.Error(err)
 					}
 				})
@@ -347,8 +343,7 @@ func TestAbsenceReplicas(t *testing.T) {
 	})
 }
 
-// The service begins what was missed today, and not what was missed on days that
-// are over, nor what somebody has begun meanwhile.
+// The fallback starts only today's standup, and not if it was started otherwise.
 func TestFallback(t *testing.T) {
 	t.Run("of a day that is over", func(t *testing.T) {
 		c := newCalendar(t, dbtest.New(t), "2026-11-18 08:00", "UTC", "0 9 * * *")

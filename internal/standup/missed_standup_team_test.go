@@ -12,7 +12,7 @@ import (
 	"wardroom/internal/standup"
 )
 
-// schedules makes a team in a zone, whose job is due at the times of expr.
+// schedules creates a team in a time zone with a job due at the times of expr.
 func (c *calendar) schedules(t *testing.T, key, zone, expr string) {
 	t.Helper()
 	c.teamIn(t, key, "coo", zone, "cto", "cpo")
@@ -21,7 +21,7 @@ func (c *calendar) schedules(t *testing.T, key, zone, expr string) {
 	})
 }
 
-// holds begins the standup that a team has today, as its meeting would.
+// holds starts the team's standup of today.
 func (c *calendar) holds(t *testing.T, team string) standup.Standup {
 	t.Helper()
 	m := c.openOf(t, team, "")
@@ -31,25 +31,24 @@ func (c *calendar) holds(t *testing.T, team string) standup.Standup {
 	return m
 }
 
-// One team's standup is no excuse for another's: each is missed for itself, told
-// of once, and settled by its own meeting.
+// Each team's standups are missed, raised once and resolved independently.
 func TestAbsenceOfTeams(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		c := newCalendar(t, d, "2026-11-19 12:00", "UTC", "0 9 * * *")
 		c.schedules(t, "design", "America/New_York", "0 9 * * *") // 14:00 UTC
 		c.until(t, "2026-11-20 08:55")
 		c.wantInbox(t, map[string]string{"standup/missed/design/2026-11-19": "raised "})
-		if m := c.inbox.last; m.Title != "DESIGN: the standup of 2026-11-19 did not begin" || m.Subject.ID != "design" || m.Subject.Name != "daily-standup-design" ||
+		if m := c.inbox.last; m.Title != "DESIGN: the standup of 2026-11-19 did not start" || m.Subject.ID != "design" || m.Subject.Name != "daily-standup-design" ||
 			!contains(m.Detail, "`daily-standup-design`", "2026-11-19 09:00 America/New_York", "under Standups") {
 			t.Errorf("told %+v", m)
 		}
 		asked := c.jobs.asked
 		mine := c.open(t)
-		if _, err := c.Cancel(signedIn(t), mine.ID); err != nil { // the executive one is called off
+		if _, err := c.Cancel(signedIn(t), mine.ID); err != nil { // cancel the executive team's standup
 			t.Fatal(err)
 		}
 		c.until(t, "2026-11-20 14:10")
-		if looks := c.jobs.asked - asked; looks != 23 { // of 08:55 and each quarter of an hour from then to 14:10
+		if looks := c.jobs.asked - asked; looks != 23 { // at 08:55 and every 15 minutes until 14:10
 			t.Errorf("the runtime was asked %d times", looks)
 		}
 		c.until(t, "2026-11-20 14:20")
@@ -58,7 +57,7 @@ func TestAbsenceOfTeams(t *testing.T) {
 		c.until(t, "2026-11-20 20:00")
 		c.wantInbox(t, both)
 		work(t, c.Service)
-		c.hold(t, mine.ID) // after all, which settles nothing of the other
+		c.hold(t, mine.ID) // resolves only its own item
 		c.wantInbox(t, both)
 		c.end(t, c.holds(t, "design").ID)
 		both["standup/missed/design/2026-11-20"] += "settled "
@@ -66,12 +65,11 @@ func TestAbsenceOfTeams(t *testing.T) {
 	})
 }
 
-// The day of a team is that of its zone, also where the service's is another day
-// and where only the team's clocks change.
+// A team's day is that of its own time zone, also with clock changes.
 func TestAbsenceInZonesOfTeams(t *testing.T) {
 	t.Run("it is tomorrow there", func(t *testing.T) {
 		c := newCalendar(t, dbtest.New(t), "2026-11-20 12:00", "UTC", "0 9 1 1 *")
-		c.schedules(t, "tokyo", "Asia/Tokyo", "0 8 * * *") // 23:00 UTC of the day before
+		c.schedules(t, "tokyo", "Asia/Tokyo", "0 8 * * *") // 23:00 UTC on the previous day
 		c.until(t, "2026-11-20 23:30")
 		c.wantInbox(t, map[string]string{"standup/missed/tokyo/2026-11-21": "raised "})
 		c.until(t, "2026-11-21 22:50")
@@ -80,7 +78,7 @@ func TestAbsenceInZonesOfTeams(t *testing.T) {
 		c.wantInbox(t, map[string]string{"standup/missed/tokyo/2026-11-21": "raised "})
 	})
 	for _, expr := range []string{"30 2 * * *", "30 19 * * *", "0 0 * * *"} {
-		for _, begin := range []string{"2026-03-06 20:00", "2026-10-30 20:00"} { // the clocks of New York change in the night to Sunday
+		for _, begin := range []string{"2026-03-06 20:00", "2026-10-30 20:00"} { // the clocks of New York change on Sunday night
 			t.Run(expr+" "+begin, func(t *testing.T) {
 				dbtest.Each(t, func(t *testing.T, d *db.DB) {
 					c := newCalendar(t, d, begin, "Europe/Berlin", "0 9 1 1 *")
@@ -105,8 +103,8 @@ func TestAbsenceInZonesOfTeams(t *testing.T) {
 	}
 }
 
-// A team in the archive misses nothing, neither while it is there nor, once it is
-// back, what was due meanwhile; and it is not begun behind anybody's back.
+// An archived team misses nothing, not even after it is restored, and its standups are not
+// started.
 func TestAbsenceOfArchivedTeam(t *testing.T) {
 	archive := func(t *testing.T, c *calendar, archived bool) {
 		t.Helper()
@@ -118,7 +116,7 @@ func TestAbsenceOfArchivedTeam(t *testing.T) {
 		c := newCalendar(t, d, "2026-11-16 08:00", "UTC", "0 9 1 1 *")
 		c.schedules(t, "design", "UTC", "0 9 * * *")
 		c.until(t, "2026-11-16 09:05")
-		archive(t, c, true) // in its grace
+		archive(t, c, true) // within StartGrace
 		c.until(t, "2026-11-18 09:05")
 		archive(t, c, false)
 		c.until(t, "2026-11-19 09:10")
@@ -142,7 +140,7 @@ func TestAbsenceOfArchivedTeam(t *testing.T) {
 	})
 }
 
-// wantFallback waits until the job that begins a missed standup is done.
+// wantFallback waits until the fallback job is done.
 func (c *calendar) wantFallback(t *testing.T, key string) {
 	t.Helper()
 	wait(t, "the fallback "+key, func() bool {
@@ -152,12 +150,11 @@ func (c *calendar) wantFallback(t *testing.T, key string) {
 	})
 }
 
-// Of two teams that miss their standup at the same moment the service begins
-// each one's own, once, whichever replica does it.
+// If two teams miss their standups at the same time, each is started once across replicas.
 func TestFallbackOfTeams(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		c := newCalendar(t, d, "2026-11-20 12:00", "UTC", "0 23 * * *")
-		c.schedules(t, "tokyo", "Asia/Tokyo", "0 8 * * *") // 23:00 UTC, and there the day after
+		c.schedules(t, "tokyo", "Asia/Tokyo", "0 8 * * *") // 23:00 UTC, the next day in Tokyo
 		replicas := []*standup.Service{c.Service, c.service(d), c.service(d)}
 		for _, s := range replicas {
 			c.settings(s, time.UTC)
@@ -168,7 +165,7 @@ func TestFallbackOfTeams(t *testing.T) {
 		var all sync.WaitGroup
 		for _, s := range replicas {
 			all.Go(func() {
-				if err := s.NoticeAbsence(system(t)); err != nil {
+				if err := s.CheckMissed(system(t)); err != nil {
 					t.Error(err)
 				}
 			})
@@ -181,7 +178,7 @@ func TestFallbackOfTeams(t *testing.T) {
 				return err == nil && m.Status == standup.Completed && m.Date == day && m.Trigger == "system" && m.Attempt == 1
 			})
 		}
-		c.wantFallback(t, "2026-11-20") // the key that it had before there were teams
+		c.wantFallback(t, "2026-11-20") // the key format without a team
 		c.wantFallback(t, "2026-11-21/tokyo")
 		c.wantInbox(t, map[string]string{"standup/missed/executive/2026-11-20": "raised settled ", "standup/missed/tokyo/2026-11-21": "raised settled "})
 		c.wantAsked(t, map[string]int{"coo": 2, "cto": 2, "cpo": 2, "cmo": 1})

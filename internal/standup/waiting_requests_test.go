@@ -16,14 +16,14 @@ import (
 	"wardroom/internal/standup"
 )
 
-// reply is an answer whose body may still be growing.
+// reply is a response whose body may still be growing.
 type reply struct {
 	status int
 	header http.Header
 	body   io.Reader
 }
 
-// door is the API of an office, where a token is the id of an account.
+// door returns the API of an office, where a token is an account id.
 func (o *office) door(t *testing.T) (ask func(ctx context.Context, who, method, path string, header ...string) reply) {
 	t.Helper()
 	api := web.New(web.Options{Authenticate: func(_ context.Context, token string) (actor.Actor, error) {
@@ -46,13 +46,12 @@ func (o *office) door(t *testing.T) (ask func(ctx context.Context, who, method, 
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = w.Body.Close() }) // it may be read to its end
+		t.Cleanup(func() { _ = w.Body.Close() }) // the body may be partly read
 		return reply{w.StatusCode, w.Header, w.Body}
 	}
 }
 
-// One account could hold any number of requests open, each of which asks the
-// database again and again.
+// The number of waiting requests per account and in total is limited.
 func TestWaitingIsBounded(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
@@ -61,7 +60,7 @@ func TestWaitingIsBounded(t *testing.T) {
 		m := o.open(t)
 		transcript, run := "/standups/"+m.ID+"/transcript", "/standups/"+m.ID+"/run"
 		for range 4 {
-			// Of a meeting that nobody runs there is nothing to wait for.
+			// A standup that is not running ends the stream at once.
 			if w := ask(t.Context(), "ada", "GET", transcript); w.status != 200 {
 				t.Fatalf("the transcript before: %d", w.status)
 			}
@@ -70,7 +69,7 @@ func TestWaitingIsBounded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := o.Run(signedIn(t), m.ID, false); err != nil { // and no worker holds it
+		if _, err := o.Run(signedIn(t), m.ID, false); err != nil { // without a worker
 			t.Fatal(err)
 		}
 		follow := func(who string) (leave context.CancelFunc) {
@@ -96,7 +95,7 @@ func TestWaitingIsBounded(t *testing.T) {
 		if now, err := o.Get(t.Context(), other.ID); err != nil || now.Phase != standup.Opened {
 			t.Errorf("what was refused has begun: %s, %v", now.Phase, err)
 		}
-		if w := ask(t.Context(), "ada", "POST", run); w.status != 409 { // going on, and no wait was asked for
+		if w := ask(t.Context(), "ada", "POST", run); w.status != 409 { // already running, and no wait requested
 			t.Errorf("without a wait: %d", w.status)
 		}
 		follow("bob")
@@ -110,7 +109,7 @@ func TestWaitingIsBounded(t *testing.T) {
 	})
 }
 
-// Who waits with Prefer must be counted too, for as long as the wait takes.
+// Requests with Prefer: wait take a slot while they wait.
 func TestPreferTakesAPlace(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
@@ -140,8 +139,7 @@ func TestPreferTakesAPlace(t *testing.T) {
 	})
 }
 
-// Those who follow one meeting share its readings, and each must still get
-// every line once.
+// Followers share reads, and each gets every entry once.
 func TestFollowersReadTheSame(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)

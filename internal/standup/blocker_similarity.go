@@ -10,44 +10,41 @@ import (
 	"wardroom/internal/standup/answer"
 )
 
-// This file tells whether two texts speak of the same thing, so that what an
-// agent words anew every day is recognised. The measure is the coefficient of
-// Dice (L. R. Dice, "Measures of the amount of ecologic association between
-// species", Ecology 26, 1945) over the trigrams of words, which are padded as
-// PostgreSQL's pg_trgm pads them: it forgives endings, spelling and order, needs
-// no dictionary, and gives the same answer everywhere.
+// This file decides whether two texts describe the same thing, because agents word a
+// blocker differently every day. The measure is the Dice coefficient (L. R. Dice,
+// "Measures of the amount of ecologic association between species", Ecology 26, 1945)
+// over word trigrams, padded as in PostgreSQL's pg_trgm. It tolerates different
+// endings, spelling and word order, and needs no dictionary.
 //
-// The thresholds stand where the table of pairs in the tests of this file parts
-// what people call the same from what they do not.
+// The thresholds separate the same from the different pairs in this file's tests.
 const (
-	// alike is from where on two texts are the same thing.
-	alike = 0.6
-	// swapped is what is asked instead where each of the texts has a word that
-	// the other has not, in place of it: "the design is not approved" and "the
-	// copy is not approved". It is also asked of single words.
-	swapped = 0.8
-	// within is how much of the shorter text must stand in the longer one, for the
-	// longer one to be the same at more length.
-	within = 0.85
-	// inflected is how alike two words are that are forms of one: sign, signed.
-	inflected = 0.4
-	// longestWording is how much of a text is compared, in runes. Its beginning
-	// names the thing; without a bound a long text would cost the others' time.
-	longestWording = 600
+	// similarEnough is the score from which two texts describe the same thing.
+	similarEnough = 0.6
+	// similarIfReplaced is the threshold if each text has a word that the other lacks,
+	// as in "the design is not approved" and "the copy is not approved". It also
+	// applies to single words.
+	similarIfReplaced = 0.8
+	// containedShare is the share of the shorter text that the longer text must contain
+	// to count as a longer version of it.
+	containedShare = 0.85
+	// sameWord is the score from which two words are forms of one word: sign, signed.
+	sameWord = 0.4
+	// maxWording is the number of characters compared. The beginning of a text names
+	// its subject, and the limit bounds the time that a long text takes.
+	maxWording = 600
 )
 
-// wording is what of a text is compared.
+// wording is a text prepared for comparison.
 type wording struct {
-	plain    string // all words, lower-case and without marks
-	words    []word // without the small ones
+	plain    string // all words, lower case, without punctuation
+	words    []word // without stop words
 	trigrams map[string]struct{}
 }
 
-// word is one that says something about the thing. One that names (Stripe, 412)
-// cannot be replaced by another.
+// word is a word that is not a stop word. A name (Stripe, 412) matches only itself.
 type word struct {
-	text  string
-	names bool
+	text   string
+	isName bool
 }
 
 var (
@@ -55,7 +52,7 @@ var (
 	duration = regexp.MustCompile(`(?i)\b\d+(\.\d+)?\s?(%|percent\b|minutes?\b|mins?\b|hours?\b|hrs?\b|h\b|days?\b|d\b|weeks?\b|wks?\b|months?\b)`)
 )
 
-// smallWords say nothing about what the thing is: they may stand in any blocker.
+// smallWords are stop words: they can occur in any blocker.
 const smallWords = ` a an the this that these those it its it's i i'm we we're our my me us you your they their he she his her who which what there here ` +
 	`is are was were be been being am has have had having do does did doing will would can could cannot can't should shall may might must not don't doesn't isn't ` +
 	`of for from to on onto in into at by with about as and or but so if then than because due since until till before after while when out up over per via also ` +
@@ -64,13 +61,13 @@ const smallWords = ` a an the this that these those it its it's i i'm we we're o
 
 func isSmall(s string) bool { return strings.Contains(smallWords, " "+s+" ") }
 
-// wordingOf reads a text. Names of tasks are left out, because they are compared
-// by themselves, and so are times, which change every day.
+// wordingOf prepares a text for comparison. It drops task keys, which are compared
+// separately, and durations, which change every day.
 func wordingOf(text string) wording {
-	if most := utf8.UTFMax * longestWording; len(text) > most {
+	if most := utf8.UTFMax * maxWording; len(text) > most {
 		text = strings.ToValidUTF8(text[:most], "")
 	}
-	text = strings.ReplaceAll(answer.Clean(text, longestWording), "’", "'")
+	text = strings.ReplaceAll(answer.Clean(text, maxWording), "’", "'")
 	text = duration.ReplaceAllString(taskName.ReplaceAllString(text, " "), " ")
 	w := wording{trigrams: map[string]struct{}{}}
 	var all []string
@@ -84,7 +81,7 @@ func wordingOf(text string) wording {
 			continue
 		}
 		all = append(all, low)
-		if name := names(s, before); !isSmall(low) || name && low == "a" {
+		if name := isName(s, before); !isSmall(low) || name && low == "a" {
 			w.add(word{low, name}, before)
 		}
 		before = low
@@ -93,9 +90,9 @@ func wordingOf(text string) wording {
 	return w
 }
 
-// names reports whether a word is a name, such as Stripe, B, or the number in
-// "PR 412". The first word of a text has its capital from its place.
-func names(s, before string) bool {
+// isName reports whether a word is a name, such as Stripe, B or the number in
+// "PR 412". The first word of a text is not a name: it is capitalized anyway.
+func isName(s, before string) bool {
 	first, size := utf8.DecodeRuneInString(s)
 	switch {
 	case before == "":
@@ -106,8 +103,7 @@ func names(s, before string) bool {
 	return unicode.IsUpper(first) || size == len(s) && first < 0x80
 }
 
-// add takes a word. A number in front of what it counts ("12 tests fail") says
-// nothing about which thing it is.
+// add adds a word, except a number that counts something ("12 tests fail").
 func (w *wording) add(x word, before string) {
 	if unicode.IsDigit([]rune(x.text)[0]) && (before == "" || isSmall(before)) {
 		return
@@ -127,9 +123,9 @@ func trigramsOf(s string) []string {
 	return list
 }
 
-// likeness is how alike two texts are, from 0 to 1, and whether that makes them
-// the same thing. It is the same in both directions.
-func (w wording) likeness(o wording) (float64, bool) {
+// similarity returns how similar two texts are, from 0 to 1, and whether they
+// describe the same thing. It is symmetric.
+func (w wording) similarity(o wording) (float64, bool) {
 	if w.plain == o.plain {
 		return 1, w.plain != ""
 	}
@@ -145,8 +141,8 @@ func (w wording) likeness(o wording) (float64, bool) {
 	least := min(len(w.trigrams), len(o.trigrams))
 	dice := 2 * float64(common) / float64(len(w.trigrams)+len(o.trigrams))
 	short := w.single() || o.single()
-	contained := !short && float64(common)/float64(least) >= within
-	if dice < alike && !contained {
+	contained := !short && float64(common)/float64(least) >= containedShare
+	if dice < similarEnough && !contained {
 		return dice, false
 	}
 	mine, myName := w.missing(o)
@@ -155,33 +151,33 @@ func (w wording) likeness(o wording) (float64, bool) {
 	case myName && theirName:
 		return dice, false
 	case mine && theirs || short:
-		return dice, dice >= swapped
+		return dice, dice >= similarIfReplaced
 	}
-	return max(dice, alike), true
+	return max(dice, similarEnough), true
 }
 
-// single reports whether the text is one word only; that of a script without
-// spaces is a sentence.
+// single reports whether the text is a single word. A run of characters in a script
+// without spaces does not count as one.
 func (w wording) single() bool {
 	return len(w.words) == 1 && !strings.ContainsFunc(w.words[0].text, func(r rune) bool {
 		return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 	})
 }
 
-// missing reports whether w has a word of which o has no form, and whether one
-// of them is a name.
+// missing reports whether w has words of which o has no form, and whether one of
+// those words is a name.
 func (w wording) missing(o wording) (some, name bool) {
 	for _, x := range w.words {
 		if slices.ContainsFunc(o.words, x.formOf) {
 			continue
 		}
-		some, name = true, name || x.names
+		some, name = true, name || x.isName
 	}
 	return some, name
 }
 
-// formOf reports whether two words may be forms of one, or one short for the
-// other: database, db. Names are what they are.
+// formOf reports whether two words may be forms of one word, or one abbreviates the
+// other: database, db. Words with digits match only themselves.
 func (x word) formOf(y word) bool {
 	if x.text == y.text {
 		return true
@@ -200,11 +196,11 @@ func (x word) formOf(y word) bool {
 			common++
 		}
 	}
-	return 2*float64(common)/float64(len(a)+len(b)) >= inflected
+	return 2*float64(common)/float64(len(a)+len(b)) >= sameWord
 }
 
-// shortFor reports whether s abbreviates long: its letters, two to four, stand
-// in it in their order, the first in front.
+// shortFor reports whether s abbreviates long: two to four letters that occur in long
+// in the same order, starting with its first letter.
 func shortFor(s, long string) bool {
 	if len(s) < 2 || len(s) > 4 || len(long) <= len(s)+1 || s[0] != long[0] {
 		return false

@@ -10,10 +10,10 @@ import (
 	"wardroom/internal/standup/answer"
 )
 
-// This file is about action items and the tasks that are made of them.
+// This file creates tasks for the facilitator's action items.
 
-// actionItems makes a task of each item. One that an earlier close of this
-// standup made already keeps its task.
+// actionItems returns the action items with their tasks. It creates a task for each
+// item that has none yet.
 func (c *closing) actionItems(ctx context.Context, wanted []answer.ActionItem) ([]ActionItem, error) {
 	items := []ActionItem{}
 	var named []string
@@ -29,7 +29,7 @@ func (c *closing) actionItems(ctx context.Context, wanted []answer.ActionItem) (
 	for _, w := range wanted {
 		item := ActionItem{Title: w.Title, Assignee: w.Assignee}
 		if w.Task != nil && known[*w.Task] != "" {
-			item.Task = w.Task // it is on the board already
+			item.Task = w.Task // the task already exists
 		} else if item.Task, err = c.makeTask(ctx, w); err != nil {
 			return nil, err
 		}
@@ -38,25 +38,25 @@ func (c *closing) actionItems(ctx context.Context, wanted []answer.ActionItem) (
 	return items, nil
 }
 
-// sameItem compares action items of different days: only marks and the case of
-// letters may differ, because another day's may well be another thing.
+// sameItem reports whether two action items of different days are the same. Only
+// punctuation and case may differ, because similar items can be different work.
 func sameItem(a, b string) bool {
 	x, y := wordingOf(a).plain, wordingOf(b).plain
 	return x != "" && x == y || strings.EqualFold(a, b)
 }
 
-// makeTask is the task of an action item, made unless it was made before, by this
-// standup or by one of the last days.
+// makeTask returns the key of an action item's task. It creates the task unless this
+// standup or one of the last knownDays already did.
 func (c *closing) makeTask(ctx context.Context, w answer.ActionItem) (*string, error) {
 	for _, e := range c.fresh {
 		if e.Kind == "task" && strings.EqualFold(e.Words, w.Title) {
 			return &e.Subject, nil
 		}
 	}
-	if e, had := c.before("task", "", w.Title); had {
+	if e, had := c.earlierEffect("task", "", w.Title); had {
 		return &e.Subject, nil
 	}
-	for _, e := range c.items { // what is named anew each morning until it is done is one task
+	for _, e := range c.items { // an item repeated daily until it is done is one task
 		if sameItem(e.Words, w.Title) {
 			return &e.Subject, nil
 		}
@@ -67,14 +67,14 @@ func (c *closing) makeTask(ctx context.Context, w answer.ActionItem) (*string, e
 	}
 	key, err := c.MakeTask(ctx, c.tx, w.Title, assignee, c.row.origin())
 	if err != nil {
-		return nil, fmt.Errorf("make a task of an action item: %w", err)
+		return nil, fmt.Errorf("create task for action item: %w", err)
 	}
-	c.effect("task", key, w.Title)
+	c.addEffect("task", key, w.Title)
 	return &key, nil
 }
 
-// openItems are the action items of the last days whose tasks are not done, the
-// latest first.
+// openItems returns the action items of the last knownDays whose tasks are not done,
+// newest first.
 func (s *Service) openItems(ctx context.Context, q db.Queryer, row Standup) ([]effect, error) {
 	from, err := row.lately()
 	if err != nil {
@@ -100,7 +100,7 @@ func (s *Service) openItems(ctx context.Context, q db.Queryer, row Standup) ([]e
 	}), nil
 }
 
-// itemLines tell the facilitator what it has asked for on the days before.
+// itemLines returns the open action items as lines for the review question.
 func itemLines(items []effect, most int) []string {
 	if len(items) == 0 {
 		return nil
@@ -109,5 +109,5 @@ func itemLines(items []effect, most int) []string {
 	for i, e := range items {
 		told[i] = e.Date + ": " + e.Subject + " " + oneLine(e.Words)
 	}
-	return append([]string{"## action items not done yet"}, fit(told, most)...)
+	return append([]string{"## open action items"}, capLines(told, most)...)
 }

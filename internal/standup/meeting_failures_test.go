@@ -21,18 +21,18 @@ import (
 
 var updateMinutes = flag.Bool("update", false, "write the minutes in testdata/minutes anew; read them as the person who runs the team")
 
-// trouble is what goes wrong in a meeting.
+// trouble is a failure during a standup and its expected outcome.
 type trouble struct {
 	name    string
-	begin   func(t *testing.T, o *office)                    // before the meeting
-	during  func(t *testing.T, o *office, m standup.Standup) // while it goes on
-	code    string                                           // of the error; empty: it is completed
+	begin   func(t *testing.T, o *office)                    // before the standup
+	during  func(t *testing.T, o *office, m standup.Standup) // while it runs
+	code    string                                           // of the failure; empty if it completes
 	reports []standup.ReportStatus
-	asked   map[string]int // in this meeting
-	// again is the meeting after the retry, once what was wrong is mended.
+	asked   map[string]int // number of questions per agent
+	// again describes the retry after the failure is fixed.
 	mend  func(t *testing.T, o *office)
 	again []standup.ReportStatus
-	total map[string]int // asked, with the retry
+	total map[string]int // number of questions including the retry
 }
 
 const (
@@ -42,8 +42,7 @@ const (
 	pending  = standup.Pending
 )
 
-// lost makes the gateway restart in the moment in which a question of a run
-// arrives, which it then has never had.
+// lost restarts the gateway when a question arrives, so that the question is lost.
 func lost(o *office, run string, down time.Duration) {
 	var restarted atomic.Bool
 	o.runtime.Watch(func(q demo.Request) bool {
@@ -60,7 +59,7 @@ func there(t *testing.T, o *office) {
 	wait(t, "the runtime", func() bool { return o.client.Status().State == gateway.Connected })
 }
 
-// said waits until an agent's answer stands in its session.
+// said waits until an agent's answer is in its session.
 func said(t *testing.T, answers <-chan struct{}) {
 	t.Helper()
 	select {
@@ -173,8 +172,8 @@ var troubles = []trouble{
 	},
 }
 
-// unheard lets the CTO answer while the service is cut off, and the gateway
-// restart before it comes back: only the session's history has the answer.
+// unheard lets the CTO answer while Wardroom is disconnected, and restarts the gateway
+// before it reconnects. Only the session's history has the answer.
 func unheard(t *testing.T, o *office) {
 	word, spoken := make(chan struct{}), make(chan struct{})
 	o.runtime.Answer("cto", func(demo.Question) string {
@@ -186,7 +185,7 @@ func unheard(t *testing.T, o *office) {
 		if q.Method != "agent.wait" || !cut.CompareAndSwap(false, true) {
 			return true
 		}
-		o.runtime.Starting(true) // whoever comes is sent away
+		o.runtime.Starting(true) // rejects connections
 		go func() {
 			o.runtime.Drop()
 			close(word)
@@ -202,7 +201,7 @@ func unheard(t *testing.T, o *office) {
 
 const report = "Yesterday: a\nToday: b\nBlockers: none"
 
-// late lets the CPO answer when its time is over, although it was told to stop.
+// late lets the CPO answer after its timeout, although its run was stopped.
 func late(t *testing.T, o *office) {
 	word, spoken := make(chan struct{}), make(chan struct{})
 	o.AgentTimeout = shortTime
@@ -215,7 +214,7 @@ func late(t *testing.T, o *office) {
 		return false, gateway.ErrRefused.With("not yours")
 	}}
 	o.runtime.Watch(func(q demo.Request) bool {
-		if q.Method == "agent" && q.AgentID == "cmo" { // who is asked after the CPO
+		if q.Method == "agent" && q.AgentID == "cmo" { // asked after the CPO
 			close(word)
 			said(t, spoken)
 		}
@@ -223,8 +222,8 @@ func late(t *testing.T, o *office) {
 	})
 }
 
-// unread breaks the connection under the CPO, of whose session the gateway shows
-// nothing any more.
+// unread breaks the connection during the CPO's run and makes its session's history
+// unavailable.
 func unread(_ *testing.T, o *office) {
 	o.AgentTimeout = shortTime
 	o.runtime.Silence("cpo", true)
@@ -244,7 +243,7 @@ func unread(_ *testing.T, o *office) {
 	})
 }
 
-// yesterday holds a standup with everybody, a day before the one of the test.
+// yesterday runs a standup with all participants on the day before.
 func (o *office) yesterday(t *testing.T) {
 	t.Helper()
 	stop := work(t, o.Service)
@@ -254,7 +253,7 @@ func (o *office) yesterday(t *testing.T) {
 	o.Service = o.service(o.DB)
 }
 
-// without starts the runtime again as one that has an agent less.
+// without restarts the runtime without one agent.
 func (o *office) without(t *testing.T, agent string) {
 	t.Helper()
 	var left []demo.Agent
@@ -277,19 +276,19 @@ func (o *office) without(t *testing.T, agent string) {
 	there(t, o)
 }
 
-// brief tells the agents what to say.
+// brief sets the agents' answers.
 func (o *office) brief() {
 	o.runtime.Answer("", func(demo.Question) string { return report })
 	o.runtime.Answer("coo", func(demo.Question) string { return review })
 }
 
-// Whatever goes wrong, the meeting ends as the documents say, nobody is asked
-// more often than it takes, and who reads the minutes in the morning understands
-// what happened and what to do. The minutes are kept to be read.
+// After each failure the standup ends as documented, sends no more questions than
+// necessary, and has a transcript that explains the failure and the fix. The transcripts
+// are recorded in testdata.
 func TestTrouble(t *testing.T) {
 	for _, c := range troubles {
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel() // it waits for the most part
+			t.Parallel() // mostly waits
 			o := newOffice(t, dbtest.New(t))
 			o.brief()
 			c.begin(t, o)
@@ -327,7 +326,7 @@ func ending(code string) standup.Status {
 	return standup.Error
 }
 
-// renewed is the service in its next process.
+// renewed is the service in a new process.
 func (o *office) renewed() *standup.Service {
 	s := o.service(o.DB)
 	s.Runtime, s.AgentTimeout, s.Grace = o.Runtime, o.AgentTimeout, o.Grace
@@ -339,10 +338,10 @@ var (
 	dates  = regexp.MustCompile(`\b\d{4}-\d\d-\d\d\b`)
 	ports  = regexp.MustCompile(`127\.0\.0\.1:\d+`)
 	gaps   = regexp.MustCompile(`away for \d+s`)
-	more   = regexp.MustCompile(`\(and \d+ lines more\)`)
+	more   = regexp.MustCompile(`\(and \d+ more lines\)`)
 )
 
-// wantMinutes holds the minutes against those that were read and found good.
+// wantMinutes compares the transcript with the recorded one.
 func wantMinutes(t *testing.T, name string, m standup.Standup) {
 	t.Helper()
 	var b strings.Builder
@@ -371,8 +370,7 @@ func wantMinutes(t *testing.T, name string, m standup.Standup) {
 	}
 }
 
-// An agent that answers with two million characters is heard, and what is kept
-// of it can be read.
+// An answer of two million characters is accepted and cut.
 func TestAnswerOfTwoMegabytes(t *testing.T) {
 	o := newOffice(t, dbtest.New(t))
 	o.runtime.Answer("cto", func(demo.Question) string { return report + "\n" + strings.Repeat("all work and no play ", 100_000) })

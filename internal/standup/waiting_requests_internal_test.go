@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// However many follow one meeting, the database is asked as often as for one.
+// Any number of followers of one standup cause only as many reads as one.
 func TestFollowersShareReadings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var l lookout
+		var l sharedReader
 		var all sync.WaitGroup
-		readings := 0 // look lets one read at a time
+		readings := 0 // read runs one read at a time
 		read := func(_ context.Context, last Standup) (Standup, error) {
 			readings++
 			time.Sleep(time.Millisecond)
@@ -25,10 +25,10 @@ func TestFollowersShareReadings(t *testing.T) {
 			all.Go(func() {
 				defer f.leave()
 				for range 10 {
-					if m, err := f.look(t.Context(), read); err != nil || m.Version == 0 {
+					if m, err := f.read(t.Context(), read); err != nil || m.Version == 0 {
 						t.Errorf("%+v, %v", m, err)
 					}
-					time.Sleep(poll)
+					time.Sleep(pollInterval)
 				}
 			})
 		}
@@ -42,32 +42,32 @@ func TestFollowersShareReadings(t *testing.T) {
 	})
 }
 
-// Who has just begun a meeting anew must not be told the end of the one before.
+// A follower never gets a state from before it registered.
 func TestFollowerSeesNothingOlder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var l lookout
+		var l sharedReader
 		status := Completed
 		read := func(context.Context, Standup) (Standup, error) { return Standup{Status: status}, nil }
 		one := l.follow("m")
 		defer one.leave()
 		time.Sleep(time.Millisecond)
-		if m, err := one.look(t.Context(), read); m.Status != Completed || err != nil {
+		if m, err := one.read(t.Context(), read); m.Status != Completed || err != nil {
 			t.Fatalf("%+v, %v", m, err)
 		}
 		time.Sleep(time.Millisecond)
 		status = Running
 		two := l.follow("m")
 		defer two.leave()
-		if m, err := two.look(t.Context(), read); m.Status != Running || err != nil {
+		if m, err := two.read(t.Context(), read); m.Status != Running || err != nil {
 			t.Errorf("%+v, %v", m, err)
 		}
 	})
 }
 
-// A reader who leaves in the middle of a reading takes nobody along.
+// A follower that leaves during a read does not affect the others.
 func TestFollowerLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var l lookout
+		var l sharedReader
 		ctx, cancel := context.WithCancel(t.Context())
 		one, two := l.follow("m"), l.follow("m")
 		defer one.leave()
@@ -81,16 +81,16 @@ func TestFollowerLeaves(t *testing.T) {
 			}
 		}
 		go func() {
-			_, _ = one.look(ctx, slow)
+			_, _ = one.read(ctx, slow)
 		}()
 		synctest.Wait()
 		gone, end := context.WithTimeout(t.Context(), time.Second)
 		defer end()
-		if _, err := two.look(gone, slow); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := two.read(gone, slow); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("who waits for a reading and leaves: %v", err)
 		}
 		cancel()
-		if m, err := two.look(t.Context(), slow); m.ID != "m" || err != nil {
+		if m, err := two.read(t.Context(), slow); m.ID != "m" || err != nil {
 			t.Errorf("the other: %+v, %v", m, err)
 		}
 	})

@@ -11,10 +11,10 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// Run starts the meeting, or after an error the retry, which asks only for
-// what is missing. It is refused with ErrRunning while the meeting goes on and
-// with ErrCompleted afterwards, unless again is set: then all are asked anew, and what
-// they said before is left in the transcript alone.
+// Run starts a standup or retries a failed one; a retry asks only for what is
+// missing. It fails with ErrRunning while the standup runs and with ErrCompleted
+// when it is complete. With again set, a completed standup asks every participant
+// again, and the earlier answers remain only in the transcript.
 func (s *Service) Run(ctx context.Context, id string, again bool) (Standup, error) {
 	var started Standup
 	err := s.DB.Tx(ctx, func(tx *db.Tx) (err error) {
@@ -23,11 +23,11 @@ func (s *Service) Run(ctx context.Context, id string, again bool) (Standup, erro
 		}
 		switch {
 		case started.Status == Running && started.Phase != Opened:
-			return ErrRunning.With("Read it again for its progress, or wait with Prefer: wait=60.").Fact("standup", brief(started))
+			return ErrRunning.With("Read it for its progress, or send Prefer: wait=60 to wait for the end.").Fact("standup", brief(started))
 		case started.Status == Completed && !again:
-			return ErrCompleted.With(`To hold it once more, send {"again": true}.`).Fact("standup", started)
+			return ErrCompleted.With(`To run it again from the start, send {"again": true}.`).Fact("standup", started)
 		}
-		return s.begin(ctx, tx, &started)
+		return s.startAttempt(ctx, tx, &started)
 	})
 	if err != nil {
 		return Standup{}, fmt.Errorf("run standup: %w", err)
@@ -35,8 +35,8 @@ func (s *Service) Run(ctx context.Context, id string, again bool) (Standup, erro
 	return s.Get(ctx, id)
 }
 
-// begin makes a standup ready for its meeting and hands it to the queue.
-func (s *Service) begin(ctx context.Context, tx *db.Tx, m *Standup) error {
+// startAttempt prepares the next attempt of a standup and enqueues its job.
+func (s *Service) startAttempt(ctx context.Context, tx *db.Tx, m *Standup) error {
 	now, caller := s.Now(), actor.From(ctx)
 	word := "started the standup"
 	if m.Attempt > 0 {
@@ -47,7 +47,7 @@ func (s *Service) begin(ctx context.Context, tx *db.Tx, m *Standup) error {
 		return err
 	}
 	m.agentTimeout, m.deadline = time.Duration(t.AgentTimeout), time.Duration(t.Deadline)
-	if err := s.renew(ctx, tx, m, now); err != nil {
+	if err := s.resetForAttempt(ctx, tx, m, now); err != nil {
 		return err
 	}
 	m.Status, m.Phase, m.Failure, m.CompletedAt = Running, Gathering, nil, nil
@@ -62,11 +62,11 @@ func (s *Service) begin(ctx context.Context, tx *db.Tx, m *Standup) error {
 	if err := update(ctx, tx, m, now); err != nil {
 		return err
 	}
-	if err := say(ctx, tx, m.ID, now, "note", service, team, caller.Name+" "+word+"."); err != nil {
+	if err := appendLine(ctx, tx, m.ID, now, "note", service, team, caller.Name+" "+word+"."); err != nil {
 		return err
 	}
-	// The job of the last attempt has written its end, and may not be noted as
-	// done yet: beside it there would be no room for the next.
+	// The queue holds one job per standup, and the previous attempt's job may not be
+	// marked as done yet.
 	if err := s.Jobs.Cancel(ctx, tx, jobKind, m.ID); err != nil {
 		return err
 	}
@@ -76,9 +76,9 @@ func (s *Service) begin(ctx context.Context, tx *db.Tx, m *Standup) error {
 	return record(ctx, tx, now, "standup.started", *m, map[string]any{"attempt": m.Attempt})
 }
 
-// renew makes room for what the next attempt will bring. What a retry can use of
-// the last one stays.
-func (s *Service) renew(ctx context.Context, tx *db.Tx, m *Standup, now time.Time) error {
+// resetForAttempt resets the reports and questions that the next attempt asks
+// for. A retry keeps what it can reuse; a run of a completed standup keeps nothing.
+func (s *Service) resetForAttempt(ctx context.Context, tx *db.Tx, m *Standup, now time.Time) error {
 	anew := m.Status == Completed
 	asked, err := questions(ctx, tx, m.ID)
 	if err != nil {
@@ -93,7 +93,7 @@ func (s *Service) renew(ctx context.Context, tx *db.Tx, m *Standup, now time.Tim
 		}
 	}
 	for _, q := range asked {
-		if q.State == "open" && !anew { // its agent gets the whole time again
+		if q.State == "open" && !anew { // its agent gets the full timeout again
 			q.DeadlineAt = clock.At(now.Add(m.agentTimeout))
 			if err := putQuestion(ctx, tx, m.ID, q); err != nil {
 				return err
@@ -107,8 +107,8 @@ func (s *Service) renew(ctx context.Context, tx *db.Tx, m *Standup, now time.Tim
 	return dropQuestions(ctx, tx, m.ID, now)
 }
 
-// kept reports whether a retry leaves a report alone: it is here, or its answer
-// is, or its question is looked for in the runtime first.
+// kept reports whether a retry keeps a report: it is answered, its answer is
+// stored, or its question is still open in the runtime.
 func (r Report) kept(asked []question) bool {
 	return r.Status == Answered || r.Status == Asked && slices.ContainsFunc(asked, func(q question) bool {
 		return q.AgentID == r.AgentID && q.Purpose == "report" &&

@@ -11,13 +11,12 @@ import (
 	"wardroom/internal/standup"
 )
 
-// A week in whose middle the clocks go forward, or back, is seven mornings at
-// nine, each with the date of its own, and what holds somebody up is a day older
-// on each: a day too many or too few would be believed.
+// In a week with a clock change, the standups are on seven days at 9:00, and a blocker is
+// one day older on each.
 func TestWeek(t *testing.T) {
 	for name, c := range map[string]struct {
 		first       string
-		early, late int // the hour in UTC on the first day, and on the last
+		early, late int // hour in UTC on the first and on the last day
 	}{
 		"summer time begins": {first: "2027-03-25", early: 8, late: 7},
 		"summer time ends":   {first: "2027-10-28", early: 7, late: 8},
@@ -49,7 +48,7 @@ func TestWeek(t *testing.T) {
 				if hours[0] != c.early || hours[6] != c.late {
 					t.Errorf("nine o'clock was at %v in UTC", hours)
 				}
-				inbox.want(t, "old_blocker x5 open cto is held up: TASK-3 waits for figures")
+				inbox.want(t, "old_blocker x5 open cto is blocked: TASK-3 waits for figures")
 				all, err := o.List(t.Context(), standup.Filter{From: c.first}, page.Want{})
 				if err != nil || len(all.Rows) != 7 {
 					t.Errorf("%d records of the week, %v", len(all.Rows), err)
@@ -59,8 +58,7 @@ func TestWeek(t *testing.T) {
 	}
 }
 
-// morning sets the clock to a minute past nine in the morning of a day in the office's zone, as
-// its clocks show it.
+// morning sets the clock to 9:01 on a day in the office's time zone.
 func (o *office) morning(t *testing.T, date string) {
 	t.Helper()
 	at, err := time.ParseInLocation("2006-01-02 15", fmt.Sprintf("%s %02d", date, 9), o.Zone)

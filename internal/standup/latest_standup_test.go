@@ -10,7 +10,7 @@ import (
 	"wardroom/internal/standup"
 )
 
-// A standup that somebody opened for tomorrow by mistake must not hide today's.
+// A standup opened for a future day is not the latest one.
 func TestLatestIsNoDayToCome(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
@@ -34,11 +34,11 @@ func TestLatestIsNoDayToCome(t *testing.T) {
 		want("")
 		open("2026-11-19", "UTC")
 		want("2026-11-19")
-		open("2026-11-21", "Pacific/Kiritimati") // where it is that day already, 14 hours ahead
+		open("2026-11-21", "Pacific/Kiritimati") // already that day there: UTC+14
 		want("2026-11-21")
 		now = now.Add(-2 * time.Hour)
 		want("2026-11-19")
-		open("2026-11-20", "Pacific/Pago_Pago") // where it is still the 19th
+		open("2026-11-20", "Pacific/Pago_Pago") // still the 19th there
 		want("2026-11-19")
 		now = now.Add(3 * 24 * time.Hour)
 		want("2026-11-23")

@@ -24,22 +24,22 @@ func as(t *testing.T, agentID string) context.Context {
 
 const handedIn = "Yesterday: filed it\nToday: more\nBlockers: TASK-7 waits"
 
-func (o *office) file(t *testing.T, id, agentID string) standup.Report {
+func (o *office) submitReport(t *testing.T, id, agentID string) standup.Report {
 	t.Helper()
-	r, err := o.File(as(t, agentID), id, agentID, standup.Filing{Text: handedIn})
+	r, err := o.SubmitReport(as(t, agentID), id, agentID, standup.Filing{Text: handedIn})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
 }
 
-// Who has handed in their report before the meeting is not asked, and what they
-// wrote is treated like an answer.
+// A participant whose report was submitted before the standup is not asked, and the report
+// is treated like an answer.
 func TestFileBefore(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		m := o.open(t)
-		r := o.file(t, m.ID, "cpo")
+		r := o.submitReport(t, m.ID, "cpo")
 		if r.Status != standup.Answered || *r.Yesterday != "filed it" || *r.Blockers != "TASK-7 waits" || *r.Text != handedIn || r.Evidence == nil || *r.FiledBy != "CPO" {
 			t.Fatalf("filed as %+v", r)
 		}
@@ -47,7 +47,7 @@ func TestFileBefore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o.file(t, m.ID, "cpo")
+		o.submitReport(t, m.ID, "cpo")
 		again, err := o.Get(t.Context(), m.ID)
 		if err != nil || again.Version != before.Version || len(again.Transcript) != len(before.Transcript) {
 			t.Errorf("filed twice: version %d, then %d; %d lines, then %d; %v", before.Version, again.Version, len(before.Transcript), len(again.Transcript), err)
@@ -57,17 +57,16 @@ func TestFileBefore(t *testing.T) {
 		wantEnd(t, m, standup.Completed, "")
 		wantReports(t, m, standup.Answered, standup.Answered, standup.Answered)
 		o.wantAsked(t, map[string]int{"cto": 1, "cpo": 0, "cmo": 1, "coo": 1})
-		if len(m.Blockers) == 0 || m.Blockers[0].AgentID != "cpo" || !strings.Contains(*m.Digest, "cpo (filed)") {
+		if len(m.Blockers) == 0 || m.Blockers[0].AgentID != "cpo" || !strings.Contains(*m.Digest, "cpo (submitted)") {
 			t.Errorf("blockers %+v, digest:\n%s", m.Blockers, *m.Digest)
 		}
-		if _, err := o.File(as(t, "cpo"), m.ID, "cpo", standup.Filing{Text: "Today: late"}); !errors.Is(err, standup.ErrEnded) {
+		if _, err := o.SubmitReport(as(t, "cpo"), m.ID, "cpo", standup.Filing{Text: "Today: late"}); !errors.Is(err, standup.ErrEnded) {
 			t.Errorf("filed after the end: %v, want ErrEnded", err)
 		}
 	})
 }
 
-// A report that is handed in while its agent is being asked counts; the run is
-// stopped, and nobody is asked twice.
+// A report submitted while its agent is being asked counts, and the run is stopped.
 func TestFileWhileAsked(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
@@ -78,7 +77,7 @@ func TestFileWhileAsked(t *testing.T) {
 			t.Fatal(err)
 		}
 		o.asked(t, "cpo")
-		o.file(t, m.ID, "cpo")
+		o.submitReport(t, m.ID, "cpo")
 		m = o.end(t, m.ID)
 		wantEnd(t, m, standup.Completed, "")
 		wantReports(t, m, standup.Answered, standup.Answered, standup.Answered)
@@ -101,15 +100,14 @@ func TestFileWhileAsked(t *testing.T) {
 	})
 }
 
-// unstoppable is a runtime that stops no run.
+// unstoppable is a runtime that cannot stop runs.
 type unstoppable struct{ standup.Runtime }
 
 func (unstoppable) Stop(context.Context, string, string) (bool, error) {
 	return false, gateway.ErrUnreachable
 }
 
-// The runtime does not stop the run: the meeting goes on all the same, and does
-// not wait for as long as the agent would have had.
+// If the run cannot be stopped, the standup still continues without waiting for it.
 func TestFileWhileRunCannotBeStopped(t *testing.T) {
 	o := newOffice(t, dbtest.New(t))
 	o.runtime.Silence("cpo", true)
@@ -120,7 +118,7 @@ func TestFileWhileRunCannotBeStopped(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.asked(t, "cpo")
-	o.file(t, m.ID, "cpo")
+	o.submitReport(t, m.ID, "cpo")
 	m = o.end(t, m.ID)
 	wantEnd(t, m, standup.Completed, "")
 	if took := m.CompletedAt.Sub(m.StartedAt.Time); took >= o.AgentTimeout {
@@ -131,8 +129,8 @@ func TestFileWhileRunCannotBeStopped(t *testing.T) {
 	}
 }
 
-// The runtime is away in that moment: the meeting does not wait for it on
-// behalf of an agent that has reported, and does not ask it when it is back.
+// If the runtime is unavailable, the standup does not wait for an agent whose report was
+// submitted.
 func TestFileWhileRuntimeIsAway(t *testing.T) {
 	o := newOffice(t, dbtest.New(t))
 	o.Grace = time.Minute
@@ -145,7 +143,7 @@ func TestFileWhileRuntimeIsAway(t *testing.T) {
 	o.asked(t, "cmo")
 	o.runtime.Restart(longAway)
 	wait(t, "the connection to break", func() bool { return o.client.Status().State != "connected" })
-	o.file(t, m.ID, "cmo")
+	o.submitReport(t, m.ID, "cmo")
 	m = o.end(t, m.ID)
 	wantEnd(t, m, standup.Completed, "")
 	o.wantAsked(t, map[string]int{"cto": 1, "cpo": 1, "cmo": 1, "coo": 1})
@@ -154,18 +152,18 @@ func TestFileWhileRuntimeIsAway(t *testing.T) {
 	}
 }
 
-// Agents hand in while they are being asked, while another is, and answer all
-// the same: the filed report is what counts, and the record is whole.
+// With concurrent submissions and answers, the submitted report counts and the record is
+// consistent.
 func TestFileRace(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		m := o.open(t)
 		file := func(agent string) {
-			if _, err := o.File(as(t, agent), m.ID, agent, standup.Filing{Text: handedIn}); err != nil {
+			if _, err := o.SubmitReport(as(t, agent), m.ID, agent, standup.Filing{Text: handedIn}); err != nil {
 				t.Errorf("%s: %v", agent, err)
 			}
 		}
-		// While cto is asked, cmo hands in, who is next but one, and then cto.
+		// While cto is being asked, cmo's report is submitted, then cto's.
 		o.runtime.Answer("cto", func(demo.Question) string {
 			file("cmo")
 			file("cto")
@@ -175,7 +173,7 @@ func TestFileRace(t *testing.T) {
 			go file("cpo") // at the same time as the answer
 			return "Today: something else"
 		})
-		// The review gives the last one its time.
+		// The review leaves time for the last one.
 		o.runtime.Answer("coo", func(demo.Question) string {
 			wait(t, "cpo's report", func() bool {
 				now, err := o.Get(t.Context(), m.ID)
@@ -200,7 +198,7 @@ func TestFileRace(t *testing.T) {
 	})
 }
 
-// Who may hand in what, and what is refused.
+// Permissions and errors of submitting a report.
 func TestFileRefuses(t *testing.T) {
 	o := newOffice(t, dbtest.New(t))
 	m := o.open(t)
@@ -211,7 +209,7 @@ func TestFileRefuses(t *testing.T) {
 		f         standup.Filing
 		want      error
 	}{
-		"another agent's":   {as(t, "cto"), m.ID, "cpo", some, standup.ErrNotYours},
+		"another agent's":   {as(t, "cto"), m.ID, "cpo", some, standup.ErrNotOwnReport},
 		"nobody's meeting":  {signedIn(t), "no-such", "cto", some, standup.ErrNotFound},
 		"no participant":    {signedIn(t), m.ID, "cfo", some, standup.ErrParticipant},
 		"the facilitator's": {as(t, "coo"), m.ID, "coo", some, standup.ErrParticipant},
@@ -219,25 +217,25 @@ func TestFileRefuses(t *testing.T) {
 		"both":              {signedIn(t), m.ID, "cto", standup.Filing{Text: "x", Today: "y"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := o.File(c.ctx, c.id, c.agent, c.f)
+			_, err := o.SubmitReport(c.ctx, c.id, c.agent, c.f)
 			if c.want != nil && !errors.Is(err, c.want) || c.want == nil && (fault.Of(err) == nil || len(fault.Of(err).Fields) != 1) {
 				t.Errorf("got %v, want %v", err, c.want)
 			}
 		})
 	}
-	r, err := o.File(signedIn(t), m.ID, "cto", standup.Filing{Yesterday: "## Today\nwas long", Blockers: "None"})
+	r, err := o.SubmitReport(signedIn(t), m.ID, "cto", standup.Filing{Yesterday: "## Today\nwas long", Blockers: "None"})
 	if err != nil || *r.Yesterday != "## Today\nwas long" || r.Today != nil || r.Blockers != nil || *r.FiledBy != "Owner" {
 		t.Errorf("the owner filed %+v, %v", r, err)
 	}
 }
 
-// What was handed in before a meeting that failed is there for its retry.
+// A retry keeps reports submitted before the failed attempt.
 func TestFiledIsKeptByRetry(t *testing.T) {
 	o := newOffice(t, dbtest.New(t))
 	o.Runtime = o.connect(t, "")
 	stop := work(t, o.Service)
 	m := o.open(t)
-	o.file(t, m.ID, "cto")
+	o.submitReport(t, m.ID, "cto")
 	m = o.hold(t, m.ID)
 	wantEnd(t, m, standup.Error, standup.GatewayNotConfigured)
 	stop()
@@ -251,8 +249,8 @@ func TestFiledIsKeptByRetry(t *testing.T) {
 	}
 }
 
-// A report that is filed while the facilitator reads the others counts for the
-// blockers: what it names goes on, and has not ended because nobody was heard.
+// A report submitted during the review counts for the blockers: those it mentions stay
+// open.
 func TestFileWhileReviewed(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o, inbox := quiet(t, d)
@@ -266,7 +264,7 @@ func TestFileWhileReviewed(t *testing.T) {
 			m := o.open(t)
 			o.runtime.Answer("coo", func(demo.Question) string {
 				by := actor.Actor{ID: "cpo", Name: "CPO", Role: actor.Agent, AgentID: "cpo"}
-				if _, err := o.File(actor.With(t.Context(), by), m.ID, "cpo", standup.Filing{Today: "b", Blockers: "still no access to the billing system"}); err != nil {
+				if _, err := o.SubmitReport(actor.With(t.Context(), by), m.ID, "cpo", standup.Filing{Today: "b", Blockers: "still no access to the billing system"}); err != nil {
 					t.Error(err)
 				}
 				return nothing
@@ -277,11 +275,11 @@ func TestFileWhileReviewed(t *testing.T) {
 				t.Errorf("on %s the blockers are %+v", day, m.Blockers)
 			}
 		}
-		inbox.want(t, "old_blocker x1 open cpo is held up: still no access to the billing system")
+		inbox.want(t, "old_blocker x1 open cpo is blocked: still no access to the billing system")
 	})
 }
 
-// The transcript keeps each report whole, and does not grow for ever.
+// The number of reports per agent and standup is limited.
 func TestFiledTooOften(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
@@ -289,17 +287,17 @@ func TestFiledTooOften(t *testing.T) {
 		var last string
 		for n := range 30 {
 			last = fmt.Sprintf("Yesterday: a\nToday: walnut %d\nBlockers: none", n)
-			if _, err := o.File(as(t, "cto"), m.ID, "cto", standup.Filing{Text: last}); err != nil {
+			if _, err := o.SubmitReport(as(t, "cto"), m.ID, "cto", standup.Filing{Text: last}); err != nil {
 				t.Fatalf("filing %d: %v", n+1, err)
 			}
 		}
-		if _, err := o.File(as(t, "cto"), m.ID, "cto", standup.Filing{Text: "Today: one more"}); !errors.Is(err, standup.ErrFilings) {
+		if _, err := o.SubmitReport(as(t, "cto"), m.ID, "cto", standup.Filing{Text: "Today: one more"}); !errors.Is(err, standup.ErrTooManySubmissions) {
 			t.Errorf("the next one: %v", err)
 		}
-		if _, err := o.File(as(t, "cto"), m.ID, "cto", standup.Filing{Text: last}); err != nil {
+		if _, err := o.SubmitReport(as(t, "cto"), m.ID, "cto", standup.Filing{Text: last}); err != nil {
 			t.Errorf("the same again: %v", err)
 		}
-		o.file(t, m.ID, "cpo")
+		o.submitReport(t, m.ID, "cpo")
 		if m, err := o.Get(signedIn(t), m.ID); err != nil || *m.Reports[0].Text != last {
 			t.Errorf("the report is %q, %v", *m.Reports[0].Text, err)
 		}

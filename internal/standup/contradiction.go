@@ -12,42 +12,40 @@ import (
 	"wardroom/internal/standup/answer"
 )
 
-// Claim is a statement of a report that the board contradicts. Only what says
-// plainly how a task stands is a statement: see answer.FinishedClaims and
-// answer.Statements.
+// Claim is a statement about a task in a report that the board contradicts. Only
+// unambiguous statements count: see answer.FinishedClaims and answer.Statements.
 type Claim struct {
 	Task  string `json:"task"`
-	Says  string `json:"says" enum:"done,not_done,in_progress,blocked,unblocked" doc:"What the report calls it."`
-	Board string `json:"board" doc:"What the board says: its column, blocked or not_blocked; unknown when there is no such task."`
+	Says  string `json:"says" enum:"done,not_done,in_progress,blocked,unblocked" doc:"What the report says."`
+	Board string `json:"board" doc:"What the board says: the task's column, blocked or not_blocked; unknown if the task does not exist."`
 }
 
-// against says in words what the report says, and what the board does.
-func (c Claim) against() string {
-	board := "by the board it is " + spaced(c.Board)
+// describe states the claim and the state on the board.
+func (c Claim) describe() string {
+	board := "but the board says " + spaced(c.Board)
 	if c.Board == boardUnknown {
-		board = "the board has no such task"
+		board = "but the board has no such task"
 	}
 	return c.Task + " is " + spaced(c.Says) + ", " + board
 }
 
-// boardUnknown is what the board says of a task that it does not have.
+// boardUnknown is the board's state for a task that does not exist.
 const boardUnknown = "unknown"
 
-// boardState is how a task stands on the board.
+// boardState is the state of a task on the board.
 type boardState struct {
 	status  string
-	blocked bool // by somebody's word, or because it waits for other tasks
+	blocked bool // marked as blocked, or waiting for other tasks
 }
 
-// against is what the board says against a statement, or empty when it agrees,
-// or could.
-func (b boardState) against(says string) string {
+// disputes returns the board's state if it contradicts a statement, else empty.
+func (b boardState) disputes(says string) string {
 	switch {
 	case says == answer.Done && b.status == "":
 		return boardUnknown
 	case b.status == "":
-		return "" // a key that is written wrongly says nothing
-	case says == answer.Done && b.status != "done" && b.status != "review": // an agent's done is a review until somebody has looked
+		return "" // probably a mistyped key
+	case says == answer.Done && b.status != "done" && b.status != "review": // a task that an agent finished stays in review until it is approved
 		return b.status
 	case says == answer.NotDone && b.status == "done", says == answer.Blocked && b.status == "done":
 		return b.status
@@ -61,7 +59,7 @@ func (b boardState) against(says string) string {
 	return ""
 }
 
-// contradictions finds the statements of a report that the board contradicts.
+// contradictions returns the statements of a report that the board contradicts.
 func contradictions(ctx context.Context, q db.Queryer, r Report) ([]Claim, error) {
 	said := r.statements()
 	keys := make([]string, len(said))
@@ -74,16 +72,16 @@ func contradictions(ctx context.Context, q db.Queryer, r Report) ([]Claim, error
 	}
 	claims := []Claim{}
 	for _, s := range said {
-		if says := board[s.Task].against(s.Says); says != "" {
+		if says := board[s.Task].disputes(s.Says); says != "" {
 			claims = append(claims, Claim{Task: s.Task, Says: s.Says, Board: says})
 		}
 	}
 	return claims, nil
 }
 
-// statements are what a report says plainly of tasks: what it calls finished
-// under Yesterday, and how others stand now. What it says of one task in two
-// ways counts as nothing.
+// statements returns the report's unambiguous statements about tasks: those it calls
+// finished under Yesterday, and the state of others. It skips tasks with two
+// different statements.
 func (r Report) statements() []answer.Statement {
 	var said []answer.Statement
 	if r.Yesterday != nil {
@@ -101,7 +99,7 @@ func (r Report) statements() []answer.Statement {
 			continue
 		}
 		for _, s := range answer.Statements(*part) {
-			// What was going on yesterday may be over now.
+			// A task that was in progress yesterday may be finished now.
 			if (part != r.Yesterday || s.Says != answer.InProgress) && !known[s] {
 				known[s] = true
 				said = append(said, s)
@@ -117,15 +115,15 @@ func (r Report) statements() []answer.Statement {
 	return first(append(done, plain...), maxFindings)
 }
 
-// omissions are the tasks that were finished by the evidence and that neither
-// the report nor the agent's last one names. last may be nil.
+// omissions returns the finished tasks of the evidence that neither the report nor
+// the agent's previous report mentions. last is the previous text and may be nil.
 func (r Report) omissions(last *string) []Item {
 	left := []Item{}
 	if r.Evidence == nil || r.Text == nil {
 		return left
 	}
 	told := *r.Text
-	if last != nil { // between that one's evidence and its end
+	if last != nil { // a task may have finished between that report's evidence and its answer
 		told += "\n" + *last
 	}
 	keys := map[string]bool{}
@@ -137,17 +135,17 @@ func (r Report) omissions(last *string) []Item {
 		words[w] = true
 	}
 	for _, i := range r.Evidence.Finished {
-		if !keys[i.Key] && !tells(words, i.Title) {
+		if !keys[i.Key] && !mentionsTitle(words, i.Title) {
 			left = append(left, i)
 		}
 	}
 	return first(left, maxFindings)
 }
 
-// tells reports whether all the words of a title that carry it are there:
-// agents do not always name the key.
-func tells(words map[string]bool, title string) bool {
-	const short = 4 // letters; what is shorter carries nothing, unless there is nothing else
+// mentionsTitle reports whether words contains all significant words of a title.
+// Agents do not always give the key of a task.
+func mentionsTitle(words map[string]bool, title string) bool {
+	const short = 4 // letters; shorter words count only if the title has no longer ones
 	all := wordsOf(title)
 	long := slices.DeleteFunc(slices.Clone(all), func(w string) bool { return utf8.RuneCountInString(w) < short })
 	if len(long) == 0 {
@@ -165,7 +163,7 @@ func wordsOf(s string) []string {
 	return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
-// boardStates reads how tasks stand, by key; unknown ones are absent.
+// boardStates returns the state of tasks by key. Unknown tasks are absent.
 func boardStates(ctx context.Context, q db.Queryer, keys []string) (map[string]boardState, error) {
 	states := map[string]boardState{}
 	var args []any

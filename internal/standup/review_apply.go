@@ -12,34 +12,32 @@ import (
 	"wardroom/internal/standup/answer"
 )
 
-// This file is about what the facilitator's review comes to. All of it happens
-// in one transaction with the end of the standup, so that a crash neither loses
-// nor repeats any of it. A standup that is held once more reads what it has done
-// already (standup_effects) and does not do it again: an effect is known by what
-// it is about and, as a model words nothing twice alike, by the likeness of its
-// words. A decision that has really changed is a new one.
+// This file applies the facilitator's review: comments, tasks and inbox items. All of
+// it happens in the transaction that completes the standup, so a crash neither loses
+// nor repeats any of it. The effects are stored in standup_effects. A standup that is
+// run again does not repeat an effect with the same subject and similar wording.
 
-// closing is the close of a standup.
+// closing is the state of completing a standup.
 type closing struct {
 	*meeting
-	tx    *db.Tx
-	row   *Standup
-	book  *book
-	done  []effect // by an earlier close of this standup
-	known []effect // escalations of the days before
-	items []effect // action items of the days before whose tasks are not done
-	fresh []effect // by this close
+	tx      *db.Tx
+	row     *Standup
+	tracker *blockerTracker
+	done    []effect // of earlier runs of this standup
+	known   []effect // recent escalations of the team
+	items   []effect // recent action items whose tasks are not done
+	fresh   []effect // of this run
 }
 
-// close writes down what the review came to.
+// close applies the review and completes the standup.
 func (m *meeting) close(ctx context.Context, review answer.Review) error {
 	return m.step(ctx, "close", func(tx *db.Tx, row *Standup) error {
 		c, err := m.closing(ctx, tx, row)
 		if err != nil {
 			return err
 		}
-		ended := c.book.settle()
-		row.resolve(review.Resolutions)
+		ended := c.tracker.endByBoard()
+		row.applyResolutions(review.Resolutions)
 		if row.ActionItems, err = c.actionItems(ctx, review.ActionItems); err != nil {
 			return err
 		}
@@ -49,14 +47,14 @@ func (m *meeting) close(ctx context.Context, review answer.Review) error {
 		if err := c.escalate(ctx, review.Escalations); err != nil {
 			return err
 		}
-		ended = append(ended, c.book.close(row.Blockers)...)
-		if err := c.escalateOld(ctx); err != nil {
+		ended = append(ended, c.tracker.endUnmentioned(row.Blockers)...)
+		if err := c.escalateOldBlockers(ctx); err != nil {
 			return err
 		}
 		if err := c.store(ctx); err != nil {
 			return err
 		}
-		now := c.book.now
+		now := c.tracker.now
 		row.Summary = &review.Summary
 		row.Status, row.Phase, row.CompletedAt, row.DeadlineAt = Completed, Closed, clock.Ptr(now), nil
 		facts := digest(*row)
@@ -64,37 +62,38 @@ func (m *meeting) close(ctx context.Context, review answer.Review) error {
 		if err := update(ctx, tx, row, now); err != nil {
 			return err
 		}
-		if err := say(ctx, tx, m.id, now, "summary", row.Facilitator, team, review.Summary); err != nil {
+		if err := appendLine(ctx, tx, m.id, now, "summary", row.Facilitator, team, review.Summary); err != nil {
 			return err
 		}
-		if err := say(ctx, tx, m.id, now, "note", service, team, "The standup is completed."); err != nil {
+		if err := appendLine(ctx, tx, m.id, now, "note", service, team, "The standup is completed."); err != nil {
 			return err
 		}
-		if err := m.settle(ctx, tx, row.failed(), "It was held after all."); err != nil {
+		if err := m.resolve(ctx, tx, row.failedCause(), "The standup completed."); err != nil {
 			return err
 		}
-		if err := m.settleMissed(ctx, tx, *row); err != nil {
+		if err := m.resolveMissed(ctx, tx, *row); err != nil {
 			return err
 		}
-		if err := m.tellEnded(ctx, tx, *row, ended); err != nil {
+		if err := m.resolveEnded(ctx, tx, *row, ended); err != nil {
 			return err
 		}
-		return record(ctx, tx, m.Now(), "standup.completed", *row, nil) // the log is in the order of time
+		return record(ctx, tx, m.Now(), "standup.completed", *row, nil) // last: events are in order of time
 	})
 }
 
+// closing loads what close needs: the blockers, earlier effects, escalations and items.
 func (m *meeting) closing(ctx context.Context, tx *db.Tx, row *Standup) (*closing, error) {
 	c := &closing{meeting: m, tx: tx, row: row}
-	reports := namings(*row)
+	reports := mentions(*row)
 	var err error
-	if c.book, err = m.openBook(ctx, tx, *row, reports); err != nil {
+	if c.tracker, err = m.loadTracker(ctx, tx, *row, reports); err != nil {
 		return nil, err
 	}
-	// Once more than at the review: a report may have been filed meanwhile.
-	c.book.take(reports)
-	row.Blockers = c.book.entries()
+	// Match again after the review: a report may have been submitted since.
+	c.tracker.match(reports)
+	row.Blockers = c.tracker.recordEntries()
 	if c.done, err = effectsOf(ctx, tx, row.ID); err != nil {
-		return nil, fmt.Errorf("read what was done: %w", err)
+		return nil, fmt.Errorf("read effects: %w", err)
 	}
 	if c.known, err = m.escalated(ctx, tx, *row); err != nil {
 		return nil, err
@@ -103,18 +102,18 @@ func (m *meeting) closing(ctx context.Context, tx *db.Tx, row *Standup) (*closin
 	return c, err
 }
 
-// knownDays is how many days back an escalation or an action item is known as the
-// same.
+// knownDays is how many days an escalation or action item is remembered to detect
+// repetitions.
 const knownDays = 14
 
-// lately is the first of the last days before a standup.
+// lately returns the first day of the knownDays before the standup.
 func (s Standup) lately() (string, error) {
 	day, err := time.Parse(time.DateOnly, s.Date)
 	return day.AddDate(0, 0, -knownDays).Format(time.DateOnly), err
 }
 
-// escalated is what the facilitator has escalated in the last days, the latest
-// of each cause.
+// escalated returns the team's escalations of the last knownDays, the latest of each
+// cause.
 func (s *Service) escalated(ctx context.Context, q db.Queryer, row Standup) ([]effect, error) {
 	from, err := row.lately()
 	if err != nil {
@@ -133,24 +132,23 @@ func (s *Service) escalated(ctx context.Context, q db.Queryer, row Standup) ([]e
 	return known, nil
 }
 
-// effect notes what this close has done.
-func (c *closing) effect(kind, subject, words string) {
+// addEffect notes an effect of this run.
+func (c *closing) addEffect(kind, subject, words string) {
 	c.fresh = append(c.fresh, effect{c.row.ID, kind, subject, words, c.row.Date})
 }
 
-// before finds what an earlier close of this standup did, the most alike first,
-// and takes it away, so that it answers for one effect only. An empty subject is
-// any.
-func (c *closing) before(kind, subject, words string) (effect, bool) {
+// earlierEffect finds the most similar effect of an earlier run of this standup and
+// removes it, so that it matches only once. An empty subject matches any.
+func (c *closing) earlierEffect(kind, subject, words string) (effect, bool) {
 	best, most := -1, 0.0
 	w := wordingOf(words)
 	for i, e := range c.done {
 		if e.Kind != kind || subject != "" && e.Subject != subject {
 			continue
 		}
-		score, same := w.likeness(wordingOf(e.Words))
+		score, same := w.similarity(wordingOf(e.Words))
 		if strings.EqualFold(e.Words, words) {
-			score, same = 2, true // also texts that are marks alone
+			score, same = 2, true // equal texts match even without words to compare
 		}
 		if same && score > most {
 			best, most = i, score
@@ -164,32 +162,32 @@ func (c *closing) before(kind, subject, words string) (effect, bool) {
 	return e, true
 }
 
-// store stores what was done and how the blockers stand.
+// store stores the new effects and the changed blockers.
 func (c *closing) store(ctx context.Context) error {
 	for _, e := range c.fresh {
-		if err := putEffect(ctx, c.tx, c.book.team, e, c.book.now); err != nil {
-			return fmt.Errorf("note what was done: %w", err)
+		if err := putEffect(ctx, c.tx, c.tracker.team, e, c.tracker.now); err != nil {
+			return fmt.Errorf("store effect: %w", err)
 		}
 	}
-	for _, l := range c.book.lives {
+	for _, l := range c.tracker.blockers {
 		for i := range c.row.Blockers {
-			if x := &c.row.Blockers[i]; equal(x.ID, &l.ID) {
+			if x := &c.row.Blockers[i]; equalPtr(x.ID, &l.ID) {
 				x.Status, x.EndedWhy, x.EscalatedOn = l.Status, l.EndedWhy, l.EscalatedOn
 			}
 		}
 	}
-	if err := putLives(ctx, c.tx, c.book.lives, c.book.now); err != nil {
+	if err := saveBlockers(ctx, c.tx, c.tracker.blockers, c.tracker.now); err != nil {
 		return fmt.Errorf("store blockers: %w", err)
 	}
 	return nil
 }
 
-// resolve notes what the facilitator decided about the blockers. A resolution
-// that names none of them becomes one, so that it is not lost.
-func (s *Standup) resolve(resolutions []answer.Resolution) {
+// applyResolutions adds the facilitator's resolutions to the blockers. A resolution
+// that matches no blocker becomes an entry of its own, so that it is not lost.
+func (s *Standup) applyResolutions(resolutions []answer.Resolution) {
 	for _, r := range resolutions {
 		text := r.Resolution
-		if i := s.resolved(r); i >= 0 {
+		if i := s.blockerIndex(r); i >= 0 {
 			if old := s.Blockers[i].Resolution; old != nil && strings.Contains(*old, text) {
 				continue
 			} else if old != nil {
@@ -209,9 +207,9 @@ func (s *Standup) resolve(resolutions []answer.Resolution) {
 	}
 }
 
-// resolved finds the blocker that a resolution is about: by its task, else by
-// its words.
-func (s *Standup) resolved(r answer.Resolution) int {
+// blockerIndex returns the index of the blocker that a resolution is about, by task
+// or else by wording; -1 if there is none.
+func (s *Standup) blockerIndex(r answer.Resolution) int {
 	words := wordingOf(r.Blocker)
 	return slices.IndexFunc(s.Blockers, func(b Blocker) bool {
 		if r.Task != nil && b.Task != nil {
@@ -220,20 +218,20 @@ func (s *Standup) resolved(r answer.Resolution) int {
 		if r.Blocker == "" || b.Text == "" {
 			return false
 		}
-		_, same := words.likeness(wordingOf(b.Text))
+		_, same := words.similarity(wordingOf(b.Text))
 		return same || strings.Contains(strings.ToLower(b.Text), strings.ToLower(r.Blocker)) ||
 			strings.Contains(strings.ToLower(r.Blocker), strings.ToLower(b.Text))
 	})
 }
 
-// longestComment is how long a comment on a task may be, in characters.
-const longestComment = 10_000
+// maxComment is the maximum length of a task comment in characters.
+const maxComment = 10_000
 
-// comment writes the resolutions under the tasks that they are about.
+// comment adds the resolutions as comments to their tasks.
 func (c *closing) comment(ctx context.Context, resolutions []answer.Resolution) error {
 	for _, r := range resolutions {
 		task := r.Task
-		if i := c.row.resolved(r); task == nil && i >= 0 {
+		if i := c.row.blockerIndex(r); task == nil && i >= 0 {
 			task = c.row.Blockers[i].Task
 		}
 		words := strings.TrimSpace(r.Resolution)
@@ -243,67 +241,66 @@ func (c *closing) comment(ctx context.Context, resolutions []answer.Resolution) 
 		if slices.ContainsFunc(c.fresh, func(e effect) bool { return e.Kind == "comment" && e.Subject == *task && e.Words == words }) {
 			continue
 		}
-		if _, had := c.before("comment", *task, words); had {
+		if _, had := c.earlierEffect("comment", *task, words); had {
 			continue
 		}
-		text := answer.Clean("Decided in the standup of "+c.row.Date+":\n\n"+words, longestComment)
+		text := answer.Clean("Decided in the standup of "+c.row.Date+":\n\n"+words, maxComment)
 		made, err := c.Comment(ctx, c.tx, *task, text, c.row.Facilitator)
 		if err != nil {
 			return fmt.Errorf("comment on %s: %w", *task, err)
 		}
 		if made {
-			c.effect("comment", *task, words)
+			c.addEffect("comment", *task, words)
 		}
 	}
 	return nil
 }
 
-// escalate brings the facilitator's escalations to the inbox, those of one cause
-// as one matter.
+// escalate raises the facilitator's escalations in the inbox, one item per cause.
 func (c *closing) escalate(ctx context.Context, wanted []answer.Escalation) error {
 	c.row.Escalations = []Escalation{}
-	var matters []Matter
+	var items []InboxItem
 	for _, w := range wanted {
 		c.row.Escalations = append(c.row.Escalations, Escalation(w))
-		task, l := c.about(w)
+		task, l := c.escalationTarget(w)
 		cause := c.causeOf(w, task, l)
 		if l != nil {
-			if err := c.bring(ctx, l, cause); err != nil {
+			if err := c.markEscalated(ctx, l, cause); err != nil {
 				return err
 			}
 		}
-		if i := slices.IndexFunc(matters, func(m Matter) bool { return m.Cause == cause }); i >= 0 {
-			matters[i].Detail += "\n\n" + strings.Join([]string{headline(w.Title), w.Detail}, "\n\n")
+		if i := slices.IndexFunc(items, func(m InboxItem) bool { return m.Cause == cause }); i >= 0 {
+			items[i].Detail += "\n\n" + strings.Join([]string{headline(w.Title), w.Detail}, "\n\n")
 			continue
 		}
 		about, err := subjectOf(ctx, c.tx, *c.row, task)
 		if err != nil {
 			return err
 		}
-		m := Matter{Cause: cause, Kind: kindEscalation, Severity: pressing, Title: w.Title, Detail: w.Detail, Subject: about}
-		matters = append(matters, m)
+		m := InboxItem{Cause: cause, Kind: kindEscalation, Severity: highSeverity, Title: w.Title, Detail: w.Detail, Subject: about}
+		items = append(items, m)
 	}
-	for _, m := range matters {
+	for _, m := range items {
 		if raised(c.done, m.Cause) {
-			continue // by an earlier close of this standup
+			continue // raised by an earlier run of this standup
 		}
 		if err := c.raise(ctx, c.tx, m); err != nil {
 			return err
 		}
-		c.effect(kindEscalation, m.Cause, m.Title)
+		c.addEffect(kindEscalation, m.Cause, m.Title)
 	}
 	return nil
 }
 
-// raised reports whether a cause was brought to the inbox.
+// raised reports whether one of the effects raised the cause in the inbox.
 func raised(done []effect, cause string) bool {
 	return slices.ContainsFunc(done, func(e effect) bool {
 		return e.Subject == cause && (e.Kind == kindEscalation || e.Kind == kindOldBlocker)
 	})
 }
 
-// about finds the task and the open blocker that an escalation is about.
-func (c *closing) about(w answer.Escalation) (*int64, *life) {
+// escalationTarget returns the task and the open blocker that an escalation is about.
+func (c *closing) escalationTarget(w answer.Escalation) (*int64, *trackedBlocker) {
 	var task *int64
 	if w.Task != nil {
 		task = taskNumber(*w.Task)
@@ -311,16 +308,16 @@ func (c *closing) about(w answer.Escalation) (*int64, *life) {
 		task = taskNumber(keys[0])
 	}
 	if task != nil {
-		if l := c.book.byTask(task); l != nil && l.Status == BlockerOpen {
+		if l := c.tracker.byTask(task); l != nil && l.Status == BlockerOpen {
 			return task, l
 		}
 		return task, nil
 	}
-	var best *life
+	var best *trackedBlocker
 	most := 0.0
 	words := wordingOf(w.Title)
-	for _, l := range c.book.lives {
-		if score, same := words.likeness(l.words); same && score > most && l.Status == BlockerOpen {
+	for _, l := range c.tracker.blockers {
+		if score, same := words.similarity(l.words); same && score > most && l.Status == BlockerOpen {
 			best, most = l, score
 		}
 	}
@@ -330,10 +327,10 @@ func (c *closing) about(w answer.Escalation) (*int64, *life) {
 	return nil, nil
 }
 
-// causeOf names what is escalated, so that the same is one item however often it
-// is escalated: by its task, else as its blocker was escalated before, else as
-// something alike was.
-func (c *closing) causeOf(w answer.Escalation, task *int64, l *life) string {
+// causeOf returns the inbox cause of an escalation, so that repeated escalations of
+// one issue share an item: that of its task, else of its blocker's earlier
+// escalation, else of a recent similar escalation, else a new one.
+func (c *closing) causeOf(w answer.Escalation, task *int64, l *trackedBlocker) string {
 	if task != nil {
 		return "escalation/" + *taskKey(task)
 	}
@@ -346,7 +343,7 @@ func (c *closing) causeOf(w answer.Escalation, task *int64, l *life) string {
 		if e.Kind != kindEscalation || strings.HasPrefix(e.Subject, "escalation/TASK-") {
 			continue
 		}
-		score, same := words.likeness(wordingOf(e.Words))
+		score, same := words.similarity(wordingOf(e.Words))
 		if strings.EqualFold(e.Words, w.Title) {
 			score, same = 2, true
 		}
@@ -360,14 +357,14 @@ func (c *closing) causeOf(w answer.Escalation, task *int64, l *life) string {
 	return best
 }
 
-// bring notes under which cause the facilitator has brought a blocker to the
-// inbox. What was there because of its age is settled: one problem is one item.
-func (c *closing) bring(ctx context.Context, l *life, cause string) error {
-	if equal(l.Cause, &cause) {
+// markEscalated sets the cause of an escalated blocker. It resolves the item that was
+// raised because of the blocker's age: one problem has one item.
+func (c *closing) markEscalated(ctx context.Context, l *trackedBlocker, cause string) error {
+	if equalPtr(l.Cause, &cause) {
 		return nil
 	}
 	if l.Cause != nil {
-		if err := c.settle(ctx, c.tx, *l.Cause, c.row.Facilitator+" has escalated it."); err != nil {
+		if err := c.resolve(ctx, c.tx, *l.Cause, c.row.Facilitator+" escalated it."); err != nil {
 			return err
 		}
 	}
@@ -378,25 +375,25 @@ func (c *closing) bring(ctx context.Context, l *life, cause string) error {
 	return nil
 }
 
-// escalateOld brings the blockers that are old to the inbox. One that is there
-// already is counted once more for this day; what the facilitator escalated
-// keeps its cause.
-func (c *closing) escalateOld(ctx context.Context) error {
-	for _, l := range c.book.lives {
+// escalateOldBlockers raises blockers of at least escalationAge in the inbox. A blocker
+// that is already there is counted again, under the cause of the facilitator's
+// escalation if there is one.
+func (c *closing) escalateOldBlockers(ctx context.Context) error {
+	for _, l := range c.tracker.blockers {
 		age := ageDays(l.FirstSeen, c.row.Date)
-		if l.Status != BlockerOpen || age < oldAge || l.LastSeen > c.row.Date {
+		if l.Status != BlockerOpen || age < escalationAge || l.LastSeen > c.row.Date {
 			continue
 		}
-		m := Matter{Cause: l.cause(), Kind: kindOldBlocker, Severity: ordinary, Title: l.Agents[0] + " is held up" + c.row.inTeam() + ": " + l.Text}
-		if age >= longAge {
-			m.Severity = pressing
+		m := InboxItem{Cause: l.cause(), Kind: kindOldBlocker, Severity: mediumSeverity, Title: l.Agents[0] + " is blocked" + c.row.inTeam() + ": " + l.Text}
+		if age >= highSeverityAge {
+			m.Severity = highSeverity
 		}
 		anew := l.Cause == nil
 		if l.Task != nil && anew {
 			l.Cause = c.knownCause("escalation/" + *taskKey(l.Task))
 		}
 		if l.Cause != nil && *l.Cause != m.Cause {
-			m.Cause, m.Kind, m.Severity = *l.Cause, kindEscalation, pressing
+			m.Cause, m.Kind, m.Severity = *l.Cause, kindEscalation, highSeverity
 			if i := slices.IndexFunc(c.known, func(e effect) bool { return e.Subject == m.Cause }); i >= 0 {
 				m.Title = c.known[i].Words
 			}
@@ -413,16 +410,16 @@ func (c *closing) escalateOld(ctx context.Context) error {
 			return err
 		}
 		m.Subject = about
-		m.Detail = fmt.Sprintf("It has held up %s for %s, since %s:\n\n%s", strings.Join(l.Agents, ", "), days(age), l.FirstSeen, quoted(l.Text))
+		m.Detail = fmt.Sprintf("It has blocked %s for %s, since %s:\n\n%s", strings.Join(l.Agents, ", "), days(age), l.FirstSeen, quoted(l.Text))
 		if err := c.raise(ctx, c.tx, m); err != nil {
 			return err
 		}
-		c.effect(kindOldBlocker, m.Cause, headline(l.Text))
+		c.addEffect(kindOldBlocker, m.Cause, headline(l.Text))
 	}
 	return nil
 }
 
-// knownCause is cause if something was escalated under it in the last days.
+// knownCause returns cause if it was escalated recently, else nil.
 func (c *closing) knownCause(cause string) *string {
 	if slices.ContainsFunc(c.known, func(e effect) bool { return e.Subject == cause }) {
 		return &cause

@@ -16,7 +16,7 @@ import (
 	"wardroom/internal/standup"
 )
 
-// transcript keeps which runs an agent had, as they begin to think.
+// transcript records the runs of an agent as they start.
 type transcript struct {
 	mu   sync.Mutex
 	runs []string
@@ -35,9 +35,8 @@ func (s *transcript) all() []string {
 	return slices.Clone(s.runs)
 }
 
-// The runtime restarts and goes on with the interrupted turn by itself, while
-// our question that is sent again is turned away: what the agent says in that
-// turn is its report, and it is not asked once more.
+// If the restarted runtime resumes the interrupted turn and rejects the repeated question,
+// the answer of that turn is the report.
 func TestRuntimeResumes(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		for name, c := range map[string]struct{ resume, thinks time.Duration }{
@@ -63,7 +62,7 @@ func TestRuntimeResumes(t *testing.T) {
 				m = o.end(t, m.ID)
 				wantEnd(t, m, standup.Completed, "")
 				wantReports(t, m, standup.Answered, standup.Answered, standup.Answered)
-				// The turn that was interrupted, and the one that went on with it.
+				// The interrupted turn and the resumed one.
 				o.wantAsked(t, map[string]int{"cto": 2, "cpo": 1, "cmo": 1, "coo": 1})
 				if runs := said.all(); len(runs) != 1 || strings.HasPrefix(runs[0], "standup-") {
 					t.Errorf("answered in %v, want the runtime's own run", runs)
@@ -73,8 +72,8 @@ func TestRuntimeResumes(t *testing.T) {
 	})
 }
 
-// The session changes under a question and no turn brings its answer: it is
-// asked under the next number, for as long as that makes sense.
+// A question rejected because its session changed is asked again under the next number, a
+// limited number of times.
 func TestOvertaken(t *testing.T) {
 	for name, c := range map[string]struct {
 		times int32
@@ -129,11 +128,10 @@ func TestOvertaken(t *testing.T) {
 	}
 }
 
-// A resumed turn that does not end within the agent's time is a [Timeout] like
-// any other, and is stopped: nobody waits for it any more.
+// A resumed turn that exceeds the agent timeout is stopped and counts as [Timeout].
 func TestResumedTooSlow(t *testing.T) {
 	o := newOffice(t, dbtest.New(t))
-	o.AgentTimeout = 8 * time.Second // the others have it, too, on a busy machine
+	o.AgentTimeout = 8 * time.Second // long enough for the others on a slow machine
 	o.runtime.Silence("cto", true)
 	o.runtime.Resume(300 * time.Millisecond)
 	work(t, o.Service)
@@ -152,8 +150,8 @@ func TestResumedTooSlow(t *testing.T) {
 	}
 }
 
-// The runtime restarts and is back before the service waits for the run that it
-// has just asked for: the run is looked for, and not waited for in vain.
+// If the runtime restarts before Wardroom waits for a run, Wardroom looks up the run
+// instead of waiting for it.
 func TestRestartBeforeWait(t *testing.T) {
 	o := newOffice(t, dbtest.New(t))
 	o.runtime.Delay("cto", longThought)

@@ -12,8 +12,8 @@ import (
 	"wardroom/internal/standup"
 )
 
-// What somebody said in a standup is found by its words, whether it was answered
-// or filed, as it was said last; and no more when the standup is gone.
+// Search finds the latest text of a report, whether answered or submitted, until the
+// standup is deleted.
 func TestReportsAreFound(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
@@ -34,14 +34,14 @@ func TestReportsAreFound(t *testing.T) {
 			return whose
 		}
 		m := o.open(t)
-		o.file(t, m.ID, "cpo")
-		if _, err := o.File(as(t, "cmo"), m.ID, "cmo", standup.Filing{Text: "Today: zeppelins"}); err != nil {
+		o.submitReport(t, m.ID, "cpo")
+		if _, err := o.SubmitReport(as(t, "cmo"), m.ID, "cmo", standup.Filing{Text: "Today: zeppelins"}); err != nil {
 			t.Fatal(err)
 		}
 		if got := find("zeppelins"); !slices.Equal(got, []string{"cmo"}) {
 			t.Errorf("filed, and found of %v", got)
 		}
-		if _, err := o.File(as(t, "cmo"), m.ID, "cmo", standup.Filing{Text: "Today: airships"}); err != nil {
+		if _, err := o.SubmitReport(as(t, "cmo"), m.ID, "cmo", standup.Filing{Text: "Today: airships"}); err != nil {
 			t.Fatal(err)
 		}
 		if got := find("zeppelins"); len(got) > 0 {

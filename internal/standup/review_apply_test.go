@@ -15,8 +15,8 @@ import (
 	"wardroom/internal/standup"
 )
 
-// A decision that is told twice, an item that is made twice: who holds the
-// standup once more, or has it said again tomorrow, must not get that.
+// Running a standup again, or repeating an item the next day, creates no duplicate items,
+// tasks or comments.
 func TestEffectsOnce(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o, inbox := quiet(t, d)
@@ -49,7 +49,7 @@ func TestEffectsOnce(t *testing.T) {
 		if b := m.Blockers; len(b) != 3 || *b[0].Resolution != "cto sends the figures today\n\ncpo estimates them" || *b[1].Resolution != "ops grants it" || b[2].ID != nil {
 			t.Errorf("%+v", b)
 		}
-		// Once more, in other words, with one decision that is really another.
+		// Again in other words, with one new decision.
 		o.reviews(`{"summary":"Fine.","resolutions":[{"task":"TASK-3","resolution":"Figures are sent by the cto today."},{"task":"TASK-3","resolution":"We drop the chart."}],
 			"escalations":[{"title":"Budget for the ads must be decided","detail":"now","task":"TASK-7"},{"title":"Contract with Acme: please sign","detail":"it ends"}],
 			"action_items":[{"title":"Ask Boris for the logo"},{"title":"Write report on the figures"},{"title":"Ask Anna for the logo"}]}`)
@@ -69,7 +69,7 @@ func TestEffectsOnce(t *testing.T) {
 		}
 		again()
 		check()
-		// The next day says the same once more: the same items, counted.
+		// The next day repeats them: the same items with a higher count.
 		o.on(t, "2027-03-02", 9)
 		o.reviews(`{"summary":"Fine.","escalations":[{"title":"TASK-7 needs its budget","detail":"now"},{"title":"Still sign the contract with Acme!","detail":"it ends"}]}`)
 		o.meet(t)
@@ -78,8 +78,7 @@ func TestEffectsOnce(t *testing.T) {
 	})
 }
 
-// What is asked for anew each morning until it is done must be one task, and a
-// new one only when it is needed once more.
+// An action item repeated daily is one task until that task is done.
 func TestActionItemsOfDays(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o, _ := quiet(t, d)
@@ -114,14 +113,14 @@ func TestActionItemsOfDays(t *testing.T) {
 		o.task(t, 104, "todo", "")
 		o.on(t, "2027-03-26", 9)
 		o.meet(t)
-		if q := <-asked; !strings.Contains(q, "\n## action items not done yet\n2027-03-25: TASK-104 Ask Anna for the logo\n--- end") {
+		if q := <-asked; !strings.Contains(q, "\n## open action items\n2027-03-25: TASK-104 Ask Anna for the logo\n--- end") {
 			t.Errorf("coo was asked\n%s", q)
 		}
 	})
 }
 
-// What the facilitator escalated is not escalated once more for its age as
-// another item; and nobody naming it decides nothing.
+// An escalated blocker is not raised again because of its age, and its item is not
+// resolved when the blocker is no longer mentioned.
 func TestEscalatedBlocker(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o, inbox := quiet(t, d)
@@ -147,18 +146,18 @@ func TestEscalatedBlocker(t *testing.T) {
 		}
 		inbox.want(t, "escalation x3 open Approve the ad campaign's budget")
 
-		// One that was old first becomes the facilitator's: one item is open.
+		// An old blocker that is escalated later has one open item.
 		o.says("cpo", "- the printer is broken")
 		for day := 6; day <= 8; day++ {
 			meet(day, nothing)
 		}
 		meet(9, `{"summary":"Fine.","escalations":[{"title":"The printer is broken","detail":"buy one"}]}`)
-		inbox.want(t, "escalation x3 open Approve the ad campaign's budget", "old_blocker x1 settled cpo is held up: the printer is broken", "escalation x1 open The printer is broken")
+		inbox.want(t, "escalation x3 open Approve the ad campaign's budget", "old_blocker x1 settled cpo is blocked: the printer is broken", "escalation x1 open The printer is broken")
 	})
 }
 
-// A blocker that the first meeting of a day ended and the second names is the
-// same one, and one that it escalated is not escalated twice.
+// A blocker ended by the first run of a day and mentioned in the second is the same
+// blocker, with one escalation.
 func TestBlockersHeldAgain(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o, inbox := quiet(t, d)
@@ -181,20 +180,20 @@ func TestBlockersHeldAgain(t *testing.T) {
 		say(1, "no access to the mail account")
 		id := *m.Blockers[0].ID
 		say(3, "no access to the mail account yet")
-		inbox.want(t, "old_blocker x1 open cmo is held up: no access to the mail account yet")
+		inbox.want(t, "old_blocker x1 open cmo is blocked: no access to the mail account yet")
 		say(0, "still no access to the mail account")
-		inbox.want(t, "old_blocker x1 open cmo is held up: no access to the mail account yet")
+		inbox.want(t, "old_blocker x1 open cmo is blocked: no access to the mail account yet")
 		say(0, "None")
-		inbox.want(t, "old_blocker x1 settled cmo is held up: no access to the mail account yet")
+		inbox.want(t, "old_blocker x1 settled cmo is blocked: no access to the mail account yet")
 		say(0, "no access to the mail account")
 		if len(m.Blockers) != 1 || *m.Blockers[0].ID != id || m.Blockers[0].FirstSeen != "2027-03-01" || m.Blockers[0].Status != standup.BlockerOpen {
 			t.Errorf("%+v", m.Blockers)
 		}
-		inbox.want(t, "old_blocker x2 open cmo is held up: no access to the mail account")
+		inbox.want(t, "old_blocker x2 open cmo is blocked: no access to the mail account")
 	})
 }
 
-// A human must hear of a standup that could not be held, and no longer once it was.
+// A failed standup is in the inbox until it completes.
 func TestFailedReachesInbox(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o, inbox := quiet(t, d)
@@ -203,9 +202,9 @@ func TestFailedReachesInbox(t *testing.T) {
 		stop := work(t, o.Service)
 		m := o.hold(t, o.open(t).ID)
 		wantEnd(t, m, standup.Error, standup.FacilitatorTimedOut)
-		title := "Standup of " + m.Date + " could not be held"
+		title := "Standup of " + m.Date + " failed"
 		inbox.want(t, "standup_failed x1 open "+title)
-		if got := inbox.last["standup/"+m.ID+"/failed"]; got.Subject.ID != m.ID || !strings.HasSuffix(got.Detail, "a retry asks for the review alone. (`facilitator_timed_out`)\n\nTo retry, run it again.") {
+		if got := inbox.last["standup/"+m.ID+"/failed"]; got.Subject.ID != m.ID || !strings.HasSuffix(got.Detail, "a retry asks only for the review. (`facilitator_timed_out`)\n\nTo retry, run it again.") {
 			t.Errorf("%+v", got)
 		}
 		m = o.hold(t, m.ID)
@@ -232,7 +231,7 @@ func TestFailedReachesInbox(t *testing.T) {
 			if err := o.CloseUnrun(signedIn(t)); err != nil {
 				t.Fatal(err)
 			}
-			title := "standup_failed x1 %s Standup of " + m.Date + " was not held"
+			title := "standup_failed x1 %s Standup of " + m.Date + " was not run"
 			inbox.want(t, fmt.Sprintf(title, "open"))
 			if err := o.Delete(signedIn(t), m.ID, nil); err != nil {
 				t.Fatal(err)
@@ -242,7 +241,7 @@ func TestFailedReachesInbox(t *testing.T) {
 	})
 }
 
-// What agents write reaches the inbox and the tasks as text of a bounded length.
+// Agents' texts reach the inbox and the tasks as plain text of limited length.
 func TestHostileReview(t *testing.T) {
 	o, inbox := quiet(t, dbtest.New(t))
 	work(t, o.Service)

@@ -2,8 +2,8 @@ package standup
 
 import "testing"
 
-// Pairs that people call the same or different. One that is missed makes an old
-// blocker look new, one that is taken for another gives it a wrong age.
+// Pairs that a person calls the same or different. A missed match makes an old blocker
+// look new; a wrong match gives it a wrong age.
 func TestLikeness(t *testing.T) {
 	for _, tt := range []struct {
 		a, b string
@@ -30,7 +30,7 @@ func TestLikeness(t *testing.T) {
 		{"等待法务审核新条款", "仍在等待法务审核新条款", true},
 		{"Waiting for 2 days for the GPU quota", "GPU quota: waiting for 3 days", true},
 
-		// Different, however alike they sound.
+		// Different, although similar.
 		{"Waiting for the legal review", "Waiting for the design review", false},
 		{"Waiting for access to the staging database", "Waiting for access to the production cluster", false},
 		{"PR #412 needs a review from the CTO", "PR #415 needs a review from the CTO", false},
@@ -59,8 +59,8 @@ func TestLikeness(t *testing.T) {
 		{"Berlin office has no network", "The Paris office has no network", false},
 	} {
 		a, b := wordingOf(tt.a), wordingOf(tt.b)
-		score, got := a.likeness(b)
-		if back, same := b.likeness(a); back != score || same != got {
+		score, got := a.similarity(b)
+		if back, same := b.similarity(a); back != score || same != got {
 			t.Errorf("%q and %q: %.2f %v, and %.2f %v the other way", tt.a, tt.b, score, got, back, same)
 		}
 		if got != tt.same {
@@ -69,7 +69,7 @@ func TestLikeness(t *testing.T) {
 	}
 }
 
-// Whatever agents write, comparing it neither fails nor depends on the order.
+// Comparing any two texts does not fail and is symmetric.
 func FuzzLikeness(f *testing.F) {
 	f.Add("Waiting for the legal review", "still waiting, 3 days")
 	f.Add("PR #412", "A")
@@ -77,11 +77,11 @@ func FuzzLikeness(f *testing.F) {
 	f.Add("1", "12 12 12")
 	f.Fuzz(func(t *testing.T, x, y string) {
 		a, b := wordingOf(x), wordingOf(y)
-		score, same := a.likeness(b)
-		if back, too := b.likeness(a); back != score || too != same || score < 0 || score > 1 {
+		score, same := a.similarity(b)
+		if back, too := b.similarity(a); back != score || too != same || score < 0 || score > 1 {
 			t.Errorf("%q and %q: %v %v, and %v %v the other way", x, y, score, same, back, too)
 		}
-		if score, same := a.likeness(wordingOf(x)); !same && a.plain != "" {
+		if score, same := a.similarity(wordingOf(x)); !same && a.plain != "" {
 			t.Errorf("%q is like itself by %v only", x, score)
 		}
 	})

@@ -1,0 +1,111 @@
+package standup
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"wardroom/internal/event"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/plaintext"
+	"wardroom/internal/standup/answer"
+)
+
+// Kinds and severities of inbox items.
+const (
+	kindEscalation = "escalation"
+	kindFailed     = "standup_failed"
+	kindOldBlocker = "old_blocker"
+
+	highSeverity   = "high"
+	mediumSeverity = "medium"
+)
+
+const (
+	maxItemTitle  = 200   // characters of an item's title
+	maxItemDetail = 4_000 // characters of an item's detail
+	// highSeverityAge is the age in days from which an old blocker has high severity.
+	highSeverityAge = 7
+)
+
+// headline turns an agent's text into a title: one line of plain text, cut to length.
+func headline(text string) string {
+	return plaintext.Cut(plaintext.Line(text), maxItemTitle, "… [cut]")
+}
+
+// raise adds an item to the inbox. It does nothing if no inbox is configured.
+func (s *Service) raise(ctx context.Context, tx *db.Tx, m InboxItem) error {
+	if s.Raise == nil {
+		return nil
+	}
+	m.Title, m.Detail = headline(m.Title), answer.Clean(m.Detail, maxItemDetail)
+	if err := s.Raise(ctx, tx, m); err != nil {
+		return fmt.Errorf("raise inbox item %s: %w", m.Cause, err)
+	}
+	return nil
+}
+
+// resolve resolves the inbox item of a cause. It does nothing if no inbox is configured.
+func (s *Service) resolve(ctx context.Context, tx *db.Tx, cause, why string) error {
+	if s.Resolve == nil {
+		return nil
+	}
+	if err := s.Resolve(ctx, tx, cause, why); err != nil {
+		return fmt.Errorf("resolve inbox item %s: %w", cause, err)
+	}
+	return nil
+}
+
+// inTeam returns " in team <key>", or nothing for the executive team. The same
+// agent can report the same blocker in two teams.
+func (s Standup) inTeam() string {
+	if s.Team == Executive {
+		return ""
+	}
+	return " in team " + s.Team
+}
+
+// failedCause is the inbox cause of a failed standup.
+func (s Standup) failedCause() string { return "standup/" + s.ID + "/failed" }
+
+// raiseFailed adds a failed standup to the inbox. Canceling a standup instead
+// resolves the item of an earlier failed attempt.
+func (s *Service) raiseFailed(ctx context.Context, tx *db.Tx, m Standup) error {
+	if m.Failure.Code == Cancelled {
+		return s.resolve(ctx, tx, m.failedCause(), m.Failure.Detail)
+	}
+	title := m.Title + " failed"
+	if m.Failure.Code == NotRun {
+		title = m.Title + " was not run"
+	}
+	detail := m.Failure.Detail + " (`" + m.Failure.Code + "`)\n\n" + m.remedy()
+	return s.raise(ctx, tx, InboxItem{
+		Cause: m.failedCause(), Kind: kindFailed, Severity: highSeverity, Title: title, Detail: detail, Subject: subject(m),
+	})
+}
+
+// remedy returns the advice that follows the failure in the inbox item.
+func (s Standup) remedy() string {
+	switch {
+	case s.Failure.Code == NotRun:
+		return "You can still run it."
+	case strings.Contains(s.Failure.Detail, "retry"):
+		return "To retry, run it again."
+	case slices.ContainsFunc(s.Reports, func(r Report) bool { return r.Status == Answered }):
+		return "The reports received so far are kept. Run it again to ask for the missing ones."
+	}
+	return "Fix the cause, then run it again."
+}
+
+// subjectOf returns the subject of an inbox item: its task if it exists, else the standup.
+func subjectOf(ctx context.Context, tx *db.Tx, row Standup, task *int64) (event.Subject, error) {
+	if task == nil {
+		return subject(row), nil
+	}
+	id, err := taskID(ctx, tx, *task)
+	if err != nil || id == "" {
+		return subject(row), err
+	}
+	return event.Subject{Kind: "task", ID: id, Name: *taskKey(task)}, nil
+}

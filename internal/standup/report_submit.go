@@ -1,0 +1,269 @@
+package standup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/fault"
+	"wardroom/internal/platform/job"
+	"wardroom/internal/standup/answer"
+)
+
+// This file handles reports that clients submit without being asked.
+
+// Errors of submitting a report.
+var (
+	ErrParticipant        = fault.New(fault.NotFound, "not_a_participant", "The agent is not a participant of this standup.")
+	ErrNotOwnReport       = fault.New(fault.Forbidden, "not_your_report", "An agent can submit only its own report.")
+	ErrTooManySubmissions = fault.New(fault.Conflict, "too_many_filings", "The report was submitted too often.")
+	ErrEnded              = fault.New(fault.Conflict, "standup_ended", "The standup has ended.")
+)
+
+// errSubmitted ends a question whose report was submitted in the meantime. The
+// submitted report counts.
+var errSubmitted = errors.New("the report was submitted")
+
+// Filing is a submitted report: either one text, parsed like an answer, or the three
+// parts.
+type Filing struct {
+	Text      string `json:"text,omitempty" maxLength:"200000" doc:"The complete report in Markdown. It is parsed into its parts like an answer."`
+	Yesterday string `json:"yesterday,omitempty" maxLength:"50000" doc:"Markdown. Send yesterday, today and blockers instead of text."`
+	Today     string `json:"today,omitempty" maxLength:"50000"`
+	Blockers  string `json:"blockers,omitempty" maxLength:"50000" doc:"Markdown. Empty or 'None' if there are none."`
+}
+
+// read returns the report's text and parts, or an error with each invalid field.
+func (f Filing) read() (text string, parts answer.Parsed, _ error) {
+	var bad fault.Fields
+	text = strings.TrimSpace(answer.Clean(f.Text, maxAnswer))
+	yesterday, today, blockers := answer.Clean(f.Yesterday, maxAnswer), answer.Clean(f.Today, maxAnswer), answer.Clean(f.Blockers, maxAnswer)
+	inParts := strings.TrimSpace(yesterday+today+blockers) != ""
+	switch {
+	case text == "" && !inParts:
+		bad.Add("/text", "The report is empty. Send text, or yesterday, today and blockers.")
+	case text != "" && inParts:
+		bad.Add("/text", "Send either text or the three parts, not both.")
+	case inParts:
+		text, parts = answer.Join(yesterday, today, blockers)
+	default:
+		parts = answer.ParseReport(text)
+	}
+	return text, parts, bad.Err()
+}
+
+// SubmitReport stores a participant's report before or during the standup. The agent
+// is then not asked; if it is being asked, its run is stopped. A new report replaces
+// the previous one, which stays in the transcript. Repeating the same report changes
+// nothing. SubmitReport fails with ErrNotOwnReport if an agent submits another
+// agent's report, with ErrEnded after the standup has ended, and with
+// ErrTooManySubmissions after too many reports.
+func (s *Service) SubmitReport(ctx context.Context, id, agentID string, f Filing) (Report, error) {
+	by := actor.From(ctx)
+	if by.Role == actor.Agent && by.AgentID != agentID {
+		return Report{}, ErrNotOwnReport.With("You are the agent %q.", by.AgentID)
+	}
+	text, parts, err := f.read()
+	if err != nil {
+		return Report{}, err
+	}
+	evidence, err := s.evidenceForSubmission(ctx, id, agentID)
+	if err != nil {
+		return Report{}, fmt.Errorf("file report: %w", err)
+	}
+	var filed Report
+	var open []question
+	err = s.DB.Tx(ctx, func(tx *db.Tx) error {
+		row, err := s.lock(ctx, tx, id)
+		if err == nil {
+			err = row.acceptsReport(agentID) // check before the first write: see Cancel
+		}
+		if err != nil {
+			return err
+		}
+		// The job writes without this lock.
+		if err := job.Hold(ctx, tx, jobKind, id); err != nil {
+			return err
+		}
+		if row, err = s.lock(ctx, tx, id); err != nil {
+			return err
+		}
+		filed, open, err = s.submitReport(ctx, tx, row, Report{AgentID: agentID, Evidence: evidence, FiledBy: &by.Name}, text, parts)
+		return err
+	})
+	if err != nil {
+		return Report{}, fmt.Errorf("file report: %w", err)
+	}
+	s.stopRuns(ctx, open)
+	return filed, nil
+}
+
+// evidenceForSubmission gathers the evidence for a submitted report. It returns nil if
+// the report already has evidence.
+func (s *Service) evidenceForSubmission(ctx context.Context, id, agentID string) (*Evidence, error) {
+	row, err := s.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	i := row.reportIndex(agentID)
+	if i < 0 || row.Reports[i].Evidence != nil || row.Status != Running {
+		return nil, nil //nolint:nilnil // nothing to gather
+	}
+	sessionCtx, cancel := context.WithTimeout(ctx, sessionCountTimeout)
+	defer cancel()
+	return s.evidenceOf(ctx, sessionCtx, id, agentID)
+}
+
+// reportIndex returns the index of an agent's report, or -1.
+func (s Standup) reportIndex(agentID string) int {
+	return slices.IndexFunc(s.Reports, func(r Report) bool { return r.AgentID == agentID })
+}
+
+// acceptsReport returns the reason why an agent's report cannot be submitted, or nil.
+func (s Standup) acceptsReport(agentID string) error {
+	switch {
+	case s.reportIndex(agentID) < 0:
+		return ErrParticipant.With("The standup's reports list its participants.")
+	case s.Status == Error:
+		return ErrEnded.With("It %s. Run it again to submit reports while it runs.", s.ended())
+	case s.Status != Running:
+		return ErrEnded.With("It %s. Submit the report to the next standup.", s.ended())
+	}
+	return nil
+}
+
+// submitReport stores a submitted report and drops the open question for it.
+func (s *Service) submitReport(ctx context.Context, tx *db.Tx, row Standup, from Report, text string, parts answer.Parsed) (Report, []question, error) {
+	if err := row.acceptsReport(from.AgentID); err != nil {
+		return Report{}, nil, err
+	}
+	i := row.reportIndex(from.AgentID)
+	r, now := row.Reports[i], s.Now()
+	if r.FiledAt != nil && *r.FiledBy == *from.FiledBy && *r.Text == text {
+		return r, nil, nil
+	}
+	if err := checkSubmissionLimit(ctx, tx, row.ID, r.AgentID); err != nil {
+		return Report{}, nil, err
+	}
+	if r.Evidence == nil {
+		r.Evidence = from.Evidence
+	}
+	r.Status, r.AnsweredAt, r.FiledAt, r.FiledBy = Answered, clock.Ptr(now), clock.Ptr(now), from.FiledBy
+	r.setParts(text, parts)
+	if err := r.checkClaims(ctx, tx, row.ID); err != nil {
+		return Report{}, nil, err
+	}
+	if err := putReport(ctx, tx, row.ID, i, r); err != nil {
+		return Report{}, nil, err
+	}
+	open, err := dropReportQuestion(ctx, tx, row.ID, r.AgentID, now)
+	if err != nil {
+		return Report{}, nil, err
+	}
+	if err := update(ctx, tx, &row, now); err != nil {
+		return Report{}, nil, err
+	}
+	if err := s.recordSubmission(ctx, tx, row, r); err != nil {
+		return Report{}, nil, err
+	}
+	return r, open, record(ctx, tx, now, "standup.reported", row, map[string]any{"agent_id": r.AgentID, "status": r.Status, "filed": true})
+}
+
+// maxAnswers is how many answers of an agent one standup accepts. The transcript keeps
+// all of them in full.
+const maxAnswers = 30
+
+// checkSubmissionLimit fails with ErrTooManySubmissions once an agent has maxAnswers.
+func checkSubmissionLimit(ctx context.Context, tx *db.Tx, standupID, agentID string) error {
+	var n int
+	err := tx.QueryRow(ctx, `
+		SELECT COUNT(*) FROM standup_transcript WHERE standup_id = ? AND kind = 'answer' AND from_id = ?`, standupID, agentID).Scan(&n)
+	if err == nil && n >= maxAnswers {
+		err = ErrTooManySubmissions.With("The transcript already has %d of them, and the last one counts. Report anything new in the next standup.", n)
+	}
+	return err
+}
+
+// dropReportQuestion drops the open question for an agent's report, if any, and
+// returns it.
+func dropReportQuestion(ctx context.Context, tx *db.Tx, standupID, agentID string, now time.Time) ([]question, error) {
+	all, err := questions(ctx, tx, standupID)
+	if err != nil {
+		return nil, err
+	}
+	open := slices.DeleteFunc(all, func(q question) bool {
+		return q.AgentID != agentID || q.Purpose != "report" || q.State != "open"
+	})
+	for _, q := range open {
+		q.State, q.EndedAt = "dropped", clock.Ptr(now)
+		if err := putQuestion(ctx, tx, standupID, q); err != nil {
+			return nil, err
+		}
+	}
+	return open, nil
+}
+
+// recordSubmission adds a submitted report and its submitter to the transcript.
+func (s *Service) recordSubmission(ctx context.Context, tx *db.Tx, row Standup, r Report) error {
+	note := fmt.Sprintf("%s submitted the report of %s.", *r.FiledBy, r.AgentID)
+	if row.Phase == Reviewing {
+		note += " The review had already started, so " + row.Facilitator + " may not have seen it."
+	}
+	if err := appendLine(ctx, tx, row.ID, r.FiledAt.Time, "note", service, team, note); err != nil {
+		return err
+	}
+	return appendLine(ctx, tx, row.ID, r.FiledAt.Time, "answer", r.AgentID, row.Facilitator, *r.Text)
+}
+
+// submissionPollInterval is how often a waiting question checks for a submitted
+// report. Usually stopping the run ends the wait earlier, but not if the runtime is
+// unavailable.
+const submissionPollInterval = time.Second
+
+// awaitAnswer runs a question to its end. It returns errSubmitted if the report is
+// submitted in the meantime.
+func (m *meeting) awaitAnswer(ctx context.Context, q question, fresh bool) (question, error) {
+	if q.Purpose != "report" {
+		return m.runQuestion(ctx, q, fresh)
+	}
+	waiting, end := context.WithCancelCause(ctx)
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		m.watchSubmission(waiting, q.AgentID, end)
+	}()
+	got, err := m.runQuestion(waiting, q, fresh)
+	end(nil)
+	<-over
+	if err != nil && ctx.Err() == nil && errors.Is(context.Cause(waiting), errSubmitted) {
+		err = errSubmitted
+	}
+	return got, err
+}
+
+// watchSubmission calls end once the agent's report has been submitted.
+func (m *meeting) watchSubmission(ctx context.Context, agentID string, end context.CancelCauseFunc) {
+	tick := time.NewTicker(submissionPollInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		all, err := reports(ctx, m.DB, m.id)
+		if err != nil {
+			continue // the database is unavailable; the next write returns the error
+		}
+		if slices.ContainsFunc(all, func(r Report) bool { return r.AgentID == agentID && r.FiledAt != nil }) {
+			end(errSubmitted)
+			return
+		}
+	}
+}

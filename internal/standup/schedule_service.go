@@ -1,0 +1,290 @@
+package standup
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"wardroom/internal/event"
+	"wardroom/internal/gateway"
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/fault"
+)
+
+// scheduleReadTimeout is how long an answer waits for the runtime before it uses the
+// job as last seen.
+const scheduleReadTimeout = 5 * time.Second
+
+// scheduleLock is the name of the lock on a team's stored schedule.
+func scheduleLock(team string) string { return "schedule/" + team }
+
+// SetSchedule creates the runtime's job that starts a team's standups, or changes it
+// according to p. It is idempotent: if nothing differs, it sends nothing. It fails
+// with ErrTeam for an unknown team, with ErrTeamArchived for an archived one, whose job
+// can only be disabled, with gateway.ErrJobChanged if the job was changed concurrently,
+// and with gateway.ErrMissingScope without the scope operator.admin.
+func (s *Service) SetSchedule(ctx context.Context, p Plan) (Schedule, error) {
+	t, was, err := s.loadSchedule(ctx, or(p.Team, ""))
+	if err != nil {
+		return Schedule{}, fmt.Errorf("set schedule: %w", err)
+	}
+	if _, err := s.desiredJob(t, p, was, nil); err != nil {
+		return Schedule{}, err
+	}
+	jobs, err := s.Timetable.Jobs(ctx, gateway.JobsWanted{Query: t.jobName()})
+	if err != nil {
+		return Schedule{}, fmt.Errorf("set schedule: %w", err)
+	}
+	found, others := t.pick(jobs, was.Job.ID)
+	a, err := s.desiredJob(t, p, was, found)
+	if err != nil {
+		return Schedule{}, err
+	}
+	if t.ArchivedAt != nil && (a.enabled || found == nil) {
+		return Schedule{}, ErrTeamArchived.With(`Restore the team first, or disable its job with {"team": %q, "enabled": false}.`, t.Key)
+	}
+	j, changed, err := s.send(ctx, t, p, a, found)
+	if err != nil {
+		return Schedule{}, fmt.Errorf("set schedule: %w", s.unconfirmed(ctx, err, setting{t, a, found, changed}))
+	}
+	now, later := s.Now(), context.WithoutCancel(ctx) // continue if the client has disconnected
+	err = s.DB.Tx(later, func(tx *db.Tx) error {
+		if err := s.saveSeen(later, tx, t.Key, &j, a.url, now); err != nil || len(changed) == 0 {
+			return err
+		}
+		return s.recordSetting(later, tx, setting{t, a, found, changed}, map[string]any{"job_id": j.ID})
+	})
+	if err != nil {
+		return Schedule{}, fmt.Errorf("set schedule: %w", err)
+	}
+	out := s.view(t, j, true, clock.At(now), a.url)
+	out.Others = others
+	return s.withWarnings(ctx, t, out)
+}
+
+// setting is a requested change of a team's job.
+type setting struct {
+	team       Team
+	desiredJob desiredJob
+	found      *gateway.Job // nil if there is no job yet
+	changed    []string
+}
+
+// recordSetting records a setting as an activity and an audit event, with additional
+// facts. It is audited because a schedule makes an agent work, and cost money, on its own.
+func (s *Service) recordSetting(ctx context.Context, tx *db.Tx, is setting, facts map[string]any) error {
+	kind := "schedule.changed"
+	if is.found == nil {
+		kind = "schedule.made"
+	}
+	a := is.desiredJob
+	maps.Copy(facts, map[string]any{"expr": a.expr, "timezone": a.zone, "enabled": a.enabled, "service_url": a.url, "changed": is.changed})
+	now := s.Now()
+	if err := event.Record(ctx, tx, now, event.Activity, kind, is.team.scheduleSubject(), facts); err != nil {
+		return err
+	}
+	return event.Record(ctx, tx, now, event.Audit, kind, is.team.scheduleSubject(), facts)
+}
+
+// unconfirmed handles the failure of a setting. If the runtime may have applied the
+// change anyway, it records the setting as not confirmed and adds that to the error.
+func (s *Service) unconfirmed(ctx context.Context, err error, is setting) error {
+	if !errors.Is(err, gateway.ErrUnsure) {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx)
+	noted := s.DB.Tx(ctx, func(tx *db.Tx) error {
+		return s.recordSetting(ctx, tx, is, map[string]any{"confirmed": false})
+	})
+	if f := fault.Of(err); f != nil {
+		err = f.With("%s", strings.TrimSpace(f.Detail+" The change may have been applied anyway; it is safe to repeat the request."))
+	}
+	return errors.Join(err, noted)
+}
+
+// loadSchedule returns a team and its job as last seen.
+func (s *Service) loadSchedule(ctx context.Context, ref string) (t Team, was seenJob, err error) {
+	err = s.DB.View(ctx, func(q db.Queryer) error {
+		if t, err = s.namedTeam(ctx, q, ref); err != nil {
+			return err
+		}
+		was, err = findSchedule(ctx, q, t.Key)
+		return err
+	})
+	return t, was, err
+}
+
+// send creates or changes the job in the runtime and returns the changed fields.
+func (s *Service) send(ctx context.Context, t Team, p Plan, a desiredJob, found *gateway.Job) (gateway.Job, []string, error) {
+	if found == nil {
+		if or(p.Revision, "") != "" {
+			return gateway.Job{}, nil, gateway.ErrJobChanged.With("It was removed. Omit revision to create it again.")
+		}
+		j, err := s.Timetable.AddJob(ctx, gateway.NewJob{
+			Key: t.jobDeclaration(), Name: t.jobName(), Description: "Starts the daily standup of the team " + t.Key + ".",
+			AgentID: a.facilitator, Enabled: a.enabled, SessionTarget: "isolated", Message: a.message,
+			Schedule: gateway.JobSchedule{Kind: "cron", Expr: a.expr, Zone: a.zone},
+		})
+		return j, []string{"job"}, err
+	}
+	if r := or(p.Revision, found.Revision); r != found.Revision {
+		return gateway.Job{}, nil, gateway.ErrJobChanged.With("Read it again and repeat the change.").Fact("current_revision", found.Revision)
+	}
+	change, names := a.change(*found)
+	if len(names) == 0 {
+		return *found, nil, nil
+	}
+	j, err := s.Timetable.ChangeJob(ctx, found.ID, change, found.Revision)
+	return j, names, err
+}
+
+// Schedule returns the job that starts a team's standups, from the runtime or, if that
+// is unavailable, as last seen. An empty team means executive; an unknown one fails with
+// ErrTeam.
+func (s *Service) Schedule(ctx context.Context, team string) (Schedule, error) {
+	t, was, err := s.loadSchedule(ctx, team)
+	if err != nil {
+		return Schedule{}, fmt.Errorf("read schedule: %w", err)
+	}
+	quick, cancel := context.WithTimeout(ctx, scheduleReadTimeout)
+	defer cancel()
+	jobs, err := s.Timetable.Jobs(quick, gateway.JobsWanted{Query: t.jobName()})
+	switch {
+	case err == nil:
+		found, others := t.pick(jobs, was.Job.ID)
+		if found == nil {
+			return Schedule{}, ErrNoSchedule.With(`Create it with POST /standups/schedule and {"team": %q}.`, t.Key)
+		}
+		address := ""
+		if was.Job.ID == found.ID {
+			address = was.ServiceURL
+		}
+		out := s.view(t, *found, true, clock.At(s.Now()), address)
+		out.Others = others
+		return s.withWarnings(ctx, t, out)
+	case fault.Of(err) == nil && ctx.Err() != nil:
+		return Schedule{}, fmt.Errorf("read schedule: %w", err)
+	case was.Version == 0:
+		return Schedule{}, fmt.Errorf("read schedule: %w", err)
+	case !was.Present:
+		return Schedule{}, ErrNoSchedule.With("The runtime is unavailable and had no job at %s.", was.SeenAt.Format(time.RFC3339))
+	}
+	return s.withWarnings(ctx, t, s.view(t, was.Job, false, was.SeenAt, was.ServiceURL))
+}
+
+// withWarnings adds warnings about problems that keep the job from working.
+func (s *Service) withWarnings(ctx context.Context, t Team, out Schedule) (Schedule, error) {
+	members, err := s.Members(ctx)
+	if err != nil {
+		return out, fmt.Errorf("check schedule: %w", err)
+	}
+	agent := out.Job.AgentID
+	if !slices.ContainsFunc(members, func(m Member) bool { return m.AgentID == agent }) {
+		out.Warnings = append(out.Warnings, fmt.Sprintf("%s has no active account, so its requests are refused. Create an account and an API key for it.", agent))
+	}
+	if agent != t.Facilitator {
+		out.Warnings = append(out.Warnings, fmt.Sprintf("The job runs as %s, but %s is now the facilitator. Repeat POST /standups/schedule to reassign it.", agent, t.Facilitator))
+	}
+	if t.ArchivedAt != nil && out.Job.Enabled {
+		out.Warnings = append(out.Warnings, "The team is archived, but its job still starts standups. Disable the job.")
+	}
+	if exposesKey(out.ServiceURL) {
+		out.Warnings = append(out.Warnings, "The URL uses plain http to another machine, which exposes the API key on the network. Use https.")
+	}
+	return out, nil
+}
+
+// RefreshSchedules stores each team's job as it is now in the runtime, including jobs
+// that were created or changed there. It reads all jobs in one request. If the runtime
+// is unavailable, it changes nothing.
+func (s *Service) RefreshSchedules(ctx context.Context) error {
+	before, err := s.teamSchedules(ctx)
+	if err != nil {
+		return fmt.Errorf("refresh schedules: %w", err)
+	}
+	if s.Runtime.Status().State == gateway.Connecting { // Wardroom has just started
+		soon, cancel := context.WithTimeout(ctx, s.Patience)
+		_, _ = s.Runtime.Await(soon) // the next call returns the same error
+		cancel()
+	}
+	jobs, err := s.Timetable.Jobs(ctx, gateway.JobsWanted{Query: jobNamePrefix})
+	if ctx.Err() == nil && (fault.Of(err) != nil || errors.Is(err, context.DeadlineExceeded)) {
+		s.Log.DebugContext(ctx, "cannot read the standup jobs", "err", err)
+		return nil //nolint:nilerr // the runtime may be unavailable: keep the jobs as last seen
+	}
+	if err != nil {
+		return fmt.Errorf("refresh schedules: %w", err)
+	}
+	var errs []error
+	for _, b := range before {
+		if err := s.refreshSchedule(ctx, b, jobs); err != nil {
+			errs = append(errs, fmt.Errorf("refresh schedule of team %s: %w", b.team.Key, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// refreshSchedule stores one team's job as found among jobs.
+func (s *Service) refreshSchedule(ctx context.Context, before teamSchedule, jobs []gateway.Job) error {
+	team, was := before.team.Key, before.seenJob
+	found, _ := before.team.pick(jobs, was.Job.ID)
+	if found == nil && (was.Version == 0 || !was.Present) {
+		return nil
+	}
+	if found != nil && was.Present && sameJob(*found, was.Job) && s.Now().Sub(was.SeenAt.Time) < seenFresh {
+		return nil // unchanged and recently seen: do not write every minute
+	}
+	return s.DB.Tx(ctx, func(tx *db.Tx) error {
+		if err := tx.Lock(ctx, scheduleLock(team)); err != nil {
+			return err
+		}
+		is, err := findSchedule(ctx, tx, team)
+		if err != nil || is.Version != was.Version {
+			return err // refreshed or changed concurrently
+		}
+		return s.saveSeen(ctx, tx, team, found, was.ServiceURL, s.Now())
+	})
+}
+
+// seenFresh is how long seen_at of an unchanged job is kept before it is updated.
+const seenFresh = 10 * time.Minute
+
+// sameJob reports whether two jobs are equal, including the state of their runs.
+func sameJob(a, b gateway.Job) bool {
+	x, errX := json.Marshal(a)
+	y, errY := json.Marshal(b)
+	return errX == nil && errY == nil && bytes.Equal(x, y)
+}
+
+// saveSeen stores the job as seen now; nil means that there is none. If the job or its
+// schedule has changed, earlier times no longer count as missed.
+func (s *Service) saveSeen(ctx context.Context, tx *db.Tx, team string, j *gateway.Job, address string, now time.Time) error {
+	if err := tx.Lock(ctx, scheduleLock(team)); err != nil {
+		return err
+	}
+	was, err := findSchedule(ctx, tx, team)
+	if err != nil {
+		return err
+	}
+	is := was
+	is.SeenAt, is.Present, is.ServiceURL = clock.At(now), j != nil, address
+	if j != nil {
+		is.Job = *j
+	}
+	if was.Version == 0 || is.Present != was.Present || is.Job.Enabled != was.Job.Enabled || is.Job.Schedule != was.Job.Schedule {
+		is.CheckedTo = clock.At(now)
+	}
+	is.Version++
+	return putSchedule(ctx, tx, team, is)
+}
+
+func (t Team) scheduleSubject() event.Subject {
+	return event.Subject{Kind: event.TopicSchedule, ID: t.Key, Name: t.jobName()}
+}

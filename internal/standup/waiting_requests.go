@@ -1,0 +1,174 @@
+package standup
+
+import (
+	"cmp"
+	"context"
+	"sync"
+	"time"
+
+	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/plaintext"
+)
+
+// This file holds requests open while a standup runs: to stream its transcript
+// or to wait for its end.
+
+// pollInterval is how often a standup is read for all requests that wait for it.
+const pollInterval = 150 * time.Millisecond
+
+// waitRetryAfter is the Retry-After of a request that finds no free slot.
+const waitRetryAfter = 15 * time.Second
+
+// Limits bound how many requests of one process may wait for standups. A zero
+// field has the default noted beside it.
+type Limits struct {
+	Waiting int // open requests in total; 1,000
+	Each    int // open requests per account; 20
+}
+
+// acquireSlot reserves a slot for a waiting request of the caller in ctx; leave
+// releases it. It fails with ErrWaiting if no slot is free.
+func (s *Service) acquireSlot(ctx context.Context) (leave func(), err error) {
+	each := cmp.Or(s.Limits.Each, 20)
+	leave, ok := s.places.Acquire(actor.From(ctx).ID, cmp.Or(s.Limits.Waiting, 1000), each)
+	if !ok {
+		return nil, ErrWaiting.With("Close some of them or try again later. An account may have %d open.", each).After(waitRetryAfter)
+	}
+	return leave, nil
+}
+
+// sharedReader shares database reads among the requests of this process that
+// wait for the same standup: each standup is read at most once per poll.
+type sharedReader struct {
+	mu       sync.Mutex
+	meetings map[string]*sharedRead // standups with waiting requests
+}
+
+// sharedRead is the last read state of one standup.
+type sharedRead struct {
+	users   int           // guarded by sharedReader.mu
+	reading chan struct{} // a semaphore of one; guards the fields below
+	at      time.Time     // when the last read began
+	last    Standup
+}
+
+// follower is one request that waits for a standup.
+type follower struct {
+	*sharedRead
+	id    string
+	since time.Time
+	leave func() // must be called once
+}
+
+// follow registers a follower of a standup. The caller must call its leave.
+func (l *sharedReader) follow(id string) follower {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	m := l.meetings[id]
+	if m == nil {
+		m = &sharedRead{reading: make(chan struct{}, 1)}
+		if l.meetings == nil {
+			l.meetings = map[string]*sharedRead{}
+		}
+		l.meetings[id] = m
+	}
+	m.users++
+	return follower{m, id, time.Now(), func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if m.users--; m.users == 0 {
+			delete(l.meetings, id)
+		}
+	}}
+}
+
+// read returns the standup as it was at most one poll ago, but never from before
+// the follower registered, so that a client sees its own changes. The read
+// argument gets the last read state, or the zero Standup.
+func (f follower) read(ctx context.Context, read func(context.Context, Standup) (Standup, error)) (Standup, error) {
+	select {
+	case f.reading <- struct{}{}:
+		defer func() { <-f.reading }()
+	case <-ctx.Done():
+		return Standup{}, ctx.Err()
+	}
+	now := time.Now()
+	if f.at.After(f.since) && now.Sub(f.at) < pollInterval {
+		return f.last, nil
+	}
+	m, err := read(ctx, f.last)
+	if err != nil {
+		return Standup{}, err // possibly only this request's context ended; the next follower reads again
+	}
+	f.at, f.last = now, m
+	return m, nil
+}
+
+// rereadIfChanged returns last if the standup still has its version, else reads it in full.
+func (s *Service) rereadIfChanged(ctx context.Context, id string, last Standup) (Standup, error) {
+	now, err := find(ctx, s.DB, id)
+	if err != nil || last.ID != "" && now.Version == last.Version {
+		return last, err
+	}
+	return s.Get(ctx, id)
+}
+
+// waitUntil waits until good accepts the standup that f follows, ctx ends or stop
+// is closed. It returns the standup as last read.
+func (s *Service) waitUntil(ctx context.Context, f follower, stop <-chan struct{}, good func(Standup) bool) (Standup, error) {
+	tick := time.NewTicker(pollInterval)
+	defer tick.Stop()
+	for {
+		m, err := f.read(ctx, func(ctx context.Context, last Standup) (Standup, error) { return s.rereadIfChanged(ctx, f.id, last) })
+		if err != nil || good(m) {
+			return m, err
+		}
+		select {
+		case <-tick.C:
+		case <-stop:
+			return m, nil
+		case <-ctx.Done():
+			return m, ctx.Err()
+		}
+	}
+}
+
+// AwaitEnd waits up to limit for the standup to end on any replica, or for stop
+// to be closed. It returns the standup's current state.
+func (s *Service) AwaitEnd(ctx context.Context, id string, limit time.Duration, stop <-chan struct{}) (Standup, error) {
+	short, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	f := s.sharedReader.follow(id)
+	defer f.leave()
+	m, err := s.waitUntil(short, f, stop, func(m Standup) bool { return m.Status != Running })
+	if short.Err() != nil && ctx.Err() == nil { // the limit has passed, and the caller still waits
+		return s.Get(ctx, id)
+	}
+	return m, err
+}
+
+// inProgress reports whether the standup is being run, so that its transcript still grows.
+func (m Standup) inProgress() bool { return m.Status == Running && m.Phase != Opened }
+
+// streamTranscript writes the transcript from its beginning until the standup
+// ends, say fails or stop is closed.
+func (s *Service) streamTranscript(ctx context.Context, m Standup, stop <-chan struct{}, say func(string) error) {
+	f := s.sharedReader.follow(m.ID)
+	defer f.leave()
+	text := plaintext.Line(m.Title) + "\n\n"
+	for said := 0; ; text = "" {
+		for _, l := range m.Transcript[min(said, len(m.Transcript)):] {
+			text += l.plainText(m.Timezone)
+		}
+		said = len(m.Transcript)
+		if say(text) != nil || !m.inProgress() {
+			return // the client left, or has the complete transcript
+		}
+		seen := m.Version
+		var err error
+		m, err = s.waitUntil(ctx, f, stop, func(now Standup) bool { return now.Version != seen })
+		if err != nil || m.Version == seen {
+			return // the standup was deleted, or the request has ended
+		}
+	}
+}
