@@ -5,19 +5,20 @@ import (
 	"strings"
 )
 
-// Usage is what a run consumed: tokens by class, and money.
+// Usage is what a run consumed: tokens by class, and cost.
 type Usage struct {
 	Provider, Model string
 	Input           int64
 	Output          int64
 	CacheRead       int64
 	CacheWrite      int64
-	Other           int64  // in the gateway's total and in none of the above
-	CostNanoUSD     *int64 // billionths of a dollar, as the gateway computed it; nil when it knows no price
-	SessionID       string `json:",omitempty"` // of the transcript that it is counted in; only where the run itself ended with its usage, never from a history
+	Other           int64  // tokens in the gateway's total that belong to none of the classes above
+	CostNanoUSD     *int64 // cost in billionths of a dollar, as the gateway computed it; nil without a known price
+	SessionID       string `json:",omitempty"` // transcript that includes this usage; set only from a run's final answer, never from a history
 }
 
-// add sums two model calls of one run. A sum is unpriced as soon as one part is.
+// add returns the sum of two model calls of one run. The sum is unpriced if either part
+// is.
 func (u *Usage) add(v *Usage) *Usage {
 	if u == nil || v == nil {
 		if u == nil {
@@ -40,7 +41,7 @@ func (u *Usage) add(v *Usage) *Usage {
 	return &sum
 }
 
-// wireUsage is the gateway's usage object; the total has two names.
+// wireUsage is the gateway's usage object. The gateway uses two names for the total.
 type wireUsage struct {
 	Input       number          `json:"input"`
 	Output      number          `json:"output"`
@@ -51,9 +52,8 @@ type wireUsage struct {
 	Cost        json.RawMessage `json:"cost"`
 }
 
-// read gives the usage, or nil when nothing was counted. cost stands in where the
-// object has no price of its own. The names are as the gateway sent them: see
-// secrets.usage.
+// read returns the usage, or nil if no tokens were counted. cost applies if the object
+// has no price of its own. Provider and model names are not cleaned: see secrets.usage.
 func (w *wireUsage) read(provider, model string, cost number) *Usage {
 	if w == nil {
 		return nil
@@ -61,7 +61,7 @@ func (w *wireUsage) read(provider, model string, cost number) *Usage {
 	u := Usage{Provider: provider, Model: model}
 	for _, n := range []number{w.Input, w.Output, w.CacheRead, w.CacheWrite, w.Total, w.TotalTokens} {
 		if n.absurd() {
-			return nil // nor are the others to be believed
+			return nil // the other numbers are not credible either
 		}
 	}
 	known := false
@@ -91,6 +91,8 @@ func (w *wireUsage) read(provider, model string, cost number) *Usage {
 	if cost != "" {
 		// An amount of nothing for something is a model without a price.
 		free := u.Input+u.Output+u.CacheRead+u.CacheWrite+u.Other == 0
+		// A cost of zero for a nonzero number of tokens means that the model has no
+		// price.
 		if nanos, err := cost.nanos(); err == nil && nanos <= mostNanos && (nanos > 0 || free) {
 			u.CostNanoUSD = &nanos
 		}
@@ -98,7 +100,7 @@ func (w *wireUsage) read(provider, model string, cost number) *Usage {
 	return &u
 }
 
-// waitPayload is the answer of agent.wait.
+// waitPayload is the response of agent.wait.
 type waitPayload struct {
 	Status        string `json:"status"`
 	StartedAt     number `json:"startedAt"`
@@ -106,21 +108,21 @@ type waitPayload struct {
 	StopReason    string `json:"stopReason"`
 	Error         string `json:"error"`
 	TerminalReply struct {
-		Disposition string `json:"disposition"` // "visible" when there is text for people
+		Disposition string `json:"disposition"` // "visible" when the reply contains text for people
 		Text        string `json:"text"`
 	} `json:"terminalReply"`
 }
 
-// stopped says whether the reason is that of a run which somebody stopped: over
-// the wire, or inside the gateway.
+// stopped reports whether the reason is that of a run that was stopped, either by a
+// client or inside the gateway.
 func stopped(reason string) bool { return reason == "rpc" || reason == "aborted" }
 
-// readWait reads how a run stands. A status "timeout" has two meanings: with an
-// end or an error the run itself timed out; with neither only our wait did.
+// readWait reads the state of a run. The status "timeout" has two meanings: with an end
+// time or an error, the run itself timed out; without either, only the wait did.
 func readWait(payload json.RawMessage) (Answer, error) {
 	var p waitPayload
 	if err := json.Unmarshal(payload, &p); err != nil {
-		return Answer{}, ErrRefused.With("The gateway answers agent.wait in a way that this version does not understand.")
+		return Answer{}, errUnreadable("agent.wait")
 	}
 	a := Answer{Error: p.Error}
 	over := p.EndedAt != "" || p.Error != ""
@@ -131,7 +133,7 @@ func readWait(payload json.RawMessage) (Answer, error) {
 			a.Text, a.Cut = p.TerminalReply.Text, mayBeCut(p.TerminalReply.Text)
 		}
 	case p.Status != "error" && !over:
-		a.Outcome = Running // "timeout", or a state that this version does not know
+		a.Outcome = Running // "timeout", or an unknown status
 	case stopped(p.StopReason):
 		a.Outcome = Stopped
 	case p.Status == "timeout":
@@ -144,19 +146,17 @@ func readWait(payload json.RawMessage) (Answer, error) {
 	return a, nil
 }
 
-// mayBeCut reports whether a text looks like the beginning of a longer one:
-// agent.wait tells 4096 characters of an answer at most, and puts "…" at the end of
-// those (OpenClaw 2026.9.6).
+// mayBeCut reports whether a text looks truncated: agent.wait returns at most 4096
+// characters of an answer and ends a longer one with "…" (OpenClaw 2026.9.6).
 func mayBeCut(text string) bool { return len(text) > 2048 && strings.HasSuffix(text, "…") }
 
-// overtakes recognises how the gateway says that a session changed between its
-// taking a question and the run's beginning. The code is in its source; the
-// words are seen with it and, on some paths, without.
+// overtakes reports whether the gateway gave up a question because its session changed
+// before the run started. Some errors contain the code, others only the message.
 func overtakes(message string) bool {
 	return strings.Contains(message, "SESSION_WORK_START_CHANGED") || strings.Contains(message, "changed while starting work")
 }
 
-// readOvertaken is readOutcome for an error without a payload that can be read.
+// readOvertaken is readOutcome for a response that carries only an error.
 func readOvertaken(f frame) (Answer, bool) {
 	if f.Error == nil || !overtakes(f.Error.Message) && !overtakes(f.Error.Details.Code) {
 		return Answer{}, false
@@ -164,8 +164,8 @@ func readOvertaken(f frame) (Answer, bool) {
 	return Answer{Outcome: Failed, Error: f.Error.Message, Overtaken: true}, true
 }
 
-// outcomePayload is the second answer to a question, which is also what the
-// gateway answers when a question is repeated after its end.
+// outcomePayload is the second response to a question. The gateway also sends it when a
+// question is repeated after its run has ended.
 type outcomePayload struct {
 	Status     string `json:"status"`
 	Summary    string `json:"summary"`
@@ -182,15 +182,15 @@ type outcomePayload struct {
 				Provider  string     `json:"provider"`
 				Model     string     `json:"model"`
 				SessionID word       `json:"sessionId"`
-				Usage     *wireUsage `json:"usage"` // not lastCallUsage: that may be of an earlier run
+				Usage     *wireUsage `json:"usage"` // not lastCallUsage, which may be of an earlier run
 				CostUSD   number     `json:"costUsd"`
 			} `json:"agentMeta"`
 		} `json:"meta"`
 	} `json:"result"`
 }
 
-// readOutcome reads how a run ended; false when the payload does not say so,
-// because it is the first answer to the question or something else.
+// readOutcome reads how a run ended. It returns false for the first response to a
+// question and for any other payload.
 func readOutcome(payload json.RawMessage) (Answer, bool) {
 	var p outcomePayload
 	if len(payload) == 0 || json.Unmarshal(payload, &p) != nil {
@@ -222,8 +222,8 @@ func readOutcome(payload json.RawMessage) (Answer, bool) {
 	return a, true
 }
 
-// texts are what the agent said, and what went wrong. A failure comes as a
-// payload, too, and must not pass for an answer.
+// texts returns the agent's answer and the error text. The gateway sends errors as
+// payloads too; they must not be mistaken for an answer.
 func (p outcomePayload) texts() (said, wrong string) {
 	var good, bad []string
 	for _, part := range p.Result.Payloads {

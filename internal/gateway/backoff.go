@@ -5,29 +5,29 @@ import (
 	"time"
 )
 
-// Backoff says how long to wait before the next attempt to connect. The zero
-// value has the defaults.
+// Backoff sets the delays between connection attempts. Zero values stand for the
+// defaults.
 type Backoff struct {
-	Min     time.Duration  // after the first failure; 250 ms
-	Max     time.Duration  // after many; 30 s
-	Quick   time.Duration  // after many, while the gateway restarts or somebody is waiting; 1 s
-	Pairing time.Duration  // while a person is to approve us on the gateway's side; 4 s
-	Jitter  func() float64 // in [0, 1); random unless set
+	Min     time.Duration  // after the first failure; default 250 ms
+	Max     time.Duration  // upper limit; default 30 s
+	Quick   time.Duration  // upper limit while the gateway restarts or a caller is waiting; default 1 s
+	Pairing time.Duration  // while a person is expected to approve the device; default 4 s
+	Jitter  func() float64 // returns a value in [0, 1); random by default
 }
 
-// longest is the longest pause that a gateway may ask for: it locks an address
+// longest is the longest delay that a gateway may ask for. The gateway locks an address
 // out for five minutes after too many wrong tokens.
 const longest = 10 * time.Minute
 
-// pace is how urgently a failure wants the next attempt.
+// pace is how soon to retry after a failure.
 type pace uint8
 
 const (
-	steady  pace = iota // doubling, up to Max
-	quick               // it is about to be back: doubling, up to Quick
-	slow                // only a person can mend it: always Max
-	pairing             // a person is mending it on the gateway's side: always Pairing
-	soon                // there is something else to try: like quick, but nothing restarts
+	steady  pace = iota // double the delay up to Max
+	quick               // the gateway is about to be back: double the delay up to Quick
+	slow                // only a person can fix it: always Max
+	pairing             // a person is expected to approve the device: always Pairing
+	soon                // another credential or device can be tried: like quick, without a restart
 )
 
 func (b Backoff) withDefaults() Backoff {
@@ -52,10 +52,10 @@ func (b Backoff) withDefaults() Backoff {
 	return b
 }
 
-// delay is the pause after the given number of failures in a row (1 is the
-// first). It lies between half and the whole of the doubled step, so that many
-// clients of a gateway do not come back in the same moment. asked is what the
-// gateway itself asked for; we never come earlier than that.
+// delay returns the delay after the given number of consecutive failures (1 is the
+// first). It is between half and all of the doubled step, so that clients do not
+// reconnect at the same moment. asked is the delay that the gateway requested; the
+// result is never shorter.
 func (b Backoff) delay(failures int, p pace, asked time.Duration) time.Duration {
 	step, ceiling := b.Min, b.Max
 	switch p {

@@ -5,59 +5,59 @@ import (
 	"strings"
 )
 
-// Block is a piece of a message.
+// Block is a part of a message.
 type Block struct {
 	Kind BlockKind
-	Text string    // of text and thinking; of OtherBlock its kind, such as image
-	Cut  int64     // how many characters of Text were left out, as far as the gateway gave them to us
+	Text string    // of text and thinking; for OtherBlock the type of the part, such as image
+	Cut  int64     // characters that were truncated from Text
 	Tool *ToolCall // of ToolBlock
 }
 
-// BlockKind says what a block is.
+// BlockKind is the kind of a block.
 type BlockKind string
 
 // The kinds of blocks.
 const (
 	TextBlock     BlockKind = "text"
-	ThinkingBlock BlockKind = "thinking"  // what the model thought before it spoke, where the gateway tells
-	ToolBlock     BlockKind = "tool_call" // a call of a tool, with its result
-	OtherBlock    BlockKind = "other"     // anything else, of which we only say that it is there
+	ThinkingBlock BlockKind = "thinking"  // the model's reasoning, where the gateway provides it
+	ToolBlock     BlockKind = "tool_call" // a tool call with its result
+	OtherBlock    BlockKind = "other"     // any other part; only its type is kept
 )
 
-// ToolCall is a call of a tool by an agent. Two can be compared.
+// ToolCall is an agent's call of a tool. ToolCalls are comparable.
 type ToolCall struct {
-	ID           string // names the call among those of its session
+	ID           string // unique within the session
 	Name         string
 	Status       ToolStatus
-	Arguments    string // JSON, unless some of it was left out
-	ArgumentsCut int64  // how many characters of it were
+	Arguments    string // JSON, unless truncated
+	ArgumentsCut int64  // characters that were truncated from Arguments
 	Result       string
 	ResultCut    int64
 }
 
-// ToolStatus says what became of a call.
+// ToolStatus is the state of a tool call.
 type ToolStatus string
 
-// What became of a call. A call has no result while it runs, and none is kept
-// of one whose run died.
+// The states of a tool call. A pending call is still running, or its run ended before
+// the tool returned.
 const (
 	ToolDone    ToolStatus = "done"
 	ToolFailed  ToolStatus = "failed"
 	ToolPending ToolStatus = "pending"
 )
 
-// What of a message is passed on, in characters. One whose texts are all that
-// long has some 600,000.
+// The limits of a message, in characters except for the last two. A message that
+// reaches all of them has about 600,000 characters.
 const (
-	turnChars     = 20_000 // of its texts together
-	thinkingChars = 8_000  // of its thoughts together
-	argumentChars = 4_000  // of the arguments of one call
-	resultChars   = 8_000  // of the result of one call
+	turnChars     = 20_000 // all texts together
+	thinkingChars = 8_000  // all reasoning together
+	argumentChars = 4_000  // arguments of one call
+	resultChars   = 8_000  // result of one call
 	blocksOfTurn  = 100
 	toolsOfTurn   = 50
 )
 
-// part is a piece of a message on the wire.
+// part is a part of a message on the wire.
 type part struct {
 	Type       word            `json:"type"`
 	Text       word            `json:"text"`
@@ -71,7 +71,7 @@ type part struct {
 	Content    json.RawMessage `json:"content"`
 }
 
-// parts reads a content, of which a bare text is the one part.
+// parts reads the content of a message. A plain string counts as one text part.
 func parts(raw json.RawMessage) []part {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
@@ -91,6 +91,7 @@ func parts(raw json.RawMessage) []part {
 	return list
 }
 
+// visible returns the text parts, one per line.
 func visible(list []part) string {
 	var texts []string
 	for _, p := range list {
@@ -101,8 +102,8 @@ func visible(list []part) string {
 	return strings.Join(texts, "\n")
 }
 
-// blocks are the pieces of a message; left says how many there are beyond them.
-// Results are with their calls, where those are in the same message.
+// blocks converts the parts of a message; left is the number of parts that were
+// dropped. Results are merged into their calls when both are in the same message.
 func (c *Client) blocks(list []part) (blocks []Block, left int) {
 	blocks = []Block{}
 	room := map[BlockKind]int{TextBlock: turnChars, ThinkingBlock: thinkingChars}
@@ -144,13 +145,15 @@ func (c *Client) blocks(list []part) (blocks []Block, left int) {
 	return blocks, left
 }
 
+// toolCall converts a tool call, without its result.
 func (c *Client) toolCall(p part) *ToolCall {
 	call := &ToolCall{ID: c.short(string(p.ID)), Name: c.short(string(p.Name)), Status: ToolPending}
 	call.Arguments, call.ArgumentsCut = c.arguments(p.Arguments)
 	return call
 }
 
-// settleIn notes a result at its call, and says false when that is not there.
+// settleIn adds a result to its pending call, and returns false if the call is not
+// among the blocks.
 func (c *Client) settleIn(blocks []Block, p part) bool {
 	id := c.short(string(p.ToolCallID))
 	for i := range blocks {
@@ -162,7 +165,7 @@ func (c *Client) settleIn(blocks []Block, p part) bool {
 	return false
 }
 
-// settleCall notes the result of a call.
+// settleCall adds the result to a call.
 func (c *Client) settleCall(call *ToolCall, p part) {
 	call.Status = ToolDone
 	if p.IsError.is() {
@@ -171,10 +174,10 @@ func (c *Client) settleCall(call *ToolCall, p part) {
 	call.Result, call.ResultCut = c.secrets.bound(visible(parts(p.Content)), resultChars)
 }
 
-// fold turns rows into turns; the result of a tool goes to its call.
+// fold converts rows into turns and merges tool results into their calls.
 func (c *Client) fold(rows []turnRow) []Turn {
 	turns := make([]Turn, 0, len(rows))
-	calls := map[string]*ToolCall{} // that wait for their result, by id
+	calls := map[string]*ToolCall{} // pending calls by id
 	for _, r := range rows {
 		if r.Role == "toolResult" {
 			done := part{Name: r.ToolName, ToolCallID: r.ToolCallID, IsError: r.IsError, Content: r.Content}
@@ -196,7 +199,7 @@ func (c *Client) fold(rows []turnRow) []Turn {
 	return turns
 }
 
-// result is the turn of a result whose call is not here.
+// result converts a tool result whose call is not among the rows.
 func (c *Client) result(r turnRow, done part) Turn {
 	t := c.turn(r, nil)
 	call := &ToolCall{ID: c.short(string(r.ToolCallID)), Name: c.short(string(r.ToolName))}
@@ -205,8 +208,8 @@ func (c *Client) result(r turnRow, done part) Turn {
 	return t
 }
 
-// arguments are those of a call as JSON, each text in them as one that an agent
-// said, and how many characters too long they are.
+// arguments returns the arguments of a call as JSON, with every text in them cleaned.
+// cut is the number of characters that were truncated.
 func (c *Client) arguments(raw json.RawMessage) (text string, cut int64) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return "", 0
@@ -221,12 +224,12 @@ func (c *Client) arguments(raw json.RawMessage) (text string, cut int64) {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(c.said(v)); err != nil {
-		return "", 0 // what was read can be written
+		return "", 0 // cannot happen: v was decoded from JSON
 	}
 	return c.secrets.bound(strings.TrimSpace(b.String()), argumentChars)
 }
 
-// said cleans every text in a value of JSON.
+// said cleans every text in a JSON value.
 func (c *Client) said(v any) any {
 	switch v := v.(type) {
 	case string:
@@ -247,7 +250,7 @@ func (c *Client) said(v any) any {
 	}
 }
 
-// Said is what the texts of a message say, one after another.
+// Said returns the text blocks of a turn, one per line.
 func (t Turn) Said() string {
 	var texts []string
 	for _, b := range t.Blocks {
@@ -258,15 +261,15 @@ func (t Turn) Said() string {
 	return strings.Join(texts, "\n")
 }
 
-// Heard is a message that the gateway told of as it was written.
+// MessageEvent is a message that the gateway reported when it was written.
 type Heard struct {
 	SessionKey   string
 	TranscriptID string
 	Turn         Turn
 }
 
-// Heard reads an event about a new message; false for any other event. The
-// result of a tool is a message of its own here: its call was told of before.
+// MessageEvent reads an event about a new message, and returns false for any other event.
+// Here a tool result is a message of its own: an earlier event reported its call.
 func (c *Client) Heard(e Event) (Heard, bool) {
 	if e.Name != "session.message" {
 		return Heard{}, false
@@ -291,8 +294,8 @@ func (c *Client) Heard(e Event) (Heard, bool) {
 	return h, true
 }
 
-// MessageOf is the session that an event tells a new message of; false for any
-// other event. It reads no more of it than that.
+// MessageOf returns the key of the session that a new message belongs to, and false for
+// events of any other kind. It does not read the message itself.
 func (e Event) MessageOf() (sessionKey string, ok bool) {
 	if e.Name != "session.message" {
 		return "", false

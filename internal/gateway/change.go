@@ -6,30 +6,30 @@ import (
 	"wardroom/internal/platform/clock"
 )
 
-// SessionChange is what an event tells of one session. Of several events the
-// later one is the newer: the gateway makes a row when it sends the event.
+// SessionChange is the change of one session that an event reports. The later of two
+// events is the newer: the gateway builds the row when it sends the event.
 type SessionChange struct {
-	Key   string  // empty when the event does not say which session it is
-	Row   Session // as it is now; only when Whole
-	Whole bool    // the event carries all of the row
-	Gone  bool    // the session is in no list any more: deleted, or archived
-	Stamp int64   // when the gateway made the row, in milliseconds of its clock; 0 when it does not say
-	Anew  bool    // its transcript was begun anew: what was said before is gone
-	// Said is the beginning of what was said just now, on one line; empty when the
-	// event is of something else. The row's own LastMessage may be older: the gateway
-	// brings it up to date for lists, not for events.
+	Key   string  // empty when the event names no session
+	Row   Session // the session's current row; set only if Whole
+	Whole bool    // the event contains the complete row
+	Gone  bool    // the session was deleted or archived, so that no list includes it
+	Stamp int64   // when the gateway built the row, in milliseconds of its clock; 0 when unknown
+	Anew  bool    // the transcript was reset: earlier messages are gone
+	// Said is the beginning of the new message on one line, or empty if the event is
+	// not about a message. Row.LastMessage may be older: the gateway updates it for
+	// lists, not for events.
 	Said string
-	Run  *RunChange // the beginning or the end of a run that the event is of; nil for any other
+	Run  *RunChange // the start or end of a run, if the event reports one
 }
 
-// RunChange is what an event tells of the beginning or the end of a run.
+// RunChange is the start or the end of a run.
 type RunChange struct {
 	SessionKey, RunID string
-	Began             bool       // else it has ended
-	At                clock.Time // zero when the gateway does not say
+	Began             bool       // false when the run has ended
+	At                clock.Time // zero when unknown
 }
 
-// Run reads an event about the beginning or the end of a run; false for any
+// Run reads an event about the start or the end of a run, and returns false for any
 // other event.
 func (e Event) Run() (RunChange, bool) {
 	if e.Name != "agent" {
@@ -60,10 +60,9 @@ func (e Event) Run() (RunChange, bool) {
 	return r, true
 }
 
-// SessionOf reads what an event tells of a session. It is false for one after
-// which a list of the sessions that was read before it is as right as it was. An
-// event that says that something changed, and not what, is a change without Whole
-// and Gone: the list must tell.
+// SessionOf reads what an event says about a session. It returns false if the event
+// leaves a previously read list of sessions valid. A change without Whole and Gone
+// means that something changed: read the list again.
 func (c *Client) SessionOf(e Event) (SessionChange, bool) {
 	switch e.Name {
 	case "sessions.changed", "session.message":
@@ -75,10 +74,10 @@ func (c *Client) SessionOf(e Event) (SessionChange, bool) {
 		var p struct {
 			Task struct {
 				Child word `json:"childSessionKey"`
-				Key   word `json:"sessionKey"` // of who asked for a sub-agent's
+				Key   word `json:"sessionKey"` // of the session that started the sub-agent
 			} `json:"task"`
 		}
-		_ = json.Unmarshal(e.Payload, &p) // one that cannot be read tells of no session
+		_ = json.Unmarshal(e.Payload, &p) // an unreadable payload names no session
 		key := askable(first(p.Task.Child, p.Task.Key))
 		return SessionChange{Key: key}, key != ""
 	case "chat":
@@ -93,7 +92,7 @@ func (c *Client) SessionOf(e Event) (SessionChange, bool) {
 	}
 }
 
-// askable is a key that can be asked for, or none.
+// askable returns the key if it is valid, and otherwise an empty string.
 func askable(w word) string {
 	if !validKey(string(w)) {
 		return ""
@@ -101,7 +100,7 @@ func askable(w word) string {
 	return string(w)
 }
 
-// carried reads an event that carries a row, as those for subscribers do.
+// carried reads an event that contains a session row.
 func (c *Client) carried(payload json.RawMessage) SessionChange {
 	var p struct {
 		Key     word            `json:"sessionKey"`
@@ -130,10 +129,10 @@ func (c *Client) carried(payload json.RawMessage) SessionChange {
 	return change
 }
 
-// previewChars is how long the gateway's previews of messages are.
+// previewChars is the length of the gateway's message previews.
 const previewChars = 240
 
-// preview is the beginning of a text as the gateway's lists have it.
+// preview shortens a text to one line, as the gateway's lists do.
 func (c *Client) preview(text string) string {
 	line := []rune(c.short(text))
 	if len(line) > previewChars {

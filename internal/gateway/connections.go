@@ -7,39 +7,40 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// A run inherits the scopes of the connection that starts it, and one that is
-// started with operator.admin is offered the gateway's owner tools, with which an
-// agent can change the gateway's configuration. So a client that asks for
-// operator.admin holds two connections, as one and the same device:
+// A run inherits the scopes of the connection that starts it. A run with
+// operator.admin gets the gateway's owner tools, with which an agent can change the
+// gateway's configuration. Therefore a client that requests operator.admin holds two
+// connections with the same device:
 //
-//   - its own asks for every scope that is configured. It watches, stops and
-//     schedules, and it connects first: an unpaired device asks for one approval,
-//     for everything.
-//   - the starter's asks for all but operator.admin, and starts every run. It
-//     connects only after the first is in, so that a gateway that is away or
-//     refuses us is not called twice.
+//   - The client's own connection requests all configured scopes. It reads, receives
+//     events, stops runs and manages timed jobs. It connects first, so that an unpaired
+//     device asks for a single approval of all scopes.
+//   - The starter's connection requests all scopes except operator.admin, and starts
+//     every run. It connects only after the first, so that an unreachable gateway is
+//     not called twice.
 //
-// Nothing falls back to the first connection: without the second, no run starts.
-// While the first is down, the second watches in its place.
+// There is no fallback: without the second connection, no run starts. While the first
+// is down, the second receives the events instead.
 
-// The scopes that are asked for by name.
+// The scopes that this package refers to.
 const (
 	scopeRead  = "operator.read"
 	scopeWrite = "operator.write"
 	scopeAdmin = "operator.admin"
 )
 
-// lane says which connection carries a method. Each method has its own in needs.
+// lane selects the connection that carries a method. The table in needs assigns one to
+// each method.
 type lane uint8
 
 const (
-	unclassified lane = iota // goes over runsLane
-	runsLane                 // the connection without operator.admin: whatever starts a run, or may
-	watchLane                // the one with operator.admin while it is up, else the other
-	adminLane                // the one with operator.admin alone
+	unclassified lane = iota // treated as runsLane
+	runsLane                 // the connection without operator.admin, for everything that may start a run
+	watchLane                // the client's own connection, or the starter's while that is down
+	adminLane                // the connection with operator.admin only
 )
 
-// laneOf is the lane of a method.
+// laneOf returns the lane of a method.
 func laneOf(method string) lane {
 	for _, n := range needs() {
 		if n.method == method && n.over != unclassified {
@@ -49,8 +50,8 @@ func laneOf(method string) lane {
 	return runsLane
 }
 
-// connection returns the connection that carries a method, or the fault of those
-// who find none.
+// connection returns the connection that carries a method, or the error for having
+// none.
 func (c *Client) connection(method string) (*conn, error) {
 	c.mu.Lock()
 	own, starts, watches := c.conn, c.startsRuns(), c.watching
@@ -74,8 +75,8 @@ func (c *Client) connection(method string) (*conn, error) {
 	return starts, nil
 }
 
-// startsRuns is the connection over which runs are started; nil while there is
-// none. It never holds operator.admin. The caller holds the lock.
+// startsRuns returns the connection that starts runs, or nil. It never has
+// operator.admin. The caller holds the lock.
 func (c *Client) startsRuns() *conn {
 	switch {
 	case c.starting != nil:
@@ -86,14 +87,14 @@ func (c *Client) startsRuns() *conn {
 	return nil
 }
 
-// holdsAdmin reports whether a connection that was granted these scopes must not
-// start runs. A gateway that says nothing of what it granted may have granted all
-// that was asked for.
+// holdsAdmin reports whether a connection with these granted scopes must not start
+// runs. If the gateway does not report the granted scopes, all requested ones count as
+// granted.
 func (c *Client) holdsAdmin(granted []string) bool {
 	return Covered(granted, scopeAdmin) || len(granted) == 0 && slices.Contains(c.opt.Scopes, scopeAdmin)
 }
 
-// startFault is the failure of whoever finds no connection that starts runs.
+// startFault returns the error for having no connection that starts runs.
 func (c *Client) startFault() *fault.Error {
 	c.mu.Lock()
 	waits := c.conn == nil && !c.narrowed
@@ -107,7 +108,7 @@ func (c *Client) startFault() *fault.Error {
 	return c.starter.fault()
 }
 
-// adminFault is the failure of whoever finds no connection with operator.admin.
+// adminFault returns the error for having no connection with operator.admin.
 func (c *Client) adminFault() *fault.Error {
 	c.mu.Lock()
 	narrowed := c.narrowed && c.starting != nil
@@ -118,18 +119,18 @@ func (c *Client) adminFault() *fault.Error {
 	return c.fault()
 }
 
-// unasked is why a connection is not used that holds operator.admin without
-// having asked for it.
+// unasked is the failure of a connection that was granted operator.admin without
+// requesting it.
 func unasked() *failure {
 	return (&failure{
 		state: Unreachable, pace: slow, layer: LayerScopes,
-		text: "The gateway granted operator.admin to a connection that did not ask for it. No run is started over such a connection, because the agent would be offered the gateway's owner tools.",
+		text: "The gateway granted operator.admin to a connection that did not request it. Wardroom starts no runs on it, because agents would get the gateway's owner tools.",
 	}).
-		mend("Update the gateway: this service is tested with version %s.", Tested)
+		mend("Update the gateway: Wardroom is tested with version %s.", Tested)
 }
 
-// newStarter makes the client that holds the connection which starts runs. It
-// shares what the two must agree on: the secrets and the runs.
+// newStarter returns the client for the connection that starts runs. It shares the
+// secrets and the runs with c.
 func (c *Client) newStarter() *Client {
 	s := c.twinAs(nil, wallet{})
 	s.leader, s.secrets, s.runs, s.opt.Log = c, c.secrets, c.runs, c.opt.Log.With("connection", string(StartsRuns))
@@ -139,8 +140,8 @@ func (c *Client) newStarter() *Client {
 	return s
 }
 
-// runScopes are the scopes of the connection that starts runs: those that are
-// asked for but operator.admin, and what asking agents needs.
+// runScopes returns the scopes of the connection that starts runs: the requested ones
+// without operator.admin, plus those that questions need.
 func runScopes(asked []string) []string {
 	scopes := []string{}
 	for _, scope := range append([]string{scopeRead, scopeWrite}, asked...) {
@@ -151,7 +152,7 @@ func runScopes(asked []string) []string {
 	return scopes
 }
 
-// both are the client, and its starter when it has one.
+// both returns the client and its starter, if it has one.
 func (c *Client) both() []*Client {
 	if c.starter == nil {
 		return []*Client{c}
@@ -159,11 +160,11 @@ func (c *Client) both() []*Client {
 	return []*Client{c, c.starter}
 }
 
-// follow waits until a starter may connect, and takes its leader's device and
-// credentials over; false when ctx ended first. It may while the leader's
-// connection holds operator.admin, and when the gateway refused the leader for
-// its scopes alone. Otherwise it would ask for a second approval, or show a wrong
-// token twice as often.
+// follow waits until a starter may connect, and copies its leader's device and
+// credentials. It returns false if ctx ended first. A starter may connect while the
+// leader's connection has operator.admin, or when the gateway rejected only the
+// leader's scopes. Otherwise it would cause a second pairing request, or repeat a wrong
+// token.
 func (c *Client) follow(ctx context.Context) bool {
 	l := c.leader
 	for {
@@ -177,8 +178,8 @@ func (c *Client) follow(ctx context.Context) bool {
 		l.mu.Unlock()
 		if may {
 			c.device = device
-			c.secrets.add(has.issued) // the leader may not have come to it yet
-			if has != c.copied {      // else the wallet may know that a token in it was refused
+			c.secrets.add(has.issued) // the leader may not have added it yet
+			if has != c.copied {      // otherwise keep the wallet, which may have a rejected token marked
 				c.wallet, c.copied = has, has
 			}
 			return true
@@ -192,8 +193,8 @@ func (c *Client) follow(ctx context.Context) bool {
 	}
 }
 
-// takeStarter makes k the connection that starts runs; false when we are to be
-// another device by now.
+// takeStarter makes k the connection that starts runs. It returns false if the identity
+// has changed meanwhile.
 func (c *Client) takeStarter(k *conn, as *device, version string, h hello) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -209,7 +210,7 @@ func (c *Client) takeStarter(k *conn, as *device, version string, h hello) bool 
 	return true
 }
 
-// dropStarter notes that the connection that started runs has ended.
+// dropStarter records that the connection that started runs has ended.
 func (c *Client) dropStarter() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -217,7 +218,7 @@ func (c *Client) dropStarter() {
 	c.elect()
 }
 
-// bump wakes those who wait for a change of state, the leader's among them; the
+// bump wakes everything that waits for a change of status, of the leader too; the
 // caller holds the lock.
 func (c *Client) bump() {
 	close(c.changed)
@@ -229,10 +230,10 @@ func (c *Client) bump() {
 	}
 }
 
-// elect chooses the connection whose events are passed on, after one of them came
-// or went, and tells the subscribers when it is another one. It is done under the
-// lock, which the caller holds, so that a subscriber that arrives meanwhile hears
-// of a connection exactly once. A starter passes nothing on by itself.
+// elect chooses the connection whose events are published, after a connection was made
+// or lost, and publishes EventConnected or EventDisconnected if it changed. The caller
+// holds the lock, so that a new subscriber sees each connection exactly once. A starter
+// publishes nothing itself.
 func (c *Client) elect() {
 	c.bump()
 	k := c.conn
@@ -253,9 +254,8 @@ func (c *Client) elect() {
 	c.events.publish(Event{Name: EventConnected, BootID: k.bootID, Resync: true, Restarted: restarted})
 }
 
-// publish passes an event on that came over k. The gateway sends each one over
-// both connections, so that those of the connection that does not watch are left
-// out.
+// publish passes on an event that arrived over k. The gateway sends each event over
+// both connections, so events of the other one are dropped.
 func (c *Client) publish(k *conn, e Event) {
 	to := c
 	if c.leader != nil {

@@ -10,15 +10,15 @@ import (
 	"wardroom/internal/platform/clock"
 )
 
-// scheduleWire is a schedule as it is sent.
+// scheduleWire is a schedule as sent to the gateway.
 type scheduleWire struct {
 	Kind    string `json:"kind"`
 	Expr    string `json:"expr,omitempty"`
 	Zone    string `json:"tz,omitempty"`
 	EveryMS int64  `json:"everyMs,omitempty"`
 	At      string `json:"at,omitempty"`
-	// StaggerMS of 0 keeps a cron job at its very minute: the gateway may spread
-	// those that are due at the full hour.
+	// StaggerMS of 0 makes a cron job run exactly on time: by default the gateway
+	// spreads jobs that are due at the full hour.
 	StaggerMS *int64 `json:"staggerMs,omitempty"`
 }
 
@@ -30,7 +30,7 @@ func (s JobSchedule) wire() scheduleWire {
 	return w
 }
 
-// payloadWire is an agent's turn as it is sent.
+// payloadWire is an agent's turn as sent to the gateway.
 type payloadWire struct {
 	Kind    string `json:"kind"`
 	Message string `json:"message"`
@@ -41,13 +41,13 @@ func turnOf(message string, limit time.Duration) payloadWire {
 	return payloadWire{Kind: "agentTurn", Message: message, Limit: int64((limit + time.Second - 1) / time.Second)}
 }
 
-// jobRow is a job on the wire. Whatever has an unexpected type counts as absent.
+// jobRow is a job on the wire. A field of an unexpected type counts as absent.
 type jobRow struct {
 	ID            word `json:"id"`
 	Name          word `json:"name"`
 	Description   word `json:"description"`
 	AgentID       word `json:"agentId"`
-	Effective     word `json:"effectiveAgentId"` // in lists: who runs a job that names nobody
+	Effective     word `json:"effectiveAgentId"` // only in lists: the agent that runs a job without an agent of its own
 	Enabled       flag `json:"enabled"`
 	SessionTarget word `json:"sessionTarget"`
 	WakeMode      word `json:"wakeMode"`
@@ -82,16 +82,16 @@ type jobRow struct {
 	CreatedAt number `json:"createdAtMs"`
 }
 
-// oneJob reads the answer of a method that answers a job.
+// oneJob reads a job from the response of the given method.
 func (c *Client) oneJob(raw json.RawMessage, method string) (Job, error) {
 	j, ok := c.readJob(raw)
 	if !ok {
-		return Job{}, ErrRefused.With("The gateway answers %s in a way that this version does not understand.", method)
+		return Job{}, errUnreadable(method)
 	}
 	return j, nil
 }
 
-// readJob reads a job; false for one without an id that can be asked for.
+// readJob reads a job, and returns false for one without a valid id.
 func (c *Client) readJob(raw json.RawMessage) (Job, bool) {
 	var r jobRow
 	if json.Unmarshal(raw, &r) != nil || !validKey(string(r.ID)) {
@@ -118,15 +118,15 @@ func (c *Client) readJob(raw json.RawMessage) (Job, bool) {
 	}, true
 }
 
-// given reports whether a member is there, and is not null.
+// given reports whether a field is present and not null.
 func given(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 
-// spread is for how long the gateway spreads jobs of every full hour, or of some
-// hours, for which nobody has said otherwise.
-// (docs/automation/cron-jobs/schedules.md of the gateway)
+// spread is the time over which the gateway spreads jobs that are due at a full hour
+// and have no stagger of their own (docs/automation/cron-jobs/schedules.md of the
+// gateway).
 const spread = 5 * time.Minute
 
-// stagger is over how many milliseconds the gateway spreads a job's times.
+// stagger returns the milliseconds over which the gateway spreads the runs of a job.
 func (r *jobRow) stagger() int64 {
 	if r.Schedule.Kind != "cron" {
 		return 0
@@ -144,15 +144,15 @@ func (r *jobRow) stagger() int64 {
 	return 0
 }
 
-// century bounds what a number stands for as a duration: more does not fit into one.
+// century is an upper limit for durations, to avoid an overflow.
 const century = 100 * 365 * 24 * time.Hour
 
-// span reads a number of units as a duration; zero when it is none.
+// span reads a number of units as a duration; zero if it is not a number.
 func (n number) span(unit time.Duration) time.Duration {
 	return time.Duration(min(n.count(), int64(century/unit))) * unit
 }
 
-// maybe is time for what may not be there.
+// maybe is like time, and returns nil for an absent time.
 func (n number) maybe() *clock.Time {
 	t := n.time()
 	if t.IsZero() {
@@ -161,29 +161,28 @@ func (n number) maybe() *clock.Time {
 	return &t
 }
 
-// JobRun is one run of a job that has ended; one that is going is in no list.
+// JobRun is a completed run of a job. Runs in progress are not listed.
 type JobRun struct {
 	JobID      string
 	RunID      string
-	SessionKey string // where it can be read
+	SessionKey string // of the run's session
 	Status     string // ok, error or skipped
-	Error      string // in the gateway's words; empty when it went well
-	Summary    string // the beginning of what the agent answered
+	Error      string // the gateway's error message; empty for a successful run
+	Summary    string // beginning of the agent's answer
 	RanAt      clock.Time
 	Took       time.Duration
 	EndedAt    clock.Time
 }
 
-// JobRunsWanted says which runs are meant. The zero value means the newest of
-// all jobs.
+// JobRunsWanted filters runs. The zero value selects the newest runs of all jobs.
 type JobRunsWanted struct {
-	JobID  string // only of this job
-	Limit  int    // 1 to 200; 0 is 50
-	Offset int    // how many newer ones to leave out
+	JobID  string // only runs of this job
+	Limit  int    // 1 to 200; 0 means 50
+	Offset int    // number of newer runs to skip
 }
 
-// JobRuns lists runs that have ended, the newest first, and tells whether there
-// are more. Of a job that the gateway does not know there are none.
+// JobRuns lists completed runs, newest first, and reports whether there are more. For
+// an unknown job the list is empty.
 func (c *Client) JobRuns(ctx context.Context, want JobRunsWanted) (runs []JobRun, more bool, err error) {
 	p := struct {
 		ID     string `json:"id,omitempty"`
