@@ -14,36 +14,36 @@ import (
 	"wardroom/internal/platform/plaintext"
 )
 
-// course is a dispatch on its way to its end, in the process that holds its job.
+// runner carries out a dispatch, in the replica that holds its job.
 type course struct {
 	*Service
 	job       *job.Held
 	d         Dispatch
-	overtaken int  // how often the runtime turned the question away for work that it resumed
-	looked    bool // whether it has waited for the gateway once although its time was over
+	overtaken int  // how often the gateway dropped the question for a resumed turn
+	looked    bool // whether it has waited for the gateway once after the time limit
 }
 
-// The pace of a course.
+// The intervals and limits of a runner.
 const (
-	slice    = 30 * time.Second // how long one wait for a run is
-	breath   = 500 * time.Millisecond
-	chance   = 15 * time.Second // in which the gateway may tell how a run ended whose time was over while nobody listened
-	another  = 5 * time.Second  // after an agent was not there
-	margin   = 5 * time.Second  // the runtime ends the run itself should we be gone by then
-	farewell = 2 * time.Second  // in which a stopped run says how it ended
-	settling = time.Second      // in which a run that ended while nobody listened does
+	slice    = 30 * time.Second       // duration of one wait for the gateway or a run
+	breath   = 500 * time.Millisecond // pause between attempts
+	chance   = 15 * time.Second       // wait for the gateway after the time limit, to find out how the run ended
+	another  = 5 * time.Second        // pause after the agent was not found
+	margin   = 5 * time.Second        // the gateway stops the run this long after the limit if Wardroom does not
+	farewell = 2 * time.Second        // wait for the result of a stopped run
+	settling = time.Second            // wait for the result of a run that ended unobserved
 
 	overtakenMost = 3
 )
 
-// errEnded says that the dispatch has ended and is written down.
+// errEnded means that the dispatch has ended and its end is stored.
 var errEnded = errors.New("the dispatch has ended")
 
-// bring brings a dispatch to its end.
+// bring runs a dispatch until it ends. It is the function of the job.
 func (s *Service) bring(ctx context.Context, h *job.Held) error {
 	d, err := find(ctx, s.DB, h.Key)
 	if errors.Is(err, ErrNotFound) || err == nil && !d.alive() {
-		return nil // it ended before a crash, or went with its task
+		return nil // it ended before a crash, or was deleted with its task
 	}
 	if err != nil {
 		return err
@@ -58,7 +58,8 @@ func (s *Service) bring(ctx context.Context, h *job.Held) error {
 	return err
 }
 
-// advance takes the dispatch one step further: one connection, one question.
+// advance makes one attempt on the current connection. It returns nil if there is more
+// to do.
 func (c *course) advance(ctx context.Context) error {
 	boot, err := c.connected(ctx)
 	if err != nil {
@@ -91,7 +92,7 @@ func (c *course) advance(ctx context.Context) error {
 	return c.conclude(ctx, a)
 }
 
-// connected waits for the gateway, for as long as the dispatch has time.
+// connected waits for a connection to the gateway, until the dispatch's time ends.
 func (c *course) connected(ctx context.Context) (boot string, err error) {
 	for {
 		some := min(slice, c.left())
@@ -115,24 +116,24 @@ func (c *course) connected(ctx context.Context) (boot string, err error) {
 		case c.left() <= 0:
 			return "", c.finish(ctx, c.gone(words(err)), gateway.Answer{})
 		}
-		if errors.Is(err, gateway.ErrNotConfigured) { // it will not come
+		if errors.Is(err, gateway.ErrNotConfigured) { // no connection will be made
 			return "", c.finish(ctx, &Failure{Unreachable, words(err)}, gateway.Answer{})
 		}
 	}
 }
 
-// gone is the failure that the gateway was away for too long.
+// gone returns the failure for a gateway that was unreachable for too long.
 func (c *course) gone(why string) *Failure {
 	switch {
 	case c.d.State == Queued && c.d.sent:
-		return &Failure{Unreachable, cut(fmt.Sprintf("The agent runtime may have taken it, and could not be asked for %s. Should the agent work on it, that is stopped as soon as the runtime is back. %s", length(c.Patience), why), longestReason)}
+		return &Failure{Unreachable, cut(fmt.Sprintf("The gateway may have accepted the task and then was unreachable for %s. If the agent works on it, Wardroom stops the run when the gateway is back. %s", length(c.Patience), why), longestReason)}
 	case c.d.State == Queued:
-		return &Failure{Unreachable, cut(fmt.Sprintf("The agent runtime could not take it for %s: %s", length(c.Patience), why), longestReason)}
+		return &Failure{Unreachable, cut(fmt.Sprintf("The gateway did not accept the task within %s: %s", length(c.Patience), why), longestReason)}
 	}
-	return &Failure{Unreachable, cut(fmt.Sprintf("The agent runtime took it and was away when its time of %s was over: what became of it is unknown. %s", length(c.Limit), why), longestReason)}
+	return &Failure{Unreachable, cut(fmt.Sprintf("The gateway accepted the task but was unreachable when the limit of %s ended, so the result is unknown. %s", length(c.Limit), why), longestReason)}
 }
 
-// left is the time that it has to begin or, once it has begun, to end.
+// left returns the time until the dispatch must have started or, once started, ended.
 func (c *course) left() time.Duration {
 	by := c.d.startBy
 	if c.d.State == Started && c.d.endBy != nil {
@@ -141,7 +142,7 @@ func (c *course) left() time.Duration {
 	return by.Sub(c.Now())
 }
 
-// waits notes why it has not begun, when that is news.
+// waits stores why the dispatch has not started, if that changed.
 func (c *course) waits(ctx context.Context, why string) error {
 	why = cut(plaintext.Line(why), longestReason)
 	if c.d.State != Queued || why == "" || c.d.Waiting != nil && *c.d.Waiting == why {
@@ -151,7 +152,7 @@ func (c *course) waits(ctx context.Context, why string) error {
 	return c.write(ctx, waits)
 }
 
-// write stores how the dispatch stands, and tells the log unless kind is empty.
+// write stores the dispatch, and records an event unless kind is empty.
 func (c *course) write(ctx context.Context, kind string) error {
 	return c.job.Write(ctx, func(tx *db.Tx) error {
 		if err := update(ctx, tx, c.d); err != nil {
@@ -167,8 +168,8 @@ func (c *course) write(ctx context.Context, kind string) error {
 	})
 }
 
-// finish writes down how it ended. A run that may go on where nobody could look, or
-// begin yet, is stopped as soon as somebody can.
+// finish stores the end of the dispatch. If the run may still be in progress or start
+// later, it also enqueues a job that stops it.
 func (c *course) finish(ctx context.Context, f *Failure, a gateway.Answer) error {
 	err := c.job.Write(ctx, func(tx *db.Tx) error {
 		if f != nil && c.d.sent && slices.Contains([]Code{Unreachable, TimedOut, Withdrawn, Reassigned, Deactivated, Refused}, f.Code) {
@@ -184,8 +185,8 @@ func (c *course) finish(ctx context.Context, f *Failure, a gateway.Answer) error
 	return err
 }
 
-// conclude ends the dispatch as its run ended, unless the gateway gave the run up
-// before the agent began on it.
+// conclude ends the dispatch with the result of its run, unless the gateway dropped the
+// question before the agent received it.
 func (c *course) conclude(ctx context.Context, a gateway.Answer) error {
 	if a.Overtaken {
 		return c.overtook(ctx, a)
@@ -193,8 +194,7 @@ func (c *course) conclude(ctx context.Context, a gateway.Answer) error {
 	return c.finish(ctx, outcome(a, c.left() <= 0, c.Limit), a)
 }
 
-// pause lets a moment pass before what was turned away is tried again, and ends
-// the dispatch when its time is over.
+// pause waits before the next attempt, or ends the dispatch if its time is over.
 func (c *course) pause(ctx context.Context, why error) error {
 	if c.left() <= 0 && (c.d.State == Queued || c.looked) {
 		return c.finish(ctx, c.gone(words(why)), gateway.Answer{})
@@ -205,10 +205,10 @@ func (c *course) pause(ctx context.Context, why error) error {
 	return moment(ctx, breath)
 }
 
-// refused finds out why the gateway will not ask: an agent that it does not know
-// may come, anything else stays.
+// refused handles a rejected question. If the agent does not exist, it may be added
+// later; any other rejection is final.
 func (c *course) refused(ctx context.Context, why error) error {
-	c.d.sent = false // it was turned away
+	c.d.sent = false // the gateway rejected it
 	roster, err := c.Runtime.Agents(ctx)
 	if gateway.Away(err) {
 		return c.pause(ctx, err)
@@ -222,9 +222,9 @@ func (c *course) refused(ctx context.Context, why error) error {
 		return c.finish(ctx, &Failure{Refused, words(why)}, gateway.Answer{})
 	}
 	if c.left() <= 0 {
-		return c.finish(ctx, &Failure{Unknown, fmt.Sprintf("The runtime did not know the agent %s for %s.", c.d.AgentID, length(c.Patience))}, gateway.Answer{})
+		return c.finish(ctx, &Failure{Unknown, fmt.Sprintf("The gateway did not list the agent %s for %s.", c.d.AgentID, length(c.Patience))}, gateway.Answer{})
 	}
-	if err := c.waits(ctx, "The runtime does not know the agent "+c.d.AgentID+"."); err != nil {
+	if err := c.waits(ctx, "The gateway does not list the agent "+c.d.AgentID+"."); err != nil {
 		return err
 	}
 	return moment(ctx, min(another, max(c.left(), breath)))
@@ -256,8 +256,8 @@ func (c *course) converse(ctx context.Context) (gateway.Answer, error) {
 	return c.await(ctx)
 }
 
-// prepare notes that the question leaves, unless the task is not to be handed
-// over any more.
+// prepare stores that the question is being sent, unless the task must no longer be
+// dispatched.
 func (c *course) prepare(ctx context.Context) error {
 	var code Code
 	var why string
@@ -280,8 +280,8 @@ func (c *course) prepare(ctx context.Context) error {
 	return nil
 }
 
-// accepted notes that the gateway has the question. Its time begins when it took
-// it first.
+// accepted stores that the gateway has the question. The time limit begins when it was
+// first accepted.
 func (c *course) accepted(ctx context.Context, boot string) error {
 	if c.d.State == Started && c.d.bootID == boot {
 		return nil
@@ -296,10 +296,10 @@ func (c *course) accepted(ctx context.Context, boot string) error {
 	return c.write(ctx, kind)
 }
 
-// await waits for the end of a run that was taken. A gateway that has restarted
-// since does not know the run, and would say for ever that it goes on.
+// await waits for the end of an accepted run. It checks for a restart of the gateway,
+// because a restarted gateway reports unknown runs as running forever.
 func (c *course) await(ctx context.Context) (gateway.Answer, error) {
-	restarted := gateway.ErrUnreachable.With("The gateway restarted after it took the task.")
+	restarted := gateway.ErrUnreachable.With("The gateway restarted after it accepted the task.")
 	for c.left() > 0 {
 		if c.Runtime.Status().BootID != c.d.bootID {
 			return gateway.Answer{}, restarted
@@ -312,11 +312,11 @@ func (c *course) await(ctx context.Context) (gateway.Answer, error) {
 	if c.Runtime.Status().BootID != c.d.bootID {
 		return gateway.Answer{}, restarted
 	}
-	// Its time is over. It may have ended in this very moment: then that counts.
+	// The time is over. If the run ended just now, that result counts.
 	if _, err := c.Runtime.Stop(ctx, c.d.SessionKey, c.d.RunID); gateway.Away(err) {
 		return gateway.Answer{}, err
 	} else if err != nil {
-		c.Log.WarnContext(ctx, "run could not be stopped", "run", c.d.RunID, "err", err)
+		c.Log.WarnContext(ctx, "could not stop a run", "run", c.d.RunID, "err", err)
 	}
 	a, err := c.Runtime.Wait(ctx, c.d.RunID, farewell)
 	if err == nil && a.Outcome != gateway.Finished {
@@ -325,9 +325,9 @@ func (c *course) await(ctx context.Context) (gateway.Answer, error) {
 	return a, err
 }
 
-// recover finds out what became of a question that may have been sent before an
-// interruption. ask says that it is to be sent, under the same run id or the one
-// that follows it; else it was brought to its end, or is waited for.
+// recover finds out what happened to a question that may have been sent before an
+// interruption. If ask is true, send it now, with the same run id or its successor.
+// Otherwise recover has ended the dispatch or waited for it.
 func (c *course) recover(ctx context.Context, boot string) (ask bool, _ error) {
 	t, seen, err := c.look(ctx)
 	switch {
@@ -346,27 +346,27 @@ func (c *course) recover(ctx context.Context, boot string) (ask bool, _ error) {
 			return false, err
 		}
 		return false, c.conclude(ctx, a)
-	case t.Other && seen && boot != c.d.bootID: // the runtime resumes the interrupted turn by itself
+	case t.Other && seen && boot != c.d.bootID: // the gateway is resuming the interrupted turn
 		if c.left() <= 0 {
 			return false, c.outOfTime(ctx, t)
 		}
 		return false, moment(ctx, breath)
-	case !seen && c.d.State == Started && boot == c.d.bootID && t.Other: // it may wait behind what goes on there
+	case !seen && c.d.State == Started && boot == c.d.bootID && t.Other: // it may be queued behind the other run
 		return false, c.queued(ctx)
 	case !seen && c.d.State == Started && boot == c.d.bootID:
-		return false, c.over(ctx, t, boot) // it was taken, and is not to be found any more
+		return false, c.over(ctx, t, boot) // accepted, but no longer in the history
 	case !seen && c.d.State == Started && c.left() <= 0:
 		return false, c.conclude(ctx, gateway.Answer{Outcome: gateway.TimedOut})
 	case !seen:
-		return true, c.stillWanted(ctx) // it never arrived: the same run id is safe
+		return true, c.stillWanted(ctx) // it never arrived, so the same run id is safe
 	case boot != c.d.bootID && (t.Answer.Outcome == "" || t.Answer.Outcome == gateway.Stopped):
-		return c.askAnew(ctx) // it was lost with the gateway's process
+		return c.askAnew(ctx) // it was lost when the gateway restarted
 	}
 	return false, c.over(ctx, t, boot)
 }
 
-// queued waits for a question that stands behind other work. The gateway tells when
-// it is stopped there; whether it has begun is looked at again.
+// queued waits for a question that is queued behind another run. It returns nil if the
+// question has not ended, so that recover checks again whether it started.
 func (c *course) queued(ctx context.Context) error {
 	if c.left() <= 0 {
 		return c.conclude(ctx, gateway.Answer{Outcome: gateway.TimedOut})
@@ -378,8 +378,9 @@ func (c *course) queued(ctx context.Context) error {
 	return c.conclude(ctx, a)
 }
 
-// over ends a dispatch whose run has ended without an answer. The gateway knows
-// for some minutes how; sent again later, the task would be worked on again.
+// over ends a dispatch whose run ended without an answer. The gateway remembers the
+// result for a few minutes. The question is not sent again, because the agent would
+// repeat the work.
 func (c *course) over(ctx context.Context, t gateway.Trace, boot string) error {
 	if err := c.accepted(ctx, boot); err != nil {
 		return err
@@ -392,13 +393,14 @@ func (c *course) over(ctx context.Context, t gateway.Trace, boot string) error {
 		a = t.Answer
 	}
 	if a.Outcome == "" || a.Outcome == gateway.Running {
-		a = gateway.Answer{Outcome: gateway.Failed, Error: "Its run ended without an answer while nobody listened."}
+		a = gateway.Answer{Outcome: gateway.Failed, Error: "The run ended without an answer while Wardroom was disconnected."}
 	}
 	return c.conclude(ctx, a)
 }
 
-// look reads the history of the session for the present question and those of
-// the same dispatch before it. seen says that the agent has one of them.
+// look reads the history of the session for the current question and the previous ones
+// of this dispatch. seen reports whether the agent has received the current one, or
+// answered any.
 func (c *course) look(ctx context.Context) (t gateway.Trace, seen bool, err error) {
 	for n := c.d.number; n >= c.d.first; n-- {
 		found, err := c.Runtime.Find(ctx, c.d.SessionKey, c.d.name(n))
@@ -415,8 +417,8 @@ func (c *course) look(ctx context.Context) (t gateway.Trace, seen bool, err erro
 	return t, seen, nil
 }
 
-// askAnew follows up a question whose run died with the gateway's process: only
-// then the number of a run grows. What was done meanwhile is not begun anew.
+// askAnew repeats a question whose run was lost when the gateway restarted, with a new
+// run id. It does not if the task must no longer be dispatched.
 func (c *course) askAnew(ctx context.Context) (bool, error) {
 	if c.d.State == Started && c.left() <= 0 {
 		return false, c.conclude(ctx, gateway.Answer{Outcome: gateway.TimedOut})
@@ -429,8 +431,8 @@ func (c *course) askAnew(ctx context.Context) (bool, error) {
 	return true, c.write(ctx, began)
 }
 
-// stillWanted ends a dispatch that is not to be sent again. What was given to
-// another meanwhile stays with the agent that works on it.
+// stillWanted ends a dispatch that must not be sent again. A task that was only
+// reassigned stays with the agent that works on it.
 func (c *course) stillWanted(ctx context.Context) error {
 	code, why, err := c.Unwanted(ctx, c.DB, c.d.taskID, c.d.userID)
 	if err == nil && (code == Withdrawn || code == Deactivated) {
@@ -439,9 +441,8 @@ func (c *course) stillWanted(ctx context.Context) error {
 	return err
 }
 
-// overtook follows up a question that was turned away because its session
-// changed in that moment: the gateway resumes interrupted turns by itself, and
-// answers the old run id with that failure from now on.
+// overtook handles a question that the gateway dropped because it resumed an
+// interrupted turn of the session. The gateway repeats that failure for the old run id.
 func (c *course) overtook(ctx context.Context, a gateway.Answer) error {
 	if err := moment(ctx, breath); err != nil {
 		return err
@@ -457,7 +458,7 @@ func (c *course) overtook(ctx context.Context, a gateway.Answer) error {
 	case c.left() <= 0:
 		return c.outOfTime(ctx, t)
 	case t.Other:
-		return nil // it is looked at again, and waited for
+		return nil // recover waits for the other run
 	}
 	if c.overtaken++; c.overtaken > overtakenMost {
 		return c.finish(ctx, outcome(a, false, c.Limit), a)
@@ -466,12 +467,12 @@ func (c *course) overtook(ctx context.Context, a gateway.Answer) error {
 	return err
 }
 
-// outOfTime ends a dispatch whose resumed turn took too long, and stops that turn
-// where its run is known.
+// outOfTime ends a dispatch whose resumed turn took too long, and stops that turn if
+// its run is known.
 func (c *course) outOfTime(ctx context.Context, t gateway.Trace) error {
 	if t.Other && t.Resumed != "" {
 		if _, err := c.Runtime.Stop(ctx, c.d.SessionKey, t.Resumed); err != nil {
-			c.Log.WarnContext(ctx, "run could not be stopped", "run", t.Resumed, "err", err)
+			c.Log.WarnContext(ctx, "could not stop a run", "run", t.Resumed, "err", err)
 		}
 	}
 	return c.conclude(ctx, gateway.Answer{Outcome: gateway.TimedOut})

@@ -8,16 +8,15 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// moot is an item of the inbox that asks for nothing any more.
+// staleItem is an inbox item whose task no longer needs attention.
 type moot struct{ cause, why string }
 
-// SettleMoot ends the items of dispatches that failed, whose tasks are done, in
-// the archive or gone by now, but for those that a person has opened again. It is
-// called every few seconds, so that the inbox does not ask for what has been seen
-// to on the board.
+// ResolveStale resolves the inbox items of failed dispatches whose tasks are done,
+// archived or deleted, except for items that a person has reopened. It runs every few
+// seconds.
 func (s *Service) SettleMoot(ctx context.Context) error {
 	if pending, err := mootItems(ctx, s.DB); err != nil || len(pending) == 0 || s.Settle == nil {
-		return err // as a rule there is nothing to write
+		return err // usually there is nothing to write
 	}
 	return s.DB.Tx(ctx, func(tx *db.Tx) error {
 		pending, err := mootItems(ctx, tx)
@@ -33,7 +32,7 @@ func (s *Service) SettleMoot(ctx context.Context) error {
 	})
 }
 
-// mootItems reads some of them; the others have their turn at the next call.
+// mootItems reads up to 100 stale items; the next call gets the others.
 func mootItems(ctx context.Context, q db.Queryer) ([]moot, error) {
 	rows, err := q.Query(ctx, `
 		SELECT i.cause, i.subject_name, CASE WHEN t.id IS NULL THEN 'was deleted' WHEN t.archived_at IS NOT NULL THEN 'is in the archive' ELSE 'is done' END
@@ -49,7 +48,7 @@ func mootItems(ctx context.Context, q db.Queryer) ([]moot, error) {
 		return m, err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("look for items of tasks that are done: %w", err)
+		return nil, fmt.Errorf("find stale inbox items: %w", err)
 	}
 	return all, nil
 }

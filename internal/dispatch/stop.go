@@ -10,10 +10,10 @@ import (
 	"wardroom/internal/platform/job"
 )
 
-// orphan is a run that nobody waits for any more.
+// orphan is a run whose dispatch has ended. It is the payload of the stop job.
 type orphan struct {
 	SessionKey, RunID string
-	Former            []string // the runs of the same dispatch before it, the last one first
+	Former            []string // earlier runs of the same dispatch, latest first
 }
 
 func (d *Dispatch) orphan() orphan {
@@ -24,10 +24,9 @@ func (d *Dispatch) orphan() orphan {
 	return o
 }
 
-// stop ends a run that nobody waits for any more. One that was sent in the very
-// moment in which it was taken back arrives later than the first stop, and a turn
-// that the runtime resumes goes on some seconds after its restart: so it is looked
-// at again, until the runtime does not have it any more.
+// stop ends an orphaned run. It checks repeatedly, because a question that was sent
+// just before the cancelation arrives after the first stop, and the gateway resumes
+// interrupted turns only some seconds after its restart.
 func (s *Service) stop(ctx context.Context, h *job.Held) error {
 	var o orphan
 	if err := json.Unmarshal(h.Payload, &o); err != nil {
@@ -44,10 +43,10 @@ func (s *Service) stop(ctx context.Context, h *job.Held) error {
 		case err == nil:
 			n++
 		case !gateway.Away(err):
-			s.Log.WarnContext(ctx, "run could not be stopped", "run", o.RunID, "err", err)
-			return nil // it will not be another time either
+			s.Log.WarnContext(ctx, "could not stop a run", "run", o.RunID, "err", err)
+			return nil // another attempt would fail the same way
 		case time.Now().After(until):
-			s.Log.WarnContext(ctx, "run could not be stopped, the gateway is away", "run", o.RunID, "err", err)
+			s.Log.WarnContext(ctx, "could not stop a run, the gateway is unreachable", "run", o.RunID, "err", err)
 			return nil
 		}
 		if n == looks {
@@ -59,8 +58,8 @@ func (s *Service) stop(ctx context.Context, h *job.Held) error {
 	}
 }
 
-// halt stops the run or, where that is not going, the one by which the runtime
-// goes on with its turn after a restart: that has an id of the runtime's own.
+// halt stops the run. If it is not in progress, halt stops the run with which the
+// gateway resumes its turn after a restart, which has another id.
 func (s *Service) halt(ctx context.Context, o orphan) error {
 	stopped, err := s.Runtime.Stop(ctx, o.SessionKey, o.RunID)
 	if err != nil || stopped {
@@ -69,7 +68,7 @@ func (s *Service) halt(ctx context.Context, o orphan) error {
 	for _, id := range append([]string{o.RunID}, o.Former...) {
 		t, err := s.Runtime.Find(ctx, o.SessionKey, id)
 		if err != nil || !t.Other {
-			return err // nothing is going there
+			return err // no other run is in progress there
 		}
 		if t.Resumed == "" || t.Answered {
 			continue

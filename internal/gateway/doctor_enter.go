@@ -13,8 +13,8 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// enter examines what the gateway itself decides: it connects as the client
-// does, with each credential that the client would try.
+// enter examines the layers above HTTP. It connects as the client does, with each
+// credential that the client would try.
 func (x *examination) enter(ctx context.Context) bool {
 	for {
 		k, h, ok, again := x.introduce(ctx)
@@ -32,8 +32,8 @@ func (x *examination) enter(ctx context.Context) bool {
 	}
 }
 
-// introduce makes one connection, up to the gateway's greeting. again says that
-// the credential was refused and the client has another.
+// introduce makes one connection up to the gateway's hello-ok. again means that the
+// gateway rejected the credential and the client has another.
 func (x *examination) introduce(ctx context.Context) (k *conn, h hello, ok, again bool) {
 	c := x.client
 	ctx, cancel := context.WithTimeout(ctx, c.opt.Timeout)
@@ -43,27 +43,27 @@ func (x *examination) introduce(ctx context.Context) (k *conn, h hello, ok, agai
 	if fail != nil {
 		return nil, h, x.fail(LayerUpgrade, fail), false
 	}
-	x.ok(LayerUpgrade, "A WebSocket is open.")
+	x.ok(LayerUpgrade, "WebSocket connection opened.")
 	x.begin()
 	h, fail = c.handshake(ctx, k)
 	if k.challengedAt.IsZero() {
 		k.drop(nil)
 		return nil, h, x.fail(LayerChallenge, fail), false
 	}
-	x.step(LayerChallenge, StepOK, k.challengedAt.Sub(x.began), "The gateway sent its challenge"+x.clocks(k)+".")
+	x.step(LayerChallenge, StepOK, k.challengedAt.Sub(x.began), "Received the gateway's challenge"+x.clocks(k)+".")
 	x.began = k.challengedAt
 	if fail != nil {
 		k.drop(nil)
 		if fail.pace == soon && fail.layer != LayerScopes {
-			x.warn(LayerAuth, fail.text, strings.TrimSuffix(fail.fix, " Another credential is tried next."))
+			x.warn(LayerAuth, fail.text, strings.TrimSuffix(fail.fix, anotherCredential))
 			return nil, h, false, true
 		}
 		if fail.pairing != nil {
-			x.step(LayerAuth, StepOK, -1, "The gateway took the token: it looks at that before it asks for an approval.")
+			x.step(LayerAuth, StepOK, -1, "The gateway accepted the token: it checks the token before it requires approval.")
 		}
 		if fail.narrow && x.asksForAdmin() {
 			if _, second := x.startsRuns(ctx); second == nil {
-				fail.text += " Without operator.admin the gateway lets this service in: until then agents are asked and watched, and only schedules cannot be changed."
+				fail.text += " Without operator.admin the connection works: until then, only schedules cannot be changed."
 			}
 		}
 		return nil, h, x.fail(LayerAuth, fail), false
@@ -73,12 +73,11 @@ func (x *examination) introduce(ctx context.Context) (k *conn, h hello, ok, agai
 	return k, h, true, false
 }
 
-// skewed is from when on two clocks differ so much that people notice. The
-// gateway itself takes signatures whose time differs from its own by two
-// minutes at most.
+// skewed is the clock difference above which the examination warns. The gateway itself
+// tolerates two minutes in signatures.
 const skewed = 30 * time.Second
 
-// clocks compares the gateway's clock with ours, and warns.
+// clocks compares the gateway's clock with this host's, and warns if they differ.
 func (x *examination) clocks(k *conn) string {
 	ahead := k.ahead
 	if max(ahead, -ahead) < skewed {
@@ -89,63 +88,62 @@ func (x *examination) clocks(k *conn) string {
 		by = fmt.Sprintf("%s behind", (-ahead).Round(time.Second))
 	}
 	if !slices.ContainsFunc(x.is.Warnings, func(f Finding) bool { return f.Layer == LayerChallenge }) {
-		x.warn(LayerChallenge, fmt.Sprintf("The gateway's clock is %s this host's. A device's signature holds all the same, because it carries the time of the gateway's own challenge; "+
-			"but times of sessions, ages and schedules are shown wrong by as much.", by),
-			"Set the clock of whichever host is wrong, for example: timedatectl set-ntp true")
+		x.warn(LayerChallenge, fmt.Sprintf("The gateway's clock is %s this host's. The connection works, but the times of sessions and schedules are wrong by as much.", by),
+			"Correct the clock of the host that is wrong, for example with: timedatectl set-ntp true")
 	}
-	return fmt.Sprintf(", by whose clock it is %s ours", strings.Replace(by, "ahead of", "later than", 1))
+	return fmt.Sprintf(". The gateway's clock is %s this host's", by)
 }
 
-// admitted notes with what we were let in.
+// admitted records which credential the gateway accepted, and the state of the pairing.
 func (x *examination) admitted(k *conn) {
 	c := x.client
 	took := time.Since(k.challengedAt)
 	with := map[string]string{
-		sharedToken: "Accepted with the shared token.", deviceToken: "Accepted with the device's token.", noCredential: "Accepted without a token.",
+		sharedToken: "The gateway accepted the shared token.", deviceToken: "The gateway accepted the device token.", noCredential: "The gateway requires no token.",
 	}[k.cred.kind]
 	x.step(LayerAuth, StepOK, took, with)
 	if k.cred.kind == noCredential {
-		x.warn(LayerAuth, "The gateway lets anybody in: it asks for no token.", "Set gateway.auth.token in its configuration, and AGENTRT_GATEWAY_TOKEN here.")
+		x.warn(LayerAuth, "The gateway requires no token, so anyone can connect to it.", "Set gateway.auth.token in its configuration, and AGENTRT_GATEWAY_TOKEN to the same token.")
 	}
 	switch {
 	case c.device == nil:
-		x.step(LayerPairing, StepSkipped, -1, "This service has no device key, and the gateway let it in without one.")
+		x.step(LayerPairing, StepSkipped, -1, "Wardroom has no device key, and the gateway does not require one.")
 	case k.cred.kind == deviceToken || c.wallet.issued != "":
 		x.step(LayerPairing, StepOK, -1, fmt.Sprintf("The device %s is paired.", c.device.id))
 	default:
-		x.step(LayerPairing, StepOK, -1, fmt.Sprintf("The device %s was let in without an approval, as on the gateway's own host.", c.device.id))
+		x.step(LayerPairing, StepOK, -1, fmt.Sprintf("The gateway accepted the device %s without approval, as it does on its own host.", c.device.id))
 	}
 }
 
-// granted compares the scopes with those that were asked for, on both connections
-// where there are two.
+// granted compares the granted scopes with the requested ones, on both connections if
+// there are two.
 func (x *examination) granted(ctx context.Context, h hello) bool {
 	c := x.client
 	has := scopesOf(h.Auth.Scopes)
 	missing := missingScopes(c.opt.Scopes, has)
 	x.begin()
 	if len(missing) == 0 {
-		saw := fmt.Sprintf("Granted as asked: %s.", strings.Join(has, ", "))
+		saw := fmt.Sprintf("Granted: %s.", strings.Join(has, ", "))
 		if !x.asksForAdmin() {
 			x.step(LayerScopes, StepOK, -1, saw)
 			return true
 		}
 		second, fail := x.startsRuns(ctx)
 		if fail != nil {
-			fail.text, fail.layer = "The second connection, which starts runs without operator.admin, cannot be made. "+fail.text, LayerScopes
-			fail.fix = cmp.Or(fail.fix, "Look at the gateway's log.")
+			fail.text, fail.layer = "Could not open the second connection, which starts runs without operator.admin. "+fail.text, LayerScopes
+			fail.fix = cmp.Or(fail.fix, "Check the gateway's log.")
 			return x.fail(LayerScopes, fail)
 		}
 		x.ok(LayerScopes, saw+" "+second)
 		return true
 	}
-	f := &failure{text: fmt.Sprintf("The gateway granted %s and not %s. %s", orNone(has), strings.Join(missing, ", "), neededFor(missing))}
-	f.fix = "On the gateway's own host a service is granted what it asks for; from elsewhere it has to be a paired device: “Pair this service” in the dashboard, under Settings → Gateway, makes it one and says what to run there."
+	f := &failure{text: fmt.Sprintf("The gateway granted %s, but not %s. %s", orNone(has), strings.Join(missing, ", "), neededFor(missing))}
+	f.fix = "Pair Wardroom in the dashboard under Settings → Gateway, or run it on the gateway's host, where scopes need no approval."
 	if c.device != nil {
-		f.fix = "Approve this device for more on the gateway's host (openclaw devices list, openclaw devices approve)."
+		f.fix = "Approve more scopes for the device on the gateway's host (openclaw devices list, then openclaw devices approve)."
 	}
 	if len(has) > 0 {
-		f.fix += " Or do without: AGENTRT_GATEWAY_SCOPES=" + strings.Join(has, ",")
+		f.fix += " Or request fewer: AGENTRT_GATEWAY_SCOPES=" + strings.Join(has, ",")
 	}
 	return x.fail(LayerScopes, f)
 }
@@ -153,7 +151,7 @@ func (x *examination) granted(ctx context.Context, h hello) bool {
 // asksForAdmin reports whether there are two connections to examine.
 func (x *examination) asksForAdmin() bool { return slices.Contains(x.client.opt.Scopes, scopeAdmin) }
 
-// startsRuns makes the connection that starts runs, as the client does, and ends it.
+// startsRuns makes the connection that starts runs, as the client does, and closes it.
 func (x *examination) startsRuns(ctx context.Context) (saw string, fail *failure) {
 	s := x.client.twinAs(x.client.device, x.client.wallet)
 	s.opt.Scopes = runScopes(s.opt.Scopes)
@@ -168,18 +166,18 @@ func (x *examination) startsRuns(ctx context.Context) (saw string, fail *failure
 		return "", unasked()
 	}
 	if missing := missingScopes(s.opt.Scopes, has); len(missing) > 0 {
-		return "", &failure{text: fmt.Sprintf("The gateway granted it %s and not %s.", orNone(has), strings.Join(missing, ", "))}
+		return "", &failure{text: fmt.Sprintf("The gateway granted it %s, but not %s.", orNone(has), strings.Join(missing, ", "))}
 	}
-	return fmt.Sprintf("The second connection, which starts runs, is granted %s and not operator.admin.", strings.Join(has, ", ")), nil
+	return fmt.Sprintf("The second connection, which starts runs, has %s without operator.admin.", strings.Join(has, ", ")), nil
 }
 
-// speaks notes the version of the protocol, which the handshake has checked.
+// speaks records the protocol version, which the handshake has already checked.
 func (x *examination) speaks(h hello) bool {
 	saw := fmt.Sprintf("Protocol %d", protocol)
 	if v := x.client.secrets.bounded(h.Server.Version, 40); v != "" {
 		saw += ", gateway " + v
 		if v != Tested {
-			saw += " (this service is tested with " + Tested + ")"
+			saw += " (Wardroom is tested with " + Tested + ")"
 		}
 	}
 	x.step(LayerProtocol, StepOK, -1, saw+".")
@@ -200,7 +198,7 @@ func (x *examination) uses(ctx context.Context, k *conn, h hello) bool {
 	return x.answers(ctx, h) && x.tells(ctx, k, events)
 }
 
-// answers looks whether the gateway has the methods that we use, and asks one.
+// answers checks that the gateway has the required methods, and calls one of them.
 func (x *examination) answers(ctx context.Context, h hello) bool {
 	c := x.client
 	x.begin()
@@ -213,11 +211,11 @@ func (x *examination) answers(ctx context.Context, h hello) bool {
 			}
 		}
 		return x.fail(LayerMethods, &failure{
-			text: fmt.Sprintf("The gateway does not have %s. What does not work because of that: %s. All else does.", strings.Join(names, ", "), strings.Join(features, "; ")),
+			text: fmt.Sprintf("The gateway does not have %s. These features do not work: %s.", strings.Join(names, ", "), strings.Join(features, "; ")),
 			fix:  updateGateway,
 		})
 	}
-	listed := fmt.Sprintf("All %d methods that we use are there", len(needs()))
+	listed := fmt.Sprintf("The gateway has all %d methods that Wardroom uses", len(needs()))
 	if len(h.Features.Methods) == 0 {
 		listed = "The gateway lists no methods"
 	}
@@ -226,23 +224,23 @@ func (x *examination) answers(ctx context.Context, h hello) bool {
 		x.ok(LayerMethods, listed+what)
 		return true
 	}
-	f := &failure{text: "The gateway let us in and does not answer as it should.", fix: "Look at the gateway's log."}
+	f := &failure{text: "The gateway accepted the connection but did not answer correctly.", fix: "Check the gateway's log."}
 	if fa := fault.Of(err); fa != nil {
 		f.text = strings.TrimSpace(fa.Title + " " + fa.Detail)
 	}
 	if errors.Is(err, ErrTimeout) {
-		f.text = fmt.Sprintf("The gateway let us in and did not answer a simple question within %s.", c.opt.Timeout)
+		f.text = fmt.Sprintf("The gateway accepted the connection but did not answer a simple request within %s.", c.opt.Timeout)
 		f.fix = lookAtHost
 	}
 	return x.fail(LayerMethods, f)
 }
 
-// ask puts a question that changes nothing.
+// ask sends a request that changes nothing.
 func (x *examination) ask(ctx context.Context) (saw string, err error) {
 	c := x.client
 	if !slices.ContainsFunc(c.Status().ScopesGranted, func(g string) bool { return covers(g, "operator.read") }) {
 		var out struct{}
-		return "; health was answered.", c.call(ctx, "health", struct{}{}, &out)
+		return "; it answered health.", c.call(ctx, "health", struct{}{}, &out)
 	}
 	agents, err := c.Agents(ctx)
 	var ids []string
@@ -255,20 +253,21 @@ func (x *examination) ask(ctx context.Context) (saw string, err error) {
 	return fmt.Sprintf("; its agents are %s.", strings.Join(ids, ", ")), err
 }
 
-// tells looks whether events come: on the connection of the service, where it
-// has heard one lately, else on our own, for as long as the gateway announces.
+// tells checks that events arrive. If the client's own connection received one
+// recently, that is enough; otherwise it waits for one, for as long as the gateway
+// announces.
 func (x *examination) tells(ctx context.Context, k *conn, events <-chan Event) bool {
 	c := x.client
 	x.begin()
 	if age, ok := x.owner.heardLately(); ok {
-		x.step(LayerEvents, StepOK, -1, fmt.Sprintf("The service's own connection heard an event %s ago.", age.Round(100*time.Millisecond)))
+		x.step(LayerEvents, StepOK, -1, fmt.Sprintf("Wardroom's own connection received an event %s ago.", age.Round(100*time.Millisecond)))
 		return true
 	}
 	tick := k.tick
 	if tick <= 0 {
 		tick = eventLimit / 2
 	}
-	// A tick may be late by a little.
+	// Allow for a tick that is slightly late.
 	patience := min(tick+tick/4+500*time.Millisecond, eventLimit)
 	late := time.NewTimer(patience)
 	defer late.Stop()
@@ -277,25 +276,25 @@ func (x *examination) tells(ctx context.Context, k *conn, events <-chan Event) b
 		case e, open := <-events:
 			switch {
 			case !open:
-				x.ok(LayerEvents, "More events came than were read.")
+				x.ok(LayerEvents, "Received more events than this check reads.")
 				return true
 			case e.Name == EventDisconnected:
-				return x.fail(LayerEvents, unreachable("The connection ended while we listened for events. %s", c.Status().LastError).mend("Look at the gateway's log, and at what is between."))
+				return x.fail(LayerEvents, unreachable("The connection was lost while waiting for events. %s", c.Status().LastError).mend("Check the gateway's log, and any proxy in between."))
 			case e.Seq > 0 || e.Name != EventConnected && e.Name != EventGap:
-				x.ok(LayerEvents, fmt.Sprintf("The event %s came.", c.secrets.bounded(e.Name, 60)))
+				x.ok(LayerEvents, fmt.Sprintf("Received the event %s.", c.secrets.bounded(e.Name, 60)))
 				return true
 			}
 		case <-ctx.Done():
-			return x.fail(LayerEvents, unreachable("No event came in the time that was left for this examination.").mend("Run it again."))
+			return x.fail(LayerEvents, unreachable("No event arrived before the examination's time limit.").mend("Run it again."))
 		case <-late.C:
-			return x.fail(LayerEvents, unreachable("The gateway answers, and sent no event within %s, although it announces one every %s.", patience.Round(time.Millisecond), tick).
-				mend("What is seen of sessions is out of date. Restart the gateway; if a proxy is between, it must pass on what the gateway sends by itself, without holding it back."))
+			return x.fail(LayerEvents, unreachable("The gateway answers requests but sent no event within %s, although it announced one every %s.", patience.Round(time.Millisecond), tick).
+				mend("Session data is out of date. Restart the gateway, and check that any proxy in between passes on events without buffering."))
 		}
 	}
 }
 
-// heardLately says whether the connection of the service has had an event within
-// twice the time that the gateway announces between two.
+// heardLately reports whether the client's connection received an event within twice
+// the announced interval, and how long ago.
 func (c *Client) heardLately() (age time.Duration, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -19,15 +19,15 @@ import (
 	"time"
 )
 
-// sight is what was seen of one HTTP request below HTTP. The standard library
-// tells it from goroutines of its own.
+// sight records the network steps of one HTTP request. The standard library calls it
+// from its own goroutines.
 type sight struct {
 	mu sync.Mutex
 
 	dnsBegan, tcpBegan, tlsBegan time.Time
-	dns, tcp, tls                time.Duration // how long each took; 0 when it did not end well
-	addresses                    []string      // that the name has
-	remote                       string        // with whom we are connected
+	dns, tcp, tls                time.Duration // duration of each; 0 if it did not succeed
+	addresses                    []string      // the resolved addresses
+	remote                       string        // the peer's address
 	state                        tls.ConnectionState
 }
 
@@ -76,8 +76,8 @@ func (s *sight) trace() *httptrace.ClientTrace {
 	}
 }
 
-// reach examines what lies below the WebSocket, with one request to the
-// gateway's health page, which needs no token and gets none.
+// reach examines the layers below the WebSocket with one request to the gateway's
+// health page. It sends no token, because the page requires none.
 func (x *examination) reach(ctx context.Context) bool {
 	c := x.client
 	ctx, cancel := context.WithTimeout(ctx, c.opt.Timeout)
@@ -99,10 +99,10 @@ func (x *examination) reach(ctx context.Context) bool {
 	return true
 }
 
-// mostPage is as much of the health page as is read.
+// mostPage is how much of the health page is read.
 const mostPage = 4096
 
-// page is what was answered to a request.
+// page is the response to an HTTP request.
 type page struct {
 	status int
 	header http.Header
@@ -126,7 +126,7 @@ func (x *examination) probe(ctx context.Context) (page, error) {
 	return page{resp.StatusCode, resp.Header, body}, err
 }
 
-// unreached says which layer the request did not get through.
+// unreached records the layer at which the request failed.
 func (x *examination) unreached(ctx context.Context, s *sight, err error) bool {
 	c := x.client
 	f := c.dialFailure(err, nil, s.tcp > 0)
@@ -135,8 +135,8 @@ func (x *examination) unreached(ctx context.Context, s *sight, err error) bool {
 	case at != "":
 	case s.tcp == 0 && !s.dnsBegan.IsZero() && s.dns == 0:
 		at = LayerDNS
-		f.text = fmt.Sprintf("The name %s was not resolved: %s", c.url.Hostname(), f.text)
-		f.fix = "Check AGENTRT_GATEWAY_URL and the DNS of this host."
+		f.text = fmt.Sprintf("Could not resolve the name %s: %s", c.url.Hostname(), f.text)
+		f.fix = "Check AGENTRT_GATEWAY_URL and this host's DNS."
 	case s.tcp == 0:
 		at = LayerTCP
 	case !s.tlsBegan.IsZero() && s.tls == 0:
@@ -145,7 +145,7 @@ func (x *examination) unreached(ctx context.Context, s *sight, err error) bool {
 		at = LayerHTTP
 		if f.layer = ""; hungUp(err) && c.speaksTLS(ctx) {
 			at = LayerTLS
-			f = unreachable("%s speaks TLS, and AGENTRT_GATEWAY_URL begins with ws://.", c.url.Host).mend("Set AGENTRT_GATEWAY_URL=%s", secured(c.url))
+			f = unreachable("%s requires TLS, but AGENTRT_GATEWAY_URL begins with ws://.", c.url.Host).mend("Set AGENTRT_GATEWAY_URL=%s", secured(c.url))
 		}
 	}
 	switch at {
@@ -162,18 +162,18 @@ func (x *examination) unreached(ctx context.Context, s *sight, err error) bool {
 	return x.fail(at, f)
 }
 
-// hungUp says whether the other side ended the connection without an answer.
+// hungUp reports whether the other side closed the connection without an answer.
 func hungUp(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET)
 }
 
-// speaksTLS finds out why somebody hangs up on a plain request. Nothing is sent
-// but the beginning of a handshake, so that the certificate does not matter.
+// speaksTLS reports whether a server that closed a plain connection speaks TLS. It
+// sends only the start of a handshake, so the certificate does not matter.
 func (c *Client) speaksTLS(ctx context.Context) bool {
 	if c.url.Scheme != "ws" {
 		return false
 	}
-	//nolint:gosec // nothing is sent, and nothing is taken: see above
+	//nolint:gosec // the connection is closed unused: see above
 	d := &tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}}
 	conn, err := d.DialContext(ctx, "tcp", hostPort(c.url))
 	if err != nil {
@@ -191,14 +191,14 @@ func hostPort(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), port)
 }
 
-// secured is the address with TLS.
+// secured returns the address with TLS.
 func secured(u *url.URL) string {
 	with := *u
 	with.Scheme = "wss"
 	return with.String()
 }
 
-// below notes the layers below HTTP, which all work.
+// below records the layers below HTTP, all of which work.
 func (x *examination) below(s *sight) {
 	x.named(s)
 	x.connected(s)
@@ -210,17 +210,17 @@ func (x *examination) named(s *sight) {
 	_, literal := netip.ParseAddr(host)
 	switch {
 	case x.proxy() != "":
-		x.step(LayerDNS, StepSkipped, -1, fmt.Sprintf("The proxy %s looks the name up (HTTP_PROXY or HTTPS_PROXY in this service's environment).", x.proxy()))
+		x.step(LayerDNS, StepSkipped, -1, fmt.Sprintf("The proxy %s resolves the name (HTTP_PROXY or HTTPS_PROXY in Wardroom's environment).", x.proxy()))
 	case literal == nil:
-		x.step(LayerDNS, StepSkipped, -1, host+" is an address, not a name.")
+		x.step(LayerDNS, StepSkipped, -1, host+" is an IP address, so no lookup is needed.")
 	case s.dns > 0:
-		x.step(LayerDNS, StepOK, s.dns, fmt.Sprintf("%s is %s.", host, strings.Join(s.addresses[:min(len(s.addresses), 4)], ", ")))
+		x.step(LayerDNS, StepOK, s.dns, fmt.Sprintf("%s resolves to %s.", host, strings.Join(s.addresses[:min(len(s.addresses), 4)], ", ")))
 	default:
-		x.step(LayerDNS, StepSkipped, -1, "Not seen: the name was not looked up by this service.")
+		x.step(LayerDNS, StepSkipped, -1, "Not checked: Wardroom did not resolve the name itself.")
 	}
 }
 
-// proxy is the HTTP proxy between, without its credentials; empty when there is none.
+// proxy returns the HTTP proxy in between without its credentials, or an empty string.
 func (x *examination) proxy() string {
 	c := x.client
 	if c.opt.HTTP.Proxy == nil {
@@ -237,16 +237,16 @@ func (x *examination) proxy() string {
 
 func (x *examination) connected(s *sight) {
 	if s.tcp == 0 {
-		x.step(LayerTCP, StepSkipped, -1, "Not seen: the connection was not made by this service.")
+		x.step(LayerTCP, StepSkipped, -1, "Not checked: Wardroom did not open the connection itself.")
 		return
 	}
-	x.step(LayerTCP, StepOK, s.tcp, fmt.Sprintf("Connected with %s.", s.remote))
+	x.step(LayerTCP, StepOK, s.tcp, fmt.Sprintf("Connected to %s.", s.remote))
 }
 
 func (x *examination) encrypted(s *sight) {
 	c := x.client
 	if c.url.Scheme == "ws" {
-		x.step(LayerTLS, StepSkipped, -1, "The address begins with ws://, so that nothing is encrypted.")
+		x.step(LayerTLS, StepSkipped, -1, "The address begins with ws://, so the connection is not encrypted.")
 		x.exposed()
 		return
 	}
@@ -255,32 +255,32 @@ func (x *examination) encrypted(s *sight) {
 		return
 	}
 	leaf := s.state.PeerCertificates[0]
-	how := "vouched for by an authority that this host trusts"
+	how := "signed by an authority that this host trusts"
 	switch {
 	case len(c.opt.Pins) > 0:
-		how = "the one of AGENTRT_GATEWAY_TLS_PIN"
+		how = "pinned by AGENTRT_GATEWAY_TLS_PIN"
 	case c.opt.InsecureTLS:
-		how = "not checked"
-		x.warn(LayerTLS, "AGENTRT_GATEWAY_INSECURE_TLS is true: any certificate is taken, so that anybody between can read the token.",
-			"Set AGENTRT_GATEWAY_TLS_PIN="+fingerprint(leaf)+" instead, after you have compared it on the gateway's host.")
+		how = "not verified"
+		x.warn(LayerTLS, "AGENTRT_GATEWAY_INSECURE_TLS is true: Wardroom accepts any certificate, so anyone on the network path can read the token.",
+			"Set AGENTRT_GATEWAY_TLS_PIN="+fingerprint(leaf)+" instead, after comparing the fingerprint on the gateway's host.")
 	case c.opt.Roots != nil:
-		how = "vouched for by an authority in AGENTRT_GATEWAY_CA_FILE"
+		how = "signed by an authority in AGENTRT_GATEWAY_CA_FILE"
 	}
 	x.step(LayerTLS, StepOK, s.tls, fmt.Sprintf("%s; the certificate is %s, valid until %s.", tls.VersionName(s.state.Version), how, day(leaf.NotAfter)))
 	const soon = 14 * 24 * time.Hour
 	if left := leaf.NotAfter.Sub(c.opt.Now()); left < soon && len(c.opt.Pins) == 0 && !c.opt.InsecureTLS {
-		x.warn(LayerTLS, fmt.Sprintf("The gateway's certificate ends on %s.", day(leaf.NotAfter)), "Renew it before that: the connection is refused from then on.")
+		x.warn(LayerTLS, fmt.Sprintf("The gateway's certificate expires on %s.", day(leaf.NotAfter)), "Renew it before then: Wardroom does not connect with an expired certificate.")
 	}
 }
 
-// exposed warns of a token that travels in clear over a network.
+// exposed warns about a token that is sent unencrypted over a network.
 func (x *examination) exposed() {
 	host := x.client.url.Hostname()
 	if ip, err := netip.ParseAddr(host); host == "localhost" || err == nil && ip.IsLoopback() {
 		return
 	}
-	x.warn(LayerTLS, "The token and all that agents say travel without encryption to "+host+".",
-		"Switch TLS on in the gateway (gateway.tls.enabled), write wss:// in AGENTRT_GATEWAY_URL, and set AGENTRT_GATEWAY_TLS_PIN to its fingerprint; or keep them on one host.")
+	x.warn(LayerTLS, "The token and all messages travel unencrypted to "+host+".",
+		"Enable TLS in the gateway (gateway.tls.enabled), use wss:// in AGENTRT_GATEWAY_URL, and set AGENTRT_GATEWAY_TLS_PIN to the certificate's fingerprint; or run both on one host.")
 }
 
 // health is the gateway's health page.
@@ -291,19 +291,19 @@ type health struct {
 	Pending string `json:"pendingReason"`
 }
 
-// startup says what is wrong with the answer to a request for the health page.
-// That there is no such page is nothing wrong: a proxy may not pass it on.
+// startup returns what is wrong according to the response for the health page. A
+// missing page is not a failure, because a proxy may not pass it on.
 func (x *examination) startup(p page) *failure {
 	c, body := x.client, p.body
 	var h health
 	isPage := json.Unmarshal(body, &h) == nil && h.Status != ""
 	switch code := p.status; {
 	case code == http.StatusServiceUnavailable && isPage && h.Status == "draining":
-		return unreachable("The gateway is stopping or restarting: it takes nothing new.").mend("Wait, or start it again. We try again by ourselves.")
+		return unreachable("The gateway is shutting down or restarting.").mend("Wait, or start it again. Wardroom retries automatically.")
 	case code == http.StatusServiceUnavailable && isPage:
 		f := unreachable("The gateway is starting.").mend("%s", waitForIt)
 		if h.Pending != "" {
-			f.text = fmt.Sprintf("The gateway is starting; it waits for %s.", c.secrets.bounded(h.Pending, 100))
+			f.text = fmt.Sprintf("The gateway is starting and waits for %s.", c.secrets.bounded(h.Pending, 100))
 		}
 		return f
 	case code >= 300 && code < 400, code == http.StatusBadGateway, code == http.StatusServiceUnavailable, code == http.StatusGatewayTimeout,
@@ -317,17 +317,17 @@ func (x *examination) startup(p page) *failure {
 		f.fix = "Set AGENTRT_GATEWAY_URL=" + secured(c.url)
 	}
 	if p.status == http.StatusBadGateway || p.status == http.StatusGatewayTimeout {
-		f.text = fmt.Sprintf("A proxy answers at %s, and says that the gateway behind it is away (HTTP %d).", c.url.Host, p.status)
-		f.fix = "Start the gateway, or correct where the proxy looks for it."
+		f.text = fmt.Sprintf("A proxy at %s reports that the gateway behind it is unavailable (HTTP %d).", c.url.Host, p.status)
+		f.fix = "Start the gateway, or correct its address in the proxy's configuration."
 	}
 	return f
 }
 
-// healthPage tells what the health page says.
+// healthPage describes the health page.
 func (x *examination) healthPage(p page) string {
 	var h health
 	if json.Unmarshal(p.body, &h) != nil || h.Status == "" {
-		return fmt.Sprintf("HTTP %d, without the health page of a gateway (/startupz).", p.status)
+		return fmt.Sprintf("HTTP %d, but no gateway health page (/startupz).", p.status)
 	}
 	saw := fmt.Sprintf("HTTP %d from /startupz: %s", p.status, x.client.secrets.bounded(h.Status, 40))
 	if h.Version != "" {

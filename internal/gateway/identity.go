@@ -7,32 +7,32 @@ import (
 	"time"
 )
 
-// Identity is a device that this service can be to the gateway. The zero
-// Identity is none.
+// Identity is a device with which Wardroom can connect. The zero value means no device.
 type Identity struct {
 	Key   ed25519.PrivateKey
-	Token string // that the gateway gave this device; empty when there is none yet
+	Token string // issued by the gateway; may be empty
 }
 
-// NewsKind says what became of our device.
+// DeviceEventKind is the kind of a DeviceEvent.
 type NewsKind string
 
-// The kinds of news.
+// The kinds of device events.
 const (
-	TokenIssued  NewsKind = "issued"  // the gateway gave it a token, or the same one again
-	TokenRefused NewsKind = "refused" // the gateway takes its token no more; another credential is tried
-	LetInAsLocal NewsKind = "local"   // it was let in without an approval, as on the gateway's own host
+	TokenIssued  NewsKind = "issued"  // the gateway issued a token, possibly the same as before
+	TokenRefused NewsKind = "refused" // the gateway rejected the device's token; another credential is tried
+	LetInAsLocal NewsKind = "local"   // the gateway accepted the device without approval, as it does on its own host
 )
 
-// DeviceNews is what the gateway let us know of our device while we connected.
+// DeviceEvent is a change of the device's state that the gateway reported while
+// connecting.
 type DeviceNews struct {
 	DeviceID string
 	Kind     NewsKind
-	Token    string // which was issued or refused; a secret
+	Token    string // the issued or rejected token; a secret
 }
 
-// OnDevice has hear told of what becomes of our device, from the goroutine of
-// Run, which must not be held up. Call it before Run.
+// OnDeviceEvent sets a function that is called with each DeviceEvent. It runs in the
+// goroutine of Run and must not block. Call OnDeviceEvent before Run.
 func (c *Client) OnDevice(hear func(DeviceNews)) { c.hear = hear }
 
 func (c *Client) tell(n DeviceNews) {
@@ -41,7 +41,7 @@ func (c *Client) tell(n DeviceNews) {
 	}
 }
 
-// idOf is the id of a device, and empty for none.
+// idOf returns the id of a device, or an empty string for nil.
 func idOf(d *device) string {
 	if d == nil {
 		return ""
@@ -49,10 +49,10 @@ func idOf(d *device) string {
 	return d.id
 }
 
-// Become makes us another device, or none, from the next connection on. The
-// present connection ends when that is another device than it was made with,
-// and is made anew at once; a token alone changes nothing until then. A device
-// of the settings stays what it is, and then nothing happens.
+// SetIdentity changes the device for future connections. If the device differs from
+// that of the current connection, the client reconnects at once; a new token alone
+// takes effect with the next connection. If the device is configured in the options,
+// SetIdentity does nothing.
 func (c *Client) Become(id Identity) {
 	if len(c.opt.DeviceKey) > 0 {
 		return
@@ -78,7 +78,7 @@ func (c *Client) Become(id Identity) {
 	}
 }
 
-// adopt becomes what Become said. Of the goroutine of Run.
+// adopt applies the identity from SetIdentity. It runs in the goroutine of Run.
 func (c *Client) adopt() {
 	c.mu.Lock()
 	next := c.next
@@ -100,37 +100,37 @@ func (c *Client) adopt() {
 	defer c.mu.Unlock()
 	c.status.DeviceID = idOf(c.device)
 	if c.status.State != Connecting {
-		c.enter(anotherDevice()) // what was wrong was said to the one before
+		c.enter(anotherDevice()) // the old state concerned the previous device
 	}
 }
 
-// outdated says whether we are to be another device than the one that the
-// connection was begun as; the caller holds the lock.
+// outdated reports whether the identity changed since the connection was begun; the
+// caller holds the lock.
 func (c *Client) outdated() bool {
 	return c.next != nil && idOf(newDevice(c.next.Key)) != idOf(c.is)
 }
 
-// anotherDevice is why a connection ends that was made as another device, and how
-// things stand until the next attempt has ended.
+// anotherDevice is the state between the end of a connection because of a new identity
+// and the next attempt.
 func anotherDevice() *failure {
-	return &failure{state: Connecting, pace: soon, text: "The connection is made anew, as another device."}
+	return &failure{state: Connecting, pace: soon, text: "Wardroom is reconnecting with another device."}
 }
 
-// Introduction is how the gateway took a device.
+// Introduction is the gateway's reaction to a device.
 type Introduction struct {
-	// State is Connected when the device was let in, Unpaired when somebody has to
-	// approve it, and otherwise what is in the way.
+	// State is Connected if the device was accepted, Unpaired if it needs approval, and
+	// otherwise the state of the failure.
 	State   State
-	Token   string        // that it was given; empty where a device needs no approval. A secret
-	Scopes  []string      // that it was granted
-	Pairing *Pairing      // the request that waits for approval; else nil
-	Error   string        // what is wrong and what to do, in words
-	After   time.Duration // not to be asked again before; 0 says nothing
+	Token   string        // the issued token; empty if the device needs no approval. A secret
+	Scopes  []string      // the granted scopes
+	Pairing *Pairing      // the request that waits for approval, or nil
+	Error   string        // what is wrong and how to fix it
+	After   time.Duration // minimum delay before the next Introduce
 }
 
-// Introduce shows the gateway another device with the shared token, on a short
-// connection of its own, beside the one that the client holds. It takes at most
-// one request's time. The end of ctx looks like a gateway that does not answer.
+// Introduce connects with another device and the shared token, on a short connection of
+// its own; the client's connection is not affected. It takes at most Options.Timeout.
+// If ctx ends, the result looks like a gateway that does not answer.
 func (c *Client) Introduce(ctx context.Context, key ed25519.PrivateKey) Introduction {
 	if c.url == nil {
 		return Introduction{State: NotConfigured, Error: notConfigured}
@@ -152,7 +152,7 @@ func (c *Client) Introduce(ctx context.Context, key ed25519.PrivateKey) Introduc
 	return Introduction{State: Connected, Token: t.wallet.issued, Scopes: scopesOf(h.Auth.Scopes)}
 }
 
-// turnedAway is an introduction that failed.
+// turnedAway returns the Introduction for a failure.
 func (c *Client) turnedAway(f *failure) Introduction {
 	in := Introduction{State: f.state, Pairing: f.pairing, Error: f.words(), After: f.after}
 	if f.pace == slow {

@@ -6,15 +6,14 @@ import (
 	"fmt"
 )
 
-// keptMost bounds how many rows Kept asks for. The gateway gives 8 MiB of them at
-// most, however many they are (version 2026.9.6).
+// keptMost limits the rows per request. The gateway also limits a response to 8 MiB
+// (version 2026.9.6).
 const keptMost = 500
 
-// Kept reads the newest rows of a conversation, limit (1 to 500) at most, as the
-// gateway keeps them: with those that Turns is not given because nobody needs to
-// read them, such as the polls by which agents wake on their own, and answers
-// that only say that there is nothing to say. They cost what the others cost. It
-// is not said which transcript they are of: ask Turns afterwards.
+// RawTurns reads the newest rows of a conversation, at most limit (1 to 500), including
+// those that the gateway omits from Turns: the polls that wake agents, and answers
+// without content. These rows consume tokens too. The result does not identify the
+// transcript: call Turns afterwards for that.
 func (c *Client) Kept(ctx context.Context, sessionKey string, limit int) ([]Turn, error) {
 	params := struct {
 		Key   string `json:"key"`

@@ -6,20 +6,19 @@ import (
 	"errors"
 )
 
-// chat.history leaves out what a row of more than 128 KiB says, and in which run it
-// was said (OpenClaw 2026.9.6). Such a row is read by itself with chat.message.get.
+// chat.history omits the text and the run id of rows larger than 128 KiB (OpenClaw
+// 2026.9.6). chat.message.get reads such a row individually.
 
-// largeMost is how many of those rows are read for one run.
+// largeMost is how many of these rows are read for one run.
 const largeMost = 8
 
-// large reports whether a row stands for one that was too large.
+// large reports whether the row was too large for chat.history.
 func (r row) large() bool {
 	return r.Role == "assistant" && r.Meta.Reason == "oversized" && r.Meta.ID != ""
 }
 
-// fetchLarge puts in place, among the rows behind the question of a run, what the
-// agent said in those that were too large, the newest ones first. A gateway that
-// does not have the method leaves them as they are.
+// fetchLarge replaces the incomplete rows after a run's question with complete ones,
+// newest first. It leaves them unchanged if the gateway lacks the method.
 func (c *Client) fetchLarge(ctx context.Context, sessionKey string, rows []row, runID string) error {
 	fetched := 0
 	for i := len(rows) - 1; i >= 0 && fetched < largeMost; i-- {
@@ -44,8 +43,8 @@ func (c *Client) fetchLarge(ctx context.Context, sessionKey string, rows []row, 
 	return nil
 }
 
-// fetchRow reads one row of a transcript; false when it is not there any more, or
-// too large even by itself.
+// fetchRow reads one row of a transcript. It returns false if the row no longer exists
+// or is too large even individually.
 func (c *Client) fetchRow(ctx context.Context, sessionKey, id string) (row, bool, error) {
 	params := struct {
 		SessionKey string `json:"sessionKey"`

@@ -8,9 +8,9 @@ import (
 	"github.com/coder/websocket"
 )
 
-// serve reads until the connection ends. The reader never waits for anybody:
-// the gateway drops a client that does not answer its pings, and pings are
-// answered while reading.
+// serve reads until the connection ends. It never blocks on anything but reading: the
+// gateway drops a client that does not answer pings, and pings are answered while
+// reading.
 func (c *Client) serve(ctx context.Context, k *conn) *failure {
 	left := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
@@ -32,14 +32,14 @@ func (c *Client) serve(ctx context.Context, k *conn) *failure {
 	}
 }
 
-// receive handles one frame. One that makes no sense is skipped, and told in
-// the log once for each connection.
+// receive handles one frame. It skips malformed frames and logs the first one of each
+// connection.
 func (c *Client) receive(k *conn, typ websocket.MessageType, data []byte) {
 	f, err := decodeFrame(data)
 	if err != nil || typ != websocket.MessageText {
 		if !k.warned {
 			k.warned = true
-			c.opt.Log.Warn("the gateway sent a frame that makes no sense; skipped, and so will be further ones", "bytes", len(data))
+			c.opt.Log.Warn("the gateway sent a malformed frame; ignoring it and further ones", "bytes", len(data))
 		}
 		return
 	}
@@ -53,10 +53,10 @@ func (c *Client) receive(k *conn, typ websocket.MessageType, data []byte) {
 	k.answer(f)
 }
 
-// receiveRun notes what an answer to a question says of its run. Such an answer
-// comes twice: at once, and when the run has ended; which of the two this is,
-// only its content says. It is noted before anybody gets the answer, so that
-// whoever waits for the run next finds it ended.
+// receiveRun records the end of a run that a response reports. A question gets two
+// responses, one at once and one at the end of its run; only the content tells which
+// one this is. It is recorded before the response is delivered, so that the caller
+// finds the run ended.
 func (c *Client) receiveRun(k *conn, run string, f frame) {
 	if a, ended := readOutcome(f.Payload); ended {
 		k.settled(f.ID)
@@ -81,14 +81,12 @@ func (c *Client) receiveEvent(k *conn, f frame) {
 	}
 	seq, _ := f.Seq.whole()
 	if seq > 0 {
-		// Repeated, or overtaken by a later one. What it tells is known, or was in
-		// the gap that has been signalled, after which everything is read anew:
-		// passed on now, it would put older state over newer.
+		// A repeated or late event: subscribers already have it, or reload everything
+		// because of the gap. Publishing it now would replace newer state with older.
 		if seq <= k.lastSeq {
 			return
 		}
-		// The first event of a connection is number 1, so that also the loss of the
-		// very first ones shows.
+		// Events are numbered from 1, so a loss of the first ones is detected, too.
 		if seq-1 > k.lastSeq {
 			c.publish(k, Event{Name: EventGap, BootID: k.bootID, Resync: true})
 		}
@@ -97,7 +95,7 @@ func (c *Client) receiveEvent(k *conn, f frame) {
 	c.publish(k, Event{Name: f.Event, Payload: f.Payload, Seq: seq, BootID: k.bootID})
 }
 
-// roundTrip notes how long the gateway took for an answer that it gives at once.
+// roundTrip records the duration of a request that the gateway answers at once.
 func (c *Client) roundTrip(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -9,9 +9,9 @@ import (
 	"github.com/coder/websocket"
 )
 
-// refusal reads the error that answers our introduction, made with cr. Where a
-// device token is refused and there is another credential, the next attempt
-// comes soon and uses that.
+// refusal explains the error response to a connect request made with cr. If a device
+// token was rejected and there is another credential, the next attempt comes soon and
+// uses that.
 func (c *Client) refusal(e *wireError, cr credential) *failure {
 	f := c.refusalKind(e, cr)
 	switch e.Details.Code {
@@ -19,7 +19,7 @@ func (c *Client) refusal(e *wireError, cr credential) *failure {
 		if c.wallet.drop(cr) {
 			c.tell(DeviceNews{DeviceID: idOf(c.device), Kind: TokenRefused, Token: cr.token})
 			f.pace, f.narrow = soon, false
-			f.fix += " Another credential is tried next."
+			f.fix += anotherCredential
 			c.opt.Log.Warn("the gateway refused the device token; trying another credential", "code", e.Details.Code, "next", c.wallet.next().kind)
 		}
 	}
@@ -29,18 +29,22 @@ func (c *Client) refusal(e *wireError, cr credential) *failure {
 	return f
 }
 
+// anotherCredential is appended to the fix of a rejected credential.
+const anotherCredential = " Wardroom tries another credential next."
+
+// refusalKind explains an error response, by its code.
 func (c *Client) refusalKind(e *wireError, cr credential) *failure {
 	code := e.Details.Code
 	switch {
 	case code == "AUTH_RATE_LIMITED":
-		f := &failure{state: Unauthorized, pace: slow, text: "The gateway has locked this address out after too many wrong tokens. It counts them per address, whoever sent them, so that ours may be right."}
+		f := &failure{state: Unauthorized, pace: slow, text: "The gateway has locked out this address after too many wrong tokens. It counts the attempts of all clients at the address, so Wardroom's token may be correct."}
 		if after := e.retryAfter(); after > 0 {
-			f.text += fmt.Sprintf(" It asks us not to come back for %s.", after.Round(time.Second))
+			f.text += fmt.Sprintf(" Wardroom may try again in %s.", after.Round(time.Second))
 		}
-		return f.mend("Check AGENTRT_GATEWAY_TOKEN and AGENTRT_DEVICE_TOKEN, and what else connects from this address.")
+		return f.mend("Check AGENTRT_GATEWAY_TOKEN and AGENTRT_DEVICE_TOKEN, and other clients at this address.")
 	case code == "AUTH_SCOPE_MISMATCH":
-		f := &failure{state: MissingScopes, pace: slow, layer: LayerScopes, narrow: true, text: fmt.Sprintf("The device's approval covers fewer scopes than AGENTRT_GATEWAY_SCOPES asks for (%s).", strings.Join(c.opt.Scopes, ", "))}
-		return f.mend("Ask for fewer; or set AGENTRT_GATEWAY_TOKEN, with which we ask for the larger approval, and approve that on the gateway's host.")
+		f := &failure{state: MissingScopes, pace: slow, layer: LayerScopes, narrow: true, text: fmt.Sprintf("The device is approved for fewer scopes than AGENTRT_GATEWAY_SCOPES requests (%s).", strings.Join(c.opt.Scopes, ", "))}
+		return f.mend("Request fewer scopes, or set AGENTRT_GATEWAY_TOKEN so that Wardroom can request approval, and approve it on the gateway's host.")
 	case strings.HasPrefix(code, "DEVICE_AUTH_"):
 		return c.deviceRefused(code)
 	case strings.HasPrefix(code, "AUTH_"):
@@ -52,83 +56,84 @@ func (c *Client) refusalKind(e *wireError, cr credential) *failure {
 	case code == "PROTOCOL_MISMATCH":
 		return protocolFailure(e.Details.ExpectedProtocol)
 	case code == "CONTROL_UI_ORIGIN_NOT_ALLOWED":
-		f := &failure{state: Unreachable, pace: slow, text: fmt.Sprintf("The gateway saw an Origin header and refused it: %s. We send none, so a proxy between adds it.", c.secrets.words(e.Message))}
-		return f.mend("Connect to the gateway itself, or have the proxy add no Origin.")
+		f := &failure{state: Unreachable, pace: slow, text: fmt.Sprintf("The gateway rejected an Origin header: %s. Wardroom sends none, so a proxy in between adds it.", c.secrets.words(e.Message))}
+		return f.mend("Connect to the gateway directly, or configure the proxy to send no Origin header.")
 	case e.Code == "UNAVAILABLE":
 		return (&failure{state: Unreachable, pace: quick, text: "The gateway is starting."}).mend("%s", waitForIt)
 	case strings.HasPrefix(e.Message, "invalid "):
-		return strange(fmt.Sprintf("The gateway did not understand our introduction: %s.", c.secrets.words(e.Message)), LayerProtocol)
+		return strange(fmt.Sprintf("The gateway could not read Wardroom's connect request: %s.", c.secrets.words(e.Message)), LayerProtocol)
 	default:
-		return &failure{state: Unreachable, pace: slow, text: fmt.Sprintf("The gateway refused to connect us: %s.", c.secrets.words(e.Message))}
+		return &failure{state: Unreachable, pace: slow, text: fmt.Sprintf("The gateway rejected the connection: %s.", c.secrets.words(e.Message))}
 	}
 }
 
-// waitForIt is what to do about a gateway that is about to be there. Starting was
-// seen to take 10 to 29 s.
-const waitForIt = "Wait: starting takes it up to half a minute, and we try again by ourselves. If it stays so, look at its log."
+// waitForIt is the fix for a gateway that is starting. Starting took 10 to 29 s in
+// tests.
+const waitForIt = "Wait: starting takes up to 30 seconds, and Wardroom retries automatically. If the problem persists, check the gateway's log."
 
-const howAuthorized = "Set AGENTRT_GATEWAY_TOKEN to the token of the gateway (gateway.auth.token in its configuration)."
+const howAuthorized = "Set AGENTRT_GATEWAY_TOKEN to the gateway's token (gateway.auth.token in its configuration)."
 
+// unauthorized explains which credential the gateway rejected.
 func (c *Client) unauthorized(cr credential) *failure {
 	f := &failure{state: Unauthorized, pace: slow}
 	switch {
 	case cr.kind == deviceToken:
-		f.text = "The gateway refused the device token: it was replaced, or the device was removed."
+		f.text = "The gateway rejected the device token: the token was replaced, or the device was removed."
 		if cr.token != c.opt.DeviceToken {
-			return f.mend("Set AGENTRT_GATEWAY_TOKEN, with which the device gets a new one.")
+			return f.mend("Set AGENTRT_GATEWAY_TOKEN, so that the device gets a new token.")
 		}
-		return f.mend("Set AGENTRT_DEVICE_TOKEN to its present one, or remove it and set AGENTRT_GATEWAY_TOKEN, with which the device gets a new one.")
+		return f.mend("Set AGENTRT_DEVICE_TOKEN to the current token, or remove it and set AGENTRT_GATEWAY_TOKEN, so that the device gets a new token.")
 	case cr.kind == sharedToken && c.wallet.refused:
-		f.text = "The gateway refused both the device token and our shared token."
+		f.text = "The gateway rejected both the device token and the shared token."
 	case cr.kind == sharedToken:
-		f.text = "The gateway refused our token."
+		f.text = "The gateway rejected the shared token."
 	default:
-		f.text = "The gateway wants a token and none is set."
+		f.text = "The gateway requires a token, but none is set."
 	}
 	return f.mend("%s", howAuthorized)
 }
 
-// deviceRefused explains why the gateway did not accept our signature. The
-// settings have been checked at start, so the key pair itself is sound.
+// deviceRefused explains why the gateway rejected the device's signature. The key pair
+// itself is valid, because the settings are checked at startup.
 func (c *Client) deviceRefused(code string) *failure {
 	f := &failure{state: Unauthorized, pace: slow}
 	switch code {
 	case "DEVICE_AUTH_SIGNATURE_EXPIRED":
-		f.text = "The gateway says that our device's signature has expired. It carries the gateway's own time, so the clock of the gateway's host jumped, or messages take minutes to arrive."
-		f.fix = "Check that clock and the connection."
+		f.text = "The gateway says that the device's signature has expired. The signature contains the gateway's own time, so the gateway's clock jumped or the network delays messages by minutes."
+		f.fix = "Check the clock of the gateway's host and the network."
 		f.pace = steady
 	case "DEVICE_AUTH_NONCE_MISMATCH", "DEVICE_AUTH_NONCE_REQUIRED":
-		f.text = "The gateway says that our device signed the challenge of another connection. A proxy between may mix connections."
-		f.fix = "Connect to the gateway itself."
+		f.text = "The gateway says that the device signed the challenge of another connection. A proxy in between may mix up connections."
+		f.fix = "Connect to the gateway directly."
 		f.pace = steady
 	case "DEVICE_AUTH_DEVICE_ID_MISMATCH":
-		f.text = "The gateway derives another device id from our public key than we do."
-		f.fix = "Remove AGENTRT_DEVICE_ID and AGENTRT_DEVICE_PUBLIC_KEY; if that does not help, its version needs another version of this service."
+		f.text = "The gateway and Wardroom derive different device ids from the public key."
+		f.fix = "Remove AGENTRT_DEVICE_ID and AGENTRT_DEVICE_PUBLIC_KEY. If that does not help, update Wardroom."
 	case "DEVICE_AUTH_SIGNATURE_INVALID":
-		f.text = "The gateway could not verify our device's signature."
-		f.fix = "Check that AGENTRT_DEVICE_PRIVATE_KEY is the key of the device that was paired; if it is, the gateway's version wants something else to be signed: update whichever is older."
+		f.text = "The gateway could not verify the device's signature."
+		f.fix = "Check that AGENTRT_DEVICE_PRIVATE_KEY is the key of the paired device. If it is, the versions are incompatible: update the gateway or Wardroom, whichever is older."
 	default:
-		f.text = fmt.Sprintf("The gateway does not accept our device (%.64q).", code)
-		f.fix = "Check the AGENTRT_DEVICE_ settings, or pair the device anew."
+		f.text = fmt.Sprintf("The gateway rejected the device (%.64q).", code)
+		f.fix = "Check the AGENTRT_DEVICE_ settings, or pair the device again."
 	}
-	if c.device != nil && len(c.opt.DeviceKey) == 0 && f.pace == slow { // nothing of it stands in the settings
-		f.fix = "Forget the device and pair anew, in the dashboard under Settings → Gateway; if that does not help, the gateway's version wants something else to be signed: update whichever is older."
+	if c.device != nil && len(c.opt.DeviceKey) == 0 && f.pace == slow { // the device is not from the settings
+		f.fix = "Forget the device and pair again, in the dashboard under Settings → Gateway. If that does not help, update the gateway or Wardroom, whichever is older."
 	}
 	return f
 }
 
-// requestID is what a pairing request's id may look like. It becomes part of a
-// command that we suggest to a person, so nothing else gets into it, and it
-// cannot begin like an option.
+// requestID is the allowed form of a pairing request's id. The id becomes part of a
+// command that a person runs, so it must not contain other characters or look like an
+// option.
 var requestID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]{0,63}$`)
 
-// scopeShape is what a scope may look like that the other side names.
+// scopeShape is the allowed form of a scope that the gateway names.
 var scopeShape = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$`)
 
-// mostScopes is more than a gateway has.
+// mostScopes limits the scopes in one list; a gateway has fewer.
 const mostScopes = 64
 
-// scopesOf are the scopes that the other side names, without what cannot be one.
+// scopesOf returns the scopes that the gateway names, without invalid ones.
 func scopesOf(named []string) []string {
 	out := []string{}
 	for _, s := range named {
@@ -139,16 +144,16 @@ func scopesOf(named []string) []string {
 	return out
 }
 
-// unpaired says what a person has to approve, and where.
+// unpaired explains what a person must approve, and where.
 func (c *Client) unpaired(d details) *failure {
 	if c.device == nil {
-		f := &failure{state: Unpaired, pace: slow, layer: LayerPairing, text: "The gateway accepts only paired devices from this address, and this service has no key pair."}
-		return f.mend("Make one in the dashboard: Settings → Gateway, “Pair this service” (or set AGENTRT_DEVICE_PRIVATE_KEY). Or run this service on the gateway's host, where the shared token is enough.")
+		f := &failure{state: Unpaired, pace: slow, layer: LayerPairing, text: "The gateway accepts only paired devices from this address, and Wardroom has no key pair."}
+		return f.mend("Pair Wardroom in the dashboard under Settings → Gateway (or set AGENTRT_DEVICE_PRIVATE_KEY), or run it on the gateway's host, where the shared token is enough.")
 	}
 	f := &failure{state: Unpaired, pace: pairing, layer: LayerPairing}
 	if !requestID.MatchString(d.RequestID) || c.secrets.words(d.RequestID) != d.RequestID {
-		f.text = fmt.Sprintf("The gateway has not approved this device (%s) and named no request.", c.device.id)
-		return f.mend("See on its host: openclaw devices list")
+		f.text = fmt.Sprintf("The gateway has not approved Wardroom's device (%s) and named no pairing request.", c.device.id)
+		return f.mend("Run on the gateway's host: openclaw devices list")
 	}
 	p := &Pairing{
 		RequestID: d.RequestID, Command: "openclaw devices approve " + d.RequestID,
@@ -159,16 +164,17 @@ func (c *Client) unpaired(d details) *failure {
 	}
 	f.pairing = p
 	f.narrow = d.Reason == "scope-upgrade" && len(missingScopes(runScopes(c.opt.Scopes), p.ApprovedScopes)) == 0
-	f.text = fmt.Sprintf("The gateway waits for approval of this device (%s).", c.device.id)
-	f.fix = fmt.Sprintf("Run on its host: %s", p.Command)
+	f.text = fmt.Sprintf("Wardroom's device (%s) is waiting for approval.", c.device.id)
+	f.fix = fmt.Sprintf("Run on the gateway's host: %s", p.Command)
 	if d.Reason == "scope-upgrade" {
-		f.text = fmt.Sprintf("This device is approved for %s and asks for %s.", orNone(p.ApprovedScopes), strings.Join(p.Scopes, ", "))
-		f.fix = fmt.Sprintf("Run on the gateway's host: %s, or ask for fewer in AGENTRT_GATEWAY_SCOPES", p.Command)
+		f.text = fmt.Sprintf("Wardroom's device is approved for %s and requests %s.", orNone(p.ApprovedScopes), strings.Join(p.Scopes, ", "))
+		f.fix = fmt.Sprintf("Run on the gateway's host: %s, or request fewer in AGENTRT_GATEWAY_SCOPES", p.Command)
 	}
-	f.fix += ". It is noticed within seconds."
+	f.fix += ". Wardroom notices the approval within seconds."
 	return f
 }
 
+// orNone lists scopes for a sentence.
 func orNone(scopes []string) string {
 	if len(scopes) == 0 {
 		return "no scopes"
@@ -176,21 +182,22 @@ func orNone(scopes []string) string {
 	return strings.Join(scopes, ", ")
 }
 
+// protocolFailure explains which side has to be updated. theirs may be absent.
 func protocolFailure(theirs number) *failure {
-	f := &failure{state: Unreachable, pace: slow, layer: LayerProtocol, text: fmt.Sprintf("The gateway does not speak protocol %d, which this version needs.", protocol)}
-	f.fix = "Update whichever is older, the gateway or this service."
+	f := &failure{state: Unreachable, pace: slow, layer: LayerProtocol, text: fmt.Sprintf("The gateway does not support protocol %d, which Wardroom needs.", protocol)}
+	f.fix = "Update the gateway or Wardroom, whichever is older."
 	if v, ok := theirs.whole(); ok {
-		f.text = fmt.Sprintf("The gateway speaks protocol %d and this version needs %d.", v, protocol)
-		f.fix = "The gateway is too new for this version: update this service."
+		f.text = fmt.Sprintf("The gateway uses protocol %d, but Wardroom needs %d.", v, protocol)
+		f.fix = "The gateway is too new: update Wardroom."
 		if v < protocol {
-			f.fix = "The gateway is too old for this version: update the gateway."
+			f.fix = "The gateway is too old: update the gateway."
 		}
 	}
 	return f
 }
 
-// closeCodes are how the reasons of a close begin that have a code in an error,
-// for a gateway that hangs up without sending one.
+// closeCodes maps the beginnings of close reasons to error codes, for a gateway that
+// closes the connection without sending an error.
 func closeCodes() []struct{ begins, code string } {
 	return []struct{ begins, code string }{
 		{"unauthorized: device token scope mismatch", "AUTH_SCOPE_MISMATCH"},
@@ -207,11 +214,11 @@ func closeCodes() []struct{ begins, code string } {
 	}
 }
 
-// closeRequest finds the id of a pairing request in the reason of a close.
+// closeRequest finds the id of a pairing request in a close reason.
 var closeRequest = regexp.MustCompile(`\(requestId: ([A-Za-z0-9-]{1,64})\)`)
 
-// closeFailure reads a close code. Where the gateway also sent an error, that
-// has been read before and says more.
+// closeFailure explains a WebSocket close code. An error that the gateway sent before
+// closing was handled earlier and takes precedence.
 func (c *Client) closeFailure(e websocket.CloseError, k *conn) *failure {
 	switch e.Code {
 	case websocket.StatusServiceRestart, websocket.StatusTryAgainLater:
@@ -233,14 +240,14 @@ func (c *Client) closeFailure(e websocket.CloseError, k *conn) *failure {
 			return c.refusal(&wireError{Message: e.Reason, Details: d}, k.cred)
 		}
 	case 4001:
-		return unreachable("The gateway ended the connection because its access settings changed or this device was removed.")
+		return unreachable("The gateway closed the connection because its access settings changed or the device was removed.")
 	}
 	reason := c.secrets.words(e.Reason)
 	switch reason {
 	case "slow consumer":
-		return unreachable("The gateway ended the connection because we took its messages too slowly (code %d, slow consumer). This host may be overloaded.", e.Code)
+		return unreachable("The gateway closed the connection because Wardroom read its messages too slowly (code %d, slow consumer). This host may be overloaded.", e.Code)
 	case "":
-		return unreachable("The gateway ended the connection (code %d).", e.Code)
+		return unreachable("The gateway closed the connection (code %d).", e.Code)
 	}
-	return unreachable("The gateway ended the connection (code %d): %s.", e.Code, reason)
+	return unreachable("The gateway closed the connection (code %d): %s.", e.Code, reason)
 }

@@ -7,30 +7,30 @@ import (
 	"fmt"
 )
 
-// ErrUnsure is beside the failure of a request that was sent and not answered:
-// the gateway may have done what it was asked for.
-var ErrUnsure = errors.New("it may have been done")
+// ErrUnsure is joined to the error of a request that was sent but not answered: the
+// gateway may have carried it out.
+var ErrUnsure = errors.New("the gateway may have carried out the request")
 
-// Saying is a message to a session, of whoever stands behind this service.
+// OutgoingMessage is a message from Wardroom's user to a session.
 type Saying struct {
 	SessionKey string
 	Text       string
-	RunID      string // chosen by us; the gateway takes a message of the same id once
+	RunID      string // chosen by Wardroom; the gateway accepts a message with the same id only once
 }
 
-// Say sends a message to a session, which comes into being with it where there
-// is none. It comes back as soon as the gateway has taken it: what the agent
-// makes of it is in the session. A session that is at work takes it into the run
-// that is going, unless the gateway is set otherwise. It needs operator.write.
+// SendMessage sends a message to a session, and creates the session if it does not
+// exist. It returns when the gateway has accepted the message; the agent's reaction is
+// in the session. If the agent is working, it reads the message during the current run,
+// unless the gateway is configured otherwise. SendMessage requires operator.write.
 //
-// A failure that comes with ErrUnsure leaves open whether the gateway has it:
-// sending the same RunID again is safe as long as it runs; ask Sent first.
+// If the error includes ErrUnsure, the gateway may have accepted the message. Repeating
+// it with the same RunID is safe while the gateway runs; call Sent first.
 func (c *Client) Say(ctx context.Context, s Saying) error {
 	params := struct {
 		SessionKey     string `json:"sessionKey"`
 		Message        string `json:"message"`
 		IdempotencyKey string `json:"idempotencyKey"`
-		Deliver        bool   `json:"deliver"` // false: the answer stays in the session
+		Deliver        bool   `json:"deliver"` // false: keep the answer in the session
 	}{s.SessionKey, s.Text, s.RunID, false}
 	var out struct {
 		Status  word  `json:"status"`
@@ -40,21 +40,21 @@ func (c *Client) Say(ctx context.Context, s Saying) error {
 		return fmt.Errorf("send a message: %w", err)
 	}
 	if out.Aborted != nil && out.Status == "" {
-		return ErrRefused.With("The gateway took the message for a command to stop, and has stopped what was going in the session. The agent was not told.")
+		return ErrRefused.With("The gateway treated the message as a stop command and stopped the session's runs. The agent did not receive the message.")
 	}
 	return nil
 }
 
-// What Sent reads: the newest rows, without their texts.
+// Limits of Sent: it reads the newest rows, with short texts.
 const (
 	sentRows  = 100
 	sentChars = 100
 )
 
-// Sent says whether a session has, or is about to have, a message that was sent
-// with that run id, as far as its newest rows tell. The gateway forgets the ids
-// when it restarts, and after a while (five minutes in version 2026.9.6); the
-// transcript stays.
+// Sent reports whether a session has received, or is about to receive, the message with
+// that run id, according to its newest rows. The transcript is reliable for this,
+// because the gateway forgets run ids when it restarts and after a while (five minutes
+// in 2026.9.6).
 func (c *Client) Sent(ctx context.Context, sessionKey, runID string) (bool, error) {
 	var h history
 	if err := c.call(ctx, "chat.history", historyParams{SessionKey: sessionKey, Limit: sentRows, MaxChars: sentChars}, &h); err != nil {
@@ -66,8 +66,8 @@ func (c *Client) Sent(ctx context.Context, sessionKey, runID string) (bool, erro
 	return asked(h.rows(), runID) || h.active(runID), nil
 }
 
-// once is call for what changes something: its failures say whether the request
-// was sent.
+// once is call for requests that change something: it adds ErrUnsure to the error if
+// the request may have been carried out.
 func (c *Client) once(ctx context.Context, method string, params, out any) error {
 	k, err := c.connection(method)
 	if err != nil {
@@ -81,7 +81,7 @@ func (c *Client) once(ctx context.Context, method string, params, out any) error
 		return c.wireFault(f.Error)
 	}
 	if json.Unmarshal(f.Payload, out) != nil {
-		return errors.Join(ErrRefused.With("The gateway answers %s in a way that this version does not understand.", method), ErrUnsure)
+		return errors.Join(errUnreadable(method), ErrUnsure)
 	}
 	return nil
 }

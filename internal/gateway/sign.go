@@ -2,9 +2,9 @@ package gateway
 
 import "encoding/json"
 
-// Sign reads from an event that a run of a session is alive: it thinks, speaks or
-// uses a tool. False for any other event, such as one about a session that a
-// person has renamed.
+// Activity returns the session key of an event that shows a run to be active: the model
+// thinks, writes or uses a tool. It returns false for any other event, such as the
+// renaming of a session.
 func (e Event) Sign() (sessionKey string, ok bool) {
 	switch e.Name {
 	case "agent", "chat", "session.tool", "session.message":

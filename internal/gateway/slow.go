@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// answered notes an answer that came in time; with it a slow connection is well
-// again. One that came too late says nothing new: the gateway is still slow.
+// answered records a response that arrived in time, which ends the state Slow. Late
+// responses do not end it.
 func (c *Client) answered(k *conn) {
 	k.answeredAt.Store(int64(time.Since(k.born)))
 	c.mu.Lock()
@@ -16,9 +16,8 @@ func (c *Client) answered(k *conn) {
 	}
 }
 
-// unanswered notes a request, sent at the given moment, that had no answer in
-// time. One stuck request does not make a gateway slow that has answered others
-// since.
+// unanswered records a request, sent at the given time, that got no response in time.
+// The gateway counts as slow only if it has answered nothing since.
 func (c *Client) unanswered(k *conn, method string, sent time.Time) {
 	if k.answeredAt.Load() >= int64(sent.Sub(k.born)) {
 		return
@@ -29,15 +28,15 @@ func (c *Client) unanswered(k *conn, method string, sent time.Time) {
 		return
 	}
 	c.enter(&failure{state: Slow, text: fmt.Sprintf(
-		"The gateway is connected and did not answer %s within %s. Requests are still tried. Its host may be overloaded.", method, c.opt.Timeout)})
+		"The gateway is connected but did not answer %s within %s. Wardroom keeps sending requests; the gateway's host may be overloaded.", method, c.opt.Timeout)})
 	k.probing.Go(func() { c.probe(k) })
 }
 
-// longestProbe is how long a slow gateway is left alone between two questions.
+// longestProbe is the maximum interval between two probes of a slow gateway.
 const longestProbe = 15 * time.Second
 
-// probe asks a slow gateway how it is until it answers, so that it is seen to be
-// well again also when nobody else asks. `health` needs no scope.
+// probe sends health requests to a slow gateway until it answers, so that its recovery
+// is noticed without other requests. The method health requires no scope.
 func (c *Client) probe(k *conn) {
 	wait := time.NewTicker(min(c.opt.Timeout, longestProbe))
 	defer wait.Stop()
@@ -53,17 +52,18 @@ func (c *Client) probe(k *conn) {
 	}
 }
 
-// probeOnce says whether the probe is over: it was answered, or cannot be.
+// probeOnce sends one health request. It returns whether probing can stop: the gateway
+// answered, or the connection is lost.
 func (c *Client) probeOnce(k *conn) bool {
 	answer, forget, err := k.send("health", struct{}{}, "", c.opt.Timeout)
 	if err != nil {
-		return true // the reader ends the connection
+		return true // the reader closes the connection
 	}
 	defer forget()
 	limit := time.NewTimer(c.opt.Timeout)
 	defer limit.Stop()
 	select {
-	case <-answer: // also an error is an answer
+	case <-answer: // an error is an answer, too
 		c.answered(k)
 		return true
 	case <-k.gone:

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Stop ends a run. It says false when the run was not going any more. It needs
-// operator.write, and answers ErrForeignRun like StopSession.
+// Stop ends a run. It returns false if the run was not in progress. It requires
+// operator.write and returns ErrForeignRun as StopSession does.
 func (c *Client) Stop(ctx context.Context, sessionKey, runID string) (stopped bool, err error) {
 	ids, err := c.abort(ctx, sessionKey, runID)
 	if err != nil {
@@ -19,10 +19,10 @@ func (c *Client) Stop(ctx context.Context, sessionKey, runID string) (stopped bo
 	return len(ids) > 0, nil
 }
 
-// StopSession ends a run of a session, or with an empty runID all that are going
-// or wait there, and names those that it ended: none when there was nothing to
-// end. It needs operator.write, and answers ErrForeignRun where somebody else has
-// begun what goes on there. Beside an error, too, are those that were ended.
+// StopSession ends a run of a session, or with an empty runID all runs in progress or
+// queued there. It returns the ids of the runs that it ended, also together with an
+// error. It requires operator.write and returns ErrForeignRun if another client started
+// the runs.
 func (c *Client) StopSession(ctx context.Context, sessionKey, runID string) ([]string, error) {
 	ids, err := c.abort(ctx, sessionKey, runID)
 	if err == nil && runID == "" && len(ids) > 0 {
@@ -34,16 +34,16 @@ func (c *Client) StopSession(ctx context.Context, sessionKey, runID string) ([]s
 	return ids, nil
 }
 
-// The gateway knows a run that was stopped for as long as it takes to come to rest:
-// in OpenClaw 2026.9.6 about 100 ms.
+// The gateway lists a stopped run until it has ended, for about 100 ms in OpenClaw
+// 2026.9.6.
 const (
 	restTries = 10
 	restPause = 200 * time.Millisecond
 )
 
-// abortOthers ends what goes on in a session beside ours, which are stopped, and
-// names all of them. chat.abort says nothing of others while the gateway knows one
-// of ours there.
+// abortOthers ends the runs in a session that other clients started, after stopped are
+// ended, and returns all ids. chat.abort ignores runs of other clients while one of
+// Wardroom's is still listed.
 func (c *Client) abortOthers(ctx context.Context, sessionKey string, stopped []string) ([]string, error) {
 	for range restTries {
 		more, err := c.abort(ctx, sessionKey, "")
@@ -63,13 +63,14 @@ func (c *Client) abortOthers(ctx context.Context, sessionKey string, stopped []s
 	return stopped, nil
 }
 
-// abort ends a run of a session, or with an empty runID all of them, and names
-// those that it ended.
+// abort ends a run of a session, or with an empty runID all of them, and returns the
+// ids.
 //
-// chat.abort is for who has begun the run: over this connection or, for a paired
-// device, over any; else it wants operator.admin. A question has an entry in the
-// runtime's task ledger as well, which tasks.cancel ends for everybody who may
-// write to the session (observed in OpenClaw 2026.9.6). A message has none.
+// chat.abort ends only runs that the same connection started or, for a paired device,
+// any connection of the device; otherwise it requires operator.admin. Questions also
+// have an entry in the gateway's task ledger, which tasks.cancel ends for every client
+// that may write to the session (observed in OpenClaw 2026.9.6). Messages have no such
+// entry.
 func (c *Client) abort(ctx context.Context, sessionKey, runID string) ([]string, error) {
 	params := struct {
 		SessionKey string `json:"sessionKey"`
@@ -100,15 +101,15 @@ func (c *Client) abort(ctx context.Context, sessionKey, runID string) ([]string,
 	return stopped, nil
 }
 
-// ledgerTask is an entry of the runtime's task ledger.
+// ledgerTask is an entry of the gateway's task ledger.
 type ledgerTask struct {
 	ID      word `json:"taskId"`
-	Session word `json:"childSessionKey"` // in which it goes on
+	Session word `json:"childSessionKey"` // session of the run
 	RunID   word `json:"runId"`
 }
 
-// cancel is abort by way of the task ledger, which has the keys of sessions in
-// small letters and, unlike other methods, finds them only so.
+// cancel is abort through the task ledger. Unlike other methods, the ledger requires
+// session keys in lower case.
 func (c *Client) cancel(ctx context.Context, sessionKey, runID string) ([]string, error) {
 	list := struct {
 		SessionKey string   `json:"sessionKey"`

@@ -7,22 +7,21 @@ import (
 	"wardroom/internal/platform/clock"
 )
 
-// mostTokens and mostNanos bound what one number of the gateway may say: a
-// trillion tokens, and a hundred thousand dollars for one model call or a million
-// for all that a session used. Thousands of them add up without leaving 64 bits;
-// what is more counts as not told.
+// mostTokens and mostNanos are the largest credible numbers: a trillion tokens, and
+// $100,000 for one model call or $1,000,000 for a session. Larger numbers count as
+// absent, so that sums of thousands of them do not overflow 64 bits.
 const (
 	mostTokens              = 1_000_000_000_000
 	mostNanos, mostNanosAll = 100_000_000_000_000, 1_000_000_000_000_000
 )
 
-// tokens reads a number of tokens; false where there is none, or none that can be.
+// tokens reads a number of tokens, and returns false if it is absent or not credible.
 func (n number) tokens() (int64, bool) {
 	v, ok := n.whole()
 	return v, ok && v >= 0 && v <= mostTokens
 }
 
-// absurd says whether it is a number of more tokens than there can be.
+// absurd reports whether the number exceeds mostTokens.
 func (n number) absurd() bool {
 	v, err := strconv.ParseFloat(string(n), 64)
 	return (err == nil || errors.Is(err, strconv.ErrRange)) && v > mostTokens
@@ -30,21 +29,21 @@ func (n number) absurd() bool {
 
 // TranscriptUsage is what one transcript has used since it began, by model.
 type TranscriptUsage struct {
-	SessionKey string // of one that was deleted, made of the agent and the transcript
-	SessionID  string // of the transcript
+	SessionKey string // of a deleted session: derived from the agent and the transcript
+	SessionID  string // id of the transcript
 	AgentID    string
-	LastAt     clock.Time // when anything was last said in it; zero when the gateway does not say
+	LastAt     clock.Time // time of the last message; zero when unknown
 	Models     []ModelTotals
 }
 
-// ModelTotals are the totals of one model in one transcript.
+// ModelTotals is the usage of one model in one transcript.
 type ModelTotals struct {
 	Provider, Model string
 	Totals
-	Other int64 // tokens in the gateway's total and in none of the four classes
+	Other int64 // tokens in the gateway's total that belong to none of the four classes
 }
 
-// usageDetail is the part of a row of sessions.usage that tells of the models.
+// usageDetail is the part of a sessions.usage row about models.
 type usageDetail struct {
 	LastActivity number `json:"lastActivity"`
 	Models       []struct {
@@ -54,8 +53,8 @@ type usageDetail struct {
 	} `json:"modelUsage"`
 }
 
-// transcript reads the models of a row; false where a part of it cannot be read,
-// because a sum that leaves a model out would be wrong.
+// transcript reads the models of a row. It returns false if any part is unreadable,
+// because an incomplete sum would be wrong.
 func (c *Client) transcript(key, id, agentID word, d usageDetail) (TranscriptUsage, bool) {
 	t := TranscriptUsage{SessionKey: c.short(string(key)), SessionID: c.short(string(id)), AgentID: c.short(string(agentID)), LastAt: d.LastActivity.time()}
 	if t.SessionID == "" || !validKey(string(key)) {

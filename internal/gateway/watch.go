@@ -2,9 +2,8 @@ package gateway
 
 import "context"
 
-// Watch calls tell with the status of the connection, and again after each
-// change of its state, until ctx ends. When the state changes faster than tell
-// returns, only the latest is told.
+// Watch calls report with the current status and after each change, until ctx ends. If
+// the status changes while report runs, report gets only the latest one.
 func (c *Client) Watch(ctx context.Context, tell func(Status)) {
 	for {
 		c.mu.Lock()

@@ -15,11 +15,11 @@ import (
 	"wardroom/internal/platform/vault"
 )
 
-// mostNews is how much news is kept while the database is away. Only the latest
-// of each kind changes anything.
+// mostNews limits the device events that are kept while the database is unavailable.
+// Only the latest of each kind matters.
 const mostNews = 32
 
-// Hear takes what the gateway's client says of our device. It does not wait.
+// HandleEvent queues a device event from the gateway client. It does not block.
 func (s *Service) Hear(n gateway.DeviceNews) {
 	s.heardMu.Lock()
 	s.heard = append(s.heard, n)
@@ -28,11 +28,11 @@ func (s *Service) Hear(n gateway.DeviceNews) {
 	s.stir()
 }
 
-// stir has Run look at once.
+// wake makes Run work at once.
 func (s *Service) stir() {
 	select {
 	case s.work() <- struct{}{}:
-	default: // it has been told already
+	default: // already signaled
 	}
 }
 
@@ -41,30 +41,29 @@ func (s *Service) work() chan struct{} {
 	return s.poke
 }
 
-// Load gives the client the device that is stored, before it first connects, and
-// encrypts anew what another key than the present one encrypted. What cannot be
-// read is told to the log, and does not keep the service from starting: the error
-// is of the database alone.
+// Load passes the stored device to the client before it first connects, and encrypts
+// secrets again that were encrypted with an old key. It logs a device that cannot be
+// decrypted; the error is only that of the database.
 func (s *Service) Load(ctx context.Context) error {
 	if s.Own != nil {
 		return nil
 	}
 	n, err := s.renew(ctx)
 	if err != nil {
-		return fmt.Errorf("encrypt the device anew: %w", err)
+		return fmt.Errorf("re-encrypt the device: %w", err)
 	}
 	if n > 0 {
-		s.Log.InfoContext(ctx, "what is stored of the device was encrypted anew with the present key", "devices", n)
+		s.Log.InfoContext(ctx, "re-encrypted the device with the current key", "devices", n)
 	}
 	return s.follow(ctx)
 }
 
-// renew seals with the present key what an old one sealed. What none of the keys
-// opens stays as it is.
+// renew encrypts secrets with the current key that were encrypted with an old one.
+// Secrets that no key can decrypt stay unchanged.
 func (s *Service) renew(ctx context.Context) (n int, err error) {
 	v, err := s.Keys.Find()
 	if err != nil {
-		return 0, nil //nolint:nilerr // follow tells of it, if there is anything to read
+		return 0, nil // nolint:nilerr // follow logs it if there is a device to decrypt
 	}
 	err = s.DB.Tx(ctx, func(tx *db.Tx) error {
 		n = 0
@@ -81,7 +80,7 @@ func (s *Service) renew(ctx context.Context) (n int, err error) {
 			}
 			key, token, changed, err := r.renewed(v)
 			if err != nil || !changed {
-				continue // told by whoever reads it
+				continue // unreadable devices are reported when they are used
 			}
 			if err := setSealed(ctx, tx, r.place, key, token); err != nil {
 				return err
@@ -93,7 +92,7 @@ func (s *Service) renew(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// renewed are the secrets of a row under the present key.
+// renewed returns the secrets of a row, encrypted with the current key.
 func (r *stored) renewed(v *vault.Vault) (key, token string, changed bool, err error) {
 	key, changed, err = v.Renew(keyPlace(r.device.ID), r.sealedKey)
 	if err != nil || r.sealedToken == "" {
@@ -103,8 +102,8 @@ func (r *stored) renewed(v *vault.Vault) (key, token string, changed bool, err e
 	return key, token, changed || also, err
 }
 
-// Run keeps what the gateway makes of our device, follows what other processes
-// store, and introduces the device that is to come, until ctx ends.
+// Run stores device events, follows changes by other replicas, and connects the next
+// device until it is approved. It returns when ctx ends.
 func (s *Service) Run(ctx context.Context) error {
 	if s.Own != nil {
 		return nil
@@ -114,7 +113,7 @@ func (s *Service) Run(ctx context.Context) error {
 	defer every.Stop()
 	for {
 		if err := s.turn(ctx); err != nil && ctx.Err() == nil && (s.Away == nil || !s.Away(err)) {
-			s.Log.ErrorContext(ctx, "the pairing cannot be kept", "err", err)
+			s.Log.ErrorContext(ctx, "could not update the pairing", "err", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -132,7 +131,7 @@ func or(d, fallback time.Duration) time.Duration {
 	return fallback
 }
 
-// turn does what there is to do.
+// turn does all pending work once.
 func (s *Service) turn(ctx context.Context) error {
 	if err := s.takeNews(ctx); err != nil {
 		return err
@@ -143,9 +142,9 @@ func (s *Service) turn(ctx context.Context) error {
 	return s.introduce(ctx)
 }
 
-// follow reads what is stored, and gives the client what it has not got yet. A
-// device that it has stays in use when what is stored cannot be read any more,
-// such as in the middle of a change of keys.
+// follow passes the stored device to the client if it has changed. If the stored device
+// cannot be decrypted, for example during a change of keys, the client keeps the one it
+// has.
 func (s *Service) follow(ctx context.Context) error {
 	if s.Own != nil {
 		return nil
@@ -171,7 +170,7 @@ func (s *Service) follow(ctx context.Context) error {
 	if err != nil {
 		if why := unreadable(err); has.trouble != why {
 			has.trouble = why
-			s.Log.ErrorContext(ctx, "the device that is stored cannot be used", "device_id", is.device.ID, "reason", why)
+			s.Log.ErrorContext(ctx, "could not use the stored device", "device_id", is.device.ID, "reason", why)
 		}
 		if has.deviceID != "" && has.deviceID != is.device.ID {
 			s.held = held{trouble: has.trouble}
@@ -184,7 +183,7 @@ func (s *Service) follow(ctx context.Context) error {
 	return nil
 }
 
-// takeNews stores what was heard. When that fails it is tried again.
+// takeNews stores the queued device events. Events that cannot be stored stay queued.
 func (s *Service) takeNews(ctx context.Context) error {
 	s.heardMu.Lock()
 	news := slices.Clone(s.heard)
@@ -195,18 +194,17 @@ func (s *Service) takeNews(ctx context.Context) error {
 			s.heardMu.Lock()
 			s.heard = append(news[i:], s.heard...)
 			s.heardMu.Unlock()
-			return fmt.Errorf("store what the gateway said of the device: %w", err)
+			return fmt.Errorf("store a device event: %w", err)
 		}
 	}
 	return nil
 }
 
-// take stores one piece of news. The gateway gives the same token on every
-// connection, which changes nothing.
+// take stores one device event. A token that is already stored changes nothing.
 func (s *Service) take(ctx context.Context, n gateway.DeviceNews) error {
 	v, err := s.Keys.Find()
 	if err != nil {
-		return nil //nolint:nilerr // follow has told of it; there is nothing to encrypt with
+		return nil //nolint:nilerr // follow has logged it; there is no key to encrypt with
 	}
 	return s.DB.Tx(ctx, func(tx *db.Tx) error {
 		if err := tx.Lock(ctx, lockName); err != nil {
@@ -214,11 +212,11 @@ func (s *Service) take(ctx context.Context, n gateway.DeviceNews) error {
 		}
 		is, _, err := all(ctx, tx)
 		if err != nil || is == nil || is.device.ID != n.DeviceID {
-			return err // it was forgotten or replaced meanwhile
+			return err // the device was forgotten or replaced in the meantime
 		}
 		has, err := is.open(v, s.Gateway)
 		if err != nil {
-			return nil //nolint:nilerr // likewise
+			return nil //nolint:nilerr // follow has logged it
 		}
 		switch n.Kind {
 		case gateway.TokenIssued:
@@ -236,7 +234,7 @@ func (s *Service) take(ctx context.Context, n gateway.DeviceNews) error {
 	})
 }
 
-// keepToken stores the token that the gateway gave the current device.
+// keepToken stores the current device's token.
 func (s *Service) keepToken(ctx context.Context, tx *db.Tx, is *stored, v *vault.Vault, token, has string) error {
 	if token != has {
 		now := clock.At(s.Now())
@@ -250,7 +248,7 @@ func (s *Service) keepToken(ctx context.Context, tx *db.Tx, is *stored, v *vault
 	return s.admit(ctx, tx, is, Paired)
 }
 
-// admit notes how the current device was let in.
+// admit records how the gateway accepted the current device.
 func (s *Service) admit(ctx context.Context, tx *db.Tx, is *stored, how State) error {
 	now := s.Now()
 	if err := setAdmitted(ctx, tx, current, how, now); err != nil {
@@ -259,10 +257,10 @@ func (s *Service) admit(ctx context.Context, tx *db.Tx, is *stored, how State) e
 	return event.Record(ctx, tx, now, event.Audit, "pairing.let_in", subject(is.device.ID), map[string]State{"as": how})
 }
 
-// introduce shows the gateway the device that is to come, when that is due, and
-// makes it the current one once it is let in. One process does it at a time.
+// introduce connects with the next device when it is due, and makes it the current one
+// once the gateway accepts it. Only one replica does this at a time.
 func (s *Service) introduce(ctx context.Context) error {
-	const turn = 30 * time.Second // more than a request to the gateway takes, as a rule
+	const turn = 30 * time.Second // longer than a request to the gateway usually takes
 	var r stored
 	var ok bool
 	now := s.Now()
@@ -284,7 +282,7 @@ func (s *Service) introduce(ctx context.Context) error {
 	}
 	in := s.Runtime.Introduce(ctx, id.Key)
 	if ctx.Err() != nil {
-		return ctx.Err() // what looks like a failure is our own end
+		return ctx.Err() // not a failure of the gateway
 	}
 	if in.State == gateway.Connected {
 		return s.replace(ctx, r, in.Token)
@@ -295,7 +293,7 @@ func (s *Service) introduce(ctx context.Context) error {
 	})
 }
 
-// replace makes the next device the current one, with the token that it was given.
+// replace makes the next device the current one, with its token.
 func (s *Service) replace(ctx context.Context, r stored, token string) error {
 	v, err := s.Keys.Find()
 	if err != nil {
@@ -305,7 +303,7 @@ func (s *Service) replace(ctx context.Context, r stored, token string) error {
 	if token != "" {
 		how, sealed, address, at = Paired, v.Seal(tokenPlace(r.device.ID), []byte(token)), s.Gateway, clock.Ptr(s.Now())
 	}
-	gone := errors.New("it was dropped meanwhile")
+	gone := errors.New("the next device was discarded")
 	err = s.DB.Tx(ctx, func(tx *db.Tx) error {
 		if err := tx.Lock(ctx, lockName); err != nil {
 			return err
@@ -334,6 +332,6 @@ func (s *Service) replace(ctx context.Context, r stored, token string) error {
 	if err != nil {
 		return fmt.Errorf("replace the device: %w", err)
 	}
-	s.Log.InfoContext(ctx, "another device has replaced the one before", "device_id", r.device.ID)
+	s.Log.InfoContext(ctx, "replaced the device", "device_id", r.device.ID)
 	return s.follow(ctx)
 }

@@ -8,7 +8,7 @@ import (
 	"wardroom/internal/gateway"
 )
 
-// show puts together what is stored and what the connection says.
+// show combines what is stored with the status of the connection.
 func (s *Service) show(st gateway.Status, is, then *stored, trouble error) Pairing {
 	p := Pairing{
 		State: None, Connection: st.State, Auth: st.Auth, Request: st.Pairing,
@@ -34,7 +34,7 @@ func (s *Service) show(st gateway.Status, is, then *stored, trouble error) Pairi
 	return p
 }
 
-// own tells of a device that was made here.
+// own fills in a device that Wardroom created.
 func (p *Pairing) own(st gateway.Status, is *stored, trouble error) {
 	d := deviceOf(publicOf(is.device))
 	d.MadeAt = is.device.MadeAt
@@ -54,17 +54,17 @@ func (p *Pairing) own(st gateway.Status, is *stored, trouble error) {
 	default:
 		p.State, p.Since = is.admitted, is.admittedAt
 	}
-	if !shown { // this process has not come to it yet
+	if !shown { // this replica does not use the device yet
 		p.Request = nil
 	}
 }
 
-// known says whether anybody can tell which scopes we have.
+// known reports whether the granted scopes are known.
 func (p *Pairing) known(st gateway.Status) bool {
 	return p.Request != nil || st.GatewayVersion != "" && st.State != gateway.Unpaired
 }
 
-// missing are the scopes that we asked for, or have a use for, and do not have.
+// missing returns the scopes that Wardroom requested or could use but does not have.
 func (p *Pairing) missing(st gateway.Status) []Missing {
 	out := []Missing{}
 	if !p.known(st) {
@@ -83,36 +83,36 @@ func (p *Pairing) missing(st gateway.Status) []Missing {
 		m := Missing{Scope: scope, Asked: slices.Contains(p.Asked, scope), NeededFor: gateway.NeededFor(scope)}
 		switch {
 		case !m.Asked:
-			m.Fix = "Only if you need that: add it to AGENTRT_GATEWAY_SCOPES and restart."
+			m.Fix = "If you need these features, add the scope to AGENTRT_GATEWAY_SCOPES and restart Wardroom."
 			if p.Device != nil && p.State != Local {
-				m.Fix += " The device then asks for the larger approval."
+				m.Fix += " The device then requests approval for it."
 			}
 		case p.Request != nil:
 			m.Fix = "Run on the gateway's host: " + p.Request.Command
 		case p.Device == nil:
-			m.Fix = "It has to be approved for a device, and this service is none. " + howToPair + " On the gateway's own host none is needed."
+			m.Fix = howToPair + " On the gateway's own host no device is needed."
 		default:
-			m.Fix = "Approve this device for it on the gateway's host: openclaw devices list, openclaw devices approve."
+			m.Fix = "Approve the device for it on the gateway's host: openclaw devices list, then openclaw devices approve."
 		}
 		out = append(out, m)
 	}
 	return out
 }
 
-// detail says in words what the state means.
+// detail explains the state.
 func (s *Service) detail(p Pairing, st gateway.Status, trouble error) string {
 	var b strings.Builder
 	switch p.State {
 	case None:
-		b.WriteString("This service shows the shared token alone. On the gateway's own host that is enough. From elsewhere it has to be a paired device. " + howToPair)
+		b.WriteString("Wardroom uses only the shared token, which is enough on the gateway's own host. On another host it must be a paired device. " + howToPair)
 	case Settings:
-		b.WriteString("The device stands in AGENTRT_DEVICE_PRIVATE_KEY. Nothing of it is changed here.")
+		b.WriteString("The device is configured in AGENTRT_DEVICE_PRIVATE_KEY and cannot be changed here.")
 	case Made:
-		b.WriteString("The device is made, and the gateway has not said anything of it yet.")
+		b.WriteString("The device is created. The gateway has not responded yet.")
 	case Paired:
 		b.WriteString("The gateway has approved this device.")
 	case Local:
-		b.WriteString("The gateway let this device in without an approval, as it does on its own host: it keeps nothing of it and gave it no token, so that the shared token is still needed.")
+		b.WriteString("The gateway accepted this device without approval, as it does on its own host. It issued no token, so the shared token is still needed.")
 	case Unreadable:
 		b.WriteString(unreadable(trouble))
 	case Pending:
@@ -121,7 +121,7 @@ func (s *Service) detail(p Pairing, st gateway.Status, trouble error) string {
 		fmt.Fprintf(&b, " %s", st.LastError)
 	}
 	if p.Next != nil {
-		b.WriteString(" Another device is to replace it, and this one stays in use until that is approved.")
+		b.WriteString(" A new device is waiting for approval; this one stays in use until then.")
 	}
 	return strings.TrimSpace(b.String())
 }
