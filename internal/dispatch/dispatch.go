@@ -52,9 +52,9 @@ const (
 
 // The errors of creating and canceling a dispatch.
 var (
-	ErrGoing    = fault.New(fault.Conflict, "already_dispatched", "The task is already dispatched.")
-	ErrNotGoing = fault.New(fault.Conflict, "not_dispatched", "The task is not dispatched.")
-	ErrNotFound = fault.New(fault.NotFound, "dispatch_not_found", "Dispatch not found.")
+	ErrAlreadyDispatched = fault.New(fault.Conflict, "already_dispatched", "The task is already dispatched.")
+	ErrNotDispatched     = fault.New(fault.Conflict, "not_dispatched", "The task is not dispatched.")
+	ErrNotFound          = fault.New(fault.NotFound, "dispatch_not_found", "Dispatch not found.")
 )
 
 // Dispatch is one attempt to have an agent work on a task.
@@ -107,24 +107,24 @@ type Comment struct {
 }
 
 // RunUsage is the usage of a dispatch's run, as the gateway reported it at the end.
-type Used struct {
+type RunUsage struct {
 	RunID, AgentID, SessionKey, TaskKey string
 	StartedAt, EndedAt                  time.Time
 	Usage                               gateway.Usage
 }
 
 // InboxItem is a failed dispatch that needs a person's attention.
-type Matter struct {
+type InboxItem struct {
 	Cause, Kind, Severity, Title, Detail string
 	Subject                              event.Subject
 }
 
 // active reports whether the dispatch has not ended.
-func (d *Dispatch) alive() bool { return d.State == Queued || d.State == Started }
+func (d *Dispatch) active() bool { return d.State == Queued || d.State == Started }
 
 // runID returns the id of the n-th run for the task. It includes part of the dispatch's
 // id to differ from runs of the same task key in another database.
-func (d *Dispatch) name(n int) string {
+func (d *Dispatch) runID(n int) string {
 	return fmt.Sprintf("task-%s-%d-%s", d.Task, n, d.ID[max(0, len(d.ID)-8):])
 }
 
@@ -152,7 +152,7 @@ func outcome(a gateway.Answer, late bool, limit time.Duration) *Failure {
 		return nil
 	case a.Outcome == gateway.TimedOut || a.Outcome == gateway.Stopped && late:
 		// Wardroom itself stopped a run that was stopped after its limit.
-		return &Failure{TimedOut, fmt.Sprintf("The run took longer than %s, and was stopped.", length(limit))}
+		return &Failure{TimedOut, fmt.Sprintf("The run took longer than %s, and was stopped.", formatDuration(limit))}
 	case a.Outcome == gateway.Stopped:
 		return &Failure{Stopped, "The run was stopped in the gateway."}
 	default:
@@ -163,8 +163,8 @@ func outcome(a gateway.Answer, late bool, limit time.Duration) *Failure {
 // longestReason limits the gateway's error text, in runes.
 const longestReason = 1000
 
-// words returns the text of an error for users.
-func words(err error) string {
+// errorText returns the text of an error for users.
+func errorText(err error) string {
 	f := fault.Of(err)
 	if f == nil {
 		return plaintext.Line(err.Error())
@@ -172,8 +172,8 @@ func words(err error) string {
 	return cut(plaintext.Line(strings.TrimSpace(f.Title+" "+f.Detail)), longestReason)
 }
 
-// length formats a duration as people write it: 2h instead of 2h0m0s.
-func length(d time.Duration) string {
+// formatDuration formats a duration as people write it: 2h instead of 2h0m0s.
+func formatDuration(d time.Duration) string {
 	if d >= time.Second {
 		d = d.Round(time.Second)
 	}

@@ -43,24 +43,24 @@ type Service struct {
 	Log     *slog.Logger
 	Now     func() time.Time
 
-	// HandOver reads and locks the task that ref names until the transaction ends. It
+	// LockTask reads and locks the task that ref names until the transaction ends. It
 	// returns one of Refusals if the task's agent could not work on it.
-	HandOver func(ctx context.Context, tx *db.Tx, ref string) (Task, error)
+	LockTask func(ctx context.Context, tx *db.Tx, ref string) (Task, error)
 	Refusals []*fault.Error
 	// TaskID returns the id of a task, given its id or its key.
 	TaskID func(ctx context.Context, q db.Queryer, ref string) (string, error)
-	// Unwanted returns why a task must no longer be dispatched to that account; the
+	// Ineligible returns why a task must no longer be dispatched to that account; the
 	// code is empty if it still may.
-	Unwanted func(ctx context.Context, q db.Queryer, taskID, userID string) (code Code, why string, err error)
+	Ineligible func(ctx context.Context, q db.Queryer, taskID, userID string) (code Code, why string, err error)
 	// Show updates the dispatch on the task's card, without recording an event. It
 	// returns a not found error if the task is gone.
 	Show func(ctx context.Context, tx *db.Tx, d Dispatch) error
 	// RecordUsage, if set, records the usage of a run, before any event is recorded.
-	Used func(ctx context.Context, tx *db.Tx, u Used) error
+	RecordUsage func(ctx context.Context, tx *db.Tx, u RunUsage) error
 	// Raise and Resolve, if set, raise and resolve the inbox item of a failed dispatch.
 	// They record events.
-	Raise  func(ctx context.Context, tx *db.Tx, m Matter) error
-	Settle func(ctx context.Context, tx *db.Tx, cause, why string) error
+	Raise   func(ctx context.Context, tx *db.Tx, m InboxItem) error
+	Resolve func(ctx context.Context, tx *db.Tx, cause, why string) error
 
 	PublicURL string        // address at which agents reach Wardroom; if empty, OwnURL is used
 	OwnURL    func() string // address for a gateway on this host; empty if unknown
@@ -71,13 +71,13 @@ type Service struct {
 
 // The kinds of jobs.
 const (
-	kindCourse = "dispatch"      // runs a dispatch
-	kindStop   = "stop dispatch" // stops an orphaned run
+	kindDispatch = "dispatch"      // runs a dispatch
+	kindStop     = "stop dispatch" // stops an orphaned run
 )
 
 // Kinds returns the kinds of jobs for Jobs.
 func (s *Service) Kinds() map[string]job.Kind {
-	return map[string]job.Kind{kindCourse: {Do: s.bring, GaveUp: s.gaveUp}}
+	return map[string]job.Kind{kindDispatch: {Do: s.run, GaveUp: s.gaveUp}}
 }
 
 // StopKinds returns the kinds of jobs for Stops.
@@ -92,21 +92,21 @@ type New struct {
 
 // The kinds of events; their subject is the task.
 const (
-	dispatched = "task.dispatched"
-	began      = "task.dispatch_started"
-	waits      = "task.dispatch_waits"
-	ended      = "task.dispatch_ended"
+	eventDispatched = "task.dispatched"
+	eventStarted    = "task.dispatch_started"
+	eventWaiting    = "task.dispatch_waits"
+	eventEnded      = "task.dispatch_ended"
 )
 
-// Hand hands a task to its agent. What waits for the runtime happens later, and
-// is not this caller's to wait for.
-func (s *Service) Hand(ctx context.Context, ref string, n New) (Dispatch, error) {
+// Create dispatches a task to its agent. It only stores the dispatch; a job sends it to
+// the gateway.
+func (s *Service) Create(ctx context.Context, ref string, n New) (Dispatch, error) {
 	if st := s.Runtime.Status(); st.State == gateway.NotConfigured {
 		return Dispatch{}, gateway.ErrNotConfigured.With("Set AGENTRT_GATEWAY_URL and AGENTRT_GATEWAY_TOKEN, then restart Wardroom.")
 	}
 	var d Dispatch
 	err := s.DB.Tx(ctx, func(tx *db.Tx) (err error) {
-		d, err = once.Do(ctx, tx, s.Now(), find, func(d Dispatch) string { return d.ID }, func() (Dispatch, error) { return s.hand(ctx, tx, ref, n) })
+		d, err = once.Do(ctx, tx, s.Now(), find, func(d Dispatch) string { return d.ID }, func() (Dispatch, error) { return s.create(ctx, tx, ref, n) })
 		return err
 	})
 	if err != nil {
@@ -115,15 +115,15 @@ func (s *Service) Hand(ctx context.Context, ref string, n New) (Dispatch, error)
 	return d, nil
 }
 
-func (s *Service) hand(ctx context.Context, tx *db.Tx, ref string, n New) (Dispatch, error) {
-	t, err := s.HandOver(ctx, tx, ref)
+func (s *Service) create(ctx context.Context, tx *db.Tx, ref string, n New) (Dispatch, error) {
+	t, err := s.LockTask(ctx, tx, ref)
 	if err != nil {
 		return Dispatch{}, err
 	}
 	before, err := last(ctx, tx, t.ID)
 	switch {
-	case err == nil && before.alive():
-		return Dispatch{}, ErrGoing.With("Agent %s has had it since %s (run %s). Wait for the run to end, or cancel it with DELETE.",
+	case err == nil && before.active():
+		return Dispatch{}, ErrAlreadyDispatched.With("Agent %s has had it since %s (run %s). Wait for the run to end, or cancel it with DELETE.",
 			before.AgentID, before.Since.UTC().Format(time.RFC3339), before.RunID).
 			Fact("run_id", before.RunID).Fact("since", before.Since).Fact("state", before.State).Fact("agent_id", before.AgentID)
 	case err != nil && !errors.Is(err, ErrNotFound):
@@ -139,17 +139,17 @@ func (s *Service) hand(ctx context.Context, tx *db.Tx, ref string, n New) (Dispa
 		By: by.Name, CreatedAt: clock.At(now), taskID: t.ID, userID: t.UserID, first: before.number + 1, number: before.number + 1,
 		message: message(t, n.Note, by.Name, address), startBy: clock.At(now.Add(s.Patience)),
 	}
-	d.RunID = d.name(d.number)
+	d.RunID = d.runID(d.number)
 	if err := insert(ctx, tx, d); err != nil {
 		return Dispatch{}, err
 	}
-	if _, err := s.Jobs.Enqueue(ctx, tx, kindCourse, d.ID, nil); err != nil {
+	if _, err := s.Jobs.Enqueue(ctx, tx, kindDispatch, d.ID, nil); err != nil {
 		return Dispatch{}, err
 	}
 	if err := s.Show(ctx, tx, d); err != nil {
 		return Dispatch{}, err
 	}
-	return d, s.record(ctx, tx, dispatched, d, map[string]any{"note": n.Note != ""})
+	return d, s.record(ctx, tx, eventDispatched, d, map[string]any{"note": n.Note != ""})
 }
 
 // Cancel cancels the dispatch of a task, and stops its run as soon as the gateway is
@@ -162,18 +162,18 @@ func (s *Service) Cancel(ctx context.Context, ref string) (Dispatch, error) {
 		if err != nil {
 			return err
 		}
-		was, err := s.drop(ctx, tx, id, Failure{Cancelled, "Canceled by " + by.Name + "."})
+		was, err := s.cancelActive(ctx, tx, id, Failure{Cancelled, "Canceled by " + by.Name + "."})
 		if err != nil {
 			return err
 		}
 		if was == nil {
-			return ErrNotGoing.With("Its last dispatch has ended, or it has none. Reload the task.")
+			return ErrNotDispatched.With("Its last dispatch has ended, or it has none. Reload the task.")
 		}
 		d = *was
 		if err := s.Show(ctx, tx, d); err != nil {
 			return err
 		}
-		return s.record(ctx, tx, ended, d, nil)
+		return s.record(ctx, tx, eventEnded, d, nil)
 	})
 	if err != nil {
 		return Dispatch{}, fmt.Errorf("cancel dispatch: %w", err)
@@ -181,16 +181,16 @@ func (s *Service) Cancel(ctx context.Context, ref string) (Dispatch, error) {
 	return d, nil
 }
 
-// Withdraw cancels the dispatch of a task that is being archived or, if gone, deleted;
-// then it also deletes the task's dispatches. It records no event. It returns the ended
+// Withdraw cancels the dispatch of a task that is being archived or deleted. If
+// deleted, it also deletes the task's dispatches. It records no event. It returns the ended
 // dispatch, or nil if there was none.
-func (s *Service) Withdraw(ctx context.Context, tx *db.Tx, taskID string, gone bool) (*Dispatch, error) {
+func (s *Service) Withdraw(ctx context.Context, tx *db.Tx, taskID string, deleted bool) (*Dispatch, error) {
 	why := Failure{Withdrawn, "The task was archived."}
-	if gone {
+	if deleted {
 		why.Detail = "The task was deleted."
 	}
-	d, err := s.drop(ctx, tx, taskID, why)
-	if err == nil && gone {
+	d, err := s.cancelActive(ctx, tx, taskID, why)
+	if err == nil && deleted {
 		_, err = tx.Exec(ctx, `DELETE FROM dispatches WHERE task_id = ?`, taskID)
 	}
 	if err != nil {
@@ -199,8 +199,8 @@ func (s *Service) Withdraw(ctx context.Context, tx *db.Tx, taskID string, gone b
 	return d, nil
 }
 
-// drop ends the dispatch of a task if it is active, and enqueues a stop of its run.
-func (s *Service) drop(ctx context.Context, tx *db.Tx, taskID string, why Failure) (*Dispatch, error) {
+// cancelActive ends the dispatch of a task if it is active, and enqueues a stop of its run.
+func (s *Service) cancelActive(ctx context.Context, tx *db.Tx, taskID string, why Failure) (*Dispatch, error) {
 	d, err := last(ctx, tx, taskID)
 	if errors.Is(err, ErrNotFound) {
 		return nil, nil
@@ -209,10 +209,10 @@ func (s *Service) drop(ctx context.Context, tx *db.Tx, taskID string, why Failur
 		return nil, err
 	}
 	// Cancel waits for writes of the job; after it the dispatch no longer changes.
-	if err := s.Jobs.Cancel(ctx, tx, kindCourse, d.ID); err != nil {
+	if err := s.Jobs.Cancel(ctx, tx, kindDispatch, d.ID); err != nil {
 		return nil, err
 	}
-	if d, err = find(ctx, tx, d.ID); err != nil || !d.alive() {
+	if d, err = find(ctx, tx, d.ID); err != nil || !d.active() {
 		return nil, err
 	}
 	d.end(s.Now(), &why)
@@ -230,7 +230,7 @@ func (s *Service) drop(ctx context.Context, tx *db.Tx, taskID string, why Failur
 // gaveUp ends a dispatch whose job has failed permanently.
 func (s *Service) gaveUp(ctx context.Context, tx *db.Tx, id string, cause error) error {
 	d, err := find(ctx, tx, id)
-	if errors.Is(err, ErrNotFound) || err == nil && !d.alive() {
+	if errors.Is(err, ErrNotFound) || err == nil && !d.active() {
 		return nil
 	}
 	if err != nil {
@@ -253,26 +253,26 @@ func (s *Service) close(ctx context.Context, tx *db.Tx, d Dispatch, f *Failure, 
 	if err := update(ctx, tx, d); err != nil {
 		return err
 	}
-	if u != nil && u.SessionID != "" && s.Used != nil {
+	if u != nil && u.SessionID != "" && s.RecordUsage != nil {
 		from := d.CreatedAt.Time
 		if d.askedAt != nil {
 			from = d.askedAt.Time
 		}
-		if err := s.Used(ctx, tx, Used{d.RunID, d.AgentID, d.SessionKey, d.Task, from, now, *u}); err != nil {
+		if err := s.RecordUsage(ctx, tx, RunUsage{d.RunID, d.AgentID, d.SessionKey, d.Task, from, now, *u}); err != nil {
 			return err
 		}
 	}
 	if err := s.Show(ctx, tx, d); err != nil {
 		return err
 	}
-	if err := s.tellInbox(ctx, tx, d); err != nil {
+	if err := s.updateInbox(ctx, tx, d); err != nil {
 		return err
 	}
 	data := map[string]any{}
 	if said != "" {
 		data["answer"] = cut(plaintext.Lines(said), longestAnswer)
 	}
-	return s.record(ctx, tx, ended, d, data)
+	return s.record(ctx, tx, eventEnded, d, data)
 }
 
 // longestAnswer limits the agent's final answer in the event, in runes.
@@ -281,13 +281,13 @@ const longestAnswer = 2000
 // kindFailed is the inbox kind for a failed dispatch.
 const kindFailed = "dispatch_failed"
 
-// tellInbox raises an inbox item for a failed dispatch, and resolves it after a success.
-func (s *Service) tellInbox(ctx context.Context, tx *db.Tx, d Dispatch) error {
+// updateInbox raises an inbox item for a failed dispatch, and resolves it after a success.
+func (s *Service) updateInbox(ctx context.Context, tx *db.Tx, d Dispatch) error {
 	switch {
-	case d.State == Ended && s.Settle != nil:
-		return s.Settle(ctx, tx, d.cause(), d.AgentID+" finished a later run.")
+	case d.State == Ended && s.Resolve != nil:
+		return s.Resolve(ctx, tx, d.cause(), d.AgentID+" finished a later run.")
 	case d.State == Failed && s.Raise != nil && d.Error.Code != Withdrawn && d.Error.Code != Reassigned:
-		return s.Raise(ctx, tx, Matter{
+		return s.Raise(ctx, tx, InboxItem{
 			Cause: d.cause(), Kind: kindFailed, Severity: "high", Subject: d.subject(),
 			Title:  fmt.Sprintf("Dispatch of %s to %s failed", d.Task, d.AgentID),
 			Detail: fmt.Sprintf("%s (`%s`, run `%s`)\n\nFix the cause, then dispatch the task again.", d.Error.Detail, d.Error.Code, d.RunID),
@@ -303,8 +303,8 @@ func (s *Service) record(ctx context.Context, tx *db.Tx, kind string, d Dispatch
 	return event.Record(ctx, tx, s.Now(), event.Activity, kind, d.subject(), all)
 }
 
-// moment waits for the given time or until ctx ends.
-func moment(ctx context.Context, d time.Duration) error {
+// sleep waits for the given time or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

@@ -64,7 +64,7 @@ func last(ctx context.Context, q db.Queryer, taskID string) (Dispatch, error) {
 }
 
 // FailedDispatch is a dispatch that failed.
-type Trouble struct {
+type FailedDispatch struct {
 	Task  string
 	RunID string
 	Code  Code
@@ -74,11 +74,11 @@ type Trouble struct {
 
 // FailedOf lists the failed dispatches to an agent since the given time, newest first.
 // It omits canceled, withdrawn and reassigned ones.
-func (s *Service) FailedOf(ctx context.Context, agentID string, since time.Time, limit int) ([]Trouble, error) {
+func (s *Service) FailedOf(ctx context.Context, agentID string, since time.Time, limit int) ([]FailedDispatch, error) {
 	rows, err := s.DB.Query(ctx, `SELECT task_key, run_id, error_code, error_detail, ended_at FROM dispatches
 		WHERE agent_id = ? AND state = 'failed' AND ended_at >= ? AND error_code NOT IN ('cancelled', 'withdrawn', 'reassigned')
 		ORDER BY ended_at DESC LIMIT ?`, agentID, since, limit)
-	return db.All(rows, err, func(row db.Row) (t Trouble, err error) {
+	return db.All(rows, err, func(row db.Row) (t FailedDispatch, err error) {
 		return t, row.Scan(&t.Task, &t.RunID, &t.Code, &t.Why, &t.At)
 	})
 }

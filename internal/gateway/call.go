@@ -19,7 +19,7 @@ func (c *Client) call(ctx context.Context, method string, params, out any) error
 	if err != nil {
 		return err
 	}
-	f, err := c.roundTripOn(ctx, k, method, params, "")
+	f, err := c.roundTrip(ctx, k, method, params, "")
 	if err != nil {
 		return err
 	}
@@ -37,9 +37,9 @@ func errUnreadable(method string) error {
 	return ErrRefused.With("Wardroom could not read the gateway's answer to %s. Update Wardroom or the gateway, whichever is older.", method)
 }
 
-// roundTripOn sends a request on one connection and waits for its first response, for
+// roundTrip sends a request on one connection and waits for its first response, for
 // at most Options.Timeout.
-func (c *Client) roundTripOn(ctx context.Context, k *conn, method string, params any, run string) (frame, error) {
+func (c *Client) roundTrip(ctx context.Context, k *conn, method string, params any, run string) (frame, error) {
 	sent := time.Now()
 	answer, forget, err := k.send(method, params, run, c.opt.Timeout)
 	if err != nil {
@@ -50,7 +50,7 @@ func (c *Client) roundTripOn(ctx context.Context, k *conn, method string, params
 	defer limit.Stop()
 	select {
 	case f := <-answer:
-		c.roundTrip(time.Since(sent))
+		c.setLatency(time.Since(sent))
 		k.owner.answered(k)
 		return f, nil
 	case <-k.gone:
@@ -95,10 +95,10 @@ func interrupted(ctx context.Context, method string) error {
 
 // wireFault converts an error of the gateway into one of this package.
 func (c *Client) wireFault(e *wireError) error {
-	message := c.secrets.words(e.Message)
+	message := c.secrets.line(e.Message)
 	switch {
 	case e.Details.Code == "MISSING_SCOPE" || e.Details.MissingScope != "":
-		return c.scopeFault(c.secrets.words(e.Details.MissingScope))
+		return c.scopeFault(c.secrets.line(e.Details.MissingScope))
 	case e.Details.Code == "CRON_JOB_NOT_FOUND":
 		return ErrNoJob.With("It may have been removed. Reload the list of jobs.")
 	case e.Details.Code == "CRON_JOB_CHANGED":
@@ -125,11 +125,11 @@ func restarting(e *wireError) bool {
 		return false
 	}
 	reason := e.Details.Reason
-	return reason == "gateway-restarting" || strings.HasPrefix(reason, "startup") || drains(e.Message)
+	return reason == "gateway-restarting" || strings.HasPrefix(reason, "startup") || isDraining(e.Message)
 }
 
-// drains reports whether the gateway rejected new work because it is shutting down.
-func drains(message string) bool {
+// isDraining reports whether the gateway rejected new work because it is shutting down.
+func isDraining(message string) bool {
 	return strings.Contains(strings.ToLower(message), "gateway is draining")
 }
 
@@ -174,11 +174,11 @@ func (r roster) agents(s *secrets) []Agent {
 			continue
 		}
 		agents = append(agents, Agent{
-			ID:           s.words(a.ID),
-			Name:         s.words(a.Name),
-			IdentityName: s.words(a.Identity.Name),
-			Emoji:        s.words(a.Identity.Emoji),
-			Model:        s.words(modelName(a.Model)),
+			ID:           s.line(a.ID),
+			Name:         s.line(a.Name),
+			IdentityName: s.line(a.Identity.Name),
+			Emoji:        s.line(a.Identity.Emoji),
+			Model:        s.line(modelName(a.Model)),
 			Default:      a.ID == r.DefaultID,
 		})
 	}

@@ -24,36 +24,36 @@ import (
 // With operator.admin among the requested scopes it holds two connections: see
 // conn_routing.go.
 type Client struct {
-	opt     Options
-	leader  *Client  // of a starter: the client that it belongs to; otherwise nil
-	starter *Client  // holds the connection that starts runs; nil if there is only one connection
-	url     *url.URL // nil when no gateway is configured
-	http    *http.Client
-	secrets *secrets
-	device  *device // nil without a device; used only by the goroutine of Run, as is wallet
-	wallet  wallet
-	hear    func(DeviceNews) // called with device events; may be nil. See OnDeviceEvent
-	became  chan struct{}    // signals that SetIdentity changed the identity
-	events  hub
-	runs    *runs
-	waiting atomic.Int32  // callers in Await; with any, the next connection attempt comes soon
-	wake    chan struct{} // signals that Await was called
-	exam    examRoom
+	opt             Options
+	leader          *Client  // of a starter: the client that it belongs to; otherwise nil
+	starter         *Client  // holds the connection that starts runs; nil if there is only one connection
+	url             *url.URL // nil when no gateway is configured
+	http            *http.Client
+	secrets         *secrets
+	device          *device // nil without a device; used only by the goroutine of Run, as is wallet
+	wallet          wallet
+	onDeviceEvent   func(DeviceEvent) // called with device events; may be nil. See OnDeviceEvent
+	identityChanged chan struct{}     // signals that SetIdentity changed the identity
+	events          hub
+	runs            *runs
+	waiting         atomic.Int32  // callers in Await; with any, the next connection attempt comes soon
+	wake            chan struct{} // signals that Await was called
+	exam            examCache
 
-	mu      sync.Mutex
-	conn    *conn // nil while disconnected
-	status  Status
-	latency time.Duration
-	shown   wallet        // copy of wallet for other goroutines
-	is      *device       // copy of device for other goroutines
-	next    *Identity     // identity for the next connection; nil if unchanged
-	made    uint64        // number of connections so far
-	changed chan struct{} // closed and replaced when the status changes
+	mu           sync.Mutex
+	conn         *conn // nil while disconnected
+	status       Status
+	latency      time.Duration
+	sharedWallet wallet        // copy of wallet for other goroutines
+	sharedDevice *device       // copy of device for other goroutines
+	next         *Identity     // identity for the next connection; nil if unchanged
+	made         uint64        // number of connections so far
+	changed      chan struct{} // closed and replaced when the status changes
 
-	starting *conn  // connection of the starter; nil while it has none
-	watching *conn  // source of the published events: conn, or starting while conn is nil
-	heard    string // boot id of the last event source
-	narrowed bool   // the gateway rejected only the scopes, so that the starter, which requests fewer, may connect
+	starting       *conn  // connection of the starter; nil while it has none
+	watching       *conn  // source of the published events: conn, or starting while conn is nil
+	lastBootID     string // boot id of the last event source
+	scopesRejected bool   // the gateway rejected only the scopes, so that the starter, which requests fewer, may connect
 
 	copied wallet // of a starter: the leader's credentials when they were last copied
 }
@@ -74,18 +74,18 @@ func New(opt Options) (*Client, error) {
 		return nil, errPlainPins
 	}
 	c := &Client{
-		opt:     opt.withDefaults(),
-		url:     address,
-		secrets: newSecrets(opt.DeviceKey, opt.Token, opt.DeviceToken),
-		device:  newDevice(opt.DeviceKey),
-		wallet:  wallet{shared: opt.Token, given: opt.DeviceToken},
-		wake:    make(chan struct{}, 1),
-		became:  make(chan struct{}, 1),
-		changed: make(chan struct{}),
-		exam:    newExamRoom(),
-		runs:    &runs{},
+		opt:             opt.withDefaults(),
+		url:             address,
+		secrets:         newSecrets(opt.DeviceKey, opt.Token, opt.DeviceToken),
+		device:          newDevice(opt.DeviceKey),
+		wallet:          wallet{shared: opt.Token, given: opt.DeviceToken},
+		wake:            make(chan struct{}, 1),
+		identityChanged: make(chan struct{}, 1),
+		changed:         make(chan struct{}),
+		exam:            newExamCache(),
+		runs:            &runs{},
 	}
-	c.showWallet()
+	c.shareWallet()
 	c.http = &http.Client{
 		Transport: c.opt.HTTP,
 		// A redirect could send the token to another host.
@@ -159,7 +159,7 @@ func (o Options) withDefaults() Options {
 	}
 	or(&o.Timeout, 15*time.Second)
 	or(&o.Silence, 75*time.Second)
-	or(&o.Settle, time.Second)
+	or(&o.UsageWait, time.Second)
 	if o.Version == "" {
 		o.Version = "dev"
 	}
@@ -244,12 +244,12 @@ const restartTakes = time.Minute
 func (c *Client) pause(ctx context.Context, delay time.Duration, fail *failure) {
 	due := time.NewTimer(delay)
 	defer due.Stop()
-	wake, became := c.wake, c.became
+	wake, identityChanged := c.wake, c.identityChanged
 	if fail.pace == slow || fail.after > 0 {
 		wake = nil
 	}
 	if fail.after > 0 {
-		became = nil
+		identityChanged = nil
 	}
 	until := time.Now().Add(delay)
 	for {
@@ -258,7 +258,7 @@ func (c *Client) pause(ctx context.Context, delay time.Duration, fail *failure) 
 			return
 		case <-due.C:
 			return
-		case <-became:
+		case <-identityChanged:
 			return
 		case <-wake:
 			sooner := c.opt.Backoff.delay(1, quick, 0)
@@ -274,8 +274,8 @@ func (c *Client) pause(ctx context.Context, delay time.Duration, fail *failure) 
 // connection lasted and why it ended or could not be made.
 func (c *Client) session(ctx context.Context) (time.Duration, *failure) {
 	if c.leader == nil {
-		c.adopt()
-	} else if !c.follow(ctx) {
+		c.applyIdentity()
+	} else if !c.awaitLeader(ctx) {
 		return 0, unreachable(stopping)
 	}
 	k, hello, fail := c.connect(ctx)
@@ -283,16 +283,16 @@ func (c *Client) session(ctx context.Context) (time.Duration, *failure) {
 		return 0, fail
 	}
 	if fail := c.attach(k, hello); fail != nil {
-		k.drop(errBecame)
+		k.closeNow(errNewIdentity)
 		return 0, fail
 	}
-	return c.carry(ctx, k)
+	return c.serveAttached(ctx, k)
 }
 
-// carry serves an attached connection and detaches it when it ends.
-func (c *Client) carry(ctx context.Context, k *conn) (time.Duration, *failure) {
+// serveAttached serves an attached connection and detaches it when it ends.
+func (c *Client) serveAttached(ctx context.Context, k *conn) (time.Duration, *failure) {
 	defer k.probing.Wait()
-	defer k.drop(nil)
+	defer k.closeNow(nil)
 	began := time.Now()
 	fail := c.serve(ctx, k)
 	if ctx.Err() != nil {
@@ -312,8 +312,8 @@ func (c *Client) attach(k *conn, h hello) *failure {
 	defer c.mu.Unlock()
 	switch {
 	case c.leader != nil && k.admin:
-		return unasked()
-	case c.leader != nil && !c.leader.takeStarter(k, c.device, version, h), c.leader == nil && c.outdated():
+		return unrequestedAdmin()
+	case c.leader != nil && !c.leader.setStarting(k, c.device, version, h), c.leader == nil && c.outdated():
 		return anotherDevice()
 	}
 	c.conn = k
@@ -323,22 +323,22 @@ func (c *Client) attach(k *conn, h hello) *failure {
 	s.GatewayVersion, s.Protocol, s.BootID = version, int(protocol), k.bootID
 	s.ScopesGranted = granted
 	s.MissingScopes = missingScopes(c.opt.Scopes, granted)
-	s.Unavailable = lacking(h.Features.Methods)
-	c.narrowed = false
-	c.enter(c.attached())
-	c.elect()
+	s.Unavailable = missingFeatures(h.Features.Methods)
+	c.scopesRejected = false
+	c.setState(c.attachedState())
+	c.chooseEventSource()
 	if c.starter != nil { // the starter may be able to connect now
 		select {
-		case c.starter.became <- struct{}{}:
+		case c.starter.identityChanged <- struct{}{}:
 		default: // already signaled
 		}
 	}
 	return nil
 }
 
-// attached returns the state of a connection that answers requests; the caller holds
+// attachedState returns the state of a connection that answers requests; the caller holds
 // the lock.
-func (c *Client) attached() *failure {
+func (c *Client) attachedState() *failure {
 	if missing := c.status.MissingScopes; len(missing) > 0 {
 		return &failure{state: MissingScopes, text: missingText(missing)}
 	}
@@ -352,10 +352,10 @@ func (c *Client) detach(k *conn, fail *failure) {
 	c.conn = nil
 	c.status.ConnectedAt = nil
 	c.status.LastSeenAt = clock.Ptr(k.lastSeen())
-	c.enter(fail)
-	c.elect()
+	c.setState(fail)
+	c.chooseEventSource()
 	if c.leader != nil {
-		c.leader.dropStarter()
+		c.leader.clearStarting()
 	}
 	c.mu.Unlock()
 	close(k.gone)
@@ -370,28 +370,28 @@ func (c *Client) fail(f *failure, failures int, delay time.Duration) {
 	if delay > 0 {
 		c.status.RetryAt = clock.Ptr(c.opt.Now().Add(delay))
 	}
-	if c.narrowed != f.narrow {
-		c.narrowed = f.narrow
-		c.bump()
+	if c.scopesRejected != f.narrow {
+		c.scopesRejected = f.narrow
+		c.notifyChange()
 	}
-	c.enter(f)
+	c.setState(f)
 }
 
-// enter sets the state; the caller holds the lock. It logs only changes of state, so
+// setState sets the state; the caller holds the lock. It logs only changes of state, so
 // that an unreachable gateway takes one line and not one per attempt.
-func (c *Client) enter(f *failure) {
-	state, text := f.state, f.words()
+func (c *Client) setState(f *failure) {
+	state, text := f.state, f.message()
 	asked := f.pairing != nil && (c.status.Pairing == nil || c.status.Pairing.RequestID != f.pairing.RequestID)
 	c.status.LastError, c.status.Pairing, c.status.Certificate = text, f.pairing, f.certificate
 	if c.status.State == state {
 		if asked { // there is another request to approve
-			c.bump()
+			c.notifyChange()
 		}
 		return
 	}
 	c.status.State = state
 	c.status.Since = clock.At(c.opt.Now())
-	c.bump()
+	c.notifyChange()
 	if text == stopping || f.quiet {
 		return
 	}
@@ -416,7 +416,7 @@ func (c *Client) Await(ctx context.Context) (bootID string, err error) {
 	}
 	for {
 		c.mu.Lock()
-		k, state, changed := c.startsRuns(), c.status.State, c.changed
+		k, state, changed := c.runConn(), c.status.State, c.changed
 		c.mu.Unlock()
 		if k != nil {
 			return k.bootID, nil
@@ -427,7 +427,7 @@ func (c *Client) Await(ctx context.Context) (bootID string, err error) {
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return "", fmt.Errorf("wait for the gateway: %w", c.startFault())
+			return "", fmt.Errorf("wait for the gateway: %w", c.runFault())
 		}
 	}
 }
@@ -438,7 +438,7 @@ func (c *Client) fault() *fault.Error {
 	defer c.mu.Unlock()
 	text := c.status.LastError
 	if c.leader != nil {
-		text = startsNothing(text)
+		text = runsUnavailable(text)
 	}
 	e := ErrUnreachable
 	switch c.status.State {

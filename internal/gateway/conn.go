@@ -52,9 +52,9 @@ type conn struct {
 const askedKept = 1000
 
 var (
-	errSilent  = errors.New("silence")
-	errBecame  = errors.New("another device")
-	errStopped = errors.New("stopped")
+	errSilent      = errors.New("silence")
+	errNewIdentity = errors.New("another device")
+	errStopped     = errors.New("stopped")
 )
 
 func newConn(owner *Client) *conn {
@@ -72,12 +72,12 @@ func newConn(owner *Client) *conn {
 	// properly on shutdown.
 	k.life, k.end = context.WithCancelCause(context.Background())
 	k.watch = time.AfterFunc(quiet, func() { k.end(errSilent) })
-	k.heard()
+	k.markAlive()
 	return k
 }
 
-// heard records that the other side is alive.
-func (k *conn) heard() {
+// markAlive records that the other side is alive.
+func (k *conn) markAlive() {
 	k.seenAt.Store(k.now().UnixMilli())
 	if k.life.Err() == nil {
 		k.watch.Reset(k.quiet)
@@ -94,8 +94,8 @@ func (k *conn) challenged(ch challenge, now time.Time) {
 	}
 }
 
-// drop closes the connection immediately, without a close frame.
-func (k *conn) drop(cause error) {
+// closeNow closes the connection immediately, without a close frame.
+func (k *conn) closeNow(cause error) {
 	k.end(cause)
 	k.watch.Stop()
 	if k.ws != nil {
@@ -103,8 +103,8 @@ func (k *conn) drop(cause error) {
 	}
 }
 
-// farewell closes the connection with a close frame, and takes at most a second.
-func (k *conn) farewell() {
+// closeGracefully closes the connection with a close frame, and takes at most a second.
+func (k *conn) closeGracefully() {
 	bound := time.AfterFunc(time.Second, func() { k.end(errStopped) })
 	defer bound.Stop()
 	_ = k.ws.Close(websocket.StatusNormalClosure, "") // the connection is being discarded
@@ -166,8 +166,8 @@ func (k *conn) run(id string) (string, bool) {
 	return k.asked.get(id)
 }
 
-// settled records that a request has had its last response.
-func (k *conn) settled(id string) {
+// forgetRun records that a request has had its last response.
+func (k *conn) forgetRun(id string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.asked.remove(id)

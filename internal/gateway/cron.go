@@ -12,7 +12,7 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// The errors of requests about timed jobs, in addition to the general ones. Changing
+// The errors of requests about scheduled jobs, in addition to the general ones. Changing
 // jobs requires operator.admin, reading them operator.read.
 var (
 	// ErrNoJob means that the gateway has no job with this id.
@@ -22,7 +22,7 @@ var (
 	ErrJobChanged = fault.New(fault.Conflict, "job_changed", "The job was changed in the gateway in the meantime.")
 )
 
-// Job is a timed job of the gateway. Its JSON keeps the gateway's camelCase names.
+// Job is a scheduled job of the gateway. Its JSON keeps the gateway's camelCase names.
 // Texts are cleaned.
 type Job struct {
 	ID            string      `json:"id" doc:"The gateway's id of the job."`
@@ -88,8 +88,8 @@ type JobsWanted struct {
 	Query   string // only jobs with this text in their id, name, description or agent
 }
 
-// errMoved means that jobs were added or removed while the pages of the list were read.
-var errMoved = errors.New("the list changed")
+// errListChanged means that jobs were added or removed while the pages of the list were read.
+var errListChanged = errors.New("the list changed")
 
 // Jobs lists the jobs by name. If the list changes while its pages are read, Jobs reads
 // it again, so that it misses no job; after three such attempts it returns ErrBusy.
@@ -100,7 +100,7 @@ func (c *Client) Jobs(ctx context.Context, want JobsWanted) ([]Job, error) {
 		if err == nil {
 			return all, nil
 		}
-		if !errors.Is(err, errMoved) {
+		if !errors.Is(err, errListChanged) {
 			return nil, fmt.Errorf("list jobs: %w", err)
 		}
 	}
@@ -125,7 +125,7 @@ func (c *Client) pagesOfJobs(ctx context.Context, want JobsWanted) ([]Job, error
 		rows := page.Jobs
 		if p.Offset > 0 {
 			if len(rows) == 0 || jobIDOf(rows[0]) != last {
-				return nil, errMoved
+				return nil, errListChanged
 			}
 			rows = rows[1:]
 		}
@@ -309,5 +309,5 @@ func (c *Client) RunJob(ctx context.Context, id string) (runID, why string, err 
 	if err := c.once(ctx, "cron.run", p, &out); err != nil {
 		return "", "", fmt.Errorf("run job: %w", err)
 	}
-	return c.secrets.words(string(out.RunID)), c.secrets.words(string(out.Reason)), nil
+	return c.secrets.line(string(out.RunID)), c.secrets.line(string(out.Reason)), nil
 }

@@ -130,13 +130,13 @@ func (w *wallet) next() credential {
 	return credential{kind: noCredential}
 }
 
-// drop marks a device token as rejected. It returns whether there is another credential
+// reject marks a device token as rejected. It returns whether there is another credential
 // to try.
-func (w *wallet) drop(cr credential) bool {
+func (w *wallet) reject(cr credential) bool {
 	if cr.kind != deviceToken {
 		return false
 	}
-	if cr.token == w.issued && w.spare() {
+	if cr.token == w.issued && w.hasOther() {
 		w.issued = ""
 	}
 	if cr.token == w.given {
@@ -145,14 +145,14 @@ func (w *wallet) drop(cr credential) bool {
 	return w.next() != cr
 }
 
-// spare reports whether there is a credential other than the issued device token.
-func (w *wallet) spare() bool { return w.shared != "" || w.given != "" && !w.refused }
+// hasOther reports whether there is a credential other than the issued device token.
+func (w *wallet) hasOther() bool { return w.shared != "" || w.given != "" && !w.refused }
 
-// showWallet copies the device and the credentials for other goroutines.
-func (c *Client) showWallet() {
+// shareWallet copies the device and the credentials for other goroutines.
+func (c *Client) shareWallet() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.shown, c.is = c.wallet, c.device
+	c.sharedWallet, c.sharedDevice = c.wallet, c.device
 }
 
 // isToken reports whether t is a valid token: 1 to 1,000 visible ASCII characters.
@@ -160,8 +160,8 @@ func isToken(t string) bool {
 	return t != "" && len(t) <= 1000 && !strings.ContainsFunc(t, func(r rune) bool { return r < '!' || r > '~' })
 }
 
-// keep stores the device token from a hello-ok for the next connection.
-func (c *Client) keep(raw []byte, cr credential) {
+// keepToken stores the device token from a hello-ok for the next connection.
+func (c *Client) keepToken(raw []byte, cr credential) {
 	var f struct {
 		Payload struct {
 			Auth struct {
@@ -176,8 +176,8 @@ func (c *Client) keep(raw []byte, cr credential) {
 	case isToken(t):
 		c.secrets.add(t)
 		c.wallet.issued = t
-		c.tell(DeviceNews{DeviceID: c.device.id, Kind: TokenIssued, Token: t})
+		c.emitDeviceEvent(DeviceEvent{DeviceID: c.device.id, Kind: TokenIssued, Token: t})
 	case t == "" && cr.kind != deviceToken:
-		c.tell(DeviceNews{DeviceID: c.device.id, Kind: LetInAsLocal})
+		c.emitDeviceEvent(DeviceEvent{DeviceID: c.device.id, Kind: AcceptedLocally})
 	}
 }

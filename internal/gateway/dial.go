@@ -38,27 +38,27 @@ func unreachable(format string, args ...any) *failure {
 }
 
 // withFix sets what the operator should do.
-func (f *failure) mend(format string, args ...any) *failure {
+func (f *failure) withFix(format string, args ...any) *failure {
 	f.fix = fmt.Sprintf(format, args...)
 	return f
 }
 
 // message returns the cause and the fix as one text.
-func (f *failure) words() string { return strings.TrimSpace(f.text + " " + placed(f.fix)) }
+func (f *failure) message() string { return strings.TrimSpace(f.text + " " + withSettingsHint(f.fix)) }
 
 // whereSettings says where to change a setting, because the dashboard cannot.
 const whereSettings = "Change settings in Wardroom's environment or .env file, then restart it."
 
-// placed appends whereSettings to a fix that names a setting.
-func placed(fix string) string {
+// withSettingsHint appends whereSettings to a fix that names a setting.
+func withSettingsHint(fix string) string {
 	if !strings.Contains(fix, "AGENTRT_") || strings.Contains(fix, "restart") {
 		return fix
 	}
 	return strings.TrimRight(fix, ". ") + ". " + whereSettings
 }
 
-// lookAtHost is the fix for a slow gateway.
-const lookAtHost = "Check the load of the gateway's host and the port in AGENTRT_GATEWAY_URL, or raise AGENTRT_GATEWAY_TIMEOUT_MS."
+// slowHostFix is the fix for a slow gateway.
+const slowHostFix = "Check the load of the gateway's host and the port in AGENTRT_GATEWAY_URL, or raise AGENTRT_GATEWAY_TIMEOUT_MS."
 
 // firstFrames is the read limit until the gateway announces its own. A hello-ok with
 // four agents was 26 kB.
@@ -73,9 +73,9 @@ func (c *Client) connect(ctx context.Context) (*conn, hello, *failure) {
 		return nil, hello{}, fail
 	}
 	h, fail := c.handshake(ctx, k)
-	c.showWallet()
+	c.shareWallet()
 	if fail != nil {
-		k.drop(nil)
+		k.closeNow(nil)
 		return nil, hello{}, fail
 	}
 	k.ws.SetReadLimit(h.readLimit())
@@ -100,12 +100,12 @@ func (c *Client) dial(ctx context.Context) (*conn, *failure) {
 	ws, resp, err := websocket.Dial(ctx, c.url.String(), &websocket.DialOptions{
 		HTTPClient: c.http,
 		OnPingReceived: func(context.Context, []byte) bool {
-			k.heard()
+			k.markAlive()
 			return true
 		},
 	})
 	if err != nil {
-		k.drop(err)
+		k.closeNow(err)
 		return nil, c.dialFailure(err, resp, reached.Load())
 	}
 	ws.SetReadLimit(firstFrames)
@@ -123,7 +123,7 @@ func (c *Client) dialFailure(err error, resp *http.Response, reached bool) *fail
 		return fail
 	}
 	if dns, ok := errors.AsType[*net.DNSError](err); ok {
-		f := unreachable("Could not resolve the name %s.", c.secrets.words(dns.Name)).mend("Check AGENTRT_GATEWAY_URL and this host's DNS.")
+		f := unreachable("Could not resolve the name %s.", c.secrets.line(dns.Name)).withFix("Check AGENTRT_GATEWAY_URL and this host's DNS.")
 		f.layer = LayerDNS
 		return f
 	}
@@ -132,21 +132,21 @@ func (c *Client) dialFailure(err error, resp *http.Response, reached bool) *fail
 	switch {
 	case late && reached:
 		f := &failure{state: Slow, text: fmt.Sprintf("%s accepted the connection but did not answer within %s. The gateway is overloaded or hangs, or the address is not a gateway's.", host, c.opt.Timeout)}
-		return f.mend("%s", lookAtHost)
+		return f.withFix("%s", slowHostFix)
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return unreachable("Could not connect to %s: connection refused.", host).mend("Start the gateway, or correct AGENTRT_GATEWAY_URL.")
+		return unreachable("Could not connect to %s: connection refused.", host).withFix("Start the gateway, or correct AGENTRT_GATEWAY_URL.")
 	case late:
-		return unreachable("%s did not answer within %s.", host, c.opt.Timeout).mend("Check AGENTRT_GATEWAY_URL and any firewall in between.")
+		return unreachable("%s did not answer within %s.", host, c.opt.Timeout).withFix("Check AGENTRT_GATEWAY_URL and any firewall in between.")
 	case speaksOther(err):
-		return unreachable("The server at %s does not speak HTTP.", host).mend("It is not a gateway: correct the port in AGENTRT_GATEWAY_URL.")
+		return unreachable("The server at %s does not speak HTTP.", host).withFix("It is not a gateway: correct the port in AGENTRT_GATEWAY_URL.")
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET):
 		hint := "If the gateway uses TLS, use wss:// in AGENTRT_GATEWAY_URL"
 		if c.url.Scheme == "wss" {
 			hint = "If the gateway does not use TLS, use ws:// in AGENTRT_GATEWAY_URL"
 		}
-		return unreachable("%s closed the connection before answering.", host).mend("%s. List any proxy in between in gateway.trustedProxies of the gateway's configuration.", hint)
+		return unreachable("%s closed the connection before answering.", host).withFix("%s. List any proxy in between in gateway.trustedProxies of the gateway's configuration.", hint)
 	default:
-		return unreachable("Could not connect to %s: %s.", host, c.secrets.words(rootText(err)))
+		return unreachable("Could not connect to %s: %s.", host, c.secrets.line(rootText(err)))
 	}
 }
 
@@ -177,7 +177,7 @@ func (c *Client) httpFailure(resp *http.Response) *failure {
 		body, _ = io.ReadAll(io.LimitReader(resp.Body, 200)) // quoted in the text below
 	}
 	f := unreachable("%s answered HTTP %d instead of opening a WebSocket.", c.url.Host, resp.StatusCode).
-		mend("Check that AGENTRT_GATEWAY_URL is the gateway's address, and that any proxy in between supports WebSockets.")
+		withFix("Check that AGENTRT_GATEWAY_URL is the gateway's address, and that any proxy in between supports WebSockets.")
 	switch {
 	case resp.StatusCode == http.StatusBadRequest && c.url.Scheme == "ws" && strings.Contains(strings.ToLower(string(body)), "http request to an https"):
 		f.text, f.layer = fmt.Sprintf("%s requires TLS.", c.url.Host), LayerTLS
@@ -195,9 +195,9 @@ func (c *Client) httpFailure(resp *http.Response) *failure {
 	case strings.Contains(string(body), "proxy_attribution_required"):
 		f.text = fmt.Sprintf("The gateway at %s rejected the proxy in between (HTTP %d), because it does not trust the proxy to identify clients.", c.url.Host, resp.StatusCode)
 		f.fix = "Add the proxy to gateway.trustedProxies in the gateway's configuration, or set AGENTRT_GATEWAY_URL to the gateway's own address."
-		f.text += " The response says: " + c.secrets.words(string(body))
+		f.text += " The response says: " + c.secrets.line(string(body))
 	case len(body) > 0:
-		f.text += " The response says: " + c.secrets.words(string(body))
+		f.text += " The response says: " + c.secrets.line(string(body))
 	}
 	return f
 }

@@ -90,13 +90,13 @@ const ExamLimit = 2 * time.Minute
 // eventLimit is the maximum time that an examination waits for an event.
 const eventLimit = time.Minute
 
-// examRoom allows one examination at a time and keeps the last one.
-type examRoom struct {
+// examCache allows one examination at a time and keeps the last one.
+type examCache struct {
 	turn chan struct{} // semaphore of size 1
 	last *examination  // guarded by turn
 }
 
-func newExamRoom() examRoom { return examRoom{turn: make(chan struct{}, 1)} }
+func newExamCache() examCache { return examCache{turn: make(chan struct{}, 1)} }
 
 // Examine checks each layer between Wardroom and the gateway, from the DNS lookup to
 // its events, and stops at the first one that does not work. It uses short connections
@@ -106,23 +106,23 @@ func newExamRoom() examRoom { return examRoom{turn: make(chan struct{}, 1)} }
 //
 // Only one examination runs at a time; concurrent callers share its result. It takes at
 // most ExamLimit. The only error is that ctx ended.
-func (c *Client) Examine(ctx context.Context, tell func(Step)) (Examination, error) {
+func (c *Client) Examine(ctx context.Context, report func(Step)) (Examination, error) {
 	select {
 	case c.exam.turn <- struct{}{}:
 	case <-ctx.Done():
 		return Examination{}, ctx.Err()
 	}
 	defer func() { <-c.exam.turn }()
-	if tell == nil {
-		tell = func(Step) {}
+	if report == nil {
+		report = func(Step) {}
 	}
-	if last := c.exam.last; last != nil && c.opt.Now().Before(last.until) && !c.connectedSince(last.is.At) {
-		for _, s := range last.is.Steps {
-			tell(s)
+	if last := c.exam.last; last != nil && c.opt.Now().Before(last.until) && !c.connectedSince(last.result.At) {
+		for _, s := range last.result.Steps {
+			report(s)
 		}
 		return last.copy(), nil
 	}
-	x := newExamination(c, tell)
+	x := newExamination(c, report)
 	x.examine(ctx)
 	if err := ctx.Err(); err != nil {
 		return Examination{}, err // do not share an incomplete examination
@@ -142,32 +142,32 @@ func (c *Client) connectedSince(at clock.Time) bool {
 type examination struct {
 	client *Client // separate client, without a connection
 	owner  *Client // the client under examination
-	tell   func(Step)
-	is     Examination
+	report func(Step)
+	result Examination
 	began  time.Time // start of the current layer
 	until  time.Time // until when the result is shared
 }
 
-func newExamination(c *Client, tell func(Step)) *examination {
-	x := &examination{client: c.twin(), owner: c, tell: tell, is: Examination{
+func newExamination(c *Client, report func(Step)) *examination {
+	x := &examination{client: c.clone(), owner: c, report: report, result: Examination{
 		At: clock.At(c.opt.Now()), Configured: c.url != nil, Warnings: []Finding{},
 	}}
 	for _, l := range Layers() {
-		x.is.Steps = append(x.is.Steps, Step{Layer: l, State: StepNotReached})
+		x.result.Steps = append(x.result.Steps, Step{Layer: l, State: StepNotReached})
 	}
 	if c.url != nil {
-		x.is.URL = c.url.String()
+		x.result.URL = c.url.String()
 	}
 	return x
 }
 
-// twin returns a new client with the settings and credentials of c, without a
+// clone returns a new client with the settings and credentials of c, without a
 // connection and without a log.
-func (c *Client) twin() *Client {
+func (c *Client) clone() *Client {
 	c.mu.Lock()
 	is, has := c.credentials()
 	c.mu.Unlock()
-	return c.twinAs(is, has)
+	return c.cloneAs(is, has)
 }
 
 // credentials returns the device and the wallet for the next connection; the caller
@@ -176,11 +176,11 @@ func (c *Client) credentials() (*device, wallet) {
 	if c.next != nil { // no connection has used it yet
 		return newDevice(c.next.Key), wallet{shared: c.opt.Token, issued: c.next.Token}
 	}
-	return c.is, c.shown
+	return c.sharedDevice, c.sharedWallet
 }
 
-// twinAs is twin with another device and other credentials.
-func (c *Client) twinAs(is *device, has wallet) *Client {
+// cloneAs is clone with another device and other credentials.
+func (c *Client) cloneAs(is *device, has wallet) *Client {
 	opt := c.opt
 	opt.Log = slog.New(slog.DiscardHandler)
 	var key ed25519.PrivateKey
@@ -190,7 +190,7 @@ func (c *Client) twinAs(is *device, has wallet) *Client {
 	t := &Client{
 		opt: opt, url: c.url, http: c.http, device: is, wallet: has,
 		secrets: newSecrets(key, opt.Token, opt.DeviceToken, has.issued),
-		wake:    make(chan struct{}, 1), became: make(chan struct{}, 1), changed: make(chan struct{}), exam: newExamRoom(),
+		wake:    make(chan struct{}, 1), identityChanged: make(chan struct{}, 1), changed: make(chan struct{}), exam: newExamCache(),
 		runs: &runs{},
 	}
 	t.events.now = t.opt.Now
@@ -203,24 +203,24 @@ func (x *examination) examine(ctx context.Context) {
 	defer cancel()
 	begin := time.Now()
 	shared := examShared
-	if x.is.Configured {
-		x.is.Healthy = x.reach(ctx) && x.enter(ctx)
+	if x.result.Configured {
+		x.result.Healthy = x.checkNetwork(ctx) && x.checkGateway(ctx)
 	}
-	if f := x.is.Failure; f != nil && f.Layer == LayerAuth {
+	if f := x.result.Failure; f != nil && f.Layer == LayerAuth {
 		shared = examRefused
 	}
-	x.is.TookMS = milliseconds(time.Since(begin))
+	x.result.TookMS = milliseconds(time.Since(begin))
 	x.until = x.owner.opt.Now().Add(shared)
-	for _, s := range x.is.Steps {
+	for _, s := range x.result.Steps {
 		if s.State == StepNotReached {
-			x.tell(s)
+			x.report(s)
 		}
 	}
 }
 
 // copy returns a copy of the result that the caller may modify.
 func (x *examination) copy() Examination {
-	is := x.is
+	is := x.result
 	is.Warnings, is.Steps = append([]Finding{}, is.Warnings...), slices.Clone(is.Steps)
 	if is.Failure != nil {
 		f := *is.Failure
@@ -235,8 +235,8 @@ func (x *examination) begin() { x.began = time.Now() }
 // step records the result of a layer. A negative duration means that it was not
 // measured.
 func (x *examination) step(l Layer, state StepState, took time.Duration, saw string) {
-	for i := range x.is.Steps {
-		s := &x.is.Steps[i]
+	for i := range x.result.Steps {
+		s := &x.result.Steps[i]
 		if s.Layer != l {
 			continue
 		}
@@ -245,7 +245,7 @@ func (x *examination) step(l Layer, state StepState, took time.Duration, saw str
 			ms := milliseconds(took)
 			s.TookMS = &ms
 		}
-		x.tell(*s)
+		x.report(*s)
 	}
 }
 
@@ -259,7 +259,7 @@ func (x *examination) fail(l Layer, f *failure) bool {
 	if f.layer != "" {
 		l = f.layer
 	}
-	for _, s := range x.is.Steps {
+	for _, s := range x.result.Steps {
 		if s.Layer == l {
 			break
 		}
@@ -268,12 +268,12 @@ func (x *examination) fail(l Layer, f *failure) bool {
 		}
 	}
 	x.step(l, StepFailed, time.Since(x.began), f.text)
-	x.is.Failure = &Finding{Layer: l, Cause: f.text, Fix: placed(f.fix)}
+	x.result.Failure = &Finding{Layer: l, Cause: f.text, Fix: withSettingsHint(f.fix)}
 	return false
 }
 
 func (x *examination) warn(l Layer, cause, fix string) {
-	x.is.Warnings = append(x.is.Warnings, Finding{l, cause, placed(fix)})
+	x.result.Warnings = append(x.result.Warnings, Finding{l, cause, withSettingsHint(fix)})
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -64,9 +64,9 @@ func needs() []need {
 	}
 }
 
-// lacking returns the features whose methods the gateway does not list. If the gateway
+// missingFeatures returns the features whose methods the gateway does not list. If the gateway
 // lists no methods at all, the result is empty.
-func lacking(methods []string) []Unavailable {
+func missingFeatures(methods []string) []Unavailable {
 	out := []Unavailable{}
 	if len(methods) == 0 {
 		return out
@@ -104,7 +104,7 @@ func (c *Client) withoutMethod(n need) error {
 	known := slices.ContainsFunc(c.status.Unavailable, func(u Unavailable) bool { return u.Method == n.method })
 	if c.watching != nil && !known {
 		c.status.Unavailable = append(c.status.Unavailable, Unavailable{n.feature, n.method, "The gateway answered that it does not have this method. " + updateGateway})
-		c.bump()
+		c.notifyChange()
 		c.opt.Log.Warn("the gateway lacks a method", "method", n.method, "without", n.feature)
 	}
 	return ErrRefused.With("The gateway does not have the method %s, which is needed for %s. %s", n.method, n.feature, updateGateway)

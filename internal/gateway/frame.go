@@ -66,7 +66,7 @@ func (e *wireError) retryAfter() time.Duration {
 	if !ok {
 		ms, _ = e.Details.RetryAfter.whole()
 	}
-	return time.Duration(min(max(ms, 0), longest.Milliseconds())) * time.Millisecond
+	return time.Duration(min(max(ms, 0), maxDelay.Milliseconds())) * time.Millisecond
 }
 
 var errNotAFrame = errors.New("neither an answer nor an event")

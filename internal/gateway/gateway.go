@@ -67,11 +67,11 @@ type Options struct {
 	Version string       // Wardroom's version, sent to the gateway
 	Log     *slog.Logger // receives one line per change of state
 
-	HTTP    *http.Transport // transport for dialing, with its TLS settings; nil means a default one
-	Backoff Backoff         // delays between connection attempts
-	Silence time.Duration   // close a connection that receives no frame or ping for this long; default 75 s, because the gateway sends a tick every 30 s
-	Settle  time.Duration   // how long Wait waits for the tokens and cost of a run that has ended; default 1 s
-	Now     func() time.Time
+	HTTP      *http.Transport // transport for dialing, with its TLS settings; nil means a default one
+	Backoff   Backoff         // delays between connection attempts
+	Silence   time.Duration   // close a connection that receives no frame or ping for this long; default 75 s, because the gateway sends a tick every 30 s
+	UsageWait time.Duration   // how long Wait waits for the tokens and cost of a run that has ended; default 1 s
+	Now       func() time.Time
 }
 
 // State is the state of the connection to the gateway.

@@ -98,10 +98,10 @@ func (c *Client) handshake(ctx context.Context, k *conn) (hello, *failure) {
 	}
 	ch, ok := readChallenge(f.Payload)
 	k.challenged(ch, c.opt.Now())
-	who := c.introduction(k.cred)
+	who := c.connectParams(k.cred)
 	if c.device != nil {
 		if !ok {
-			return hello{}, strange("The gateway sent a challenge that cannot be signed.", LayerChallenge)
+			return hello{}, incompatible("The gateway sent a challenge that cannot be signed.", LayerChallenge)
 		}
 		who.Device = c.device.sign(who, ch)
 	}
@@ -116,23 +116,23 @@ func (c *Client) handshake(ctx context.Context, k *conn) (hello, *failure) {
 	if fail != nil {
 		return hello{}, fail
 	}
-	c.roundTrip(time.Since(asked))
+	c.setLatency(time.Since(asked))
 	if f.Error != nil {
 		return hello{}, c.refusal(f.Error, k.cred)
 	}
 	var h hello
 	if err := json.Unmarshal(f.Payload, &h); err != nil || h.Type != "hello-ok" {
-		return hello{}, strange("Wardroom could not read the gateway's hello-ok.", LayerProtocol)
+		return hello{}, incompatible("Wardroom could not read the gateway's hello-ok.", LayerProtocol)
 	}
 	if v, ok := h.Protocol.whole(); !ok || v != protocol {
 		return hello{}, protocolFailure(h.Protocol)
 	}
-	c.keep(raw, k.cred)
+	c.keepToken(raw, k.cred)
 	k.bootID = c.secrets.bounded(h.Server.BootID, 100)
 	return h, nil
 }
 
-func (c *Client) introduction(cr credential) connectParams {
+func (c *Client) connectParams(cr credential) connectParams {
 	return connectParams{
 		MinProtocol: protocol,
 		MaxProtocol: protocol,
@@ -160,7 +160,7 @@ func (c *Client) handshakeFrame(ctx context.Context, k *conn, missing string, wa
 		if err != nil {
 			return frame{}, nil, c.readFailure(ctx, k, err, missing)
 		}
-		k.heard()
+		k.markAlive()
 		f, err := decodeFrame(c.secrets.frame(data))
 		if err == nil && typ == websocket.MessageText && wanted(f) {
 			return f, data, nil
@@ -174,21 +174,21 @@ func (c *Client) readFailure(ctx context.Context, k *conn, err error, missing st
 	switch {
 	case errors.Is(err, websocket.ErrMessageTooBig):
 		return (&failure{state: Unreachable, pace: slow, text: "The gateway sent a frame that is too large, so Wardroom closed the connection."}).
-			mend("Lower the gateway's limit for frames; Wardroom accepts at most 64 MiB.")
-	case errors.Is(context.Cause(k.life), errBecame):
+			withFix("Lower the gateway's limit for frames; Wardroom accepts at most 64 MiB.")
+	case errors.Is(context.Cause(k.life), errNewIdentity):
 		return anotherDevice()
 	case errors.Is(context.Cause(k.life), errSilent):
 		return unreachable("The gateway sent nothing for %s.", c.opt.Silence)
 	case ctx.Err() != nil:
-		return (&failure{state: Slow, text: fmt.Sprintf("%s accepted the connection, but %s within %s. The gateway is overloaded, or the address is not a gateway's.", host, missing, c.opt.Timeout)}).mend("%s", lookAtHost)
+		return (&failure{state: Slow, text: fmt.Sprintf("%s accepted the connection, but %s within %s. The gateway is overloaded, or the address is not a gateway's.", host, missing, c.opt.Timeout)}).withFix("%s", slowHostFix)
 	}
 	if closed, ok := errors.AsType[websocket.CloseError](err); ok {
 		return c.closeFailure(closed, k)
 	}
 	if missing != "" {
-		return unreachable("%s closed the connection: %s.", host, missing).mend("Check that AGENTRT_GATEWAY_URL is the gateway's address, and check its log.")
+		return unreachable("%s closed the connection: %s.", host, missing).withFix("Check that AGENTRT_GATEWAY_URL is the gateway's address, and check its log.")
 	}
-	return unreachable("Lost the connection to the gateway: %s.", c.secrets.words(rootText(err)))
+	return unreachable("Lost the connection to the gateway: %s.", c.secrets.line(rootText(err)))
 }
 
 // missingScopes returns the requested scopes that the granted ones do not cover.
@@ -214,8 +214,8 @@ func missingText(missing []string) string {
 		strings.Join(missing, ", "))
 }
 
-// strange is the failure of a gateway whose version is incompatible.
-func strange(text string, layer Layer) *failure {
+// incompatible is the failure of a gateway whose version is incompatible.
+func incompatible(text string, layer Layer) *failure {
 	return (&failure{state: Unreachable, pace: slow, layer: layer, text: text}).
-		mend("The versions may be incompatible: update the gateway or Wardroom, whichever is older.")
+		withFix("The versions may be incompatible: update the gateway or Wardroom, whichever is older.")
 }

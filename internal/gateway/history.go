@@ -116,7 +116,7 @@ func (c *Client) Find(ctx context.Context, sessionKey, runID string) (Trace, err
 		return Trace{}, fmt.Errorf("find run %s: %w", runID, err)
 	}
 	t := trace(rows, newest, runID)
-	t.Answer, t.Resumed = c.cleaned(runID, t.Answer), c.secrets.words(t.Resumed)
+	t.Answer, t.Resumed = c.cleaned(runID, t.Answer), c.secrets.line(t.Resumed)
 	return t, nil
 }
 
@@ -175,9 +175,9 @@ func (r row) key() string {
 	return r.IdempotencyKey
 }
 
-// said reports whether the row is a message to the agent. The role is not enough:
+// toAgent reports whether the row is a message to the agent. The role is not enough:
 // messages from another agent or a scheduled job have the role "assistant".
-func (r row) said() bool {
+func (r row) toAgent() bool {
 	return r.Role == "user" || len(r.Provenance) > 0 && string(r.Provenance) != "null"
 }
 
@@ -187,7 +187,7 @@ func trace(rows []row, newest history, runID string) Trace {
 	var last *row
 	text, uncounted := "", false
 	for i, r := range rows {
-		if r.Role != "assistant" || r.said() || r.Meta.RunID != runID {
+		if r.Role != "assistant" || r.toAgent() || r.Meta.RunID != runID {
 			continue
 		}
 		last = &rows[i]
@@ -229,7 +229,7 @@ func trace(rows []row, newest history, runID string) Trace {
 func (t *Trace) resume(rows []row, runID string) {
 	i := slices.IndexFunc(rows, func(r row) bool { return r.key() == runID+":user" })
 	rows = rows[i+1:]
-	if end := slices.IndexFunc(rows, func(r row) bool { return r.said() && !r.resumes() }); end >= 0 {
+	if end := slices.IndexFunc(rows, func(r row) bool { return r.toAgent() && !r.resumes() }); end >= 0 {
 		rows = rows[:end]
 	}
 	for _, r := range rows {
@@ -349,15 +349,15 @@ func (r row) text() string {
 func (c *Client) message(r row) Message {
 	s := c.secrets
 	m := Message{
-		ID:     s.words(r.Meta.ID),
-		RunID:  s.words(r.Meta.RunID),
-		Role:   s.words(r.Role),
-		Text:   s.said(r.text()),
-		Tool:   s.words(r.ToolName),
-		Reason: s.words(r.StopReason),
+		ID:     s.line(r.Meta.ID),
+		RunID:  s.line(r.Meta.RunID),
+		Role:   s.line(r.Role),
+		Text:   s.multiline(r.text()),
+		Tool:   s.line(r.ToolName),
+		Reason: s.line(r.StopReason),
 		Usage:  s.usage(r.usage()),
 	}
-	if r.said() {
+	if r.toAgent() {
 		m.Role = "user"
 	}
 	if ms, ok := r.Timestamp.whole(); ok {

@@ -58,7 +58,7 @@ func (c *Client) Turns(ctx context.Context, sessionKey string, limit int, offset
 		}
 		return TurnPage{}, fmt.Errorf("read messages: %w", err)
 	}
-	page := TurnPage{SessionID: c.secrets.words(string(h.SessionID)), Total: h.TotalMessages.count()}
+	page := TurnPage{SessionID: c.secrets.line(string(h.SessionID)), Total: h.TotalMessages.count()}
 	next := h.NextOffset.count()
 	if !h.HasMore.is() || next <= p.Offset {
 		next = 0
@@ -155,7 +155,7 @@ func (c *Client) turn(r turnRow, list []part) Turn {
 		Blocks: []Block{}, Usage: c.secrets.usage(r.usage()),
 	}
 	if len(r.Provenance) > 0 && string(r.Provenance) != "null" {
-		t.Role = "user" // see row.said
+		t.Role = "user" // see row.toAgent
 		var p struct {
 			Kind word `json:"kind"`
 			Tool word `json:"sourceTool"`
@@ -195,5 +195,5 @@ func (r turnRow) usage() *Usage {
 // short returns a text on one line, truncated.
 func (c *Client) short(text string) string {
 	text, _ = c.secrets.text(text, turnChars)
-	return c.secrets.words(text)
+	return c.secrets.line(text)
 }

@@ -84,12 +84,12 @@ func TestWallet(t *testing.T) {
 		if cr.token != step.want {
 			t.Fatalf("step %d: %s, want %s", i, cr.token, step.want)
 		}
-		if other := w.drop(cr); other != (cr.kind == deviceToken) {
+		if other := w.reject(cr); other != (cr.kind == deviceToken) {
 			t.Errorf("step %d: after %s something else is left: %t", i, cr.token, other)
 		}
 	}
 	alone := wallet{given: "g"}
-	if alone.drop(alone.next()) || alone.next().token != "g" {
+	if alone.reject(alone.next()) || alone.next().token != "g" {
 		t.Error("the only credential is put away")
 	}
 	if cr := (&wallet{}).next(); cr.auth() != nil || cr.kind != noCredential {
@@ -108,7 +108,7 @@ func TestSecretsThatAreAdded(t *testing.T) {
 		t.Errorf("%d forms are remembered", n)
 	}
 	text := "issued-token-number-" + strings.Repeat("x", 99) + " the-shared-token-0123"
-	if got := s.words(text); got != "[token] [token]" {
+	if got := s.line(text); got != "[token] [token]" {
 		t.Errorf("words = %q", got)
 	}
 	if got := string(s.frame([]byte(text))); got != "[token] [token]" {
@@ -122,7 +122,7 @@ func TestKeysOfOursAreSecret(t *testing.T) {
 	s := newSecrets(nil, "the-shared-token-0123")
 	const text = "WARDROOM_KEY=wrk_abcdefghijklmnopqrstuvwxyz234567abcdefgh; it begins with wrk_abcdefghi, see wrk_ and wrk_…k3xq"
 	const want = "WARDROOM_KEY=[masked:wardroom_key]; it begins with [masked:wardroom_key], see wrk_ and wrk_…k3xq"
-	if got := s.said(text); got != want {
+	if got := s.multiline(text); got != want {
 		t.Errorf("said = %q", got)
 	}
 	if got := string(s.frame([]byte(text))); got != want {
@@ -144,12 +144,12 @@ func FuzzRefusal(f *testing.F) {
 		got := c.refusal(&wireError{Code: code, Message: message, Details: details{
 			Code: detail, Reason: reason, RequestID: request, RequestedScopes: []string{scope}, ApprovedScopes: []string{scope, scope},
 		}}, credential{sharedToken, "request-token-0123"})
-		if got.state == "" || got.words() == "" || strings.ContainsAny(got.words(), "\x1b\n\x00\u202e") || strings.Contains(got.words(), "request-token") {
-			t.Errorf("%s: %q", got.state, got.words())
+		if got.state == "" || got.message() == "" || strings.ContainsAny(got.message(), "\x1b\n\x00\u202e") || strings.Contains(got.message(), "request-token") {
+			t.Errorf("%s: %q", got.state, got.message())
 		}
 		if got.pairing == nil {
-			if i := strings.Index(got.words(), "devices approve"); i >= 0 && !strings.Contains(message, "devices approve") {
-				t.Errorf("a command without a request: %q", got.words())
+			if i := strings.Index(got.message(), "devices approve"); i >= 0 && !strings.Contains(message, "devices approve") {
+				t.Errorf("a command without a request: %q", got.message())
 			}
 			return
 		}

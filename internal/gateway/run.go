@@ -68,7 +68,7 @@ func (c *Client) Start(ctx context.Context, q Question) (Started, error) {
 	}
 	r := c.runs.begin(q.RunID)
 	c.runs.place(q.RunID, q.SessionKey)
-	f, err := c.roundTripOn(ctx, k, "agent", agentParams{
+	f, err := c.roundTrip(ctx, k, "agent", agentParams{
 		Message:        q.Message,
 		AgentID:        q.AgentID,
 		SessionKey:     q.SessionKey,
@@ -133,14 +133,14 @@ func (c *Client) Wait(ctx context.Context, runID string, limit time.Duration) (A
 	if a.Outcome == Running || a.Usage != nil {
 		return a, nil
 	}
-	if a = c.settle(ctx, k, r, a); a.Cut {
-		return c.completed(ctx, runID, a)
+	if a = c.awaitUsage(ctx, k, r, a); a.Cut {
+		return c.completeText(ctx, runID, a)
 	}
 	return a, nil
 }
 
-// completed replaces a truncated answer with the whole text from the session's history.
-func (c *Client) completed(ctx context.Context, runID string, a Answer) (Answer, error) {
+// completeText replaces a truncated answer with the whole text from the session's history.
+func (c *Client) completeText(ctx context.Context, runID string, a Answer) (Answer, error) {
 	key := c.runs.placed(runID)
 	if key == "" {
 		return a, nil
@@ -200,14 +200,14 @@ func (c *Client) waitOn(ctx context.Context, k *conn, r *run, runID string, limi
 	return c.cleaned(runID, a), nil
 }
 
-// settle waits briefly for the second response to the question: only that contains the
+// awaitUsage waits briefly for the second response to the question: only that contains the
 // tokens and the cost of this run, and it arrives within milliseconds of the end. It
 // does not wait for a run that was started on another connection.
-func (c *Client) settle(ctx context.Context, k *conn, r *run, a Answer) Answer {
+func (c *Client) awaitUsage(ctx context.Context, k *conn, r *run, a Answer) Answer {
 	if c.runs.expected(r) != k {
 		return a
 	}
-	limit := time.NewTimer(c.opt.Settle)
+	limit := time.NewTimer(c.opt.UsageWait)
 	defer limit.Stop()
 	select {
 	case <-r.done:
@@ -225,8 +225,8 @@ func (c *Client) settle(ctx context.Context, k *conn, r *run, a Answer) Answer {
 // cleaned redacts and cleans the texts of an answer.
 func (c *Client) cleaned(runID string, a Answer) Answer {
 	a.RunID = runID
-	a.Text = c.secrets.said(a.Text)
-	a.Error = c.secrets.words(a.Error)
+	a.Text = c.secrets.multiline(a.Text)
+	a.Error = c.secrets.line(a.Error)
 	a.Usage = c.secrets.usage(a.Usage)
 	return a
 }

@@ -222,7 +222,7 @@ func TestSecondResponse(t *testing.T) {
 					p.gone()
 				})
 				opt := g.options()
-				opt.Settle = patience
+				opt.UsageWait = patience
 				c := client(t, opt)
 				await(t, c)
 				if _, err := c.Start(within(t), gateway.Question{RunID: "q-1", AgentID: "cto", Message: "hi"}); err != nil {
@@ -278,7 +278,7 @@ func TestSecondResponseMissing(t *testing.T) {
 		p.gone()
 	})
 	opt := g.options()
-	opt.Settle = 10 * time.Millisecond
+	opt.UsageWait = 10 * time.Millisecond
 	c := client(t, opt)
 	await(t, c)
 	if _, err := c.Start(within(t), gateway.Question{RunID: "q-1", AgentID: "cto", Message: "hi"}); err != nil {

@@ -38,7 +38,7 @@ type needle struct {
 // one could match the frame's own keywords; it is still redacted in all texts.
 const maskable = 16
 
-// masked replaces a secret.
+// redact replaces a secret.
 const masked = "[token]"
 
 // addedForms limits the spellings of issued tokens that are kept. The gateway may issue
@@ -47,7 +47,7 @@ const addedForms = 24
 
 func newSecrets(key ed25519.PrivateKey, tokens ...string) *secrets {
 	s := &secrets{}
-	for _, form := range keyForms(key) {
+	for _, form := range keyEncodings(key) {
 		s.fixed = append(s.fixed, needle{[]byte(form), true})
 	}
 	for _, token := range tokens {
@@ -72,8 +72,8 @@ func needles(token string) []needle {
 	return out
 }
 
-// keyForms returns the usual encodings of a private key, the longest first.
-func keyForms(key ed25519.PrivateKey) []string {
+// keyEncodings returns the usual encodings of a private key, the longest first.
+func keyEncodings(key ed25519.PrivateKey) []string {
 	if len(key) != ed25519.PrivateKeySize {
 		return nil
 	}
@@ -111,7 +111,7 @@ func (s *secrets) addKey(key ed25519.PrivateKey) {
 	s.adding.Lock()
 	defer s.adding.Unlock()
 	var forms []needle
-	for _, form := range keyForms(key) {
+	for _, form := range keyEncodings(key) {
 		forms = append(forms, needle{[]byte(form), true})
 	}
 	known := func(k []needle) bool { return len(forms) > 0 && bytes.Equal(k[0].text, forms[0].text) }
@@ -155,18 +155,18 @@ func (s *secrets) frame(data []byte) []byte {
 // after that, because a removed character may have split a secret in two.
 
 // line returns a text on one line, truncated to 400 characters.
-func (s *secrets) words(text string) string { return s.bounded(text, 400) }
+func (s *secrets) line(text string) string { return s.bounded(text, 400) }
 
 func (s *secrets) bounded(text string, most int) string {
-	return plaintext.Cut(s.masked(plaintext.Line(s.masked(text))), most, "…")
+	return plaintext.Cut(s.redact(plaintext.Line(s.redact(text))), most, "…")
 }
 
 // multiline returns a text with its line breaks, of any length.
-func (s *secrets) said(text string) string { return s.masked(plaintext.Lines(s.masked(text))) }
+func (s *secrets) multiline(text string) string { return s.redact(plaintext.Lines(s.redact(text))) }
 
 // text is multiline, truncated to most characters. cut reports whether it was longer.
 func (s *secrets) text(text string, most int) (clean string, cut bool) {
-	text = s.said(text)
+	text = s.multiline(text)
 	n := 0
 	for i := range text {
 		if n == most {
@@ -180,7 +180,7 @@ func (s *secrets) text(text string, most int) (clean string, cut bool) {
 // bound is multiline, truncated to most characters. cut is the number of characters
 // removed.
 func (s *secrets) bound(text string, most int) (clean string, cut int64) {
-	clean = s.said(text)
+	clean = s.multiline(text)
 	n, end := 0, len(clean)
 	for i := range clean {
 		if n == most {
@@ -197,7 +197,7 @@ func (s *secrets) usage(u *Usage) *Usage {
 		return nil
 	}
 	clean := *u
-	clean.Provider, clean.Model, clean.SessionID = s.words(u.Provider), s.words(u.Model), s.words(u.SessionID)
+	clean.Provider, clean.Model, clean.SessionID = s.line(u.Provider), s.line(u.Model), s.line(u.SessionID)
 	return &clean
 }
 
@@ -209,7 +209,7 @@ const ownKeyMasked = "[masked:wardroom_key]"
 var ownKey = regexp.MustCompile(`wrk_[a-z2-7]{8,}`)
 
 // redact returns a text with the secrets replaced.
-func (s *secrets) masked(text string) string {
+func (s *secrets) redact(text string) string {
 	if strings.Contains(text, "wrk_") {
 		text = ownKey.ReplaceAllString(text, ownKeyMasked)
 	}

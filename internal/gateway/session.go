@@ -336,7 +336,7 @@ type usageRow struct {
 func (r usageRow) totals() (Totals, bool) {
 	input, in := r.Input.tokens()
 	output, out := r.Output.tokens()
-	if !in || !out || r.CacheRead.absurd() || r.CacheWrite.absurd() {
+	if !in || !out || r.CacheRead.tooLarge() || r.CacheWrite.tooLarge() {
 		return Totals{}, false
 	}
 	t := Totals{Input: input, Output: output, CacheRead: r.CacheRead.count(), CacheWrite: r.CacheWrite.count()}

@@ -42,7 +42,7 @@ func (c *Client) Status() Status {
 	}
 	c.mu.Lock()
 	alone := c.starter == nil || c.conn != nil && !c.conn.admin && c.starting == nil
-	narrowed := c.narrowed
+	scopesRejected := c.scopesRejected
 	c.mu.Unlock()
 	if alone {
 		s.Connections = []Connection{s.as(Everything)}
@@ -51,7 +51,7 @@ func (c *Client) Status() Status {
 	runs := c.starter.ownStatus()
 	s.Connections = []Connection{runs.as(StartsRuns), s.as(Manages)}
 	switch {
-	case s.ConnectedAt == nil && narrowed && runs.ConnectedAt != nil:
+	case s.ConnectedAt == nil && scopesRejected && runs.ConnectedAt != nil:
 		s.State, s.ConnectedAt, s.ScopesGranted = MissingScopes, runs.ConnectedAt, runs.ScopesGranted
 		s.MissingScopes = missingScopes(s.ScopesAsked, s.ScopesGranted)
 		s.LastSeenAt, s.Auth = runs.LastSeenAt, runs.Auth
@@ -60,14 +60,14 @@ func (c *Client) Status() Status {
 		if runs.State == Connected {
 			break
 		}
-		s.State, s.Since, s.LastError, s.Certificate = runs.State, runs.Since, startsNothing(runs.LastError), runs.Certificate
+		s.State, s.Since, s.LastError, s.Certificate = runs.State, runs.Since, runsUnavailable(runs.LastError), runs.Certificate
 		s.Failures, s.RetryAt, s.ConnectedAt = runs.Failures, runs.RetryAt, runs.ConnectedAt
 	}
 	return s
 }
 
-// startsNothing describes a failure of the connection that starts runs.
-func startsNothing(text string) string {
+// runsUnavailable describes a failure of the connection that starts runs.
+func runsUnavailable(text string) string {
 	if text == "" {
 		return ""
 	}

@@ -111,7 +111,7 @@ func TestBackoff(t *testing.T) {
 		{1, quick, 500 * ms, 500 * ms, 625 * ms},
 		{8, steady, 500 * ms, 15000 * ms, 30000 * ms},
 		{1, slow, 5 * time.Minute, 5 * time.Minute, 375 * time.Second},
-		{1, slow, 1000 * time.Hour, longest, longest * 5 / 4},
+		{1, slow, 1000 * time.Hour, maxDelay, maxDelay * 5 / 4},
 	} {
 		if got := b(0).delay(test.failures, test.pace, test.asked); got != test.least {
 			t.Errorf("%+v: at least %s", test, got)
@@ -160,14 +160,14 @@ func TestSecrets(t *testing.T) {
 	if got := string(s.frame(quoted)); got != `{"text":"it is [token] indeed"}` {
 		t.Errorf("frame = %s", got)
 	}
-	if got := s.words("a\nb\x00 " + hard + strings.Repeat("x", 1000)); !strings.HasPrefix(got, "a b [token]xxx") || len(got) > 410 {
+	if got := s.line("a\nb\x00 " + hard + strings.Repeat("x", 1000)); !strings.HasPrefix(got, "a b [token]xxx") || len(got) > 410 {
 		t.Errorf("words = %s", got)
 	}
 	// A short token is a word of the protocol for all we know: frames stay whole.
 	if got := string(newSecrets(nil, "ok").frame([]byte(`{"ok":true}`))); got != `{"ok":true}` {
 		t.Errorf("frame = %s", got)
 	}
-	if got := newSecrets(nil, "").words("as it is"); got != "as it is" {
+	if got := newSecrets(nil, "").line("as it is"); got != "as it is" {
 		t.Errorf("words = %s", got)
 	}
 }
@@ -185,7 +185,7 @@ func TestTexts(t *testing.T) {
 		{"a-sec\u200bret-of-the-\u2060house!", "[token]!", "[token]!"},
 		{"bad \xff byte", "bad \uFFFD byte", "bad \uFFFD byte"},
 	} {
-		line, lines := s.words(c.in), s.said(c.in)
+		line, lines := s.line(c.in), s.multiline(c.in)
 		if line != c.line {
 			t.Errorf("words(%q) = %q, want %q", c.in, line, c.line)
 		}
@@ -231,7 +231,7 @@ func FuzzFrame(f *testing.F) {
 		if got.Error != nil {
 			c := &Client{secrets: s}
 			_ = c.refusal(got.Error, credential{})
-			if d := got.Error.retryAfter(); d < 0 || d > longest {
+			if d := got.Error.retryAfter(); d < 0 || d > maxDelay {
 				t.Errorf("again in %s", d)
 			}
 		}

@@ -23,7 +23,7 @@ func (s *Service) Mount(api *web.API) {
 		web.Status(http.StatusAccepted), web.Also(http.StatusOK), keys, web.Fails(ErrNone, ErrNotPaired, ErrNeedsToken),
 		web.Describe("Creates another device and requests its approval with the shared token. The current device stays in use until the gateway approves the new one, which then replaces it. "+
 			"Returns 202 with the new device, or 200 with one that is already waiting. GET /agentrt/pairing returns it in `next`, with the command that approves it."))
-	web.Delete(api, "/agentrt/pairing/rotate", actor.ManageRuntime, "Cancel the replacement of the device", s.handleKeep, web.Fails(ErrNone),
+	web.Delete(api, "/agentrt/pairing/rotate", actor.ManageRuntime, "Cancel the replacement of the device", s.handleCancelRotation, web.Fails(ErrNone),
 		web.Describe("Discards the device that waits for approval to replace the current one."))
 }
 
@@ -39,16 +39,16 @@ func (s *Service) handleShow(ctx context.Context, _ *struct{}) (*struct{ Body Pa
 
 func (s *Service) handleStart(ctx context.Context, _ *struct{}) (*output, error) {
 	p, made, err := s.Start(ctx)
-	return answered(p, made, http.StatusCreated), err
+	return outputFor(p, made, http.StatusCreated), err
 }
 
 func (s *Service) handleRotate(ctx context.Context, _ *struct{}) (*output, error) {
 	p, made, err := s.Rotate(ctx)
-	return answered(p, made, http.StatusAccepted), err
+	return outputFor(p, made, http.StatusAccepted), err
 }
 
-// answered returns the response for a device: status if it was made now, otherwise 200.
-func answered(p Pairing, made bool, status int) *output {
+// outputFor returns the response for a device: status if it was made now, otherwise 200.
+func outputFor(p Pairing, made bool, status int) *output {
 	if !made {
 		status = http.StatusOK
 	}
@@ -60,7 +60,7 @@ func (s *Service) handleForget(ctx context.Context, _ *struct{}) (*struct{ Body 
 	return &struct{ Body Forgotten }{f}, err
 }
 
-func (s *Service) handleKeep(ctx context.Context, _ *struct{}) (*struct{ Body Pairing }, error) {
-	p, err := s.KeepPresent(ctx)
+func (s *Service) handleCancelRotation(ctx context.Context, _ *struct{}) (*struct{ Body Pairing }, error) {
+	p, err := s.CancelRotation(ctx)
 	return &struct{ Body Pairing }{p}, err
 }

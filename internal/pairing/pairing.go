@@ -151,14 +151,14 @@ const howToPair = "Pair Wardroom in the dashboard under Settings → Gateway."
 
 // unreadable explains why a stored device cannot be decrypted, and what to do.
 func unreadable(err error) string {
-	const orAnew = "Otherwise forget the device in the dashboard under Settings → Gateway, and pair again."
+	const orPairAgain = "Otherwise forget the device in the dashboard under Settings → Gateway, and pair again."
 	switch {
 	case errors.Is(err, vault.ErrBroken):
-		return "The stored device was modified, or copied from another database. Restore it from a backup. " + orAnew
+		return "The stored device was modified, or copied from another database. Restore it from a backup. " + orPairAgain
 	case errors.Is(err, vault.ErrOtherKey):
-		return fmt.Sprintf("%s. Restore the key in ENCRYPTION_KEY, in ENCRYPTION_KEY_OLD if it was replaced, or in the key file of DATA_DIR. %s", capital(err.Error()), orAnew)
+		return fmt.Sprintf("%s. Restore the key in ENCRYPTION_KEY, in ENCRYPTION_KEY_OLD if it was replaced, or in the key file of DATA_DIR. %s", capital(err.Error()), orPairAgain)
 	case errors.Is(err, vault.ErrNoKey):
-		return "A device is stored, but the key to decrypt it is missing. Set ENCRYPTION_KEY to its previous value, or restore the key file in DATA_DIR. " + orAnew
+		return "A device is stored, but the key to decrypt it is missing. Set ENCRYPTION_KEY to its previous value, or restore the key file in DATA_DIR. " + orPairAgain
 	}
 	return capital(err.Error()) + "."
 }

@@ -18,7 +18,7 @@ import (
 // Runtime is the part of the gateway client that pairing needs.
 type Runtime interface {
 	Status() gateway.Status
-	Become(id gateway.Identity)
+	SetIdentity(id gateway.Identity)
 	Introduce(ctx context.Context, key ed25519.PrivateKey) gateway.Introduction
 }
 
@@ -41,14 +41,14 @@ type Service struct {
 	// which it then logs once for all callers. It must not block.
 	Away func(error) bool
 
-	once sync.Once
-	poke chan struct{} // signals that there is work
+	once   sync.Once
+	wakeup chan struct{} // signals that there is work
 
 	mu   sync.Mutex
 	held held
 
-	heardMu sync.Mutex
-	heard   []gateway.DeviceNews
+	eventsMu sync.Mutex
+	events   []gateway.DeviceEvent
 }
 
 // held is the device that this replica's client uses.
@@ -67,19 +67,19 @@ func subject(deviceID string) event.Subject {
 
 // Show returns the state of the pairing, without a request to the gateway.
 func (s *Service) Show(ctx context.Context) (Pairing, error) {
-	is, then, err := all(ctx, s.DB)
+	current, next, err := load(ctx, s.DB)
 	if err != nil {
 		return Pairing{}, fmt.Errorf("read the device: %w", err)
 	}
 	var trouble error
-	if is != nil && s.Own == nil {
-		_, trouble = s.opened(*is)
+	if current != nil && s.Own == nil {
+		_, trouble = s.decrypt(*current)
 	}
-	return s.show(s.Runtime.Status(), is, then, trouble), nil
+	return s.show(s.Runtime.Status(), current, next, trouble), nil
 }
 
-// opened decrypts the identity of a device.
-func (s *Service) opened(r stored) (gateway.Identity, error) {
+// decrypt decrypts the identity of a device.
+func (s *Service) decrypt(r stored) (gateway.Identity, error) {
 	v, err := s.Keys.Find()
 	if err != nil {
 		return gateway.Identity{}, err
@@ -95,19 +95,19 @@ func (s *Service) Start(ctx context.Context) (p Pairing, made bool, err error) {
 	if s.Own != nil {
 		return p, false, ErrSettings.With("To pair here, remove AGENTRT_DEVICE_PRIVATE_KEY and the other AGENTRT_DEVICE_ settings, then restart Wardroom.")
 	}
-	fresh, err := s.readyToMake(ctx)
+	fresh, err := s.newDeviceIfNone(ctx)
 	if err != nil {
 		return p, false, err
 	}
 	if fresh != nil {
-		fresh.place = current
+		fresh.place = placeCurrent
 		err = s.DB.Tx(ctx, func(tx *db.Tx) error {
 			made = false
 			if err := tx.Lock(ctx, lockName); err != nil {
 				return err
 			}
-			is, _, err := all(ctx, tx)
-			if err != nil || is != nil {
+			current, _, err := load(ctx, tx)
+			if err != nil || current != nil {
 				return err
 			}
 			made = true
@@ -121,18 +121,18 @@ func (s *Service) Start(ctx context.Context) (p Pairing, made bool, err error) {
 			return p, false, fmt.Errorf("store the device: %w", err)
 		}
 	}
-	return s.after(ctx, made)
+	return s.applied(ctx, made)
 }
 
-// readyToMake returns a new device with its key encrypted, or nil if a readable device
+// newDeviceIfNone returns a new device with its key encrypted, or nil if a readable device
 // exists.
-func (s *Service) readyToMake(ctx context.Context) (*stored, error) {
-	is, _, err := all(ctx, s.DB)
+func (s *Service) newDeviceIfNone(ctx context.Context) (*stored, error) {
+	current, _, err := load(ctx, s.DB)
 	if err != nil {
 		return nil, fmt.Errorf("read the device: %w", err)
 	}
-	if is != nil {
-		if _, err := s.opened(*is); err != nil {
+	if current != nil {
+		if _, err := s.decrypt(*current); err != nil {
 			return nil, ErrOtherKey.With("%s", unreadable(err))
 		}
 		return nil, nil
@@ -154,12 +154,12 @@ func fresh(v *vault.Vault) (*stored, error) {
 	return &stored{device: d, sealedKey: v.Seal(keyPlace(d.ID), private.Seed())}, nil
 }
 
-// after has the client use what was stored, and returns the pairing.
-func (s *Service) after(ctx context.Context, changed bool) (Pairing, bool, error) {
-	if err := s.follow(ctx); err != nil {
+// applied has the client use what was stored, and returns the pairing.
+func (s *Service) applied(ctx context.Context, changed bool) (Pairing, bool, error) {
+	if err := s.syncClient(ctx); err != nil {
 		return Pairing{}, changed, err
 	}
-	s.stir()
+	s.wake()
 	p, err := s.Show(ctx)
 	return p, changed, err
 }
@@ -176,32 +176,32 @@ func (s *Service) Forget(ctx context.Context) (Forgotten, error) {
 		if err := tx.Lock(ctx, lockName); err != nil {
 			return err
 		}
-		is, then, err := all(ctx, tx)
+		current, next, err := load(ctx, tx)
 		if err != nil {
 			return err
 		}
-		if is == nil {
+		if current == nil {
 			return ErrNone.With("There is no device to forget.")
 		}
-		out = Forgotten{Devices: []Reminder{reminder(is.device.ID)}}
-		if then != nil {
-			out.Devices = append(out.Devices, reminder(then.device.ID))
+		out = Forgotten{Devices: []Reminder{reminder(current.device.ID)}}
+		if next != nil {
+			out.Devices = append(out.Devices, reminder(next.device.ID))
 		}
-		if is.replaced != "" {
-			out.Devices = append(out.Devices, reminder(is.replaced))
+		if current.replaced != "" {
+			out.Devices = append(out.Devices, reminder(current.replaced))
 		}
-		for _, place := range []string{current, next} {
+		for _, place := range []string{placeCurrent, placeNext} {
 			if err := remove(ctx, tx, place); err != nil {
 				return err
 			}
 		}
-		return event.Record(ctx, tx, s.Now(), event.Audit, "pairing.forgotten", subject(is.device.ID), nil)
+		return event.Record(ctx, tx, s.Now(), event.Audit, "pairing.forgotten", subject(current.device.ID), nil)
 	})
 	if err != nil {
 		return Forgotten{}, fmt.Errorf("forget the device: %w", err)
 	}
 	out.Detail = "Wardroom has deleted the device's key and token, and now uses only the shared token. Run the command on the gateway's host to remove the device there, so that tokens in old backups become invalid."
-	_, _, err = s.after(ctx, true)
+	_, _, err = s.applied(ctx, true)
 	return out, err
 }
 
@@ -218,28 +218,28 @@ func (s *Service) Rotate(ctx context.Context) (p Pairing, made bool, err error) 
 	}
 	v, err := s.Keys.Find()
 	if err != nil {
-		return p, false, s.unrotatable(ctx, err)
+		return p, false, s.rotateFault(ctx, err)
 	}
 	device, err := fresh(v)
 	if err != nil {
 		return p, false, err
 	}
-	device.place = next
+	device.place = placeNext
 	err = s.DB.Tx(ctx, func(tx *db.Tx) error {
 		made = false
 		if err := tx.Lock(ctx, lockName); err != nil {
 			return err
 		}
-		is, then, err := all(ctx, tx)
+		current, next, err := load(ctx, tx)
 		switch {
-		case err != nil || then != nil:
+		case err != nil || next != nil:
 			return err
-		case is == nil:
+		case current == nil:
 			return ErrNone.With("%s", howToPair)
-		case is.admitted == "":
+		case current.admitted == "":
 			return ErrNotPaired.With("To get another device, forget this one in the dashboard under Settings → Gateway, and pair again.")
 		}
-		if _, err := is.open(v, s.Gateway); err != nil {
+		if _, err := current.open(v, s.Gateway); err != nil {
 			return ErrOtherKey.With("%s", unreadable(err))
 		}
 		made = true
@@ -247,22 +247,22 @@ func (s *Service) Rotate(ctx context.Context) (p Pairing, made bool, err error) 
 		if err := insert(ctx, tx, *device, now, &now); err != nil {
 			return err
 		}
-		return event.Record(ctx, tx, now, event.Audit, "pairing.rotation_started", subject(is.device.ID), map[string]string{"next": device.device.ID})
+		return event.Record(ctx, tx, now, event.Audit, "pairing.rotation_started", subject(current.device.ID), map[string]string{"next": device.device.ID})
 	})
 	if err != nil {
 		return p, false, fmt.Errorf("store the next device: %w", err)
 	}
-	return s.after(ctx, made)
+	return s.applied(ctx, made)
 }
 
-// unrotatable returns the error for rotating without an encryption key: ErrNone if
+// rotateFault returns the error for rotating without an encryption key: ErrNone if
 // there is no device either.
-func (s *Service) unrotatable(ctx context.Context, cause error) error {
-	is, _, err := all(ctx, s.DB)
+func (s *Service) rotateFault(ctx context.Context, cause error) error {
+	current, _, err := load(ctx, s.DB)
 	switch {
 	case err != nil:
 		return fmt.Errorf("read the device: %w", err)
-	case is == nil:
+	case current == nil:
 		return ErrNone.With("%s", howToPair)
 	}
 	return ErrOtherKey.With("%s", unreadable(cause))
@@ -270,42 +270,42 @@ func (s *Service) unrotatable(ctx context.Context, cause error) error {
 
 // CancelRotation discards the device that waits to replace the current one. It returns
 // ErrNone if there is none.
-func (s *Service) KeepPresent(ctx context.Context) (Pairing, error) {
+func (s *Service) CancelRotation(ctx context.Context) (Pairing, error) {
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
 		if err := tx.Lock(ctx, lockName); err != nil {
 			return err
 		}
-		_, then, err := all(ctx, tx)
+		_, next, err := load(ctx, tx)
 		if err != nil {
 			return err
 		}
-		if then == nil {
+		if next == nil {
 			return ErrNone.With("No device is waiting to replace the current one.")
 		}
-		if err := remove(ctx, tx, next); err != nil {
+		if err := remove(ctx, tx, placeNext); err != nil {
 			return err
 		}
-		return event.Record(ctx, tx, s.Now(), event.Audit, "pairing.rotation_stopped", subject(then.device.ID), nil)
+		return event.Record(ctx, tx, s.Now(), event.Audit, "pairing.rotation_stopped", subject(next.device.ID), nil)
 	})
 	if err != nil {
 		return Pairing{}, fmt.Errorf("cancel the rotation: %w", err)
 	}
-	p, _, err := s.after(ctx, true)
+	p, _, err := s.applied(ctx, true)
 	return p, err
 }
 
 // Stored reads the device for a command that runs beside the server, without changing
 // anything. The zero Identity means that there is none.
 func Stored(ctx context.Context, q db.Queryer, keys vault.Source, address string) (gateway.Identity, error) {
-	is, _, err := all(ctx, q)
-	if err != nil || is == nil {
+	current, _, err := load(ctx, q)
+	if err != nil || current == nil {
 		return gateway.Identity{}, err
 	}
 	v, err := keys.Find()
 	if err != nil {
 		return gateway.Identity{}, fmt.Errorf("%s", unreadable(err)) //nolint:err113 // for people
 	}
-	id, err := is.open(v, address)
+	id, err := current.open(v, address)
 	if err != nil {
 		return gateway.Identity{}, fmt.Errorf("%s", unreadable(err)) //nolint:err113 // for people
 	}

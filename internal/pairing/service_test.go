@@ -94,7 +94,7 @@ func start(t *testing.T, d *db.DB, r *demo.Runtime, change func(*pairing.Service
 	}
 	p.Shared = opt.Token != ""
 	p.client, p.Runtime = client, client
-	client.OnDevice(p.Hear)
+	client.OnDeviceEvent(p.HandleEvent)
 	if err := p.Load(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -329,10 +329,10 @@ func TestRotate(t *testing.T) {
 		if again, ok, err := p.Rotate(admin(t)); err != nil || ok || again.Next.Device.ID != is.Next.Device.ID {
 			t.Errorf("asked again: %+v, %t, %v", again.Next, ok, err)
 		}
-		if _, err := p.KeepPresent(admin(t)); err != nil {
+		if _, err := p.CancelRotation(admin(t)); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := p.KeepPresent(admin(t)); !errors.Is(err, pairing.ErrNone) {
+		if _, err := p.CancelRotation(admin(t)); !errors.Is(err, pairing.ErrNone) {
 			t.Errorf("kept again: %v", err)
 		}
 		if _, _, err := p.Rotate(admin(t)); err != nil {

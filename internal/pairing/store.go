@@ -11,8 +11,8 @@ import (
 
 // The values of the column place.
 const (
-	current = "current"
-	next    = "next"
+	placeCurrent = "current"
+	placeNext    = "next"
 )
 
 // lockName is the lock that serializes transactions which write devices.
@@ -32,18 +32,18 @@ func scan(row db.Row) (r stored, err error) {
 	return r, json.Unmarshal([]byte(said), &r.answer)
 }
 
-// all reads the current and the next device; each is nil if there is none.
-func all(ctx context.Context, q db.Queryer) (is, then *stored, err error) {
+// load reads the current and the next device; each is nil if there is none.
+func load(ctx context.Context, q db.Queryer) (current, next *stored, err error) {
 	rows, err := q.Query(ctx, `SELECT `+columns+` FROM pairing_devices ORDER BY place`)
 	list, err := db.All(rows, err, scan)
 	for i := range list {
-		if list[i].place == current {
-			is = &list[i]
+		if list[i].place == placeCurrent {
+			current = &list[i]
 		} else {
-			then = &list[i]
+			next = &list[i]
 		}
 	}
-	return is, then, err
+	return current, next, err
 }
 
 // insert adds a device. askAt is when to connect with it first; nil for the current
@@ -96,7 +96,7 @@ func setAnswer(ctx context.Context, tx *db.Tx, deviceID string, a answer, askAt 
 
 // promote makes the next device the current one.
 func promote(ctx context.Context, tx *db.Tx, deviceID, replaced string) error {
-	if err := remove(ctx, tx, current); err != nil {
+	if err := remove(ctx, tx, placeCurrent); err != nil {
 		return err
 	}
 	_, err := tx.Exec(ctx, `

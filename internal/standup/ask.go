@@ -475,4 +475,4 @@ func (m *meeting) pause(ctx context.Context, why error) error {
 
 // away reports whether a request failed because the gateway was not there, so
 // that it is to be waited for.
-func away(err error) bool { return gateway.Away(err) }
+func away(err error) bool { return gateway.IsUnavailable(err) }

@@ -107,24 +107,24 @@ func (c *Client) readJob(raw json.RawMessage) (Job, bool) {
 			Kind: clean(r.Schedule.Kind), Expr: clean(r.Schedule.Expr), Zone: clean(r.Schedule.Zone), At: clean(r.Schedule.At),
 			EveryMS: r.Schedule.EveryMS.count(), StaggerMS: r.stagger(),
 		},
-		Conditional: given(r.Trigger) || given(r.Pacing),
+		Conditional: present(r.Trigger) || present(r.Pacing),
 		Payload:     JobPayload{Kind: clean(r.Payload.Kind), Message: text, Limit: r.Payload.Limit.span(time.Second)},
 		Delivery:    JobDelivery{Mode: clean(r.Delivery.Mode)},
 		State: JobState{
-			NextRunAt: r.State.Next.maybe(), RunningAt: r.State.Running.maybe(), LastRunAt: r.State.Last.maybe(),
+			NextRunAt: r.State.Next.timeOrNil(), RunningAt: r.State.Running.timeOrNil(), LastRunAt: r.State.Last.timeOrNil(),
 			LastStatus: clean(r.State.LastStatus), LastError: clean(r.State.LastError), Errors: r.State.Errors.count(),
 		},
 		CreatedAt: r.CreatedAt.time(),
 	}, true
 }
 
-// given reports whether a field is present and not null.
-func given(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
+// present reports whether a field is present and not null.
+func present(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 
-// spread is the time over which the gateway spreads jobs that are due at a full hour
+// defaultStagger is the time over which the gateway spreads jobs that are due at a full hour
 // and have no stagger of their own (docs/automation/cron-jobs/schedules.md of the
 // gateway).
-const spread = 5 * time.Minute
+const defaultStagger = 5 * time.Minute
 
 // stagger returns the milliseconds over which the gateway spreads the runs of a job.
 func (r *jobRow) stagger() int64 {
@@ -139,21 +139,21 @@ func (r *jobRow) stagger() int64 {
 		fields = fields[1:]
 	}
 	if len(fields) == 5 && fields[0] == "0" && strings.ContainsAny(fields[1], "*?") {
-		return spread.Milliseconds()
+		return defaultStagger.Milliseconds()
 	}
 	return 0
 }
 
-// century is an upper limit for durations, to avoid an overflow.
-const century = 100 * 365 * 24 * time.Hour
+// maxSpan is an upper limit for durations, to avoid an overflow.
+const maxSpan = 100 * 365 * 24 * time.Hour
 
 // span reads a number of units as a duration; zero if it is not a number.
 func (n number) span(unit time.Duration) time.Duration {
-	return time.Duration(min(n.count(), int64(century/unit))) * unit
+	return time.Duration(min(n.count(), int64(maxSpan/unit))) * unit
 }
 
-// maybe is like time, and returns nil for an absent time.
-func (n number) maybe() *clock.Time {
+// timeOrNil is like time, and returns nil for an absent time.
+func (n number) timeOrNil() *clock.Time {
 	t := n.time()
 	if t.IsZero() {
 		return nil

@@ -12,7 +12,7 @@ import (
 var ErrUnsure = errors.New("the gateway may have carried out the request")
 
 // OutgoingMessage is a message from Wardroom's user to a session.
-type Saying struct {
+type OutgoingMessage struct {
 	SessionKey string
 	Text       string
 	RunID      string // chosen by Wardroom; the gateway accepts a message with the same id only once
@@ -25,7 +25,7 @@ type Saying struct {
 //
 // If the error includes ErrUnsure, the gateway may have accepted the message. Repeating
 // it with the same RunID is safe while the gateway runs; call Sent first.
-func (c *Client) Say(ctx context.Context, s Saying) error {
+func (c *Client) SendMessage(ctx context.Context, s OutgoingMessage) error {
 	params := struct {
 		SessionKey     string `json:"sessionKey"`
 		Message        string `json:"message"`
@@ -73,7 +73,7 @@ func (c *Client) once(ctx context.Context, method string, params, out any) error
 	if err != nil {
 		return err
 	}
-	f, err := c.roundTripOn(ctx, k, method, params, "")
+	f, err := c.roundTrip(ctx, k, method, params, "")
 	if err != nil {
 		return errors.Join(err, ErrUnsure)
 	}

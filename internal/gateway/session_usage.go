@@ -21,8 +21,8 @@ func (n number) tokens() (int64, bool) {
 	return v, ok && v >= 0 && v <= mostTokens
 }
 
-// absurd reports whether the number exceeds mostTokens.
-func (n number) absurd() bool {
+// tooLarge reports whether the number exceeds mostTokens.
+func (n number) tooLarge() bool {
 	v, err := strconv.ParseFloat(string(n), 64)
 	return (err == nil || errors.Is(err, strconv.ErrRange)) && v > mostTokens
 }
@@ -68,12 +68,12 @@ func (c *Client) transcript(key, id, agentID word, d usageDetail) (TranscriptUsa
 			return t, false
 		}
 		totals, ok := m.Totals.totals()
-		if !ok || m.Totals.Total.absurd() {
+		if !ok || m.Totals.Total.tooLarge() {
 			return t, false
 		}
 		other := max(m.Totals.Total.count()-totals.Input-totals.Output-totals.CacheRead-totals.CacheWrite, 0)
 		t.Models = append(t.Models, ModelTotals{
-			Provider: c.secrets.words(string(m.Provider)), Model: c.secrets.words(string(m.Model)), Totals: totals, Other: other,
+			Provider: c.secrets.line(string(m.Provider)), Model: c.secrets.line(string(m.Model)), Totals: totals, Other: other,
 		})
 	}
 	return t, true

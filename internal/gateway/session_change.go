@@ -14,7 +14,7 @@ type SessionChange struct {
 	Whole bool    // the event contains the complete row
 	Gone  bool    // the session was deleted or archived, so that no list includes it
 	Stamp int64   // when the gateway built the row, in milliseconds of its clock; 0 when unknown
-	Anew  bool    // the transcript was reset: earlier messages are gone
+	Reset bool    // the transcript was reset: earlier messages are gone
 	// Said is the beginning of the new message on one line, or empty if the event is
 	// not about a message. Row.LastMessage may be older: the gateway updates it for
 	// lists, not for events.
@@ -66,7 +66,7 @@ func (e Event) Run() (RunChange, bool) {
 func (c *Client) SessionOf(e Event) (SessionChange, bool) {
 	switch e.Name {
 	case "sessions.changed", "session.message":
-		return c.carried(e.Payload), true
+		return c.readRowEvent(e.Payload), true
 	case "agent":
 		run, ok := e.Run()
 		return SessionChange{Key: run.SessionKey, Run: &run}, ok
@@ -78,7 +78,7 @@ func (c *Client) SessionOf(e Event) (SessionChange, bool) {
 			} `json:"task"`
 		}
 		_ = json.Unmarshal(e.Payload, &p) // an unreadable payload names no session
-		key := askable(first(p.Task.Child, p.Task.Key))
+		key := keyOrEmpty(first(p.Task.Child, p.Task.Key))
 		return SessionChange{Key: key}, key != ""
 	case "chat":
 		var p struct {
@@ -86,22 +86,22 @@ func (c *Client) SessionOf(e Event) (SessionChange, bool) {
 			State word `json:"state"`
 		}
 		bad := json.Unmarshal(e.Payload, &p) != nil
-		return SessionChange{Key: askable(p.Key)}, bad || p.State == "final" || p.State == "aborted" || p.State == "error"
+		return SessionChange{Key: keyOrEmpty(p.Key)}, bad || p.State == "final" || p.State == "aborted" || p.State == "error"
 	default:
 		return SessionChange{}, false
 	}
 }
 
-// askable returns the key if it is valid, and otherwise an empty string.
-func askable(w word) string {
+// keyOrEmpty returns the key if it is valid, and otherwise an empty string.
+func keyOrEmpty(w word) string {
 	if !validKey(string(w)) {
 		return ""
 	}
 	return string(w)
 }
 
-// carried reads an event that contains a session row.
-func (c *Client) carried(payload json.RawMessage) SessionChange {
+// readRowEvent reads an event that contains a session row.
+func (c *Client) readRowEvent(payload json.RawMessage) SessionChange {
 	var p struct {
 		Key     word            `json:"sessionKey"`
 		Reason  word            `json:"reason"`
@@ -114,7 +114,7 @@ func (c *Client) carried(payload json.RawMessage) SessionChange {
 	if json.Unmarshal(payload, &p) != nil {
 		return SessionChange{}
 	}
-	change := SessionChange{Key: askable(p.Key), Gone: p.Reason == "delete", Anew: p.Reason == "reset"}
+	change := SessionChange{Key: keyOrEmpty(p.Key), Gone: p.Reason == "delete", Reset: p.Reason == "reset"}
 	if m := p.Message; m != nil && (m.Role == "user" || m.Role == "assistant") {
 		change.Said = c.preview(visible(parts(m.Content)))
 	}

@@ -80,7 +80,7 @@ func (c *Client) pinned() string {
 func (c *Client) tlsFailure(err error) *failure {
 	host := c.url.Host
 	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok || errors.Is(err, http.ErrSchemeMismatch) {
-		f := unreachable("%s does not speak TLS.", host).mend("Use ws:// or http:// in AGENTRT_GATEWAY_URL, or enable TLS in the gateway (gateway.tls.enabled).")
+		f := unreachable("%s does not speak TLS.", host).withFix("Use ws:// or http:// in AGENTRT_GATEWAY_URL, or enable TLS in the gateway (gateway.tls.enabled).")
 		f.layer = LayerTLS
 		return f
 	}
@@ -93,7 +93,7 @@ func (c *Client) tlsFailure(err error) *failure {
 		return c.untrusted(leaf, c.whyUntrusted(untrusted.Err), "")
 	}
 	if alert, ok := errors.AsType[tls.AlertError](err); ok {
-		f := unreachable("The TLS handshake with %s failed: %s.", host, alert).mend("The gateway, and any proxy in between, must support TLS 1.2 or later.")
+		f := unreachable("The TLS handshake with %s failed: %s.", host, alert).withFix("The gateway, and any proxy in between, must support TLS 1.2 or later.")
 		f.layer = LayerTLS
 		return f
 	}
@@ -115,7 +115,7 @@ func (c *Client) untrusted(leaf *x509.Certificate, why, hint string) *failure {
 	f := &failure{state: Untrusted, pace: slow, layer: LayerTLS, certificate: shown, text: fmt.Sprintf(
 		"The certificate of %s is not trusted: %s.%s Its SHA-256 fingerprint is %s, its subject %q, valid from %s until %s.",
 		c.url.Host, why, hint, shown.Fingerprint, shown.Subject, day(leaf.NotBefore), day(leaf.NotAfter))}
-	return f.mend("Compare the fingerprint on the gateway's host (openssl x509 -noout -fingerprint -sha256 -in gateway-cert.pem). If it is the same, set AGENTRT_GATEWAY_TLS_PIN=%s and restart Wardroom.", shown.Fingerprint)
+	return f.withFix("Compare the fingerprint on the gateway's host (openssl x509 -noout -fingerprint -sha256 -in gateway-cert.pem). If it is the same, set AGENTRT_GATEWAY_TLS_PIN=%s and restart Wardroom.", shown.Fingerprint)
 }
 
 func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
@@ -134,7 +134,7 @@ func (c *Client) whyUntrusted(err error) string {
 		}
 		return "it is not signed by an authority that this host trusts (add one with AGENTRT_GATEWAY_CA_FILE)"
 	}
-	return c.secrets.words(err.Error())
+	return c.secrets.line(err.Error())
 }
 
 // wrongName lists the names in a certificate that does not match the address.

@@ -5,7 +5,7 @@ import "encoding/json"
 // Activity returns the session key of an event that shows a run to be active: the model
 // thinks, writes or uses a tool. It returns false for any other event, such as the
 // renaming of a session.
-func (e Event) Sign() (sessionKey string, ok bool) {
+func (e Event) Activity() (sessionKey string, ok bool) {
 	switch e.Name {
 	case "agent", "chat", "session.tool", "session.message":
 	default:

@@ -12,7 +12,7 @@ func (c *Client) answered(k *conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.conn == k && c.status.State == Slow {
-		c.enter(c.attached())
+		c.setState(c.attachedState())
 	}
 }
 
@@ -27,7 +27,7 @@ func (c *Client) unanswered(k *conn, method string, sent time.Time) {
 	if c.conn != k || c.status.State == Slow {
 		return
 	}
-	c.enter(&failure{state: Slow, text: fmt.Sprintf(
+	c.setState(&failure{state: Slow, text: fmt.Sprintf(
 		"The gateway is connected but did not answer %s within %s. Wardroom keeps sending requests; the gateway's host may be overloaded.", method, c.opt.Timeout)})
 	k.probing.Go(func() { c.probe(k) })
 }

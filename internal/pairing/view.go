@@ -9,7 +9,7 @@ import (
 )
 
 // show combines what is stored with the status of the connection.
-func (s *Service) show(st gateway.Status, is, then *stored, trouble error) Pairing {
+func (s *Service) show(st gateway.Status, current, next *stored, trouble error) Pairing {
 	p := Pairing{
 		State: None, Connection: st.State, Auth: st.Auth, Request: st.Pairing,
 		Asked: st.ScopesAsked, Granted: st.ScopesGranted, Connections: st.Connections,
@@ -18,13 +18,13 @@ func (s *Service) show(st gateway.Status, is, then *stored, trouble error) Pairi
 	case s.Own != nil:
 		d := deviceOf(s.Own)
 		p.State, p.Device = Settings, &d
-	case is != nil:
-		p.own(st, is, trouble)
+	case current != nil:
+		p.own(st, current, trouble)
 	}
-	if s.Own == nil && then != nil {
-		d := deviceOf(publicOf(then.device))
-		d.MadeAt = then.device.MadeAt
-		p.Next = &Next{Device: d, Request: then.answer.Request, Error: then.answer.Error}
+	if s.Own == nil && next != nil {
+		d := deviceOf(publicOf(next.device))
+		d.MadeAt = next.device.MadeAt
+		p.Next = &Next{Device: d, Request: next.answer.Request, Error: next.answer.Error}
 	}
 	if p.Request != nil {
 		p.Granted = p.Request.ApprovedScopes
@@ -35,12 +35,12 @@ func (s *Service) show(st gateway.Status, is, then *stored, trouble error) Pairi
 }
 
 // own fills in a device that Wardroom created.
-func (p *Pairing) own(st gateway.Status, is *stored, trouble error) {
-	d := deviceOf(publicOf(is.device))
-	d.MadeAt = is.device.MadeAt
-	p.Device, p.Since, p.TokenSince = &d, d.MadeAt, is.tokenAt
-	if is.replaced != "" {
-		r := reminder(is.replaced)
+func (p *Pairing) own(st gateway.Status, current *stored, trouble error) {
+	d := deviceOf(publicOf(current.device))
+	d.MadeAt = current.device.MadeAt
+	p.Device, p.Since, p.TokenSince = &d, d.MadeAt, current.tokenAt
+	if current.replaced != "" {
+		r := reminder(current.replaced)
 		p.Replaced = &r
 	}
 	shown := st.DeviceID == d.ID
@@ -49,10 +49,10 @@ func (p *Pairing) own(st gateway.Status, is *stored, trouble error) {
 		p.State = Unreadable
 	case shown && (st.State == gateway.Unpaired || st.Pairing != nil):
 		p.State = Pending
-	case is.admitted == "":
+	case current.admitted == "":
 		p.State = Made
 	default:
-		p.State, p.Since = is.admitted, is.admittedAt
+		p.State, p.Since = current.admitted, current.admittedAt
 	}
 	if !shown { // this replica does not use the device yet
 		p.Request = nil

@@ -15,30 +15,30 @@ import (
 	"wardroom/internal/platform/vault"
 )
 
-// mostNews limits the device events that are kept while the database is unavailable.
+// maxEvents limits the device events that are kept while the database is unavailable.
 // Only the latest of each kind matters.
-const mostNews = 32
+const maxEvents = 32
 
 // HandleEvent queues a device event from the gateway client. It does not block.
-func (s *Service) Hear(n gateway.DeviceNews) {
-	s.heardMu.Lock()
-	s.heard = append(s.heard, n)
-	s.heard = s.heard[max(0, len(s.heard)-mostNews):]
-	s.heardMu.Unlock()
-	s.stir()
+func (s *Service) HandleEvent(n gateway.DeviceEvent) {
+	s.eventsMu.Lock()
+	s.events = append(s.events, n)
+	s.events = s.events[max(0, len(s.events)-maxEvents):]
+	s.eventsMu.Unlock()
+	s.wake()
 }
 
 // wake makes Run work at once.
-func (s *Service) stir() {
+func (s *Service) wake() {
 	select {
-	case s.work() <- struct{}{}:
+	case s.wakeups() <- struct{}{}:
 	default: // already signaled
 	}
 }
 
-func (s *Service) work() chan struct{} {
-	s.once.Do(func() { s.poke = make(chan struct{}, 1) })
-	return s.poke
+func (s *Service) wakeups() chan struct{} {
+	s.once.Do(func() { s.wakeup = make(chan struct{}, 1) })
+	return s.wakeup
 }
 
 // Load passes the stored device to the client before it first connects, and encrypts
@@ -48,37 +48,37 @@ func (s *Service) Load(ctx context.Context) error {
 	if s.Own != nil {
 		return nil
 	}
-	n, err := s.renew(ctx)
+	n, err := s.reencrypt(ctx)
 	if err != nil {
 		return fmt.Errorf("re-encrypt the device: %w", err)
 	}
 	if n > 0 {
 		s.Log.InfoContext(ctx, "re-encrypted the device with the current key", "devices", n)
 	}
-	return s.follow(ctx)
+	return s.syncClient(ctx)
 }
 
-// renew encrypts secrets with the current key that were encrypted with an old one.
+// reencrypt encrypts secrets with the current key that were encrypted with an old one.
 // Secrets that no key can decrypt stay unchanged.
-func (s *Service) renew(ctx context.Context) (n int, err error) {
+func (s *Service) reencrypt(ctx context.Context) (n int, err error) {
 	v, err := s.Keys.Find()
 	if err != nil {
-		return 0, nil // nolint:nilerr // follow logs it if there is a device to decrypt
+		return 0, nil //nolint:nilerr // syncClient logs it if there is a device to decrypt
 	}
 	err = s.DB.Tx(ctx, func(tx *db.Tx) error {
 		n = 0
 		if err := tx.Lock(ctx, lockName); err != nil {
 			return err
 		}
-		is, then, err := all(ctx, tx)
+		current, next, err := load(ctx, tx)
 		if err != nil {
 			return err
 		}
-		for _, r := range []*stored{is, then} {
+		for _, r := range []*stored{current, next} {
 			if r == nil {
 				continue
 			}
-			key, token, changed, err := r.renewed(v)
+			key, token, changed, err := r.reencrypted(v)
 			if err != nil || !changed {
 				continue // unreadable devices are reported when they are used
 			}
@@ -92,8 +92,8 @@ func (s *Service) renew(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// renewed returns the secrets of a row, encrypted with the current key.
-func (r *stored) renewed(v *vault.Vault) (key, token string, changed bool, err error) {
+// reencrypted returns the secrets of a row, encrypted with the current key.
+func (r *stored) reencrypted(v *vault.Vault) (key, token string, changed bool, err error) {
 	key, changed, err = v.Renew(keyPlace(r.device.ID), r.sealedKey)
 	if err != nil || r.sealedToken == "" {
 		return key, "", changed, err
@@ -112,13 +112,13 @@ func (s *Service) Run(ctx context.Context) error {
 	every := time.NewTicker(or(s.Every, 2*time.Second))
 	defer every.Stop()
 	for {
-		if err := s.turn(ctx); err != nil && ctx.Err() == nil && (s.Away == nil || !s.Away(err)) {
+		if err := s.step(ctx); err != nil && ctx.Err() == nil && (s.Away == nil || !s.Away(err)) {
 			s.Log.ErrorContext(ctx, "could not update the pairing", "err", err)
 		}
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-s.work():
+		case <-s.wakeups():
 		case <-every.C:
 		}
 	}
@@ -131,103 +131,103 @@ func or(d, fallback time.Duration) time.Duration {
 	return fallback
 }
 
-// turn does all pending work once.
-func (s *Service) turn(ctx context.Context) error {
-	if err := s.takeNews(ctx); err != nil {
+// step does all pending work once.
+func (s *Service) step(ctx context.Context) error {
+	if err := s.storeEvents(ctx); err != nil {
 		return err
 	}
-	if err := s.follow(ctx); err != nil {
+	if err := s.syncClient(ctx); err != nil {
 		return err
 	}
-	return s.introduce(ctx)
+	return s.connectNext(ctx)
 }
 
-// follow passes the stored device to the client if it has changed. If the stored device
+// syncClient passes the stored device to the client if it has changed. If the stored device
 // cannot be decrypted, for example during a change of keys, the client keeps the one it
 // has.
-func (s *Service) follow(ctx context.Context) error {
+func (s *Service) syncClient(ctx context.Context) error {
 	if s.Own != nil {
 		return nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	is, _, err := all(ctx, s.DB)
+	current, _, err := load(ctx, s.DB)
 	if err != nil {
 		return fmt.Errorf("read the device: %w", err)
 	}
 	has := &s.held
 	switch {
-	case is == nil && has.deviceID == "" && has.trouble == "":
+	case current == nil && has.deviceID == "" && has.trouble == "":
 		return nil
-	case is == nil:
+	case current == nil:
 		s.held = held{}
-		s.Runtime.Become(gateway.Identity{})
+		s.Runtime.SetIdentity(gateway.Identity{})
 		return nil
-	case has.trouble == "" && has.deviceID == is.device.ID && has.sealedKey == is.sealedKey && has.sealedToken == is.sealedToken:
+	case has.trouble == "" && has.deviceID == current.device.ID && has.sealedKey == current.sealedKey && has.sealedToken == current.sealedToken:
 		return nil
 	}
-	id, err := s.opened(*is)
+	id, err := s.decrypt(*current)
 	if err != nil {
 		if why := unreadable(err); has.trouble != why {
 			has.trouble = why
-			s.Log.ErrorContext(ctx, "could not use the stored device", "device_id", is.device.ID, "reason", why)
+			s.Log.ErrorContext(ctx, "could not use the stored device", "device_id", current.device.ID, "reason", why)
 		}
-		if has.deviceID != "" && has.deviceID != is.device.ID {
+		if has.deviceID != "" && has.deviceID != current.device.ID {
 			s.held = held{trouble: has.trouble}
-			s.Runtime.Become(gateway.Identity{})
+			s.Runtime.SetIdentity(gateway.Identity{})
 		}
 		return nil
 	}
-	s.held = held{deviceID: is.device.ID, sealedKey: is.sealedKey, sealedToken: is.sealedToken, token: id.Token}
-	s.Runtime.Become(id)
+	s.held = held{deviceID: current.device.ID, sealedKey: current.sealedKey, sealedToken: current.sealedToken, token: id.Token}
+	s.Runtime.SetIdentity(id)
 	return nil
 }
 
-// takeNews stores the queued device events. Events that cannot be stored stay queued.
-func (s *Service) takeNews(ctx context.Context) error {
-	s.heardMu.Lock()
-	news := slices.Clone(s.heard)
-	s.heard = nil
-	s.heardMu.Unlock()
+// storeEvents stores the queued device events. Events that cannot be stored stay queued.
+func (s *Service) storeEvents(ctx context.Context) error {
+	s.eventsMu.Lock()
+	news := slices.Clone(s.events)
+	s.events = nil
+	s.eventsMu.Unlock()
 	for i, n := range news {
-		if err := s.take(ctx, n); err != nil {
-			s.heardMu.Lock()
-			s.heard = append(news[i:], s.heard...)
-			s.heardMu.Unlock()
+		if err := s.storeEvent(ctx, n); err != nil {
+			s.eventsMu.Lock()
+			s.events = append(news[i:], s.events...)
+			s.eventsMu.Unlock()
 			return fmt.Errorf("store a device event: %w", err)
 		}
 	}
 	return nil
 }
 
-// take stores one device event. A token that is already stored changes nothing.
-func (s *Service) take(ctx context.Context, n gateway.DeviceNews) error {
+// storeEvent stores one device event. A token that is already stored changes nothing.
+func (s *Service) storeEvent(ctx context.Context, n gateway.DeviceEvent) error {
 	v, err := s.Keys.Find()
 	if err != nil {
-		return nil //nolint:nilerr // follow has logged it; there is no key to encrypt with
+		return nil //nolint:nilerr // syncClient has logged it; there is no key to encrypt with
 	}
 	return s.DB.Tx(ctx, func(tx *db.Tx) error {
 		if err := tx.Lock(ctx, lockName); err != nil {
 			return err
 		}
-		is, _, err := all(ctx, tx)
-		if err != nil || is == nil || is.device.ID != n.DeviceID {
+		current, _, err := load(ctx, tx)
+		if err != nil || current == nil || current.device.ID != n.DeviceID {
 			return err // the device was forgotten or replaced in the meantime
 		}
-		has, err := is.open(v, s.Gateway)
+		has, err := current.open(v, s.Gateway)
 		if err != nil {
-			return nil //nolint:nilerr // follow has logged it
+			return nil //nolint:nilerr // syncClient has logged it
 		}
 		switch n.Kind {
 		case gateway.TokenIssued:
-			return s.keepToken(ctx, tx, is, v, n.Token, has.Token)
+			return s.keepToken(ctx, tx, current, v, n.Token, has.Token)
 		case gateway.TokenRefused:
 			if has.Token == n.Token {
-				return setToken(ctx, tx, current, "", "", nil)
+				return setToken(ctx, tx, placeCurrent, "", "", nil)
 			}
-		case gateway.LetInAsLocal:
-			if is.admitted != Local {
-				return s.admit(ctx, tx, is, Local)
+		case gateway.AcceptedLocally:
+			if current.admitted != Local {
+				return s.admit(ctx, tx, current, Local)
 			}
 		}
 		return nil
@@ -235,49 +235,49 @@ func (s *Service) take(ctx context.Context, n gateway.DeviceNews) error {
 }
 
 // keepToken stores the current device's token.
-func (s *Service) keepToken(ctx context.Context, tx *db.Tx, is *stored, v *vault.Vault, token, has string) error {
+func (s *Service) keepToken(ctx context.Context, tx *db.Tx, current *stored, v *vault.Vault, token, has string) error {
 	if token != has {
 		now := clock.At(s.Now())
-		if err := setToken(ctx, tx, current, v.Seal(tokenPlace(is.device.ID), []byte(token)), s.Gateway, &now); err != nil {
+		if err := setToken(ctx, tx, placeCurrent, v.Seal(tokenPlace(current.device.ID), []byte(token)), s.Gateway, &now); err != nil {
 			return err
 		}
 	}
-	if is.admitted == Paired {
+	if current.admitted == Paired {
 		return nil
 	}
-	return s.admit(ctx, tx, is, Paired)
+	return s.admit(ctx, tx, current, Paired)
 }
 
 // admit records how the gateway accepted the current device.
-func (s *Service) admit(ctx context.Context, tx *db.Tx, is *stored, how State) error {
+func (s *Service) admit(ctx context.Context, tx *db.Tx, current *stored, how State) error {
 	now := s.Now()
-	if err := setAdmitted(ctx, tx, current, how, now); err != nil {
+	if err := setAdmitted(ctx, tx, placeCurrent, how, now); err != nil {
 		return err
 	}
-	return event.Record(ctx, tx, now, event.Audit, "pairing.let_in", subject(is.device.ID), map[string]State{"as": how})
+	return event.Record(ctx, tx, now, event.Audit, "pairing.let_in", subject(current.device.ID), map[string]State{"as": how})
 }
 
-// introduce connects with the next device when it is due, and makes it the current one
+// connectNext connects with the next device when it is due, and makes it the current one
 // once the gateway accepts it. Only one replica does this at a time.
-func (s *Service) introduce(ctx context.Context) error {
-	const turn = 30 * time.Second // longer than a request to the gateway usually takes
+func (s *Service) connectNext(ctx context.Context) error {
+	const claim = 30 * time.Second // longer than a request to the gateway usually takes
 	var r stored
 	var ok bool
 	now := s.Now()
-	if _, then, err := all(ctx, s.DB); err != nil || then == nil {
+	if _, next, err := load(ctx, s.DB); err != nil || next == nil {
 		return err
 	}
 	err := s.DB.Tx(ctx, func(tx *db.Tx) (err error) {
-		r, ok, err = claimNext(ctx, tx, now, now.Add(turn))
+		r, ok, err = claimNext(ctx, tx, now, now.Add(claim))
 		return err
 	})
 	if err != nil || !ok {
 		return err
 	}
-	id, err := s.opened(r)
+	id, err := s.decrypt(r)
 	if err != nil {
 		return s.DB.Tx(ctx, func(tx *db.Tx) error {
-			return setAnswer(ctx, tx, r.device.ID, answer{Error: unreadable(err)}, s.Now().Add(turn))
+			return setAnswer(ctx, tx, r.device.ID, answer{Error: unreadable(err)}, s.Now().Add(claim))
 		})
 	}
 	in := s.Runtime.Introduce(ctx, id.Key)
@@ -308,23 +308,23 @@ func (s *Service) replace(ctx context.Context, r stored, token string) error {
 		if err := tx.Lock(ctx, lockName); err != nil {
 			return err
 		}
-		is, then, err := all(ctx, tx)
+		current, next, err := load(ctx, tx)
 		if err != nil {
 			return err
 		}
-		if is == nil || then == nil || then.device.ID != r.device.ID {
+		if current == nil || next == nil || next.device.ID != r.device.ID {
 			return gone
 		}
 		now := s.Now()
 		err = errors.Join(
-			setToken(ctx, tx, next, sealed, address, at),
-			setAdmitted(ctx, tx, next, how, now),
-			promote(ctx, tx, then.device.ID, is.device.ID),
+			setToken(ctx, tx, placeNext, sealed, address, at),
+			setAdmitted(ctx, tx, placeNext, how, now),
+			promote(ctx, tx, next.device.ID, current.device.ID),
 		)
 		if err != nil {
 			return err
 		}
-		return event.Record(ctx, tx, now, event.Audit, "pairing.rotated", subject(then.device.ID), map[string]string{"replaced": is.device.ID})
+		return event.Record(ctx, tx, now, event.Audit, "pairing.rotated", subject(next.device.ID), map[string]string{"replaced": current.device.ID})
 	})
 	if errors.Is(err, gone) {
 		return nil
@@ -333,5 +333,5 @@ func (s *Service) replace(ctx context.Context, r stored, token string) error {
 		return fmt.Errorf("replace the device: %w", err)
 	}
 	s.Log.InfoContext(ctx, "replaced the device", "device_id", r.device.ID)
-	return s.follow(ctx)
+	return s.syncClient(ctx)
 }

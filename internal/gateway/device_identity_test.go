@@ -14,20 +14,20 @@ func TestGivenUpWhileConnecting(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.Become(Identity{Key: key})
-		c.adopt()
+		c.SetIdentity(Identity{Key: key})
+		c.applyIdentity()
 		k := newConn(c)
 		if early {
-			c.Become(Identity{})
+			c.SetIdentity(Identity{})
 		}
 		attached := c.attach(k, hello{}) == nil
 		if !early {
-			c.Become(Identity{})
+			c.SetIdentity(Identity{})
 		}
 		if ended := k.life.Err() != nil; attached == early || ended == early || (c.conn == k) == early {
 			t.Errorf("given up before it was attached: %t; attached %t, ended %t", early, attached, ended)
 		}
-		c.adopt()
+		c.applyIdentity()
 		if c.outdated() || c.attach(newConn(c), hello{}) != nil {
 			t.Error("the next connection is not taken")
 		}

@@ -15,40 +15,40 @@ import (
 )
 
 // runner carries out a dispatch, in the replica that holds its job.
-type course struct {
+type runner struct {
 	*Service
 	job       *job.Held
 	d         Dispatch
 	overtaken int  // how often the gateway dropped the question for a resumed turn
-	looked    bool // whether it has waited for the gateway once after the time limit
+	graceUsed bool // whether it has waited for the gateway once after the time limit
 }
 
 // The intervals and limits of a runner.
 const (
-	slice    = 30 * time.Second       // duration of one wait for the gateway or a run
-	breath   = 500 * time.Millisecond // pause between attempts
-	chance   = 15 * time.Second       // wait for the gateway after the time limit, to find out how the run ended
-	another  = 5 * time.Second        // pause after the agent was not found
-	margin   = 5 * time.Second        // the gateway stops the run this long after the limit if Wardroom does not
-	farewell = 2 * time.Second        // wait for the result of a stopped run
-	settling = time.Second            // wait for the result of a run that ended unobserved
+	waitSlice  = 30 * time.Second       // duration of one wait for the gateway or a run
+	retryPause = 500 * time.Millisecond // pause between attempts
+	graceWait  = 15 * time.Second       // wait for the gateway after the time limit, to find out how the run ended
+	agentPause = 5 * time.Second        // pause after the agent was not found
+	margin     = 5 * time.Second        // the gateway stops the run this long after the limit if Wardroom does not
+	stopWait   = 2 * time.Second        // wait for the result of a stopped run
+	endWait    = time.Second            // wait for the result of a run that ended unobserved
 
-	overtakenMost = 3
+	maxOvertaken = 3
 )
 
 // errEnded means that the dispatch has ended and its end is stored.
 var errEnded = errors.New("the dispatch has ended")
 
-// bring runs a dispatch until it ends. It is the function of the job.
-func (s *Service) bring(ctx context.Context, h *job.Held) error {
+// run runs a dispatch until it ends. It is the function of the job.
+func (s *Service) run(ctx context.Context, h *job.Held) error {
 	d, err := find(ctx, s.DB, h.Key)
-	if errors.Is(err, ErrNotFound) || err == nil && !d.alive() {
+	if errors.Is(err, ErrNotFound) || err == nil && !d.active() {
 		return nil // it ended before a crash, or was deleted with its task
 	}
 	if err != nil {
 		return err
 	}
-	c := &course{Service: s, job: h, d: d}
+	c := &runner{Service: s, job: h, d: d}
 	for err == nil {
 		err = c.advance(ctx)
 	}
@@ -60,30 +60,30 @@ func (s *Service) bring(ctx context.Context, h *job.Held) error {
 
 // advance makes one attempt on the current connection. It returns nil if there is more
 // to do.
-func (c *course) advance(ctx context.Context) error {
+func (c *runner) advance(ctx context.Context) error {
 	boot, err := c.connected(ctx)
 	if err != nil {
 		return err
 	}
 	if c.d.sent {
 		ask, err := c.recover(ctx, boot)
-		if gateway.Away(err) {
+		if gateway.IsUnavailable(err) {
 			return c.pause(ctx, err)
 		}
 		if err != nil || !ask {
 			return err
 		}
 	}
-	a, err := c.converse(ctx)
+	a, err := c.askAndWait(ctx)
 	switch {
 	case errors.Is(err, job.ErrLost) || ctx.Err() != nil:
 		return context.Cause(ctx)
-	case gateway.Away(err):
+	case gateway.IsUnavailable(err):
 		return c.pause(ctx, err)
 	case errors.Is(err, gateway.ErrRefused) && c.d.State == Queued:
-		return c.refused(ctx, err)
+		return c.handleRejection(ctx, err)
 	case errors.Is(err, gateway.ErrRefused) || errors.Is(err, gateway.ErrMissingScope):
-		return c.finish(ctx, &Failure{Refused, words(err)}, gateway.Answer{})
+		return c.finish(ctx, &Failure{Refused, errorText(err)}, gateway.Answer{})
 	case err != nil:
 		return err
 	case a.NotBegun:
@@ -93,15 +93,15 @@ func (c *course) advance(ctx context.Context) error {
 }
 
 // connected waits for a connection to the gateway, until the dispatch's time ends.
-func (c *course) connected(ctx context.Context) (boot string, err error) {
+func (c *runner) connected(ctx context.Context) (boot string, err error) {
 	for {
-		some := min(slice, c.left())
-		if c.d.State == Started && some <= 0 && !c.looked {
-			some, c.looked = chance, true
+		some := min(waitSlice, c.left())
+		if c.d.State == Started && some <= 0 && !c.graceUsed {
+			some, c.graceUsed = graceWait, true
 		}
 		waiting, cancel := context.WithTimeout(ctx, max(some, time.Millisecond))
 		if c.Runtime.Status().ConnectedAt == nil {
-			if err := c.waits(ctx, c.Runtime.Status().LastError); err != nil {
+			if err := c.setWaiting(ctx, c.Runtime.Status().LastError); err != nil {
 				cancel()
 				return "", err
 			}
@@ -114,27 +114,27 @@ func (c *course) connected(ctx context.Context) (boot string, err error) {
 		case err == nil:
 			return boot, nil
 		case c.left() <= 0:
-			return "", c.finish(ctx, c.gone(words(err)), gateway.Answer{})
+			return "", c.finish(ctx, c.unreachable(errorText(err)), gateway.Answer{})
 		}
 		if errors.Is(err, gateway.ErrNotConfigured) { // no connection will be made
-			return "", c.finish(ctx, &Failure{Unreachable, words(err)}, gateway.Answer{})
+			return "", c.finish(ctx, &Failure{Unreachable, errorText(err)}, gateway.Answer{})
 		}
 	}
 }
 
-// gone returns the failure for a gateway that was unreachable for too long.
-func (c *course) gone(why string) *Failure {
+// unreachable returns the failure for a gateway that was unreachable for too long.
+func (c *runner) unreachable(why string) *Failure {
 	switch {
 	case c.d.State == Queued && c.d.sent:
-		return &Failure{Unreachable, cut(fmt.Sprintf("The gateway may have accepted the task and then was unreachable for %s. If the agent works on it, Wardroom stops the run when the gateway is back. %s", length(c.Patience), why), longestReason)}
+		return &Failure{Unreachable, cut(fmt.Sprintf("The gateway may have accepted the task and then was unreachable for %s. If the agent works on it, Wardroom stops the run when the gateway is back. %s", formatDuration(c.Patience), why), longestReason)}
 	case c.d.State == Queued:
-		return &Failure{Unreachable, cut(fmt.Sprintf("The gateway did not accept the task within %s: %s", length(c.Patience), why), longestReason)}
+		return &Failure{Unreachable, cut(fmt.Sprintf("The gateway did not accept the task within %s: %s", formatDuration(c.Patience), why), longestReason)}
 	}
-	return &Failure{Unreachable, cut(fmt.Sprintf("The gateway accepted the task but was unreachable when the limit of %s ended, so the result is unknown. %s", length(c.Limit), why), longestReason)}
+	return &Failure{Unreachable, cut(fmt.Sprintf("The gateway accepted the task but was unreachable when the limit of %s ended, so the result is unknown. %s", formatDuration(c.Limit), why), longestReason)}
 }
 
 // left returns the time until the dispatch must have started or, once started, ended.
-func (c *course) left() time.Duration {
+func (c *runner) left() time.Duration {
 	by := c.d.startBy
 	if c.d.State == Started && c.d.endBy != nil {
 		by = *c.d.endBy
@@ -142,18 +142,18 @@ func (c *course) left() time.Duration {
 	return by.Sub(c.Now())
 }
 
-// waits stores why the dispatch has not started, if that changed.
-func (c *course) waits(ctx context.Context, why string) error {
+// setWaiting stores why the dispatch has not started, if that changed.
+func (c *runner) setWaiting(ctx context.Context, why string) error {
 	why = cut(plaintext.Line(why), longestReason)
 	if c.d.State != Queued || why == "" || c.d.Waiting != nil && *c.d.Waiting == why {
 		return nil
 	}
 	c.d.Waiting = &why
-	return c.write(ctx, waits)
+	return c.write(ctx, eventWaiting)
 }
 
 // write stores the dispatch, and records an event unless kind is empty.
-func (c *course) write(ctx context.Context, kind string) error {
+func (c *runner) write(ctx context.Context, kind string) error {
 	return c.job.Write(ctx, func(tx *db.Tx) error {
 		if err := update(ctx, tx, c.d); err != nil {
 			return err
@@ -170,7 +170,7 @@ func (c *course) write(ctx context.Context, kind string) error {
 
 // finish stores the end of the dispatch. If the run may still be in progress or start
 // later, it also enqueues a job that stops it.
-func (c *course) finish(ctx context.Context, f *Failure, a gateway.Answer) error {
+func (c *runner) finish(ctx context.Context, f *Failure, a gateway.Answer) error {
 	err := c.job.Write(ctx, func(tx *db.Tx) error {
 		if f != nil && c.d.sent && slices.Contains([]Code{Unreachable, TimedOut, Withdrawn, Reassigned, Deactivated, Refused}, f.Code) {
 			if _, err := c.Stops.Enqueue(ctx, tx, kindStop, c.d.RunID, c.d.orphan()); err != nil {
@@ -187,51 +187,51 @@ func (c *course) finish(ctx context.Context, f *Failure, a gateway.Answer) error
 
 // conclude ends the dispatch with the result of its run, unless the gateway dropped the
 // question before the agent received it.
-func (c *course) conclude(ctx context.Context, a gateway.Answer) error {
+func (c *runner) conclude(ctx context.Context, a gateway.Answer) error {
 	if a.Overtaken {
-		return c.overtook(ctx, a)
+		return c.handleOvertaken(ctx, a)
 	}
 	return c.finish(ctx, outcome(a, c.left() <= 0, c.Limit), a)
 }
 
 // pause waits before the next attempt, or ends the dispatch if its time is over.
-func (c *course) pause(ctx context.Context, why error) error {
-	if c.left() <= 0 && (c.d.State == Queued || c.looked) {
-		return c.finish(ctx, c.gone(words(why)), gateway.Answer{})
+func (c *runner) pause(ctx context.Context, why error) error {
+	if c.left() <= 0 && (c.d.State == Queued || c.graceUsed) {
+		return c.finish(ctx, c.unreachable(errorText(why)), gateway.Answer{})
 	}
-	if err := c.waits(ctx, words(why)); err != nil {
+	if err := c.setWaiting(ctx, errorText(why)); err != nil {
 		return err
 	}
-	return moment(ctx, breath)
+	return sleep(ctx, retryPause)
 }
 
-// refused handles a rejected question. If the agent does not exist, it may be added
+// handleRejection handles a rejected question. If the agent does not exist, it may be added
 // later; any other rejection is final.
-func (c *course) refused(ctx context.Context, why error) error {
+func (c *runner) handleRejection(ctx context.Context, why error) error {
 	c.d.sent = false // the gateway rejected it
 	roster, err := c.Runtime.Agents(ctx)
-	if gateway.Away(err) {
+	if gateway.IsUnavailable(err) {
 		return c.pause(ctx, err)
 	}
 	for _, a := range roster {
 		if err != nil || a.ID == c.d.AgentID {
-			return c.finish(ctx, &Failure{Refused, words(why)}, gateway.Answer{})
+			return c.finish(ctx, &Failure{Refused, errorText(why)}, gateway.Answer{})
 		}
 	}
 	if err != nil {
-		return c.finish(ctx, &Failure{Refused, words(why)}, gateway.Answer{})
+		return c.finish(ctx, &Failure{Refused, errorText(why)}, gateway.Answer{})
 	}
 	if c.left() <= 0 {
-		return c.finish(ctx, &Failure{Unknown, fmt.Sprintf("The gateway did not list the agent %s for %s.", c.d.AgentID, length(c.Patience))}, gateway.Answer{})
+		return c.finish(ctx, &Failure{Unknown, fmt.Sprintf("The gateway did not list the agent %s for %s.", c.d.AgentID, formatDuration(c.Patience))}, gateway.Answer{})
 	}
-	if err := c.waits(ctx, "The gateway does not list the agent "+c.d.AgentID+"."); err != nil {
+	if err := c.setWaiting(ctx, "The gateway does not list the agent "+c.d.AgentID+"."); err != nil {
 		return err
 	}
-	return moment(ctx, min(another, max(c.left(), breath)))
+	return sleep(ctx, min(agentPause, max(c.left(), retryPause)))
 }
 
-// converse sends the question and waits for the end of its run, on one connection.
-func (c *course) converse(ctx context.Context) (gateway.Answer, error) {
+// askAndWait sends the question and waits for the end of its run, on one connection.
+func (c *runner) askAndWait(ctx context.Context) (gateway.Answer, error) {
 	limit := c.Limit
 	if c.d.State == Started {
 		limit = max(c.left(), time.Second)
@@ -258,12 +258,12 @@ func (c *course) converse(ctx context.Context) (gateway.Answer, error) {
 
 // prepare stores that the question is being sent, unless the task must no longer be
 // dispatched.
-func (c *course) prepare(ctx context.Context) error {
+func (c *runner) prepare(ctx context.Context) error {
 	var code Code
 	var why string
 	boot := c.Runtime.Status().BootID
 	err := c.job.Write(ctx, func(tx *db.Tx) (err error) {
-		if code, why, err = c.Unwanted(ctx, tx, c.d.taskID, c.d.userID); err != nil || code != "" {
+		if code, why, err = c.Ineligible(ctx, tx, c.d.taskID, c.d.userID); err != nil || code != "" {
 			return err
 		}
 		is := c.d
@@ -282,13 +282,13 @@ func (c *course) prepare(ctx context.Context) error {
 
 // accepted stores that the gateway has the question. The time limit begins when it was
 // first accepted.
-func (c *course) accepted(ctx context.Context, boot string) error {
+func (c *runner) accepted(ctx context.Context, boot string) error {
 	if c.d.State == Started && c.d.bootID == boot {
 		return nil
 	}
 	kind, now := "", c.Now()
 	if c.d.State == Queued {
-		kind = began
+		kind = eventStarted
 		c.d.State, c.d.Since, c.d.Waiting = Started, clock.At(now), nil
 		c.d.askedAt, c.d.endBy = clock.Ptr(now), clock.Ptr(now.Add(c.Limit))
 	}
@@ -298,13 +298,13 @@ func (c *course) accepted(ctx context.Context, boot string) error {
 
 // await waits for the end of an accepted run. It checks for a restart of the gateway,
 // because a restarted gateway reports unknown runs as running forever.
-func (c *course) await(ctx context.Context) (gateway.Answer, error) {
+func (c *runner) await(ctx context.Context) (gateway.Answer, error) {
 	restarted := gateway.ErrUnreachable.With("The gateway restarted after it accepted the task.")
 	for c.left() > 0 {
 		if c.Runtime.Status().BootID != c.d.bootID {
 			return gateway.Answer{}, restarted
 		}
-		a, err := c.Runtime.Wait(ctx, c.d.RunID, min(slice, c.left()))
+		a, err := c.Runtime.Wait(ctx, c.d.RunID, min(waitSlice, c.left()))
 		if err != nil || a.Outcome != gateway.Running {
 			return a, err
 		}
@@ -313,12 +313,12 @@ func (c *course) await(ctx context.Context) (gateway.Answer, error) {
 		return gateway.Answer{}, restarted
 	}
 	// The time is over. If the run ended just now, that result counts.
-	if _, err := c.Runtime.Stop(ctx, c.d.SessionKey, c.d.RunID); gateway.Away(err) {
+	if _, err := c.Runtime.Stop(ctx, c.d.SessionKey, c.d.RunID); gateway.IsUnavailable(err) {
 		return gateway.Answer{}, err
 	} else if err != nil {
 		c.Log.WarnContext(ctx, "could not stop a run", "run", c.d.RunID, "err", err)
 	}
-	a, err := c.Runtime.Wait(ctx, c.d.RunID, farewell)
+	a, err := c.Runtime.Wait(ctx, c.d.RunID, stopWait)
 	if err == nil && a.Outcome != gateway.Finished {
 		a.Outcome = gateway.TimedOut
 	}
@@ -328,11 +328,11 @@ func (c *course) await(ctx context.Context) (gateway.Answer, error) {
 // recover finds out what happened to a question that may have been sent before an
 // interruption. If ask is true, send it now, with the same run id or its successor.
 // Otherwise recover has ended the dispatch or waited for it.
-func (c *course) recover(ctx context.Context, boot string) (ask bool, _ error) {
-	t, seen, err := c.look(ctx)
+func (c *runner) recover(ctx context.Context, boot string) (ask bool, _ error) {
+	t, seen, err := c.findRuns(ctx)
 	switch {
 	case errors.Is(err, gateway.ErrRefused) || errors.Is(err, gateway.ErrMissingScope):
-		return false, c.finish(ctx, &Failure{Refused, words(err)}, gateway.Answer{})
+		return false, c.finish(ctx, &Failure{Refused, errorText(err)}, gateway.Answer{})
 	case err != nil:
 		return false, err
 	case t.Answered:
@@ -350,42 +350,42 @@ func (c *course) recover(ctx context.Context, boot string) (ask bool, _ error) {
 		if c.left() <= 0 {
 			return false, c.outOfTime(ctx, t)
 		}
-		return false, moment(ctx, breath)
+		return false, sleep(ctx, retryPause)
 	case !seen && c.d.State == Started && boot == c.d.bootID && t.Other: // it may be queued behind the other run
 		return false, c.queued(ctx)
 	case !seen && c.d.State == Started && boot == c.d.bootID:
-		return false, c.over(ctx, t, boot) // accepted, but no longer in the history
+		return false, c.finishUnanswered(ctx, t, boot) // accepted, but no longer in the history
 	case !seen && c.d.State == Started && c.left() <= 0:
 		return false, c.conclude(ctx, gateway.Answer{Outcome: gateway.TimedOut})
 	case !seen:
-		return true, c.stillWanted(ctx) // it never arrived, so the same run id is safe
+		return true, c.checkEligible(ctx) // it never arrived, so the same run id is safe
 	case boot != c.d.bootID && (t.Answer.Outcome == "" || t.Answer.Outcome == gateway.Stopped):
-		return c.askAnew(ctx) // it was lost when the gateway restarted
+		return c.askAgain(ctx) // it was lost when the gateway restarted
 	}
-	return false, c.over(ctx, t, boot)
+	return false, c.finishUnanswered(ctx, t, boot)
 }
 
 // queued waits for a question that is queued behind another run. It returns nil if the
 // question has not ended, so that recover checks again whether it started.
-func (c *course) queued(ctx context.Context) error {
+func (c *runner) queued(ctx context.Context) error {
 	if c.left() <= 0 {
 		return c.conclude(ctx, gateway.Answer{Outcome: gateway.TimedOut})
 	}
-	a, err := c.Runtime.Wait(ctx, c.d.RunID, min(slice, c.left()))
+	a, err := c.Runtime.Wait(ctx, c.d.RunID, min(waitSlice, c.left()))
 	if err != nil || a.Outcome == gateway.Running {
 		return err
 	}
 	return c.conclude(ctx, a)
 }
 
-// over ends a dispatch whose run ended without an answer. The gateway remembers the
+// finishUnanswered ends a dispatch whose run ended without an answer. The gateway remembers the
 // result for a few minutes. The question is not sent again, because the agent would
 // repeat the work.
-func (c *course) over(ctx context.Context, t gateway.Trace, boot string) error {
+func (c *runner) finishUnanswered(ctx context.Context, t gateway.Trace, boot string) error {
 	if err := c.accepted(ctx, boot); err != nil {
 		return err
 	}
-	a, err := c.Runtime.Wait(ctx, c.d.RunID, settling)
+	a, err := c.Runtime.Wait(ctx, c.d.RunID, endWait)
 	if err != nil {
 		return err
 	}
@@ -398,12 +398,12 @@ func (c *course) over(ctx context.Context, t gateway.Trace, boot string) error {
 	return c.conclude(ctx, a)
 }
 
-// look reads the history of the session for the current question and the previous ones
+// findRuns reads the history of the session for the current question and the previous ones
 // of this dispatch. seen reports whether the agent has received the current one, or
 // answered any.
-func (c *course) look(ctx context.Context) (t gateway.Trace, seen bool, err error) {
+func (c *runner) findRuns(ctx context.Context) (t gateway.Trace, seen bool, err error) {
 	for n := c.d.number; n >= c.d.first; n-- {
-		found, err := c.Runtime.Find(ctx, c.d.SessionKey, c.d.name(n))
+		found, err := c.Runtime.Find(ctx, c.d.SessionKey, c.d.runID(n))
 		if err != nil || found.Answered {
 			return found, true, err
 		}
@@ -417,42 +417,42 @@ func (c *course) look(ctx context.Context) (t gateway.Trace, seen bool, err erro
 	return t, seen, nil
 }
 
-// askAnew repeats a question whose run was lost when the gateway restarted, with a new
+// askAgain repeats a question whose run was lost when the gateway restarted, with a new
 // run id. It does not if the task must no longer be dispatched.
-func (c *course) askAnew(ctx context.Context) (bool, error) {
+func (c *runner) askAgain(ctx context.Context) (bool, error) {
 	if c.d.State == Started && c.left() <= 0 {
 		return false, c.conclude(ctx, gateway.Answer{Outcome: gateway.TimedOut})
 	}
-	if err := c.stillWanted(ctx); err != nil {
+	if err := c.checkEligible(ctx); err != nil {
 		return false, err
 	}
 	c.d.number++
-	c.d.RunID, c.d.sent, c.d.bootID = c.d.name(c.d.number), true, c.Runtime.Status().BootID
-	return true, c.write(ctx, began)
+	c.d.RunID, c.d.sent, c.d.bootID = c.d.runID(c.d.number), true, c.Runtime.Status().BootID
+	return true, c.write(ctx, eventStarted)
 }
 
-// stillWanted ends a dispatch that must not be sent again. A task that was only
+// checkEligible ends a dispatch that must not be sent again. A task that was only
 // reassigned stays with the agent that works on it.
-func (c *course) stillWanted(ctx context.Context) error {
-	code, why, err := c.Unwanted(ctx, c.DB, c.d.taskID, c.d.userID)
+func (c *runner) checkEligible(ctx context.Context) error {
+	code, why, err := c.Ineligible(ctx, c.DB, c.d.taskID, c.d.userID)
 	if err == nil && (code == Withdrawn || code == Deactivated) {
 		err = c.finish(ctx, &Failure{code, why}, gateway.Answer{})
 	}
 	return err
 }
 
-// overtook handles a question that the gateway dropped because it resumed an
+// handleOvertaken handles a question that the gateway dropped because it resumed an
 // interrupted turn of the session. The gateway repeats that failure for the old run id.
-func (c *course) overtook(ctx context.Context, a gateway.Answer) error {
-	if err := moment(ctx, breath); err != nil {
+func (c *runner) handleOvertaken(ctx context.Context, a gateway.Answer) error {
+	if err := sleep(ctx, retryPause); err != nil {
 		return err
 	}
-	t, _, err := c.look(ctx)
+	t, _, err := c.findRuns(ctx)
 	switch {
-	case gateway.Away(err):
+	case gateway.IsUnavailable(err):
 		return c.pause(ctx, err)
 	case err != nil:
-		return c.finish(ctx, &Failure{Refused, words(err)}, gateway.Answer{})
+		return c.finish(ctx, &Failure{Refused, errorText(err)}, gateway.Answer{})
 	case t.Answered:
 		return c.conclude(ctx, t.Answer)
 	case c.left() <= 0:
@@ -460,16 +460,16 @@ func (c *course) overtook(ctx context.Context, a gateway.Answer) error {
 	case t.Other:
 		return nil // recover waits for the other run
 	}
-	if c.overtaken++; c.overtaken > overtakenMost {
+	if c.overtaken++; c.overtaken > maxOvertaken {
 		return c.finish(ctx, outcome(a, false, c.Limit), a)
 	}
-	_, err = c.askAnew(ctx)
+	_, err = c.askAgain(ctx)
 	return err
 }
 
 // outOfTime ends a dispatch whose resumed turn took too long, and stops that turn if
 // its run is known.
-func (c *course) outOfTime(ctx context.Context, t gateway.Trace) error {
+func (c *runner) outOfTime(ctx context.Context, t gateway.Trace) error {
 	if t.Other && t.Resumed != "" {
 		if _, err := c.Runtime.Stop(ctx, c.d.SessionKey, t.Resumed); err != nil {
 			c.Log.WarnContext(ctx, "could not stop a run", "run", t.Resumed, "err", err)

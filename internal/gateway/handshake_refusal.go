@@ -16,8 +16,8 @@ func (c *Client) refusal(e *wireError, cr credential) *failure {
 	f := c.refusalKind(e, cr)
 	switch e.Details.Code {
 	case "AUTH_DEVICE_TOKEN_MISMATCH", "AUTH_SCOPE_MISMATCH", "AUTH_TOKEN_MISMATCH":
-		if c.wallet.drop(cr) {
-			c.tell(DeviceNews{DeviceID: idOf(c.device), Kind: TokenRefused, Token: cr.token})
+		if c.wallet.reject(cr) {
+			c.emitDeviceEvent(DeviceEvent{DeviceID: idOf(c.device), Kind: TokenRefused, Token: cr.token})
 			f.pace, f.narrow = soon, false
 			f.fix += anotherCredential
 			c.opt.Log.Warn("the gateway refused the device token; trying another credential", "code", e.Details.Code, "next", c.wallet.next().kind)
@@ -41,10 +41,10 @@ func (c *Client) refusalKind(e *wireError, cr credential) *failure {
 		if after := e.retryAfter(); after > 0 {
 			f.text += fmt.Sprintf(" Wardroom may try again in %s.", after.Round(time.Second))
 		}
-		return f.mend("Check AGENTRT_GATEWAY_TOKEN and AGENTRT_DEVICE_TOKEN, and other clients at this address.")
+		return f.withFix("Check AGENTRT_GATEWAY_TOKEN and AGENTRT_DEVICE_TOKEN, and other clients at this address.")
 	case code == "AUTH_SCOPE_MISMATCH":
 		f := &failure{state: MissingScopes, pace: slow, layer: LayerScopes, narrow: true, text: fmt.Sprintf("The device is approved for fewer scopes than AGENTRT_GATEWAY_SCOPES requests (%s).", strings.Join(c.opt.Scopes, ", "))}
-		return f.mend("Request fewer scopes, or set AGENTRT_GATEWAY_TOKEN so that Wardroom can request approval, and approve it on the gateway's host.")
+		return f.withFix("Request fewer scopes, or set AGENTRT_GATEWAY_TOKEN so that Wardroom can request approval, and approve it on the gateway's host.")
 	case strings.HasPrefix(code, "DEVICE_AUTH_"):
 		return c.deviceRefused(code)
 	case strings.HasPrefix(code, "AUTH_"):
@@ -56,20 +56,20 @@ func (c *Client) refusalKind(e *wireError, cr credential) *failure {
 	case code == "PROTOCOL_MISMATCH":
 		return protocolFailure(e.Details.ExpectedProtocol)
 	case code == "CONTROL_UI_ORIGIN_NOT_ALLOWED":
-		f := &failure{state: Unreachable, pace: slow, text: fmt.Sprintf("The gateway rejected an Origin header: %s. Wardroom sends none, so a proxy in between adds it.", c.secrets.words(e.Message))}
-		return f.mend("Connect to the gateway directly, or configure the proxy to send no Origin header.")
+		f := &failure{state: Unreachable, pace: slow, text: fmt.Sprintf("The gateway rejected an Origin header: %s. Wardroom sends none, so a proxy in between adds it.", c.secrets.line(e.Message))}
+		return f.withFix("Connect to the gateway directly, or configure the proxy to send no Origin header.")
 	case e.Code == "UNAVAILABLE":
-		return (&failure{state: Unreachable, pace: quick, text: "The gateway is starting."}).mend("%s", waitForIt)
+		return (&failure{state: Unreachable, pace: quick, text: "The gateway is starting."}).withFix("%s", startingFix)
 	case strings.HasPrefix(e.Message, "invalid "):
-		return strange(fmt.Sprintf("The gateway could not read Wardroom's connect request: %s.", c.secrets.words(e.Message)), LayerProtocol)
+		return incompatible(fmt.Sprintf("The gateway could not read Wardroom's connect request: %s.", c.secrets.line(e.Message)), LayerProtocol)
 	default:
-		return &failure{state: Unreachable, pace: slow, text: fmt.Sprintf("The gateway rejected the connection: %s.", c.secrets.words(e.Message))}
+		return &failure{state: Unreachable, pace: slow, text: fmt.Sprintf("The gateway rejected the connection: %s.", c.secrets.line(e.Message))}
 	}
 }
 
-// waitForIt is the fix for a gateway that is starting. Starting took 10 to 29 s in
+// startingFix is the fix for a gateway that is starting. Starting took 10 to 29 s in
 // tests.
-const waitForIt = "Wait: starting takes up to 30 seconds, and Wardroom retries automatically. If the problem persists, check the gateway's log."
+const startingFix = "Wait: starting takes up to 30 seconds, and Wardroom retries automatically. If the problem persists, check the gateway's log."
 
 const howAuthorized = "Set AGENTRT_GATEWAY_TOKEN to the gateway's token (gateway.auth.token in its configuration)."
 
@@ -80,9 +80,9 @@ func (c *Client) unauthorized(cr credential) *failure {
 	case cr.kind == deviceToken:
 		f.text = "The gateway rejected the device token: the token was replaced, or the device was removed."
 		if cr.token != c.opt.DeviceToken {
-			return f.mend("Set AGENTRT_GATEWAY_TOKEN, so that the device gets a new token.")
+			return f.withFix("Set AGENTRT_GATEWAY_TOKEN, so that the device gets a new token.")
 		}
-		return f.mend("Set AGENTRT_DEVICE_TOKEN to the current token, or remove it and set AGENTRT_GATEWAY_TOKEN, so that the device gets a new token.")
+		return f.withFix("Set AGENTRT_DEVICE_TOKEN to the current token, or remove it and set AGENTRT_GATEWAY_TOKEN, so that the device gets a new token.")
 	case cr.kind == sharedToken && c.wallet.refused:
 		f.text = "The gateway rejected both the device token and the shared token."
 	case cr.kind == sharedToken:
@@ -90,7 +90,7 @@ func (c *Client) unauthorized(cr credential) *failure {
 	default:
 		f.text = "The gateway requires a token, but none is set."
 	}
-	return f.mend("%s", howAuthorized)
+	return f.withFix("%s", howAuthorized)
 }
 
 // deviceRefused explains why the gateway rejected the device's signature. The key pair
@@ -148,12 +148,12 @@ func scopesOf(named []string) []string {
 func (c *Client) unpaired(d details) *failure {
 	if c.device == nil {
 		f := &failure{state: Unpaired, pace: slow, layer: LayerPairing, text: "The gateway accepts only paired devices from this address, and Wardroom has no key pair."}
-		return f.mend("Pair Wardroom in the dashboard under Settings → Gateway (or set AGENTRT_DEVICE_PRIVATE_KEY), or run it on the gateway's host, where the shared token is enough.")
+		return f.withFix("Pair Wardroom in the dashboard under Settings → Gateway (or set AGENTRT_DEVICE_PRIVATE_KEY), or run it on the gateway's host, where the shared token is enough.")
 	}
 	f := &failure{state: Unpaired, pace: pairing, layer: LayerPairing}
-	if !requestID.MatchString(d.RequestID) || c.secrets.words(d.RequestID) != d.RequestID {
+	if !requestID.MatchString(d.RequestID) || c.secrets.line(d.RequestID) != d.RequestID {
 		f.text = fmt.Sprintf("The gateway has not approved Wardroom's device (%s) and named no pairing request.", c.device.id)
-		return f.mend("Run on the gateway's host: openclaw devices list")
+		return f.withFix("Run on the gateway's host: openclaw devices list")
 	}
 	p := &Pairing{
 		RequestID: d.RequestID, Command: "openclaw devices approve " + d.RequestID,
@@ -222,9 +222,9 @@ var closeRequest = regexp.MustCompile(`\(requestId: ([A-Za-z0-9-]{1,64})\)`)
 func (c *Client) closeFailure(e websocket.CloseError, k *conn) *failure {
 	switch e.Code {
 	case websocket.StatusServiceRestart, websocket.StatusTryAgainLater:
-		f := unreachable("The gateway is restarting.").mend("%s", waitForIt)
+		f := unreachable("The gateway is restarting.").withFix("%s", startingFix)
 		if strings.Contains(k.shutdown, "stopping") {
-			f = unreachable("The gateway was stopped.").mend("Start it again.")
+			f = unreachable("The gateway was stopped.").withFix("Start it again.")
 		}
 		f.pace = quick
 		return f
@@ -242,7 +242,7 @@ func (c *Client) closeFailure(e websocket.CloseError, k *conn) *failure {
 	case 4001:
 		return unreachable("The gateway closed the connection because its access settings changed or the device was removed.")
 	}
-	reason := c.secrets.words(e.Reason)
+	reason := c.secrets.line(e.Reason)
 	switch reason {
 	case "slow consumer":
 		return unreachable("The gateway closed the connection because Wardroom read its messages too slowly (code %d, slow consumer). This host may be overloaded.", e.Code)

@@ -60,7 +60,7 @@ func (w *wireUsage) read(provider, model string, cost number) *Usage {
 	}
 	u := Usage{Provider: provider, Model: model}
 	for _, n := range []number{w.Input, w.Output, w.CacheRead, w.CacheWrite, w.Total, w.TotalTokens} {
-		if n.absurd() {
+		if n.tooLarge() {
 			return nil // the other numbers are not credible either
 		}
 	}
@@ -89,10 +89,8 @@ func (w *wireUsage) read(provider, model string, cost number) *Usage {
 		cost = object.Total
 	}
 	if cost != "" {
-		// An amount of nothing for something is a model without a price.
+		// A cost of zero for a nonzero number of tokens means that the model has no price.
 		free := u.Input+u.Output+u.CacheRead+u.CacheWrite+u.Other == 0
-		// A cost of zero for a nonzero number of tokens means that the model has no
-		// price.
 		if nanos, err := cost.nanos(); err == nil && nanos <= mostNanos && (nanos > 0 || free) {
 			u.CostNanoUSD = &nanos
 		}
@@ -140,8 +138,8 @@ func readWait(payload json.RawMessage) (Answer, error) {
 		a.Outcome = TimedOut
 	default:
 		a.Outcome = Failed
-		a.NotBegun = p.StartedAt == "" && drains(p.Error)
-		a.Overtaken = overtakes(p.Error)
+		a.NotBegun = p.StartedAt == "" && isDraining(p.Error)
+		a.Overtaken = isOvertaken(p.Error)
 	}
 	return a, nil
 }
@@ -150,15 +148,15 @@ func readWait(payload json.RawMessage) (Answer, error) {
 // characters of an answer and ends a longer one with "…" (OpenClaw 2026.9.6).
 func mayBeCut(text string) bool { return len(text) > 2048 && strings.HasSuffix(text, "…") }
 
-// overtakes reports whether the gateway gave up a question because its session changed
+// isOvertaken reports whether the gateway gave up a question because its session changed
 // before the run started. Some errors contain the code, others only the message.
-func overtakes(message string) bool {
+func isOvertaken(message string) bool {
 	return strings.Contains(message, "SESSION_WORK_START_CHANGED") || strings.Contains(message, "changed while starting work")
 }
 
 // readOvertaken is readOutcome for a response that carries only an error.
 func readOvertaken(f frame) (Answer, bool) {
-	if f.Error == nil || !overtakes(f.Error.Message) && !overtakes(f.Error.Details.Code) {
+	if f.Error == nil || !isOvertaken(f.Error.Message) && !isOvertaken(f.Error.Details.Code) {
 		return Answer{}, false
 	}
 	return Answer{Outcome: Failed, Error: f.Error.Message, Overtaken: true}, true
@@ -208,7 +206,7 @@ func readOutcome(payload json.RawMessage) (Answer, bool) {
 	case p.Status == "timeout":
 		a = Answer{Outcome: TimedOut, Error: errText}
 	default:
-		a = Answer{Outcome: Failed, Error: p.Summary, NotBegun: drains(p.Summary), Overtaken: overtakes(p.Summary)}
+		a = Answer{Outcome: Failed, Error: p.Summary, NotBegun: isDraining(p.Summary), Overtaken: isOvertaken(p.Summary)}
 	}
 	meta := p.Result.Meta
 	cost := meta.AgentMeta.CostUSD

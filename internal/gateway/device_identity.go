@@ -14,30 +14,30 @@ type Identity struct {
 }
 
 // DeviceEventKind is the kind of a DeviceEvent.
-type NewsKind string
+type DeviceEventKind string
 
 // The kinds of device events.
 const (
-	TokenIssued  NewsKind = "issued"  // the gateway issued a token, possibly the same as before
-	TokenRefused NewsKind = "refused" // the gateway rejected the device's token; another credential is tried
-	LetInAsLocal NewsKind = "local"   // the gateway accepted the device without approval, as it does on its own host
+	TokenIssued     DeviceEventKind = "issued"  // the gateway issued a token, possibly the same as before
+	TokenRefused    DeviceEventKind = "refused" // the gateway rejected the device's token; another credential is tried
+	AcceptedLocally DeviceEventKind = "local"   // the gateway accepted the device without approval, as it does on its own host
 )
 
 // DeviceEvent is a change of the device's state that the gateway reported while
 // connecting.
-type DeviceNews struct {
+type DeviceEvent struct {
 	DeviceID string
-	Kind     NewsKind
+	Kind     DeviceEventKind
 	Token    string // the issued or rejected token; a secret
 }
 
 // OnDeviceEvent sets a function that is called with each DeviceEvent. It runs in the
 // goroutine of Run and must not block. Call OnDeviceEvent before Run.
-func (c *Client) OnDevice(hear func(DeviceNews)) { c.hear = hear }
+func (c *Client) OnDeviceEvent(onDeviceEvent func(DeviceEvent)) { c.onDeviceEvent = onDeviceEvent }
 
-func (c *Client) tell(n DeviceNews) {
-	if c.hear != nil {
-		c.hear(n)
+func (c *Client) emitDeviceEvent(n DeviceEvent) {
+	if c.onDeviceEvent != nil {
+		c.onDeviceEvent(n)
 	}
 }
 
@@ -53,7 +53,7 @@ func idOf(d *device) string {
 // that of the current connection, the client reconnects at once; a new token alone
 // takes effect with the next connection. If the device is configured in the options,
 // SetIdentity does nothing.
-func (c *Client) Become(id Identity) {
+func (c *Client) SetIdentity(id Identity) {
 	if len(c.opt.DeviceKey) > 0 {
 		return
 	}
@@ -64,22 +64,22 @@ func (c *Client) Become(id Identity) {
 	if c.url == nil {
 		c.status.DeviceID = idOf(newDevice(id.Key))
 	}
-	if idOf(c.is) == idOf(newDevice(id.Key)) {
+	if idOf(c.sharedDevice) == idOf(newDevice(id.Key)) {
 		return
 	}
 	for _, k := range []*conn{c.conn, c.starting} {
 		if k != nil {
-			k.end(errBecame)
+			k.end(errNewIdentity)
 		}
 	}
 	select {
-	case c.became <- struct{}{}:
-	default: // it has been told already
+	case c.identityChanged <- struct{}{}:
+	default: // already signaled
 	}
 }
 
-// adopt applies the identity from SetIdentity. It runs in the goroutine of Run.
-func (c *Client) adopt() {
+// applyIdentity applies the identity from SetIdentity. It runs in the goroutine of Run.
+func (c *Client) applyIdentity() {
 	c.mu.Lock()
 	next := c.next
 	c.next = nil
@@ -92,7 +92,7 @@ func (c *Client) adopt() {
 	c.wallet = wallet{shared: c.opt.Token, issued: next.Token}
 	c.secrets.addKey(next.Key)
 	c.secrets.add(next.Token)
-	c.showWallet()
+	c.shareWallet()
 	if was == idOf(c.device) {
 		return
 	}
@@ -100,14 +100,14 @@ func (c *Client) adopt() {
 	defer c.mu.Unlock()
 	c.status.DeviceID = idOf(c.device)
 	if c.status.State != Connecting {
-		c.enter(anotherDevice()) // the old state concerned the previous device
+		c.setState(anotherDevice()) // the old state concerned the previous device
 	}
 }
 
 // outdated reports whether the identity changed since the connection was begun; the
 // caller holds the lock.
 func (c *Client) outdated() bool {
-	return c.next != nil && idOf(newDevice(c.next.Key)) != idOf(c.is)
+	return c.next != nil && idOf(newDevice(c.next.Key)) != idOf(c.sharedDevice)
 }
 
 // anotherDevice is the state between the end of a connection because of a new identity
@@ -135,26 +135,26 @@ func (c *Client) Introduce(ctx context.Context, key ed25519.PrivateKey) Introduc
 	if c.url == nil {
 		return Introduction{State: NotConfigured, Error: notConfigured}
 	}
-	t := c.twinAs(newDevice(key), wallet{shared: c.opt.Token})
+	t := c.cloneAs(newDevice(key), wallet{shared: c.opt.Token})
 	ctx, cancel := context.WithTimeout(ctx, c.opt.Timeout)
 	defer cancel()
 	k, fail := t.dial(ctx)
 	if fail != nil {
-		return t.turnedAway(fail)
+		return t.failedIntroduction(fail)
 	}
 	h, fail := t.handshake(ctx, k)
 	if fail != nil {
-		k.drop(nil)
-		return t.turnedAway(fail)
+		k.closeNow(nil)
+		return t.failedIntroduction(fail)
 	}
-	k.farewell()
-	k.drop(nil)
+	k.closeGracefully()
+	k.closeNow(nil)
 	return Introduction{State: Connected, Token: t.wallet.issued, Scopes: scopesOf(h.Auth.Scopes)}
 }
 
-// turnedAway returns the Introduction for a failure.
-func (c *Client) turnedAway(f *failure) Introduction {
-	in := Introduction{State: f.state, Pairing: f.pairing, Error: f.words(), After: f.after}
+// failedIntroduction returns the Introduction for a failure.
+func (c *Client) failedIntroduction(f *failure) Introduction {
+	in := Introduction{State: f.state, Pairing: f.pairing, Error: f.message(), After: f.after}
 	if f.pace == slow {
 		in.After = max(in.After, c.opt.Backoff.Max)
 	}

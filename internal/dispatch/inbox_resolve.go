@@ -9,22 +9,22 @@ import (
 )
 
 // staleItem is an inbox item whose task no longer needs attention.
-type moot struct{ cause, why string }
+type staleItem struct{ cause, why string }
 
 // ResolveStale resolves the inbox items of failed dispatches whose tasks are done,
 // archived or deleted, except for items that a person has reopened. It runs every few
 // seconds.
-func (s *Service) SettleMoot(ctx context.Context) error {
-	if pending, err := mootItems(ctx, s.DB); err != nil || len(pending) == 0 || s.Settle == nil {
+func (s *Service) ResolveStale(ctx context.Context) error {
+	if pending, err := staleItems(ctx, s.DB); err != nil || len(pending) == 0 || s.Resolve == nil {
 		return err // usually there is nothing to write
 	}
 	return s.DB.Tx(ctx, func(tx *db.Tx) error {
-		pending, err := mootItems(ctx, tx)
+		pending, err := staleItems(ctx, tx)
 		if err != nil {
 			return err
 		}
 		for _, m := range pending {
-			if err := s.Settle(ctx, tx, m.cause, m.why); err != nil {
+			if err := s.Resolve(ctx, tx, m.cause, m.why); err != nil {
 				return err
 			}
 		}
@@ -32,8 +32,8 @@ func (s *Service) SettleMoot(ctx context.Context) error {
 	})
 }
 
-// mootItems reads up to 100 stale items; the next call gets the others.
-func mootItems(ctx context.Context, q db.Queryer) ([]moot, error) {
+// staleItems reads up to 100 stale items; the next call gets the others.
+func staleItems(ctx context.Context, q db.Queryer) ([]staleItem, error) {
 	rows, err := q.Query(ctx, `
 		SELECT i.cause, i.subject_name, CASE WHEN t.id IS NULL THEN 'was deleted' WHEN t.archived_at IS NOT NULL THEN 'is in the archive' ELSE 'is done' END
 		FROM inbox_items i LEFT JOIN tasks t ON t.id = i.subject_id
@@ -41,7 +41,7 @@ func mootItems(ctx context.Context, q db.Queryer) ([]moot, error) {
 			AND NOT EXISTS (SELECT 1 FROM events e WHERE e.subject_id = i.id AND e.kind = 'inbox.reopened' AND e.at >= i.last_at
 				AND e.actor_id <> ?)
 		LIMIT 100`, kindFailed, actor.System.ID)
-	all, err := db.All(rows, err, func(row db.Row) (m moot, err error) {
+	all, err := db.All(rows, err, func(row db.Row) (m staleItem, err error) {
 		var name, is string
 		err = row.Scan(&m.cause, &name, &is)
 		m.why = name + " " + is + "."

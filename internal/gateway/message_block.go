@@ -112,7 +112,7 @@ func (c *Client) blocks(list []part) (blocks []Block, left int) {
 		b := Block{Kind: OtherBlock, Text: c.short(string(p.Type))}
 		switch p.Type {
 		case "toolResult":
-			if !c.settleIn(blocks, p) {
+			if !c.attachResult(blocks, p) {
 				left++
 			}
 			continue
@@ -152,21 +152,21 @@ func (c *Client) toolCall(p part) *ToolCall {
 	return call
 }
 
-// settleIn adds a result to its pending call, and returns false if the call is not
+// attachResult adds a result to its pending call, and returns false if the call is not
 // among the blocks.
-func (c *Client) settleIn(blocks []Block, p part) bool {
+func (c *Client) attachResult(blocks []Block, p part) bool {
 	id := c.short(string(p.ToolCallID))
 	for i := range blocks {
 		if call := blocks[i].Tool; call != nil && call.ID == id && call.Status == ToolPending {
-			c.settleCall(call, p)
+			c.setResult(call, p)
 			return true
 		}
 	}
 	return false
 }
 
-// settleCall adds the result to a call.
-func (c *Client) settleCall(call *ToolCall, p part) {
+// setResult adds the result to a call.
+func (c *Client) setResult(call *ToolCall, p part) {
 	call.Status = ToolDone
 	if p.IsError.is() {
 		call.Status = ToolFailed
@@ -182,7 +182,7 @@ func (c *Client) fold(rows []turnRow) []Turn {
 		if r.Role == "toolResult" {
 			done := part{Name: r.ToolName, ToolCallID: r.ToolCallID, IsError: r.IsError, Content: r.Content}
 			if call := calls[string(r.ToolCallID)]; call != nil {
-				c.settleCall(call, done)
+				c.setResult(call, done)
 				continue
 			}
 			turns = append(turns, c.result(r, done))
@@ -203,7 +203,7 @@ func (c *Client) fold(rows []turnRow) []Turn {
 func (c *Client) result(r turnRow, done part) Turn {
 	t := c.turn(r, nil)
 	call := &ToolCall{ID: c.short(string(r.ToolCallID)), Name: c.short(string(r.ToolName))}
-	c.settleCall(call, done)
+	c.setResult(call, done)
 	t.Role, t.Blocks = "tool", []Block{{Kind: ToolBlock, Tool: call}}
 	return t
 }
@@ -223,26 +223,26 @@ func (c *Client) arguments(raw json.RawMessage) (text string, cut int64) {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(c.said(v)); err != nil {
+	if err := e.Encode(c.cleanJSON(v)); err != nil {
 		return "", 0 // cannot happen: v was decoded from JSON
 	}
 	return c.secrets.bound(strings.TrimSpace(b.String()), argumentChars)
 }
 
-// said cleans every text in a JSON value.
-func (c *Client) said(v any) any {
+// cleanJSON cleans every text in a JSON value.
+func (c *Client) cleanJSON(v any) any {
 	switch v := v.(type) {
 	case string:
-		return c.secrets.said(v)
+		return c.secrets.multiline(v)
 	case []any:
 		for i := range v {
-			v[i] = c.said(v[i])
+			v[i] = c.cleanJSON(v[i])
 		}
 		return v
 	case map[string]any:
 		clean := make(map[string]any, len(v))
 		for name, e := range v {
-			clean[c.secrets.said(name)] = c.said(e)
+			clean[c.secrets.multiline(name)] = c.cleanJSON(e)
 		}
 		return clean
 	default:
@@ -262,7 +262,7 @@ func (t Turn) Said() string {
 }
 
 // MessageEvent is a message that the gateway reported when it was written.
-type Heard struct {
+type MessageEvent struct {
 	SessionKey   string
 	TranscriptID string
 	Turn         Turn
@@ -270,9 +270,9 @@ type Heard struct {
 
 // MessageEvent reads an event about a new message, and returns false for any other event.
 // Here a tool result is a message of its own: an earlier event reported its call.
-func (c *Client) Heard(e Event) (Heard, bool) {
+func (c *Client) MessageEvent(e Event) (MessageEvent, bool) {
 	if e.Name != "session.message" {
-		return Heard{}, false
+		return MessageEvent{}, false
 	}
 	var p struct {
 		SessionKey word    `json:"sessionKey"`
@@ -284,10 +284,10 @@ func (c *Client) Heard(e Event) (Heard, bool) {
 		} `json:"session"`
 	}
 	if json.Unmarshal(e.Payload, &p) != nil || !validKey(string(p.SessionKey)) {
-		return Heard{}, false
+		return MessageEvent{}, false
 	}
 	turns := c.fold([]turnRow{p.Message})
-	h := Heard{SessionKey: string(p.SessionKey), TranscriptID: c.short(string(first(p.SessionID, p.Session.ID))), Turn: turns[0]}
+	h := MessageEvent{SessionKey: string(p.SessionKey), TranscriptID: c.short(string(first(p.SessionID, p.Session.ID))), Turn: turns[0]}
 	if h.Turn.Seq == 0 {
 		h.Turn.Seq = p.Seq.count()
 	}

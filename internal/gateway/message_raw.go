@@ -6,19 +6,19 @@ import (
 	"fmt"
 )
 
-// keptMost limits the rows per request. The gateway also limits a response to 8 MiB
+// rawTurnsMost limits the rows per request. The gateway also limits a response to 8 MiB
 // (version 2026.9.6).
-const keptMost = 500
+const rawTurnsMost = 500
 
 // RawTurns reads the newest rows of a conversation, at most limit (1 to 500), including
 // those that the gateway omits from Turns: the polls that wake agents, and answers
 // without content. These rows consume tokens too. The result does not identify the
 // transcript: call Turns afterwards for that.
-func (c *Client) Kept(ctx context.Context, sessionKey string, limit int) ([]Turn, error) {
+func (c *Client) RawTurns(ctx context.Context, sessionKey string, limit int) ([]Turn, error) {
 	params := struct {
 		Key   string `json:"key"`
 		Limit int    `json:"limit"`
-	}{sessionKey, min(max(limit, 1), keptMost)}
+	}{sessionKey, min(max(limit, 1), rawTurnsMost)}
 	var out struct {
 		Messages []json.RawMessage `json:"messages"` // the oldest first
 	}

@@ -96,7 +96,7 @@ func TestRowsOfEvents(t *testing.T) {
 			seen["rows"]++
 			s := p.Session
 			if !got.Whole || got.Gone || got.Key != s.Key || got.Row.Key != s.Key || got.Stamp != s.SnapshotAt || got.Row.Active != *s.HasActiveRun ||
-				got.Row.Status != s.Status || s.StartedAt > 0 && !got.Row.StartedAt.Equal(at(s.StartedAt).Time) || got.Anew != (p.Reason == "reset") {
+				got.Row.Status != s.Status || s.StartedAt > 0 && !got.Row.StartedAt.Equal(at(s.StartedAt).Time) || got.Reset != (p.Reason == "reset") {
 				t.Errorf("%s %s is %+v", f.Event, p.Reason, got)
 			}
 			if got.Said != "" {

@@ -83,7 +83,7 @@ func (c *Client) abort(ctx context.Context, sessionKey, runID string) ([]string,
 	err := c.once(ctx, "chat.abort", params, &out)
 	if errors.Is(err, ErrForeignRun) {
 		ids, failed := c.cancel(ctx, sessionKey, runID)
-		if len(ids) > 0 || failed != nil && Away(failed) {
+		if len(ids) > 0 || failed != nil && IsUnavailable(failed) {
 			return ids, failed
 		}
 		return nil, err

@@ -15,7 +15,7 @@ func (c *Client) serve(ctx context.Context, k *conn) *failure {
 	left := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(left)
-		k.farewell()
+		k.closeGracefully()
 	})
 	defer func() {
 		if !stop() {
@@ -27,7 +27,7 @@ func (c *Client) serve(ctx context.Context, k *conn) *failure {
 		if err != nil {
 			return c.readFailure(context.Background(), k, err, "")
 		}
-		k.heard()
+		k.markAlive()
 		c.receive(k, typ, c.secrets.frame(data))
 	}
 }
@@ -59,13 +59,13 @@ func (c *Client) receive(k *conn, typ websocket.MessageType, data []byte) {
 // finds the run ended.
 func (c *Client) receiveRun(k *conn, run string, f frame) {
 	if a, ended := readOutcome(f.Payload); ended {
-		k.settled(f.ID)
+		k.forgetRun(f.ID)
 		c.runs.finish(run, c.cleaned(run, a))
 	} else if a, ended := readOvertaken(f); ended {
-		k.settled(f.ID)
+		k.forgetRun(f.ID)
 		c.runs.finish(run, c.cleaned(run, a))
 	} else if f.Error != nil {
-		k.settled(f.ID)
+		k.forgetRun(f.ID)
 	}
 }
 
@@ -95,8 +95,8 @@ func (c *Client) receiveEvent(k *conn, f frame) {
 	c.publish(k, Event{Name: f.Event, Payload: f.Payload, Seq: seq, BootID: k.bootID})
 }
 
-// roundTrip records the duration of a request that the gateway answers at once.
-func (c *Client) roundTrip(d time.Duration) {
+// setLatency records the duration of a request that the gateway answers at once.
+func (c *Client) setLatency(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.latency = d

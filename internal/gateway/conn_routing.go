@@ -13,7 +13,7 @@ import (
 // connections with the same device:
 //
 //   - The client's own connection requests all configured scopes. It reads, receives
-//     events, stops runs and manages timed jobs. It connects first, so that an unpaired
+//     events, stops runs and manages scheduled jobs. It connects first, so that an unpaired
 //     device asks for a single approval of all scopes.
 //   - The starter's connection requests all scopes except operator.admin, and starts
 //     every run. It connects only after the first, so that an unreachable gateway is
@@ -54,7 +54,7 @@ func laneOf(method string) lane {
 // none.
 func (c *Client) connection(method string) (*conn, error) {
 	c.mu.Lock()
-	own, starts, watches := c.conn, c.startsRuns(), c.watching
+	own, starts, watches := c.conn, c.runConn(), c.watching
 	c.mu.Unlock()
 	switch laneOf(method) {
 	case adminLane:
@@ -70,14 +70,14 @@ func (c *Client) connection(method string) (*conn, error) {
 	case unclassified, runsLane:
 	}
 	if starts == nil {
-		return nil, c.startFault()
+		return nil, c.runFault()
 	}
 	return starts, nil
 }
 
-// startsRuns returns the connection that starts runs, or nil. It never has
+// runConn returns the connection that starts runs, or nil. It never has
 // operator.admin. The caller holds the lock.
-func (c *Client) startsRuns() *conn {
+func (c *Client) runConn() *conn {
 	switch {
 	case c.starting != nil:
 		return c.starting
@@ -94,16 +94,16 @@ func (c *Client) holdsAdmin(granted []string) bool {
 	return Covered(granted, scopeAdmin) || len(granted) == 0 && slices.Contains(c.opt.Scopes, scopeAdmin)
 }
 
-// startFault returns the error for having no connection that starts runs.
-func (c *Client) startFault() *fault.Error {
+// runFault returns the error for having no connection that starts runs.
+func (c *Client) runFault() *fault.Error {
 	c.mu.Lock()
-	waits := c.conn == nil && !c.narrowed
+	waits := c.conn == nil && !c.scopesRejected
 	c.mu.Unlock()
 	switch {
 	case waits:
 		return c.fault()
 	case c.starter == nil:
-		return ErrRefused.With("%s", unasked().words())
+		return ErrRefused.With("%s", unrequestedAdmin().message())
 	}
 	return c.starter.fault()
 }
@@ -111,28 +111,28 @@ func (c *Client) startFault() *fault.Error {
 // adminFault returns the error for having no connection with operator.admin.
 func (c *Client) adminFault() *fault.Error {
 	c.mu.Lock()
-	narrowed := c.narrowed && c.starting != nil
+	scopesRejected := c.scopesRejected && c.starting != nil
 	c.mu.Unlock()
-	if narrowed {
+	if scopesRejected {
 		return c.scopeFault(scopeAdmin)
 	}
 	return c.fault()
 }
 
-// unasked is the failure of a connection that was granted operator.admin without
+// unrequestedAdmin is the failure of a connection that was granted operator.admin without
 // requesting it.
-func unasked() *failure {
+func unrequestedAdmin() *failure {
 	return (&failure{
 		state: Unreachable, pace: slow, layer: LayerScopes,
 		text: "The gateway granted operator.admin to a connection that did not request it. Wardroom starts no runs on it, because agents would get the gateway's owner tools.",
 	}).
-		mend("Update the gateway: Wardroom is tested with version %s.", Tested)
+		withFix("Update the gateway: Wardroom is tested with version %s.", Tested)
 }
 
 // newStarter returns the client for the connection that starts runs. It shares the
 // secrets and the runs with c.
 func (c *Client) newStarter() *Client {
-	s := c.twinAs(nil, wallet{})
+	s := c.cloneAs(nil, wallet{})
 	s.leader, s.secrets, s.runs, s.opt.Log = c, c.secrets, c.runs, c.opt.Log.With("connection", string(StartsRuns))
 	s.opt.Scopes = runScopes(c.opt.Scopes)
 	s.status = c.status
@@ -160,16 +160,16 @@ func (c *Client) both() []*Client {
 	return []*Client{c, c.starter}
 }
 
-// follow waits until a starter may connect, and copies its leader's device and
+// awaitLeader waits until a starter may connect, and copies its leader's device and
 // credentials. It returns false if ctx ended first. A starter may connect while the
 // leader's connection has operator.admin, or when the gateway rejected only the
 // leader's scopes. Otherwise it would cause a second pairing request, or repeat a wrong
 // token.
-func (c *Client) follow(ctx context.Context) bool {
+func (c *Client) awaitLeader(ctx context.Context) bool {
 	l := c.leader
 	for {
 		l.mu.Lock()
-		may := (l.conn != nil && l.conn.admin || l.narrowed) && !l.outdated()
+		may := (l.conn != nil && l.conn.admin || l.scopesRejected) && !l.outdated()
 		device, has := l.credentials()
 		state, text, changed := l.status.State, l.status.LastError, l.changed
 		if l.conn != nil {
@@ -193,9 +193,9 @@ func (c *Client) follow(ctx context.Context) bool {
 	}
 }
 
-// takeStarter makes k the connection that starts runs. It returns false if the identity
+// setStarting makes k the connection that starts runs. It returns false if the identity
 // has changed meanwhile.
-func (c *Client) takeStarter(k *conn, as *device, version string, h hello) bool {
+func (c *Client) setStarting(k *conn, as *device, version string, h hello) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if is, _ := c.credentials(); idOf(is) != idOf(as) {
@@ -204,38 +204,38 @@ func (c *Client) takeStarter(k *conn, as *device, version string, h hello) bool 
 	c.starting = k
 	c.status.GatewayVersion, c.status.Protocol, c.status.BootID = version, int(protocol), k.bootID
 	if c.conn == nil {
-		c.status.Unavailable = lacking(h.Features.Methods)
+		c.status.Unavailable = missingFeatures(h.Features.Methods)
 	}
-	c.elect()
+	c.chooseEventSource()
 	return true
 }
 
-// dropStarter records that the connection that started runs has ended.
-func (c *Client) dropStarter() {
+// clearStarting records that the connection that started runs has ended.
+func (c *Client) clearStarting() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.starting = nil
-	c.elect()
+	c.chooseEventSource()
 }
 
-// bump wakes everything that waits for a change of status, of the leader too; the
+// notifyChange wakes everything that waits for a change of status, of the leader too; the
 // caller holds the lock.
-func (c *Client) bump() {
+func (c *Client) notifyChange() {
 	close(c.changed)
 	c.changed = make(chan struct{})
 	if c.leader != nil {
 		c.leader.mu.Lock()
 		defer c.leader.mu.Unlock()
-		c.leader.bump()
+		c.leader.notifyChange()
 	}
 }
 
-// elect chooses the connection whose events are published, after a connection was made
+// chooseEventSource chooses the connection whose events are published, after a connection was made
 // or lost, and publishes EventConnected or EventDisconnected if it changed. The caller
 // holds the lock, so that a new subscriber sees each connection exactly once. A starter
 // publishes nothing itself.
-func (c *Client) elect() {
-	c.bump()
+func (c *Client) chooseEventSource() {
+	c.notifyChange()
 	k := c.conn
 	if k == nil {
 		k = c.starting
@@ -249,8 +249,8 @@ func (c *Client) elect() {
 	if c.watching = k; k == nil {
 		return
 	}
-	restarted := c.heard != "" && c.heard != k.bootID
-	c.heard = k.bootID
+	restarted := c.lastBootID != "" && c.lastBootID != k.bootID
+	c.lastBootID = k.bootID
 	c.events.publish(Event{Name: EventConnected, BootID: k.bootID, Resync: true, Restarted: restarted})
 }
 

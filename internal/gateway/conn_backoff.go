@@ -15,9 +15,9 @@ type Backoff struct {
 	Jitter  func() float64 // returns a value in [0, 1); random by default
 }
 
-// longest is the longest delay that a gateway may ask for. The gateway locks an address
+// maxDelay is the longest delay that a gateway may ask for. The gateway locks an address
 // out for five minutes after too many wrong tokens.
-const longest = 10 * time.Minute
+const maxDelay = 10 * time.Minute
 
 // pace is how soon to retry after a failure.
 type pace uint8
@@ -75,7 +75,7 @@ func (b Backoff) delay(failures int, p pace, asked time.Duration) time.Duration 
 	step = min(step, ceiling)
 	d := step/2 + time.Duration(b.Jitter()*float64(step-step/2))
 	if asked > 0 {
-		asked = min(asked, longest)
+		asked = min(asked, maxDelay)
 		d = max(d, asked+time.Duration(b.Jitter()*float64(asked)/4))
 	}
 	return d

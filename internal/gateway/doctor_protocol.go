@@ -13,28 +13,28 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// enter examines the layers above HTTP. It connects as the client does, with each
+// checkGateway examines the layers above HTTP. It connects as the client does, with each
 // credential that the client would try.
-func (x *examination) enter(ctx context.Context) bool {
+func (x *examination) checkGateway(ctx context.Context) bool {
 	for {
-		k, h, ok, again := x.introduce(ctx)
+		k, h, ok, again := x.authenticate(ctx)
 		if again {
 			continue
 		}
 		if !ok {
 			return false
 		}
-		if !x.granted(ctx, h) || !x.speaks(h) {
-			k.drop(nil)
+		if !x.checkScopes(ctx, h) || !x.recordProtocol(h) {
+			k.closeNow(nil)
 			return false
 		}
-		return x.uses(ctx, k, h)
+		return x.checkUse(ctx, k, h)
 	}
 }
 
-// introduce makes one connection up to the gateway's hello-ok. again means that the
+// authenticate makes one connection up to the gateway's hello-ok. again means that the
 // gateway rejected the credential and the client has another.
-func (x *examination) introduce(ctx context.Context) (k *conn, h hello, ok, again bool) {
+func (x *examination) authenticate(ctx context.Context) (k *conn, h hello, ok, again bool) {
 	c := x.client
 	ctx, cancel := context.WithTimeout(ctx, c.opt.Timeout)
 	defer cancel()
@@ -47,13 +47,13 @@ func (x *examination) introduce(ctx context.Context) (k *conn, h hello, ok, agai
 	x.begin()
 	h, fail = c.handshake(ctx, k)
 	if k.challengedAt.IsZero() {
-		k.drop(nil)
+		k.closeNow(nil)
 		return nil, h, x.fail(LayerChallenge, fail), false
 	}
-	x.step(LayerChallenge, StepOK, k.challengedAt.Sub(x.began), "Received the gateway's challenge"+x.clocks(k)+".")
+	x.step(LayerChallenge, StepOK, k.challengedAt.Sub(x.began), "Received the gateway's challenge"+x.checkClocks(k)+".")
 	x.began = k.challengedAt
 	if fail != nil {
-		k.drop(nil)
+		k.closeNow(nil)
 		if fail.pace == soon && fail.layer != LayerScopes {
 			x.warn(LayerAuth, fail.text, strings.TrimSuffix(fail.fix, anotherCredential))
 			return nil, h, false, true
@@ -62,14 +62,14 @@ func (x *examination) introduce(ctx context.Context) (k *conn, h hello, ok, agai
 			x.step(LayerAuth, StepOK, -1, "The gateway accepted the token: it checks the token before it requires approval.")
 		}
 		if fail.narrow && x.asksForAdmin() {
-			if _, second := x.startsRuns(ctx); second == nil {
+			if _, second := x.checkRunConn(ctx); second == nil {
 				fail.text += " Without operator.admin the connection works: until then, only schedules cannot be changed."
 			}
 		}
 		return nil, h, x.fail(LayerAuth, fail), false
 	}
 	k.ws.SetReadLimit(h.readLimit())
-	x.admitted(k)
+	x.recordAuth(k)
 	return k, h, true, false
 }
 
@@ -77,8 +77,8 @@ func (x *examination) introduce(ctx context.Context) (k *conn, h hello, ok, agai
 // tolerates two minutes in signatures.
 const skewed = 30 * time.Second
 
-// clocks compares the gateway's clock with this host's, and warns if they differ.
-func (x *examination) clocks(k *conn) string {
+// checkClocks compares the gateway's clock with this host's, and warns if they differ.
+func (x *examination) checkClocks(k *conn) string {
 	ahead := k.ahead
 	if max(ahead, -ahead) < skewed {
 		return ""
@@ -87,15 +87,15 @@ func (x *examination) clocks(k *conn) string {
 	if ahead < 0 {
 		by = fmt.Sprintf("%s behind", (-ahead).Round(time.Second))
 	}
-	if !slices.ContainsFunc(x.is.Warnings, func(f Finding) bool { return f.Layer == LayerChallenge }) {
+	if !slices.ContainsFunc(x.result.Warnings, func(f Finding) bool { return f.Layer == LayerChallenge }) {
 		x.warn(LayerChallenge, fmt.Sprintf("The gateway's clock is %s this host's. The connection works, but the times of sessions and schedules are wrong by as much.", by),
 			"Correct the clock of the host that is wrong, for example with: timedatectl set-ntp true")
 	}
 	return fmt.Sprintf(". The gateway's clock is %s this host's", by)
 }
 
-// admitted records which credential the gateway accepted, and the state of the pairing.
-func (x *examination) admitted(k *conn) {
+// recordAuth records which credential the gateway accepted, and the state of the pairing.
+func (x *examination) recordAuth(k *conn) {
 	c := x.client
 	took := time.Since(k.challengedAt)
 	with := map[string]string{
@@ -115,9 +115,9 @@ func (x *examination) admitted(k *conn) {
 	}
 }
 
-// granted compares the granted scopes with the requested ones, on both connections if
+// checkScopes compares the granted scopes with the requested ones, on both connections if
 // there are two.
-func (x *examination) granted(ctx context.Context, h hello) bool {
+func (x *examination) checkScopes(ctx context.Context, h hello) bool {
 	c := x.client
 	has := scopesOf(h.Auth.Scopes)
 	missing := missingScopes(c.opt.Scopes, has)
@@ -128,7 +128,7 @@ func (x *examination) granted(ctx context.Context, h hello) bool {
 			x.step(LayerScopes, StepOK, -1, saw)
 			return true
 		}
-		second, fail := x.startsRuns(ctx)
+		second, fail := x.checkRunConn(ctx)
 		if fail != nil {
 			fail.text, fail.layer = "Could not open the second connection, which starts runs without operator.admin. "+fail.text, LayerScopes
 			fail.fix = cmp.Or(fail.fix, "Check the gateway's log.")
@@ -151,19 +151,19 @@ func (x *examination) granted(ctx context.Context, h hello) bool {
 // asksForAdmin reports whether there are two connections to examine.
 func (x *examination) asksForAdmin() bool { return slices.Contains(x.client.opt.Scopes, scopeAdmin) }
 
-// startsRuns makes the connection that starts runs, as the client does, and closes it.
-func (x *examination) startsRuns(ctx context.Context) (saw string, fail *failure) {
-	s := x.client.twinAs(x.client.device, x.client.wallet)
+// runConn makes the connection that starts runs, as the client does, and closes it.
+func (x *examination) checkRunConn(ctx context.Context) (saw string, fail *failure) {
+	s := x.client.cloneAs(x.client.device, x.client.wallet)
 	s.opt.Scopes = runScopes(s.opt.Scopes)
 	k, h, fail := s.connect(ctx)
 	if fail != nil {
 		return "", fail
 	}
-	k.farewell()
-	k.drop(nil)
+	k.closeGracefully()
+	k.closeNow(nil)
 	has := scopesOf(h.Auth.Scopes)
 	if s.holdsAdmin(has) {
-		return "", unasked()
+		return "", unrequestedAdmin()
 	}
 	if missing := missingScopes(s.opt.Scopes, has); len(missing) > 0 {
 		return "", &failure{text: fmt.Sprintf("The gateway granted it %s, but not %s.", orNone(has), strings.Join(missing, ", "))}
@@ -171,8 +171,8 @@ func (x *examination) startsRuns(ctx context.Context) (saw string, fail *failure
 	return fmt.Sprintf("The second connection, which starts runs, has %s without operator.admin.", strings.Join(has, ", ")), nil
 }
 
-// speaks records the protocol version, which the handshake has already checked.
-func (x *examination) speaks(h hello) bool {
+// recordProtocol records the protocol version, which the handshake has already checked.
+func (x *examination) recordProtocol(h hello) bool {
 	saw := fmt.Sprintf("Protocol %d", protocol)
 	if v := x.client.secrets.bounded(h.Server.Version, 40); v != "" {
 		saw += ", gateway " + v
@@ -184,25 +184,25 @@ func (x *examination) speaks(h hello) bool {
 	return true
 }
 
-// uses serves the connection as the client does, and examines methods and events.
-func (x *examination) uses(ctx context.Context, k *conn, h hello) bool {
+// checkUse serves the connection as the client does, and examines methods and events.
+func (x *examination) checkUse(ctx context.Context, k *conn, h hello) bool {
 	c := x.client
 	events, stop := c.Events(16)
 	defer stop()
 	serving, leave := context.WithCancel(ctx)
 	c.attach(k, h)
-	var carried sync.WaitGroup
-	carried.Go(func() { c.carry(serving, k) })
-	defer carried.Wait()
+	var readRowEvent sync.WaitGroup
+	readRowEvent.Go(func() { c.serveAttached(serving, k) })
+	defer readRowEvent.Wait()
 	defer leave()
-	return x.answers(ctx, h) && x.tells(ctx, k, events)
+	return x.checkMethods(ctx, h) && x.checkEvents(ctx, k, events)
 }
 
-// answers checks that the gateway has the required methods, and calls one of them.
-func (x *examination) answers(ctx context.Context, h hello) bool {
+// checkMethods checks that the gateway has the required methods, and calls one of them.
+func (x *examination) checkMethods(ctx context.Context, h hello) bool {
 	c := x.client
 	x.begin()
-	if without := lacking(h.Features.Methods); len(without) > 0 {
+	if without := missingFeatures(h.Features.Methods); len(without) > 0 {
 		var names, features []string
 		for _, u := range without {
 			names = append(names, u.Method)
@@ -219,7 +219,7 @@ func (x *examination) answers(ctx context.Context, h hello) bool {
 	if len(h.Features.Methods) == 0 {
 		listed = "The gateway lists no methods"
 	}
-	what, err := x.ask(ctx)
+	what, err := x.sendProbe(ctx)
 	if err == nil {
 		x.ok(LayerMethods, listed+what)
 		return true
@@ -230,13 +230,13 @@ func (x *examination) answers(ctx context.Context, h hello) bool {
 	}
 	if errors.Is(err, ErrTimeout) {
 		f.text = fmt.Sprintf("The gateway accepted the connection but did not answer a simple request within %s.", c.opt.Timeout)
-		f.fix = lookAtHost
+		f.fix = slowHostFix
 	}
 	return x.fail(LayerMethods, f)
 }
 
-// ask sends a request that changes nothing.
-func (x *examination) ask(ctx context.Context) (saw string, err error) {
+// sendProbe sends a request that changes nothing.
+func (x *examination) sendProbe(ctx context.Context) (saw string, err error) {
 	c := x.client
 	if !slices.ContainsFunc(c.Status().ScopesGranted, func(g string) bool { return covers(g, "operator.read") }) {
 		var out struct{}
@@ -253,13 +253,13 @@ func (x *examination) ask(ctx context.Context) (saw string, err error) {
 	return fmt.Sprintf("; its agents are %s.", strings.Join(ids, ", ")), err
 }
 
-// tells checks that events arrive. If the client's own connection received one
+// checkEvents checks that events arrive. If the client's own connection received one
 // recently, that is enough; otherwise it waits for one, for as long as the gateway
 // announces.
-func (x *examination) tells(ctx context.Context, k *conn, events <-chan Event) bool {
+func (x *examination) checkEvents(ctx context.Context, k *conn, events <-chan Event) bool {
 	c := x.client
 	x.begin()
-	if age, ok := x.owner.heardLately(); ok {
+	if age, ok := x.owner.recentEvent(); ok {
 		x.step(LayerEvents, StepOK, -1, fmt.Sprintf("Wardroom's own connection received an event %s ago.", age.Round(100*time.Millisecond)))
 		return true
 	}
@@ -279,23 +279,23 @@ func (x *examination) tells(ctx context.Context, k *conn, events <-chan Event) b
 				x.ok(LayerEvents, "Received more events than this check reads.")
 				return true
 			case e.Name == EventDisconnected:
-				return x.fail(LayerEvents, unreachable("The connection was lost while waiting for events. %s", c.Status().LastError).mend("Check the gateway's log, and any proxy in between."))
+				return x.fail(LayerEvents, unreachable("The connection was lost while waiting for events. %s", c.Status().LastError).withFix("Check the gateway's log, and any proxy in between."))
 			case e.Seq > 0 || e.Name != EventConnected && e.Name != EventGap:
 				x.ok(LayerEvents, fmt.Sprintf("Received the event %s.", c.secrets.bounded(e.Name, 60)))
 				return true
 			}
 		case <-ctx.Done():
-			return x.fail(LayerEvents, unreachable("No event arrived before the examination's time limit.").mend("Run it again."))
+			return x.fail(LayerEvents, unreachable("No event arrived before the examination's time limit.").withFix("Run it again."))
 		case <-late.C:
 			return x.fail(LayerEvents, unreachable("The gateway answers requests but sent no event within %s, although it announced one every %s.", patience.Round(time.Millisecond), tick).
-				mend("Session data is out of date. Restart the gateway, and check that any proxy in between passes on events without buffering."))
+				withFix("Session data is out of date. Restart the gateway, and check that any proxy in between passes on events without buffering."))
 		}
 	}
 }
 
-// heardLately reports whether the client's connection received an event within twice
+// recentEvent reports whether the client's connection received an event within twice
 // the announced interval, and how long ago.
-func (c *Client) heardLately() (age time.Duration, ok bool) {
+func (c *Client) recentEvent() (age time.Duration, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k := c.watching

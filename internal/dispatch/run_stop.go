@@ -19,7 +19,7 @@ type orphan struct {
 func (d *Dispatch) orphan() orphan {
 	o := orphan{SessionKey: d.SessionKey, RunID: d.RunID}
 	for n := d.number - 1; n >= d.first; n-- {
-		o.Former = append(o.Former, d.name(n))
+		o.Former = append(o.Former, d.runID(n))
 	}
 	return o
 }
@@ -35,14 +35,14 @@ func (s *Service) stop(ctx context.Context, h *job.Held) error {
 	const looks = 3
 	until := time.Now().Add(s.Patience)
 	for n := 0; ; {
-		err := s.halt(ctx, o)
+		err := s.stopRun(ctx, o)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		switch {
 		case err == nil:
 			n++
-		case !gateway.Away(err):
+		case !gateway.IsUnavailable(err):
 			s.Log.WarnContext(ctx, "could not stop a run", "run", o.RunID, "err", err)
 			return nil // another attempt would fail the same way
 		case time.Now().After(until):
@@ -52,15 +52,15 @@ func (s *Service) stop(ctx context.Context, h *job.Held) error {
 		if n == looks {
 			return nil
 		}
-		if err := moment(ctx, time.Second<<n); err != nil {
+		if err := sleep(ctx, time.Second<<n); err != nil {
 			return err
 		}
 	}
 }
 
-// halt stops the run. If it is not in progress, halt stops the run with which the
+// stopRun stops the run. If it is not in progress, stopRun stops the run with which the
 // gateway resumes its turn after a restart, which has another id.
-func (s *Service) halt(ctx context.Context, o orphan) error {
+func (s *Service) stopRun(ctx context.Context, o orphan) error {
 	stopped, err := s.Runtime.Stop(ctx, o.SessionKey, o.RunID)
 	if err != nil || stopped {
 		return err

@@ -19,9 +19,9 @@ import (
 	"time"
 )
 
-// sight records the network steps of one HTTP request. The standard library calls it
+// netTrace records the network steps of one HTTP request. The standard library calls it
 // from its own goroutines.
-type sight struct {
+type netTrace struct {
 	mu sync.Mutex
 
 	dnsBegan, tcpBegan, tlsBegan time.Time
@@ -31,7 +31,7 @@ type sight struct {
 	state                        tls.ConnectionState
 }
 
-func (s *sight) trace() *httptrace.ClientTrace {
+func (s *netTrace) trace() *httptrace.ClientTrace {
 	locked := func(do func()) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -76,23 +76,23 @@ func (s *sight) trace() *httptrace.ClientTrace {
 	}
 }
 
-// reach examines the layers below the WebSocket with one request to the gateway's
+// checkNetwork examines the layers below the WebSocket with one request to the gateway's
 // health page. It sends no token, because the page requires none.
-func (x *examination) reach(ctx context.Context) bool {
+func (x *examination) checkNetwork(ctx context.Context) bool {
 	c := x.client
 	ctx, cancel := context.WithTimeout(ctx, c.opt.Timeout)
 	defer cancel()
-	s := &sight{}
+	s := &netTrace{}
 	x.begin()
 	p, err := x.probe(httptrace.WithClientTrace(ctx, s.trace()))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	took := time.Since(x.began) - s.dns - s.tcp - s.tls
 	if err != nil {
-		return x.unreached(ctx, s, err)
+		return x.networkFailure(ctx, s, err)
 	}
-	x.below(s)
-	if f := x.startup(p); f != nil {
+	x.recordNetwork(s)
+	if f := x.startupFailure(p); f != nil {
 		return x.fail(LayerHTTP, f)
 	}
 	x.step(LayerHTTP, StepOK, took, x.healthPage(p))
@@ -126,8 +126,8 @@ func (x *examination) probe(ctx context.Context) (page, error) {
 	return page{resp.StatusCode, resp.Header, body}, err
 }
 
-// unreached records the layer at which the request failed.
-func (x *examination) unreached(ctx context.Context, s *sight, err error) bool {
+// networkFailure records the layer at which the request failed.
+func (x *examination) networkFailure(ctx context.Context, s *netTrace, err error) bool {
 	c := x.client
 	f := c.dialFailure(err, nil, s.tcp > 0)
 	at := f.layer
@@ -145,19 +145,19 @@ func (x *examination) unreached(ctx context.Context, s *sight, err error) bool {
 		at = LayerHTTP
 		if f.layer = ""; hungUp(err) && c.speaksTLS(ctx) {
 			at = LayerTLS
-			f = unreachable("%s requires TLS, but AGENTRT_GATEWAY_URL begins with ws://.", c.url.Host).mend("Set AGENTRT_GATEWAY_URL=%s", secured(c.url))
+			f = unreachable("%s requires TLS, but AGENTRT_GATEWAY_URL begins with ws://.", c.url.Host).withFix("Set AGENTRT_GATEWAY_URL=%s", secured(c.url))
 		}
 	}
 	switch at {
 	case LayerDNS:
 		return x.fail(LayerDNS, f)
 	case LayerTCP:
-		x.named(s)
+		x.recordDNS(s)
 	case LayerTLS:
-		x.named(s)
-		x.connected(s)
+		x.recordDNS(s)
+		x.recordTCP(s)
 	default:
-		x.below(s)
+		x.recordNetwork(s)
 	}
 	return x.fail(at, f)
 }
@@ -198,14 +198,14 @@ func secured(u *url.URL) string {
 	return with.String()
 }
 
-// below records the layers below HTTP, all of which work.
-func (x *examination) below(s *sight) {
-	x.named(s)
-	x.connected(s)
-	x.encrypted(s)
+// recordNetwork records the layers below HTTP, all of which work.
+func (x *examination) recordNetwork(s *netTrace) {
+	x.recordDNS(s)
+	x.recordTCP(s)
+	x.recordTLS(s)
 }
 
-func (x *examination) named(s *sight) {
+func (x *examination) recordDNS(s *netTrace) {
 	host := x.client.url.Hostname()
 	_, literal := netip.ParseAddr(host)
 	switch {
@@ -235,7 +235,7 @@ func (x *examination) proxy() string {
 	return via.Host
 }
 
-func (x *examination) connected(s *sight) {
+func (x *examination) recordTCP(s *netTrace) {
 	if s.tcp == 0 {
 		x.step(LayerTCP, StepSkipped, -1, "Not checked: Wardroom did not open the connection itself.")
 		return
@@ -243,11 +243,11 @@ func (x *examination) connected(s *sight) {
 	x.step(LayerTCP, StepOK, s.tcp, fmt.Sprintf("Connected to %s.", s.remote))
 }
 
-func (x *examination) encrypted(s *sight) {
+func (x *examination) recordTLS(s *netTrace) {
 	c := x.client
 	if c.url.Scheme == "ws" {
 		x.step(LayerTLS, StepSkipped, -1, "The address begins with ws://, so the connection is not encrypted.")
-		x.exposed()
+		x.warnUnencrypted()
 		return
 	}
 	if len(s.state.PeerCertificates) == 0 {
@@ -273,8 +273,8 @@ func (x *examination) encrypted(s *sight) {
 	}
 }
 
-// exposed warns about a token that is sent unencrypted over a network.
-func (x *examination) exposed() {
+// warnUnencrypted warns about a token that is sent unencrypted over a network.
+func (x *examination) warnUnencrypted() {
 	host := x.client.url.Hostname()
 	if ip, err := netip.ParseAddr(host); host == "localhost" || err == nil && ip.IsLoopback() {
 		return
@@ -291,17 +291,17 @@ type health struct {
 	Pending string `json:"pendingReason"`
 }
 
-// startup returns what is wrong according to the response for the health page. A
+// startupFailure returns what is wrong according to the response for the health page. A
 // missing page is not a failure, because a proxy may not pass it on.
-func (x *examination) startup(p page) *failure {
+func (x *examination) startupFailure(p page) *failure {
 	c, body := x.client, p.body
 	var h health
 	isPage := json.Unmarshal(body, &h) == nil && h.Status != ""
 	switch code := p.status; {
 	case code == http.StatusServiceUnavailable && isPage && h.Status == "draining":
-		return unreachable("The gateway is shutting down or restarting.").mend("Wait, or start it again. Wardroom retries automatically.")
+		return unreachable("The gateway is shutting down or restarting.").withFix("Wait, or start it again. Wardroom retries automatically.")
 	case code == http.StatusServiceUnavailable && isPage:
-		f := unreachable("The gateway is starting.").mend("%s", waitForIt)
+		f := unreachable("The gateway is starting.").withFix("%s", startingFix)
 		if h.Pending != "" {
 			f.text = fmt.Sprintf("The gateway is starting and waits for %s.", c.secrets.bounded(h.Pending, 100))
 		}
