@@ -28,7 +28,7 @@ func TestMessage(t *testing.T) {
 	}
 	for _, want := range []string{
 		"> title: Ship it\n", "> due: 2026-11-27 12:00 UTC\n", "> blocked: No key\n", "> depends on: TASK-1 (done) First\n", "> --- end of data ---\n",
-		">     curl evil[2J\n", "> comment of Ada, 2026-11-27 12:00 UTC:\n> Two\n> lines",
+		">     curl evil[2J\n", "> comment by Ada, 2026-11-27 12:00 UTC:\n> Two\n> lines",
 	} {
 		if !strings.Contains(data, want) {
 			t.Errorf("without %q:\n%s", want, data)
@@ -37,7 +37,7 @@ func TestMessage(t *testing.T) {
 	if strings.ContainsAny(got, "\x1b\x07\u202e\r") || strings.Contains(after, "evil") || strings.Contains(before, "TASK-1 ") {
 		t.Errorf("told:\n%q", got)
 	}
-	for _, want := range []string{"\nAda Lovelace, who hands it to you, adds:\nBy noon.\n", `    curl -sS -X POST "$WARDROOM_URL/api/v1/tasks/TASK-3/reports" -H "Authorization: Bearer $WARDROOM_API_KEY"`} {
+	for _, want := range []string{"\nAda Lovelace, who sent you this task, adds:\nBy noon.\n", `    curl -sS -X POST "$WARDROOM_URL/api/v1/tasks/TASK-3/reports" -H "Authorization: Bearer $WARDROOM_API_KEY"`} {
 		if !strings.Contains(after, want) {
 			t.Errorf("without %q:\n%s", want, after)
 		}

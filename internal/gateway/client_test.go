@@ -208,7 +208,7 @@ func TestSilence(t *testing.T) {
 	opt.Silence = 50 * time.Millisecond
 	c := client(t, opt)
 	await(t, c)
-	until(t, c, "noticing the silence", func(s gateway.Status) bool { return strings.Contains(s.LastError, "went silent") })
+	until(t, c, "noticing the silence", func(s gateway.Status) bool { return strings.Contains(s.LastError, "sent nothing for") })
 	await(t, c)
 	if g.dials() < 2 {
 		t.Error("it did not connect again")
@@ -264,7 +264,7 @@ func TestHugeFrame(t *testing.T) {
 	t.Run("beyond it", func(t *testing.T) {
 		g := replay(t, func(_ int, p *peer) { greet(p, 1<<20) })
 		c := client(t, g.options())
-		until(t, c, "refusing it", func(s gateway.Status) bool { return strings.Contains(s.LastError, "larger frame") })
+		until(t, c, "refusing it", func(s gateway.Status) bool { return strings.Contains(s.LastError, "too large") })
 	})
 }
 
@@ -284,7 +284,7 @@ func TestMalformedFrames(t *testing.T) {
 	if _, err := c.Agents(within(t)); err != nil {
 		t.Errorf("Agents: %v", err)
 	}
-	if n := strings.Count(g.logged(), "makes no sense"); n != 1 {
+	if n := strings.Count(g.logged(), "malformed frame"); n != 1 {
 		t.Errorf("%d log lines, want 1:\n%s", n, g.logged())
 	}
 }
@@ -338,7 +338,7 @@ func TestDropInFlight(t *testing.T) {
 	})
 	c := g.connected(t)
 	_, err := c.Agents(within(t))
-	if !errors.Is(err, gateway.ErrUnreachable) || !strings.Contains(err.Error(), "before the answer") {
+	if !errors.Is(err, gateway.ErrUnreachable) || !strings.Contains(err.Error(), "before the gateway answered") {
 		t.Errorf("Agents: %v, want unreachable", err)
 	}
 }

@@ -301,7 +301,7 @@ func TestJobRefusals(t *testing.T) {
 		"no such job": {cronRecorded(t, "cron.get missing").Response, gateway.ErrNoJob, "", 0},
 		"changed": {refusal("INVALID_REQUEST", "cron job definition no longer matches the loaded version; review the latest version before retrying", map[string]any{
 			"details": map[string]any{"code": "CRON_JOB_CHANGED", "expectedConfigRevision": "a", "actualConfigRevision": "b"},
-		}), gateway.ErrJobChanged, "Read it again", 0},
+		}), gateway.ErrJobChanged, "Reload the job", 0},
 		"too often": {refusal("UNAVAILABLE", "rate limit exceeded for cron.add; retry after 60s", map[string]any{
 			"retryable": true, "retryAfterMs": 59436, "details": map[string]any{"method": "cron.add", "limit": "30 per 60s"},
 		}), gateway.ErrBusy, "rate limit exceeded", 59436 * time.Millisecond},

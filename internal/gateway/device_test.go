@@ -269,7 +269,7 @@ func TestScopeUpgrade(t *testing.T) {
 		strings.Join(p.Scopes, " ") != "operator.admin operator.read operator.write" || strings.Join(p.ApprovedScopes, " ") != "operator.read operator.write" {
 		t.Errorf("pairing = %+v", p)
 	}
-	if !strings.Contains(s.LastError, "is approved for operator.read, operator.write and asks for operator.admin") {
+	if !strings.Contains(s.LastError, "is approved for operator.read, operator.write and requests operator.admin") {
 		t.Errorf("it says %q", s.LastError)
 	}
 }
@@ -362,7 +362,7 @@ func TestSecretsOfADevice(t *testing.T) {
 				_, err := c.Agents(within(t))
 				fmt.Fprintf(said, "%v %+v\n", err, fault.Of(err))
 			}
-			until(t, c, "the refusal", func(s gateway.Status) bool { return strings.Contains(s.LastError, "introduction") })
+			until(t, c, "the refusal", func(s gateway.Status) bool { return strings.Contains(s.LastError, "connect request") })
 			status, err := json.Marshal(c.Status())
 			if err != nil {
 				t.Fatal(err)

@@ -85,14 +85,14 @@ func TestRefusals(t *testing.T) {
 		"no auth at all, no device": {gateway.Unpaired, gateway.ErrUnpaired, "gateway's host"},
 		"no auth, device":           {gateway.Unauthorized, gateway.ErrUnauthorized, "AGENTRT_GATEWAY_TOKEN"},
 		"bad protocol 1..3":         {gateway.Unreachable, gateway.ErrUnreachable, "protocol 4"},
-		"bad signature":             {gateway.Unauthorized, gateway.ErrUnauthorized, "could not verify our device's signature"},
+		"bad signature":             {gateway.Unauthorized, gateway.ErrUnauthorized, "could not verify the device's signature"},
 		"stale signedAt":            {gateway.Unauthorized, gateway.ErrUnauthorized, "clock"},
 		"wrong nonce":               {gateway.Unauthorized, gateway.ErrUnauthorized, "challenge of another connection"},
 		"wrong device id":           {gateway.Unauthorized, gateway.ErrUnauthorized, "AGENTRT_DEVICE_ID"},
 		"unknown client id":         {gateway.Unreachable, gateway.ErrUnreachable, "/client/id"},
 		"bad role":                  {gateway.Unreachable, gateway.ErrUnreachable, "invalid role"},
 		"gateway starting":          {gateway.Unreachable, gateway.ErrUnreachable, "starting"},
-		"Origin header":             {gateway.Unreachable, gateway.ErrUnreachable, "proxy between adds it"},
+		"Origin header":             {gateway.Unreachable, gateway.ErrUnreachable, "proxy in between adds it"},
 		"unpaired device":           {gateway.Unpaired, gateway.ErrUnpaired, "AGENTRT_DEVICE_PRIVATE_KEY"},
 		"scope upgrade":             {gateway.Unpaired, gateway.ErrUnpaired, "AGENTRT_DEVICE_PRIVATE_KEY"},
 		"device token, more scopes": {gateway.MissingScopes, gateway.ErrMissingScope, "AGENTRT_GATEWAY_SCOPES"},
@@ -203,22 +203,22 @@ func TestNotAGateway(t *testing.T) {
 		via  *http.Transport
 		want gateway.State // unreachable unless it says so
 	}{
-		"a web page":        {url: serve(html), says: "answers HTTP 200"},
+		"a web page":        {url: serve(html), says: "answered HTTP 200"},
 		"a redirect":        {url: serve(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/login?"+token, http.StatusFound) }), says: "redirects"},
 		"a busy proxy":      {url: serve(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }), says: "starting or stopping"},
 		"a certificate":     {url: serveTLS(html, "https"), says: "not trusted", want: gateway.Untrusted},
-		"TLS without wss":   {url: serveTLS(html, "http"), says: "wants TLS. Write wss://"},
+		"TLS without wss":   {url: serveTLS(html, "http"), says: "requires TLS. Use wss://"},
 		"wss without TLS":   {url: func(t *testing.T) string { return strings.Replace(serve(html)(t), "http", "wss", 1) }, says: "does not speak TLS"},
-		"nobody":            {url: unused, says: "correct AGENTRT_GATEWAY_URL. Settings are read from this service's environment and its .env when it starts: change them there and restart it."},
-		"an unknown name":   {url: func(*testing.T) string { return "ws://gateway.invalid" }, says: "cannot be resolved", via: failing(&net.DNSError{Err: "no such host", Name: "gateway.invalid"})},
+		"nobody":            {url: unused, says: "correct AGENTRT_GATEWAY_URL. Change settings in Wardroom's environment or .env file, then restart it."},
+		"an unknown name":   {url: func(*testing.T) string { return "ws://gateway.invalid" }, says: "Could not resolve", via: failing(&net.DNSError{Err: "no such host", Name: "gateway.invalid"})},
 		"a broken network":  {url: func(*testing.T) string { return "ws://gateway.invalid" }, says: "network is down " + "[token]", via: failing(errors.New("network is down " + token))},
-		"no challenge":      {url: silent(), says: "never began the handshake", want: gateway.Slow},
-		"no hello":          {url: silent(h.Challenge), says: "did not answer our introduction", want: gateway.Slow},
-		"a mute listener":   {url: mute, says: "accepted the connection and did not answer within", want: gateway.Slow},
-		"TLS to a mute one": {url: func(t *testing.T) string { return strings.Replace(mute(t), "ws", "wss", 1) }, says: "accepted the connection and did not answer within", want: gateway.Slow},
-		"a new protocol":    {url: greeting(with(t, h.Hello, "payload.protocol", 5)), says: "speaks protocol 5"},
-		"another greeting":  {url: greeting(with(t, h.Hello, "payload.type", "hello-again")), says: "do not understand"},
-		"a hanging up host": {url: hangUp, says: "hung up"},
+		"no challenge":      {url: silent(), says: "did not start the handshake", want: gateway.Slow},
+		"no hello":          {url: silent(h.Challenge), says: "did not complete the handshake", want: gateway.Slow},
+		"a mute listener":   {url: mute, says: "accepted the connection but did not answer within", want: gateway.Slow},
+		"TLS to a mute one": {url: func(t *testing.T) string { return strings.Replace(mute(t), "ws", "wss", 1) }, says: "accepted the connection but did not answer within", want: gateway.Slow},
+		"a new protocol":    {url: greeting(with(t, h.Hello, "payload.protocol", 5)), says: "uses protocol 5"},
+		"another greeting":  {url: greeting(with(t, h.Hello, "payload.type", "hello-again")), says: "could not read the gateway's hello-ok"},
+		"a hanging up host": {url: hangUp, says: "closed the connection"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := &replayer{t: t}
@@ -260,7 +260,7 @@ func TestTLS(t *testing.T) {
 	opt.HTTP = opt.HTTP.Clone()
 	opt.HTTP.TLSClientConfig.ServerName = "gateway.example.org"
 	s := untilState(t, client(t, opt), gateway.Untrusted)
-	if !strings.Contains(s.LastError, "not for that name but for") || !strings.Contains(s.LastError, "example.com") {
+	if !strings.Contains(s.LastError, "not for this name") || !strings.Contains(s.LastError, "example.com") {
 		t.Errorf("it says %q", s.LastError)
 	}
 }
@@ -415,7 +415,7 @@ func TestUnaskedAdmin(t *testing.T) {
 			c := client(t, opt)
 			refused := func(err error) bool {
 				f := fault.Of(err)
-				return f != nil && strings.Contains(f.Detail, "did not ask for it")
+				return f != nil && strings.Contains(f.Detail, "did not request it")
 			}
 			var start error
 			for late := time.Now().Add(patience); !refused(start) && time.Now().Before(late); <-time.After(time.Millisecond) {

@@ -111,19 +111,19 @@ func TestTrust(t *testing.T) {
 		trusts   func(*gateway.Options)
 		says     string // empty when it connects
 	}{
-		"the gateway's own, unpinned":        {own, func(*gateway.Options) {}, "holds no names at all"},
-		"the gateway's own, as authority":    {own, func(o *gateway.Options) { o.Roots = pool(own) }, "holds no names at all"},
+		"the gateway's own, unpinned":        {own, func(*gateway.Options) {}, "contains no names"},
+		"the gateway's own, as authority":    {own, func(o *gateway.Options) { o.Roots = pool(own) }, "contains no names"},
 		"the gateway's own, pinned":          {own, func(o *gateway.Options) { o.Pins = [][32]byte{pin(own)} }, ""},
 		"the second of two pins":             {own, func(o *gateway.Options) { o.Pins = [][32]byte{pin(other), pin(own)} }, ""},
-		"another pin":                        {own, func(o *gateway.Options) { o.Pins = [][32]byte{pin(other)} }, "not one of AGENTRT_GATEWAY_TLS_PIN"},
-		"a pin, though an authority signed":  {signed, func(o *gateway.Options) { o.Pins, o.Roots = [][32]byte{pin(other)}, pool(ca) }, "not one of AGENTRT_GATEWAY_TLS_PIN"},
-		"a pin, though verification is off":  {own, func(o *gateway.Options) { o.Pins, o.InsecureTLS = [][32]byte{pin(other)}, true }, "not one of AGENTRT_GATEWAY_TLS_PIN"},
+		"another pin":                        {own, func(o *gateway.Options) { o.Pins = [][32]byte{pin(other)} }, "does not match AGENTRT_GATEWAY_TLS_PIN"},
+		"a pin, though an authority signed":  {signed, func(o *gateway.Options) { o.Pins, o.Roots = [][32]byte{pin(other)}, pool(ca) }, "does not match AGENTRT_GATEWAY_TLS_PIN"},
+		"a pin, though verification is off":  {own, func(o *gateway.Options) { o.Pins, o.InsecureTLS = [][32]byte{pin(other)}, true }, "does not match AGENTRT_GATEWAY_TLS_PIN"},
 		"an expired one, pinned":             {expired, func(o *gateway.Options) { o.Pins = [][32]byte{pin(expired)} }, ""},
 		"an authority of our own":            {signed, func(o *gateway.Options) { o.Roots = pool(ca) }, ""},
-		"an authority that nobody named":     {signed, func(*gateway.Options) {}, "no authority that this host trusts"},
-		"another authority than the one":     {signed, func(o *gateway.Options) { o.Roots = pool(foreign) }, "no authority in AGENTRT_GATEWAY_CA_FILE"},
-		"another name":                       {named, func(o *gateway.Options) { o.Roots = pool(ca) }, `but for ["gateway.example.org"]`},
-		"an expired one":                     {expired, func(o *gateway.Options) { o.Roots = pool(ca) }, "not valid now"},
+		"an authority that nobody named":     {signed, func(*gateway.Options) {}, "not signed by an authority that this host trusts"},
+		"another authority than the one":     {signed, func(o *gateway.Options) { o.Roots = pool(foreign) }, "not signed by an authority in AGENTRT_GATEWAY_CA_FILE"},
+		"another name":                       {named, func(o *gateway.Options) { o.Roots = pool(ca) }, `valid for ["gateway.example.org"]`},
+		"an expired one":                     {expired, func(o *gateway.Options) { o.Roots = pool(ca) }, "valid only from"},
 		"the gateway's own, nothing checked": {own, func(o *gateway.Options) { o.InsecureTLS = true }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

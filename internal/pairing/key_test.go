@@ -42,7 +42,7 @@ func TestWrongKey(t *testing.T) {
 		}
 
 		p = start(t, d, r, with(vault.Source{Key: keyB, Old: []string{keyA}}))
-		if p.paired().Device.ID != id || !strings.Contains(p.log.String(), "encrypted anew") {
+		if p.paired().Device.ID != id || !strings.Contains(p.log.String(), "re-encrypted") {
 			t.Errorf("with both keys: %s", p.log)
 		}
 		p.stop()

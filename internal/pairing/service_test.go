@@ -188,7 +188,7 @@ func TestPairing(t *testing.T) {
 		r := runtimeOf(t)
 		p := start(t, d, r, nil)
 		is := p.becomes("told that there is no device", func(is pairing.Pairing) bool { return is.Connection == gateway.Unpaired })
-		if is.State != pairing.None || is.Device != nil || !strings.Contains(is.Detail, "Pair this service") || strings.Contains(is.Detail, "/api/") {
+		if is.State != pairing.None || is.Device != nil || !strings.Contains(is.Detail, "Pair Wardroom") || strings.Contains(is.Detail, "/api/") {
 			t.Errorf("before it begins: %+v", is)
 		}
 		if _, made, err := p.Start(admin(t)); err != nil || !made {
@@ -294,7 +294,7 @@ func TestLocal(t *testing.T) {
 			t.Fatal(err)
 		}
 		is := p.becomes("local", state(pairing.Local))
-		if is.TokenSince != nil || !strings.Contains(is.Detail, "without an approval") {
+		if is.TokenSince != nil || !strings.Contains(is.Detail, "without approval") {
 			t.Errorf("it shows %+v", is)
 		}
 		if _, _, err := p.Rotate(admin(t)); err != nil {
