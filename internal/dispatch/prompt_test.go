@@ -10,8 +10,7 @@ import (
 	"wardroom/internal/platform/clock"
 )
 
-// What agents write on the board must reach another agent as what it is, and
-// never as an order of ours.
+// Texts from the board must reach an agent as quoted data, never as instructions.
 func TestMessage(t *testing.T) {
 	due := clock.At(time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC))
 	whole := Task{
@@ -52,7 +51,7 @@ func TestMessage(t *testing.T) {
 	}
 }
 
-// How a run ended decides whether somebody is woken, and what they are told.
+// The outcome of a run decides whether a person is alerted, and with which text.
 func TestOutcome(t *testing.T) {
 	for name, tt := range map[string]struct {
 		a    gateway.Answer

@@ -11,8 +11,7 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// A gateway that is connected and does not answer is neither well nor away;
-// people look in the wrong place when it is called either.
+// A gateway that is connected but does not answer has a state of its own.
 func TestSlow(t *testing.T) {
 	agents := recorded[exchange](t, "agents.json")
 	g := replay(t, func(_ int, p *peer) {
@@ -20,7 +19,7 @@ func TestSlow(t *testing.T) {
 		for swallowed := 0; ; {
 			r := p.read()
 			switch {
-			case r.Method == "health": // only callers heal this one
+			case r.Method == "health": // only other requests may end the slow state here
 			case swallowed == 0:
 				swallowed++
 			default:
@@ -40,7 +39,7 @@ func TestSlow(t *testing.T) {
 	if s.ConnectedAt == nil || !strings.Contains(s.LastError, "did not answer agents.list within 3s") {
 		t.Errorf("slow, the status is %+v", s)
 	}
-	// The next request is tried all the same, and its answer ends it.
+	// The next request is still sent, and its response ends the slow state.
 	if _, err := c.Agents(within(t)); err != nil {
 		t.Errorf("Agents: %v", err)
 	}
@@ -49,12 +48,12 @@ func TestSlow(t *testing.T) {
 	}
 }
 
-// Nobody has to ask for a slow gateway to be seen well again.
+// The client notices by itself that a slow gateway has recovered.
 func TestSlowHealsByItself(t *testing.T) {
 	g := replay(t, func(_ int, p *peer) {
 		p.greet("boot-1", "operator.read")
 		p.expect("agents.list")
-		p.expect("health") // that is swallowed, too
+		p.expect("health") // not answered either
 		p.answer(p.expect("health"), map[string]any{"type": "res", "ok": true, "payload": map[string]any{}})
 		p.gone()
 	})
@@ -66,7 +65,7 @@ func TestSlowHealsByItself(t *testing.T) {
 		t.Errorf("Agents: %v", err)
 	}
 	untilState(t, c, gateway.Slow)
-	// It comes back into the state that it was in.
+	// The client returns to its previous state.
 	if untilState(t, c, gateway.MissingScopes); g.dials() != 1 {
 		t.Error("it took another connection")
 	}
@@ -75,8 +74,7 @@ func TestSlowHealsByItself(t *testing.T) {
 	}
 }
 
-// One request that gets stuck, or an answer of an agent that takes its time, is
-// not a slow gateway, and must not make the state flap.
+// A single stuck request, or a slow answer of an agent, does not make the gateway slow.
 func TestOneStuckRequestIsNotSlow(t *testing.T) {
 	agents := recorded[exchange](t, "agents.json")
 	history := recorded[exchange](t, "history.json")
@@ -92,7 +90,7 @@ func TestOneStuckRequestIsNotSlow(t *testing.T) {
 				stuck = r
 			case "agents.list":
 				p.answer(r, agents.Response)
-			case "chat.abort": // the test is over: answer what waits
+			case "chat.abort": // the test is over: answer the waiting requests
 				p.answer(stuck, history.Response)
 				p.answer(waiting, waits["agent.wait ok"].Response)
 				p.answer(r, map[string]any{"type": "res", "ok": true, "payload": map[string]any{"aborted": false}})
@@ -105,7 +103,7 @@ func TestOneStuckRequestIsNotSlow(t *testing.T) {
 	await(t, c)
 	waited, stuck := make(chan error, 1), make(chan error, 1)
 	go func() {
-		_, err := c.Wait(within(t), "run-1", 2*shortTimeout) // longer than a request may take
+		_, err := c.Wait(within(t), "run-1", 2*shortTimeout) // longer than the limit for requests
 		waited <- err
 	}()
 	go func() {
@@ -136,7 +134,7 @@ func TestOneStuckRequestIsNotSlow(t *testing.T) {
 	}
 }
 
-// An answer that comes too late does not make a slow gateway well.
+// A late response does not end the slow state.
 func TestLateAnswersDoNotHeal(t *testing.T) {
 	agents := recorded[exchange](t, "agents.json")
 	late := make(chan struct{})
@@ -169,14 +167,14 @@ func TestLateAnswersDoNotHeal(t *testing.T) {
 	close(sent)
 }
 
-// A handshake that hangs is slow, and requests meanwhile say so at once.
+// While a handshake hangs, the state is slow and requests fail at once with that.
 func TestSlowHandshake(t *testing.T) {
 	g := replay(t, func(_ int, p *peer) { p.gone() })
 	opt := g.options()
 	opt.Timeout = shortTimeout
 	c := client(t, opt)
 	s := untilState(t, c, gateway.Slow)
-	if s.ConnectedAt != nil || !strings.Contains(s.LastError, "never began the handshake within 3s") {
+	if s.ConnectedAt != nil || !strings.Contains(s.LastError, "did not start the handshake within 3s") {
 		t.Errorf("the status is %+v", s)
 	}
 	if _, err := c.Agents(within(t)); !errors.Is(err, gateway.ErrTimeout) {

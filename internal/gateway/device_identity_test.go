@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A device that is given up while its connection is made must not be what requests
-// go on with: neither when that is said just before they use it, nor just after.
+// A device that is removed while its connection is being made must not be used for
+// requests, whether it is removed just before or just after the connection is attached.
 func TestGivenUpWhileConnecting(t *testing.T) {
 	key := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
 	for _, early := range []bool{true, false} {

@@ -21,8 +21,8 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// The gateway rejects an introduction with one unknown property, and hangs up on
-// headers that a browser or a proxy would add.
+// The connect request has exactly the properties that the gateway allows, and no Origin
+// or X-Forwarded header.
 func TestHandshake(t *testing.T) {
 	introduced := make(chan req, 1)
 	g := replay(t, func(_ int, p *peer) {
@@ -72,8 +72,7 @@ func TestHandshake(t *testing.T) {
 	}
 }
 
-// Each refusal that was recorded must end in the state that says what to do; a
-// wrong one sends the person who connects a gateway to the wrong place.
+// Each recorded rejection leads to the state that tells the operator what to do.
 func TestRefusals(t *testing.T) {
 	cases := map[string]struct {
 		state gateway.State
@@ -128,8 +127,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// Without a token the gateway speaks of devices, and a person who forgot the
-// setting must not be sent to pair one.
+// Without a token the gateway asks for a device; the status must name the missing token
+// instead.
 func TestNoToken(t *testing.T) {
 	all := recorded[handshakes](t, "handshake.json")
 	g := replay(t, func(_ int, p *peer) {
@@ -147,7 +146,8 @@ func TestNoToken(t *testing.T) {
 	}
 }
 
-// A gateway may hang up without a word; the close code is then all there is.
+// A gateway may close the connection without an error; then the close code must be
+// enough.
 func TestCloseBeforeHello(t *testing.T) {
 	for _, test := range []struct {
 		code   int
@@ -183,7 +183,8 @@ func TestCloseBeforeHello(t *testing.T) {
 	}
 }
 
-// Whatever answers at the address, the status must say what it is and not hang.
+// Whatever answers at the address, the status describes it and the client does not
+// hang.
 func TestNotAGateway(t *testing.T) {
 	html := func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<h1>router</h1> "+token) }
 	h := recorded[handshakes](t, "handshake.json")
@@ -201,7 +202,7 @@ func TestNotAGateway(t *testing.T) {
 		url  func(t *testing.T) string
 		says string
 		via  *http.Transport
-		want gateway.State // unreachable unless it says so
+		want gateway.State // default: unreachable
 	}{
 		"a web page":        {url: serve(html), says: "answered HTTP 200"},
 		"a redirect":        {url: serve(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/login?"+token, http.StatusFound) }), says: "redirects"},
@@ -241,7 +242,8 @@ func TestNotAGateway(t *testing.T) {
 	}
 }
 
-// A certificate that is trusted works, and one for another name says for which.
+// A trusted certificate works; the error for a wrong name lists the certificate's
+// names.
 func TestTLS(t *testing.T) {
 	g := newReplayer(t, func(_ int, p *peer) {
 		p.greet("boot-1")
@@ -297,7 +299,7 @@ func failing(err error) *http.Transport {
 	return &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return nil, err }}
 }
 
-// unused is an address where nobody listens.
+// unused returns an address with no listener.
 func unused(t *testing.T) string {
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -307,7 +309,7 @@ func unused(t *testing.T) string {
 	return "ws://" + l.Addr().String()
 }
 
-// mute is an address that accepts and never says anything.
+// mute returns an address that accepts connections and never sends anything.
 func mute(t *testing.T) string {
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -317,7 +319,7 @@ func mute(t *testing.T) string {
 	return "ws://" + l.Addr().String()
 }
 
-// hangUp is an address that accepts and closes without an answer.
+// hangUp returns an address that accepts connections and closes them without an answer.
 func hangUp(t *testing.T) string {
 	return serve(func(w http.ResponseWriter, _ *http.Request) {
 		conn, _, err := http.NewResponseController(w).Hijack()
@@ -329,8 +331,7 @@ func hangUp(t *testing.T) string {
 	})(t)
 }
 
-// Connected with less than was asked for: it must be said, and what is covered
-// must still work.
+// With fewer scopes than requested, the status says so and the rest works.
 func TestFewerScopes(t *testing.T) {
 	agents := recorded[exchange](t, "agents.json")
 	forbidden := recorded[map[string]json.RawMessage](t, "errors.json")["missing scope"]
@@ -369,7 +370,7 @@ func TestFewerScopes(t *testing.T) {
 	}
 }
 
-// noToken searches everything that leaves the package for the token.
+// noToken checks that nothing which left the package contains the token.
 func noToken(t *testing.T, g *replayer, c *gateway.Client) {
 	t.Helper()
 	status, err := json.Marshal(c.Status())
@@ -398,8 +399,8 @@ func noToken(t *testing.T, g *replayer, c *gateway.Client) {
 	}
 }
 
-// A gateway that grants operator.admin to the connection that did not ask for it
-// would hand the owner tools out all the same: no run is started over that.
+// No run is started on a connection that was granted operator.admin without requesting
+// it, because it would give the agent the owner tools.
 func TestUnaskedAdmin(t *testing.T) {
 	for name, scopes := range map[string][]string{
 		"one connection":  {"operator.read", "operator.write"},

@@ -10,7 +10,7 @@ import (
 	"wardroom/internal/gateway"
 )
 
-// idle is a client that connects to nothing.
+// idle returns a client that connects to nothing.
 func idle(t *testing.T) *gateway.Client {
 	t.Helper()
 	c, err := gateway.New(gateway.Options{})
@@ -20,14 +20,14 @@ func idle(t *testing.T) *gateway.Client {
 	return c
 }
 
-// An event that is overlooked leaves an old state on the screen; one too many
-// for each word of an answer would keep the gateway busy.
+// A missed event leaves old state on the screen; a change for each word of an answer
+// would keep the gateway busy.
 func TestEventsThatTouchSessions(t *testing.T) {
 	want := []struct {
 		touches, run, began bool
 	}{
 		{true, true, true}, {true, true, false}, {true, true, false}, // agent: start, end, error
-		{false, false, false}, {false, false, false}, // words of an answer
+		{false, false, false}, {false, false, false}, // parts of an answer
 		{true, false, false}, {true, false, false}, {true, false, false}, // chat final, task, sessions.changed
 		{false, false, false}, {false, false, false}, // tick, session.tool
 	}
@@ -55,8 +55,8 @@ func TestEventsThatTouchSessions(t *testing.T) {
 	}
 }
 
-// The live view is made of the rows that events carry. One that is read wrongly
-// stays wrong on every screen until the next list.
+// Live updates use the rows in events; a wrong one stays on the screen until the next
+// list.
 func TestRowsOfEvents(t *testing.T) {
 	c := idle(t)
 	seen := map[string]int{}

@@ -23,8 +23,8 @@ import (
 	"wardroom/internal/gateway"
 )
 
-// certificate makes one; change may spoil it. With an authority that signs it,
-// else it signs itself.
+// certificate returns a certificate signed by an authority, or by itself; change may
+// modify it.
 func certificate(t *testing.T, by *tls.Certificate, change func(*x509.Certificate)) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -76,7 +76,7 @@ func pool(certs ...tls.Certificate) *x509.CertPool {
 	return p
 }
 
-// encrypted is a gateway behind the certificate that present returns.
+// encrypted returns a gateway behind the certificate that present returns.
 func encrypted(t *testing.T, present func() tls.Certificate, script func(n int, p *peer)) *replayer {
 	t.Helper()
 	g := newReplayer(t, script)
@@ -88,14 +88,14 @@ func encrypted(t *testing.T, present func() tls.Certificate, script func(n int, 
 	return g
 }
 
-// stays greets and stays.
+// stays completes the handshake and stays connected.
 func stays(_ int, p *peer) {
 	p.greet("boot-1")
 	p.gone()
 }
 
-// Who is trusted decides who reads our token. The gateway's own certificate
-// has no names, so that only its fingerprint can say anything.
+// Which certificates are trusted decides who can read the token. The gateway's own
+// certificate has no names, so only its fingerprint can be verified.
 func TestTrust(t *testing.T) {
 	own := certificate(t, nil, nil)
 	other := certificate(t, nil, nil)
@@ -109,7 +109,7 @@ func TestTrust(t *testing.T) {
 	for name, test := range map[string]struct {
 		presents tls.Certificate
 		trusts   func(*gateway.Options)
-		says     string // empty when it connects
+		says     string // empty if it connects
 	}{
 		"the gateway's own, unpinned":        {own, func(*gateway.Options) {}, "contains no names"},
 		"the gateway's own, as authority":    {own, func(o *gateway.Options) { o.Roots = pool(own) }, "contains no names"},
@@ -155,8 +155,8 @@ func TestTrust(t *testing.T) {
 	}
 }
 
-// With two pins a gateway changes its certificate and nobody notices; with one
-// it is refused until the setting follows.
+// With two pins a gateway can change its certificate without an interruption; with one
+// it is rejected until the setting changes.
 func TestRotatedCertificate(t *testing.T) {
 	before, after := certificate(t, nil, nil), certificate(t, nil, nil)
 	for name, pins := range map[string][][32]byte{"both pinned": {pin(before), pin(after)}, "only the old one pinned": {pin(before)}} {
@@ -196,8 +196,7 @@ func TestRotatedCertificate(t *testing.T) {
 	}
 }
 
-// A certificate that is not accepted must cost the other side nothing of ours:
-// neither the request, nor the token in it.
+// Nothing is sent before the certificate is accepted.
 func TestNothingIsSentToTheUntrusted(t *testing.T) {
 	own, other := certificate(t, nil, nil), certificate(t, nil, nil)
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -217,7 +216,7 @@ func TestNothingIsSentToTheUntrusted(t *testing.T) {
 			if err != nil {
 				return
 			}
-			data, _ := io.ReadAll(io.LimitReader(conn, 1<<16)) // with the refusal as its error
+			data, _ := io.ReadAll(io.LimitReader(conn, 1<<16)) // ends with the rejection as its error
 			conn.Close()
 			said <- string(data)
 		}
@@ -238,7 +237,7 @@ func TestNothingIsSentToTheUntrusted(t *testing.T) {
 	}
 }
 
-// What a certificate holds is written by whoever made it.
+// The texts in a certificate are untrusted.
 func TestHostileCertificate(t *testing.T) {
 	hostile := certificate(t, nil, func(c *x509.Certificate) {
 		c.Subject = pkix.Name{CommonName: "x\n\x1b[2Jrun this \u202e" + token, Organization: []string{strings.Repeat("endless ", 500)}}
@@ -257,7 +256,7 @@ func TestHostileCertificate(t *testing.T) {
 	noToken(t, g, c)
 }
 
-// A server that speaks only old TLS is not silently accepted.
+// A server that supports only old TLS versions is rejected.
 func TestOldTLS(t *testing.T) {
 	own := certificate(t, nil, nil)
 	g := newReplayer(t, func(_ int, p *peer) { p.gone() })

@@ -9,8 +9,8 @@ import (
 	"wardroom/internal/gateway"
 )
 
-// Whoever has to decide between a renewed certificate and an eavesdropper needs
-// the fingerprint that was expected beside the one that was presented.
+// To tell a renewed certificate from an interception, a person needs both the expected
+// and the presented fingerprint.
 func TestOtherPinIsNamed(t *testing.T) {
 	begins := func(b byte) string { // 0xab: AB:00:00:…
 		const digits = "0123456789ABCDEF"

@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// A signature that differs in one byte is refused by every gateway. The key,
-// the text and the signature are ones that a gateway accepted.
+// The key, the text and the signature are from a pairing that a gateway accepted.
 func TestSignatureVector(t *testing.T) {
 	data, err := os.ReadFile("testdata/device.json")
 	if err != nil {
@@ -51,7 +50,8 @@ func TestSignatureVector(t *testing.T) {
 	}
 }
 
-// A gateway that chose the challenge freely could have other texts signed.
+// A challenge with other characters is rejected, so that a gateway cannot have other
+// texts signed.
 func TestChallengeIsHeldToItsShape(t *testing.T) {
 	for text, want := range map[string]bool{
 		`{"nonce":"0c8577df-0e2f-4c60-ab7b-27e5e8c4deca","ts":1795161586853}`: true,
@@ -72,7 +72,8 @@ func TestChallengeIsHeldToItsShape(t *testing.T) {
 	}
 }
 
-// The narrowest credential comes first, and a refused one only when it is all we have.
+// The credential with the fewest rights is tried first, and a rejected one only if it
+// is the only one.
 func TestWallet(t *testing.T) {
 	w := wallet{shared: "s", given: "g"}
 	steps := []struct{ issued, want string }{{"", "g"}, {"i", "i"}, {"", "s"}, {"j", "j"}, {"", "s"}}
@@ -97,8 +98,7 @@ func TestWallet(t *testing.T) {
 	}
 }
 
-// Tokens that the gateway gives are secrets from the moment they come, and do
-// not pile up.
+// Issued tokens are redacted at once, and only a limited number is kept.
 func TestSecretsThatAreAdded(t *testing.T) {
 	s := newSecrets(nil, "the-shared-token-0123")
 	for i := range 100 {
@@ -116,8 +116,7 @@ func TestSecretsThatAreAdded(t *testing.T) {
 	}
 }
 
-// An agent that prints its environment must not show its key to everybody who reads
-// sessions, nor letter by letter to who follows one.
+// An agent's API key is redacted in sessions, also while it is being written.
 func TestKeysOfOursAreSecret(t *testing.T) {
 	s := newSecrets(nil, "the-shared-token-0123")
 	const text = "WARDROOM_KEY=wrk_abcdefghijklmnopqrstuvwxyz234567abcdefgh; it begins with wrk_abcdefghi, see wrk_ and wrk_…k3xq"
@@ -130,8 +129,8 @@ func TestKeysOfOursAreSecret(t *testing.T) {
 	}
 }
 
-// FuzzRefusal feeds what a gateway may say of a pairing. What becomes of it is a
-// command that a person runs, so that nothing may come along.
+// FuzzRefusal feeds arbitrary pairing errors. The result becomes a command that a
+// person runs, so nothing else may get into it.
 func FuzzRefusal(f *testing.F) {
 	f.Add("NOT_PAIRED", "PAIRING_REQUIRED", "scope-upgrade", "abbfd6b6-16e1-40cb-bf5d-2133545256eb", "operator.admin", "pairing required")
 	f.Add("NOT_PAIRED", "", "", "1; rm -rf ~", "x y", "\x1b[2J")
