@@ -194,7 +194,7 @@ func (c *Client) awaitLeader(ctx context.Context) bool {
 }
 
 // setStarting makes k the connection that starts runs. It returns false if the identity
-// has changed meanwhile.
+// has changed in the meantime.
 func (c *Client) setStarting(k *conn, as *device, version string, h hello) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

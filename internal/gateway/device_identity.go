@@ -33,7 +33,7 @@ type DeviceEvent struct {
 
 // OnDeviceEvent sets a function that is called with each DeviceEvent. It runs in the
 // goroutine of Run and must not block. Call OnDeviceEvent before Run.
-func (c *Client) OnDeviceEvent(onDeviceEvent func(DeviceEvent)) { c.onDeviceEvent = onDeviceEvent }
+func (c *Client) OnDeviceEvent(fn func(DeviceEvent)) { c.onDeviceEvent = fn }
 
 func (c *Client) emitDeviceEvent(n DeviceEvent) {
 	if c.onDeviceEvent != nil {

@@ -465,7 +465,7 @@ func TestDoctorTwoConnections(t *testing.T) {
 	t.Run("both are well", func(t *testing.T) {
 		r := ticking(t, Options{})
 		found := examined(t, options(r))
-		if saw := scopes(found).Saw; !found.Healthy || !strings.Contains(saw, "starts runs, is granted operator.read, operator.write and not operator.admin") {
+		if saw := scopes(found).Saw; !found.Healthy || !strings.Contains(saw, "starts runs, has operator.read, operator.write without operator.admin") {
 			t.Errorf("found %+v, saw %q", found.Failure, saw)
 		}
 		eventually(t, "both are gone", func() bool { return r.Connections() == 0 })
