@@ -99,7 +99,7 @@ func (x *examination) recordAuth(k *conn) {
 	c := x.client
 	took := time.Since(k.challengedAt)
 	with := map[string]string{
-		sharedToken: "The gateway accepted the shared token.", deviceToken: "The gateway accepted the device token.", noCredential: "The gateway requires no token.",
+		sharedToken: "Shared token accepted.", deviceToken: "Device token accepted.", noCredential: "No token required.",
 	}[k.cred.kind]
 	x.step(LayerAuth, StepOK, took, with)
 	if k.cred.kind == noCredential {
