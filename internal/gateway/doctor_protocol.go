@@ -98,9 +98,13 @@ func (x *examination) checkClocks(k *conn) string {
 func (x *examination) recordAuth(k *conn) {
 	c := x.client
 	took := time.Since(k.challengedAt)
-	with := map[string]string{
-		sharedToken: "Shared token accepted.", deviceToken: "Device token accepted.", noCredential: "No token required.",
-	}[k.cred.kind]
+	with := "No token required."
+	switch k.cred.kind {
+	case sharedToken:
+		with = "Shared token accepted."
+	case deviceToken:
+		with = "Device token accepted."
+	}
 	x.step(LayerAuth, StepOK, took, with)
 	if k.cred.kind == noCredential {
 		x.warn(LayerAuth, "The gateway requires no token, so anyone can connect to it.", "Set gateway.auth.token in its configuration, and AGENTRT_GATEWAY_TOKEN to the same token.")
